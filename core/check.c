@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Whether all is as it must be. Looks at everything, so it costs time in proportion to the hierarchy: for
+ * tests, for
+ * `--paranoid`, and for the dump of a machine that has gone wrong. To be called when no decision is due
+ * (`kick` is 0).
+ */
+#include "check.h"
+
+static u32 broken(hls_t *h, u32 code, u32 s, u32 v, u32 cpu)
+{
+	h->fault.code = code;
+	h->fault.scheduler = s;
+	h->fault.vp = v;
+	h->fault.cpu = cpu;
+	return code;
+}
+
+static u32 check_vp(hls_t *h, u32 v)
+{
+	vp_t *vp = &h->vp[v];
+	if (vp->state > HLS_RUNNING)
+		return broken(h, HLS_BROKEN_STATE, vp->parent, v, 0);
+	if ((vp->flags & HLS_THROTTLED) && vp->state != HLS_READY)
+		return broken(h, HLS_BROKEN_THROTTLED, vp->parent, v, 0);
+	if (vp->state != HLS_RUNNING)
+		return 0;
+	cpu_t *c = &h->cpu[vp->cpu & (HLS_MAX_CPUS - 1)];
+	if (vp->level >= c->depth || c->path[vp->level] != v)
+		return broken(h, HLS_BROKEN_PATH, vp->parent, v, vp->cpu);
+	if (!vp->child && !((vp->affinity >> vp->cpu) & 1))
+		return broken(h, HLS_BROKEN_PATH, vp->parent, v, vp->cpu);
+	return 0;
+}
+
+/* A path goes from the root to a thread; each VP on it says that it runs there, so none is on two paths. */
+static u32 check_path(hls_t *h, u32 cpu)
+{
+	cpu_t *c = &h->cpu[cpu];
+	for (u32 i = 0; i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
+		vp_t *vp = &h->vp[c->path[i]];
+		if (vp->state != HLS_RUNNING || vp->cpu != cpu || vp->level != i)
+			return broken(h, HLS_BROKEN_ONE_CPU, vp->parent, c->path[i], cpu);
+		if (i && h->vp[c->path[i - 1]].child != vp->parent)
+			return broken(h, HLS_BROKEN_PATH, vp->parent, c->path[i], cpu);
+		if ((i + 1 == c->depth) != (vp->child == 0))
+			return broken(h, HLS_BROKEN_PATH, vp->parent, c->path[i], cpu);
+	}
+	return 0;
+}
+
+/*
+ * Whether a VP waits for a CPU that would be of use. That of a join whose child has one already is not: the
+ * join declines what it is offered then.
+ */
+static bool in_need(hls_t *h, u32 v)
+{
+	vp_t *vp = &h->vp[v];
+	if (vp->state != HLS_READY || (vp->flags & HLS_THROTTLED))
+		return false;
+	return !vp->child || !policy_joins(h->scheduler[vp->child].policy) ||
+	       !h->scheduler[vp->child].nr_running;
+}
+
+/* No child that could use an idle CPU is left READY by a root scheduler that could be granted it. */
+static u32 check_idle(hls_t *h, u32 cpu)
+{
+	u32 root = h->cpu[cpu].root_vp;
+	if (!root || h->cpu[cpu].depth)
+		return 0;
+	u32 s = h->vp[root].child, v = h->scheduler[s].first_child;
+	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+		vp_t *vp = &h->vp[v];
+		if (in_need(h, v) && hls_usable(vp, cpu))
+			return broken(h, HLS_BROKEN_IDLE, s, v, cpu);
+		v = vp->sib_next;
+	}
+	return 0;
+}
+
+/* A READY child of s that should have the CPU of a RUNNING one. */
+static u32 check_priority(hls_t *h, u32 s, u32 v)
+{
+	for_each_up (h, u, s) {
+		vp_t *up = &h->vp[u];
+		if (up->state != HLS_RUNNING)
+			continue;
+		u32 r = h->cpu[up->cpu].path[up->level + 1];
+		if (r && hls_usable(&h->vp[v], up->cpu) && policy_preempts(h, s, v, r))
+			return broken(h, HLS_BROKEN_PRIORITY, s, v, up->cpu);
+	}
+	return 0;
+}
+
+static u32 check_children(hls_t *h, u32 s)
+{
+	scheduler_t *sched = &h->scheduler[s];
+	u32 ready = 0, running = 0, children = 0, v = sched->first_child;
+	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+		vp_t *vp = &h->vp[v];
+		bool able = vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED);
+		children++;
+		ready += able;
+		running += vp->state == HLS_RUNNING;
+		u32 code = in_need(h, v) && policy_strict(sched->policy) ? check_priority(h, s, v) : 0;
+		if (code)
+			return code;
+		v = vp->sib_next;
+	}
+	if (children != sched->nr_children || ready != sched->nr_ready || running != sched->nr_running)
+		return broken(h, HLS_BROKEN_COUNTS, s, 0, 0);
+	return 0;
+}
+
+static u32 check_scheduler(hls_t *h, u32 s)
+{
+	scheduler_t *sched = &h->scheduler[s];
+	u32 requested = 0, held = 0;
+	for_each_up (h, u, s) {
+		requested += h->vp[u].state != HLS_WAITING;
+		held += h->vp[u].state == HLS_RUNNING;
+	}
+	if (requested != sched->nr_requested || held != sched->nr_running)
+		return broken(h, HLS_BROKEN_HELD, s, 0, 0);
+	u32 want = wanted(sched);
+	bool root = sched->first_up && !h->vp[sched->first_up].parent;
+	bool declined = policy_joins(sched->policy) && sched->nr_running;
+	if (requested > want || (requested < want && !root && !declined))
+		return broken(h, HLS_BROKEN_WANTS, s, 0, 0);
+	u32 code = check_children(h, s);
+	if (code)
+		return code;
+	return policy_check_invariants(h, s) ? 0 : broken(h, HLS_BROKEN_POLICY, s, 0, 0);
+}
+
+HLS_ENTRY u32 hls_check(hls_t *h)
+{
+	u32 code = 0;
+	if (h->lost_records)
+		return broken(h, HLS_BROKEN_LOST_RECORDS, 0, 0, 0);
+	for (u32 v = 1; v <= h->used_vps && v < HLS_MAX_VPS && !code && can_loop; v++)
+		if (h->vp[v].flags & HLS_USED)
+			code = check_vp(h, v);
+	for (u32 cpu = 0; cpu < HLS_MAX_CPUS && !code && can_loop; cpu++) {
+		code = check_path(h, cpu);
+		if (!code)
+			code = check_idle(h, cpu);
+	}
+	for (u32 s = 1; s <= h->used_schedulers && s < HLS_MAX_SCHEDULERS && !code && can_loop; s++)
+		if (h->scheduler[s].policy)
+			code = check_scheduler(h, s);
+	return code;
+}

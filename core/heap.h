@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A leftist heap whose nodes lie in an array and are named by index; 0 is the empty heap.
+ *
+ * Insertion and removal of any member take at most about 2 log2(n) steps in the worst case, which a pairing
+ * heap does not promise and an array heap does only with memory of its own. Among equal keys the one inserted
+ * first comes first. Keys are compared as points on a circle, so that they may wrap.
+ *
+ * Invariants: a node's key is not above its children's; dist is the length of the path to the right, and the
+ * left child's dist is not below the right one's.
+ */
+#ifndef HLS_HEAP_H
+#define HLS_HEAP_H
+
+#include "hls.h"
+
+/* Longest path to the right: log2 of the members, of two heaps together; and room. */
+#define HLS_HEAP_SPINE (2 * 18)
+
+/* Whether a comes before b. */
+static inline bool heap_before(const node_t *a, const node_t *b)
+{
+	if (a->key != b->key)
+		return (s64)(a->key - b->key) < 0;
+	return (s64)((u64)a->seq - b->seq) < 0;
+}
+
+static inline u32 heap_dist(const node_t *nodes, u32 i)
+{
+	return i ? nodes[i].dist : 0;
+}
+
+/* Puts a node's children in order and sets its dist; says whether dist changed. */
+static inline bool heap_settle(node_t *nodes, u32 i)
+{
+	node_t *n = &nodes[i];
+	u32 left = heap_dist(nodes, n->left), right = heap_dist(nodes, n->right);
+	if (left < right) {
+		u32 swap = n->left;
+		n->left = n->right;
+		n->right = swap;
+		right = left;
+	}
+	if (n->dist == right + 1)
+		return false;
+	n->dist = right + 1;
+	return true;
+}
+
+/* Joins two heaps and returns the root: down along the right spines, then back up. The root's `up` is 0. */
+static inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
+{
+	u32 root = 0, last = 0;
+	for (u32 i = 0; i < HLS_HEAP_SPINE && a && b && can_loop; i++) {
+		if (heap_before(&nodes[b], &nodes[a])) {
+			u32 swap = a;
+			a = b;
+			b = swap;
+		}
+		nodes[a].up = last;
+		if (last)
+			nodes[last].right = a;
+		else
+			root = a;
+		last = a;
+		a = nodes[a].right;
+	}
+	u32 rest = a ? a : b;
+	if (!last) {
+		if (rest)
+			nodes[rest].up = 0;
+		return rest;
+	}
+	nodes[last].right = rest;
+	if (rest)
+		nodes[rest].up = last;
+	for (u32 i = 0; i < HLS_HEAP_SPINE && last && can_loop; i++) {
+		heap_settle(nodes, last);
+		last = nodes[last].up;
+	}
+	return root;
+}
+
+/* Adds node i under `key`; `seq` orders equal keys. */
+static inline void heap_push(node_t *nodes, u32 ARENA *root, u32 i, u64 key, u32 seq)
+{
+	node_t *n = &nodes[i];
+	n->key = key;
+	n->seq = seq;
+	n->dist = 1;
+	n->left = n->right = n->up = 0;
+	*root = *root ? heap_merge(nodes, *root, i) : i;
+}
+
+/* Takes node i out, wherever in the heap it is. */
+static inline void heap_remove(node_t *nodes, u32 ARENA *root, u32 i)
+{
+	u32 up = nodes[i].up;
+	u32 rest = heap_merge(nodes, nodes[i].left, nodes[i].right);
+	nodes[i].dist = 0;
+	if (!up) {
+		*root = rest;
+		return;
+	}
+	if (nodes[up].left == i)
+		nodes[up].left = rest;
+	else
+		nodes[up].right = rest;
+	if (rest)
+		nodes[rest].up = up;
+	for (u32 d = 0; d < HLS_HEAP_SPINE && up && heap_settle(nodes, up) && can_loop; d++)
+		up = nodes[up].up;
+}
+
+/* The member behind i when a heap is walked from its root, children after parents; 0 at the end. */
+static inline u32 heap_next(const node_t *nodes, u32 i)
+{
+	if (nodes[i].left)
+		return nodes[i].left;
+	if (nodes[i].right)
+		return nodes[i].right;
+	for (u32 d = 0; d < HLS_MAX_VPS && can_loop; d++) {
+		u32 up = nodes[i].up;
+		if (!up)
+			return 0;
+		if (nodes[up].left == i && nodes[up].right)
+			return nodes[up].right;
+		i = up;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * HLS: the hierarchical scheduler infrastructure (HSI), its data and its entry points.
+ *
+ * After J. Regehr and J. A. Stankovic, "HLS: A Framework for Composing Soft Real-Time Schedulers", RTSS 2001,
+ * section 6. The core is one body of freestanding C: compiled natively it is the simulator's scheduler,
+ * compiled as BPF it is the kernel's. It therefore takes the time as an argument, allocates nothing, recurses
+ * nowhere, gives every loop a named bound, calls through no pointer, and refers to things by index into the
+ * arrays of one `struct hls`, where index 0 means none, so that zeroed memory is a valid, empty machine.
+ *
+ * THE RULES for whoever calls the core
+ *
+ *  1. One caller at a time. All of a `struct hls` is one root domain, and is guarded by one lock that the
+ * platform holds around every entry point. The core takes no lock itself.
+ *  2. Time never runs backwards between calls on one `struct hls`.
+ *  3. After each event the platform calls hls_schedule() on every CPU in `kick` until none is left there.
+ * Only hls_schedule() changes what a CPU runs, so that a migration is one step: the thread is off its old CPU
+ * before any other may be told to run it.
+ *  4. The platform calls hls_expire() when hls_expires_at() is reached on a CPU, and hls_timers() when
+ *     hls_timer_at() is. It may be late (a tick); it must not be early.
+ *
+ * The life of a virtual processor (VP), as its parent scheduler sees it:
+ *
+ *                 request                 grant
+ *      WAITING -------------> READY ----------------> RUNNING
+ *         ^                   | ^  \                  |   |
+ *         |      release      | |   `---- revoke -----'   |
+ *         +-------------------+ | throttled: READY, but   |
+ *         |                     '  out of budget          |
+ *         +-----------------------------------------------+
+ *                            release
+ */
+#ifndef HLS_H
+#define HLS_H
+
+#ifdef __bpf__
+#include "port/bpf.h"
+#else
+#include "port/native.h"
+#endif
+
+/* Limits. A reader that needs more changes the number here and nowhere else. */
+#define HLS_MAX_CPUS 64            /* CPUs of one root domain: the width of a mask */
+#define HLS_MAX_DEPTH 32           /* levels of schedulers */
+#define HLS_MAX_SCHEDULERS 4096    /* instances, entry 0 unused */
+#define HLS_MAX_VPS (4096 + 65536) /* edges to schedulers and to threads, entry 0 unused */
+#define HLS_MAX_RECORDS 16384      /* records that one event may leave behind */
+#define HLS_PARAMS 4               /* parameters of a scheduler, and of a VP */
+#define HLS_SCHEDULER_WORDS 100    /* a policy's own words in each of its schedulers */
+#define HLS_VP_WORDS 5             /* a policy's own words in each VP that it schedules */
+#define HLS_MAX_STEPS \
+	(64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, refusals for affinity included */
+
+#define HLS_NEVER (~0ULL)
+
+enum hls_state { HLS_WAITING, HLS_READY, HLS_RUNNING };
+
+/* Flags of a VP. */
+enum {
+	HLS_USED = 1,      /* the entry is taken */
+	HLS_THROTTLED = 2, /* READY but out of budget: asks for no CPU until the policy's timer says so */
+	HLS_RESUMED = 4,   /* this request goes on where an earlier one was interrupted: see join */
+	HLS_WATCHED = 8,   /* its changes of state are recorded */
+	HLS_PINNED = 32,   /* a thread that may not use every CPU */
+	HLS_SEEKING = 64,  /* in a list of VPs that claim a CPU or seek another one */
+	HLS_YIELDED = 16,  /* the thread has just said that others may go first */
+};
+
+/* What a record tells. The numbers are part of the tape format. */
+enum hls_record_kind {
+	HLS_REC_REQUEST = 1,
+	HLS_REC_GRANT,
+	HLS_REC_REVOKE,
+	HLS_REC_RELEASE,
+	HLS_REC_THROTTLE,
+	HLS_REC_REPLENISH, /* a: new budget in ns, b: absolute deadline in ns */
+};
+
+/* Why a call was refused; entry points return these negated. */
+enum hls_error {
+	HLS_OK,
+	HLS_E_FULL,      /* no free entry */
+	HLS_E_NOT_FOUND, /* no such scheduler, VP, CPU or policy */
+	HLS_E_PARAM,     /* a parameter out of the range that the policy states */
+	HLS_E_BUSY,      /* still has children, or is still held by a parent */
+	HLS_E_CHILDREN,  /* the policy takes no further VP */
+	HLS_E_DEPTH,     /* would be deeper than HLS_MAX_DEPTH, or a cycle */
+	HLS_E_UNKNOWN,   /* the policy does not know this message */
+};
+
+/* A change of state, in the order in which it happened. */
+struct hls_record {
+	u64 at_ns;
+	u64 a, b;
+	u32 vp;
+	u16 cpu;
+	u8 kind;
+	u8 unused;
+};
+
+/* A member of a heap or of a list; see heap.h and list.h. */
+struct hls_node {
+	u64 key;
+	u32 seq;
+	u32 dist;
+	u32 left, right, up;
+	u32 prev, next;
+};
+
+/* A virtual processor: an edge of the hierarchy; without a child scheduler it stands for a thread. */
+struct hls_vp {
+	u32 parent;   /* the scheduler above; 0: the machine, which grants a whole CPU */
+	u32 child;    /* the scheduler below; 0: this is a thread */
+	u32 up_next;  /* next VP that the child scheduler holds of its parents */
+	u32 sib_prev; /* other children of the parent */
+	u32 sib_next;
+	u32 seeking_next;
+	u32 unused;
+	u8 state; /* enum hls_state */
+	u8 flags;
+	u8 cpu;         /* where it runs, or ran last */
+	u8 level;       /* its index in the path of that CPU while it is RUNNING */
+	u64 affinity;   /* CPUs that a thread may use */
+	u64 refused;    /* CPUs for which the child scheduler had no thread, until one comes */
+	u64 granted_at; /* clock of its CPU when it was granted or charged last */
+	u64 ran_ns;     /* CPU time it had up to then */
+	u64 param[HLS_PARAMS];
+	u64 word[HLS_VP_WORDS];
+};
+
+/* A scheduler: an instance of a policy. */
+struct hls_scheduler {
+	u8 policy; /* 0: the entry is free */
+	u8 level;  /* where its children are in a CPU's path, on the longest way to the root */
+	u8 in_pending;
+	u8 refused;       /* some VP of it refuses some CPU */
+	u16 nr_up;        /* VPs that it holds of its parents */
+	u16 nr_requested; /* of these, READY or RUNNING */
+	u32 nr_children;
+	u32 nr_ready; /* children that are READY and not throttled */
+	u32 nr_running;
+	u32 first_up;
+	u32 first_child;
+	u32 pending_next;
+	u64 timer_at;
+	u64 param[HLS_PARAMS];
+	u64 word[HLS_SCHEDULER_WORDS];
+};
+
+/* A physical CPU and the VPs, from the root's down to the thread's, that it is granted to now. */
+struct hls_cpu {
+	u64 stolen_ns; /* time that interrupts and the host took: the CPU's clock stands still in it */
+	u32 root_vp;
+	u32 depth;   /* entries of path; 0: idle */
+	u64 resched; /* bit n: the decision at level n is due */
+	u32 claims;  /* list of VPs that are to displace one that runs here, when the decision is taken */
+	u32 path[HLS_MAX_DEPTH + 1];
+	u64 expires_at[HLS_MAX_DEPTH + 1];   /* end of the slice at each level, by the CPU's clock */
+	u64 first_expiry[HLS_MAX_DEPTH + 1]; /* the least of expires_at[0..=level] */
+};
+
+/* The first broken invariant that hls_check() found. */
+struct hls_fault {
+	u32 code; /* enum hls_invariant in check.h; 0: none */
+	u32 scheduler;
+	u32 vp;
+	u32 cpu;
+};
+
+/* One root domain: everything that the core knows. */
+struct hls {
+	u64 now_ns;
+	u64 kick;      /* CPUs on which hls_schedule() is due */
+	u64 slice_ns;  /* answer of a grant hook beside the VP: how long until it wants to be asked again */
+	u64 cpus;      /* CPUs in use */
+	u64 decisions; /* grant hooks called */
+	u32 nr_pinned; /* threads that may not use every CPU */
+	u32 seq;
+	u32 pending; /* schedulers that have VPs to request or to withdraw */
+	u32 seeking; /* VPs that did not get, or lost, one CPU and might displace others on another */
+	u32 timers;  /* heap of schedulers by timer_at */
+	u32 free_vp, free_scheduler;
+	u32 used_vps, used_schedulers; /* high-water marks */
+	u32 nr_records, lost_records;
+	struct hls_fault fault;
+	struct hls_cpu cpu[HLS_MAX_CPUS];
+	struct hls_record record[HLS_MAX_RECORDS];
+	struct hls_scheduler scheduler[HLS_MAX_SCHEDULERS];
+	struct hls_node timer_node[HLS_MAX_SCHEDULERS];
+	struct hls_node node[HLS_MAX_VPS];
+	struct hls_vp vp[HLS_MAX_VPS];
+};
+
+typedef struct hls ARENA hls_t;
+typedef struct hls_vp ARENA vp_t;
+typedef struct hls_scheduler ARENA scheduler_t;
+typedef struct hls_cpu ARENA cpu_t;
+typedef struct hls_node ARENA node_t;
+
+/* Parameters of a new scheduler or VP, in the order of the policy's list. */
+struct hls_params {
+	u64 value[HLS_PARAMS];
+};
+
+/* Building and changing the hierarchy. Each returns an index or 0, or an enum hls_error negated. */
+s64 hls_add_cpu(hls_t *h, u32 cpu);
+s64 hls_create_scheduler(hls_t *h, u32 policy, const struct hls_params *params);
+s64 hls_destroy_scheduler(hls_t *h, u32 s);
+s64 hls_attach_root(hls_t *h, u32 s, u32 cpu);
+s64 hls_attach(hls_t *h, u32 parent, u32 child, const struct hls_params *params);
+s64 hls_detach(hls_t *h, u32 vp, u64 now_ns);
+s64 hls_move(hls_t *h, u32 vp, u32 parent, const struct hls_params *params, u64 now_ns);
+s64 hls_set_affinity(hls_t *h, u32 vp, u64 cpus, u64 now_ns);
+s64 hls_watch(hls_t *h, u32 vp, u32 on);
+
+/* What happens to threads. */
+void hls_request(hls_t *h, u32 vp, u64 now_ns);
+void hls_release(hls_t *h, u32 vp, u64 now_ns);
+void hls_yield(hls_t *h, u32 vp, u64 now_ns);
+s64 hls_message(hls_t *h, u32 vp, u32 param, u64 value, u64 now_ns);
+
+/* What happens to time. */
+void hls_expire(hls_t *h, u32 cpu, u64 now_ns);
+void hls_timers(hls_t *h, u64 now_ns);
+void hls_steal(hls_t *h, u32 cpu, u64 length_ns);
+u64 hls_expires_at(hls_t *h, u32 cpu);
+u64 hls_timer_at(hls_t *h);
+
+/* The decision: what `cpu` runs from now on; a thread's VP, or 0 for nothing. */
+u32 hls_schedule(hls_t *h, u32 cpu, u64 now_ns);
+
+/* Whether all is as it must be; enum hls_invariant, 0 when it is. */
+u32 hls_check(hls_t *h);
+
+#endif

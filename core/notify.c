@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Notifications that travel up: what a thread's wake-up, its blocking, and the timers of schedulers do to the
+ * VPs above it. Nothing here gives or takes a CPU; it marks the CPUs where hls_schedule() is to decide anew.
+ */
+#include "dispatch.h"
+
+#define for_each_up(h, u, s)                                                                       \
+	for (u32 u = (h)->scheduler[s].first_up, n_##u = 0; u && n_##u <= HLS_MAX_VPS && can_loop; \
+	     u = (h)->vp[u].up_next, n_##u++)
+
+/* How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all.
+ */
+static inline u32 wanted(scheduler_t *sched)
+{
+	u32 wants = sched->nr_ready + sched->nr_running;
+	if (wants > sched->nr_up || (wants && policy_joins(sched->policy)))
+		return sched->nr_up;
+	return wants;
+}
+
+/* Says that a scheduler has VPs to request (or to withdraw); settle_pending() looks after it. */
+static void add_pending(hls_t *h, u32 s)
+{
+	scheduler_t *sched = &h->scheduler[s];
+	if (sched->in_pending)
+		return;
+	sched->in_pending = 1;
+	sched->pending_next = h->pending;
+	h->pending = s;
+}
+
+/* To be called wherever a scheduler's wants may have changed while a VP of it may be READY. */
+static inline void settle_later(hls_t *h, u32 s)
+{
+	scheduler_t *sched = &h->scheduler[s];
+	if (unlikely(sched->nr_requested != wanted(sched)))
+		add_pending(h, s);
+}
+
+/* WAITING -> READY. */
+static void make_ready(hls_t *h, u32 v)
+{
+	vp_t *vp = &h->vp[v];
+	vp->state = HLS_READY;
+	vp->refused = 0;
+	hls_emit(h, v, HLS_REC_REQUEST, 0, 0);
+	if (vp->child)
+		h->scheduler[vp->child].nr_requested++;
+	if (vp->parent) {
+		h->scheduler[vp->parent].nr_ready++;
+		policy_request(h, vp->parent, v);
+		vp->flags &= ~HLS_RESUMED;
+	} else {
+		hls_mark(h, vp->cpu, 0);
+	}
+}
+
+/* READY -> WAITING. */
+static void withdraw(hls_t *h, u32 v)
+{
+	vp_t *vp = &h->vp[v];
+	if (vp->parent) {
+		policy_withdraw(h, vp->parent, v);
+		if (!(vp->flags & HLS_THROTTLED))
+			h->scheduler[vp->parent].nr_ready--;
+		settle_later(h, vp->parent);
+	}
+	vp->flags &= ~HLS_THROTTLED;
+	vp->state = HLS_WAITING;
+	if (vp->child) {
+		h->scheduler[vp->child].nr_requested--;
+		settle_later(h, vp->child);
+	}
+	hls_emit(h, v, HLS_REC_RELEASE, 0, 0);
+}
+
+/*
+ * The VP of s that it should request next on behalf of its child v. For a root scheduler that is to choose a
+ * CPU: the one that v used last if it is free, else the first that v can use.
+ */
+static u32 next_up(hls_t *h, u32 s, u32 v)
+{
+	u32 found = 0;
+	for_each_up (h, u, s) {
+		vp_t *up = &h->vp[u];
+		if (up->state != HLS_WAITING)
+			continue;
+		if (up->parent)
+			return u;
+		if (!hls_usable(&h->vp[v], up->cpu))
+			continue;
+		if (up->cpu == h->vp[v].cpu)
+			return u;
+		if (!found)
+			found = u;
+	}
+	return found;
+}
+
+/* The RUNNING child of s below its VP u, when s is not to choose anew there anyway. */
+static inline u32 running_below(hls_t *h, u32 u)
+{
+	vp_t *up = &h->vp[u];
+	cpu_t *c = &h->cpu[up->cpu];
+	if (up->state != HLS_RUNNING || ((c->resched >> (up->level + 1)) & 1))
+		return 0;
+	return c->path[up->level + 1];
+}
+
+/* Puts a READY VP, once, into a list of those that claim a CPU, or that seek one when the event is dealt
+ * with. */
+static void seek(hls_t *h, u32 ARENA *list, u32 v)
+{
+	vp_t *vp = &h->vp[v];
+	if (vp->flags & HLS_SEEKING)
+		return;
+	vp->flags |= HLS_SEEKING;
+	vp->seeking_next = *list;
+	*list = v;
+}
+
+/*
+ * Marks the CPU, if there is one, that s should take from a RUNNING child for its READY child v: from the
+ * worst. Until s chooses there v has but a claim, and others may come first; then it seeks again.
+ */
+static void take_cpu(hls_t *h, u32 s, u32 v)
+{
+	u32 victim = 0;
+	for_each_up (h, u, s) {
+		u32 r = running_below(h, u);
+		if (r && hls_usable(&h->vp[v], h->vp[r].cpu) && policy_preempts(h, s, v, r) &&
+		    (!victim || policy_preempts(h, s, victim, r)))
+			victim = r;
+	}
+	if (!victim)
+		return;
+	hls_recheck(h, victim);
+	if (h->scheduler[s].nr_up > 1)
+		seek(h, &h->cpu[h->vp[victim].cpu].claims, v);
+}
+
+/* A READY VP cannot have the CPU at hand: it is to be seen, when this decision is taken, if another will do.
+ */
+static void look_elsewhere(hls_t *h, u32 v)
+{
+	settle_later(h, h->vp[v].parent);
+	seek(h, &h->seeking, v);
+}
+
+/* CPUs that VPs of s have refused for want of a thread may be welcome now. */
+static void lift_refusals(hls_t *h, u32 s)
+{
+	h->scheduler[s].refused = 0;
+	for_each_up (h, u, s) {
+		if (!h->vp[u].refused)
+			continue;
+		h->vp[u].refused = 0;
+		if (h->vp[u].state == HLS_READY)
+			look_elsewhere(h, u);
+	}
+}
+
+/* Requests a further VP of s on behalf of its READY child v. The VP, when it is one to go on with; else 0. */
+static u32 ask_parent(hls_t *h, u32 s, u32 v)
+{
+	scheduler_t *sched = &h->scheduler[s];
+	if (unlikely(sched->refused))
+		lift_refusals(h, s);
+	if (sched->nr_requested >= wanted(sched))
+		return 0;
+	u32 asked = next_up(h, s, v);
+	if (asked)
+		make_ready(h, asked);
+	settle_later(h, s);
+	return asked && !(h->vp[asked].flags & HLS_THROTTLED) ? asked : 0;
+}
+
+/* Whether any CPU will do for what is below the VP. */
+static bool unpinned(hls_t *h, u32 v)
+{
+	return !h->nr_pinned || (!h->vp[v].child && !(h->vp[v].flags & HLS_PINNED));
+}
+
+/*
+ * A VP is READY and not throttled: asks for a CPU for it, level by level, until a scheduler has asked for all
+ * that it may have, or the machine has a free CPU. Else, from the top down, lets each scheduler that would
+ * rather run what is on this way than what it runs now decide anew.
+ */
+static void place(hls_t *h, u32 v)
+{
+	u32 way[HLS_MAX_DEPTH];
+	u32 n = 0;
+	bool any_cpu_will_do = unpinned(h, v);
+	for (u32 i = 0; i < HLS_MAX_DEPTH && v && h->vp[v].parent && can_loop; i++) {
+		way[i] = v;
+		n = i + 1;
+		v = ask_parent(h, h->vp[v].parent, v);
+	}
+	if (v && any_cpu_will_do)
+		return; /* The machine's own VP: a free CPU is marked. */
+	for (u32 i = 0; i < HLS_MAX_DEPTH && n && can_loop; i++) {
+		n--;
+		u32 w = way[n & (HLS_MAX_DEPTH - 1)];
+		take_cpu(h, h->vp[w].parent, w);
+	}
+}
+
+/* A READY child of s for which a VP of s can be requested; 0: none. */
+static u32 child_to_place(hls_t *h, u32 s)
+{
+	u32 v = h->scheduler[s].first_child;
+	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+		vp_t *vp = &h->vp[v];
+		if (vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && next_up(h, s, v))
+			return v;
+		v = vp->sib_next;
+	}
+	return 0;
+}
+
+/* A VP of s that is READY, preferably the last requested; 0: none. */
+static u32 up_to_withdraw(hls_t *h, u32 s)
+{
+	u32 found = 0;
+	for_each_up (h, u, s)
+		if (h->vp[u].state == HLS_READY)
+			found = u;
+	return found;
+}
+
+/* Makes a scheduler request as many VPs as it wants, or withdraw those that it has no use for. */
+static void settle_requests(hls_t *h, u32 s)
+{
+	scheduler_t *sched = &h->scheduler[s];
+	for (u32 i = 0; i < HLS_MAX_VPS && can_loop; i++) {
+		if (sched->nr_requested > wanted(sched)) {
+			u32 u = up_to_withdraw(h, s);
+			if (!u)
+				return; /* The others are RUNNING; hls_schedule() will find nothing for them.
+					 */
+			withdraw(h, u);
+		} else {
+			bool short_of = sched->nr_requested < wanted(sched) && sched->nr_ready;
+			u32 v = short_of ? child_to_place(h, s) : 0;
+			if (!v)
+				return;
+			place(h, v);
+		}
+	}
+}
+
+/* Carries out what was put off until the event at hand, or the decision, is otherwise done with. */
+static void settle_pending(hls_t *h)
+{
+	for (u32 i = 0; i < HLS_MAX_VPS && (h->pending || h->seeking) && can_loop; i++) {
+		if (h->pending) {
+			u32 s = h->pending;
+			h->pending = h->scheduler[s].pending_next;
+			h->scheduler[s].in_pending = 0;
+			settle_requests(h, s);
+			continue;
+		}
+		u32 v = h->seeking;
+		vp_t *vp = &h->vp[v];
+		h->seeking = vp->seeking_next;
+		vp->flags &= ~HLS_SEEKING;
+		if (vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED))
+			place(h, v);
+	}
+}
+
+/* The thread wants a CPU. No effect when it does already. */
+HLS_ENTRY void hls_request(hls_t *h, u32 v, u64 now_ns)
+{
+	h->now_ns = now_ns;
+	if (h->vp[v].state != HLS_WAITING)
+		return;
+	make_ready(h, v);
+	if (!(h->vp[v].flags & HLS_THROTTLED))
+		place(h, v);
+	settle_pending(h);
+}
+
+/* Takes a RUNNING VP off its CPU's clock; returns how long it ran since it was granted or charged last. */
+static inline u64 charge(hls_t *h, vp_t *vp)
+{
+	u64 clock = h->now_ns - h->cpu[vp->cpu].stolen_ns;
+	u64 used_ns = clock - vp->granted_at;
+	vp->granted_at = clock;
+	vp->ran_ns += used_ns;
+	return used_ns;
+}
+
+/* The thread wants no CPU any more. No effect when it did not want any. */
+HLS_ENTRY void hls_release(hls_t *h, u32 v, u64 now_ns)
+{
+	vp_t *vp = &h->vp[v];
+	h->now_ns = now_ns;
+	if (vp->state == HLS_RUNNING) {
+		u64 used_ns = charge(h, vp);
+		vp->state = HLS_WAITING;
+		vp->flags &= ~HLS_YIELDED;
+		h->cpu[vp->cpu].path[vp->level] = 0;
+		hls_emit(h, v, HLS_REC_RELEASE, 0, 0);
+		h->scheduler[vp->parent].nr_running--;
+		policy_release(h, vp->parent, v, used_ns);
+		hls_recheck(h, v);
+		if (h->scheduler[vp->parent].nr_up > 1)
+			settle_later(h, vp->parent);
+	} else if (vp->state == HLS_READY) {
+		withdraw(h, v);
+	}
+	settle_pending(h);
+}
+
+/* The RUNNING thread lets others of its scheduler go first, where that scheduler takes turns. */
+HLS_ENTRY void hls_yield(hls_t *h, u32 v, u64 now_ns)
+{
+	h->now_ns = now_ns;
+	if (h->vp[v].state != HLS_RUNNING)
+		return;
+	h->vp[v].flags |= HLS_YIELDED;
+	hls_recheck(h, v);
+}
+
+/* Calls the timer hooks that are due. Late calls are allowed; an early one does nothing. */
+HLS_ENTRY void hls_timers(hls_t *h, u64 now_ns)
+{
+	h->now_ns = now_ns;
+	for (u32 i = 0; i < HLS_MAX_SCHEDULERS && h->timers && can_loop; i++) {
+		u32 s = h->timers;
+		if (h->scheduler[s].timer_at > now_ns)
+			break;
+		hls_set_timer(h, s, HLS_NEVER);
+		for (u32 n = 0; n < HLS_MAX_VPS && can_loop; n++) {
+			u32 v = policy_timer(h, s);
+			if (!v)
+				break;
+			if (h->vp[v].state == HLS_READY)
+				place(h, v);
+		}
+	}
+	settle_pending(h);
+}
+
+/* When hls_timers() is next due; HLS_NEVER: not before something else happens. */
+HLS_ENTRY u64 hls_timer_at(hls_t *h)
+{
+	return h->timers ? h->scheduler[h->timers].timer_at : HLS_NEVER;
+}

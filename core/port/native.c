@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The native build: the core, and its description for the Rust side: the registry, its parameters and the
+ * invariants as tables, the sizes of what both sides share, and readers of fields.
+ */
+#include "../core.c"
+
+struct hls_param_description {
+	const char *name, *doc;
+	u64 unit, preset, least, greatest;
+};
+
+struct hls_policy_description {
+	const char *name, *doc, *source;
+	const struct hls_param_description *params, *vp_params;
+	u32 number, most_children, joins, nr_params, nr_vp_params;
+};
+
+struct hls_invariant_description {
+	u32 number;
+	const char *name, *doc;
+};
+
+#define PARAM(constant, name, unit, preset, least, greatest, doc) {name, doc, unit, preset, least, greatest},
+#define TABLES(number, fn, CONST, ...)                                                        \
+	static const struct hls_param_description fn##_params[] = {CONST##_PARAMS(PARAM){0}}; \
+	static const struct hls_param_description fn##_vp_params[] = {CONST##_VP_PARAMS(PARAM){0}};
+HLS_POLICIES(TABLES)
+
+#define LENGTH(table) (sizeof(table) / sizeof((table)[0]) - 1)
+#define POLICY(number, fn, CONST, name, most, joins, strict, doc, source) \
+	{name,   doc,  source, fn##_params,         fn##_vp_params,       \
+	 number, most, joins,  LENGTH(fn##_params), LENGTH(fn##_vp_params)},
+const struct hls_policy_description hls_policy_table[] = {HLS_POLICIES(POLICY){0}};
+
+#define INVARIANT(number, name, doc) {number, #name, doc},
+const struct hls_invariant_description hls_invariant_table[] = {HLS_INVARIANTS(INVARIANT){0}};
+
+const u64 hls_sizes[] = {sizeof(struct hls),
+			 sizeof(struct hls_scheduler),
+			 sizeof(struct hls_vp),
+			 sizeof(struct hls_node),
+			 sizeof(struct hls_record),
+			 HLS_MAX_DEPTH,
+			 HLS_MAX_CPUS,
+			 HLS_MAX_SCHEDULERS,
+			 HLS_MAX_VPS,
+			 HLS_MAX_RECORDS,
+			 HLS_PARAMS};
+
+/* What Rust reads without a call of the core; field access stays on this side. */
+u64 hls_kick(const struct hls *h)
+{
+	return h->kick;
+}
+
+/* The records since the last call, and how many. */
+const struct hls_record *hls_take_records(struct hls *h, u32 *count)
+{
+	*count = h->nr_records;
+	h->nr_records = 0;
+	return h->record;
+}
+
+u64 hls_decisions(const struct hls *h)
+{
+	return h->decisions;
+}
+
+/* CPU time of a VP up to `now_ns`, a running one's included. */
+u64 hls_ran_ns(const struct hls *h, u32 v, u64 now_ns)
+{
+	const struct hls_vp *vp = &h->vp[v];
+	u64 running = vp->state == HLS_RUNNING ? now_ns - h->cpu[vp->cpu].stolen_ns - vp->granted_at : 0;
+	return vp->ran_ns + running;
+}
+
+u32 hls_vp_state(const struct hls *h, u32 v)
+{
+	return h->vp[v].state;
+}
+
+struct hls_fault hls_fault(const struct hls *h)
+{
+	return h->fault;
+}

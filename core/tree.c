@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Building and changing the hierarchy: CPUs, schedulers, VPs. It is built from the top: a scheduler is hung
+ * below its parents before it gets children, so a cycle cannot come to be.
+ */
+
+static void clear(u64 ARENA *words, u32 bytes)
+{
+	for (u32 i = 0; i < bytes / sizeof(u64) && can_loop; i++)
+		words[i] = 0;
+}
+
+static u32 take_scheduler(hls_t *h)
+{
+	u32 s = h->free_scheduler;
+	if (s)
+		h->free_scheduler = h->scheduler[s].pending_next;
+	else if (h->used_schedulers + 1 < HLS_MAX_SCHEDULERS)
+		s = ++h->used_schedulers;
+	return s;
+}
+
+static u32 take_vp(hls_t *h)
+{
+	u32 v = h->free_vp;
+	if (v)
+		h->free_vp = h->vp[v].up_next;
+	else if (h->used_vps + 1 < HLS_MAX_VPS)
+		v = ++h->used_vps;
+	return v;
+}
+
+static bool scheduler_exists(hls_t *h, u32 s)
+{
+	return s && s < HLS_MAX_SCHEDULERS && h->scheduler[s].policy;
+}
+
+static bool vp_exists(hls_t *h, u32 v)
+{
+	return v && v < HLS_MAX_VPS && (h->vp[v].flags & HLS_USED);
+}
+
+/* Puts a CPU into use. */
+HLS_ENTRY s64 hls_add_cpu(hls_t *h, u32 cpu)
+{
+	if (cpu >= HLS_MAX_CPUS)
+		return -HLS_E_NOT_FOUND;
+	h->cpus |= 1ULL << cpu;
+	return 0;
+}
+
+/* Creates an instance of a policy and returns its index. It is in no hierarchy yet. */
+HLS_ENTRY s64 hls_create_scheduler(hls_t *h, u32 policy, const struct hls_params *params)
+{
+	if (!policy_most_children(policy))
+		return -HLS_E_NOT_FOUND;
+	for (u32 i = 0; i < HLS_PARAMS; i++)
+		if (!policy_param_in_range(policy, i, params->value[i]))
+			return -HLS_E_PARAM;
+	u32 s = take_scheduler(h);
+	if (!s)
+		return -HLS_E_FULL;
+	scheduler_t *sched = &h->scheduler[s];
+	clear((u64 ARENA *)sched, sizeof(*sched));
+	sched->policy = policy;
+	sched->level = 1;
+	sched->timer_at = HLS_NEVER;
+	for (u32 i = 0; i < HLS_PARAMS; i++)
+		sched->param[i] = params->value[i];
+	policy_init(h, s);
+	return s;
+}
+
+/* Destroys a scheduler that has no children and is held by no parent. */
+HLS_ENTRY s64 hls_destroy_scheduler(hls_t *h, u32 s)
+{
+	if (!scheduler_exists(h, s))
+		return -HLS_E_NOT_FOUND;
+	scheduler_t *sched = &h->scheduler[s];
+	if (sched->nr_children || sched->nr_up)
+		return -HLS_E_BUSY;
+	policy_deinit(h, s);
+	hls_set_timer(h, s, HLS_NEVER);
+	sched->policy = 0;
+	sched->pending_next = h->free_scheduler;
+	h->free_scheduler = s;
+	return 0;
+}
+
+/* A new VP entry, WAITING, held by the child scheduler if there is one. */
+static u32 new_vp(hls_t *h, u32 parent, u32 child, const struct hls_params *params)
+{
+	u32 v = take_vp(h);
+	if (!v)
+		return 0;
+	vp_t *vp = &h->vp[v];
+	clear((u64 ARENA *)vp, sizeof(*vp));
+	vp->flags = HLS_USED;
+	vp->parent = parent;
+	vp->child = child;
+	vp->affinity = HLS_NEVER;
+	for (u32 i = 0; i < HLS_PARAMS && params; i++)
+		vp->param[i] = params->value[i];
+	if (child) {
+		vp->up_next = h->scheduler[child].first_up;
+		h->scheduler[child].first_up = v;
+		h->scheduler[child].nr_up++;
+	}
+	return v;
+}
+
+static void set_pinned(hls_t *h, vp_t *vp, bool pinned)
+{
+	if (pinned == ((vp->flags & HLS_PINNED) != 0))
+		return;
+	vp->flags ^= HLS_PINNED;
+	h->nr_pinned += pinned ? 1 : -1;
+}
+
+/* Takes a VP out of the list of claims, if it is in one. */
+static void drop_claim(hls_t *h, u32 v)
+{
+	for (u32 cpu = 0; cpu < HLS_MAX_CPUS && (h->vp[v].flags & HLS_SEEKING) && can_loop; cpu++) {
+		u32 ARENA *link = &h->cpu[cpu].claims;
+		for (u32 i = 0; i < HLS_MAX_VPS && *link && can_loop; i++) {
+			if (*link == v) {
+				*link = h->vp[v].seeking_next;
+				h->vp[v].flags &= ~HLS_SEEKING;
+				return;
+			}
+			link = &h->vp[*link].seeking_next;
+		}
+	}
+}
+
+static void free_vp(hls_t *h, u32 v)
+{
+	vp_t *vp = &h->vp[v];
+	set_pinned(h, vp, false);
+	drop_claim(h, v);
+	if (vp->child) {
+		scheduler_t *below = &h->scheduler[vp->child];
+		if (below->first_up == v) {
+			below->first_up = vp->up_next;
+		} else {
+			for_each_up (h, u, vp->child)
+				if (h->vp[u].up_next == v)
+					h->vp[u].up_next = vp->up_next;
+		}
+		below->nr_up--;
+	}
+	vp->flags = 0;
+	vp->up_next = h->free_vp;
+	h->free_vp = v;
+}
+
+/* Makes s a root scheduler on `cpu`: the machine grants it that CPU, whole, whenever it wants it. */
+HLS_ENTRY s64 hls_attach_root(hls_t *h, u32 s, u32 cpu)
+{
+	if (!scheduler_exists(h, s) || cpu >= HLS_MAX_CPUS || !((h->cpus >> cpu) & 1))
+		return -HLS_E_NOT_FOUND;
+	if (h->cpu[cpu].root_vp)
+		return -HLS_E_BUSY;
+	u32 v = new_vp(h, 0, s, NULL);
+	if (!v)
+		return -HLS_E_FULL;
+	h->vp[v].cpu = cpu;
+	h->cpu[cpu].root_vp = v;
+	return v;
+}
+
+/* Links the VP below `parent` and registers it there; 0, or the policy's reason against it. */
+static s64 register_vp(hls_t *h, u32 parent, u32 v)
+{
+	scheduler_t *sched = &h->scheduler[parent];
+	vp_t *vp = &h->vp[v];
+	vp->parent = parent;
+	s64 error = policy_register_vp(h, parent, v);
+	if (error)
+		return error;
+	vp->sib_prev = 0;
+	vp->sib_next = sched->first_child;
+	if (sched->first_child)
+		h->vp[sched->first_child].sib_prev = v;
+	sched->first_child = v;
+	sched->nr_children++;
+	return 0;
+}
+
+static void unregister_vp(hls_t *h, u32 v)
+{
+	vp_t *vp = &h->vp[v];
+	scheduler_t *sched = &h->scheduler[vp->parent];
+	policy_unregister_vp(h, vp->parent, v);
+	if (vp->sib_prev)
+		h->vp[vp->sib_prev].sib_next = vp->sib_next;
+	else
+		sched->first_child = vp->sib_next;
+	if (vp->sib_next)
+		h->vp[vp->sib_next].sib_prev = vp->sib_prev;
+	sched->nr_children--;
+}
+
+/* Whether a VP with these parameters may be hung below `parent`. */
+static s64 may_register(hls_t *h, u32 parent, const struct hls_params *params)
+{
+	scheduler_t *sched = &h->scheduler[parent];
+	if (sched->nr_children >= policy_most_children(sched->policy))
+		return -HLS_E_CHILDREN;
+	for (u32 i = 0; i < HLS_PARAMS; i++)
+		if (!policy_vp_param_in_range(sched->policy, i, params->value[i]))
+			return -HLS_E_PARAM;
+	return 0;
+}
+
+/*
+ * Hangs a scheduler, or with child 0 a new thread, below `parent`; returns the VP, WAITING. A scheduler may
+ * be hung below one parent several times (once for each CPU that it may hold at once), a join below several
+ * parents.
+ */
+HLS_ENTRY s64 hls_attach(hls_t *h, u32 parent, u32 child, const struct hls_params *params)
+{
+	if (!scheduler_exists(h, parent) || (child && !scheduler_exists(h, child)))
+		return -HLS_E_NOT_FOUND;
+	u32 level = h->scheduler[parent].level + 1;
+	if (child && (child == parent || level > HLS_MAX_DEPTH))
+		return -HLS_E_DEPTH;
+	if (child && h->scheduler[child].nr_children)
+		return -HLS_E_BUSY;
+	s64 error = may_register(h, parent, params);
+	if (error)
+		return error;
+	u32 v = new_vp(h, parent, child, params);
+	if (!v)
+		return -HLS_E_FULL;
+	error = register_vp(h, parent, v);
+	if (error) {
+		free_vp(h, v);
+		return error;
+	}
+	if (child && h->scheduler[child].level < level)
+		h->scheduler[child].level = level;
+	return v;
+}
+
+/* Takes a VP out of the hierarchy and frees it. A scheduler below it must have no children. */
+HLS_ENTRY s64 hls_detach(hls_t *h, u32 v, u64 now_ns)
+{
+	if (!vp_exists(h, v))
+		return -HLS_E_NOT_FOUND;
+	vp_t *vp = &h->vp[v];
+	if (vp->child && h->scheduler[vp->child].nr_children)
+		return -HLS_E_BUSY;
+	hls_release(h, v, now_ns);
+	if (vp->parent)
+		unregister_vp(h, v);
+	else
+		h->cpu[vp->cpu].root_vp = 0;
+	free_vp(h, v);
+	return 0;
+}
+
+/*
+ * Registers the WAITING VP anew, elsewhere or with other parameters; when the policy refuses, as it was
+ * before. With its old scheduler a VP keeps what it has earned and what it owes.
+ */
+static s64 reregister(hls_t *h, u32 v, u32 parent, const struct hls_params *params)
+{
+	vp_t *vp = &h->vp[v];
+	u64 param[HLS_PARAMS], word[HLS_VP_WORDS];
+	u32 old_parent = vp->parent;
+	unregister_vp(h, v);
+	for (u32 i = 0; i < HLS_PARAMS; i++) {
+		param[i] = vp->param[i];
+		vp->param[i] = params->value[i];
+	}
+	for (u32 i = 0; i < HLS_VP_WORDS; i++) {
+		word[i] = vp->word[i];
+		vp->word[i] = parent == old_parent ? word[i] : 0;
+	}
+	s64 error = register_vp(h, parent, v);
+	if (!error)
+		return 0;
+	for (u32 i = 0; i < HLS_PARAMS; i++)
+		vp->param[i] = param[i];
+	for (u32 i = 0; i < HLS_VP_WORDS; i++)
+		vp->word[i] = word[i];
+	register_vp(h, old_parent, v);
+	return error;
+}
+
+/* Moves a thread to another scheduler, READY or RUNNING as it may be; a refusal changes nothing. */
+HLS_ENTRY s64 hls_move(hls_t *h, u32 v, u32 parent, const struct hls_params *params, u64 now_ns)
+{
+	if (!vp_exists(h, v) || h->vp[v].child || !scheduler_exists(h, parent))
+		return -HLS_E_NOT_FOUND;
+	s64 error = may_register(h, parent, params);
+	if (error)
+		return error;
+	bool wants = h->vp[v].state != HLS_WAITING;
+	hls_release(h, v, now_ns);
+	error = reregister(h, v, parent, params);
+	if (wants)
+		hls_request(h, v, now_ns);
+	return error;
+}
+
+/* A message from a thread, or about a VP, to the scheduler above it: changes one parameter; refusal changes
+ * nothing. */
+HLS_ENTRY s64 hls_message(hls_t *h, u32 v, u32 param, u64 value, u64 now_ns)
+{
+	struct hls_params params;
+	if (!vp_exists(h, v) || !h->vp[v].parent)
+		return -HLS_E_NOT_FOUND;
+	u32 parent = h->vp[v].parent;
+	if (param >= HLS_PARAMS)
+		return -HLS_E_UNKNOWN;
+	if (!policy_vp_param_in_range(h->scheduler[parent].policy, param, value))
+		return -HLS_E_PARAM;
+	for (u32 i = 0; i < HLS_PARAMS; i++)
+		params.value[i] = h->vp[v].param[i];
+	params.value[param & (HLS_PARAMS - 1)] = value;
+	bool wants = h->vp[v].state != HLS_WAITING;
+	hls_release(h, v, now_ns);
+	s64 error = reregister(h, v, parent, &params);
+	if (wants)
+		hls_request(h, v, now_ns);
+	return error;
+}
+
+/* Binds a thread to CPUs. */
+HLS_ENTRY s64 hls_set_affinity(hls_t *h, u32 v, u64 cpus, u64 now_ns)
+{
+	if (!vp_exists(h, v) || h->vp[v].child)
+		return -HLS_E_NOT_FOUND;
+	if (!(cpus & h->cpus))
+		return -HLS_E_PARAM;
+	bool wants = h->vp[v].state != HLS_WAITING;
+	hls_release(h, v, now_ns);
+	h->vp[v].affinity = cpus;
+	set_pinned(h, &h->vp[v], (h->cpus & ~cpus) != 0);
+	if (wants)
+		hls_request(h, v, now_ns);
+	return 0;
+}
+
+/* Has the changes of a VP's state recorded, or not any more. */
+HLS_ENTRY s64 hls_watch(hls_t *h, u32 v, u32 on)
+{
+	if (!vp_exists(h, v))
+		return -HLS_E_NOT_FOUND;
+	if (on)
+		h->vp[v].flags |= HLS_WATCHED;
+	else
+		h->vp[v].flags &= ~HLS_WATCHED;
+	return 0;
+}

@@ -1,0 +1,98 @@
+//! The declarations of `core/hls.h` and `core/port/native.c`, as C has them.
+
+use crate::limits;
+use std::ffi::{c_char, c_void};
+
+/// `struct hls`: opaque here.
+pub type Hls = c_void;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct HlsParams {
+    pub value: [u64; limits::PARAMS],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct HlsRecord {
+    pub at_ns: u64,
+    pub a: u64,
+    pub b: u64,
+    pub vp: u32,
+    pub cpu: u16,
+    pub kind: u8,
+    pub unused: u8,
+}
+
+#[repr(C)]
+pub struct HlsFault {
+    pub code: u32,
+    pub scheduler: u32,
+    pub vp: u32,
+    pub cpu: u32,
+}
+
+#[repr(C)]
+pub struct ParamDescription {
+    pub name: *const c_char,
+    pub doc: *const c_char,
+    pub unit: u64,
+    pub preset: u64,
+    pub least: u64,
+    pub greatest: u64,
+}
+
+#[repr(C)]
+pub struct PolicyDescription {
+    pub name: *const c_char,
+    pub doc: *const c_char,
+    pub source: *const c_char,
+    pub params: *const ParamDescription,
+    pub vp_params: *const ParamDescription,
+    pub number: u32,
+    pub most_children: u32,
+    pub joins: u32,
+    pub nr_params: u32,
+    pub nr_vp_params: u32,
+}
+
+#[repr(C)]
+pub struct InvariantDescription {
+    pub number: u32,
+    pub name: *const c_char,
+    pub doc: *const c_char,
+}
+
+unsafe extern "C" {
+    pub static hls_policy_table: [PolicyDescription; 0];
+    pub static hls_invariant_table: [InvariantDescription; 0];
+    pub static hls_sizes: [u64; 11];
+
+    pub fn hls_add_cpu(h: *mut Hls, cpu: u32) -> i64;
+    pub fn hls_create_scheduler(h: *mut Hls, policy: u32, params: *const HlsParams) -> i64;
+    pub fn hls_destroy_scheduler(h: *mut Hls, s: u32) -> i64;
+    pub fn hls_attach_root(h: *mut Hls, s: u32, cpu: u32) -> i64;
+    pub fn hls_attach(h: *mut Hls, parent: u32, child: u32, params: *const HlsParams) -> i64;
+    pub fn hls_detach(h: *mut Hls, vp: u32, now_ns: u64) -> i64;
+    pub fn hls_move(h: *mut Hls, vp: u32, parent: u32, params: *const HlsParams, now_ns: u64) -> i64;
+    pub fn hls_set_affinity(h: *mut Hls, vp: u32, cpus: u64, now_ns: u64) -> i64;
+    pub fn hls_watch(h: *mut Hls, vp: u32, on: u32) -> i64;
+    pub fn hls_request(h: *mut Hls, vp: u32, now_ns: u64);
+    pub fn hls_release(h: *mut Hls, vp: u32, now_ns: u64);
+    pub fn hls_yield(h: *mut Hls, vp: u32, now_ns: u64);
+    pub fn hls_message(h: *mut Hls, vp: u32, param: u32, value: u64, now_ns: u64) -> i64;
+    pub fn hls_expire(h: *mut Hls, cpu: u32, now_ns: u64);
+    pub fn hls_timers(h: *mut Hls, now_ns: u64);
+    pub fn hls_steal(h: *mut Hls, cpu: u32, length_ns: u64);
+    pub fn hls_expires_at(h: *mut Hls, cpu: u32) -> u64;
+    pub fn hls_timer_at(h: *mut Hls) -> u64;
+    pub fn hls_schedule(h: *mut Hls, cpu: u32, now_ns: u64) -> u32;
+    pub fn hls_check(h: *mut Hls) -> u32;
+
+    pub fn hls_kick(h: *const Hls) -> u64;
+    pub fn hls_take_records(h: *mut Hls, count: *mut u32) -> *const HlsRecord;
+    pub fn hls_decisions(h: *const Hls) -> u64;
+    pub fn hls_ran_ns(h: *const Hls, vp: u32, now_ns: u64) -> u64;
+    pub fn hls_vp_state(h: *const Hls, vp: u32) -> u32;
+    pub fn hls_fault(h: *const Hls) -> HlsFault;
+}

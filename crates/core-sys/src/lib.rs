@@ -1,0 +1,32 @@
+//! The C core, bound for Rust. The only crate besides the kernel's with `unsafe` in it.
+//!
+//! [`Core`] owns one `struct hls`, a root domain, and offers its entry points (`core/hls.h`) as methods. What the rules
+//! of that header ask of a caller - one at a time, time never backwards, every kicked CPU scheduled - the type system
+//! keeps (`&mut self`) or the core asserts; a call against them may give a wrong schedule but never touches memory that
+//! is not its own: indexes are checked here.
+
+mod core;
+mod ffi;
+mod policy;
+
+pub use crate::core::{Core, CoreError, Fault, Params, RawRecord, RecordKind, VpState};
+pub use policy::{ParamInfo, PolicyInfo, Unit, policies};
+
+/// The named limits of the core; `core/hls.h` has their reasons. A test holds them against the C side.
+pub mod limits {
+    /// Levels of schedulers.
+    pub const MAX_DEPTH: usize = 32;
+    /// CPUs of one root domain.
+    pub const MAX_CPUS: usize = 64;
+    /// Scheduler instances, entry 0 unused.
+    pub const MAX_SCHEDULERS: usize = 4096;
+    /// VPs, those of threads included, entry 0 unused.
+    pub const MAX_VPS: usize = 4096 + 65536;
+    /// Records that one event may leave behind.
+    pub const MAX_RECORDS: usize = 16384;
+    /// Parameters of a scheduler, and of a VP.
+    pub const PARAMS: usize = 4;
+}
+
+#[cfg(test)]
+mod tests;

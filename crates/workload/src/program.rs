@@ -1,0 +1,179 @@
+//! What a thread does: a short program of steps that an engine carries out.
+//!
+//! Every way to state a workload (rt-app's JSON, the shapes of the hierarchy file) is translated to this, so an
+//! engine knows one language only. Nothing here runs anything.
+
+use hls_units::Nanos;
+use std::sync::Arc;
+
+/// A length of time that is drawn anew, uniformly and from the run's seed, each time the step is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The least value.
+    pub min: Nanos,
+    /// The greatest value; equal to `min` for a constant. Invariant: `min <= max`.
+    pub max: Nanos,
+}
+
+impl Span {
+    /// Always exactly `length`.
+    pub const fn exactly(length: Nanos) -> Span {
+        Span {
+            min: length,
+            max: length,
+        }
+    }
+}
+
+/// One step of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Compute for this much CPU time (rt-app `run`, and the shapes of the hierarchy file).
+    Run(Span),
+    /// Compute until this much wall-clock time has passed since the step began, running or not (rt-app `runtime`).
+    RunUntilElapsed(Nanos),
+    /// Compute for ever.
+    RunForever,
+    /// Block for this long (rt-app `sleep`).
+    Sleep(Span),
+    /// Block until the next expiry of a periodic timer of this thread (rt-app `timer`). The first use arms it: the
+    /// present instant is its first expiry, so that use does not block, but for the jitter. Each later expiry is
+    /// `period` after the one before. When the expiry has passed already: `absolute` timers catch up without
+    /// blocking, relative ones restart from the present instant, as rt-app's `mode` has it. The activation that
+    /// follows has the expiry as its release and, when `deadline` is given, the release plus `deadline` as its
+    /// deadline.
+    AwaitTimer {
+        /// Index into [`Workload::timers`].
+        timer: u32,
+        /// Distance of two expiries.
+        period: Nanos,
+        /// Keep the grid of expiries when one was missed.
+        absolute: bool,
+        /// Relative deadline of the activation that the expiry releases.
+        deadline: Option<Nanos>,
+        /// Extra delay of the wake-up behind the expiry: release jitter.
+        jitter: Span,
+    },
+    /// Take a mutex, blocking while another thread holds it.
+    Lock(ResourceId),
+    /// Release a mutex.
+    Unlock(ResourceId),
+    /// Release the mutex, block until the condition is signalled, take the mutex again.
+    Wait {
+        /// The condition.
+        condition: ResourceId,
+        /// The mutex held while waiting begins.
+        mutex: ResourceId,
+    },
+    /// Wake one waiter of a condition.
+    Signal(ResourceId),
+    /// Wake all waiters of a condition.
+    Broadcast(ResourceId),
+    /// Block until this many threads have arrived at the barrier (rt-app `barrier`).
+    Barrier(ResourceId),
+    /// Let other threads of the same scheduler run first.
+    Yield,
+    /// Bind the thread to these CPUs; `None`: it may use every CPU again.
+    SetAffinity(Option<Vec<u32>>),
+    /// A frame is finished. The renderer of thesis 10.5.2: every full `gap` between two finished frames is one miss.
+    FrameDone {
+        /// Longest allowed distance of two finished frames.
+        gap: Nanos,
+    },
+    /// Jump back to step `target` until it was jumped to `times` times, then fall through. `times` = `None`: for ever.
+    Repeat {
+        /// Index of the step to go on with.
+        target: usize,
+        /// How many times to jump (loop count minus one).
+        times: Option<u32>,
+        /// Which of the program's counters holds the jumps done; loops that enclose each other have different ones.
+        counter: u32,
+    },
+    /// The thread ends.
+    Exit,
+}
+
+/// Index into [`Workload::resources`].
+pub type ResourceId = u32;
+
+/// A thread's program. The step after the last one is `Exit`.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Program {
+    /// The steps, shared between instances.
+    pub steps: Arc<[Step]>,
+    /// How many loop counters `Repeat` steps use.
+    pub counters: u32,
+}
+
+/// What a shared resource is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResourceKind {
+    /// For `Lock`, `Unlock`, `Wait`.
+    Mutex,
+    /// For `Wait`, `Signal`, `Broadcast`.
+    Condition,
+    /// For `Barrier`: how many threads it takes.
+    Barrier(u32),
+}
+
+/// A named thing that threads share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// The name it has in the workload file.
+    pub name: String,
+    /// What it is.
+    pub kind: ResourceKind,
+}
+
+/// A task of a workload file: `instances` threads that run one program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// The name; must be the name of a thread of the hierarchy.
+    pub name: String,
+    /// How many threads.
+    pub instances: u32,
+    /// How long after the start of the run the threads begin.
+    pub start_at: Nanos,
+    /// What each of them does.
+    pub program: Program,
+    /// The CPUs that the threads may use; `None`: all.
+    pub cpus: Option<Vec<u32>>,
+}
+
+/// A whole workload file.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Workload {
+    /// The tasks in file order.
+    pub tasks: Vec<Task>,
+    /// What the tasks share.
+    pub resources: Vec<Resource>,
+    /// Names of timers, unique per task (`task/timer`) or shared.
+    pub timers: Vec<String>,
+    /// How long the file says that the run takes (rt-app `global.duration`).
+    pub duration: Option<Nanos>,
+    /// What the file asks for that cannot be simulated: one sentence each, with its place. Never silently ignored.
+    pub unsupported: Vec<String>,
+}
+
+impl Program {
+    /// Computes for ever.
+    pub fn cpu_bound() -> Program {
+        Program {
+            steps: Arc::new([Step::RunForever]),
+            counters: 0,
+        }
+    }
+
+    /// The steps over and over again.
+    pub fn forever(mut steps: Vec<Step>) -> Program {
+        steps.push(Step::Repeat {
+            target: 0,
+            times: None,
+            counter: 0,
+        });
+        Program {
+            steps: steps.into(),
+            counters: 1,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Limit (RTSS 2001, section 5.1): makes a soft guarantee hard. Its one child gets at most `budget` of CPU
+ * time in each period; "when its child is about to receive more than the guaranteed amount, it releases the
+ * processor and does not request it again until the start of the next period".
+ *
+ * Periods follow each other while the child wants the CPU, and begin anew with its request when it did not
+ * for the rest of one.
+ */
+#include "../core/policy.h"
+
+#define LIMIT_PARAMS(P)
+#define LIMIT_VP_PARAMS(P)                                                        \
+	P(LIMIT_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), \
+	  "most CPU time that the child gets in a period")                        \
+	P(LIMIT_PERIOD, "period", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), "length of a period")
+
+enum { LIMIT_VP_PARAMS(HLS_PARAM_INDEX) };
+
+struct limit {
+	u64 ready; /* the child, while it is READY and has budget; else 0 */
+	u64 child; /* the child, while it is not WAITING; else 0 */
+};
+
+struct limit_vp {
+	u64 budget_ns; /* left in this period */
+	u64 period_end_at;
+};
+
+POLICY_FITS(struct limit, struct limit_vp);
+
+static s64 limit_register_vp(hls_t *h, u32 s, u32 v)
+{
+	(void)s;
+	return h->vp[v].param[LIMIT_BUDGET] <= h->vp[v].param[LIMIT_PERIOD] ? 0 : -HLS_E_PARAM;
+}
+
+static void limit_begin_period(hls_t *h, u32 v, u64 end_at)
+{
+	struct limit_vp ARENA *vp = POLICY_VP(struct limit_vp, v);
+	vp->budget_ns = h->vp[v].param[LIMIT_BUDGET];
+	vp->period_end_at = end_at;
+	hls_emit(h, v, HLS_REC_REPLENISH, vp->budget_ns, end_at);
+}
+
+/* Goes on to the next period when this one is over; skips those that nobody was there to use. */
+static void limit_renew_if_over(hls_t *h, u32 v)
+{
+	struct limit_vp ARENA *vp = POLICY_VP(struct limit_vp, v);
+	u64 period = h->vp[v].param[LIMIT_PERIOD];
+	if (h->now_ns >= vp->period_end_at)
+		limit_begin_period(
+		    h, v, vp->period_end_at + period * ((h->now_ns - vp->period_end_at) / period + 1));
+}
+
+/* The child is READY: it may run when there is budget. */
+static void limit_enqueue(hls_t *h, u32 s, u32 v)
+{
+	struct limit ARENA *limit = POLICY_STATE(struct limit, s);
+	struct limit_vp ARENA *vp = POLICY_VP(struct limit_vp, v);
+	limit->child = v;
+	limit->ready = vp->budget_ns ? v : 0;
+	if (!vp->budget_ns)
+		hls_throttle(h, v);
+	hls_set_timer(h, s, vp->period_end_at);
+}
+
+static void limit_request(hls_t *h, u32 s, u32 v)
+{
+	if (h->now_ns >= POLICY_VP(struct limit_vp, v)->period_end_at)
+		limit_begin_period(h, v, h->now_ns + h->vp[v].param[LIMIT_PERIOD]);
+	limit_enqueue(h, s, v);
+}
+
+static void limit_withdraw(hls_t *h, u32 s, u32 v)
+{
+	struct limit ARENA *limit = POLICY_STATE(struct limit, s);
+	(void)v;
+	limit->ready = limit->child = 0;
+	hls_set_timer(h, s, HLS_NEVER);
+}
+
+static u32 limit_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct limit ARENA *limit = POLICY_STATE(struct limit, s);
+	u32 v = limit->ready;
+	if (!v || !hls_usable(&h->vp[v], cpu))
+		return 0;
+	limit->ready = 0;
+	h->slice_ns = POLICY_VP(struct limit_vp, v)->budget_ns;
+	return v;
+}
+
+static void limit_charge(hls_t *h, u32 v, u64 used_ns)
+{
+	struct limit_vp ARENA *vp = POLICY_VP(struct limit_vp, v);
+	vp->budget_ns -= used_ns < vp->budget_ns ? used_ns : vp->budget_ns;
+}
+
+static void limit_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	limit_charge(h, v, used_ns);
+	limit_renew_if_over(h, v);
+	limit_enqueue(h, s, v);
+}
+
+static void limit_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	limit_charge(h, v, used_ns);
+	limit_withdraw(h, s, v);
+}
+
+/* The period is over. A RUNNING child is revoked, so that what it used is charged to the old period. */
+static u32 limit_timer(hls_t *h, u32 s)
+{
+	struct limit ARENA *limit = POLICY_STATE(struct limit, s);
+	u32 v = limit->child;
+	if (!v || h->now_ns < POLICY_VP(struct limit_vp, v)->period_end_at)
+		return 0;
+	if (h->vp[v].state == HLS_RUNNING) {
+		hls_recheck(h, v);
+		return 0;
+	}
+	limit_renew_if_over(h, v);
+	hls_set_timer(h, s, POLICY_VP(struct limit_vp, v)->period_end_at);
+	if (!(h->vp[v].flags & HLS_THROTTLED))
+		return 0;
+	hls_unthrottle(h, v);
+	limit->ready = v;
+	return v;
+}
+
+static bool limit_check_invariants(hls_t *h, u32 s)
+{
+	u32 v = POLICY_STATE(struct limit, s)->child;
+	return !v || POLICY_VP(struct limit_vp, v)->budget_ns <= h->vp[v].param[LIMIT_BUDGET];
+}
+
+#define limit_init hls_no_init
+#define limit_deinit hls_no_init
+#define limit_unregister_vp hls_no_unregister_vp
+#define limit_preempts hls_no_preempts

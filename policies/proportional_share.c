@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Proportional share: start-time fair queuing (P. Goyal, X. Guo, H. M. Vin, "A Hierarchical CPU Scheduler for
+ * Multimedia Operating Systems", OSDI 1996) with a warp as in BVT (K. J. Duda, D. R. Cheriton, SOSP 1999),
+ * which is what HLS has (RTSS 2001, section 5.1). At zero warp it is SFQ.
+ *
+ * On its request a VP gets the start tag S = max(v, F); after it ran for `used`, its finish tag is F = S +
+ * used / share, and, while it is READY, its next S. The least S - warp runs, for a quantum. The virtual time
+ * v is the S of the VP in service; with warps in play, the least S of all; when none is left, the greatest F.
+ *
+ * Tags count 1/256 ns of CPU time per unit of share; the rest of the division is carried, so that no share
+ * drifts.
+ */
+#include "../core/policy.h"
+
+#define PROPORTIONAL_SHARE_PARAMS(P)                                                          \
+	P(PROPORTIONAL_SHARE_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), \
+	  "how long a VP runs before others are considered")
+#define PROPORTIONAL_SHARE_VP_PARAMS(P)                                                                     \
+	P(PROPORTIONAL_SHARE_SHARE, "share", HLS_COUNT, 1, 1, 65536, "weight of the VP among its siblings") \
+	P(PROPORTIONAL_SHARE_WARP, "warp", HLS_TIME, 0, 0, HLS_S(3600),                                     \
+	  "how far ahead of its turn, in virtual time, the VP may run")
+
+enum { PROPORTIONAL_SHARE_PARAMS(HLS_PARAM_INDEX) };
+enum { PROPORTIONAL_SHARE_VP_PARAMS(HLS_PARAM_INDEX) };
+
+#define PROPORTIONAL_SHARE_SHIFT 8
+/* A tag this old has been overtaken by v, whatever the circle of 64-bit tags makes of it. */
+#define PROPORTIONAL_SHARE_FORGET_NS HLS_S(86400)
+
+struct proportional_share {
+	u64 virtual_time;
+	u64 last_finish; /* the greatest F */
+	u64 total_share; /* of all registered VPs */
+	u32 ready;       /* heap by S - warp */
+	u32 nr_warped;   /* registered VPs with a warp */
+};
+
+struct proportional_share_vp {
+	u64 start; /* S; F when the VP does not run */
+	u64 rest;  /* of the division that made it */
+	u64 released_at;
+};
+
+POLICY_FITS(struct proportional_share, struct proportional_share_vp);
+
+static bool tag_before(u64 a, u64 b)
+{
+	return (s64)(a - b) < 0;
+}
+
+static s64 proportional_share_register_vp(hls_t *h, u32 s, u32 v)
+{
+	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	ps->total_share += h->vp[v].param[PROPORTIONAL_SHARE_SHARE];
+	ps->nr_warped += h->vp[v].param[PROPORTIONAL_SHARE_WARP] != 0;
+	return 0;
+}
+
+static void proportional_share_unregister_vp(hls_t *h, u32 s, u32 v)
+{
+	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	ps->total_share -= h->vp[v].param[PROPORTIONAL_SHARE_SHARE];
+	ps->nr_warped -= h->vp[v].param[PROPORTIONAL_SHARE_WARP] != 0;
+}
+
+static void proportional_share_enqueue(hls_t *h, u32 s, u32 v)
+{
+	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	u64 key = POLICY_VP(struct proportional_share_vp, v)->start,
+	    warp_ns = h->vp[v].param[PROPORTIONAL_SHARE_WARP];
+	if (warp_ns)
+		key -= (warp_ns << PROPORTIONAL_SHARE_SHIFT) / ps->total_share;
+	heap_push(h->node, &ps->ready, v, key, h->seq++);
+}
+
+static void proportional_share_request(hls_t *h, u32 s, u32 v)
+{
+	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share_vp ARENA *vp = POLICY_VP(struct proportional_share_vp, v);
+	bool forgotten = h->now_ns - vp->released_at > PROPORTIONAL_SHARE_FORGET_NS;
+	if (forgotten || tag_before(vp->start, ps->virtual_time)) {
+		vp->start = ps->virtual_time;
+		vp->rest = 0;
+	}
+	proportional_share_enqueue(h, s, v);
+}
+
+static void proportional_share_withdraw(hls_t *h, u32 s, u32 v)
+{
+	heap_remove(h->node, &POLICY_STATE(struct proportional_share, s)->ready, v);
+	POLICY_VP(struct proportional_share_vp, v)->released_at = h->now_ns;
+}
+
+/* The least S of the VPs that are READY, or RUNNING on a CPU. */
+static u64 proportional_share_least_start(hls_t *h, u32 s, u64 least)
+{
+	u32 v = h->scheduler[s].first_child;
+	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+		u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
+		if (h->vp[v].state != HLS_WAITING && tag_before(start, least))
+			least = start;
+		v = h->vp[v].sib_next;
+	}
+	return least;
+}
+
+static u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	u32 v = hls_least_usable(h, ps->ready, cpu);
+	if (!v)
+		return 0;
+	heap_remove(h->node, &ps->ready, v);
+	u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
+	if (ps->nr_warped)
+		start = proportional_share_least_start(h, s, start);
+	if (tag_before(ps->virtual_time, start))
+		ps->virtual_time = start;
+	h->slice_ns = h->scheduler[s].param[PROPORTIONAL_SHARE_QUANTUM];
+	return v;
+}
+
+/* F = S + used / share. */
+static void proportional_share_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share_vp ARENA *vp = POLICY_VP(struct proportional_share_vp, v);
+	u64 share = h->vp[v].param[PROPORTIONAL_SHARE_SHARE];
+	u64 service = (used_ns << PROPORTIONAL_SHARE_SHIFT) + vp->rest;
+	vp->start += service / share;
+	vp->rest = service % share;
+	if (tag_before(ps->last_finish, vp->start))
+		ps->last_finish = vp->start;
+}
+
+static void proportional_share_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	proportional_share_charge(h, s, v, used_ns);
+	proportional_share_enqueue(h, s, v);
+}
+
+static void proportional_share_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	proportional_share_charge(h, s, v, used_ns);
+	POLICY_VP(struct proportional_share_vp, v)->released_at = h->now_ns;
+	if (!ps->ready && !h->scheduler[s].nr_running)
+		ps->virtual_time = ps->last_finish;
+}
+
+/* Never at zero warp: then no S that comes is below that of a VP in service. */
+static bool proportional_share_preempts(hls_t *h, u32 s, u32 ready, u32 running)
+{
+	(void)s;
+	return tag_before(h->node[ready].key, h->node[running].key);
+}
+
+/* The sum of the shares is what it is said to be. */
+static bool proportional_share_check_invariants(hls_t *h, u32 s)
+{
+	u64 total = 0;
+	u32 v = h->scheduler[s].first_child;
+	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+		total += h->vp[v].param[PROPORTIONAL_SHARE_SHARE];
+		v = h->vp[v].sib_next;
+	}
+	return total == POLICY_STATE(struct proportional_share, s)->total_share;
+}
+
+#define proportional_share_init hls_no_init
+#define proportional_share_deinit hls_no_init
+#define proportional_share_timer hls_no_timer

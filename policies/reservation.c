@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * CPU reservations, basic and hard, by EDF (RTSS 2001, section 5.1): each VP gets `budget` of CPU time in
+ * every period; the one whose period ends first runs; a VP without budget waits for its next period. Hard: no
+ * VP gets more. What a late timer lets it run over its budget is lost to others and not paid back; the budget
+ * ends at 0.
+ *
+ * The wake-up rule, which the paper does not state: a VP that asks for the CPU at t with budget c and the end
+ * d of its period still ahead keeps both only if c <= (d - t) * budget / period. Else the rest of the period
+ * could not hold what others were promised beside it. A thread that slept then begins a new period at t. A VP
+ * that was served by others in the meantime (behind a join) keeps its period, and c is cut to what the bound
+ * allows: it has had the rest.
+ *
+ *      request                        grant
+ *   ------------> `ready` heap ---------------------> `running` heap
+ *                   ^      ^     revoke, budget left      |
+ *             timer |      +------------------------------+
+ *                   |                                     | revoke, no budget
+ *                `depleted` heap (throttled) <------------+
+ *
+ * All three heaps are ordered by the end of the period, and the timer is set to the first of all ends.
+ */
+#include "../core/policy.h"
+
+#define RESERVATION_PARAMS(P)
+#define RESERVATION_VP_PARAMS(P)                                                        \
+	P(RESERVATION_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), \
+	  "CPU time that the VP gets in every period")                                  \
+	P(RESERVATION_PERIOD, "period", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), "length of a period")
+
+enum { RESERVATION_VP_PARAMS(HLS_PARAM_INDEX) };
+
+struct reservation {
+	u32 ready, running, depleted;
+};
+
+struct reservation_vp {
+	u64 budget_ns;   /* left in this period */
+	u64 deadline_at; /* end of this period */
+};
+
+POLICY_FITS(struct reservation, struct reservation_vp);
+
+static s64 reservation_register_vp(hls_t *h, u32 s, u32 v)
+{
+	(void)s;
+	return h->vp[v].param[RESERVATION_BUDGET] <= h->vp[v].param[RESERVATION_PERIOD] ? 0 : -HLS_E_PARAM;
+}
+
+static void reservation_replenish(hls_t *h, u32 v, u64 budget_ns, u64 deadline_at)
+{
+	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	vp->budget_ns = budget_ns;
+	vp->deadline_at = deadline_at;
+	hls_emit(h, v, HLS_REC_REPLENISH, budget_ns, deadline_at);
+}
+
+/* Goes on to the next period when this one is over; skips those that a late timer has missed whole. */
+static void reservation_renew_if_over(hls_t *h, u32 v)
+{
+	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	u64 period = h->vp[v].param[RESERVATION_PERIOD];
+	if (h->now_ns >= vp->deadline_at)
+		reservation_replenish(h, v, h->vp[v].param[RESERVATION_BUDGET],
+				      vp->deadline_at +
+					  period * ((h->now_ns - vp->deadline_at) / period + 1));
+}
+
+/* The wake-up rule. */
+static void reservation_wake(hls_t *h, u32 v)
+{
+	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	u64 budget = h->vp[v].param[RESERVATION_BUDGET], period = h->vp[v].param[RESERVATION_PERIOD];
+	if (h->now_ns < vp->deadline_at) {
+		u64 bearable_ns = hls_mul_div_floor(vp->deadline_at - h->now_ns, budget, period);
+		if (vp->budget_ns <= bearable_ns)
+			return;
+		if (h->vp[v].flags & HLS_RESUMED) {
+			reservation_replenish(h, v, bearable_ns, vp->deadline_at);
+			return;
+		}
+	}
+	reservation_replenish(h, v, budget, h->now_ns + period);
+}
+
+static void reservation_set_timer(hls_t *h, u32 s)
+{
+	struct reservation ARENA *res = POLICY_STATE(struct reservation, s);
+	u64 first = HLS_NEVER;
+	if (res->ready)
+		first = h->node[res->ready].key;
+	/* A RUNNING VP whose period is over is on its way to be revoked, which sets the timer again. */
+	if (res->running && h->node[res->running].key < first && h->node[res->running].key > h->now_ns)
+		first = h->node[res->running].key;
+	if (res->depleted && h->node[res->depleted].key < first)
+		first = h->node[res->depleted].key;
+	hls_set_timer(h, s, first);
+}
+
+/* The VP is READY: it may run when there is budget. */
+static void reservation_enqueue(hls_t *h, u32 s, u32 v)
+{
+	struct reservation ARENA *res = POLICY_STATE(struct reservation, s);
+	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	if (!vp->budget_ns)
+		hls_throttle(h, v);
+	heap_push(h->node, vp->budget_ns ? &res->ready : &res->depleted, v, vp->deadline_at, h->seq++);
+	reservation_set_timer(h, s);
+}
+
+static void reservation_request(hls_t *h, u32 s, u32 v)
+{
+	reservation_wake(h, v);
+	reservation_enqueue(h, s, v);
+}
+
+static void reservation_withdraw(hls_t *h, u32 s, u32 v)
+{
+	struct reservation ARENA *res = POLICY_STATE(struct reservation, s);
+	bool depleted = h->vp[v].flags & HLS_THROTTLED;
+	heap_remove(h->node, depleted ? &res->depleted : &res->ready, v);
+	reservation_set_timer(h, s);
+}
+
+static u32 reservation_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct reservation ARENA *res = POLICY_STATE(struct reservation, s);
+	u32 v = hls_least_usable(h, res->ready, cpu);
+	if (v) {
+		struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+		heap_remove(h->node, &res->ready, v);
+		heap_push(h->node, &res->running, v, vp->deadline_at, h->seq++);
+		h->slice_ns = vp->budget_ns;
+	}
+	return v;
+}
+
+static void reservation_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	heap_remove(h->node, &POLICY_STATE(struct reservation, s)->running, v);
+	vp->budget_ns -= used_ns < vp->budget_ns ? used_ns : vp->budget_ns;
+}
+
+static void reservation_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	reservation_charge(h, s, v, used_ns);
+	reservation_renew_if_over(h, v);
+	reservation_enqueue(h, s, v);
+}
+
+static void reservation_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	reservation_charge(h, s, v, used_ns);
+	reservation_set_timer(h, s);
+}
+
+static bool reservation_preempts(hls_t *h, u32 s, u32 ready, u32 running)
+{
+	(void)s;
+	return POLICY_VP(struct reservation_vp, ready)->deadline_at <
+	       POLICY_VP(struct reservation_vp, running)->deadline_at;
+}
+
+/* Periods are over: READY VPs begin their next one; RUNNING ones are revoked to be charged for the old one
+ * first. */
+static u32 reservation_timer(hls_t *h, u32 s)
+{
+	struct reservation ARENA *res = POLICY_STATE(struct reservation, s);
+	u32 v = res->running;
+	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+		if (h->node[v].key <= h->now_ns)
+			hls_recheck(h, v);
+		v = heap_next(h->node, v);
+	}
+	for (u32 i = 0; i < HLS_MAX_VPS && res->ready && can_loop; i++) {
+		v = res->ready;
+		if (h->node[v].key > h->now_ns)
+			break;
+		heap_remove(h->node, &res->ready, v);
+		reservation_renew_if_over(h, v);
+		heap_push(h->node, &res->ready, v, POLICY_VP(struct reservation_vp, v)->deadline_at,
+			  h->seq++);
+	}
+	v = res->depleted;
+	if (!v || h->node[v].key > h->now_ns) {
+		reservation_set_timer(h, s);
+		return 0;
+	}
+	heap_remove(h->node, &res->depleted, v);
+	reservation_renew_if_over(h, v);
+	hls_unthrottle(h, v);
+	heap_push(h->node, &res->ready, v, POLICY_VP(struct reservation_vp, v)->deadline_at, h->seq++);
+	return v;
+}
+
+/* No more budget than a period's; none in `ready` without; none in `depleted` with. */
+static bool reservation_check_invariants(hls_t *h, u32 s)
+{
+	u32 v = h->scheduler[s].first_child;
+	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+		struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+		bool throttled = h->vp[v].flags & HLS_THROTTLED;
+		if (vp->budget_ns > h->vp[v].param[RESERVATION_BUDGET])
+			return false;
+		if (h->vp[v].state == HLS_READY && throttled != (vp->budget_ns == 0))
+			return false;
+		v = h->vp[v].sib_next;
+	}
+	return true;
+}
+
+#define reservation_init hls_no_init
+#define reservation_deinit hls_no_init
+#define reservation_unregister_vp hls_no_unregister_vp

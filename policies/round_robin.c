@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Round robin: every READY VP in turn, for a quantum each. It promises nothing (RTSS 2001, section 5.4, uses
+ * it to hand out the time that reservations leave).
+ */
+#include "../core/policy.h"
+
+#define ROUND_ROBIN_PARAMS(P) \
+	P(ROUND_ROBIN_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), "turn of each VP")
+#define ROUND_ROBIN_VP_PARAMS(P)
+
+enum { ROUND_ROBIN_PARAMS(HLS_PARAM_INDEX) };
+
+struct round_robin {
+	struct hls_list queue;
+};
+
+struct round_robin_vp {
+	u64 left_ns; /* of its turn */
+};
+
+POLICY_FITS(struct round_robin, struct round_robin_vp);
+
+static void round_robin_request(hls_t *h, u32 s, u32 v)
+{
+	POLICY_VP(struct round_robin_vp, v)->left_ns = h->scheduler[s].param[ROUND_ROBIN_QUANTUM];
+	list_push_tail(h->node, &POLICY_STATE(struct round_robin, s)->queue, v);
+}
+
+static void round_robin_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct round_robin, s)->queue, v);
+}
+
+static u32 round_robin_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct round_robin ARENA *rr = POLICY_STATE(struct round_robin, s);
+	u32 v = hls_first_usable(h, &rr->queue, cpu);
+	if (v) {
+		list_remove(h->node, &rr->queue, v);
+		h->slice_ns = POLICY_VP(struct round_robin_vp, v)->left_ns;
+	}
+	return v;
+}
+
+static void round_robin_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	struct round_robin ARENA *rr = POLICY_STATE(struct round_robin, s);
+	struct round_robin_vp ARENA *vp = POLICY_VP(struct round_robin_vp, v);
+	if (hls_turn_over(h, v, &vp->left_ns, used_ns))
+		round_robin_request(h, s, v);
+	else
+		list_push_head(h->node, &rr->queue, v);
+}
+
+static void round_robin_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* The next request begins a new turn. */
+}
+
+#define round_robin_init hls_no_init
+#define round_robin_deinit hls_no_init
+#define round_robin_register_vp hls_no_register_vp
+#define round_robin_unregister_vp hls_no_unregister_vp
+#define round_robin_preempts hls_no_preempts
+#define round_robin_timer hls_no_timer
+#define round_robin_check_invariants hls_no_check_invariants

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Time sharing: a multi-level queue as in Windows 2000 and in HLS (RTSS 2001, section 7.2; thesis,
+ * section 10.5.2).
+ *
+ * The READY VP of the highest level runs for a quantum. A VP that wakes up is raised by `wake-boost` levels
+ * over its base, the priority, and comes down by one with each quantum that it uses up. So that nobody
+ * starves for ever, a VP that has been READY for `starve-after` without running goes over all levels for
+ * `starve-for`.
+ *
+ *               wake-up: base + boost
+ *     WAITING -------------------------> level ---- quantum used up: one down, not below base
+ *                                          |  ^
+ *               READY for `starve-after`   v  | `starve-for` used up: base
+ *                                        STARVED
+ */
+#include "../core/policy.h"
+
+#define TIME_SHARING_LEVELS 32
+#define TIME_SHARING_STARVED TIME_SHARING_LEVELS /* one more, over all of them */
+
+#define TIME_SHARING_PARAMS(P)                                                                    \
+	P(TIME_SHARING_QUANTUM, "quantum", HLS_TIME, HLS_MS(20), HLS_US(10), HLS_S(10),           \
+	  "how long a VP runs before others of its level")                                        \
+	P(TIME_SHARING_WAKE_BOOST, "wake-boost", HLS_COUNT, 2, 0, TIME_SHARING_LEVELS - 1,        \
+	  "levels that a wake-up raises a VP by")                                                 \
+	P(TIME_SHARING_STARVE_AFTER, "starve-after", HLS_TIME, HLS_S(1), HLS_US(10), HLS_S(3600), \
+	  "how long a VP may want the CPU in vain before it goes first")                          \
+	P(TIME_SHARING_STARVE_FOR, "starve-for", HLS_TIME, HLS_MS(20), HLS_US(10), HLS_S(10),     \
+	  "how long it then runs")
+#define TIME_SHARING_VP_PARAMS(P)                                                      \
+	P(TIME_SHARING_PRIORITY, "priority", HLS_COUNT, 8, 0, TIME_SHARING_LEVELS - 1, \
+	  "base level of the VP; the greatest runs first")
+
+enum { TIME_SHARING_PARAMS(HLS_PARAM_INDEX) };
+enum { TIME_SHARING_VP_PARAMS(HLS_PARAM_INDEX) };
+
+struct time_sharing {
+	u64 occupied; /* bit n: queue[n] is not empty */
+	struct hls_list queue[TIME_SHARING_LEVELS + 1];
+	u32 waiting; /* heap of the READY VPs that are not starved, by the time since when */
+};
+
+struct time_sharing_vp {
+	u64 left_ns; /* of its quantum */
+	u64 level;
+};
+
+POLICY_FITS(struct time_sharing, struct time_sharing_vp);
+
+/* Puts a READY VP into the queue of its level, behind or before the others, and starts its wait. */
+static void time_sharing_enqueue(hls_t *h, u32 s, u32 v, bool behind)
+{
+	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	u64 level = POLICY_VP(struct time_sharing_vp, v)->level;
+	if (behind)
+		list_push_tail(h->node, &ts->queue[level], v);
+	else
+		list_push_head(h->node, &ts->queue[level], v);
+	ts->occupied |= 1ULL << level;
+	if (level == TIME_SHARING_STARVED)
+		return;
+	heap_push(h->node, &ts->waiting, v, h->now_ns, h->seq++);
+	/* Waits begin in order, so a timer that is set is never too late; one that is too early sets itself
+	 * again. */
+	if (h->scheduler[s].timer_at == HLS_NEVER)
+		hls_set_timer(h, s, h->now_ns + h->scheduler[s].param[TIME_SHARING_STARVE_AFTER]);
+}
+
+static void time_sharing_dequeue(hls_t *h, u32 s, u32 v)
+{
+	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	u64 level = POLICY_VP(struct time_sharing_vp, v)->level;
+	list_remove(h->node, &ts->queue[level], v);
+	if (!ts->queue[level].head)
+		ts->occupied &= ~(1ULL << level);
+	if (level != TIME_SHARING_STARVED)
+		heap_remove(h->node, &ts->waiting, v);
+}
+
+static void time_sharing_request(hls_t *h, u32 s, u32 v)
+{
+	struct time_sharing_vp ARENA *vp = POLICY_VP(struct time_sharing_vp, v);
+	u64 raised = h->vp[v].param[TIME_SHARING_PRIORITY] + h->scheduler[s].param[TIME_SHARING_WAKE_BOOST];
+	vp->level = raised < TIME_SHARING_LEVELS ? raised : TIME_SHARING_LEVELS - 1;
+	vp->left_ns = h->scheduler[s].param[TIME_SHARING_QUANTUM];
+	time_sharing_enqueue(h, s, v, true);
+}
+
+static void time_sharing_withdraw(hls_t *h, u32 s, u32 v)
+{
+	time_sharing_dequeue(h, s, v);
+}
+
+static u32 time_sharing_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	u64 occupied = ts->occupied;
+	for (u32 i = 0; i <= TIME_SHARING_LEVELS && occupied && can_loop; i++) {
+		u32 level = hls_top_bit(occupied);
+		u32 v = hls_first_usable(h, &ts->queue[level], cpu);
+		if (likely(v)) {
+			time_sharing_dequeue(h, s, v);
+			h->slice_ns = POLICY_VP(struct time_sharing_vp, v)->left_ns;
+			return v;
+		}
+		occupied &= ~(1ULL << level);
+	}
+	return 0;
+}
+
+static void time_sharing_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	struct time_sharing_vp ARENA *vp = POLICY_VP(struct time_sharing_vp, v);
+	u64 base = h->vp[v].param[TIME_SHARING_PRIORITY];
+	bool over = hls_turn_over(h, v, &vp->left_ns, used_ns);
+	if (over) {
+		vp->left_ns = h->scheduler[s].param[TIME_SHARING_QUANTUM];
+		if (vp->level == TIME_SHARING_STARVED || vp->level <= base)
+			vp->level = base;
+		else
+			vp->level--;
+	}
+	time_sharing_enqueue(h, s, v, over);
+}
+
+static void time_sharing_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* The next request is a wake-up. */
+}
+
+static bool time_sharing_preempts(hls_t *h, u32 s, u32 ready, u32 running)
+{
+	(void)s;
+	return POLICY_VP(struct time_sharing_vp, ready)->level >
+	       POLICY_VP(struct time_sharing_vp, running)->level;
+}
+
+/* The VP that has waited longest, if it has waited too long, goes over all levels. */
+static u32 time_sharing_timer(hls_t *h, u32 s)
+{
+	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	u64 starve_after_ns = h->scheduler[s].param[TIME_SHARING_STARVE_AFTER];
+	u32 v = ts->waiting;
+	if (!v)
+		return 0;
+	if (h->now_ns - h->node[v].key < starve_after_ns) {
+		hls_set_timer(h, s, h->node[v].key + starve_after_ns);
+		return 0;
+	}
+	time_sharing_dequeue(h, s, v);
+	POLICY_VP(struct time_sharing_vp, v)->level = TIME_SHARING_STARVED;
+	POLICY_VP(struct time_sharing_vp, v)->left_ns = h->scheduler[s].param[TIME_SHARING_STARVE_FOR];
+	time_sharing_enqueue(h, s, v, true);
+	return v;
+}
+
+/* The occupied levels are those with a queue. */
+static bool time_sharing_check_invariants(hls_t *h, u32 s)
+{
+	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	for (u32 level = 0; level <= TIME_SHARING_LEVELS && can_loop; level++)
+		if (((ts->occupied >> level) & 1) != (ts->queue[level].head != 0))
+			return false;
+	return true;
+}
+
+#define time_sharing_init hls_no_init
+#define time_sharing_deinit hls_no_init
+#define time_sharing_register_vp hls_no_register_vp
+#define time_sharing_unregister_vp hls_no_unregister_vp
