@@ -173,9 +173,7 @@ impl Core {
     pub fn new() -> Core {
         // SAFETY: the size is not zero.
         let memory = unsafe { alloc_zeroed(layout()) };
-        let Some(hls) = NonNull::new(memory.cast()) else {
-            handle_alloc_error(layout())
-        };
+        let Some(hls) = NonNull::new(memory.cast()) else { handle_alloc_error(layout()) };
         Core { hls }
     }
 
@@ -333,12 +331,7 @@ impl Core {
         }
         // SAFETY: reads one field.
         let fault = unsafe { ffi::hls_fault(self.hls.as_ptr()) };
-        Err(Fault {
-            code: fault.code,
-            scheduler: fault.scheduler,
-            vp: fault.vp,
-            cpu: fault.cpu,
-        })
+        Err(Fault { code: fault.code, scheduler: fault.scheduler, vp: fault.vp, cpu: fault.cpu })
     }
 
     /// Hands the records since the last call to `each`, in order.
@@ -384,15 +377,7 @@ fn convert(raw: &ffi::HlsRecord) -> RawRecord {
         3 => RecordKind::Revoke,
         4 => RecordKind::Release,
         5 => RecordKind::Throttle,
-        _ => RecordKind::Replenish {
-            budget: Nanos(raw.a),
-            deadline: Nanos(raw.b),
-        },
+        _ => RecordKind::Replenish { budget: Nanos(raw.a), deadline: Nanos(raw.b) },
     };
-    RawRecord {
-        at: Nanos(raw.at_ns),
-        vp: raw.vp,
-        cpu: raw.cpu,
-        kind,
-    }
+    RawRecord { at: Nanos(raw.at_ns), vp: raw.vp, cpu: raw.cpu, kind }
 }

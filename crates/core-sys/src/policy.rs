@@ -61,9 +61,7 @@ pub fn policies() -> &'static [PolicyInfo] {
 /// A string literal of the C side.
 fn literal(text: *const c_char) -> &'static str {
     // SAFETY: the tables hold string literals, which are NUL-terminated and live as long as the program.
-    unsafe { CStr::from_ptr(text) }
-        .to_str()
-        .expect("the tables of the core are ASCII")
+    unsafe { CStr::from_ptr(text) }.to_str().expect("the tables of the core are ASCII")
 }
 
 fn read_params(first: *const ffi::ParamDescription, count: u32) -> Vec<ParamInfo> {
@@ -88,9 +86,7 @@ fn read_table() -> Vec<PolicyInfo> {
     loop {
         // SAFETY: the table ends with an entry whose number is 0, and the loop stops there.
         let policy = unsafe {
-            &*(&raw const ffi::hls_policy_table)
-                .cast::<ffi::PolicyDescription>()
-                .add(policies.len())
+            &*(&raw const ffi::hls_policy_table).cast::<ffi::PolicyDescription>().add(policies.len())
         };
         if policy.number == 0 {
             return policies;
@@ -112,11 +108,8 @@ fn read_table() -> Vec<PolicyInfo> {
 pub(crate) fn invariant(number: u32) -> &'static str {
     for i in 0.. {
         // SAFETY: the table ends with an entry whose number is 0, and the loop stops there.
-        let entry = unsafe {
-            &*(&raw const ffi::hls_invariant_table)
-                .cast::<ffi::InvariantDescription>()
-                .add(i)
-        };
+        let entry =
+            unsafe { &*(&raw const ffi::hls_invariant_table).cast::<ffi::InvariantDescription>().add(i) };
         if entry.number == 0 {
             break;
         }

@@ -26,25 +26,14 @@ impl Machine {
     fn new(cpus: u16) -> Machine {
         let mut core = Core::new();
         (0..cpus).for_each(|cpu| core.add_cpu(cpu).unwrap());
-        Machine {
-            core,
-            cpus,
-            running: vec![None; cpus.into()],
-            now: Nanos(0),
-        }
+        Machine { core, cpus, running: vec![None; cpus.into()], now: Nanos(0) }
     }
 
     fn scheduler(&mut self, policy: u8, params: &[u64]) -> u32 {
         let policy = policies().iter().find(|p| p.id == policy).unwrap();
-        let mut all: Vec<u64> = policy
-            .scheduler_params
-            .iter()
-            .map(|p| p.default.unwrap())
-            .collect();
+        let mut all: Vec<u64> = policy.scheduler_params.iter().map(|p| p.default.unwrap()).collect();
         all[..params.len()].copy_from_slice(params);
-        self.core
-            .create_scheduler(policy.id, Params::from_slice(&all))
-            .unwrap()
+        self.core.create_scheduler(policy.id, Params::from_slice(&all)).unwrap()
     }
 
     fn root(&mut self, policy: u8, params: &[u64]) -> u32 {
@@ -55,16 +44,12 @@ impl Machine {
 
     fn below(&mut self, parent: u32, vp_params: &[u64], policy: u8, params: &[u64]) -> u32 {
         let s = self.scheduler(policy, params);
-        self.core
-            .attach(parent, Some(s), Params::from_slice(vp_params))
-            .unwrap();
+        self.core.attach(parent, Some(s), Params::from_slice(vp_params)).unwrap();
         s
     }
 
     fn thread(&mut self, parent: u32, params: &[u64]) -> u32 {
-        self.core
-            .attach(parent, None, Params::from_slice(params))
-            .unwrap()
+        self.core.attach(parent, None, Params::from_slice(params)).unwrap()
     }
 
     fn settle(&mut self) {
@@ -78,10 +63,7 @@ impl Machine {
             panic!("at {}: {fault} running {:?} {st:?}", self.now, self.running)
         });
         for (i, vp) in self.running.iter().enumerate() {
-            assert!(
-                vp.is_none() || !self.running[..i].contains(vp),
-                "a thread on two CPUs"
-            );
+            assert!(vp.is_none() || !self.running[..i].contains(vp), "a thread on two CPUs");
         }
     }
 
@@ -120,13 +102,8 @@ impl Machine {
 fn limits_are_those_of_the_c_side() {
     // SAFETY: a constant.
     let sizes = unsafe { ffi::hls_sizes };
-    let ours = [
-        limits::MAX_DEPTH,
-        limits::MAX_CPUS,
-        limits::MAX_SCHEDULERS,
-        limits::MAX_VPS,
-        limits::MAX_RECORDS,
-    ];
+    let ours =
+        [limits::MAX_DEPTH, limits::MAX_CPUS, limits::MAX_SCHEDULERS, limits::MAX_VPS, limits::MAX_RECORDS];
     assert_eq!(sizes[5..10], ours.map(|n| n as u64));
     assert_eq!(sizes[10], limits::PARAMS as u64);
     assert_eq!(sizes[4], size_of::<ffi::HlsRecord>() as u64);
@@ -251,41 +228,18 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let mut m = Machine::new(1);
     let fp = m.root(FP, &[]);
     let join = m.below(fp, &[1], JOIN, &[]);
-    assert_eq!(
-        m.core.attach(fp, None, Params::from_slice(&[64])),
-        Err(CoreError::Param)
-    );
-    assert_eq!(
-        m.core.attach(fp, Some(fp), Params::from_slice(&[1])),
-        Err(CoreError::Depth)
-    );
-    assert_eq!(
-        m.core.attach(9, None, Params::default()),
-        Err(CoreError::NotFound)
-    );
-    assert_eq!(
-        m.core.create_scheduler(99, Params::default()),
-        Err(CoreError::NotFound)
-    );
-    assert_eq!(
-        m.core.create_scheduler(FP, Params::default()),
-        Err(CoreError::Param)
-    );
+    assert_eq!(m.core.attach(fp, None, Params::from_slice(&[64])), Err(CoreError::Param));
+    assert_eq!(m.core.attach(fp, Some(fp), Params::from_slice(&[1])), Err(CoreError::Depth));
+    assert_eq!(m.core.attach(9, None, Params::default()), Err(CoreError::NotFound));
+    assert_eq!(m.core.create_scheduler(99, Params::default()), Err(CoreError::NotFound));
+    assert_eq!(m.core.create_scheduler(FP, Params::default()), Err(CoreError::Param));
     let thread = m.thread(join, &[]);
-    assert_eq!(
-        m.core.attach(join, None, Params::default()),
-        Err(CoreError::Children)
-    );
+    assert_eq!(m.core.attach(join, None, Params::default()), Err(CoreError::Children));
     assert_eq!(m.core.destroy_scheduler(join), Err(CoreError::Busy));
     m.wake(thread);
-    assert_eq!(
-        m.core.move_to(thread, fp, Params::from_slice(&[70]), m.now),
-        Err(CoreError::Param)
-    );
+    assert_eq!(m.core.move_to(thread, fp, Params::from_slice(&[70]), m.now), Err(CoreError::Param));
     assert_eq!(m.running[0], Some(thread));
-    m.core
-        .move_to(thread, fp, Params::from_slice(&[7]), m.now)
-        .unwrap();
+    m.core.move_to(thread, fp, Params::from_slice(&[7]), m.now).unwrap();
     m.settle();
     assert_eq!(m.running[0], Some(thread));
     assert_eq!(m.core.message(thread, 0, 99, m.now), Err(CoreError::Param));
@@ -301,10 +255,7 @@ fn it_is_thirty_two_levels_deep() {
         s = m.below(s, &[1], FP, &[]);
     }
     let too_deep = m.scheduler(FP, &[]);
-    assert_eq!(
-        m.core.attach(s, Some(too_deep), Params::from_slice(&[1])),
-        Err(CoreError::Depth)
-    );
+    assert_eq!(m.core.attach(s, Some(too_deep), Params::from_slice(&[1])), Err(CoreError::Depth));
     let (a, b) = (m.thread(s, &[1]), m.thread(s, &[2]));
     m.wake(a);
     m.wake(b);
@@ -318,10 +269,7 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) % n
     }
 }

@@ -69,6 +69,11 @@ impl Nanos {
         Nanos(self.0.saturating_sub(other.0))
     }
 
+    /// The sum, or the end of time.
+    pub const fn saturating_add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+
     /// Reads `10ms`, `1.5s`, `33us`, `20ns`, `2min`, `1h`. White space around it is allowed; a bare number, a sign, or
     /// a value that is not a whole count of nanoseconds or needs more than 64 bits is an error.
     pub fn parse(text: &str) -> Result<Nanos, TimeError> {
@@ -96,17 +101,21 @@ impl Nanos {
             return Err(fail(format!("the unit `{unit}`"), "one of ns, us, ms, s, min, h"));
         };
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let well_formed = !whole.is_empty() && !fraction.contains('.') && (fraction.is_empty() == !number.contains('.'));
-        if !well_formed {
+        let ends_in_point = number.contains('.') && fraction.is_empty();
+        if whole.is_empty() || ends_in_point || fraction.contains('.') {
             return Err(fail(format!("`{number}`"), "a decimal number such as 10 or 1.5"));
         }
         let too_large = || fail(format!("`{trimmed}`"), "a time of at most 2^64-1 nanoseconds (584 years)");
-        let whole: u128 = if whole.len() > 20 { return Err(too_large()) } else { whole.parse().map_err(|_| too_large())? };
+        let whole: u128 = if whole.len() > 20 {
+            return Err(too_large());
+        } else {
+            whole.parse().map_err(|_| too_large())?
+        };
         let mut nanos = whole * u128::from(scale);
         let mut place = u128::from(scale);
         for digit in fraction.bytes() {
             let digit = u128::from(digit - b'0');
-            if digit != 0 && place % 10 != 0 {
+            if digit != 0 && !place.is_multiple_of(10) {
                 return Err(fail(format!("`{trimmed}`"), "a whole number of nanoseconds"));
             }
             place /= 10;
@@ -121,7 +130,7 @@ impl fmt::Display for Nanos {
     /// becomes `976562ns` when it would not be exact.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, scale) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)] {
-            if self.0 >= scale && self.0 % (scale / 1_000) == 0 {
+            if self.0 >= scale && self.0.is_multiple_of(scale / 1_000) {
                 let (whole, thousandths) = (self.0 / scale, self.0 % scale / (scale / 1_000));
                 let text = if thousandths == 0 {
                     format!("{whole}{name}")
@@ -190,7 +199,18 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_a_time() {
-        for text in ["", "10", "ms", "-3ms", "1.ms", ".5ms", "1.2.3s", "0.5ns", "10 parsecs", "18446744073709551616ns"] {
+        for text in [
+            "",
+            "10",
+            "ms",
+            "-3ms",
+            "1.ms",
+            ".5ms",
+            "1.2.3s",
+            "0.5ns",
+            "10 parsecs",
+            "18446744073709551616ns",
+        ] {
             let error = Nanos::parse(text).unwrap_err();
             assert!(!error.found.is_empty() && !error.expected.is_empty(), "{text}: {error}");
         }
@@ -198,9 +218,12 @@ mod tests {
 
     #[test]
     fn writes_what_it_can_read_back() {
-        for (nanos, text) in
-            [(10_000_000, "10ms"), (1_500_000_000, "1.5s"), (976_562, "976.562us"), (976_562_500, "976562500ns".trim())]
-        {
+        for (nanos, text) in [
+            (10_000_000, "10ms"),
+            (1_500_000_000, "1.5s"),
+            (976_562, "976.562us"),
+            (976_562_500, "976562500ns".trim()),
+        ] {
             let shown = Nanos(nanos).to_string();
             assert_eq!(Nanos::parse(&shown), Ok(Nanos(nanos)));
             if nanos != 976_562_500 {

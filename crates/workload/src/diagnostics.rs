@@ -23,13 +23,7 @@ pub struct WorkloadError {
 impl fmt::Display for WorkloadError {
     /// `FILE:LINE:COL: found X, expected Y`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WorkloadError {
-            file,
-            line,
-            column,
-            found,
-            expected,
-        } = self;
+        let WorkloadError { file, line, column, found, expected } = self;
         write!(f, "{file}:{line}:{column}: found {found}, expected {expected}")
     }
 }
@@ -57,11 +51,7 @@ pub(crate) struct Diagnostics {
 impl Diagnostics {
     /// Notes an error at byte `at`.
     pub fn error(&mut self, at: usize, found: impl Into<String>, expected: impl Into<String>) {
-        self.problems.push(Problem {
-            at,
-            found: found.into(),
-            expected: expected.into(),
-        });
+        self.problems.push(Problem { at, found: found.into(), expected: expected.into() });
     }
 
     /// Notes a wish at byte `at` that the simulator does not fulfil: one sentence.
@@ -88,13 +78,7 @@ impl Diagnostics {
         self.problems.sort_by_key(|problem| problem.at);
         let place_it = |Problem { at, found, expected }| {
             cursor.advance(at);
-            WorkloadError {
-                file: file.to_owned(),
-                line: cursor.line,
-                column: cursor.column,
-                found,
-                expected,
-            }
+            WorkloadError { file: file.to_owned(), line: cursor.line, column: cursor.column, found, expected }
         };
         Err(self.problems.into_iter().map(place_it).collect())
     }
@@ -110,12 +94,7 @@ struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     fn new(text: &'a [u8]) -> Cursor<'a> {
-        Cursor {
-            text,
-            offset: 0,
-            line: 1,
-            column: 1,
-        }
+        Cursor { text, offset: 0, line: 1, column: 1 }
     }
 
     /// Moves on to byte `to`, which must not lie behind.

@@ -89,13 +89,7 @@ pub(crate) fn parse(text: &str) -> Result<Node<'_>, Problem> {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
     };
-    let mut parser = Parser {
-        scanner: Scanner::new(text, &options),
-        text,
-        token: None,
-        at: 0,
-        depth: 0,
-    };
+    let mut parser = Parser { scanner: Scanner::new(text, &options), text, token: None, at: 0, depth: 0 };
     parser.advance()?;
     let root = parser.value()?;
     match parser.token {
@@ -158,11 +152,7 @@ impl<'a> Parser<'a> {
     ) -> Result<Vec<T>, Problem> {
         if self.depth == MAX_DEPTH {
             let expected = format!("at most {MAX_DEPTH} objects and arrays in each other");
-            return Err(Problem {
-                at: self.at,
-                found: "one more level of nesting".to_owned(),
-                expected,
-            });
+            return Err(Problem { at: self.at, found: "one more level of nesting".to_owned(), expected });
         }
         self.depth += 1;
         self.advance()?;
@@ -190,10 +180,7 @@ impl<'a> Parser<'a> {
                 self.advance()?;
                 self.value()?
             }
-            Some(Token::Comma | Token::CloseBrace) => Node {
-                at,
-                value: Value::Missing,
-            },
+            Some(Token::Comma | Token::CloseBrace) => Node { at, value: Value::Missing },
             _ => return Err(self.unexpected("`:` after the key")),
         };
         Ok(Member { at, key, node })
@@ -206,11 +193,7 @@ impl<'a> Parser<'a> {
             Some(Token::String(text)) => quote(text),
             Some(token) => format!("`{}`", shorten(token.as_str())),
         };
-        Problem {
-            at: self.at,
-            found,
-            expected: expected.to_owned(),
-        }
+        Problem { at: self.at, found, expected: expected.to_owned() }
     }
 
     /// What begins here is no token at all.
@@ -231,11 +214,7 @@ impl<'a> Parser<'a> {
                 "digits, with `-` before them or not",
             ),
         };
-        Problem {
-            at,
-            found,
-            expected: expected.to_owned(),
-        }
+        Problem { at, found, expected: expected.to_owned() }
     }
 
     /// The character at an offset.
@@ -253,18 +232,13 @@ mod tests {
 
     fn refusal(text: &str) -> String {
         let problem = parse(text).unwrap_err();
-        format!(
-            "{}: found {}, expected {}",
-            problem.at, problem.found, problem.expected
-        )
+        format!("{}: found {}, expected {}", problem.at, problem.found, problem.expected)
     }
 
     #[test]
     fn order_repetition_and_places_are_kept() {
         let text = "{ // first\n 'run': 1, \"sleep\": 2, /* again */ \"run\": [3, null,], }";
-        let Value::Object(members) = parse(text).unwrap().value else {
-            panic!("not an object")
-        };
+        let Value::Object(members) = parse(text).unwrap().value else { panic!("not an object") };
         let keys: Vec<&str> = members.iter().map(|member| &*member.key).collect();
         assert_eq!(keys, ["run", "sleep", "run"]);
         for member in &members {
@@ -290,21 +264,12 @@ mod tests {
         for (text, expected) in [
             ("[1 2]", "3: found `2`, expected `,` or `]`"),
             ("{\"a\":1", "6: found the end of the file, expected `,` or `}`"),
-            (
-                "[\"a]",
-                "1: found a string without an end, expected a closing quote",
-            ),
+            ("[\"a]", "1: found a string without an end, expected a closing quote"),
             ("[1] /* on", "4: found a comment without an end, expected `*/`"),
             ("{} {}", "3: found `{`, expected the end of the file"),
             ("[#]", "1: found `#`, expected JSON"),
-            (
-                "[0x1]",
-                "1: found a number that begins with `0`, expected digits, with `-` before them or not",
-            ),
-            (
-                "[+1]",
-                "1: found a number that begins with `+`, expected digits, with `-` before them or not",
-            ),
+            ("[0x1]", "1: found a number that begins with `0`, expected digits, with `-` before them or not"),
+            ("[+1]", "1: found a number that begins with `+`, expected digits, with `-` before them or not"),
         ] {
             assert_eq!(refusal(text), expected, "{text}");
         }

@@ -18,10 +18,7 @@ pub struct Span {
 impl Span {
     /// Always exactly `length`.
     pub const fn exactly(length: Nanos) -> Span {
-        Span {
-            min: length,
-            max: length,
-        }
+        Span { min: length, max: length }
     }
 }
 
@@ -158,22 +155,12 @@ pub struct Workload {
 impl Program {
     /// Computes for ever.
     pub fn cpu_bound() -> Program {
-        Program {
-            steps: Arc::new([Step::RunForever]),
-            counters: 0,
-        }
+        Program { steps: Arc::new([Step::RunForever]), counters: 0 }
     }
 
     /// The steps over and over again.
     pub fn forever(mut steps: Vec<Step>) -> Program {
-        steps.push(Step::Repeat {
-            target: 0,
-            times: None,
-            counter: 0,
-        });
-        Program {
-            steps: steps.into(),
-            counters: 1,
-        }
+        steps.push(Step::Repeat { target: 0, times: None, counter: 0 });
+        Program { steps: steps.into(), counters: 1 }
     }
 }

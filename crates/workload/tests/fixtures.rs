@@ -9,13 +9,10 @@ use std::path::{Path, PathBuf};
 
 /// The workload files of a directory of fixtures.
 fn workload_files(directory: &str) -> Vec<PathBuf> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests")
-        .join(directory);
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(directory);
     let entries = directory.read_dir().unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> = entries
-        .filter(|path| path.extension().is_some_and(|e| e == "json"))
-        .collect();
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|e| e == "json")).collect();
     files.sort();
     assert!(files.len() >= 5, "{} has lost its fixtures", directory.display());
     files
@@ -28,17 +25,11 @@ fn render(workload: &Workload) -> String {
         writeln!(text, "duration {duration}").unwrap();
     }
     for task in &workload.tasks {
-        let cpus = task
-            .cpus
-            .as_ref()
-            .map_or("all".to_owned(), |cpus| format!("{cpus:?}"));
+        let cpus = task.cpus.as_ref().map_or("all".to_owned(), |cpus| format!("{cpus:?}"));
         let (name, instances, start, counters) =
             (&task.name, task.instances, task.start_at, task.program.counters);
-        writeln!(
-            text,
-            "task {name}: {instances} threads from {start}, CPUs {cpus}, {counters} counters"
-        )
-        .unwrap();
+        writeln!(text, "task {name}: {instances} threads from {start}, CPUs {cpus}, {counters} counters")
+            .unwrap();
         for (index, step) in task.program.steps.iter().enumerate() {
             writeln!(text, "  {index}: {step:?}").unwrap();
         }
@@ -63,11 +54,7 @@ fn read(path: &Path) -> Result<Workload, Vec<WorkloadError>> {
 /// Compares with the text beside the fixture.
 fn check(path: &Path, actual: &str) {
     let expected = std::fs::read_to_string(path.with_extension("txt")).unwrap_or_default();
-    assert!(
-        actual == expected,
-        "{}: expected\n{expected}\nbut it is\n{actual}",
-        path.display()
-    );
+    assert!(actual == expected, "{}: expected\n{expected}\nbut it is\n{actual}", path.display());
 }
 
 #[test]
@@ -83,9 +70,7 @@ fn good_files_become_the_programs_beside_them() {
 #[test]
 fn bad_files_are_refused_with_the_messages_beside_them() {
     for path in workload_files("err") {
-        let Err(errors) = read(&path) else {
-            panic!("{} was accepted", path.display())
-        };
+        let Err(errors) = read(&path) else { panic!("{} was accepted", path.display()) };
         let messages: String = errors.iter().map(|error| format!("{error}\n")).collect();
         check(&path, &messages);
     }

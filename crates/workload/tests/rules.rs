@@ -25,11 +25,7 @@ fn run(micros: u64) -> Step {
 }
 
 fn repeat(target: usize, times: Option<u32>, counter: u32) -> Step {
-    Step::Repeat {
-        target,
-        times,
-        counter,
-    }
+    Step::Repeat { target, times, counter }
 }
 
 #[test]
@@ -45,15 +41,9 @@ fn a_key_is_the_event_that_it_begins_with() {
 #[test]
 fn a_task_without_loop_never_ends_and_a_phase_is_done_once() {
     assert_eq!(*program(r#""run": 1"#).steps, [run(1), repeat(0, None, 0)]);
-    assert_eq!(
-        *program(r#""run": 1, "loop": -1"#).steps,
-        [run(1), repeat(0, None, 0)]
-    );
+    assert_eq!(*program(r#""run": 1, "loop": -1"#).steps, [run(1), repeat(0, None, 0)]);
     assert_eq!(*program(r#""run": 1, "loop": 1"#).steps, [run(1)]);
-    assert_eq!(
-        *program(r#""run": 1, "loop": 3"#).steps,
-        [run(1), repeat(0, Some(2), 0)]
-    );
+    assert_eq!(*program(r#""run": 1, "loop": 3"#).steps, [run(1), repeat(0, Some(2), 0)]);
     let phased = program(r#""phases": {"p": {"run": 1}, "p": {"run": 2}}"#);
     assert_eq!(*phased.steps, [run(1), run(2), repeat(0, None, 1)]);
 }
@@ -64,51 +54,27 @@ fn loops_of_phases_lie_in_the_loop_of_the_task() {
     assert_eq!(program.counters, 2);
     assert_eq!(
         *program.steps,
-        [
-            run(1),
-            repeat(0, Some(1), 0),
-            run(2),
-            repeat(2, Some(4), 0),
-            repeat(0, Some(3), 1)
-        ]
+        [run(1), repeat(0, Some(1), 0), run(2), repeat(2, Some(4), 0), repeat(0, Some(3), 1)]
     );
 }
 
 #[test]
 fn a_loop_of_zero_ends_a_task_at_once_but_a_phase_never() {
-    assert!(
-        program(r#""loop": 0, "phases": {"p": {"run": 1}}"#)
-            .steps
-            .is_empty()
-    );
+    assert!(program(r#""loop": 0, "phases": {"p": {"run": 1}}"#).steps.is_empty());
     assert_eq!(
         *program(r#""loop": 1, "phases": {"p": {"loop": 0, "run": 1}}"#).steps,
         [run(1), repeat(0, None, 0)]
     );
     // Without `phases` the loop is the phase's.
-    assert_eq!(
-        *program(r#""loop": 0, "run": 1"#).steps,
-        [run(1), repeat(0, None, 0)]
-    );
+    assert_eq!(*program(r#""loop": 0, "run": 1"#).steps, [run(1), repeat(0, None, 0)]);
 }
 
 #[test]
 fn numbers_are_those_that_fit_into_32_bits() {
-    assert_eq!(
-        *program(r#""loop": 1, "run": 2147483647, "run": -0"#).steps,
-        [run(2147483647), run(0)]
-    );
-    for number in [
-        "2147483648",
-        "-1",
-        "1.0",
-        "1e1",
-        "\"1\"",
-        "99999999999999999999999999",
-        "true",
-        "null",
-        "[]",
-    ] {
+    assert_eq!(*program(r#""loop": 1, "run": 2147483647, "run": -0"#).steps, [run(2147483647), run(0)]);
+    for number in
+        ["2147483648", "-1", "1.0", "1e1", "\"1\"", "99999999999999999999999999", "true", "null", "[]"]
+    {
         let message = refusal(&format!(r#""run": {number}"#));
         assert!(message.starts_with("w.json:1:25: found "), "{message}");
         assert!(message.ends_with("expected a whole number of microseconds for `run` from 0 to 2147483647"));
@@ -172,14 +138,7 @@ fn names_of_different_kinds_are_different_things() {
     let workload =
         read(r#"{"tasks": {"a": {"suspend": "", "lock": "a", "signal": "a", "barrier": "a"}}}"#).unwrap();
     let kinds: Vec<ResourceKind> = workload.resources.iter().map(|resource| resource.kind).collect();
-    assert_eq!(
-        kinds,
-        [
-            ResourceKind::Condition,
-            ResourceKind::Mutex,
-            ResourceKind::Barrier(1)
-        ]
-    );
+    assert_eq!(kinds, [ResourceKind::Condition, ResourceKind::Mutex, ResourceKind::Barrier(1)]);
     assert!(workload.resources.iter().all(|resource| resource.name == "a"));
 }
 
@@ -198,41 +157,23 @@ fn a_resume_needs_somebody_to_wake() {
 #[test]
 fn a_phase_without_cpus_goes_back_to_those_of_the_task() {
     let affinities = |task: &str| -> Vec<Step> {
-        let program = program(&format!(
-            r#"{task} "phases": {{"p": {{"cpus": [1], "run": 1}}, "q": {{"run": 1}}}}"#
-        ));
-        program
-            .steps
-            .iter()
-            .filter(|step| matches!(step, Step::SetAffinity(_)))
-            .cloned()
-            .collect()
+        let program =
+            program(&format!(r#"{task} "phases": {{"p": {{"cpus": [1], "run": 1}}, "q": {{"run": 1}}}}"#));
+        program.steps.iter().filter(|step| matches!(step, Step::SetAffinity(_))).cloned().collect()
     };
-    assert_eq!(
-        affinities(""),
-        [Step::SetAffinity(Some(vec![1])), Step::SetAffinity(None)]
-    );
+    assert_eq!(affinities(""), [Step::SetAffinity(Some(vec![1])), Step::SetAffinity(None)]);
     assert_eq!(
         affinities(r#""cpus": [2],"#),
         [Step::SetAffinity(Some(vec![1])), Step::SetAffinity(Some(vec![2]))]
     );
-    assert_eq!(
-        *program(r#""cpus": [2], "phases": {"p": {"run": 1}}"#).steps,
-        [run(1), repeat(0, None, 1)]
-    );
+    assert_eq!(*program(r#""cpus": [2], "phases": {"p": {"run": 1}}"#).steps, [run(1), repeat(0, None, 1)]);
 }
 
 #[test]
 fn the_duration_counts_seconds_and_may_be_open() {
-    let duration = |global: &str| {
-        read(&format!(
-            r#"{{"global": {{{global}}}, "tasks": {{"a": {{"run": 1}}}}}}"#
-        ))
-    };
-    assert_eq!(
-        duration(r#""duration": 3"#).unwrap().duration,
-        Some(Nanos::from_secs(3))
-    );
+    let duration =
+        |global: &str| read(&format!(r#"{{"global": {{{global}}}, "tasks": {{"a": {{"run": 1}}}}}}"#));
+    assert_eq!(duration(r#""duration": 3"#).unwrap().duration, Some(Nanos::from_secs(3)));
     for open in ["", r#""duration": -1"#, r#""duration": 0"#, r#""duration": null"#] {
         assert_eq!(duration(open).unwrap().duration, None, "{open}");
     }

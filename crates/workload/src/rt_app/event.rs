@@ -48,27 +48,15 @@ const EVENTS: [(&str, Event); 18] = [
     ("resume", Event::Resume),
     ("yield", Event::Yield),
     // The tutorial's name for `nodes_membind`, which rt-app itself takes for a `mem` event.
-    (
-        "membind_nodes",
-        Event::NotSimulated("memory nodes are not part of the model"),
-    ),
-    (
-        "mem",
-        Event::NotSimulated("memory traffic is not part of the model"),
-    ),
+    ("membind_nodes", Event::NotSimulated("memory nodes are not part of the model")),
+    ("mem", Event::NotSimulated("memory traffic is not part of the model")),
     ("iorun", Event::NotSimulated("devices are not part of the model")),
-    (
-        "fork",
-        Event::NotSimulated("no thread is created in the course of a run"),
-    ),
+    ("fork", Event::NotSimulated("no thread is created in the course of a run")),
 ];
 
 /// The event that a key stands for, if it is one.
 pub(super) fn event_of(key: &str) -> Option<Event> {
-    EVENTS
-        .iter()
-        .find(|(name, _)| key.starts_with(name))
-        .map(|(_, event)| *event)
+    EVENTS.iter().find(|(name, _)| key.starts_with(name)).map(|(_, event)| *event)
 }
 
 impl TaskReader<'_> {
@@ -129,20 +117,13 @@ impl TaskReader<'_> {
         const EXPECTED: &str = "an object with `ref`, a condition, and `mutex`, the mutex that is held";
         let members = self.object_of(node, &["ref", "mutex"], EXPECTED)?;
         let (Some(condition), Some(mutex)) = (setting(members, "ref"), setting(members, "mutex")) else {
-            self.diagnostics
-                .error(node.at, "an object that lacks one of the two", EXPECTED);
+            self.diagnostics.error(node.at, "an object that lacks one of the two", EXPECTED);
             return None;
         };
         let mutex = self.mutex(mutex);
         let name = self.name_of(condition, Kind::Condition, "the name of a condition")?;
         let condition = self.shared.awaited_condition(name);
-        Some((
-            condition,
-            Step::Wait {
-                condition,
-                mutex: mutex?,
-            },
-        ))
+        Some((condition, Step::Wait { condition, mutex: mutex? }))
     }
 
     fn timer(&mut self, node: &Node) -> Option<Vec<Step>> {
@@ -157,13 +138,10 @@ impl TaskReader<'_> {
             None => false,
         };
         let Some(period) = setting(members, "period") else {
-            self.diagnostics
-                .error(node.at, "a timer without `period`", EXPECTED);
+            self.diagnostics.error(node.at, "a timer without `period`", EXPECTED);
             return None;
         };
-        let timer = self
-            .shared
-            .timer(self.name, self.threads, name, node.at, absolute);
+        let timer = self.shared.timer(self.name, self.threads, name, node.at, absolute);
         let period = micros(period, "period", self.diagnostics)?;
         if period.0 == 0 {
             // It has always expired already: rt-app does not block on it.
@@ -172,13 +150,7 @@ impl TaskReader<'_> {
         // The mode belongs to the timer and is known when all of its uses are.
         let deadline = Some(period);
         let jitter = Span::exactly(Nanos::ZERO);
-        Some(vec![Step::AwaitTimer {
-            timer,
-            period,
-            absolute: false,
-            deadline,
-            jitter,
-        }])
+        Some(vec![Step::AwaitTimer { timer, period, absolute: false, deadline, jitter }])
     }
 
     fn is_absolute(&mut self, node: &Node) -> Option<bool> {
@@ -201,25 +173,14 @@ impl TaskReader<'_> {
         };
         let name = if name.is_empty() { self.name } else { name };
         let (condition, mutex) = (self.shared.awaited_condition(name), self.shared.mutex(name));
-        Some(vec![
-            Step::Lock(mutex),
-            Step::Wait { condition, mutex },
-            Step::Unlock(mutex),
-        ])
+        Some(vec![Step::Lock(mutex), Step::Wait { condition, mutex }, Step::Unlock(mutex)])
     }
 
     /// `resume` wakes everybody who waits for the condition of its name now; nobody later.
     fn resume(&mut self, node: &Node) -> Option<Vec<Step>> {
         let name = text(node, "the name that a `suspend` uses", self.diagnostics)?;
-        let (condition, mutex) = (
-            self.shared.resumed_condition(name, node.at),
-            self.shared.mutex(name),
-        );
-        Some(vec![
-            Step::Lock(mutex),
-            Step::Broadcast(condition),
-            Step::Unlock(mutex),
-        ])
+        let (condition, mutex) = (self.shared.resumed_condition(name, node.at), self.shared.mutex(name));
+        Some(vec![Step::Lock(mutex), Step::Broadcast(condition), Step::Unlock(mutex)])
     }
 
     /// The members of an event's object, of which `known` are known.
@@ -231,10 +192,7 @@ impl TaskReader<'_> {
     ) -> Option<&'n [Member<'n>]> {
         let members = object(node, expected, self.diagnostics)?;
         refuse_repeated(members, |_| true, self.diagnostics);
-        for Member { at, key, .. } in members
-            .iter()
-            .filter(|member| !known.contains(&member.key.as_ref()))
-        {
+        for Member { at, key, .. } in members.iter().filter(|member| !known.contains(&member.key.as_ref())) {
             let sentence = unknown(&self.context(), key);
             self.diagnostics.unsupported(*at, sentence);
         }

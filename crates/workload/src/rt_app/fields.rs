@@ -50,11 +50,7 @@ pub(super) fn integer(node: &Node, least: i32, what: &str, diagnostics: &mut Dia
         _ => None,
     };
     if number.is_none() {
-        diagnostics.error(
-            node.at,
-            node.describe(),
-            format!("{what} from {least} to {}", i32::MAX),
-        );
+        diagnostics.error(node.at, node.describe(), format!("{what} from {least} to {}", i32::MAX));
     }
     number
 }
@@ -94,8 +90,5 @@ pub(super) fn boolean(node: &Node, key: &str, diagnostics: &mut Diagnostics) -> 
 
 /// The sentence on a key that rt-app passes over. `context` is empty or ends in `: `.
 pub(super) fn unknown(context: &str, key: &str) -> String {
-    format!(
-        "{context}the key {} has no effect: rt-app does not know it here.",
-        quote(key)
-    )
+    format!("{context}the key {} has no effect: rt-app does not know it here.", quote(key))
 }

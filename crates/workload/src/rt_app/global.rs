@@ -31,30 +31,20 @@ const HARMLESS: [(&str, &[Type]); 10] = [
     ("cumulative_slack", &[Type::Boolean]),
 ];
 
-const POLICIES: [&str; 5] = [
-    "SCHED_OTHER",
-    "SCHED_IDLE",
-    "SCHED_RR",
-    "SCHED_FIFO",
-    "SCHED_DEADLINE",
-];
+const POLICIES: [&str; 5] = ["SCHED_OTHER", "SCHED_IDLE", "SCHED_RR", "SCHED_FIFO", "SCHED_DEADLINE"];
 
 /// Reads the object; returns how long the run takes.
 pub(super) fn read(node: &Node, diagnostics: &mut Diagnostics) -> Option<Nanos> {
     let members = object(node, "an object for `global`", diagnostics)?;
     refuse_repeated(members, |_| true, diagnostics);
     let mut duration = None;
-    for member in members
-        .iter()
-        .filter(|member| !matches!(member.node.value, Value::Null))
-    {
+    for member in members.iter().filter(|member| !matches!(member.node.value, Value::Null)) {
         match member.key.as_ref() {
             "duration" => {
                 let what = "a whole number of seconds for `duration`, or -1 for a run without end,";
                 let seconds = integer(&member.node, -1, what, diagnostics);
-                duration = seconds
-                    .filter(|seconds| *seconds > 0)
-                    .map(|seconds| Nanos::from_secs(seconds as u64));
+                duration =
+                    seconds.filter(|seconds| *seconds > 0).map(|seconds| Nanos::from_secs(seconds as u64));
             }
             "default_policy" => default_policy(member, diagnostics),
             "pi_enabled" => priority_inheritance(member, diagnostics),

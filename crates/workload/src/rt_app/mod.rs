@@ -26,10 +26,7 @@ pub fn read_rt_app(name: &str, bytes: &[u8]) -> Result<Workload, Vec<WorkloadErr
     let mut diagnostics = Diagnostics::default();
     let workload = read_bytes(bytes, &mut diagnostics);
     let unsupported = diagnostics.finish(name, bytes)?;
-    Ok(Workload {
-        unsupported,
-        ..workload
-    })
+    Ok(Workload { unsupported, ..workload })
 }
 
 /// The workload as far as it could be read; `unsupported` is still empty.
@@ -75,11 +72,5 @@ fn read_root(root: &Node, diagnostics: &mut Diagnostics) -> Workload {
     };
     let tasks = drafts.into_iter().map(|draft| draft.settle(&shared)).collect();
     let (resources, timers) = shared.finish(diagnostics);
-    Workload {
-        tasks,
-        resources,
-        timers,
-        duration,
-        unsupported: Vec::new(),
-    }
+    Workload { tasks, resources, timers, duration, unsupported: Vec::new() }
 }

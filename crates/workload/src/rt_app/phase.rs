@@ -31,12 +31,7 @@ impl TaskReader<'_> {
     /// The `loop` of a task or phase as it is written; `None` when it is absent or wrong.
     pub fn loop_count(&mut self, members: &[Member]) -> Option<i32> {
         let node = setting(members, "loop")?;
-        integer(
-            node,
-            i32::MIN,
-            "a whole number, -1 for a loop without end,",
-            self.diagnostics,
-        )
+        integer(node, i32::MIN, "a whole number, -1 for a loop without end,", self.diagnostics)
     }
 
     /// Appends the steps of a phase that begins at byte `at`. Its CPUs are set before it when `cpus` says so.
@@ -44,8 +39,7 @@ impl TaskReader<'_> {
         let errors_before = self.diagnostics.errors();
         if !members.iter().any(|member| event_of(&member.key).is_some()) {
             let expected = "at least one event, such as `run` or `sleep`";
-            self.diagnostics
-                .error(at, format!("no event in {}", self.whereabouts()), expected);
+            self.diagnostics.error(at, format!("no event in {}", self.whereabouts()), expected);
         }
         self.steps.extend(cpus);
         let start = self.steps.len();
@@ -67,19 +61,14 @@ impl TaskReader<'_> {
         let takes_time = self.steps[start..].iter().any(takes_time);
         if times == Rounds::Endless && !takes_time && self.diagnostics.errors() == errors_before {
             let found = format!("a loop without end in {} that takes no time", self.whereabouts());
-            self.diagnostics
-                .error(at, found, "an event in it that computes, sleeps or waits");
+            self.diagnostics.error(at, found, "an event in it that computes, sleeps or waits");
         }
         let times = match times {
             Rounds::Count(times) => Some(times - 1),
             Rounds::Endless => None,
         };
         if times != Some(0) && start < self.steps.len() {
-            self.steps.push(Step::Repeat {
-                target: start,
-                times,
-                counter,
-            });
+            self.steps.push(Step::Repeat { target: start, times, counter });
         }
     }
 }

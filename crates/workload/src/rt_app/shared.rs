@@ -104,10 +104,7 @@ impl Shared {
 
     fn resource(&mut self, kind: Kind, name: &str, make: ResourceKind) -> ResourceId {
         *self.ids.entry((kind, name.to_owned())).or_insert_with(|| {
-            self.resources.push(Resource {
-                name: name.to_owned(),
-                kind: make,
-            });
+            self.resources.push(Resource { name: name.to_owned(), kind: make });
             (self.resources.len() - 1) as ResourceId
         })
     }
@@ -152,19 +149,12 @@ impl Shared {
         let id = match self.timer_ids.get(&(task.to_owned(), name.to_owned())) {
             Some(id) => *id,
             None => {
-                let group = if unique {
-                    None
-                } else {
-                    self.group_ids.get(name).copied()
-                };
+                let group = if unique { None } else { self.group_ids.get(name).copied() };
                 let group = group.unwrap_or_else(|| self.new_group(name, unique));
                 self.groups[group].at = at;
                 self.groups[group].threads += if unique { 1 } else { u64::from(threads) };
                 let id = self.timers.len() as u32;
-                self.timers.push(Timer {
-                    name: format!("{task}/{name}"),
-                    group,
-                });
+                self.timers.push(Timer { name: format!("{task}/{name}"), group });
                 self.timer_ids.insert((task.to_owned(), name.to_owned()), id);
                 id
             }
@@ -175,12 +165,7 @@ impl Shared {
 
     fn new_group(&mut self, name: &str, unique: bool) -> usize {
         let group = self.groups.len();
-        self.groups.push(TimerGroup {
-            name: name.to_owned(),
-            at: 0,
-            absolute: false,
-            threads: 0,
-        });
+        self.groups.push(TimerGroup { name: name.to_owned(), at: 0, absolute: false, threads: 0 });
         if !unique {
             self.group_ids.insert(name.to_owned(), group);
         }
@@ -196,17 +181,12 @@ impl Shared {
     pub fn finish(self, diagnostics: &mut Diagnostics) -> (Vec<Resource>, Vec<String>) {
         for (at, condition) in &self.resumed {
             if !self.awaited.contains(condition) {
-                let found = format!(
-                    "{}, which nobody waits for",
-                    quote(&self.resources[*condition as usize].name)
-                );
+                let found =
+                    format!("{}, which nobody waits for", quote(&self.resources[*condition as usize].name));
                 diagnostics.error(*at, found, "the name of a `suspend` of some task");
             }
         }
-        for TimerGroup {
-            name, at, threads, ..
-        } in &self.groups
-        {
+        for TimerGroup { name, at, threads, .. } in &self.groups {
             if *threads > 1 {
                 let sentence = format!(
                     "the timer {} is shared by {threads} threads, which is not simulated: each of them gets its own.",
@@ -215,10 +195,7 @@ impl Shared {
                 diagnostics.unsupported(*at, sentence);
             }
         }
-        (
-            self.resources,
-            self.timers.into_iter().map(|timer| timer.name).collect(),
-        )
+        (self.resources, self.timers.into_iter().map(|timer| timer.name).collect())
     }
 }
 
@@ -227,18 +204,12 @@ fn declared_type(name: &str, node: &Node, diagnostics: &mut Diagnostics) -> Opti
     let members = object(node, "an object with the `type` of the resource", diagnostics)?;
     refuse_repeated(members, |_| true, diagnostics);
     for member in members.iter().filter(|member| member.key != "type") {
-        diagnostics.unsupported(
-            member.at,
-            unknown(&format!("resource {}: ", quote(name)), &member.key),
-        );
+        diagnostics.unsupported(member.at, unknown(&format!("resource {}: ", quote(name)), &member.key));
     }
     let Some(node) = setting(members, "type") else {
         return Some(DECLARABLE[0]);
     };
-    let expected = format!(
-        "one of {} for `type`",
-        DECLARABLE.map(|(name, _)| name).join(", ")
-    );
+    let expected = format!("one of {} for `type`", DECLARABLE.map(|(name, _)| name).join(", "));
     let given = text(node, &expected, diagnostics)?;
     let declared = DECLARABLE.iter().find(|(name, _)| *name == given);
     if declared.is_none() {

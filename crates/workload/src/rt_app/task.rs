@@ -50,24 +50,13 @@ impl Draft {
         let shift = steps.len();
         let mut counters = 0;
         steps.extend(self.steps.into_iter().map(|step| match step {
-            Step::Repeat {
-                target,
-                times,
-                counter,
-            } => {
+            Step::Repeat { target, times, counter } => {
                 counters = counters.max(counter + 1);
-                Step::Repeat {
-                    target: target + shift,
-                    times,
-                    counter,
-                }
+                Step::Repeat { target: target + shift, times, counter }
             }
             step => step,
         }));
-        self.task.program = Program {
-            steps: steps.into(),
-            counters,
-        };
+        self.task.program = Program { steps: steps.into(), counters };
         self.task
     }
 }
@@ -92,23 +81,14 @@ pub(super) fn read_all(node: &Node, shared: &mut Shared, diagnostics: &mut Diagn
         diagnostics.error(node.at, "no task", "at least one task");
     }
     refuse_repeated(members, |_| true, diagnostics);
-    members
-        .iter()
-        .filter_map(|member| read(member, shared, diagnostics))
-        .collect()
+    members.iter().filter_map(|member| read(member, shared, diagnostics)).collect()
 }
 
 fn read(member: &Member, shared: &mut Shared, diagnostics: &mut Diagnostics) -> Option<Draft> {
     let members = object(&member.node, "an object that describes a task", diagnostics)?;
     refuse_repeated(members, |key| event_of(key).is_none(), diagnostics);
-    let mut reader = TaskReader {
-        name: &member.key,
-        phase: None,
-        threads: 1,
-        steps: Vec::new(),
-        shared,
-        diagnostics,
-    };
+    let mut reader =
+        TaskReader { name: &member.key, phase: None, threads: 1, steps: Vec::new(), shared, diagnostics };
     let threads = setting(members, "instance")
         .and_then(|node| count(node, "a number of threads for `instance`", reader.diagnostics));
     reader.threads = threads.unwrap_or(1);
@@ -127,10 +107,7 @@ fn read(member: &Member, shared: &mut Shared, diagnostics: &mut Diagnostics) -> 
         program: Program::default(),
         cpus,
     };
-    Some(Draft {
-        task,
-        steps: reader.steps,
-    })
+    Some(Draft { task, steps: reader.steps })
 }
 
 /// What is known while one task is read.
@@ -163,11 +140,7 @@ impl<'r> TaskReader<'r> {
 
     /// Names a key that is not simulated.
     pub fn not_simulated(&mut self, at: usize, key: &str, reason: &str) {
-        let sentence = format!(
-            "{}`{}` is not simulated: {reason}.",
-            self.context(),
-            key.escape_debug()
-        );
+        let sentence = format!("{}`{}` is not simulated: {reason}.", self.context(), key.escape_debug());
         self.diagnostics.unsupported(at, sentence);
     }
 
@@ -227,13 +200,11 @@ impl<'r> TaskReader<'r> {
         let elements = match &node.value {
             Value::Array(elements) if !elements.is_empty() => elements,
             Value::Array(_) => {
-                self.diagnostics
-                    .error(node.at, "no CPU", "at least one CPU for `cpus`");
+                self.diagnostics.error(node.at, "no CPU", "at least one CPU for `cpus`");
                 return None;
             }
             _ => {
-                self.diagnostics
-                    .error(node.at, node.describe(), "an array of CPU numbers for `cpus`");
+                self.diagnostics.error(node.at, node.describe(), "an array of CPU numbers for `cpus`");
                 return None;
             }
         };

@@ -1,0 +1,98 @@
+//! Fixed priority, preemptive (HLS section 5.1): any -> (any, NULL+). The top child has what the scheduler has; the others
+//! get nothing for certain, since the top child may be CPU bound.
+//!
+//! Children that share a level wait for each other, so all of them get NULL. On several CPUs of which each is ALL, the
+//! levels are served from the top while CPUs are left, each VP with a CPU of its own. Other guarantees on several VPs are
+//! passed on only to a single VP, which runs whenever any of them is granted.
+
+use super::{Entry, Instance, Provided, Slot};
+use crate::compose::Label;
+use crate::derivation::Rule;
+use crate::guarantee::Guarantee;
+use std::collections::BTreeMap;
+
+pub(super) const ENTRY: Entry = Entry {
+    policy: "fixed-priority",
+    source: "HLS, section 5.1",
+    accepts: "anything",
+    provides: "what it holds to the top child; NULL to the others",
+    joins: false,
+    provide,
+};
+
+const TOP: Rule = Rule { name: "fixed priority, top", source: ENTRY.source };
+const LOWER: Rule = Rule { name: "fixed priority, not the top", source: ENTRY.source };
+const SHARED: Rule =
+    Rule { name: "fixed priority, shared level", source: "HLS, section 5.1: one VP a level" };
+
+fn provide(instance: &Instance) -> Provided {
+    let [slot] = instance.held.as_slice() else {
+        return instance.nothing(LOWER, "nothing is held");
+    };
+    let mut levels: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for child in 0..instance.children.len() {
+        let priority = instance.child_param(child, "priority");
+        levels.entry(std::cmp::Reverse(priority)).or_default().push(child);
+    }
+    let mut labels: Vec<Option<Label>> = vec![None; instance.children.len()];
+    // CPUs that no higher level can take.
+    let mut left = slot.label.count;
+    let mut above = None;
+    for members in levels.values() {
+        let wanted = members.iter().fold(0, |sum: u16, child| sum.saturating_add(width(instance, *child)));
+        let all = slot.label.guarantee == Guarantee::All;
+        if members.len() > 1 && !(all && wanted <= left) {
+            let label = instance.null(SHARED, format!("{} share the level", list(instance, members)));
+            members.iter().for_each(|child| labels[*child] = Some(label.clone()));
+        } else {
+            members
+                .iter()
+                .for_each(|child| labels[*child] = Some(granted(instance, slot, *child, left, above)));
+        }
+        let pinned = members.iter().any(|child| instance.children[*child].pinned);
+        left = if all && !pinned { left.saturating_sub(wanted) } else { 0 };
+        above = above.or(members.first().copied());
+    }
+    Provided { labels: labels.into_iter().flatten().collect(), complaints: Vec::new() }
+}
+
+/// The label of a child that no sibling competes with while `left` CPUs are left by the levels above.
+fn granted(instance: &Instance, slot: &Slot, child: usize, left: u16, above: Option<usize>) -> Label {
+    let count = width(instance, child).min(left);
+    let held = &slot.label.guarantee;
+    match above {
+        Some(above) if count == 0 => {
+            instance.null(LOWER, format!("{}, above it, may take all that there is", instance.names[above]))
+        }
+        _ if *held != Guarantee::All && width(instance, child) > 1 => {
+            let reason = format!(
+                "{} among {} VPs cannot be told apart",
+                held.rounded_for_people(),
+                width(instance, child)
+            );
+            instance.null(TOP, reason)
+        }
+        _ => {
+            let formula = match count {
+                0 => "nothing is held".to_owned(),
+                1 => "nothing above it competes".to_owned(),
+                _ => format!("nothing above it competes for {count} CPUs"),
+            };
+            let step = Label::new(held.clone(), count, TOP, instance.premises(), formula);
+            Label { count: step.count, derivation: step.derivation, ..slot.label.clone() }
+        }
+    }
+}
+
+fn width(instance: &Instance, child: usize) -> u16 {
+    instance.children[child].width.max(1)
+}
+
+/// `a, b, c and 7 more`.
+fn list(instance: &Instance, members: &[usize]) -> String {
+    const MOST_NAMES: usize = 4;
+    let names: Vec<&str> = members.iter().take(MOST_NAMES).map(|child| instance.names[*child]).collect();
+    let more = members.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}

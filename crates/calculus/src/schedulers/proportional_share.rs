@@ -1,0 +1,162 @@
+//! Proportional share: start-time fair queuing with warp (HLS section 5.1; Goyal, Guo and Vin, OSDI 1996).
+//!
+//! With weights r_f (fractions of the sum over all registered children), T children, a quantum q and PSBE s,d held:
+//! paper mode gives PSBE s*r_f, r_f*T*q/s + r_f*d/s + q, which is sound but inflated by 1/s; tight mode gives
+//! delta_f = r_f*d + q*(1 + r_f*(T-2)). A warp w adds r_f * sum over the others of r_n*[w_n - w_f]+, for a child that is
+//! warped less than its siblings can be overtaken by that much virtual time. Virtual time advances by used/r, that is at
+//! the speed of real time while all children run. RESU r held: each quantum's end is a deadline, q/r apart, so PSBE r,
+//! 2q(1-r). PS s held: PS s*r_f.
+
+use super::{Entry, Instance, Provided};
+use crate::compose::{Label, Mode};
+use crate::derivation::{Derivation, Rule};
+use crate::guarantee::{Guarantee, Kind};
+use crate::rational::{Rational, time_ceil, whole};
+use crate::rewrite::{notified, rewrite};
+use num_traits::{One, Signed, Zero};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(super) const ENTRY: Entry = Entry {
+    policy: "proportional-share",
+    source: "HLS, section 5.1",
+    accepts: "PSBE and whatever implies it; PS; RESU",
+    provides: "PSBE s*r, delta to every child under PSBE or RESU; PS s*r under PS",
+    joins: false,
+    provide,
+};
+
+const PAPER: Rule = Rule { name: "SFQ, the paper's bound", source: "HLS, section 5.1 (Goyal et al.)" };
+const TIGHT: Rule = Rule { name: "SFQ, tight bound", source: "Goyal et al. with the supply taken as it is" };
+const SHARE: Rule = Rule { name: "SFQ, PS to PS", source: ENTRY.source };
+
+/// A child's weight as a fraction of the whole, and its warp in nanoseconds of virtual time.
+struct Claim {
+    weight: Rational,
+    warp: Rational,
+}
+
+/// What all children of one scheduler have in common.
+struct Queue {
+    /// T, the number of registered children.
+    children: Rational,
+    quantum: Rational,
+    /// The parent's PSBE.
+    share: Rational,
+    delta: Rational,
+    /// The weights by warp, summed up: children are many, warps few.
+    warps: BTreeMap<Rational, Rational>,
+    /// How the parent's PSBE follows from what is held.
+    premise: Arc<Derivation>,
+}
+
+impl Queue {
+    /// `held` is the parent's guarantee as PSBE share, delta.
+    fn new(
+        claims: &[Claim],
+        quantum: Rational,
+        (share, delta): (Rational, Rational),
+        held: Arc<Derivation>,
+    ) -> Queue {
+        let mut warps = BTreeMap::new();
+        for Claim { weight, warp } in claims {
+            *warps.entry(warp.clone()).or_insert_with(Rational::zero) += weight;
+        }
+        Queue { children: whole(claims.len() as u64), quantum, share, delta, warps, premise: held }
+    }
+
+    /// r_f * sum over n of r_n*[w_n - w_f]+, in nanoseconds.
+    fn overtaken(&self, claim: &Claim) -> Rational {
+        let above = self.warps.range(&claim.warp..);
+        above.map(|(warp, weight)| weight * (warp - &claim.warp)).sum::<Rational>() * &claim.weight
+    }
+}
+
+fn provide(instance: &Instance) -> Provided {
+    let held = match instance.single_vp() {
+        Ok(label) => label.absolute(),
+        Err(found) => return instance.nothing(SHARE, found),
+    };
+    let Some(claims) = claims(instance) else {
+        return instance.nothing_because(SHARE, "a share above 0 for every child", "one without");
+    };
+    let quantum = instance.param("quantum").filter(Rational::is_positive);
+    let Some(quantum) = quantum else {
+        return instance.nothing_because(SHARE, "a quantum above 0", "none");
+    };
+    let psbe = match &held {
+        Guarantee::Resu { rate } => notified(&held, &(&quantum / rate)),
+        _ => rewrite(&held, Kind::Psbe),
+    };
+    let labels = match (psbe, held) {
+        (Some((Guarantee::Psbe { share, delta }, rule)), _) => {
+            let premise =
+                as_psbe(instance, Guarantee::Psbe { share: share.clone(), delta: delta.clone() }, rule);
+            let queue = Queue::new(&claims, quantum, (share, delta), premise);
+            claims.iter().map(|claim| bounded(instance.mode, &queue, claim)).collect()
+        }
+        (_, Guarantee::Ps { share }) => (claims.iter())
+            .map(|claim| {
+                let formula = format!("s * r = {share} * {}", claim.weight);
+                instance.label(Guarantee::Ps { share: &share * &claim.weight }, SHARE, formula)
+            })
+            .collect(),
+        _ => return instance.nothing(SHARE, "shares of nothing that is promised"),
+    };
+    Provided { labels, complaints: Vec::new() }
+}
+
+fn claims(instance: &Instance) -> Option<Vec<Claim>> {
+    let shares: Option<Vec<Rational>> = (0..instance.children.len())
+        .map(|child| instance.child_param(child, "share").filter(Rational::is_positive))
+        .collect();
+    let shares = shares?;
+    let total: Rational = shares.iter().sum();
+    let claim = |(child, share): (usize, Rational)| Claim {
+        weight: share / &total,
+        warp: instance.child_param(child, "warp").unwrap_or_else(Rational::zero),
+    };
+    Some(shares.into_iter().enumerate().map(claim).collect())
+}
+
+/// The step from what is held to PSBE; none where that is what is held.
+fn as_psbe(instance: &Instance, psbe: Guarantee, rule: Rule) -> Arc<Derivation> {
+    match instance.premises().pop() {
+        Some(held) if held.conclusion == psbe => held,
+        _ => instance.label(psbe, rule, "").derivation,
+    }
+}
+
+fn bounded(mode: Mode, queue: &Queue, claim: &Claim) -> Label {
+    let Queue { children: count, quantum, share, delta, .. } = queue;
+    let weight = &claim.weight;
+    let q = time_ceil(quantum);
+    let d = time_ceil(delta);
+    let (rule, error, formula) = match mode {
+        Mode::Paper => {
+            let error = weight * count * quantum / share + weight * delta / share + quantum;
+            (
+                PAPER,
+                error,
+                format!(
+                    "r*T*q/s + r*delta/s + q = {weight}*{count}*{q}/{share} + {weight}*{d}/{share} + {q}"
+                ),
+            )
+        }
+        Mode::Tight => {
+            let error = weight * delta + quantum * (Rational::one() + weight * (count - whole(2)));
+            (
+                TIGHT,
+                error,
+                format!("r*delta + q*(1 + r*(T-2)) = {weight}*{d} + {q}*(1 + {weight}*({count}-2))"),
+            )
+        }
+    };
+    let overtaken = queue.overtaken(claim);
+    let total = error + &overtaken;
+    let warped =
+        if overtaken.is_zero() { String::new() } else { format!(" + warp {}", time_ceil(&overtaken)) };
+    let formula = format!("share {share}*{weight}; delta = {formula}{warped} = {}", time_ceil(&total));
+    let guarantee = Guarantee::Psbe { share: share * weight, delta: total };
+    Label::new(guarantee, 1, rule, vec![queue.premise.clone()], formula)
+}

@@ -1,0 +1,216 @@
+//! Reservations: EDF over hard budgets, with the wake-up rule (HLS section 5.1; Abeni and Buttazzo, RTSS 1998).
+//!
+//! Every child is promised RESBH budget,period if the set is admitted, and nobody anything if it is not, for under EDF an
+//! overload may hit any child. The test depends on what is held:
+//! - ALL, or RESU r in its own time: the utilisation is at most 1.
+//! - m CPUs with ALL: at most m children, or U <= m - (m-1)*u_max (Goossens, Funk and Baruah, Real-Time Systems 2003).
+//! - any other supply, one child: sbf(y) >= x, since the parent is requested from every start of a period.
+//! - any other supply, several children: U*t <= sbf(t) for every t >= the least y-x. The periodic demand bound
+//!   floor(t/y)*x is too small here: a child that wakes with c <= (d-t)*x/y left keeps its deadline d, and such remainders
+//!   make the demand in a window of length t as large as t*x/y. A child can only miss what it was promised through a
+//!   deadline at least y-x away.
+//!
+//! The last test needs two points only: sbf(t) - U*t is least at the start, or at the end of the first flat of sbf after
+//! it, because the ends of later flats lie higher as long as U is below the rate.
+
+use super::{Complaint, Entry, Instance, Provided};
+use crate::compose::Label;
+use crate::derivation::Rule;
+use crate::guarantee::Guarantee;
+use crate::rational::{Rational, percent_ceil, time_ceil, time_exact, time_floor, whole};
+use num_traits::{One, Zero};
+
+pub(super) const ENTRY: Entry = Entry {
+    policy: "reservation",
+    source: "HLS, section 5.1",
+    accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand",
+    provides: "RESBH budget,period to every child",
+    joins: false,
+    provide,
+};
+
+const REFUSED: Rule = Rule { name: "reservation, refused", source: ENTRY.source };
+const EDF: Rule = Rule { name: "reservation, utilisation", source: "HLS, section 5.1: EDF, sum x/y <= 1" };
+const GLOBAL: Rule =
+    Rule { name: "reservation, global EDF", source: "Goossens, Funk and Baruah 2003: U <= m - (m-1)*u_max" };
+const OWN_CPU: Rule = Rule { name: "reservation, a CPU each", source: "global EDF of no more VPs than CPUs" };
+const ALONE: Rule = Rule { name: "reservation, one child", source: "sbf(y) >= x" };
+const SUPPLY: Rule =
+    Rule { name: "reservation on a supply", source: "EDF demand of waking servers: U*t <= sbf(t)" };
+
+/// A child's budget and period.
+struct Claim {
+    budget: Rational,
+    period: Rational,
+}
+
+/// Why a set is admitted: the rule and the formula; or what was needed and what there is.
+type Verdict = Result<(Rule, String), (String, String)>;
+
+fn provide(instance: &Instance) -> Provided {
+    if instance.children.is_empty() {
+        return instance.nothing(REFUSED, "no children");
+    }
+    let [slot] = instance.held.as_slice() else {
+        return instance.nothing_because(REFUSED, "ALL, RESU or another supply", "nothing");
+    };
+    let claims = match claims(instance) {
+        Ok(claims) => claims,
+        Err(provided) => return provided,
+    };
+    let verdict = if slot.width > 1 {
+        on_several(instance, slot.label, &claims)
+    } else {
+        instance
+            .single_vp()
+            .map_err(|found| ("one VP a child".into(), found))
+            .and_then(|held| on_one(held, &claims))
+    };
+    match verdict {
+        Err((needed, found)) => instance.nothing_because(REFUSED, needed, found),
+        Ok((rule, formula)) => Provided {
+            labels: claims
+                .into_iter()
+                .map(|claim| admitted(instance, slot.label, claim, rule, &formula))
+                .collect(),
+            complaints: Vec::new(),
+        },
+    }
+}
+
+/// Under RESU the amounts are in the slower processor's time, which the label's scale says.
+fn admitted(instance: &Instance, held: &Label, claim: Claim, rule: Rule, formula: &str) -> Label {
+    let guarantee = Guarantee::resbh(claim.budget, claim.period);
+    let Guarantee::Resu { rate } = &held.guarantee else {
+        return instance.label(guarantee, rule, formula);
+    };
+    let scale = &held.scale * rate;
+    let formula = format!("{formula}, in the time of a processor of speed {scale}");
+    Label { scale, ..instance.label(guarantee, rule, formula) }
+}
+
+/// All children's claims; if one is not a reservation, NULL for all, as nothing then bounds what it takes.
+fn claims(instance: &Instance) -> Result<Vec<Claim>, Provided> {
+    let mut claims = Vec::new();
+    let mut complaints = Vec::new();
+    for child in 0..instance.children.len() {
+        let zero = Rational::zero;
+        let budget = instance.child_param(child, "budget").unwrap_or_else(zero);
+        let period = instance.child_param(child, "period").unwrap_or_else(zero);
+        if let Err(fault) = Guarantee::resbh(budget.clone(), period.clone()).check() {
+            let found = format!("a budget of {} every {}", time_exact(&budget), time_exact(&period));
+            complaints.push(Complaint { child: Some(child), needed: fault.expected, found });
+        }
+        claims.push(Claim { budget, period });
+    }
+    if complaints.is_empty() {
+        return Ok(claims);
+    }
+    let nothing = instance.nothing(REFUSED, "a sibling's budget and period are no reservation");
+    Err(Provided { complaints, ..nothing })
+}
+
+fn on_one(held: &Label, claims: &[Claim]) -> Verdict {
+    let guarantee = held.absolute();
+    match &held.guarantee {
+        Guarantee::All | Guarantee::Resu { .. } => utilisation_test(claims),
+        Guarantee::Null | Guarantee::Ps { .. } => {
+            Err(("ALL, RESU or another supply".into(), guarantee.rounded_for_people()))
+        }
+        _ => supply_test(&guarantee, claims),
+    }
+}
+
+fn utilisation(claims: &[Claim]) -> Rational {
+    claims.iter().map(|claim| &claim.budget / &claim.period).sum()
+}
+
+/// `10ms/20ms + 20ms/33ms = 110%`.
+fn spelled_out(claims: &[Claim]) -> String {
+    const MOST_TERMS: usize = 12;
+    let terms: Vec<String> = (claims.iter().take(MOST_TERMS))
+        .map(|claim| format!("{}/{}", time_exact(&claim.budget), time_exact(&claim.period)))
+        .collect();
+    let more = if claims.len() > MOST_TERMS {
+        format!(" + {} more", claims.len() - MOST_TERMS)
+    } else {
+        String::new()
+    };
+    format!("{}{more} = {}", terms.join(" + "), percent_ceil(&utilisation(claims)))
+}
+
+fn utilisation_test(claims: &[Claim]) -> Verdict {
+    let sum = spelled_out(claims);
+    if utilisation(claims) <= Rational::one() {
+        Ok((EDF, format!("{sum} <= 100%")))
+    } else {
+        Err(("a utilisation of at most 100%".into(), format!("{sum} > 100%")))
+    }
+}
+
+fn supply_test(held: &Guarantee, claims: &[Claim]) -> Verdict {
+    let shown = held.rounded_for_people();
+    if let [claim] = claims {
+        let supply = held.sbf(&claim.period);
+        let text = format!("sbf({}) = {} of {shown}", time_ceil(&claim.period), time_floor(&supply));
+        return if supply >= claim.budget {
+            Ok((ALONE, format!("{text} >= {}", time_floor(&claim.budget))))
+        } else {
+            Err((format!("{} in every {}", time_floor(&claim.budget), time_ceil(&claim.period)), text))
+        };
+    }
+    let (demand, rate) = (utilisation(claims), held.rate());
+    let sum = spelled_out(claims);
+    let blackout = held.blackout().unwrap_or_else(Rational::zero);
+    if demand > rate || (demand == rate && !blackout.is_zero()) {
+        let found = format!("{sum} of {} held, with pauses of {}", percent_ceil(&rate), time_ceil(&blackout));
+        return Err((format!("a utilisation below the rate of {shown}"), found));
+    }
+    let start = claims.iter().map(|claim| &claim.period - &claim.budget).min().unwrap_or_else(Rational::zero);
+    for window in [start.clone(), end_of_flat(held, &start)] {
+        let (wanted, supply) = (&demand * &window, held.sbf(&window));
+        if wanted > supply {
+            let window = time_ceil(&window);
+            let needed = format!("{} in a window of {window} ({sum})", time_ceil(&wanted));
+            return Err((needed, format!("sbf({window}) = {} of {shown}", time_floor(&supply))));
+        }
+    }
+    Ok((SUPPLY, format!("U = {sum}; U*t <= sbf(t) of {shown} for every t >= {}", time_ceil(&start))))
+}
+
+/// The end of the first flat of sbf that lies at `from` or later; `from` itself where sbf is straight from there on.
+fn end_of_flat(held: &Guarantee, from: &Rational) -> Rational {
+    let blackout = held.blackout().unwrap_or_else(Rational::zero);
+    if *from <= blackout {
+        return blackout;
+    }
+    match held.periodic() {
+        Some(periodic) => &blackout + ((from - &blackout) / &periodic.period).ceil() * &periodic.period,
+        None => from.clone(),
+    }
+}
+
+fn on_several(instance: &Instance, held: &Label, claims: &[Claim]) -> Verdict {
+    let cpus = held.count;
+    if held.guarantee != Guarantee::All {
+        return Err(("ALL on every CPU".into(), held.absolute().rounded_for_people()));
+    }
+    if let Some(child) = instance.children.iter().position(|edge| edge.width > 1 || edge.pinned) {
+        let needed = "children of one VP each that may use every CPU (global EDF)".into();
+        return Err((needed, format!("{}, which is not", instance.names[child])));
+    }
+    if claims.len() <= usize::from(cpus) {
+        return Ok((OWN_CPU, format!("{} children, {cpus} CPUs", claims.len())));
+    }
+    let heaviest =
+        claims.iter().map(|claim| &claim.budget / &claim.period).max().unwrap_or_else(Rational::zero);
+    let processors = whole(u64::from(cpus));
+    let bound = &processors - (&processors - Rational::one()) * &heaviest;
+    let text = format!("{cpus} - ({cpus}-1) * {heaviest} = {}", percent_ceil(&bound));
+    let sum = spelled_out(claims);
+    if utilisation(claims) <= bound {
+        Ok((GLOBAL, format!("{sum} <= {text}")))
+    } else {
+        Err((format!("a utilisation of at most {text}"), sum))
+    }
+}

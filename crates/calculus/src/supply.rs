@@ -1,0 +1,149 @@
+//! What a guarantee is worth: the least (`sbf`) and the most (`ubf`) CPU time in any window of a length.
+//!
+//! Reservations and EDP share one supply function, for RESB x,y is EDP(y, x, y) and RESC x,y is EDP(y, x, x) from below.
+//! Relies on the invariants of [`Guarantee`]; where they are broken it promises nothing. Never rounds, but for the two
+//! functions that say so.
+
+use crate::guarantee::{Continuity, Guarantee};
+use crate::rational::{Rational, ceil_nanos, floor_nanos, from_nanos, positive_part, quotient, whole};
+use hls_units::Nanos;
+use num_traits::{One, Signed, Zero};
+
+/// A periodic promise: `amount` within `deadline` of the start of every `period`.
+pub(crate) struct Periodic {
+    pub(crate) period: Rational,
+    pub(crate) amount: Rational,
+    pub(crate) deadline: Rational,
+}
+
+impl Periodic {
+    /// Easwaran, Anand and Lee (RTSS 2007): a window that begins when the amount of one period was given as early as can
+    /// be, and those of all later periods are given as late as can be.
+    fn sbf(&self, window: &Rational) -> Rational {
+        let early = &self.period - &self.amount;
+        if *window < early || !self.period.is_positive() {
+            return Rational::zero();
+        }
+        let periods = quotient(&(window - &early), &self.period).floor();
+        let late = window - &early - &periods * &self.period - (&self.deadline - &self.amount);
+        periods * &self.amount + positive_part(late).min(self.amount.clone())
+    }
+}
+
+impl Guarantee {
+    /// The least CPU time in any window of this length (nanoseconds) in which the CPU is requested all the time.
+    /// Zero for a window that is not positive. RESU promises nothing that does not depend on notifications, PS nothing
+    /// in finite time.
+    pub fn sbf(&self, window: &Rational) -> Rational {
+        if !window.is_positive() {
+            return Rational::zero();
+        }
+        match (self, self.periodic()) {
+            (_, Some(periodic)) => periodic.sbf(window),
+            (Guarantee::All, None) => window.clone(),
+            (Guarantee::Psbe { share, delta }, None) => positive_part(share * window - delta),
+            _ => Rational::zero(),
+        }
+    }
+
+    /// The most CPU time in any window of this length (nanoseconds). Only hard reservations promise less than all.
+    pub fn ubf(&self, window: &Rational) -> Rational {
+        if !window.is_positive() {
+            return Rational::zero();
+        }
+        match self {
+            Guarantee::Reservation { continuity: Continuity::Continuous, hard: true, amount, period } => {
+                let periods = quotient(window, period).floor();
+                let rest = window - &periods * period;
+                periods * amount + rest.min(amount.clone())
+            }
+            Guarantee::Reservation { continuity: Continuity::Basic, hard: true, amount, period }
+                if window > amount =>
+            {
+                let periods = quotient(&(window - amount), period).floor();
+                let rest = window - amount - &periods * period;
+                amount + periods * amount + rest.min(amount.clone())
+            }
+            _ => window.clone(),
+        }
+    }
+
+    /// [`Guarantee::sbf`] rounded down to whole nanoseconds.
+    pub fn sbf_floor_nanos(&self, window: Nanos) -> Nanos {
+        floor_nanos(&self.sbf(&from_nanos(window)))
+    }
+
+    /// [`Guarantee::ubf`] rounded up to whole nanoseconds.
+    pub fn ubf_ceil_nanos(&self, window: Nanos) -> Nanos {
+        ceil_nanos(&self.ubf(&from_nanos(window)))
+    }
+
+    /// The share of one CPU in the long run.
+    pub fn rate(&self) -> Rational {
+        match self {
+            Guarantee::All => Rational::one(),
+            Guarantee::Reservation { amount, period, .. } | Guarantee::Edp { amount, period, .. } => {
+                quotient(amount, period)
+            }
+            Guarantee::Psbe { share, .. } | Guarantee::Resu { rate: share } | Guarantee::Ps { share } => {
+                share.clone()
+            }
+            Guarantee::Null => Rational::zero(),
+        }
+    }
+
+    /// The longest window (nanoseconds) in which nothing need be received; `None` where it has no bound.
+    pub fn blackout(&self) -> Option<Rational> {
+        match (self, self.periodic()) {
+            (_, Some(Periodic { period, amount, deadline })) => Some(period + deadline - whole(2) * amount),
+            (Guarantee::All, None) => Some(Rational::zero()),
+            (Guarantee::Psbe { share, delta }, None) if share.is_positive() => Some(delta / share),
+            _ => None,
+        }
+    }
+
+    /// The window lengths at which a monitor should compare what was received with what was promised: at most five, in
+    /// rising order, where the supply has just risen or (for hard guarantees) the limit is flat. Empty for what promises
+    /// nothing in finite time.
+    pub fn windows(&self) -> Vec<Nanos> {
+        const PSBE_MULTIPLES: [u64; 4] = [2, 3, 10, 100];
+        let lengths = match (self, self.periodic()) {
+            (_, Some(Periodic { period, amount, deadline })) => {
+                let served = &period + deadline - &amount;
+                let early =
+                    if self.is_hard() { &period + &amount } else { &served - quotient(&amount, &whole(2)) };
+                vec![early, served, &period * whole(2), &period * whole(3), period * whole(10)]
+            }
+            (Guarantee::Psbe { share, delta }, None) if share.is_positive() && delta.is_positive() => {
+                PSBE_MULTIPLES.iter().map(|multiple| whole(*multiple) * delta / share).collect()
+            }
+            (Guarantee::All | Guarantee::Psbe { .. }, None) => {
+                [1, 100].map(|millis| from_nanos(Nanos::from_millis(millis))).to_vec()
+            }
+            _ => Vec::new(),
+        };
+        let mut windows: Vec<Nanos> = lengths.iter().map(ceil_nanos).collect();
+        windows.sort_unstable();
+        windows.dedup();
+        windows
+    }
+
+    /// The periodic promise, where it is one.
+    pub(crate) fn periodic(&self) -> Option<Periodic> {
+        match self {
+            Guarantee::Reservation { continuity, amount, period, .. } => {
+                let deadline = if *continuity == Continuity::Basic { period } else { amount };
+                Some(Periodic { period: period.clone(), amount: amount.clone(), deadline: deadline.clone() })
+            }
+            Guarantee::Edp { period, amount, deadline } => {
+                Some(Periodic { period: period.clone(), amount: amount.clone(), deadline: deadline.clone() })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it amounts to the whole of a CPU.
+    pub(crate) fn is_whole_cpu(&self) -> bool {
+        self.rate().is_one() && self.blackout().is_some_and(|blackout| blackout.is_zero())
+    }
+}

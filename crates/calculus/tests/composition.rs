@@ -1,0 +1,345 @@
+//! Whole hierarchies: the paper's Figure 3, each scheduler accepted and refused, and graphs that make no sense.
+
+use hls_calculus::{Analysis, Child, Edge, Graph, Guarantee, Mode, Place, Scheduler, analyse};
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+
+fn g(text: &str) -> Guarantee {
+    Guarantee::parse(text).unwrap()
+}
+
+type Params<'a> = &'a [(&'a str, u64)];
+
+fn params(list: Params) -> Vec<(String, u64)> {
+    list.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+}
+
+/// A graph under construction; the first scheduler is the root.
+struct Build(Graph);
+
+impl Build {
+    fn new(cpus: u16, policy: &str, root: Params) -> Build {
+        let mut build = Build(Graph { cpus, ..Graph::default() });
+        build.scheduler(policy, root);
+        build.edge(None, Child::Scheduler(0), &[]);
+        build.0.edges[0].width = cpus;
+        build
+    }
+
+    fn scheduler(&mut self, policy: &str, list: Params) -> usize {
+        let name = format!("{policy} {}", self.0.schedulers.len());
+        self.0.schedulers.push(Scheduler { name, policy: policy.into(), params: params(list) });
+        self.0.schedulers.len() - 1
+    }
+
+    fn edge(&mut self, parent: Option<usize>, child: Child, list: Params) -> usize {
+        let edge = Edge { parent, child, params: params(list), requested: None, width: 1, pinned: false };
+        self.0.edges.push(edge);
+        self.0.edges.len() - 1
+    }
+
+    fn thread(&mut self, parent: usize, list: Params) -> usize {
+        let name = format!("thread {}", self.0.edges.len());
+        self.edge(Some(parent), Child::Thread(name), list)
+    }
+
+    fn reserve(&mut self, parent: usize, budget_ms: u64, period_ms: u64) -> usize {
+        self.thread(parent, &[("budget", budget_ms * MS), ("period", period_ms * MS)])
+    }
+
+    fn analyse(&self) -> Analysis {
+        let analysis = analyse(&self.0, Mode::Tight);
+        assert_eq!(analysis.labels.len(), self.0.edges.len());
+        analysis
+    }
+}
+
+/// The absolute guarantee on an edge, as text.
+fn label(analysis: &Analysis, edge: usize) -> String {
+    analysis.labels[edge].absolute().to_string()
+}
+
+/// Figure 1 with the numbers of Figure 3. Returns the edges of the video player, the join's child, and the two threads.
+fn figure_3() -> (Build, [usize; 4]) {
+    let mut build = Build::new(1, "fixed-priority", &[]);
+    let reservation = build.scheduler("reservation", &[]);
+    let join = build.scheduler("join", &[]);
+    let share = build.scheduler("proportional-share", &[("quantum", 10 * MS)]);
+    build.edge(Some(0), Child::Scheduler(reservation), &[("priority", 2)]);
+    build.edge(Some(0), Child::Scheduler(join), &[("priority", 1)]);
+    let video = build.reserve(reservation, 5, 33);
+    build.edge(Some(reservation), Child::Scheduler(join), &[("budget", 10 * MS), ("period", 20 * MS)]);
+    let joined = build.edge(Some(join), Child::Scheduler(share), &[]);
+    let word = build.thread(share, &[("share", 1), ("warp", 0)]);
+    let voice = build.thread(share, &[("share", 4), ("warp", 0)]);
+    (build, [video, joined, word, voice])
+}
+
+#[test]
+fn figure_3_in_both_modes() {
+    let (mut build, [video, joined, word, voice]) = figure_3();
+    build.0.edges[video].requested = Some(g("RESBS 5ms 33ms"));
+    for (mode, first, second) in
+        [(Mode::Paper, "PSBE 1/10 22ms", "PSBE 2/5 58ms"), (Mode::Tight, "PSBE 1/10 12ms", "PSBE 2/5 18ms")]
+    {
+        let analysis = analyse(&build.0, mode);
+        assert_eq!(analysis.problems, []);
+        assert_eq!(label(&analysis, video), "RESBH 5ms 33ms");
+        assert_eq!(label(&analysis, joined), "RESBS 10ms 20ms");
+        assert_eq!(label(&analysis, word), first);
+        assert_eq!(label(&analysis, voice), second);
+    }
+    let text = build.analyse().labels[word].derivation.render();
+    for step in [
+        "thread 6: PSBE 1/10 12ms",
+        "SFQ, tight bound",
+        "PSBE 1/2 10ms",
+        "T4, basic to PSBE",
+        "join, softened",
+        "5ms/33ms + 10ms/20ms = 65.2% <= 100%",
+        "1 of 1 CPUs",
+    ] {
+        assert!(text.contains(step), "{step} is missing in\n{text}");
+    }
+    assert!(text.contains("(as above)"), "the reservation's and the join's premise is the same:\n{text}");
+}
+
+#[test]
+fn a_need_that_is_not_met_is_a_problem_with_numbers() {
+    let (mut build, [video, ..]) = figure_3();
+    build.0.edges[video].requested = Some(g("RESCS 5ms 33ms"));
+    let analysis = build.analyse();
+    assert_eq!(analysis.problems.len(), 1);
+    assert_eq!(analysis.problems[0].place, Place::Edge(video));
+    assert!(analysis.problems[0].message.contains("5ms in every 61ms"), "{}", analysis.problems[0].message);
+    assert_eq!(label(&analysis, video), "RESBH 5ms 33ms");
+}
+
+#[test]
+fn a_full_reservation_is_admitted_and_a_fuller_one_is_not() {
+    let mut build = Build::new(1, "reservation", &[]);
+    let first = build.reserve(0, 10, 20);
+    let second = build.reserve(0, 20, 40);
+    let analysis = build.analyse();
+    assert_eq!(analysis.problems, []);
+    assert_eq!(
+        (label(&analysis, first), label(&analysis, second)),
+        ("RESBH 10ms 20ms".into(), "RESBH 20ms 40ms".into())
+    );
+    build.reserve(0, 1, 10);
+    let analysis = build.analyse();
+    assert_eq!(label(&analysis, first), "NULL");
+    assert_eq!(analysis.problems[0].place, Place::Scheduler(0));
+    assert!(analysis.problems[0].message.contains("10ms/20ms + 20ms/40ms + 1ms/10ms = 110% > 100%"));
+}
+
+#[test]
+fn a_reservation_needs_a_supply_and_sane_numbers() {
+    let mut build = Build::new(1, "time-sharing", &[]);
+    let inner = build.scheduler("reservation", &[]);
+    build.edge(Some(0), Child::Scheduler(inner), &[("priority", 1)]);
+    let thread = build.reserve(inner, 1, 10);
+    let analysis = build.analyse();
+    assert_eq!(label(&analysis, thread), "NULL");
+    assert_eq!(analysis.problems[0].place, Place::Scheduler(inner));
+
+    let mut build = Build::new(1, "reservation", &[]);
+    let (good, bad) = (build.reserve(0, 1, 10), build.reserve(0, 11, 10));
+    let analysis = build.analyse();
+    assert_eq!((label(&analysis, good), label(&analysis, bad)), ("NULL".into(), "NULL".into()));
+    assert_eq!(analysis.problems[0].place, Place::Edge(bad));
+}
+
+/// A reservation below a reservation of 10 ms every 20 ms.
+fn nested(claims: &[(u64, u64)]) -> (Analysis, Vec<usize>) {
+    let mut build = Build::new(1, "reservation", &[]);
+    let inner = build.scheduler("reservation", &[]);
+    build.edge(Some(0), Child::Scheduler(inner), &[("budget", 10 * MS), ("period", 20 * MS)]);
+    let edges = claims.iter().map(|(budget, period)| build.reserve(inner, *budget, *period)).collect();
+    (build.analyse(), edges)
+}
+
+#[test]
+fn reservations_nest_as_far_as_the_supply_goes() {
+    let (analysis, edges) = nested(&[(10, 30)]);
+    assert_eq!((label(&analysis, edges[0]), analysis.problems.len()), ("RESBH 10ms 30ms".into(), 0));
+    let (analysis, edges) = nested(&[(11, 30)]);
+    assert_eq!((label(&analysis, edges[0]), analysis.problems.len()), ("NULL".into(), 1));
+    let (analysis, edges) = nested(&[(2, 50), (10, 100)]);
+    assert_eq!((label(&analysis, edges[1]), analysis.problems.len()), ("RESBH 10ms 100ms".into(), 0));
+    let (analysis, edges) = nested(&[(2, 10), (2, 50)]);
+    assert_eq!((label(&analysis, edges[1]), analysis.problems.len()), ("NULL".into(), 1));
+    let (analysis, _) = nested(&[(10, 40), (25, 100)]);
+    assert!(analysis.problems[0].message.contains("below the rate"), "{}", analysis.problems[0].message);
+}
+
+#[test]
+fn several_vps_on_the_top_level_get_nothing() {
+    let mut build = Build::new(1, "fixed-priority", &[]);
+    let edges = [2, 2, 1].map(|priority| build.thread(0, &[("priority", priority)]));
+    let analysis = build.analyse();
+    assert!(edges.iter().all(|edge| label(&analysis, *edge) == "NULL"));
+    assert!(analysis.labels[edges[0]].derivation.render().contains("thread 1, thread 2 share the level"));
+    build.0.edges[edges[1]].params = params(&[("priority", 3)]);
+    assert_eq!(label(&build.analyse(), edges[1]), "ALL");
+}
+
+#[test]
+fn several_cpus_go_down_the_levels() {
+    let mut build = Build::new(4, "fixed-priority", &[]);
+    let inner = build.scheduler("reservation", &[]);
+    let first = build.edge(Some(0), Child::Scheduler(inner), &[("priority", 3)]);
+    build.0.edges[first].width = 2;
+    let (second, third) = (build.thread(0, &[("priority", 2)]), build.thread(0, &[("priority", 1)]));
+    let last = build.thread(0, &[("priority", 0)]);
+    let reserved: Vec<usize> = (0..3).map(|_| build.reserve(inner, 5, 10)).collect();
+    let analysis = build.analyse();
+    assert_eq!((label(&analysis, first), analysis.labels[first].count), ("ALL".into(), 2));
+    assert_eq!([second, third, last].map(|edge| label(&analysis, edge)), ["ALL", "ALL", "NULL"]);
+    // U = 1.5 <= 2 - 1/2.
+    assert_eq!((label(&analysis, reserved[0]), analysis.problems.len()), ("RESBH 5ms 10ms".into(), 0));
+    build.reserve(inner, 1, 100);
+    let analysis = build.analyse();
+    assert_eq!((label(&analysis, reserved[0]), analysis.problems.len()), ("NULL".into(), 1));
+
+    build.0.edges[second].pinned = true;
+    let analysis = build.analyse();
+    assert_eq!([second, third].map(|edge| label(&analysis, edge)), ["NULL", "NULL"]);
+}
+
+#[test]
+fn limits_harden_what_is_soft() {
+    for (budget, period, expected) in
+        [(5, 25, "RESBH 5ms 25ms"), (10, 30, "RESBH 10ms 30ms"), (10, 20, "NULL"), (10, 25, "RESBS 5ms 25ms")]
+    {
+        let mut build = Build::new(1, "reservation", &[]);
+        let limit = build.scheduler("limit", &[]);
+        build.edge(Some(0), Child::Scheduler(limit), &[("budget", 10 * MS), ("period", 20 * MS)]);
+        let thread = build.reserve(limit, budget, period);
+        let analysis = build.analyse();
+        assert_eq!(
+            (label(&analysis, thread), analysis.problems.len()),
+            (expected.into(), 0),
+            "{budget} {period}"
+        );
+    }
+    let mut build = Build::new(1, "limit", &[]);
+    let thread = build.reserve(0, 3, 10);
+    assert_eq!(label(&build.analyse(), thread), "RESBH 3ms 10ms");
+    build.reserve(0, 3, 10);
+    assert_eq!(build.analyse().problems.len(), 1);
+}
+
+#[test]
+fn a_join_adds_up_on_one_cpu_only() {
+    for (cpus, expected) in [(1, "PSBE 1/2 37ms"), (2, "RESBS 15ms 50ms")] {
+        let mut build = Build::new(cpus, "reservation", &[]);
+        let join = build.scheduler("join", &[]);
+        build.edge(Some(0), Child::Scheduler(join), &[("budget", 10 * MS), ("period", 50 * MS)]);
+        build.edge(Some(0), Child::Scheduler(join), &[("budget", 15 * MS), ("period", 50 * MS)]);
+        let thread = build.thread(join, &[]);
+        build.0.edges[thread].requested = Some(g("RESBS 15ms 50ms"));
+        let analysis = build.analyse();
+        assert_eq!((label(&analysis, thread), &analysis.problems), (expected.to_owned(), &vec![]));
+    }
+}
+
+#[test]
+fn warps_cost_the_others() {
+    let mut build = Build::new(1, "proportional-share", &[("quantum", 10 * MS)]);
+    let plain = build.thread(0, &[("share", 1), ("warp", 0)]);
+    let warped = build.thread(0, &[("share", 1), ("warp", 40 * MS)]);
+    let analysis = build.analyse();
+    assert_eq!(label(&analysis, plain), "PSBE 1/2 20ms");
+    assert_eq!(label(&analysis, warped), "PSBE 1/2 10ms");
+    build.0.edges[plain].params = params(&[("share", 0)]);
+    assert_eq!(build.analyse().problems.len(), 1);
+}
+
+#[test]
+fn ten_thousand_siblings_are_labelled_at_once() {
+    for policy in ["fixed-priority", "proportional-share", "time-sharing"] {
+        let mut build = Build::new(1, policy, &[("quantum", MS)]);
+        (0..10_000).for_each(|n| {
+            _ = build.thread(0, &[("share", 1 + n % 7), ("warp", n % 5), ("priority", n % 64)])
+        });
+        assert_eq!(build.analyse().problems, [], "{policy}");
+    }
+}
+
+#[test]
+fn whatever_promises_nothing_says_so() {
+    for policy in ["time-sharing", "round-robin"] {
+        let mut build = Build::new(1, policy, &[("quantum", MS)]);
+        let thread = build.thread(0, &[]);
+        let analysis = build.analyse();
+        assert_eq!((label(&analysis, thread), analysis.problems.len()), ("NULL".into(), 0));
+        build.0.edges[thread].requested = Some(g("PS 10%"));
+        assert_eq!(build.analyse().problems[0].place, Place::Edge(thread));
+    }
+}
+
+#[test]
+fn graphs_that_make_no_sense_are_problems() {
+    let mut unknown = Build::new(1, "lottery!", &[]);
+    unknown.thread(0, &[]);
+    assert!(unknown.analyse().problems[0].message.contains("policy `lottery!`"));
+
+    let mut cycle = Build::new(1, "fixed-priority", &[]);
+    let (a, b) = (cycle.scheduler("join", &[]), cycle.scheduler("join", &[]));
+    cycle.edge(Some(a), Child::Scheduler(b), &[]);
+    cycle.edge(Some(b), Child::Scheduler(a), &[]);
+    assert_eq!(cycle.analyse().problems.len(), 2);
+
+    let mut roots = Build::new(1, "fixed-priority", &[]);
+    roots.edge(None, Child::Thread("second".into()), &[]);
+    assert_eq!(roots.analyse().problems.len(), 1);
+
+    let mut parents = Build::new(1, "fixed-priority", &[]);
+    let shared = parents.scheduler("time-sharing", &[]);
+    parents.edge(Some(0), Child::Scheduler(shared), &[("priority", 1)]);
+    parents.edge(Some(0), Child::Scheduler(shared), &[("priority", 2)]);
+    assert!(parents.analyse().problems[0].message.contains("only a join"));
+}
+
+const POLICIES: [&str; 8] = [
+    "fixed-priority",
+    "time-sharing",
+    "proportional-share",
+    "reservation",
+    "join",
+    "limit",
+    "round-robin",
+    "no such",
+];
+const NAMES: [&str; 6] = ["priority", "budget", "period", "share", "warp", "quantum"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_graph_gets_every_label(
+        cpus in 0u16..4,
+        policies in prop::collection::vec((0usize..8, any::<[u64; 6]>()), 0..6),
+        edges in prop::collection::vec((prop::option::of(0usize..7), 0usize..9, any::<[u64; 6]>(), 0u16..3, any::<bool>()), 0..14),
+    ) {
+        let named = |values: [u64; 6]| NAMES.iter().zip(values).map(|(name, value)| ((*name).into(), value >> (value % 64))).collect();
+        let schedulers = policies.into_iter()
+            .map(|(policy, values)| Scheduler { name: String::new(), policy: POLICIES[policy].into(), params: named(values) })
+            .collect();
+        let edges: Vec<Edge> = edges.into_iter().map(|(parent, child, values, width, pinned)| {
+            let child = if child < 7 { Child::Scheduler(child) } else { Child::Thread("t".into()) };
+            Edge { parent, child, params: named(values), requested: Some(g("RESCS 1ms 2ms")), width, pinned }
+        }).collect();
+        let graph = Graph { cpus, schedulers, edges };
+        for mode in [Mode::Paper, Mode::Tight] {
+            let analysis = analyse(&graph, mode);
+            prop_assert_eq!(analysis.labels.len(), graph.edges.len());
+            for label in &analysis.labels {
+                prop_assert_eq!(label.guarantee.check(), Ok(()));
+                prop_assert!(!label.derivation.render().is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The command line, and the help that teaches it.
+
+use clap::{Parser, Subcommand, ValueEnum};
+use hls_units::Nanos;
+use std::path::PathBuf;
+
+/// Hierarchical scheduling for Linux: who shares the CPUs and how, checked, run and explained
+#[derive(Parser)]
+#[command(version, max_term_width = 100, after_help = AFTER_HELP)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const AFTER_HELP: &str = "\
+A hierarchy file says who shares the CPUs:
+
+    fixed-priority \"FP\" {
+        reservation \"RES\" priority=2 {
+            thread \"video\" guarantee=\"RESBH 5ms 33ms\" { periodic run=\"4ms\" every=\"33ms\" }
+            join \"J\" guarantee=\"RESBH 10ms 20ms\"
+        }
+        join \"J\" priority=1
+    }
+    proportional-share \"PS\" parent=\"J\" quantum=\"10ms\" {
+        thread \"editor\" share=1 { bursty run=\"1ms..5ms\" sleep=\"10ms..50ms\" }
+        thread \"build\" share=4
+    }
+
+First steps:
+    hls check examples/figure1.kdl                  is every promise one that can be kept?
+    hls check examples/figure1.kdl --explain PS     and why?
+    hls run examples/figure1.kdl --for 10s          what does each thread get?
+    hls policies                                    what can be used, with parameters and defaults
+
+Exit codes: 0 every guarantee holds, 1 one does not, 2 bad usage or input, 3 the system failed.";
+
+/// The subcommands.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Derive the guarantee of every thread and say whether each gets what it needs
+    Check(CheckArgs),
+    /// Check a hierarchy, run it, and report what was promised and what was delivered
+    Run(RunArgs),
+    /// List the scheduling policies with their parameters, units and defaults
+    Policies,
+}
+
+/// Which bounds to use where the paper's can be improved.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum ModeArg {
+    /// The tight bounds
+    Tight,
+    /// The bounds as the paper has them
+    Paper,
+}
+
+/// Arguments of `hls check`.
+#[derive(clap::Args)]
+pub struct CheckArgs {
+    /// The hierarchy file
+    pub file: PathBuf,
+    /// Show how the guarantee of this scheduler or thread is derived (may be given several times)
+    #[arg(long, value_name = "NODE")]
+    pub explain: Vec<String>,
+    /// Which bounds to use
+    #[arg(long, value_enum, default_value = "tight")]
+    pub mode: ModeArg,
+}
+
+/// What carries the schedule out.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Engine {
+    /// The simulator: needs nothing, and repeats itself exactly
+    Sim,
+}
+
+/// Arguments of `hls run`.
+#[derive(clap::Args)]
+pub struct RunArgs {
+    /// The hierarchy file
+    pub file: PathBuf,
+    /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s]
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    pub length: Option<Nanos>,
+    /// Seed of everything random: the same seed gives the same run
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// What the threads do, as rt-app's JSON; its tasks are the threads of the same name
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
+    /// What carries the schedule out
+    #[arg(long, value_enum, default_value = "sim")]
+    pub engine: Engine,
+    /// Which bounds to use for what is promised
+    #[arg(long, value_enum, default_value = "tight")]
+    pub mode: ModeArg,
+    /// Print the result as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Write a trace for Perfetto (open it at ui.perfetto.dev)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Write the schedule as a picture (SVG)
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
+    /// What the picture shows
+    #[arg(long, value_name = "FROM..TO", default_value = "0s..200ms", value_parser = interval)]
+    pub window: Interval,
+    /// Write every switch as a line of text, like `perf sched timehist`
+    #[arg(long, value_name = "FILE")]
+    pub timehist: Option<PathBuf>,
+    /// Check every invariant of the core after every event (slow)
+    #[arg(long)]
+    pub paranoid: bool,
+}
+
+/// A stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Its begin.
+    pub from: Nanos,
+    /// Its end, later than its begin.
+    pub to: Nanos,
+}
+
+fn time(text: &str) -> Result<Nanos, String> {
+    let time = Nanos::parse(text).map_err(|error| error.to_string())?;
+    const LONGEST: Nanos = Nanos::from_secs(365 * 24 * 3600);
+    match time {
+        Nanos::ZERO => Err("found no time at all, expected a time longer than 0".into()),
+        time if time > LONGEST => Err(format!("found {time}, expected at most a year")),
+        time => Ok(time),
+    }
+}
+
+fn interval(text: &str) -> Result<Interval, String> {
+    let expected = "expected FROM..TO, such as 0s..200ms";
+    let (from, to) = text.split_once("..").ok_or_else(|| format!("found `{text}`, {expected}"))?;
+    let parse = |part| Nanos::parse(part).map_err(|error| error.to_string());
+    let (from, to) = (parse(from)?, parse(to)?);
+    if from >= to {
+        return Err(format!("found an interval from {from} to {to}, {expected}"));
+    }
+    Ok(Interval { from, to })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn intervals_and_times_are_read_or_refused() {
+        let read = interval("1s..1.5s").unwrap();
+        assert_eq!(read, Interval { from: Nanos::from_secs(1), to: Nanos::from_millis(1500) });
+        for bad in ["", "1s", "2s..1s", "1..2", "1s..1s"] {
+            assert!(interval(bad).is_err(), "{bad}");
+        }
+        assert_eq!(time("30s"), Ok(Nanos::from_secs(30)));
+        for bad in ["0s", "30", "-1s", "400000000h"] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! `hls`: checks a hierarchy of schedulers, runs it and shows what became of its promises.
+//!
+//! Dispatches only. Exit codes: 0 all guarantees hold, 1 one does not, 2 bad usage or input, 3 the system failed.
+
+mod analysis;
+mod args;
+mod check;
+mod exit;
+mod input;
+mod policies;
+mod run;
+
+use args::{Args, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Check(args) => check::check(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Policies => policies::policies(),
+    };
+    exit::code(outcome)
+}

@@ -1,0 +1,87 @@
+//! A hierarchy as the calculus takes it: names and values instead of positions, one edge for each instance of a thread.
+//!
+//! Relies on [`hls_calculus::Graph`]. Analyses nothing itself.
+
+use crate::model::{Child, Edge, Hierarchy};
+use hls_calculus as calculus;
+use hls_core::ParamInfo;
+
+/// What the calculus analyses, and the way back.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// The graph; its schedulers are those of the hierarchy, in the same order.
+    pub graph: calculus::Graph,
+    /// For each edge of the graph, what it is in the hierarchy. In rising order.
+    pub origins: Vec<Origin>,
+}
+
+/// What an edge of the graph is in the hierarchy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Index into [`Hierarchy::edges`].
+    pub edge: usize,
+    /// Which instance of the edge's thread, counted from 0; 0 for schedulers.
+    pub instance: u32,
+}
+
+impl Input {
+    /// The graph of a hierarchy, with as many instances of each thread as its file says.
+    pub fn new(hierarchy: &Hierarchy) -> Input {
+        let instances: Vec<u32> = hierarchy.threads.iter().map(|thread| thread.count()).collect();
+        Input::with_instances(hierarchy, &instances)
+    }
+
+    /// The same with this many instances of each thread, in the order of [`Hierarchy::threads`]; one where none is given.
+    pub fn with_instances(hierarchy: &Hierarchy, instances: &[u32]) -> Input {
+        let schedulers = hierarchy.schedulers.iter().map(|scheduler| calculus::Scheduler {
+            name: scheduler.name.clone(),
+            policy: scheduler.policy.name.to_owned(),
+            params: named(&scheduler.policy.scheduler_params, &scheduler.params),
+        });
+        let graph = calculus::Graph {
+            cpus: hierarchy.machine.cpus,
+            schedulers: schedulers.collect(),
+            edges: Vec::new(),
+        };
+        let mut input = Input { graph, origins: Vec::new() };
+        for (at, edge) in hierarchy.edges.iter().enumerate() {
+            let count = match edge.child {
+                Child::Scheduler(_) => 1,
+                Child::Thread(thread) => instances.get(thread).copied().unwrap_or(1),
+            };
+            for instance in 0..count {
+                input.graph.edges.push(graph_edge(hierarchy, edge, instance, count));
+                input.origins.push(Origin { edge: at, instance });
+            }
+        }
+        input
+    }
+
+    /// The place in the graph's edges of an edge of the hierarchy, and of an instance of its thread.
+    pub fn graph_edge_of(&self, edge: usize, instance: u32) -> Option<usize> {
+        self.origins.binary_search_by_key(&(edge, instance), |origin| (origin.edge, origin.instance)).ok()
+    }
+}
+
+/// An edge of the graph: that of one of `count` instances.
+fn graph_edge(hierarchy: &Hierarchy, edge: &Edge, instance: u32, count: u32) -> calculus::Edge {
+    let params = edge
+        .parent
+        .map_or_else(Vec::new, |parent| named(&hierarchy.schedulers[parent].policy.vp_params, &edge.params));
+    let (child, pinned) = match edge.child {
+        Child::Scheduler(scheduler) => (calculus::Child::Scheduler(scheduler), false),
+        Child::Thread(thread) => {
+            let thread = &hierarchy.threads[thread];
+            let cpus = thread.affinity.as_ref().map(Vec::len);
+            let pinned = cpus.is_some_and(|cpus| cpus < usize::from(hierarchy.machine.cpus));
+            (calculus::Child::Thread(thread.instance_name(instance, count)), pinned)
+        }
+    };
+    let requested = edge.requested.clone();
+    calculus::Edge { parent: edge.parent, child, params, requested, width: edge.width, pinned }
+}
+
+/// The values of parameters with their names.
+fn named(params: &[ParamInfo], values: &[u64]) -> Vec<(String, u64)> {
+    params.iter().zip(values).map(|(param, value)| (param.name.to_owned(), *value)).collect()
+}

@@ -1,0 +1,154 @@
+//! What a scheduler may have below it: how many, which, and under which priorities.
+
+use crate::declare::{Declarations, Parent};
+use crate::diagnostic::{Diagnostic, Sink};
+use crate::edges::{Attributes, Edge};
+use crate::model::{Child, Thread};
+use hls_core::limits::{MAX_SCHEDULERS, MAX_VPS};
+use std::collections::HashMap;
+
+/// The policy that promises nothing to children that share a level, and the parameter that says which level.
+const LEVELLED_POLICY: &str = "fixed-priority";
+const LEVEL: &str = "priority";
+
+/// The core's arrays leave their first entry unused.
+const USABLE_SCHEDULERS: usize = MAX_SCHEDULERS - 1;
+const USABLE_VPS: usize = MAX_VPS - 1;
+
+/// Judges the children of every scheduler, and the size of the whole.
+pub(crate) fn check(declared: &Declarations, attributes: &Attributes, widths: &[u16], sink: &mut Sink) {
+    let edges = &attributes.edges;
+    if let Some(beyond) = declared.schedulers.get(USABLE_SCHEDULERS) {
+        let (found, expected) =
+            (format!("{} schedulers", declared.schedulers.len()), format!("at most {USABLE_SCHEDULERS}"));
+        sink.add(Diagnostic::error(beyond.span.clone(), "the hierarchy", found, expected));
+    }
+    let vps: Vec<usize> =
+        edges.iter().zip(widths).map(|(edge, width)| vps(edge, *width, &attributes.threads)).collect();
+    report_too_many_vps(edges, &vps, sink);
+    report_counts(declared, edges, &vps, sink);
+    report_repeated(declared, edges, sink);
+    report_collisions(declared, edges, sink);
+    report_instance_names(&attributes.threads, sink);
+}
+
+/// How many VPs an edge stands for.
+fn vps(edge: &Edge, width: u16, threads: &[Thread]) -> usize {
+    match edge.child {
+        Child::Scheduler(_) => usize::from(width),
+        Child::Thread(thread) => threads[thread].count() as usize,
+    }
+}
+
+fn report_too_many_vps(edges: &[Edge], vps: &[usize], sink: &mut Sink) {
+    let mut sum = 0;
+    for (edge, vps) in edges.iter().zip(vps) {
+        sum += vps;
+        if sum > USABLE_VPS {
+            let (found, expected) =
+                (format!("{sum} virtual processors up to here"), format!("at most {USABLE_VPS}"));
+            sink.add(Diagnostic::error(edge.span.clone(), "the hierarchy", found, expected));
+            return;
+        }
+    }
+}
+
+/// Reports schedulers with more children than their policy takes, or with none. A join has one child, which may be as
+/// wide as the policy allows. What has none may only seem so, when there are errors.
+fn report_counts(declared: &Declarations, edges: &[Edge], vps: &[usize], sink: &mut Sink) {
+    let mut counts = vec![0; declared.schedulers.len()];
+    for (edge, vps) in edges.iter().zip(vps) {
+        let Parent::Scheduler(parent) = edge.parent else {
+            continue;
+        };
+        let scheduler = &declared.schedulers[parent];
+        let Some(policy) = scheduler.policy else {
+            continue;
+        };
+        let most = policy.max_children as usize;
+        let fitted = counts[parent] <= most;
+        counts[parent] += vps;
+        if fitted && counts[parent] > most {
+            let message = format!("scheduler `{}`", scheduler.name);
+            let expected = match most {
+                1 => format!("one child, since it is a {}", policy.name),
+                _ => format!("at most {most}, since it is a {}", policy.name),
+            };
+            let what = if *vps > 1 { "virtual processors below it" } else { "children" };
+            let found = format!("{} {what}", counts[parent]);
+            sink.add(Diagnostic::error(edge.span.clone(), message, found, expected));
+        }
+    }
+    let is_sound = !sink.has_errors();
+    for (scheduler, count) in declared.schedulers.iter().zip(counts) {
+        if let (0, Some(policy)) = (count, scheduler.policy) {
+            let message = format!("scheduler `{}`", scheduler.name);
+            let error = Diagnostic::error(scheduler.span.clone(), message, "no children", "at least one");
+            match policy.joins {
+                true => sink.add(error),
+                false if is_sound => sink.add(error.into_warning()),
+                false => {}
+            }
+        }
+    }
+}
+
+/// Reports joins that are mentioned twice under one parent.
+fn report_repeated(declared: &Declarations, edges: &[Edge], sink: &mut Sink) {
+    let mut seen = HashMap::new();
+    for edge in edges {
+        let (Parent::Scheduler(parent), Child::Scheduler(child)) = (edge.parent, edge.child) else {
+            continue;
+        };
+        let first = *seen.entry((parent, child)).or_insert(&edge.span);
+        if *first != edge.span {
+            let message = format!("scheduler `{}`", declared.schedulers[child].name);
+            let found = format!("it a second time below `{}`", declared.schedulers[parent].name);
+            let error = Diagnostic::error(edge.span.clone(), message, found, "it once below each parent");
+            sink.add(error.first(first.clone()));
+        }
+    }
+}
+
+/// Warns of children that share a priority.
+fn report_collisions(declared: &Declarations, edges: &[Edge], sink: &mut Sink) {
+    let mut levels = HashMap::new();
+    for edge in edges {
+        let Parent::Scheduler(parent) = edge.parent else {
+            continue;
+        };
+        let scheduler = &declared.schedulers[parent];
+        let policy = scheduler.policy.filter(|policy| policy.name == LEVELLED_POLICY);
+        let at = policy.and_then(|policy| policy.vp_params.iter().position(|param| param.name == LEVEL));
+        let Some(level) = at.and_then(|at| edge.params.get(at)) else {
+            continue;
+        };
+        let first = *levels.entry((parent, *level)).or_insert(&edge.span);
+        if *first != edge.span {
+            let message = format!("scheduler `{}`", scheduler.name);
+            let (found, expected) = (format!("a second child of priority {level}"), "one child a level");
+            let help = "they share the level in turn, and nothing can be promised to either".to_owned();
+            let error = Diagnostic::error(edge.span.clone(), message, found, expected);
+            sink.add(error.first(first.clone()).help(help).into_warning());
+        }
+    }
+}
+
+/// Reports threads whose name is that of another thread's instance.
+fn report_instance_names(threads: &[Thread], sink: &mut Sink) {
+    let by_name: HashMap<&str, &Thread> =
+        threads.iter().map(|thread| (thread.name.as_str(), thread)).collect();
+    for thread in threads {
+        let Some((base, number)) = thread.name.rsplit_once('-') else {
+            continue;
+        };
+        let instances = by_name.get(base).and_then(|base| base.instances).unwrap_or(0);
+        let is_instance = number.parse::<u32>().is_ok_and(|at| at < instances && at.to_string() == number);
+        if is_instance {
+            let message = format!("the name `{}`", thread.name);
+            let found = format!("the name of an instance of `{base}`");
+            let expected = "a name that no other thread has";
+            sink.add(Diagnostic::error(thread.span.clone(), message, found, expected));
+        }
+    }
+}

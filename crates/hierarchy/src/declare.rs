@@ -1,0 +1,338 @@
+//! What each node of the file is: a scheduler, a thread, a workload; what it is called; and what it hangs below.
+//!
+//! Relies on the raw nodes only. Reads no property but `parent`.
+
+use crate::diagnostic::{Diagnostic, Sink};
+use crate::model::{Child, Span};
+use crate::names::{did_you_mean, nearest, one_of};
+use crate::syntax::Node;
+use crate::value;
+use hls_core::PolicyInfo;
+use kdl::KdlValue;
+use std::collections::HashMap;
+
+/// A scheduler, with the place of its first mention.
+pub(crate) struct Scheduler {
+    pub(crate) name: String,
+    /// `None`: the file names a policy that does not exist.
+    pub(crate) policy: Option<&'static PolicyInfo>,
+    pub(crate) span: Span,
+}
+
+/// A thread.
+pub(crate) struct Thread {
+    pub(crate) name: String,
+    /// The node that states what it does.
+    pub(crate) workload: Option<usize>,
+}
+
+/// What a child hangs below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parent {
+    /// Nothing: it is the root.
+    None,
+    /// A scheduler.
+    Scheduler(usize),
+    /// Something that could not be made out.
+    Unknown,
+}
+
+/// A node that puts a scheduler or a thread below a parent. A join may be mentioned several times.
+pub(crate) struct Mention {
+    pub(crate) node: usize,
+    pub(crate) child: Child,
+    pub(crate) parent: Parent,
+    /// Whether it is the first of its child.
+    pub(crate) is_first: bool,
+}
+
+/// All that a file declares. Indices into `nodes` are those of the raw nodes.
+#[derive(Default)]
+pub(crate) struct Declarations {
+    pub(crate) machine: Option<usize>,
+    pub(crate) interrupts: Vec<usize>,
+    pub(crate) schedulers: Vec<Scheduler>,
+    pub(crate) threads: Vec<Thread>,
+    /// In file order.
+    pub(crate) mentions: Vec<Mention>,
+}
+
+/// What a node turned out to be.
+#[derive(Clone, Copy)]
+enum Role {
+    Machine,
+    Scheduler(usize),
+    Thread(usize),
+    /// Something without children: an interrupt, a workload.
+    Leaf,
+    /// Reported already; nothing is said about what is in it.
+    Unknown,
+}
+
+struct Declarer<'a> {
+    policies: &'static [PolicyInfo],
+    nodes: &'a [Node],
+    sink: &'a mut Sink,
+    roles: Vec<Role>,
+    /// What each name stands for, and the node that gave it.
+    names: HashMap<&'a str, (Child, &'a Node)>,
+    declared: Declarations,
+}
+
+/// Finds out what each node is. Parents come before their children in `nodes`. When the nodes are not `whole`, since
+/// some could not be read, a `parent` that is not found is not reported.
+pub(crate) fn declare(
+    policies: &'static [PolicyInfo],
+    nodes: &[Node],
+    whole: bool,
+    sink: &mut Sink,
+) -> Declarations {
+    let declared = Declarations::default();
+    let mut declarer = Declarer { policies, nodes, sink, roles: Vec::new(), names: HashMap::new(), declared };
+    for at in 0..nodes.len() {
+        if declarer.sink.is_full() {
+            break;
+        }
+        let role = declarer.role(at);
+        declarer.roles.push(role);
+    }
+    declarer.resolve_parents(whole);
+    declarer.declared
+}
+
+impl<'a> Declarer<'a> {
+    fn role(&mut self, at: usize) -> Role {
+        let node = &self.nodes[at];
+        match (node.parent.map(|parent| self.roles[parent]), node.name.text.as_str()) {
+            (None, "machine") => self.machine(at),
+            (None | Some(Role::Scheduler(_)), "thread") => self.thread(at),
+            (None | Some(Role::Scheduler(_)), _) => self.scheduler(at),
+            (Some(Role::Machine), "interrupt") => {
+                self.no_arguments(node);
+                self.declared.interrupts.push(at);
+                Role::Leaf
+            }
+            (Some(Role::Machine), name) => {
+                let help = nearest(name, ["interrupt"]).map(did_you_mean);
+                self.error(node.name.span.clone(), "in `machine`", format!("`{name}`"), "`interrupt`", help);
+                Role::Unknown
+            }
+            (Some(Role::Thread(thread)), _) => self.workload(at, thread),
+            (Some(Role::Leaf), name) => {
+                let message = format!("in `{}`", self.nodes[node.parent.unwrap_or(at)].name.text);
+                self.error(
+                    node.name.span.clone(),
+                    message,
+                    format!("`{name}`"),
+                    "nothing in its braces",
+                    None,
+                );
+                Role::Unknown
+            }
+            (Some(Role::Unknown), _) => Role::Unknown,
+        }
+    }
+
+    fn error(
+        &mut self,
+        span: Span,
+        message: impl Into<String>,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+        help: Option<String>,
+    ) {
+        self.sink.add(Diagnostic::error(span, message, found, expected).help(help));
+    }
+
+    fn machine(&mut self, at: usize) -> Role {
+        let node = &self.nodes[at];
+        self.no_arguments(node);
+        let first = *self.declared.machine.get_or_insert(at);
+        if first != at {
+            let error =
+                Diagnostic::error(node.name.span.clone(), "`machine`", "a second one", "one in a file");
+            self.sink.add(error.first(self.nodes[first].name.span.clone()));
+        }
+        Role::Machine
+    }
+
+    fn workload(&mut self, at: usize, thread: usize) -> Role {
+        let node = &self.nodes[at];
+        self.no_arguments(node);
+        let message = format!("thread `{}`", self.declared.threads[thread].name);
+        let first = *self.declared.threads[thread].workload.get_or_insert(at);
+        if first != at {
+            let error = Diagnostic::error(node.name.span.clone(), message, "a second workload", "one");
+            self.sink.add(error.first(self.nodes[first].name.span.clone()));
+        }
+        Role::Leaf
+    }
+
+    fn thread(&mut self, at: usize) -> Role {
+        let node = &self.nodes[at];
+        let name = self.name_argument(node);
+        if name.is_none() && node.arguments.is_empty() && node.is_whole {
+            let help = "write thread \"NAME\" ...".to_owned();
+            self.error(node.name.span.clone(), "`thread`", "no name", "a name in quotes", help.into());
+        }
+        let child = Child::Thread(self.declared.threads.len());
+        let name = name.unwrap_or_default();
+        self.declared.threads.push(Thread { name: name.to_owned(), workload: None });
+        if let Some((_, first)) = self.names.get(name) {
+            self.duplicate(node, name, first);
+        } else if !name.is_empty() {
+            self.names.insert(name, (child, node));
+        }
+        self.mention(at, child, true);
+        Role::Thread(self.declared.threads.len() - 1)
+    }
+
+    fn scheduler(&mut self, at: usize) -> Role {
+        let node = &self.nodes[at];
+        let word = node.name.text.as_str();
+        let policy = self.policies.iter().find(|policy| policy.name == word);
+        if policy.is_none() && self.unknown_policy(node) {
+            return Role::Unknown;
+        }
+        let given = self.name_argument(node);
+        let name = given.unwrap_or(word);
+        let same = match self.names.get(name) {
+            Some((Child::Scheduler(same), _)) => Some(*same),
+            _ => None,
+        };
+        let of_same_policy =
+            same.filter(|same| self.declared.schedulers[*same].policy.map(|p| p.id) == policy.map(|p| p.id));
+        if let (Some(join), Some(_), true) =
+            (of_same_policy, given, policy.is_some_and(|policy| policy.joins))
+        {
+            self.mention(at, Child::Scheduler(join), false);
+            return Role::Scheduler(join);
+        }
+        let scheduler = self.declared.schedulers.len();
+        if let (Some(first), Some(_)) = (of_same_policy, given) {
+            let help = "only a join may have two parents; another scheduler needs another name".to_owned();
+            let found = "a second mention: two parents of a scheduler that is not a join";
+            let error = Diagnostic::error(node.span(), format!("scheduler `{name}`"), found, "one parent");
+            self.sink.add(error.help(help).first(self.declared.schedulers[first].span.clone()));
+        } else if let Some((_, first)) = self.names.get(name) {
+            self.duplicate(node, name, first);
+        } else {
+            self.names.insert(name, (Child::Scheduler(scheduler), node));
+        }
+        self.declared.schedulers.push(Scheduler { name: name.to_owned(), policy, span: node.span() });
+        self.mention(at, Child::Scheduler(scheduler), true);
+        Role::Scheduler(scheduler)
+    }
+
+    /// Reports a node that is neither a policy nor anything else; whether it was probably meant as something else.
+    fn unknown_policy(&mut self, node: &Node) -> bool {
+        let word = node.name.text.as_str();
+        let others: &[&str] = if node.parent.is_none() { &["machine", "thread"] } else { &["thread"] };
+        let known: Vec<&str> =
+            self.policies.iter().map(|policy| policy.name).chain(others.iter().copied()).collect();
+        let meant = nearest(word, known.iter().copied());
+        let help = meant.map(did_you_mean);
+        let found = format!("the unknown policy `{word}`");
+        self.error(node.name.span.clone(), "a node's name", found, one_of(&known), help);
+        meant.is_some_and(|meant| others.contains(&meant))
+    }
+
+    fn duplicate(&mut self, node: &Node, name: &str, first: &Node) {
+        let help = match node.arguments.is_empty() {
+            true => Some(format!("give each {name} a name of its own: {name} \"NAME\" ...")),
+            false => None,
+        };
+        let expected = "a name that no other scheduler or thread has";
+        let error =
+            Diagnostic::error(node.span(), format!("the name `{name}`"), "it a second time", expected);
+        self.sink.add(error.help(help).first(first.span()));
+    }
+
+    /// The node's only argument, its name.
+    fn name_argument(&mut self, node: &'a Node) -> Option<&'a str> {
+        let (first, others) = node.arguments.split_first()?;
+        if let Some(second) = others.first() {
+            let found = format!("a second argument, `{}`", second.written);
+            let message = format!("`{}`", node.name.text);
+            self.error(second.span.clone(), message, found, "one name, then name=value", None);
+        }
+        match &first.kdl {
+            KdlValue::String(name) if !name.trim().is_empty() && !name.contains(char::is_control) => {
+                Some(name)
+            }
+            _ => {
+                let (message, found) =
+                    (format!("`{}`", node.name.text), format!("the name `{}`", first.written));
+                self.error(
+                    first.span.clone(),
+                    message,
+                    found,
+                    "a name in quotes, on one line, not empty",
+                    None,
+                );
+                None
+            }
+        }
+    }
+
+    fn no_arguments(&mut self, node: &Node) {
+        if let Some(argument) = node.arguments.first() {
+            let (message, found) = (format!("`{}`", node.name.text), format!("`{}`", argument.written));
+            self.error(argument.span.clone(), message, found, "only properties: name=value", None);
+        }
+    }
+
+    /// Notes that the node puts the child below the scheduler in whose braces it stands.
+    fn mention(&mut self, node: usize, child: Child, is_first: bool) {
+        let parent = match self.nodes[node].parent.map(|parent| self.roles[parent]) {
+            Some(Role::Scheduler(parent)) => Parent::Scheduler(parent),
+            Some(_) => Parent::Unknown,
+            None => Parent::None,
+        };
+        self.declared.mentions.push(Mention { node, child, parent, is_first });
+    }
+
+    /// Follows `parent="NAME"`, now that all names are known.
+    fn resolve_parents(&mut self, whole: bool) {
+        for at in 0..self.declared.mentions.len() {
+            let mention = &self.declared.mentions[at];
+            let Some(property) = self.nodes[mention.node].property("parent").filter(|_| !self.sink.is_full())
+            else {
+                continue;
+            };
+            let span = property.value.span.clone();
+            let has_braces = mention.parent != Parent::None;
+            self.declared.mentions[at].parent =
+                match self.sink.ok(value::text(property, "a scheduler's name")) {
+                    None => Parent::Unknown,
+                    Some(name) if has_braces => {
+                        let found =
+                            format!("a second parent, `{name}`, beside the one in whose braces it stands");
+                        let help =
+                            "a join is mentioned once under each parent; all else has one parent".to_owned();
+                        self.error(span, "property `parent`", found, "one parent", help.into());
+                        Parent::Unknown
+                    }
+                    Some(name) => self.parent_named(name, span, whole),
+                };
+        }
+    }
+
+    fn parent_named(&mut self, name: &str, span: Span, whole: bool) -> Parent {
+        match self.names.get(name) {
+            Some((Child::Scheduler(parent), _)) => return Parent::Scheduler(*parent),
+            Some((Child::Thread(_), _)) => {
+                let found = format!("`{name}`, which is a thread");
+                self.error(span, "property `parent`", found, "the name of a scheduler", None);
+            }
+            None if !whole => {}
+            None => {
+                let schedulers = self.declared.schedulers.iter().map(|scheduler| scheduler.name.as_str());
+                let help = nearest(name, schedulers).map(did_you_mean);
+                let found = format!("the unknown name `{name}`");
+                self.error(span, "property `parent`", found, "the name of a scheduler", help);
+            }
+        }
+        Parent::Unknown
+    }
+}

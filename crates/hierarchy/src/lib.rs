@@ -1,0 +1,47 @@
+//! The hierarchy file: KDL in, a validated [`model::Hierarchy`] or all of the file's errors out. Does no IO.
+//!
+//! The way of a file: [`read`](read()) takes its bytes; `lex` and `syntax` make raw nodes of them; `declare` finds out
+//! what each node is and what it hangs below; `machine`, `edges`, `params` and `workload_shapes` read the properties;
+//! `graph` and `children` judge the whole. Each reports into one sink, so that a file's errors come all at once.
+//! [`analysis`] hands a hierarchy to the calculus.
+//!
+//! # The language
+//! ```kdl
+//! machine cpus=2 tick="1024Hz" switch-cost="5us" decision-cost="1us" {   // optional, as is all in it
+//!     interrupt cpu=0 every="1ms" takes="10us..50us"                     // a source of stolen time
+//! }
+//! fixed-priority "FP" {                      // a node named after a policy is a scheduler; the one on top is the root
+//!     reservation "RES" priority=2 width=1 { // parameters of the parent's policy, the CPUs it may hold at once
+//!         thread "video" guarantee="RESBH 5ms 33ms" { periodic run="4ms" every="33ms" }
+//!         join "J" guarantee="RESBH 10ms 20ms"           // sets budget and period as well
+//!     }
+//!     join "J" priority=1                    // a join is mentioned once under each of its parents
+//! }
+//! proportional-share "PS" parent="J" quantum="10ms" {    // parameters of its own policy; hangs below `J`
+//!     thread "words" share=1 instances=3 affinity="0,1" arrive="2s" leave="8s" { bursty run="1ms..5ms" sleep="10ms" }
+//! }
+//! ```
+//! A property whose name is a parameter both of a scheduler's policy and of its parent's sets both. Times stand in
+//! quotes, with a unit. A name may be left out where the policy's name says enough. The default `width` is that of the
+//! parent, and 1 below policies that hand out one CPU's time. A thread has at most one workload: `cpu-bound`;
+//! `periodic run every deadline? offset? jitter?`; `bursty run sleep`; `frame-renderer frame gap`.
+
+pub mod analysis;
+mod children;
+mod declare;
+mod diagnostic;
+mod edges;
+mod graph;
+mod lex;
+mod machine;
+pub mod model;
+mod names;
+mod params;
+mod properties;
+mod read;
+mod syntax;
+mod value;
+mod workload_shapes;
+
+pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Report, Severity, Source};
+pub use read::{MAX_FILE_BYTES, read, read_with};

@@ -1,0 +1,60 @@
+//! The `machine` node: what the hierarchy runs on.
+
+use crate::diagnostic::{Diagnostic, Sink};
+use crate::model::{Interrupt, Machine};
+use crate::properties::Properties;
+use crate::syntax::Node;
+use crate::value::{self, LONGEST, SHORTEST};
+use hls_core::limits::MAX_CPUS;
+use hls_units::Nanos;
+
+/// The machine of a file that says nothing: one CPU, precise timers, no costs, nothing stolen.
+const DEFAULT: Machine = Machine {
+    cpus: 1,
+    tick_hz: None,
+    switch_cost: Nanos::ZERO,
+    decision_cost: Nanos::ZERO,
+    interrupts: Vec::new(),
+};
+
+/// Reads the `machine` node, if there is one, and the `interrupt` nodes in it.
+pub(crate) fn read(node: Option<&Node>, interrupts: &[&Node], sink: &mut Sink) -> Machine {
+    let Some(node) = node else {
+        return DEFAULT;
+    };
+    let mut properties = Properties::new(node, "`machine`", sink);
+    let cpus = properties.read("cpus", sink, |p| value::whole(p, 1..=MAX_CPUS as u64));
+    let tick_hz = properties.read("tick", sink, value::tick);
+    let switch_cost = properties.read("switch-cost", sink, |p| value::time(p, Nanos::ZERO..=LONGEST));
+    let decision_cost = properties.read("decision-cost", sink, |p| value::time(p, Nanos::ZERO..=LONGEST));
+    properties.finish(sink);
+    // A number of CPUs that was refused must not make what relies on it look wrong.
+    let otherwise = match node.is_whole && node.property("cpus").is_none() {
+        true => DEFAULT.cpus,
+        false => MAX_CPUS as u16,
+    };
+    let cpus = cpus.map_or(otherwise, |cpus| cpus as u16);
+    Machine {
+        cpus,
+        tick_hz,
+        switch_cost: switch_cost.unwrap_or(DEFAULT.switch_cost),
+        decision_cost: decision_cost.unwrap_or(DEFAULT.decision_cost),
+        interrupts: interrupts.iter().filter_map(|node| interrupt(node, cpus, sink)).collect(),
+    }
+}
+
+/// Reads an `interrupt` node: a source of stolen time that leaves some time over.
+fn interrupt(node: &Node, cpus: u16, sink: &mut Sink) -> Option<Interrupt> {
+    let mut properties = Properties::new(node, "`interrupt`", sink);
+    let cpu = properties.require("cpu", "0", sink, |p| value::whole(p, 0..=u64::from(cpus) - 1));
+    let every = properties.require("every", "\"1ms\"", sink, |p| value::span(p, SHORTEST..=LONGEST));
+    let takes = properties.require("takes", "\"10us..50us\"", sink, |p| value::span(p, SHORTEST..=LONGEST));
+    properties.finish(sink);
+    let (cpu, every, takes) = (cpu?, every?, takes?);
+    if takes.max >= every.min {
+        let found = format!("one that may take {} every {}", takes.max, every.min);
+        sink.add(Diagnostic::error(node.span(), "`interrupt`", found, "`takes` shorter than `every`"));
+        return None;
+    }
+    Some(Interrupt { cpu: cpu as u16, every, takes })
+}

@@ -1,0 +1,128 @@
+//! A hierarchy that has been read and validated: what every other part works on.
+//!
+//! Invariants (the reader, [`crate::read`], establishes them; nothing changes a model afterwards): there is exactly one
+//! root scheduler; the graph has no cycle and at most `hls_core::limits::MAX_DEPTH` levels of schedulers; every edge
+//! but those of joins has one parent per child; every parameter lies in the range that its policy states; names are
+//! unique over schedulers and over threads, and no scheduler has the name of a thread.
+
+use hls_calculus::Guarantee;
+use hls_core::PolicyInfo;
+use hls_units::Nanos;
+use hls_workload::program::Program;
+use std::ops::Range;
+
+/// Bytes of the file that something was read from.
+pub type Span = Range<usize>;
+
+/// A validated hierarchy.
+#[derive(Clone, Debug)]
+pub struct Hierarchy {
+    /// What it runs on.
+    pub machine: Machine,
+    /// The schedulers: the root first, each after all of its parents, otherwise in file order.
+    pub schedulers: Vec<Scheduler>,
+    /// The threads in file order.
+    pub threads: Vec<Thread>,
+    /// The edges in file order. The first is the root's own: parent `None`.
+    pub edges: Vec<Edge>,
+}
+
+/// The machine that the file describes (and that the simulator imitates).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Number of CPUs, 1 to `hls_core::limits::MAX_CPUS`.
+    pub cpus: u16,
+    /// Timer interrupts a second, when time is enforced by ticks; `None`: timers are precise.
+    pub tick_hz: Option<u32>,
+    /// CPU time that a switch to another thread takes.
+    pub switch_cost: Nanos,
+    /// CPU time that each level of a scheduling decision takes.
+    pub decision_cost: Nanos,
+    /// Sources of stolen time.
+    pub interrupts: Vec<Interrupt>,
+}
+
+/// A source of stolen time on one CPU: interrupts, the host, tasks of higher classes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interrupt {
+    /// The CPU that it takes.
+    pub cpu: u16,
+    /// From one occurrence to the next. Each distance is drawn uniformly from `min..=max`.
+    pub every: hls_workload::program::Span,
+    /// How long each takes, drawn likewise.
+    pub takes: hls_workload::program::Span,
+}
+
+/// A scheduler instance.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    /// Its name; the policy's name when the file gives none and that is unique.
+    pub name: String,
+    /// Its policy.
+    pub policy: &'static PolicyInfo,
+    /// Values of `policy.scheduler_params`, in that order, defaults filled in.
+    pub params: Vec<u64>,
+    /// Where it stands in the file (its first mention, for a join).
+    pub span: Span,
+}
+
+/// A thread, or several alike.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// Its name.
+    pub name: String,
+    /// How many threads there are; `None`: as many as the workload says, else one. Several are called `name-0`,
+    /// `name-1`, ...
+    pub instances: Option<u32>,
+    /// What it does, from the shapes in the file; `None` when the file says nothing (then the workload file must, or it
+    /// is `cpu-bound`).
+    pub program: Option<Program>,
+    /// When it comes into being, from the start of the run.
+    pub arrive: Nanos,
+    /// When it is ended, from the start of the run.
+    pub leave: Option<Nanos>,
+    /// The CPUs that it may use; `None`: all.
+    pub affinity: Option<Vec<u16>>,
+    /// What it needs: a guarantee that the derived one must imply.
+    pub need: Option<Guarantee>,
+    /// Where it stands in the file.
+    pub span: Span,
+}
+
+impl Thread {
+    /// How many threads there are, when no workload says otherwise.
+    pub fn count(&self) -> u32 {
+        self.instances.unwrap_or(1)
+    }
+
+    /// The name of one of `count` such threads, counted from 0.
+    pub fn instance_name(&self, instance: u32, count: u32) -> String {
+        if count == 1 { self.name.clone() } else { format!("{}-{instance}", self.name) }
+    }
+}
+
+/// What an edge gives CPU time to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Child {
+    /// Index into [`Hierarchy::schedulers`].
+    Scheduler(usize),
+    /// Index into [`Hierarchy::threads`].
+    Thread(usize),
+}
+
+/// A VP (or `width` of them) between a scheduler and what it schedules.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// Index into [`Hierarchy::schedulers`]; `None` for the edge above the root.
+    pub parent: Option<usize>,
+    /// What is scheduled.
+    pub child: Child,
+    /// Values of the parent policy's `vp_params`, in that order, defaults filled in; empty above the root.
+    pub params: Vec<u64>,
+    /// How many VPs this edge stands for: the CPUs that a child scheduler may hold at once; 1 for a thread.
+    pub width: u16,
+    /// The guarantee that the file asks for on this edge, when it does.
+    pub requested: Option<Guarantee>,
+    /// Where it stands in the file.
+    pub span: Span,
+}

@@ -1,0 +1,118 @@
+//! The way in: a file's bytes to a validated hierarchy, or to all that is wrong with it.
+
+use crate::declare::{self, Declarations, Parent};
+use crate::diagnostic::{Diagnostic, Sink};
+use crate::edges::{self, Attributes};
+use crate::graph::{self, Graph};
+use crate::model::{Child, Edge, Hierarchy, Machine, Scheduler};
+use crate::syntax::{self, Node};
+use crate::{children, machine};
+use hls_core::PolicyInfo;
+
+/// The largest file that is read: 16 MiB, some four times what the largest hierarchy takes.
+pub const MAX_FILE_BYTES: usize = 16 << 20;
+
+/// Reads a hierarchy file, with the policies of the core. The warnings come with the hierarchy.
+///
+/// # Errors
+/// All errors and warnings of the file in the order of their places, but at most [`crate::MAX_DIAGNOSTICS`].
+pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
+    read_with(hls_core::policies(), bytes)
+}
+
+/// Reads a hierarchy file, as [`read`] does, with these policies.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(
+    policies: &'static [PolicyInfo],
+    bytes: &[u8],
+) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let mut sink = Sink::default();
+    let hierarchy = text(bytes, &mut sink).and_then(|text| hierarchy(policies, text, &mut sink));
+    match hierarchy {
+        Some(hierarchy) if !sink.has_errors() => Ok((hierarchy, sink.into_diagnostics())),
+        _ => Err(sink.into_diagnostics()),
+    }
+}
+
+/// The bytes as text of a bearable size.
+fn text<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
+    if bytes.len() > MAX_FILE_BYTES {
+        let (found, expected) = (format!("{} bytes", bytes.len()), format!("at most {MAX_FILE_BYTES}"));
+        sink.add(Diagnostic::error(0..0, "the file", found, expected));
+        return None;
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        let found = format!("the byte 0x{:02x}", bytes[at]);
+        Diagnostic::error(at..at + 1, "the file", found, "UTF-8 text").into()
+    });
+    let text = sink.ok(text)?;
+    if text.trim().is_empty() {
+        let found = if text.is_empty() { "nothing" } else { "nothing but white space" };
+        let expected = "a hierarchy of schedulers, such as fixed-priority \"FP\" { }";
+        sink.add(Diagnostic::error(0..0, "the file", found, expected));
+        return None;
+    }
+    Some(text)
+}
+
+/// What the text says; not to be used when the sink has errors. A file with broken syntax is judged node by node only:
+/// what is said elsewhere about the nodes that could not be read would be wrong.
+fn hierarchy(policies: &'static [PolicyInfo], text: &str, sink: &mut Sink) -> Option<Hierarchy> {
+    let nodes = syntax::parse(text, sink);
+    let is_whole = !sink.has_errors();
+    let declared = declare::declare(policies, &nodes, is_whole, sink);
+    let interrupts: Vec<&Node> = declared.interrupts.iter().map(|at| &nodes[*at]).collect();
+    let machine = machine::read(declared.machine.map(|at| &nodes[at]), &interrupts, sink);
+    let attributes = edges::read(&declared, &nodes, &machine, sink);
+    if !is_whole {
+        return None;
+    }
+    let graph = graph::check(&declared, &attributes.edges, &machine, sink);
+    children::check(&declared, &attributes, &graph.widths, sink);
+    match graph.root {
+        Some(root) if !sink.has_errors() => Some(assemble(machine, declared, attributes, graph, root)),
+        _ => None,
+    }
+}
+
+/// Puts the parts in the order that the model promises. Relies on their being free of errors.
+fn assemble(
+    machine: Machine,
+    declared: Declarations,
+    attributes: Attributes,
+    graph: Graph,
+    root: usize,
+) -> Hierarchy {
+    let mut place_of = vec![0; declared.schedulers.len()];
+    for (place, declared) in graph.order.iter().enumerate() {
+        place_of[*declared] = place;
+    }
+    let mut schedulers: Vec<_> =
+        declared.schedulers.into_iter().zip(attributes.scheduler_params).enumerate().collect();
+    schedulers.sort_by_key(|(declared, _)| place_of[*declared]);
+    let schedulers = schedulers.into_iter().filter_map(|(_, (scheduler, params))| {
+        let policy = scheduler.policy?;
+        Some(Scheduler { name: scheduler.name, policy, params, span: scheduler.span })
+    });
+
+    let edges = attributes.edges.into_iter().zip(graph.widths).map(|(edge, width)| Edge {
+        parent: match edge.parent {
+            Parent::Scheduler(parent) => Some(place_of[parent]),
+            Parent::None | Parent::Unknown => None,
+        },
+        child: match edge.child {
+            Child::Scheduler(child) => Child::Scheduler(place_of[child]),
+            thread => thread,
+        },
+        params: edge.params,
+        width,
+        requested: edge.requested,
+        span: edge.span,
+    });
+    let mut edges: Vec<Edge> = edges.collect();
+    edges[..=root].rotate_right(1);
+    Hierarchy { machine, schedulers: schedulers.collect(), threads: attributes.threads, edges }
+}

@@ -1,0 +1,50 @@
+//! What the calculus gets to see of a hierarchy.
+
+mod common;
+
+use hls_calculus::{Child, Guarantee};
+use hls_hierarchy::analysis::{Input, Origin};
+use hls_hierarchy::model::Hierarchy;
+use hls_hierarchy::read_with;
+
+fn read(text: &str) -> Hierarchy {
+    read_with(common::policies(), text.as_bytes()).expect("it is a good file").0
+}
+
+#[test]
+fn figure_1_keeps_its_names_values_and_requests() {
+    let input = Input::new(&read(include_str!("ok/figure-1.kdl")));
+    let schedulers: Vec<_> =
+        input.graph.schedulers.iter().map(|s| (s.name.as_str(), s.policy.as_str())).collect();
+    let expected =
+        [("FP", "fixed-priority"), ("RES", "reservation"), ("J", "join"), ("PS", "proportional-share")];
+    assert_eq!(schedulers, expected);
+    assert_eq!(input.graph.schedulers[3].params, [("quantum".to_owned(), 10_000_000)]);
+
+    let join = &input.graph.edges[3];
+    assert_eq!((join.parent, &join.child), (Some(1), &Child::Scheduler(2)));
+    assert_eq!(join.params, [("budget".to_owned(), 10_000_000), ("period".to_owned(), 20_000_000)]);
+    assert_eq!(join.requested, Some(Guarantee::parse("RESBH 10ms 20ms").unwrap()));
+}
+
+#[test]
+fn instances_become_edges_that_lead_back() {
+    let hierarchy = read(
+        "machine cpus=2\nround-robin { thread \"a\" instances=3 affinity=\"1\"; thread \"b\" affinity=\"0-1\" }",
+    );
+    let input = Input::new(&hierarchy);
+    let children: Vec<_> = input.graph.edges.iter().map(|edge| edge.child.clone()).collect();
+    let thread = |name: &str| Child::Thread(name.to_owned());
+    assert_eq!(children, [Child::Scheduler(0), thread("a-0"), thread("a-1"), thread("a-2"), thread("b")]);
+    let pinned: Vec<_> = input.graph.edges.iter().map(|edge| edge.pinned).collect();
+    assert_eq!(pinned, [false, true, true, true, false]);
+
+    assert_eq!(input.origins[3], Origin { edge: 1, instance: 2 });
+    assert_eq!(input.graph_edge_of(1, 2), Some(3));
+    assert_eq!(input.graph_edge_of(2, 0), Some(4));
+    assert_eq!(input.graph_edge_of(1, 3), None);
+
+    let two = Input::with_instances(&hierarchy, &[1, 2]);
+    let children: Vec<_> = two.graph.edges[1..].iter().map(|edge| edge.child.clone()).collect();
+    assert_eq!(children, [thread("a"), thread("b-0"), thread("b-1")]);
+}

@@ -1,0 +1,67 @@
+//! The policies that the tests read files with: a table of their own, so that they fail only when the reader changes.
+
+use hls_core::{ParamInfo, PolicyInfo, Unit};
+use std::sync::LazyLock;
+
+/// The six policies of HLS and round-robin, as the registry of the core has them.
+pub fn policies() -> &'static [PolicyInfo] {
+    static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(|| {
+        let budget = || time("budget", None);
+        let period = || time("period", None);
+        let quantum = |ms: u64| time("quantum", Some(ms * 1_000_000));
+        vec![
+            policy(1, "fixed-priority", 4096, vec![quantum(10)], vec![count("priority", None, 0, 63)]),
+            policy(
+                2,
+                "time-sharing",
+                65_536,
+                vec![
+                    quantum(20),
+                    time("starve-after", Some(1_000_000_000)),
+                    time("starve-for", Some(20_000_000)),
+                    count("wake-boost", Some(2), 0, 31),
+                ],
+                vec![count("priority", Some(8), 0, 31)],
+            ),
+            policy(
+                3,
+                "proportional-share",
+                65_536,
+                vec![quantum(10)],
+                vec![count("share", Some(1), 1, 65_536), ParamInfo { min: 0, ..time("warp", Some(0)) }],
+            ),
+            policy(4, "reservation", 4096, vec![], vec![budget(), period()]),
+            PolicyInfo { joins: true, ..policy(5, "join", 1, vec![], vec![]) },
+            policy(6, "limit", 1, vec![], vec![budget(), period()]),
+            policy(7, "round-robin", 65_536, vec![quantum(10)], vec![]),
+        ]
+    });
+    &POLICIES
+}
+
+fn policy(
+    id: u8,
+    name: &'static str,
+    max_children: u32,
+    scheduler_params: Vec<ParamInfo>,
+    vp_params: Vec<ParamInfo>,
+) -> PolicyInfo {
+    PolicyInfo {
+        id,
+        name,
+        doc: "a policy",
+        source: "the tests",
+        max_children,
+        joins: false,
+        scheduler_params,
+        vp_params,
+    }
+}
+
+fn time(name: &'static str, default: Option<u64>) -> ParamInfo {
+    ParamInfo { name, unit: Unit::Time, default, min: 1, max: u64::MAX, doc: "a time" }
+}
+
+fn count(name: &'static str, default: Option<u64>, min: u64, max: u64) -> ParamInfo {
+    ParamInfo { name, unit: Unit::Count, default, min, max, doc: "a number" }
+}

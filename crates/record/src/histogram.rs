@@ -1,0 +1,145 @@
+//! A distribution of times in little memory: counts in buckets whose width grows with the value.
+//!
+//! Times below 64 ns are kept exactly; above, each octave is cut into 64 buckets, so that a percentile is rounded up
+//! by less than 1 part in 64. Only buckets that hold something take memory, since most of 65,536 threads see few
+//! different latencies. Never uses a float.
+
+use crate::result::Percentiles;
+use hls_units::Nanos;
+
+/// Buckets in an octave, as a power of two.
+const SUB_BITS: u32 = 6;
+/// Buckets in an octave.
+const SUB_BUCKETS: u64 = 1 << SUB_BITS;
+
+/// Counts of times. Empty by default.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    /// Bucket and how many times fell into it, by bucket; no entry has count 0. A count stays at `u32::MAX` when it
+    /// gets there, after four thousand million equal latencies.
+    buckets: Vec<(u16, u32)>,
+    worst: Nanos,
+}
+
+impl Histogram {
+    /// Counts `time`.
+    pub fn add(&mut self, time: Nanos) {
+        let bucket = bucket_of(time);
+        match self.buckets.binary_search_by_key(&bucket, |&(bucket, _)| bucket) {
+            Ok(found) => self.buckets[found].1 = self.buckets[found].1.saturating_add(1),
+            Err(place) => self.buckets.insert(place, (bucket, 1)),
+        }
+        self.worst = self.worst.max(time);
+    }
+
+    /// The summary; all zero when nothing was counted.
+    pub fn percentiles(&self) -> Percentiles {
+        let count = self.buckets.iter().map(|&(_, count)| u64::from(count)).sum();
+        let at = |per_mille| self.at_rank_ceil(rank_ceil(count, per_mille));
+        Percentiles { count, p50: at(500), p90: at(900), p99: at(990), p999: at(999), worst: self.worst }
+    }
+
+    /// The time that `rank` samples (counted from 1) do not exceed, rounded up to the end of its bucket.
+    fn at_rank_ceil(&self, rank: u64) -> Nanos {
+        let mut seen = 0;
+        for &(bucket, count) in &self.buckets {
+            seen += u64::from(count);
+            if seen >= rank {
+                return last_of(bucket).min(self.worst);
+            }
+        }
+        self.worst
+    }
+}
+
+/// How many of `count` samples make up `per_mille` thousandths of them, rounded up.
+fn rank_ceil(count: u64, per_mille: u32) -> u64 {
+    let rank = (u128::from(count) * u128::from(per_mille)).div_ceil(1_000);
+    u64::try_from(rank).unwrap_or(u64::MAX)
+}
+
+/// The bucket that `time` falls into. Buckets are in the order of the times.
+fn bucket_of(time: Nanos) -> u16 {
+    if time.0 < SUB_BUCKETS {
+        return time.0 as u16;
+    }
+    let octave = time.0.ilog2() - SUB_BITS;
+    let sub = (time.0 >> octave) & (SUB_BUCKETS - 1);
+    ((octave + 1) << SUB_BITS) as u16 + sub as u16
+}
+
+/// The greatest time in `bucket`.
+fn last_of(bucket: u16) -> Nanos {
+    let (row, sub) = (u32::from(bucket) >> SUB_BITS, u64::from(bucket) & (SUB_BUCKETS - 1));
+    match row.checked_sub(1) {
+        None => Nanos(sub),
+        Some(octave) => Nanos(((SUB_BUCKETS + sub) << octave) | ((1 << octave) - 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn histogram_of(times: &[u64]) -> Histogram {
+        let mut histogram = Histogram::default();
+        times.iter().for_each(|&time| histogram.add(Nanos(time)));
+        histogram
+    }
+
+    #[test]
+    fn of_nothing_is_zero() {
+        assert_eq!(Histogram::default().percentiles(), Percentiles::default());
+    }
+
+    #[test]
+    fn small_times_are_exact() {
+        let found = histogram_of(&(1..=50).collect::<Vec<_>>()).percentiles();
+        assert_eq!((found.count, found.p50, found.p90), (50, Nanos(25), Nanos(45)));
+        assert_eq!((found.p99, found.p999, found.worst), (Nanos(50), Nanos(50), Nanos(50)));
+    }
+
+    #[test]
+    fn one_rare_time_shows_in_the_worst_alone() {
+        let mut times = vec![10; 9_999];
+        times.push(1_000_003);
+        let found = histogram_of(&times).percentiles();
+        assert_eq!((found.p999, found.worst), (Nanos(10), Nanos(1_000_003)));
+    }
+
+    #[test]
+    fn the_longest_time_fits() {
+        let found = histogram_of(&[u64::MAX, 0]).percentiles();
+        assert_eq!((found.p50, found.p99, found.worst), (Nanos(0), Nanos::MAX, Nanos::MAX));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn a_bucket_holds_its_times(bits in 0u32..64, seed: u64) {
+            let time = seed >> bits;
+            let bucket = bucket_of(Nanos(time));
+            let last = last_of(bucket).0;
+            prop_assert!(last >= time && last - time <= time / SUB_BUCKETS);
+            prop_assert_eq!(bucket_of(Nanos(last)), bucket);
+            prop_assert!(last == u64::MAX || bucket_of(Nanos(last + 1)) == bucket + 1);
+        }
+
+        #[test]
+        fn percentiles_are_rounded_up_by_little(
+            samples in prop::collection::vec((0u32..64, any::<u64>()), 1..300),
+        ) {
+            let mut times: Vec<u64> = samples.into_iter().map(|(bits, seed)| seed >> bits).collect();
+            let found = histogram_of(&times).percentiles();
+            times.sort_unstable();
+            for (per_mille, found) in [(500, found.p50), (900, found.p90), (990, found.p99), (999, found.p999)] {
+                let exact = times[(times.len() * per_mille).div_ceil(1_000) - 1];
+                prop_assert!(found.0 >= exact && found.0 - exact <= exact / SUB_BUCKETS);
+            }
+            prop_assert_eq!(found.worst.0, *times.last().unwrap());
+            prop_assert_eq!(found.count, times.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The result of a run as JSON, for programs.
+//!
+//! The format is stable: fields are added, never renamed or removed, and `format` counts the exceptions. Times are
+//! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
+
+use hls_record::result::{
+    GuaranteeResult, Percentiles, RunResult, SchedulerResult, ThreadResult, Topology, Verdict, WindowResult,
+};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Counts the changes that break a reader.
+const FORMAT: u32 = 1;
+
+/// Writes the result, indented, with a line break at the end.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_json(out: &mut impl Write, result: &RunResult) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &JsonRun::from(result))?;
+    writeln!(out)
+}
+
+/// A run.
+#[derive(Serialize)]
+struct JsonRun<'a> {
+    /// Always [`FORMAT`].
+    format: u32,
+    /// `sim` or `kernel`.
+    engine: &'a str,
+    seed: u64,
+    cpus: u16,
+    length_ns: u64,
+    /// Whether no guarantee was broken.
+    kept: bool,
+    /// Over all CPUs, as are the next two.
+    idle_ns: u64,
+    stolen_ns: u64,
+    overhead_ns: u64,
+    events: u64,
+    switches: u64,
+    schedulers: Vec<JsonScheduler<'a>>,
+    threads: Vec<JsonThread<'a>>,
+    guarantees: Vec<JsonGuarantee<'a>>,
+}
+
+/// A scheduler, over all its VPs.
+#[derive(Serialize)]
+struct JsonScheduler<'a> {
+    name: &'a str,
+    policy: &'a str,
+    ran_ns: u64,
+    grants: u64,
+    revokes: u64,
+}
+
+/// A thread.
+#[derive(Serialize)]
+struct JsonThread<'a> {
+    name: &'a str,
+    /// The name of the scheduler above.
+    scheduler: &'a str,
+    /// The derived guarantee; empty for none.
+    guarantee: &'a str,
+    /// CPU time, switches included, stolen time not.
+    ran_ns: u64,
+    /// CPU time of the thread's own program.
+    work_ns: u64,
+    activations: u64,
+    /// From wanting the CPU to having it.
+    wake_latency: JsonPercentiles,
+    /// From the release of a job to its completion.
+    response: JsonPercentiles,
+    misses: u64,
+    frames: u64,
+    preemptions: u64,
+    migrations: u64,
+}
+
+/// A distribution; `worst_ns` is exact, the rest rounded up by less than 1 in 64.
+#[derive(Serialize)]
+struct JsonPercentiles {
+    count: u64,
+    p50_ns: u64,
+    p90_ns: u64,
+    p99_ns: u64,
+    p999_ns: u64,
+    worst_ns: u64,
+}
+
+/// A promise to one VP.
+#[derive(Serialize)]
+struct JsonGuarantee<'a> {
+    /// The name of the child of the VP.
+    to: &'a str,
+    /// The name of the scheduler that promised; null for the machine.
+    by: Option<&'a str>,
+    guarantee: &'a str,
+    kept: bool,
+    /// How often the supply began to fall short.
+    shortfalls: u64,
+    windows: Vec<JsonWindow>,
+}
+
+/// The windows of one length.
+#[derive(Serialize)]
+struct JsonWindow {
+    window_ns: u64,
+    promised_ns: u64,
+    /// Null when the VP never wanted the CPU for a whole window.
+    least_ns: Option<u64>,
+    /// Null for a soft guarantee.
+    allowed_ns: Option<u64>,
+    most_ns: u64,
+    /// `kept`, `short`, `over` or `untested`.
+    verdict: &'static str,
+}
+
+impl<'a> From<&'a RunResult> for JsonRun<'a> {
+    fn from(run: &'a RunResult) -> Self {
+        let topology = &run.topology;
+        JsonRun {
+            format: FORMAT,
+            engine: &run.engine,
+            seed: run.seed,
+            cpus: topology.cpus,
+            length_ns: run.length.0,
+            kept: run.guarantees.iter().all(GuaranteeResult::is_kept),
+            idle_ns: run.idle.0,
+            stolen_ns: run.stolen.0,
+            overhead_ns: run.overhead.0,
+            events: run.events,
+            switches: run.switches,
+            schedulers: run.schedulers.iter().map(|result| scheduler(topology, result)).collect(),
+            threads: run.threads.iter().map(|result| thread(topology, result)).collect(),
+            guarantees: run.guarantees.iter().map(|result| guarantee(topology, result)).collect(),
+        }
+    }
+}
+
+fn scheduler<'a>(topology: &'a Topology, result: &SchedulerResult) -> JsonScheduler<'a> {
+    let info = topology.schedulers.get(result.scheduler as usize);
+    JsonScheduler {
+        name: info.map_or("", |info| &info.name),
+        policy: info.map_or("", |info| &info.policy),
+        ran_ns: result.ran.0,
+        grants: result.grants,
+        revokes: result.revokes,
+    }
+}
+
+fn thread<'a>(topology: &'a Topology, result: &ThreadResult) -> JsonThread<'a> {
+    JsonThread {
+        name: topology.child_name(result.vp),
+        scheduler: topology.parent_name(result.vp).unwrap_or(""),
+        guarantee: topology.vps.get(result.vp as usize).map_or("", |vp| &vp.guarantee),
+        ran_ns: result.ran.0,
+        work_ns: result.work.0,
+        activations: result.activations,
+        wake_latency: percentiles(&result.wake_latency),
+        response: percentiles(&result.response),
+        misses: result.misses,
+        frames: result.frames,
+        preemptions: result.preemptions,
+        migrations: result.migrations,
+    }
+}
+
+fn percentiles(found: &Percentiles) -> JsonPercentiles {
+    JsonPercentiles {
+        count: found.count,
+        p50_ns: found.p50.0,
+        p90_ns: found.p90.0,
+        p99_ns: found.p99.0,
+        p999_ns: found.p999.0,
+        worst_ns: found.worst.0,
+    }
+}
+
+fn guarantee<'a>(topology: &'a Topology, result: &'a GuaranteeResult) -> JsonGuarantee<'a> {
+    JsonGuarantee {
+        to: topology.child_name(result.vp),
+        by: topology.parent_name(result.vp),
+        guarantee: &result.guarantee,
+        kept: result.is_kept(),
+        shortfalls: result.broken,
+        windows: result.windows.iter().map(window).collect(),
+    }
+}
+
+fn window(result: &WindowResult) -> JsonWindow {
+    JsonWindow {
+        window_ns: result.window.0,
+        promised_ns: result.promised.0,
+        least_ns: result.least.map(|least| least.0),
+        allowed_ns: result.allowed.map(|allowed| allowed.0),
+        most_ns: result.most.0,
+        verdict: match result.verdict() {
+            Verdict::Kept => "kept",
+            Verdict::Short => "short",
+            Verdict::Over => "over",
+            Verdict::Untested => "untested",
+        },
+    }
+}

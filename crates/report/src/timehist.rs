@@ -1,0 +1,111 @@
+//! One line for each time that a thread leaves a CPU, after the manner of `perf sched timehist`.
+//!
+//! A line tells when and where, who, how long it had been off the CPU before (*wait time*), how much of that it wanted
+//! the CPU (*sch delay*), and how long it ran. Stolen time counts as running here, as it does for perf. Relies on records
+//! in time order; keeps a few words for each VP and writes as it goes.
+
+use crate::format::{decimal, shorten};
+use hls_record::event::{Record, VpId, What};
+use hls_record::result::{Child, Topology};
+use hls_units::Nanos;
+use std::io::{self, Write};
+
+/// Columns for a thread's name.
+const NAME_WIDTH: usize = 30;
+
+/// Where a thread is, and since when.
+#[derive(Clone, Copy, Debug, Default)]
+struct Thread {
+    /// When it left a CPU last.
+    left_at: Option<Nanos>,
+    /// When it began to want the CPU that it does not have.
+    ready_at: Option<Nanos>,
+    running: Option<Running>,
+}
+
+/// A run that has not ended.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    since: Nanos,
+    cpu: u16,
+    waited: Nanos,
+    delayed: Nanos,
+}
+
+/// Writes the list while records come in.
+pub struct TimeHist<'t, W> {
+    out: W,
+    topology: &'t Topology,
+    threads: Vec<Thread>,
+}
+
+impl<'t, W: Write> TimeHist<'t, W> {
+    /// Begins with the heading.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn new(mut out: W, topology: &'t Topology) -> io::Result<Self> {
+        let rule = |width| "-".repeat(width);
+        let mut line = |time, cpu, thread: &str, wait, delay, run| {
+            writeln!(out, "{time:>15}  {cpu:<6}  {thread:NAME_WIDTH$}  {wait:>10}  {delay:>10}  {run:>10}")
+        };
+        line("time [s]", "cpu", "thread", "wait [ms]", "delay [ms]", "run [ms]")?;
+        line(&rule(15), &rule(6), &rule(NAME_WIDTH), &rule(10), &rule(10), &rule(10))?;
+        Ok(TimeHist { out, topology, threads: vec![Thread::default(); topology.vps.len()] })
+    }
+
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn record(&mut self, record: &Record) -> io::Result<()> {
+        let is_thread = self.topology.vps.get(record.vp as usize).is_some_and(|vp| vp.child == Child::Thread);
+        let Some(thread) = self.threads.get_mut(record.vp as usize).filter(|_| is_thread) else {
+            return Ok(());
+        };
+        let at = record.at;
+        match record.what {
+            What::Request => thread.ready_at = Some(at),
+            What::Grant => {
+                let since = |earlier: Option<Nanos>| at.saturating_sub(earlier.unwrap_or(at));
+                let waited = since(thread.left_at.or(thread.ready_at));
+                let delayed = since(thread.ready_at.take());
+                thread.running = Some(Running { since: at, cpu: record.cpu, waited, delayed });
+            }
+            What::Revoke | What::Release | What::Leave => {
+                thread.ready_at = (record.what == What::Revoke).then_some(at);
+                if let Some(running) = thread.running.take() {
+                    thread.left_at = Some(at);
+                    return self.line(record.vp, at, running);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Writes the threads that still run at `end`, flushes, and gives the output back.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn finish(mut self, end: Nanos) -> io::Result<W> {
+        for vp in 0..self.threads.len() {
+            if let Some(running) = self.threads[vp].running {
+                self.line(vp as VpId, end, running)?;
+            }
+        }
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    /// Writes the run that ends at `at`.
+    fn line(&mut self, vp: VpId, at: Nanos, running: Running) -> io::Result<()> {
+        let micros = |time: Nanos| decimal(u128::from(time.0 / 1_000), 3);
+        let name = shorten(self.topology.child_name(vp), NAME_WIDTH);
+        let time = decimal(u128::from(at.0 / 1_000), 6);
+        let (wait, delay) = (micros(running.waited), micros(running.delayed));
+        let run = micros(at.saturating_sub(running.since));
+        let cpu = running.cpu;
+        writeln!(self.out, "{time:>15}  [{cpu:04}]  {name:NAME_WIDTH$}  {wait:>10}  {delay:>10}  {run:>10}")
+    }
+}

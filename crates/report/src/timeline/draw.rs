@@ -1,0 +1,345 @@
+//! Turns the collected lanes into SVG.
+
+use super::lane::{Bar, Kind, PLOT_WIDTH};
+use super::{NodeLane, Timeline};
+use crate::format::{shorten, time_exact};
+use hls_record::event::VpId;
+use hls_record::result::Child;
+use hls_units::Nanos;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
+
+/// Colours of threads and of the text on them, from the colour-blind-safe palette of Okabe and Ito. Its vermilion is
+/// left for misses, and its black for schedulers.
+const THREAD_COLOURS: [(&str, &str); 6] = [
+    ("#0072b2", "#fff"),
+    ("#e69f00", "#000"),
+    ("#009e73", "#fff"),
+    ("#cc79a7", "#000"),
+    ("#56b4e9", "#000"),
+    ("#f0e442", "#000"),
+];
+const SCHEDULER_COLOUR: &str = "#595959";
+
+const STYLE: &str = "\
+text{font-family:'DejaVu Sans',Verdana,Helvetica,Arial,sans-serif;font-size:12px;fill:#222}\
+.title{font-size:15px;font-weight:bold}.scheduler{font-weight:bold}.small{font-size:11px;fill:#666}\
+.bar{font-size:11px;text-anchor:middle}.axis{font-size:11px;text-anchor:middle;fill:#444}.end{text-anchor:end}\
+.grid{stroke:#e2e2e2;fill:none}.rule{stroke:#bbb;fill:none}.release,.deadline{stroke:#111;stroke-width:1.2;fill:none}\
+.miss{stroke:#d55e00;stroke-width:2.6;fill:none}.halo{stroke:#fff;stroke-width:5;fill:none}\
+.stolen{fill:#a6a6a6}.mixed{fill:#d9d9d9}";
+
+/// What a node is drawn with that has no budget left.
+const HATCH: &str = concat!(
+    r#"<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">"#,
+    r##"<rect width="6" height="6" fill="#f4f4f4"/><path d="M0 0V6" stroke="#888" stroke-width="3"/></pattern>"##,
+);
+
+/// Heights and widths in pixels.
+const TOP: u64 = 66;
+const CPU_HEIGHT: u64 = 32;
+const NODE_HEIGHT: u64 = 28;
+const SECTION_GAP: u64 = 10;
+const BOTTOM: u64 = 80;
+const RIGHT: u64 = 30;
+const INDENT: u64 = 16;
+/// What a character of a name, and of the smaller texts, takes at most on the average.
+const NAME_CHAR: u64 = 8;
+const SMALL_CHAR: u64 = 7;
+const MAX_NAME: usize = 30;
+const MAX_GUARANTEE: usize = 44;
+/// No name on a bar is cut to fewer characters.
+const MIN_LABEL: usize = 7;
+
+/// A length in tenths of a pixel.
+#[derive(Clone, Copy)]
+struct Tenths(u64);
+
+impl fmt::Display for Tenths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 % 10 {
+            0 => write!(f, "{}", self.0 / 10),
+            tenth => write!(f, "{}.{tenth}", self.0 / 10),
+        }
+    }
+}
+
+/// Text that XML takes as it stands.
+struct Escaped<'a>(&'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\u{fffe}' | '\u{ffff}' => f.write_str("\u{fffd}")?,
+                c => write!(f, "{c}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where things are.
+struct Sheet<'a, 't> {
+    timeline: &'a Timeline<'t>,
+    /// Where the interval begins, in pixels.
+    left: u64,
+    /// Where the lanes end.
+    bottom: u64,
+}
+
+/// Writes the picture.
+pub(super) fn write_svg(out: &mut impl Write, timeline: &Timeline<'_>) -> io::Result<()> {
+    let nodes_at = TOP + timeline.cpus.len() as u64 * CPU_HEIGHT + SECTION_GAP;
+    let bottom = nodes_at + timeline.nodes.len() as u64 * NODE_HEIGHT;
+    let sheet = Sheet { timeline, left: label_width(timeline), bottom };
+    let (width, height) = (sheet.left + PLOT_WIDTH + RIGHT, bottom + BOTTOM);
+    writeln!(
+        out,
+        r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">"#
+    )?;
+    writeln!(out, "<style>{STYLE}</style>")?;
+    writeln!(out, "{HATCH}")?;
+    writeln!(out, r##"<rect width="{width}" height="{height}" fill="#fff"/>"##)?;
+    let (from, to) = (time_exact(timeline.from), time_exact(timeline.to));
+    writeln!(out, r#"<text class="title" x="14" y="26">Who ran when, from {from} to {to}</text>"#)?;
+    sheet.write_axis(out)?;
+    for cpu in 0..timeline.cpus.len() {
+        sheet.write_cpu(out, cpu, TOP + cpu as u64 * CPU_HEIGHT)?;
+    }
+    sheet.write_rule(out, nodes_at - SECTION_GAP / 2)?;
+    for (row, node) in (0..).zip(&timeline.nodes) {
+        sheet.write_node(out, node, nodes_at + row * NODE_HEIGHT)?;
+    }
+    sheet.write_rule(out, bottom)?;
+    sheet.write_legend(out)?;
+    writeln!(out, "</svg>")
+}
+
+/// The width of the names and guarantees.
+fn label_width(timeline: &Timeline<'_>) -> u64 {
+    let width = |node: &NodeLane| {
+        let (name, guarantee) = label(timeline, node);
+        let name_width = name.chars().count() as u64 * NAME_CHAR + node.edge.depth as u64 * INDENT;
+        name_width + guarantee.chars().count() as u64 * SMALL_CHAR + 48
+    };
+    timeline.nodes.iter().map(width).max().unwrap_or(0).max(120)
+}
+
+/// Name and guarantee of a node.
+fn label(timeline: &Timeline<'_>, node: &NodeLane) -> (String, String) {
+    let name = shorten(node.edge.name(timeline.topology), MAX_NAME);
+    (name, shorten(&node.edge.guarantee(timeline.topology), MAX_GUARANTEE))
+}
+
+/// The colours of a thread and of text on it.
+fn thread_colours(timeline: &Timeline<'_>, vp: VpId) -> (&'static str, &'static str) {
+    let ordinal = timeline.vps.get(vp as usize).and_then(|vp| vp.thread).unwrap_or(0);
+    THREAD_COLOURS[ordinal % THREAD_COLOURS.len()]
+}
+
+impl Sheet<'_, '_> {
+    /// How far right an instant of the interval is.
+    fn x(&self, at: Nanos) -> Tenths {
+        let (from, to) = (self.timeline.from.0, self.timeline.to.0);
+        let into =
+            u128::from(at.0.clamp(from, to) - from) * u128::from(10 * PLOT_WIDTH) / u128::from(to - from);
+        Tenths(10 * self.left + into as u64)
+    }
+
+    fn write_axis(&self, out: &mut impl Write) -> io::Result<()> {
+        let (above, below) = (TOP - 6, self.bottom + 6);
+        for at in ticks(self.timeline.from, self.timeline.to) {
+            let (x, label) = (self.x(at), time_exact(at));
+            writeln!(out, r#"<path class="grid" d="M{x} {above}V{below}"/>"#)?;
+            writeln!(out, r#"<text class="axis" x="{x}" y="{}">{label}</text>"#, above - 5)?;
+            writeln!(out, r#"<text class="axis" x="{x}" y="{}">{label}</text>"#, below + 13)?;
+        }
+        Ok(())
+    }
+
+    /// A line between sections, over the whole width.
+    fn write_rule(&self, out: &mut impl Write, y: u64) -> io::Result<()> {
+        writeln!(out, r#"<path class="rule" d="M14 {y}H{}"/>"#, self.left + PLOT_WIDTH)
+    }
+
+    /// All `bars` as one shape between `top` and `top + height`.
+    fn write_bars<'b>(
+        &self,
+        out: &mut impl Write,
+        look: &str,
+        bars: impl Iterator<Item = &'b Bar>,
+        (top, height): (u64, u64),
+    ) -> io::Result<()> {
+        let mut path = String::new();
+        for bar in bars {
+            let (from, to) = (self.x(bar.from), self.x(bar.to));
+            let width = Tenths((to.0 - from.0).max(10));
+            path += &format!("M{from} {top}h{width}v{height}h-{width}z");
+        }
+        if path.is_empty() { Ok(()) } else { writeln!(out, r#"<path {look} d="{path}"/>"#) }
+    }
+
+    fn write_cpu(&self, out: &mut impl Write, cpu: usize, y: u64) -> io::Result<()> {
+        let (band, text_y) = ((y + 4, CPU_HEIGHT - 8), y + CPU_HEIGHT / 2 + 4);
+        writeln!(out, r#"<text class="scheduler" x="14" y="{text_y}">CPU {cpu}</text>"#)?;
+        let mut looks: BTreeMap<String, Vec<Bar>> = BTreeMap::new();
+        for bar in &self.timeline.cpus[cpu].lane.bars {
+            let look = match bar.kind {
+                Kind::Thread(vp) => format!(r#"fill="{}""#, thread_colours(self.timeline, vp).0),
+                Kind::Stolen => r#"class="stolen""#.into(),
+                _ => r#"class="mixed""#.into(),
+            };
+            looks.entry(look).or_default().push(*bar);
+        }
+        for (look, bars) in &looks {
+            self.write_bars(out, look, bars.iter(), band)?;
+        }
+        for bar in &self.timeline.cpus[cpu].lane.bars {
+            let Kind::Thread(vp) = bar.kind else { continue };
+            let (from, to) = (self.x(bar.from).0, self.x(bar.to).0);
+            let fitting = ((to - from).saturating_sub(60) / (10 * SMALL_CHAR)) as usize;
+            let name = self.timeline.topology.child_name(vp);
+            if fitting >= MIN_LABEL.min(name.chars().count()) {
+                let name = shorten(name, fitting.min(MAX_NAME));
+                let (middle, colour) = (Tenths((from + to) / 2), thread_colours(self.timeline, vp).1);
+                let style = format!(r#"style="fill:{colour}""#);
+                writeln!(
+                    out,
+                    r#"<text class="bar" {style} x="{middle}" y="{text_y}">{}</text>"#,
+                    Escaped(&name)
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_node(&self, out: &mut impl Write, node: &NodeLane, y: u64) -> io::Result<()> {
+        let (name, guarantee) = label(self.timeline, node);
+        let (text_y, name_x) = (y + NODE_HEIGHT / 2 + 4, 14 + node.edge.depth as u64 * INDENT);
+        let is_thread = node.edge.child == Child::Thread;
+        let class = if is_thread { "thread" } else { "scheduler" };
+        writeln!(out, r#"<text class="{class}" x="{name_x}" y="{text_y}">{}</text>"#, Escaped(&name))?;
+        let guarantee_x = self.left - 12;
+        writeln!(
+            out,
+            r#"<text class="small end" x="{guarantee_x}" y="{text_y}">{}</text>"#,
+            Escaped(&guarantee)
+        )?;
+        let colour = match node.edge.vps.first() {
+            Some(&vp) if is_thread => thread_colours(self.timeline, vp).0,
+            _ => SCHEDULER_COLOUR,
+        };
+        for (kind, look, band) in [
+            (Kind::Ready, format!(r#"fill="{colour}" opacity="0.3""#), (y + 12, 5)),
+            (Kind::Throttled, r#"fill="url(#hatch)""#.into(), (y + 9, 11)),
+            (Kind::Stolen, r#"class="stolen""#.into(), (y + 7, 15)),
+            (Kind::Mixed, format!(r#"fill="{colour}" opacity="0.6""#), (y + 7, 15)),
+            (Kind::Running, format!(r#"fill="{colour}""#), (y + 7, 15)),
+        ] {
+            let bars = node.lane.bars.iter().filter(|bar| bar.kind == kind);
+            self.write_bars(out, &look, bars, band)?;
+        }
+        self.write_marks(out, "release", &node.releases, &|x| up_arrow(x, y))?;
+        self.write_marks(out, "deadline", &node.deadlines, &|x| down_arrow(x, y))?;
+        self.write_marks(out, "halo", &node.misses, &|x| cross(x, y))?;
+        self.write_marks(out, "miss", &node.misses, &|x| cross(x, y))
+    }
+
+    /// All `marks` as one shape.
+    fn write_marks(
+        &self,
+        out: &mut impl Write,
+        class: &str,
+        marks: &[Nanos],
+        shape: &dyn Fn(Tenths) -> String,
+    ) -> io::Result<()> {
+        if marks.is_empty() {
+            return Ok(());
+        }
+        let path: String = marks.iter().map(|&at| shape(self.x(at))).collect();
+        writeln!(out, r#"<path class="{class}" d="{path}"/>"#)
+    }
+
+    fn write_legend(&self, out: &mut impl Write) -> io::Result<()> {
+        let y = self.bottom + 34;
+        let mut x = self.left;
+        let bar = |x: u64, look: &str, top: u64, height: u64| {
+            format!(r#"<rect {look} x="{x}" y="{top}" width="28" height="{height}"/>"#)
+        };
+        let mark = |class: &str, path: String| format!(r#"<path class="{class}" d="{path}"/>"#);
+        let middle = |x: u64| Tenths(10 * (x + 14));
+        let items: [(&str, &dyn Fn(u64) -> String); 8] = [
+            ("runs", &|x| bar(x, r##"fill="#0072b2""##, y + 7, 15)),
+            ("ready", &|x| bar(x, r##"fill="#0072b2" opacity="0.3""##, y + 12, 5)),
+            ("out of budget", &|x| bar(x, r#"fill="url(#hatch)""#, y + 9, 11)),
+            ("stolen", &|x| bar(x, r#"class="stolen""#, y + 7, 15)),
+            ("quick changes", &|x| bar(x, r#"class="mixed""#, y + 7, 15)),
+            ("job released", &|x| mark("release", up_arrow(middle(x), y))),
+            ("deadline", &|x| mark("deadline", down_arrow(middle(x), y))),
+            ("deadline missed", &|x| mark("miss", cross(middle(x), y))),
+        ];
+        for (name, draw) in items {
+            writeln!(out, "{}", draw(x))?;
+            writeln!(out, r#"<text x="{}" y="{}">{name}</text>"#, x + 34, y + 18)?;
+            x += 34 + name.len() as u64 * NAME_CHAR + 20;
+        }
+        let left_out = self.timeline.left_out;
+        if left_out > 0 {
+            let text = format!("… and {left_out} more schedulers and threads");
+            writeln!(out, r#"<text class="small" x="14" y="{}">{text}</text>"#, self.bottom + 17)?;
+        }
+        Ok(())
+    }
+}
+
+/// From the bottom of a lane to its top.
+fn up_arrow(x: Tenths, y: u64) -> String {
+    format!("M{x} {}V{}m-3 4l3 -4l3 4", y + 26, y + 3)
+}
+
+/// From the top of a lane to its bottom.
+fn down_arrow(x: Tenths, y: u64) -> String {
+    format!("M{x} {}V{}m-3 -4l3 4l3 -4", y + 3, y + 26)
+}
+
+fn cross(x: Tenths, y: u64) -> String {
+    format!("M{x} {}m-5 -5l10 10m0 -10l-10 10", y + 14)
+}
+
+/// The round instants in the interval, about ten.
+fn ticks(from: Nanos, to: Nanos) -> Vec<Nanos> {
+    let length = to.saturating_sub(from).0;
+    let steps =
+        (0..20).flat_map(|power| [1, 2, 5].map(|digit| 10u64.saturating_pow(power).saturating_mul(digit)));
+    let step = steps.into_iter().find(|step| length / step <= 12).unwrap_or(u64::MAX);
+    let first = from.0.div_ceil(step);
+    let at = |number: u64| number.checked_mul(step).map(Nanos).filter(|&at| at <= to);
+    (first..).map_while(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        let ms = Nanos::from_millis;
+        let ticks_ms =
+            |from, to| ticks(ms(from), ms(to)).iter().map(|at| at.0 / 1_000_000).collect::<Vec<_>>();
+        assert_eq!(ticks_ms(0, 200), [0, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200]);
+        assert_eq!(ticks_ms(1_003, 1_030), [1_005, 1_010, 1_015, 1_020, 1_025, 1_030]);
+        assert!(ticks(Nanos::ZERO, Nanos::MAX).len() <= 13);
+        assert_eq!(ticks(Nanos(7), Nanos(8)), [Nanos(7), Nanos(8)]);
+    }
+
+    #[test]
+    fn names_cannot_end_the_markup() {
+        assert_eq!(Escaped("a<b>&\"c\"").to_string(), "a&lt;b&gt;&amp;&quot;c&quot;");
+    }
+}

@@ -1,0 +1,139 @@
+//! The texts of the reports against what a person found good.
+//!
+//! `UPDATE_GOLDEN=1 cargo test` writes the files anew; look at the difference before it is committed.
+
+use crate::support;
+use hls_record::event::{Record, VpId, What};
+use hls_record::result::{Child, RunResult, SchedulerInfo, SchedulerResult, ThreadResult, Topology, VpInfo};
+use hls_report::timehist::TimeHist;
+use hls_report::{json, table, timeline, tree};
+use hls_units::Nanos;
+use std::path::Path;
+
+/// Compares what `write` writes with `tests/golden/NAME`.
+fn check(name: &str, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+    let mut bytes = Vec::new();
+    write(&mut bytes).unwrap();
+    let found = String::from_utf8(bytes).unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &found).unwrap();
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == wanted, "{name} differs; found:\n{found}");
+    found
+}
+
+fn longest_line(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+/// One scheduler on two CPUs with `count` threads, of which the last missed a deadline.
+fn many_threads(count: u32) -> RunResult {
+    let vp = |name: String, parent, child, guarantee: &str| VpInfo {
+        name,
+        parent,
+        child,
+        guarantee: guarantee.into(),
+    };
+    let root = || vp("RR".into(), None, Child::Scheduler(0), "ALL");
+    let mut vps = vec![VpInfo::default(), root(), root()];
+    vps.extend((1..=count).map(|n| vp(format!("worker-{n}"), Some(0), Child::Thread, "NULL")));
+    let thread = |n| ThreadResult { vp: n + 2, misses: u64::from(n == count), ..ThreadResult::default() };
+    RunResult {
+        topology: Topology {
+            cpus: 2,
+            schedulers: vec![SchedulerInfo { name: "RR".into(), policy: "round-robin".into() }],
+            vps,
+        },
+        engine: "sim".into(),
+        length: Nanos::from_secs(1),
+        threads: (1..=count).map(thread).collect(),
+        schedulers: vec![SchedulerResult { grants: 1_234_567, ..SchedulerResult::default() }],
+        ..RunResult::default()
+    }
+}
+
+#[test]
+fn tree_of_figure_1() {
+    check("figure1.tree", |out| tree::write_tree(out, &support::topology()));
+}
+
+#[test]
+fn tree_of_many_threads() {
+    check("many.tree", |out| tree::write_tree(out, &many_threads(1_000).topology));
+}
+
+#[test]
+fn tables_of_figure_1() {
+    let text = check("figure1.table", |out| table::write_tables(out, &support::result(1_000)));
+    assert!(longest_line(&text) <= 118, "{} columns", longest_line(&text));
+}
+
+#[test]
+fn tables_of_many_threads() {
+    let text = check("many.table", |out| table::write_tables(out, &many_threads(1_000)));
+    assert!(text.contains("worker-1000"), "the one that missed its deadline is shown");
+}
+
+#[test]
+fn tables_fit_when_all_numbers_are_wide() {
+    let mut run = support::result(1_000);
+    for thread in &mut run.threads {
+        thread.activations = 99_999;
+        thread.misses = 9_999_999;
+        thread.preemptions = u64::MAX / 1_000_000_000_000;
+        thread.response = thread.wake_latency;
+        thread.response.worst = Nanos(12_345_678);
+    }
+    let mut bytes = Vec::new();
+    table::write_tables(&mut bytes, &run).unwrap();
+    assert!(longest_line(&String::from_utf8(bytes).unwrap()) <= 118);
+}
+
+#[test]
+fn timehist_of_figure_1() {
+    let topology = support::topology();
+    check("figure1.timehist", |out| {
+        let mut list = TimeHist::new(out, &topology)?;
+        support::records(100).iter().try_for_each(|record| list.record(record))?;
+        list.finish(Nanos::from_millis(100)).map(|_| ())
+    });
+}
+
+#[test]
+fn json_of_figure_1() {
+    let text = check("figure1.json", |out| json::write_json(out, &support::result(1_000)));
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["threads"][0]["name"], "video player");
+    assert_eq!(value["length_ns"], 1_000_000_000);
+}
+
+#[test]
+fn timeline_of_figure_1() {
+    let topology = support::topology();
+    let mut picture = timeline::Timeline::new(&topology, Nanos::ZERO, Nanos::from_millis(200));
+    support::records(220).iter().for_each(|record| picture.record(record));
+    check("figure1.svg", |out| picture.write(out, Nanos::from_millis(220)));
+}
+
+/// Two CPUs that change their threads every 3 microseconds at first, and less often later.
+#[test]
+fn timeline_of_quick_changes_stays_small() {
+    let topology = many_threads(200).topology;
+    let mut picture = timeline::Timeline::new(&topology, Nanos::ZERO, Nanos::from_millis(200));
+    let mut at = 0;
+    for turn in 0..30_000u32 {
+        for cpu in 0..2 {
+            let vp: VpId = 3 + 2 * (turn % 100) + u32::from(cpu);
+            for (time, what) in [(at, What::Request), (at + 100, What::Grant), (at + 2_900, What::Release)] {
+                picture.record(&Record { at: Nanos(time), vp, cpu, what });
+            }
+        }
+        at += 3_000 + u64::from(turn / 20) * 60;
+    }
+    let mut bytes = Vec::new();
+    picture.write(&mut bytes, Nanos(at)).unwrap();
+    assert!(bytes.len() < 1_000_000, "{} bytes", bytes.len());
+    assert!(String::from_utf8(bytes).unwrap().contains("… and 81 more schedulers and threads"));
+}

@@ -1,0 +1,6 @@
+//! The reports of whole runs.
+
+mod golden;
+mod hostile;
+mod support;
+mod trace;

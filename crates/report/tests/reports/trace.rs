@@ -1,0 +1,164 @@
+//! The Perfetto trace, read back.
+
+use crate::support;
+use hls_record::event::{Record, What};
+use hls_report::perfetto::TraceWriter;
+use hls_units::Nanos;
+use perfetto_protos::counter_descriptor::counter_descriptor::Unit;
+use perfetto_protos::trace::Trace;
+use perfetto_protos::track_event::track_event::Type;
+use proptest::prelude::*;
+use protobuf::Message;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+fn trace_of(records: &[Record], end: Nanos) -> Trace {
+    let topology = support::topology();
+    let mut writer = TraceWriter::new(Vec::new(), &topology).unwrap();
+    records.iter().for_each(|record| writer.record(record).unwrap());
+    Trace::parse_from_bytes(&writer.finish(end).unwrap()).unwrap()
+}
+
+/// Names of the tracks.
+fn names(trace: &Trace) -> BTreeMap<u64, String> {
+    let tracks = trace.packet.iter().filter(|packet| packet.has_track_descriptor());
+    tracks
+        .map(|packet| packet.track_descriptor())
+        .map(|track| (track.uuid(), track.name().to_owned()))
+        .collect()
+}
+
+/// The slices of each track by name, as `(begin, end, name)` in milliseconds; panics where begins and ends do not pair
+/// up, time runs backwards or a track has no name.
+fn slices(trace: &Trace) -> BTreeMap<String, Vec<(u64, u64, String)>> {
+    let names = names(trace);
+    let mut open: BTreeMap<u64, Vec<(u64, String)>> = BTreeMap::new();
+    let mut last: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut found: BTreeMap<String, Vec<(u64, u64, String)>> = BTreeMap::new();
+    for packet in trace.packet.iter().filter(|packet| packet.has_track_event()) {
+        let (event, at) = (packet.track_event(), packet.timestamp());
+        let track = event.track_uuid();
+        let name = names.get(&track).expect("a track has a name");
+        match event.type_() {
+            Type::TYPE_SLICE_BEGIN => open.entry(track).or_default().push((at, event.name().to_owned())),
+            Type::TYPE_SLICE_END => {
+                let (begin, what) = open.get_mut(&track).and_then(Vec::pop).expect("an end has a begin");
+                found.entry(name.clone()).or_default().push((begin / 1_000_000, at / 1_000_000, what));
+            }
+            _ => continue,
+        }
+        let last = last.entry(track).or_default();
+        assert!(*last <= at, "{name}: {at} after {last}");
+        *last = at;
+    }
+    assert!(open.values().all(Vec::is_empty), "all slices end");
+    found
+}
+
+#[test]
+fn figure_1_reads_back() {
+    let trace = trace_of(&support::records(100), Nanos::from_millis(100));
+    let slices = slices(&trace);
+    let slice = |begin, end, name: &str| (begin, end, name.to_owned());
+    assert_eq!(slices["video player (RESBH 5ms 33ms)"][0], slice(10, 14, "runs"));
+    assert_eq!(slices["FP (ALL)"], [slice(0, 100, "runs")]);
+    let cpu = &slices["CPU 0"];
+    assert_eq!(cpu[0], slice(0, 4, "voice recognition"));
+    assert!(cpu.contains(&slice(92, 93, "stolen")));
+    let count = |name| trace.packet.iter().filter(|packet| packet.track_event().name() == name).count();
+    assert_eq!((count("release"), count("deadline"), count("deadline missed")), (4, 4, 1));
+    assert!(names(&trace).values().any(|name| name == "budget from RES"));
+}
+
+#[test]
+fn tracks_are_nested_as_the_hierarchy_is() {
+    let trace = trace_of(&[], Nanos::ZERO);
+    let names = names(&trace);
+    let parent_of = |child: &str| {
+        let mut tracks = trace.packet.iter().map(|packet| packet.track_descriptor());
+        let track = tracks.find(|track| track.name().starts_with(child)).unwrap();
+        names.get(&track.parent_uuid()).map_or("", |name| name.split(' ').next().unwrap_or("")).to_owned()
+    };
+    let nodes = ["FP", "RES", "video", "J", "PS", "word", "CPU 0"];
+    assert_eq!(nodes.map(parent_of), ["hierarchy", "FP", "RES", "RES", "J", "PS", "CPUs"]);
+}
+
+#[test]
+fn the_switches_of_a_cpu_follow_on_each_other() {
+    let trace = trace_of(&support::records(200), Nanos::from_millis(200));
+    let events = trace.packet.iter().flat_map(|packet| &packet.ftrace_events().event);
+    let mut running = 0;
+    let mut switches = 0;
+    for event in events.filter(|event| event.has_sched_switch()) {
+        assert_eq!(event.sched_switch().prev_pid(), running);
+        running = event.sched_switch().next_pid();
+        switches += 1;
+    }
+    assert_eq!(running, 0, "idle at the end");
+    assert!(switches > 30, "{switches} switches");
+}
+
+#[test]
+fn budgets_and_wake_ups_read_back() {
+    let trace = trace_of(&support::records(20), Nanos::from_millis(20));
+    let counters = trace.packet.iter().filter(|packet| packet.track_event().type_() == Type::TYPE_COUNTER);
+    let budgets: Vec<i64> = counters.map(|packet| packet.track_event().counter_value()).collect();
+    assert_eq!(budgets, [5_000_000, 10_000_000]);
+    let descriptors = trace.packet.iter().map(|packet| packet.track_descriptor());
+    let units = descriptors.filter(|track| track.counter.unit() == Unit::UNIT_TIME_NS);
+    assert_eq!(units.count(), 2);
+    let events = trace.packet.iter().flat_map(|packet| &packet.ftrace_events().event);
+    let woken: Vec<&str> =
+        events.filter(|event| event.has_sched_waking()).map(|event| event.sched_waking().comm()).collect();
+    assert_eq!(woken, ["video player", "word processor", "voice recognition"]);
+}
+
+/// A disk with little space.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_reported() {
+    let topology = support::topology();
+    let mut writer = TraceWriter::new(Full(5_000), &topology).unwrap();
+    let result = support::records(1_000).iter().try_for_each(|record| writer.record(record));
+    assert_eq!(result.unwrap_err().kind(), io::ErrorKind::StorageFull);
+}
+
+fn any_what() -> impl Strategy<Value = What> {
+    prop::sample::select(vec![
+        What::Request,
+        What::Grant,
+        What::Revoke,
+        What::Release,
+        What::Throttle,
+        What::Leave,
+    ])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn slices_pair_up_whatever_comes(
+        steps in prop::collection::vec((0u64..3, 0u32..12, 0u16..3, any_what()), 0..60),
+    ) {
+        let mut at = 0;
+        let record = |(step, vp, cpu, what)| {
+            at += step;
+            Record { at: Nanos(at), vp, cpu, what }
+        };
+        let records: Vec<Record> = steps.into_iter().map(record).collect();
+        slices(&trace_of(&records, Nanos(1_000)));
+    }
+}

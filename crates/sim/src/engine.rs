@@ -1,0 +1,569 @@
+//! The event loop: carries out what happens, asks the core, and tells what became of it.
+//!
+//! At one instant things happen in this order, whatever the order in which they were planned: what the CPUs have
+//! computed is counted and programs that are done with a step go on; planned events; timers of schedulers; ends of
+//! slices; then each CPU where a decision is due takes it, until none is due.
+
+use crate::events::{Event, Events};
+use crate::machine::{Built, Cpu, on_tick};
+use crate::plan::Plan;
+use crate::sync::Sync;
+use crate::thread::{Action, Compute, Job, Thread, draw};
+use hls_core::{CoreError, Fault, RecordKind};
+use hls_record::event::{Record, VpId, What};
+use hls_record::result::RunResult;
+use hls_units::Nanos;
+use oorandom::Rand32;
+use std::fmt;
+
+/// How to run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Check every invariant of the core after every event.
+    pub paranoid: bool,
+}
+
+/// Why a run ended early. Each is somebody's error: the workload's, or ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The core refused to build the hierarchy or a thread.
+    Refused {
+        /// What was to be built.
+        what: String,
+        /// Why not.
+        error: CoreError,
+    },
+    /// An invariant of the core is broken.
+    Broken {
+        /// When.
+        at: Nanos,
+        /// Which.
+        fault: Fault,
+    },
+    /// Threads go on and on without time going on.
+    NoProgress {
+        /// When.
+        at: Nanos,
+        /// The thread that was at it.
+        thread: String,
+    },
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Refused { what, error } => write!(f, "{what}: {error}"),
+            Failure::Broken { at, fault } => write!(f, "at {at}: {fault}; this is an error in the core"),
+            Failure::NoProgress { at, thread } => write!(
+                f,
+                "at {at}: the threads take step after step and no time passes; thread `{thread}` was the last. \
+                 Some loop of the workload has no step that takes time"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Whoever takes the records of a run.
+pub type Sink<'a> = dyn FnMut(&Record) + 'a;
+
+/// A run.
+pub struct Simulation {
+    plan: Plan,
+    built: Built,
+    options: Options,
+    now: Nanos,
+    events: Events,
+    cpus: Vec<Cpu>,
+    threads: Vec<Thread>,
+    /// For each planned VP its thread.
+    thread_of: Vec<u32>,
+    sync: Sync,
+    /// One generator for each source of interrupts.
+    interrupts: Vec<Rand32>,
+    records: Vec<Record>,
+    /// Steps taken since time last went on.
+    steps_at_instant: u64,
+    decisions: u64,
+    overhead: Nanos,
+    scheduling_events: u64,
+    switches: u64,
+}
+
+/// Not a thread.
+const NOBODY: u32 = u32::MAX;
+
+impl Simulation {
+    /// Builds the hierarchy and plans the first events.
+    pub fn new(plan: Plan, options: Options) -> Result<Simulation, Failure> {
+        let refused = |error| Failure::Refused { what: "the hierarchy cannot be built".into(), error };
+        let built = Built::new(&plan).map_err(refused)?;
+        let mut thread_of = vec![NOBODY; plan.topology.vps.len()];
+        let mut events = Events::default();
+        for (number, thread) in (0..).zip(&plan.threads) {
+            thread_of[thread.vp as usize] = number;
+            events.add(thread.arrive, Event::Arrive(number));
+            if let Some(leave) = thread.leave {
+                events.add(leave, Event::Leave(number));
+            }
+        }
+        let threads =
+            (0..).zip(&plan.threads).map(|(n, thread)| Thread::new(thread, options.seed, n)).collect();
+        let mut interrupts = Vec::new();
+        for (number, source) in (0..).zip(&plan.hierarchy.machine.interrupts) {
+            let mut random = Rand32::new_inc(options.seed, (1 << 40) + u64::from(number));
+            events.add(draw(&mut random, source.every), Event::Interrupt(number));
+            interrupts.push(random);
+        }
+        Ok(Simulation {
+            cpus: vec![Cpu::default(); usize::from(plan.hierarchy.machine.cpus)],
+            sync: Sync::new(&plan.resources),
+            built,
+            options,
+            now: Nanos::ZERO,
+            events,
+            threads,
+            thread_of,
+            interrupts,
+            records: Vec::new(),
+            steps_at_instant: 0,
+            decisions: 0,
+            overhead: Nanos::ZERO,
+            scheduling_events: 0,
+            switches: 0,
+            plan,
+        })
+    }
+
+    /// Runs until `end`, which may be called again with a later end. Records go to `sink` in order of time.
+    pub fn run_until(&mut self, end: Nanos, sink: &mut Sink) -> Result<(), Failure> {
+        loop {
+            let next = self.next_at();
+            if next > end {
+                break;
+            }
+            if next > self.now {
+                self.now = next;
+                self.steps_at_instant = 0;
+            }
+            self.carry_out()?;
+            if self.options.paranoid && self.built.core.kick() == 0 {
+                let now = self.now;
+                self.built.core.check().map_err(|fault| Failure::Broken { at: now, fault })?;
+            }
+            self.records.drain(..).for_each(|record| sink(&record));
+        }
+        self.now = self.now.max(end);
+        (0..self.cpus.len()).for_each(|cpu| self.count_progress(cpu));
+        Ok(())
+    }
+
+    /// Ends the run: counts what is late now.
+    pub fn end(&mut self, sink: &mut Sink) {
+        for number in 0..self.threads.len() {
+            self.count_misses_at_end(number);
+        }
+        self.records.drain(..).for_each(|record| sink(&record));
+    }
+
+    /// Fills in what only the engine knows of the result.
+    pub fn complete(&self, result: &mut RunResult) {
+        result.engine = "sim".into();
+        result.seed = self.options.seed;
+        result.overhead = self.overhead;
+        result.events = self.scheduling_events;
+        result.switches = self.switches;
+        for thread in &mut result.threads {
+            let ours = &self.threads[self.thread_of[thread.vp as usize] as usize];
+            thread.work = ours.work;
+            thread.frames = ours.frames;
+        }
+    }
+
+    /// The time up to which the run has come.
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// Scheduling events up to now: requests, releases, yields, timers and slices that came to an end.
+    pub fn scheduling_events(&self) -> u64 {
+        self.scheduling_events
+    }
+
+    fn tick(&self, at: Nanos) -> Nanos {
+        on_tick(self.plan.hierarchy.machine.tick_hz, at)
+    }
+
+    /// When something happens next.
+    fn next_at(&mut self) -> Nanos {
+        let mut next = self.events.next_at().min(self.timers_at());
+        for cpu in 0..self.cpus.len() {
+            if self.cpus[cpu].interrupted.is_none() {
+                next = next.min(self.computed_at(cpu)).min(self.expires_at(cpu));
+            }
+        }
+        next
+    }
+
+    fn timers_at(&mut self) -> Nanos {
+        let at = self.built.core.timer_at();
+        self.tick(at).max(self.now)
+    }
+
+    fn expires_at(&mut self, cpu: usize) -> Nanos {
+        let at = self.built.core.expires_at(cpu as u16);
+        self.tick(at).max(self.now)
+    }
+
+    /// When the thread on a CPU is done with what it computes.
+    fn computed_at(&self, cpu: usize) -> Nanos {
+        let Cpu { current: Some(thread), progress_from, .. } = self.cpus[cpu] else { return Nanos::MAX };
+        match self.threads[thread as usize].compute {
+            Compute::Nothing => progress_from,
+            Compute::Work(rest) => progress_from.saturating_add(rest),
+            Compute::Until(time) => time.max(progress_from),
+            Compute::Forever => Nanos::MAX,
+        }
+    }
+
+    /// CPUs, a bit each, whose decision waits for the end of an interrupt.
+    fn deferred(&self) -> u64 {
+        let bit = |(cpu, state): (usize, &Cpu)| u64::from(state.interrupted.is_some()) << cpu;
+        self.cpus.iter().enumerate().map(bit).sum::<u64>() & self.built.core.kick()
+    }
+
+    fn carry_out(&mut self) -> Result<(), Failure> {
+        self.go_on()?;
+        while let Some(event) = self.events.take_due(self.now) {
+            self.happen(event)?;
+        }
+        if self.timers_at() <= self.now {
+            self.scheduling_events += 1;
+            self.built.core.timers(self.now);
+        }
+        for cpu in 0..self.cpus.len() {
+            if self.cpus[cpu].interrupted.is_none() && self.expires_at(cpu) <= self.now {
+                self.scheduling_events += 1;
+                self.built.core.expire(cpu as u16, self.now);
+            }
+        }
+        self.decide()
+    }
+
+    /// Lets every program go on whose thread is done with a step.
+    fn go_on(&mut self) -> Result<(), Failure> {
+        for cpu in 0..self.cpus.len() {
+            if self.cpus[cpu].interrupted.is_none() && self.computed_at(cpu) <= self.now {
+                self.count_progress(cpu);
+                self.advance(cpu)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the CPU time that the thread on a CPU has had for its program.
+    fn count_progress(&mut self, cpu: usize) {
+        let Cpu { current: Some(thread), progress_from, interrupted } = self.cpus[cpu] else { return };
+        if progress_from >= self.now || interrupted.is_some() {
+            return;
+        }
+        let done = self.now - progress_from;
+        let thread = &mut self.threads[thread as usize];
+        thread.work += done;
+        if let Compute::Work(rest) = &mut thread.compute {
+            *rest = rest.saturating_sub(done);
+        }
+        self.cpus[cpu].progress_from = self.now;
+    }
+
+    /// Every CPU where a decision is due takes it, and programs go on there, until none is due.
+    fn decide(&mut self) -> Result<(), Failure> {
+        loop {
+            let due = self.built.core.kick() & !self.deferred();
+            if due == 0 {
+                break;
+            }
+            let cpu = due.trailing_zeros() as usize;
+            self.count_progress(cpu);
+            self.switch(cpu);
+            if self.computed_at(cpu) <= self.now {
+                self.advance(cpu)?;
+            }
+        }
+        self.take_records();
+        Ok(())
+    }
+
+    /// Asks the core what a CPU runs from now on, and makes it pay for the answer.
+    fn switch(&mut self, cpu: usize) {
+        let vp = self.built.core.schedule(cpu as u16, self.now);
+        let next = vp.map(|vp| self.thread_of[self.built.planned[vp as usize] as usize]);
+        let machine = &self.plan.hierarchy.machine;
+        let levels = self.built.core.decisions() - self.decisions;
+        self.decisions += levels;
+        let mut cost = Nanos(machine.decision_cost.0 * levels);
+        let state = &mut self.cpus[cpu];
+        // What the thread before did not get round to pay is not paid.
+        let unpaid = state.progress_from.saturating_sub(self.now);
+        if next == state.current {
+            cost += unpaid;
+        } else {
+            self.switches += 1;
+            cost += machine.switch_cost;
+            state.current = next;
+        }
+        self.overhead = (self.overhead + cost).saturating_sub(unpaid);
+        if next.is_none() {
+            self.overhead = self.overhead.saturating_sub(cost);
+            cost = Nanos::ZERO;
+        }
+        state.progress_from = self.now + cost;
+    }
+
+    fn take_records(&mut self) {
+        let (planned, records) = (&self.built.planned, &mut self.records);
+        self.built.core.take_records(|raw| {
+            let what = match raw.kind {
+                RecordKind::Request => What::Request,
+                RecordKind::Grant => What::Grant,
+                RecordKind::Revoke => What::Revoke,
+                RecordKind::Release => What::Release,
+                RecordKind::Throttle => What::Throttle,
+                RecordKind::Replenish { budget, deadline } => What::Replenish { budget, deadline },
+            };
+            records.push(Record { at: raw.at, vp: planned[raw.vp as usize], cpu: raw.cpu, what });
+        });
+    }
+
+    /// A record of the engine's own, behind those of the core so far.
+    fn record(&mut self, vp: VpId, cpu: usize, what: What) {
+        self.take_records();
+        self.records.push(Record { at: self.now, vp, cpu: cpu as u16, what });
+    }
+
+    fn vp(&self, thread: u32) -> VpId {
+        self.plan.threads[thread as usize].vp
+    }
+
+    fn wake(&mut self, thread: u32) {
+        if let Some(job) = self.threads[thread as usize].next_job.take() {
+            self.begin_job(thread, job);
+        }
+        let vp = self.threads[thread as usize].core_vp;
+        if vp != 0 {
+            self.scheduling_events += 1;
+            self.built.core.request(vp, self.now);
+        }
+    }
+
+    fn block(&mut self, thread: u32) {
+        self.scheduling_events += 1;
+        self.built.core.release(self.threads[thread as usize].core_vp, self.now);
+    }
+
+    fn begin_job(&mut self, thread: u32, job: Job) {
+        self.end_job(thread);
+        self.threads[thread as usize].job = Some(job);
+        self.record(self.vp(thread), 0, What::JobRelease { deadline: job.deadline });
+    }
+
+    fn end_job(&mut self, thread: u32) {
+        let Some(job) = self.threads[thread as usize].job.take() else { return };
+        let vp = self.vp(thread);
+        self.record(vp, 0, What::JobDone { response: self.now.saturating_sub(job.release) });
+        if self.now > job.deadline {
+            self.record(vp, 0, What::Miss { count: 1 });
+        }
+    }
+
+    /// The thread on a CPU takes its next steps, until it computes or is off.
+    fn advance(&mut self, cpu: usize) -> Result<(), Failure> {
+        let Some(thread) = self.cpus[cpu].current else { return Ok(()) };
+        loop {
+            self.threads[thread as usize].compute = Compute::Nothing;
+            self.steps_at_instant += 1;
+            if self.steps_at_instant > 100_000 + 1_000 * self.threads.len() as u64 {
+                let thread = self.plan.threads[thread as usize].name.clone();
+                return Err(Failure::NoProgress { at: self.now, thread });
+            }
+            let action = self.threads[thread as usize].next(self.now);
+            if !self.act(cpu, thread, action) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Carries out what a step asks for; whether the thread's next step is due at once.
+    fn act(&mut self, cpu: usize, thread: u32, action: Action) -> bool {
+        match action {
+            Action::Compute => return self.computed_at(cpu) <= self.now,
+            Action::SleepUntil(time) => {
+                self.end_job(thread);
+                self.block(thread);
+                let at = self.tick(time);
+                self.events.add(at, Event::Wake(thread));
+                return false;
+            }
+            Action::NextJob => {
+                if let Some(job) = self.threads[thread as usize].next_job.take() {
+                    self.begin_job(thread, job);
+                }
+            }
+            Action::Lock(mutex) => {
+                if !self.sync.lock(mutex, thread) {
+                    self.block(thread);
+                    return false;
+                }
+            }
+            Action::Unlock(mutex) => {
+                let woken = self.sync.unlock(mutex, thread);
+                woken.into_iter().for_each(|other| self.wake(other));
+            }
+            Action::Wait { condition, mutex } => {
+                self.end_job(thread);
+                self.threads[thread as usize].next_job =
+                    Some(Job { release: self.now, deadline: Nanos::MAX });
+                self.block(thread);
+                let woken = self.sync.wait(condition, mutex, thread);
+                woken.into_iter().for_each(|other| self.wake(other));
+                return false;
+            }
+            Action::Signal(condition) => {
+                let woken = self.sync.signal(condition);
+                woken.into_iter().for_each(|other| self.wake_now(other));
+            }
+            Action::Broadcast(condition) => {
+                let woken = self.sync.broadcast(condition);
+                woken.into_iter().for_each(|other| self.wake_now(other));
+            }
+            Action::Barrier(barrier) => match self.sync.arrive(barrier, thread) {
+                Some(woken) => woken.into_iter().for_each(|other| self.wake_now(other)),
+                None => {
+                    self.end_job(thread);
+                    self.block(thread);
+                    return false;
+                }
+            },
+            Action::Yield => {
+                self.scheduling_events += 1;
+                self.built.core.yield_now(self.threads[thread as usize].core_vp, self.now);
+                return false;
+            }
+            Action::SetAffinity(cpus) => {
+                self.set_affinity(thread, cpus);
+                return false;
+            }
+            Action::Frame { missed } => {
+                if missed > 0 {
+                    self.record(self.vp(thread), cpu, What::Miss { count: missed });
+                }
+            }
+            Action::Exit => {
+                self.end_job(thread);
+                self.leave(thread);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Wakes a thread whose new job begins now.
+    fn wake_now(&mut self, thread: u32) {
+        self.threads[thread as usize].next_job = Some(Job { release: self.now, deadline: Nanos::MAX });
+        self.wake(thread);
+    }
+
+    fn set_affinity(&mut self, thread: u32, cpus: Option<Vec<u32>>) {
+        let mask = cpus.map_or(u64::MAX, |cpus| cpus.iter().fold(0, |mask, cpu| mask | 1 << cpu));
+        let vp = self.threads[thread as usize].core_vp;
+        self.scheduling_events += 1;
+        self.built.core.set_affinity(vp, mask, self.now).expect("the plan has checked the CPUs");
+    }
+
+    fn happen(&mut self, event: Event) -> Result<(), Failure> {
+        match event {
+            Event::Wake(thread) => self.wake(thread),
+            Event::Arrive(thread) => self.arrive(thread)?,
+            Event::Leave(thread) => self.leave(thread),
+            Event::Interrupt(source) => self.interrupt(source),
+            Event::InterruptOver(cpu) => self.end_interrupt(usize::from(cpu)),
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, thread: u32) -> Result<(), Failure> {
+        let planned = &self.plan.threads[thread as usize];
+        let edge = &self.plan.hierarchy.edges[planned.edge];
+        let refused =
+            |error| Failure::Refused { what: format!("thread `{}` cannot be created", planned.name), error };
+        let vp = self.built.attach(&self.plan.hierarchy, edge, None).map_err(refused)?;
+        self.built.name(vp, planned.vp);
+        if planned.affinity != u64::MAX {
+            self.built.core.set_affinity(vp, planned.affinity, self.now).map_err(refused)?;
+        }
+        self.threads[thread as usize].core_vp = vp;
+        self.record(self.vp(thread), 0, What::Arrive);
+        self.begin_job(thread, Job { release: self.now, deadline: Nanos::MAX });
+        self.wake(thread);
+        Ok(())
+    }
+
+    /// The thread is no more: by its own step, or from outside wherever it is.
+    fn leave(&mut self, thread: u32) {
+        let vp = std::mem::take(&mut self.threads[thread as usize].core_vp);
+        if vp == 0 {
+            return;
+        }
+        if let Some(cpu) = self.cpus.iter().position(|cpu| cpu.current == Some(thread)) {
+            self.steal_so_far(cpu);
+            self.count_progress(cpu);
+        }
+        self.scheduling_events += 1;
+        self.count_misses_at_end(thread as usize);
+        self.built.core.detach(vp, self.now).expect("a thread that is there can be detached");
+        self.record(self.vp(thread), 0, What::Leave);
+        self.sync.forget(thread).into_iter().for_each(|other| self.wake(other));
+    }
+
+    fn count_misses_at_end(&mut self, number: usize) {
+        let (misses, vp) = (self.threads[number].misses_at_end(self.now), self.plan.threads[number].vp);
+        self.threads[number].job = None;
+        if misses > 0 {
+            self.record(vp, 0, What::Miss { count: misses });
+        }
+    }
+
+    /// A source of stolen time takes its CPU, or waits until another one is done with it.
+    fn interrupt(&mut self, source: u32) {
+        let stated = &self.plan.hierarchy.machine.interrupts[source as usize];
+        let cpu = usize::from(stated.cpu);
+        if let Some((_, over)) = self.cpus[cpu].interrupted {
+            return self.events.add(over, Event::Interrupt(source));
+        }
+        let random = &mut self.interrupts[source as usize];
+        let (takes, every) = (draw(random, stated.takes), draw(random, stated.every));
+        self.events.add(self.now + every, Event::Interrupt(source));
+        self.count_progress(cpu);
+        self.cpus[cpu].interrupted = Some((self.now, self.now + takes));
+        self.events.add(self.now + takes, Event::InterruptOver(cpu as u16));
+    }
+
+    /// Accounts for what an interrupt has taken of a CPU up to now.
+    fn steal_so_far(&mut self, cpu: usize) {
+        let Some((since, over)) = self.cpus[cpu].interrupted else { return };
+        let length = self.now - since;
+        self.cpus[cpu].interrupted = Some((self.now, over));
+        // A switch that is being paid for goes on behind the interrupt.
+        self.cpus[cpu].progress_from = self.cpus[cpu].progress_from.max(since) + length;
+        self.built.core.steal(cpu as u16, length);
+        self.record(0, cpu, What::Stolen { length });
+    }
+
+    fn end_interrupt(&mut self, cpu: usize) {
+        self.steal_so_far(cpu);
+        self.cpus[cpu].interrupted = None;
+    }
+}

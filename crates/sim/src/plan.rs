@@ -1,0 +1,282 @@
+//! Who there will be: the threads and VPs of a hierarchy under a workload, numbered for good.
+//!
+//! Relies on the hierarchy being valid. Both engines and every report use the numbers given here.
+
+use hls_hierarchy::model::{self, Hierarchy};
+use hls_record::event::VpId;
+use hls_record::result::{Child, SchedulerInfo, Topology, VpInfo};
+use hls_units::Nanos;
+use hls_workload::program::{Program, Resource, Step, Workload};
+use std::fmt;
+
+/// A thread that will come into being.
+#[derive(Clone, Debug)]
+pub struct PlannedThread {
+    /// Its name, with `-N` behind it where there are several instances.
+    pub name: String,
+    /// Its VP.
+    pub vp: VpId,
+    /// Index into [`Hierarchy::edges`].
+    pub edge: usize,
+    /// Which instance of the edge's thread.
+    pub instance: u32,
+    /// What it does.
+    pub program: Program,
+    /// When it comes into being.
+    pub arrive: Nanos,
+    /// When it is ended from outside.
+    pub leave: Option<Nanos>,
+    /// The CPUs that it may use, a bit each.
+    pub affinity: u64,
+}
+
+/// The VPs of an edge to a scheduler.
+#[derive(Clone, Debug)]
+pub struct PlannedEdge {
+    /// Index into [`Hierarchy::edges`].
+    pub edge: usize,
+    /// The VPs, one for each CPU that the child may hold.
+    pub vps: Vec<VpId>,
+}
+
+/// A hierarchy under a workload.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The hierarchy.
+    pub hierarchy: Hierarchy,
+    /// VPs and schedulers by number; the guarantees are filled in by whoever derived them.
+    pub topology: Topology,
+    /// The edges to schedulers, parents before children.
+    pub edges: Vec<PlannedEdge>,
+    /// The threads in file order.
+    pub threads: Vec<PlannedThread>,
+    /// What the threads share.
+    pub resources: Vec<Resource>,
+    /// How many instances each thread of the hierarchy has.
+    pub instances: Vec<u32>,
+}
+
+/// Why a workload does not fit a hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanError {
+    /// A task for a thread that does not exist.
+    NoSuchThread {
+        /// The task.
+        task: String,
+        /// The threads that there are.
+        threads: Vec<String>,
+    },
+    /// The file and the workload disagree about how many instances there are.
+    Instances {
+        /// The thread.
+        thread: String,
+        /// According to the hierarchy.
+        in_hierarchy: u32,
+        /// According to the workload.
+        in_workload: u32,
+    },
+    /// The file and the workload both say what a thread does.
+    TwoPrograms {
+        /// The thread.
+        thread: String,
+    },
+    /// A CPU that the machine does not have.
+    NoSuchCpu {
+        /// The task.
+        task: String,
+        /// The CPU.
+        cpu: u32,
+        /// How many there are.
+        cpus: u16,
+    },
+    /// More threads than the core can hold.
+    TooMany {
+        /// How many VPs there would be.
+        vps: u64,
+    },
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanError::NoSuchThread { task, threads } => write!(
+                f,
+                "the workload has a task `{task}`, but the hierarchy has no thread of that name (it has {})",
+                threads.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+            ),
+            PlanError::Instances { thread, in_hierarchy, in_workload } => write!(
+                f,
+                "thread `{thread}` has {in_hierarchy} instances in the hierarchy and {in_workload} in the workload"
+            ),
+            PlanError::TwoPrograms { thread } => {
+                write!(
+                    f,
+                    "both the hierarchy and the workload say what thread `{thread}` does; one of them must not"
+                )
+            }
+            PlanError::NoSuchCpu { task, cpu, cpus } => {
+                write!(f, "task `{task}` asks for CPU {cpu}, but the machine has {cpus} (0 to {})", cpus - 1)
+            }
+            PlanError::TooMany { vps } => write!(
+                f,
+                "the run would need {vps} virtual processors; the core holds {}",
+                hls_core::limits::MAX_VPS - 1
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl Plan {
+    /// Numbers everything; says all in which the workload does not fit.
+    pub fn new(hierarchy: Hierarchy, workload: &Workload) -> Result<Plan, Vec<PlanError>> {
+        let errors = misfits(&hierarchy, workload);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let instances: Vec<u32> =
+            hierarchy.threads.iter().map(|thread| instances_of(thread, workload)).collect();
+        let vps = count_vps(&hierarchy, &instances);
+        if vps >= hls_core::limits::MAX_VPS as u64 {
+            return Err(vec![PlanError::TooMany { vps }]);
+        }
+        let mut plan = Plan {
+            topology: Topology {
+                cpus: hierarchy.machine.cpus,
+                schedulers: hierarchy.schedulers.iter().map(scheduler_info).collect(),
+                vps: vec![VpInfo::default()],
+            },
+            edges: Vec::new(),
+            threads: Vec::new(),
+            resources: workload.resources.clone(),
+            instances,
+            hierarchy,
+        };
+        for edge in 0..plan.hierarchy.edges.len() {
+            plan.number(edge, workload);
+        }
+        plan.sort_edges();
+        Ok(plan)
+    }
+
+    /// Gives numbers to the VPs of an edge.
+    fn number(&mut self, edge: usize, workload: &Workload) {
+        let model::Edge { parent, child, width, .. } = self.hierarchy.edges[edge];
+        let parent = parent.map(|p| p as u32);
+        match child {
+            model::Child::Scheduler(index) => {
+                let name = self.hierarchy.schedulers[index].name.clone();
+                let vps = (0..width)
+                    .map(|_| self.new_vp(name.clone(), parent, Child::Scheduler(index as u32)))
+                    .collect();
+                self.edges.push(PlannedEdge { edge, vps });
+            }
+            model::Child::Thread(index) => {
+                let thread = self.hierarchy.threads[index].clone();
+                let count = self.instances[index];
+                let task = workload.tasks.iter().find(|task| task.name == thread.name);
+                for instance in 0..count {
+                    let name = thread.instance_name(instance, count);
+                    let vp = self.new_vp(name.clone(), parent, Child::Thread);
+                    let mask = |cpus: &[u32]| cpus.iter().fold(0, |mask, cpu| mask | 1u64 << cpu);
+                    let of_file =
+                        thread.affinity.as_ref().map(|cpus| cpus.iter().map(|&c| c.into()).collect());
+                    let cpus: Option<Vec<u32>> = task.and_then(|task| task.cpus.clone()).or(of_file);
+                    self.threads.push(PlannedThread {
+                        name,
+                        vp,
+                        edge,
+                        instance,
+                        program: program_of(&thread, task.map(|task| &task.program)),
+                        arrive: thread.arrive + task.map_or(Nanos::ZERO, |task| task.start_at),
+                        leave: thread.leave,
+                        affinity: cpus.map_or(u64::MAX, |cpus| mask(&cpus)),
+                    });
+                }
+            }
+        }
+    }
+
+    fn new_vp(&mut self, name: String, parent: Option<u32>, child: Child) -> VpId {
+        self.topology.vps.push(VpInfo { name, parent, child, guarantee: String::new() });
+        (self.topology.vps.len() - 1) as VpId
+    }
+
+    /// Brings the edges into an order in which every scheduler is hung below all its parents before its children.
+    fn sort_edges(&mut self) {
+        let mut sorted = Vec::with_capacity(self.edges.len());
+        let mut missing: Vec<usize> = vec![0; self.hierarchy.schedulers.len()];
+        let child_of = |edge: &PlannedEdge, hierarchy: &Hierarchy| match hierarchy.edges[edge.edge].child {
+            model::Child::Scheduler(index) => index,
+            model::Child::Thread(_) => unreachable!("edges of threads are kept elsewhere"),
+        };
+        for edge in &self.edges {
+            missing[child_of(edge, &self.hierarchy)] += 1;
+        }
+        let mut rest = std::mem::take(&mut self.edges);
+        while !rest.is_empty() {
+            let (ready, wait): (Vec<_>, Vec<_>) = rest.into_iter().partition(|edge| {
+                self.hierarchy.edges[edge.edge].parent.is_none_or(|parent| missing[parent] == 0)
+            });
+            assert!(!ready.is_empty(), "a valid hierarchy has no cycle");
+            for edge in ready {
+                missing[child_of(&edge, &self.hierarchy)] -= 1;
+                sorted.push(edge);
+            }
+            rest = wait;
+        }
+        self.edges = sorted;
+    }
+}
+
+fn scheduler_info(scheduler: &model::Scheduler) -> SchedulerInfo {
+    SchedulerInfo { name: scheduler.name.clone(), policy: scheduler.policy.name.to_owned() }
+}
+
+fn instances_of(thread: &model::Thread, workload: &Workload) -> u32 {
+    let task = workload.tasks.iter().find(|task| task.name == thread.name);
+    thread.instances.or(task.map(|task| task.instances)).unwrap_or(1)
+}
+
+fn count_vps(hierarchy: &Hierarchy, instances: &[u32]) -> u64 {
+    let of_edge = |edge: &model::Edge| match edge.child {
+        model::Child::Scheduler(_) => u64::from(edge.width),
+        model::Child::Thread(thread) => u64::from(instances[thread]),
+    };
+    hierarchy.edges.iter().map(of_edge).sum()
+}
+
+fn program_of(thread: &model::Thread, task: Option<&Program>) -> Program {
+    task.or(thread.program.as_ref()).cloned().unwrap_or_else(Program::cpu_bound)
+}
+
+/// All in which a workload does not fit a hierarchy.
+fn misfits(hierarchy: &Hierarchy, workload: &Workload) -> Vec<PlanError> {
+    let mut errors = Vec::new();
+    let cpus = hierarchy.machine.cpus;
+    for task in &workload.tasks {
+        let bound = task.program.steps.iter().filter_map(|step| match step {
+            Step::SetAffinity(cpus) => cpus.as_ref(),
+            _ => None,
+        });
+        for &cpu in task.cpus.iter().chain(bound).flatten() {
+            if cpu >= u32::from(cpus) {
+                errors.push(PlanError::NoSuchCpu { task: task.name.clone(), cpu, cpus });
+            }
+        }
+        let Some(thread) = hierarchy.threads.iter().find(|thread| thread.name == task.name) else {
+            let threads = hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
+            errors.push(PlanError::NoSuchThread { task: task.name.clone(), threads });
+            continue;
+        };
+        if thread.program.is_some() {
+            errors.push(PlanError::TwoPrograms { thread: thread.name.clone() });
+        }
+        if let Some(in_hierarchy) = thread.instances.filter(|&n| n != task.instances) {
+            let (thread, in_workload) = (thread.name.clone(), task.instances);
+            errors.push(PlanError::Instances { thread, in_hierarchy, in_workload });
+        }
+    }
+    errors
+}

@@ -1,0 +1,173 @@
+//! What threads share: mutexes, conditions, barriers. Waiters are served in the order in which they came.
+//!
+//! A mutex is handed to its first waiter when it is unlocked, so nobody overtakes. Knows threads by number only; says
+//! who is to be woken and leaves the waking to the engine.
+
+use hls_workload::program::{Resource, ResourceId, ResourceKind};
+use std::collections::VecDeque;
+
+type ThreadId = u32;
+
+/// One shared thing.
+#[derive(Clone, Debug, Default)]
+struct Shared {
+    /// Threads that a barrier takes; 0 for other kinds.
+    barrier: u32,
+    owner: Option<ThreadId>,
+    waiters: VecDeque<ThreadId>,
+    /// For a condition: the mutex that each waiter takes again, in step with `waiters`.
+    mutexes: VecDeque<ResourceId>,
+}
+
+/// All shared things of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Sync {
+    shared: Vec<Shared>,
+}
+
+impl Sync {
+    /// Everything free.
+    pub fn new(resources: &[Resource]) -> Sync {
+        let shared = |resource: &Resource| match resource.kind {
+            ResourceKind::Barrier(threads) => Shared { barrier: threads, ..Shared::default() },
+            ResourceKind::Mutex | ResourceKind::Condition => Shared::default(),
+        };
+        Sync { shared: resources.iter().map(shared).collect() }
+    }
+
+    fn at(&mut self, id: ResourceId) -> &mut Shared {
+        &mut self.shared[id as usize]
+    }
+
+    /// Takes the mutex; false: it is held, and the thread waits for it. One that holds it already goes on.
+    pub fn lock(&mut self, mutex: ResourceId, thread: ThreadId) -> bool {
+        let shared = self.at(mutex);
+        match shared.owner {
+            None => shared.owner = Some(thread),
+            Some(owner) if owner == thread => {}
+            Some(_) => {
+                shared.waiters.push_back(thread);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Releases the mutex, if the thread holds it; says who has it now and is to be woken.
+    pub fn unlock(&mut self, mutex: ResourceId, thread: ThreadId) -> Option<ThreadId> {
+        let shared = self.at(mutex);
+        if shared.owner != Some(thread) {
+            return None;
+        }
+        shared.owner = shared.waiters.pop_front();
+        shared.owner
+    }
+
+    /// The thread waits for the condition; says who has the mutex now and is to be woken.
+    pub fn wait(&mut self, condition: ResourceId, mutex: ResourceId, thread: ThreadId) -> Option<ThreadId> {
+        let shared = self.at(condition);
+        shared.waiters.push_back(thread);
+        shared.mutexes.push_back(mutex);
+        self.unlock(mutex, thread)
+    }
+
+    /// Ends the wait of the first waiter of the condition; says whom to wake: nobody if the mutex must be awaited.
+    fn end_wait(&mut self, condition: ResourceId) -> Option<Option<ThreadId>> {
+        let shared = self.at(condition);
+        let (thread, mutex) = (shared.waiters.pop_front()?, shared.mutexes.pop_front()?);
+        Some(self.lock(mutex, thread).then_some(thread))
+    }
+
+    /// Signals the condition; says who is to be woken.
+    pub fn signal(&mut self, condition: ResourceId) -> Option<ThreadId> {
+        self.end_wait(condition).flatten()
+    }
+
+    /// Ends the wait of all waiters; says who are to be woken.
+    pub fn broadcast(&mut self, condition: ResourceId) -> Vec<ThreadId> {
+        let waiters = self.at(condition).waiters.len();
+        (0..waiters).filter_map(|_| self.end_wait(condition).flatten()).collect()
+    }
+
+    /// The thread has come to the barrier; `None`: it waits; else all who waited are to be woken, and it goes on.
+    pub fn arrive(&mut self, barrier: ResourceId, thread: ThreadId) -> Option<Vec<ThreadId>> {
+        let shared = self.at(barrier);
+        if shared.waiters.len() + 1 < shared.barrier as usize {
+            shared.waiters.push_back(thread);
+            return None;
+        }
+        Some(shared.waiters.drain(..).collect())
+    }
+
+    /// The thread is no more: it waits for nothing, and what it held is handed on; says who are to be woken.
+    pub fn forget(&mut self, thread: ThreadId) -> Vec<ThreadId> {
+        let mut woken = Vec::new();
+        for shared in &mut self.shared {
+            while let Some(place) = shared.waiters.iter().position(|&waiter| waiter == thread) {
+                shared.waiters.remove(place);
+                if place < shared.mutexes.len() {
+                    shared.mutexes.remove(place);
+                }
+            }
+            if shared.owner == Some(thread) {
+                shared.owner = shared.waiters.pop_front();
+                woken.extend(shared.owner);
+            }
+        }
+        woken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sync(kinds: &[ResourceKind]) -> Sync {
+        let resource = |kind: &ResourceKind| Resource { name: String::new(), kind: *kind };
+        Sync::new(&kinds.iter().map(resource).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_mutex_goes_to_the_first_waiter() {
+        let mut sync = sync(&[ResourceKind::Mutex]);
+        assert!(sync.lock(0, 1));
+        assert!(!sync.lock(0, 2));
+        assert!(!sync.lock(0, 3));
+        assert_eq!(sync.unlock(0, 9), None);
+        assert_eq!(sync.unlock(0, 1), Some(2));
+        assert_eq!(sync.unlock(0, 2), Some(3));
+        assert_eq!(sync.unlock(0, 3), None);
+    }
+
+    #[test]
+    fn a_waiter_takes_the_mutex_again() {
+        let mut sync = sync(&[ResourceKind::Condition, ResourceKind::Mutex]);
+        assert!(sync.lock(1, 1));
+        assert_eq!(sync.wait(0, 1, 1), None);
+        assert_eq!(sync.signal(0), Some(1));
+        assert_eq!(sync.signal(0), None);
+        assert_eq!(sync.wait(0, 1, 1), None);
+        assert!(sync.lock(1, 2));
+        assert_eq!(sync.broadcast(0), vec![], "the mutex is held by 2");
+        assert_eq!(sync.unlock(1, 2), Some(1));
+    }
+
+    #[test]
+    fn a_barrier_opens_for_all() {
+        let mut sync = sync(&[ResourceKind::Barrier(3)]);
+        assert_eq!(sync.arrive(0, 1), None);
+        assert_eq!(sync.arrive(0, 2), None);
+        assert_eq!(sync.arrive(0, 3), Some(vec![1, 2]));
+        assert_eq!(sync.arrive(0, 1), None);
+    }
+
+    #[test]
+    fn the_dead_hold_and_await_nothing() {
+        let mut sync = sync(&[ResourceKind::Mutex]);
+        assert!(sync.lock(0, 1));
+        assert!(!sync.lock(0, 2));
+        assert!(!sync.lock(0, 3));
+        assert_eq!(sync.forget(2), vec![]);
+        assert_eq!(sync.forget(1), vec![3]);
+    }
+}
