@@ -115,6 +115,8 @@ struct hls_vp {
 	u32 sib_prev; /* other children of the parent */
 	u32 sib_next;
 	u32 seeking_next;
+	u32 nr_grants;
+	u32 nr_revokes; /* CPUs lost for good while it wanted to go on */
 	u32 unused;
 	u8 state; /* enum hls_state */
 	u8 flags;

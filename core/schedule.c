@@ -31,6 +31,7 @@ static inline void revoke(hls_t *h, u32 v)
 static void revoke_for_good(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
+	vp->nr_revokes++;
 	hls_emit(h, v, HLS_REC_REVOKE, 0, 0);
 	if (vp->child)
 		settle_later(h, vp->child);
@@ -58,6 +59,13 @@ static void grant(hls_t *h, u32 v, u32 cpu, u32 level, u64 slice_ns)
 	if (level && c->first_expiry[level - 1] < expires_at)
 		expires_at = c->first_expiry[level - 1];
 	c->first_expiry[level] = expires_at;
+}
+
+/* The grant of a CPU that the VP did not have before. */
+static inline void tell_grant(hls_t *h, u32 v)
+{
+	h->vp[v].nr_grants++;
+	hls_emit(h, v, HLS_REC_GRANT, 0, 0);
 }
 
 /* Revokes what is on the path below `level`, from the bottom up. */
@@ -139,7 +147,7 @@ static void decide(hls_t *h, u32 cpu, u32 level)
 			if (!root || h->vp[root].state != HLS_READY)
 				return;
 			grant(h, root, cpu, 0, HLS_NEVER);
-			hls_emit(h, root, HLS_REC_GRANT, 0, 0);
+			tell_grant(h, root);
 			level = 1;
 		}
 		u32 s = h->vp[c->path[level - 1]].child;
@@ -151,7 +159,7 @@ static void decide(hls_t *h, u32 cpu, u32 level)
 			continue;
 		}
 		grant(h, v, cpu, level, h->slice_ns);
-		hls_emit(h, v, HLS_REC_GRANT, 0, 0);
+		tell_grant(h, v);
 		level++;
 		if (!h->vp[v].child) {
 			c->depth = level;
@@ -184,7 +192,7 @@ static void renew(hls_t *h, u32 cpu, u32 level)
 		return;
 	}
 	grant(h, next, cpu, level, h->slice_ns);
-	hls_emit(h, next, HLS_REC_GRANT, 0, 0);
+	tell_grant(h, next);
 	if (h->vp[next].child)
 		decide(h, cpu, level + 1);
 	else

@@ -75,6 +75,16 @@ u64 hls_ran_ns(const struct hls *h, u32 v, u64 now_ns)
 	return vp->ran_ns + running;
 }
 
+u32 hls_nr_grants(const struct hls *h, u32 v)
+{
+	return h->vp[v].nr_grants;
+}
+
+u32 hls_nr_revokes(const struct hls *h, u32 v)
+{
+	return h->vp[v].nr_revokes;
+}
+
 u32 hls_vp_state(const struct hls *h, u32 v)
 {
 	return h->vp[v].state;

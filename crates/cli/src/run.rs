@@ -143,7 +143,9 @@ fn simulate_into(
     timehist: Option<&mut dyn Write>,
 ) -> Result<RunResult, Error> {
     let topology: Topology = plan.topology.clone();
-    let options = Options { seed: args.seed, paranoid: args.paranoid };
+    let listed = args.trace.is_some() || args.timeline.is_some() || args.timehist.is_some();
+    let watched = (!listed).then(|| promises.iter().map(|promise| promise.vp).collect());
+    let options = Options { seed: args.seed, paranoid: args.paranoid, watched };
     let mut trace = trace;
     let mut timehist = timehist;
     let mut listeners = Listeners {

@@ -358,6 +358,13 @@ impl Core {
         Nanos(unsafe { ffi::hls_ran_ns(self.hls.as_ptr(), vp, now.0) })
     }
 
+    /// How often a VP was granted a CPU, and how often it lost one while it wanted to go on.
+    pub fn grants_and_revokes(&self, vp: u32) -> (u32, u32) {
+        let vp = self.vp(vp);
+        // SAFETY: the index is in range.
+        unsafe { (ffi::hls_nr_grants(self.hls.as_ptr(), vp), ffi::hls_nr_revokes(self.hls.as_ptr(), vp)) }
+    }
+
     /// The state of a VP.
     pub fn state(&self, vp: u32) -> VpState {
         let vp = self.vp(vp);

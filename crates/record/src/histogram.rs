@@ -1,49 +1,117 @@
 //! A distribution of times in little memory: counts in buckets whose width grows with the value.
 //!
-//! Times below 64 ns are kept exactly; above, each octave is cut into 64 buckets, so that a percentile is rounded up
-//! by less than 1 part in 64. Only buckets that hold something take memory, since most of 65,536 threads see few
-//! different latencies. Never uses a float.
+//! Times below 32 ns are kept exactly; above, each octave is cut into 32 buckets, so that a percentile is rounded up
+//! by less than 1 part in 32. The first few different buckets are kept as a list, since most of 65,536 threads see few
+//! different latencies; behind that, counts lie side by side from the first bucket to the last, so that counting costs
+//! the same however many there are. Never uses a float.
 
 use crate::result::Percentiles;
 use hls_units::Nanos;
 
 /// Buckets in an octave, as a power of two.
-const SUB_BITS: u32 = 6;
+const SUB_BITS: u32 = 5;
 /// Buckets in an octave.
 const SUB_BUCKETS: u64 = 1 << SUB_BITS;
+/// How many different buckets are kept as a list.
+const FEW: usize = 12;
+/// How many samples are gathered before they are counted.
+const BATCH: usize = 8;
 
-/// Counts of times. Empty by default.
+/// Counts of times. Empty by default. A count stays at `u32::MAX` when it gets there.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// Bucket and how many times fell into it, by bucket; no entry has count 0. A count stays at `u32::MAX` when it
-    /// gets there, after four thousand million equal latencies.
-    buckets: Vec<(u16, u32)>,
+    /// The first bucket of `counts` when `many`.
+    first: u16,
+    /// Whether counts lie side by side.
+    many: bool,
+    /// How many entries of `gathered` are in use.
+    nr_gathered: u8,
+    /// Buckets of samples that are still to be counted.
+    gathered: [u16; BATCH],
+    /// Counts of the buckets from `first` on when `many`; else pairs of a bucket and its count, in any order.
+    counts: Vec<u32>,
     worst: Nanos,
 }
 
 impl Histogram {
     /// Counts `time`.
     pub fn add(&mut self, time: Nanos) {
-        let bucket = bucket_of(time);
-        match self.buckets.binary_search_by_key(&bucket, |&(bucket, _)| bucket) {
-            Ok(found) => self.buckets[found].1 = self.buckets[found].1.saturating_add(1),
-            Err(place) => self.buckets.insert(place, (bucket, 1)),
-        }
         self.worst = self.worst.max(time);
+        self.gathered[usize::from(self.nr_gathered)] = bucket_of(time);
+        self.nr_gathered += 1;
+        if usize::from(self.nr_gathered) == BATCH {
+            self.count_gathered();
+        }
+    }
+
+    fn count_gathered(&mut self) {
+        for place in 0..std::mem::take(&mut self.nr_gathered) {
+            self.add_to(self.gathered[usize::from(place)], 1);
+        }
+    }
+
+    fn add_to(&mut self, bucket: u16, times: u32) {
+        if !self.many {
+            if let Some(pair) = self.counts.chunks_exact_mut(2).find(|pair| pair[0] == u32::from(bucket)) {
+                pair[1] = pair[1].saturating_add(times);
+                return;
+            }
+            if self.counts.len() < 2 * FEW {
+                self.counts.extend([u32::from(bucket), times]);
+                return;
+            }
+            self.spread_out();
+        }
+        if bucket < self.first {
+            let missing = usize::from(self.first - bucket);
+            self.counts.splice(0..0, std::iter::repeat_n(0, missing));
+            self.first = bucket;
+        }
+        let place = usize::from(bucket - self.first);
+        if place >= self.counts.len() {
+            self.counts.resize(place + 1, 0);
+        }
+        self.counts[place] = self.counts[place].saturating_add(times);
+    }
+
+    /// From pairs to counts that lie side by side.
+    fn spread_out(&mut self) {
+        let pairs = self.sorted();
+        self.many = true;
+        self.first = pairs.first().map_or(0, |&(bucket, _)| bucket);
+        self.counts.clear();
+        pairs.into_iter().for_each(|(bucket, times)| self.add_to(bucket, times));
+    }
+
+    /// The buckets that hold something, in order.
+    fn sorted(&self) -> Vec<(u16, u32)> {
+        if self.many {
+            return (self.first..).zip(self.counts.iter().copied()).filter(|&(_, times)| times > 0).collect();
+        }
+        let mut pairs: Vec<(u16, u32)> = self.counts.chunks_exact(2).map(|pair| (pair[0] as u16, pair[1])).collect();
+        pairs.sort_unstable();
+        pairs
     }
 
     /// The summary; all zero when nothing was counted.
     pub fn percentiles(&self) -> Percentiles {
-        let count = self.buckets.iter().map(|&(_, count)| u64::from(count)).sum();
-        let at = |per_mille| self.at_rank_ceil(rank_ceil(count, per_mille));
+        let mut all = self.clone();
+        all.count_gathered();
+        all.of_counted()
+    }
+
+    fn of_counted(&self) -> Percentiles {
+        let buckets = self.sorted();
+        let count = buckets.iter().map(|&(_, times)| u64::from(times)).sum();
+        let at = |per_mille| self.at_rank_ceil(&buckets, rank_ceil(count, per_mille));
         Percentiles { count, p50: at(500), p90: at(900), p99: at(990), p999: at(999), worst: self.worst }
     }
 
     /// The time that `rank` samples (counted from 1) do not exceed, rounded up to the end of its bucket.
-    fn at_rank_ceil(&self, rank: u64) -> Nanos {
+    fn at_rank_ceil(&self, buckets: &[(u16, u32)], rank: u64) -> Nanos {
         let mut seen = 0;
-        for &(bucket, count) in &self.buckets {
-            seen += u64::from(count);
+        for &(bucket, times) in buckets {
+            seen += u64::from(times);
             if seen >= rank {
                 return last_of(bucket).min(self.worst);
             }

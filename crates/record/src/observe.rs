@@ -357,6 +357,6 @@ mod tests {
 
     #[test]
     fn an_account_is_small() {
-        assert!(size_of::<Account>() <= 152, "{} bytes for each of 65,536 threads", size_of::<Account>());
+        assert!(size_of::<Account>() <= 208, "{} bytes for each of 65,536 threads", size_of::<Account>());
     }
 }

@@ -69,7 +69,7 @@ pub struct VpInfo {
     pub guarantee: String,
 }
 
-/// Distribution of a latency: exact count and worst, percentiles rounded up by less than 1 in 64.
+/// Distribution of a latency: exact count and worst, percentiles rounded up by less than 1 in 32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Percentiles {
     /// How many samples.

@@ -77,7 +77,7 @@ struct JsonThread<'a> {
     migrations: u64,
 }
 
-/// A distribution; `worst_ns` is exact, the rest rounded up by less than 1 in 64.
+/// A distribution; `worst_ns` is exact, the rest rounded up by less than 1 in 32.
 #[derive(Serialize)]
 struct JsonPercentiles {
     count: u64,

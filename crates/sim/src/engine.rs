@@ -11,18 +11,20 @@ use crate::sync::Sync;
 use crate::thread::{Action, Compute, Job, Thread, draw};
 use hls_core::{CoreError, Fault, RecordKind};
 use hls_record::event::{Record, VpId, What};
-use hls_record::result::RunResult;
+use hls_record::result::{Child, RunResult};
 use hls_units::Nanos;
 use oorandom::Rand32;
 use std::fmt;
 
 /// How to run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Seed of everything random.
     pub seed: u64,
     /// Check every invariant of the core after every event.
     pub paranoid: bool,
+    /// The VPs of schedulers whose records are wanted; `None`: all. Those of threads are always told.
+    pub watched: Option<Vec<VpId>>,
 }
 
 /// Why a run ended early. Each is somebody's error: the workload's, or ours.
@@ -88,6 +90,8 @@ pub struct Simulation {
     /// Steps taken since time last went on.
     steps_at_instant: u64,
     decisions: u64,
+    /// When timers of schedulers are due: the core's answer after the last event.
+    timers_at: Nanos,
     overhead: Nanos,
     scheduling_events: u64,
     switches: u64,
@@ -100,7 +104,8 @@ impl Simulation {
     /// Builds the hierarchy and plans the first events.
     pub fn new(plan: Plan, options: Options) -> Result<Simulation, Failure> {
         let refused = |error| Failure::Refused { what: "the hierarchy cannot be built".into(), error };
-        let built = Built::new(&plan).map_err(refused)?;
+        let watch = |vp| options.watched.as_ref().is_none_or(|watched| watched.contains(&vp));
+        let built = Built::new(&plan, watch).map_err(refused)?;
         let mut thread_of = vec![NOBODY; plan.topology.vps.len()];
         let mut events = Events::default();
         for (number, thread) in (0..).zip(&plan.threads) {
@@ -119,7 +124,7 @@ impl Simulation {
             interrupts.push(random);
         }
         Ok(Simulation {
-            cpus: vec![Cpu::default(); usize::from(plan.hierarchy.machine.cpus)],
+            cpus: vec![Cpu::IDLE; usize::from(plan.hierarchy.machine.cpus)],
             sync: Sync::new(&plan.resources),
             built,
             options,
@@ -131,6 +136,7 @@ impl Simulation {
             records: Vec::new(),
             steps_at_instant: 0,
             decisions: 0,
+            timers_at: Nanos::MAX,
             overhead: Nanos::ZERO,
             scheduling_events: 0,
             switches: 0,
@@ -181,6 +187,17 @@ impl Simulation {
             thread.work = ours.work;
             thread.frames = ours.frames;
         }
+        for scheduler in &mut result.schedulers {
+            (scheduler.ran, scheduler.grants, scheduler.revokes) = (Nanos::ZERO, 0, 0);
+        }
+        for (info, &core_vp) in self.plan.topology.vps.iter().zip(&self.built.of_core) {
+            let Child::Scheduler(index) = info.child else { continue };
+            let (grants, revokes) = self.built.core.grants_and_revokes(core_vp);
+            let scheduler = &mut result.schedulers[index as usize];
+            scheduler.ran += self.built.core.ran(core_vp, self.now);
+            scheduler.grants += u64::from(grants);
+            scheduler.revokes += u64::from(revokes);
+        }
     }
 
     /// The time up to which the run has come.
@@ -198,8 +215,8 @@ impl Simulation {
     }
 
     /// When something happens next.
-    fn next_at(&mut self) -> Nanos {
-        let mut next = self.events.next_at().min(self.timers_at());
+    fn next_at(&self) -> Nanos {
+        let mut next = self.events.next_at().min(self.tick(self.timers_at).max(self.now));
         for cpu in 0..self.cpus.len() {
             if self.cpus[cpu].interrupted.is_none() {
                 next = next.min(self.computed_at(cpu)).min(self.expires_at(cpu));
@@ -208,14 +225,9 @@ impl Simulation {
         next
     }
 
-    fn timers_at(&mut self) -> Nanos {
-        let at = self.built.core.timer_at();
-        self.tick(at).max(self.now)
-    }
-
-    fn expires_at(&mut self, cpu: usize) -> Nanos {
-        let at = self.built.core.expires_at(cpu as u16);
-        self.tick(at).max(self.now)
+    /// The first slice of a CPU is over at that time, or, when time is kept by ticks, at the first tick after it.
+    fn expires_at(&self, cpu: usize) -> Nanos {
+        self.tick(self.cpus[cpu].expires_at).max(self.now)
     }
 
     /// When the thread on a CPU is done with what it computes.
@@ -240,7 +252,7 @@ impl Simulation {
         while let Some(event) = self.events.take_due(self.now) {
             self.happen(event)?;
         }
-        if self.timers_at() <= self.now {
+        if self.tick(self.timers_at) <= self.now {
             self.scheduling_events += 1;
             self.built.core.timers(self.now);
         }
@@ -266,7 +278,7 @@ impl Simulation {
 
     /// Counts the CPU time that the thread on a CPU has had for its program.
     fn count_progress(&mut self, cpu: usize) {
-        let Cpu { current: Some(thread), progress_from, interrupted } = self.cpus[cpu] else { return };
+        let Cpu { current: Some(thread), progress_from, interrupted, .. } = self.cpus[cpu] else { return };
         if progress_from >= self.now || interrupted.is_some() {
             return;
         }
@@ -293,6 +305,7 @@ impl Simulation {
                 self.advance(cpu)?;
             }
         }
+        self.timers_at = self.built.core.timer_at();
         self.take_records();
         Ok(())
     }
@@ -300,6 +313,7 @@ impl Simulation {
     /// Asks the core what a CPU runs from now on, and makes it pay for the answer.
     fn switch(&mut self, cpu: usize) {
         let vp = self.built.core.schedule(cpu as u16, self.now);
+        self.cpus[cpu].expires_at = self.built.core.expires_at(cpu as u16);
         let next = vp.map(|vp| self.thread_of[self.built.planned[vp as usize] as usize]);
         let machine = &self.plan.hierarchy.machine;
         let levels = self.built.core.decisions() - self.decisions;
@@ -500,7 +514,7 @@ impl Simulation {
         let refused =
             |error| Failure::Refused { what: format!("thread `{}` cannot be created", planned.name), error };
         let vp = self.built.attach(&self.plan.hierarchy, edge, None).map_err(refused)?;
-        self.built.name(vp, planned.vp);
+        self.built.name(vp, planned.vp, true);
         if planned.affinity != u64::MAX {
             self.built.core.set_affinity(vp, planned.affinity, self.now).map_err(refused)?;
         }
@@ -559,6 +573,7 @@ impl Simulation {
         // A switch that is being paid for goes on behind the interrupt.
         self.cpus[cpu].progress_from = self.cpus[cpu].progress_from.max(since) + length;
         self.built.core.steal(cpu as u16, length);
+        self.cpus[cpu].expires_at = self.built.core.expires_at(cpu as u16);
         self.record(0, cpu, What::Stolen { length });
     }
 

@@ -7,7 +7,7 @@ use hls_record::event::VpId;
 use hls_units::Nanos;
 
 /// A CPU and what it is doing.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Cpu {
     /// The thread that it runs.
     pub current: Option<u32>,
@@ -15,6 +15,14 @@ pub struct Cpu {
     pub progress_from: Nanos,
     /// Since when an interrupt has the CPU, and until when.
     pub interrupted: Option<(Nanos, Nanos)>,
+    /// When its first slice is over: the core's answer after the last decision.
+    pub expires_at: Nanos,
+}
+
+impl Cpu {
+    /// A CPU that has nothing to do.
+    pub const IDLE: Cpu =
+        Cpu { current: None, progress_from: Nanos::ZERO, interrupted: None, expires_at: Nanos::MAX };
 }
 
 /// The first tick at or after a time; the time itself when timers are precise.
@@ -42,8 +50,8 @@ pub struct Built {
 }
 
 impl Built {
-    /// Builds all schedulers and the VPs between them. Threads come later.
-    pub fn new(plan: &Plan) -> Result<Built, CoreError> {
+    /// Builds all schedulers and the VPs between them, and has those recorded that `watch` says. Threads come later.
+    pub fn new(plan: &Plan, watch: impl Fn(VpId) -> bool) -> Result<Built, CoreError> {
         let hierarchy = &plan.hierarchy;
         let mut core = Core::new();
         for cpu in 0..hierarchy.machine.cpus {
@@ -64,7 +72,7 @@ impl Built {
                     Some(_) => built.attach(hierarchy, edge, Some(child))?,
                 };
                 built.of_core[vp as usize] = core_vp;
-                built.name(core_vp, vp);
+                built.name(core_vp, vp, watch(vp));
             }
         }
         Ok(built)
@@ -83,14 +91,14 @@ impl Built {
         self.core.attach(self.schedulers[parent], child, params)
     }
 
-    /// Has the changes of a VP's state recorded under its planned number.
-    pub fn name(&mut self, core_vp: u32, vp: VpId) {
+    /// Gives a VP of the core its planned number; has the changes of its state recorded, if asked to.
+    pub fn name(&mut self, core_vp: u32, vp: VpId, watch: bool) {
         let index = core_vp as usize;
         if self.planned.len() <= index {
             self.planned.resize(index + 1, 0);
         }
         self.planned[index] = vp;
-        self.core.watch(core_vp, true).expect("a VP that was just attached can be watched");
+        self.core.watch(core_vp, watch).expect("a VP that was just attached can be watched");
     }
 }
 

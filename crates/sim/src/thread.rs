@@ -109,9 +109,9 @@ impl Thread {
     /// Goes on to the next step at time `now`.
     pub fn next(&mut self, now: Nanos) -> Action {
         loop {
-            let Some(step) = self.steps.get(self.next_step).cloned() else { return Action::Exit };
+            let Some(step) = self.steps.get(self.next_step) else { return Action::Exit };
             self.next_step += 1;
-            return match step {
+            return match *step {
                 Step::Run(span) => {
                     let work = draw(&mut self.random, span);
                     self.begin(Compute::Work(work))
@@ -133,14 +133,8 @@ impl Thread {
                 Step::Broadcast(condition) => Action::Broadcast(condition),
                 Step::Barrier(barrier) => Action::Barrier(barrier),
                 Step::Yield => Action::Yield,
-                Step::SetAffinity(cpus) => Action::SetAffinity(cpus),
-                Step::FrameDone { gap } => {
-                    self.frame_gap = gap;
-                    self.frames += 1;
-                    let missed = self.missed_frames(now);
-                    self.frame_since = now;
-                    Action::Frame { missed }
-                }
+                Step::SetAffinity(ref cpus) => Action::SetAffinity(cpus.clone()),
+                Step::FrameDone { gap } => self.frame_done(now, gap),
                 Step::Repeat { target, times, counter } => {
                     self.repeat(target, times, counter as usize);
                     continue;
@@ -148,6 +142,14 @@ impl Thread {
                 Step::Exit => Action::Exit,
             };
         }
+    }
+
+    fn frame_done(&mut self, now: Nanos, gap: Nanos) -> Action {
+        self.frame_gap = gap;
+        self.frames += 1;
+        let missed = self.missed_frames(now);
+        self.frame_since = now;
+        Action::Frame { missed }
     }
 
     fn begin(&mut self, compute: Compute) -> Action {
