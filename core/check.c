@@ -28,7 +28,7 @@ static u32 check_vp(hls_t *h, u32 v)
 	cpu_t *c = &h->cpu[vp->cpu & (HLS_MAX_CPUS - 1)];
 	if (vp->level >= c->depth || c->path[vp->level] != v)
 		return broken(h, HLS_BROKEN_PATH, vp->parent, v, vp->cpu);
-	if (!vp->child && !((vp->affinity >> vp->cpu) & 1))
+	if (!vp->child && !hls_usable(vp, vp->cpu))
 		return broken(h, HLS_BROKEN_PATH, vp->parent, v, vp->cpu);
 	return 0;
 }
@@ -58,8 +58,7 @@ static bool in_need(hls_t *h, u32 v)
 	vp_t *vp = &h->vp[v];
 	if (vp->state != HLS_READY || (vp->flags & HLS_THROTTLED))
 		return false;
-	return !vp->child || !policy_joins(h->scheduler[vp->child].policy) ||
-	       !h->scheduler[vp->child].nr_running;
+	return !vp->child || !h->scheduler[vp->child].joins || !h->scheduler[vp->child].nr_running;
 }
 
 /* No child that could use an idle CPU is left READY by a root scheduler that could be granted it. */
@@ -124,7 +123,7 @@ static u32 check_scheduler(hls_t *h, u32 s)
 		return broken(h, HLS_BROKEN_HELD, s, 0, 0);
 	u32 want = wanted(sched);
 	bool root = sched->first_up && !h->vp[sched->first_up].parent;
-	bool declined = policy_joins(sched->policy) && sched->nr_running;
+	bool declined = sched->joins && sched->nr_running;
 	if (requested > want || (requested < want && !root && !declined))
 		return broken(h, HLS_BROKEN_WANTS, s, 0, 0);
 	u32 code = check_children(h, s);

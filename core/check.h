@@ -6,18 +6,17 @@
 #ifndef HLS_CHECK_H
 #define HLS_CHECK_H
 
-#define HLS_INVARIANTS(I)                                                                              \
-	I(1, STATE, "a VP is waiting, ready or running, nothing else")                                 \
-	I(2, PATH,                                                                                     \
-	  "a running VP is in the path of its CPU, and each CPU's path is one way down the hierarchy") \
-	I(3, ONE_CPU, "no VP runs on two CPUs")                                                        \
-	I(4, COUNTS, "a scheduler knows how many of its children are ready and running")               \
-	I(5, HELD, "a scheduler knows how many VPs of its parents it has requested")                   \
-	I(6, THROTTLED, "only a ready VP is throttled")                                                \
-	I(7, WANTS, "a scheduler requests a VP for each child that wants a CPU, as far as it has VPs") \
-	I(8, IDLE, "no CPU is idle while a child of its root scheduler could use it")                  \
-	I(9, POLICY, "the policy's own invariants hold")                                               \
-	I(10, PRIORITY, "no ready VP waits where it should preempt a running sibling")                 \
+#define HLS_INVARIANTS(I)                                                                                       \
+	I(1, STATE, "a VP is waiting, ready or running, nothing else")                                          \
+	I(2, PATH, "a running VP is in the path of its CPU, and each CPU's path is one way down the hierarchy") \
+	I(3, ONE_CPU, "no VP runs on two CPUs")                                                                 \
+	I(4, COUNTS, "a scheduler knows how many of its children are ready and running")                        \
+	I(5, HELD, "a scheduler knows how many VPs of its parents it has requested")                            \
+	I(6, THROTTLED, "only a ready VP is throttled")                                                         \
+	I(7, WANTS, "a scheduler requests a VP for each child that wants a CPU, as far as it has VPs")          \
+	I(8, IDLE, "no CPU is idle while a child of its root scheduler could use it")                           \
+	I(9, POLICY, "the policy's own invariants hold")                                                        \
+	I(10, PRIORITY, "no ready VP waits where it should preempt a running sibling")                          \
 	I(11, LOST_RECORDS, "no record was lost")
 
 #define HLS_INVARIANT_NUMBER(number, name, doc) HLS_BROKEN_##name = number,

@@ -40,16 +40,15 @@
 #endif
 
 /* Limits. A reader that needs more changes the number here and nowhere else. */
-#define HLS_MAX_CPUS 64            /* CPUs of one root domain: the width of a mask */
-#define HLS_MAX_DEPTH 32           /* levels of schedulers */
-#define HLS_MAX_SCHEDULERS 4096    /* instances, entry 0 unused */
-#define HLS_MAX_VPS (4096 + 65536) /* edges to schedulers and to threads, entry 0 unused */
-#define HLS_MAX_RECORDS 16384      /* records that one event may leave behind */
-#define HLS_PARAMS 4               /* parameters of a scheduler, and of a VP */
-#define HLS_SCHEDULER_WORDS 100    /* a policy's own words in each of its schedulers */
-#define HLS_VP_WORDS 5             /* a policy's own words in each VP that it schedules */
-#define HLS_MAX_STEPS \
-	(64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, refusals for affinity included */
+#define HLS_MAX_CPUS 64                    /* CPUs of one root domain: the width of a mask */
+#define HLS_MAX_DEPTH 32                   /* levels of schedulers */
+#define HLS_MAX_SCHEDULERS 4096            /* instances, entry 0 unused */
+#define HLS_MAX_VPS (4096 + 65536)         /* edges to schedulers and to threads, entry 0 unused */
+#define HLS_MAX_RECORDS 16384              /* records that one event may leave behind */
+#define HLS_PARAMS 4                       /* parameters of a scheduler, and of a VP */
+#define HLS_SCHEDULER_WORDS 100            /* a policy's own words in each of its schedulers */
+#define HLS_VP_WORDS 5                     /* a policy's own words in each VP that it schedules */
+#define HLS_MAX_STEPS (64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, refusals for affinity included */
 
 #define HLS_NEVER (~0ULL)
 
@@ -122,8 +121,7 @@ struct hls_vp {
 	u8 flags;
 	u8 cpu;         /* where it runs, or ran last */
 	u8 level;       /* its index in the path of that CPU while it is RUNNING */
-	u64 affinity;   /* CPUs that a thread may use */
-	u64 refused;    /* CPUs for which the child scheduler had no thread, until one comes */
+	u64 usable;     /* CPUs that are of use to it: a thread's affinity; all but those that its child refused */
 	u64 granted_at; /* clock of its CPU when it was granted or charged last */
 	u64 ran_ns;     /* CPU time it had up to then */
 	u64 param[HLS_PARAMS];
@@ -135,7 +133,8 @@ struct hls_scheduler {
 	u8 policy; /* 0: the entry is free */
 	u8 level;  /* where its children are in a CPU's path, on the longest way to the root */
 	u8 in_pending;
-	u8 refused;       /* some VP of it refuses some CPU */
+	u8 refused;       /* some VP of it refuses some CPU, until another child comes */
+	u8 joins;         /* its policy holds VPs of several parents and requests all of them at once */
 	u16 nr_up;        /* VPs that it holds of its parents */
 	u16 nr_requested; /* of these, READY or RUNNING */
 	u32 nr_children;

@@ -9,12 +9,11 @@
 	for (u32 u = (h)->scheduler[s].first_up, n_##u = 0; u && n_##u <= HLS_MAX_VPS && can_loop; \
 	     u = (h)->vp[u].up_next, n_##u++)
 
-/* How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all.
- */
-static inline u32 wanted(scheduler_t *sched)
+/* How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all. */
+static inline u32 wanted(const scheduler_t *sched)
 {
 	u32 wants = sched->nr_ready + sched->nr_running;
-	if (wants > sched->nr_up || (wants && policy_joins(sched->policy)))
+	if (wants > sched->nr_up || (wants && sched->joins))
 		return sched->nr_up;
 	return wants;
 }
@@ -43,14 +42,14 @@ static void make_ready(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	vp->state = HLS_READY;
-	vp->refused = 0;
 	hls_emit(h, v, HLS_REC_REQUEST, 0, 0);
-	if (vp->child)
+	if (vp->child) {
+		vp->usable = HLS_NEVER;
 		h->scheduler[vp->child].nr_requested++;
+	}
 	if (vp->parent) {
 		h->scheduler[vp->parent].nr_ready++;
 		policy_request(h, vp->parent, v);
-		vp->flags &= ~HLS_RESUMED;
 	} else {
 		hls_mark(h, vp->cpu, 0);
 	}
@@ -79,9 +78,12 @@ static void withdraw(hls_t *h, u32 v)
  * The VP of s that it should request next on behalf of its child v. For a root scheduler that is to choose a
  * CPU: the one that v used last if it is free, else the first that v can use.
  */
-static u32 next_up(hls_t *h, u32 s, u32 v)
+static inline u32 next_up(hls_t *h, u32 s, u32 v)
 {
-	u32 found = 0;
+	u32 found = h->scheduler[s].first_up;
+	if (likely(h->scheduler[s].nr_up == 1 && h->vp[found].parent))
+		return h->vp[found].state == HLS_WAITING ? found : 0;
+	found = 0;
 	for_each_up (h, u, s) {
 		vp_t *up = &h->vp[u];
 		if (up->state != HLS_WAITING)
@@ -153,16 +155,16 @@ static void lift_refusals(hls_t *h, u32 s)
 {
 	h->scheduler[s].refused = 0;
 	for_each_up (h, u, s) {
-		if (!h->vp[u].refused)
+		if (h->vp[u].usable == HLS_NEVER)
 			continue;
-		h->vp[u].refused = 0;
+		h->vp[u].usable = HLS_NEVER;
 		if (h->vp[u].state == HLS_READY)
 			look_elsewhere(h, u);
 	}
 }
 
 /* Requests a further VP of s on behalf of its READY child v. The VP, when it is one to go on with; else 0. */
-static u32 ask_parent(hls_t *h, u32 s, u32 v)
+static inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	if (unlikely(sched->refused))
@@ -170,10 +172,12 @@ static u32 ask_parent(hls_t *h, u32 s, u32 v)
 	if (sched->nr_requested >= wanted(sched))
 		return 0;
 	u32 asked = next_up(h, s, v);
-	if (asked)
-		make_ready(h, asked);
-	settle_later(h, s);
-	return asked && !(h->vp[asked].flags & HLS_THROTTLED) ? asked : 0;
+	if (!asked)
+		return 0;
+	make_ready(h, asked);
+	if (sched->nr_up > 1)
+		settle_later(h, s);
+	return h->vp[asked].flags & HLS_THROTTLED ? 0 : asked;
 }
 
 /* Whether any CPU will do for what is below the VP. */
@@ -202,7 +206,8 @@ static void place(hls_t *h, u32 v)
 	for (u32 i = 0; i < HLS_MAX_DEPTH && n && can_loop; i++) {
 		n--;
 		u32 w = way[n & (HLS_MAX_DEPTH - 1)];
-		take_cpu(h, h->vp[w].parent, w);
+		if (h->scheduler[h->vp[w].parent].nr_running)
+			take_cpu(h, h->vp[w].parent, w);
 	}
 }
 

@@ -72,15 +72,14 @@ static inline bool hls_in_range(u64 value, u64 least, u64 greatest)
 /* A policy's own state in a scheduler and in a VP. */
 #define POLICY_STATE(type, s) ((type ARENA *)h->scheduler[s].word)
 #define POLICY_VP(type, v) ((type ARENA *)h->vp[v].word)
-#define POLICY_FITS(sched_type, vp_type)                                        \
-	_Static_assert(sizeof(sched_type) <= sizeof(u64) * HLS_SCHEDULER_WORDS, \
-		       "scheduler state too large");                            \
+#define POLICY_FITS(sched_type, vp_type)                                                                      \
+	_Static_assert(sizeof(sched_type) <= sizeof(u64) * HLS_SCHEDULER_WORDS, "scheduler state too large"); \
 	_Static_assert(sizeof(vp_type) <= sizeof(u64) * HLS_VP_WORDS, "VP state too large")
 
-/* Whether a READY VP can make use of this CPU: affinity of a thread, experience with a scheduler. */
+/* Whether a READY VP can make use of this CPU. */
 static inline bool hls_usable(const vp_t *vp, u32 cpu)
 {
-	return (((vp->child ? ~vp->refused : vp->affinity) >> cpu) & 1) != 0;
+	return ((vp->usable >> cpu) & 1) != 0;
 }
 
 static inline void hls_emit(hls_t *h, u32 v, u32 kind, u64 a, u64 b)

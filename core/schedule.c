@@ -21,38 +21,38 @@ static inline void revoke(hls_t *h, u32 v)
 	sched->nr_running--;
 	sched->nr_ready++;
 	policy_revoke(h, vp->parent, v, used_ns);
-	settle_later(h, vp->parent);
 }
 
 /*
- * The same for good: the CPU is for others now. What is below the VP may have come to want nothing meanwhile,
- * and on another CPU of its scheduler there may be one that the VP can displace in turn.
+ * The same for good: the CPU is for others now. What is below the VP may have come to want nothing meanwhile, and on
+ * another CPU of its scheduler there may be one that the VP can displace in turn.
  */
-static void revoke_for_good(hls_t *h, u32 v)
+static inline void revoke_for_good(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	vp->nr_revokes++;
 	hls_emit(h, v, HLS_REC_REVOKE, 0, 0);
 	if (vp->child)
 		settle_later(h, vp->child);
-	if (vp->parent && h->scheduler[vp->parent].nr_up > 1)
+	if (vp->parent && unlikely(h->scheduler[vp->parent].nr_up > 1))
 		look_elsewhere(h, v);
 }
 
 /* READY -> RUNNING on `cpu` at `level`; the slice is the grant hook's. */
-static void grant(hls_t *h, u32 v, u32 cpu, u32 level, u64 slice_ns)
+static inline void grant(hls_t *h, u32 v, u32 cpu, u32 level, u64 slice_ns)
 {
 	vp_t *vp = &h->vp[v];
 	cpu_t *c = &h->cpu[cpu];
 	u64 clock = h->now_ns - c->stolen_ns;
-	u64 expires_at = slice_ns < HLS_NEVER - clock ? clock + slice_ns : HLS_NEVER;
+	u64 expires_at = slice_ns == HLS_NEVER ? HLS_NEVER : clock + slice_ns;
 	vp->state = HLS_RUNNING;
 	vp->cpu = cpu;
 	vp->level = level;
 	vp->granted_at = clock;
-	if (vp->parent) {
-		h->scheduler[vp->parent].nr_ready--;
-		h->scheduler[vp->parent].nr_running++;
+	if (level) {
+		scheduler_t *sched = &h->scheduler[vp->parent];
+		sched->nr_ready--;
+		sched->nr_running++;
 	}
 	c->path[level] = v;
 	c->expires_at[level] = expires_at;
@@ -66,6 +66,16 @@ static inline void tell_grant(hls_t *h, u32 v)
 {
 	h->vp[v].nr_grants++;
 	hls_emit(h, v, HLS_REC_GRANT, 0, 0);
+}
+
+/* Whom s grants the CPU at hand; 0: none of its children. Sets the slice. */
+static inline u32 choose(hls_t *h, u32 s, u32 cpu)
+{
+	if (!h->scheduler[s].nr_ready)
+		return 0;
+	h->slice_ns = HLS_NEVER;
+	h->decisions++;
+	return policy_grant(h, s, cpu);
 }
 
 /* Revokes what is on the path below `level`, from the bottom up. */
@@ -107,13 +117,13 @@ static void note_resumption(hls_t *h, u32 s, u32 declined)
  * The scheduler below `v`, a RUNNING VP, has nothing for the CPU. If it has children that only cannot use
  * this one, v stays READY and refuses the CPU; else v is released.
  */
-static void give_up(hls_t *h, u32 v)
+static inline void give_up(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	scheduler_t *below = &h->scheduler[vp->child];
 	u32 s = vp->parent;
 	if (below->nr_ready && s) {
-		vp->refused |= 1ULL << vp->cpu;
+		vp->usable &= ~(1ULL << vp->cpu);
 		below->refused = 1;
 		hls_emit(h, v, HLS_REC_REVOKE, 0, 0);
 		revoke(h, v);
@@ -130,9 +140,10 @@ static void give_up(hls_t *h, u32 v)
 		if (h->scheduler[s].nr_up > 1)
 			settle_later(h, s);
 	}
-	if (policy_joins(below->policy))
+	if (unlikely(below->joins))
 		note_resumption(h, vp->child, v);
-	settle_later(h, vp->child);
+	if (below->nr_up > 1)
+		settle_later(h, vp->child);
 }
 
 /* Lets the scheduler at `level` choose, and those below the one it chose, down to a thread; or gives up,
@@ -151,9 +162,7 @@ static void decide(hls_t *h, u32 cpu, u32 level)
 			level = 1;
 		}
 		u32 s = h->vp[c->path[level - 1]].child;
-		h->slice_ns = HLS_NEVER;
-		h->decisions++;
-		u32 v = policy_grant(h, s, cpu);
+		u32 v = choose(h, s, cpu);
 		if (!v) {
 			give_up(h, c->path[--level]);
 			continue;
@@ -175,14 +184,13 @@ static void renew(hls_t *h, u32 cpu, u32 level)
 	cpu_t *c = &h->cpu[cpu];
 	u32 v = c->path[level];
 	revoke(h, v);
-	h->slice_ns = HLS_NEVER;
-	h->decisions++;
-	u32 next = policy_grant(h, h->vp[v].parent, cpu);
+	u32 next = choose(h, h->vp[v].parent, cpu);
 	if (next == v) {
 		grant(h, v, cpu, level, h->slice_ns);
 		update_expiries(c, level);
 		return;
 	}
+	settle_later(h, h->vp[v].parent);
 	revoke_below(h, c, level);
 	revoke_for_good(h, v);
 	c->resched = 0;

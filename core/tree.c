@@ -64,6 +64,7 @@ HLS_ENTRY s64 hls_create_scheduler(hls_t *h, u32 policy, const struct hls_params
 	clear((u64 ARENA *)sched, sizeof(*sched));
 	sched->policy = policy;
 	sched->level = 1;
+	sched->joins = policy_joins(policy);
 	sched->timer_at = HLS_NEVER;
 	for (u32 i = 0; i < HLS_PARAMS; i++)
 		sched->param[i] = params->value[i];
@@ -98,7 +99,7 @@ static u32 new_vp(hls_t *h, u32 parent, u32 child, const struct hls_params *para
 	vp->flags = HLS_USED;
 	vp->parent = parent;
 	vp->child = child;
-	vp->affinity = HLS_NEVER;
+	vp->usable = HLS_NEVER;
 	for (u32 i = 0; i < HLS_PARAMS && params; i++)
 		vp->param[i] = params->value[i];
 	if (child) {
@@ -337,7 +338,7 @@ HLS_ENTRY s64 hls_set_affinity(hls_t *h, u32 v, u64 cpus, u64 now_ns)
 		return -HLS_E_PARAM;
 	bool wants = h->vp[v].state != HLS_WAITING;
 	hls_release(h, v, now_ns);
-	h->vp[v].affinity = cpus;
+	h->vp[v].usable = cpus;
 	set_pinned(h, &h->vp[v], (h->cpus & ~cpus) != 0);
 	if (wants)
 		hls_request(h, v, now_ns);

@@ -76,7 +76,7 @@ static u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 		u32 v = hls_first_usable(h, &fp->queue[level], cpu);
 		if (likely(v)) {
 			fixed_priority_dequeue(h, fp, level, v);
-			if (fp->registered[level] > 1)
+			if (unlikely(fp->registered[level] > 1))
 				h->slice_ns = POLICY_VP(struct fixed_priority_vp, v)->left_ns;
 			return v;
 		}

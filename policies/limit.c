@@ -49,8 +49,8 @@ static void limit_renew_if_over(hls_t *h, u32 v)
 	struct limit_vp ARENA *vp = POLICY_VP(struct limit_vp, v);
 	u64 period = h->vp[v].param[LIMIT_PERIOD];
 	if (h->now_ns >= vp->period_end_at)
-		limit_begin_period(
-		    h, v, vp->period_end_at + period * ((h->now_ns - vp->period_end_at) / period + 1));
+		limit_begin_period(h, v,
+				   vp->period_end_at + period * ((h->now_ns - vp->period_end_at) / period + 1));
 }
 
 /* The child is READY: it may run when there is budget. */

@@ -62,8 +62,7 @@ static void reservation_renew_if_over(hls_t *h, u32 v)
 	u64 period = h->vp[v].param[RESERVATION_PERIOD];
 	if (h->now_ns >= vp->deadline_at)
 		reservation_replenish(h, v, h->vp[v].param[RESERVATION_BUDGET],
-				      vp->deadline_at +
-					  period * ((h->now_ns - vp->deadline_at) / period + 1));
+				      vp->deadline_at + period * ((h->now_ns - vp->deadline_at) / period + 1));
 }
 
 /* The wake-up rule. */
@@ -76,6 +75,7 @@ static void reservation_wake(hls_t *h, u32 v)
 		if (vp->budget_ns <= bearable_ns)
 			return;
 		if (h->vp[v].flags & HLS_RESUMED) {
+			h->vp[v].flags &= ~HLS_RESUMED;
 			reservation_replenish(h, v, bearable_ns, vp->deadline_at);
 			return;
 		}
@@ -179,8 +179,7 @@ static u32 reservation_timer(hls_t *h, u32 s)
 			break;
 		heap_remove(h->node, &res->ready, v);
 		reservation_renew_if_over(h, v);
-		heap_push(h->node, &res->ready, v, POLICY_VP(struct reservation_vp, v)->deadline_at,
-			  h->seq++);
+		heap_push(h->node, &res->ready, v, POLICY_VP(struct reservation_vp, v)->deadline_at, h->seq++);
 	}
 	v = res->depleted;
 	if (!v || h->node[v].key > h->now_ns) {

@@ -132,8 +132,7 @@ static void time_sharing_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool time_sharing_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return POLICY_VP(struct time_sharing_vp, ready)->level >
-	       POLICY_VP(struct time_sharing_vp, running)->level;
+	return POLICY_VP(struct time_sharing_vp, ready)->level > POLICY_VP(struct time_sharing_vp, running)->level;
 }
 
 /* The VP that has waited longest, if it has waited too long, goes over all levels. */
