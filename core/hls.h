@@ -46,8 +46,8 @@
 #define HLS_MAX_VPS (4096 + 65536)         /* edges to schedulers and to threads, entry 0 unused */
 #define HLS_MAX_RECORDS 16384              /* records that one event may leave behind */
 #define HLS_PARAMS 4                       /* parameters of a scheduler, and of a VP */
-#define HLS_SCHEDULER_WORDS 100            /* a policy's own words in each of its schedulers */
-#define HLS_VP_WORDS 5                     /* a policy's own words in each VP that it schedules */
+#define HLS_SCHEDULER_WORDS 104            /* a policy's own words in each of its schedulers */
+#define HLS_VP_WORDS 4                     /* a policy's own words in each VP that it schedules */
 #define HLS_MAX_STEPS (64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, refusals for affinity included */
 
 #define HLS_NEVER (~0ULL)
@@ -189,7 +189,7 @@ struct hls {
 	struct hls_scheduler scheduler[HLS_MAX_SCHEDULERS];
 	struct hls_node timer_node[HLS_MAX_SCHEDULERS];
 	struct hls_node node[HLS_MAX_VPS];
-	struct hls_vp vp[HLS_MAX_VPS];
+	struct hls_vp vp[HLS_MAX_VPS] __attribute__((aligned(64)));
 };
 
 typedef struct hls ARENA hls_t;

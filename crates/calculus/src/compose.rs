@@ -120,6 +120,16 @@ impl Label {
         self.beside.iter().find_map(|other| implies(&other.scaled(&self.scale), need).ok()).map_or(first, Ok)
     }
 
+    /// Why this label does not imply a need, for people; `None` where it does. Below NULL that is why there is nothing.
+    pub fn shortcoming(&self, need: &Guarantee) -> Option<String> {
+        let refusal = self.satisfies(need).err()?;
+        let Derivation { rule, formula, .. } = &*self.derivation;
+        match &self.guarantee {
+            Guarantee::Null if !formula.is_empty() => Some(format!("{}: {formula}", rule.name)),
+            _ => Some(refusal.reason),
+        }
+    }
+
     /// Says on which edge the label is.
     fn named(mut self, subject: &str) -> Label {
         Arc::make_mut(&mut self.derivation).subject = subject.to_owned();
@@ -286,15 +296,15 @@ impl<'a> Work<'a> {
                 0,
                 PINNED,
                 premises,
-                format!("the machine has {} CPUs", self.graph.cpus),
+                format!("it may use only some of the machine's {} CPUs", self.graph.cpus),
             )
         } else {
             label
         };
         if let Some(need) = requested
-            && let Err(refusal) = label.satisfies(need)
+            && let Some(reason) = label.shortcoming(need)
         {
-            let found = format!("{} ({})", label.absolute().rounded_for_people(), refusal);
+            let found = format!("{} ({reason})", label.absolute().rounded_for_people());
             self.problem(Place::Edge(edge), need.rounded_for_people(), found);
         }
         self.labels[edge] = Some(label.named(&name));

@@ -1,12 +1,15 @@
 //! The calculus at work on a plan: labels for every VP, promises to watch, problems with their place.
 
 use crate::args::ModeArg;
-use hls_calculus::{Analysis, Guarantee, Mode, Place, analyse};
+use hls_calculus::{Analysis, Guarantee, Mode, Place, Problem, analyse};
 use hls_hierarchy::analysis::Input;
+use hls_hierarchy::model::{Child, Hierarchy, Scheduler, Thread};
 use hls_hierarchy::{Diagnostic, Severity};
 use hls_record::observe::Promise;
+use hls_record::result::Topology;
 use hls_record::windows::Window;
 use hls_sim::Plan;
+use std::sync::Arc;
 
 /// What was derived.
 pub struct Derived {
@@ -38,19 +41,36 @@ impl Derived {
             let label = move |(n, &vp)| (vp, if n < count { guarantee } else { &Guarantee::Null });
             edge.vps.iter().enumerate().map(label)
         });
-        let of_threads = plan.threads.iter().map(move |thread| {
+        let of_threads = plan.threads().map(move |thread| {
             (thread.vp, of(thread.edge, thread.instance).map_or(&Guarantee::Null, |(guarantee, _)| guarantee))
         });
         of_schedulers.chain(of_threads)
     }
 
-    /// The plan with its guarantees written on its VPs.
+    /// Writes the guarantees on the VPs of the plan.
     pub fn write_on(&self, plan: &mut Plan) {
         let labels: Vec<(u32, String)> =
             self.labels(plan).map(|(vp, label)| (vp, label.rounded_for_people())).collect();
         for (vp, text) in labels {
-            plan.topology.vps[vp as usize].guarantee = text;
+            Arc::make_mut(&mut plan.topology).vps[vp as usize].guarantee = text;
         }
+    }
+
+    /// The topology of the plan, with what was asked for in vain beside what there is: for people to look at.
+    pub fn with_refusals(&self, plan: &Plan) -> Topology {
+        let mut topology = Topology::clone(&plan.topology);
+        let of_schedulers = plan.edges.iter().map(|edge| (edge.edge, 0, edge.vps.first().copied()));
+        let of_threads = plan.threads().map(|thread| (thread.edge, thread.instance, Some(thread.vp)));
+        for (edge, instance, vp) in of_schedulers.chain(of_threads) {
+            if let (Some(vp), Some(need)) = (vp, &plan.hierarchy.edges[edge].requested)
+                && let Some(index) = self.input.graph_edge_of(edge, instance)
+                && self.analysis.labels[index].satisfies(need).is_err()
+            {
+                let text = &mut topology.vps[vp as usize].guarantee;
+                *text = format!("{text}, but needs {}", need.rounded_for_people());
+            }
+        }
+        topology
     }
 
     /// What the monitor is to hold against the run.
@@ -69,28 +89,47 @@ impl Derived {
 
     /// What the calculus finds wrong, at its place in the file.
     pub fn problems(&self, plan: &Plan) -> Vec<Diagnostic> {
-        let diagnostic = |problem: &hls_calculus::Problem| {
-            let span = match problem.place {
-                Place::Scheduler(index) => plan.hierarchy.schedulers[index].span.clone(),
-                Place::Edge(index) => plan.hierarchy.edges[self.input.origins[index].edge].span.clone(),
-            };
-            Diagnostic {
-                severity: Severity::Error,
-                span,
-                message: problem.message.clone(),
-                found: problem.found.clone(),
-                expected: problem.needed.clone(),
-                help: None,
-                first: None,
-            }
-        };
         let mut problems: Vec<Diagnostic> = Vec::new();
-        // Instances of one thread have one place and, mostly, one problem.
-        for problem in self.analysis.problems.iter().map(diagnostic) {
-            if problems.last().is_none_or(|last| last.span != problem.span || last.found != problem.found) {
+        for problem in &self.analysis.problems {
+            let problem = self.diagnostic(&plan.hierarchy, problem);
+            // Instances of one thread have one place and, mostly, one problem.
+            if problems.last() != Some(&problem) {
                 problems.push(problem);
             }
         }
         problems
+    }
+
+    fn diagnostic(&self, hierarchy: &Hierarchy, problem: &Problem) -> Diagnostic {
+        let child = match problem.place {
+            Place::Scheduler(index) => Child::Scheduler(index),
+            Place::Edge(index) => hierarchy.edges[self.input.origins[index].edge].child,
+        };
+        let (message, of_node) = match child {
+            Child::Scheduler(index) => {
+                let Scheduler { name, span, .. } = &hierarchy.schedulers[index];
+                (format!("scheduler `{name}`"), span)
+            }
+            Child::Thread(index) => {
+                let Thread { name, span, .. } = &hierarchy.threads[index];
+                (format!("thread `{name}`"), span)
+            }
+        };
+        let span = match problem.place {
+            Place::Scheduler(_) => of_node.clone(),
+            Place::Edge(index) => hierarchy.edges[self.input.origins[index].edge].span.clone(),
+        };
+        let (found, expected) = (problem.found.clone(), problem.needed.clone());
+        let severity = Severity::Error;
+        Diagnostic { severity, span, message, found, expected, help: None, first: None }
+    }
+
+    /// How many guarantees the file asks for, instances counted apart, and how many of them cannot be given.
+    pub fn asked_and_refused(&self) -> (usize, usize) {
+        let needs = self.input.graph.edges.iter().zip(&self.analysis.labels);
+        let asked = needs.filter_map(|(edge, label)| edge.requested.as_ref().map(|need| (need, label)));
+        asked.fold((0, 0), |(asked, refused), (need, label)| {
+            (asked + 1, refused + usize::from(label.satisfies(need).is_err()))
+        })
     }
 }

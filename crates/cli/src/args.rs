@@ -18,7 +18,9 @@ A hierarchy file says who shares the CPUs:
 
     fixed-priority \"FP\" {
         reservation \"RES\" priority=2 {
-            thread \"video\" guarantee=\"RESBH 5ms 33ms\" { periodic run=\"4ms\" every=\"33ms\" }
+            thread \"video\" guarantee=\"RESBH 5ms 33ms\" {
+                periodic run=\"4ms\" every=\"33ms\"
+            }
             join \"J\" guarantee=\"RESBH 10ms 20ms\"
         }
         join \"J\" priority=1
@@ -28,13 +30,32 @@ A hierarchy file says who shares the CPUs:
         thread \"build\" share=4
     }
 
-First steps:
-    hls check examples/figure1.kdl                  is every promise one that can be kept?
-    hls check examples/figure1.kdl --explain PS     and why?
-    hls run examples/figure1.kdl --for 10s          what does each thread get?
-    hls policies                                    what can be used, with parameters and defaults
+What can be asked for and promised:
+    ALL              a whole CPU
+    RESBH 5ms 33ms   5ms of CPU time in every period of 33ms, and no more
+    RESBS 5ms 33ms   the same, but it may be more
+    RESCS 5ms 33ms   5ms in every stretch of 33ms, wherever it begins
+    PSBE 1/4 10ms    a quarter of every stretch of time, less at most 10ms
+    NULL             nothing
 
-Exit codes: 0 every guarantee holds, 1 one does not, 2 bad usage or input, 3 the system failed.";
+First steps:
+    hls check examples/figure1.kdl                can every promise be kept?
+    hls check examples/figure1.kdl --explain PS   and why?
+    hls run examples/figure1.kdl --for 10s        what does each thread get?
+    hls policies                                  what schedulers are there?
+
+Exit codes: 0 every guarantee holds, 1 one does not, 2 bad usage or input,
+3 the system failed.";
+
+const AFTER_RUN_HELP: &str = "\
+A hierarchy that fails the check runs all the same, to show what comes of it.
+
+Exit codes: 0 every guarantee was kept, 1 one was broken or fails the check,
+2 bad usage or input, 3 the system failed.";
+
+const AFTER_CHECK_HELP: &str = "\
+Exit codes: 0 every guarantee that is asked for can be given, 1 one cannot,
+2 bad usage or input, 3 the system failed.";
 
 /// The subcommands.
 #[derive(Subcommand)]
@@ -47,24 +68,25 @@ pub enum Command {
     Policies,
 }
 
-/// Which bounds to use where the paper's can be improved.
+/// Which bounds to use where the paper's are not the best.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum ModeArg {
-    /// The tight bounds
+    /// The best that are known
     Tight,
-    /// The bounds as the paper has them
+    /// Those of the HLS paper, to compare with its numbers
     Paper,
 }
 
 /// Arguments of `hls check`.
 #[derive(clap::Args)]
+#[command(after_help = AFTER_CHECK_HELP)]
 pub struct CheckArgs {
     /// The hierarchy file
     pub file: PathBuf,
-    /// Show how the guarantee of this scheduler or thread is derived (may be given several times)
-    #[arg(long, value_name = "NODE")]
+    /// Show how the guarantee of this scheduler or thread follows (may be given several times)
+    #[arg(long, value_name = "NAME")]
     pub explain: Vec<String>,
-    /// Which bounds to use
+    /// Which bounds to derive the promises by
     #[arg(long, value_enum, default_value = "tight")]
     pub mode: ModeArg,
 }
@@ -78,14 +100,15 @@ pub enum Engine {
 
 /// Arguments of `hls run`.
 #[derive(clap::Args)]
+#[command(after_help = AFTER_RUN_HELP)]
 pub struct RunArgs {
     /// The hierarchy file
     pub file: PathBuf,
     /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s]
-    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub length: Option<Nanos>,
     /// Seed of everything random: the same seed gives the same run
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value = "0", value_parser = seed, allow_hyphen_values = true)]
     pub seed: u64,
     /// What the threads do, as rt-app's JSON; its tasks are the threads of the same name
     #[arg(long, value_name = "FILE")]
@@ -93,7 +116,7 @@ pub struct RunArgs {
     /// What carries the schedule out
     #[arg(long, value_enum, default_value = "sim")]
     pub engine: Engine,
-    /// Which bounds to use for what is promised
+    /// Which bounds to derive the promises by
     #[arg(long, value_enum, default_value = "tight")]
     pub mode: ModeArg,
     /// Print the result as JSON instead of tables
@@ -105,7 +128,7 @@ pub struct RunArgs {
     /// Write the schedule as a picture (SVG)
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
-    /// What the picture shows
+    /// What the picture shows of the run
     #[arg(long, value_name = "FROM..TO", default_value = "0s..200ms", value_parser = interval)]
     pub window: Interval,
     /// Write every switch as a line of text, like `perf sched timehist`
@@ -133,6 +156,10 @@ fn time(text: &str) -> Result<Nanos, String> {
         time if time > LONGEST => Err(format!("found {time}, expected at most a year")),
         time => Ok(time),
     }
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("found `{text}`, expected a whole number from 0 to {}", u64::MAX))
 }
 
 fn interval(text: &str) -> Result<Interval, String> {

@@ -1,6 +1,7 @@
 //! How a command ends: its exit code, and the last word on standard error.
 
-use std::io;
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// A command that came to its end.
@@ -27,18 +28,23 @@ impl From<io::Error> for Error {
     }
 }
 
-/// What `main` returns. A reader that went away (a closed pipe) is not an error.
+/// Writes a line to standard error. Where that cannot be written to, nobody is left to be told.
+pub fn say(text: impl Display) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// What `main` returns.
 pub fn code(outcome: Result<Verdict, Error>) -> ExitCode {
     match outcome {
         Ok(Verdict::Kept) => ExitCode::SUCCESS,
         Ok(Verdict::Violated) => ExitCode::from(1),
         Err(Error::Reported) => ExitCode::from(2),
         Err(Error::Input(message)) => {
-            eprintln!("hls: {message}");
+            say(format_args!("hls: {message}"));
             ExitCode::from(2)
         }
         Err(Error::System(message)) => {
-            eprintln!("hls: {message}");
+            say(format_args!("hls: {message}"));
             ExitCode::from(3)
         }
     }

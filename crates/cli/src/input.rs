@@ -1,67 +1,135 @@
 //! Reading files, and saying what is wrong with them.
 
-use crate::exit::Error;
+use crate::exit::{Error, say};
 use hls_hierarchy::model::Hierarchy;
-use hls_hierarchy::{Diagnostic, Source};
+use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source};
+use hls_sim::{Plan, PlanError};
+use hls_workload::WorkloadError;
 use hls_workload::program::Workload;
 use miette::{GraphicalReportHandler, GraphicalTheme};
-use std::fs;
-use std::io::IsTerminal;
+use std::fs::File;
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 
+/// No message lists more names.
+const MAX_NAMES: usize = 12;
+
+/// All of a file, which may also be one without an end, such as `/dev/zero`.
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    fs::read(path).map_err(|error| Error::Input(format!("{}: {error}", path.display())))
+    let mut bytes = Vec::new();
+    let most = MAX_FILE_BYTES as u64;
+    let length = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    let refused = |reason: String| Error::Input(format!("cannot read {}: {reason}", path.display()));
+    match length {
+        Ok(length) if length as u64 > most => Err(refused(format!("found more than {most} bytes"))),
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(refused(error.to_string())),
+    }
 }
 
-/// A hierarchy with the text that it was read from.
-pub struct File {
-    /// What it says.
-    pub hierarchy: Hierarchy,
-    /// For saying where.
-    pub source: Source,
+fn source(path: &Path, bytes: &[u8]) -> Source {
+    Source::new(&path.display().to_string(), bytes)
 }
 
-/// Reads and validates a hierarchy file; prints its warnings, or all of its errors.
-pub fn hierarchy(path: &Path) -> Result<File, Error> {
+/// Reads and validates a hierarchy file; prints its warnings, or all of its errors. The source is for saying where.
+pub fn hierarchy(path: &Path) -> Result<(Hierarchy, Source), Error> {
     let bytes = read(path)?;
-    let source = Source::new(&path.display().to_string(), &bytes);
+    let source = source(path, &bytes);
     match hls_hierarchy::read(&bytes) {
         Ok((hierarchy, warnings)) => {
-            warnings.iter().for_each(|warning| report(&source, warning));
-            Ok(File { hierarchy, source })
+            report(&source, &warnings);
+            Ok((hierarchy, source))
         }
         Err(errors) => {
-            errors.iter().for_each(|error| report(&source, error));
+            report(&source, &errors);
             Err(Error::Reported)
         }
     }
 }
 
-/// Says what is wrong and where: a line for programs, with the text drawn around it for people.
-pub fn report(source: &Source, diagnostic: &Diagnostic) {
-    if !std::io::stderr().is_terminal() {
-        eprintln!("{}", source.line(diagnostic));
-        return;
-    }
-    let mut text = String::new();
-    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode());
-    match handler.render_report(&mut text, &source.report(diagnostic)) {
-        Ok(()) => eprintln!("{text}"),
-        Err(_) => eprintln!("{}", source.line(diagnostic)),
-    }
-}
+/// A workload, with its source when it was read from a file.
+pub type SourcedWorkload = (Workload, Option<Source>);
 
 /// Reads an rt-app file; prints what of it cannot be simulated, or all of its errors.
-pub fn workload(path: Option<&Path>) -> Result<Workload, Error> {
-    let Some(path) = path else { return Ok(Workload::default()) };
-    match hls_workload::read_rt_app(&path.display().to_string(), &read(path)?) {
+pub fn workload(path: Option<&Path>) -> Result<SourcedWorkload, Error> {
+    let Some(path) = path else { return Ok((Workload::default(), None)) };
+    let bytes = read(path)?;
+    match hls_workload::read_rt_app(&path.display().to_string(), &bytes) {
         Ok(workload) => {
-            workload.unsupported.iter().for_each(|sentence| eprintln!("warning: {sentence}"));
-            Ok(workload)
+            workload.unsupported.iter().for_each(|sentence| say(format_args!("{sentence}")));
+            Ok((workload, Some(source(path, &bytes))))
         }
         Err(errors) => {
-            errors.iter().for_each(|error| eprintln!("{error}"));
+            for WorkloadError { file, line, column, found, expected } in &errors {
+                say(format_args!("{file}:{line}:{column}: error: found {found}, expected {expected}"));
+            }
             Err(Error::Reported)
         }
+    }
+}
+
+/// Numbers who there will be; prints all in which the workload does not fit the hierarchy.
+pub fn plan(hierarchy: Hierarchy, (workload, source): &SourcedWorkload) -> Result<Plan, Error> {
+    Plan::new(hierarchy, workload).map_err(|errors| {
+        let Some(source) = source else {
+            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            return Error::Input(lines.join("\n"));
+        };
+        let errors: Vec<Diagnostic> = errors.into_iter().map(|error| misfit(workload, error)).collect();
+        report(source, &errors);
+        Error::Reported
+    })
+}
+
+/// An error of the plan at the task that it is about.
+fn misfit(workload: &Workload, error: PlanError) -> Diagnostic {
+    let (task, found, expected) = match error {
+        PlanError::NoSuchThread { task, threads } => {
+            let threads = names(threads.iter().map(String::as_str));
+            (task, "no thread of that name".into(), format!("the name of one in the hierarchy: {threads}"))
+        }
+        PlanError::Instances { thread, in_hierarchy, in_workload } => {
+            let expected = format!("as many as in the hierarchy, {in_hierarchy}");
+            (thread, format!("{in_workload} instances"), expected)
+        }
+        PlanError::TwoPrograms { thread } => {
+            let found = "a program for a thread to which the hierarchy gives one".into();
+            (thread, found, "one of the two".into())
+        }
+        PlanError::NoSuchCpu { task, cpu, cpus } => {
+            (task, format!("CPU {cpu}"), format!("a CPU of the machine, 0 to {}", cpus.saturating_sub(1)))
+        }
+        PlanError::TooMany { vps } => {
+            let expected = format!("at most {}", hls_core::limits::MAX_VPS - 1);
+            (String::new(), format!("{vps} virtual processors in all"), expected)
+        }
+    };
+    let at = workload.tasks.iter().find(|other| other.name == task).map_or(0, |task| task.at);
+    let message = if task.is_empty() { "the workload".into() } else { format!("task `{task}`") };
+    let severity = Severity::Error;
+    Diagnostic { severity, span: at..at + 1, message, found, expected, help: None, first: None }
+}
+
+/// Names in quotes, as many as a person reads.
+pub fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let all: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    let shown = all[..all.len().min(MAX_NAMES)].join(", ");
+    match all.len().saturating_sub(MAX_NAMES) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Says what is wrong and where: a line each for programs, with the text drawn around it for people.
+pub fn report(source: &Source, diagnostics: &[Diagnostic]) {
+    let for_people = std::io::stderr().is_terminal();
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode());
+    for diagnostic in diagnostics.iter().take(MAX_DIAGNOSTICS + 1) {
+        let mut text = String::new();
+        let drawn = for_people && handler.render_report(&mut text, &source.report(diagnostic)).is_ok();
+        say(if drawn { text } else { source.line(diagnostic) });
+    }
+    if diagnostics.len() > MAX_DIAGNOSTICS + 1 {
+        say(format_args!("... and {} more", diagnostics.len() - MAX_DIAGNOSTICS - 1));
     }
 }

@@ -6,9 +6,13 @@ mod analysis;
 mod args;
 mod check;
 mod exit;
+mod explain;
 mod input;
+mod output;
 mod policies;
+mod progress;
 mod run;
+mod simulate;
 
 use args::{Args, Command};
 use clap::Parser;

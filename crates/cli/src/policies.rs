@@ -1,49 +1,77 @@
 //! `hls policies`: what there is, with parameters, units and defaults.
 
 use crate::exit::{Error, Verdict};
+use crate::output::output;
 use hls_calculus::schedulers;
 use hls_core::{ParamInfo, PolicyInfo, Unit};
 use hls_units::Nanos;
-use std::io::{Write, stdout};
+use std::io::{self, Write};
+
+/// The lines fit a terminal of this many columns.
+const WIDTH: usize = 80;
 
 /// Runs the command.
 pub fn policies() -> Result<Verdict, Error> {
-    let mut out = stdout().lock();
+    let mut out = output();
     for policy in hls_core::policies() {
         describe(&mut out, policy)?;
     }
+    let closing = "In a file times stand in quotes, with a unit (ns, us, ms, s, min, h): quantum=\"5ms\". \
+        What a child has, such as its priority, stands on the child.";
+    paragraph(&mut out, "", closing)?;
+    out.flush()?;
     Ok(Verdict::Kept)
 }
 
-fn describe(out: &mut impl Write, policy: &PolicyInfo) -> Result<(), Error> {
+fn describe(out: &mut impl Write, policy: &PolicyInfo) -> io::Result<()> {
     writeln!(out, "{}", policy.name)?;
-    writeln!(out, "    {}", policy.doc)?;
-    writeln!(out, "    after {}", policy.source)?;
+    paragraph(out, "  ", policy.doc)?;
+    paragraph(out, "  source    ", policy.source)?;
     if let Some(analysis) = schedulers::find(policy.name) {
-        writeln!(out, "    accepts {}; provides {}", analysis.accepts, analysis.provides)?;
+        paragraph(out, "  accepts   ", analysis.accepts)?;
+        paragraph(out, "  provides  ", analysis.provides)?;
     }
     if policy.max_children == 1 {
-        writeln!(out, "    schedules one child")?;
+        paragraph(out, "  children  ", "one")?;
     }
     list(out, "of the scheduler", &policy.scheduler_params)?;
     list(out, "of each child", &policy.vp_params)?;
-    writeln!(out)?;
-    Ok(())
+    writeln!(out)
 }
 
-fn list(out: &mut impl Write, whose: &str, params: &[ParamInfo]) -> Result<(), Error> {
+fn list(out: &mut impl Write, whose: &str, params: &[ParamInfo]) -> io::Result<()> {
+    if !params.is_empty() {
+        writeln!(out, "  {whose:<16}  {:<8}  range", "default")?;
+    }
     for param in params {
-        let default =
-            param.default.map_or("required".into(), |value| format!("default {}", show(param, value)));
+        let value = param.default.map_or("required".into(), |value| show(param, value));
         let range = format!("{} to {}", show(param, param.min), show(param, param.max));
-        writeln!(out, "    {:<13} {whose}: {} ({default}; {range})", param.name, param.doc)?;
+        paragraph(out, &format!("    {:<14}  {value:<8}  {range:<13}  ", param.name), param.doc)?;
     }
     Ok(())
 }
 
+/// A value as a file has it, but without the quotes.
 fn show(param: &ParamInfo, value: u64) -> String {
     match param.unit {
         Unit::Time => Nanos(value).to_string(),
         Unit::Count => value.to_string(),
     }
+}
+
+/// Words in lines of at most [`WIDTH`] columns, the first behind `head`, the others below its end.
+fn paragraph(out: &mut impl Write, head: &str, words: &str) -> io::Result<()> {
+    let mut line = head.to_owned();
+    for word in words.split_whitespace() {
+        if line.len() > head.len() {
+            if line.len() + 1 + word.len() > WIDTH {
+                writeln!(out, "{line}")?;
+                line = " ".repeat(head.len());
+            } else {
+                line.push(' ');
+            }
+        }
+        line.push_str(word);
+    }
+    writeln!(out, "{line}")
 }

@@ -15,7 +15,7 @@ const SUB_BUCKETS: u64 = 1 << SUB_BITS;
 /// How many different buckets are kept as a list.
 const FEW: usize = 12;
 /// How many samples are gathered before they are counted.
-const BATCH: usize = 8;
+const BATCH: usize = 6;
 
 /// Counts of times. Empty by default. A count stays at `u32::MAX` when it gets there.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +88,8 @@ impl Histogram {
         if self.many {
             return (self.first..).zip(self.counts.iter().copied()).filter(|&(_, times)| times > 0).collect();
         }
-        let mut pairs: Vec<(u16, u32)> = self.counts.chunks_exact(2).map(|pair| (pair[0] as u16, pair[1])).collect();
+        let mut pairs: Vec<(u16, u32)> =
+            self.counts.chunks_exact(2).map(|pair| (pair[0] as u16, pair[1])).collect();
         pairs.sort_unstable();
         pairs
     }

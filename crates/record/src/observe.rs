@@ -10,6 +10,7 @@ use crate::histogram::Histogram;
 use crate::result::{Child, GuaranteeResult, RunResult, SchedulerResult, ThreadResult, Topology};
 use crate::windows::{Monitor, Window};
 use hls_units::Nanos;
+use std::sync::Arc;
 
 /// What one VP was promised.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +45,9 @@ struct Account {
     watched: Option<u32>,
     ran: Nanos,
     activations: u64,
-    grants: u64,
-    revokes: u64,
-    migrations: u64,
+    grants: u32,
+    revokes: u32,
+    migrations: u32,
     misses: u64,
     wake_latency: Histogram,
     response: Histogram,
@@ -64,7 +65,7 @@ impl Account {
         }
         self.place = Place::Running(clock);
         self.grants += 1;
-        self.migrations += u64::from(self.last_cpu.is_some_and(|last| last != cpu));
+        self.migrations += u32::from(self.last_cpu.is_some_and(|last| last != cpu));
         self.last_cpu = Some(cpu);
     }
 
@@ -89,7 +90,7 @@ struct Cpu {
 /// Watches a run.
 #[derive(Clone, Debug)]
 pub struct Observer {
-    topology: Topology,
+    topology: Arc<Topology>,
     cpus: Vec<Cpu>,
     /// By VP.
     accounts: Vec<Account>,
@@ -98,7 +99,8 @@ pub struct Observer {
 
 impl Observer {
     /// Begins at time 0 with nothing running. A VP has one promise; of several, only the last is held against the run.
-    pub fn new(topology: Topology, promises: Vec<Promise>) -> Observer {
+    pub fn new(topology: impl Into<Arc<Topology>>, promises: Vec<Promise>) -> Observer {
+        let topology = topology.into();
         let mut accounts = vec![Account::default(); topology.vps.len()];
         for (index, promise) in (0..).zip(&promises) {
             if let Some(account) = accounts.get_mut(promise.vp as usize) {
@@ -218,8 +220,8 @@ impl Observer {
             wake_latency: account.wake_latency.percentiles(),
             response: account.response.percentiles(),
             misses: account.misses,
-            preemptions: account.revokes,
-            migrations: account.migrations,
+            preemptions: account.revokes.into(),
+            migrations: account.migrations.into(),
             ..ThreadResult::default()
         };
         of_threads.map(result).collect()
@@ -235,8 +237,8 @@ impl Observer {
             };
             if let Some(result) = results.get_mut(index as usize) {
                 result.ran = result.ran.saturating_add(account.ran);
-                result.grants += account.grants;
-                result.revokes += account.revokes;
+                result.grants += u64::from(account.grants);
+                result.revokes += u64::from(account.revokes);
             }
         }
         results
@@ -357,6 +359,6 @@ mod tests {
 
     #[test]
     fn an_account_is_small() {
-        assert!(size_of::<Account>() <= 208, "{} bytes for each of 65,536 threads", size_of::<Account>());
+        assert!(size_of::<Account>() <= 184, "{} bytes for each of 65,536 threads", size_of::<Account>());
     }
 }

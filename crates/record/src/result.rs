@@ -2,6 +2,7 @@
 
 use crate::event::VpId;
 use hls_units::Nanos;
+use std::sync::Arc;
 
 /// Who there was: the hierarchy as the engine had it, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -188,7 +189,7 @@ impl GuaranteeResult {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunResult {
     /// Who there was.
-    pub topology: Topology,
+    pub topology: Arc<Topology>,
     /// Name of the engine: `sim` or `kernel`.
     pub engine: String,
     /// The seed of the run.

@@ -1,43 +1,106 @@
-//! Writes a file whole or not at all.
+//! A file that is written whole or not at all.
 //!
-//! The bytes go to a temporary file in the same directory, which takes the place of the named one only after all went
+//! The bytes go to a temporary file in the same directory, which takes the place of the named one only when all went
 //! well; when something fails it is removed, and what was there before stays. A name that is not a plain file, such as
 //! a pipe or `/dev/stdout`, is written to directly, since it cannot be replaced.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Creates or replaces the file at `path` with what `write` writes.
+/// A file on its way. Dropped before [`AtomicFile::commit`], it leaves nothing behind.
 ///
-/// # Errors
-/// Those of `write`, and of creating, flushing and renaming the file, with the path in front. The file at `path` is then as it was.
-pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let with_path = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    replace(path, write).map_err(with_path)
+/// Every error has the path of the file in front.
+#[derive(Debug)]
+pub struct AtomicFile {
+    /// The name that the user gave.
+    path: PathBuf,
+    out: Out,
 }
 
-fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let existing = fs::metadata(path).ok();
-    if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
-        let mut out = BufWriter::new(File::options().write(true).open(path)?);
-        write(&mut out)?;
-        return out.flush();
+#[derive(Debug)]
+enum Out {
+    /// Takes the place of `target` in the end.
+    Replacing { out: BufWriter<NamedTempFile>, target: PathBuf },
+    /// Cannot be replaced.
+    Direct(BufWriter<File>),
+}
+
+impl AtomicFile {
+    /// Begins a file that is to stand at `path`.
+    ///
+    /// # Errors
+    /// Those of creating a file in the directory, or of opening what cannot be replaced.
+    pub fn create(path: &Path) -> io::Result<AtomicFile> {
+        match Out::create(path) {
+            Ok(out) => Ok(AtomicFile { path: path.to_owned(), out }),
+            Err(error) => Err(with_path(path, error)),
+        }
     }
-    let target = if existing.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
-    let directory = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    let mode = default_or(existing.map(|metadata| metadata.permissions()));
-    let file = builder.prefix(".hls-").permissions(mode).tempfile_in(directory)?;
-    let mut out = BufWriter::new(file);
-    write(&mut out)?;
-    let file: NamedTempFile = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.persist(&target).map_err(|error| error.error)?;
-    Ok(())
+
+    /// Creates or replaces the file with what was written.
+    ///
+    /// # Errors
+    /// Those of writing the rest and of renaming. What stood at the path is then as it was.
+    pub fn commit(self) -> io::Result<()> {
+        let done = match self.out {
+            Out::Direct(mut out) => out.flush(),
+            Out::Replacing { out, target } => {
+                let file = out.into_inner().map_err(io::IntoInnerError::into_error);
+                file.and_then(|file| file.persist(target).map(drop).map_err(|error| error.error))
+            }
+        };
+        done.map_err(|error| with_path(&self.path, error))
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match &mut self.out {
+            Out::Replacing { out, .. } => out.write(bytes),
+            Out::Direct(out) => out.write(bytes),
+        };
+        written.map_err(|error| with_path(&self.path, error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = match &mut self.out {
+            Out::Replacing { out, .. } => out.flush(),
+            Out::Direct(out) => out.flush(),
+        };
+        flushed.map_err(|error| with_path(&self.path, error))
+    }
+}
+
+impl Out {
+    fn create(path: &Path) -> io::Result<Out> {
+        let existing = fs::metadata(path).ok();
+        if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+            return Ok(Out::Direct(BufWriter::new(File::options().write(true).open(path)?)));
+        }
+        let target = if existing.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
+        if existing.is_some() {
+            // Who may not write a file may not replace it either.
+            File::options().write(true).open(&target)?;
+        }
+        let directory = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        fs::metadata(directory)?;
+        let mut builder = tempfile::Builder::new();
+        let mode = default_or(existing.map(|metadata| metadata.permissions()));
+        let file = builder.prefix(".hls-").permissions(mode).tempfile_in(directory);
+        // Its own text has the name of the temporary file, which says nothing to the user.
+        let file = file.map_err(|error| io::Error::from(error.kind()))?;
+        Ok(Out::Replacing { out: BufWriter::new(file), target })
+    }
+}
+
+/// The error with the name that the user gave in front.
+fn with_path(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
 }
 
 /// The permissions of the file that is replaced, or those that any new file gets; the umask applies to both.
@@ -49,10 +112,17 @@ fn default_or(existing: Option<Permissions>) -> Permissions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use io::ErrorKind;
 
     fn entries(directory: &Path) -> Vec<String> {
         let entries = fs::read_dir(directory).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    fn write(path: &Path, text: &str) -> io::Result<()> {
+        let mut file = AtomicFile::create(path)?;
+        file.write_all(text.as_bytes())?;
+        file.commit()
     }
 
     #[test]
@@ -60,44 +130,48 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("trace");
         for text in ["first", "second"] {
-            write_atomically(&path, |out| out.write_all(text.as_bytes())).unwrap();
+            write(&path, text).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         assert_eq!(entries(directory.path()), ["trace"]);
     }
 
     #[test]
-    fn a_failing_write_leaves_what_was_there() {
+    fn a_file_that_is_given_up_leaves_what_was_there() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("trace");
-        let fail = |out: &mut dyn Write| {
-            out.write_all(&[0; 100_000])?;
-            Err(io::Error::new(io::ErrorKind::StorageFull, "disk full"))
+        let give_up = || {
+            let mut file = AtomicFile::create(&path).unwrap();
+            file.write_all(&[0; 100_000]).unwrap();
+            file.flush().unwrap();
         };
-        let error = write_atomically(&path, fail).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        assert!(error.to_string().ends_with("trace: disk full"), "{error}");
+        give_up();
         assert!(entries(directory.path()).is_empty());
 
         fs::write(&path, "before").unwrap();
-        write_atomically(&path, fail).unwrap_err();
+        give_up();
         assert_eq!(fs::read_to_string(&path).unwrap(), "before");
         assert_eq!(entries(directory.path()), ["trace"]);
     }
 
     #[test]
-    fn a_missing_directory_is_named() {
+    fn a_missing_directory_is_named_and_the_temporary_file_is_not() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("missing/trace");
-        let error = write_atomically(&path, |out| out.write_all(b"x")).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::NotFound);
-        assert!(error.to_string().contains("missing/trace: "), "{error}");
+        let error = write(&path, "x").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        let text = error.to_string();
+        assert!(
+            text.contains("missing/trace: No such file or directory") && !text.contains(".hls-"),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_device_is_written_to_directly() {
-        write_atomically(Path::new("/dev/null"), |out| out.write_all(b"x")).unwrap();
-        let error = write_atomically(Path::new("/dev/full"), |out| out.write_all(b"x")).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        write(Path::new("/dev/null"), "x").unwrap();
+        let error = write(Path::new("/dev/full"), "x").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::StorageFull);
+        assert!(error.to_string().starts_with("cannot write /dev/full: "), "{error}");
     }
 }

@@ -21,6 +21,22 @@ pub(crate) fn time_rounded(time: Nanos) -> String {
     format!("{}s", (u128::from(time.0) + 500_000_000) / 1_000_000_000)
 }
 
+/// At most three digits behind the point, rounded down: `168.837ms`.
+pub(crate) fn time_floor(time: Nanos) -> String {
+    time_exact(Nanos(time.0 - time.0 % step_of(time)))
+}
+
+/// At most three digits behind the point, rounded up: `168.838ms`.
+pub(crate) fn time_ceil(time: Nanos) -> String {
+    time_exact(Nanos(time.0.checked_next_multiple_of(step_of(time)).unwrap_or(time.0)))
+}
+
+/// What the third digit behind the point is worth, in nanoseconds.
+fn step_of(time: Nanos) -> u64 {
+    let fitting = UNITS.iter().rev().find(|(_, scale)| time.0 >= *scale);
+    fitting.map_or(1, |(_, scale)| (scale / 1_000).max(1))
+}
+
 /// All digits: `4.999999ms`.
 pub(crate) fn time_exact(time: Nanos) -> String {
     let fitting = (0..4u32).zip(UNITS).rev().find(|(_, (_, scale))| time.0 >= *scale);
@@ -111,6 +127,21 @@ mod tests {
             assert_eq!(Nanos::parse(text), Ok(Nanos(nanos)));
         }
         assert_eq!(time_exact(Nanos::ZERO), "0");
+    }
+
+    #[test]
+    fn a_time_is_cut_to_three_decimals_on_the_side_that_is_asked_for() {
+        for (nanos, down, up) in [
+            (0, "0", "0"),
+            (999, "999ns", "999ns"),
+            (168_837_172, "168.837ms", "168.838ms"),
+            (999_999_999, "999.999ms", "1s"),
+            (1_999_500_000, "1.999s", "2s"),
+            (10_000_000, "10ms", "10ms"),
+        ] {
+            assert_eq!((time_floor(Nanos(nanos)), time_ceil(Nanos(nanos))), (down.into(), up.into()));
+        }
+        assert_eq!(time_ceil(Nanos(u64::MAX)), time_exact(Nanos(u64::MAX)));
     }
 
     #[test]

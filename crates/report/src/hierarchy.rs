@@ -121,8 +121,12 @@ fn edges_to(topology: &Topology, vps: &[VpId], depth: usize) -> Vec<Edge> {
         let Some(info) = topology.vps.get(vp as usize) else {
             continue;
         };
-        let is_same = |edge: &&mut Edge| info.child != Child::Thread && edge.child == info.child;
-        match edges.iter_mut().rev().find(is_same) {
+        // A thread is no other's child; only schedulers have several VPs to look for.
+        let same = match info.child {
+            Child::Thread => None,
+            child => edges.iter_mut().rev().find(|edge| edge.child == child),
+        };
+        match same {
             Some(edge) => edge.vps.push(vp),
             None => {
                 edges.push(Edge {

@@ -1,9 +1,10 @@
 //! The result of a run as tables for a person, at most 118 columns wide.
 //!
 //! Long lists are cut: what missed a deadline or broke a promise comes before the rest then, and a line says what was
-//! left out. Shares are of one CPU, so that a scheduler with two CPUs can have 200%.
+//! left out. Shares are of one CPU, so that a scheduler with two CPUs can have 200%. What was seen is rounded against
+//! the promise, but has all its digits where the promise is broken.
 
-use crate::format::{count, percent_rounded, time_exact, time_rounded};
+use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
 use crate::layout::{Column, number, text, write_rows};
 use hls_record::result::{
     GuaranteeResult, Percentiles, RunResult, SchedulerResult, ThreadResult, Topology, Verdict, WindowResult,
@@ -13,6 +14,10 @@ use std::io::{self, Write};
 
 /// No table has more rows.
 const MAX_ROWS: usize = 40;
+/// The verdict names no more broken promises,
+const MAX_NAMES: usize = 3;
+/// and none with a longer name.
+const NAME_WIDTH: usize = 24;
 
 /// Writes the summary and all tables.
 ///
@@ -80,7 +85,7 @@ fn write_threads(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
             short_count(thread.migrations),
         ]
     };
-    let shown = pick(&run.threads, |thread| thread.misses > 0);
+    let shown = pick(&run.threads, |thread| u8::from(thread.misses == 0));
     let rows: Vec<_> = shown.iter().map(|thread| row(thread)).collect();
     write_section(out, &COLUMNS, &rows)?;
     write_rest(out, run.threads.len() - shown.len(), "threads")
@@ -99,7 +104,7 @@ fn write_schedulers(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
             count(result.revokes),
         ]
     };
-    let shown = pick(&run.schedulers, |_| false);
+    let shown = pick(&run.schedulers, |_| 0);
     let rows: Vec<_> = shown.iter().map(|result| row(result)).collect();
     write_section(out, &COLUMNS, &rows)?;
     write_rest(out, run.schedulers.len() - shown.len(), "schedulers")
@@ -117,39 +122,83 @@ fn write_guarantees(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         number("at most", "seen"),
         text(""),
     ];
-    let windows = |result| windows_of(&run.topology, result);
-    let all: Vec<_> = run.guarantees.iter().flat_map(windows).collect();
-    let is_broken = |(_, verdict): &_| matches!(verdict, Verdict::Short | Verdict::Over);
-    let shown = pick(&all, is_broken);
-    let rows: Vec<_> = shown.iter().map(|(row, _)| row.clone()).collect();
+    let all: Vec<_> =
+        run.guarantees.iter().flat_map(|result| result.windows.iter().map(move |w| (result, w))).collect();
+    let shown = pick(&all, |(_, window)| match window.verdict() {
+        Verdict::Short | Verdict::Over => 0,
+        Verdict::Kept => 1,
+        Verdict::Untested => 2,
+    });
+    let mut last = None;
+    let rows: Vec<_> = (shown.iter())
+        .map(|(result, window)| {
+            let is_first = last.replace(result.vp) != Some(result.vp);
+            let [to, by, guarantee] =
+                if is_first { promise(&run.topology, result) } else { Default::default() };
+            let [length, promised, least, allowed, most, verdict] = seen(window);
+            [to, by, guarantee, length, promised, least, allowed, most, verdict]
+        })
+        .collect();
     write_section(out, &COLUMNS, &rows)?;
     write_rest(out, all.len() - shown.len(), "windows")
 }
 
-/// A row for each window of a guarantee; who promised whom stands in the first.
-fn windows_of(topology: &Topology, result: &GuaranteeResult) -> Vec<([String; 9], Verdict)> {
-    let row = |window: &WindowResult| {
-        let verdict = window.verdict();
-        let row = [
-            topology.child_name(result.vp).to_owned(),
-            topology.parent_name(result.vp).unwrap_or("machine").to_owned(),
-            result.guarantee.clone(),
-            time_exact(window.window),
-            time_exact(window.promised),
-            window.least.map_or("-".into(), time_exact),
-            window.allowed.map_or("-".into(), time_exact),
-            window.allowed.map_or("-".into(), |_| time_exact(window.most)),
-            match verdict {
-                Verdict::Kept => "kept",
-                Verdict::Short => "BROKEN: too little",
-                Verdict::Over => "BROKEN: too much",
-                Verdict::Untested => "not tested",
-            }
-            .to_owned(),
-        ];
-        (row, verdict)
-    };
-    result.windows.iter().map(row).collect()
+/// Who was promised what by whom.
+fn promise(topology: &Topology, result: &GuaranteeResult) -> [String; 3] {
+    let to = topology.child_name(result.vp).to_owned();
+    [to, topology.parent_name(result.vp).unwrap_or("machine").to_owned(), result.guarantee.clone()]
+}
+
+/// What was seen in the windows of one length.
+fn seen(window: &WindowResult) -> [String; 6] {
+    let verdict = window.verdict();
+    let is_broken = matches!(verdict, Verdict::Short | Verdict::Over);
+    let (down, up): (fn(Nanos) -> String, fn(Nanos) -> String) =
+        if is_broken { (time_exact, time_exact) } else { (time_floor, time_ceil) };
+    [
+        time_exact(window.window),
+        down(window.promised),
+        window.least.map_or("-".into(), down),
+        window.allowed.map_or("-".into(), up),
+        window.allowed.map_or("-".into(), |_| up(window.most)),
+        match verdict {
+            Verdict::Kept => "kept",
+            Verdict::Short => "BROKEN: too little",
+            Verdict::Over => "BROKEN: too much",
+            Verdict::Untested => "not tested",
+        }
+        .to_owned(),
+    ]
+}
+
+/// Writes in one line whether the promises were kept, and how many deadlines were missed.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    let broken: Vec<_> = run.guarantees.iter().filter(|result| !result.is_kept()).collect();
+    let is_tested = |result: &&GuaranteeResult| result.windows.iter().any(|w| w.verdict() == Verdict::Kept);
+    let kept = run.guarantees.iter().filter(|result| result.is_kept()).filter(is_tested).count();
+    let untested = run.guarantees.len() - broken.len() - kept;
+    let tested = kept + broken.len();
+    let promises = if tested == 1 { "promise" } else { "promises" };
+    if broken.is_empty() {
+        write!(out, "kept: {} {promises} tested, none broken", count(tested as u64))?;
+    } else {
+        let name = |result: &&GuaranteeResult| shorten(run.topology.child_name(result.vp), NAME_WIDTH);
+        let mut names: Vec<String> = broken.iter().take(MAX_NAMES).map(name).collect();
+        names.extend((broken.len() > MAX_NAMES).then(|| "…".to_owned()));
+        let (broken, tested) = (count(broken.len() as u64), count(tested as u64));
+        write!(out, "BROKEN: {broken} of {tested} {promises} tested ({})", names.join(", "))?;
+    }
+    if untested > 0 {
+        write!(out, "; {} not tested (never wanted the CPU for a whole window)", count(untested as u64))?;
+    }
+    let misses: u64 = run.threads.iter().map(|thread| thread.misses).sum();
+    if misses > 0 {
+        write!(out, "; {} deadline{} missed", count(misses), if misses == 1 { "" } else { "s" })?;
+    }
+    writeln!(out)
 }
 
 /// A table with an empty line before it; nothing where there is nothing to show.
@@ -173,17 +222,13 @@ fn write_rest(out: &mut impl Write, left_out: usize, what: &str) -> io::Result<(
     writeln!(out, "  … and {} more {what}: --json lists them all", count(left_out as u64))
 }
 
-/// At most [`MAX_ROWS`] of `all`, in their order; those that matter are taken first.
-fn pick<T>(all: &[T], matters: impl Fn(&T) -> bool) -> Vec<&T> {
-    let mut that_matter = all.iter().filter(|item| matters(item)).count().min(MAX_ROWS);
-    let mut others = MAX_ROWS - that_matter;
-    let take = |item: &&T| {
-        let left = if matters(item) { &mut that_matter } else { &mut others };
-        let is_taken = *left > 0;
-        *left -= usize::from(is_taken);
-        is_taken
-    };
-    all.iter().filter(take).collect()
+/// At most [`MAX_ROWS`] of `all`, in their order; those of the least rank are taken first.
+fn pick<T>(all: &[T], rank: impl Fn(&T) -> u8) -> Vec<&T> {
+    let mut taken: Vec<usize> = (0..all.len()).collect();
+    taken.sort_by_key(|&place| rank(&all[place]));
+    taken.truncate(MAX_ROWS);
+    taken.sort_unstable();
+    taken.into_iter().map(|place| &all[place]).collect()
 }
 
 /// Median, 99th percentile and worst; `-` where there was no sample.

@@ -1,7 +1,8 @@
 //! The hierarchy as a tree with the guarantee on every edge.
 //!
 //! A join, which has several parents, is written in full below the first of them and only named below the others.
-//! Many threads of one kind (`worker-1`, `worker-2`, …) with one guarantee take one line.
+//! Many threads of one kind (`worker-1`, `worker-2`, …) with one guarantee take one line, and so do those behind the
+//! first few dozen threads of a scheduler.
 
 use crate::format::shorten;
 use crate::hierarchy::{Edge, walk};
@@ -10,6 +11,8 @@ use std::io::{self, Write};
 
 /// From so many threads of one kind on, they are written as one.
 const MANY: usize = 5;
+/// So many lines of threads follow each other; the rest of the threads there take one.
+const MAX_THREADS: usize = 40;
 /// No name takes more columns.
 const NAME_WIDTH: usize = 48;
 
@@ -43,9 +46,16 @@ fn lines(topology: &Topology) -> Vec<Line> {
     let edges = walk(topology);
     let mut lines = Vec::new();
     let mut branches: Vec<&str> = Vec::new();
+    let mut threads = 0;
     let mut rest = &edges[..];
     while let Some(first) = rest.first() {
-        let alike = rest.iter().take_while(|edge| is_alike(topology, first, edge)).count();
+        let is_sibling = |edge: &&Edge| edge.child == Child::Thread && edge.depth == first.depth;
+        threads = if first.child == Child::Thread { threads + 1 } else { 0 };
+        let is_crowd = threads > MAX_THREADS;
+        let alike = match is_crowd {
+            true => rest.iter().take_while(is_sibling).count(),
+            false => rest.iter().take_while(|edge| is_alike(topology, first, edge)).count(),
+        };
         let taken = if alike >= MANY { alike } else { 1 };
         let last = &rest[taken - 1];
         rest = &rest[taken..];
@@ -58,7 +68,8 @@ fn lines(topology: &Topology) -> Vec<Line> {
             name += &format!(" … {}", shorten(last.name(topology), NAME_WIDTH));
         }
         branches.push(if last.is_last { "   " } else { "│  " });
-        lines.push(Line { name, kind: kind(topology, first, taken), guarantee: first.guarantee(topology) });
+        let guarantee = if is_crowd && taken > 1 { "…".into() } else { first.guarantee(topology) };
+        lines.push(Line { name, kind: kind(topology, first, taken), guarantee });
     }
     lines
 }

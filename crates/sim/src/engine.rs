@@ -108,15 +108,18 @@ impl Simulation {
         let built = Built::new(&plan, watch).map_err(refused)?;
         let mut thread_of = vec![NOBODY; plan.topology.vps.len()];
         let mut events = Events::default();
-        for (number, thread) in (0..).zip(&plan.threads) {
-            thread_of[thread.vp as usize] = number;
-            events.add(thread.arrive, Event::Arrive(number));
-            if let Some(leave) = thread.leave {
-                events.add(leave, Event::Leave(number));
+        let mut threads = Vec::with_capacity(plan.threads().count());
+        for (group, alike) in (0..).zip(&plan.groups) {
+            for vp in alike.first_vp..alike.first_vp + alike.count {
+                let number = threads.len() as u32;
+                thread_of[vp as usize] = number;
+                threads.push(Thread::new(vp, group, options.seed, number));
+                events.add(alike.arrive, Event::Arrive(number));
+                if let Some(leave) = alike.leave {
+                    events.add(leave, Event::Leave(number));
+                }
             }
         }
-        let threads =
-            (0..).zip(&plan.threads).map(|(n, thread)| Thread::new(thread, options.seed, n)).collect();
         let mut interrupts = Vec::new();
         for (number, source) in (0..).zip(&plan.hierarchy.machine.interrupts) {
             let mut random = Rand32::new_inc(options.seed, (1 << 40) + u64::from(number));
@@ -185,7 +188,7 @@ impl Simulation {
         for thread in &mut result.threads {
             let ours = &self.threads[self.thread_of[thread.vp as usize] as usize];
             thread.work = ours.work;
-            thread.frames = ours.frames;
+            thread.frames = ours.frames();
         }
         for scheduler in &mut result.schedulers {
             (scheduler.ran, scheduler.grants, scheduler.revokes) = (Nanos::ZERO, 0, 0);
@@ -359,7 +362,11 @@ impl Simulation {
     }
 
     fn vp(&self, thread: u32) -> VpId {
-        self.plan.threads[thread as usize].vp
+        self.threads[thread as usize].vp
+    }
+
+    fn name(&self, thread: u32) -> &str {
+        self.plan.topology.child_name(self.vp(thread))
     }
 
     fn wake(&mut self, thread: u32) {
@@ -380,7 +387,7 @@ impl Simulation {
 
     fn begin_job(&mut self, thread: u32, job: Job) {
         self.end_job(thread);
-        self.threads[thread as usize].job = Some(job);
+        self.threads[thread as usize].job = job;
         self.record(self.vp(thread), 0, What::JobRelease { deadline: job.deadline });
     }
 
@@ -400,10 +407,11 @@ impl Simulation {
             self.threads[thread as usize].compute = Compute::Nothing;
             self.steps_at_instant += 1;
             if self.steps_at_instant > 100_000 + 1_000 * self.threads.len() as u64 {
-                let thread = self.plan.threads[thread as usize].name.clone();
+                let thread = self.name(thread).to_owned();
                 return Err(Failure::NoProgress { at: self.now, thread });
             }
-            let action = self.threads[thread as usize].next(self.now);
+            let program = &self.plan.groups[self.threads[thread as usize].group as usize];
+            let action = self.threads[thread as usize].next(&program.program.steps, self.now);
             if !self.act(cpu, thread, action) {
                 return Ok(());
             }
@@ -438,8 +446,7 @@ impl Simulation {
             }
             Action::Wait { condition, mutex } => {
                 self.end_job(thread);
-                self.threads[thread as usize].next_job =
-                    Some(Job { release: self.now, deadline: Nanos::MAX });
+                self.threads[thread as usize].next_job = Job { release: self.now, deadline: Nanos::MAX };
                 self.block(thread);
                 let woken = self.sync.wait(condition, mutex, thread);
                 woken.into_iter().for_each(|other| self.wake(other));
@@ -486,7 +493,7 @@ impl Simulation {
 
     /// Wakes a thread whose new job begins now.
     fn wake_now(&mut self, thread: u32) {
-        self.threads[thread as usize].next_job = Some(Job { release: self.now, deadline: Nanos::MAX });
+        self.threads[thread as usize].next_job = Job { release: self.now, deadline: Nanos::MAX };
         self.wake(thread);
     }
 
@@ -509,16 +516,19 @@ impl Simulation {
     }
 
     fn arrive(&mut self, thread: u32) -> Result<(), Failure> {
-        let planned = &self.plan.threads[thread as usize];
+        let (planned, number) = (&self.plan.groups[self.threads[thread as usize].group as usize], thread);
         let edge = &self.plan.hierarchy.edges[planned.edge];
-        let refused =
-            |error| Failure::Refused { what: format!("thread `{}` cannot be created", planned.name), error };
+        let refused = |error| {
+            let name = self.plan.topology.child_name(self.threads[number as usize].vp);
+            Failure::Refused { what: format!("thread `{name}` cannot be created"), error }
+        };
         let vp = self.built.attach(&self.plan.hierarchy, edge, None).map_err(refused)?;
-        self.built.name(vp, planned.vp, true);
+        self.built.name(vp, self.threads[thread as usize].vp, true);
         if planned.affinity != u64::MAX {
             self.built.core.set_affinity(vp, planned.affinity, self.now).map_err(refused)?;
         }
         self.threads[thread as usize].core_vp = vp;
+        self.threads[thread as usize].arrive(&planned.program.steps, self.now);
         self.record(self.vp(thread), 0, What::Arrive);
         self.begin_job(thread, Job { release: self.now, deadline: Nanos::MAX });
         self.wake(thread);
@@ -543,8 +553,8 @@ impl Simulation {
     }
 
     fn count_misses_at_end(&mut self, number: usize) {
-        let (misses, vp) = (self.threads[number].misses_at_end(self.now), self.plan.threads[number].vp);
-        self.threads[number].job = None;
+        let (misses, vp) = (self.threads[number].misses_at_end(self.now), self.threads[number].vp);
+        self.threads[number].job = Job::NONE;
         if misses > 0 {
             self.record(vp, 0, What::Miss { count: misses });
         }

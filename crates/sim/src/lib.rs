@@ -14,4 +14,4 @@ mod sync;
 mod thread;
 
 pub use engine::{Failure, Options, Simulation};
-pub use plan::{Plan, PlanError};
+pub use plan::{Plan, PlanError, PlannedThread, PlannedThreads};

@@ -8,26 +8,38 @@ use hls_record::result::{Child, SchedulerInfo, Topology, VpInfo};
 use hls_units::Nanos;
 use hls_workload::program::{Program, Resource, Step, Workload};
 use std::fmt;
+use std::sync::Arc;
 
-/// A thread that will come into being.
+/// Threads alike that will come into being: the instances of one thread of the hierarchy.
 #[derive(Clone, Debug)]
-pub struct PlannedThread {
+pub struct PlannedThreads {
+    /// Index into [`Hierarchy::edges`].
+    pub edge: usize,
+    /// The VP of the first instance; the others follow it.
+    pub first_vp: VpId,
+    /// How many there are.
+    pub count: u32,
+    /// What each does.
+    pub program: Program,
+    /// When they come into being.
+    pub arrive: Nanos,
+    /// When they are ended from outside.
+    pub leave: Option<Nanos>,
+    /// The CPUs that they may use, a bit each.
+    pub affinity: u64,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannedThread<'p> {
     /// Its name, with `-N` behind it where there are several instances.
-    pub name: String,
+    pub name: &'p str,
     /// Its VP.
     pub vp: VpId,
     /// Index into [`Hierarchy::edges`].
     pub edge: usize,
     /// Which instance of the edge's thread.
     pub instance: u32,
-    /// What it does.
-    pub program: Program,
-    /// When it comes into being.
-    pub arrive: Nanos,
-    /// When it is ended from outside.
-    pub leave: Option<Nanos>,
-    /// The CPUs that it may use, a bit each.
-    pub affinity: u64,
 }
 
 /// The VPs of an edge to a scheduler.
@@ -45,11 +57,11 @@ pub struct Plan {
     /// The hierarchy.
     pub hierarchy: Hierarchy,
     /// VPs and schedulers by number; the guarantees are filled in by whoever derived them.
-    pub topology: Topology,
+    pub topology: Arc<Topology>,
     /// The edges to schedulers, parents before children.
     pub edges: Vec<PlannedEdge>,
-    /// The threads in file order.
-    pub threads: Vec<PlannedThread>,
+    /// The threads in file order, those alike together.
+    pub groups: Vec<PlannedThreads>,
     /// What the threads share.
     pub resources: Vec<Resource>,
     /// How many instances each thread of the hierarchy has.
@@ -142,65 +154,55 @@ impl Plan {
             return Err(vec![PlanError::TooMany { vps }]);
         }
         let mut plan = Plan {
-            topology: Topology {
-                cpus: hierarchy.machine.cpus,
-                schedulers: hierarchy.schedulers.iter().map(scheduler_info).collect(),
-                vps: vec![VpInfo::default()],
-            },
+            topology: Arc::default(),
             edges: Vec::new(),
-            threads: Vec::new(),
+            groups: Vec::new(),
             resources: workload.resources.clone(),
             instances,
             hierarchy,
         };
+        let mut topology = Topology {
+            cpus: plan.hierarchy.machine.cpus,
+            schedulers: plan.hierarchy.schedulers.iter().map(scheduler_info).collect(),
+            vps: vec![VpInfo::default()],
+        };
         for edge in 0..plan.hierarchy.edges.len() {
-            plan.number(edge, workload);
+            plan.number(&mut topology, edge, workload);
         }
+        plan.topology = Arc::new(topology);
         plan.sort_edges();
         Ok(plan)
     }
 
-    /// Gives numbers to the VPs of an edge.
-    fn number(&mut self, edge: usize, workload: &Workload) {
-        let model::Edge { parent, child, width, .. } = self.hierarchy.edges[edge];
-        let parent = parent.map(|p| p as u32);
-        match child {
-            model::Child::Scheduler(index) => {
-                let name = self.hierarchy.schedulers[index].name.clone();
-                let vps = (0..width)
-                    .map(|_| self.new_vp(name.clone(), parent, Child::Scheduler(index as u32)))
-                    .collect();
-                self.edges.push(PlannedEdge { edge, vps });
-            }
-            model::Child::Thread(index) => {
-                let thread = self.hierarchy.threads[index].clone();
-                let count = self.instances[index];
-                let task = workload.tasks.iter().find(|task| task.name == thread.name);
-                for instance in 0..count {
-                    let name = thread.instance_name(instance, count);
-                    let vp = self.new_vp(name.clone(), parent, Child::Thread);
-                    let mask = |cpus: &[u32]| cpus.iter().fold(0, |mask, cpu| mask | 1u64 << cpu);
-                    let of_file =
-                        thread.affinity.as_ref().map(|cpus| cpus.iter().map(|&c| c.into()).collect());
-                    let cpus: Option<Vec<u32>> = task.and_then(|task| task.cpus.clone()).or(of_file);
-                    self.threads.push(PlannedThread {
-                        name,
-                        vp,
-                        edge,
-                        instance,
-                        program: program_of(&thread, task.map(|task| &task.program)),
-                        arrive: thread.arrive + task.map_or(Nanos::ZERO, |task| task.start_at),
-                        leave: thread.leave,
-                        affinity: cpus.map_or(u64::MAX, |cpus| mask(&cpus)),
-                    });
-                }
-            }
-        }
+    /// The threads in file order.
+    pub fn threads(&self) -> impl Iterator<Item = PlannedThread<'_>> {
+        let one = |group: &PlannedThreads, instance| {
+            let vp = group.first_vp + instance;
+            PlannedThread { name: &self.topology.vps[vp as usize].name, vp, edge: group.edge, instance }
+        };
+        self.groups.iter().flat_map(move |group| (0..group.count).map(move |instance| one(group, instance)))
     }
 
-    fn new_vp(&mut self, name: String, parent: Option<u32>, child: Child) -> VpId {
-        self.topology.vps.push(VpInfo { name, parent, child, guarantee: String::new() });
-        (self.topology.vps.len() - 1) as VpId
+    /// Gives numbers to the VPs of an edge.
+    fn number(&mut self, topology: &mut Topology, edge: usize, workload: &Workload) {
+        let model::Edge { parent, child, width, .. } = self.hierarchy.edges[edge];
+        let parent = parent.map(|p| p as u32);
+        let first_vp = topology.vps.len() as VpId;
+        let mut add =
+            |name, child| topology.vps.push(VpInfo { name, parent, child, guarantee: String::new() });
+        match child {
+            model::Child::Scheduler(index) => {
+                let vps = first_vp..first_vp + VpId::from(width);
+                let name = &self.hierarchy.schedulers[index].name;
+                vps.clone().for_each(|_| add(name.clone(), Child::Scheduler(index as u32)));
+                self.edges.push(PlannedEdge { edge, vps: vps.collect() });
+            }
+            model::Child::Thread(index) => {
+                let (thread, count) = (&self.hierarchy.threads[index], self.instances[index]);
+                (0..count).for_each(|instance| add(thread.instance_name(instance, count), Child::Thread));
+                self.groups.push(threads_alike(thread, edge, first_vp, count, workload));
+            }
+        }
     }
 
     /// Brings the edges into an order in which every scheduler is hung below all its parents before its children.
@@ -245,6 +247,27 @@ fn count_vps(hierarchy: &Hierarchy, instances: &[u32]) -> u64 {
         model::Child::Thread(thread) => u64::from(instances[thread]),
     };
     hierarchy.edges.iter().map(of_edge).sum()
+}
+
+fn threads_alike(
+    thread: &model::Thread,
+    edge: usize,
+    first_vp: VpId,
+    count: u32,
+    workload: &Workload,
+) -> PlannedThreads {
+    let task = workload.tasks.iter().find(|task| task.name == thread.name);
+    let of_file = thread.affinity.as_ref().map(|cpus| cpus.iter().map(|&cpu| u32::from(cpu)).collect());
+    let cpus: Option<Vec<u32>> = task.and_then(|task| task.cpus.clone()).or(of_file);
+    PlannedThreads {
+        edge,
+        first_vp,
+        count,
+        program: program_of(thread, task.map(|task| &task.program)),
+        arrive: thread.arrive + task.map_or(Nanos::ZERO, |task| task.start_at),
+        leave: thread.leave,
+        affinity: cpus.map_or(u64::MAX, |cpus| cpus.iter().fold(0, |mask, cpu| mask | 1 << cpu)),
+    }
 }
 
 fn program_of(thread: &model::Thread, task: Option<&Program>) -> Program {

@@ -2,11 +2,10 @@
 //!
 //! Interprets; does nothing. The engine carries out the [`Action`]s.
 
-use crate::plan::PlannedThread;
+use hls_record::event::VpId;
 use hls_units::Nanos;
 use hls_workload::program::{ResourceId, Span, Step};
 use oorandom::Rand32;
-use std::sync::Arc;
 
 /// What a step asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,65 +50,97 @@ pub enum Compute {
 /// A job: what a thread does between two waits of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// When it was released.
+    /// When it was released; `Nanos::MAX`: there is no job.
     pub release: Nanos,
     /// Absolute; `Nanos::MAX`: none.
     pub deadline: Nanos,
 }
 
-/// A thread of the run.
+impl Job {
+    /// No job.
+    pub const NONE: Job = Job { release: Nanos::MAX, deadline: Nanos::MAX };
+
+    /// Takes the job, if there is one.
+    pub fn take(&mut self) -> Option<Job> {
+        let job = std::mem::replace(self, Job::NONE);
+        (job != Job::NONE).then_some(job)
+    }
+}
+
+/// A thread of the run. There may be 65,536, so what few threads need is kept apart.
 #[derive(Clone, Debug)]
 pub struct Thread {
+    /// Its VP in the plan.
+    pub vp: VpId,
     /// Its VP in the core; 0: it has not come yet, or is no more.
     pub core_vp: u32,
+    /// Its group in the plan.
+    pub group: u32,
+    next_step: u32,
     /// What it computes now.
     pub compute: Compute,
     /// CPU time that its program has had.
     pub work: Nanos,
-    /// Frames done.
-    pub frames: u64,
     /// The job that it is at.
-    pub job: Option<Job>,
+    pub job: Job,
     /// The job that begins when it wakes up.
-    pub next_job: Option<Job>,
+    pub next_job: Job,
+    random: Rand32,
+    more: Option<Box<More>>,
+}
+
+/// What only some threads need: those with finite loops, timers or frames.
+#[derive(Clone, Debug, Default)]
+struct More {
+    counters: Vec<u32>,
+    /// Next expiry of each timer that was used, by its number.
+    timers: Vec<(u32, Nanos)>,
+    /// Distance of the jobs of a timer, for counting those that never came; zero: there is none.
+    period: Nanos,
     /// Since when a frame is due, and after how long one is missed; zero: it renders none.
     frame_since: Nanos,
     frame_gap: Nanos,
-    /// Distance of jobs, for counting those that never came; zero: there is none.
-    period: Nanos,
-    steps: Arc<[Step]>,
-    next_step: usize,
-    counters: Box<[u32]>,
-    /// Next expiry of each timer that was used, by its number.
-    timers: Vec<(u32, Nanos)>,
-    random: Rand32,
+    frames: u64,
 }
 
 impl Thread {
     /// The thread before its first step. Its random numbers depend on the run's seed and on its number only.
-    pub fn new(planned: &PlannedThread, seed: u64, number: u32) -> Thread {
+    pub fn new(vp: VpId, group: u32, seed: u64, number: u32) -> Thread {
         Thread {
+            vp,
             core_vp: 0,
+            group,
+            next_step: 0,
             compute: Compute::Nothing,
             work: Nanos::ZERO,
-            frames: 0,
-            job: None,
-            next_job: None,
-            frame_since: planned.arrive,
-            frame_gap: Nanos::ZERO,
-            period: Nanos::ZERO,
-            steps: planned.program.steps.clone(),
-            next_step: 0,
-            counters: vec![0; planned.program.counters as usize].into(),
-            timers: Vec::new(),
+            job: Job::NONE,
+            next_job: Job::NONE,
             random: Rand32::new_inc(seed, u64::from(number)),
+            more: None,
         }
     }
 
-    /// Goes on to the next step at time `now`.
-    pub fn next(&mut self, now: Nanos) -> Action {
+    /// Frames done.
+    pub fn frames(&self) -> u64 {
+        self.more.as_ref().map_or(0, |more| more.frames)
+    }
+
+    fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
+
+    /// Comes into being: a renderer's first frame is due from now on.
+    pub fn arrive(&mut self, steps: &[Step], now: Nanos) {
+        let gap = |step: &Step| if let Step::FrameDone { gap } = step { Some(*gap) } else { None };
+        if let Some(gap) = steps.iter().find_map(gap) {
+            (self.more().frame_gap, self.more().frame_since) = (gap, now);
+        }
+    }
+
+    /// Goes on to the next of its steps at time `now`.
+    pub fn next(&mut self, steps: &[Step], now: Nanos) -> Action {
         loop {
-            let Some(step) = self.steps.get(self.next_step) else { return Action::Exit };
+            let Some(step) = steps.get(self.next_step as usize) else { return Action::Exit };
             self.next_step += 1;
             return match *step {
                 Step::Run(span) => {
@@ -120,7 +151,7 @@ impl Thread {
                 Step::RunForever => self.begin(Compute::Forever),
                 Step::Sleep(span) => {
                     let until = now + draw(&mut self.random, span);
-                    self.next_job = Some(Job { release: until, deadline: Nanos::MAX });
+                    self.next_job = Job { release: until, deadline: Nanos::MAX };
                     Action::SleepUntil(until)
                 }
                 Step::AwaitTimer { timer, period, absolute, deadline, jitter } => {
@@ -145,10 +176,11 @@ impl Thread {
     }
 
     fn frame_done(&mut self, now: Nanos, gap: Nanos) -> Action {
-        self.frame_gap = gap;
-        self.frames += 1;
-        let missed = self.missed_frames(now);
-        self.frame_since = now;
+        let more = self.more();
+        more.frame_gap = gap;
+        more.frames += 1;
+        let missed = more.missed_frames(now);
+        more.frame_since = now;
         Action::Frame { missed }
     }
 
@@ -158,11 +190,19 @@ impl Thread {
     }
 
     fn repeat(&mut self, target: usize, times: Option<u32>, counter: usize) {
-        if times.is_none_or(|times| self.counters[counter] < times) {
-            self.counters[counter] = self.counters[counter].saturating_add(1);
-            self.next_step = target;
+        let Some(times) = times else {
+            self.next_step = target as u32;
+            return;
+        };
+        let counters = &mut self.more().counters;
+        if counters.len() <= counter {
+            counters.resize(counter + 1, 0);
+        }
+        if counters[counter] < times {
+            counters[counter] += 1;
+            self.next_step = target as u32;
         } else {
-            self.counters[counter] = 0;
+            counters[counter] = 0;
         }
     }
 
@@ -175,22 +215,36 @@ impl Thread {
         deadline: Option<Nanos>,
         jitter: Span,
     ) -> Action {
-        let place = self.timers.iter().position(|(number, _)| *number == timer).unwrap_or_else(|| {
-            self.timers.push((timer, now));
-            self.timers.len() - 1
+        let more = self.more();
+        let place = more.timers.iter().position(|(number, _)| *number == timer).unwrap_or_else(|| {
+            more.timers.push((timer, now));
+            more.timers.len() - 1
         });
-        let due = self.timers[place].1;
+        let due = more.timers[place].1;
         let expiry = if absolute || due >= now { due } else { now };
-        self.timers[place].1 = expiry + period;
-        self.period = period;
-        self.next_job = Some(Job {
-            release: expiry,
-            deadline: deadline.map_or(Nanos::MAX, |deadline| expiry + deadline),
-        });
+        more.timers[place].1 = expiry + period;
+        more.period = period;
+        self.next_job =
+            Job { release: expiry, deadline: deadline.map_or(Nanos::MAX, |deadline| expiry + deadline) };
         let until = expiry + draw(&mut self.random, jitter);
         if until <= now { Action::NextJob } else { Action::SleepUntil(until) }
     }
 
+    /// Deadlines that passed before the thread was done, or ended, at `now`, and were not counted with a job.
+    pub fn misses_at_end(&self, now: Nanos) -> u32 {
+        let period = self.more.as_ref().map_or(0, |more| more.period.0);
+        let late = match self.job {
+            Job { deadline, .. } if deadline < now => {
+                1 + (now.0 - deadline.0 - 1).checked_div(period).unwrap_or(0)
+            }
+            _ => 0,
+        };
+        let frames = self.more.as_ref().map_or(0, |more| more.missed_frames(now));
+        u32::try_from(late).unwrap_or(u32::MAX).saturating_add(frames)
+    }
+}
+
+impl More {
     /// Full gaps since the last frame, or since the thread came: the deadlines missed.
     fn missed_frames(&self, now: Nanos) -> u32 {
         let waited = now.saturating_sub(self.frame_since);
@@ -198,18 +252,6 @@ impl Thread {
             return 0;
         }
         u32::try_from((waited.0 - 1) / self.frame_gap.0).unwrap_or(u32::MAX)
-    }
-
-    /// Deadlines that passed before the thread was done, or ended, at `now`, and were not counted with a job.
-    pub fn misses_at_end(&self, now: Nanos) -> u32 {
-        let late = self.job.map_or(0, |job| {
-            if job.deadline >= now {
-                return 0;
-            }
-            let after = now.0 - job.deadline.0 - 1;
-            1 + after.checked_div(self.period.0).unwrap_or(0)
-        });
-        u32::try_from(late).unwrap_or(u32::MAX).saturating_add(self.missed_frames(now))
     }
 }
 

@@ -135,6 +135,8 @@ pub struct Task {
     pub program: Program,
     /// The CPUs that the threads may use; `None`: all.
     pub cpus: Option<Vec<u32>>,
+    /// Where its name stands in the file: the offset in bytes.
+    pub at: usize,
 }
 
 /// A whole workload file.

@@ -67,7 +67,8 @@ fn event_rate(threads: u32) -> f64 {
     let (hierarchy, _) = hls_hierarchy::read(text.as_bytes()).expect("the benchmark's hierarchy is valid");
     let plan = Plan::new(hierarchy, &Workload::default()).expect("and fits");
     let mut observer = Observer::new(plan.topology.clone(), Vec::new());
-    let mut simulation = Simulation::new(plan, Options { watched: Some(Vec::new()), ..Options::default() }).expect("and can be built");
+    let mut simulation = Simulation::new(plan, Options { watched: Some(Vec::new()), ..Options::default() })
+        .expect("and can be built");
     let mut sink = |record: &_| observer.observe(record);
     simulation.run_until(Nanos::from_millis(200), &mut sink).expect("the run does not fail");
     let (before, begin) = (simulation.scheduling_events(), Instant::now());

@@ -20,8 +20,8 @@ use std::sync::Arc;
 pub(super) const ENTRY: Entry = Entry {
     policy: "proportional-share",
     source: "HLS, section 5.1",
-    accepts: "PSBE and whatever implies it; PS; RESU",
-    provides: "PSBE s*r, delta to every child under PSBE or RESU; PS s*r under PS",
+    accepts: "PSBE s and whatever implies it; RESU s; PS s",
+    provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r",
     joins: false,
     provide,
 };

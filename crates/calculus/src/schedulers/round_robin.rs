@@ -6,7 +6,7 @@ use crate::derivation::Rule;
 pub(super) const ENTRY: Entry = Entry {
     policy: "round-robin",
     source: "HLS, section 5.4",
-    accepts: "NULL",
+    accepts: "NULL, which anything implies",
     provides: "NULL to every child",
     joins: false,
     provide,

@@ -6,7 +6,7 @@ use crate::derivation::Rule;
 pub(super) const ENTRY: Entry = Entry {
     policy: "time-sharing",
     source: "HLS, section 5.1",
-    accepts: "NULL",
+    accepts: "NULL, which anything implies",
     provides: "NULL to every child",
     joins: false,
     provide,

@@ -9,6 +9,7 @@ use hls_report::timehist::TimeHist;
 use hls_report::{json, table, timeline, tree};
 use hls_units::Nanos;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Compares what `write` writes with `tests/golden/NAME`.
 fn check(name: &str, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
@@ -41,11 +42,11 @@ fn many_threads(count: u32) -> RunResult {
     vps.extend((1..=count).map(|n| vp(format!("worker-{n}"), Some(0), Child::Thread, "NULL")));
     let thread = |n| ThreadResult { vp: n + 2, misses: u64::from(n == count), ..ThreadResult::default() };
     RunResult {
-        topology: Topology {
+        topology: Arc::new(Topology {
             cpus: 2,
             schedulers: vec![SchedulerInfo { name: "RR".into(), policy: "round-robin".into() }],
             vps,
-        },
+        }),
         engine: "sim".into(),
         length: Nanos::from_secs(1),
         threads: (1..=count).map(thread).collect(),

@@ -106,6 +106,7 @@ fn read(member: &Member, shared: &mut Shared, diagnostics: &mut Diagnostics) -> 
         start_at: start_at.unwrap_or_default(),
         program: Program::default(),
         cpus,
+        at: member.at,
     };
     Some(Draft { task, steps: reader.steps })
 }

@@ -1,0 +1,62 @@
+# The commands of this repository; `make` alone lists them. scripts/setup brings what a command needs and the
+# machine lacks, and is silent when nothing is missing.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test check bench clean lint licences core setup-run setup-check setup-test setup-bench
+
+export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
+
+target := $(or $(CARGO_TARGET_DIR),target)
+c_files := $(sort $(shell find core policies -name '*.[ch]'))
+warnings := -std=gnu11 -O2 -g -Wall -Wextra -Werror -fno-strict-aliasing
+
+help: ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+run: setup-run ## check the hierarchy of the HLS paper's Figure 1, run it in the simulator, draw what happened
+	cargo build --locked --release -p hls-cli
+	mkdir -p out
+	$(target)/release/hls check examples/figure1.kdl
+	$(target)/release/hls run examples/figure1.kdl --for 10s --timeline out/figure1.svg --trace out/figure1.pftrace
+
+test: setup-test lint licences core ## everything: formatting, lints, licences, the core in all its builds, all tests
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --document-private-items
+	cargo test --locked --workspace
+
+check: setup-check lint ## the inner loop: formatting, lints, unit tests, the repository's own rules
+	cargo test --locked --workspace --lib --bins
+	cargo test --locked -p hls-tidy
+
+bench: setup-bench ## events per second beside a bare event queue, memory per thread, instructions per decision
+	scripts/bench
+
+clean: ## remove what was built and written; the tools in .cache stay
+	cargo clean
+	rm -rf out
+
+lint:
+	cargo fmt --all --check
+	clang-format-19 --dry-run -Werror $(c_files)
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+licences:
+	cargo deny --locked check --hide-inclusion-graph licenses bans sources
+
+# The core is one translation unit. The native object is what the simulator links; no kernel is needed for the other.
+core:
+	mkdir -p $(target)/bpf $(target)/native
+	clang-19 --target=bpf -mcpu=v3 $(warnings) -c core/core.c -o $(target)/bpf/core.bpf.o
+	gcc $(warnings) -c core/port/native.c -o $(target)/native/core.o
+
+setup-run:
+	@scripts/setup rust cc
+
+setup-check:
+	@scripts/setup rust cc clang
+
+setup-test:
+	@scripts/setup rust cc clang deny
+
+setup-bench:
+	@scripts/setup rust cc valgrind

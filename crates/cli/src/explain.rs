@@ -1,0 +1,66 @@
+//! `--explain`: how the guarantee on an edge follows, step by step.
+
+use crate::analysis::Derived;
+use crate::exit::Error;
+use crate::input::names;
+use hls_hierarchy::model::{Child, Hierarchy};
+use hls_sim::Plan;
+use std::io::{self, Write};
+
+/// What is to be explained: a scheduler, a thread, or one of a thread's instances.
+pub struct Explained<'a> {
+    name: &'a str,
+    /// The edges to it, as indices into [`Hierarchy::edges`].
+    edges: Vec<usize>,
+    instance: u32,
+}
+
+impl<'a> Explained<'a> {
+    /// Finds all the nodes, or says which there are.
+    pub fn find_all(plan: &Plan, wanted: &'a [String]) -> Result<Vec<Explained<'a>>, Error> {
+        wanted.iter().map(|name| Explained::find(plan, name)).collect()
+    }
+
+    fn find(plan: &Plan, name: &'a str) -> Result<Explained<'a>, Error> {
+        let hierarchy = &plan.hierarchy;
+        let is_it = |edge: &usize| child_name(hierarchy, hierarchy.edges[*edge].child) == name;
+        let edges: Vec<usize> = (0..hierarchy.edges.len()).filter(is_it).collect();
+        if !edges.is_empty() {
+            return Ok(Explained { name, edges, instance: 0 });
+        }
+        if let Some(thread) = plan.threads().find(|thread| thread.name == name) {
+            return Ok(Explained { name, edges: vec![thread.edge], instance: thread.instance });
+        }
+        let schedulers = hierarchy.schedulers.iter().map(|scheduler| scheduler.name.as_str());
+        let all = names(schedulers.chain(hierarchy.threads.iter().map(|thread| thread.name.as_str())));
+        Err(Error::Input(format!(
+            "--explain: found `{name}`, expected a scheduler or thread of the file: {all}"
+        )))
+    }
+}
+
+fn child_name(hierarchy: &Hierarchy, child: Child) -> &str {
+    match child {
+        Child::Scheduler(index) => &hierarchy.schedulers[index].name,
+        Child::Thread(index) => &hierarchy.threads[index].name,
+    }
+}
+
+/// Prints the derivation on every edge to a node, and what comes of what the edge asks for.
+pub fn explain(out: &mut impl Write, plan: &Plan, derived: &Derived, node: &Explained) -> io::Result<()> {
+    let hierarchy = &plan.hierarchy;
+    for &edge in &node.edges {
+        let Some(index) = derived.input.graph_edge_of(edge, node.instance) else { continue };
+        let label = &derived.analysis.labels[index];
+        let parent = hierarchy.edges[edge].parent;
+        let above = parent.map_or("the machine", |parent| &hierarchy.schedulers[parent].name);
+        writeln!(out, "\n{}, scheduled by {above}:", node.name)?;
+        label.derivation.render().lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+        let Some(need) = &hierarchy.edges[edge].requested else { continue };
+        match label.shortcoming(need) {
+            None => writeln!(out, "  which gives what is asked for: {need}")?,
+            Some(reason) => writeln!(out, "  which does not give what is asked for, {need}: {reason}")?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! Standard output, for results.
+//!
+//! A reader that goes away (`hls policies | head -1`) has read enough: the rest is dropped, the command goes on, and its
+//! exit code stays true. Every other error is handed on.
+
+use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
+
+/// Standard output, buffered: it is to be flushed at the end, and before anything is said on standard error.
+pub fn output() -> BufWriter<impl Write> {
+    BufWriter::new(Output { stdout: io::stdout().lock() })
+}
+
+struct Output {
+    stdout: StdoutLock<'static>,
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        or_when_closed(self.stdout.write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        or_when_closed(self.stdout.flush(), ())
+    }
+}
+
+/// The result, but `closed` when there is no reader.
+fn or_when_closed<T>(result: io::Result<T>, closed: T) -> io::Result<T> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(closed),
+        Err(error) => Err(io::Error::new(error.kind(), format!("standard output: {error}"))),
+        done => done,
+    }
+}

@@ -1,0 +1,117 @@
+//! Wrong input, each kind beside one that is right: said with its place, all of a file's errors at once, and exit 2; or
+//! exit 1 where the file is right and a guarantee cannot be given.
+
+use crate::outcome::{Outcome, assert_refused, figure_1, files, hls};
+use std::fs;
+use std::path::PathBuf;
+
+/// Every `tests/files/*.kdl`, checked, or run with the workload beside it, against the text beside it.
+///
+/// `UPDATE_GOLDEN=1 cargo test` writes the texts anew; look at the difference before it is committed.
+#[test]
+fn every_file_gets_the_answer_beside_it() {
+    let entries = files().read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let mut inputs: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|e| e == "kdl")).collect();
+    inputs.sort();
+    assert!(inputs.len() >= 15, "the test files are lost");
+    for path in inputs {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let workload = path.with_extension("json");
+        let Outcome { code, stdout, stderr } = if workload.exists() {
+            hls(&["run", name, "--for", "100ms", "--workload", &name.replace(".kdl", ".json")])
+        } else {
+            hls(&["check", name])
+        };
+        assert!(!stderr.contains("panicked"), "{name}: {stderr}");
+        let found = format!("exit code {}\n--- stderr\n{stderr}--- stdout\n{stdout}", code.unwrap());
+        let golden = path.with_extension("txt");
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(&golden, &found).unwrap();
+        }
+        let wanted = fs::read_to_string(&golden).unwrap_or_default();
+        assert!(found == wanted, "{name}: expected\n{wanted}\nbut it is\n{found}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_str().unwrap();
+    for read in [&["check"][..], &["run", &figure_1(), "--workload"]] {
+        let with = |file| [read, &[file]].concat();
+        assert_refused(&with("missing.file"), &["hls: cannot read missing.file: No such file"]);
+        assert_refused(&with(path), &["hls: cannot read ", path, "directory"]);
+        assert_refused(&with("/dev/zero"), &["hls: cannot read /dev/zero: found more than 16777216 bytes"]);
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_have_a_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bytes.kdl");
+    fs::write(&path, b"fixed-priority \"F\xff\" { }\n").unwrap();
+    assert_refused(
+        &["check", path.to_str().unwrap()],
+        &["bytes.kdl:1:18: error: ", "found the byte 0xff, expected UTF-8"],
+    );
+}
+
+#[test]
+fn a_megabyte_of_nesting_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("nest.kdl");
+    let open = "join {".repeat(1 << 18);
+    let whole = open.clone() + &"}".repeat(1 << 18);
+    for text in [open, whole] {
+        fs::write(&path, text).unwrap();
+        assert_refused(
+            &["check", path.to_str().unwrap()],
+            &["nest.kdl:1:", ": error: ", "found ", "expected "],
+        );
+    }
+}
+
+#[test]
+fn arguments_are_read_or_refused() {
+    let file = figure_1();
+    let refused = |args: &[&str], words: &[&str]| assert_refused(&[&["run", &file], args].concat(), words);
+    for (time, found) in [
+        ("5", "bare number `5`"),
+        ("0s", "no time at all"),
+        ("-1s", "-1s"),
+        ("1sec", "sec"),
+        ("9999h", "at most a year"),
+    ] {
+        refused(&["--for", time], &["--for <TIME>", found]);
+    }
+    refused(&["--seed", "x"], &["--seed <SEED>", "found `x`, expected a whole number"]);
+    refused(&["--seed", "-1"], &["found `-1`"]);
+    refused(&["--seed", "18446744073709551616"], &["found `18446744073709551616`"]);
+    refused(&["--window", "5"], &["expected FROM..TO"]);
+    refused(&["--window", "2s..1s"], &["expected FROM..TO"]);
+    refused(&["--engine", "kernal"], &["possible values: sim"]);
+    refused(&["--mode", "best"], &["possible values: tight, paper"]);
+    let read = ["run", &file, "--for", "1ms", "--seed", "18446744073709551615", "--window", "0s..1ms"];
+    assert_eq!(hls(&read).code, Some(0));
+}
+
+#[test]
+fn an_explained_node_exists_or_is_refused() {
+    let file = figure_1();
+    let expected = "expected a scheduler or thread of the file: `FP`, `RES`, `J`, `PS`, `video player`";
+    assert_refused(&["check", &file, "--explain", "PX"], &["--explain: found `PX`, ", expected]);
+    let explained = hls(&["check", &file, "--explain", "PS", "--explain", "video player"]);
+    assert_eq!(explained.code, Some(0));
+    for words in [
+        "PS, scheduled by J:",
+        "video player, scheduled by RES:",
+        "which gives what is asked for: RESBH 5ms 33ms",
+    ] {
+        assert!(explained.stdout.contains(words), "{}", explained.stdout);
+    }
+    let refused = hls(&["check", "instances.kdl", "--explain", "t-59999"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stdout.contains("which does not give what is asked for, RESBS 1ms 10ms: round robin: "));
+    assert_refused(&["check", "instances.kdl", "--explain", "t-60000"], &["found `t-60000`"]);
+}

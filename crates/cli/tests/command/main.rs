@@ -1,0 +1,9 @@
+//! The command as its users meet it: what it prints where, and how it exits.
+//!
+//! Relies on the built `hls` and on nothing else of the crate.
+
+mod bad_input;
+mod files;
+mod help;
+mod outcome;
+mod runs;

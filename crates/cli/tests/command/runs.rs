@@ -1,0 +1,95 @@
+//! Runs: what stands on which stream, how they repeat themselves, and the size of what they print.
+
+use crate::outcome::{Outcome, figure_1, hls};
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+#[test]
+fn figure_1_keeps_its_promises_and_says_so() {
+    let Outcome { code, stdout, stderr } = hls(&["run", &figure_1(), "--for", "10s"]);
+    assert_eq!((code, &stderr[..]), (Some(0), ""), "{stderr}");
+    let last = stdout.lines().last().unwrap();
+    assert!(last.starts_with("run: kept: ") && last.contains("none broken"), "{last}");
+}
+
+#[test]
+fn a_run_that_fails_the_check_runs_all_the_same() {
+    let Outcome { code, stdout, stderr } = hls(&["run", "utilisation.kdl", "--for", "100ms"]);
+    assert_eq!(code, Some(1));
+    assert!(stderr.starts_with("utilisation.kdl:1:1: error: scheduler `R`: found "), "{stderr}");
+    assert!(
+        stderr.ends_with("note: the check fails, as said above; the run shows what comes of it\n"),
+        "{stderr}"
+    );
+    assert!(
+        stdout.contains("check: NOT KEPT: each of the 2 guarantees")
+            || stdout.contains("check: NOT KEPT: 2 of the 2")
+    );
+    assert!(stdout.lines().last().unwrap().starts_with("run: kept: "), "{stdout}");
+}
+
+#[test]
+fn json_stands_alone_on_standard_output() {
+    for (file, code) in [(&figure_1()[..], 0), ("utilisation.kdl", 1), ("collision.kdl", 0)] {
+        let outcome = hls(&["run", file, "--for", "100ms", "--json"]);
+        assert_eq!(outcome.code, Some(code), "{file}");
+        let json: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(json["length_ns"], 100_000_000, "{file}");
+        assert_eq!(outcome.stderr.is_empty(), file == figure_1(), "{file}");
+    }
+}
+
+/// All that a run of Figure 1 writes.
+fn everything(directory: &Path, seed: &str) -> Vec<Vec<u8>> {
+    let path = |name: &str| directory.join(name).to_str().unwrap().to_owned();
+    let (trace, timeline, timehist) = (path("trace"), path("timeline"), path("timehist"));
+    let files = ["--trace", &trace, "--timeline", &timeline, "--timehist", &timehist];
+    let outcome = hls(&[&["run", &figure_1(), "--json", "--for", "1s", "--seed", seed][..], &files].concat());
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let mut all = vec![outcome.stdout.replace(&format!("\"seed\": {seed}"), "").into_bytes()];
+    all.extend([trace, timeline, timehist].map(|path| fs::read(path).unwrap()));
+    all
+}
+
+#[test]
+fn a_seed_decides_every_byte() {
+    let directory = tempfile::tempdir().unwrap();
+    let [first, again, other] = ["7", "7", "8"].map(|seed| everything(directory.path(), seed));
+    for (kind, (first, (again, other))) in first.iter().zip(again.iter().zip(&other)).enumerate() {
+        assert!(first == again, "output {kind} differs for one seed");
+        assert!(first != other, "output {kind} is the same for two seeds");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    for (args, code) in [
+        (&["policies"][..], 0),
+        (&["check", &figure_1(), "--explain", "PS"], 0),
+        (&["check", "utilisation.kdl"], 1),
+        (&["check", "times.kdl"], 2),
+        (&["run", &figure_1(), "--for", "1s", "--json"], 0),
+    ] {
+        let mut child =
+            crate::outcome::command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop((child.stdout.take(), child.stderr.take()));
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{args:?}");
+    }
+}
+
+#[test]
+fn a_large_hierarchy_has_a_short_report() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("large.kdl");
+    let path = path.to_str().unwrap();
+    let named: String =
+        (0..3_000).map(|n| format!("thread \"t{n}x\" guarantee=\"RESBS 1ms 9ms\"\n")).collect();
+    for threads in ["thread \"t\" instances=65534\n", &named] {
+        fs::write(path, format!("round-robin \"R\" {{\n{threads}}}\n")).unwrap();
+        for args in [&["check", path][..], &["run", path, "--for", "1ms"]] {
+            let Outcome { stdout, stderr, .. } = hls(args);
+            assert!(stdout.lines().count() < 150 && stderr.lines().count() < 1_010, "{args:?}: {stdout}");
+        }
+    }
+}

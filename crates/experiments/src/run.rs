@@ -1,0 +1,124 @@
+//! Runs a hierarchy: derives what it promises, carries it out in the simulator, holds the one against the other.
+
+use hls_calculus::{Analysis, Guarantee, Mode, analyse};
+use hls_hierarchy::Source;
+use hls_hierarchy::analysis::Input;
+use hls_record::event::VpId;
+use hls_record::observe::{Observer, Promise};
+use hls_record::result::RunResult;
+use hls_record::windows::Window;
+use hls_sim::{Options, Plan, Simulation};
+use hls_units::Nanos;
+use hls_workload::program::Workload;
+
+/// A run that came to its end.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    plan: Plan,
+    input: Input,
+    /// What was delivered.
+    pub result: RunResult,
+}
+
+/// Runs a hierarchy for so long. `name` stands before messages about the text.
+///
+/// # Errors
+/// Everything that is wrong with the text, with how the workload fits it, or with the guarantees that it asks for; or
+/// why the run ended early.
+pub fn run(
+    name: &str,
+    text: &[u8],
+    workload: &Workload,
+    length: Nanos,
+    options: &Options,
+) -> Result<Outcome, Vec<String>> {
+    let source = Source::new(name, text);
+    let (hierarchy, warnings) = hls_hierarchy::read(text)
+        .map_err(|errors| errors.iter().map(|error| source.line(error)).collect::<Vec<_>>())?;
+    if !warnings.is_empty() {
+        return Err(warnings.iter().map(|warning| source.line(warning)).collect());
+    }
+    let plan = Plan::new(hierarchy, workload)
+        .map_err(|errors| errors.iter().map(|error| format!("{name}: {error}")).collect::<Vec<_>>())?;
+    let input = Input::with_instances(&plan.hierarchy, &plan.instances);
+    let analysis = analyse(&input.graph, Mode::Tight);
+    if !analysis.problems.is_empty() {
+        return Err(analysis.problems.iter().map(|problem| format!("{name}: {}", problem.message)).collect());
+    }
+    let promises = promises(&plan, &input, &analysis);
+    let result =
+        simulate(&plan, promises, length, options).map_err(|error| vec![format!("{name}: {error}")])?;
+    Ok(Outcome { plan, input, result })
+}
+
+fn simulate(
+    plan: &Plan,
+    promises: Vec<Promise>,
+    length: Nanos,
+    options: &Options,
+) -> Result<RunResult, hls_sim::Failure> {
+    let mut observer = Observer::new(plan.topology.clone(), promises);
+    let mut simulation = Simulation::new(plan.clone(), options.clone())?;
+    simulation.run_until(length, &mut |record| observer.observe(record))?;
+    simulation.end(&mut |record| observer.observe(record));
+    let mut result = observer.finish(length);
+    simulation.complete(&mut result);
+    Ok(result)
+}
+
+/// Every VP with the guarantee on it.
+fn labels<'a>(
+    plan: &'a Plan,
+    input: &'a Input,
+    analysis: &'a Analysis,
+) -> impl Iterator<Item = (VpId, &'a Guarantee)> {
+    let label = |edge, instance| {
+        let label = input.graph_edge_of(edge, instance).map(|index| &analysis.labels[index]);
+        label.map_or((&Guarantee::Null, 0), |label| (&label.guarantee, usize::from(label.count)))
+    };
+    let of_schedulers = plan.edges.iter().flat_map(move |edge| {
+        let (guarantee, count) = label(edge.edge, 0);
+        let with_label = move |(n, &vp)| (vp, if n < count { guarantee } else { &Guarantee::Null });
+        edge.vps.iter().enumerate().map(with_label)
+    });
+    let of_threads = plan.threads().map(move |thread| (thread.vp, label(thread.edge, thread.instance).0));
+    of_schedulers.chain(of_threads)
+}
+
+/// What the run is held against.
+fn promises(plan: &Plan, input: &Input, analysis: &Analysis) -> Vec<Promise> {
+    let window = |guarantee: &Guarantee, length| Window {
+        length,
+        promised: guarantee.sbf_floor_nanos(length),
+        allowed: guarantee.is_hard().then(|| guarantee.ubf_ceil_nanos(length)),
+    };
+    let promise = |(vp, guarantee): (VpId, &Guarantee)| {
+        let windows = guarantee.windows().into_iter().map(|length| window(guarantee, length)).collect();
+        Promise { vp, text: guarantee.rounded_for_people(), windows }
+    };
+    labels(plan, input, analysis).map(promise).filter(|promise| !promise.windows.is_empty()).collect()
+}
+
+impl Outcome {
+    /// Whether a VP is one of that name: of a scheduler, of a thread, or of an instance of the thread; `*`: any.
+    pub fn names(&self, vp: VpId, name: &str) -> bool {
+        let thread = self.plan.threads().find(|thread| thread.vp == vp);
+        let of_thread = thread.is_some_and(|thread| match self.plan.hierarchy.edges[thread.edge].child {
+            hls_hierarchy::model::Child::Thread(index) => self.plan.hierarchy.threads[index].name == name,
+            hls_hierarchy::model::Child::Scheduler(_) => false,
+        });
+        name == "*" || of_thread || self.plan.topology.child_name(vp) == name
+    }
+
+    /// The guarantees on the VPs of that name, each once, in file order, parted by ` + `.
+    pub fn guarantees(&self, name: &str, mode: Mode) -> String {
+        let analysis = analyse(&self.input.graph, mode);
+        let mut found: Vec<(VpId, String)> = labels(&self.plan, &self.input, &analysis)
+            .filter(|(vp, _)| self.names(*vp, name))
+            .map(|(vp, guarantee)| (vp, guarantee.rounded_for_people()))
+            .collect();
+        found.sort();
+        found.dedup_by(|second, first| second.1 == first.1);
+        found.into_iter().map(|(_, guarantee)| guarantee).collect::<Vec<_>>().join(" + ")
+    }
+}

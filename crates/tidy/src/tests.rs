@@ -1,0 +1,160 @@
+//! Each rule on a text that breaks it, beside the nearest text that does not.
+
+use std::path::PathBuf;
+
+use crate::Tree;
+
+/// What is found in `files` together, each finding as `path:line: what`.
+fn findings<const N: usize>(files: [(&str, &str); N]) -> Vec<String> {
+    let mut tree = Tree::default();
+    for (path, text) in files {
+        tree.insert(path.into(), text.into());
+    }
+    tree.findings().iter().map(ToString::to_string).collect()
+}
+
+/// `bad` has one finding, whose text begins with `expected`; `good` has none.
+#[track_caller]
+fn refuses(path: &str, bad: &str, expected: &str, good: &str) {
+    let found = findings([(path, bad)]);
+    assert!(
+        matches!(&found[..], [one] if one.starts_with(expected)),
+        "expected {expected:?}, found {found:#?}"
+    );
+    assert_eq!(findings([(path, good)]), [""; 0]);
+}
+
+const LICENCE: &str = "/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */\n/* What it is. */\n";
+
+#[test]
+fn rust_opens_with_what_it_is() {
+    refuses("build.rs", "fn main() {}\n", "build.rs:1: expected `//!`", "//! Builds.\nfn main() {}\n");
+}
+
+#[test]
+fn c_opens_with_its_licence_and_what_it_is() {
+    let bare = "/* What it is. */\nint a;\n";
+    refuses("core/a.c", bare, "core/a.c:1: expected `/* SPDX-License-Identifier: BSD-2", LICENCE);
+    refuses("core/a.h", &LICENCE.replace("BSD-2-Clause OR ", ""), "core/a.h:1: expected `/* SPDX", LICENCE);
+    refuses(
+        "core/a.c",
+        &LICENCE.replace("/* What", "int a; /* What"),
+        "core/a.c:2: expected a comment",
+        LICENCE,
+    );
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    for mark in ["TODO", "FIXME", "XXX"] {
+        let bad = format!("first\n# {mark}: later\n");
+        refuses("Makefile", &bad, "Makefile:2: found a mark for later", "mktemp /tmp/hls.XXXXXX\n");
+    }
+}
+
+#[test]
+fn lines_fit_on_a_screen() {
+    let (fits, too_long) = ("é".repeat(120), "é".repeat(121));
+    for path in ["a.md", "examples/a.kdl"] {
+        refuses(path, &too_long, &format!("{path}:1: found 121 columns, expected 120"), &fits);
+    }
+    refuses("a.md", &format!("|\n{too_long}"), "a.md:2: found 121 columns", &format!("| {too_long} |\n"));
+    let tabs = |text: &str| format!("{LICENCE}\t{text}\n");
+    refuses("core/a.c", &tabs(&"x".repeat(113)), "core/a.c:3: found 121 columns", &tabs(&"x".repeat(112)));
+}
+
+#[test]
+fn files_have_one_subject() {
+    let good = format!("//! Numbers.\n{}", "use a::b;\n".repeat(799));
+    refuses(
+        "a.rs",
+        &format!("{good}use a::b;\n"),
+        "a.rs:801: found 801 lines in a file, expected 800",
+        &good,
+    );
+}
+
+#[test]
+fn rust_functions_have_one_thought() {
+    let signature =
+        "    pub(crate) const fn f(\n        a: u8,\n    ) -> u8\n    where\n        u8: Copy,\n    {\n";
+    let method =
+        |lines| format!("//! A.\nimpl A {{\n{signature}{}    }}\n}}\n", "        g();\n".repeat(lines));
+    refuses("a.rs", &method(74), "a.rs:3: found a function of 81 lines, expected 80", &method(73));
+}
+
+#[test]
+fn declarations_have_no_length() {
+    let text = format!(
+        "//! A.\ntrait A {{\n    fn f(&self);\n    fn g() {{}}\n{}}}\n",
+        "    const A: u8;\n".repeat(90)
+    );
+    assert_eq!(findings([("a.rs", text.as_str())]), [""; 0]);
+}
+
+#[test]
+fn c_functions_have_one_thought() {
+    let function = |lines| format!("{LICENCE}int f(void)\n{{\n{}}}\n", "\tg();\n".repeat(lines));
+    refuses("core/a.c", &function(79), "core/a.c:4: found a function of 81 lines", &function(78));
+}
+
+#[test]
+fn unsafe_stays_in_the_bindings() {
+    let block = "//! A.\nfn f() {\n    unsafe { g() }\n}\n";
+    let safe = "//! A.\n// How unsafe this is.\nfn f() {}\n";
+    refuses("crates/sim/src/a.rs", block, "crates/sim/src/a.rs:3: found unsafe", safe);
+    refuses(
+        "crates/sim/src/a.rs",
+        "//! A.\n#![allow(unsafe_code)]\n",
+        "crates/sim/src/a.rs:2: found unsafe",
+        safe,
+    );
+    assert_eq!(findings([("crates/core-sys/src/a.rs", block)]), [""; 0]);
+}
+
+#[test]
+fn no_path_is_one_machines() {
+    let elsewhere = "https://example.org/home/a and tests/work/b and ~/work/c\n";
+    for folder in ["work", "root", "home"] {
+        let bad = format!("cd /{folder}/somebody\n");
+        refuses(
+            "scripts/a",
+            &bad,
+            &format!("scripts/a:1: found /{folder}/, a path of one machine"),
+            elsewhere,
+        );
+    }
+}
+
+#[test]
+fn every_policy_is_registered() {
+    let registry = format!("{LICENCE}#include \"join.c\"\n\tP(5, join, JOIN, \"join\", 1)\n");
+    let found =
+        findings([("policies/registry.h", &registry), ("policies/join.c", LICENCE), ("core/a.c", LICENCE)]);
+    assert_eq!(found, [""; 0]);
+    for half in [registry.replace("#include", "//"), registry.replace("P(5", "Q(5")] {
+        let found = findings([("policies/registry.h", &half), ("policies/join.c", LICENCE)]);
+        assert_eq!(
+            found,
+            ["policies/join.c:1: expected an #include and a P() of this policy in policies/registry.h"]
+        );
+    }
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let bad = "text\n[a](../no/where.md#a)";
+    let good =
+        "[a](guide.md#b \"title\") [b](#b) [c](https://example.org/) [d](./guide.md)\n```\n[e](none)\n```\n";
+    refuses("docs/guide.md", bad, "docs/guide.md:2: found a link to ../no/where.md, expected a file", good);
+    refuses("guide.md", "[a](../guide.md)", "guide.md:1: found a link to ../guide.md", "[a](guide.md)");
+    refuses("guide.md", "[a](/guide.md)", "guide.md:1: found a link to /guide.md", "no link");
+}
+
+#[test]
+fn what_is_no_text_is_left_alone() {
+    let mut tree = Tree::default();
+    tree.insert(PathBuf::from("a.rs"), b"\xff".to_vec());
+    tree.insert(PathBuf::from("b.rs"), b"\0".to_vec());
+    assert_eq!(tree.findings(), []);
+}

@@ -1,0 +1,15 @@
+//! The rules on the repository itself. Everything that breaks one is listed at once.
+
+use std::path::Path;
+
+use hls_tidy::Tree;
+
+#[test]
+fn the_repository_is_tidy() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let tree = Tree::read(&root).expect("the repository can be read");
+    assert!(tree.has(Path::new("core/core.c")) && tree.has(Path::new("crates/tidy/src/lib.rs")));
+    let findings = tree.findings();
+    let list: String = findings.iter().map(|finding| format!("\n{finding}")).collect();
+    assert!(findings.is_empty(), "expected none, found {} breaches:{list}", findings.len());
+}
