@@ -201,12 +201,15 @@ static void place(hls_t *h, u32 v)
 		n = i + 1;
 		v = ask_parent(h, h->vp[v].parent, v);
 	}
-	if (v && any_cpu_will_do)
-		return; /* The machine's own VP: a free CPU is marked. */
+	bool free_cpu = v && any_cpu_will_do;
+	u32 ARENA *claims = &h->cpu[h->vp[v].cpu].claims;
 	for (u32 i = 0; i < HLS_MAX_DEPTH && n && can_loop; i++) {
 		n--;
 		u32 w = way[n & (HLS_MAX_DEPTH - 1)];
-		if (h->scheduler[h->vp[w].parent].nr_running)
+		scheduler_t *sched = &h->scheduler[h->vp[w].parent];
+		if (free_cpu && sched->nr_up > 1)
+			seek(h, claims, w);
+		else if (!free_cpu && sched->nr_running)
 			take_cpu(h, h->vp[w].parent, w);
 	}
 }

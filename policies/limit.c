@@ -29,10 +29,17 @@ struct limit_vp {
 
 POLICY_FITS(struct limit, struct limit_vp);
 
+/* A child that has been here before, with other parameters, keeps what it has left, as far as a period now allows. */
 static s64 limit_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	return h->vp[v].param[LIMIT_BUDGET] <= h->vp[v].param[LIMIT_PERIOD] ? 0 : -HLS_E_PARAM;
+	struct limit_vp ARENA *vp = POLICY_VP(struct limit_vp, v);
+	u64 budget = h->vp[v].param[LIMIT_BUDGET];
+	if (budget > h->vp[v].param[LIMIT_PERIOD])
+		return -HLS_E_PARAM;
+	if (vp->budget_ns > budget)
+		vp->budget_ns = budget;
+	return 0;
 }
 
 static void limit_begin_period(hls_t *h, u32 v, u64 end_at)

@@ -41,10 +41,17 @@ struct reservation_vp {
 
 POLICY_FITS(struct reservation, struct reservation_vp);
 
+/* A VP that has been here before, with other parameters, keeps what it has left, as far as a period now allows. */
 static s64 reservation_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	return h->vp[v].param[RESERVATION_BUDGET] <= h->vp[v].param[RESERVATION_PERIOD] ? 0 : -HLS_E_PARAM;
+	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	u64 budget = h->vp[v].param[RESERVATION_BUDGET];
+	if (budget > h->vp[v].param[RESERVATION_PERIOD])
+		return -HLS_E_PARAM;
+	if (vp->budget_ns > budget)
+		vp->budget_ns = budget;
+	return 0;
 }
 
 static void reservation_replenish(hls_t *h, u32 v, u64 budget_ns, u64 deadline_at)
