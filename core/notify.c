@@ -80,10 +80,7 @@ static void withdraw(hls_t *h, u32 v)
  */
 static inline u32 next_up(hls_t *h, u32 s, u32 v)
 {
-	u32 found = h->scheduler[s].first_up;
-	if (likely(h->scheduler[s].nr_up == 1 && h->vp[found].parent))
-		return h->vp[found].state == HLS_WAITING ? found : 0;
-	found = 0;
+	u32 found = 0;
 	for_each_up (h, u, s) {
 		vp_t *up = &h->vp[u];
 		if (up->state != HLS_WAITING)
@@ -167,6 +164,15 @@ static void lift_refusals(hls_t *h, u32 s)
 static inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 {
 	scheduler_t *sched = &h->scheduler[s];
+	u32 only = sched->first_up;
+	if (likely(sched->nr_up == 1 && !sched->refused)) {
+		/* With one VP there is one thing to ask for, unless it has been. */
+		if (h->vp[only].state != HLS_WAITING ||
+		    (!h->vp[only].parent && !hls_usable(&h->vp[v], h->vp[only].cpu)))
+			return 0;
+		make_ready(h, only);
+		return h->vp[only].flags & HLS_THROTTLED ? 0 : only;
+	}
 	if (unlikely(sched->refused))
 		lift_refusals(h, s);
 	if (sched->nr_requested >= wanted(sched))
@@ -197,9 +203,12 @@ static void place(hls_t *h, u32 v)
 	u32 n = 0;
 	bool any_cpu_will_do = unpinned(h, v);
 	for (u32 i = 0; i < HLS_MAX_DEPTH && v && h->vp[v].parent && can_loop; i++) {
-		way[i] = v;
-		n = i + 1;
-		v = ask_parent(h, h->vp[v].parent, v);
+		u32 s = h->vp[v].parent;
+		if (h->scheduler[s].nr_running || h->scheduler[s].nr_up > 1) {
+			way[n & (HLS_MAX_DEPTH - 1)] = v;
+			n++;
+		}
+		v = ask_parent(h, s, v);
 	}
 	bool free_cpu = v && any_cpu_will_do;
 	u32 ARENA *claims = &h->cpu[h->vp[v].cpu].claims;
