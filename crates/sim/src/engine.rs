@@ -530,9 +530,25 @@ impl Simulation {
         self.threads[thread as usize].core_vp = vp;
         self.threads[thread as usize].arrive(&planned.program.steps, self.now);
         self.record(self.vp(thread), 0, What::Arrive);
-        self.begin_job(thread, Job { release: self.now, deadline: Nanos::MAX });
-        self.wake(thread);
+        self.threads[thread as usize].next_job = Job { release: self.now, deadline: Nanos::MAX };
+        match self.first_wait(thread) {
+            Some(until) => self.events.add(self.tick(until), Event::Wake(thread)),
+            None => self.wake(thread),
+        }
         Ok(())
+    }
+
+    /// A program that begins with a wait begins it when the thread comes, not when it first has a CPU: the end of that
+    /// wait, if there is one.
+    fn first_wait(&mut self, thread: u32) -> Option<Nanos> {
+        let steps = &self.plan.groups[self.threads[thread as usize].group as usize].program.steps;
+        let thread = &mut self.threads[thread as usize];
+        while thread.waits_next(steps) {
+            if let Action::SleepUntil(until) = thread.next(steps, self.now) {
+                return Some(until);
+            }
+        }
+        None
     }
 
     /// The thread is no more: by its own step, or from outside wherever it is.

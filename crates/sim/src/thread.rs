@@ -137,6 +137,11 @@ impl Thread {
         }
     }
 
+    /// Whether the next step is a wait for time.
+    pub fn waits_next(&self, steps: &[Step]) -> bool {
+        matches!(steps.get(self.next_step as usize), Some(Step::Sleep(_) | Step::AwaitTimer { .. }))
+    }
+
     /// Goes on to the next of its steps at time `now`.
     pub fn next(&mut self, steps: &[Step], now: Nanos) -> Action {
         loop {
