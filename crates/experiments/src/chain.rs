@@ -11,18 +11,61 @@
 //!         A     B         threads
 //! ```
 
+use crate::decimal::Decimal;
+use crate::expected::{Expectation, Tolerance};
+use crate::experiment::Finding;
+use crate::measure::{Measure, Value};
+use crate::run::run;
+use hls_sim::Options;
+use hls_units::Nanos;
+use hls_workload::program::Workload;
 use std::fmt::Write;
 
-/// The policies that can make up a chain, each with what its children must be given.
-pub const POLICIES: [(&str, &str); 4] = [
+/// The policies that make up the chains, each with what its children must be given.
+const POLICIES: [(&str, &str); 4] = [
     ("time-sharing", ""),
     ("fixed-priority", " priority=1"),
     ("proportional-share", ""),
     ("round-robin", ""),
 ];
 
+/// How long each hierarchy is run: a hundred turns of the longest quantum among the policies' defaults, 20 ms.
+const LENGTH: Nanos = Nanos::from_secs(2);
+
+/// Runs the hierarchies of these depths, of every policy, and measures the share of both threads: half of the CPU each.
+///
+/// # Errors
+/// All that keeps a hierarchy from being run.
+pub fn carry_out(
+    depths: impl Iterator<Item = u32> + Clone,
+    options: &Options,
+) -> Result<Vec<Finding>, Vec<String>> {
+    let mut findings = Vec::new();
+    for (policy, depth) in
+        POLICIES.iter().flat_map(|policy| depths.clone().map(move |depth| (*policy, depth)))
+    {
+        let file = format!("{}, depth {depth}", policy.0);
+        let outcome = run(&file, hierarchy(policy, depth).as_bytes(), &Workload::default(), LENGTH, options)?;
+        for of in ["A", "B"] {
+            let row = Expectation {
+                file: file.clone(),
+                run: LENGTH,
+                measure: Measure::Share,
+                of: of.to_owned(),
+                source: "symmetry".to_owned(),
+                expected: Value::Number(Decimal::whole(50)),
+                tolerance: Tolerance::Within(Decimal(500)),
+            };
+            let measured =
+                row.measure.take(&outcome, of).map_err(|error| vec![format!("{file}: {error}")])?;
+            findings.push(Finding { row, measured });
+        }
+    }
+    Ok(findings)
+}
+
 /// The text of a hierarchy `depth` levels of schedulers deep (at least 1), all of one policy.
-pub fn hierarchy((policy, child): (&str, &str), depth: u32) -> String {
+fn hierarchy((policy, child): (&str, &str), depth: u32) -> String {
     let mut text = format!("{policy} \"S\" {{\n");
     for name in ["A", "B"] {
         for level in 2..=depth {

@@ -1,4 +1,4 @@
-//! What can be measured in a run. A measure is one variant and one line of [`Measure::EVERY`].
+//! What can be measured in a run. A measure is one variant and one line of `Measure::EVERY`.
 
 use crate::decimal::Decimal;
 use crate::run::Outcome;

@@ -3,6 +3,7 @@
 use hls_calculus::{Analysis, Guarantee, Mode, analyse};
 use hls_hierarchy::Source;
 use hls_hierarchy::analysis::Input;
+use hls_hierarchy::model::Child;
 use hls_record::event::VpId;
 use hls_record::observe::{Observer, Promise};
 use hls_record::result::RunResult;
@@ -33,11 +34,8 @@ pub fn run(
     options: &Options,
 ) -> Result<Outcome, Vec<String>> {
     let source = Source::new(name, text);
-    let (hierarchy, warnings) = hls_hierarchy::read(text)
+    let (hierarchy, _warnings) = hls_hierarchy::read(text)
         .map_err(|errors| errors.iter().map(|error| source.line(error)).collect::<Vec<_>>())?;
-    if !warnings.is_empty() {
-        return Err(warnings.iter().map(|warning| source.line(warning)).collect());
-    }
     let plan = Plan::new(hierarchy, workload)
         .map_err(|errors| errors.iter().map(|error| format!("{name}: {error}")).collect::<Vec<_>>())?;
     let input = Input::with_instances(&plan.hierarchy, &plan.instances);
@@ -100,14 +98,21 @@ fn promises(plan: &Plan, input: &Input, analysis: &Analysis) -> Vec<Promise> {
 }
 
 impl Outcome {
-    /// Whether a VP is one of that name: of a scheduler, of a thread, or of an instance of the thread; `*`: any.
+    /// Whether guarantees are derived for the machine that this was: with precise timers, and nobody to steal from it.
+    pub fn is_on_ideal_machine(&self) -> bool {
+        let machine = &self.plan.hierarchy.machine;
+        machine.tick_hz.is_none() && machine.interrupts.is_empty()
+    }
+
+    /// Whether a VP is one of that name: of a scheduler, of a thread (any instance), or of one instance; `*`: any.
     pub fn names(&self, vp: VpId, name: &str) -> bool {
-        let thread = self.plan.threads().find(|thread| thread.vp == vp);
-        let of_thread = thread.is_some_and(|thread| match self.plan.hierarchy.edges[thread.edge].child {
-            hls_hierarchy::model::Child::Thread(index) => self.plan.hierarchy.threads[index].name == name,
-            hls_hierarchy::model::Child::Scheduler(_) => false,
+        let Plan { hierarchy, groups, topology, .. } = &self.plan;
+        let group = groups.iter().find(|group| (group.first_vp..group.first_vp + group.count).contains(&vp));
+        let of_thread = group.is_some_and(|group| match hierarchy.edges[group.edge].child {
+            Child::Thread(index) => hierarchy.threads[index].name == name,
+            Child::Scheduler(_) => false,
         });
-        name == "*" || of_thread || self.plan.topology.child_name(vp) == name
+        name == "*" || of_thread || topology.child_name(vp) == name
     }
 
     /// The guarantees on the VPs of that name, each once, in file order, parted by ` + `.

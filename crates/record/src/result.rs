@@ -136,7 +136,7 @@ pub struct WindowResult {
     pub least: Option<Nanos>,
     /// The most CPU time that a hard guarantee allows in such a window: ubf(window); `None` for a soft one.
     pub allowed: Option<Nanos>,
-    /// The most CPU time seen in such a window.
+    /// The most CPU time seen in a window of at most this length in which the VP wanted the CPU all the time.
     pub most: Nanos,
 }
 

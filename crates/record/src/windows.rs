@@ -1,8 +1,9 @@
 //! The supply monitor: the least and the most CPU time that one VP got in any window of given lengths.
 //!
 //! A guarantee speaks only of windows in which the VP wants the CPU all the time, that is of windows between a request
-//! and the release after it; the *least* is taken over those. A hard guarantee also bounds the supply from above, and
-//! in every window; the *most* is taken over all windows, wanting or not, those included that begin before the run.
+//! and the release after it; the *least* is taken over those. A hard guarantee also bounds the supply from above; the
+//! *most* is taken over windows of at most that length between a request and the release, since what bounds a window
+//! bounds its parts. Across a sleep there is no bound: a sleeper's reservation begins a new period when it wakes up.
 //!
 //! The supply up to an instant is a piecewise linear function of it, which bends only where the VP starts or stops
 //! running. So, for windows of one length, the supply takes its extremes where the window starts or ends at a bend, at
@@ -77,6 +78,14 @@ impl Curve {
     }
 }
 
+/// A request that has not been released.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    since: Nanos,
+    /// The supply up to then.
+    supply: Nanos,
+}
+
 /// One watched length.
 #[derive(Clone, Debug)]
 struct Watch {
@@ -97,10 +106,10 @@ impl Watch {
 
     /// Moves the head of the window from the newest bend of `curve` to `at`, and judges the windows on the way whose
     /// tail is at a bend, and the one whose head is at `at`.
-    fn advance(&mut self, curve: &Curve, at: Nanos, wanted_since: Option<Nanos>) {
+    fn advance(&mut self, curve: &Curve, at: Nanos, wanted: Option<Wanted>) {
         let length = self.window.length;
         let last = curve.last();
-        let is_wanted = |tail: Nanos| wanted_since.is_some_and(|since| since <= tail);
+        let is_wanted = |tail: Nanos| wanted.is_some_and(|wanted| wanted.since <= tail);
         while let Some(bend) = curve.get(self.next_bend)
             && at.saturating_sub(bend.at) >= length
         {
@@ -113,12 +122,15 @@ impl Watch {
         let tail_bend = self.next_bend.checked_sub(1).and_then(|number| curve.get(number));
         let tail_supply = tail_bend.map_or(Nanos::ZERO, |bend| bend.supply_until(tail));
         self.judge(head_supply.saturating_sub(tail_supply), at >= length && is_wanted(tail));
+        if let Some(wanted) = wanted {
+            self.most = self.most.max(head_supply.saturating_sub(tail_supply.max(wanted.supply)));
+        }
     }
 
     /// Takes the supply of a window into account; `is_wanted`: the VP wanted the CPU all through it.
     fn judge(&mut self, supply: Nanos, is_wanted: bool) {
-        self.most = self.most.max(supply);
         if is_wanted {
+            self.most = self.most.max(supply);
             self.least = Some(self.least.map_or(supply, |least| least.min(supply)));
             let is_short = supply < self.window.promised;
             self.shortfalls += u64::from(is_short && !self.is_short);
@@ -137,25 +149,21 @@ impl Watch {
 pub struct Monitor {
     watches: Vec<Watch>,
     curve: Curve,
-    /// The request that has not been released.
-    wanted_since: Option<Nanos>,
+    wanted: Option<Wanted>,
 }
 
 impl Monitor {
     /// Watches windows of the given lengths.
     pub fn new(windows: Vec<Window>) -> Monitor {
-        Monitor {
-            watches: windows.into_iter().map(Watch::new).collect(),
-            curve: Curve::new(),
-            wanted_since: None,
-        }
+        Monitor { watches: windows.into_iter().map(Watch::new).collect(), curve: Curve::new(), wanted: None }
     }
 
     /// The VP begins to want the CPU. No effect where it does already.
     pub fn request(&mut self, at: Nanos) {
-        if self.wanted_since.is_none() {
+        if self.wanted.is_none() {
             self.bend(at, self.curve.last().runs);
-            self.wanted_since = Some(self.curve.last().at);
+            let Bend { at: since, supply, .. } = self.curve.last();
+            self.wanted = Some(Wanted { since, supply });
             self.watches.iter_mut().for_each(|watch| watch.is_short = false);
         }
     }
@@ -173,7 +181,7 @@ impl Monitor {
     /// The VP does not want the CPU any more, whether it was running or not.
     pub fn release(&mut self, at: Nanos) {
         self.bend(at, false);
-        self.wanted_since = None;
+        self.wanted = None;
     }
 
     /// The CPU was taken for `length` until `at` while the VP was running. All that was told before happened no later
@@ -196,7 +204,7 @@ impl Monitor {
         let at = at.max(self.curve.last().at);
         let mut oldest = u64::MAX;
         for watch in &mut self.watches {
-            watch.advance(&self.curve, at, self.wanted_since);
+            watch.advance(&self.curve, at, self.wanted);
             oldest = oldest.min(watch.next_bend);
         }
         let supply = self.curve.last().supply_until(at);
@@ -254,13 +262,20 @@ mod tests {
         monitor.finish(end)
     }
 
-    /// Every window of that length on the grid: its supply, and whether the VP wanted the CPU all through it. Windows
-    /// that begin before the run come first.
-    fn all_windows(units: &[Unit], length: usize) -> Vec<(u64, bool)> {
-        let supply = |units: &[Unit]| units.iter().filter(|&&unit| unit == Runs).count() as u64;
-        let early = (0..length.min(units.len() + 1)).map(|head| (supply(&units[..head]), false));
-        let whole = units.windows(length).map(|window| (supply(window), !window.contains(&Waits)));
-        early.chain(whole).collect()
+    fn supply(units: &[Unit]) -> u64 {
+        units.iter().filter(|&&unit| unit == Runs).count() as u64
+    }
+
+    /// The least supply of the windows of that length on the grid in which the VP wants the CPU throughout.
+    fn least_of_all(units: &[Unit], length: usize) -> Option<Nanos> {
+        let wanted = units.windows(length).filter(|window| !window.contains(&Waits));
+        wanted.map(|window| Nanos(supply(window))).min()
+    }
+
+    /// The greatest supply of the windows of at most that length in which the VP wants the CPU throughout.
+    fn most_of_all(units: &[Unit], length: usize) -> Nanos {
+        let of_length = |length| units.windows(length).filter(|window| !window.contains(&Waits));
+        Nanos((1..=length).flat_map(of_length).map(supply).max().unwrap_or(0))
     }
 
     #[test]
@@ -315,10 +330,9 @@ mod tests {
             let (found, shortfalls) = watch(&units, &lengths, promised);
             let mut is_any_short = false;
             for result in found {
-                let all = all_windows(&units, result.window.0 as usize);
-                let least = all.iter().filter(|(_, wanted)| *wanted).map(|&(supply, _)| Nanos(supply)).min();
+                let least = least_of_all(&units, result.window.0 as usize);
                 prop_assert_eq!(result.least, least);
-                prop_assert_eq!(result.most.0, all.iter().map(|&(supply, _)| supply).max().unwrap_or(0));
+                prop_assert_eq!(result.most, most_of_all(&units, result.window.0 as usize));
                 is_any_short |= least.is_some_and(|least| least.0 < promised);
             }
             prop_assert_eq!(shortfalls > 0, is_any_short);

@@ -7,7 +7,7 @@
 use crate::events::{Event, Events};
 use crate::machine::{Built, Cpu, on_tick};
 use crate::plan::Plan;
-use crate::sync::Sync;
+use crate::sync::{Signalled, Sync};
 use crate::thread::{Action, Compute, Job, Thread, draw};
 use hls_core::{CoreError, Fault, RecordKind};
 use hls_record::event::{Record, VpId, What};
@@ -446,19 +446,18 @@ impl Simulation {
             }
             Action::Wait { condition, mutex } => {
                 self.end_job(thread);
-                self.threads[thread as usize].next_job = Job { release: self.now, deadline: Nanos::MAX };
                 self.block(thread);
                 let woken = self.sync.wait(condition, mutex, thread);
                 woken.into_iter().for_each(|other| self.wake(other));
                 return false;
             }
             Action::Signal(condition) => {
-                let woken = self.sync.signal(condition);
-                woken.into_iter().for_each(|other| self.wake_now(other));
+                let signalled = self.sync.signal(condition);
+                signalled.into_iter().for_each(|one| self.signalled(one));
             }
             Action::Broadcast(condition) => {
-                let woken = self.sync.broadcast(condition);
-                woken.into_iter().for_each(|other| self.wake_now(other));
+                let signalled = self.sync.broadcast(condition);
+                signalled.into_iter().for_each(|one| self.signalled(one));
             }
             Action::Barrier(barrier) => match self.sync.arrive(barrier, thread) {
                 Some(woken) => woken.into_iter().for_each(|other| self.wake_now(other)),
@@ -489,6 +488,14 @@ impl Simulation {
             }
         }
         true
+    }
+
+    /// The wait of a thread has ended: its new job is released now, even if it must wait for its mutex first.
+    fn signalled(&mut self, Signalled { thread, has_mutex }: Signalled) {
+        self.threads[thread as usize].next_job = Job { release: self.now, deadline: Nanos::MAX };
+        if has_mutex {
+            self.wake(thread);
+        }
     }
 
     /// Wakes a thread whose new job begins now.

@@ -19,6 +19,15 @@ struct Shared {
     mutexes: VecDeque<ResourceId>,
 }
 
+/// A thread whose wait for a condition has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signalled {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Whether it has its mutex again and is to be woken; else it waits for that.
+    pub has_mutex: bool,
+}
+
 /// All shared things of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Sync {
@@ -71,22 +80,17 @@ impl Sync {
         self.unlock(mutex, thread)
     }
 
-    /// Ends the wait of the first waiter of the condition; says whom to wake: nobody if the mutex must be awaited.
-    fn end_wait(&mut self, condition: ResourceId) -> Option<Option<ThreadId>> {
+    /// Signals the condition: whose wait ends, if anybody waits.
+    pub fn signal(&mut self, condition: ResourceId) -> Option<Signalled> {
         let shared = self.at(condition);
         let (thread, mutex) = (shared.waiters.pop_front()?, shared.mutexes.pop_front()?);
-        Some(self.lock(mutex, thread).then_some(thread))
+        Some(Signalled { thread, has_mutex: self.lock(mutex, thread) })
     }
 
-    /// Signals the condition; says who is to be woken.
-    pub fn signal(&mut self, condition: ResourceId) -> Option<ThreadId> {
-        self.end_wait(condition).flatten()
-    }
-
-    /// Ends the wait of all waiters; says who are to be woken.
-    pub fn broadcast(&mut self, condition: ResourceId) -> Vec<ThreadId> {
+    /// Ends the wait of all waiters.
+    pub fn broadcast(&mut self, condition: ResourceId) -> Vec<Signalled> {
         let waiters = self.at(condition).waiters.len();
-        (0..waiters).filter_map(|_| self.end_wait(condition).flatten()).collect()
+        (0..waiters).filter_map(|_| self.signal(condition)).collect()
     }
 
     /// The thread has come to the barrier; `None`: it waits; else all who waited are to be woken, and it goes on.
@@ -144,11 +148,11 @@ mod tests {
         let mut sync = sync(&[ResourceKind::Condition, ResourceKind::Mutex]);
         assert!(sync.lock(1, 1));
         assert_eq!(sync.wait(0, 1, 1), None);
-        assert_eq!(sync.signal(0), Some(1));
+        assert_eq!(sync.signal(0), Some(Signalled { thread: 1, has_mutex: true }));
         assert_eq!(sync.signal(0), None);
         assert_eq!(sync.wait(0, 1, 1), None);
         assert!(sync.lock(1, 2));
-        assert_eq!(sync.broadcast(0), vec![], "the mutex is held by 2");
+        assert_eq!(sync.broadcast(0), vec![Signalled { thread: 1, has_mutex: false }], "2 holds the mutex");
         assert_eq!(sync.unlock(1, 2), Some(1));
     }
 

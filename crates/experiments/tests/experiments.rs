@@ -1,0 +1,89 @@
+//! Every experiment is within its tolerances, and every example runs, with the core's invariants checked throughout.
+//! What there is, is found by glob.
+
+use hls_core::limits::MAX_DEPTH;
+use hls_experiments::chain;
+use hls_experiments::experiment::{Experiment, Finding, files, run_file, write_table};
+use hls_experiments::measure::Measure;
+use hls_sim::Options;
+use hls_units::Nanos;
+use std::path::{Path, PathBuf};
+
+fn folder(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
+}
+
+fn paranoid(seed: u64) -> Options {
+    Options { seed, paranoid: true, ..Options::default() }
+}
+
+fn experiments() -> Vec<Experiment> {
+    let experiments =
+        Experiment::find_all(&folder("experiments")).unwrap_or_else(|e| panic!("{}", e.join("\n")));
+    assert!(experiments.len() >= 5, "found {} experiments, expected those of the papers", experiments.len());
+    experiments
+}
+
+/// Fails with a table of what is out of its tolerance.
+fn assert_within(name: &str, findings: Result<Vec<Finding>, Vec<String>>) {
+    let mut findings = findings.unwrap_or_else(|errors| panic!("{name}:\n{}", errors.join("\n")));
+    findings.retain(|finding| !finding.is_within());
+    let mut table = Vec::new();
+    write_table(&mut table, name, &findings).expect("memory can be written");
+    assert!(findings.is_empty(), "out of tolerance: {}", String::from_utf8_lossy(&table));
+}
+
+#[test]
+fn every_row_is_within_its_tolerance() {
+    for experiment in experiments() {
+        assert_within(&experiment.name, experiment.carry_out(&paranoid(0)));
+    }
+}
+
+#[test]
+fn no_guarantee_is_broken_under_other_seeds() {
+    for experiment in experiments() {
+        for seed in 1..=5 {
+            let only_broken = |findings: Vec<Finding>| {
+                findings.into_iter().filter(|finding| finding.row.measure == Measure::Broken).collect()
+            };
+            let name = format!("{}, seed {seed}", experiment.name);
+            assert_within(&name, experiment.carry_out(&paranoid(seed)).map(only_broken));
+        }
+    }
+}
+
+#[test]
+fn chains_of_every_depth_share_the_cpu() {
+    assert_within("figure-10.2", chain::carry_out(1..=MAX_DEPTH as u32, &paranoid(0)));
+}
+
+#[test]
+fn one_level_too_many_is_refused() {
+    let errors =
+        chain::carry_out([MAX_DEPTH as u32 + 1].into_iter(), &paranoid(0)).expect_err("it is too deep");
+    assert!(errors.iter().any(|error| error.contains("deep") || error.contains("levels")), "{errors:?}");
+}
+
+#[test]
+fn every_example_runs_and_keeps_its_promises() {
+    let examples =
+        files(&folder("examples"), ".kdl").unwrap_or_else(|errors| panic!("{}", errors.join("\n")));
+    assert!(!examples.is_empty());
+    let wrong: Vec<String> = examples.iter().flat_map(|example| wrong_with(example)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn wrong_with(example: &Path) -> Vec<String> {
+    let outcome = match run_file(example, Nanos::from_secs(2), &paranoid(0)) {
+        Ok(outcome) => outcome,
+        Err(errors) => return errors,
+    };
+    let name_of = |vp| format!("{}: {}", example.display(), outcome.result.topology.child_name(vp));
+    let idle = outcome.result.threads.iter().filter(|thread| thread.ran == Nanos::ZERO);
+    let idle = idle.map(|thread| format!("{} never ran", name_of(thread.vp)));
+    let promises = outcome.result.guarantees.iter().filter(|_| outcome.is_on_ideal_machine());
+    let broken = promises.filter(|promise| !promise.is_kept());
+    idle.chain(broken.map(|promise| format!("{} was promised {}", name_of(promise.vp), promise.guarantee)))
+        .collect()
+}
