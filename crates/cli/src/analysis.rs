@@ -75,16 +75,20 @@ impl Derived {
 
     /// What the monitor is to hold against the run.
     pub fn promises(&self, plan: &Plan) -> Vec<Promise> {
-        let promise = |(vp, guarantee): (u32, &Guarantee)| {
-            let window = |length| Window {
-                length,
-                promised: guarantee.sbf_floor_nanos(length),
-                allowed: guarantee.is_hard().then(|| guarantee.ubf_ceil_nanos(length)),
+        let mut promises = Vec::new();
+        // Instances of one thread mostly have one guarantee, and its windows take a while to compute.
+        let mut last: Option<(&Guarantee, Promise)> = None;
+        for (vp, guarantee) in self.labels(plan) {
+            let promise = match last {
+                Some((same, ref promise)) if same == guarantee => Promise { vp, ..promise.clone() },
+                _ => promise(vp, guarantee),
             };
-            let windows: Vec<Window> = guarantee.windows().into_iter().map(window).collect();
-            (!windows.is_empty()).then(|| Promise { vp, text: guarantee.rounded_for_people(), windows })
-        };
-        self.labels(plan).filter_map(promise).collect()
+            last = Some((guarantee, promise.clone()));
+            if !promise.windows.is_empty() {
+                promises.push(promise);
+            }
+        }
+        promises
     }
 
     /// What the calculus finds wrong, at its place in the file.
@@ -132,4 +136,15 @@ impl Derived {
             (asked + 1, refused + usize::from(label.satisfies(need).is_err()))
         })
     }
+}
+
+/// What a guarantee promises to a VP, and allows, in each of the windows that are watched.
+fn promise(vp: u32, guarantee: &Guarantee) -> Promise {
+    let window = |length| Window {
+        length,
+        promised: guarantee.sbf_floor_nanos(length),
+        allowed: guarantee.is_hard().then(|| guarantee.ubf_ceil_nanos(length)),
+    };
+    let windows = guarantee.windows().into_iter().map(window).collect();
+    Promise { vp, text: guarantee.rounded_for_people(), windows }
 }

@@ -45,6 +45,9 @@ pub fn verdict(derived: &Derived, problems: &[Diagnostic]) -> String {
         ([], ..) => format!("kept: each of the {asked} guarantees that are asked for can be given"),
         (_, _, 0) => "NOT KEPT: a scheduler cannot do what is asked of it".into(),
         (_, 1, _) => "NOT KEPT: the one guarantee that is asked for cannot be given".into(),
+        _ if refused == asked => {
+            format!("NOT KEPT: none of the {asked} guarantees that are asked for can be given")
+        }
         _ => format!("NOT KEPT: {refused} of the {asked} guarantees that are asked for cannot be given"),
     }
 }

@@ -94,7 +94,7 @@ fn misfit(workload: &Workload, error: PlanError) -> Diagnostic {
         }
         PlanError::TwoPrograms { thread } => {
             let found = "a program for a thread to which the hierarchy gives one".into();
-            (thread, found, "one of the two".into())
+            (thread, found, "only one of the two".into())
         }
         PlanError::NoSuchCpu { task, cpu, cpus } => {
             (task, format!("CPU {cpu}"), format!("a CPU of the machine, 0 to {}", cpus.saturating_sub(1)))
@@ -105,9 +105,10 @@ fn misfit(workload: &Workload, error: PlanError) -> Diagnostic {
         }
     };
     let at = workload.tasks.iter().find(|other| other.name == task).map_or(0, |task| task.at);
+    let span = at..at + task.len() + 1;
     let message = if task.is_empty() { "the workload".into() } else { format!("task `{task}`") };
     let severity = Severity::Error;
-    Diagnostic { severity, span: at..at + 1, message, found, expected, help: None, first: None }
+    Diagnostic { severity, span, message, found, expected, help: None, first: None }
 }
 
 /// Names in quotes, as many as a person reads.

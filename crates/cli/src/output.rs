@@ -1,7 +1,7 @@
 //! Standard output, for results.
 //!
-//! A reader that goes away (`hls policies | head -1`) has read enough: the rest is dropped, the command goes on, and its
-//! exit code stays true. Every other error is handed on.
+//! A reader that goes away (`hls policies | head -1`) has read enough: the rest is dropped, the command goes on, and
+//! its exit code stays true. Every other error is handed on.
 
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 

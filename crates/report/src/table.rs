@@ -153,8 +153,8 @@ fn promise(topology: &Topology, result: &GuaranteeResult) -> [String; 3] {
 fn seen(window: &WindowResult) -> [String; 6] {
     let verdict = window.verdict();
     let is_broken = matches!(verdict, Verdict::Short | Verdict::Over);
-    let (down, up): (fn(Nanos) -> String, fn(Nanos) -> String) =
-        if is_broken { (time_exact, time_exact) } else { (time_floor, time_ceil) };
+    let down = |time| if is_broken { time_exact(time) } else { time_floor(time) };
+    let up = |time| if is_broken { time_exact(time) } else { time_ceil(time) };
     [
         time_exact(window.window),
         down(window.promised),

@@ -1,8 +1,8 @@
 //! One line for each time that a thread leaves a CPU, after the manner of `perf sched timehist`.
 //!
 //! A line tells when and where, who, how long it had been off the CPU before (*wait time*), how much of that it wanted
-//! the CPU (*sch delay*), and how long it ran. Stolen time counts as running here, as it does for perf. Relies on records
-//! in time order; keeps a few words for each VP and writes as it goes.
+//! the CPU (*sch delay*), and how long it ran. Stolen time counts as running here, as it does for perf. Relies on
+//! records in time order; keeps a few words for each VP and writes as it goes.
 
 use crate::format::{decimal, shorten};
 use hls_record::event::{Record, VpId, What};

@@ -59,7 +59,9 @@ fn a_place_without_permission_stays_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_hls"), at("hls")).unwrap();
+    // Copied by another process: a test beside this one could fork while a file open for writing is in this one, and
+    // then the copy could not be executed for a moment.
+    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_hls")).arg(at("hls")).status().unwrap().success());
     fs::copy(figure_1(), at("figure1.kdl")).unwrap();
     fs::create_dir(at("closed")).unwrap();
     fs::create_dir(at("open")).unwrap();

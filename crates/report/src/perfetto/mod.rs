@@ -1,9 +1,9 @@
 //! A trace for the Perfetto viewer (ui.perfetto.dev), in its protobuf format.
 //!
-//! A track for each CPU shows which thread runs there and what was stolen. A track for each scheduler and thread, nested
-//! as the hierarchy is, shows when it runs, its releases, deadlines and misses, and when it is out of budget; a counter
-//! for each VP with a budget shows what it was given. The switches are told once more as the kernel's own scheduling
-//! events, with VP numbers for thread ids, so that the viewer's CPU and thread-state views work.
+//! A track for each CPU shows which thread runs there and what was stolen. A track for each scheduler and thread,
+//! nested as the hierarchy is, shows when it runs, its releases, deadlines and misses, and when it is out of budget;
+//! a counter for each VP with a budget shows what it was given. The switches are told once more as the kernel's own
+//! scheduling events, with VP numbers for thread ids, so that the viewer's CPU and thread-state views work.
 //!
 //! Written as the records come, in bounded memory. A deadline is written when its job is released, ahead of its time;
 //! readers of the format sort by time. Relies on records in time order.

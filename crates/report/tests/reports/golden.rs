@@ -78,6 +78,55 @@ fn tables_of_many_threads() {
 }
 
 #[test]
+fn the_verdict_is_one_line() {
+    let verdict = |run: &RunResult| {
+        let mut bytes = Vec::new();
+        table::write_verdict(&mut bytes, run).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    let mut run = support::result(1_000);
+    assert_eq!(verdict(&run), "BROKEN: 1 of 4 promises tested (word processor); 2 deadlines missed\n");
+    run.guarantees.retain(|guarantee| guarantee.is_kept());
+    run.threads.clear();
+    assert_eq!(verdict(&run), "kept: 3 promises tested, none broken\n");
+    run.guarantees.truncate(1);
+    run.guarantees[0].windows.remove(0);
+    let untested =
+        "kept: 0 promises tested, none broken; 1 not tested (never wanted the CPU for a whole window)\n";
+    assert_eq!(verdict(&run), untested);
+}
+
+#[test]
+fn a_broken_promise_is_shown_with_all_digits() {
+    let mut run = support::result(1_000);
+    let window = &mut run.guarantees[2].windows[0];
+    (window.promised, window.least) = (Nanos(16_000_123), Some(Nanos(65_000_456)));
+    let table = |run: &RunResult| {
+        let mut bytes = Vec::new();
+        table::write_tables(&mut bytes, run).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    let kept = table(&run);
+    assert!(kept.contains(" 16ms ") && kept.contains(" 65ms "), "{kept}");
+    run.guarantees[2].windows[0].least = Some(Nanos(16_000_122));
+    let broken = table(&run);
+    assert!(broken.contains("16.000123ms") && broken.contains("16.000122ms"), "{broken}");
+}
+
+#[test]
+fn tree_of_many_threads_with_names_of_their_own() {
+    let mut topology = (*many_threads(1_000).topology).clone();
+    for (number, vp) in topology.vps.iter_mut().enumerate().skip(3) {
+        vp.name = format!("t{number}x");
+    }
+    let mut bytes = Vec::new();
+    tree::write_tree(&mut bytes, &topology).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert_eq!(text.lines().count(), 43, "{text}");
+    assert!(text.ends_with("   └─ t43x … t1002x  960 threads  …\n"), "{text}");
+}
+
+#[test]
 fn tables_fit_when_all_numbers_are_wide() {
     let mut run = support::result(1_000);
     for thread in &mut run.threads {
