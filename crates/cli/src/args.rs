@@ -1,6 +1,7 @@
 //! The command line, and the help that teaches it.
 
 use clap::{Parser, Subcommand, ValueEnum};
+use hls_calculus::Mode;
 use hls_units::Nanos;
 use std::path::PathBuf;
 
@@ -75,6 +76,15 @@ pub enum ModeArg {
     Tight,
     /// Those of the HLS paper, to compare with its numbers
     Paper,
+}
+
+impl From<ModeArg> for Mode {
+    fn from(mode: ModeArg) -> Mode {
+        match mode {
+            ModeArg::Tight => Mode::Tight,
+            ModeArg::Paper => Mode::Paper,
+        }
+    }
 }
 
 /// Arguments of `hls check`.

@@ -1,12 +1,12 @@
 //! `hls check`: is every promise one that can be kept?
 
-use crate::analysis::Derived;
 use crate::args::CheckArgs;
 use crate::exit::{Error, Verdict};
 use crate::explain::{Explained, explain};
 use crate::input;
 use crate::output::output;
 use hls_hierarchy::Diagnostic;
+use hls_plan::Derived;
 use hls_report::tree::write_tree;
 use std::io::Write;
 
@@ -15,7 +15,7 @@ pub fn check(args: &CheckArgs) -> Result<Verdict, Error> {
     let (hierarchy, source) = input::hierarchy(&args.file)?;
     let mut plan = input::plan(hierarchy, &Default::default())?;
     let explained = Explained::find_all(&plan, &args.explain)?;
-    let derived = Derived::new(&plan, args.mode);
+    let derived = Derived::new(&plan, args.mode.into());
     derived.write_on(&mut plan);
 
     let mut out = output();

@@ -1,10 +1,10 @@
 //! `--explain`: how the guarantee on an edge follows, step by step.
 
-use crate::analysis::Derived;
 use crate::exit::Error;
 use crate::input::names;
 use hls_hierarchy::model::{Child, Hierarchy};
-use hls_sim::Plan;
+use hls_plan::Derived;
+use hls_plan::Plan;
 use std::io::{self, Write};
 
 /// What is to be explained: a scheduler, a thread, or one of a thread's instances.

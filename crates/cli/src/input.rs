@@ -3,7 +3,7 @@
 use crate::exit::{Error, say};
 use hls_hierarchy::model::Hierarchy;
 use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source};
-use hls_sim::{Plan, PlanError};
+use hls_plan::{Plan, PlanError};
 use hls_workload::WorkloadError;
 use hls_workload::program::Workload;
 use miette::{GraphicalReportHandler, GraphicalTheme};

@@ -2,7 +2,6 @@
 //!
 //! Dispatches only. Exit codes: 0 all guarantees hold, 1 one does not, 2 bad usage or input, 3 the system failed.
 
-mod analysis;
 mod args;
 mod check;
 mod exit;

@@ -1,12 +1,12 @@
 //! `hls run`: checks, runs, reports.
 
-use crate::analysis::Derived;
 use crate::args::{Engine, RunArgs};
 use crate::check::verdict;
 use crate::exit::{Error, Verdict, say};
 use crate::input;
 use crate::output::output;
 use crate::simulate::simulate;
+use hls_plan::Derived;
 use hls_report::json::write_json;
 use hls_report::table::{write_tables, write_verdict};
 use hls_report::tree::write_tree;
@@ -23,7 +23,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration).unwrap_or(DEFAULT_LENGTH);
     let mut plan = input::plan(hierarchy, &workload)?;
-    let derived = Derived::new(&plan, args.mode);
+    let derived = Derived::new(&plan, args.mode.into());
     derived.write_on(&mut plan);
     let problems = derived.problems(&plan);
     input::report(&source, &problems);

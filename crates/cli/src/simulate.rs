@@ -6,6 +6,7 @@
 use crate::args::RunArgs;
 use crate::exit::Error;
 use crate::progress::Progress;
+use hls_plan::Plan;
 use hls_record::event::Record;
 use hls_record::observe::{Observer, Promise};
 use hls_record::result::{RunResult, Topology};
@@ -13,7 +14,7 @@ use hls_report::atomic_file::AtomicFile;
 use hls_report::perfetto::TraceWriter;
 use hls_report::timehist::TimeHist;
 use hls_report::timeline::Timeline;
-use hls_sim::{Failure, Options, Plan, Simulation};
+use hls_sim::{Failure, Options, Simulation};
 use hls_units::Nanos;
 use std::io;
 use std::path::PathBuf;

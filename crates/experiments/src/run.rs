@@ -1,14 +1,13 @@
 //! Runs a hierarchy: derives what it promises, carries it out in the simulator, holds the one against the other.
 
-use hls_calculus::{Analysis, Guarantee, Mode, analyse};
+use hls_calculus::Mode;
 use hls_hierarchy::Source;
-use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::Child;
+use hls_plan::{Derived, Plan};
 use hls_record::event::VpId;
 use hls_record::observe::{Observer, Promise};
 use hls_record::result::RunResult;
-use hls_record::windows::Window;
-use hls_sim::{Options, Plan, Simulation};
+use hls_sim::{Options, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 
@@ -16,7 +15,6 @@ use hls_workload::program::Workload;
 #[derive(Clone, Debug)]
 pub struct Outcome {
     plan: Plan,
-    input: Input,
     /// What was delivered.
     pub result: RunResult,
 }
@@ -38,15 +36,15 @@ pub fn run(
         .map_err(|errors| errors.iter().map(|error| source.line(error)).collect::<Vec<_>>())?;
     let plan = Plan::new(hierarchy, workload)
         .map_err(|errors| errors.iter().map(|error| format!("{name}: {error}")).collect::<Vec<_>>())?;
-    let input = Input::with_instances(&plan.hierarchy, &plan.instances);
-    let analysis = analyse(&input.graph, Mode::Tight);
-    if !analysis.problems.is_empty() {
-        return Err(analysis.problems.iter().map(|problem| format!("{name}: {}", problem.message)).collect());
+    let derived = Derived::new(&plan, Mode::Tight);
+    let problems = derived.problems(&plan);
+    if !problems.is_empty() {
+        return Err(problems.iter().map(|problem| source.line(problem)).collect());
     }
-    let promises = promises(&plan, &input, &analysis);
+    let promises = derived.promises(&plan);
     let result =
         simulate(&plan, promises, length, options).map_err(|error| vec![format!("{name}: {error}")])?;
-    Ok(Outcome { plan, input, result })
+    Ok(Outcome { plan, result })
 }
 
 fn simulate(
@@ -62,39 +60,6 @@ fn simulate(
     let mut result = observer.finish(length);
     simulation.complete(&mut result);
     Ok(result)
-}
-
-/// Every VP with the guarantee on it.
-fn labels<'a>(
-    plan: &'a Plan,
-    input: &'a Input,
-    analysis: &'a Analysis,
-) -> impl Iterator<Item = (VpId, &'a Guarantee)> {
-    let label = |edge, instance| {
-        let label = input.graph_edge_of(edge, instance).map(|index| &analysis.labels[index]);
-        label.map_or((&Guarantee::Null, 0), |label| (&label.guarantee, usize::from(label.count)))
-    };
-    let of_schedulers = plan.edges.iter().flat_map(move |edge| {
-        let (guarantee, count) = label(edge.edge, 0);
-        let with_label = move |(n, &vp)| (vp, if n < count { guarantee } else { &Guarantee::Null });
-        edge.vps.iter().enumerate().map(with_label)
-    });
-    let of_threads = plan.threads().map(move |thread| (thread.vp, label(thread.edge, thread.instance).0));
-    of_schedulers.chain(of_threads)
-}
-
-/// What the run is held against.
-fn promises(plan: &Plan, input: &Input, analysis: &Analysis) -> Vec<Promise> {
-    let window = |guarantee: &Guarantee, length| Window {
-        length,
-        promised: guarantee.sbf_floor_nanos(length),
-        allowed: guarantee.is_hard().then(|| guarantee.ubf_ceil_nanos(length)),
-    };
-    let promise = |(vp, guarantee): (VpId, &Guarantee)| {
-        let windows = guarantee.windows().into_iter().map(|length| window(guarantee, length)).collect();
-        Promise { vp, text: guarantee.rounded_for_people(), windows }
-    };
-    labels(plan, input, analysis).map(promise).filter(|promise| !promise.windows.is_empty()).collect()
 }
 
 impl Outcome {
@@ -117,8 +82,9 @@ impl Outcome {
 
     /// The guarantees on the VPs of that name, each once, in file order, parted by ` + `.
     pub fn guarantees(&self, name: &str, mode: Mode) -> String {
-        let analysis = analyse(&self.input.graph, mode);
-        let mut found: Vec<(VpId, String)> = labels(&self.plan, &self.input, &analysis)
+        let derived = Derived::new(&self.plan, mode);
+        let mut found: Vec<(VpId, String)> = derived
+            .labels(&self.plan)
             .filter(|(vp, _)| self.names(*vp, name))
             .map(|(vp, guarantee)| (vp, guarantee.rounded_for_people()))
             .collect();

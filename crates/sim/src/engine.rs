@@ -6,10 +6,10 @@
 
 use crate::events::{Event, Events};
 use crate::machine::{Built, Cpu, on_tick};
-use crate::plan::Plan;
 use crate::sync::{Signalled, Sync};
 use crate::thread::{Action, Compute, Job, Thread, draw};
 use hls_core::{CoreError, Fault, RecordKind};
+use hls_plan::Plan;
 use hls_record::event::{Record, VpId, What};
 use hls_record::result::{Child, RunResult};
 use hls_units::Nanos;

@@ -1,7 +1,7 @@
 //! The simulator: a discrete-event machine whose scheduler is the C core.
 //!
 //! Deterministic: the same hierarchy, workload and seed give the same records, byte for byte. The way of a run:
-//! [`plan`] makes threads and VPs of a hierarchy and a workload; [`engine`] carries events out in order of time, with
+//! [`hls_plan`] makes threads and VPs of a hierarchy and a workload; [`engine`] carries events out in order of time, with
 //! [`thread`] interpreting the programs, [`sync`] what threads share, and [`machine`] the CPUs, their ticks and what is
 //! stolen from them. Time stands still while the core decides; what a decision costs is a parameter of the machine.
 //! Does no IO: records go to whoever the caller names.
@@ -9,9 +9,8 @@
 pub mod engine;
 mod events;
 mod machine;
-pub mod plan;
 mod sync;
 mod thread;
 
 pub use engine::{Failure, Options, Simulation};
-pub use plan::{Plan, PlanError, PlannedThread, PlannedThreads};
+pub use hls_plan::Plan;

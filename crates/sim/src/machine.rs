@@ -1,8 +1,8 @@
 //! The machine: its CPUs with what they run, its clock ticks, and the hierarchy as it is built in the core.
 
-use crate::plan::Plan;
 use hls_core::{Core, CoreError, Params};
 use hls_hierarchy::model::{Child, Edge, Hierarchy};
+use hls_plan::Plan;
 use hls_record::event::VpId;
 use hls_units::Nanos;
 

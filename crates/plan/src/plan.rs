@@ -6,7 +6,8 @@ use hls_hierarchy::model::{self, Hierarchy};
 use hls_record::event::VpId;
 use hls_record::result::{Child, SchedulerInfo, Topology, VpInfo};
 use hls_units::Nanos;
-use hls_workload::program::{Program, Resource, Step, Workload};
+use hls_workload::program::{Program, Resource, Step, Task, Workload};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -147,8 +148,9 @@ impl Plan {
         if !errors.is_empty() {
             return Err(errors);
         }
+        let tasks: Tasks = workload.tasks.iter().map(|task| (task.name.as_str(), task)).collect();
         let instances: Vec<u32> =
-            hierarchy.threads.iter().map(|thread| instances_of(thread, workload)).collect();
+            hierarchy.threads.iter().map(|thread| instances_of(thread, &tasks)).collect();
         let vps = count_vps(&hierarchy, &instances);
         if vps >= hls_core::limits::MAX_VPS as u64 {
             return Err(vec![PlanError::TooMany { vps }]);
@@ -167,7 +169,7 @@ impl Plan {
             vps: vec![VpInfo::default()],
         };
         for edge in 0..plan.hierarchy.edges.len() {
-            plan.number(&mut topology, edge, workload);
+            plan.number(&mut topology, edge, &tasks);
         }
         plan.topology = Arc::new(topology);
         plan.sort_edges();
@@ -184,7 +186,7 @@ impl Plan {
     }
 
     /// Gives numbers to the VPs of an edge.
-    fn number(&mut self, topology: &mut Topology, edge: usize, workload: &Workload) {
+    fn number(&mut self, topology: &mut Topology, edge: usize, tasks: &Tasks) {
         let model::Edge { parent, child, width, .. } = self.hierarchy.edges[edge];
         let parent = parent.map(|p| p as u32);
         let first_vp = topology.vps.len() as VpId;
@@ -200,7 +202,7 @@ impl Plan {
             model::Child::Thread(index) => {
                 let (thread, count) = (&self.hierarchy.threads[index], self.instances[index]);
                 (0..count).for_each(|instance| add(thread.instance_name(instance, count), Child::Thread));
-                self.groups.push(threads_alike(thread, edge, first_vp, count, workload));
+                self.groups.push(threads_alike(thread, edge, first_vp, count, tasks));
             }
         }
     }
@@ -236,8 +238,11 @@ fn scheduler_info(scheduler: &model::Scheduler) -> SchedulerInfo {
     SchedulerInfo { name: scheduler.name.clone(), policy: scheduler.policy.name.to_owned() }
 }
 
-fn instances_of(thread: &model::Thread, workload: &Workload) -> u32 {
-    let task = workload.tasks.iter().find(|task| task.name == thread.name);
+/// The tasks of a workload by name.
+type Tasks<'w> = HashMap<&'w str, &'w Task>;
+
+fn instances_of(thread: &model::Thread, tasks: &Tasks) -> u32 {
+    let task = tasks.get(thread.name.as_str());
     thread.instances.or(task.map(|task| task.instances)).unwrap_or(1)
 }
 
@@ -254,9 +259,9 @@ fn threads_alike(
     edge: usize,
     first_vp: VpId,
     count: u32,
-    workload: &Workload,
+    tasks: &Tasks,
 ) -> PlannedThreads {
-    let task = workload.tasks.iter().find(|task| task.name == thread.name);
+    let task = tasks.get(thread.name.as_str());
     let of_file = thread.affinity.as_ref().map(|cpus| cpus.iter().map(|&cpu| u32::from(cpu)).collect());
     let cpus: Option<Vec<u32>> = task.and_then(|task| task.cpus.clone()).or(of_file);
     PlannedThreads {
@@ -278,6 +283,8 @@ fn program_of(thread: &model::Thread, task: Option<&Program>) -> Program {
 fn misfits(hierarchy: &Hierarchy, workload: &Workload) -> Vec<PlanError> {
     let mut errors = Vec::new();
     let cpus = hierarchy.machine.cpus;
+    let threads: HashMap<&str, &model::Thread> =
+        hierarchy.threads.iter().map(|thread| (thread.name.as_str(), thread)).collect();
     for task in &workload.tasks {
         let bound = task.program.steps.iter().filter_map(|step| match step {
             Step::SetAffinity(cpus) => cpus.as_ref(),
@@ -288,7 +295,7 @@ fn misfits(hierarchy: &Hierarchy, workload: &Workload) -> Vec<PlanError> {
                 errors.push(PlanError::NoSuchCpu { task: task.name.clone(), cpu, cpus });
             }
         }
-        let Some(thread) = hierarchy.threads.iter().find(|thread| thread.name == task.name) else {
+        let Some(thread) = threads.get(task.name.as_str()) else {
             let threads = hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
             errors.push(PlanError::NoSuchThread { task: task.name.clone(), threads });
             continue;

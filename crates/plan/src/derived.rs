@@ -1,14 +1,15 @@
 //! The calculus at work on a plan: labels for every VP, promises to watch, problems with their place.
 
-use crate::args::ModeArg;
+use crate::plan::{Plan, PlannedEdge};
 use hls_calculus::{Analysis, Guarantee, Mode, Place, Problem, analyse};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy, Scheduler, Thread};
 use hls_hierarchy::{Diagnostic, Severity};
+use hls_record::event::VpId;
 use hls_record::observe::Promise;
 use hls_record::result::Topology;
 use hls_record::windows::Window;
-use hls_sim::Plan;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What was derived.
@@ -21,35 +22,40 @@ pub struct Derived {
 
 impl Derived {
     /// Analyses the hierarchy of a plan.
-    pub fn new(plan: &Plan, mode: ModeArg) -> Derived {
+    pub fn new(plan: &Plan, mode: Mode) -> Derived {
         let input = Input::with_instances(&plan.hierarchy, &plan.instances);
-        let mode = match mode {
-            ModeArg::Tight => Mode::Tight,
-            ModeArg::Paper => Mode::Paper,
-        };
         Derived { analysis: analyse(&input.graph, mode), input }
     }
 
-    /// The guarantee on each VP of the plan, with how the VP is numbered; `Null` where nothing is promised.
-    fn labels<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (u32, &'a Guarantee)> {
-        let of = move |edge, instance| {
-            let label = self.input.graph_edge_of(edge, instance).map(|index| &self.analysis.labels[index]);
-            label.map(|label| (&label.guarantee, usize::from(label.count)))
-        };
+    /// The guarantee on each VP of the plan; `Null` where nothing is promised.
+    pub fn labels<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (VpId, &'a Guarantee)> {
         let of_schedulers = plan.edges.iter().flat_map(move |edge| {
-            let (guarantee, count) = of(edge.edge, 0).unwrap_or((&Guarantee::Null, 0));
+            let (guarantee, count) = self.label(edge.edge, 0);
             let label = move |(n, &vp)| (vp, if n < count { guarantee } else { &Guarantee::Null });
             edge.vps.iter().enumerate().map(label)
         });
-        let of_threads = plan.threads().map(move |thread| {
-            (thread.vp, of(thread.edge, thread.instance).map_or(&Guarantee::Null, |(guarantee, _)| guarantee))
-        });
+        let of_threads = plan.threads().map(|thread| (thread.vp, self.label(thread.edge, thread.instance).0));
         of_schedulers.chain(of_threads)
+    }
+
+    /// The guarantee on an edge and on how many of its VPs it holds.
+    fn label(&self, edge: usize, instance: u32) -> (&Guarantee, usize) {
+        let label = self.input.graph_edge_of(edge, instance).map(|index| &self.analysis.labels[index]);
+        label.map_or((&Guarantee::Null, 0), |label| (&label.guarantee, usize::from(label.count)))
+    }
+
+    /// The VPs whose guarantee can be held against a run. One that holds on some of an edge's VPs, at any time on
+    /// others, cannot be told from the records of any one of them.
+    fn watchable<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (VpId, &'a Guarantee)> {
+        let partly = |edge: &&PlannedEdge| self.label(edge.edge, 0).1 < edge.vps.len();
+        let left_out: HashSet<VpId> =
+            plan.edges.iter().filter(partly).flat_map(|edge| edge.vps.iter().copied()).collect();
+        self.labels(plan).filter(move |(vp, _)| !left_out.contains(vp))
     }
 
     /// Writes the guarantees on the VPs of the plan.
     pub fn write_on(&self, plan: &mut Plan) {
-        let labels: Vec<(u32, String)> =
+        let labels: Vec<(VpId, String)> =
             self.labels(plan).map(|(vp, label)| (vp, label.rounded_for_people())).collect();
         for (vp, text) in labels {
             Arc::make_mut(&mut plan.topology).vps[vp as usize].guarantee = text;
@@ -78,7 +84,7 @@ impl Derived {
         let mut promises = Vec::new();
         // Instances of one thread mostly have one guarantee, and its windows take a while to compute.
         let mut last: Option<(&Guarantee, Promise)> = None;
-        for (vp, guarantee) in self.labels(plan) {
+        for (vp, guarantee) in self.watchable(plan) {
             let promise = match last {
                 Some((same, ref promise)) if same == guarantee => Promise { vp, ..promise.clone() },
                 _ => promise(vp, guarantee),
@@ -101,6 +107,7 @@ impl Derived {
                 problems.push(problem);
             }
         }
+        problems.sort_by_key(|problem| problem.span.start);
         problems
     }
 
@@ -139,7 +146,7 @@ impl Derived {
 }
 
 /// What a guarantee promises to a VP, and allows, in each of the windows that are watched.
-fn promise(vp: u32, guarantee: &Guarantee) -> Promise {
+fn promise(vp: VpId, guarantee: &Guarantee) -> Promise {
     let window = |length| Window {
         length,
         promised: guarantee.sbf_floor_nanos(length),
