@@ -1,8 +1,8 @@
 //! Labels a whole hierarchy with guarantees, from the root down (HLS section 3.3), on a directed acyclic graph.
 //!
 //! Relies on one analysis a policy (`schedulers/`), and within a scheduler on local knowledge only: what it holds and
-//! what it provides. Every edge gets a label. Never fails and never loops: a malformed graph (an unknown policy, a cycle,
-//! an index out of range) gives NULL labels and problems.
+//! what it provides. Every edge gets a label. Never fails and never loops: a malformed graph (an unknown policy, a
+//! cycle, an index out of range) gives NULL labels and problems.
 
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::Guarantee;

@@ -54,7 +54,8 @@ pub enum Guarantee {
     /// Best effort.
     Null,
     /// Explicit deadline periodic: `amount` within `deadline` of the start of every `period` of a hidden grid
-    /// (Easwaran, Anand and Lee, RTSS 2007). With the deadline equal to the period it is RESBS, equal to the amount RESCS.
+    /// (Easwaran, Anand and Lee, RTSS 2007). With the deadline equal to the period it is RESBS, equal to the amount
+    /// RESCS.
     Edp {
         /// Length of the period, in nanoseconds.
         period: Rational,

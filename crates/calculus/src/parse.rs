@@ -51,8 +51,9 @@ impl Token<'_> {
 }
 
 impl Guarantee {
-    /// Reads a guarantee: its type, then its parameters, parted by spaces or commas. Times need a unit; shares are `0.4`,
-    /// `40%` or `2/5`. Refuses parameters that break the invariants of [`Guarantee`], at the place of the offender.
+    /// Reads a guarantee: its type, then its parameters, parted by spaces or commas. Times need a unit; shares are
+    /// `0.4`, `40%` or `2/5`. Refuses parameters that break the invariants of [`Guarantee`], at the place of the
+    /// offender.
     pub fn parse(text: &str) -> Result<Guarantee, ParseError> {
         let tokens = tokens(text)?;
         let Some((&head, parameters)) = tokens.split_first() else {

@@ -1,10 +1,11 @@
-//! When one guarantee implies another: the paper's Table 2 with its parameters, and what follows from comparing supplies.
+//! When one guarantee implies another: the paper's Table 2 with its parameters, and what follows from comparing
+//! supplies.
 //!
 //! Three facts carry everything. A continuous soft reservation x, y is exactly the statement sbf(y) >= x. PSBE s, d is
-//! exactly the statement s * t - sbf(t) <= d for all t, and for each type here the supremum is s * blackout when s is at
-//! most the rate (the first flat of sbf is its worst). A basic reservation follows from sbf(y) >= x too, and from another
-//! basic one also through the phases that the two grids can have. Hard guarantees follow from hard ones alone.
-//! Relies on `supply.rs`. Never accepts what it cannot show: a refusal may be wrong, an acceptance not.
+//! exactly the statement s * t - sbf(t) <= d for all t, and for each type here the supremum is s * blackout when s is
+//! at most the rate (the first flat of sbf is its worst). A basic reservation follows from sbf(y) >= x too, and from
+//! another basic one also through the phases that the two grids can have. Hard guarantees follow from hard ones
+//! alone. Relies on `supply.rs`. Never accepts what it cannot show: a refusal may be wrong, an acceptance not.
 
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::{Continuity, Guarantee, Kind};
@@ -363,8 +364,8 @@ fn to_reservation(have: &Guarantee, want: Continuity) -> Rule {
 /// for any phase.
 ///
 /// With target / period = p / q in lowest terms, the starts of the new grid meet the old one at q offsets, period / q
-/// apart. The supply as a function of the offset is piecewise linear with slopes -1, 0 and 1, so the best common shift is
-/// found between its corners.
+/// apart. The supply as a function of the offset is piecewise linear with slopes -1, 0 and 1, so the best common
+/// shift is found between its corners.
 pub fn best_basic_amount(amount: &Rational, period: &Rational, target: &Rational) -> Rational {
     let held = Guarantee::resbs(amount.clone(), period.clone());
     let fallback = held.sbf(target);

@@ -1,8 +1,8 @@
 //! What a guarantee is worth: the least (`sbf`) and the most (`ubf`) CPU time in any window of a length.
 //!
-//! Reservations and EDP share one supply function, for RESB x,y is EDP(y, x, y) and RESC x,y is EDP(y, x, x) from below.
-//! Relies on the invariants of [`Guarantee`]; where they are broken it promises nothing. Never rounds, but for the two
-//! functions that say so.
+//! Reservations and EDP share one supply function, for RESB x,y is EDP(y, x, y) and RESC x,y is EDP(y, x, x) from
+//! below. Relies on the invariants of [`Guarantee`]; where they are broken it promises nothing. Never rounds, but for
+//! the two functions that say so.
 
 use crate::guarantee::{Continuity, Guarantee};
 use crate::rational::{Rational, ceil_nanos, floor_nanos, from_nanos, positive_part, quotient, whole};
@@ -17,8 +17,8 @@ pub(crate) struct Periodic {
 }
 
 impl Periodic {
-    /// Easwaran, Anand and Lee (RTSS 2007): a window that begins when the amount of one period was given as early as can
-    /// be, and those of all later periods are given as late as can be.
+    /// Easwaran, Anand and Lee (RTSS 2007): a window that begins when the amount of one period was given as early as
+    /// can be, and those of all later periods are given as late as can be.
     fn sbf(&self, window: &Rational) -> Rational {
         let early = &self.period - &self.amount;
         if *window < early || !self.period.is_positive() {
@@ -103,8 +103,8 @@ impl Guarantee {
     }
 
     /// The window lengths at which a monitor should compare what was received with what was promised: at most five, in
-    /// rising order, where the supply has just risen or (for hard guarantees) the limit is flat. Empty for what promises
-    /// nothing in finite time.
+    /// rising order, where the supply has just risen or (for hard guarantees) the limit is flat. Empty for what
+    /// promises nothing in finite time.
     pub fn windows(&self) -> Vec<Nanos> {
         const PSBE_MULTIPLES: [u64; 4] = [2, 3, 10, 100];
         let lengths = match (self, self.periodic()) {

@@ -322,11 +322,17 @@ proptest! {
     fn every_graph_gets_every_label(
         cpus in 0u16..4,
         policies in prop::collection::vec((0usize..8, any::<[u64; 6]>()), 0..6),
-        edges in prop::collection::vec((prop::option::of(0usize..7), 0usize..9, any::<[u64; 6]>(), 0u16..3, any::<bool>()), 0..14),
+        edges in prop::collection::vec(
+            (prop::option::of(0usize..7), 0usize..9, any::<[u64; 6]>(), 0u16..3, any::<bool>()),
+            0..14,
+        ),
     ) {
-        let named = |values: [u64; 6]| NAMES.iter().zip(values).map(|(name, value)| ((*name).into(), value >> (value % 64))).collect();
+        let value_of = |(name, value): (&&str, u64)| ((*name).into(), value >> (value % 64));
+        let named = |values: [u64; 6]| NAMES.iter().zip(values).map(value_of).collect();
         let schedulers = policies.into_iter()
-            .map(|(policy, values)| Scheduler { name: String::new(), policy: POLICIES[policy].into(), params: named(values) })
+            .map(|(policy, values)| {
+                Scheduler { name: String::new(), policy: POLICIES[policy].into(), params: named(values) }
+            })
             .collect();
         let edges: Vec<Edge> = edges.into_iter().map(|(parent, child, values, width, pinned)| {
             let child = if child < 7 { Child::Scheduler(child) } else { Child::Thread("t".into()) };

@@ -1,7 +1,7 @@
 //! Supplies and rewrites against enumeration: every schedule of [`SLOTS`] unit slots that keeps a guarantee.
 //!
-//! A schedule is a bit string. What `keeps` says is written from the definitions of the paper (a grid with a hidden phase,
-//! every window), not from the formulas under test.
+//! A schedule is a bit string. What `keeps` says is written from the definitions of the paper (a grid with a hidden
+//! phase, every window), not from the formulas under test.
 
 use hls_calculus::{Continuity, Guarantee, Rational, best_basic_amount, implies};
 use num_bigint::BigInt;

@@ -1,5 +1,5 @@
-//! The admission tests of the schedulers against execution in unit slots: servers and queues as the papers describe them,
-//! children that block and wake at random, and a parent that withholds what it may.
+//! The admission tests of the schedulers against execution in unit slots: servers and queues as the papers describe
+//! them, children that block and wake at random, and a parent that withholds what it may.
 
 use hls_calculus::{Child, Edge, Graph, Guarantee, Label, Mode, Rational, Scheduler, analyse};
 use num_bigint::BigInt;

@@ -31,7 +31,8 @@ impl Input {
         Input::with_instances(hierarchy, &instances)
     }
 
-    /// The same with this many instances of each thread, in the order of [`Hierarchy::threads`]; one where none is given.
+    /// The same with this many instances of each thread, in the order of [`Hierarchy::threads`]; one where none is
+    /// given.
     pub fn with_instances(hierarchy: &Hierarchy, instances: &[u32]) -> Input {
         let schedulers = hierarchy.schedulers.iter().map(|scheduler| calculus::Scheduler {
             name: scheduler.name.clone(),

@@ -1,9 +1,9 @@
 //! A hierarchy that has been read and validated: what every other part works on.
 //!
-//! Invariants (the reader, [`crate::read()`], establishes them; nothing changes a model afterwards): there is exactly one
-//! root scheduler; the graph has no cycle and at most `hls_core::limits::MAX_DEPTH` levels of schedulers; every edge
-//! but those of joins has one parent per child; every parameter lies in the range that its policy states; names are
-//! unique over schedulers and over threads, and no scheduler has the name of a thread.
+//! Invariants (the reader, [`crate::read()`], establishes them; nothing changes a model afterwards): there is exactly
+//! one root scheduler; the graph has no cycle and at most `hls_core::limits::MAX_DEPTH` levels of schedulers; every
+//! edge but those of joins has one parent per child; every parameter lies in the range that its policy states; names
+//! are unique over schedulers and over threads, and no scheduler has the name of a thread.
 
 use hls_calculus::Guarantee;
 use hls_core::PolicyInfo;

@@ -187,7 +187,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Goes past `=` and the value of the property that begins at `start`: the value's place, if there is a readable one.
+    /// Goes past `=` and the value of the property that begins at `start`: the value's place, if there is a readable
+    /// one.
     fn behind_equals(&mut self, start: usize) -> Option<Span> {
         let equals = self.lexer.next(self.sink).span;
         match self.lexer.peek(self.sink) {

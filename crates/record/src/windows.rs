@@ -322,7 +322,10 @@ mod tests {
 
         #[test]
         fn agrees_with_every_window_looked_at(
-            stretches in prop::collection::vec((prop::sample::select(vec![Waits, Ready, Runs, Stolen]), 1usize..7), 0..14),
+            stretches in prop::collection::vec(
+                (prop::sample::select(vec![Waits, Ready, Runs, Stolen]), 1usize..7),
+                0..14,
+            ),
             lengths in prop::collection::vec(1u64..25, 1..4),
             promised in 0u64..6,
         ) {

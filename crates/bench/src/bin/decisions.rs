@@ -5,9 +5,9 @@
 //! meets the first at the root only (Figure 10.2 of the thesis), so each walks DEPTH levels up and DEPTH levels down.
 //!
 //! fixed-priority: two chains; the thread of the higher one blocks and wakes up in turn.
-//! proportional-share: eight chains of equal share, and in every scheduler below the root seven further threads that want
-//! the CPU all the time and have, by their small share, had their part for long: eight READY children at every level.
-//! The decisions are the ends of quanta at the root.
+//! proportional-share: eight chains of equal share, and in every scheduler below the root seven further threads that
+//! want the CPU all the time and have, by their small share, had their part for long: eight READY children at every
+//! level. The decisions are the ends of quanta at the root.
 
 use hls_core::{Core, Params, PolicyInfo, policies};
 use hls_units::Nanos;

@@ -1,9 +1,9 @@
-//! Fixed priority, preemptive (HLS section 5.1): any -> (any, NULL+). The top child has what the scheduler has; the others
-//! get nothing for certain, since the top child may be CPU bound.
+//! Fixed priority, preemptive (HLS section 5.1): any -> (any, NULL+). The top child has what the scheduler has; the
+//! others get nothing for certain, since the top child may be CPU bound.
 //!
 //! Children that share a level wait for each other, so all of them get NULL. On several CPUs of which each is ALL, the
-//! levels are served from the top while CPUs are left, each VP with a CPU of its own. Other guarantees on several VPs are
-//! passed on only to a single VP, which runs whenever any of them is granted.
+//! levels are served from the top while CPUs are left, each VP with a CPU of its own. Other guarantees on several VPs
+//! are passed on only to a single VP, which runs whenever any of them is granted.
 
 use super::{Entry, Instance, Provided, Slot};
 use crate::compose::Label;

@@ -1,8 +1,8 @@
 //! Join: runs its child whenever any parent grants a CPU (HLS section 5.1).
 //!
 //! The paper lets the child take any one of the parents' guarantees, softened. All of them hold at once. On one CPU the
-//! grants are disjoint as well, so the supplies add up, provided that the join goes on requesting from every parent: the
-//! sum of PSBE s,d is PSBE sum s, sum d. On several CPUs two grants may coincide, and only the single ones hold.
+//! grants are disjoint as well, so the supplies add up, provided that the join goes on requesting from every parent:
+//! the sum of PSBE s,d is PSBE sum s, sum d. On several CPUs two grants may coincide, and only the single ones hold.
 
 use super::{Entry, Instance, Provided};
 use crate::compose::Label;

@@ -1,8 +1,8 @@
 //! Limit: a budget a period for one child, so that a soft guarantee becomes a hard one (HLS section 5.1).
 //!
-//! The paper turns RESBS x,y into RESBH x,y. That needs the parent's hidden phase, which the limit scheduler does not know.
-//! On a grid of its own, with a budget X a period Y, every period holds min(X, sbf(Y)): the parent is requested from the
-//! start of the period, or from the wake-up, until the budget is used. So RESBS x,y gives RESBH [2x-y]+,y or
+//! The paper turns RESBS x,y into RESBH x,y. That needs the parent's hidden phase, which the limit scheduler does not
+//! know. On a grid of its own, with a budget X a period Y, every period holds min(X, sbf(Y)): the parent is requested
+//! from the start of the period, or from the wake-up, until the budget is used. So RESBS x,y gives RESBH [2x-y]+,y or
 //! RESBH x,2y-x.
 
 use super::{Entry, Instance, Provided};

@@ -1,5 +1,5 @@
-//! One analysis a policy: what a scheduler accepts, what it provides in turn, and its admission test (HLS section 5.1 and
-//! Table 1). To add one: a file, and a line in [`REGISTRY`].
+//! One analysis a policy: what a scheduler accepts, what it provides in turn, and its admission test (HLS section 5.1
+//! and Table 1). To add one: a file, and a line in [`REGISTRY`].
 //!
 //! Relies on local knowledge only: what the scheduler holds and the edges that it provides. Never claims what it cannot
 //! show for the number of CPUs at hand: NULL with the reason instead.
@@ -123,7 +123,8 @@ impl<'a> Instance<'a> {
         provided
     }
 
-    /// What is held, where it is one VP that serves one VP a child: the case that the papers analyse. Otherwise why not.
+    /// What is held, where it is one VP that serves one VP a child: the case that the papers analyse. Otherwise why
+    /// not.
     pub(crate) fn single_vp(&self) -> Result<&'a Label, String> {
         let [slot] = self.held.as_slice() else {
             return Err(format!("{} VPs of different parents", self.held.len()));

@@ -2,10 +2,10 @@
 //!
 //! With weights r_f (fractions of the sum over all registered children), T children, a quantum q and PSBE s,d held:
 //! paper mode gives PSBE s*r_f, r_f*T*q/s + r_f*d/s + q, which is sound but inflated by 1/s; tight mode gives
-//! delta_f = r_f*d + q*(1 + r_f*(T-2)). A warp w adds r_f * sum over the others of r_n*[w_n - w_f]+, for a child that is
-//! warped less than its siblings can be overtaken by that much virtual time. Virtual time advances by used/r, that is at
-//! the speed of real time while all children run. RESU r held: each quantum's end is a deadline, q/r apart, so PSBE r,
-//! 2q(1-r). PS s held: PS s*r_f.
+//! delta_f = r_f*d + q*(1 + r_f*(T-2)). A warp w adds r_f * sum over the others of r_n*[w_n - w_f]+, for a child that
+//! is warped less than its siblings can be overtaken by that much virtual time. Virtual time advances by used/r, that
+//! is at the speed of real time while all children run. RESU r held: each quantum's end is a deadline, q/r apart, so
+//! PSBE r, 2q(1-r). PS s held: PS s*r_f.
 
 use super::{Entry, Instance, Provided};
 use crate::compose::{Label, Mode};

@@ -1,17 +1,18 @@
 //! Reservations: EDF over hard budgets, with the wake-up rule (HLS section 5.1; Abeni and Buttazzo, RTSS 1998).
 //!
-//! Every child is promised RESBH budget,period if the set is admitted, and nobody anything if it is not, for under EDF an
-//! overload may hit any child. The test depends on what is held:
+//! Every child is promised RESBH budget,period if the set is admitted, and nobody anything if it is not, for under
+//! EDF an overload may hit any child. The test depends on what is held:
 //! - ALL, or RESU r in its own time: the utilisation is at most 1.
 //! - m CPUs with ALL: at most m children, or U <= m - (m-1)*u_max (Goossens, Funk and Baruah, Real-Time Systems 2003).
 //! - any other supply, one child: sbf(y) >= x, since the parent is requested from every start of a period.
 //! - any other supply, several children: U*t <= sbf(t) for every t >= the least y-x. The periodic demand bound
-//!   floor(t/y)*x is too small here: a child that wakes with c <= (d-t)*x/y left keeps its deadline d, and such remainders
+//! floor(t/y)*x is too small here: a child that wakes with c <= (d-t)*x/y left keeps its deadline d, and such
+//! remainders
 //!   make the demand in a window of length t as large as t*x/y. A child can only miss what it was promised through a
 //!   deadline at least y-x away.
 //!
-//! The last test needs two points only: sbf(t) - U*t is least at the start, or at the end of the first flat of sbf after
-//! it, because the ends of later flats lie higher as long as U is below the rate.
+//! The last test needs two points only: sbf(t) - U*t is least at the start, or at the end of the first flat of sbf
+//! after it, because the ends of later flats lie higher as long as U is below the rate.
 
 use super::{Complaint, Entry, Instance, Provided};
 use crate::compose::Label;
