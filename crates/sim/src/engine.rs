@@ -80,6 +80,8 @@ pub struct Simulation {
     now: Nanos,
     events: Events,
     cpus: Vec<Cpu>,
+    /// CPUs, a bit each, that an interrupt has; their decisions wait for its end.
+    interrupted: u64,
     threads: Vec<Thread>,
     /// For each planned VP its thread.
     thread_of: Vec<u32>,
@@ -129,6 +131,7 @@ impl Simulation {
         Ok(Simulation {
             cpus: vec![Cpu::IDLE; usize::from(plan.hierarchy.machine.cpus)],
             sync: Sync::new(&plan.resources),
+            interrupted: 0,
             built,
             options,
             now: Nanos::ZERO,
@@ -244,12 +247,6 @@ impl Simulation {
         }
     }
 
-    /// CPUs, a bit each, whose decision waits for the end of an interrupt.
-    fn deferred(&self) -> u64 {
-        let bit = |(cpu, state): (usize, &Cpu)| u64::from(state.interrupted.is_some()) << cpu;
-        self.cpus.iter().enumerate().map(bit).sum::<u64>() & self.built.core.kick()
-    }
-
     fn carry_out(&mut self) -> Result<(), Failure> {
         self.go_on()?;
         while let Some(event) = self.events.take_due(self.now) {
@@ -297,7 +294,7 @@ impl Simulation {
     /// Every CPU where a decision is due takes it, and programs go on there, until none is due.
     fn decide(&mut self) -> Result<(), Failure> {
         loop {
-            let due = self.built.core.kick() & !self.deferred();
+            let due = self.built.core.kick() & !self.interrupted;
             if due == 0 {
                 break;
             }
@@ -595,6 +592,7 @@ impl Simulation {
         self.events.add(self.now + every, Event::Interrupt(source));
         self.count_progress(cpu);
         self.cpus[cpu].interrupted = Some((self.now, self.now + takes));
+        self.interrupted |= 1 << cpu;
         self.events.add(self.now + takes, Event::InterruptOver(cpu as u16));
     }
 
@@ -613,5 +611,6 @@ impl Simulation {
     fn end_interrupt(&mut self, cpu: usize) {
         self.steal_so_far(cpu);
         self.cpus[cpu].interrupted = None;
+        self.interrupted &= !(1 << cpu);
     }
 }

@@ -6,10 +6,9 @@
 //! - m CPUs with ALL: at most m children, or U <= m - (m-1)*u_max (Goossens, Funk and Baruah, Real-Time Systems 2003).
 //! - any other supply, one child: sbf(y) >= x, since the parent is requested from every start of a period.
 //! - any other supply, several children: U*t <= sbf(t) for every t >= the least y-x. The periodic demand bound
-//! floor(t/y)*x is too small here: a child that wakes with c <= (d-t)*x/y left keeps its deadline d, and such
-//! remainders
-//!   make the demand in a window of length t as large as t*x/y. A child can only miss what it was promised through a
-//!   deadline at least y-x away.
+//!   floor(t/y)*x is too small here: a child that wakes with c <= (d-t)*x/y left keeps its deadline d, and such
+//!   remainders make the demand in a window of length t as large as t*x/y. A child can only miss what it was promised
+//!   through a deadline at least y-x away.
 //!
 //! The last test needs two points only: sbf(t) - U*t is least at the start, or at the end of the first flat of sbf
 //! after it, because the ends of later flats lie higher as long as U is below the rate.

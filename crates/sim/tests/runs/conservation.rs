@@ -1,0 +1,174 @@
+//! What must hold of every run, whatever the hierarchy: no CPU time is made or lost, and VPs live by the rules.
+
+use crate::generator::{Drawn, draw};
+use crate::support::{Run, Stint, carry_out, ms, paranoid, plan, workload};
+use hls_core::policies;
+use hls_record::event::What;
+use hls_record::result::Child;
+use hls_units::Nanos;
+use std::collections::BTreeSet;
+
+const CASES: u64 = 60;
+const LENGTH: Nanos = Nanos::from_millis(200);
+
+fn simulate(seed: u64, drawn: &Drawn) -> Run {
+    let plan = plan(&drawn.hierarchy, &workload(&drawn.workload));
+    let plan = plan.unwrap_or_else(|errors| panic!("seed {seed}: {errors:?}\n{}", drawn.hierarchy));
+    carry_out(plan, Vec::new(), LENGTH, paranoid(seed))
+        .unwrap_or_else(|failure| panic!("seed {seed}: {failure}\n{}\n{}", drawn.hierarchy, drawn.workload))
+}
+
+#[test]
+fn random_runs_keep_the_rules() {
+    let (mut used, mut granted) = (BTreeSet::new(), 0);
+    for seed in 0..CASES {
+        let drawn = draw(seed);
+        let run = simulate(seed, &drawn);
+        used.extend(run.result.topology.schedulers.iter().map(|scheduler| scheduler.policy.clone()));
+        granted += run.records.iter().filter(|record| record.what == What::Grant).count();
+        let broken = broken_rule(&run);
+        assert_eq!(broken, None, "seed {seed}\n{}\n{}", drawn.hierarchy, drawn.workload);
+    }
+    assert_eq!(used.len(), policies().len(), "every policy has been used: {used:?}");
+    assert!(granted > 50_000, "{granted} grants are hardly a test");
+}
+
+/// The first rule that a run breaks.
+fn broken_rule(run: &Run) -> Option<String> {
+    broken_life(run).or_else(|| overlap(run)).or_else(|| lost_time(run)).or_else(|| lost_share(run))
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum State {
+    Waiting,
+    Ready,
+    Running,
+}
+
+/// A VP is requested when it waits, granted when it is ready, revoked when it runs.
+fn broken_life(run: &Run) -> Option<String> {
+    let mut states = vec![State::Waiting; run.result.topology.vps.len()];
+    for record in &run.records {
+        let state = &mut states[record.vp as usize];
+        let (allowed, next) = match (record.what, *state) {
+            (What::Request, before) => (before == State::Waiting, State::Ready),
+            (What::Grant, before) => (before == State::Ready, State::Running),
+            (What::Revoke, before) => (before == State::Running, State::Ready),
+            (What::Release, before) => (before != State::Waiting, State::Waiting),
+            (What::Throttle, before) => (before == State::Ready, before),
+            (What::Leave, before) => (before == State::Waiting, before),
+            (_, before) => (true, before),
+        };
+        if !allowed {
+            let name = run.result.topology.child_name(record.vp);
+            return Some(format!("{record:?} of `{name}`, which is {state:?}"));
+        }
+        *state = next;
+    }
+    None
+}
+
+/// The stints of all threads on a CPU, in order of time.
+fn stints_on(run: &Run, cpu: u16) -> Vec<Stint> {
+    let of_threads = run.plan.threads().flat_map(|thread| run.all_stints(thread.vp));
+    let mut stints: Vec<Stint> = of_threads.filter(|stint| stint.0 == cpu && stint.1 < stint.2).collect();
+    stints.sort();
+    stints
+}
+
+/// No CPU runs two threads; and no thread is on two CPUs, nor on one that it may not use.
+fn overlap(run: &Run) -> Option<String> {
+    let clash = |stints: &[Stint]| stints.windows(2).any(|pair| pair[0].2 > pair[1].1);
+    let cpus = 0..run.result.topology.cpus;
+    if let Some(cpu) = cpus.clone().find(|&cpu| clash(&stints_on(run, cpu))) {
+        return Some(format!("CPU {cpu} runs two threads"));
+    }
+    for thread in run.plan.threads() {
+        let stints = run.all_stints(thread.vp);
+        if clash(&stints) {
+            return Some(format!("thread `{}` is on two CPUs", thread.name));
+        }
+        let group = run.plan.groups.iter().find(|group| group.edge == thread.edge)?;
+        let moves = group.program.steps.iter().any(|step| format!("{step:?}").starts_with("SetAffinity"));
+        if !moves && stints.iter().any(|stint| group.affinity >> stint.0 & 1 == 0) {
+            return Some(format!("thread `{}` is on a CPU that it may not use", thread.name));
+        }
+    }
+    None
+}
+
+/// How much of a stint was not stolen.
+fn used((cpu, from, to): Stint, stolen: &[Stint]) -> Nanos {
+    let of_cpu = stolen.iter().filter(|steal| steal.0 == cpu);
+    let overlap = of_cpu.map(|steal| steal.2.min(to).saturating_sub(steal.1.max(from))).sum::<Nanos>();
+    to - from - overlap
+}
+
+/// What the threads ran, what was idle and what was stolen fill the CPUs; work and overhead fill what ran.
+fn lost_time(run: &Run) -> Option<String> {
+    let stolen = run.stolen();
+    let mut idle = Nanos::ZERO;
+    for cpu in 0..run.result.topology.cpus {
+        let mut last = Nanos::ZERO;
+        for (_, from, to) in stints_on(run, cpu).into_iter().chain([(cpu, LENGTH, LENGTH)]) {
+            idle += used((cpu, last, from), &stolen);
+            last = to;
+        }
+    }
+    let sum_stolen: Nanos = stolen.iter().map(|&(_, from, to)| to - from).sum();
+    let whole = Nanos(LENGTH.0 * u64::from(run.result.topology.cpus));
+    let found = (run.result.idle, run.result.stolen, run.ran() + run.result.idle + run.result.stolen);
+    if found != (idle, sum_stolen, whole) {
+        return Some(format!("idle, stolen, all: found {found:?}, expected {:?}", (idle, sum_stolen, whole)));
+    }
+    let wrong = run.result.threads.iter().find(|thread| thread.work > thread.ran);
+    wrong.map(|thread| format!("VP {} worked more than it ran", thread.vp))
+}
+
+/// Each scheduler ran as long as all its children together, by the records, by the observer and by the core.
+fn lost_share(run: &Run) -> Option<String> {
+    let (topology, stolen) = (&run.result.topology, run.stolen());
+    let ran = |vp| run.all_stints(vp).into_iter().map(|stint| used(stint, &stolen)).sum::<Nanos>();
+    let of_vps: Vec<Nanos> = (0..topology.vps.len() as u32).map(ran).collect();
+    for scheduler in &run.result.schedulers {
+        let infos = || topology.vps.iter().zip(&of_vps);
+        let own: Nanos = infos()
+            .filter(|(info, _)| info.child == Child::Scheduler(scheduler.scheduler))
+            .map(|(_, &ran)| ran)
+            .sum();
+        let below: Nanos =
+            infos().filter(|(info, _)| info.parent == Some(scheduler.scheduler)).map(|(_, &ran)| ran).sum();
+        if (own, own) != (below, scheduler.ran) {
+            let name = &topology.schedulers[scheduler.scheduler as usize].name;
+            return Some(format!("`{name}`: VPs {own}, children {below}, core {}", scheduler.ran));
+        }
+    }
+    let wrong = run.result.threads.iter().find(|thread| thread.ran != of_vps[thread.vp as usize]);
+    wrong.map(|thread| {
+        format!("thread VP {}: {}, by the records {}", thread.vp, thread.ran, of_vps[thread.vp as usize])
+    })
+}
+
+/// Without interrupts, and at an end at which no switch is being paid for, all that is no work is overhead.
+#[test]
+fn what_runs_is_work_or_overhead() {
+    for seed in 0..8 {
+        let hierarchy = format!(
+            r#"machine cpus=2 switch-cost="{}us" decision-cost="{seed}us"
+            fixed-priority "F" {{
+                reservation "R" priority=2 {{ thread "a" guarantee="RESBH 3ms 10ms" {{ bursty run="1ms..4ms" sleep="1ms" }} }}
+                time-sharing "T" priority=1 quantum="2ms" {{
+                    thread "b" {{ bursty run="1ms..9ms" sleep="2ms" }}
+                    thread "c" instances=2 leave="90ms"
+                    thread "b2" leave="90ms" {{ bursty run="1ms..9ms" sleep="2ms" }}
+                }}
+            }}"#,
+            10 * seed
+        );
+        let hierarchy = hierarchy.replace("thread \"a\" ", "thread \"a\" leave=\"90ms\" ");
+        let hierarchy = hierarchy.replace("thread \"b\" ", "thread \"b\" leave=\"90ms\" ");
+        let plan = plan(&hierarchy, &workload(r#"{ "tasks" : {} }"#)).expect("the workload fits");
+        let run = carry_out(plan, Vec::new(), ms(100), paranoid(seed)).expect("the run comes to its end");
+        assert_eq!(run.ran(), run.work() + run.result.overhead, "seed {seed}");
+    }
+}

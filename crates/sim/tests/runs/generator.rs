@@ -1,0 +1,206 @@
+//! Hierarchies and workloads drawn from a seed: every policy, joins and limits, every shape and rt-app programs.
+//!
+//! All that is drawn is valid. The text is flat: each node names its parent.
+
+use oorandom::Rand32;
+use std::fmt::Write;
+
+/// Policies that take any number of children.
+const POLICIES: [&str; 5] =
+    ["fixed-priority", "time-sharing", "proportional-share", "reservation", "round-robin"];
+const MAX_DEPTH: usize = 5;
+
+/// A hierarchy file and a workload file.
+pub struct Drawn {
+    pub hierarchy: String,
+    pub workload: String,
+}
+
+struct Scheduler {
+    policy: &'static str,
+    level: usize,
+    has_children: bool,
+}
+
+struct Generator {
+    random: Rand32,
+    schedulers: Vec<Scheduler>,
+    threads: u32,
+    hierarchy: String,
+    tasks: Vec<String>,
+}
+
+/// Draws a hierarchy with a workload. The same seed draws the same.
+pub fn draw(seed: u64) -> Drawn {
+    let random = Rand32::new(seed);
+    let mut generator =
+        Generator { random, schedulers: Vec::new(), threads: 0, hierarchy: String::new(), tasks: Vec::new() };
+    let cpus = generator.machine();
+    generator.all_schedulers();
+    generator.all_threads(cpus);
+    let tasks = generator.tasks.join(",\n");
+    Drawn { hierarchy: generator.hierarchy, workload: format!("{{ \"tasks\" : {{\n{tasks}\n}} }}") }
+}
+
+impl Generator {
+    /// A number of `0..n`.
+    fn below(&mut self, n: u32) -> u32 {
+        self.random.rand_range(0..n)
+    }
+
+    fn chance(&mut self, percent: u32) -> bool {
+        self.below(100) < percent
+    }
+
+    /// A time of `min..=max` microseconds.
+    fn time(&mut self, min: u32, max: u32) -> String {
+        format!("{}us", min + self.below(max - min + 1))
+    }
+
+    fn line(&mut self, text: &str) {
+        self.hierarchy.push_str(text);
+        self.hierarchy.push('\n');
+    }
+
+    fn machine(&mut self) -> u32 {
+        let cpus = 1 + self.below(4);
+        let mut text = format!("machine cpus={cpus}");
+        if self.chance(25) {
+            text += " tick=\"1000Hz\"";
+        }
+        if self.chance(50) {
+            let (switch, decision) = (self.time(0, 200), self.time(0, 20));
+            write!(text, " switch-cost=\"{switch}\" decision-cost=\"{decision}\"").expect("a string");
+        }
+        if self.chance(50) {
+            let (first, second) = (self.below(cpus), self.below(cpus));
+            text += " {\n";
+            writeln!(text, "    interrupt cpu={first} every=\"2ms..5ms\" takes=\"50us..500us\"")
+                .expect("a string");
+            writeln!(text, "    interrupt cpu={second} every=\"3ms\" takes=\"200us\"").expect("a string");
+            text += "}";
+        }
+        self.line(&text);
+        cpus
+    }
+
+    /// Parameters of a child of this policy.
+    fn params(&mut self, parent: &str) -> String {
+        match parent {
+            "fixed-priority" => format!("priority={}", self.below(6)),
+            "time-sharing" => format!("priority={}", self.below(12)),
+            "proportional-share" if self.chance(30) => {
+                format!("share={} warp=\"{}\"", 1 + self.below(5), self.time(100, 5000))
+            }
+            "proportional-share" => format!("share={}", 1 + self.below(5)),
+            "reservation" | "limit" => {
+                format!("budget=\"{}\" period=\"{}\"", self.time(200, 3000), self.time(3000, 15_000))
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Adds a scheduler below these, as a name and its line.
+    fn scheduler(&mut self, policy: &'static str, parents: &[usize]) {
+        let name = format!("S{}", self.schedulers.len());
+        for &parent in parents {
+            let params = self.params(self.schedulers[parent].policy);
+            self.line(&format!("{policy} \"{name}\" parent=\"S{parent}\" {params}"));
+            self.schedulers[parent].has_children = true;
+        }
+        if parents.is_empty() {
+            self.line(&format!("{policy} \"{name}\""));
+        }
+        let level = parents.iter().map(|&parent| self.schedulers[parent].level + 1).max().unwrap_or(1);
+        self.schedulers.push(Scheduler { policy, level, has_children: false });
+    }
+
+    /// Schedulers that can have another child, which is a scheduler.
+    fn parents(&self) -> Vec<usize> {
+        let takes_more = |scheduler: &Scheduler| {
+            let is_single = ["join", "limit"].contains(&scheduler.policy);
+            scheduler.level < MAX_DEPTH && !(is_single && scheduler.has_children)
+        };
+        (0..self.schedulers.len()).filter(|&at| takes_more(&self.schedulers[at])).collect()
+    }
+
+    fn all_schedulers(&mut self) {
+        let root = POLICIES[self.below(5) as usize];
+        self.scheduler(root, &[]);
+        for _ in 0..self.below(9) {
+            let parents = self.parents();
+            if parents.is_empty() {
+                break;
+            }
+            let first = parents[self.below(parents.len() as u32) as usize];
+            let second = parents[self.below(parents.len() as u32) as usize];
+            match self.below(10) {
+                0..=1 if first != second => self.scheduler("join", &[first, second]),
+                2 => self.scheduler("limit", &[first]),
+                _ => {
+                    let policy = POLICIES[self.below(5) as usize];
+                    self.scheduler(policy, &[first]);
+                }
+            }
+        }
+    }
+
+    fn all_threads(&mut self, cpus: u32) {
+        for at in 0..self.schedulers.len() {
+            let Scheduler { policy, has_children, .. } = self.schedulers[at];
+            let count = match policy {
+                "join" | "limit" => u32::from(!has_children),
+                _ => self.below(3) + u32::from(!has_children),
+            };
+            for _ in 0..count {
+                self.thread(at, cpus);
+            }
+        }
+    }
+
+    fn thread(&mut self, parent: usize, cpus: u32) {
+        let policy = self.schedulers[parent].policy;
+        let (name, params) = (format!("t{}", self.threads), self.params(policy));
+        self.threads += 1;
+        let mut text = format!("thread \"{name}\" parent=\"S{parent}\" {params}");
+        if self.chance(20) && !["join", "limit"].contains(&policy) {
+            text += " instances=2";
+        } else if self.chance(25) {
+            write!(text, " affinity=\"{}\"", self.below(cpus)).expect("a string");
+        }
+        if self.chance(20) {
+            write!(text, " arrive=\"{}\"", self.time(0, 50_000)).expect("a string");
+        }
+        if self.chance(20) {
+            write!(text, " leave=\"{}\"", self.time(50_001, 150_000)).expect("a string");
+        }
+        match self.below(8) {
+            0 => text += " { cpu-bound }",
+            1..=2 => text += " { bursty run=\"100us..3ms\" sleep=\"500us..8ms\" }",
+            3 => text += " { periodic run=\"100us..2ms\" every=\"7ms\" jitter=\"0us..1ms\" }",
+            4 => text += " { frame-renderer frame=\"1ms..4ms\" gap=\"10ms\" }",
+            _ => self.task(&name, text.contains("instances"), text.contains("affinity")),
+        }
+        self.line(&text);
+    }
+
+    /// What the thread does is in the workload file.
+    fn task(&mut self, name: &str, has_two: bool, is_bound: bool) {
+        let run = 100 + self.below(3000);
+        let events = match self.below(6) {
+            0 => format!(r#""lock" : "m", "run" : {run}, "unlock" : "m", "sleep" : 1000"#),
+            1 => format!(r#""run" : {run}, "barrier" : "b", "sleep" : 500"#),
+            2 => format!(
+                r#""lock" : "m", "wait" : {{ "ref" : "c", "mutex" : "m" }}, "run" : 200, "unlock" : "m", "run" : {run}"#
+            ),
+            3 => format!(r#""run" : {run}, "lock" : "m", "broad" : "c", "unlock" : "m", "sleep" : 300"#),
+            4 => format!(r#""run" : {run}, "yield" : "", "runtime" : 700, "signal" : "c""#),
+            _ if is_bound => format!(r#""run" : {run}, "timer" : {{ "ref" : "unique", "period" : 5000 }}"#),
+            _ => format!(
+                r#""phases" : {{ "bound" : {{ "cpus" : [ 0 ], "run" : {run} }}, "free" : {{ "run" : {run}, "sleep" : 900 }} }}"#
+            ),
+        };
+        let instances = if has_two { 2 } else { 1 };
+        self.tasks.push(format!(r#""{name}" : {{ "instance" : {instances}, {events} }}"#));
+    }
+}

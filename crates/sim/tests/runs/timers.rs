@@ -1,0 +1,72 @@
+//! Precise timers and timers that are kept by ticks.
+
+use crate::support::{ms, on_cpu_0, run};
+use hls_record::event::What;
+use hls_units::Nanos;
+
+const RESERVATION: &str = r#"reservation "R" { thread "t" guarantee="RESBH 10ms 33ms" { cpu-bound } }"#;
+const SLEEPER: &str = r#"round-robin "R" { thread "t" { bursty run="1ms" sleep="5ms" } }"#;
+
+fn at_1024_hz(hierarchy: &str) -> String {
+    format!("machine tick=\"1024Hz\"\n{hierarchy}")
+}
+
+/// Tick `n` of 1024 a second.
+fn tick(n: u64) -> Nanos {
+    Nanos(n * 1_000_000_000 / 1024)
+}
+
+#[test]
+fn a_precise_budget_is_exact() {
+    let run = run(RESERVATION, ms(90));
+    assert_eq!(run.stints("t"), on_cpu_0(&[(0, 10), (33, 43), (66, 76)]));
+    assert_eq!(run.thread("t").work, ms(30));
+    assert_eq!(run.result.idle, ms(60));
+}
+
+/// 10 ms are 10.24 ticks, so the budget is enforced eleven ticks after the grant. Period n begins at the first tick
+/// after n * 33.792 ticks: 0, 34, 68, 102, 136, 169, 203, 237, 271, 305. Eleven ticks are 10742187.5 ns; ten times that
+/// is 107421875 ns, since five of the periods begin at an even tick and five at an odd one.
+#[test]
+fn a_budget_by_ticks_gets_eleven_of_them() {
+    let run = run(&at_1024_hz(RESERVATION), ms(330));
+    let begins = [0, 34, 68, 102, 136, 169, 203, 237, 271, 305];
+    let expected: Vec<_> = begins.iter().map(|&begin| (0, tick(begin), tick(begin + 11))).collect();
+    assert_eq!(run.stints("t"), expected);
+    assert_eq!(run.thread("t").ran, Nanos(107_421_875));
+}
+
+#[test]
+fn a_precise_sleep_is_exact() {
+    let run = run(SLEEPER, ms(20));
+    assert_eq!(run.stints("t"), on_cpu_0(&[(0, 1), (6, 7), (12, 13), (18, 19)]));
+    assert_eq!(run.thread("t").response.worst, ms(1));
+}
+
+/// 6 ms are 6.144 ticks, so the first sleep ends at tick 7, and computes until tick 7.024 * 1000/1024 ms later: each
+/// round is 7 ticks, since 1 ms + 5 ms from a tick on are 6.144 ticks. The job is released when the sleep was over.
+#[test]
+fn a_sleep_by_ticks_ends_at_one() {
+    let run = run(&at_1024_hz(SLEEPER), ms(25));
+    assert_eq!(run.times("t", What::Request), [tick(0), tick(7), tick(14), tick(21)]);
+    assert_eq!(run.stints("t")[1], (0, tick(7), tick(7) + ms(1)));
+    let late = tick(7) - ms(6);
+    assert_eq!(run.thread("t").response.worst, late + ms(1));
+}
+
+/// The work of a thread is done when it is done, tick or no tick.
+#[test]
+fn the_end_of_work_needs_no_tick() {
+    let run = run(&at_1024_hz(SLEEPER), ms(5));
+    assert_eq!(run.times("t", What::Release), [ms(1)]);
+}
+
+/// Turns of 1 ms are 1.024 ticks: two ticks, of which a second holds 512.
+#[test]
+fn turns_end_at_ticks() {
+    let hierarchy = r#"round-robin "R" quantum="1ms" { thread "a"; thread "b" }"#;
+    let run = run(&at_1024_hz(hierarchy), tick(8));
+    let expected = [(0, tick(0), tick(2)), (0, tick(4), tick(6))];
+    assert_eq!(run.stints("a")[..2], expected);
+    assert_eq!(run.thread("b").ran, tick(4));
+}
