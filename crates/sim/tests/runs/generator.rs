@@ -10,10 +10,10 @@ const POLICIES: [&str; 5] =
     ["fixed-priority", "time-sharing", "proportional-share", "reservation", "round-robin"];
 const MAX_DEPTH: usize = 5;
 
-/// A hierarchy file and a workload file.
+/// A hierarchy file, and a workload file where a thread needs one.
 pub struct Drawn {
     pub hierarchy: String,
-    pub workload: String,
+    pub workload: Option<String>,
 }
 
 struct Scheduler {
@@ -38,8 +38,9 @@ pub fn draw(seed: u64) -> Drawn {
     let cpus = generator.machine();
     generator.all_schedulers();
     generator.all_threads(cpus);
-    let tasks = generator.tasks.join(",\n");
-    Drawn { hierarchy: generator.hierarchy, workload: format!("{{ \"tasks\" : {{\n{tasks}\n}} }}") }
+    let Generator { hierarchy, tasks, .. } = generator;
+    let workload = format!("{{ \"tasks\" : {{\n{}\n}} }}", tasks.join(",\n"));
+    Drawn { hierarchy, workload: (!tasks.is_empty()).then_some(workload) }
 }
 
 impl Generator {

@@ -1,10 +1,10 @@
 //! The one way of the tests into the simulator, and ways to look at what came out.
 
 use hls_hierarchy::Source;
+use hls_plan::PlanError;
 use hls_record::event::{Record, VpId, What};
 use hls_record::observe::{Observer, Promise};
 use hls_record::result::{RunResult, SchedulerResult, ThreadResult};
-use hls_plan::PlanError;
 use hls_sim::{Failure, Options, Plan, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
@@ -74,15 +74,20 @@ pub fn carry_out(
     Ok(Run { plan, records, result })
 }
 
+/// Runs a hierarchy under a workload.
+fn run_under(hierarchy: &str, workload: &Workload, length: Nanos) -> Run {
+    let plan = plan(hierarchy, workload).unwrap_or_else(|errors| panic!("{errors:?}"));
+    carry_out(plan, Vec::new(), length, paranoid(1)).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
 /// Runs a hierarchy under a workload of rt-app.
 pub fn run_with(hierarchy: &str, json: &str, length: Nanos) -> Run {
-    let plan = plan(hierarchy, &workload(json)).unwrap_or_else(|errors| panic!("{errors:?}"));
-    carry_out(plan, Vec::new(), length, paranoid(1)).unwrap_or_else(|failure| panic!("{failure}"))
+    run_under(hierarchy, &workload(json), length)
 }
 
 /// Runs a hierarchy whose file says what the threads do.
 pub fn run(hierarchy: &str, length: Nanos) -> Run {
-    run_with(hierarchy, r#"{ "tasks" : {} }"#, length)
+    run_under(hierarchy, &Workload::default(), length)
 }
 
 impl Run {
