@@ -44,6 +44,13 @@ impl Histogram {
         }
     }
 
+    /// Counts all that the other has counted.
+    pub fn add_all(&mut self, other: &Histogram) {
+        self.worst = self.worst.max(other.worst);
+        other.sorted().into_iter().for_each(|(bucket, times)| self.add_to(bucket, times));
+        other.gathered[..usize::from(other.nr_gathered)].iter().for_each(|&bucket| self.add_to(bucket, 1));
+    }
+
     fn count_gathered(&mut self) {
         for place in 0..std::mem::take(&mut self.nr_gathered) {
             self.add_to(self.gathered[usize::from(place)], 1);
@@ -175,6 +182,16 @@ mod tests {
         times.push(1_000_003);
         let found = histogram_of(&times).percentiles();
         assert_eq!((found.p999, found.worst), (Nanos(10), Nanos(1_000_003)));
+    }
+
+    #[test]
+    fn the_sum_of_two_is_as_if_counted_by_one() {
+        let (some, others): (Vec<u64>, Vec<u64>) =
+            (1..=500).map(|n| n * n * 37 % 9_001).partition(|n| n % 3 == 0);
+        let mut sum = histogram_of(&some);
+        sum.add_all(&histogram_of(&others));
+        let all: Vec<u64> = some.into_iter().chain(others).collect();
+        assert_eq!(sum.percentiles(), histogram_of(&all).percentiles());
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use crate::event::{Record, VpId, What};
 use crate::histogram::Histogram;
-use crate::result::{Child, GuaranteeResult, RunResult, SchedulerResult, ThreadResult, Topology};
+use crate::result::{Below, Child, GuaranteeResult, RunResult, SchedulerResult, ThreadResult, Topology};
 use crate::windows::{Monitor, Window};
 use hls_units::Nanos;
 use std::sync::Arc;
@@ -67,6 +67,16 @@ impl Account {
         self.grants += 1;
         self.migrations += u32::from(self.last_cpu.is_some_and(|last| last != cpu));
         self.last_cpu = Some(cpu);
+    }
+
+    /// Adds what another account has counted.
+    fn include(&mut self, other: &Account) {
+        self.activations += other.activations;
+        self.misses += other.misses;
+        self.revokes = self.revokes.saturating_add(other.revokes);
+        self.migrations = self.migrations.saturating_add(other.migrations);
+        self.wake_latency.add_all(&other.wake_latency);
+        self.response.add_all(&other.response);
     }
 
     fn stop(&mut self, clock: Nanos) {
@@ -241,7 +251,31 @@ impl Observer {
                 result.revokes += u64::from(account.revokes);
             }
         }
+        for (result, sum) in results.iter_mut().zip(self.sums_below()) {
+            result.below = Below {
+                work: Nanos::ZERO,
+                activations: sum.activations,
+                wake_latency: sum.wake_latency.percentiles(),
+                response: sum.response.percentiles(),
+                misses: sum.misses,
+                preemptions: sum.revokes.into(),
+                migrations: sum.migrations.into(),
+            };
+        }
         results
+    }
+
+    /// For each scheduler the sum of the accounts of all threads below it.
+    fn sums_below(&self) -> Vec<Account> {
+        let lineages = self.topology.lineages();
+        let mut sums = vec![Account::default(); self.topology.schedulers.len()];
+        for (info, account) in self.topology.vps.iter().zip(&self.accounts) {
+            let (Child::Thread, Some(parent)) = (info.child, info.parent) else { continue };
+            for &above in lineages.get(parent as usize).into_iter().flatten() {
+                sums[above as usize].include(account);
+            }
+        }
+        sums
     }
 }
 

@@ -16,6 +16,29 @@ pub struct Topology {
 }
 
 impl Topology {
+    /// For each scheduler, itself and all that are above it, each once, in rising order.
+    pub fn lineages(&self) -> Vec<Vec<u32>> {
+        let mut lineages: Vec<Vec<u32>> =
+            (0..self.schedulers.len() as u32).map(|index| vec![index]).collect();
+        // Each round carries every scheduler's lineage one level further down; a tree of depth n is done after n.
+        loop {
+            let mut grown = false;
+            for info in &self.vps {
+                let (Some(parent), Child::Scheduler(child)) = (info.parent, info.child) else { continue };
+                let Some(above) = lineages.get(parent as usize).cloned() else { continue };
+                let Some(below) = lineages.get_mut(child as usize) else { continue };
+                let before = below.len();
+                below.extend(above);
+                below.sort_unstable();
+                below.dedup();
+                grown |= below.len() > before;
+            }
+            if !grown {
+                return lineages;
+            }
+        }
+    }
+
     /// The name of the thread or scheduler below a VP; empty where there is none.
     pub fn child_name(&self, vp: VpId) -> &str {
         let Some(info) = self.vps.get(vp as usize) else {
@@ -123,6 +146,27 @@ pub struct SchedulerResult {
     pub grants: u64,
     /// How often a CPU was taken from it while it wanted to go on.
     pub revokes: u64,
+    /// What the threads below it lived through, together.
+    pub below: Below,
+}
+
+/// What all threads below a scheduler lived through, as [`ThreadResult`] has it for one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Below {
+    /// CPU time that went into their own programs.
+    pub work: Nanos,
+    /// How often they woke up.
+    pub activations: u64,
+    /// One sample for each wake-up of each.
+    pub wake_latency: Percentiles,
+    /// One sample for each job of each.
+    pub response: Percentiles,
+    /// Deadlines missed.
+    pub misses: u64,
+    /// How often the CPU was taken from one that wanted to go on.
+    pub preemptions: u64,
+    /// How often one went on on another CPU than before.
+    pub migrations: u64,
 }
 
 /// One promise held against the run: the least supply in all windows of one length.

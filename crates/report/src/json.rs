@@ -52,6 +52,14 @@ struct JsonScheduler<'a> {
     ran_ns: u64,
     grants: u64,
     revokes: u64,
+    /// From here on: what the threads below it lived through, together.
+    work_ns: u64,
+    activations: u64,
+    wake_latency: JsonPercentiles,
+    response: JsonPercentiles,
+    misses: u64,
+    preemptions: u64,
+    migrations: u64,
 }
 
 /// A thread.
@@ -146,6 +154,13 @@ fn scheduler<'a>(topology: &'a Topology, result: &SchedulerResult) -> JsonSchedu
         ran_ns: result.ran.0,
         grants: result.grants,
         revokes: result.revokes,
+        work_ns: result.below.work.0,
+        activations: result.below.activations,
+        wake_latency: percentiles(&result.below.wake_latency),
+        response: percentiles(&result.below.response),
+        misses: result.below.misses,
+        preemptions: result.below.preemptions,
+        migrations: result.below.migrations,
     }
 }
 

@@ -91,20 +91,44 @@ fn write_threads(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_rest(out, run.threads.len() - shown.len(), "threads")
 }
 
+/// What the threads below each scheduler lived through, together, and the CPU time that it had.
 fn write_schedulers(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
-    const COLUMNS: [Column; 5] =
-        [text("scheduler"), text("policy"), number("", "share"), number("", "grants"), number("", "revokes")];
+    const COLUMNS: [Column; 13] = [
+        text("scheduler"),
+        number("", "share"),
+        number("", "work"),
+        number("", "wakes"),
+        number("wake latency", "p50"),
+        number("wake latency", "p99"),
+        number("wake latency", "worst"),
+        number("response", "p50"),
+        number("response", "p99"),
+        number("response", "worst"),
+        number("", "misses"),
+        number("", "preempt."),
+        number("", "migr."),
+    ];
     let row = |result: &SchedulerResult| {
-        let info = run.topology.schedulers.get(result.scheduler as usize);
+        let below = &result.below;
+        let [wake_p50, wake_p99, wake_worst] = percentiles(&below.wake_latency);
+        let [response_p50, response_p99, response_worst] = percentiles(&below.response);
         [
-            info.map_or("", |info| &info.name).to_owned(),
-            info.map_or("", |info| &info.policy).to_owned(),
+            run.topology.schedulers.get(result.scheduler as usize).map_or("", |info| &info.name).to_owned(),
             percent_rounded(result.ran, run.length),
-            count(result.grants),
-            count(result.revokes),
+            time_rounded(below.work),
+            short_count(below.activations),
+            wake_p50,
+            wake_p99,
+            wake_worst,
+            response_p50,
+            response_p99,
+            response_worst,
+            short_count(below.misses),
+            short_count(below.preemptions),
+            short_count(below.migrations),
         ]
     };
-    let shown = pick(&run.schedulers, |_| 0);
+    let shown = pick(&run.schedulers, |result| u8::from(result.below.misses == 0));
     let rows: Vec<_> = shown.iter().map(|result| row(result)).collect();
     write_section(out, &COLUMNS, &rows)?;
     write_rest(out, run.schedulers.len() - shown.len(), "schedulers")

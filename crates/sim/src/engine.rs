@@ -188,10 +188,15 @@ impl Simulation {
         result.overhead = self.overhead;
         result.events = self.scheduling_events;
         result.switches = self.switches;
+        let lineages = self.plan.topology.lineages();
         for thread in &mut result.threads {
             let ours = &self.threads[self.thread_of[thread.vp as usize] as usize];
             thread.work = ours.work;
             thread.frames = ours.frames();
+            let parent = self.plan.topology.vps[thread.vp as usize].parent;
+            for &above in parent.map_or(&[][..], |parent| &lineages[parent as usize]) {
+                result.schedulers[above as usize].below.work += ours.work;
+            }
         }
         for scheduler in &mut result.schedulers {
             (scheduler.ran, scheduler.grants, scheduler.revokes) = (Nanos::ZERO, 0, 0);

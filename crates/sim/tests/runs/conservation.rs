@@ -1,12 +1,11 @@
 //! What must hold of every run, whatever the hierarchy: no CPU time is made or lost, and VPs live by the rules.
 
 use crate::generator::{Drawn, draw};
-use crate::support::{Run, Stint, carry_out, ms, paranoid, plan, workload};
+use crate::support::{Run, Stint, carry_out, paranoid, plan, workload};
 use hls_core::policies;
 use hls_record::event::What;
 use hls_record::result::Child;
 use hls_units::Nanos;
-use hls_workload::program::Workload;
 use std::collections::BTreeSet;
 
 const CASES: u64 = 60;
@@ -31,7 +30,7 @@ fn random_runs_keep_the_rules() {
         assert_eq!(broken, None, "seed {seed}\n{}\n{:?}", drawn.hierarchy, drawn.workload);
     }
     assert_eq!(used.len(), policies().len(), "every policy has been used: {used:?}");
-    assert!(granted > 50_000, "{granted} grants are hardly a test");
+    assert!(granted > 20_000, "{granted} grants are hardly a test");
 }
 
 /// The first rule that a run breaks.
@@ -46,25 +45,57 @@ enum State {
     Running,
 }
 
-/// A VP is requested when it waits, granted when it is ready, revoked when it runs.
-fn broken_life(run: &Run) -> Option<String> {
-    let mut states = vec![State::Waiting; run.result.topology.vps.len()];
-    for record in &run.records {
-        let state = &mut states[record.vp as usize];
-        let (allowed, next) = match (record.what, *state) {
-            (What::Request, before) => (before == State::Waiting, State::Ready),
-            (What::Grant, before) => (before == State::Ready, State::Running),
-            (What::Revoke, before) => (before == State::Running, State::Ready),
-            (What::Release, before) => (before != State::Waiting, State::Waiting),
-            (What::Throttle, before) => (before == State::Ready, before),
-            (What::Leave, before) => (before == State::Waiting, before),
-            (_, before) => (true, before),
+/// A VP as far as its records go.
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    state: State,
+    /// Since when it is out of budget.
+    throttled: Option<Nanos>,
+    has_left: bool,
+}
+
+impl Life {
+    /// Goes on with a record, if that may happen now.
+    fn next(self, at: Nanos, what: What) -> Option<Life> {
+        let Life { state, throttled, has_left } = self;
+        let may_happen = match what {
+            What::Request => state == State::Waiting,
+            What::Grant => state == State::Ready && throttled.is_none(),
+            What::Revoke => state == State::Running && throttled.is_none_or(|since| since == at),
+            What::Release => state != State::Waiting,
+            What::Throttle => state != State::Waiting && throttled.is_none(),
+            What::Leave => state == State::Waiting,
+            What::Arrive | What::Replenish { .. } | What::JobRelease { .. } => true,
+            What::JobDone { .. } | What::Miss { .. } | What::Stolen { .. } => true,
         };
-        if !allowed {
+        let state = match what {
+            What::Request | What::Revoke => State::Ready,
+            What::Grant => State::Running,
+            What::Release => State::Waiting,
+            _ => state,
+        };
+        let throttled = match what {
+            What::Throttle => Some(at),
+            What::Replenish { .. } | What::Release => None,
+            _ => throttled,
+        };
+        let next = Life { state, throttled, has_left: has_left || what == What::Leave };
+        (may_happen && !has_left).then_some(next)
+    }
+}
+
+/// A VP is requested when it waits, granted when it is ready and has budget, revoked when it runs; and nothing happens
+/// to one that has left.
+fn broken_life(run: &Run) -> Option<String> {
+    let unborn = Life { state: State::Waiting, throttled: None, has_left: false };
+    let mut lives = vec![unborn; run.result.topology.vps.len()];
+    for record in run.records.iter().filter(|record| record.vp != 0) {
+        let life = &mut lives[record.vp as usize];
+        let Some(next) = life.next(record.at, record.what) else {
             let name = run.result.topology.child_name(record.vp);
-            return Some(format!("{record:?} of `{name}`, which is {state:?}"));
-        }
-        *state = next;
+            return Some(format!("{record:?} of `{name}`, which is {life:?}"));
+        };
+        *life = next;
     }
     None
 }
@@ -122,6 +153,9 @@ fn lost_time(run: &Run) -> Option<String> {
     if found != (idle, sum_stolen, whole) {
         return Some(format!("idle, stolen, all: found {found:?}, expected {:?}", (idle, sum_stolen, whole)));
     }
+    if run.ran() != run.work() + run.result.overhead {
+        return Some(format!("ran {}, work {}, overhead {}", run.ran(), run.work(), run.result.overhead));
+    }
     let wrong = run.result.threads.iter().find(|thread| thread.work > thread.ran);
     wrong.map(|thread| format!("VP {} worked more than it ran", thread.vp))
 }
@@ -148,28 +182,4 @@ fn lost_share(run: &Run) -> Option<String> {
     wrong.map(|thread| {
         format!("thread VP {}: {}, by the records {}", thread.vp, thread.ran, of_vps[thread.vp as usize])
     })
-}
-
-/// When nothing is stolen and all have left, so that no switch is being paid for, all that is no work is overhead.
-#[test]
-fn what_runs_is_work_or_overhead() {
-    for seed in 0..8 {
-        let hierarchy = format!(
-            r#"machine cpus=2 switch-cost="{}us" decision-cost="{seed}us"
-            fixed-priority "F" {{
-                reservation "R" priority=2 {{
-                    thread "a" guarantee="RESBH 3ms 10ms" leave="90ms" {{ bursty run="1ms..4ms" sleep="1ms" }}
-                }}
-                time-sharing "T" priority=1 quantum="2ms" {{
-                    thread "b" instances=2 leave="91ms" {{ bursty run="1ms..9ms" sleep="2ms" }}
-                    thread "c" instances=2 leave="92ms"
-                }}
-            }}"#,
-            10 * seed
-        );
-        let plan = plan(&hierarchy, &Workload::default()).expect("no workload fits always");
-        let run = carry_out(plan, Vec::new(), ms(100), paranoid(seed)).expect("the run comes to its end");
-        assert_eq!(run.ran(), run.work() + run.result.overhead, "seed {seed}");
-        assert_eq!(run.result.overhead == Nanos::ZERO, seed == 0);
-    }
 }

@@ -71,3 +71,10 @@ fn overhead_comes_out_of_the_budget() {
     assert_eq!((run.thread("a").ran, run.thread("a").work), (ms(30), ms(27)));
     assert_eq!(run.scheduler("R").ran, ms(30));
 }
+
+/// At the end, at 20 ms, the third switch is due and nothing of it is paid.
+#[test]
+fn what_is_not_paid_at_the_end_is_no_overhead() {
+    let run = with_costs(r#"round-robin "R" { thread "a"; thread "b" }"#, 20);
+    assert_eq!((run.result.overhead, run.work()), (us(220), ms(20) - us(220)));
+}

@@ -198,7 +198,9 @@ impl Generator {
             4 => format!(r#""run" : {run}, "yield" : "", "runtime" : 700, "signal" : "c""#),
             _ if is_bound => format!(r#""run" : {run}, "timer" : {{ "ref" : "unique", "period" : 5000 }}"#),
             _ => format!(
-                r#""phases" : {{ "bound" : {{ "cpus" : [ 0 ], "run" : {run} }}, "free" : {{ "run" : {run}, "sleep" : 900 }} }}"#
+                r#""phases" : {{
+                    "bound" : {{ "cpus" : [ 0 ], "run" : {run} }},
+                    "free" : {{ "run" : {run}, "sleep" : 900 }} }}"#
             ),
         };
         let instances = if has_two { 2 } else { 1 };

@@ -95,6 +95,16 @@ fn a_switch_goes_on_behind_the_interrupt() {
     assert_eq!((run.thread("t").ran, run.thread("t").work, run.result.overhead), (us(3500), us(2500), ms(1)));
 }
 
+/// Half of the interrupt of [10, 11) ms is within the run.
+#[test]
+fn an_interrupt_at_the_end_is_stolen_too() {
+    let hierarchy = r#"
+        machine { interrupt cpu=0 every="10ms" takes="1ms" }
+        round-robin "R" { thread "t" }"#;
+    let run = run(hierarchy, us(10_500));
+    assert_eq!((run.thread("t").ran, run.thread("t").work, run.result.stolen), (ms(10), ms(10), us(500)));
+}
+
 #[test]
 fn other_cpus_go_on() {
     let hierarchy = r#"

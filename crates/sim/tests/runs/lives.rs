@@ -71,6 +71,15 @@ fn who_has_left_misses_no_deadline() {
     assert_eq!((run.thread("t").activations, run.thread("t").misses), (2, 0));
 }
 
+/// Frames at 10 and 20 ms; the gap of 33 ms has not passed when the renderer leaves.
+#[test]
+fn who_has_left_misses_no_frame() {
+    let hierarchy =
+        r#"round-robin "R" { thread "t" leave="25ms" { frame-renderer frame="10ms" gap="33ms" } }"#;
+    let run = run(hierarchy, ms(100));
+    assert_eq!((run.thread("t").frames, run.thread("t").misses), (2, 0));
+}
+
 /// A reservation of one that has left is free for others.
 #[test]
 fn one_may_leave_while_it_is_throttled() {

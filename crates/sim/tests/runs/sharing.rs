@@ -65,9 +65,10 @@ fn a_broadcast_wakes_all() {
 #[test]
 fn a_signal_does_not_wait_for_its_waiter() {
     let json = r#"{ "tasks" : {
-        "waiter" : { "delay" : 1000, "lock" : "m", "wait" : { "ref" : "c", "mutex" : "m" }, "unlock" : "m", "run" : 1000 },
+        "waiter" : { "instance" : 2, "delay" : 1000,
+            "lock" : "m", "wait" : { "ref" : "c", "mutex" : "m" }, "unlock" : "m", "run" : 1000 },
         "caller" : { "loop" : 1, "signal" : "c", "run" : 3000 } } }"#;
-    let run = run_with(WAITERS, &json.replace("\"delay\"", "\"instance\" : 2, \"delay\""), ms(10));
+    let run = run_with(WAITERS, json, ms(10));
     assert_eq!(run.ran(), ms(3));
 }
 

@@ -43,14 +43,16 @@ fn a_precise_sleep_is_exact() {
     assert_eq!(run.thread("t").response.worst, ms(1));
 }
 
-/// 6 ms are 6.144 ticks, so the first sleep ends at tick 7, and computes until tick 7.024 * 1000/1024 ms later: each
-/// round is 7 ticks, since 1 ms + 5 ms from a tick on are 6.144 ticks. The job is released when the sleep was over.
+/// 1 ms of work and 5 ms of sleep from a tick on are 6.144 ticks, so each round takes 7. A job is released when its
+/// sleep was over, not at the tick. Ticks are cut to whole nanoseconds, so the second sleep, from a cut one to a whole
+/// one, is the one that ends latest.
 #[test]
 fn a_sleep_by_ticks_ends_at_one() {
     let run = run(&at_1024_hz(SLEEPER), ms(25));
     assert_eq!(run.times("t", What::Request), [tick(0), tick(7), tick(14), tick(21)]);
     assert_eq!(run.stints("t")[1], (0, tick(7), tick(7) + ms(1)));
-    let late = tick(7) - ms(6);
+    let late = tick(14) - (tick(7) + ms(6));
+    assert_eq!(late, Nanos(835_938));
     assert_eq!(run.thread("t").response.worst, late + ms(1));
 }
 
