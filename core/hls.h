@@ -40,14 +40,15 @@
 #endif
 
 /* Limits. A reader that needs more changes the number here and nowhere else. */
-#define HLS_MAX_CPUS 64                    /* CPUs of one root domain: the width of a mask */
-#define HLS_MAX_DEPTH 32                   /* levels of schedulers */
-#define HLS_MAX_SCHEDULERS 4096            /* instances, entry 0 unused */
-#define HLS_MAX_VPS (4096 + 65536)         /* edges to schedulers and to threads, entry 0 unused */
-#define HLS_MAX_RECORDS 16384              /* records that one event may leave behind */
-#define HLS_PARAMS 4                       /* parameters of a scheduler, and of a VP */
-#define HLS_SCHEDULER_WORDS 104            /* a policy's own words in each of its schedulers */
-#define HLS_VP_WORDS 4                     /* a policy's own words in each VP that it schedules */
+#define HLS_MAX_CPUS 64            /* CPUs of one root domain: the width of a mask */
+#define HLS_MAX_DEPTH 32           /* levels of schedulers */
+#define HLS_MAX_SCHEDULERS 4096    /* instances, entry 0 unused */
+#define HLS_MAX_VPS (4096 + 65536) /* edges to schedulers and to threads, entry 0 unused */
+#define HLS_MAX_RECORDS 16384      /* records that one event may leave behind */
+#define HLS_MAX_BATCH 1024         /* VPs that one call of a timer hook looks after; the rest are due again */
+#define HLS_PARAMS 4               /* parameters of a scheduler, and of a VP */
+#define HLS_SCHEDULER_WORDS 104    /* a policy's own words in each of its schedulers */
+#define HLS_VP_WORDS 4             /* a policy's own words in each VP that it schedules */
 #define HLS_MAX_STEPS (64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, refusals for affinity included */
 
 #define HLS_NEVER (~0ULL)
@@ -60,9 +61,9 @@ enum {
 	HLS_THROTTLED = 2, /* READY but out of budget: asks for no CPU until the policy's timer says so */
 	HLS_RESUMED = 4,   /* this request goes on where an earlier one was interrupted: see join */
 	HLS_WATCHED = 8,   /* its changes of state are recorded */
+	HLS_YIELDED = 16,  /* the thread has just said that others may go first */
 	HLS_PINNED = 32,   /* a thread that may not use every CPU */
 	HLS_SEEKING = 64,  /* in a list of VPs that claim a CPU or seek another one */
-	HLS_YIELDED = 16,  /* the thread has just said that others may go first */
 };
 
 /* What a record tells. The numbers are part of the tape format. */
@@ -127,6 +128,7 @@ struct hls_vp {
 	u64 param[HLS_PARAMS];
 	u64 word[HLS_VP_WORDS];
 };
+_Static_assert(sizeof(struct hls_vp) == 128, "a VP fills two cache lines");
 
 /* A scheduler: an instance of a policy. */
 struct hls_scheduler {

@@ -178,11 +178,12 @@ static inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 	if (sched->nr_requested >= wanted(sched))
 		return 0;
 	u32 asked = next_up(h, s, v);
+	if (asked)
+		make_ready(h, asked);
+	/* There may be more to ask for; where v can use none of the free CPUs, on behalf of a sibling. */
+	settle_later(h, s);
 	if (!asked)
 		return 0;
-	make_ready(h, asked);
-	if (sched->nr_up > 1)
-		settle_later(h, s);
 	return h->vp[asked].flags & HLS_THROTTLED ? 0 : asked;
 }
 
@@ -350,12 +351,17 @@ HLS_ENTRY void hls_timers(hls_t *h, u64 now_ns)
 		if (h->scheduler[s].timer_at > now_ns)
 			break;
 		hls_set_timer(h, s, HLS_NEVER);
-		for (u32 n = 0; n < HLS_MAX_VPS && can_loop; n++) {
-			u32 v = policy_timer(h, s);
-			if (!v)
-				break;
+		u32 v = policy_timer(h, s);
+		for (u32 n = 0; n < HLS_MAX_BATCH && v && can_loop; n++) {
 			if (h->vp[v].state == HLS_READY)
 				place(h, v);
+			v = policy_timer(h, s);
+		}
+		if (v) {
+			if (h->vp[v].state == HLS_READY)
+				place(h, v);
+			hls_set_timer(h, s, now_ns);
+			break;
 		}
 	}
 	settle_pending(h);

@@ -127,6 +127,7 @@ static inline void give_up(hls_t *h, u32 v)
 		below->refused = 1;
 		hls_emit(h, v, HLS_REC_REVOKE, 0, 0);
 		revoke(h, v);
+		settle_later(h, vp->child);
 		look_elsewhere(h, v);
 		return;
 	}

@@ -180,7 +180,7 @@ static u32 reservation_timer(hls_t *h, u32 s)
 			hls_recheck(h, v);
 		v = heap_next(h->node, v);
 	}
-	for (u32 i = 0; i < HLS_MAX_VPS && res->ready && can_loop; i++) {
+	for (u32 i = 0; i < HLS_MAX_BATCH && res->ready && can_loop; i++) {
 		v = res->ready;
 		if (h->node[v].key > h->now_ns)
 			break;

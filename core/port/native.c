@@ -54,9 +54,10 @@ u64 hls_kick(const struct hls *h)
 	return h->kick;
 }
 
-/* The records since the last call, and how many. */
-const struct hls_record *hls_take_records(struct hls *h, u32 *count)
+/* The records since the last call, how many, and how many were lost for want of room since the first. */
+const struct hls_record *hls_take_records(struct hls *h, u32 *count, u32 *lost)
 {
+	*lost = h->lost_records;
 	*count = h->nr_records;
 	h->nr_records = 0;
 	return h->record;

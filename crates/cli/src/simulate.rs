@@ -49,7 +49,7 @@ pub fn simulate(
 /// A run that ends early for a broken invariant is our error, else the workload's.
 fn failed(failure: Failure) -> Error {
     match failure {
-        Failure::Broken { .. } => Error::System(failure.to_string()),
+        Failure::Broken { .. } | Failure::Untold { .. } => Error::System(failure.to_string()),
         _ => Error::Input(failure.to_string()),
     }
 }

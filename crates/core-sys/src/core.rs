@@ -132,6 +132,8 @@ impl fmt::Display for Fault {
 /// A root domain: a `struct hls`, empty at first.
 pub struct Core {
     hls: NonNull<ffi::Hls>,
+    /// What was allocated: `hls` lies in it, on the next cache line.
+    memory: NonNull<u8>,
 }
 
 // SAFETY: the core has no thread-local or shared state; all of it lies in the allocation that `Core` owns.
@@ -146,14 +148,19 @@ impl Default for Core {
 impl Drop for Core {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this layout, and freed only here.
-        unsafe { dealloc(self.hls.as_ptr().cast(), layout()) }
+        unsafe { dealloc(self.memory.as_ptr(), layout()) }
     }
 }
 
+/// The alignment that `struct hls` has.
+const ALIGNMENT: usize = 64;
+
+/// Room for the core at any offset that aligns it. The layout itself asks for little alignment: only then does the
+/// allocator hand out fresh pages of zeroes as they are; else it would clear all of them, and so use them.
 fn layout() -> Layout {
     // SAFETY: a constant of the C side.
     let size = unsafe { ffi::hls_sizes[0] };
-    Layout::from_size_align(size as usize, 64).expect("the size of the core is a sane one")
+    Layout::from_size_align(size as usize + ALIGNMENT, 16).expect("the size of the core is a sane one")
 }
 
 fn answer(value: i64) -> Result<u32, CoreError> {
@@ -173,8 +180,11 @@ impl Core {
     pub fn new() -> Core {
         // SAFETY: the size is not zero.
         let memory = unsafe { alloc_zeroed(layout()) };
-        let Some(hls) = NonNull::new(memory.cast()) else { handle_alloc_error(layout()) };
-        Core { hls }
+        let Some(memory) = NonNull::new(memory) else { handle_alloc_error(layout()) };
+        let offset = memory.as_ptr().align_offset(ALIGNMENT);
+        // SAFETY: the layout has room for the core behind any offset below the alignment.
+        let hls = unsafe { memory.add(offset) }.cast();
+        Core { hls, memory }
     }
 
     fn h(&mut self) -> *mut ffi::Hls {
@@ -334,15 +344,17 @@ impl Core {
         Err(Fault { code: fault.code, scheduler: fault.scheduler, vp: fault.vp, cpu: fault.cpu })
     }
 
-    /// Hands the records since the last call to `each`, in order.
-    pub fn take_records(&mut self, mut each: impl FnMut(RawRecord)) {
-        let mut count = 0;
-        // SAFETY: `count` is written by the call.
-        let first = unsafe { ffi::hls_take_records(self.h(), &mut count) };
+    /// Hands the records since the last call to `each`, in order; `false` when some were lost because one event left
+    /// more than [`limits::MAX_RECORDS`] behind.
+    pub fn take_records(&mut self, mut each: impl FnMut(RawRecord)) -> bool {
+        let (mut count, mut lost) = (0, 0);
+        // SAFETY: both numbers are written by the call.
+        let first = unsafe { ffi::hls_take_records(self.h(), &mut count, &mut lost) };
         for i in 0..(count as usize).min(limits::MAX_RECORDS) {
             // SAFETY: the core has written that many records, and nothing writes while `each` runs: `self` is borrowed.
             each(convert(unsafe { &*first.add(i) }));
         }
+        lost == 0
     }
 
     /// How often a scheduler was asked whom it grants a CPU.

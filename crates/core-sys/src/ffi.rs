@@ -90,7 +90,7 @@ unsafe extern "C" {
     pub fn hls_check(h: *mut Hls) -> u32;
 
     pub fn hls_kick(h: *const Hls) -> u64;
-    pub fn hls_take_records(h: *mut Hls, count: *mut u32) -> *const HlsRecord;
+    pub fn hls_take_records(h: *mut Hls, count: *mut u32, lost: *mut u32) -> *const HlsRecord;
     pub fn hls_decisions(h: *const Hls) -> u64;
     pub fn hls_ran_ns(h: *const Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_nr_grants(h: *const Hls, vp: u32) -> u32;

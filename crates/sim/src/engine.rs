@@ -44,6 +44,11 @@ pub enum Failure {
         /// Which.
         fault: Fault,
     },
+    /// More happened in one event than the core has room to tell.
+    Untold {
+        /// When.
+        at: Nanos,
+    },
     /// Threads go on and on without time going on.
     NoProgress {
         /// When.
@@ -58,6 +63,12 @@ impl fmt::Display for Failure {
         match self {
             Failure::Refused { what, error } => write!(f, "{what}: {error}"),
             Failure::Broken { at, fault } => write!(f, "at {at}: {fault}; this is an error in the core"),
+            Failure::Untold { at } => write!(
+                f,
+                "at {at}: more than {} virtual processors changed their state in one event, which the core has no room \
+                 to tell; this is an error in the core",
+                hls_core::limits::MAX_RECORDS
+            ),
             Failure::NoProgress { at, thread } => write!(
                 f,
                 "at {at}: the threads take step after step and no time passes; thread `{thread}` was the last. \
@@ -89,6 +100,8 @@ pub struct Simulation {
     /// One generator for each source of interrupts.
     interrupts: Vec<Rand32>,
     records: Vec<Record>,
+    /// Whether the core has told all that happened.
+    told_all: bool,
     /// Steps taken since time last went on.
     steps_at_instant: u64,
     decisions: u64,
@@ -140,6 +153,7 @@ impl Simulation {
             thread_of,
             interrupts,
             records: Vec::new(),
+            told_all: true,
             steps_at_instant: 0,
             decisions: 0,
             timers_at: Nanos::MAX,
@@ -162,6 +176,9 @@ impl Simulation {
                 self.steps_at_instant = 0;
             }
             self.carry_out()?;
+            if !self.told_all {
+                return Err(Failure::Untold { at: self.now });
+            }
             if self.options.paranoid && self.built.core.kick() == 0 {
                 let now = self.now;
                 self.built.core.check().map_err(|fault| Failure::Broken { at: now, fault })?;
@@ -175,8 +192,11 @@ impl Simulation {
 
     /// Ends the run: counts what is late now.
     pub fn end(&mut self, sink: &mut Sink) {
+        (0..self.cpus.len()).for_each(|cpu| self.steal_so_far(cpu));
         for number in 0..self.threads.len() {
-            self.count_misses_at_end(number);
+            if self.threads[number].core_vp != 0 {
+                self.count_misses_at_end(number);
+            }
         }
         self.records.drain(..).for_each(|record| sink(&record));
     }
@@ -185,7 +205,8 @@ impl Simulation {
     pub fn complete(&self, result: &mut RunResult) {
         result.engine = "sim".into();
         result.seed = self.options.seed;
-        result.overhead = self.overhead;
+        let unpaid = |cpu: &Cpu| cpu.progress_from.saturating_sub(self.now);
+        result.overhead = self.overhead.saturating_sub(self.cpus.iter().map(unpaid).sum());
         result.events = self.scheduling_events;
         result.switches = self.switches;
         let lineages = self.plan.topology.lineages();
@@ -344,7 +365,7 @@ impl Simulation {
 
     fn take_records(&mut self) {
         let (planned, records) = (&self.built.planned, &mut self.records);
-        self.built.core.take_records(|raw| {
+        self.told_all &= self.built.core.take_records(|raw| {
             let what = match raw.kind {
                 RecordKind::Request => What::Request,
                 RecordKind::Grant => What::Grant,
@@ -372,6 +393,9 @@ impl Simulation {
     }
 
     fn wake(&mut self, thread: u32) {
+        if self.threads[thread as usize].core_vp == 0 {
+            return;
+        }
         if let Some(job) = self.threads[thread as usize].next_job.take() {
             self.begin_job(thread, job);
         }

@@ -8,7 +8,11 @@ use hls_record::result::Child;
 use hls_units::Nanos;
 use std::collections::BTreeSet;
 
-const CASES: u64 = 60;
+/// How many hierarchies are drawn; `HLS_SEEDS=4000` makes a campaign of it.
+fn cases() -> u64 {
+    std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
+}
+
 const LENGTH: Nanos = Nanos::from_millis(200);
 
 fn simulate(seed: u64, drawn: &Drawn) -> Run {
@@ -21,7 +25,7 @@ fn simulate(seed: u64, drawn: &Drawn) -> Run {
 #[test]
 fn random_runs_keep_the_rules() {
     let (mut used, mut granted) = (BTreeSet::new(), 0);
-    for seed in 0..CASES {
+    for seed in 0..cases() {
         let drawn = draw(seed);
         let run = simulate(seed, &drawn);
         used.extend(run.result.topology.schedulers.iter().map(|scheduler| scheduler.policy.clone()));
