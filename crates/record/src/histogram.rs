@@ -28,9 +28,17 @@ pub struct Histogram {
     nr_gathered: u8,
     /// Buckets of samples that are still to be counted.
     gathered: [u16; BATCH],
-    /// Counts of the buckets from `first` on when `many`; else pairs of a bucket and its count, in any order.
-    counts: Vec<u32>,
+    /// Counts of the buckets from `first` on when `many`; else pairs of a bucket and its count, in any order. Small, so
+    /// that those of many threads fit a cache; what a count cannot hold is in `carried`.
+    counts: Vec<u16>,
+    carried: Option<Box<Carried>>,
     worst: Nanos,
+}
+
+/// Buckets and multiples of 65,536 to be added to their counts. Few histograms have any, so they stand apart.
+#[derive(Clone, Debug, Default)]
+struct Carried {
+    sums: Vec<(u16, u32)>,
 }
 
 impl Histogram {
@@ -58,14 +66,31 @@ impl Histogram {
     }
 
     fn add_to(&mut self, bucket: u16, times: u32) {
+        let place = self.place_of(bucket);
+        let total = u32::from(self.counts[place]).saturating_add(times);
+        self.counts[place] = total as u16;
+        if total > u32::from(u16::MAX) {
+            self.carry(bucket, total & !u32::from(u16::MAX));
+        }
+    }
+
+    fn carry(&mut self, bucket: u16, times: u32) {
+        let sums = &mut self.carried.get_or_insert_default().sums;
+        match sums.iter_mut().find(|(other, _)| *other == bucket) {
+            Some((_, sum)) => *sum = sum.saturating_add(times),
+            None => sums.push((bucket, times)),
+        }
+    }
+
+    /// Where the count of a bucket is, which is made if there is none.
+    fn place_of(&mut self, bucket: u16) -> usize {
         if !self.many {
-            if let Some(pair) = self.counts.chunks_exact_mut(2).find(|pair| pair[0] == u32::from(bucket)) {
-                pair[1] = pair[1].saturating_add(times);
-                return;
+            if let Some(pair) = self.counts.chunks_exact(2).position(|pair| pair[0] == bucket) {
+                return 2 * pair + 1;
             }
             if self.counts.len() < 2 * FEW {
-                self.counts.extend([u32::from(bucket), times]);
-                return;
+                self.counts.extend([bucket, 0]);
+                return self.counts.len() - 1;
             }
             self.spread_out();
         }
@@ -78,27 +103,33 @@ impl Histogram {
         if place >= self.counts.len() {
             self.counts.resize(place + 1, 0);
         }
-        self.counts[place] = self.counts[place].saturating_add(times);
+        place
     }
 
     /// From pairs to counts that lie side by side.
     fn spread_out(&mut self) {
-        let pairs = self.sorted();
+        let mut pairs: Vec<(u16, u16)> = self.counts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        pairs.sort_unstable();
         self.many = true;
         self.first = pairs.first().map_or(0, |&(bucket, _)| bucket);
         self.counts.clear();
-        pairs.into_iter().for_each(|(bucket, times)| self.add_to(bucket, times));
+        pairs.into_iter().for_each(|(bucket, times)| self.add_to(bucket, times.into()));
     }
 
     /// The buckets that hold something, in order.
     fn sorted(&self) -> Vec<(u16, u32)> {
-        if self.many {
-            return (self.first..).zip(self.counts.iter().copied()).filter(|&(_, times)| times > 0).collect();
+        let mut counts: Vec<(u16, u32)> = match self.many {
+            true => (self.first..).zip(self.counts.iter().map(|&times| times.into())).collect(),
+            false => self.counts.chunks_exact(2).map(|pair| (pair[0], pair[1].into())).collect(),
+        };
+        counts.sort_unstable();
+        for &(bucket, times) in self.carried.iter().flat_map(|carried| &carried.sums) {
+            if let Ok(place) = counts.binary_search_by_key(&bucket, |&(bucket, _)| bucket) {
+                counts[place].1 = counts[place].1.saturating_add(times);
+            }
         }
-        let mut pairs: Vec<(u16, u32)> =
-            self.counts.chunks_exact(2).map(|pair| (pair[0] as u16, pair[1])).collect();
-        pairs.sort_unstable();
-        pairs
+        counts.retain(|&(_, times)| times > 0);
+        counts
     }
 
     /// The summary; all zero when nothing was counted.
@@ -192,6 +223,16 @@ mod tests {
         sum.add_all(&histogram_of(&others));
         let all: Vec<u64> = some.into_iter().chain(others).collect();
         assert_eq!(sum.percentiles(), histogram_of(&all).percentiles());
+    }
+
+    #[test]
+    fn counts_larger_than_sixteen_bits_are_kept() {
+        let mut times = vec![7; 200_000];
+        times.extend([9; 70_000]);
+        let mut found = histogram_of(&times);
+        found.add_all(&histogram_of(&[9; 140_000]));
+        let found = found.percentiles();
+        assert_eq!((found.count, found.p50, found.worst), (410_000, Nanos(9), Nanos(9)));
     }
 
     #[test]

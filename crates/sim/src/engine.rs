@@ -23,7 +23,8 @@ pub struct Options {
     pub seed: u64,
     /// Check every invariant of the core after every event.
     pub paranoid: bool,
-    /// The VPs of schedulers whose records are wanted; `None`: all. Those of threads are always told.
+    /// The VPs of schedulers whose records are wanted, for statistics; `None`: all, and the releases of jobs, for a
+    /// trace. Those of threads are always told.
     pub watched: Option<Vec<VpId>>,
 }
 
@@ -414,7 +415,10 @@ impl Simulation {
     fn begin_job(&mut self, thread: u32, job: Job) {
         self.end_job(thread);
         self.threads[thread as usize].job = job;
-        self.record(self.vp(thread), 0, What::JobRelease { deadline: job.deadline });
+        // Statistics are made from the end of a job; its release is for those who watch everything.
+        if self.options.watched.is_none() {
+            self.record(self.vp(thread), 0, What::JobRelease { deadline: job.deadline });
+        }
     }
 
     fn end_job(&mut self, thread: u32) {

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Something to happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Source number `.0` of stolen time takes its CPU.
     Interrupt(u32),
@@ -21,18 +21,50 @@ pub enum Event {
     Wake(u32),
 }
 
+/// An event in a word, since the queue is gone through all the time: a kind in 3 bits, a number in the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Packed(u32);
+
+impl From<Event> for Packed {
+    fn from(event: Event) -> Packed {
+        let (kind, number) = match event {
+            Event::Interrupt(source) => (0, source),
+            Event::InterruptOver(cpu) => (1, cpu.into()),
+            Event::Arrive(thread) => (2, thread),
+            Event::Leave(thread) => (3, thread),
+            Event::Wake(thread) => (4, thread),
+        };
+        assert!(number < 1 << 29, "numbers of threads and sources are smaller");
+        Packed(kind << 29 | number)
+    }
+}
+
+impl From<Packed> for Event {
+    fn from(Packed(word): Packed) -> Event {
+        let number = word & ((1 << 29) - 1);
+        match word >> 29 {
+            0 => Event::Interrupt(number),
+            1 => Event::InterruptOver(number as u16),
+            2 => Event::Arrive(number),
+            3 => Event::Leave(number),
+            _ => Event::Wake(number),
+        }
+    }
+}
+
 /// The queue.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
-    heap: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
-    added: u64,
+    /// Time, how many were added before, what. Of 2^32 events between two of one instant nobody asks for the order.
+    heap: BinaryHeap<Reverse<(Nanos, u32, Packed)>>,
+    added: u32,
 }
 
 impl Events {
     /// Adds an event.
     pub fn add(&mut self, at: Nanos, event: Event) {
-        self.heap.push(Reverse((at, self.added, event)));
-        self.added += 1;
+        self.heap.push(Reverse((at, self.added, event.into())));
+        self.added = self.added.wrapping_add(1);
     }
 
     /// When the first one is due; the end of time when there is none.
@@ -46,6 +78,30 @@ impl Events {
         if *at > now {
             return None;
         }
-        self.heap.pop().map(|Reverse((_, _, event))| event)
+        self.heap.pop().map(|Reverse((_, _, event))| event.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_by_time_and_then_as_they_were_added() {
+        let mut events = Events::default();
+        let added = [
+            Event::Wake(70_000),
+            Event::InterruptOver(63),
+            Event::Leave(1),
+            Event::Arrive(0),
+            Event::Interrupt(5),
+        ];
+        events.add(Nanos(9), Event::Wake(9));
+        added.iter().for_each(|&event| events.add(Nanos(5), event));
+        assert_eq!((events.next_at(), events.take_due(Nanos(4))), (Nanos(5), None));
+        let taken: Vec<Event> = std::iter::from_fn(|| events.take_due(Nanos(5))).collect();
+        assert_eq!(taken, added);
+        assert_eq!(events.take_due(Nanos(9)), Some(Event::Wake(9)));
+        assert_eq!(events.next_at(), Nanos::MAX);
     }
 }
