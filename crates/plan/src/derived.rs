@@ -58,7 +58,7 @@ impl Derived {
         let labels: Vec<(VpId, String)> =
             self.labels(plan).map(|(vp, label)| (vp, label.rounded_for_people())).collect();
         for (vp, text) in labels {
-            Arc::make_mut(&mut plan.topology).vps[vp as usize].guarantee = text;
+            Arc::make_mut(&mut plan.topology).vps[vp as usize].guarantee = text.into();
         }
     }
 
@@ -73,7 +73,7 @@ impl Derived {
                 && self.analysis.labels[index].satisfies(need).is_err()
             {
                 let text = &mut topology.vps[vp as usize].guarantee;
-                *text = format!("{text}, but needs {}", need.rounded_for_people());
+                *text = format!("{text}, but needs {}", need.rounded_for_people()).into();
             }
         }
         topology

@@ -190,8 +190,10 @@ impl Plan {
         let model::Edge { parent, child, width, .. } = self.hierarchy.edges[edge];
         let parent = parent.map(|p| p as u32);
         let first_vp = topology.vps.len() as VpId;
-        let mut add =
-            |name, child| topology.vps.push(VpInfo { name, parent, child, guarantee: String::new() });
+        let mut add = |name: String, child| {
+            let info = VpInfo { name: name.into(), parent, child, ..VpInfo::default() };
+            topology.vps.push(info);
+        };
         match child {
             model::Child::Scheduler(index) => {
                 let vps = first_vp..first_vp + VpId::from(width);

@@ -44,11 +44,11 @@ struct Account {
     /// Index into [`Observer::watched`].
     watched: Option<u32>,
     ran: Nanos,
-    activations: u64,
+    activations: u32,
     grants: u32,
     revokes: u32,
     migrations: u32,
-    misses: u64,
+    misses: u32,
     wake_latency: Histogram,
     response: Histogram,
 }
@@ -71,8 +71,8 @@ impl Account {
 
     /// Adds what another account has counted.
     fn include(&mut self, other: &Account) {
-        self.activations += other.activations;
-        self.misses += other.misses;
+        self.activations = self.activations.saturating_add(other.activations);
+        self.misses = self.misses.saturating_add(other.misses);
         self.revokes = self.revokes.saturating_add(other.revokes);
         self.migrations = self.migrations.saturating_add(other.migrations);
         self.wake_latency.add_all(&other.wake_latency);
@@ -147,7 +147,7 @@ impl Observer {
             }
             What::Release | What::Leave => account.stop(clock(&self.cpus, account.last_cpu, at)),
             What::JobDone { response } => account.response.add(response),
-            What::Miss { count } => account.misses += u64::from(count),
+            What::Miss { count } => account.misses = account.misses.saturating_add(count),
             What::Throttle
             | What::Replenish { .. }
             | What::Arrive
@@ -226,10 +226,10 @@ impl Observer {
         let result = |(vp, (_, account)): (VpId, (_, &Account))| ThreadResult {
             vp,
             ran: account.ran,
-            activations: account.activations,
+            activations: account.activations.into(),
             wake_latency: account.wake_latency.percentiles(),
             response: account.response.percentiles(),
-            misses: account.misses,
+            misses: account.misses.into(),
             preemptions: account.revokes.into(),
             migrations: account.migrations.into(),
             ..ThreadResult::default()
@@ -254,10 +254,10 @@ impl Observer {
         for (result, sum) in results.iter_mut().zip(self.sums_below()) {
             result.below = Below {
                 work: Nanos::ZERO,
-                activations: sum.activations,
+                activations: sum.activations.into(),
                 wake_latency: sum.wake_latency.percentiles(),
                 response: sum.response.percentiles(),
-                misses: sum.misses,
+                misses: sum.misses.into(),
                 preemptions: sum.revokes.into(),
                 migrations: sum.migrations.into(),
             };
@@ -298,8 +298,7 @@ mod tests {
 
     /// Scheduler 0 with VPs 1 and 2 of a machine with two CPUs, and the threads 3 and 4.
     fn topology() -> Topology {
-        let vp =
-            |name: &str, parent, child| VpInfo { name: name.into(), parent, child, guarantee: String::new() };
+        let vp = |name: &str, parent, child| VpInfo { name: name.into(), parent, child, ..VpInfo::default() };
         let root = |name| vp(name, None, Child::Scheduler(0));
         let thread = |name| vp(name, Some(0), Child::Thread);
         Topology {

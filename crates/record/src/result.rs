@@ -1,6 +1,7 @@
 //! The result of a run: who there was, what was promised, what was delivered.
 
 use crate::event::VpId;
+use compact_str::CompactString;
 use hls_units::Nanos;
 use std::sync::Arc;
 
@@ -84,13 +85,13 @@ pub enum Child {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VpInfo {
     /// Name of the child (for a thread: its name, with `-N` behind it where there are several instances).
-    pub name: String,
+    pub name: CompactString,
     /// The scheduler above: index into [`Topology::schedulers`]; `None` for a VP of the root, given by the machine.
     pub parent: Option<u32>,
     /// What is below.
     pub child: Child,
     /// The derived guarantee as text, such as `RESBH 10ms 20ms`; empty where there is none.
-    pub guarantee: String,
+    pub guarantee: CompactString,
 }
 
 /// Distribution of a latency: exact count and worst, percentiles rounded up by less than 1 in 32.

@@ -113,6 +113,10 @@ pub struct Simulation {
     switches: u64,
 }
 
+/// How many planned events of one instant are carried out before the CPUs decide and the records are handed on; the
+/// rest follow at the same instant. All of 65,536 threads may come at once.
+const EVENTS_AT_ONCE: u32 = 256;
+
 /// Not a thread.
 const NOBODY: u32 = u32::MAX;
 
@@ -223,8 +227,8 @@ impl Simulation {
         for scheduler in &mut result.schedulers {
             (scheduler.ran, scheduler.grants, scheduler.revokes) = (Nanos::ZERO, 0, 0);
         }
-        for (info, &core_vp) in self.plan.topology.vps.iter().zip(&self.built.of_core) {
-            let Child::Scheduler(index) = info.child else { continue };
+        for &(vp, core_vp) in &self.built.of_schedulers {
+            let Child::Scheduler(index) = self.plan.topology.vps[vp as usize].child else { continue };
             let (grants, revokes) = self.built.core.grants_and_revokes(core_vp);
             let scheduler = &mut result.schedulers[index as usize];
             scheduler.ran += self.built.core.ran(core_vp, self.now);
@@ -276,7 +280,8 @@ impl Simulation {
 
     fn carry_out(&mut self) -> Result<(), Failure> {
         self.go_on()?;
-        while let Some(event) = self.events.take_due(self.now) {
+        for _ in 0..EVENTS_AT_ONCE {
+            let Some(event) = self.events.take_due(self.now) else { break };
             self.happen(event)?;
         }
         if self.tick(self.timers_at) <= self.now {

@@ -45,8 +45,8 @@ pub struct Built {
     pub schedulers: Vec<u32>,
     /// For each VP of the core the planned one; 0: none.
     pub planned: Vec<VpId>,
-    /// For each planned VP of a scheduler that of the core; 0: none.
-    pub of_core: Vec<u32>,
+    /// The planned VPs of schedulers, each with that of the core.
+    pub of_schedulers: Vec<(VpId, u32)>,
 }
 
 impl Built {
@@ -61,8 +61,7 @@ impl Built {
             core.create_scheduler(s.policy.id, Params::from_slice(&s.params))
         };
         let schedulers: Vec<u32> = hierarchy.schedulers.iter().map(create).collect::<Result<_, _>>()?;
-        let of_core = vec![0; plan.topology.vps.len()];
-        let mut built = Built { core, schedulers, planned: Vec::new(), of_core };
+        let mut built = Built { core, schedulers, planned: Vec::new(), of_schedulers: Vec::new() };
         for planned in &plan.edges {
             let edge = &hierarchy.edges[planned.edge];
             let Child::Scheduler(child) = edge.child else { continue };
@@ -71,7 +70,7 @@ impl Built {
                     None => built.core.attach_root(built.schedulers[child], cpu)?,
                     Some(_) => built.attach(hierarchy, edge, Some(child))?,
                 };
-                built.of_core[vp as usize] = core_vp;
+                built.of_schedulers.push((vp, core_vp));
                 built.name(core_vp, vp, watch(vp));
             }
         }

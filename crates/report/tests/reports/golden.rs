@@ -32,7 +32,7 @@ fn longest_line(text: &str) -> usize {
 /// One scheduler on two CPUs with `count` threads, of which the last missed a deadline.
 fn many_threads(count: u32) -> RunResult {
     let vp = |name: String, parent, child, guarantee: &str| VpInfo {
-        name,
+        name: name.into(),
         parent,
         child,
         guarantee: guarantee.into(),
@@ -117,7 +117,7 @@ fn a_broken_promise_is_shown_with_all_digits() {
 fn tree_of_many_threads_with_names_of_their_own() {
     let mut topology = (*many_threads(1_000).topology).clone();
     for (number, vp) in topology.vps.iter_mut().enumerate().skip(3) {
-        vp.name = format!("t{number}x");
+        vp.name = format!("t{number}x").into();
     }
     let mut bytes = Vec::new();
     tree::write_tree(&mut bytes, &topology).unwrap();
