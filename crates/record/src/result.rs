@@ -170,6 +170,21 @@ pub struct Below {
     pub migrations: u64,
 }
 
+impl From<&ThreadResult> for Below {
+    /// One thread as if it were all that there is.
+    fn from(thread: &ThreadResult) -> Below {
+        Below {
+            work: thread.work,
+            activations: thread.activations,
+            wake_latency: thread.wake_latency,
+            response: thread.response,
+            misses: thread.misses,
+            preemptions: thread.preemptions,
+            migrations: thread.migrations,
+        }
+    }
+}
+
 /// One promise held against the run: the least supply in all windows of one length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowResult {

@@ -7,7 +7,8 @@
 use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
 use crate::layout::{Column, number, text, write_rows};
 use hls_record::result::{
-    GuaranteeResult, Percentiles, RunResult, SchedulerResult, ThreadResult, Topology, Verdict, WindowResult,
+    Below, Child, GuaranteeResult, Percentiles, RunResult, SchedulerResult, ThreadResult, Topology, Verdict,
+    WindowResult,
 };
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -49,52 +50,42 @@ fn write_summary(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
 }
 
 fn write_threads(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
-    const COLUMNS: [Column; 14] = [
-        text("thread"),
-        text("scheduler"),
-        number("", "share"),
-        number("", "work"),
-        number("", "wakes"),
-        number("wake latency", "p50"),
-        number("wake latency", "p99"),
-        number("wake latency", "worst"),
-        number("response", "p50"),
-        number("response", "p99"),
-        number("response", "worst"),
-        number("", "misses"),
-        number("", "preempt."),
-        number("", "migr."),
-    ];
     let row = |thread: &ThreadResult| {
-        let [wake_p50, wake_p99, wake_worst] = percentiles(&thread.wake_latency);
-        let [response_p50, response_p99, response_worst] = percentiles(&thread.response);
-        [
-            run.topology.child_name(thread.vp).to_owned(),
-            run.topology.parent_name(thread.vp).unwrap_or("").to_owned(),
-            percent_rounded(thread.ran, run.length),
-            time_rounded(thread.work),
-            short_count(thread.activations),
-            wake_p50,
-            wake_p99,
-            wake_worst,
-            response_p50,
-            response_p99,
-            response_worst,
-            short_count(thread.misses),
-            short_count(thread.preemptions),
-            short_count(thread.migrations),
-        ]
+        let above = run.topology.parent_name(thread.vp).unwrap_or("").to_owned();
+        let share = percent_rounded(thread.ran, run.length);
+        lived_through(run.topology.child_name(thread.vp).to_owned(), above, share, &Below::from(thread))
     };
     let shown = pick(&run.threads, |thread| u8::from(thread.misses == 0));
     let rows: Vec<_> = shown.iter().map(|thread| row(thread)).collect();
-    write_section(out, &COLUMNS, &rows)?;
+    write_section(out, &columns("thread"), &rows)?;
     write_rest(out, run.threads.len() - shown.len(), "threads")
 }
 
-/// What the threads below each scheduler lived through, together, and the CPU time that it had.
+/// The CPU time that each scheduler had, and what the threads below it lived through, together.
 fn write_schedulers(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
-    const COLUMNS: [Column; 13] = [
-        text("scheduler"),
+    let row = |result: &SchedulerResult| {
+        let name = run.topology.schedulers.get(result.scheduler as usize).map_or("", |info| &info.name);
+        let above = schedulers_above(&run.topology, result.scheduler);
+        lived_through(name.to_owned(), above, percent_rounded(result.ran, run.length), &result.below)
+    };
+    let shown = pick(&run.schedulers, |result| u8::from(result.below.misses == 0));
+    let rows: Vec<_> = shown.iter().map(|result| row(result)).collect();
+    write_section(out, &columns("scheduler"), &rows)?;
+    write_rest(out, run.schedulers.len() - shown.len(), "schedulers")
+}
+
+/// The names of the schedulers that a scheduler is scheduled by, each once.
+fn schedulers_above(topology: &Topology, scheduler: u32) -> String {
+    let vps = (0..).zip(&topology.vps).filter(|(_, info)| info.child == Child::Scheduler(scheduler));
+    let mut names: Vec<&str> = vps.map(|(vp, _)| topology.parent_name(vp).unwrap_or("machine")).collect();
+    names.dedup();
+    names.join(", ")
+}
+
+fn columns(who: &'static str) -> [Column; 14] {
+    [
+        text(who),
+        text("by"),
         number("", "share"),
         number("", "work"),
         number("", "wakes"),
@@ -107,31 +98,29 @@ fn write_schedulers(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         number("", "misses"),
         number("", "preempt."),
         number("", "migr."),
-    ];
-    let row = |result: &SchedulerResult| {
-        let below = &result.below;
-        let [wake_p50, wake_p99, wake_worst] = percentiles(&below.wake_latency);
-        let [response_p50, response_p99, response_worst] = percentiles(&below.response);
-        [
-            run.topology.schedulers.get(result.scheduler as usize).map_or("", |info| &info.name).to_owned(),
-            percent_rounded(result.ran, run.length),
-            time_rounded(below.work),
-            short_count(below.activations),
-            wake_p50,
-            wake_p99,
-            wake_worst,
-            response_p50,
-            response_p99,
-            response_worst,
-            short_count(below.misses),
-            short_count(below.preemptions),
-            short_count(below.migrations),
-        ]
-    };
-    let shown = pick(&run.schedulers, |result| u8::from(result.below.misses == 0));
-    let rows: Vec<_> = shown.iter().map(|result| row(result)).collect();
-    write_section(out, &COLUMNS, &rows)?;
-    write_rest(out, run.schedulers.len() - shown.len(), "schedulers")
+    ]
+}
+
+/// A row below [`columns`].
+fn lived_through(name: String, above: String, share: String, below: &Below) -> [String; 14] {
+    let [wake_p50, wake_p99, wake_worst] = percentiles(&below.wake_latency);
+    let [response_p50, response_p99, response_worst] = percentiles(&below.response);
+    [
+        name,
+        above,
+        share,
+        time_rounded(below.work),
+        short_count(below.activations),
+        wake_p50,
+        wake_p99,
+        wake_worst,
+        response_p50,
+        response_p99,
+        response_worst,
+        short_count(below.misses),
+        short_count(below.preemptions),
+        short_count(below.migrations),
+    ]
 }
 
 fn write_guarantees(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
