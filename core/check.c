@@ -50,8 +50,8 @@ static u32 check_path(hls_t *h, u32 cpu)
 }
 
 /*
- * Whether a VP waits for a CPU that would be of use. That of a join whose child has one already is not: the
- * join declines what it is offered then.
+ * Whether a VP waits for a CPU that would be of use. That of a join whose child has one already is not: the join
+ * declines what it is offered then.
  */
 static bool in_need(hls_t *h, u32 v)
 {

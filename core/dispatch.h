@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * From a scheduler to its policy: for each hook of the contract a switch over the registry. No function
- * pointers, so that the compiler sees through and the BPF verifier can follow.
+ * From a scheduler to its policy: for each hook of the contract a switch over the registry. No function pointers,
+ * so that the compiler sees through and the BPF verifier can follow.
  */
 #ifndef HLS_DISPATCH_H
 #define HLS_DISPATCH_H
@@ -152,8 +152,9 @@ static inline bool policy_check_invariants(hls_t *h, u32 s)
 	return true;
 }
 
-/* Whether the policy is one of those whose schedulers hold VPs of several parents and request all of them at
- * once. */
+/*
+ * Whether the policy is one of those whose schedulers hold VPs of several parents and request all of them at once.
+ */
 static inline bool policy_joins(u32 policy)
 {
 #define CASE(number, fn, CONST, name, most, joins, ...) \
@@ -192,8 +193,7 @@ static inline u32 policy_most_children(u32 policy)
 	return 0;
 }
 
-/* Whether a value is in the range that the policy states for parameter `param` of its schedulers, or of its
- * VPs. */
+/* Whether a value is in the range that the policy states for parameter `param` of its schedulers, or of its VPs. */
 #define CHECK(number, fn, CONST, ...)                                   \
 	static inline bool fn##_param_in_range(u32 param, u64 value)    \
 	{                                                               \

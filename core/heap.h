@@ -2,12 +2,12 @@
 /*
  * A leftist heap whose nodes lie in an array and are named by index; 0 is the empty heap.
  *
- * Insertion and removal of any member take at most about 2 log2(n) steps in the worst case, which a pairing
- * heap does not promise and an array heap does only with memory of its own. Among equal keys the one inserted
- * first comes first. Keys are compared as points on a circle, so that they may wrap.
+ * Insertion and removal of any member take at most about 2 log2(n) steps in the worst case, which a pairing heap
+ * does not promise and an array heap does only with memory of its own. Among equal keys the one inserted first
+ * comes first. Keys are compared as points on a circle, so that they may wrap.
  *
- * Invariants: a node's key is not above its children's; dist is the length of the path to the right, and the
- * left child's dist is not below the right one's.
+ * Invariants: a node's key is not above its children's; dist is the length of the path to the right, and the left
+ * child's dist is not below the right one's.
  */
 #ifndef HLS_HEAP_H
 #define HLS_HEAP_H

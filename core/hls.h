@@ -10,12 +10,12 @@
  *
  * THE RULES for whoever calls the core
  *
- *  1. One caller at a time. All of a `struct hls` is one root domain, and is guarded by one lock that the
- * platform holds around every entry point. The core takes no lock itself.
+ *  1. One caller at a time. All of a `struct hls` is one root domain, and is guarded by one lock that the platform
+ *     holds around every entry point. The core takes no lock itself.
  *  2. Time never runs backwards between calls on one `struct hls`.
- *  3. After each event the platform calls hls_schedule() on every CPU in `kick` until none is left there.
- * Only hls_schedule() changes what a CPU runs, so that a migration is one step: the thread is off its old CPU
- * before any other may be told to run it.
+ *  3. After an event, or several at one instant, the platform calls hls_schedule() on every CPU in `kick` until none
+ *     is left there. Only hls_schedule() changes what a CPU runs, so that a migration is one step: the thread is off
+ *     its old CPU before any other may be told to run it.
  *  4. The platform calls hls_expire() when hls_expires_at() is reached on a CPU, and hls_timers() when
  *     hls_timer_at() is. It may be late (a tick); it must not be early.
  *

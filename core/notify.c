@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Notifications that travel up: what a thread's wake-up, its blocking, and the timers of schedulers do to the
- * VPs above it. Nothing here gives or takes a CPU; it marks the CPUs where hls_schedule() is to decide anew.
+ * Notifications that travel up: what a thread's wake-up, its blocking, and the timers of schedulers do to the VPs
+ * above it. Nothing here gives or takes a CPU; it marks the CPUs where hls_schedule() is to decide anew.
  */
 #include "dispatch.h"
 
@@ -75,8 +75,8 @@ static void withdraw(hls_t *h, u32 v)
 }
 
 /*
- * The VP of s that it should request next on behalf of its child v. For a root scheduler that is to choose a
- * CPU: the one that v used last if it is free, else the first that v can use.
+ * The VP of s that it should request next on behalf of its child v. For a root scheduler that is to choose a CPU:
+ * the one that v used last if it is free, else the first that v can use.
  */
 static inline u32 next_up(hls_t *h, u32 s, u32 v)
 {
@@ -107,8 +107,7 @@ static inline u32 running_below(hls_t *h, u32 u)
 	return c->path[up->level + 1];
 }
 
-/* Puts a READY VP, once, into a list of those that claim a CPU, or that seek one when the event is dealt
- * with. */
+/* Puts a READY VP, once, into a list of those that claim a CPU, or that seek one when the event is dealt with. */
 static void seek(hls_t *h, u32 ARENA *list, u32 v)
 {
 	vp_t *vp = &h->vp[v];
@@ -120,8 +119,8 @@ static void seek(hls_t *h, u32 ARENA *list, u32 v)
 }
 
 /*
- * Marks the CPU, if there is one, that s should take from a RUNNING child for its READY child v: from the
- * worst. Until s chooses there v has but a claim, and others may come first; then it seeks again.
+ * Marks the CPU, if there is one, that s should take from a RUNNING child for its READY child v: from the worst.
+ * Until s chooses there v has but a claim, and others may come first; then it seeks again.
  */
 static void take_cpu(hls_t *h, u32 s, u32 v)
 {
@@ -139,8 +138,7 @@ static void take_cpu(hls_t *h, u32 s, u32 v)
 		seek(h, &h->cpu[h->vp[victim].cpu].claims, v);
 }
 
-/* A READY VP cannot have the CPU at hand: it is to be seen, when this decision is taken, if another will do.
- */
+/* A READY VP cannot have the CPU at hand: it is to be seen, when this decision is taken, if another will do. */
 static void look_elsewhere(hls_t *h, u32 v)
 {
 	settle_later(h, h->vp[v].parent);
@@ -194,9 +192,9 @@ static bool unpinned(hls_t *h, u32 v)
 }
 
 /*
- * A VP is READY and not throttled: asks for a CPU for it, level by level, until a scheduler has asked for all
- * that it may have, or the machine has a free CPU. Else, from the top down, lets each scheduler that would
- * rather run what is on this way than what it runs now decide anew.
+ * A VP is READY and not throttled: asks for a CPU for it, level by level, until a scheduler has asked for all that
+ * it may have, or the machine has a free CPU. Else, from the top down, lets each scheduler that would rather run
+ * what is on this way than what it runs now decide anew.
  */
 static void place(hls_t *h, u32 v)
 {

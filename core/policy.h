@@ -4,15 +4,14 @@
  *
  * THE RULES for whoever writes a policy
  *
- *  1. A policy is a state machine over its own words (hls_scheduler.word, hls_vp.word) and parameters. It
- * reads the time from h->now_ns, never blocks, and calls nothing but what this file, heap.h and list.h offer.
- *  2. A child VP is WAITING, READY or RUNNING; the infrastructure sets the state, then calls the hook. A
- * READY VP that may not run now (no budget) is said to be so by hls_throttle(), and may again by
- * hls_unthrottle().
- *  3. A scheduler holds a CPU from the moment that its grant hook returns a VP until that VP is released or
- *     revoked. So the children that are RUNNING are exactly the CPUs that it holds; nr_ready and nr_running
- * say how many.
+ *  1. A policy is a state machine over its own words (hls_scheduler.word, hls_vp.word) and parameters. It reads the
+ *     time from h->now_ns, never blocks, and calls nothing but what this file, heap.h and list.h offer.
+ *  2. A child VP is WAITING, READY or RUNNING; the infrastructure sets the state, then calls the hook. A READY VP that
+ *     may not run now (no budget) is said to be so by hls_throttle(), and may again by hls_unthrottle().
+ *  3. A scheduler holds a CPU from the moment that its grant hook returns a VP until that VP is released or revoked. So
+ *     the children that are RUNNING are exactly the CPUs that it holds; nr_ready and nr_running say how many.
  *  4. Hooks of one scheduler never run at the same time. The infrastructure's lock is held: no hook may wait.
+ *  5. Every loop has a named bound and asks can_loop, for the BPF verifier.
  *
  *  hook (Table 3)       called when                             default (hls_no_...)
  *  init, deinit         an instance is created, destroyed       nothing
@@ -55,9 +54,8 @@ enum hls_unit { HLS_TIME, HLS_COUNT };
 #define HLS_REQUIRED (~0ULL) /* in place of a default: the parameter must be given */
 
 /*
- * A policy lists its parameters as P(CONSTANT, "name", unit, default, least, greatest, "what it is"); from
- * the list come the index constants in C, the checks of values, `hls policies`, and the attributes of the
- * hierarchy file.
+ * A policy lists its parameters as P(CONSTANT, "name", unit, default, least, greatest, "what it is"); from the list
+ * come the index constants in C, the checks of values, `hls policies`, and the attributes of the hierarchy file.
  */
 #define HLS_PARAM_INDEX(constant, name, unit, def, least, greatest, doc) constant,
 #define HLS_PARAM_RANGE(constant, name, unit, def, least, greatest, doc) \

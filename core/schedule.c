@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The decision: grants that travel down from the machine to a thread, and revocations of what was granted
- * before.
+ * The decision: grants that travel down from the machine to a thread, and revocations of what was granted before.
  *
- * A CPU's path holds the VPs that it is granted to, the root's first. Where the decision is due at some
- * level, the VP there is revoked and its scheduler asked again. If it names the same VP, all below stays as
- * it is and no scheduler there notices. If it names another one, what was below is revoked from the bottom up
- * and the grant goes down to a thread. If it names none, it gives up the CPU, and the level above decides.
+ * A CPU's path holds the VPs that it is granted to, the root's first. Where the decision is due at some level, the
+ * VP there is revoked and its scheduler asked again. If it names the same VP, all below stays as it is and no
+ * scheduler there notices. If it names another one, what was below is revoked from the bottom up and the grant goes
+ * down to a thread. If it names none, it gives up the CPU, and the level above decides.
  */
 
 /* RUNNING -> READY: off the CPU, charged, back with its scheduler. */
@@ -24,8 +23,8 @@ static inline void revoke(hls_t *h, u32 v)
 }
 
 /*
- * The same for good: the CPU is for others now. What is below the VP may have come to want nothing meanwhile, and on
- * another CPU of its scheduler there may be one that the VP can displace in turn.
+ * The same for good: the CPU is for others now. What is below the VP may have come to want nothing meanwhile, and
+ * on another CPU of its scheduler there may be one that the VP can displace in turn.
  */
 static inline void revoke_for_good(hls_t *h, u32 v)
 {
@@ -101,8 +100,9 @@ static void update_expiries(cpu_t *c, u32 level)
 	}
 }
 
-/* A join gave the CPU up while its child runs elsewhere, or the child has stopped: what a later request will
- * mean. */
+/*
+ * A join gave the CPU up while its child runs elsewhere, or the child has stopped: what a later request will mean.
+ */
 static void note_resumption(hls_t *h, u32 s, u32 declined)
 {
 	if (h->scheduler[s].nr_running) {
@@ -114,8 +114,8 @@ static void note_resumption(hls_t *h, u32 s, u32 declined)
 }
 
 /*
- * The scheduler below `v`, a RUNNING VP, has nothing for the CPU. If it has children that only cannot use
- * this one, v stays READY and refuses the CPU; else v is released.
+ * The scheduler below `v`, a RUNNING VP, has nothing for the CPU. If it has children that only cannot use this one,
+ * v stays READY and refuses the CPU; else v is released.
  */
 static inline void give_up(hls_t *h, u32 v)
 {
@@ -147,8 +147,9 @@ static inline void give_up(hls_t *h, u32 v)
 		settle_later(h, vp->child);
 }
 
-/* Lets the scheduler at `level` choose, and those below the one it chose, down to a thread; or gives up,
- * upwards. */
+/*
+ * Lets the scheduler at `level` choose, and those below the one it chose, down to a thread; or gives up, upwards.
+ */
 static void decide(hls_t *h, u32 cpu, u32 level)
 {
 	cpu_t *c = &h->cpu[cpu];
@@ -178,8 +179,7 @@ static void decide(hls_t *h, u32 cpu, u32 level)
 	}
 }
 
-/* Revokes the VP at `level` and asks its scheduler again. When that names the same one, the path is as it
- * was. */
+/* Revokes the VP at `level` and asks its scheduler again. When that names the same one, the path is as it was. */
 static void renew(hls_t *h, u32 cpu, u32 level)
 {
 	cpu_t *c = &h->cpu[cpu];
@@ -232,8 +232,8 @@ static void mark_expired(hls_t *h, u32 cpu)
 }
 
 /*
- * The decision: what `cpu` runs from now on, as a thread's VP; 0: nothing. Levels that are due are taken from
- * the top; a level where another VP is chosen settles all below it.
+ * The decision: what `cpu` runs from now on, as a thread's VP; 0: nothing. Levels that are due are taken from the
+ * top; a level where another VP is chosen settles all below it.
  */
 HLS_ENTRY u32 hls_schedule(hls_t *h, u32 cpu, u64 now_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Building and changing the hierarchy: CPUs, schedulers, VPs. It is built from the top: a scheduler is hung
- * below its parents before it gets children, so a cycle cannot come to be.
+ * Building and changing the hierarchy: CPUs, schedulers, VPs. It is built from the top: a scheduler is hung below
+ * its parents before it gets children, so a cycle cannot come to be.
  */
 
 static void clear(u64 ARENA *words, u32 bytes)
@@ -215,9 +215,8 @@ static s64 may_register(hls_t *h, u32 parent, const struct hls_params *params)
 }
 
 /*
- * Hangs a scheduler, or with child 0 a new thread, below `parent`; returns the VP, WAITING. A scheduler may
- * be hung below one parent several times (once for each CPU that it may hold at once), a join below several
- * parents.
+ * Hangs a scheduler, or with child 0 a new thread, below `parent`; returns the VP, WAITING. A scheduler may be hung
+ * below one parent several times (once for each CPU that it may hold at once), a join below several parents.
  */
 HLS_ENTRY s64 hls_attach(hls_t *h, u32 parent, u32 child, const struct hls_params *params)
 {
@@ -262,8 +261,8 @@ HLS_ENTRY s64 hls_detach(hls_t *h, u32 v, u64 now_ns)
 }
 
 /*
- * Registers the WAITING VP anew, elsewhere or with other parameters; when the policy refuses, as it was
- * before. With its old scheduler a VP keeps what it has earned and what it owes.
+ * Registers the WAITING VP anew, elsewhere or with other parameters; when the policy refuses, as it was before.
+ * With its old scheduler a VP keeps what it has earned and what it owes.
  */
 static s64 reregister(hls_t *h, u32 v, u32 parent, const struct hls_params *params)
 {
@@ -306,8 +305,10 @@ HLS_ENTRY s64 hls_move(hls_t *h, u32 v, u32 parent, const struct hls_params *par
 	return error;
 }
 
-/* A message from a thread, or about a VP, to the scheduler above it: changes one parameter; refusal changes
- * nothing. */
+/*
+ * A message from a thread, or about a VP, to the scheduler above it: changes one parameter; refusal changes
+ * nothing.
+ */
 HLS_ENTRY s64 hls_message(hls_t *h, u32 v, u32 param, u64 value, u64 now_ns)
 {
 	struct hls_params params;

@@ -2,8 +2,8 @@
 /*
  * Fixed priority, preemptive (RTSS 2001, section 5.1).
  *
- * The READY VP of the highest priority runs. The paper admits one VP a level; here several may share one, and
- * take turns of a quantum: then the calculus promises nothing to any of them.
+ * The READY VP of the highest priority runs. The paper admits one VP a level; here several may share one, and take
+ * turns of a quantum: then the calculus promises nothing to any of them.
  */
 #include "../core/policy.h"
 

@@ -2,8 +2,8 @@
 /*
  * Join (RTSS 2001, section 5.1): runs its one child whenever any of its parents gives it a CPU.
  *
- * The infrastructure requests every VP that a join holds as soon as the child wants the CPU. The child uses
- * one CPU at a time: a second grant is declined, and requested again, as resumed, when the first is lost.
+ * The infrastructure requests every VP that a join holds as soon as the child wants the CPU. The child uses one CPU
+ * at a time: a second grant is declined, and requested again, as resumed, when the first is lost.
  */
 #include "../core/policy.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Limit (RTSS 2001, section 5.1): makes a soft guarantee hard. Its one child gets at most `budget` of CPU
- * time in each period; "when its child is about to receive more than the guaranteed amount, it releases the
- * processor and does not request it again until the start of the next period".
+ * Limit (RTSS 2001, section 5.1): makes a soft guarantee hard. Its one child gets at most `budget` of CPU time in
+ * each period; "when its child is about to receive more than the guaranteed amount, it releases the processor and
+ * does not request it again until the start of the next period".
  *
- * Periods follow each other while the child wants the CPU, and begin anew with its request when it did not
- * for the rest of one.
+ * Periods follow each other while the child wants the CPU, and begin anew with its request when it did not for the
+ * rest of one.
  */
 #include "../core/policy.h"
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Proportional share: start-time fair queuing (P. Goyal, X. Guo, H. M. Vin, "A Hierarchical CPU Scheduler for
- * Multimedia Operating Systems", OSDI 1996) with a warp as in BVT (K. J. Duda, D. R. Cheriton, SOSP 1999),
- * which is what HLS has (RTSS 2001, section 5.1). At zero warp it is SFQ.
+ * Multimedia Operating Systems", OSDI 1996) with a warp as in BVT (K. J. Duda, D. R. Cheriton, SOSP 1999), which is
+ * what HLS has (RTSS 2001, section 5.1). At zero warp it is SFQ.
  *
- * On its request a VP gets the start tag S = max(v, F); after it ran for `used`, its finish tag is F = S +
- * used / share, and, while it is READY, its next S. The least S - warp runs, for a quantum. The virtual time
- * v is the S of the VP in service; with warps in play, the least S of all; when none is left, the greatest F.
+ * On its request a VP gets the start tag S = max(v, F); after it ran for `used`, its finish tag is F = S + used /
+ * share, and, while it is READY, its next S. The least S - warp runs, for a quantum. The virtual time v is the S of
+ * the VP in service; with warps in play, the least S of all; when none is left, the greatest F.
  *
- * Tags count 1/256 ns of CPU time per unit of share; the rest of the division is carried, so that no share
- * drifts.
+ * Tags count 1/256 ns of CPU time per unit of share; the rest of the division is carried, so that no share drifts.
  */
 #include "../core/policy.h"
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The policies that are built in: one line each, from which the enum, the switches, the names and the Rust
- * side come.
+ * The policies that are built in: one line each, from which the enum, the switches, the names and the Rust side
+ * come.
  *
  * P(number, function prefix, CONSTANT prefix, "name in files", most children, joins, strict, "what it is",
  * "source")
  *
- * joins: holds VPs of several parents and requests all of them at once. strict: no READY child ever waits
- * beside a RUNNING one that it would preempt; the others look at `preempts` only when a child comes.
+ * joins: holds VPs of several parents and requests all of them at once. strict: no READY child ever waits beside a
+ * RUNNING one that it would preempt; the others look at `preempts` only when a child comes.
  *
- * Numbers are explicit and never used again for another policy: tapes and running kernels know policies by
- * them.
+ * Numbers are explicit and never used again for another policy: tapes and running kernels know policies by them.
  */
 #ifndef HLS_REGISTRY_H
 #define HLS_REGISTRY_H

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * CPU reservations, basic and hard, by EDF (RTSS 2001, section 5.1): each VP gets `budget` of CPU time in
- * every period; the one whose period ends first runs; a VP without budget waits for its next period. Hard: no
- * VP gets more. What a late timer lets it run over its budget is lost to others and not paid back; the budget
- * ends at 0.
+ * CPU reservations, basic and hard, by EDF (RTSS 2001, section 5.1): each VP gets `budget` of CPU time in every
+ * period; the one whose period ends first runs; a VP without budget waits for its next period. Hard: no VP gets more.
+ * What a late timer lets it run over its budget is lost to others and not paid back; the budget ends at 0.
  *
- * The wake-up rule, which the paper does not state: a VP that asks for the CPU at t with budget c and the end
- * d of its period still ahead keeps both only if c <= (d - t) * budget / period. Else the rest of the period
- * could not hold what others were promised beside it. A thread that slept then begins a new period at t. A VP
- * that was served by others in the meantime (behind a join) keeps its period, and c is cut to what the bound
- * allows: it has had the rest.
+ * The wake-up rule, which the paper does not state: a VP that asks for the CPU at t with budget c and the end d of its
+ * period still ahead keeps both only if c <= (d - t) * budget / period. Else the rest of the period could not hold
+ * what others were promised beside it. A thread that slept then begins a new period at t. A VP that was served by
+ * others in the meantime (behind a join) keeps its period, and c is cut to what the bound allows: it has had the rest.
  *
  *      request                        grant
  *   ------------> `ready` heap ---------------------> `running` heap
@@ -169,8 +167,9 @@ static bool reservation_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	       POLICY_VP(struct reservation_vp, running)->deadline_at;
 }
 
-/* Periods are over: READY VPs begin their next one; RUNNING ones are revoked to be charged for the old one
- * first. */
+/*
+ * Periods are over: READY VPs begin their next one; RUNNING ones are revoked to be charged for the old one first.
+ */
 static u32 reservation_timer(hls_t *h, u32 s)
 {
 	struct reservation ARENA *res = POLICY_STATE(struct reservation, s);

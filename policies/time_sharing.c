@@ -61,8 +61,9 @@ static void time_sharing_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 	if (level == TIME_SHARING_STARVED)
 		return;
 	heap_push(h->node, &ts->waiting, v, h->now_ns, h->seq++);
-	/* Waits begin in order, so a timer that is set is never too late; one that is too early sets itself
-	 * again. */
+	/*
+	 * Waits begin in order, so a timer that is set is never too late; one that is too early sets itself again.
+	 */
 	if (h->scheduler[s].timer_at == HLS_NEVER)
 		hls_set_timer(h, s, h->now_ns + h->scheduler[s].param[TIME_SHARING_STARVE_AFTER]);
 }

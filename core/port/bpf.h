@@ -21,8 +21,8 @@ typedef long long s64;
 #define ARENA __attribute__((address_space(1)))
 
 /*
- * True until the kernel's own bound on loops is reached (the may_goto instruction): with it the verifier
- * accepts a loop whose trip count it cannot see. The core's loops all end long before.
+ * True until the kernel's own bound on loops is reached (the may_goto instruction): with it the verifier accepts a
+ * loop whose trip count it cannot see. The core's loops all end long before.
  */
 #define can_loop                                                         \
 	({                                                               \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The platform when the core is compiled for the simulator: plain C in user space.
- * What this file and its siblings define is all that may differ between two builds of the core.
+ * The platform when the core is compiled for the simulator: plain C in user space. What this file and its siblings
+ * define is all that may differ between two builds of the core.
  */
 #ifndef HLS_PORT_NATIVE_H
 #define HLS_PORT_NATIVE_H
