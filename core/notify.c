@@ -65,7 +65,8 @@ static void withdraw(hls_t *h, u32 v)
 			h->scheduler[vp->parent].nr_ready--;
 		settle_later(h, vp->parent);
 	}
-	vp->flags &= ~HLS_THROTTLED;
+	/* What wants no CPU any more will begin anew, not go on. */
+	vp->flags &= ~(HLS_THROTTLED | HLS_RESUMED);
 	vp->state = HLS_WAITING;
 	if (vp->child) {
 		h->scheduler[vp->child].nr_requested--;
