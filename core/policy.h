@@ -5,7 +5,7 @@
  * THE RULES for whoever writes a policy
  *
  *  1. A policy is a state machine over its own words (hls_scheduler.word, hls_vp.word) and parameters. It reads the
- *     time from h->now_ns, never blocks, and calls nothing but what this file, heap.h and list.h offer.
+ *     time from h->now_ns, never blocks, and calls nothing but what this file, heap.h, list.h and levels.h offer.
  *  2. A child VP is WAITING, READY or RUNNING; the infrastructure sets the state, then calls the hook. A READY VP that
  *     may not run now (no budget) is said to be so by hls_throttle(), and may again by hls_unthrottle().
  *  3. A scheduler holds a CPU from the moment that its grant hook returns a VP until that VP is released or revoked. So

@@ -5,24 +5,21 @@
  * The READY VP of the highest priority runs. The paper admits one VP a level; here several may share one, and take
  * turns of a quantum: then the calculus promises nothing to any of them.
  */
-#include "../core/policy.h"
-
-#define FIXED_PRIORITY_LEVELS 64
+#include "../core/levels.h"
 
 #define FIXED_PRIORITY_PARAMS(P)                                                          \
 	P(FIXED_PRIORITY_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), \
 	  "turn of each VP when several share a level")
-#define FIXED_PRIORITY_VP_PARAMS(P)                                                                   \
-	P(FIXED_PRIORITY_PRIORITY, "priority", HLS_COUNT, HLS_REQUIRED, 0, FIXED_PRIORITY_LEVELS - 1, \
+#define FIXED_PRIORITY_VP_PARAMS(P)                                                        \
+	P(FIXED_PRIORITY_PRIORITY, "priority", HLS_COUNT, HLS_REQUIRED, 0, HLS_LEVELS - 1, \
 	  "level of the VP; the greatest runs first")
 
 enum { FIXED_PRIORITY_PARAMS(HLS_PARAM_INDEX) };
 enum { FIXED_PRIORITY_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct fixed_priority {
-	u64 occupied; /* bit n: queue[n] is not empty */
-	struct hls_list queue[FIXED_PRIORITY_LEVELS];
-	u32 registered[FIXED_PRIORITY_LEVELS];
+	struct hls_levels ready;
+	u32 registered[HLS_LEVELS];
 };
 
 struct fixed_priority_vp {
@@ -47,55 +44,37 @@ static void fixed_priority_unregister_vp(hls_t *h, u32 s, u32 v)
 
 static void fixed_priority_request(hls_t *h, u32 s, u32 v)
 {
-	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
 	struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
 	vp->left_ns = h->scheduler[s].param[FIXED_PRIORITY_QUANTUM];
-	list_push_tail(h->node, &fp->queue[vp->level], v);
-	fp->occupied |= 1ULL << vp->level;
-}
-
-static void fixed_priority_dequeue(hls_t *h, struct fixed_priority ARENA *fp, u64 level, u32 v)
-{
-	list_remove(h->node, &fp->queue[level], v);
-	if (!fp->queue[level].head)
-		fp->occupied &= ~(1ULL << level);
+	levels_push(h->node, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, true);
 }
 
 static void fixed_priority_withdraw(hls_t *h, u32 s, u32 v)
 {
-	fixed_priority_dequeue(h, POLICY_STATE(struct fixed_priority, s),
-			       POLICY_VP(struct fixed_priority_vp, v)->level, v);
+	levels_remove(h->node, &POLICY_STATE(struct fixed_priority, s)->ready,
+		      POLICY_VP(struct fixed_priority_vp, v)->level, v);
 }
 
 static u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
-	u64 occupied = fp->occupied;
-	for (u32 i = 0; i < FIXED_PRIORITY_LEVELS && occupied && can_loop; i++) {
-		u32 level = hls_top_bit(occupied);
-		u32 v = hls_first_usable(h, &fp->queue[level], cpu);
-		if (likely(v)) {
-			fixed_priority_dequeue(h, fp, level, v);
-			if (unlikely(fp->registered[level] > 1))
-				h->slice_ns = POLICY_VP(struct fixed_priority_vp, v)->left_ns;
-			return v;
-		}
-		occupied &= ~(1ULL << level);
+	u32 v = levels_first_usable(h, &fp->ready, cpu);
+	if (v) {
+		struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
+		levels_remove(h->node, &fp->ready, vp->level, v);
+		if (unlikely(fp->registered[vp->level] > 1))
+			h->slice_ns = vp->left_ns;
 	}
-	return 0;
+	return v;
 }
 
 static void fixed_priority_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
 	struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
-	if (hls_turn_over(h, v, &vp->left_ns, used_ns)) {
+	bool over = hls_turn_over(h, v, &vp->left_ns, used_ns);
+	if (over)
 		vp->left_ns = h->scheduler[s].param[FIXED_PRIORITY_QUANTUM];
-		list_push_tail(h->node, &fp->queue[vp->level], v);
-	} else {
-		list_push_head(h->node, &fp->queue[vp->level], v);
-	}
-	fp->occupied |= 1ULL << vp->level;
+	levels_push(h->node, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, over);
 }
 
 static void fixed_priority_release(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -110,14 +89,9 @@ static bool fixed_priority_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	       POLICY_VP(struct fixed_priority_vp, running)->level;
 }
 
-/* The occupied levels are those with a queue. */
 static bool fixed_priority_check_invariants(hls_t *h, u32 s)
 {
-	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
-	for (u32 level = 0; level < FIXED_PRIORITY_LEVELS && can_loop; level++)
-		if (((fp->occupied >> level) & 1) != (fp->queue[level].head != 0))
-			return false;
-	return true;
+	return levels_are_sound(&POLICY_STATE(struct fixed_priority, s)->ready);
 }
 
 #define fixed_priority_init hls_no_init

@@ -14,10 +14,11 @@
  *               READY for `starve-after`   v  | `starve-for` used up: base
  *                                        STARVED
  */
-#include "../core/policy.h"
+#include "../core/levels.h"
 
 #define TIME_SHARING_LEVELS 32
 #define TIME_SHARING_STARVED TIME_SHARING_LEVELS /* one more, over all of them */
+_Static_assert(TIME_SHARING_STARVED < HLS_LEVELS, "the level of the starved must exist");
 
 #define TIME_SHARING_PARAMS(P)                                                                    \
 	P(TIME_SHARING_QUANTUM, "quantum", HLS_TIME, HLS_MS(20), HLS_US(10), HLS_S(10),           \
@@ -36,8 +37,7 @@ enum { TIME_SHARING_PARAMS(HLS_PARAM_INDEX) };
 enum { TIME_SHARING_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct time_sharing {
-	u64 occupied; /* bit n: queue[n] is not empty */
-	struct hls_list queue[TIME_SHARING_LEVELS + 1];
+	struct hls_levels ready;
 	u32 waiting; /* heap of the READY VPs that are not starved, by the time since when */
 };
 
@@ -53,17 +53,11 @@ static void time_sharing_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 {
 	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
 	u64 level = POLICY_VP(struct time_sharing_vp, v)->level;
-	if (behind)
-		list_push_tail(h->node, &ts->queue[level], v);
-	else
-		list_push_head(h->node, &ts->queue[level], v);
-	ts->occupied |= 1ULL << level;
+	levels_push(h->node, &ts->ready, level, v, behind);
 	if (level == TIME_SHARING_STARVED)
 		return;
 	heap_push(h->node, &ts->waiting, v, h->now_ns, h->seq++);
-	/*
-	 * Waits begin in order, so a timer that is set is never too late; one that is too early sets itself again.
-	 */
+	/* Waits begin in order, so a timer that is set is never too late; one too early sets itself again. */
 	if (h->scheduler[s].timer_at == HLS_NEVER)
 		hls_set_timer(h, s, h->now_ns + h->scheduler[s].param[TIME_SHARING_STARVE_AFTER]);
 }
@@ -72,9 +66,7 @@ static void time_sharing_dequeue(hls_t *h, u32 s, u32 v)
 {
 	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
 	u64 level = POLICY_VP(struct time_sharing_vp, v)->level;
-	list_remove(h->node, &ts->queue[level], v);
-	if (!ts->queue[level].head)
-		ts->occupied &= ~(1ULL << level);
+	levels_remove(h->node, &ts->ready, level, v);
 	if (level != TIME_SHARING_STARVED)
 		heap_remove(h->node, &ts->waiting, v);
 }
@@ -95,19 +87,12 @@ static void time_sharing_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 time_sharing_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
-	u64 occupied = ts->occupied;
-	for (u32 i = 0; i <= TIME_SHARING_LEVELS && occupied && can_loop; i++) {
-		u32 level = hls_top_bit(occupied);
-		u32 v = hls_first_usable(h, &ts->queue[level], cpu);
-		if (likely(v)) {
-			time_sharing_dequeue(h, s, v);
-			h->slice_ns = POLICY_VP(struct time_sharing_vp, v)->left_ns;
-			return v;
-		}
-		occupied &= ~(1ULL << level);
+	u32 v = levels_first_usable(h, &POLICY_STATE(struct time_sharing, s)->ready, cpu);
+	if (v) {
+		time_sharing_dequeue(h, s, v);
+		h->slice_ns = POLICY_VP(struct time_sharing_vp, v)->left_ns;
 	}
-	return 0;
+	return v;
 }
 
 static void time_sharing_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -155,14 +140,9 @@ static u32 time_sharing_timer(hls_t *h, u32 s)
 	return v;
 }
 
-/* The occupied levels are those with a queue. */
 static bool time_sharing_check_invariants(hls_t *h, u32 s)
 {
-	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
-	for (u32 level = 0; level <= TIME_SHARING_LEVELS && can_loop; level++)
-		if (((ts->occupied >> level) & 1) != (ts->queue[level].head != 0))
-			return false;
-	return true;
+	return levels_are_sound(&POLICY_STATE(struct time_sharing, s)->ready);
 }
 
 #define time_sharing_init hls_no_init
