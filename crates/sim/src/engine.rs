@@ -350,22 +350,19 @@ impl Simulation {
         let machine = &self.plan.hierarchy.machine;
         let levels = self.built.core.decisions() - self.decisions;
         self.decisions += levels;
-        let mut cost = Nanos(machine.decision_cost.0 * levels);
+        let decision = Nanos(machine.decision_cost.0 * levels);
         let state = &mut self.cpus[cpu];
-        // What the thread before did not get round to pay is not paid.
+        let is_switch = next != state.current;
+        // What the thread before did not get round to pay it pays when it goes on, or nobody does.
         let unpaid = state.progress_from.saturating_sub(self.now);
-        if next == state.current {
-            cost += unpaid;
-        } else {
-            self.switches += 1;
-            cost += machine.switch_cost;
-            state.current = next;
-        }
+        let cost = match next {
+            None => Nanos::ZERO,
+            Some(_) if is_switch => decision + machine.switch_cost,
+            Some(_) => decision + unpaid,
+        };
+        self.switches += u64::from(is_switch);
         self.overhead = (self.overhead + cost).saturating_sub(unpaid);
-        if next.is_none() {
-            self.overhead = self.overhead.saturating_sub(cost);
-            cost = Nanos::ZERO;
-        }
+        state.current = next;
         state.progress_from = self.now + cost;
     }
 
