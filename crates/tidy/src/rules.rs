@@ -127,21 +127,28 @@ fn unsafe_code(file: &File<'_>) -> Vec<Finding> {
     })
 }
 
-/// What is written here holds on every machine.
+/// Folders that every Linux machine has.
+const EVERYWHERE: [&str; 10] = ["bin", "dev", "etc", "lib", "proc", "run", "sys", "tmp", "usr", "var"];
+
+/// What is written here holds on every machine: an absolute path begins with a folder that all have.
 fn machine_paths(file: &File<'_>) -> Vec<Finding> {
     if file.within(TIDY) {
         return vec![];
     }
     each_line(file, |line| {
-        let found = ["/work/", "/root/", "/home/"].into_iter().find(|folder| names_path(line, folder))?;
-        Some(format!("found {found}, a path of one machine; expected one relative to the repository"))
+        let found = first_folders(line).find(|folder| !EVERYWHERE.contains(folder))?;
+        Some(format!("found /{found}/, a path of one machine; expected one relative to the repository"))
     })
 }
 
-/// Whether a path in `line` begins with `folder`; as the middle of a path or of a URL it means nothing.
-fn names_path(line: &str, folder: &str) -> bool {
-    let goes_on = |before: &str| before.ends_with(|c: char| c.is_alphanumeric() || "._-~}".contains(c));
-    line.match_indices(folder).any(|(at, _)| !goes_on(&line[..at]))
+/// The first folders of the absolute paths in a line. What follows a name, a URL or a variable, `${x}` or `$(x)`, is
+/// none.
+fn first_folders(line: &str) -> impl Iterator<Item = &str> {
+    let goes_on = |before: &str| before.ends_with(|c: char| c.is_alphanumeric() || "._-~})".contains(c));
+    line.match_indices('/').filter(move |(at, _)| !goes_on(&line[..*at])).filter_map(|(at, _)| {
+        let (folder, _) = line[at + 1..].split_once('/')?;
+        (!folder.is_empty() && folder.bytes().all(|c| c.is_ascii_lowercase())).then_some(folder)
+    })
 }
 
 /// Every policy has its line in the registry.

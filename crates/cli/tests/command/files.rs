@@ -28,7 +28,7 @@ fn a_full_disk_a_missing_directory_and_a_directory_are_named() {
     for output in OUTPUTS {
         for (path, why) in [
             ("/dev/full", "no space left"),
-            ("/missing/directory/file", "no such file or directory"),
+            ("/tmp/missing/directory/file", "no such file or directory"),
             ("/tmp", "is a directory"),
         ] {
             assert_failed(&hls(&["run", &figure_1(), "--for", "10s", output, path]), path, why);
