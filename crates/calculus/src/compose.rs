@@ -7,8 +7,9 @@
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::Guarantee;
 use crate::rational::Rational;
-use crate::rewrite::{Refusal, implies};
+use crate::rewrite::{Refusal, implies, sum_implies};
 use crate::schedulers::{self, Complaint, Instance, Provided, Slot};
+use crate::together::Supply;
 use num_traits::One;
 use std::sync::Arc;
 
@@ -75,8 +76,8 @@ pub enum Mode {
 pub struct Label {
     /// The strongest guarantee that could be shown.
     pub guarantee: Guarantee,
-    /// Others that hold at the same time (below a join).
-    pub beside: Vec<Guarantee>,
+    /// What else holds at the same time (below a join), in real time.
+    pub beside: Supply,
     /// How many of the edge's VPs have the guarantee at once; the others have NULL. Zero for NULL.
     pub count: u16,
     /// The speed of the processor in whose time the amounts are counted: 1, but below RESU (HLS section 5.1).
@@ -99,7 +100,7 @@ impl Label {
         let count = if guarantee == Guarantee::Null { 0 } else { count };
         Label {
             guarantee,
-            beside: Vec::new(),
+            beside: Supply::default(),
             count,
             scale: Rational::one(),
             derivation: Arc::new(derivation),
@@ -111,13 +112,23 @@ impl Label {
         self.guarantee.scaled(&self.scale)
     }
 
-    /// Whether this label implies a need, by the guarantee itself or by one that holds beside it.
+    /// Everything that holds on the edge, exactly, in real time. Empty where nothing is promised in finite time or in
+    /// the long run, and for RESU, which promises nothing without notifications.
+    pub fn supply(&self) -> Supply {
+        Supply::best([Supply::from(self.absolute()), self.beside.clone()])
+    }
+
+    /// Whether this label implies a need, by the guarantee itself or by what holds beside it.
+    ///
+    /// # Errors
+    /// Why the guarantee itself does not.
     pub fn satisfies(&self, need: &Guarantee) -> Result<Derivation, Refusal> {
         let first = implies(&self.absolute(), need);
         if first.is_ok() {
             return first;
         }
-        self.beside.iter().find_map(|other| implies(&other.scaled(&self.scale), need).ok()).map_or(first, Ok)
+        let beside = self.beside.sums().iter().find_map(|sum| sum_implies(sum, need, &self.derivation));
+        beside.map_or(first, Ok)
     }
 
     /// Why this label does not imply a need, for people; `None` where it does. Below NULL that is why there is nothing.

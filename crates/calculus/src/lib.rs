@@ -16,6 +16,7 @@ mod rational;
 mod rewrite;
 pub mod schedulers;
 mod supply;
+mod together;
 
 pub use compose::{Analysis, Child, Edge, Graph, Label, Mode, Place, Problem, Scheduler, analyse};
 pub use derivation::{Derivation, Rule};
@@ -23,3 +24,4 @@ pub use guarantee::{Continuity, Fault, Guarantee, Kind};
 pub use parse::ParseError;
 pub use rational::Rational;
 pub use rewrite::{Refusal, best_basic_amount, implies, notified, rewrite};
+pub use together::{Shortfall, Sum, Supply};

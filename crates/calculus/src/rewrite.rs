@@ -10,6 +10,7 @@
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::{Continuity, Guarantee, Kind};
 use crate::rational::{Rational, positive_part, quotient, time_ceil, time_floor, whole};
+use crate::together::Sum;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 use std::fmt;
 use std::sync::Arc;
@@ -134,6 +135,33 @@ pub fn implies(have: &Guarantee, need: &Guarantee) -> Result<Derivation, Refusal
         formula,
         conclusion: need.clone(),
     })
+}
+
+/// Whether a sum of guarantees implies a need: as one of them alone, by the sum of the supplies, or by the sum of the
+/// bounds. `held` says why the sum holds.
+pub(crate) fn sum_implies(sum: &Sum, need: &Guarantee, held: &Arc<Derivation>) -> Option<Derivation> {
+    if let [alone] = sum.0.as_slice() {
+        return implies(alone, need).ok();
+    }
+    let derived = |rule, formula| Derivation {
+        subject: String::new(),
+        rule,
+        premises: vec![held.clone()],
+        formula,
+        conclusion: need.clone(),
+    };
+    let (window, amount) = match need {
+        Guarantee::Reservation { hard: false, amount, period, .. } => (period, amount),
+        Guarantee::Edp { amount, deadline, .. } => (deadline, amount),
+        _ => {
+            let (share, delta) = sum.bounded()?;
+            let (rule, formula) = step(&Guarantee::Psbe { share, delta }, need).ok()?;
+            return Some(derived(rule, formula));
+        }
+    };
+    let supply = sum.sbf(window);
+    let formula = format!("sbf({}) = {} >= {}", time_ceil(window), time_floor(&supply), time_floor(amount));
+    (supply >= *amount).then(|| derived(SUPPLY, formula))
 }
 
 /// The rule that leads from `have` to `need` and its formula, or the reason why there is none.

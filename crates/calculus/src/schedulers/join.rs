@@ -1,16 +1,16 @@
 //! Join: runs its child whenever any parent grants a CPU (HLS section 5.1).
 //!
 //! The paper lets the child take any one of the parents' guarantees, softened. All of them hold at once. On one CPU the
-//! grants are disjoint as well, so the supplies add up, provided that the join goes on requesting from every parent:
-//! the sum of PSBE s,d is PSBE sum s, sum d. On several CPUs two grants may coincide, and only the single ones hold.
+//! grants are disjoint as well, so the supplies add up, provided that the join goes on requesting from every parent. The
+//! label shows the sum as PSBE sum s, sum d and carries the exact one beside it. On several CPUs two grants may
+//! coincide, and only the single ones hold.
 
 use super::{Entry, Instance, Provided};
 use crate::compose::Label;
 use crate::derivation::Rule;
-use crate::guarantee::{Guarantee, Kind};
-use crate::rational::{Rational, time_ceil};
-use crate::rewrite::rewrite;
-use num_traits::{One, Zero};
+use crate::guarantee::Guarantee;
+use crate::rational::time_ceil;
+use crate::together::{Sum, Supply};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "join",
@@ -36,61 +36,40 @@ fn provide(instance: &Instance) -> Provided {
 }
 
 fn joined(instance: &Instance) -> Label {
-    let mut parts: Vec<Guarantee> = (instance.held.iter())
-        .flat_map(|slot| {
-            let beside = slot.label.beside.iter().map(|other| other.scaled(&slot.label.scale));
-            std::iter::once(slot.label.absolute()).chain(beside)
-        })
-        .map(|guarantee| guarantee.softened())
-        .filter(|guarantee| *guarantee != Guarantee::Null)
-        .collect();
-    parts.sort_by_key(strength);
-    parts.dedup();
-    let sum = if instance.cpus == 1 { sum(instance) } else { None };
-    if let Some((guarantee, formula)) = sum {
-        let mut label = instance.label(guarantee, SUM, formula);
-        label.beside = parts;
-        return label;
+    let held: Vec<Supply> = instance.held.iter().map(|slot| slot.label.supply().softened()).collect();
+    let each = Supply::best(held.iter().cloned());
+    let promising = held.iter().filter(|supply| supply.bounded().is_some()).count();
+    if instance.cpus == 1 && promising > 1 {
+        let together = Supply::sum(&held);
+        if let Some((guarantee, formula)) = added_up(&together) {
+            let label = instance.label(guarantee, SUM, formula);
+            return Label { beside: Supply::best([together, each]), ..label };
+        }
     }
-    if parts.is_empty() {
-        return instance.null(ONE, "no parent promises anything");
+    let mut alone = each.sums().iter().filter_map(|sum| match sum.0.as_slice() {
+        [alone] => Some(alone.clone()),
+        _ => None,
+    });
+    match alone.next() {
+        None => instance.null(ONE, "no parent promises anything"),
+        Some(strongest) => {
+            let label = instance.label(strongest, ONE, "the strongest parent's, without its upper limit");
+            Label { beside: each, ..label }
+        }
     }
-    let strongest = parts.remove(0);
-    let mut label = instance.label(strongest, ONE, "the strongest parent's, without its upper limit");
-    label.beside = parts;
-    label
 }
 
-/// Strongest first: what promises something in finite time, then the greater rate, then the shorter blackout.
-fn strength(guarantee: &Guarantee) -> (bool, std::cmp::Reverse<Rational>, Rational) {
-    let blackout = guarantee.blackout();
-    (blackout.is_none(), std::cmp::Reverse(guarantee.rate()), blackout.unwrap_or_else(Rational::zero))
-}
-
-/// The sum of all parents with a bounded error, where there are several.
-fn sum(instance: &Instance) -> Option<(Guarantee, String)> {
-    let bounded: Vec<(Rational, Rational)> = (instance.held.iter())
-        .filter_map(|slot| match rewrite(&slot.label.absolute(), Kind::Psbe)?.0 {
-            Guarantee::Psbe { share, delta } => Some((share, delta)),
-            _ => None,
-        })
-        .collect();
-    if bounded.len() < 2 {
-        return None;
-    }
-    let share: Rational = bounded.iter().map(|(share, _)| share).sum();
-    let delta: Rational = bounded.iter().map(|(_, delta)| delta).sum();
-    // Labels that hold never add up to more than one CPU; parts of a malformed graph may.
-    if share > Rational::one() {
-        return None;
-    }
-    let terms = |index: fn(&(Rational, Rational)) -> String| {
-        bounded.iter().map(index).collect::<Vec<_>>().join(" + ")
-    };
+/// The strongest of the sums as one guarantee, and how its numbers come about.
+fn added_up(together: &Supply) -> Option<(Guarantee, String)> {
+    let sum = together.sums().first()?;
+    let (share, delta) = sum.bounded()?;
+    let terms: Vec<Sum> = sum.0.iter().map(|part| Sum(vec![part.clone()])).collect();
+    let bounds: Vec<_> = terms.iter().filter_map(Sum::bounded).collect();
+    let list = |terms: Vec<String>| terms.join(" + ");
     let formula = format!(
-        "s = {} = {share}; delta = {} = {}",
-        terms(|(share, _)| share.to_string()),
-        terms(|(_, delta)| time_ceil(delta)),
+        "{sum}: s = {} = {share}; delta = {} = {}",
+        list(bounds.iter().map(|(share, _)| share.to_string()).collect()),
+        list(bounds.iter().map(|(_, delta)| time_ceil(delta)).collect()),
         time_ceil(&delta)
     );
     Some((Guarantee::Psbe { share, delta }, formula))

@@ -30,7 +30,7 @@ fn provide(instance: &Instance) -> Provided {
         return instance.nothing(RULE, "no child");
     }
     let held = match instance.single_vp() {
-        Ok(label) => label.absolute(),
+        Ok(label) => label.supply(),
         Err(found) => return instance.nothing(RULE, found),
     };
     let (Some(budget), Some(period)) = (instance.child_param(0, "budget"), instance.child_param(0, "period"))

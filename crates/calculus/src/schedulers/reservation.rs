@@ -10,14 +10,14 @@
 //!   remainders make the demand in a window of length t as large as t*x/y. A child can only miss what it was promised
 //!   through a deadline at least y-x away.
 //!
-//! The last test needs two points only: sbf(t) - U*t is least at the start, or at the end of the first flat of sbf
-//! after it, because the ends of later flats lie higher as long as U is below the rate.
+//! The tests use the exact supply, which below a join may be a sum.
 
 use super::{Complaint, Entry, Instance, Provided};
 use crate::compose::Label;
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::rational::{Rational, percent_ceil, time_ceil, time_exact, time_floor, whole};
+use crate::together::{Shortfall, Supply};
 use num_traits::{One, Zero};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -117,7 +117,7 @@ fn on_one(held: &Label, claims: &[Claim]) -> Verdict {
         Guarantee::Null | Guarantee::Ps { .. } => {
             Err(("ALL, RESU or another supply".into(), guarantee.rounded_for_people()))
         }
-        _ => supply_test(&guarantee, claims),
+        _ => supply_test(&held.supply(), claims),
     }
 }
 
@@ -148,46 +148,30 @@ fn utilisation_test(claims: &[Claim]) -> Verdict {
     }
 }
 
-fn supply_test(held: &Guarantee, claims: &[Claim]) -> Verdict {
-    let shown = held.rounded_for_people();
+fn supply_test(held: &Supply, claims: &[Claim]) -> Verdict {
     if let [claim] = claims {
         let supply = held.sbf(&claim.period);
-        let text = format!("sbf({}) = {} of {shown}", time_ceil(&claim.period), time_floor(&supply));
+        let text = format!("sbf({}) = {} of {held}", time_ceil(&claim.period), time_floor(&supply));
         return if supply >= claim.budget {
             Ok((ALONE, format!("{text} >= {}", time_floor(&claim.budget))))
         } else {
             Err((format!("{} in every {}", time_floor(&claim.budget), time_ceil(&claim.period)), text))
         };
     }
-    let (demand, rate) = (utilisation(claims), held.rate());
+    let demand = utilisation(claims);
     let sum = spelled_out(claims);
-    let blackout = held.blackout().unwrap_or_else(Rational::zero);
-    if demand > rate || (demand == rate && !blackout.is_zero()) {
-        let found = format!("{sum} of {} held, with pauses of {}", percent_ceil(&rate), time_ceil(&blackout));
-        return Err((format!("a utilisation below the rate of {shown}"), found));
+    let has_pauses = held.bounded().is_none_or(|(_, delta)| !delta.is_zero());
+    if demand > held.rate() || (demand == held.rate() && has_pauses) {
+        let found = format!("{sum} of {} held", percent_ceil(&held.rate()));
+        return Err((format!("a utilisation below the rate of {held}"), found));
     }
     let start = claims.iter().map(|claim| &claim.period - &claim.budget).min().unwrap_or_else(Rational::zero);
-    for window in [start.clone(), end_of_flat(held, &start)] {
-        let (wanted, supply) = (&demand * &window, held.sbf(&window));
-        if wanted > supply {
-            let window = time_ceil(&window);
-            let needed = format!("{} in a window of {window} ({sum})", time_ceil(&wanted));
-            return Err((needed, format!("sbf({window}) = {} of {shown}", time_floor(&supply))));
-        }
+    if let Some(Shortfall { window, wanted, supply }) = held.shortfall(&demand, &Rational::zero(), &start) {
+        let window = time_ceil(&window);
+        let needed = format!("{} in a window of {window} ({sum})", time_ceil(&wanted));
+        return Err((needed, format!("sbf({window}) = {} of {held}", time_floor(&supply))));
     }
-    Ok((SUPPLY, format!("U = {sum}; U*t <= sbf(t) of {shown} for every t >= {}", time_ceil(&start))))
-}
-
-/// The end of the first flat of sbf that lies at `from` or later; `from` itself where sbf is straight from there on.
-fn end_of_flat(held: &Guarantee, from: &Rational) -> Rational {
-    let blackout = held.blackout().unwrap_or_else(Rational::zero);
-    if *from <= blackout {
-        return blackout;
-    }
-    match held.periodic() {
-        Some(periodic) => &blackout + ((from - &blackout) / &periodic.period).ceil() * &periodic.period,
-        None => from.clone(),
-    }
+    Ok((SUPPLY, format!("U = {sum}; U*t <= sbf(t) of {held} for every t >= {}", time_ceil(&start))))
 }
 
 fn on_several(instance: &Instance, held: &Label, claims: &[Claim]) -> Verdict {

@@ -1,0 +1,220 @@
+//! Several guarantees on one edge: what they are worth together, exactly.
+//!
+//! Below a join every parent's guarantee holds, and where the parents' grants never overlap their supplies add up. No
+//! single guarantee says that: the sum of two reservations as PSBE forgets their periods. So an edge's supply is kept
+//! as the best of sums of guarantees, and converted once, to what the receiver needs. Relies on `supply.rs`. Never
+//! claims more than one of the sums carries alone.
+
+use crate::guarantee::Guarantee;
+use crate::rational::{Rational, quotient};
+use num_traits::{One, Signed, Zero};
+use std::cmp::Reverse;
+use std::fmt;
+
+/// Most sums that are kept; the weakest are forgotten, which is sound.
+const MAX_SUMS: usize = 16;
+/// Most corners of a supply that are looked at before a question is answered on the safe side.
+const MAX_CORNERS: usize = 100_000;
+
+/// Guarantees whose CPU time is disjoint: their supplies add up. Amounts are in real time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sum(pub Vec<Guarantee>);
+
+/// A window in which a supply falls short of a demand. Times in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortfall {
+    /// The length of the window.
+    pub window: Rational,
+    /// CPU time that is wanted in it.
+    pub wanted: Rational,
+    /// CPU time that is certain in it.
+    pub supply: Rational,
+}
+
+impl Sum {
+    /// The least CPU time in any window of this length.
+    pub fn sbf(&self, window: &Rational) -> Rational {
+        let total: Rational = self.0.iter().map(|guarantee| guarantee.sbf(window)).sum();
+        // Labels that hold never add up to more than one CPU; parts of a malformed graph may.
+        if total > *window && window.is_positive() { window.clone() } else { total }
+    }
+
+    /// The share of one CPU in the long run.
+    pub fn rate(&self) -> Rational {
+        let total: Rational = self.0.iter().map(Guarantee::rate).sum();
+        total.min(Rational::one())
+    }
+
+    /// The part of the sum that is promised in finite windows: its rate, and the furthest that it falls behind it.
+    pub fn bounded(&self) -> Option<(Rational, Rational)> {
+        let parts = self.0.iter().filter_map(|part| Some((part.rate(), part.rate() * part.blackout()?)));
+        let (share, delta) =
+            parts.fold((Rational::zero(), Rational::zero()), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        (share.is_positive() && share <= Rational::one()).then_some((share, delta))
+    }
+
+    /// Strongest first: what promises something in finite time, then the greater rate, then the lesser delay.
+    fn strength(&self) -> (bool, Reverse<Rational>, Rational) {
+        let bounded = self.bounded();
+        let rate = bounded.as_ref().map_or_else(|| self.rate(), |(share, _)| share.clone());
+        (bounded.is_none(), Reverse(rate), bounded.map_or_else(Rational::zero, |(_, delta)| delta))
+    }
+
+    /// The first length beyond `window` at which the supply changes its slope.
+    fn corner_after(&self, window: &Rational) -> Option<Rational> {
+        self.0.iter().filter_map(|part| part.corner_after(window)).min()
+    }
+
+    /// The shortest window that certainly holds so much CPU time; never too short, and exact unless that takes more than
+    /// 100,000 steps. `None` where no window does.
+    pub fn window_for(&self, amount: &Rational) -> Option<Rational> {
+        if !amount.is_positive() {
+            return Some(Rational::zero());
+        }
+        let (share, delta) = self.bounded()?;
+        // sbf(t) <= rate * t, and sbf(t) >= rate * t - delta.
+        let mut from = quotient(amount, &share);
+        let until = quotient(&(amount + delta), &share);
+        let mut held = self.sbf(&from);
+        for _ in 0..MAX_CORNERS {
+            if held >= *amount {
+                return Some(from);
+            }
+            let to = self.corner_after(&from).map_or(until.clone(), |corner| corner.min(until.clone()));
+            let then = self.sbf(&to);
+            if then >= *amount {
+                return Some(&from + (amount - &held) * (&to - &from) / (&then - &held));
+            }
+            if to >= until {
+                break;
+            }
+            (from, held) = (to, then);
+        }
+        Some(until)
+    }
+
+    /// The first window of at least `start` in which a demand of `slope * t + offset` may not be met; none where it
+    /// always is. A demand that grows as fast as the supply is met only by a supply without pauses. The difference of
+    /// two lines is least at their ends, so only corners are looked at; more than 100,000 count as a shortfall.
+    pub fn shortfall(&self, slope: &Rational, offset: &Rational, start: &Rational) -> Option<Shortfall> {
+        let at = |window: Rational| {
+            let (wanted, supply) = (slope * &window + offset, self.sbf(&window));
+            Shortfall { window, wanted, supply }
+        };
+        let first = at(start.clone());
+        let (share, delta) = self.bounded().unwrap_or_default();
+        let slack = &share - slope;
+        let is_straight = slack.is_zero() && delta.is_zero() && !offset.is_positive();
+        if first.wanted > first.supply || !(slack.is_positive() || is_straight) {
+            return Some(first);
+        }
+        // From here on share * t - delta carries the demand.
+        let until = quotient(&(&delta + offset), &slack);
+        let mut last = first;
+        for _ in 0..MAX_CORNERS {
+            let corner = self.corner_after(&last.window).filter(|corner| *corner < until)?;
+            last = at(corner);
+            if last.wanted > last.supply {
+                return Some(last);
+            }
+        }
+        Some(last)
+    }
+}
+
+/// What an edge carries: the best of several sums, all of which hold at the same time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Supply {
+    sums: Vec<Sum>,
+}
+
+impl From<Guarantee> for Supply {
+    fn from(guarantee: Guarantee) -> Supply {
+        let sums = if guarantee == Guarantee::Null { Vec::new() } else { vec![Sum(vec![guarantee])] };
+        Supply { sums }
+    }
+}
+
+impl Supply {
+    /// All of these hold.
+    pub fn best(all: impl IntoIterator<Item = Supply>) -> Supply {
+        let mut sums: Vec<Sum> = all.into_iter().flat_map(|supply| supply.sums).collect();
+        sums.sort_by_key(Sum::strength);
+        sums.dedup();
+        sums.truncate(MAX_SUMS);
+        Supply { sums }
+    }
+
+    /// All of these hold, of CPU time that is disjoint.
+    pub fn sum(parts: &[Supply]) -> Supply {
+        let none = vec![Sum(Vec::new())];
+        let sums = parts.iter().filter(|part| !part.is_nothing()).fold(none, |sums, part| {
+            let longer = |sum: &Sum| {
+                let sum = sum.0.clone();
+                part.sums.iter().map(move |more| Sum(sum.iter().chain(&more.0).cloned().collect()))
+            };
+            Supply::best([Supply { sums: sums.iter().flat_map(longer).collect() }]).sums
+        });
+        Supply { sums: sums.into_iter().filter(|sum| !sum.0.is_empty()).collect() }
+    }
+
+    /// The same without upper limits.
+    pub fn softened(&self) -> Supply {
+        let soften = |sum: &Sum| Sum(sum.0.iter().map(Guarantee::softened).collect());
+        Supply { sums: self.sums.iter().map(soften).collect() }
+    }
+
+    /// The sums, strongest first.
+    pub fn sums(&self) -> &[Sum] {
+        &self.sums
+    }
+
+    /// Whether nothing is promised at all.
+    pub fn is_nothing(&self) -> bool {
+        self.sums.is_empty()
+    }
+
+    /// The least CPU time in any window of this length.
+    pub fn sbf(&self, window: &Rational) -> Rational {
+        self.sums.iter().map(|sum| sum.sbf(window)).max().unwrap_or_else(Rational::zero)
+    }
+
+    /// The share of one CPU in the long run.
+    pub fn rate(&self) -> Rational {
+        self.sums.iter().map(Sum::rate).max().unwrap_or_else(Rational::zero)
+    }
+
+    /// [`Sum::bounded`] of the strongest sum that has it.
+    pub fn bounded(&self) -> Option<(Rational, Rational)> {
+        self.sums.iter().find_map(Sum::bounded)
+    }
+
+    /// [`Sum::window_for`] of the best sum.
+    pub fn window_for(&self, amount: &Rational) -> Option<Rational> {
+        self.sums.iter().filter_map(|sum| sum.window_for(amount)).min()
+    }
+
+    /// [`Sum::shortfall`]; none where one sum alone meets the demand, else that of the strongest.
+    pub fn shortfall(&self, slope: &Rational, offset: &Rational, start: &Rational) -> Option<Shortfall> {
+        let nothing = Sum(Vec::new());
+        let first = self.sums.first().unwrap_or(&nothing).shortfall(slope, offset, start)?;
+        let is_met = |sum: &Sum| sum.shortfall(slope, offset, start).is_none();
+        (!self.sums.iter().skip(1).any(is_met)).then_some(first)
+    }
+}
+
+impl fmt::Display for Supply {
+    /// For people: `RESBS 3ms 8ms + RESBS 1ms 5ms, or PSBE 1/2 4ms`; rounded against the receiver.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sums: Vec<String> = self.sums.iter().map(Sum::to_string).collect();
+        f.write_str(if sums.is_empty() { "NULL" } else { "" })?;
+        f.write_str(&sums.join(", or "))
+    }
+}
+
+impl fmt::Display for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = self.0.iter().map(Guarantee::rounded_for_people).collect();
+        f.write_str(&parts.join(" + "))
+    }
+}
