@@ -4,6 +4,7 @@
 //! what it provides. Every edge gets a label. Never fails and never loops: a malformed graph (an unknown policy, a
 //! cycle, an index out of range) gives NULL labels and problems.
 
+use crate::caps::{Cap, Links, caps};
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::Guarantee;
 use crate::rational::Rational;
@@ -69,6 +70,22 @@ pub enum Mode {
     /// The tight bound.
     #[default]
     Tight,
+}
+
+/// How an analysis is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// The bound of start-time fair queuing.
+    pub mode: Mode,
+    /// Whether a fixed-priority scheduler may look below its children for their limits, and promise what is left over
+    /// to the lower ones. The paper does not: there a guarantee depends on the path to the root alone.
+    pub global: bool,
+}
+
+impl From<Mode> for Rules {
+    fn from(mode: Mode) -> Rules {
+        Rules { mode, global: false }
+    }
 }
 
 /// What an edge carries.
@@ -185,8 +202,8 @@ const UNREACHED: Rule =
 const PINNED: Rule = Rule { name: "pinned", source: "a VP may be granted a CPU that its child may not use" };
 
 /// Labels every edge of `graph`.
-pub fn analyse(graph: &Graph, mode: Mode) -> Analysis {
-    let mut work = Work::new(graph, mode);
+pub fn analyse(graph: &Graph, rules: impl Into<Rules>) -> Analysis {
+    let mut work = Work::new(graph, rules.into());
     work.label_roots();
     while let Some(scheduler) = work.ready.pop() {
         work.label_children(scheduler);
@@ -207,6 +224,8 @@ struct Work<'a> {
     graph: &'a Graph,
     mode: Mode,
     around: Vec<Around>,
+    /// What each edge takes at most; empty unless the rules are global.
+    caps: Vec<Option<Cap>>,
     labels: Vec<Option<Label>>,
     problems: Vec<Problem>,
     /// Schedulers all of whose edges above are labelled.
@@ -214,7 +233,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(graph: &'a Graph, mode: Mode) -> Work<'a> {
+    fn new(graph: &'a Graph, rules: Rules) -> Work<'a> {
         let mut around = vec![Around::default(); graph.schedulers.len()];
         for (index, edge) in graph.edges.iter().enumerate() {
             if let Some(parent) = edge.parent.and_then(|parent| around.get_mut(parent)) {
@@ -227,10 +246,16 @@ impl<'a> Work<'a> {
                 child.waiting += 1;
             }
         }
+        let links = Links {
+            above: around.iter().map(|around| around.above.as_slice()).collect(),
+            below: around.iter().map(|around| around.below.as_slice()).collect(),
+        };
+        let caps = if rules.global { caps(graph, &links) } else { Vec::new() };
         Work {
             graph,
-            mode,
+            mode: rules.mode,
             around,
+            caps,
             labels: vec![None; graph.edges.len()],
             problems: Vec::new(),
             ready: Vec::new(),
@@ -280,7 +305,8 @@ impl<'a> Work<'a> {
             .collect();
         let children: Vec<&Edge> = around.below.iter().map(|&edge| &graph.edges[edge]).collect();
         let names = children.iter().map(|edge| self.child_name(edge)).collect();
-        let instance = Instance { params, held, children, names, cpus: graph.cpus, mode: self.mode };
+        let caps = around.below.iter().map(|&edge| self.caps.get(edge).cloned().flatten()).collect();
+        let instance = Instance { params, held, children, names, cpus: graph.cpus, mode: self.mode, caps };
         match schedulers::find(policy) {
             None => instance.nothing_because(
                 schedulers::UNKNOWN,

@@ -8,6 +8,7 @@
 //! [`Guarantee`] is the language, [`implies`] compares two of them, [`analyse`] labels a whole hierarchy, and a
 //! [`Derivation`] says how a label came about.
 
+mod caps;
 mod compose;
 mod derivation;
 mod guarantee;
@@ -18,7 +19,7 @@ pub mod schedulers;
 mod supply;
 mod together;
 
-pub use compose::{Analysis, Child, Edge, Graph, Label, Mode, Place, Problem, Scheduler, analyse};
+pub use compose::{Analysis, Child, Edge, Graph, Label, Mode, Place, Problem, Rules, Scheduler, analyse};
 pub use derivation::{Derivation, Rule};
 pub use guarantee::{Continuity, Fault, Guarantee, Kind};
 pub use parse::ParseError;

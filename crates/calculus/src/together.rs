@@ -65,8 +65,8 @@ impl Sum {
         self.0.iter().filter_map(|part| part.corner_after(window)).min()
     }
 
-    /// The shortest window that certainly holds so much CPU time; never too short, and exact unless that takes more than
-    /// 100,000 steps. `None` where no window does.
+    /// The shortest window that certainly holds so much CPU time; never too short, and exact unless that takes more
+    /// than 100,000 steps. `None` where no window does.
     pub fn window_for(&self, amount: &Rational) -> Option<Rational> {
         if !amount.is_positive() {
             return Some(Rational::zero());

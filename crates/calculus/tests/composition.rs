@@ -1,6 +1,6 @@
 //! Whole hierarchies: the paper's Figure 3, each scheduler accepted and refused, and graphs that make no sense.
 
-use hls_calculus::{Analysis, Child, Edge, Graph, Guarantee, Mode, Place, Scheduler, analyse};
+use hls_calculus::{Analysis, Child, Edge, Graph, Guarantee, Mode, Place, Rules, Scheduler, analyse};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -185,6 +185,37 @@ fn several_vps_on_the_top_level_get_nothing() {
     assert_eq!(label(&build.analyse(), edges[1]), "ALL");
 }
 
+/// Priorities 3 (two reservations, 5 every 20 and 1 every 4), 2 (a limit of 2 every 10 above the machine), 1 and 0.
+fn with_leftovers(global: bool) -> [String; 4] {
+    let mut build = Build::new(1, "fixed-priority", &[]);
+    let reserved = build.scheduler("reservation", &[]);
+    build.edge(Some(0), Child::Scheduler(reserved), &[("priority", 3)]);
+    build.reserve(reserved, 5, 20);
+    build.reserve(reserved, 1, 4);
+    let limit = build.scheduler("limit", &[]);
+    let limited = build.edge(Some(0), Child::Scheduler(limit), &[("priority", 2)]);
+    let thread = build.reserve(limit, 2, 10);
+    let (low, lowest) = (build.thread(0, &[("priority", 1)]), build.thread(0, &[("priority", 0)]));
+    let analysis = analyse(&build.0, Rules { global, ..Rules::default() });
+    assert_eq!(analysis.problems, vec![]);
+    [limited, thread, low, lowest].map(|edge| label(&analysis, edge))
+}
+
+#[test]
+fn limited_siblings_leave_something_over() {
+    assert_eq!(with_leftovers(false), ["NULL"; 4]);
+    // 1 - 5/20 - 1/4; 2*5*3/4 + 2*1*3/4. Then less 1/5, more 2*2*4/5. A thread has no limit.
+    assert_eq!(with_leftovers(true), ["PSBE 1/2 9ms", "NULL", "PSBE 3/10 12.2ms", "NULL"]);
+
+    let mut full = Build::new(1, "fixed-priority", &[]);
+    let reserved = full.scheduler("reservation", &[]);
+    full.edge(Some(0), Child::Scheduler(reserved), &[("priority", 2)]);
+    full.reserve(reserved, 10, 10);
+    let low = full.thread(0, &[("priority", 1)]);
+    let analysis = analyse(&full.0, Rules { global: true, ..Rules::default() });
+    assert_eq!(label(&analysis, low), "NULL");
+}
+
 #[test]
 fn several_cpus_go_down_the_levels() {
     let mut build = Build::new(4, "fixed-priority", &[]);
@@ -339,8 +370,8 @@ proptest! {
             Edge { parent, child, params: named(values), requested: Some(g("RESCS 1ms 2ms")), width, pinned }
         }).collect();
         let graph = Graph { cpus, schedulers, edges };
-        for mode in [Mode::Paper, Mode::Tight] {
-            let analysis = analyse(&graph, mode);
+        for (mode, global) in [(Mode::Paper, false), (Mode::Tight, false), (Mode::Tight, true)] {
+            let analysis = analyse(&graph, Rules { mode, global });
             prop_assert_eq!(analysis.labels.len(), graph.edges.len());
             for label in &analysis.labels {
                 prop_assert_eq!(label.guarantee.check(), Ok(()));

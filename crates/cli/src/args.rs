@@ -1,7 +1,7 @@
 //! The command line, and the help that teaches it.
 
 use clap::{Parser, Subcommand, ValueEnum};
-use hls_calculus::Mode;
+use hls_calculus::{Mode, Rules};
 use hls_units::Nanos;
 use std::path::PathBuf;
 
@@ -78,12 +78,24 @@ pub enum ModeArg {
     Paper,
 }
 
-impl From<ModeArg> for Mode {
-    fn from(mode: ModeArg) -> Mode {
-        match mode {
+/// How guarantees are derived.
+#[derive(Clone, Copy, clap::Args)]
+pub struct RulesArgs {
+    /// Which bounds to derive the promises by
+    #[arg(long, value_enum, default_value = "tight")]
+    mode: ModeArg,
+    /// Promise lower fixed priorities what limited siblings above leave over
+    #[arg(long)]
+    global: bool,
+}
+
+impl From<RulesArgs> for Rules {
+    fn from(args: RulesArgs) -> Rules {
+        let mode = match args.mode {
             ModeArg::Tight => Mode::Tight,
             ModeArg::Paper => Mode::Paper,
-        }
+        };
+        Rules { mode, global: args.global }
     }
 }
 
@@ -96,9 +108,9 @@ pub struct CheckArgs {
     /// Show how the guarantee of this scheduler or thread follows (may be given several times)
     #[arg(long, value_name = "NAME")]
     pub explain: Vec<String>,
-    /// Which bounds to derive the promises by
-    #[arg(long, value_enum, default_value = "tight")]
-    pub mode: ModeArg,
+    /// How guarantees are derived
+    #[command(flatten)]
+    pub rules: RulesArgs,
 }
 
 /// What carries the schedule out.
@@ -126,9 +138,9 @@ pub struct RunArgs {
     /// What carries the schedule out
     #[arg(long, value_enum, default_value = "sim")]
     pub engine: Engine,
-    /// Which bounds to derive the promises by
-    #[arg(long, value_enum, default_value = "tight")]
-    pub mode: ModeArg,
+    /// How guarantees are derived
+    #[command(flatten)]
+    pub rules: RulesArgs,
     /// Print the result as JSON instead of tables
     #[arg(long)]
     pub json: bool,

@@ -15,7 +15,7 @@ pub fn check(args: &CheckArgs) -> Result<Verdict, Error> {
     let (hierarchy, source) = input::hierarchy(&args.file)?;
     let mut plan = input::plan(hierarchy, &Default::default())?;
     let explained = Explained::find_all(&plan, &args.explain)?;
-    let derived = Derived::new(&plan, args.mode.into());
+    let derived = Derived::new(&plan, args.rules);
     derived.write_on(&mut plan);
 
     let mut out = output();

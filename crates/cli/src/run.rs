@@ -23,7 +23,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration).unwrap_or(DEFAULT_LENGTH);
     let mut plan = input::plan(hierarchy, &workload)?;
-    let derived = Derived::new(&plan, args.mode.into());
+    let derived = Derived::new(&plan, args.rules);
     derived.write_on(&mut plan);
     let problems = derived.problems(&plan);
     input::report(&source, &problems);

@@ -1,7 +1,7 @@
 //! The calculus at work on a plan: labels for every VP, promises to watch, problems with their place.
 
 use crate::plan::{Plan, PlannedEdge};
-use hls_calculus::{Analysis, Guarantee, Mode, Place, Problem, analyse};
+use hls_calculus::{Analysis, Guarantee, Place, Problem, Rules, analyse};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy, Scheduler, Thread};
 use hls_hierarchy::{Diagnostic, Severity};
@@ -22,9 +22,9 @@ pub struct Derived {
 
 impl Derived {
     /// Analyses the hierarchy of a plan.
-    pub fn new(plan: &Plan, mode: Mode) -> Derived {
+    pub fn new(plan: &Plan, rules: impl Into<Rules>) -> Derived {
         let input = Input::with_instances(&plan.hierarchy, &plan.instances);
-        Derived { analysis: analyse(&input.graph, mode), input }
+        Derived { analysis: analyse(&input.graph, rules), input }
     }
 
     /// The guarantee on each VP of the plan; `Null` where nothing is promised.

@@ -4,35 +4,47 @@
 //! Children that share a level wait for each other, so all of them get NULL. On several CPUs of which each is ALL, the
 //! levels are served from the top while CPUs are left, each VP with a CPU of its own. Other guarantees on several VPs
 //! are passed on only to a single VP, which runs whenever any of them is granted.
+//!
+//! With global rules the lower children of one VP are promised what is left over (see `caps.rs`).
 
 use super::{Entry, Instance, Provided, Slot};
+use crate::caps::Cap;
 use crate::compose::Label;
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
+use crate::rational::{Rational, time_ceil};
+use num_traits::Signed;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "fixed-priority",
     source: "HLS, section 5.1",
     accepts: "anything",
-    provides: "what it holds to the top child; NULL to the others",
+    provides: "what it holds to the top child; NULL to the others, or what limited siblings leave over (--global)",
     joins: false,
+    limits: false,
     provide,
 };
 
 const TOP: Rule = Rule { name: "fixed priority, top", source: ENTRY.source };
 const LOWER: Rule = Rule { name: "fixed priority, not the top", source: ENTRY.source };
+const LEFTOVER: Rule =
+    Rule { name: "fixed priority, leftover", source: "sbf(t) less what limited siblings take at most" };
 const SHARED: Rule =
     Rule { name: "fixed priority, shared level", source: "HLS, section 5.1: one VP a level" };
+
+/// The children of each priority, from the top.
+type Levels = BTreeMap<Reverse<Option<Rational>>, Vec<usize>>;
 
 fn provide(instance: &Instance) -> Provided {
     let [slot] = instance.held.as_slice() else {
         return instance.nothing(LOWER, "nothing is held");
     };
-    let mut levels: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    let mut levels: Levels = BTreeMap::new();
     for child in 0..instance.children.len() {
         let priority = instance.child_param(child, "priority");
-        levels.entry(std::cmp::Reverse(priority)).or_default().push(child);
+        levels.entry(Reverse(priority)).or_default().push(child);
     }
     let mut labels: Vec<Option<Label>> = vec![None; instance.children.len()];
     // CPUs that no higher level can take.
@@ -53,7 +65,42 @@ fn provide(instance: &Instance) -> Provided {
         left = if all && !pinned { left.saturating_sub(wanted) } else { 0 };
         above = above.or(members.first().copied());
     }
+    for members in levels.values() {
+        with_leftovers(instance, &levels, members, &mut labels);
+    }
     Provided { labels: labels.into_iter().flatten().collect(), complaints: Vec::new() }
+}
+
+/// Gives the members of a level that have NULL what is left over by their level and those above it, if all of these
+/// are limited: whoever runs while a child waits is one of them.
+fn with_leftovers(instance: &Instance, levels: &Levels, members: &[usize], labels: &mut [Option<Label>]) {
+    let priority = |child: usize| Reverse(instance.child_param(child, "priority"));
+    let Ok(held) = instance.single_vp() else { return };
+    for &child in members {
+        let is_null = labels[child].as_ref().is_none_or(|label| label.guarantee == Guarantee::Null);
+        let others = levels
+            .range(..=priority(child))
+            .flat_map(|(_, members)| members)
+            .filter(|other| **other != child);
+        let caps: Option<Vec<Cap>> = others.map(|other| instance.caps[*other].clone()).collect();
+        if let (true, Some(caps), Some((share, delta))) = (is_null, caps, held.supply().bounded()) {
+            labels[child] = leftover(instance, (share, delta), Cap::sum(caps)).or(labels[child].take());
+        }
+    }
+}
+
+/// PSBE s - U, delta + b from PSBE s, delta held and at most U * t + b taken.
+fn leftover(instance: &Instance, (share, delta): (Rational, Rational), taken: Cap) -> Option<Label> {
+    let (left, error) = (&share - &taken.rate, &delta + &taken.burst);
+    let formula = format!(
+        "s - U = {share} - {} = {left}; delta + b = {} + {} = {}",
+        taken.rate,
+        time_ceil(&delta),
+        time_ceil(&taken.burst),
+        time_ceil(&error)
+    );
+    left.is_positive()
+        .then(|| instance.label(Guarantee::Psbe { share: left, delta: error }, LEFTOVER, formula))
 }
 
 /// The label of a child that no sibling competes with while `left` CPUs are left by the levels above.

@@ -1,8 +1,8 @@
 //! Join: runs its child whenever any parent grants a CPU (HLS section 5.1).
 //!
 //! The paper lets the child take any one of the parents' guarantees, softened. All of them hold at once. On one CPU the
-//! grants are disjoint as well, so the supplies add up, provided that the join goes on requesting from every parent. The
-//! label shows the sum as PSBE sum s, sum d and carries the exact one beside it. On several CPUs two grants may
+//! grants are disjoint as well, so the supplies add up, provided that the join goes on requesting from every parent.
+//! The label shows the sum as PSBE sum s, sum d and carries the exact one beside it. On several CPUs two grants may
 //! coincide, and only the single ones hold.
 
 use super::{Entry, Instance, Provided};
@@ -18,6 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "anything, from several parents",
     provides: "every parent's guarantee, softened; on one CPU also their sum",
     joins: true,
+    limits: false,
     provide,
 };
 

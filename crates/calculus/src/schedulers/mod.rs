@@ -12,6 +12,7 @@ mod reservation;
 mod round_robin;
 mod time_sharing;
 
+use crate::caps::Cap;
 use crate::compose::{Edge, Label, Mode};
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::Guarantee;
@@ -30,6 +31,8 @@ pub struct Entry {
     pub provides: &'static str,
     /// Whether an instance may have several parents.
     pub joins: bool,
+    /// Whether no VP ever gets more than its `budget` in a `period`, whatever was promised.
+    pub limits: bool,
     pub(crate) provide: fn(&Instance) -> Provided,
 }
 
@@ -73,6 +76,8 @@ pub(crate) struct Instance<'a> {
     pub(crate) names: Vec<&'a str>,
     pub(crate) cpus: u16,
     pub(crate) mode: Mode,
+    /// What each child takes at most, where looking below it is allowed and it is limited.
+    pub(crate) caps: Vec<Option<Cap>>,
 }
 
 /// What a scheduler provides: a label for each child, in order.
@@ -183,6 +188,7 @@ mod tests {
             names: vec!["t", "t"],
             cpus: 1,
             mode: Mode::Tight,
+            caps: vec![None, None],
         };
         let provided = (find(policy).unwrap().provide)(&instance);
         provided.labels.iter().map(|label| label.absolute().to_string()).collect()

@@ -26,6 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand",
     provides: "RESBH budget,period to every child",
     joins: false,
+    limits: true,
     provide,
 };
 
