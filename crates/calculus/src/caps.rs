@@ -10,7 +10,7 @@
 //! length; whole periods use U times theirs; the two at the ends of the window use at most x each, and as much time.
 //! For a continuous request this is the line through the corners of ubf (RESBH x,y): nothing is lost in the long run.
 
-use crate::compose::{Child, Edge, Graph};
+use crate::graph::{Child, Edge, Graph, Links};
 use crate::rational::{Rational, whole};
 use crate::schedulers;
 use num_traits::{One, Zero};
@@ -41,12 +41,6 @@ impl Cap {
     }
 }
 
-/// The edges above and below each scheduler, as positions in [`Graph::edges`].
-pub(crate) struct Links<'a> {
-    pub(crate) above: Vec<&'a [usize]>,
-    pub(crate) below: Vec<&'a [usize]>,
-}
-
 /// The cap of every edge, in the order of [`Graph::edges`]; `None` where there is none.
 pub(crate) fn caps(graph: &Graph, links: &Links) -> Vec<Option<Cap>> {
     let mut caps: Vec<Option<Cap>> = graph.edges.iter().map(|edge| enforced(graph, edge)).collect();
@@ -60,7 +54,7 @@ pub(crate) fn caps(graph: &Graph, links: &Links) -> Vec<Option<Cap>> {
         let content: Option<Vec<Cap>> =
             links.below[scheduler].iter().map(|edge| caps[*edge].clone()).collect();
         let content = content.map(Cap::sum);
-        for &edge in links.above[scheduler] {
+        for &edge in &links.above[scheduler] {
             caps[edge] = stricter(caps[edge].take(), content.clone());
             if let Some(waiting_above) = graph.edges[edge].parent.and_then(|parent| waiting.get_mut(parent)) {
                 *waiting_above -= 1;

@@ -1,378 +1,102 @@
 //! Labels a whole hierarchy with guarantees, from the root down (HLS section 3.3), on a directed acyclic graph.
 //!
-//! Relies on one analysis a policy (`schedulers/`), and within a scheduler on local knowledge only: what it holds and
-//! what it provides. Every edge gets a label. Never fails and never loops: a malformed graph (an unknown policy, a
-//! cycle, an index out of range) gives NULL labels and problems.
+//! Relies on one step a scheduler (`local.rs`). Every edge gets a label. Never fails and never loops: a malformed graph
+//! (an unknown policy, a cycle, an index out of range) gives NULL labels and problems.
 
-use crate::caps::{Cap, Links, caps};
-use crate::derivation::{Derivation, Rule};
+use crate::caps::caps;
+use crate::derivation::Rule;
+use crate::graph::{Child, Graph, Links};
 use crate::guarantee::Guarantee;
-use crate::rational::Rational;
-use crate::rewrite::{Refusal, implies, sum_implies};
-use crate::schedulers::{self, Complaint, Instance, Provided, Slot};
-use crate::together::Supply;
-use num_traits::One;
-use std::sync::Arc;
-
-/// A hierarchy of schedulers and threads.
-#[derive(Clone, Debug, Default)]
-pub struct Graph {
-    /// How many CPUs the machine has.
-    pub cpus: u16,
-    /// The schedulers.
-    pub schedulers: Vec<Scheduler>,
-    /// The VPs; among them one with no parent, the root's own.
-    pub edges: Vec<Edge>,
-}
-
-/// A scheduler instance.
-#[derive(Clone, Debug)]
-pub struct Scheduler {
-    /// Its name.
-    pub name: String,
-    /// The name of its policy, as in [`schedulers::REGISTRY`].
-    pub policy: String,
-    /// Its parameters by name; times in nanoseconds.
-    pub params: Vec<(String, u64)>,
-}
-
-/// What an edge gives CPU time to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Child {
-    /// Index into [`Graph::schedulers`].
-    Scheduler(usize),
-    /// A thread, by name.
-    Thread(String),
-}
-
-/// A VP, or `width` of them, between a scheduler and what it schedules.
-#[derive(Clone, Debug)]
-pub struct Edge {
-    /// Index into [`Graph::schedulers`]; `None` for the edge above the root.
-    pub parent: Option<usize>,
-    /// What is scheduled.
-    pub child: Child,
-    /// What the parent's policy asks of a VP, by name; times in nanoseconds.
-    pub params: Vec<(String, u64)>,
-    /// The guarantee that the label must imply.
-    pub requested: Option<Guarantee>,
-    /// How many VPs the edge stands for; 0 counts as 1.
-    pub width: u16,
-    /// Whether the child may use only some of the machine's CPUs.
-    pub pinned: bool,
-}
-
-/// Which bound of start-time fair queuing is used (see `schedulers/proportional_share.rs`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// The paper's formula, inflated by one over the parent's share.
-    Paper,
-    /// The tight bound.
-    #[default]
-    Tight,
-}
-
-/// How an analysis is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
-    /// The bound of start-time fair queuing.
-    pub mode: Mode,
-    /// Whether a fixed-priority scheduler may look below its children for their limits, and promise what is left over
-    /// to the lower ones. The paper does not: there a guarantee depends on the path to the root alone.
-    pub global: bool,
-}
-
-impl From<Mode> for Rules {
-    fn from(mode: Mode) -> Rules {
-        Rules { mode, global: false }
-    }
-}
-
-/// What an edge carries.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Label {
-    /// The strongest guarantee that could be shown.
-    pub guarantee: Guarantee,
-    /// What else holds at the same time (below a join), in real time.
-    pub beside: Supply,
-    /// How many of the edge's VPs have the guarantee at once; the others have NULL. Zero for NULL.
-    pub count: u16,
-    /// The speed of the processor in whose time the amounts are counted: 1, but below RESU (HLS section 5.1).
-    pub scale: Rational,
-    /// Why it holds.
-    pub derivation: Arc<Derivation>,
-}
-
-impl Label {
-    /// A label for `count` VPs by one rule; amounts in real time.
-    pub(crate) fn new(
-        guarantee: Guarantee,
-        count: u16,
-        rule: Rule,
-        premises: Vec<Arc<Derivation>>,
-        formula: String,
-    ) -> Label {
-        let derivation =
-            Derivation { subject: String::new(), rule, premises, formula, conclusion: guarantee.clone() };
-        let count = if guarantee == Guarantee::Null { 0 } else { count };
-        Label {
-            guarantee,
-            beside: Supply::default(),
-            count,
-            scale: Rational::one(),
-            derivation: Arc::new(derivation),
-        }
-    }
-
-    /// The guarantee with its amounts in real time.
-    pub fn absolute(&self) -> Guarantee {
-        self.guarantee.scaled(&self.scale)
-    }
-
-    /// Everything that holds on the edge, exactly, in real time. Empty where nothing is promised in finite time or in
-    /// the long run, and for RESU, which promises nothing without notifications.
-    pub fn supply(&self) -> Supply {
-        Supply::best([Supply::from(self.absolute()), self.beside.clone()])
-    }
-
-    /// Whether this label implies a need, by the guarantee itself or by what holds beside it.
-    ///
-    /// # Errors
-    /// Why the guarantee itself does not.
-    pub fn satisfies(&self, need: &Guarantee) -> Result<Derivation, Refusal> {
-        let first = implies(&self.absolute(), need);
-        if first.is_ok() {
-            return first;
-        }
-        let beside = self.beside.sums().iter().find_map(|sum| sum_implies(sum, need, &self.derivation));
-        beside.map_or(first, Ok)
-    }
-
-    /// Why this label does not imply a need, for people; `None` where it does. Below NULL that is why there is nothing.
-    pub fn shortcoming(&self, need: &Guarantee) -> Option<String> {
-        let refusal = self.satisfies(need).err()?;
-        let Derivation { rule, formula, .. } = &*self.derivation;
-        match &self.guarantee {
-            Guarantee::Null if !formula.is_empty() => Some(format!("{}: {formula}", rule.name)),
-            _ => Some(refusal.reason),
-        }
-    }
-
-    /// Says on which edge the label is.
-    fn named(mut self, subject: &str) -> Label {
-        Arc::make_mut(&mut self.derivation).subject = subject.to_owned();
-        self
-    }
-}
-
-/// What a problem is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Index into [`Graph::schedulers`].
-    Scheduler(usize),
-    /// Index into [`Graph::edges`].
-    Edge(usize),
-}
-
-/// A place where the hierarchy cannot keep what it should.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Where.
-    pub place: Place,
-    /// What was needed.
-    pub needed: String,
-    /// What there is.
-    pub found: String,
-    /// Both in a sentence, with the numbers.
-    pub message: String,
-}
+use crate::label::Label;
+use crate::local::{Place, Problem, Rules, Surroundings};
+use std::collections::VecDeque;
 
 /// The labels of a hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Analysis {
     /// One label an edge, in the order of [`Graph::edges`].
     pub labels: Vec<Label>,
-    /// Everything that is wrong, in the order in which it was met. Empty: the hierarchy composes correctly.
+    /// Everything that is wrong, in the order in which it was met, from the root down. Empty: the hierarchy composes
+    /// correctly.
     pub problems: Vec<Problem>,
 }
 
 const ROOT: Rule = Rule { name: "root", source: "HLS, section 4.2: the machine gives ALL" };
 const UNREACHED: Rule =
     Rule { name: "not reached", source: "HLS, section 3.3: each parent must be labelled first" };
-const PINNED: Rule = Rule { name: "pinned", source: "a VP may be granted a CPU that its child may not use" };
 
 /// Labels every edge of `graph`.
 pub fn analyse(graph: &Graph, rules: impl Into<Rules>) -> Analysis {
-    let mut work = Work::new(graph, rules.into());
+    let rules = rules.into();
+    let links = Links::new(graph);
+    let caps = if rules.global { caps(graph, &links) } else { Vec::new() };
+    let around = Surroundings { graph, links: &links, mode: rules.mode, caps: &caps };
+    let mut work = Work {
+        around,
+        waiting: links.above.iter().map(Vec::len).collect(),
+        labels: vec![None; graph.edges.len()],
+        problems: Vec::new(),
+        ready: VecDeque::new(),
+    };
     work.label_roots();
-    while let Some(scheduler) = work.ready.pop() {
+    while let Some(scheduler) = work.ready.pop_front() {
         work.label_children(scheduler);
     }
     work.finish()
 }
 
-/// A scheduler's edges.
-#[derive(Clone, Default)]
-struct Around {
-    above: Vec<usize>,
-    below: Vec<usize>,
-    /// Edges above that have no label yet.
-    waiting: usize,
-}
-
 struct Work<'a> {
-    graph: &'a Graph,
-    mode: Mode,
-    around: Vec<Around>,
-    /// What each edge takes at most; empty unless the rules are global.
-    caps: Vec<Option<Cap>>,
+    around: Surroundings<'a>,
+    /// For each scheduler, the edges above it that have no label yet.
+    waiting: Vec<usize>,
     labels: Vec<Option<Label>>,
     problems: Vec<Problem>,
     /// Schedulers all of whose edges above are labelled.
-    ready: Vec<usize>,
+    ready: VecDeque<usize>,
 }
 
-impl<'a> Work<'a> {
-    fn new(graph: &'a Graph, rules: Rules) -> Work<'a> {
-        let mut around = vec![Around::default(); graph.schedulers.len()];
-        for (index, edge) in graph.edges.iter().enumerate() {
-            if let Some(parent) = edge.parent.and_then(|parent| around.get_mut(parent)) {
-                parent.below.push(index);
-            }
-            if let Child::Scheduler(child) = edge.child
-                && let Some(child) = around.get_mut(child)
-            {
-                child.above.push(index);
-                child.waiting += 1;
-            }
-        }
-        let links = Links {
-            above: around.iter().map(|around| around.above.as_slice()).collect(),
-            below: around.iter().map(|around| around.below.as_slice()).collect(),
-        };
-        let caps = if rules.global { caps(graph, &links) } else { Vec::new() };
-        Work {
-            graph,
-            mode: rules.mode,
-            around,
-            caps,
-            labels: vec![None; graph.edges.len()],
-            problems: Vec::new(),
-            ready: Vec::new(),
-        }
-    }
-
+impl Work<'_> {
     /// The first edge without a parent receives the machine; any other is an error.
     fn label_roots(&mut self) {
-        let roots: Vec<usize> =
-            (0..self.graph.edges.len()).filter(|e| self.graph.edges[*e].parent.is_none()).collect();
-        for (position, &edge) in roots.iter().enumerate() {
-            let width = self.graph.edges[edge].width.max(1);
-            if position == 0 {
-                let count = width.min(self.graph.cpus);
-                let formula = format!("{count} of {} CPUs", self.graph.cpus);
-                let guarantee = if count == 0 { Guarantee::Null } else { Guarantee::All };
-                self.set(edge, Label::new(guarantee, count, ROOT, Vec::new(), formula));
-            } else {
-                let found = "a second root, which has no CPU left".to_owned();
-                self.problem(Place::Edge(edge), "one root".into(), found);
-                self.set(edge, Label::new(Guarantee::Null, 0, ROOT, Vec::new(), "a second root".into()));
-            }
+        let graph = self.around.graph;
+        let roots = (0..graph.edges.len()).filter(|edge| graph.edges[*edge].parent.is_none());
+        for (position, edge) in roots.enumerate() {
+            let count = graph.edges[edge].width.max(1).min(graph.cpus);
+            let formula = format!("{count} of {} CPUs", graph.cpus);
+            let label = match (position, count) {
+                (0, 0) => Label::new(Guarantee::Null, 0, ROOT, Vec::new(), formula),
+                (0, _) => Label::new(Guarantee::All, count, ROOT, Vec::new(), formula),
+                _ => {
+                    let found = "a second root, which has no CPU left".to_owned();
+                    self.problems.push(self.around.problem(Place::Edge(edge), "one root".into(), found));
+                    Label::new(Guarantee::Null, 0, ROOT, Vec::new(), "a second root".into())
+                }
+            };
+            self.set(edge, self.around.finished(edge, label));
         }
     }
 
     fn label_children(&mut self, scheduler: usize) {
-        let provided = self.provide(scheduler);
-        let below = std::mem::take(&mut self.around[scheduler].below);
-        for complaint in provided.complaints {
-            let Complaint { child, needed, found } = complaint;
-            let edge = child.and_then(|child| below.get(child).copied());
-            self.problem(edge.map_or(Place::Scheduler(scheduler), Place::Edge), needed, found);
-        }
-        for (edge, label) in below.into_iter().zip(provided.labels) {
+        let (labels, problems) = self.around.step(scheduler, |edge| self.labels[edge].as_ref());
+        self.problems.extend(problems);
+        let below = &self.around.links.below[scheduler];
+        for (&edge, label) in below.iter().zip(labels) {
             self.set(edge, label);
-        }
-    }
-
-    /// What the scheduler's policy provides to the edges below it.
-    fn provide(&mut self, scheduler: usize) -> Provided {
-        let (graph, around) = (self.graph, &self.around[scheduler]);
-        let Scheduler { policy, params, .. } = &graph.schedulers[scheduler];
-        let held: Vec<Slot> = (around.above.iter())
-            .filter_map(|&edge| {
-                self.labels[edge].as_ref().map(|label| Slot { label, width: graph.edges[edge].width.max(1) })
-            })
-            .collect();
-        let children: Vec<&Edge> = around.below.iter().map(|&edge| &graph.edges[edge]).collect();
-        let names = children.iter().map(|edge| self.child_name(edge)).collect();
-        let caps = around.below.iter().map(|&edge| self.caps.get(edge).cloned().flatten()).collect();
-        let instance = Instance { params, held, children, names, cpus: graph.cpus, mode: self.mode, caps };
-        match schedulers::find(policy) {
-            None => instance.nothing_because(
-                schedulers::UNKNOWN,
-                format!("a policy with an analysis ({})", schedulers::names()),
-                format!("policy `{policy}`"),
-            ),
-            Some(entry) if instance.held.len() > 1 && !entry.joins => instance.nothing_because(
-                schedulers::UNKNOWN,
-                "one parent (only a join takes several)",
-                format!("{} parents", instance.held.len()),
-            ),
-            Some(entry) => (entry.provide)(&instance),
         }
     }
 
     /// Stores a label, checks it against what the edge asks for, and makes the child ready when it was the last.
     fn set(&mut self, edge: usize, label: Label) {
-        let Edge { child, requested, pinned, .. } = &self.graph.edges[edge];
-        let name = self.child_name(&self.graph.edges[edge]).to_owned();
-        let label = if *pinned && self.graph.cpus > 1 && label.guarantee != Guarantee::Null {
-            let premises = vec![label.derivation.clone()];
-            Label::new(
-                Guarantee::Null,
-                0,
-                PINNED,
-                premises,
-                format!("it may use only some of the machine's {} CPUs", self.graph.cpus),
-            )
-        } else {
-            label
-        };
-        if let Some(need) = requested
-            && let Some(reason) = label.shortcoming(need)
+        self.problems.extend(self.around.unmet(edge, &label));
+        self.labels[edge] = Some(label);
+        if let Child::Scheduler(child) = self.around.graph.edges[edge].child
+            && let Some(waiting) = self.waiting.get_mut(child)
         {
-            let found = format!("{} ({reason})", label.absolute().rounded_for_people());
-            self.problem(Place::Edge(edge), need.rounded_for_people(), found);
-        }
-        self.labels[edge] = Some(label.named(&name));
-        if let Child::Scheduler(child) = *child
-            && let Some(around) = self.around.get_mut(child)
-        {
-            around.waiting -= 1;
-            if around.waiting == 0 {
-                self.ready.push(child);
+            *waiting -= 1;
+            if *waiting == 0 {
+                self.ready.push_back(child);
             }
         }
-    }
-
-    fn child_name(&self, edge: &'a Edge) -> &'a str {
-        match &edge.child {
-            Child::Thread(name) => name,
-            Child::Scheduler(index) => {
-                self.graph.schedulers.get(*index).map_or("?", |scheduler| &scheduler.name)
-            }
-        }
-    }
-
-    fn problem(&mut self, place: Place, needed: String, found: String) {
-        let name = match place {
-            Place::Scheduler(index) => {
-                self.graph.schedulers.get(index).map_or("?", |scheduler| &scheduler.name)
-            }
-            Place::Edge(index) => self.child_name(&self.graph.edges[index]),
-        };
-        let message = format!("{name}: needs {needed}, but there is {found}");
-        self.problems.push(Problem { place, needed, found, message });
     }
 
     /// Gives NULL to whatever was not reached: edges of a cycle, or of schedulers without a parent.
@@ -380,11 +104,14 @@ impl<'a> Work<'a> {
         for edge in 0..self.labels.len() {
             if self.labels[edge].is_none() {
                 let found = "a cycle, or a scheduler that no edge from the root leads to".to_owned();
-                self.problem(Place::Edge(edge), "a path from the root".into(), found);
+                self.problems.push(self.around.problem(
+                    Place::Edge(edge),
+                    "a path from the root".into(),
+                    found,
+                ));
                 let label =
                     Label::new(Guarantee::Null, 0, UNREACHED, Vec::new(), "no path from the root".into());
-                let name = self.child_name(&self.graph.edges[edge]).to_owned();
-                self.labels[edge] = Some(label.named(&name));
+                self.labels[edge] = Some(label.named(self.around.graph.child_name(edge)));
             }
         }
         Analysis { labels: self.labels.into_iter().flatten().collect(), problems: self.problems }

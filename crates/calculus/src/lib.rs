@@ -11,7 +11,10 @@
 mod caps;
 mod compose;
 mod derivation;
+mod graph;
 mod guarantee;
+mod label;
+mod local;
 mod parse;
 mod rational;
 mod rewrite;
@@ -19,9 +22,12 @@ pub mod schedulers;
 mod supply;
 mod together;
 
-pub use compose::{Analysis, Child, Edge, Graph, Label, Mode, Place, Problem, Rules, Scheduler, analyse};
+pub use compose::{Analysis, analyse};
 pub use derivation::{Derivation, Rule};
+pub use graph::{Child, Edge, Graph, Scheduler};
 pub use guarantee::{Continuity, Fault, Guarantee, Kind};
+pub use label::Label;
+pub use local::{Mode, Place, Problem, Rules};
 pub use parse::ParseError;
 pub use rational::Rational;
 pub use rewrite::{Refusal, best_basic_amount, implies, notified, rewrite};

@@ -9,9 +9,9 @@
 
 use super::{Entry, Instance, Provided, Slot};
 use crate::caps::Cap;
-use crate::compose::Label;
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
+use crate::label::Label;
 use crate::rational::{Rational, time_ceil};
 use num_traits::Signed;
 use std::cmp::Reverse;

@@ -6,9 +6,9 @@
 //! coincide, and only the single ones hold.
 
 use super::{Entry, Instance, Provided};
-use crate::compose::Label;
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
+use crate::label::Label;
 use crate::rational::time_ceil;
 use crate::together::{Sum, Supply};
 

@@ -13,9 +13,11 @@ mod round_robin;
 mod time_sharing;
 
 use crate::caps::Cap;
-use crate::compose::{Edge, Label, Mode};
 use crate::derivation::{Derivation, Rule};
+use crate::graph::Edge;
 use crate::guarantee::Guarantee;
+use crate::label::Label;
+use crate::local::Mode;
 use crate::rational::{Rational, whole};
 use std::sync::Arc;
 
@@ -164,7 +166,7 @@ fn value(params: &[(String, u64)], name: &str) -> Option<Rational> {
 mod tests {
     //! What no policy that runs today can be given in a whole hierarchy: RESU and PS.
     use super::*;
-    use crate::compose::Child;
+    use crate::graph::Child;
 
     /// The labels, in real time, that a policy gives two children alike when it holds `held`.
     fn provided(policy: &str, held: &str, params: &[(&str, u64)], child: &[(&str, u64)]) -> Vec<String> {

@@ -8,9 +8,10 @@
 //! PSBE r, 2q(1-r). PS s held: PS s*r_f.
 
 use super::{Entry, Instance, Provided};
-use crate::compose::{Label, Mode};
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::{Guarantee, Kind};
+use crate::label::Label;
+use crate::local::Mode;
 use crate::rational::{Rational, time_ceil, whole};
 use crate::rewrite::{notified, rewrite};
 use num_traits::{One, Signed, Zero};

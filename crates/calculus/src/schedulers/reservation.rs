@@ -13,9 +13,9 @@
 //! The tests use the exact supply, which below a join may be a sum.
 
 use super::{Complaint, Entry, Instance, Provided};
-use crate::compose::Label;
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
+use crate::label::Label;
 use crate::rational::{Rational, percent_ceil, time_ceil, time_exact, time_floor, whole};
 use crate::together::{Shortfall, Supply};
 use num_traits::{One, Zero};

@@ -1,0 +1,87 @@
+//! What an edge of a hierarchy carries: a guarantee, for how many VPs, in whose time, and why. Relies on the rewrites
+//! to compare it with a need. Never changes what was derived.
+
+use crate::derivation::{Derivation, Rule};
+use crate::guarantee::Guarantee;
+use crate::rational::Rational;
+use crate::rewrite::{Refusal, implies, sum_implies};
+use crate::together::Supply;
+use num_traits::One;
+use std::sync::Arc;
+
+/// What an edge carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The strongest guarantee that could be shown.
+    pub guarantee: Guarantee,
+    /// What else holds at the same time (below a join), in real time.
+    pub beside: Supply,
+    /// How many of the edge's VPs have the guarantee at once; the others have NULL. Zero for NULL.
+    pub count: u16,
+    /// The speed of the processor in whose time the amounts are counted: 1, but below RESU (HLS section 5.1).
+    pub scale: Rational,
+    /// Why it holds.
+    pub derivation: Arc<Derivation>,
+}
+
+impl Label {
+    /// A label for `count` VPs by one rule; amounts in real time.
+    pub(crate) fn new(
+        guarantee: Guarantee,
+        count: u16,
+        rule: Rule,
+        premises: Vec<Arc<Derivation>>,
+        formula: String,
+    ) -> Label {
+        let derivation =
+            Derivation { subject: String::new(), rule, premises, formula, conclusion: guarantee.clone() };
+        let count = if guarantee == Guarantee::Null { 0 } else { count };
+        Label {
+            guarantee,
+            beside: Supply::default(),
+            count,
+            scale: Rational::one(),
+            derivation: Arc::new(derivation),
+        }
+    }
+
+    /// The guarantee with its amounts in real time.
+    pub fn absolute(&self) -> Guarantee {
+        self.guarantee.scaled(&self.scale)
+    }
+
+    /// Everything that holds on the edge, exactly, in real time. Empty where nothing is promised in finite time or in
+    /// the long run, and for RESU, which promises nothing without notifications.
+    pub fn supply(&self) -> Supply {
+        Supply::best([Supply::from(self.absolute()), self.beside.clone()])
+    }
+
+    /// Whether this label implies a need, by the guarantee itself or by what holds beside it.
+    ///
+    /// # Errors
+    /// Why the guarantee itself does not.
+    pub fn satisfies(&self, need: &Guarantee) -> Result<Derivation, Refusal> {
+        let first = implies(&self.absolute(), need);
+        if first.is_ok() {
+            return first;
+        }
+        let beside = self.beside.sums().iter().find_map(|sum| sum_implies(sum, need, &self.derivation));
+        beside.map_or(first, Ok)
+    }
+
+    /// Why this label does not imply a need, for people; `None` where it does. Below NULL that is why there is nothing.
+    pub fn shortcoming(&self, need: &Guarantee) -> Option<String> {
+        let refusal = self.satisfies(need).err()?;
+        let Derivation { rule, formula, .. } = &*self.derivation;
+        match &self.guarantee {
+            Guarantee::Null if !formula.is_empty() => Some(format!("{}: {formula}", rule.name)),
+            _ => Some(refusal.reason),
+        }
+    }
+
+    /// Says on which edge the label is.
+    pub(crate) fn named(mut self, subject: &str) -> Label {
+        Arc::make_mut(&mut self.derivation).subject = subject.to_owned();
+        self
+    }
+}

@@ -1,0 +1,151 @@
+//! One scheduler's step of the composition, by local knowledge: from the labels above it and the edges below it to the
+//! labels below it. [`crate::analyse`] takes it once for every scheduler, [`crate::Admission`] where something changes.
+//! Relies on one analysis a policy (`schedulers/`). Never looks further than the scheduler's own edges.
+
+use crate::caps::Cap;
+use crate::derivation::Rule;
+use crate::graph::{Edge, Graph, Links, Scheduler};
+use crate::guarantee::Guarantee;
+use crate::label::Label;
+use crate::schedulers::{self, Complaint, Instance, Provided, Slot};
+
+/// Which bound of start-time fair queuing is used (see `schedulers/proportional_share.rs`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The paper's formula, inflated by one over the parent's share.
+    Paper,
+    /// The tight bound.
+    #[default]
+    Tight,
+}
+
+/// How an analysis is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// The bound of start-time fair queuing.
+    pub mode: Mode,
+    /// Whether a fixed-priority scheduler may look below its children for their limits, and promise what is left over
+    /// to the lower ones. The paper does not: there a guarantee depends on the path to the root alone.
+    pub global: bool,
+}
+
+impl From<Mode> for Rules {
+    fn from(mode: Mode) -> Rules {
+        Rules { mode, global: false }
+    }
+}
+
+/// What a problem is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Index into [`Graph::schedulers`].
+    Scheduler(usize),
+    /// Index into [`Graph::edges`].
+    Edge(usize),
+}
+
+/// A place where the hierarchy cannot keep what it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// What was needed.
+    pub needed: String,
+    /// What there is.
+    pub found: String,
+    /// Both in a sentence, with the numbers.
+    pub message: String,
+}
+
+const PINNED: Rule = Rule { name: "pinned", source: "a VP may be granted a CPU that its child may not use" };
+
+/// What a step may know of the graph.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) links: &'a Links,
+    pub(crate) mode: Mode,
+    /// What each edge takes at most; empty unless the rules are global.
+    pub(crate) caps: &'a [Option<Cap>],
+}
+
+impl<'a> Surroundings<'a> {
+    /// The labels that a scheduler gives to the edges below it, in their order, and what it cannot do.
+    pub(crate) fn step<'l>(
+        &self,
+        scheduler: usize,
+        label_of: impl Fn(usize) -> Option<&'l Label>,
+    ) -> (Vec<Label>, Vec<Problem>) {
+        let provided = self.provide(scheduler, label_of);
+        let below = &self.links.below[scheduler];
+        let problem = |Complaint { child, needed, found }| {
+            let edge = child.and_then(|child: usize| below.get(child).copied());
+            self.problem(edge.map_or(Place::Scheduler(scheduler), Place::Edge), needed, found)
+        };
+        let problems = provided.complaints.into_iter().map(problem).collect();
+        let labels =
+            below.iter().zip(provided.labels).map(|(edge, label)| self.finished(*edge, label)).collect();
+        (labels, problems)
+    }
+
+    /// What the scheduler's policy provides to the edges below it.
+    fn provide<'l>(&self, scheduler: usize, label_of: impl Fn(usize) -> Option<&'l Label>) -> Provided {
+        let (graph, below) = (self.graph, &self.links.below[scheduler]);
+        let Scheduler { policy, params, .. } = &graph.schedulers[scheduler];
+        let slot =
+            |edge: &usize| Some(Slot { label: label_of(*edge)?, width: graph.edges[*edge].width.max(1) });
+        let instance = Instance {
+            params,
+            held: self.links.above[scheduler].iter().filter_map(slot).collect(),
+            children: below.iter().map(|edge| &graph.edges[*edge]).collect(),
+            names: below.iter().map(|edge| graph.child_name(*edge)).collect(),
+            cpus: graph.cpus,
+            mode: self.mode,
+            caps: below.iter().map(|edge| self.caps.get(*edge).cloned().flatten()).collect(),
+        };
+        match schedulers::find(policy) {
+            None => instance.nothing_because(
+                schedulers::UNKNOWN,
+                format!("a policy with an analysis ({})", schedulers::names()),
+                format!("policy `{policy}`"),
+            ),
+            Some(entry) if instance.held.len() > 1 && !entry.joins => instance.nothing_because(
+                schedulers::UNKNOWN,
+                "one parent (only a join takes several)",
+                format!("{} parents", instance.held.len()),
+            ),
+            Some(entry) => (entry.provide)(&instance),
+        }
+    }
+
+    /// The label as it stands on the edge: with its name, and nothing for a child that may use only some CPUs.
+    pub(crate) fn finished(&self, edge: usize, label: Label) -> Label {
+        let Edge { pinned, .. } = &self.graph.edges[edge];
+        let label = if *pinned && self.graph.cpus > 1 && label.guarantee != Guarantee::Null {
+            let formula = format!("it may use only some of the machine's {} CPUs", self.graph.cpus);
+            Label::new(Guarantee::Null, 0, PINNED, vec![label.derivation.clone()], formula)
+        } else {
+            label
+        };
+        label.named(self.graph.child_name(edge))
+    }
+
+    /// What an edge asks for and its label does not give.
+    pub(crate) fn unmet(&self, edge: usize, label: &Label) -> Option<Problem> {
+        let need = self.graph.edges[edge].requested.as_ref()?;
+        let reason = label.shortcoming(need)?;
+        let found = format!("{} ({reason})", label.absolute().rounded_for_people());
+        Some(self.problem(Place::Edge(edge), need.rounded_for_people(), found))
+    }
+
+    /// A problem with its sentence.
+    pub(crate) fn problem(&self, place: Place, needed: String, found: String) -> Problem {
+        let name = match place {
+            Place::Scheduler(index) => {
+                self.graph.schedulers.get(index).map_or("?", |scheduler| &scheduler.name)
+            }
+            Place::Edge(index) => self.graph.child_name(index),
+        };
+        let message = format!("{name}: needs {needed}, but there is {found}");
+        Problem { place, needed, found, message }
+    }
+}
