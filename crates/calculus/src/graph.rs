@@ -64,16 +64,34 @@ impl Links {
         let none = vec![Vec::new(); graph.schedulers.len()];
         let mut links = Links { above: none.clone(), below: none };
         for (index, edge) in graph.edges.iter().enumerate() {
-            if let Some(below) = edge.parent.and_then(|parent| links.below.get_mut(parent)) {
-                below.push(index);
-            }
-            if let Child::Scheduler(child) = edge.child
-                && let Some(above) = links.above.get_mut(child)
-            {
-                above.push(index);
-            }
+            links.link(index, edge);
         }
         links
+    }
+
+    /// Enters an edge in its place.
+    pub(crate) fn link(&mut self, index: usize, edge: &Edge) {
+        for list in self.lists(edge) {
+            let place = list.partition_point(|other| *other < index);
+            list.insert(place, index);
+        }
+    }
+
+    /// Takes an edge out.
+    pub(crate) fn unlink(&mut self, index: usize, edge: &Edge) {
+        for list in self.lists(edge) {
+            list.retain(|other| *other != index);
+        }
+    }
+
+    /// The lists that an edge belongs to.
+    fn lists(&mut self, edge: &Edge) -> impl Iterator<Item = &mut Vec<usize>> {
+        let below = edge.parent.and_then(|parent| self.below.get_mut(parent));
+        let above = match edge.child {
+            Child::Scheduler(child) => self.above.get_mut(child),
+            Child::Thread(_) => None,
+        };
+        below.into_iter().chain(above)
     }
 }
 

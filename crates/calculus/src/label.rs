@@ -79,6 +79,14 @@ impl Label {
         }
     }
 
+    /// Whether another label promises the same, for whatever reason.
+    pub(crate) fn promises_as(&self, other: &Label) -> bool {
+        self.guarantee == other.guarantee
+            && self.count == other.count
+            && self.scale == other.scale
+            && self.beside == other.beside
+    }
+
     /// Says on which edge the label is.
     pub(crate) fn named(mut self, subject: &str) -> Label {
         Arc::make_mut(&mut self.derivation).subject = subject.to_owned();

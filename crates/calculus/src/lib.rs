@@ -8,6 +8,7 @@
 //! [`Guarantee`] is the language, [`implies`] compares two of them, [`analyse`] labels a whole hierarchy, and a
 //! [`Derivation`] says how a label came about.
 
+mod admission;
 mod caps;
 mod compose;
 mod derivation;
@@ -22,6 +23,7 @@ pub mod schedulers;
 mod supply;
 mod together;
 
+pub use admission::Admission;
 pub use compose::{Analysis, analyse};
 pub use derivation::{Derivation, Rule};
 pub use graph::{Child, Edge, Graph, Scheduler};

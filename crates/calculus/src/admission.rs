@@ -1,0 +1,251 @@
+//! Admission on line: guarantees that begin, change and end in a running hierarchy (HLS sections 3.1 and 3.3).
+//!
+//! A request is decided by the scheduler that it is made to, from what it receives and what it provides; only where
+//! what it provides to a scheduler changes does that one decide in turn, and so on down. Relies on the same step as
+//! [`crate::analyse`]. Every need that was admitted holds after every request; a refusal changes nothing. Never looks
+//! above the scheduler, nor at limits below its children: global rules are not for it.
+
+use crate::compose::analyse;
+use crate::graph::{Child, Edge, Graph, Links, Scheduler};
+use crate::guarantee::Guarantee;
+use crate::label::Label;
+use crate::local::{Mode, Place, Problem, Surroundings};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A hierarchy whose needs all hold, and stay so.
+///
+/// Schedulers and edges are known by numbers, which are their positions in the first graph and later those that
+/// [`Admission::create`] and [`Admission::begin`] return. The number of an edge that ended is given out again.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    graph: Graph,
+    links: Links,
+    mode: Mode,
+    /// One an edge; `None`: it ended.
+    labels: Vec<Option<Label>>,
+    ended: Vec<usize>,
+    /// The place of each scheduler in an order in which parents come first.
+    rank: Vec<usize>,
+}
+
+/// New labels by edge.
+type Changes = BTreeMap<usize, Label>;
+
+impl Admission {
+    /// Takes a hierarchy that composes correctly.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn new(graph: Graph, mode: Mode) -> Result<Admission, Vec<Problem>> {
+        let analysis = analyse(&graph, mode);
+        if !analysis.problems.is_empty() {
+            return Err(analysis.problems);
+        }
+        let links = Links::new(&graph);
+        let labels = analysis.labels.into_iter().map(Some).collect();
+        let rank = ranks(&graph, &links).unwrap_or_else(|| vec![0; graph.schedulers.len()]);
+        Ok(Admission { graph, links, mode, labels, ended: Vec::new(), rank })
+    }
+
+    /// The label of an edge; `None` where there is none of this number. Its derivation is that of the last request that
+    /// changed what the label promises; analyse [`Admission::graph`] for one of today.
+    pub fn label(&self, edge: usize) -> Option<&Label> {
+        self.labels.get(edge)?.as_ref()
+    }
+
+    /// The hierarchy as it is, without what ended; edges are counted anew.
+    pub fn graph(&self) -> Graph {
+        let live = self.graph.edges.iter().zip(&self.labels).filter(|(_, label)| label.is_some());
+        Graph { edges: live.map(|(edge, _)| edge.clone()).collect(), ..self.graph.clone() }
+    }
+
+    /// A scheduler that no edge leads to yet. Returns its number.
+    pub fn create(&mut self, scheduler: Scheduler) -> usize {
+        self.graph.schedulers.push(scheduler);
+        self.links.above.push(Vec::new());
+        self.links.below.push(Vec::new());
+        self.rank.push(self.rank.len());
+        self.rank.len() - 1
+    }
+
+    /// Schedules a child by a scheduler. Returns the number of the edge.
+    ///
+    /// # Errors
+    /// Why that cannot be: no such scheduler, a cycle, a second parent where only one can be, or a need, this or
+    /// another, that would not hold.
+    pub fn begin(&mut self, edge: Edge) -> Result<usize, Problem> {
+        let place = self.ended.pop().unwrap_or_else(|| {
+            self.graph.edges.push(edge.clone());
+            self.labels.push(None);
+            self.labels.len() - 1
+        });
+        self.graph.edges[place] = edge;
+        match self.admit(place) {
+            Ok(changes) => {
+                self.adopt(changes);
+                Ok(place)
+            }
+            Err(problem) => {
+                self.links.unlink(place, &self.graph.edges[place]);
+                self.ended.push(place);
+                Err(problem)
+            }
+        }
+    }
+
+    /// Links a new edge and decides on it.
+    fn admit(&mut self, place: usize) -> Result<Changes, Problem> {
+        let schedulers = 0..self.graph.schedulers.len();
+        let Edge { parent, child, .. } = &self.graph.edges[place];
+        let parent = parent.filter(|parent| schedulers.contains(parent));
+        let Some(parent) = parent else {
+            return Err(self.problem(place, "a scheduler as its parent", "none of that number"));
+        };
+        let leads_to = if let Child::Scheduler(child) = *child { Some(child) } else { None };
+        if leads_to.is_some_and(|child| !schedulers.contains(&child)) {
+            return Err(self.problem(place, "a scheduler to be scheduled", "none of that number"));
+        }
+        self.links.link(place, &self.graph.edges[place]);
+        if leads_to.is_some() {
+            let rank = ranks(&self.graph, &self.links);
+            self.rank = rank.ok_or_else(|| self.problem(place, "a path from the root", "a cycle"))?;
+        }
+        self.settle(&[parent], &[place])
+    }
+
+    /// Gives an edge other parameters and another need.
+    ///
+    /// # Errors
+    /// No such edge, or a need, this or another, that would not hold.
+    pub fn change(
+        &mut self,
+        edge: usize,
+        params: Vec<(String, u64)>,
+        requested: Option<Guarantee>,
+    ) -> Result<(), Problem> {
+        let parent = self.parent_of(edge)?;
+        let old = self.graph.edges[edge].clone();
+        self.graph.edges[edge] = Edge { params, requested, ..old.clone() };
+        match self.settle(&[parent], &[edge]) {
+            Ok(changes) => {
+                self.adopt(changes);
+                Ok(())
+            }
+            Err(problem) => {
+                self.graph.edges[edge] = old;
+                Err(problem)
+            }
+        }
+    }
+
+    /// Ends an edge. That of a thread always can end: a child that is gone is, to the others, one that never asks
+    /// again, so that their guarantees hold on; where the analysis of fewer children says less, the old labels stay.
+    ///
+    /// # Errors
+    /// No such edge, the root's own, or one without which needs below it would not hold.
+    pub fn end(&mut self, edge: usize) -> Result<(), Problem> {
+        let parent = self.parent_of(edge)?;
+        let label = self.labels[edge].take();
+        self.links.unlink(edge, &self.graph.edges[edge]);
+        let child = match self.graph.edges[edge].child {
+            Child::Scheduler(child) => Some(child),
+            Child::Thread(_) => None,
+        };
+        let is_cut_off = child
+            .is_some_and(|child| self.links.above[child].is_empty() && !self.links.below[child].is_empty());
+        let settled = match child {
+            Some(_) if is_cut_off => Err(self.problem(edge, "a parent, while it has children", "none left")),
+            Some(child) => self.settle(&[parent, child], &[]),
+            None => Ok(self.settle(&[parent], &[]).unwrap_or_default()),
+        };
+        match settled {
+            Ok(changes) => {
+                self.adopt(changes);
+                self.ended.push(edge);
+                Ok(())
+            }
+            Err(problem) => {
+                self.labels[edge] = label;
+                self.links.link(edge, &self.graph.edges[edge]);
+                Err(problem)
+            }
+        }
+    }
+
+    /// The labels that change when these schedulers decide again, and all that receive something else then; or the
+    /// first need that would not hold. Needs of the edges in `asked` are looked at even if their labels stay.
+    fn settle(&self, schedulers: &[usize], asked: &[usize]) -> Result<Changes, Problem> {
+        let around = Surroundings { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[] };
+        let mut changes = Changes::new();
+        // Parents first, so that each decides once.
+        let mut open: BTreeSet<(usize, usize)> = schedulers.iter().map(|s| (self.rank[*s], *s)).collect();
+        while let Some((_, scheduler)) = open.pop_first() {
+            let label_of = |edge: usize| changes.get(&edge).or(self.labels[edge].as_ref());
+            let (labels, problems) = around.step(scheduler, label_of);
+            if let Some(problem) = problems.into_iter().next() {
+                return Err(problem);
+            }
+            for (&edge, label) in self.links.below[scheduler].iter().zip(labels) {
+                let stays = self.labels[edge].as_ref().is_some_and(|old| old.promises_as(&label));
+                if (!stays || asked.contains(&edge))
+                    && let Some(problem) = around.unmet(edge, &label)
+                {
+                    return Err(problem);
+                }
+                if !stays {
+                    if let Child::Scheduler(child) = self.graph.edges[edge].child {
+                        open.insert((self.rank[child], child));
+                    }
+                    changes.insert(edge, label);
+                }
+            }
+        }
+        Ok(changes)
+    }
+
+    fn adopt(&mut self, changes: Changes) {
+        for (edge, label) in changes {
+            self.labels[edge] = Some(label);
+        }
+    }
+
+    /// The scheduler above an edge that there is.
+    fn parent_of(&self, edge: usize) -> Result<usize, Problem> {
+        if self.label(edge).is_none() {
+            return Err(self.problem(edge, "an edge", "none of that number"));
+        }
+        let parent = self.graph.edges[edge].parent;
+        parent.ok_or_else(|| self.problem(edge, "an edge with a parent", "the root's own"))
+    }
+
+    fn problem(&self, edge: usize, needed: &str, found: &str) -> Problem {
+        let around = Surroundings { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[] };
+        around.problem(Place::Edge(edge), needed.to_owned(), found.to_owned())
+    }
+}
+
+/// For each scheduler its place in an order in which parents come first; none where there is a cycle.
+fn ranks(graph: &Graph, links: &Links) -> Option<Vec<usize>> {
+    let mut waiting: Vec<usize> = links.above.iter().map(Vec::len).collect();
+    for edge in graph.edges.iter().filter(|edge| edge.parent.is_none()) {
+        if let Child::Scheduler(child) = edge.child {
+            waiting[child] -= 1;
+        }
+    }
+    let mut order: Vec<usize> = (0..waiting.len()).filter(|scheduler| waiting[*scheduler] == 0).collect();
+    let mut rank = vec![0; waiting.len()];
+    let mut at = 0;
+    while let Some(&scheduler) = order.get(at) {
+        rank[scheduler] = at;
+        at += 1;
+        for &edge in &links.below[scheduler] {
+            if let Child::Scheduler(child) = graph.edges[edge].child {
+                waiting[child] -= 1;
+                if waiting[child] == 0 {
+                    order.push(child);
+                }
+            }
+        }
+    }
+    (order.len() == rank.len()).then_some(rank)
+}

@@ -1,0 +1,182 @@
+//! Admission on line against the analysis of the whole: random requests to random hierarchies.
+
+use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode, Problem, Scheduler, analyse};
+use oorandom::Rand32;
+
+const MS: u64 = 1_000_000;
+
+fn scheduler(policy: &str) -> Scheduler {
+    let params = if policy == "proportional-share" { vec![("quantum".into(), MS)] } else { Vec::new() };
+    Scheduler { name: policy.into(), policy: policy.into(), params }
+}
+
+fn edge(parent: Option<usize>, child: Child) -> Edge {
+    Edge { parent, child, params: Vec::new(), requested: None, width: 1, pinned: false }
+}
+
+/// Only the root: fixed priorities on one CPU.
+fn machine() -> Graph {
+    let root = edge(None, Child::Scheduler(0));
+    Graph { cpus: 1, schedulers: vec![scheduler("fixed-priority")], edges: vec![root] }
+}
+
+fn requests() -> u64 {
+    std::env::var("HLS_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(40)
+}
+
+struct Requests {
+    random: Rand32,
+    policies: Vec<&'static str>,
+}
+
+impl Requests {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.random.rand_range(0..bound)
+    }
+
+    /// What any policy may ask of a VP.
+    fn params(&mut self) -> Vec<(String, u64)> {
+        let period = 4 + self.below(40);
+        let values = [
+            ("priority", self.below(4)),
+            ("share", 1 + self.below(5)),
+            ("budget", 1 + self.below(6)),
+            ("period", period),
+        ];
+        let in_unit = |(name, value): (&str, u32)| {
+            let unit = if ["budget", "period"].contains(&name) { MS } else { 1 };
+            (name.to_owned(), u64::from(value) * unit)
+        };
+        values.into_iter().map(in_unit).collect()
+    }
+
+    fn need(&mut self) -> Option<Guarantee> {
+        let need = ["RESCS 1ms 40ms", "PSBE 1/20 10ms", "PS 1/50", "RESBS 2ms 60ms"];
+        (self.below(3) == 0).then(|| Guarantee::parse(need[self.below(4) as usize]).unwrap())
+    }
+
+    /// An edge from some scheduler to a new thread, or to a scheduler.
+    fn edge(&mut self, admission: &mut Admission) -> Edge {
+        const POLICIES: [&str; 6] =
+            ["fixed-priority", "reservation", "proportional-share", "limit", "join", "time-sharing"];
+        let parent = self.below(self.policies.len() as u32) as usize;
+        let child = match self.below(6) {
+            0 => {
+                let policy = POLICIES[self.below(6) as usize];
+                self.policies.push(policy);
+                Child::Scheduler(admission.create(scheduler(policy)))
+            }
+            1 => Child::Scheduler(self.below(self.policies.len() as u32) as usize),
+            _ => Child::Thread("t".into()),
+        };
+        Edge { params: self.params(), requested: self.need(), ..edge(Some(parent), child) }
+    }
+}
+
+/// What each edge promises, and the needs, of the hierarchy as it is.
+fn promises(admission: &Admission) -> Vec<String> {
+    let edges = 0..400;
+    edges
+        .map(|edge| format!("{:?}", admission.label(edge).map(|label| (&label.guarantee, &label.beside))))
+        .collect()
+}
+
+/// Whether a problem is one that a request can cause: not that a scheduler is still without a parent.
+fn is_new(problem: &Problem) -> bool {
+    !problem.found.contains("no edge from the root")
+}
+
+/// The same labels as an analysis of the whole gives, and no need that does not hold.
+fn assert_sound(admission: &Admission, seed: u64) {
+    let analysis = analyse(&admission.graph(), Mode::Tight);
+    assert_eq!(analysis.problems.iter().find(|problem| is_new(problem)), None, "seed {seed}");
+    if !analysis.problems.is_empty() {
+        return; // The whole knows nothing of what is below a scheduler without a parent.
+    }
+    let live = (0..400).filter_map(|edge| admission.label(edge));
+    for (local, global) in live.zip(&analysis.labels) {
+        assert_eq!(local.guarantee, global.guarantee, "seed {seed}:\n{}", local.derivation.render());
+        assert_eq!(local.beside, global.beside, "seed {seed}");
+    }
+}
+
+#[test]
+fn every_request_is_decided_as_the_whole_would_be() {
+    let (mut granted, mut refused, mut compared) = (0, 0, 0);
+    for seed in 0..requests() {
+        let mut requests = Requests { random: Rand32::new(seed), policies: vec!["fixed-priority"] };
+        let mut admission = Admission::new(machine(), Mode::Tight).unwrap();
+        for _ in 0..60 {
+            let before = promises(&admission);
+            let (edges, at) = (admission.graph().edges.len() as u32 + 3, requests.below(3));
+            let verdict = match at {
+                0 | 1 if edges < 60 => {
+                    let edge = requests.edge(&mut admission);
+                    let mut whole = admission.graph();
+                    whole.edges.push(edge.clone());
+                    let verdict = admission.begin(edge).map(|_| ());
+                    let problems = analyse(&whole, Mode::Tight).problems;
+                    // Below a scheduler without a parent the whole decides nothing, a request does.
+                    if problems.iter().all(is_new) {
+                        assert_eq!(verdict.is_ok(), problems.is_empty(), "seed {seed}: {verdict:?}");
+                        compared += 1;
+                    }
+                    verdict
+                }
+                2 => {
+                    let (edge, params, need) = (requests.below(edges), requests.params(), requests.need());
+                    admission.change(edge as usize, params, need)
+                }
+                _ => admission.end(requests.below(edges) as usize),
+            };
+            match verdict {
+                Ok(()) => granted += 1,
+                Err(_) => {
+                    assert_eq!(promises(&admission), before, "seed {seed}: a refusal changes nothing");
+                    refused += 1;
+                }
+            }
+            assert_sound(&admission, seed);
+        }
+    }
+    println!("{granted} requests granted, {refused} refused, {compared} compared with the whole");
+    assert!(granted > 100 && refused > 100 && compared > 100);
+}
+
+/// Reservations below fixed priorities: two fit, the third does not until one has gone.
+#[test]
+fn a_reservation_begins_changes_and_ends() {
+    let mut admission = Admission::new(machine(), Mode::Tight).unwrap();
+    let reservation = admission.create(scheduler("reservation"));
+    admission.begin(edge(Some(0), Child::Scheduler(reservation))).unwrap();
+    let reserve = |budget: u64, period: u64| Edge {
+        params: vec![("budget".into(), budget * MS), ("period".into(), period * MS)],
+        requested: Some(Guarantee::parse(&format!("RESBH {budget}ms {period}ms")).unwrap()),
+        ..edge(Some(reservation), Child::Thread("t".into()))
+    };
+    let first = admission.begin(reserve(5, 10)).unwrap();
+    let second = admission.begin(reserve(4, 10)).unwrap();
+    let problem = admission.begin(reserve(2, 10)).unwrap_err();
+    assert!(problem.found.contains("110% > 100%"), "{}", problem.found);
+    let Edge { params, requested, .. } = reserve(6, 10);
+    admission.change(first, params.clone(), requested.clone()).unwrap();
+    assert!(admission.change(second, params, requested).is_err());
+    assert_eq!(admission.label(second).unwrap().guarantee.to_string(), "RESBH 4ms 10ms");
+    admission.end(first).unwrap();
+    assert_eq!(admission.begin(reserve(6, 10)), Ok(first), "the number is given out again");
+}
+
+#[test]
+fn what_does_not_exist_is_refused() {
+    let mut admission = Admission::new(machine(), Mode::Tight).unwrap();
+    assert!(admission.begin(edge(Some(7), Child::Thread("t".into()))).is_err());
+    assert!(admission.begin(edge(None, Child::Thread("t".into()))).is_err());
+    assert!(admission.begin(edge(Some(0), Child::Scheduler(7))).is_err());
+    assert!(admission.begin(edge(Some(0), Child::Scheduler(0))).unwrap_err().found.contains("cycle"));
+    assert!(admission.change(9, Vec::new(), None).is_err() && admission.end(9).is_err());
+    assert!(admission.end(0).is_err(), "the machine's own");
+    assert!(admission.label(1).is_none());
+    let mut bad = machine();
+    bad.schedulers[0].policy = "no such".into();
+    assert_eq!(Admission::new(bad, Mode::Tight).unwrap_err().len(), 1);
+}
