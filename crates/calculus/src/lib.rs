@@ -9,6 +9,7 @@
 //! [`Derivation`] says how a label came about.
 
 mod compose;
+mod corners;
 mod derivation;
 mod guarantee;
 mod parse;
@@ -18,8 +19,9 @@ pub mod schedulers;
 mod supply;
 
 pub use compose::{Analysis, Child, Edge, Graph, Label, Mode, Place, Problem, Scheduler, analyse};
+pub use corners::Corner;
 pub use derivation::{Derivation, Rule};
 pub use guarantee::{Continuity, Fault, Guarantee, Kind};
 pub use parse::ParseError;
-pub use rational::Rational;
+pub use rational::{Rational, share_floor, time_ceil, time_exact, time_floor};
 pub use rewrite::{Refusal, best_basic_amount, implies, notified, rewrite};
