@@ -14,8 +14,8 @@ const MAX_PERIODS: u64 = 1_000;
 pub type Corner = (Rational, Rational);
 
 impl Guarantee {
-    /// The corners of [`Guarantee::sbf`] from the empty window to one of `up_to`, both ends included: joined by straight
-    /// lines they are the function. Ends after a thousand periods where there are more.
+    /// The corners of [`Guarantee::sbf`] from the empty window to one of `up_to`, both ends included: joined by
+    /// straight lines they are the function. Ends after a thousand periods where there are more.
     pub fn sbf_corners(&self, up_to: &Rational) -> Vec<Corner> {
         let lengths = match (self.periodic(), self) {
             _ if self.check().is_err() => Vec::new(),

@@ -17,6 +17,9 @@ fn numbers(corners: &[Corner]) -> Vec<(u64, u64)> {
     corners.iter().map(|(window, supply)| (whole(window), whole(supply))).collect()
 }
 
+/// A supply function.
+type Curve<'a> = &'a dyn Fn(&Rational) -> Rational;
+
 /// Every type, with amounts from a hundredth to the whole of the period.
 fn all_sorts() -> Vec<Guarantee> {
     let mut all: Vec<Guarantee> =
@@ -55,7 +58,7 @@ fn straight_lines_between_corners_are_the_function() {
     let end = Rational::new(BigInt::from(201), BigInt::from(7));
     let steps = int(600);
     for guarantee in all_sorts() {
-        let curves: [(Vec<Corner>, &dyn Fn(&Rational) -> Rational); 2] = [
+        let curves: [(Vec<Corner>, Curve); 2] = [
             (guarantee.sbf_corners(&end), &|window| guarantee.sbf(window)),
             (guarantee.ubf_corners(&end), &|window| guarantee.ubf(window)),
         ];

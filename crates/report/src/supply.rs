@@ -1,8 +1,8 @@
 //! A picture of a guarantee, as SVG: CPU time against the length of the window.
 //!
-//! The least and the most that a virtual processor gets in a window are stairs; between them lies what may happen. Below
-//! the axis, bars say which windows matter. Relies on being given the corners of each line; what a guarantee means it
-//! does not know. Never uses a float: lengths are tenths of a pixel, and the same input gives the same bytes.
+//! The least and the most that a virtual processor gets in a window are stairs; between them lies what may happen.
+//! Below the axis, bars say which windows matter. Relies on being given the corners of each line; what a guarantee
+//! means it does not know. Never uses a float: lengths are tenths of a pixel, and the same input gives the same bytes.
 
 use crate::format::{shorten, time_exact};
 use crate::svg::{Escaped, Tenths, ticks};
@@ -91,10 +91,8 @@ impl Sheet<'_> {
         let height = BOTTOM + BELOW_AXIS + self.supply.remarks.len() as u64 * REMARK_HEIGHT;
         let title = shorten(&self.supply.guarantee, MAX_TITLE);
         let title = Escaped(&title);
-        writeln!(
-            out,
-            r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img">"#
-        )?;
+        write!(out, r#"<svg xmlns="http://www.w3.org/2000/svg" role="img" "#)?;
+        writeln!(out, r#"width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">"#)?;
         writeln!(out, "<title>{title}: CPU time against the length of the window</title>")?;
         writeln!(out, "<style>{STYLE}</style>")?;
         writeln!(out, r##"<rect width="{WIDTH}" height="{height}" fill="#fff"/>"##)?;

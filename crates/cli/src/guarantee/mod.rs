@@ -9,7 +9,7 @@ mod words;
 use crate::args::GuaranteeArgs;
 use crate::exit::{Error, Verdict};
 use crate::input;
-use crate::output::output;
+use crate::output::{output, paragraph};
 use hls_calculus::{Guarantee, Kind, Rational, implies, rewrite, share_floor, time_ceil, time_floor};
 use hls_hierarchy::{Diagnostic, Severity, Source};
 use std::io::{self, Write};
@@ -69,14 +69,14 @@ fn compare(out: &mut impl Write, have: &Guarantee, need: &Guarantee) -> io::Resu
 /// Everything about one guarantee.
 fn describe(out: &mut impl Write, have: &Guarantee) -> io::Result<Verdict> {
     writeln!(out, "{have}\n")?;
-    words::paragraph(out, "  ", &words::promise(have))?;
+    paragraph(out, "  ", &words::promise(have))?;
     write_windows(out, have)?;
     write_rewrites(out, have)?;
     let warnings = words::warnings(have);
     if !warnings.is_empty() {
         writeln!(out, "\n  Take care:")?;
     }
-    warnings.iter().try_for_each(|warning| words::paragraph(out, "  - ", warning))?;
+    warnings.iter().try_for_each(|warning| paragraph(out, "  - ", warning))?;
     Ok(Verdict::Kept)
 }
 
@@ -138,5 +138,5 @@ fn write_rewrites(out: &mut impl Write, have: &Guarantee) -> io::Result<()> {
     for (weaker, rule) in rewrites {
         writeln!(out, "    {:<28}  {rule}", weaker.rounded_for_people())?;
     }
-    words::paragraph(out, "    ", &words::chosen(have))
+    words::chosen(have).map_or(Ok(()), |words| paragraph(out, "    ", &words))
 }

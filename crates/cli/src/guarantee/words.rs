@@ -1,10 +1,6 @@
 //! Guarantees in words: what each type says, what its receiver may choose, and where people fall.
 
 use hls_calculus::{Continuity, Guarantee, Rational, time_ceil, time_exact, time_floor};
-use std::io::{self, Write};
-
-/// The lines fit a terminal of this many columns.
-const WIDTH: usize = 100;
 
 /// What is promised.
 pub fn promise(have: &Guarantee) -> String {
@@ -48,20 +44,20 @@ pub fn promise(have: &Guarantee) -> String {
     }
 }
 
-/// What also follows, with numbers that the receiver chooses; empty where there is no choice.
-pub fn chosen(have: &Guarantee) -> String {
+/// What also follows, with numbers that the receiver chooses.
+pub fn chosen(have: &Guarantee) -> Option<String> {
     match have {
-        Guarantee::All => "and any reservation or share of a CPU, without its upper limit".into(),
-        Guarantee::Psbe { share, delta } => format!(
+        Guarantee::All => Some("and any reservation or share of a CPU, without its upper limit".into()),
+        Guarantee::Psbe { share, delta } => Some(format!(
             "and for any y above {}, RESCS {share}*y-{} y (HLS, Theorem 6)",
             time_ceil(&(delta / share)),
             time_exact(delta)
-        ),
-        Guarantee::Resu { rate } => format!(
+        )),
+        Guarantee::Resu { rate } => Some(format!(
             "and, with the instants at most g apart, PSBE {rate} {}*g: the error is 2r(1-r)g",
             two() * rate * (one() - rate)
-        ),
-        _ => String::new(),
+        )),
+        _ => None,
     }
 }
 
@@ -145,20 +141,6 @@ fn one() -> Rational {
 
 fn two() -> Rational {
     Rational::from_integer(2.into())
-}
-
-/// Words in lines of at most [`WIDTH`] columns, the first behind `head`, the others below its end. Nothing for no words.
-pub fn paragraph(out: &mut impl Write, head: &str, words: &str) -> io::Result<()> {
-    let mut line = head.to_owned();
-    for word in words.split_whitespace() {
-        if line.len() > head.len() && line.len() + 1 + word.len() > WIDTH {
-            writeln!(out, "{line}")?;
-            line = " ".repeat(head.len());
-        }
-        let space = if line.len() > head.len() { " " } else { "" };
-        line = line + space + word;
-    }
-    if words.is_empty() { Ok(()) } else { writeln!(out, "{line}") }
 }
 
 #[cfg(test)]
