@@ -83,7 +83,7 @@ fn describe(out: &mut impl Write, have: &Guarantee) -> io::Result<Verdict> {
 /// The windows that tell the most, shortest first, and what each is.
 fn windows(have: &Guarantee) -> Vec<(Rational, &'static str)> {
     let times = |length: &Rational, count: u32| length * Rational::from_integer(count.into());
-    let Some(blackout) = have.blackout().filter(|blackout| *blackout > times(blackout, 0)) else {
+    let Some(blackout) = have.blackout().filter(|blackout| *blackout > Rational::default()) else {
         return Vec::new();
     };
     let mut windows = vec![(blackout.clone(), "nothing is certain up to here")];
@@ -99,7 +99,7 @@ fn windows(have: &Guarantee) -> Vec<(Rational, &'static str)> {
         _ => windows.extend([2, 10].map(|count| (times(&blackout, count), ""))),
     }
     windows.sort_by(|(one, _), (other, _)| one.cmp(other));
-    // The first that is served is also one period for a continuous reservation, which the other words say.
+    // One period of a continuous reservation is also the first that is served, which says more.
     windows.dedup_by(|(one, _), (other, _)| one == other);
     windows
 }
