@@ -11,6 +11,7 @@
 mod admission;
 mod caps;
 mod compose;
+mod corners;
 mod derivation;
 mod graph;
 mod guarantee;
@@ -25,12 +26,13 @@ mod together;
 
 pub use admission::Admission;
 pub use compose::{Analysis, analyse};
+pub use corners::Corner;
 pub use derivation::{Derivation, Rule};
 pub use graph::{Child, Edge, Graph, Scheduler};
 pub use guarantee::{Continuity, Fault, Guarantee, Kind};
 pub use label::Label;
 pub use local::{Mode, Place, Problem, Rules};
 pub use parse::ParseError;
-pub use rational::Rational;
+pub use rational::{Rational, share_floor, time_ceil, time_exact, time_floor};
 pub use rewrite::{Refusal, best_basic_amount, implies, notified, rewrite};
 pub use together::{Shortfall, Sum, Supply};

@@ -47,7 +47,7 @@ fn saturate(value: Rational) -> Nanos {
 }
 
 /// A time, exactly: as [`Nanos`] writes it where it is a whole count that fits, else as a fraction such as `10/3ms`.
-pub(crate) fn time_exact(value: &Rational) -> String {
+pub fn time_exact(value: &Rational) -> String {
     let Some(numerator) = value.numer().to_u64() else {
         return format!("{value}ns");
     };
@@ -61,12 +61,12 @@ pub(crate) fn time_exact(value: &Rational) -> String {
 
 /// A time for people, at least as small as the exact one: what is not a whole count of nanoseconds is cut to three
 /// decimals of its unit.
-pub(crate) fn time_floor(value: &Rational) -> String {
+pub fn time_floor(value: &Rational) -> String {
     time_rounded(value, Rational::floor)
 }
 
 /// A time for people, at least as large as the exact one; otherwise as [`time_floor`].
-pub(crate) fn time_ceil(value: &Rational) -> String {
+pub fn time_ceil(value: &Rational) -> String {
     time_rounded(value, Rational::ceil)
 }
 
@@ -81,7 +81,7 @@ fn time_rounded(value: &Rational, round: fn(&Rational) -> Rational) -> String {
 }
 
 /// A share for people, at most the exact one: a short fraction as it is, anything else as six decimals.
-pub(crate) fn share_floor(value: &Rational) -> String {
+pub fn share_floor(value: &Rational) -> String {
     const DECIMALS: u64 = 1_000_000;
     if *value.denom() < BigInt::from(1_000) {
         return value.to_string();

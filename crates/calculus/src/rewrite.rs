@@ -94,13 +94,17 @@ fn reservation_rewrite(have: &Guarantee, continuity: Continuity, hard: bool) -> 
     }
     match continuity {
         Continuity::Basic => {
-            let rule = if from_continuous { TO_BASIC } else { SOFTEN };
+            let rule = match () {
+                () if from_continuous => TO_BASIC,
+                () if have.is_hard() => SOFTEN,
+                () => IDENTITY,
+            };
             Some((Guarantee::resbs(periodic.amount, periodic.period), rule))
         }
         Continuity::Continuous if from_continuous => Some((have.softened(), SOFTEN)),
         Continuity::Continuous => {
             let period = periodic.period + periodic.deadline - &periodic.amount;
-            Some((Guarantee::rescs(periodic.amount, period), T1))
+            Some((Guarantee::rescs(periodic.amount, period), to_reservation(have, continuity)))
         }
     }
 }

@@ -43,6 +43,7 @@ First steps:
     hls check examples/figure1.kdl                can every promise be kept?
     hls check examples/figure1.kdl --explain PS   and why?
     hls run examples/figure1.kdl --for 10s        what does each thread get?
+    hls guarantee \"RESBH 10ms 33ms\"               what does that promise?
     hls policies                                  what schedulers are there?
 
 Exit codes: 0 every guarantee holds, 1 one does not, 2 bad usage or input,
@@ -58,6 +59,10 @@ const AFTER_CHECK_HELP: &str = "\
 Exit codes: 0 every guarantee that is asked for can be given, 1 one cannot,
 2 bad usage or input, 3 the system failed.";
 
+const AFTER_GUARANTEE_HELP: &str = "\
+Exit codes: 0, 1 where --need is not implied, 2 bad usage or input,
+3 the system failed.";
+
 /// The subcommands.
 #[derive(Subcommand)]
 pub enum Command {
@@ -65,6 +70,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Check a hierarchy, run it, and report what was promised and what was delivered
     Run(RunArgs),
+    /// Say what a guarantee promises, what follows from it, and where people fall
+    Guarantee(GuaranteeArgs),
     /// List the scheduling policies with their parameters, units and defaults
     Policies,
 }
@@ -111,6 +118,20 @@ pub struct CheckArgs {
     /// How guarantees are derived
     #[command(flatten)]
     pub rules: RulesArgs,
+}
+
+/// Arguments of `hls guarantee`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_GUARANTEE_HELP)]
+pub struct GuaranteeArgs {
+    /// The guarantee, such as "RESBH 10ms 33ms" (`hls --help` lists the types)
+    pub guarantee: String,
+    /// Say whether it implies this guarantee, and why
+    #[arg(long, value_name = "GUARANTEE")]
+    pub need: Option<String>,
+    /// Write a picture of it (SVG): the CPU time in a window against the window's length
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
 }
 
 /// What carries the schedule out.

@@ -6,6 +6,7 @@ mod args;
 mod check;
 mod exit;
 mod explain;
+mod guarantee;
 mod input;
 mod output;
 mod policies;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Check(args) => check::check(&args),
         Command::Run(args) => run::run(&args),
+        Command::Guarantee(args) => guarantee::guarantee(&args),
         Command::Policies => policies::policies(),
     };
     exit::code(outcome)

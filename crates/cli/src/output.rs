@@ -5,9 +5,29 @@
 
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 
+/// Paragraphs fit a terminal of this many columns.
+const WIDTH: usize = 80;
+
 /// Standard output, buffered: it is to be flushed at the end, and before anything is said on standard error.
 pub fn output() -> BufWriter<impl Write> {
     BufWriter::new(Output { stdout: io::stdout().lock() })
+}
+
+/// Words in lines of at most [`WIDTH`] columns, the first behind `head`, the others below its end.
+pub fn paragraph(out: &mut impl Write, head: &str, words: &str) -> io::Result<()> {
+    let mut line = head.to_owned();
+    for word in words.split_whitespace() {
+        if line.len() > head.len() {
+            if line.len() + 1 + word.len() > WIDTH {
+                writeln!(out, "{line}")?;
+                line = " ".repeat(head.len());
+            } else {
+                line.push(' ');
+            }
+        }
+        line.push_str(word);
+    }
+    writeln!(out, "{line}")
 }
 
 struct Output {

@@ -1,14 +1,11 @@
 //! `hls policies`: what there is, with parameters, units and defaults.
 
 use crate::exit::{Error, Verdict};
-use crate::output::output;
+use crate::output::{output, paragraph};
 use hls_calculus::schedulers;
 use hls_core::{ParamInfo, PolicyInfo, Unit};
 use hls_units::Nanos;
 use std::io::{self, Write};
-
-/// The lines fit a terminal of this many columns.
-const WIDTH: usize = 80;
 
 /// Runs the command.
 pub fn policies() -> Result<Verdict, Error> {
@@ -57,21 +54,4 @@ fn show(param: &ParamInfo, value: u64) -> String {
         Unit::Time => Nanos(value).to_string(),
         Unit::Count => value.to_string(),
     }
-}
-
-/// Words in lines of at most [`WIDTH`] columns, the first behind `head`, the others below its end.
-fn paragraph(out: &mut impl Write, head: &str, words: &str) -> io::Result<()> {
-    let mut line = head.to_owned();
-    for word in words.split_whitespace() {
-        if line.len() > head.len() {
-            if line.len() + 1 + word.len() > WIDTH {
-                writeln!(out, "{line}")?;
-                line = " ".repeat(head.len());
-            } else {
-                line.push(' ');
-            }
-        }
-        line.push_str(word);
-    }
-    writeln!(out, "{line}")
 }

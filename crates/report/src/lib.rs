@@ -1,6 +1,7 @@
-//! What a person or another program reads of a run: tables, JSON, the tree, a switch list, a picture and a trace.
+//! What a person or another program reads of a run: tables, JSON, the tree, a switch list, a picture and a trace; and
+//! the picture of a guarantee.
 //!
-//! Everything is made from a [`hls_record::result::Topology`], a [`hls_record::result::RunResult`] or the stream of
+//! All of a run is made from a [`hls_record::result::Topology`], a [`hls_record::result::RunResult`] or the stream of
 //! [`hls_record::event::Record`]s, so that it looks the same whichever engine ran. All output goes through
 //! `impl Write`, and every error of it is handed on; only [`atomic_file`] touches the file system. Names come from the
 //! user and are escaped where the format needs it.
@@ -11,6 +12,8 @@ mod hierarchy;
 pub mod json;
 mod layout;
 pub mod perfetto;
+pub mod supply;
+mod svg;
 pub mod table;
 pub mod timehist;
 pub mod timeline;

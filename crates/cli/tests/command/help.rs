@@ -5,9 +5,14 @@ use std::fs;
 
 #[test]
 fn every_help_fits_a_terminal() {
-    for (args, width) in
-        [(&["--help"][..], 100), (&["check", "--help"], 100), (&["run", "--help"], 100), (&["policies"], 80)]
-    {
+    for (args, width) in [
+        (&["--help"][..], 100),
+        (&["check", "--help"], 100),
+        (&["run", "--help"], 100),
+        (&["guarantee", "--help"], 100),
+        (&["guarantee", "RESBH 10ms 33ms"], 100),
+        (&["policies"], 80),
+    ] {
         let Outcome { code, stdout, stderr } = hls(args);
         assert_eq!((code, &stderr[..]), (Some(0), ""), "{args:?}");
         let widest = stdout.lines().max_by_key(|line| line.chars().count()).unwrap();

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod files;
+mod guarantee;
 mod help;
 mod outcome;
 mod runs;

@@ -3,11 +3,11 @@
 use super::lane::{Bar, Kind, PLOT_WIDTH};
 use super::{NodeLane, Timeline};
 use crate::format::{shorten, time_exact};
+use crate::svg::{Escaped, Tenths, ticks};
 use hls_record::event::VpId;
 use hls_record::result::Child;
 use hls_units::Nanos;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, Write};
 
 /// Colours of threads and of the text on them, from the colour-blind-safe palette of Okabe and Ito. Its vermilion is
@@ -49,40 +49,10 @@ const NAME_CHAR: u64 = 8;
 const SMALL_CHAR: u64 = 7;
 const MAX_NAME: usize = 30;
 const MAX_GUARANTEE: usize = 44;
+/// The axis is marked no more often.
+const MAX_TICKS: u64 = 12;
 /// No name on a bar is cut to fewer characters.
 const MIN_LABEL: usize = 7;
-
-/// A length in tenths of a pixel.
-#[derive(Clone, Copy)]
-struct Tenths(u64);
-
-impl fmt::Display for Tenths {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 % 10 {
-            0 => write!(f, "{}", self.0 / 10),
-            tenth => write!(f, "{}.{tenth}", self.0 / 10),
-        }
-    }
-}
-
-/// Text that XML takes as it stands.
-struct Escaped<'a>(&'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\u{fffe}' | '\u{ffff}' => f.write_str("\u{fffd}")?,
-                c => write!(f, "{c}")?,
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Where things are.
 struct Sheet<'a, 't> {
@@ -154,7 +124,7 @@ impl Sheet<'_, '_> {
 
     fn write_axis(&self, out: &mut impl Write) -> io::Result<()> {
         let (above, below) = (TOP - 6, self.bottom + 6);
-        for at in ticks(self.timeline.from, self.timeline.to) {
+        for at in ticks(self.timeline.from, self.timeline.to, MAX_TICKS) {
             let (x, label) = (self.x(at), time_exact(at));
             writeln!(out, r#"<path class="grid" d="M{x} {above}V{below}"/>"#)?;
             writeln!(out, r#"<text class="axis" x="{x}" y="{}">{label}</text>"#, above - 5)?;
@@ -310,36 +280,4 @@ fn down_arrow(x: Tenths, y: u64) -> String {
 
 fn cross(x: Tenths, y: u64) -> String {
     format!("M{x} {}m-5 -5l10 10m0 -10l-10 10", y + 14)
-}
-
-/// The round instants in the interval, about ten.
-fn ticks(from: Nanos, to: Nanos) -> Vec<Nanos> {
-    let length = to.saturating_sub(from).0;
-    let steps =
-        (0..20).flat_map(|power| [1, 2, 5].map(|digit| 10u64.saturating_pow(power).saturating_mul(digit)));
-    let step = steps.into_iter().find(|step| length / step <= 12).unwrap_or(u64::MAX);
-    let first = from.0.div_ceil(step);
-    let at = |number: u64| number.checked_mul(step).map(Nanos).filter(|&at| at <= to);
-    (first..).map_while(at).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ticks_are_round() {
-        let ms = Nanos::from_millis;
-        let ticks_ms =
-            |from, to| ticks(ms(from), ms(to)).iter().map(|at| at.0 / 1_000_000).collect::<Vec<_>>();
-        assert_eq!(ticks_ms(0, 200), [0, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200]);
-        assert_eq!(ticks_ms(1_003, 1_030), [1_005, 1_010, 1_015, 1_020, 1_025, 1_030]);
-        assert!(ticks(Nanos::ZERO, Nanos::MAX).len() <= 13);
-        assert_eq!(ticks(Nanos(7), Nanos(8)), [Nanos(7), Nanos(8)]);
-    }
-
-    #[test]
-    fn names_cannot_end_the_markup() {
-        assert_eq!(Escaped("a<b>&\"c\"").to_string(), "a&lt;b&gt;&amp;&quot;c&quot;");
-    }
 }

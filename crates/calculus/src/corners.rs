@@ -1,0 +1,72 @@
+//! Where the supply of a guarantee changes its slope, so that it can be drawn exactly.
+//!
+//! Relies on `supply.rs` for every value, and knows of itself only where the slopes change. Never approximates: between
+//! two corners the supply is a straight line.
+
+use crate::guarantee::{Continuity, Guarantee};
+use crate::rational::{Rational, whole};
+use num_traits::{Signed, Zero};
+
+/// No list of corners covers more periods.
+const MAX_PERIODS: u64 = 1_000;
+
+/// A corner: the length of a window, and CPU time in it. Both in nanoseconds.
+pub type Corner = (Rational, Rational);
+
+impl Guarantee {
+    /// The corners of [`Guarantee::sbf`] from the empty window to one of `up_to`, both ends included: joined by
+    /// straight lines they are the function. Ends after a thousand periods where there are more.
+    pub fn sbf_corners(&self, up_to: &Rational) -> Vec<Corner> {
+        let lengths = match (self.periodic(), self) {
+            _ if self.check().is_err() => Vec::new(),
+            (Some(periodic), _) => {
+                let blackout = self.blackout().unwrap_or_else(Rational::zero);
+                rises(&blackout, &periodic.amount, &periodic.period, up_to)
+            }
+            (None, Guarantee::Psbe { .. }) => self.blackout().into_iter().collect(),
+            _ => Vec::new(),
+        };
+        corners(lengths, up_to, |window| self.sbf(window))
+    }
+
+    /// The same of [`Guarantee::ubf`].
+    pub fn ubf_corners(&self, up_to: &Rational) -> Vec<Corner> {
+        let lengths = match self {
+            _ if self.check().is_err() => Vec::new(),
+            Guarantee::Reservation { continuity, hard: true, amount, period } => {
+                let first = if *continuity == Continuity::Basic { amount.clone() } else { Rational::zero() };
+                rises(&first, amount, period, up_to)
+            }
+            _ => Vec::new(),
+        };
+        corners(lengths, up_to, |window| self.ubf(window))
+    }
+}
+
+/// Where each rise begins and ends: the first at `first`, one every `period`, each as long as `amount`.
+fn rises(first: &Rational, amount: &Rational, period: &Rational, up_to: &Rational) -> Vec<Rational> {
+    let starts = (0..MAX_PERIODS).map(|number| first + period * whole(number));
+    starts.take_while(|start| start < up_to).flat_map(|start| [start.clone(), start + amount]).collect()
+}
+
+/// The points of a curve at zero, at the lengths in between and at `up_to`, without those that lie on a straight line.
+fn corners(lengths: Vec<Rational>, up_to: &Rational, curve: impl Fn(&Rational) -> Rational) -> Vec<Corner> {
+    let end = if lengths.len() < 2 * MAX_PERIODS as usize { Some(up_to.clone()) } else { None };
+    let inside = lengths.into_iter().filter(|length| length < up_to);
+    let mut found: Vec<Corner> = vec![(Rational::zero(), Rational::zero())];
+    for length in inside.chain(end).filter(Signed::is_positive) {
+        let supply = curve(&length);
+        let point = (length, supply);
+        if let [.., before, last] = &found[..]
+            && is_straight(before, last, &point)
+        {
+            found.pop();
+        }
+        found.push(point);
+    }
+    found
+}
+
+fn is_straight((x0, y0): &Corner, (x1, y1): &Corner, (x2, y2): &Corner) -> bool {
+    (y1 - y0) * (x2 - x1) == (y2 - y1) * (x1 - x0)
+}

@@ -1,0 +1,142 @@
+//! `hls guarantee`: what a guarantee promises, what follows from it, and where people fall.
+//!
+//! All numbers come from the calculus; this only says them. What is not a round number is rounded against who relies on
+//! it, as the calculus does for people.
+
+mod picture;
+mod words;
+
+use crate::args::GuaranteeArgs;
+use crate::exit::{Error, Verdict};
+use crate::input;
+use crate::output::{output, paragraph};
+use hls_calculus::{Guarantee, Kind, Rational, implies, rewrite, share_floor, time_ceil, time_floor};
+use hls_hierarchy::{Diagnostic, Severity, Source};
+use std::io::{self, Write};
+
+/// Runs the command.
+pub fn guarantee(args: &GuaranteeArgs) -> Result<Verdict, Error> {
+    let have = parse("GUARANTEE", &args.guarantee)?;
+    let need = args.need.as_ref().map(|need| parse("--need", need)).transpose()?;
+    if let Some(path) = &args.svg {
+        picture::write(path, &have, need.as_ref())?;
+    }
+    let mut out = output();
+    let verdict = match &need {
+        Some(need) => compare(&mut out, &have, need)?,
+        None => describe(&mut out, &have)?,
+    };
+    if let Some(path) = &args.svg {
+        writeln!(out, "\npicture: {} (open it in a browser)", path.display())?;
+    }
+    out.flush()?;
+    Ok(verdict)
+}
+
+/// Reads the guarantee that an argument gives; prints what is wrong with it, and where.
+fn parse(argument: &str, text: &str) -> Result<Guarantee, Error> {
+    Guarantee::parse(text).map_err(|error| {
+        let on_one_line = |text: String| text.replace(char::is_control, " ");
+        let diagnostic = Diagnostic {
+            severity: Severity::Error,
+            span: error.offset..error.offset + error.len,
+            message: "the guarantee".into(),
+            found: on_one_line(error.found),
+            expected: on_one_line(error.expected),
+            help: None,
+            first: None,
+        };
+        input::report(&Source::new(argument, text.as_bytes()), &[diagnostic]);
+        Error::Reported
+    })
+}
+
+/// Whether one guarantee implies another, and why.
+fn compare(out: &mut impl Write, have: &Guarantee, need: &Guarantee) -> io::Result<Verdict> {
+    match implies(have, need) {
+        Ok(derivation) => {
+            writeln!(out, "yes: who has {have} has {need}\n")?;
+            derivation.render().lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+            Ok(Verdict::Kept)
+        }
+        Err(refusal) => {
+            writeln!(out, "NO: {have} does not give {need}: {refusal}")?;
+            Ok(Verdict::Violated)
+        }
+    }
+}
+
+/// Everything about one guarantee.
+fn describe(out: &mut impl Write, have: &Guarantee) -> io::Result<Verdict> {
+    writeln!(out, "{have}\n")?;
+    paragraph(out, "  ", &words::promise(have))?;
+    write_windows(out, have)?;
+    write_rewrites(out, have)?;
+    let warnings = words::warnings(have);
+    if !warnings.is_empty() {
+        writeln!(out, "\n  Take care:")?;
+    }
+    warnings.iter().try_for_each(|warning| paragraph(out, "  - ", warning))?;
+    Ok(Verdict::Kept)
+}
+
+/// The windows that tell the most, shortest first, and what each is.
+fn windows(have: &Guarantee) -> Vec<(Rational, &'static str)> {
+    let times = |length: &Rational, count: u32| length * Rational::from_integer(count.into());
+    let Some(blackout) = have.blackout().filter(|blackout| *blackout > Rational::default()) else {
+        return Vec::new();
+    };
+    let mut windows = vec![(blackout.clone(), "nothing is certain up to here")];
+    match have {
+        Guarantee::Reservation { amount, period, .. } | Guarantee::Edp { amount, period, .. } => {
+            windows.extend([
+                (blackout + amount, "the first that has the whole amount for certain"),
+                (period.clone(), "one period"),
+                (times(period, 2), "two periods"),
+                (times(period, 10), "ten periods"),
+            ]);
+        }
+        _ => windows.extend([2, 10].map(|count| (times(&blackout, count), ""))),
+    }
+    windows.sort_by(|(one, _), (other, _)| one.cmp(other));
+    // One period of a continuous reservation is also the first that is served, which says more.
+    windows.dedup_by(|(one, _), (other, _)| one == other);
+    windows
+}
+
+fn write_windows(out: &mut impl Write, have: &Guarantee) -> io::Result<()> {
+    let windows = windows(have);
+    if !windows.is_empty() {
+        let limit = |text: String| if have.is_hard() { format!("  {text:>10}") } else { String::new() };
+        writeln!(out, "\n  In any window in which it wants the CPU all the time:\n")?;
+        writeln!(out, "    {:>10}  {:>10}{}", "window", "at least", limit("at most".into()))?;
+        for (window, what) in windows {
+            let (least, most) = (time_floor(&have.sbf(&window)), limit(time_ceil(&have.ubf(&window))));
+            writeln!(
+                out,
+                "{}",
+                format!("    {:>10}  {least:>10}{most}  {what}", time_ceil(&window)).trim_end()
+            )?;
+        }
+    }
+    let share = share_floor(&have.rate());
+    let share = match &share[..] {
+        "0" => "nothing for certain",
+        "1" => "all of a CPU",
+        share => &format!("{share} of a CPU"),
+    };
+    let most = if have.is_hard() { "" } else { "; there is no upper limit" };
+    writeln!(out, "\n  In the long run: {share}{most}.")
+}
+
+fn write_rewrites(out: &mut impl Write, have: &Guarantee) -> io::Result<()> {
+    let others = Kind::EVERY.into_iter().filter(|kind| *kind != have.kind());
+    let rewrites: Vec<_> = others.filter_map(|kind| rewrite(have, kind)).collect();
+    if !rewrites.is_empty() {
+        writeln!(out, "\n  Who has it also has:\n")?;
+    }
+    for (weaker, rule) in rewrites {
+        writeln!(out, "    {:<28}  {rule}", weaker.rounded_for_people())?;
+    }
+    words::chosen(have).map_or(Ok(()), |words| paragraph(out, "    ", &words))
+}
