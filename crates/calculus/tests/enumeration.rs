@@ -3,8 +3,9 @@
 //! A schedule is a bit string. What `keeps` says is written from the definitions of the paper (a grid with a hidden
 //! phase, every window), not from the formulas under test.
 
-use hls_calculus::{Continuity, Guarantee, Rational, best_basic_amount, implies};
+use hls_calculus::{Continuity, Guarantee, Rational, Supply, best_basic_amount, implies, notified};
 use num_bigint::BigInt;
+use std::collections::BTreeSet;
 
 const SLOTS: u32 = 14;
 
@@ -167,4 +168,67 @@ fn hidden_phases_beat_the_supply() {
     assert_eq!(Guarantee::resbs(int(3), int(8)).sbf(&int(20)), int(5));
     assert_eq!(best_basic_amount(&int(3), &int(8), &int(16)), int(6));
     assert_eq!(best_basic_amount(&int(3), &int(8), &int(8)), int(3));
+}
+
+/// Two parents serve one VP, never both in the same slot.
+#[test]
+fn disjoint_supplies_add_up_in_all_schedules() {
+    let grid = |x, y| Model::Grid { x, y, deadline: y, hard: false };
+    let pairs = [
+        (grid(1, 3), grid(1, 2)),
+        (grid(1, 4), grid(2, 5)),
+        (grid(2, 4), Model::Everywhere { x: 1, y: 4, hard: false }),
+    ];
+    for (one, other) in pairs {
+        let together = Supply::sum(&[one.guarantee().into(), other.guarantee().into()]);
+        let kept = [one, other].map(Model::schedules);
+        for window in 1..=SLOTS {
+            let first = (1u32 << window) - 1;
+            let [ones, others] = kept.each_ref().map(|kept| {
+                let schedules = (0..1u32 << SLOTS).filter(|schedule| kept[*schedule as usize]);
+                schedules.map(|schedule| schedule & first).collect::<BTreeSet<u32>>()
+            });
+            let both = ones.iter().flat_map(|one| others.iter().map(move |other| (*one, *other)));
+            let disjoint = both.filter(|(one, other)| one & other == 0);
+            let least = disjoint.map(|(one, other)| (one | other).count_ones()).min().unwrap();
+            assert!(together.sbf(&int(window)) <= int(least), "{together} in {window}");
+        }
+    }
+}
+
+/// Whether the slots can be cut at instants at most `gap` apart so that each stretch of length d has at least r*d.
+fn keeps_rate(schedule: u32, rate: (u32, u32), gap: u32) -> bool {
+    let count = |from: u32, to: u32| (schedule >> from & ((1u32 << (to - from)) - 1)).count_ones();
+    let fair = |received: u32, length: u32| received * rate.1 >= rate.0 * length;
+    // The first instant may lie before the slots: what is not seen may have been received.
+    let mut reachable = vec![false; SLOTS as usize + 1];
+    reachable[0] = true;
+    for at in 1..=SLOTS {
+        let from_unseen = (at..=gap).any(|length| fair(count(0, at) + length - at, length));
+        let from_seen = (at.saturating_sub(gap)..at)
+            .any(|from| reachable[from as usize] && fair(count(from, at), at - from));
+        reachable[at as usize] = from_unseen || from_seen;
+    }
+    (0..=SLOTS).any(|last| {
+        let rest = SLOTS - last;
+        reachable[last as usize]
+            && (rest..=gap).any(|length| fair(count(last, SLOTS) + length - rest, length))
+    })
+}
+
+#[test]
+fn a_notified_rate_is_a_bounded_share_in_all_schedules() {
+    for (rate, gap) in [((1, 2), 2), ((1, 2), 4), ((1, 3), 3), ((2, 3), 3), ((1, 4), 4), ((3, 4), 4)] {
+        let have = Guarantee::Resu { rate: ratio(rate.0, rate.1) };
+        let (bounded, _) = notified(&have, &int(gap)).unwrap();
+        let Guarantee::Psbe { share, delta } = &bounded else { panic!("{bounded} is not PSBE") };
+        let mut worst = int(0);
+        for schedule in (0..1u32 << SLOTS).filter(|schedule| keeps_rate(*schedule, rate, gap)) {
+            for window in 1..=SLOTS {
+                let received = (schedule & ((1 << window) - 1)).count_ones();
+                worst = worst.max(share * int(window) - int(received));
+            }
+        }
+        assert_eq!(worst, *delta, "{bounded} of {have} notified every {gap}");
+    }
 }

@@ -4,17 +4,20 @@
 //! know. On a grid of its own, with a budget X a period Y, every period holds min(X, sbf(Y)): the parent is requested
 //! from the start of the period, or from the wake-up, until the budget is used. So RESBS x,y gives RESBH [2x-y]+,y or
 //! RESBH x,2y-x.
+//!
+//! RESU r held: the ends of the periods are the notified instants, so that every period holds r*Y, whatever its phase.
 
 use super::{Entry, Instance, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
+use crate::label::Label;
 use crate::rational::{Rational, time_ceil, time_floor};
 use num_traits::Signed;
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "limit",
     source: "HLS, section 5.1, without the parent's hidden phase",
-    accepts: "anything with a supply: ALL, reservations, EDP, PSBE",
+    accepts: "anything with a supply: ALL, reservations, EDP, PSBE; RESU",
     provides: "RESBH budget,period where sbf(period) >= budget; else RESBS sbf(period),period",
     joins: false,
     limits: true,
@@ -22,6 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 const RULE: Rule = Rule { name: "limit", source: ENTRY.source };
+const SLOWER: Rule = Rule { name: "limit on RESU", source: "notified every Y: RESBS r*Y, Y" };
 
 fn provide(instance: &Instance) -> Provided {
     if instance.children.len() > 1 {
@@ -31,7 +35,7 @@ fn provide(instance: &Instance) -> Provided {
         return instance.nothing(RULE, "no child");
     }
     let held = match instance.single_vp() {
-        Ok(label) => label.supply(),
+        Ok(label) => label,
         Err(found) => return instance.nothing(RULE, found),
     };
     let (Some(budget), Some(period)) = (instance.child_param(0, "budget"), instance.child_param(0, "period"))
@@ -42,9 +46,16 @@ fn provide(instance: &Instance) -> Provided {
         let numbers = format!("a budget of {} every {}", time_floor(&budget), time_ceil(&period));
         return instance.nothing_because(RULE, fault.expected, numbers);
     }
-    let supply = held.sbf(&period);
-    let (guarantee, formula) = limited(budget, period, supply);
-    Provided { labels: vec![instance.label(guarantee, RULE, formula)], complaints: Vec::new() }
+    let label = if let Guarantee::Resu { rate } = &held.guarantee {
+        let scale = &held.scale * rate;
+        let formula = format!("each period's end is notified; in the time of a processor of speed {scale}");
+        Label { scale, ..instance.label(Guarantee::resbh(budget, period), SLOWER, formula) }
+    } else {
+        let supply = held.supply().sbf(&period);
+        let (guarantee, formula) = limited(budget, period, supply);
+        instance.label(guarantee, RULE, formula)
+    };
+    Provided { labels: vec![label], complaints: Vec::new() }
 }
 
 fn limited(budget: Rational, period: Rational, supply: Rational) -> (Guarantee, String) {

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use crate::graph::Child;
 
-    /// The labels, in real time, that a policy gives two children alike when it holds `held`.
+    /// The labels, in real time, that a policy gives two children alike (a limit: one) when it holds `held`.
     fn provided(policy: &str, held: &str, params: &[(&str, u64)], child: &[(&str, u64)]) -> Vec<String> {
         let owned = |list: &[(&str, u64)]| -> Vec<(String, u64)> {
             list.iter().map(|(name, value)| ((*name).into(), *value)).collect()
@@ -183,14 +183,15 @@ mod tests {
         };
         let rule = Rule { name: "test", source: "test" };
         let label = Label::new(Guarantee::parse(held).unwrap(), 1, rule, Vec::new(), String::new());
+        let count = if policy == "limit" { 1 } else { 2 };
         let instance = Instance {
             params: &owned(params),
             held: vec![Slot { label: &label, width: 1 }],
-            children: vec![&edge, &edge],
-            names: vec!["t", "t"],
+            children: vec![&edge; count],
+            names: vec!["t"; count],
             cpus: 1,
             mode: Mode::Tight,
-            caps: vec![None, None],
+            caps: vec![None; count],
         };
         let provided = (find(policy).unwrap().provide)(&instance);
         provided.labels.iter().map(|label| label.absolute().to_string()).collect()
@@ -203,6 +204,13 @@ mod tests {
         assert_eq!(provided("reservation", "RESU 1/2", &[], &claim), ["RESBH 5ns 20ns"; 2]);
         assert_eq!(provided("reservation", "RESU 1/2", &[], &too_much), ["NULL"; 2]);
         assert_eq!(provided("reservation", "PS 1/2", &[], &claim), ["NULL"; 2]);
+    }
+
+    #[test]
+    fn limits_below_a_slower_processor_count_in_its_time() {
+        let claim = [("budget", 10), ("period", 20)];
+        assert_eq!(provided("limit", "RESU 1/2", &[], &claim), ["RESBH 5ns 20ns"]);
+        assert_eq!(provided("limit", "PS 1/2", &[], &claim), ["NULL"]);
     }
 
     #[test]
