@@ -5,12 +5,13 @@
 //! rounding happens only in functions whose names say so. Relies on `hls_units` for time. Never does IO, never uses a
 //! float, never panics on any input.
 //!
-//! [`Guarantee`] is the language, [`implies`] compares two of them, [`analyse`] labels a whole hierarchy, and a
-//! [`Derivation`] says how a label came about.
+//! [`Guarantee`] is the language, [`implies`] compares two of them, [`analyse`] labels a whole hierarchy, a
+//! [`Derivation`] says how a label came about, and [`mend()`] finds what to change where one is too weak.
 
 mod compose;
 mod derivation;
 mod guarantee;
+mod mend;
 mod parse;
 mod rational;
 mod rewrite;
@@ -20,6 +21,7 @@ mod supply;
 pub use compose::{Analysis, Child, Edge, Graph, Label, Mode, Place, Problem, Scheduler, analyse};
 pub use derivation::{Derivation, Rule};
 pub use guarantee::{Continuity, Fault, Guarantee, Kind};
+pub use mend::{MOST_LABELS, Mend, Mends, Owner, Setting, mend};
 pub use parse::ParseError;
 pub use rational::Rational;
 pub use rewrite::{Refusal, best_basic_amount, implies, notified, rewrite};
