@@ -2,17 +2,17 @@
 //!
 //! A number moves on the grid of what people write: whole multiples of a power of ten, three digits of the old value or
 //! more ([`Setting::step`]). A change is as large as |new - old| / old, exactly. For each number and direction, values
-//! are tried at one step, two, four and so on until one mends the problem or breaks something else; bisection then finds
-//! the first that mends. So what is returned has been analysed, and so has the value one step nearer, which does not
-//! mend. Between the two searches lies the only assumption: that on the way from the old value the problem first stays,
-//! then is mended, and then something else breaks. Where that is not so a smaller change may be missed, never a wrong
-//! one be returned.
+//! are tried at one step, two, four and so on; where one comes out otherwise than the one before it (the problem stays,
+//! is mended, or something else breaks), bisection finds the first that does. So what is returned has been analysed,
+//! and the value one step nearer does not mend. The only assumption is that nothing lies between two tried values that
+//! come out alike: where that is not so, a smaller change may be missed, never a wrong one be returned.
 //!
 //! Cost: no more than [`MOST_LABELS`] labels of edges are computed for one problem, whatever the hierarchy; so in large
-//! ones not every number is tried. Relies on [`analyse`] as a whole and knows no policy.
+//! ones not every number is tried, and [`Mends::complete`] says so. Relies on [`analyse`] as a whole and knows no
+//! policy.
 
 use crate::compose::{Analysis, Child, Graph, Mode, Place, analyse};
-use crate::rational::{Rational, whole};
+use crate::rational::{Rational, quotient, whole};
 use num_traits::{One, Signed, ToPrimitive};
 use std::cmp::Reverse;
 use std::ops::{Range, RangeInclusive};
@@ -106,7 +106,7 @@ impl Setting {
 
     /// How large a change is: |new - old| / old. A zero counts as one grain.
     pub fn change(&self, from: &Rational, to: &Rational) -> Rational {
-        (to - from).abs() / from.max(&self.grain)
+        quotient(&(to - from).abs(), from.max(&self.grain))
     }
 }
 
@@ -130,6 +130,8 @@ pub struct Mends {
     pub change: Option<Mend>,
     /// The least change of what the edge asks for, and of nothing else: a need that can be met.
     pub need: Option<Mend>,
+    /// Whether all settings were tried.
+    pub complete: bool,
 }
 
 /// Searches the least change of one of `settings` after which the place of a problem has none and no other place has
@@ -147,26 +149,36 @@ pub fn mend(graph: &Graph, mode: Mode, analysis: &Analysis, problem: usize, sett
         mode,
         place: position(graph, problem.place),
         before: tally(graph, analysis),
-        left: MOST_LABELS / graph.edges.len().max(1),
+        left: Some(MOST_LABELS / graph.edges.len().max(1)),
     };
     let above = schedulers_above(graph, problem.place);
-    for (index, setting) in settings.iter().enumerate() {
-        let concerned = match &setting.owner {
-            Owner::Scheduler(scheduler) => above.get(*scheduler).copied().unwrap_or(false),
-            Owner::Edges(edges) if setting.is_need() => {
-                matches!(problem.place, Place::Edge(edge) if edges.contains(&edge))
-            }
-            Owner::Edges(edges) => {
-                let parent = graph.edges.get(edges.start).and_then(|edge| edge.parent);
-                parent.is_some_and(|parent| above.get(parent).copied().unwrap_or(false))
-            }
-        };
-        let best = if setting.is_need() { &mut mends.need } else { &mut mends.change };
-        if concerned {
-            search.improve(best, index, settings);
-        }
+    let near = |setting: &Setting| nearness(graph, problem.place, &above, setting);
+    let mut order: Vec<(u8, usize)> =
+        settings.iter().enumerate().filter_map(|(index, setting)| Some((near(setting)?, index))).collect();
+    order.sort_unstable();
+    for (_, index) in order {
+        let best = if settings[index].is_need() { &mut mends.need } else { &mut mends.change };
+        search.improve(best, index, settings);
     }
+    mends.complete = search.left.is_some();
     mends
+}
+
+/// In which round a setting is tried, if at all, so that a search cut short has tried what matters most: first the edge
+/// at hand, then what leads to it from the root, then what hangs beside that.
+fn nearness(graph: &Graph, place: Place, above: &[bool], setting: &Setting) -> Option<u8> {
+    let is_above = |scheduler: usize| above.get(scheduler) == Some(&true);
+    let edges = match &setting.owner {
+        Owner::Scheduler(scheduler) => return is_above(*scheduler).then_some(1),
+        Owner::Edges(edges) => edges,
+    };
+    let edge = graph.edges.get(edges.start)?;
+    match (&edge.child, edge.parent?) {
+        _ if matches!(place, Place::Edge(edge) if edges.contains(&edge)) => Some(0),
+        _ if setting.is_need() => None,
+        (Child::Scheduler(child), _) if is_above(*child) => Some(1),
+        (_, parent) => is_above(parent).then_some(2),
+    }
 }
 
 /// For each scheduler whether it lies on a way from the root to the place; the place itself counts.
@@ -210,6 +222,7 @@ fn position(graph: &Graph, place: Place) -> usize {
 }
 
 /// What comes of a value.
+#[derive(Clone, Copy)]
 enum Outcome {
     /// The problem is as it was, and nothing else is worse.
     Stays,
@@ -217,6 +230,12 @@ enum Outcome {
     Mended(usize),
     /// Something else is worse.
     Breaks,
+}
+
+impl Outcome {
+    fn is_like(self, other: Outcome) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
 }
 
 /// The values from an old one on in one direction: `step * (base + sign * n)`, for n from 1 to `length`.
@@ -249,8 +268,8 @@ struct Search {
     /// Of the problem, in the tallies.
     place: usize,
     before: Vec<usize>,
-    /// How many analyses are left.
-    left: usize,
+    /// How many analyses are left; `None` once one was wanted and there was none.
+    left: Option<usize>,
 }
 
 impl Search {
@@ -279,7 +298,7 @@ impl Search {
                 continue;
             };
             let mend = Mend { setting: index, from: from.clone(), to: track.value(n), removed };
-            let key = |mend: &Mend| (change(mend), Reverse(mend.removed));
+            let key = |mend: &Mend| (change(mend), Reverse(mend.removed), mend.setting);
             if best.as_ref().is_none_or(|best| key(&mend) < key(best)) {
                 *best = Some(mend);
             }
@@ -288,35 +307,50 @@ impl Search {
 
     /// The first value on a track that mends, by doubling and bisection, and how many problems it removes.
     fn first_on(&mut self, track: &Track, setting: &Setting) -> Option<(u64, usize)> {
-        // No value up to `near` mends; the one at `far`, if any, mends or breaks.
-        let (mut near, mut far, mut found) = (0, None, None);
-        while near < track.length && far.is_none_or(|far| far - near > 1) {
-            let n = match far {
-                None => near.saturating_mul(2).clamp(1, track.length),
-                Some(far) => near + (far - near) / 2,
-            };
-            match self.outcome(setting, &track.value(n))? {
-                Outcome::Stays => near = n,
-                Outcome::Breaks => far = Some(n),
-                Outcome::Mended(removed) => {
-                    far = Some(n);
-                    found = Some((n, removed));
-                }
+        let (mut near, mut outcome) = (0, Outcome::Stays);
+        while near < track.length {
+            let far = near.saturating_mul(2).clamp(1, track.length);
+            let beyond = self.outcome(setting, &track.value(far))?;
+            if beyond.is_like(outcome) {
+                near = far;
+                continue;
             }
+            let (first, change) = self.first_change((near, outcome), (far, beyond), track, setting)?;
+            if let Outcome::Mended(removed) = change {
+                return Some((first, removed));
+            }
+            (near, outcome) = (far, beyond);
         }
-        found
+        None
+    }
+
+    /// Between two values that come out otherwise, the first that does not come out as `near` does, and how it does.
+    fn first_change(
+        &mut self,
+        mut near: (u64, Outcome),
+        mut far: (u64, Outcome),
+        track: &Track,
+        setting: &Setting,
+    ) -> Option<(u64, Outcome)> {
+        while far.0 - near.0 > 1 {
+            let middle = near.0 + (far.0 - near.0) / 2;
+            let outcome = self.outcome(setting, &track.value(middle))?;
+            *(if outcome.is_like(near.1) { &mut near } else { &mut far }) = (middle, outcome);
+        }
+        Some(far)
     }
 
     /// Analyses the graph with a value; `None` when no analysis is left.
     fn outcome(&mut self, setting: &Setting, value: &Rational) -> Option<Outcome> {
-        self.left = self.left.checked_sub(1)?;
+        self.left = self.left?.checked_sub(1);
+        self.left?;
         setting.set(&mut self.graph, value);
         let after = tally(&self.graph, &analyse(&self.graph, self.mode));
         let is_worse = after.iter().zip(&self.before).any(|(after, before)| after > before);
         let removed = self.before.iter().sum::<usize>().saturating_sub(after.iter().sum());
         Some(match () {
             () if is_worse => Outcome::Breaks,
-            () if after[self.place] == 0 => Outcome::Mended(removed),
+            () if after.get(self.place) == Some(&0) => Outcome::Mended(removed),
             () => Outcome::Stays,
         })
     }

@@ -68,7 +68,7 @@ fn of_need(owner: Owner, asked: &Guarantee, number: usize) -> Setting {
     };
     let (most, grain) =
         if is_share { (whole(1), whole(1) / whole(SHARE_GRAINS)) } else { (whole(LONGEST.0), whole(1)) };
-    Setting { owner, param: None, asked: Some(number), range: whole(0)..=most, grain }
+    Setting { owner, param: None, asked: Some(number), range: grain.clone()..=most, grain }
 }
 
 fn whole(number: u64) -> Rational {

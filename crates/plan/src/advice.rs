@@ -10,18 +10,25 @@ use hls_hierarchy::settings::settings;
 use hls_units::Nanos;
 
 impl Derived {
-    /// The smallest changes that mend a problem of the analysis, for people, or that there is none.
-    pub(crate) fn advice(&self, hierarchy: &Hierarchy, problem: usize) -> String {
+    /// The smallest changes that mend a problem of the analysis, for people, or that none was found; `alone` if people
+    /// see no other problem.
+    pub(crate) fn advice(&self, hierarchy: &Hierarchy, problem: usize, alone: bool) -> String {
         let settings = settings(hierarchy, &self.input);
-        let Mends { change, need } = mend(&self.input.graph, self.mode, &self.analysis, problem, &settings);
-        let change = change.map(|mend| {
-            format!("{}{}", self.change(hierarchy, &settings[mend.setting], &mend), self.what_goes(&mend))
-        });
+        let Mends { change, need, complete } =
+            mend(&self.input.graph, self.mode, &self.analysis, problem, &settings);
+        let others = |mend: &Mend| match mend.removed == self.analysis.problems.len() {
+            _ if alone => "",
+            true => ", which mends all others, too",
+            false => ", while others stay",
+        };
+        let change =
+            change.map(|mend| self.change(hierarchy, &settings[mend.setting], &mend) + others(&mend));
         let need = need.map(|mend| self.asked(&settings[mend.setting], &mend.to));
+        let which = if complete { "the smallest" } else { "a" };
         match (change, need) {
-            (Some(change), None) => format!("the smallest change that mends it: {change}"),
+            (Some(change), None) => format!("{which} change that mends it: {change}"),
             (Some(change), Some(need)) => {
-                format!("the smallest change that mends it: {change}; or else ask for {need}")
+                format!("{which} change that mends it: {change}; or else ask for {need}")
             }
             (None, Some(need)) => {
                 format!("no change of one parameter that mends it was found; {need} could be given")
@@ -64,15 +71,6 @@ impl Derived {
         let asked = &self.input.graph.edges[edges.start].requested;
         let asked = asked.as_ref().zip(setting.asked).map(|(asked, number)| asked.with_number(number, value));
         asked.map_or_else(String::new, |asked| asked.to_string())
-    }
-
-    /// Which problems a mend removes, where there are several.
-    fn what_goes(&self, mend: &Mend) -> String {
-        match self.analysis.problems.len() {
-            1 => String::new(),
-            all if all == mend.removed => format!(", which mends all {all} problems"),
-            all => format!(", which mends {} of the {all} problems", mend.removed),
-        }
     }
 }
 

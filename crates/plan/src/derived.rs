@@ -118,8 +118,9 @@ impl Derived {
         let mut problems: Vec<Diagnostic> = diagnostics.collect();
         // Instances of one thread have one place and, mostly, one problem.
         problems.dedup();
+        let alone = problems.len() == 1;
         if let (Some(first), Some(problem)) = (problems.first_mut(), order.first()) {
-            first.help = Some(self.advice(hierarchy, *problem));
+            first.help = Some(self.advice(hierarchy, *problem, alone));
         }
         problems
     }
@@ -157,8 +158,8 @@ impl Derived {
     }
 }
 
-/// For each scheduler, where a reader of the file knows all that leads to it: at itself, or at the last of what is above
-/// it, which a file may also mention later.
+/// For each scheduler, where a reader of the file knows all that leads to it: at itself, or at the last of what is
+/// above it, which a file may also mention later.
 fn reached(hierarchy: &Hierarchy) -> Vec<usize> {
     let mut reached: Vec<usize> = hierarchy.schedulers.iter().map(|scheduler| scheduler.span.start).collect();
     let mut above = vec![Vec::new(); reached.len()];

@@ -5,5 +5,6 @@
 mod bad_input;
 mod files;
 mod help;
+mod mends;
 mod outcome;
 mod runs;
