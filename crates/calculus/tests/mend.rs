@@ -298,6 +298,36 @@ fn a_need_that_one_number_sets_twice_changes_both() {
 }
 
 #[test]
+fn a_small_change_comes_before_one_that_mends_more() {
+    // Less quantum, by a tenth, would mend both; less warp of the third, by a twenty-fifth, mends the first.
+    let mut build = Build::new("proportional-share", 10, 1_000);
+    build.thread(0, &[("share", 1), ("warp", 95)], Some("PSBE 1/3 13.5ns"));
+    build.thread(0, &[("share", 1), ("warp", 95)], Some("PSBE 1/3 12.6ns"));
+    build.settings.truncate(1);
+    build.thread(0, &[("share", 1), ("warp", 100)], None);
+    let change = build.mends().change;
+    assert_eq!(in_words(&build, change), "warpNone 100 to 96, removes 1");
+    build.settings.truncate(1);
+    let change = build.mends().change;
+    assert_eq!(in_words(&build, change), "quantumNone 10 to 9, removes 2");
+}
+
+#[test]
+fn of_equal_changes_the_one_that_mends_most_then_the_first_is_taken() {
+    // From 4 to 5 or from 4 to 3: a quarter. The second helps two threads.
+    let shares = |needs: [Option<&str>; 3]| {
+        let mut build = Build::new("proportional-share", 1, 1_000);
+        needs.into_iter().for_each(|need| _ = build.thread(0, &[("share", 4)], need));
+        let change = build.mends().change.unwrap();
+        (build.settings[change.setting].owner.clone(), in_words(&build, Some(change)))
+    };
+    let (owner, words) = shares([Some("PS 0.36"), Some("PS 0.36"), None]);
+    assert_eq!((owner, &words[..]), (Owner::Edges(3..4), "shareNone 4 to 3, removes 2"));
+    let (owner, words) = shares([None, None, Some("PS 0.36")]);
+    assert_eq!((owner, &words[..]), (Owner::Edges(1..2), "shareNone 4 to 3, removes 1"));
+}
+
+#[test]
 fn a_mend_on_the_far_side_of_another_problem_is_found() {
     // Down to a budget of 10 the thread asks too much of its period; down to 9 all ask too much together.
     let mut build = Build::new("reservation", 1, 10);

@@ -87,6 +87,7 @@ fn people_see_rounding_against_them() {
     let share = Guarantee::Psbe { share: ratio(1, 3), delta: ratio(1, 3) };
     assert_eq!(share.rounded_for_people(), "PSBE 1/3 1ns");
     assert_eq!(Guarantee::Ps { share: ratio(1_000, 3_001) }.rounded_for_people(), "PS 0.333222");
+    assert_eq!(Guarantee::Ps { share: ratio(1, 1_000_001) }.rounded_for_people(), "PS 1/1000001");
 }
 
 #[test]
