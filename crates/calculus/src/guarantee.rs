@@ -194,6 +194,32 @@ impl Guarantee {
         scaled
     }
 
+    /// A number of the text form, counted from 0 as in [`Fault`].
+    pub fn number(&self, at: usize) -> Option<&Rational> {
+        match self {
+            Guarantee::All | Guarantee::Null => None,
+            Guarantee::Reservation { amount, period, .. } => [amount, period].get(at).copied(),
+            Guarantee::Psbe { share, delta } => [share, delta].get(at).copied(),
+            Guarantee::Resu { rate: share } | Guarantee::Ps { share } => [share].get(at).copied(),
+            Guarantee::Edp { period, amount, deadline } => [period, amount, deadline].get(at).copied(),
+        }
+    }
+
+    /// The same guarantee with another value for this number; whether the invariants still hold is not looked at.
+    #[must_use]
+    pub fn with_number(&self, at: usize, value: &Rational) -> Guarantee {
+        let mut changed = self.clone();
+        let number = match &mut changed {
+            Guarantee::All | Guarantee::Null => None,
+            Guarantee::Reservation { amount, period, .. } => [amount, period].into_iter().nth(at),
+            Guarantee::Psbe { share, delta } => [share, delta].into_iter().nth(at),
+            Guarantee::Resu { rate: share } | Guarantee::Ps { share } => [share].into_iter().nth(at),
+            Guarantee::Edp { period, amount, deadline } => [period, amount, deadline].into_iter().nth(at),
+        };
+        number.into_iter().for_each(|number| number.clone_from(value));
+        changed
+    }
+
     /// Checks the invariants; the error names the first parameter that breaks one.
     pub fn check(&self) -> Result<(), Fault> {
         let fault = |parameter, expected: &str| Err(Fault { parameter, expected: expected.to_owned() });

@@ -5,8 +5,8 @@
 //! rounding happens only in functions whose names say so. Relies on `hls_units` for time. Never does IO, never uses a
 //! float, never panics on any input.
 //!
-//! [`Guarantee`] is the language, [`implies`] compares two of them, [`analyse`] labels a whole hierarchy, and a
-//! [`Derivation`] says how a label came about.
+//! [`Guarantee`] is the language, [`implies`] compares two of them, [`analyse`] labels a whole hierarchy, a
+//! [`Derivation`] says how a label came about, and [`mend()`] finds what to change where one is too weak.
 
 mod admission;
 mod caps;
@@ -17,6 +17,7 @@ mod graph;
 mod guarantee;
 mod label;
 mod local;
+mod mend;
 mod parse;
 mod rational;
 mod rewrite;
@@ -32,6 +33,7 @@ pub use graph::{Child, Edge, Graph, Scheduler};
 pub use guarantee::{Continuity, Fault, Guarantee, Kind};
 pub use label::Label;
 pub use local::{Mode, Place, Problem, Rules};
+pub use mend::{MOST_LABELS, Mend, Mends, Owner, Setting, mend};
 pub use parse::ParseError;
 pub use rational::{Rational, share_floor, time_ceil, time_exact, time_floor};
 pub use rewrite::{Refusal, best_basic_amount, implies, notified, rewrite};

@@ -136,6 +136,9 @@ impl<'a> Parameters<'a> {
         let token = self.take(&format!("{what}, a time with a unit such as 10ms,"))?;
         let digits = token.text.find(|c: char| !is_number_char(c)).unwrap_or(token.text.len());
         let (number, unit) = token.text.split_at(digits);
+        if number.is_empty() {
+            return Err(token.wrong(format!("{what}, a time such as 10ms")));
+        }
         if unit.is_empty() {
             return Err(
                 token.error(format!("the bare number `{number}`"), "a time with a unit, such as 10ms")

@@ -80,10 +80,11 @@ fn time_rounded(value: &Rational, round: fn(&Rational) -> Rational) -> String {
     time_exact(&(round(&(value / &step)) * step))
 }
 
-/// A share for people, at most the exact one: a short fraction as it is, anything else as six decimals.
+/// A share for people, at most the exact one: as it is where that is short, or where six decimals would leave nothing
+/// of it; else with six decimals.
 pub fn share_floor(value: &Rational) -> String {
     const DECIMALS: u64 = 1_000_000;
-    if *value.denom() < BigInt::from(1_000) {
+    if *value.denom() < BigInt::from(1_000) || value * whole(DECIMALS) < whole(1) {
         return value.to_string();
     }
     let millionths = (value * whole(DECIMALS)).floor().to_integer().to_u64().unwrap_or(u64::MAX);

@@ -135,6 +135,19 @@ fn a_full_reservation_is_admitted_and_a_fuller_one_is_not() {
 }
 
 #[test]
+fn sums_beyond_128_bits_are_exact() {
+    // The prime below 2^64. The common denominator of three such periods has 192 bits.
+    const P: u64 = u64::MAX - 58;
+    for (last, admitted) in [(P + 4, true), (P - 4, false)] {
+        let mut build = Build::new(1, "reservation", &[]);
+        for (budget, period) in [(P - 2, P), (1, P + 2), (1, last)] {
+            build.thread(0, &[("budget", budget), ("period", period)]);
+        }
+        assert_eq!(build.analyse().problems.is_empty(), admitted, "{last}");
+    }
+}
+
+#[test]
 fn a_reservation_needs_a_supply_and_sane_numbers() {
     let mut build = Build::new(1, "time-sharing", &[]);
     let inner = build.scheduler("reservation", &[]);

@@ -57,6 +57,16 @@ fn refuses_at_the_place_of_the_offender() {
         ("PS 1/0", "1/0"),
         ("PS 1//2", "1//2"),
         ("PSBE 1/2 3", "3"),
+        ("PSBE 2 3ms", "2"),
+        ("PSBE 1/2 -3ms", "-3ms"),
+        ("PS -1", "-1"),
+        ("RESU 0", "0"),
+        (
+            "RESU 340282366920938463463374607431768211457/340282366920938463463374607431768211456",
+            "340282366920938463463374607431768211457/340282366920938463463374607431768211456",
+        ),
+        ("EDP 0ms 1ms 2ms", "0ms"),
+        ("EDP 11ms 0ms 5ms", "0ms"),
         ("EDP 11ms 6ms 5ms", "6ms"),
         ("EDP 11ms 2ms 12ms", "12ms"),
         ("ALL 1", "1"),
@@ -77,6 +87,7 @@ fn people_see_rounding_against_them() {
     let share = Guarantee::Psbe { share: ratio(1, 3), delta: ratio(1, 3) };
     assert_eq!(share.rounded_for_people(), "PSBE 1/3 1ns");
     assert_eq!(Guarantee::Ps { share: ratio(1_000, 3_001) }.rounded_for_people(), "PS 0.333222");
+    assert_eq!(Guarantee::Ps { share: ratio(1, 1_000_001) }.rounded_for_people(), "PS 1/1000001");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! The way of a file: [`read`](read()) takes its bytes; `lex` and `syntax` make raw nodes of them; `declare` finds out
 //! what each node is and what it hangs below; `machine`, `edges`, `params` and `workload_shapes` read the properties;
 //! `graph` and `children` judge the whole. Each reports into one sink, so that a file's errors come all at once.
-//! [`analysis`] hands a hierarchy to the calculus.
+//! [`analysis`] hands a hierarchy to the calculus, [`settings`] the numbers of it that could be changed.
 //!
 //! # The language
 //! ```kdl
@@ -39,6 +39,7 @@ mod names;
 mod params;
 mod properties;
 mod read;
+pub mod settings;
 mod syntax;
 mod value;
 mod workload_shapes;

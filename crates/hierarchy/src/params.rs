@@ -9,6 +9,7 @@ use crate::value::{self, LONGEST};
 use hls_calculus::{Continuity, Guarantee};
 use hls_core::{ParamInfo, Unit};
 use hls_units::Nanos;
+use std::ops::RangeInclusive;
 
 /// The parameters of a reservation that its guarantee states as well.
 const BUDGET: &str = "budget";
@@ -52,14 +53,31 @@ pub(crate) fn read(
     values.flatten().collect()
 }
 
+/// Which number of a guarantee sets a parameter as well: of a basic reservation, amount and period.
+pub(crate) fn set_by(guarantee: &Guarantee, param: &str) -> Option<usize> {
+    match (guarantee, param) {
+        (Guarantee::Reservation { continuity: Continuity::Basic, .. }, BUDGET) => Some(0),
+        (Guarantee::Reservation { continuity: Continuity::Basic, .. }, PERIOD) => Some(1),
+        _ => None,
+    }
+}
+
+/// The values that a file may give a parameter.
+pub(crate) fn range(param: &ParamInfo) -> RangeInclusive<u64> {
+    match param.unit {
+        Unit::Time => param.min..=param.max.min(LONGEST.0),
+        Unit::Count => param.min..=param.max,
+    }
+}
+
 /// Reads one parameter's value.
 fn read_one(param: &ParamInfo, property: &Property) -> Result<u64, Refusal> {
     match param.unit {
         Unit::Time => {
-            let range = Nanos(param.min)..=Nanos(param.max).min(LONGEST);
-            value::time(property, range).map(|time| time.0)
+            let range = range(param);
+            value::time(property, Nanos(*range.start())..=Nanos(*range.end())).map(|time| time.0)
         }
-        Unit::Count => value::whole(property, param.min..=param.max),
+        Unit::Count => value::whole(property, range(param)),
     }
 }
 
@@ -70,24 +88,22 @@ fn implied_by(
     properties: &mut Properties,
     sink: &mut Sink,
 ) -> Option<u64> {
-    let Request::Guarantee(Guarantee::Reservation { continuity: Continuity::Basic, amount, period, .. }) =
-        request
-    else {
+    let Request::Guarantee(guarantee) = request else {
         return None;
     };
-    let exact = match param.name {
-        BUDGET => amount,
-        PERIOD => period,
-        _ => return None,
-    };
-    let most = param.max.min(LONGEST.0);
+    let exact = guarantee.number(set_by(guarantee, param.name)?)?;
+    let range = range(param);
     let nanos =
         Some(exact).filter(|exact| exact.is_integer()).and_then(|exact| exact.to_integer().try_into().ok());
-    let value = nanos.filter(|nanos| (param.min..=most).contains(nanos));
+    let value = nanos.filter(|nanos| range.contains(nanos));
     if value.is_none() {
         let place = properties.get("guarantee").map_or(properties.node().span(), |p| p.value.span.clone());
         let found = format!("a guarantee with a {} of {exact}ns", param.name);
-        let expected = format!("a whole number of nanoseconds from {} to {}", Nanos(param.min), Nanos(most));
+        let expected = format!(
+            "a whole number of nanoseconds from {} to {}",
+            Nanos(*range.start()),
+            Nanos(*range.end())
+        );
         sink.add(Diagnostic::error(place, properties.what(), found, expected));
     }
     value
@@ -105,12 +121,9 @@ fn contradiction(param: &ParamInfo, stated: u64, implied: u64, properties: &mut 
 /// Reports a parameter that must be given, unless it, or the guarantee that implies it, was given and refused.
 fn missing(param: &ParamInfo, request: Request, properties: &mut Properties, sink: &mut Sink) {
     let has_implied = matches!(param.name, BUDGET | PERIOD);
-    let is_implied = |guarantee: &Guarantee| {
-        matches!(guarantee, Guarantee::Reservation { continuity: Continuity::Basic, .. })
-    };
     let was_refused = match request {
         Request::Refused => has_implied,
-        Request::Guarantee(guarantee) => has_implied && is_implied(guarantee),
+        Request::Guarantee(guarantee) => set_by(guarantee, param.name).is_some(),
         Request::Nothing => false,
     };
     if was_refused || properties.get(param.name).is_some() || !properties.node().is_whole {

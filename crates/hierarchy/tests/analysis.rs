@@ -2,10 +2,11 @@
 
 mod common;
 
-use hls_calculus::{Child, Guarantee};
+use hls_calculus::{Child, Guarantee, Setting};
 use hls_hierarchy::analysis::{Input, Origin};
 use hls_hierarchy::model::Hierarchy;
 use hls_hierarchy::read_with;
+use hls_hierarchy::settings::settings;
 
 fn read(text: &str) -> Hierarchy {
     read_with(common::policies(), text.as_bytes()).expect("it is a good file").0
@@ -47,4 +48,49 @@ fn instances_become_edges_that_lead_back() {
     let two = Input::with_instances(&hierarchy, &[1, 2]);
     let children: Vec<_> = two.graph.edges[1..].iter().map(|edge| edge.child.clone()).collect();
     assert_eq!(children, [thread("a"), thread("b-0"), thread("b-1")]);
+}
+
+/// What a setting is of, what else it sets, and the values that it may have.
+fn shown(setting: &Setting) -> String {
+    let param = setting.param.as_deref().unwrap_or("need");
+    let asked = setting.asked.map_or(String::new(), |number| format!(", number {number}"));
+    let (least, most) = (setting.range.start(), setting.range.end());
+    format!("{:?} {param}{asked}: {least} to {most} by {}", setting.owner, setting.grain)
+}
+
+#[test]
+fn settings_are_what_one_change_in_the_file_changes() {
+    let hierarchy = read(
+        "reservation {
+            proportional-share \"PS\" budget=\"1ms\" period=\"2ms\" {
+                thread \"a\" instances=2 guarantee=\"PSBE 1/4 10ms\"
+            }
+            thread \"b\" guarantee=\"RESBH 1ms 10ms\"
+        }",
+    );
+    let input = Input::new(&hierarchy);
+    let settings = settings(&hierarchy, &input);
+    let found: Vec<String> = settings.iter().map(shown).collect();
+    let year = "31536000000000000";
+    assert_eq!(
+        found,
+        [
+            format!("Scheduler(1) quantum: 1 to {year} by 1"),
+            format!("Edges(1..2) budget: 1 to {year} by 1"),
+            format!("Edges(1..2) period: 1 to {year} by 1"),
+            "Edges(2..4) share: 1 to 65536 by 1".into(),
+            format!("Edges(2..4) warp: 0 to {year} by 1000"),
+            "Edges(2..4) need, number 0: 1/1000000 to 1 by 1/1000000".into(),
+            format!("Edges(2..4) need, number 1: 1 to {year} by 1"),
+            format!("Edges(4..5) budget, number 0: 1 to {year} by 1"),
+            format!("Edges(4..5) period, number 1: 1 to {year} by 1"),
+        ]
+    );
+
+    let mut graph = input.graph.clone();
+    settings[7].set(&mut graph, &settings[6].range.end().clone());
+    settings[3].set(&mut graph, &settings[5].range.end().clone());
+    assert_eq!(graph.edges[4].params[0].1, 31_536_000_000_000_000);
+    assert_eq!(graph.edges[4].requested.as_ref().unwrap().to_string(), "RESBH 31536000s 10ms");
+    assert_eq!([&graph.edges[2], &graph.edges[3]].map(|edge| edge.params[0].1), [1, 1]);
 }

@@ -3,7 +3,7 @@
 use crate::plan::{Plan, PlannedEdge};
 use hls_calculus::{Analysis, Guarantee, Place, Problem, Rules, analyse};
 use hls_hierarchy::analysis::Input;
-use hls_hierarchy::model::{Child, Hierarchy, Scheduler, Thread};
+use hls_hierarchy::model::{Child, Hierarchy, Span};
 use hls_hierarchy::{Diagnostic, Severity};
 use hls_record::event::VpId;
 use hls_record::observe::Promise;
@@ -18,13 +18,16 @@ pub struct Derived {
     pub analysis: Analysis,
     /// The way from an edge of the hierarchy to that of the graph.
     pub input: Input,
+    /// By which rules.
+    pub(crate) rules: Rules,
 }
 
 impl Derived {
     /// Analyses the hierarchy of a plan.
     pub fn new(plan: &Plan, rules: impl Into<Rules>) -> Derived {
         let input = Input::with_instances(&plan.hierarchy, &plan.instances);
-        Derived { analysis: analyse(&input.graph, rules), input }
+        let rules = rules.into();
+        Derived { analysis: analyse(&input.graph, rules), input, rules }
     }
 
     /// The guarantee on each VP of the plan; `Null` where nothing is promised.
@@ -97,18 +100,38 @@ impl Derived {
         promises
     }
 
-    /// What the calculus finds wrong, at its place in the file.
+    /// What the calculus finds wrong, at its place in the file, causes before what comes of them. The first one comes
+    /// with the smallest change that mends it.
     pub fn problems(&self, plan: &Plan) -> Vec<Diagnostic> {
-        let mut problems: Vec<Diagnostic> = Vec::new();
-        for problem in &self.analysis.problems {
-            let problem = self.diagnostic(&plan.hierarchy, problem);
-            // Instances of one thread have one place and, mostly, one problem.
-            if problems.last() != Some(&problem) {
-                problems.push(problem);
-            }
+        let (hierarchy, all) = (&plan.hierarchy, &self.analysis.problems);
+        let reached = reached(hierarchy);
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_cached_key(|problem| {
+            let place = all[*problem].place;
+            let start = self.span(hierarchy, place).start;
+            let (scheduler, is_edge) = match place {
+                Place::Scheduler(scheduler) => (Some(scheduler), false),
+                Place::Edge(index) => (self.input.graph.edges[index].parent, true),
+            };
+            (scheduler.map_or(start, |scheduler| reached[scheduler].max(start)), scheduler, is_edge, start)
+        });
+        let diagnostics = order.iter().map(|problem| self.diagnostic(hierarchy, &all[*problem]));
+        let mut problems: Vec<Diagnostic> = diagnostics.collect();
+        // Instances of one thread have one place and, mostly, one problem.
+        problems.dedup();
+        let alone = problems.len() == 1;
+        if let (Some(first), Some(problem)) = (problems.first_mut(), order.first()) {
+            first.help = Some(self.advice(hierarchy, *problem, alone));
         }
-        problems.sort_by_key(|problem| problem.span.start);
         problems
+    }
+
+    /// Where the file speaks of a place.
+    fn span(&self, hierarchy: &Hierarchy, place: Place) -> Span {
+        match place {
+            Place::Scheduler(index) => hierarchy.schedulers[index].span.clone(),
+            Place::Edge(index) => hierarchy.edges[self.input.origins[index].edge].span.clone(),
+        }
     }
 
     fn diagnostic(&self, hierarchy: &Hierarchy, problem: &Problem) -> Diagnostic {
@@ -116,20 +139,11 @@ impl Derived {
             Place::Scheduler(index) => Child::Scheduler(index),
             Place::Edge(index) => hierarchy.edges[self.input.origins[index].edge].child,
         };
-        let (message, of_node) = match child {
-            Child::Scheduler(index) => {
-                let Scheduler { name, span, .. } = &hierarchy.schedulers[index];
-                (format!("scheduler `{name}`"), span)
-            }
-            Child::Thread(index) => {
-                let Thread { name, span, .. } = &hierarchy.threads[index];
-                (format!("thread `{name}`"), span)
-            }
+        let message = match child {
+            Child::Scheduler(index) => format!("scheduler `{}`", hierarchy.schedulers[index].name),
+            Child::Thread(index) => format!("thread `{}`", hierarchy.threads[index].name),
         };
-        let span = match problem.place {
-            Place::Scheduler(_) => of_node.clone(),
-            Place::Edge(index) => hierarchy.edges[self.input.origins[index].edge].span.clone(),
-        };
+        let span = self.span(hierarchy, problem.place);
         let (found, expected) = (problem.found.clone(), problem.needed.clone());
         let severity = Severity::Error;
         Diagnostic { severity, span, message, found, expected, help: None, first: None }
@@ -143,6 +157,25 @@ impl Derived {
             (asked + 1, refused + usize::from(label.satisfies(need).is_err()))
         })
     }
+}
+
+/// For each scheduler, where a reader of the file knows all that leads to it: at itself, or at the last of what is
+/// above it, which a file may also mention later.
+fn reached(hierarchy: &Hierarchy) -> Vec<usize> {
+    let mut reached: Vec<usize> = hierarchy.schedulers.iter().map(|scheduler| scheduler.span.start).collect();
+    let mut above = vec![Vec::new(); reached.len()];
+    for edge in &hierarchy.edges {
+        if let Child::Scheduler(child) = edge.child {
+            above[child].push(edge);
+        }
+    }
+    for scheduler in 0..reached.len() {
+        for edge in &above[scheduler] {
+            let parent = edge.parent.map_or(0, |parent| reached[parent]);
+            reached[scheduler] = reached[scheduler].max(edge.span.start).max(parent);
+        }
+    }
+    reached
 }
 
 /// What a guarantee promises to a VP, and allows, in each of the windows that are watched.

@@ -1,6 +1,7 @@
 //! What is to be run and what it promises: a hierarchy under a workload, its threads and VPs numbered for good, with
 //! the guarantee of each. Every engine starts from this, and every report speaks of its numbers. Does no IO.
 
+mod advice;
 mod derived;
 mod plan;
 

@@ -6,5 +6,6 @@ mod bad_input;
 mod files;
 mod guarantee;
 mod help;
+mod mends;
 mod outcome;
 mod runs;

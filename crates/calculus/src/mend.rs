@@ -1,0 +1,365 @@
+//! The smallest change of one number that mends a problem, found by search and verified by analysing.
+//!
+//! A number moves on the grid of what people write: whole multiples of a power of ten, three digits of the old value or
+//! more ([`Setting::step`]). A change is as large as |new - old| / old, exactly. For each number and direction, values
+//! are tried at one step, two, four and so on; where one comes out otherwise than the one before it (the problem stays,
+//! is mended, or something else breaks), bisection finds the first that does. So what is returned has been analysed,
+//! and the value one step nearer does not mend. The only assumption is that nothing lies between two tried values that
+//! come out alike: where that is not so, a smaller change may be missed, never a wrong one be returned.
+//!
+//! Cost: no more than [`MOST_LABELS`] labels of edges are computed for one problem, whatever the hierarchy; so in large
+//! ones not every number is tried, and [`Mends::complete`] says so. Relies on [`analyse`] as a whole and knows no
+//! policy.
+
+use crate::compose::{Analysis, analyse};
+use crate::graph::{Child, Graph};
+use crate::local::{Place, Rules};
+use crate::rational::{Rational, quotient, whole};
+use num_traits::{One, Signed, ToPrimitive};
+use std::cmp::Reverse;
+use std::ops::{Range, RangeInclusive};
+
+/// How many labels the search for one mend may compute: every analysis costs one for each edge.
+pub const MOST_LABELS: usize = 200_000;
+
+/// Who has a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Index into [`Graph::schedulers`].
+    Scheduler(usize),
+    /// Indices into [`Graph::edges`]: one edge, or those of a thread's instances, which have their numbers in common.
+    Edges(Range<usize>),
+}
+
+/// A number that the author of a hierarchy can change by itself: a parameter, a number of the guarantee that is asked
+/// for, or both where one sets the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Who has it.
+    pub owner: Owner,
+    /// The parameter of that name.
+    pub param: Option<String>,
+    /// This number, counted from 0, of the guarantee that the edges ask for.
+    pub asked: Option<usize>,
+    /// The values that it may have.
+    pub range: RangeInclusive<Rational>,
+    /// Its values are whole multiples of this: a nanosecond, one, or the finest share that is of any use.
+    pub grain: Rational,
+}
+
+impl Setting {
+    /// Its value in a graph.
+    pub fn value(&self, graph: &Graph) -> Option<Rational> {
+        let (params, requested) = match &self.owner {
+            Owner::Scheduler(index) => (&graph.schedulers.get(*index)?.params, None),
+            Owner::Edges(edges) => {
+                let edge = graph.edges.get(edges.start)?;
+                (&edge.params, edge.requested.as_ref())
+            }
+        };
+        match (&self.param, self.asked) {
+            (Some(name), _) => params.iter().find(|(key, _)| key == name).map(|(_, value)| whole(*value)),
+            (None, Some(number)) => requested?.number(number).cloned(),
+            (None, None) => None,
+        }
+    }
+
+    /// Gives it a value, which lies in its range.
+    pub fn set(&self, graph: &mut Graph, value: &Rational) {
+        let set_param = |params: &mut Vec<(String, u64)>| {
+            let param = params.iter_mut().find(|(key, _)| self.param.as_ref() == Some(key));
+            if let (Some((_, param)), Some(value)) = (param, value.to_integer().to_u64()) {
+                *param = value;
+            }
+        };
+        match &self.owner {
+            Owner::Scheduler(index) => {
+                graph
+                    .schedulers
+                    .get_mut(*index)
+                    .into_iter()
+                    .for_each(|scheduler| set_param(&mut scheduler.params));
+            }
+            Owner::Edges(edges) => {
+                for edge in graph.edges.get_mut(edges.clone()).unwrap_or_default() {
+                    set_param(&mut edge.params);
+                    if let (Some(asked), Some(number)) = (&mut edge.requested, self.asked) {
+                        *asked = asked.with_number(number, value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether only the need would change, and nothing of what is given.
+    pub fn is_need(&self) -> bool {
+        self.param.is_none()
+    }
+
+    /// The grid on which a value moves: three digits of it (`33.3ms`, `0.25`), or all where the grain is coarser.
+    pub fn step(&self, value: &Rational) -> Rational {
+        let (ten, thousand) = (whole(10), whole(1_000));
+        let mut step = self.grain.clone();
+        while step.is_positive() && &step * &thousand <= *value {
+            step *= &ten;
+        }
+        step
+    }
+
+    /// How large a change is: |new - old| / old. A zero counts as one grain.
+    pub fn change(&self, from: &Rational, to: &Rational) -> Rational {
+        quotient(&(to - from).abs(), from.max(&self.grain))
+    }
+}
+
+/// A change that mends a problem and makes no other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mend {
+    /// What is changed, as an index into the settings that were given.
+    pub setting: usize,
+    /// Its value as it is.
+    pub from: Rational,
+    /// The value that mends.
+    pub to: Rational,
+    /// How many problems are gone with it, the one at hand among them.
+    pub removed: usize,
+}
+
+/// The two ways out of a problem; `None` where none was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mends {
+    /// The least change of a parameter.
+    pub change: Option<Mend>,
+    /// The least change of what the edge asks for, and of nothing else: a need that can be met.
+    pub need: Option<Mend>,
+    /// Whether all settings were tried.
+    pub complete: bool,
+}
+
+/// Searches the least change of one of `settings` after which the place of a problem has none and no other place has
+/// more than before. Equal changes: the one that removes most problems, then the first of `settings`.
+///
+/// Considered are the schedulers above the problem and all edges below them; needs only where they are not met.
+/// `analysis` is that of `graph` by the same rules. Nothing is found for an index or for settings that do not exist.
+pub fn mend(
+    graph: &Graph,
+    rules: impl Into<Rules>,
+    analysis: &Analysis,
+    problem: usize,
+    settings: &[Setting],
+) -> Mends {
+    let mut mends = Mends::default();
+    let Some(problem) = analysis.problems.get(problem) else {
+        return mends;
+    };
+    let mut search = Search {
+        graph: graph.clone(),
+        rules: rules.into(),
+        place: position(graph, problem.place),
+        before: tally(graph, analysis),
+        left: Some(MOST_LABELS / graph.edges.len().max(1)),
+    };
+    let above = schedulers_above(graph, problem.place);
+    let near = |setting: &Setting| nearness(graph, problem.place, &above, setting);
+    let mut order: Vec<(u8, usize)> =
+        settings.iter().enumerate().filter_map(|(index, setting)| Some((near(setting)?, index))).collect();
+    order.sort_unstable();
+    for (_, index) in order {
+        let best = if settings[index].is_need() { &mut mends.need } else { &mut mends.change };
+        search.improve(best, index, settings);
+    }
+    mends.complete = search.left.is_some();
+    mends
+}
+
+/// In which round a setting is tried, if at all, so that a search cut short has tried what matters most: first the edge
+/// at hand, then what leads to it from the root, then what hangs beside that.
+fn nearness(graph: &Graph, place: Place, above: &[bool], setting: &Setting) -> Option<u8> {
+    let is_above = |scheduler: usize| above.get(scheduler) == Some(&true);
+    let edges = match &setting.owner {
+        Owner::Scheduler(scheduler) => return is_above(*scheduler).then_some(1),
+        Owner::Edges(edges) => edges,
+    };
+    let edge = graph.edges.get(edges.start)?;
+    match (&edge.child, edge.parent?) {
+        _ if matches!(place, Place::Edge(edge) if edges.contains(&edge)) => Some(0),
+        _ if setting.is_need() => None,
+        (Child::Scheduler(child), _) if is_above(*child) => Some(1),
+        (_, parent) => is_above(parent).then_some(2),
+    }
+}
+
+/// For each scheduler whether it lies on a way from the root to the place; the place itself counts.
+fn schedulers_above(graph: &Graph, place: Place) -> Vec<bool> {
+    let mut above = vec![false; graph.schedulers.len()];
+    let mut parents = vec![Vec::new(); graph.schedulers.len()];
+    for edge in &graph.edges {
+        if let (Child::Scheduler(child), Some(parent)) = (&edge.child, edge.parent)
+            && let Some(parents) = parents.get_mut(*child)
+        {
+            parents.push(parent);
+        }
+    }
+    let mut next: Vec<usize> = match place {
+        Place::Scheduler(scheduler) => vec![scheduler],
+        Place::Edge(edge) => graph.edges.get(edge).and_then(|edge| edge.parent).into_iter().collect(),
+    };
+    while let Some(scheduler) = next.pop() {
+        if above.get(scheduler) == Some(&false) {
+            above[scheduler] = true;
+            next.extend(&parents[scheduler]);
+        }
+    }
+    above
+}
+
+/// How many problems each place has: the schedulers, then the edges.
+fn tally(graph: &Graph, analysis: &Analysis) -> Vec<usize> {
+    let mut counts = vec![0; graph.schedulers.len() + graph.edges.len()];
+    for problem in &analysis.problems {
+        counts.get_mut(position(graph, problem.place)).into_iter().for_each(|count| *count += 1);
+    }
+    counts
+}
+
+fn position(graph: &Graph, place: Place) -> usize {
+    match place {
+        Place::Scheduler(scheduler) => scheduler,
+        Place::Edge(edge) => graph.schedulers.len() + edge,
+    }
+}
+
+/// What comes of a value.
+#[derive(Clone, Copy)]
+enum Outcome {
+    /// The problem is as it was, and nothing else is worse.
+    Stays,
+    /// It is gone, with so many in all, and nothing else is worse.
+    Mended(usize),
+    /// Something else is worse.
+    Breaks,
+}
+
+impl Outcome {
+    fn is_like(self, other: Outcome) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+}
+
+/// The values from an old one on in one direction: `step * (base + sign * n)`, for n from 1 to `length`.
+struct Track {
+    step: Rational,
+    base: Rational,
+    sign: Rational,
+    length: u64,
+}
+
+impl Track {
+    fn new(from: &Rational, step: &Rational, end: &Rational, up: bool) -> Track {
+        let (at, end) = (from / step, end / step);
+        let (base, distance) =
+            if up { (at.floor(), end.floor() - at.floor()) } else { (at.ceil(), at.ceil() - end.ceil()) };
+        let sign = if up { Rational::one() } else { -Rational::one() };
+        let length =
+            if distance.is_positive() { distance.to_integer().to_u64().unwrap_or(u64::MAX) } else { 0 };
+        Track { step: step.clone(), base, sign, length }
+    }
+
+    fn value(&self, n: u64) -> Rational {
+        &self.step * (&self.base + &self.sign * whole(n))
+    }
+}
+
+struct Search {
+    graph: Graph,
+    rules: Rules,
+    /// Of the problem, in the tallies.
+    place: usize,
+    before: Vec<usize>,
+    /// How many analyses are left; `None` once one was wanted and there was none.
+    left: Option<usize>,
+}
+
+impl Search {
+    /// Replaces the best mend where this setting has a better one.
+    fn improve(&mut self, best: &mut Option<Mend>, index: usize, settings: &[Setting]) {
+        let setting = &settings[index];
+        let Some(from) = setting.value(&self.graph) else {
+            return;
+        };
+        let step = setting.step(&from);
+        if !step.is_positive() {
+            return;
+        }
+        let change = |mend: &Mend| settings[mend.setting].change(&mend.from, &mend.to);
+        for up in [false, true] {
+            let mut end = if up { setting.range.end().clone() } else { setting.range.start().clone() };
+            // What is changed by more than the best is of no use.
+            if let Some(bound) = best.as_ref().map(change) {
+                let reach = bound * from.clone().max(setting.grain.clone());
+                end = if up { end.min(&from + reach) } else { end.max(&from - reach) };
+            }
+            let track = Track::new(&from, &step, &end, up);
+            let found = self.first_on(&track, setting);
+            setting.set(&mut self.graph, &from);
+            let Some((n, removed)) = found else {
+                continue;
+            };
+            let mend = Mend { setting: index, from: from.clone(), to: track.value(n), removed };
+            let key = |mend: &Mend| (change(mend), Reverse(mend.removed), mend.setting);
+            if best.as_ref().is_none_or(|best| key(&mend) < key(best)) {
+                *best = Some(mend);
+            }
+        }
+    }
+
+    /// The first value on a track that mends, by doubling and bisection, and how many problems it removes.
+    fn first_on(&mut self, track: &Track, setting: &Setting) -> Option<(u64, usize)> {
+        let (mut near, mut outcome) = (0, Outcome::Stays);
+        while near < track.length {
+            let far = near.saturating_mul(2).clamp(1, track.length);
+            let beyond = self.outcome(setting, &track.value(far))?;
+            if beyond.is_like(outcome) {
+                near = far;
+                continue;
+            }
+            let (first, change) = self.first_change((near, outcome), (far, beyond), track, setting)?;
+            if let Outcome::Mended(removed) = change {
+                return Some((first, removed));
+            }
+            (near, outcome) = (far, beyond);
+        }
+        None
+    }
+
+    /// Between two values that come out otherwise, the first that does not come out as `near` does, and how it does.
+    fn first_change(
+        &mut self,
+        mut near: (u64, Outcome),
+        mut far: (u64, Outcome),
+        track: &Track,
+        setting: &Setting,
+    ) -> Option<(u64, Outcome)> {
+        while far.0 - near.0 > 1 {
+            let middle = near.0 + (far.0 - near.0) / 2;
+            let outcome = self.outcome(setting, &track.value(middle))?;
+            *(if outcome.is_like(near.1) { &mut near } else { &mut far }) = (middle, outcome);
+        }
+        Some(far)
+    }
+
+    /// Analyses the graph with a value; `None` when no analysis is left.
+    fn outcome(&mut self, setting: &Setting, value: &Rational) -> Option<Outcome> {
+        self.left = self.left?.checked_sub(1);
+        self.left?;
+        setting.set(&mut self.graph, value);
+        let after = tally(&self.graph, &analyse(&self.graph, self.rules));
+        let is_worse = after.iter().zip(&self.before).any(|(after, before)| after > before);
+        let removed = self.before.iter().sum::<usize>().saturating_sub(after.iter().sum());
+        Some(match () {
+            () if is_worse => Outcome::Breaks,
+            () if after.get(self.place) == Some(&0) => Outcome::Mended(removed),
+            () => Outcome::Stays,
+        })
+    }
+}
