@@ -17,6 +17,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "anything",
     provides: "what it holds to the top child; NULL to the others",
     joins: false,
+    description: None,
     provide,
 };
 

@@ -18,6 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "anything, from several parents",
     provides: "every parent's guarantee, softened; on one CPU also their sum",
     joins: true,
+    description: None,
     provide,
 };
 

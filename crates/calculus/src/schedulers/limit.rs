@@ -17,6 +17,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "anything with a supply: ALL, reservations, EDP, PSBE",
     provides: "RESBH budget,period where sbf(period) >= budget; else RESBS sbf(period),period",
     joins: false,
+    description: None,
     provide,
 };
 

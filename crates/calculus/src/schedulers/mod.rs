@@ -1,26 +1,48 @@
 //! One analysis a policy: what a scheduler accepts, what it provides in turn, and its admission test (HLS section 5.1
-//! and Table 1). To add one: a file, and a line in [`REGISTRY`].
+//! and Table 1). To add one: a file, and a line in [`REGISTRY`]. Policies whose analysis is the same share a module that
+//! is no policy: `claims`, `slower`, `best_effort`.
 //!
 //! Relies on local knowledge only: what the scheduler holds and the edges that it provides. Never claims what it cannot
 //! show for the number of CPUs at hand: NULL with the reason instead.
 
+mod bss_i;
+mod cbs;
+mod claims;
+mod description;
+mod eevdf;
 mod fixed_priority;
 mod join;
 mod limit;
+mod linux;
+mod lottery;
 mod proportional_share;
+mod pshed;
 mod reservation;
+mod resource_kernel;
+mod rialto;
+mod rialto_nt;
 mod round_robin;
+mod sfq;
+mod sfs;
+mod slower;
+mod spring;
+mod stride;
+mod tbs;
 mod time_sharing;
+mod windows_2000;
+
+pub use description::{Description, Param, Unit};
 
 use crate::compose::{Edge, Label, Mode};
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::Guarantee;
 use crate::rational::{Rational, whole};
+use num_traits::Signed;
 use std::sync::Arc;
 
 /// The analysis of a policy.
 pub struct Entry {
-    /// The policy's name, as in the core's registry.
+    /// The policy's name, as in the core's registry where it has it.
     pub policy: &'static str,
     /// Paper and section.
     pub source: &'static str,
@@ -30,6 +52,8 @@ pub struct Entry {
     pub provides: &'static str,
     /// Whether an instance may have several parents.
     pub joins: bool,
+    /// What files may say of it, where the core does not have it: it is analysed, not run.
+    pub description: Option<Description>,
     pub(crate) provide: fn(&Instance) -> Provided,
 }
 
@@ -42,6 +66,21 @@ pub static REGISTRY: &[Entry] = &[
     join::ENTRY,
     limit::ENTRY,
     round_robin::ENTRY,
+    bss_i::ENTRY,
+    pshed::ENTRY,
+    cbs::ENTRY,
+    eevdf::ENTRY,
+    linux::ENTRY,
+    windows_2000::ENTRY,
+    lottery::ENTRY,
+    stride::ENTRY,
+    resource_kernel::ENTRY,
+    rialto::ENTRY,
+    rialto_nt::ENTRY,
+    sfq::ENTRY,
+    sfs::ENTRY,
+    spring::ENTRY,
+    tbs::ENTRY,
 ];
 
 /// The analysis of a policy, by its name.
@@ -87,6 +126,17 @@ pub(crate) struct Complaint {
     pub(crate) needed: String,
     pub(crate) found: String,
 }
+
+impl Provided {
+    /// The same by another rule, for a policy whose analysis is another policy's.
+    fn by(mut self, rule: Rule) -> Provided {
+        self.labels.iter_mut().for_each(|label| Arc::make_mut(&mut label.derivation).rule = rule);
+        self
+    }
+}
+
+/// What was needed, and what there is.
+pub(crate) type Refused = (String, String);
 
 impl<'a> Instance<'a> {
     /// The derivations of all that is held.
@@ -138,6 +188,44 @@ impl<'a> Instance<'a> {
             }
             None => Ok(slot.label),
         }
+    }
+
+    /// What is held, where it is one processor, be it a slower one: ALL or RESU.
+    pub(crate) fn processor(&self) -> Result<&'a Label, Refused> {
+        const NEEDED: &str = "ALL or RESU on one CPU";
+        let held = self.single_vp().map_err(|found| (NEEDED.to_owned(), found))?;
+        match held.guarantee {
+            Guarantee::All | Guarantee::Resu { .. } => Ok(held),
+            _ => Err((NEEDED.to_owned(), held.absolute().rounded_for_people())),
+        }
+    }
+
+    /// A label whose amounts are in the time of what is held: below RESU that of the slower processor, which the label's
+    /// scale says (HLS section 5.1).
+    pub(crate) fn paced(
+        &self,
+        held: &Label,
+        guarantee: Guarantee,
+        rule: Rule,
+        formula: impl Into<String>,
+    ) -> Label {
+        let Guarantee::Resu { rate } = &held.guarantee else {
+            return self.label(guarantee, rule, formula);
+        };
+        let scale = &held.scale * rate;
+        let formula = format!("{}, in the time of a processor of speed {scale}", formula.into());
+        Label { scale, ..self.label(guarantee, rule, formula) }
+    }
+
+    /// The children's shares as fractions of the sum over all of them, also those that want no CPU; `None` where one is
+    /// not above zero.
+    pub(crate) fn weights(&self) -> Option<Vec<Rational>> {
+        let shares: Option<Vec<Rational>> = (0..self.children.len())
+            .map(|child| self.child_param(child, "share").filter(Rational::is_positive))
+            .collect();
+        let shares = shares?;
+        let total: Rational = shares.iter().sum();
+        Some(shares.into_iter().map(|share| share / &total).collect())
     }
 
     /// A parameter of the instance.

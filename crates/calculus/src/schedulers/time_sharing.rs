@@ -9,6 +9,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "NULL, which anything implies",
     provides: "NULL to every child",
     joins: false,
+    description: None,
     provide,
 };
 
