@@ -18,13 +18,17 @@ pub struct Derived {
     pub analysis: Analysis,
     /// The way from an edge of the hierarchy to that of the graph.
     pub input: Input,
+    /// The labels in real time; those below RESU count in that of a slower processor.
+    guarantees: Vec<Guarantee>,
 }
 
 impl Derived {
     /// Analyses the hierarchy of a plan.
     pub fn new(plan: &Plan, mode: Mode) -> Derived {
         let input = Input::with_instances(&plan.hierarchy, &plan.instances);
-        Derived { analysis: analyse(&input.graph, mode), input }
+        let analysis = analyse(&input.graph, mode);
+        let guarantees = analysis.labels.iter().map(|label| label.absolute()).collect();
+        Derived { analysis, input, guarantees }
     }
 
     /// The guarantee on each VP of the plan; `Null` where nothing is promised.
@@ -38,10 +42,12 @@ impl Derived {
         of_schedulers.chain(of_threads)
     }
 
-    /// The guarantee on an edge and on how many of its VPs it holds.
+    /// The guarantee on an edge, in real time, and on how many of its VPs it holds.
     fn label(&self, edge: usize, instance: u32) -> (&Guarantee, usize) {
-        let label = self.input.graph_edge_of(edge, instance).map(|index| &self.analysis.labels[index]);
-        label.map_or((&Guarantee::Null, 0), |label| (&label.guarantee, usize::from(label.count)))
+        let index = self.input.graph_edge_of(edge, instance);
+        index.map_or((&Guarantee::Null, 0), |index| {
+            (&self.guarantees[index], usize::from(self.analysis.labels[index].count))
+        })
     }
 
     /// The VPs whose guarantee can be held against a run. One that holds on some of an edge's VPs, at any time on
