@@ -61,7 +61,8 @@ fn label(analysis: &Analysis, edge: usize) -> String {
     analysis.labels[edge].absolute().to_string()
 }
 
-/// Figure 1 with the numbers of Figure 3. Returns the edges of the video player, the join's child, and the two threads.
+/// Figure 1 with the numbers of Figure 3. Returns the edges of the video player, the join's child, and the two
+/// threads.
 fn figure_3() -> (Build, [usize; 4]) {
     let mut build = Build::new(1, "fixed-priority", &[]);
     let reservation = build.scheduler("reservation", &[]);
@@ -260,10 +261,24 @@ fn warps_cost_the_others() {
 
 #[test]
 fn ten_thousand_siblings_are_labelled_at_once() {
-    for policy in ["fixed-priority", "proportional-share", "time-sharing"] {
+    let policies = [
+        "fixed-priority",
+        "proportional-share",
+        "time-sharing",
+        "reservation",
+        "tbs",
+        "bss-i",
+        "eevdf",
+        "lottery",
+    ];
+    for policy in policies {
         let mut build = Build::new(1, policy, &[("quantum", MS)]);
         (0..10_000).for_each(|n| {
-            _ = build.thread(0, &[("share", 1 + n % 7), ("warp", n % 5), ("priority", n % 64)])
+            let shares =
+                [("share", 1 + n % 7), ("warp", n % 5), ("priority", n % 64), ("rate-ppm", 1 + n % 100)];
+            // Periods that have nothing in common.
+            let claim = [("budget", 50_000), ("period", 1_000_000_007 + 2 * n * n)];
+            _ = build.thread(0, &[&shares[..], &claim].concat())
         });
         assert_eq!(build.analyse().problems, [], "{policy}");
     }

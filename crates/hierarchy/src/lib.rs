@@ -5,8 +5,8 @@
 //! `graph` and `children` judge the whole. Each reports into one sink, so that a file's errors come all at once.
 //! [`analysis`] hands a hierarchy to the calculus.
 //!
-//! A file may name the policies of the core and those that only the calculus has ([`policies`](policies())); a hierarchy
-//! with one of the latter can be checked, and [`cannot_run`] says where it is.
+//! A file may name the policies of the core and those that only the calculus has ([`policies`](policies())). A
+//! hierarchy with one of the latter can be checked and not run: [`cannot_run`] says where it is.
 //!
 //! # The language
 //! ```kdl

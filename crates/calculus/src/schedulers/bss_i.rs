@@ -1,8 +1,8 @@
 //! BSS-I: uniformly slower processors (G. Lipari, S. K. Baruah, "Efficient Scheduling of Real-Time Multi-Task
 //! Applications in Dynamic Systems", RTAS 2000; HLS section 5.1).
 //!
-//! Each child is a bandwidth sharing server. It has the deadline of its most urgent job, and a budget for that deadline
-//! of the rate times the time up to it, less what jobs with later deadlines must still find.
+//! Each child is a bandwidth sharing server. It has the deadline of its most urgent job, and a budget for that
+//! deadline of the rate times the time up to it, less what jobs with later deadlines must still find.
 
 use super::description::{Description, RATE};
 use super::{Entry, Instance, Provided, slower};

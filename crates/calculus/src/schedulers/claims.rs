@@ -30,7 +30,8 @@ impl Claim {
     }
 }
 
-/// All children's claims; if one is not a reservation, NULL for all by `refused`, as nothing then bounds what it takes.
+/// All children's claims; if one is not a reservation, NULL for all by `refused`, as nothing then bounds what it
+/// takes.
 pub(super) fn claims(instance: &Instance, refused: Rule) -> Result<Vec<Claim>, Provided> {
     let mut claims = Vec::new();
     let mut complaints = Vec::new();

@@ -1,5 +1,6 @@
-//! What a hierarchy file must know of a policy that the core does not have, so that it can be analysed, not run: what it
-//! is and its parameters. Policies of the core are described by its own registry. Relies on nothing, decides nothing.
+//! What a hierarchy file must know of a policy that the core does not have, so that it can be analysed, not run: what
+//! it is and its parameters. Policies of the core are described by its own registry. Relies on nothing, decides
+//! nothing.
 
 /// What a parameter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

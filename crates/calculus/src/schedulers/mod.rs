@@ -1,9 +1,9 @@
 //! One analysis a policy: what a scheduler accepts, what it provides in turn, and its admission test (HLS section 5.1
-//! and Table 1). To add one: a file, and a line in [`REGISTRY`]. Policies whose analysis is the same share a module that
-//! is no policy: `claims`, `slower`, `best_effort`.
+//! and Table 1). To add one: a file, and a line in [`REGISTRY`]. Policies whose analysis is the same share a module
+//! that is no policy: `claims`, `slower`, `best_effort`.
 //!
-//! Relies on local knowledge only: what the scheduler holds and the edges that it provides. Never claims what it cannot
-//! show for the number of CPUs at hand: NULL with the reason instead.
+//! Relies on local knowledge only: what the scheduler holds and the edges that it provides. Never claims what it
+//! cannot show for the number of CPUs at hand: NULL with the reason instead.
 
 mod bss_i;
 mod cbs;
@@ -200,8 +200,8 @@ impl<'a> Instance<'a> {
         }
     }
 
-    /// A label whose amounts are in the time of what is held: below RESU that of the slower processor, which the label's
-    /// scale says (HLS section 5.1).
+    /// A label whose amounts are in the time of what is held: below RESU that of the slower processor, which the
+    /// label's scale says (HLS section 5.1).
     pub(crate) fn paced(
         &self,
         held: &Label,
@@ -217,8 +217,8 @@ impl<'a> Instance<'a> {
         Label { scale, ..self.label(guarantee, rule, formula) }
     }
 
-    /// The children's shares as fractions of the sum over all of them, also those that want no CPU; `None` where one is
-    /// not above zero.
+    /// The children's shares as fractions of the sum over all of them, also those that want no CPU; `None` where one
+    /// is not above zero.
     pub(crate) fn weights(&self) -> Option<Vec<Rational>> {
         let shares: Option<Vec<Rational>> = (0..self.children.len())
             .map(|child| self.child_param(child, "share").filter(Rational::is_positive))

@@ -1,13 +1,14 @@
 //! The resource kernel: reserves by rate monotonic priorities (S. Oikawa, R. Rajkumar, "Portable RK", RTAS 1999; HLS
 //! section 5.1).
 //!
-//! A reserve's budget is renewed at fixed instants and keeps until the next: a client that sleeps and wakes finds what
-//! is left of it (a deferrable server). So a reserve can use its budget at the end of one period and again at the start
-//! of the next, and in a window of length t takes up to ceil((t + T - C)/T)*C from those below it; the plain response
-//! time analysis, with ceil(t/T)*C, is unsound here. With the least R = C_i + sum over hp of ceil((R + T_j - C_j)/T_j)*C_j
-//! at most T_i, a reserve that wants the CPU from any instant has its budget, or all that is left of it, within R.
-//! Budgets are hard, so reserves that are refused take no more than they were analysed with, and a refusal falls on one
-//! reserve alone. Soft reserves have what nobody else wants too, below all budgets. Equal periods: the first is above.
+//! A reserve's budget is renewed at fixed instants and keeps until the next: a client that sleeps and wakes finds
+//! what is left of it (a deferrable server). So a reserve can use its budget at the end of one period and again at
+//! the start of the next, and in a window of length t takes up to ceil((t + T - C)/T)*C from those below it; the
+//! plain response time analysis, with ceil(t/T)*C, is unsound here. With the least R = C_i + sum over hp of ceil((R +
+//! T_j - C_j)/T_j)*C_j at most T_i, a reserve that wants the CPU from any instant has its budget, or all that is left
+//! of it, within R. Budgets are hard, so reserves that are refused take no more than they were analysed with, and a
+//! refusal falls on one reserve alone. Soft reserves have what nobody else wants too, below all budgets. Equal
+//! periods: the first is above.
 //!
 //! Below RESU, or any supply, the time comes later than on a CPU of its own, at worst at the end of the period: there
 //! R = T_i must do, that is C_i + sum over hp at T_i is at most the supply in T_i.
@@ -147,7 +148,8 @@ mod tests {
     fn responses_among_deferrable_reserves() {
         let response = |own, higher: &[Reserve]| response(own, higher, &mut 0);
         assert_eq!(response((1, 4), &[]), Some(1));
-        // Plain response time analysis says 2: but the budget above may come at the end of a period and at the next start.
+        // Plain response time analysis says 2: but the budget above may come at the end of a period and at the next
+        // start.
         assert_eq!(response((1, 5), &[(1, 4)]), Some(3));
         // 3 + ceil((9+3)/4) + ceil((9+4)/5) = 9, which is more than any R below; 7 with plain analysis.
         assert_eq!(response((3, 9), &[(1, 4), (1, 5)]), Some(9));

@@ -1,10 +1,10 @@
-//! Surplus fair scheduling (A. Chandra, M. Adler, P. Goyal, P. Shenoy, "Surplus Fair Scheduling: A Proportional-Share CPU
-//! Scheduling Algorithm for Symmetric Multiprocessors", OSDI 2000; HLS section 5.1).
+//! Surplus fair scheduling (A. Chandra, M. Adler, P. Goyal, P. Shenoy, "Surplus Fair Scheduling: A Proportional-Share
+//! CPU Scheduling Algorithm for Symmetric Multiprocessors", OSDI 2000; HLS section 5.1).
 //!
-//! On p CPUs nobody can use more than one of them: a weight above 1/p of the sum is cut to that, the largest first, the
-//! others sharing what is left. The share of a child is then p*w/sum of the CPU that it can use. When siblings sleep, the
-//! shares so found of the others only grow. The error is not bounded, so this is PS: it says nothing of any finite
-//! window, and holds in the long run.
+//! On p CPUs nobody can use more than one of them: a weight above 1/p of the sum is cut to that, the largest first,
+//! the others sharing what is left. The share of a child is then p*w/sum of the CPU that it can use. When siblings
+//! sleep, the shares so found of the others only grow. The error is not bounded, so this is PS: it says nothing of
+//! any finite window, and holds in the long run.
 //!
 //! On several CPUs each must be ALL: slower processors do not keep step with each other. On one it is SFQ.
 

@@ -1,14 +1,15 @@
 //! Spring: a plan, found before it is promised (J. A. Stankovic et al., "The Spring System: Integrated Support for
 //! Complex Real-Time Systems", Real-Time Systems 1999; HLS section 5.1).
 //!
-//! Each child's amount is a job in each of its periods, which runs in one piece. A plan for the hyperperiod is searched
-//! job by job: those with the least H = deadline + earliest start are tried first, and a partial plan after which some
-//! job would be late is left for the next best choice of the step before. The search is bounded, so a set that has a plan
-//! may be refused; the refusal says which bound was met.
+//! Each child's amount is a job in each of its periods, which runs in one piece. A plan for the hyperperiod is
+//! searched job by job: those with the least H = deadline + earliest start are tried first, and a partial plan after
+//! which some job would be late is left for the next best choice of the step before. The search is bounded, so a set
+//! that has a plan may be refused; the refusal says which bound was met.
 //!
 //! The plan repeats, and is kept whether or not a child wants its slots. In each period a child has one slot, so a
-//! window that ends in it, or begins in it since the child wakes there, sees no less than RESBH x,y says; one that wakes
-//! behind its slot had nothing coming from that period. On RESU a slot is a notified interval, in the slower time.
+//! window that ends in it, or begins in it since the child wakes there, sees no less than RESBH x,y says; one that
+//! wakes behind its slot had nothing coming from that period. On RESU a slot is a notified interval, in the slower
+//! time.
 
 use super::claims::{Claim, claims};
 use super::description::{BUDGET, Description, PERIOD};
@@ -128,7 +129,8 @@ fn count(claims: &[(u128, u128)]) -> Option<u128> {
     (jobs <= MAX_JOBS).then_some(jobs)
 }
 
-/// The children whose next job may run from `free_at` on, the best last; none if one of them would be late in any case.
+/// The children whose next job may run from `free_at` on, the best last; none if one of them would be late in any
+/// case.
 fn choices(claims: &[(u128, u128)], done: &[u128], hyperperiod: u128, free_at: u128) -> Vec<usize> {
     let mut choices: Vec<(u128, usize)> = Vec::new();
     for (child, (amount, period)) in claims.iter().enumerate() {
@@ -142,8 +144,11 @@ fn choices(claims: &[(u128, u128)], done: &[u128], hyperperiod: u128, free_at: u
         }
         choices.push((deadline + start, child));
     }
+    if choices.len() > MAX_CHOICES {
+        choices.select_nth_unstable(MAX_CHOICES);
+        choices.truncate(MAX_CHOICES);
+    }
     choices.sort_unstable();
-    choices.truncate(MAX_CHOICES);
     choices.into_iter().rev().map(|(_, child)| child).collect()
 }
 

@@ -58,8 +58,8 @@ impl Miser {
 /// What a child asked for and got, slot by slot.
 #[derive(Clone, Default)]
 pub struct Log {
-    wanted: Vec<bool>,
-    got: Vec<bool>,
+    pub wanted: Vec<bool>,
+    pub got: Vec<bool>,
 }
 
 impl Log {
@@ -186,9 +186,8 @@ pub fn claimed(claims: &[(usize, usize)]) -> Vec<Vec<(&'static str, usize)>> {
 }
 
 /// Fails if a promise is broken.
-pub fn hold(labels: &[Label], logs: &[Log], setting: &str) {
-    for (child, (label, log)) in labels.iter().zip(logs).enumerate() {
-        let promise = label.absolute();
+pub fn hold(promises: impl IntoIterator<Item = Guarantee>, logs: &[Log], setting: &str) {
+    for (child, (promise, log)) in promises.into_iter().zip(logs).enumerate() {
         assert_eq!(log.broken(&promise), None, "{setting}: {promise} of child {child}");
     }
 }

@@ -1,7 +1,7 @@
 //! The resource kernel: reserves that keep their budget, by rate monotonic priorities.
 
 use crate::machine::{Held, Policy, Random, claimed, execute, hold, int, soak};
-use hls_calculus::Guarantee;
+use hls_calculus::{Guarantee, Label};
 
 /// Deferrable reserves, renewed at fixed instants.
 struct Reserves {
@@ -58,7 +58,11 @@ fn reserves_hold() {
         refused += labels.iter().filter(|label| label.guarantee == Guarantee::Null).count();
         let mut reserves = Reserves::new(&claims, &soft, &mut random);
         let logs = execute(&mut reserves, claims.len(), &held.guarantee(), &mut random);
-        hold(&labels, &logs, &format!("seed {seed:#x}, case {case}: {claims:?}, soft {soft:?}, on {held:?}"));
+        hold(
+            labels.iter().map(Label::absolute),
+            &logs,
+            &format!("seed {seed:#x}, case {case}: {claims:?}, soft {soft:?}, on {held:?}"),
+        );
     }
     assert!(promised > 300 && refused > 100, "{promised} promised, {refused} refused");
 }

@@ -1,7 +1,7 @@
 //! Schedulers of shares: start-time fair queuing, stride, EEVDF.
 
 use crate::machine::{Held, Policy, Random, execute, hold, int, soak};
-use hls_calculus::{Guarantee, Rational};
+use hls_calculus::{Guarantee, Label, Rational};
 use num_traits::{One, Zero};
 
 /// Start-time fair queuing. Virtual time counts slots divided by weights, scaled by the sum of weights.
@@ -209,7 +209,7 @@ fn bounds_hold(policy: &str, make: Maker, on_all_only: bool, seed: u64) {
             format!("{policy}, seed {seed:#x}, case {case}: {weights:?}, quantum {quantum}, on {held:?}");
         assert!(labels.iter().all(|label| label.guarantee != Guarantee::Null), "{setting}");
         let logs = execute(&mut *make(&weights, quantum), weights.len(), &held.guarantee(), &mut random);
-        hold(&labels, &logs, &setting);
+        hold(labels.iter().map(Label::absolute), &logs, &setting);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::machine::{Policy, Random, Run, claimed, hold, labels, soak};
 use crate::servers::{Budget, Servers};
-use hls_calculus::Guarantee;
+use hls_calculus::{Guarantee, Label};
 
 /// A server of BSS-I and the reservation scheduler below it, whose budgets are in real time.
 struct Server {
@@ -26,8 +26,8 @@ impl Server {
         (budget >= GRID).then_some((deadline, child))
     }
 
-    /// A job with this deadline has come: its budget is the rate of the time to the deadline, less what jobs with later
-    /// deadlines have been given.
+    /// A job with this deadline has come: its budget is the rate of the time to the deadline, less what jobs with
+    /// later deadlines have been given.
     fn notice(&mut self, now: usize, deadline: usize) {
         let at = self.budgets.partition_point(|(other, _)| *other < deadline);
         if self.budgets.get(at).is_some_and(|(other, _)| *other == deadline) {
@@ -80,7 +80,7 @@ impl Policy for Bss {
 }
 
 /// The labels of reservations below BSS-I; NULL if the rates or a reservation's set are too much.
-fn admitted(rates: &[usize], sets: &[Vec<(usize, usize)>]) -> Vec<hls_calculus::Label> {
+fn admitted(rates: &[usize], sets: &[Vec<(usize, usize)>]) -> Vec<Label> {
     let of_one = |(rate, set): (&usize, &Vec<(usize, usize)>)| {
         let ppm = [("rate-ppm", rate * 1_000_000 / GRID)];
         labels(&[("bss-i", &[], &[]), ("reservation", &[], &ppm)], &claimed(set))
@@ -120,6 +120,10 @@ fn reservations_hold_below_slower_processors() {
         let mut bss = Bss { servers: rates.iter().zip(&sets).map(server).collect() };
         let run = Run { policy: &mut bss, children: first, held: &Guarantee::All, grid: GRID };
         let logs = run.execute(&mut random);
-        hold(&labels, &logs, &format!("seed {seed:#x}, case {cases}: rates {rates:?} of {GRID}, {sets:?}"));
+        hold(
+            labels.iter().map(Label::absolute),
+            &logs,
+            &format!("seed {seed:#x}, case {cases}: rates {rates:?} of {GRID}, {sets:?}"),
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Schedules made in advance: Rialto's and Rialto/NT's tables, Spring's plans.
 
 use crate::machine::{Held, Policy, Random, claimed, execute, hold, int, soak};
-use hls_calculus::Guarantee;
+use hls_calculus::{Guarantee, Label};
 use num_integer::Integer;
 
 /// A table of slots that repeats: whose each is.
@@ -101,8 +101,8 @@ fn spring(claims: &[(usize, usize)], done: &mut [usize], owners: &mut Vec<Option
 
 type Maker = fn(&[(usize, usize)]) -> Option<Vec<Option<usize>>>;
 
-/// Whatever the calculus admits has a table, and the table holds what was promised. Returns how many sets were admitted,
-/// and how many with a table were not.
+/// Whatever the calculus admits has a table, and the table holds what was promised. Returns how many sets were
+/// admitted, and how many with a table were not.
 fn tables_hold(policy: &str, make: Maker, periods: &[usize], slack: bool, seed: u64) -> (usize, usize) {
     let (mut random, mut admitted, mut missed) = (Random(seed), 0, 0);
     for case in 0..soak(400) {
@@ -123,7 +123,7 @@ fn tables_hold(policy: &str, make: Maker, periods: &[usize], slack: bool, seed: 
         admitted += 1;
         let owners = table.unwrap_or_else(|| panic!("{setting} has no table"));
         let logs = execute(&mut Table { owners, now: 0, slack }, claims.len(), &Guarantee::All, &mut random);
-        hold(&labels, &logs, &setting);
+        hold(labels.iter().map(Label::absolute), &logs, &setting);
     }
     (admitted, missed)
 }
@@ -159,6 +159,6 @@ fn a_plan_makes_no_continuous_reservation() {
     assert_eq!(labels[0].guarantee, Guarantee::resbh(int(1), int(2)));
     let mut plan = Table { owners: vec![Some(0), Some(1), Some(1), Some(0)], now: 0, slack: false };
     let logs = execute(&mut plan, 2, &Guarantee::All, &mut Random(0x5eed_0013));
-    hold(&labels, &logs, "a plan of three jobs");
+    hold(labels.iter().map(Label::absolute), &logs, "a plan of three jobs");
     assert!(logs[0].broken(&Guarantee::rescs(int(1), int(2))).is_some());
 }
