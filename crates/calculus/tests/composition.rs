@@ -61,8 +61,7 @@ fn label(analysis: &Analysis, edge: usize) -> String {
     analysis.labels[edge].absolute().to_string()
 }
 
-/// Figure 1 with the numbers of Figure 3. Returns the edges of the video player, the join's child, and the two
-/// threads.
+/// Figure 1 with the numbers of Figure 3. Returns the edges of the video player, the join's child, and the two threads.
 fn figure_3() -> (Build, [usize; 4]) {
     let mut build = Build::new(1, "fixed-priority", &[]);
     let reservation = build.scheduler("reservation", &[]);

@@ -4,11 +4,11 @@
 //! A reserve's budget is renewed at fixed instants and keeps until the next: a client that sleeps and wakes finds
 //! what is left of it (a deferrable server). So a reserve can use its budget at the end of one period and again at
 //! the start of the next, and in a window of length t takes up to ceil((t + T - C)/T)*C from those below it; the
-//! plain response time analysis, with ceil(t/T)*C, is unsound here. With the least R = C_i + sum over hp of ceil((R +
-//! T_j - C_j)/T_j)*C_j at most T_i, a reserve that wants the CPU from any instant has its budget, or all that is left
-//! of it, within R. Budgets are hard, so reserves that are refused take no more than they were analysed with, and a
-//! refusal falls on one reserve alone. Soft reserves have what nobody else wants too, below all budgets. Equal
-//! periods: the first is above.
+//! plain response time analysis, with ceil(t/T)*C, is unsound here. With the least
+//! R = C_i + sum over hp of ceil((R + T_j - C_j)/T_j)*C_j at most T_i, a reserve that wants the CPU from any instant
+//! has its budget, or all that is left of it, within R. Budgets are hard, so reserves that are refused take no more
+//! than they were analysed with, and a refusal falls on one reserve alone. Soft reserves have what nobody else wants
+//! too, below all budgets. Of equal periods the first is above.
 //!
 //! Below RESU, or any supply, the time comes later than on a CPU of its own, at worst at the end of the period: there
 //! R = T_i must do, that is C_i + sum over hp at T_i is at most the supply in T_i.
@@ -19,8 +19,7 @@ use super::{Complaint, Entry, Instance, Provided, Refused};
 use crate::compose::Label;
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
-use crate::rational::time_ceil;
-use crate::rational::{floor_nanos, whole};
+use crate::rational::{floor_nanos, time_ceil, whole};
 use hls_units::Nanos;
 use num_traits::One;
 
@@ -44,7 +43,7 @@ const RULE: Rule = Rule {
 };
 
 /// Terms of sums that are worked out for response times; after that many only R = T is tried.
-const MAX_TERMS: usize = 20_000_000;
+const MAX_TERMS: usize = 100_000_000;
 
 /// A budget C every T, in nanoseconds.
 type Reserve = (u128, u128);

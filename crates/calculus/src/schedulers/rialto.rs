@@ -34,8 +34,8 @@ pub(super) const ENTRY: Entry = Entry {
 
 const RULE: Rule = Rule { name: "Rialto, time table", source: ENTRY.source };
 
-/// Pairs of slots that are compared to make one table; enough for a thousand slots, with luck for two.
-const MAX_COMPARISONS: usize = 2_000_000;
+/// Pairs of slots that are compared to make one table; enough for some four thousand slots.
+const MAX_COMPARISONS: usize = 20_000_000;
 
 /// A slot of `amount` at `offset` of every period, all in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
