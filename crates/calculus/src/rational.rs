@@ -4,7 +4,8 @@ use hls_units::Nanos;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::{Signed, ToPrimitive, Zero};
+use num_traits::{One, Signed, ToPrimitive, Zero};
+use std::collections::BTreeMap;
 
 /// An exact rational number of any size. Times are in nanoseconds.
 pub type Rational = BigRational;
@@ -94,6 +95,150 @@ pub fn share_floor(value: &Rational) -> String {
 
 /// A share as a percentage for people, with one decimal, rounded up: `110%`, `33.4%`.
 pub(crate) fn percent_ceil(value: &Rational) -> String {
-    let (percent, tenth) = (value * whole(1_000)).ceil().to_integer().div_rem(&BigInt::from(10));
+    percent((value * whole(1_000)).ceil().to_integer())
+}
+
+fn percent(tenths: BigInt) -> String {
+    let (percent, tenth) = tenths.div_rem(&BigInt::from(10));
     if tenth.is_zero() { format!("{percent}%") } else { format!("{percent}.{tenth}%") }
+}
+
+/// A sum of fractions, none negative, that is compared and shown but not calculated with.
+///
+/// Thousands of unrelated denominators make the exact sum a huge number. So it is kept as two fixed-point numbers, one
+/// rounded down and one up, and the exact value is worked out only for a question that those two leave open.
+pub(crate) struct Total {
+    /// The sum of the numerators over each denominator.
+    parts: BTreeMap<BigInt, BigInt>,
+    /// At most the sum, in units of 2^-[`FRACTION_BITS`].
+    floor: BigInt,
+    /// At least the sum, in the same units.
+    ceil: BigInt,
+}
+
+/// Enough to tell sums of thousands of fractions of 64-bit numbers apart, unless they are made to be close.
+const FRACTION_BITS: u32 = 128;
+
+impl FromIterator<Rational> for Total {
+    fn from_iter<I: IntoIterator<Item = Rational>>(terms: I) -> Total {
+        let mut parts = BTreeMap::new();
+        for (numerator, denominator) in terms.into_iter().map(Rational::into_raw) {
+            *parts.entry(denominator).or_insert_with(BigInt::zero) += numerator;
+        }
+        let (mut floor, mut ceil) = (BigInt::zero(), BigInt::zero());
+        for (denominator, numerator) in &parts {
+            let (quotient, rest) = (numerator << FRACTION_BITS).div_mod_floor(denominator);
+            ceil += &quotient + BigInt::from(u8::from(!rest.is_zero()));
+            floor += quotient;
+        }
+        Total { parts, floor, ceil }
+    }
+}
+
+impl Total {
+    /// Whether the sum is at most this.
+    pub(crate) fn at_most(&self, bound: &Rational) -> bool {
+        let shifted = bound.numer() << FRACTION_BITS;
+        if &self.ceil * bound.denom() <= shifted {
+            return true;
+        }
+        if &self.floor * bound.denom() > shifted {
+            return false;
+        }
+        let (numerator, denominator) = self.exact();
+        numerator * bound.denom() <= bound.numer() * denominator
+    }
+
+    /// The sum, exact where it has few denominators; of many, rounded up to a multiple of 2^-128.
+    pub(crate) fn value_ceil(&self) -> Rational {
+        const FEW: usize = 32;
+        if self.parts.len() <= FEW {
+            let (numerator, denominator) = self.exact();
+            return Rational::new(numerator, denominator);
+        }
+        Rational::new(self.ceil.clone(), BigInt::one() << FRACTION_BITS)
+    }
+
+    /// The sum as [`percent_ceil`] shows it.
+    pub(crate) fn percent_ceil(&self) -> String {
+        let tenths = |numerator: &BigInt, denominator: &BigInt| -> BigInt {
+            Integer::div_ceil(&(numerator * BigInt::from(1_000)), denominator)
+        };
+        let one = BigInt::one() << FRACTION_BITS;
+        let (low, high) = (tenths(&self.floor, &one), tenths(&self.ceil, &one));
+        if low == high {
+            return percent(low);
+        }
+        let (numerator, denominator) = self.exact();
+        percent(tenths(&numerator, &denominator))
+    }
+
+    /// Numerator and denominator, in pairs of alike size and not reduced: that would take longer than all the rest.
+    fn exact(&self) -> (BigInt, BigInt) {
+        let mut parts: Vec<(BigInt, BigInt)> = self
+            .parts
+            .iter()
+            .map(|(denominator, numerator)| (numerator.clone(), denominator.clone()))
+            .collect();
+        while parts.len() > 1 {
+            let added = |pair: &[(BigInt, BigInt)]| match pair {
+                [(a, b), (c, d)] => (a * d + c * b, b * d),
+                rest => rest[0].clone(),
+            };
+            parts = parts.chunks(2).map(added).collect();
+        }
+        parts.pop().unwrap_or_else(|| (BigInt::zero(), BigInt::one()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(numerator: u64, denominator: u64) -> Rational {
+        whole(numerator) / whole(denominator)
+    }
+
+    #[test]
+    fn sums_are_compared_as_the_exact_sum_is() {
+        let mut state = 0x5eed_u64;
+        let mut below = |bound: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % bound
+        };
+        for _ in 0..500 {
+            let terms: Vec<Rational> = (0..below(6)).map(|_| ratio(below(9), 1 + below(9))).collect();
+            let (sum, exact) = (terms.iter().cloned().collect::<Total>(), terms.iter().sum::<Rational>());
+            let nudge = ratio(1, u64::MAX);
+            for bound in [exact.clone(), &exact + &nudge, &exact - &nudge, ratio(below(30), 1 + below(9))] {
+                assert_eq!(sum.at_most(&bound), exact <= bound, "{terms:?} and {bound}");
+            }
+            assert_eq!(sum.percent_ceil(), percent_ceil(&exact), "{terms:?}");
+            assert_eq!(sum.value_ceil(), exact);
+        }
+    }
+
+    #[test]
+    fn a_difference_below_the_fixed_point_is_seen() {
+        let third = || ratio(1, 3);
+        let tiny = ratio(1, u64::MAX) * ratio(1, u64::MAX) * ratio(1, u64::MAX);
+        let exactly_one = [third(), third(), third()].into_iter().collect::<Total>();
+        assert!(exactly_one.at_most(&ratio(1, 1)));
+        assert_eq!(exactly_one.percent_ceil(), "100%");
+        let more = [third(), third(), third(), tiny.clone()].into_iter().collect::<Total>();
+        assert!(!more.at_most(&ratio(1, 1)) && more.at_most(&(ratio(1, 1) + tiny)));
+        assert_eq!(more.percent_ceil(), "100.1%");
+    }
+
+    /// The exact sum as a reduced fraction would take minutes.
+    #[test]
+    fn thousands_of_unrelated_denominators_take_no_time() {
+        let denominators = (0..5_000).map(|n| 1_000_000_007 + 2 * n * n);
+        let half: Vec<Rational> = denominators.map(|n| ratio(100_000, n)).collect();
+        let rest = ratio(1, 1) - ratio(1, 4);
+        let total = half.iter().cloned().collect::<Total>();
+        assert!(total.at_most(&rest) && total.at_most(&total.value_ceil()));
+        let complements = half.iter().map(|share| ratio(1, 5_000) - share);
+        assert!(half.iter().cloned().chain(complements).collect::<Total>().at_most(&ratio(1, 1)));
+    }
 }

@@ -1,5 +1,6 @@
 //! Whole hierarchies: the paper's Figure 3, each scheduler accepted and refused, and graphs that make no sense.
 
+use hls_calculus::schedulers::REGISTRY;
 use hls_calculus::{Analysis, Child, Edge, Graph, Guarantee, Mode, Place, Rules, Scheduler, analyse};
 use proptest::prelude::*;
 
@@ -303,10 +304,24 @@ fn warps_cost_the_others() {
 
 #[test]
 fn ten_thousand_siblings_are_labelled_at_once() {
-    for policy in ["fixed-priority", "proportional-share", "time-sharing"] {
+    let policies = [
+        "fixed-priority",
+        "proportional-share",
+        "time-sharing",
+        "reservation",
+        "tbs",
+        "bss-i",
+        "eevdf",
+        "lottery",
+    ];
+    for policy in policies {
         let mut build = Build::new(1, policy, &[("quantum", MS)]);
         (0..10_000).for_each(|n| {
-            _ = build.thread(0, &[("share", 1 + n % 7), ("warp", n % 5), ("priority", n % 64)])
+            let shares =
+                [("share", 1 + n % 7), ("warp", n % 5), ("priority", n % 64), ("rate-ppm", 1 + n % 100)];
+            // Periods that have nothing in common.
+            let claim = [("budget", 50_000), ("period", 1_000_000_007 + 2 * n * n)];
+            _ = build.thread(0, &[&shares[..], &claim].concat())
         });
         assert_eq!(build.analyse().problems, [], "{policy}");
     }
@@ -347,17 +362,12 @@ fn graphs_that_make_no_sense_are_problems() {
     assert!(parents.analyse().problems[0].message.contains("only a join"));
 }
 
-const POLICIES: [&str; 8] = [
-    "fixed-priority",
-    "time-sharing",
-    "proportional-share",
-    "reservation",
-    "join",
-    "limit",
-    "round-robin",
-    "no such",
-];
-const NAMES: [&str; 6] = ["priority", "budget", "period", "share", "warp", "quantum"];
+const NAMES: [&str; 8] = ["priority", "budget", "period", "share", "warp", "quantum", "rate-ppm", "soft"];
+
+/// A policy by number; one number too many is a policy that does not exist.
+fn policy(number: usize) -> String {
+    REGISTRY.get(number).map_or("no such", |entry| entry.policy).to_owned()
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
@@ -365,17 +375,17 @@ proptest! {
     #[test]
     fn every_graph_gets_every_label(
         cpus in 0u16..4,
-        policies in prop::collection::vec((0usize..8, any::<[u64; 6]>()), 0..6),
+        policies in prop::collection::vec((0..=REGISTRY.len(), any::<[u64; 8]>()), 0..6),
         edges in prop::collection::vec(
-            (prop::option::of(0usize..7), 0usize..9, any::<[u64; 6]>(), 0u16..3, any::<bool>()),
+            (prop::option::of(0usize..7), 0usize..9, any::<[u64; 8]>(), 0u16..3, any::<bool>()),
             0..14,
         ),
     ) {
         let value_of = |(name, value): (&&str, u64)| ((*name).into(), value >> (value % 64));
-        let named = |values: [u64; 6]| NAMES.iter().zip(values).map(value_of).collect();
+        let named = |values: [u64; 8]| NAMES.iter().zip(values).map(value_of).collect();
         let schedulers = policies.into_iter()
-            .map(|(policy, values)| {
-                Scheduler { name: String::new(), policy: POLICIES[policy].into(), params: named(values) }
+            .map(|(number, values)| {
+                Scheduler { name: String::new(), policy: policy(number), params: named(values) }
             })
             .collect();
         let edges: Vec<Edge> = edges.into_iter().map(|(parent, child, values, width, pinned)| {

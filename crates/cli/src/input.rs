@@ -47,6 +47,13 @@ pub fn hierarchy(path: &Path) -> Result<(Hierarchy, Source), Error> {
     }
 }
 
+/// Prints what keeps the hierarchy from being run.
+pub fn runs(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
+    let errors = hls_hierarchy::cannot_run(hierarchy);
+    report(source, &errors);
+    if errors.is_empty() { Ok(()) } else { Err(Error::Reported) }
+}
+
 /// A workload, with its source when it was read from a file.
 pub type SourcedWorkload = (Workload, Option<Source>);
 

@@ -1,4 +1,4 @@
-//! `hls policies`: what there is, with parameters, units and defaults.
+//! `hls policies`: what there is and whether it runs, with parameters, units and defaults.
 
 use crate::exit::{Error, Verdict};
 use crate::output::{output, paragraph};
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 /// Runs the command.
 pub fn policies() -> Result<Verdict, Error> {
     let mut out = output();
-    for policy in hls_core::policies() {
+    for policy in hls_hierarchy::policies() {
         describe(&mut out, policy)?;
     }
     let closing = "In a file times stand in quotes, with a unit (ns, us, ms, s, min, h): quantum=\"5ms\". \
@@ -23,6 +23,9 @@ pub fn policies() -> Result<Verdict, Error> {
 fn describe(out: &mut impl Write, policy: &PolicyInfo) -> io::Result<()> {
     writeln!(out, "{}", policy.name)?;
     paragraph(out, "  ", policy.doc)?;
+    if !policy.runs() {
+        paragraph(out, "  runs      ", "no: it is analysed only, by `hls check`")?;
+    }
     paragraph(out, "  source    ", policy.source)?;
     if let Some(analysis) = schedulers::find(policy.name) {
         paragraph(out, "  accepts   ", analysis.accepts)?;

@@ -20,6 +20,7 @@ const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
 pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let Engine::Sim = args.engine;
     let (hierarchy, source) = input::hierarchy(&args.file)?;
+    input::runs(&hierarchy, &source)?;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration).unwrap_or(DEFAULT_LENGTH);
     let mut plan = input::plan(hierarchy, &workload)?;

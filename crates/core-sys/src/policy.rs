@@ -30,10 +30,10 @@ pub struct ParamInfo {
     pub doc: &'static str,
 }
 
-/// A policy that can be run.
+/// A policy that a file may name: one of the core, or one that is known and cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyInfo {
-    /// Its number in the core; never reused.
+    /// Its number in the core, never reused; 0: the core does not have it.
     pub id: u8,
     /// Its name in a file, such as `fixed-priority`.
     pub name: &'static str,
@@ -51,9 +51,16 @@ pub struct PolicyInfo {
     pub vp_params: Vec<ParamInfo>,
 }
 
+impl PolicyInfo {
+    /// Whether the core has it, so that a hierarchy with it can be run.
+    pub fn runs(&self) -> bool {
+        self.id != 0
+    }
+}
+
 static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(read_table);
 
-/// All policies, in the order of the registry.
+/// All policies of the core, in the order of the registry.
 pub fn policies() -> &'static [PolicyInfo] {
     &POLICIES
 }

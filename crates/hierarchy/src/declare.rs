@@ -200,8 +200,8 @@ impl<'a> Declarer<'a> {
             Some((Child::Scheduler(same), _)) => Some(*same),
             _ => None,
         };
-        let of_same_policy =
-            same.filter(|same| self.declared.schedulers[*same].policy.map(|p| p.id) == policy.map(|p| p.id));
+        let of_same_policy = same
+            .filter(|same| self.declared.schedulers[*same].policy.map(|p| p.name) == policy.map(|p| p.name));
         if let (Some(join), Some(_), true) =
             (of_same_policy, given, policy.is_some_and(|policy| policy.joins))
         {

@@ -11,7 +11,20 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Policies that hand out one CPU's time: what hangs below them has one VP unless the file says otherwise.
-const SERIAL_POLICIES: [&str; 3] = ["reservation", "limit", "join"];
+const SERIAL_POLICIES: [&str; 12] = [
+    "reservation",
+    "limit",
+    "join",
+    "bss-i",
+    "pshed",
+    "cbs",
+    "eevdf",
+    "resource-kernel",
+    "rialto",
+    "rialto-nt",
+    "spring",
+    "tbs",
+];
 
 /// The order and the widths of a graph.
 pub(crate) struct Graph {

@@ -5,6 +5,9 @@
 //! `graph` and `children` judge the whole. Each reports into one sink, so that a file's errors come all at once.
 //! [`analysis`] hands a hierarchy to the calculus, [`settings`] the numbers of it that could be changed.
 //!
+//! A file may name the policies of the core and those that only the calculus has ([`policies`](policies())). A
+//! hierarchy with one of the latter can be checked and not run: [`cannot_run`] says where it is.
+//!
 //! # The language
 //! ```kdl
 //! machine cpus=2 tick="1024Hz" switch-cost="5us" decision-cost="1us" {   // optional, as is all in it
@@ -37,6 +40,7 @@ mod machine;
 pub mod model;
 mod names;
 mod params;
+mod policies;
 mod properties;
 mod read;
 pub mod settings;
@@ -45,4 +49,5 @@ mod value;
 mod workload_shapes;
 
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Report, Severity, Source};
+pub use policies::{cannot_run, policies};
 pub use read::{MAX_FILE_BYTES, read, read_with};

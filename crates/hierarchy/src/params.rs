@@ -1,6 +1,6 @@
 //! The parameters that policies ask for: of their instances, and of each VP that they schedule.
 //!
-//! Everything here follows the registry of policies ([`hls_core::PolicyInfo`]); no policy is known by name.
+//! Everything here follows what the policies state ([`hls_core::PolicyInfo`]); no policy is known by name.
 
 use crate::diagnostic::{Diagnostic, Refusal, Sink};
 use crate::properties::Properties;

@@ -12,12 +12,12 @@ use hls_core::PolicyInfo;
 /// The largest file that is read: 16 MiB, some four times what the largest hierarchy takes.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
 
-/// Reads a hierarchy file, with the policies of the core. The warnings come with the hierarchy.
+/// Reads a hierarchy file, with all [`policies`](crate::policies()). The warnings come with the hierarchy.
 ///
 /// # Errors
 /// All errors and warnings of the file in the order of their places, but at most [`crate::MAX_DIAGNOSTICS`].
 pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
-    read_with(hls_core::policies(), bytes)
+    read_with(crate::policies(), bytes)
 }
 
 /// Reads a hierarchy file, as [`read`] does, with these policies.

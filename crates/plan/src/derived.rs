@@ -20,6 +20,8 @@ pub struct Derived {
     pub input: Input,
     /// By which rules.
     pub(crate) rules: Rules,
+    /// The labels in real time; those below RESU count in that of a slower processor.
+    guarantees: Vec<Guarantee>,
 }
 
 impl Derived {
@@ -27,7 +29,9 @@ impl Derived {
     pub fn new(plan: &Plan, rules: impl Into<Rules>) -> Derived {
         let input = Input::with_instances(&plan.hierarchy, &plan.instances);
         let rules = rules.into();
-        Derived { analysis: analyse(&input.graph, rules), input, rules }
+        let analysis = analyse(&input.graph, rules);
+        let guarantees = analysis.labels.iter().map(|label| label.absolute()).collect();
+        Derived { analysis, input, rules, guarantees }
     }
 
     /// The guarantee on each VP of the plan; `Null` where nothing is promised.
@@ -41,10 +45,12 @@ impl Derived {
         of_schedulers.chain(of_threads)
     }
 
-    /// The guarantee on an edge and on how many of its VPs it holds.
+    /// The guarantee on an edge, in real time, and on how many of its VPs it holds.
     fn label(&self, edge: usize, instance: u32) -> (&Guarantee, usize) {
-        let label = self.input.graph_edge_of(edge, instance).map(|index| &self.analysis.labels[index]);
-        label.map_or((&Guarantee::Null, 0), |label| (&label.guarantee, usize::from(label.count)))
+        let index = self.input.graph_edge_of(edge, instance);
+        index.map_or((&Guarantee::Null, 0), |index| {
+            (&self.guarantees[index], usize::from(self.analysis.labels[index].count))
+        })
     }
 
     /// The VPs whose guarantee can be held against a run. One that holds on some of an edge's VPs, at any time on

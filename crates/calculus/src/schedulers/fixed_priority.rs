@@ -24,6 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "what it holds to the top child; NULL to the others, or what limited siblings leave over (--global)",
     joins: false,
     limits: false,
+    description: None,
     provide,
 };
 

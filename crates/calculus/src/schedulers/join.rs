@@ -19,6 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "every parent's guarantee, softened; on one CPU also their sum",
     joins: true,
     limits: false,
+    description: None,
     provide,
 };
 

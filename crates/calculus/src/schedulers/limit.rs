@@ -10,7 +10,6 @@
 use super::{Entry, Instance, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
-use crate::label::Label;
 use crate::rational::{Rational, time_ceil, time_floor};
 use num_traits::Signed;
 
@@ -21,6 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESBH budget,period where sbf(period) >= budget; else RESBS sbf(period),period",
     joins: false,
     limits: true,
+    description: None,
     provide,
 };
 
@@ -46,10 +46,8 @@ fn provide(instance: &Instance) -> Provided {
         let numbers = format!("a budget of {} every {}", time_floor(&budget), time_ceil(&period));
         return instance.nothing_because(RULE, fault.expected, numbers);
     }
-    let label = if let Guarantee::Resu { rate } = &held.guarantee {
-        let scale = &held.scale * rate;
-        let formula = format!("each period's end is notified; in the time of a processor of speed {scale}");
-        Label { scale, ..instance.label(Guarantee::resbh(budget, period), SLOWER, formula) }
+    let label = if let Guarantee::Resu { .. } = held.guarantee {
+        instance.paced(held, Guarantee::resbh(budget, period), SLOWER, "each period's end is notified")
     } else {
         let supply = held.supply().sbf(&period);
         let (guarantee, formula) = limited(budget, period, supply);

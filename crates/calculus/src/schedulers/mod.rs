@@ -1,16 +1,37 @@
 //! One analysis a policy: what a scheduler accepts, what it provides in turn, and its admission test (HLS section 5.1
-//! and Table 1). To add one: a file, and a line in [`REGISTRY`].
+//! and Table 1). To add one: a file, and a line in [`REGISTRY`]. Policies whose analysis is the same share a module
+//! that is no policy: `claims`, `slower`, `best_effort`.
 //!
-//! Relies on local knowledge only: what the scheduler holds and the edges that it provides. Never claims what it cannot
-//! show for the number of CPUs at hand: NULL with the reason instead.
+//! Relies on local knowledge only: what the scheduler holds and the edges that it provides. Never claims what it
+//! cannot show for the number of CPUs at hand: NULL with the reason instead.
 
+mod bss_i;
+mod cbs;
+mod claims;
+mod description;
+mod eevdf;
 mod fixed_priority;
 mod join;
 mod limit;
+mod linux;
+mod lottery;
 mod proportional_share;
+mod pshed;
 mod reservation;
+mod resource_kernel;
+mod rialto;
+mod rialto_nt;
 mod round_robin;
+mod sfq;
+mod sfs;
+mod slower;
+mod spring;
+mod stride;
+mod tbs;
 mod time_sharing;
+mod windows_2000;
+
+pub use description::{Description, Param, Unit};
 
 use crate::caps::Cap;
 use crate::derivation::{Derivation, Rule};
@@ -19,11 +40,12 @@ use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::local::Mode;
 use crate::rational::{Rational, whole};
+use num_traits::Signed;
 use std::sync::Arc;
 
 /// The analysis of a policy.
 pub struct Entry {
-    /// The policy's name, as in the core's registry.
+    /// The policy's name, as in the core's registry where it has it.
     pub policy: &'static str,
     /// Paper and section.
     pub source: &'static str,
@@ -35,6 +57,8 @@ pub struct Entry {
     pub joins: bool,
     /// Whether no VP ever gets more than its `budget` in a `period`, whatever was promised.
     pub limits: bool,
+    /// What files may say of it, where the core does not have it: it is analysed, not run.
+    pub description: Option<Description>,
     pub(crate) provide: fn(&Instance) -> Provided,
 }
 
@@ -47,6 +71,21 @@ pub static REGISTRY: &[Entry] = &[
     join::ENTRY,
     limit::ENTRY,
     round_robin::ENTRY,
+    bss_i::ENTRY,
+    pshed::ENTRY,
+    cbs::ENTRY,
+    eevdf::ENTRY,
+    linux::ENTRY,
+    windows_2000::ENTRY,
+    lottery::ENTRY,
+    stride::ENTRY,
+    resource_kernel::ENTRY,
+    rialto::ENTRY,
+    rialto_nt::ENTRY,
+    sfq::ENTRY,
+    sfs::ENTRY,
+    spring::ENTRY,
+    tbs::ENTRY,
 ];
 
 /// The analysis of a policy, by its name.
@@ -94,6 +133,17 @@ pub(crate) struct Complaint {
     pub(crate) needed: String,
     pub(crate) found: String,
 }
+
+impl Provided {
+    /// The same by another rule, for a policy whose analysis is another policy's.
+    fn by(mut self, rule: Rule) -> Provided {
+        self.labels.iter_mut().for_each(|label| Arc::make_mut(&mut label.derivation).rule = rule);
+        self
+    }
+}
+
+/// What was needed, and what there is.
+pub(crate) type Refused = (String, String);
 
 impl<'a> Instance<'a> {
     /// The derivations of all that is held.
@@ -147,6 +197,44 @@ impl<'a> Instance<'a> {
         }
     }
 
+    /// What is held, where it is one processor, be it a slower one: ALL or RESU.
+    pub(crate) fn processor(&self) -> Result<&'a Label, Refused> {
+        const NEEDED: &str = "ALL or RESU on one CPU";
+        let held = self.single_vp().map_err(|found| (NEEDED.to_owned(), found))?;
+        match held.guarantee {
+            Guarantee::All | Guarantee::Resu { .. } => Ok(held),
+            _ => Err((NEEDED.to_owned(), held.absolute().rounded_for_people())),
+        }
+    }
+
+    /// A label whose amounts are in the time of what is held: below RESU that of the slower processor, which the
+    /// label's scale says (HLS section 5.1).
+    pub(crate) fn paced(
+        &self,
+        held: &Label,
+        guarantee: Guarantee,
+        rule: Rule,
+        formula: impl Into<String>,
+    ) -> Label {
+        let Guarantee::Resu { rate } = &held.guarantee else {
+            return self.label(guarantee, rule, formula);
+        };
+        let scale = &held.scale * rate;
+        let formula = format!("{}, in the time of a processor of speed {scale}", formula.into());
+        Label { scale, ..self.label(guarantee, rule, formula) }
+    }
+
+    /// The children's shares as fractions of the sum over all of them, also those that want no CPU; `None` where one
+    /// is not above zero.
+    pub(crate) fn weights(&self) -> Option<Vec<Rational>> {
+        let shares: Option<Vec<Rational>> = (0..self.children.len())
+            .map(|child| self.child_param(child, "share").filter(Rational::is_positive))
+            .collect();
+        let shares = shares?;
+        let total: Rational = shares.iter().sum();
+        Some(shares.into_iter().map(|share| share / &total).collect())
+    }
+
     /// A parameter of the instance.
     pub(crate) fn param(&self, name: &str) -> Option<Rational> {
         value(self.params, name)
@@ -163,71 +251,4 @@ fn value(params: &[(String, u64)], name: &str) -> Option<Rational> {
 }
 
 #[cfg(test)]
-mod tests {
-    //! What no policy that runs today can be given in a whole hierarchy: RESU and PS.
-    use super::*;
-    use crate::graph::Child;
-
-    /// The labels, in real time, that a policy gives two children alike (a limit: one) when it holds `held`.
-    fn provided(policy: &str, held: &str, params: &[(&str, u64)], child: &[(&str, u64)]) -> Vec<String> {
-        let owned = |list: &[(&str, u64)]| -> Vec<(String, u64)> {
-            list.iter().map(|(name, value)| ((*name).into(), *value)).collect()
-        };
-        let edge = Edge {
-            parent: None,
-            child: Child::Thread("t".into()),
-            params: owned(child),
-            requested: None,
-            width: 1,
-            pinned: false,
-        };
-        let rule = Rule { name: "test", source: "test" };
-        let label = Label::new(Guarantee::parse(held).unwrap(), 1, rule, Vec::new(), String::new());
-        let count = if policy == "limit" { 1 } else { 2 };
-        let instance = Instance {
-            params: &owned(params),
-            held: vec![Slot { label: &label, width: 1 }],
-            children: vec![&edge; count],
-            names: vec!["t"; count],
-            cpus: 1,
-            mode: Mode::Tight,
-            caps: vec![None; count],
-        };
-        let provided = (find(policy).unwrap().provide)(&instance);
-        provided.labels.iter().map(|label| label.absolute().to_string()).collect()
-    }
-
-    #[test]
-    fn reservations_below_a_slower_processor_count_in_its_time() {
-        let claim = [("budget", 10), ("period", 20)];
-        let too_much = [("budget", 11), ("period", 20)];
-        assert_eq!(provided("reservation", "RESU 1/2", &[], &claim), ["RESBH 5ns 20ns"; 2]);
-        assert_eq!(provided("reservation", "RESU 1/2", &[], &too_much), ["NULL"; 2]);
-        assert_eq!(provided("reservation", "PS 1/2", &[], &claim), ["NULL"; 2]);
-    }
-
-    #[test]
-    fn limits_below_a_slower_processor_count_in_its_time() {
-        let claim = [("budget", 10), ("period", 20)];
-        assert_eq!(provided("limit", "RESU 1/2", &[], &claim), ["RESBH 5ns 20ns"]);
-        assert_eq!(provided("limit", "PS 1/2", &[], &claim), ["NULL"]);
-    }
-
-    #[test]
-    fn shares_of_slower_processors_and_of_shares() {
-        let (quantum, share) = ([("quantum", 8)], [("share", 1)]);
-        // PSBE 1/2, 2*8*(1-1/2) = 8, then 8/2 + 8.
-        assert_eq!(provided("proportional-share", "RESU 1/2", &quantum, &share), ["PSBE 1/4 12ns"; 2]);
-        assert_eq!(provided("proportional-share", "PS 1/2", &quantum, &share), ["PS 1/4"; 2]);
-        assert_eq!(provided("proportional-share", "NULL", &quantum, &share), ["NULL"; 2]);
-        assert_eq!(provided("proportional-share", "ALL", &[("quantum", 0)], &share), ["NULL"; 2]);
-    }
-
-    #[test]
-    fn policies_are_registered_once() {
-        for entry in REGISTRY {
-            let same = REGISTRY.iter().filter(|other| other.policy == entry.policy);
-            assert_eq!(same.count(), 1, "{}", entry.policy);
-        }
-    }
-}
+mod tests;

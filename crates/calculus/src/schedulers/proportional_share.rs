@@ -25,6 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r",
     joins: false,
     limits: false,
+    description: None,
     provide,
 };
 
@@ -74,7 +75,8 @@ impl Queue {
     }
 }
 
-fn provide(instance: &Instance) -> Provided {
+/// Also that of SFQ, which has no warps, and of stride.
+pub(super) fn provide(instance: &Instance) -> Provided {
     let held = match instance.single_vp() {
         Ok(label) => label.absolute(),
         Err(found) => return instance.nothing(SHARE, found),
@@ -109,16 +111,11 @@ fn provide(instance: &Instance) -> Provided {
 }
 
 fn claims(instance: &Instance) -> Option<Vec<Claim>> {
-    let shares: Option<Vec<Rational>> = (0..instance.children.len())
-        .map(|child| instance.child_param(child, "share").filter(Rational::is_positive))
-        .collect();
-    let shares = shares?;
-    let total: Rational = shares.iter().sum();
-    let claim = |(child, share): (usize, Rational)| Claim {
-        weight: share / &total,
+    let claim = |(child, weight): (usize, Rational)| Claim {
+        weight,
         warp: instance.child_param(child, "warp").unwrap_or_else(Rational::zero),
     };
-    Some(shares.into_iter().enumerate().map(claim).collect())
+    Some(instance.weights()?.into_iter().enumerate().map(claim).collect())
 }
 
 /// The step from what is held to PSBE; none where that is what is held.

@@ -12,11 +12,12 @@
 //!
 //! The tests use the exact supply, which below a join may be a sum.
 
-use super::{Complaint, Entry, Instance, Provided};
+use super::claims::{Claim, claims, load, spelled_out};
+use super::{Entry, Instance, Provided, Refused};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
-use crate::rational::{Rational, percent_ceil, time_ceil, time_exact, time_floor, whole};
+use crate::rational::{Rational, percent_ceil, time_ceil, time_floor, whole};
 use crate::together::{Shortfall, Supply};
 use num_traits::{One, Zero};
 
@@ -27,6 +28,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESBH budget,period to every child",
     joins: false,
     limits: true,
+    description: None,
     provide,
 };
 
@@ -39,23 +41,18 @@ const ALONE: Rule = Rule { name: "reservation, one child", source: "sbf(y) >= x"
 const SUPPLY: Rule =
     Rule { name: "reservation on a supply", source: "EDF demand of waking servers: U*t <= sbf(t)" };
 
-/// A child's budget and period.
-struct Claim {
-    budget: Rational,
-    period: Rational,
-}
-
 /// Why a set is admitted: the rule and the formula; or what was needed and what there is.
-type Verdict = Result<(Rule, String), (String, String)>;
+type Verdict = Result<(Rule, String), Refused>;
 
-fn provide(instance: &Instance) -> Provided {
+/// Also that of CBS and TBS, which are such servers.
+pub(super) fn provide(instance: &Instance) -> Provided {
     if instance.children.is_empty() {
         return instance.nothing(REFUSED, "no children");
     }
     let [slot] = instance.held.as_slice() else {
         return instance.nothing_because(REFUSED, "ALL, RESU or another supply", "nothing");
     };
-    let claims = match claims(instance) {
+    let claims = match claims(instance, REFUSED) {
         Ok(claims) => claims,
         Err(provided) => return provided,
     };
@@ -72,43 +69,11 @@ fn provide(instance: &Instance) -> Provided {
         Ok((rule, formula)) => Provided {
             labels: claims
                 .into_iter()
-                .map(|claim| admitted(instance, slot.label, claim, rule, &formula))
+                .map(|claim| instance.paced(slot.label, claim.guarantee(), rule, &formula))
                 .collect(),
             complaints: Vec::new(),
         },
     }
-}
-
-/// Under RESU the amounts are in the slower processor's time, which the label's scale says.
-fn admitted(instance: &Instance, held: &Label, claim: Claim, rule: Rule, formula: &str) -> Label {
-    let guarantee = Guarantee::resbh(claim.budget, claim.period);
-    let Guarantee::Resu { rate } = &held.guarantee else {
-        return instance.label(guarantee, rule, formula);
-    };
-    let scale = &held.scale * rate;
-    let formula = format!("{formula}, in the time of a processor of speed {scale}");
-    Label { scale, ..instance.label(guarantee, rule, formula) }
-}
-
-/// All children's claims; if one is not a reservation, NULL for all, as nothing then bounds what it takes.
-fn claims(instance: &Instance) -> Result<Vec<Claim>, Provided> {
-    let mut claims = Vec::new();
-    let mut complaints = Vec::new();
-    for child in 0..instance.children.len() {
-        let zero = Rational::zero;
-        let budget = instance.child_param(child, "budget").unwrap_or_else(zero);
-        let period = instance.child_param(child, "period").unwrap_or_else(zero);
-        if let Err(fault) = Guarantee::resbh(budget.clone(), period.clone()).check() {
-            let found = format!("a budget of {} every {}", time_exact(&budget), time_exact(&period));
-            complaints.push(Complaint { child: Some(child), needed: fault.expected, found });
-        }
-        claims.push(Claim { budget, period });
-    }
-    if complaints.is_empty() {
-        return Ok(claims);
-    }
-    let nothing = instance.nothing(REFUSED, "a sibling's budget and period are no reservation");
-    Err(Provided { complaints, ..nothing })
 }
 
 fn on_one(held: &Label, claims: &[Claim]) -> Verdict {
@@ -122,27 +87,9 @@ fn on_one(held: &Label, claims: &[Claim]) -> Verdict {
     }
 }
 
-fn utilisation(claims: &[Claim]) -> Rational {
-    claims.iter().map(|claim| &claim.budget / &claim.period).sum()
-}
-
-/// `10ms/20ms + 20ms/33ms = 110%`.
-fn spelled_out(claims: &[Claim]) -> String {
-    const MOST_TERMS: usize = 12;
-    let terms: Vec<String> = (claims.iter().take(MOST_TERMS))
-        .map(|claim| format!("{}/{}", time_exact(&claim.budget), time_exact(&claim.period)))
-        .collect();
-    let more = if claims.len() > MOST_TERMS {
-        format!(" + {} more", claims.len() - MOST_TERMS)
-    } else {
-        String::new()
-    };
-    format!("{}{more} = {}", terms.join(" + "), percent_ceil(&utilisation(claims)))
-}
-
 fn utilisation_test(claims: &[Claim]) -> Verdict {
     let sum = spelled_out(claims);
-    if utilisation(claims) <= Rational::one() {
+    if load(claims).at_most(&Rational::one()) {
         Ok((EDF, format!("{sum} <= 100%")))
     } else {
         Err(("a utilisation of at most 100%".into(), format!("{sum} > 100%")))
@@ -159,7 +106,7 @@ fn supply_test(held: &Supply, claims: &[Claim]) -> Verdict {
             Err((format!("{} in every {}", time_floor(&claim.budget), time_ceil(&claim.period)), text))
         };
     }
-    let demand = utilisation(claims);
+    let demand = load(claims).value_ceil();
     let sum = spelled_out(claims);
     let has_pauses = held.bounded().is_none_or(|(_, delta)| !delta.is_zero());
     if demand > held.rate() || (demand == held.rate() && has_pauses) {
@@ -187,13 +134,12 @@ fn on_several(instance: &Instance, held: &Label, claims: &[Claim]) -> Verdict {
     if claims.len() <= usize::from(cpus) {
         return Ok((OWN_CPU, format!("{} children, {cpus} CPUs", claims.len())));
     }
-    let heaviest =
-        claims.iter().map(|claim| &claim.budget / &claim.period).max().unwrap_or_else(Rational::zero);
+    let heaviest = claims.iter().map(Claim::utilisation).max().unwrap_or_else(Rational::zero);
     let processors = whole(u64::from(cpus));
     let bound = &processors - (&processors - Rational::one()) * &heaviest;
     let text = format!("{cpus} - ({cpus}-1) * {heaviest} = {}", percent_ceil(&bound));
     let sum = spelled_out(claims);
-    if utilisation(claims) <= bound {
+    if load(claims).at_most(&bound) {
         Ok((GLOBAL, format!("{sum} <= {text}")))
     } else {
         Err((format!("a utilisation of at most {text}"), sum))

@@ -10,6 +10,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "NULL to every child",
     joins: false,
     limits: false,
+    description: None,
     provide,
 };
 

@@ -35,10 +35,11 @@ fn the_hierarchy_in_the_help_is_right() {
 #[test]
 fn every_policy_is_listed_with_every_parameter() {
     let list = hls(&["policies"]).stdout;
-    for policy in hls_core::policies() {
+    for policy in hls_hierarchy::policies() {
         let (_, of_policy) = list.split_once(&format!("{}\n  {}", policy.name, &policy.doc[..10])).unwrap();
         let (of_policy, _) = of_policy.split_once("\n\n").unwrap();
         assert!(of_policy.contains("  accepts   ") && of_policy.contains("  provides  "), "{of_policy}");
+        assert_eq!(of_policy.contains("  runs      no"), !policy.runs(), "{of_policy}");
         for param in policy.scheduler_params.iter().chain(&policy.vp_params) {
             assert!(of_policy.contains(&format!("\n    {} ", param.name)), "{}: {}", policy.name, param.name);
         }

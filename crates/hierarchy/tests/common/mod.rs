@@ -3,7 +3,7 @@
 use hls_core::{ParamInfo, PolicyInfo, Unit};
 use std::sync::LazyLock;
 
-/// The six policies of HLS and round-robin, as the registry of the core has them.
+/// The six policies of HLS and round-robin, as the registry of the core has them, and two that do not run.
 pub fn policies() -> &'static [PolicyInfo] {
     static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(|| {
         let budget = || time("budget", None);
@@ -34,6 +34,8 @@ pub fn policies() -> &'static [PolicyInfo] {
             PolicyInfo { joins: true, ..policy(5, "join", 1, vec![], vec![]) },
             policy(6, "limit", 1, vec![], vec![budget(), period()]),
             policy(7, "round-robin", 65_536, vec![quantum(10)], vec![]),
+            policy(0, "bss-i", 65_536, vec![], vec![count("rate-ppm", None, 1, 1_000_000)]),
+            policy(0, "eevdf", 65_536, vec![quantum(10)], vec![count("share", Some(1), 1, 65_536)]),
         ]
     });
     &POLICIES

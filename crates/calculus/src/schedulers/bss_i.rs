@@ -1,0 +1,30 @@
+//! BSS-I: uniformly slower processors (G. Lipari, S. K. Baruah, "Efficient Scheduling of Real-Time Multi-Task
+//! Applications in Dynamic Systems", RTAS 2000; HLS section 5.1).
+//!
+//! Each child is a bandwidth sharing server. It has the deadline of its most urgent job, and a budget for that
+//! deadline of the rate times the time up to it, less what jobs with later deadlines must still find.
+
+use super::description::{Description, RATE};
+use super::{Entry, Instance, Provided, slower};
+use crate::derivation::Rule;
+
+pub(super) const ENTRY: Entry = Entry {
+    policy: "bss-i",
+    source: "Lipari and Baruah, RTAS 2000",
+    accepts: "ALL or RESU; rates of at most 100% together",
+    provides: "RESU rate to every child, to be used by one that has deadlines",
+    joins: false,
+    limits: false,
+    description: Some(Description {
+        doc: "uniformly slower processors, by budgets for each deadline",
+        scheduler_params: &[],
+        vp_params: &[RATE],
+    }),
+    provide,
+};
+
+const RULE: Rule = Rule { name: "BSS-I", source: ENTRY.source };
+
+fn provide(instance: &Instance) -> Provided {
+    slower::provide(instance, RULE)
+}

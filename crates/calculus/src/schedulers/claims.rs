@@ -1,0 +1,72 @@
+//! What every scheduler of reservations is asked for: a budget in every period, for each child. Relies on the
+//! parameters `budget` and `period`. Decides nothing but whether each is a reservation at all.
+
+use super::{Complaint, Instance, Provided};
+use crate::derivation::Rule;
+use crate::guarantee::Guarantee;
+use crate::rational::{Rational, Total, time_exact};
+use num_traits::{ToPrimitive, Zero};
+
+/// A child's budget and period, whole nanoseconds; `0 < budget <= period`.
+pub(super) struct Claim {
+    pub(super) budget: Rational,
+    pub(super) period: Rational,
+}
+
+impl Claim {
+    pub(super) fn utilisation(&self) -> Rational {
+        &self.budget / &self.period
+    }
+
+    /// The basic, hard reservation that is asked for.
+    pub(super) fn guarantee(self) -> Guarantee {
+        Guarantee::resbh(self.budget, self.period)
+    }
+
+    /// Budget and period as integers, which sums of thousands of them do not overflow.
+    pub(super) fn nanos(&self) -> (u128, u128) {
+        let integer = |time: &Rational| time.to_integer().to_u128().unwrap_or(0);
+        (integer(&self.budget), integer(&self.period))
+    }
+}
+
+/// All children's claims; if one is not a reservation, NULL for all by `refused`, as nothing then bounds what it
+/// takes.
+pub(super) fn claims(instance: &Instance, refused: Rule) -> Result<Vec<Claim>, Provided> {
+    let mut claims = Vec::new();
+    let mut complaints = Vec::new();
+    for child in 0..instance.children.len() {
+        let zero = Rational::zero;
+        let budget = instance.child_param(child, "budget").unwrap_or_else(zero);
+        let period = instance.child_param(child, "period").unwrap_or_else(zero);
+        if let Err(fault) = Guarantee::resbh(budget.clone(), period.clone()).check() {
+            let found = format!("a budget of {} every {}", time_exact(&budget), time_exact(&period));
+            complaints.push(Complaint { child: Some(child), needed: fault.expected, found });
+        }
+        claims.push(Claim { budget, period });
+    }
+    if complaints.is_empty() {
+        return Ok(claims);
+    }
+    let nothing = instance.nothing(refused, "a sibling's budget and period are no reservation");
+    Err(Provided { complaints, ..nothing })
+}
+
+/// The sum of all utilisations.
+pub(super) fn load(claims: &[Claim]) -> Total {
+    claims.iter().map(Claim::utilisation).collect()
+}
+
+/// `10ms/20ms + 20ms/33ms = 110%`.
+pub(super) fn spelled_out(claims: &[Claim]) -> String {
+    const MOST_TERMS: usize = 12;
+    let terms: Vec<String> = (claims.iter().take(MOST_TERMS))
+        .map(|claim| format!("{}/{}", time_exact(&claim.budget), time_exact(&claim.period)))
+        .collect();
+    let more = if claims.len() > MOST_TERMS {
+        format!(" + {} more", claims.len() - MOST_TERMS)
+    } else {
+        String::new()
+    };
+    format!("{}{more} = {}", terms.join(" + "), load(claims).percent_ceil())
+}

@@ -1,0 +1,106 @@
+//! What a hierarchy file must know of a policy that the core does not have, so that it can be analysed, not run: what
+//! it is and its parameters. Policies of the core are described by its own registry. Relies on nothing, decides
+//! nothing.
+
+/// What a parameter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// A plain whole number.
+    Count,
+}
+
+/// A parameter of a scheduler or of a VP that it schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its name in a file.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// The value when the file gives none; `None`: it must be given.
+    pub default: Option<u64>,
+    /// Least allowed value.
+    pub min: u64,
+    /// Greatest allowed value.
+    pub max: u64,
+    /// What it is, for people.
+    pub doc: &'static str,
+}
+
+/// A policy that is analysed and not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// What it is, for people.
+    pub doc: &'static str,
+    /// Parameters of an instance.
+    pub scheduler_params: &'static [Param],
+    /// Parameters of each VP that an instance schedules.
+    pub vp_params: &'static [Param],
+}
+
+const MICROSECOND: u64 = 1_000;
+const SECOND: u64 = 1_000_000_000;
+
+/// A whole rate, in the unit of [`RATE`].
+pub(super) const WHOLE_RATE: u64 = 1_000_000;
+
+/// How long a VP runs before others are considered.
+pub(super) const QUANTUM: Param = Param {
+    name: "quantum",
+    unit: Unit::Time,
+    default: Some(10_000 * MICROSECOND),
+    min: 10 * MICROSECOND,
+    max: 10 * SECOND,
+    doc: "how long a VP runs before others are considered",
+};
+
+/// A VP's weight.
+pub(super) const SHARE: Param = Param {
+    name: "share",
+    unit: Unit::Count,
+    default: Some(1),
+    min: 1,
+    max: 65_536,
+    doc: "weight of the VP among its siblings",
+};
+
+/// A reservation's amount.
+pub(super) const BUDGET: Param = Param {
+    name: "budget",
+    unit: Unit::Time,
+    default: None,
+    min: MICROSECOND,
+    max: 3_600 * SECOND,
+    doc: "CPU time that the VP gets in every period",
+};
+
+/// A reservation's period.
+pub(super) const PERIOD: Param = Param {
+    name: "period",
+    unit: Unit::Time,
+    default: None,
+    min: MICROSECOND,
+    max: 3_600 * SECOND,
+    doc: "length of a period",
+};
+
+/// The speed of a uniformly slower processor.
+pub(super) const RATE: Param = Param {
+    name: "rate-ppm",
+    unit: Unit::Count,
+    default: None,
+    min: 1,
+    max: WHOLE_RATE,
+    doc: "speed of the VP in millionths of what its parent has",
+};
+
+/// Whether a reservation may have more than its budget.
+pub(super) const SOFT: Param = Param {
+    name: "soft",
+    unit: Unit::Count,
+    default: Some(0),
+    min: 0,
+    max: 1,
+    doc: "1: it may have more than its budget when nobody else wants the CPU",
+};

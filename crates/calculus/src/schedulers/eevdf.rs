@@ -1,0 +1,60 @@
+//! Earliest eligible virtual deadline first (I. Stoica et al., "A Proportional Share Resource Allocation Algorithm for
+//! Real-Time, Time-Shared Systems", RTSS 1996; HLS section 5.1).
+//!
+//! With requests of one quantum q the lag of a child, what it should have had less what it has had, stays between -q
+//! and q. In a window it can go from the one to the other, so that delta is 2q; the paper's delta = q holds only for
+//! windows that begin with no lag. The bound is shown for a whole CPU only.
+//!
+//! Children that sleep and wake: virtual time V advances by one over the sum of the shares of those that count. A
+//! child that has had too much when it blocks counts until V has caught up with it, and on waking a request begins at
+//! V or at the end of what the child has used, whichever is later; what it is owed it forgoes. When all that want the
+//! CPU have had too much, V moves on to the first that is eligible. So in any stretch of virtual time v the requests
+//! of a child of share w that begin and end in it come to w*v at most, as the proof of Stoica et al. needs, and V
+//! never advances more slowly than with all children counting.
+
+use super::description::{Description, QUANTUM, SHARE};
+use super::{Entry, Instance, Provided};
+use crate::derivation::Rule;
+use crate::guarantee::Guarantee;
+use crate::rational::{Rational, time_ceil, whole};
+use num_traits::Signed;
+
+pub(super) const ENTRY: Entry = Entry {
+    policy: "eevdf",
+    source: "Stoica et al., RTSS 1996",
+    accepts: "ALL, of one CPU",
+    provides: "PSBE r, 2*quantum to every child, r being its part of all shares",
+    joins: false,
+    limits: false,
+    description: Some(Description {
+        doc: "CPU time in proportion to shares, the earliest virtual deadline first",
+        scheduler_params: &[QUANTUM],
+        vp_params: &[SHARE],
+    }),
+    provide,
+};
+
+const RULE: Rule =
+    Rule { name: "EEVDF", source: "Stoica et al., RTSS 1996: the lag stays within one quantum" };
+
+fn provide(instance: &Instance) -> Provided {
+    let held = match instance.single_vp() {
+        Ok(label) => label.absolute(),
+        Err(found) => return instance.nothing_because(RULE, "ALL, of one CPU", found),
+    };
+    if !held.is_whole_cpu() {
+        return instance.nothing_because(RULE, "ALL, of one CPU", held.rounded_for_people());
+    }
+    let Some(weights) = instance.weights() else {
+        return instance.nothing_because(RULE, "a share above 0 for every child", "one without");
+    };
+    let Some(quantum) = instance.param("quantum").filter(Rational::is_positive) else {
+        return instance.nothing_because(RULE, "a quantum above 0", "none");
+    };
+    let delta = whole(2) * &quantum;
+    let formula = format!("delta = 2q = 2*{} = {}", time_ceil(&quantum), time_ceil(&delta));
+    let labels = weights
+        .into_iter()
+        .map(|share| instance.label(Guarantee::Psbe { share, delta: delta.clone() }, RULE, &formula));
+    Provided { labels: labels.collect(), complaints: Vec::new() }
+}

@@ -1,0 +1,27 @@
+//! Linux's time-sharing scheduler, as HLS section 5.1 has it: typical in that it provides no guarantee. What Linux
+//! has had since, EEVDF, is a scheduler of its own here.
+
+use super::description::Description;
+use super::{Entry, Instance, Provided};
+use crate::derivation::Rule;
+
+pub(super) const ENTRY: Entry = Entry {
+    policy: "linux",
+    source: "HLS, section 5.1",
+    accepts: "NULL, which anything implies",
+    provides: "NULL to every child",
+    joins: false,
+    limits: false,
+    description: Some(Description {
+        doc: "the time-sharing scheduler of Linux",
+        scheduler_params: &[],
+        vp_params: &[],
+    }),
+    provide,
+};
+
+const RULE: Rule = Rule { name: "Linux", source: ENTRY.source };
+
+fn provide(instance: &Instance) -> Provided {
+    instance.nothing(RULE, "priorities follow behaviour, so nothing is promised")
+}

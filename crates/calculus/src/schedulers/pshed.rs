@@ -1,0 +1,30 @@
+//! PShED: uniformly slower processors (G. Lipari, J. Carpenter, S. K. Baruah, "A Framework for Achieving
+//! Inter-Application Isolation in Multiprogrammed, Hard Real-Time Environments", RTSS 2000; HLS section 5.1).
+//!
+//! As BSS-I from outside; inside, a server's budgets follow from its slack at each deadline instead of a list that
+//! must be kept, which makes events cheaper.
+
+use super::description::{Description, RATE};
+use super::{Entry, Instance, Provided, slower};
+use crate::derivation::Rule;
+
+pub(super) const ENTRY: Entry = Entry {
+    policy: "pshed",
+    source: "Lipari, Carpenter and Baruah, RTSS 2000",
+    accepts: "ALL or RESU; rates of at most 100% together",
+    provides: "RESU rate to every child, to be used by one that has deadlines",
+    joins: false,
+    limits: false,
+    description: Some(Description {
+        doc: "uniformly slower processors, by the slack of each server",
+        scheduler_params: &[],
+        vp_params: &[RATE],
+    }),
+    provide,
+};
+
+const RULE: Rule = Rule { name: "PShED", source: ENTRY.source };
+
+fn provide(instance: &Instance) -> Provided {
+    slower::provide(instance, RULE)
+}

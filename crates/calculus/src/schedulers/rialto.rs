@@ -1,0 +1,172 @@
+//! Rialto: a time table (M. B. Jones, D. Rosu, M.-C. Rosu, "CPU Reservations and Time Constraints", SOSP 1997; HLS
+//! section 5.1).
+//!
+//! Every child has one slot of its amount at the same offset of each of its periods. Two slots fit beside each other
+//! if and only if gcd(y1,y2) >= x1 + x2, and then where their offsets differ, modulo the gcd, by at least the amount
+//! of each. Slots are placed one after another, short periods first, each at the least offset that is free: a set
+//! that needs another order is refused. A window of one period sees the whole slot, wherever it begins, and a child
+//! that wakes in its slot has the rest of it: RESCS x,y.
+//!
+//! On RESU r a slot is a notified interval, in which r*x is received, nobody knows when: EDP(y, r*x, deadline x),
+//! which is RESCS r*x, y + x*(1-r).
+
+use super::claims::{Claim, claims};
+use super::description::{BUDGET, Description, PERIOD};
+use super::{Entry, Instance, Provided};
+use crate::derivation::Rule;
+use crate::guarantee::Guarantee;
+use crate::rational::{time_exact, whole};
+use num_integer::Integer;
+
+pub(super) const ENTRY: Entry = Entry {
+    policy: "rialto",
+    source: "Jones, Rosu and Rosu, SOSP 1997",
+    accepts: "ALL or RESU; slots for which a time table is found",
+    provides: "RESCS budget,period to every child; below RESU r EDP period,r*budget,budget",
+    joins: false,
+    limits: false,
+    description: Some(Description {
+        doc: "a time table with one slot in each period of a child",
+        scheduler_params: &[],
+        vp_params: &[BUDGET, PERIOD],
+    }),
+    provide,
+};
+
+const RULE: Rule = Rule { name: "Rialto, time table", source: ENTRY.source };
+
+/// Pairs of slots that are compared to make one table; enough for some four thousand slots.
+const MAX_COMPARISONS: usize = 20_000_000;
+
+/// A slot of `amount` at `offset` of every period, all in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slot {
+    offset: u128,
+    amount: u128,
+    period: u128,
+}
+
+fn provide(instance: &Instance) -> Provided {
+    let held = match instance.processor() {
+        Ok(held) => held,
+        Err((needed, found)) => return instance.nothing_because(RULE, needed, found),
+    };
+    let claims = match claims(instance, RULE) {
+        Ok(claims) => claims,
+        Err(provided) => return provided,
+    };
+    let nanos: Vec<(u128, u128)> = claims.iter().map(Claim::nanos).collect();
+    let table = match table(&nanos, MAX_COMPARISONS) {
+        Ok(table) => table,
+        Err(found) => return instance.nothing_because(RULE, "slots that fit in one time table", found),
+    };
+    let labels = claims.into_iter().zip(table).map(|(Claim { budget, period }, slot)| {
+        let formula = format!(
+            "a slot of {} at {} of every {}",
+            time(slot.amount),
+            time(slot.offset),
+            time(slot.period)
+        );
+        let guarantee = match held.guarantee {
+            Guarantee::Resu { .. } => Guarantee::Edp { period, deadline: budget.clone(), amount: budget },
+            _ => Guarantee::rescs(budget, period),
+        };
+        instance.paced(held, guarantee, RULE, formula)
+    });
+    Provided { labels: labels.collect(), complaints: Vec::new() }
+}
+
+fn time(nanos: u128) -> String {
+    time_exact(&whole(u64::try_from(nanos).unwrap_or(u64::MAX)))
+}
+
+/// A slot for each amount and period, or why there is none.
+fn table(claims: &[(u128, u128)], most_comparisons: usize) -> Result<Vec<Slot>, String> {
+    let mut order: Vec<usize> = (0..claims.len()).collect();
+    order.sort_by_key(|child| (claims[*child].1, u128::MAX - claims[*child].0));
+    let mut placed: Vec<Slot> = Vec::new();
+    let mut comparisons = 0;
+    for &child in &order {
+        let (amount, period) = claims[child];
+        let slot = place(Slot { offset: 0, amount, period }, &placed, most_comparisons, &mut comparisons)?;
+        placed.push(slot);
+    }
+    let mut table = placed.clone();
+    order.into_iter().zip(placed).for_each(|(child, slot)| table[child] = slot);
+    Ok(table)
+}
+
+/// The slot at its least offset that meets none of these, or why there is none.
+fn place(
+    mut slot: Slot,
+    placed: &[Slot],
+    most_comparisons: usize,
+    comparisons: &mut usize,
+) -> Result<Slot, String> {
+    let shown = |slot: &Slot| format!("{} every {}", time(slot.amount), time(slot.period));
+    let gcd = |other: &Slot| other.period.gcd(&slot.period);
+    if let Some(other) = placed.iter().find(|other| gcd(other) < other.amount + slot.amount) {
+        return Err(format!(
+            "{} and {}: gcd of the periods {}",
+            shown(other),
+            shown(&slot),
+            time(gcd(other))
+        ));
+    }
+    *comparisons += placed.len();
+    // How many slots in a row, going round, the offset is known to miss.
+    let mut missed = 0;
+    for other in placed.iter().cycle() {
+        if missed == placed.len() || slot.offset >= slot.period {
+            break;
+        }
+        if *comparisons >= most_comparisons {
+            return Err(format!("no table within {most_comparisons} comparisons of slots"));
+        }
+        *comparisons += 1;
+        let further = push(&slot, other);
+        missed = if further == 0 { missed + 1 } else { 1 };
+        slot.offset += further;
+    }
+    if slot.offset < slot.period {
+        return Ok(slot);
+    }
+    Err(format!("no room for {} beside {} slots of periods up to its own", shown(&slot), placed.len()))
+}
+
+/// How much later a slot must be to miss another.
+fn push(slot: &Slot, other: &Slot) -> u128 {
+    let grid = slot.period.gcd(&other.period);
+    let behind = (slot.offset + grid - other.offset % grid) % grid;
+    if behind < other.amount {
+        other.amount - behind
+    } else if behind + slot.amount > grid {
+        grid - behind + other.amount
+    } else {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_fit_as_the_gcd_says() {
+        let offsets = |claims: &[(u128, u128)]| {
+            table(claims, MAX_COMPARISONS)
+                .map(|table| table.iter().map(|slot| slot.offset).collect::<Vec<_>>())
+        };
+        assert_eq!(offsets(&[(2, 10), (3, 15)]), Ok(vec![0, 2]));
+        assert!(offsets(&[(2, 10), (4, 15)]).unwrap_err().contains("gcd of the periods 5ns"));
+        assert_eq!(offsets(&[(1, 4), (1, 2)]), Ok(vec![1, 0]));
+        assert!(offsets(&[(1, 4), (1, 2), (1, 8), (1, 8)]).is_ok());
+        assert!(offsets(&[(1, 4), (1, 2), (1, 8), (1, 8), (1, 16)]).unwrap_err().contains("no room"));
+        assert_eq!(offsets(&[]), Ok(vec![]));
+        assert_eq!(
+            table(&[(1, 2), (1, 4), (1, 4)], 2).unwrap_err(),
+            "no table within 2 comparisons of slots"
+        );
+        assert!(table(&[(1, 2), (1, 4), (1, 4)], 8).is_ok());
+    }
+}

@@ -1,0 +1,20 @@
+//! Start-time fair queuing (P. Goyal, X. Guo, H. M. Vin, "A Hierarchical CPU Scheduler for Multimedia Operating
+//! Systems", OSDI 1996; HLS section 5.1): the proportional-share scheduler without its warp, and its bounds.
+
+use super::description::{Description, QUANTUM, SHARE};
+use super::{Entry, proportional_share};
+
+pub(super) const ENTRY: Entry = Entry {
+    policy: "sfq",
+    source: "Goyal, Guo and Vin, OSDI 1996",
+    accepts: proportional_share::ENTRY.accepts,
+    provides: proportional_share::ENTRY.provides,
+    joins: false,
+    limits: false,
+    description: Some(Description {
+        doc: "CPU time in proportion to shares, the least start tag first",
+        scheduler_params: &[QUANTUM],
+        vp_params: &[SHARE],
+    }),
+    provide: proportional_share::provide,
+};

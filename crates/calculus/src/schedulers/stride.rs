@@ -1,0 +1,34 @@
+//! Stride scheduling (C. A. Waldspurger, W. E. Weihl, "Stride Scheduling", MIT 1995; HLS section 5.1).
+//!
+//! The child with the least pass runs for a quantum, and its pass grows by used/share. While nobody sleeps, passes
+//! are the start tags of SFQ. As published a child that sleeps keeps the distance of its pass from the global one,
+//! and takes up again at that distance: several that are owed time can come back at once, after the others have
+//! shared out what they left, and no bound has been shown for what the others then miss. So this is stride with SFQ's
+//! rule for waking: a child goes on at its own pass or at that of the child that runs (the greatest so far, if none
+//! does), whichever is the greater. Nothing is owed for sleep, passes are start tags throughout, and SFQ's bounds
+//! hold.
+
+use super::description::{Description, QUANTUM, SHARE};
+use super::{Entry, Instance, Provided, proportional_share};
+use crate::derivation::Rule;
+
+pub(super) const ENTRY: Entry = Entry {
+    policy: "stride",
+    source: "Waldspurger and Weihl 1995, waking as in SFQ",
+    accepts: proportional_share::ENTRY.accepts,
+    provides: proportional_share::ENTRY.provides,
+    joins: false,
+    limits: false,
+    description: Some(Description {
+        doc: "CPU time in proportion to shares, the least pass first",
+        scheduler_params: &[QUANTUM],
+        vp_params: &[SHARE],
+    }),
+    provide,
+};
+
+const RULE: Rule = Rule { name: "stride, passes as SFQ's start tags", source: ENTRY.source };
+
+fn provide(instance: &Instance) -> Provided {
+    proportional_share::provide(instance).by(RULE)
+}

@@ -1,0 +1,40 @@
+//! Total bandwidth servers, with hard budgets and background slack (M. Spuri, G. Buttazzo, "Scheduling Aperiodic Tasks
+//! in Dynamic Priority Systems", Real-Time Systems 1996; HLS section 5.1).
+//!
+//! As published job k of C_k has the deadline d_k = max(r_k, d_(k-1)) + C_k/U. Two things are missing for a
+//! guarantee. A child that always wants the CPU has its next job at once, runs ahead while others sleep, and then
+//! waits for long: so here job k+1 is not served before d_k (a hard budget), but for what nobody else wants, which
+//! costs no budget. And a child that blocks again and again would put its deadline off each time: so on waking it
+//! goes on with its job where c <= (d-t)*U, and starts one anew where not. With jobs of `budget`, and U =
+//! budget/period, these are the servers of the reservation scheduler, soft.
+
+use super::description::{BUDGET, Description, PERIOD};
+use super::{Entry, Instance, Provided, reservation};
+use crate::derivation::Rule;
+use std::sync::Arc;
+
+pub(super) const ENTRY: Entry = Entry {
+    policy: "tbs",
+    source: "Spuri and Buttazzo, Real-Time Systems 1996, with hard budgets and background slack",
+    accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand",
+    provides: "RESBS budget,period to every child",
+    joins: false,
+    limits: false,
+    description: Some(Description {
+        doc: "total bandwidth servers: jobs by deadline, and what nobody else wants",
+        scheduler_params: &[],
+        vp_params: &[BUDGET, PERIOD],
+    }),
+    provide,
+};
+
+const RULE: Rule = Rule { name: "TBS", source: ENTRY.source };
+
+fn provide(instance: &Instance) -> Provided {
+    let mut provided = reservation::provide(instance).by(RULE);
+    for label in &mut provided.labels {
+        label.guarantee = label.guarantee.softened();
+        Arc::make_mut(&mut label.derivation).conclusion = label.guarantee.clone();
+    }
+    provided
+}

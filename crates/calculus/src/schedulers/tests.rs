@@ -1,0 +1,233 @@
+//! What each policy gives for what it holds: sets that are just admitted beside sets that are just refused.
+
+use super::*;
+use crate::graph::Child;
+use crate::rewrite::implies;
+
+type Params<'a> = &'a [(&'a str, u64)];
+
+fn parse(guarantee: &str) -> Guarantee {
+    Guarantee::parse(guarantee).unwrap()
+}
+
+/// What a policy gives children with these parameters when it holds `held` on each of `cpus` CPUs.
+fn provide(policy: &str, (held, cpus): (&str, u16), params: Params, children: &[Params]) -> Provided {
+    let owned = |list: Params| -> Vec<(String, u64)> {
+        list.iter().map(|(name, value)| ((*name).into(), *value)).collect()
+    };
+    let edge = |params: &Params| Edge {
+        parent: None,
+        child: Child::Thread("t".into()),
+        params: owned(params),
+        requested: None,
+        width: 1,
+        pinned: false,
+    };
+    let edges: Vec<Edge> = children.iter().map(edge).collect();
+    let rule = Rule { name: "test", source: "test" };
+    let label = Label::new(parse(held), cpus, rule, Vec::new(), String::new());
+    let instance = Instance {
+        params: &owned(params),
+        held: vec![Slot { label: &label, width: cpus }],
+        children: edges.iter().collect(),
+        names: vec!["t"; edges.len()],
+        cpus,
+        mode: Mode::Tight,
+        caps: vec![None; edges.len()],
+    };
+    (find(policy).unwrap().provide)(&instance)
+}
+
+/// The labels in real time.
+fn labels(policy: &str, held: &str, params: Params, children: &[Params]) -> Vec<String> {
+    let provided = provide(policy, (held, 1), params, children);
+    provided.labels.iter().map(|label| label.absolute().to_string()).collect()
+}
+
+/// The labels of children with these budgets and periods; all NULL and a complaint where there are none.
+fn claimed(policy: &str, held: &str, claims: &[(u64, u64)]) -> Vec<String> {
+    let params: Vec<[(&str, u64); 2]> =
+        claims.iter().map(|(x, y)| [("budget", *x), ("period", *y)]).collect();
+    let children: Vec<Params> = params.iter().map(|params| &params[..]).collect();
+    let provided = provide(policy, (held, 1), &[], &children);
+    let labels: Vec<String> = provided.labels.iter().map(|label| label.absolute().to_string()).collect();
+    assert_eq!(
+        labels.iter().any(|label| label == "NULL"),
+        !provided.complaints.is_empty(),
+        "{policy}: {labels:?}"
+    );
+    if labels.iter().all(|label| label == "NULL") { Vec::new() } else { labels }
+}
+
+const REFUSED: [&str; 0] = [];
+
+#[test]
+fn servers_count_in_the_time_of_what_they_hold() {
+    for (policy, kind) in [("reservation", "RESBH"), ("cbs", "RESBH"), ("tbs", "RESBS")] {
+        let two = |amount: &str| [format!("{kind} {amount} 20ns"), format!("{kind} {amount} 20ns")];
+        assert_eq!(claimed(policy, "ALL", &[(10, 20), (10, 20)]), two("10ns"));
+        assert_eq!(claimed(policy, "ALL", &[(10, 20), (11, 20)]), REFUSED);
+        assert_eq!(claimed(policy, "RESU 1/2", &[(10, 20), (10, 20)]), two("5ns"));
+        assert_eq!(claimed(policy, "RESU 1/2", &[(10, 20), (11, 20)]), REFUSED);
+        assert_eq!(claimed(policy, "PS 1/2", &[(10, 20), (10, 20)]), REFUSED);
+        // sbf(7) = 3, sbf(6) = 2.
+        assert_eq!(claimed(policy, "RESBS 3ns 5ns", &[(3, 7)]), [format!("{kind} 3ns 7ns")]);
+        assert_eq!(claimed(policy, "RESBS 3ns 5ns", &[(3, 6)]), REFUSED);
+        assert_eq!(claimed(policy, "ALL", &[(10, 20), (0, 20)]), REFUSED);
+        assert_eq!(claimed(policy, "ALL", &[(10, 20), (21, 20)]), REFUSED);
+    }
+}
+
+#[test]
+fn sums_of_unrelated_fractions_are_admitted_up_to_one() {
+    assert!(!claimed("cbs", "ALL", &[(1, 3), (2, 7), (8, 21)]).is_empty(), "exactly 1");
+    assert!(claimed("cbs", "ALL", &[(1, 3), (2, 7), (8, 21), (1, u64::MAX)]).is_empty());
+}
+
+#[test]
+fn slower_processors_nest() {
+    for policy in ["bss-i", "pshed"] {
+        let rates = |held, rates: [u64; 2]| {
+            let params = rates.map(|rate| [("rate-ppm", rate)]);
+            labels(policy, held, &[], &[&params[0], &params[1]])
+        };
+        assert_eq!(rates("ALL", [500_000, 500_000]), ["RESU 1/2"; 2]);
+        assert_eq!(rates("ALL", [500_000, 500_001]), ["NULL"; 2]);
+        assert_eq!(rates("ALL", [500_000, 0]), ["NULL"; 2]);
+        assert_eq!(rates("RESU 1/2", [500_000, 250_000]), ["RESU 1/4", "RESU 1/8"]);
+        assert_eq!(rates("PSBE 1/2 10ns", [100_000, 100_000]), ["NULL"; 2]);
+        assert_eq!(rates("RESBH 10ns 10ns", [100_000, 100_000]), ["NULL"; 2]);
+    }
+    // The scale multiplies: a reservation of 8 every 20 on half of a half has 2.
+    let slow = provide("bss-i", ("RESU 1/2", 1), &[], &[&[("rate-ppm", 500_000)]]).labels.remove(0);
+    let edge = Edge {
+        parent: None,
+        child: Child::Thread("t".into()),
+        params: vec![("budget".into(), 8), ("period".into(), 20)],
+        requested: None,
+        width: 1,
+        pinned: false,
+    };
+    let instance = Instance {
+        params: &[],
+        held: vec![Slot { label: &slow, width: 1 }],
+        children: vec![&edge],
+        names: vec!["t"],
+        cpus: 1,
+        mode: Mode::Tight,
+        caps: vec![None],
+    };
+    let provided = (find("reservation").unwrap().provide)(&instance);
+    assert_eq!(provided.labels[0].absolute(), parse("RESBH 2ns 20ns"));
+}
+
+#[test]
+fn limits_below_a_slower_processor_count_in_its_time() {
+    let claim: [Params; 1] = [&[("budget", 10), ("period", 20)]];
+    assert_eq!(labels("limit", "RESU 1/2", &[], &claim), ["RESBH 5ns 20ns"]);
+    assert_eq!(labels("limit", "PS 1/2", &[], &claim), ["NULL"]);
+}
+
+#[test]
+fn fair_queues_have_the_numbers_of_figure_3() {
+    let (quantum, children): (Params, [Params; 2]) = (&[("quantum", 10)], [&[("share", 1)], &[("share", 4)]]);
+    for policy in ["proportional-share", "sfq", "stride"] {
+        assert_eq!(
+            labels(policy, "RESBH 10ns 20ns", quantum, &children),
+            ["PSBE 1/10 12ns", "PSBE 2/5 18ns"],
+            "{policy}"
+        );
+        assert_eq!(labels(policy, "PS 1/2", quantum, &children), ["PS 1/10", "PS 2/5"]);
+        assert_eq!(labels(policy, "NULL", quantum, &children), ["NULL"; 2]);
+        assert_eq!(labels(policy, "ALL", &[("quantum", 0)], &children), ["NULL"; 2]);
+        assert_eq!(labels(policy, "ALL", quantum, &[&[("share", 1)], &[("share", 0)]]), ["NULL"; 2]);
+        // PSBE 1/2, 2*8*(1-1/2) = 8, then 8/2 + 8.
+        let equal: [Params; 2] = [&[("share", 1)]; 2];
+        assert_eq!(labels(policy, "RESU 1/2", &[("quantum", 8)], &equal), ["PSBE 1/4 12ns"; 2]);
+    }
+}
+
+#[test]
+fn eevdf_takes_a_whole_cpu_only() {
+    let (quantum, children): (Params, [Params; 2]) = (&[("quantum", 10)], [&[("share", 1)], &[("share", 3)]]);
+    let expected = ["PSBE 1/4 20ns", "PSBE 3/4 20ns"];
+    assert_eq!(labels("eevdf", "ALL", quantum, &children), expected);
+    assert_eq!(labels("eevdf", "RESBH 10ns 10ns", quantum, &children), expected);
+    for less in ["RESBH 9ns 10ns", "RESU 1", "PSBE 1 1ns", "PS 1", "NULL"] {
+        assert_eq!(labels("eevdf", less, quantum, &children), ["NULL"; 2], "{less}");
+    }
+    assert_eq!(provide("eevdf", ("ALL", 2), quantum, &children).complaints.len(), 1);
+}
+
+#[test]
+fn shares_in_the_long_run() {
+    let children: [Params; 2] = [&[("share", 1)], &[("share", 3)]];
+    for policy in ["lottery", "sfs"] {
+        for half in ["PS 1/2", "PSBE 1/2 3ns", "RESU 1/2", "RESBS 4ns 8ns"] {
+            assert_eq!(labels(policy, half, &[], &children), ["PS 1/8", "PS 3/8"], "{policy} on {half}");
+        }
+        assert_eq!(labels(policy, "NULL", &[], &children), ["NULL"; 2]);
+        assert_eq!(labels(policy, "ALL", &[], &[&[("share", 0)]]), ["NULL"]);
+    }
+    for policy in ["linux", "windows-2000"] {
+        assert_eq!(labels(policy, "ALL", &[], &[&[]]), ["NULL"]);
+    }
+}
+
+#[test]
+fn sfs_shares_out_several_cpus() {
+    let on_two = |held| {
+        let children: [Params; 3] = [&[("share", 1)], &[("share", 1)], &[("share", 10)]];
+        let provided = provide("sfs", (held, 2), &[], &children);
+        let labels: Vec<String> = provided.labels.iter().map(|label| label.absolute().to_string()).collect();
+        (labels, provided.complaints.len())
+    };
+    assert_eq!(on_two("ALL"), (vec!["PS 1/2".into(), "PS 1/2".into(), "PS 1".into()], 0));
+    assert_eq!(on_two("RESU 1/2"), (vec!["NULL".into(); 3], 1));
+}
+
+#[test]
+fn reserves_are_reached_in_time() {
+    let admitted = |held, claims| claimed("resource-kernel", held, claims);
+    // 3 + 2*2 = 7; 4 + 3*2 = 10.
+    assert_eq!(admitted("ALL", &[(3, 9), (2, 5)]), ["RESBH 3ns 9ns", "RESBH 2ns 5ns"]);
+    assert_eq!(admitted("ALL", &[(4, 9), (2, 5)]), ["NULL", "RESBH 2ns 5ns"]);
+    // On a slower processor R = T must do: 3 + 3*2 = 9; 4 + 3*2 = 10.
+    assert_eq!(admitted("RESU 1/2", &[(3, 9), (2, 5)]), ["RESBH 3/2ns 9ns", "RESBH 1ns 5ns"]);
+    assert_eq!(admitted("RESU 1/2", &[(4, 9), (2, 5)]), ["NULL", "RESBH 1ns 5ns"]);
+    // sbf(6) = 2.
+    assert_eq!(admitted("RESBS 3ns 5ns", &[(2, 6)]), ["RESBH 2ns 6ns"]);
+    assert_eq!(admitted("RESBS 3ns 5ns", &[(3, 6)]), REFUSED);
+    assert_eq!(admitted("PS 1/2", &[(1, 100)]), REFUSED);
+    let soft: Params = &[("budget", 2), ("period", 5), ("soft", 1)];
+    assert_eq!(labels("resource-kernel", "ALL", &[], &[soft]), ["RESBS 2ns 5ns"]);
+}
+
+#[test]
+fn time_tables_are_made_or_refused() {
+    assert_eq!(claimed("rialto", "ALL", &[(2, 10), (3, 15)]), ["RESCS 2ns 10ns", "RESCS 3ns 15ns"]);
+    assert_eq!(claimed("rialto", "ALL", &[(2, 10), (4, 15)]), REFUSED);
+    assert_eq!(claimed("rialto", "RESBH 9ns 10ns", &[(1, 100)]), REFUSED);
+    // A slot of L on RESU r is RESCS r*L, y + L*(1-r).
+    assert_eq!(claimed("rialto", "RESU 1/2", &[(4, 10)]), ["EDP 10ns 2ns 4ns"]);
+    assert!(implies(&parse("EDP 10ns 2ns 4ns"), &parse("RESCS 2ns 12ns")).is_ok());
+    assert!(implies(&parse("EDP 10ns 2ns 4ns"), &parse("RESCS 2ns 11ns")).is_err());
+
+    assert_eq!(claimed("rialto-nt", "ALL", &[(4, 8), (2, 4)]), ["RESCS 4ns 8ns", "RESCS 2ns 4ns"]);
+    assert_eq!(claimed("rialto-nt", "ALL", &[(5, 8), (2, 4)]), REFUSED);
+    assert_eq!(claimed("rialto-nt", "ALL", &[(1, 6), (1, 4)]), REFUSED);
+    assert_eq!(claimed("rialto-nt", "RESU 1/2", &[(4, 8), (2, 4)]), ["RESBS 2ns 8ns", "RESBS 1ns 4ns"]);
+
+    assert_eq!(claimed("spring", "ALL", &[(1, 2), (2, 4)]), ["RESBH 1ns 2ns", "RESBH 2ns 4ns"]);
+    assert_eq!(claimed("spring", "ALL", &[(1, 2), (3, 6)]), REFUSED);
+    assert_eq!(claimed("spring", "RESU 1/2", &[(1, 2), (2, 4)]), ["RESBH 1/2ns 2ns", "RESBH 1ns 4ns"]);
+    assert_eq!(claimed("spring", "RESBH 9ns 10ns", &[(1, 100)]), REFUSED);
+}
+
+#[test]
+fn policies_are_registered_once() {
+    for entry in REGISTRY {
+        let same = REGISTRY.iter().filter(|other| other.policy == entry.policy);
+        assert_eq!(same.count(), 1, "{}", entry.policy);
+    }
+}
