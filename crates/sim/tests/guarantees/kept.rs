@@ -1,0 +1,91 @@
+//! Promises are kept.
+
+use crate::draw::{hierarchy, workload};
+use crate::held::{Breach, Promises, Shift, Tally, plan, run};
+use crate::shrink::shrink;
+use crate::tree::Case;
+use hls_calculus::Mode;
+use hls_units::Nanos;
+use std::collections::BTreeMap;
+
+/// How many workloads each hierarchy is given.
+const WORKLOADS: u64 = 3;
+
+/// How many hierarchies are drawn; `HLS_SEEDS=20000` makes a campaign of it.
+pub fn cases() -> u64 {
+    std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
+}
+
+/// Where the seeds begin, so that a campaign can be continued.
+fn first() -> u64 {
+    std::env::var("HLS_FIRST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// Runs a case and holds it against what both modes of the calculus derive; the first broken promise.
+fn try_out(case: &Case) -> Result<(Tally, Option<Breach>), String> {
+    let plan = plan(case)?;
+    let records = run(&plan, case)?;
+    let mut sum = Tally::default();
+    for mode in [Mode::Tight, Mode::Paper] {
+        let promises = Promises::derive(&plan, mode);
+        let (tally, breach) = promises.hold(&plan, &records, case.length, Shift(0));
+        sum.spans += tally.spans;
+        sum.windows += tally.windows;
+        if breach.is_some() {
+            return Ok((sum, breach));
+        }
+    }
+    Ok((sum, None))
+}
+
+/// What to say of a broken promise: the smallest case that breaks one of that type.
+fn report(seed: u64, case: &Case, breach: &Breach) -> String {
+    let broken = |case: &Case| {
+        try_out(case).ok().and_then(|(_, found)| found).filter(|found| found.kind == breach.kind)
+    };
+    let small = shrink(case, |case| broken(case).map(|found| found.to));
+    let text = broken(&small).map_or_else(String::new, |found| found.text);
+    format!(
+        "seed {seed}: {}\nthe smallest case: {text}\n{}\nSave it as small.kdl and run: hls run small.kdl --for {} --seed {}",
+        breach.text,
+        small.kdl(),
+        Nanos(small.length),
+        small.seed
+    )
+}
+
+#[test]
+fn every_promise_is_kept_in_every_window() {
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    let (mut runs, mut skipped, mut sum) = (0, 0, Tally::default());
+    let mut failures = Vec::new();
+    for seed in first()..first() + cases() {
+        let drawn = hierarchy(seed);
+        let plan = plan(&drawn).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", drawn.kdl()));
+        let promises = Promises::derive(&plan, Mode::Tight);
+        promises.kinds.iter().for_each(|(kind, count)| *kinds.entry(kind).or_default() += count);
+        skipped += promises.skipped;
+        for nth in 0..WORKLOADS {
+            let case = workload(&drawn, seed * WORKLOADS + nth);
+            let (tally, breach) =
+                try_out(&case).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", case.kdl()));
+            runs += 1;
+            sum.spans += tally.spans;
+            sum.windows += tally.windows;
+            if let Some(breach) = breach {
+                failures.push(report(seed, &case, &breach));
+                break;
+            }
+        }
+        if failures.len() == 5 {
+            break;
+        }
+    }
+    println!(
+        "{} hierarchies, {runs} runs; labels {kinds:?}, {skipped} of them not held; {} spans, {} windows",
+        cases(),
+        sum.spans,
+        sum.windows
+    );
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
