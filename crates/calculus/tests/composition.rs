@@ -245,14 +245,21 @@ fn a_join_adds_up_on_one_cpu_only() {
     }
 }
 
+/// A warp is CPU time that the others wait for; each loses its share of it: of 40 ms a half, a quarter, a half; and
+/// nobody loses by its own.
 #[test]
 fn warps_cost_the_others() {
     let mut build = Build::new(1, "proportional-share", &[("quantum", 10 * MS)]);
     let plain = build.thread(0, &[("share", 1), ("warp", 0)]);
     let warped = build.thread(0, &[("share", 1), ("warp", 40 * MS)]);
     let analysis = build.analyse();
-    assert_eq!(label(&analysis, plain), "PSBE 1/2 20ms");
+    assert_eq!(label(&analysis, plain), "PSBE 1/2 30ms");
     assert_eq!(label(&analysis, warped), "PSBE 1/2 10ms");
+    let some = build.thread(0, &[("share", 2), ("warp", 20 * MS)]);
+    let analysis = build.analyse();
+    assert_eq!(label(&analysis, plain), "PSBE 1/4 27.5ms");
+    assert_eq!(label(&analysis, some), "PSBE 1/2 35ms");
+    assert_eq!(label(&analysis, warped), "PSBE 1/4 17.5ms");
     build.0.edges[plain].params = params(&[("share", 0)]);
     assert_eq!(build.analyse().problems.len(), 1);
 }

@@ -162,7 +162,7 @@ impl Draw {
 
     fn share(&mut self) -> Vec<(&'static str, Value)> {
         let share = ("share", Value::Count(self.between(1, 8)));
-        if self.chance(20) {
+        if std::env::var("NOWARP").is_err() && self.chance(20) {
             return vec![share, ("warp", Value::Time(self.between(1, 60) * 100 * US))];
         }
         vec![share]

@@ -70,22 +70,26 @@ fn supplies(label: &Label) -> Vec<Vec<Guarantee>> {
     std::iter::once(vec![label.absolute()]).chain(beside).collect()
 }
 
-/// Reads and plans a hierarchy that is known to be right.
-pub fn plan(case: &Case) -> Result<Plan, String> {
-    let text = case.kdl();
+/// Reads and plans a hierarchy file.
+pub fn read(text: &str) -> Result<Plan, String> {
     let source = Source::new("drawn.kdl", text.as_bytes());
     let lines = |errors: Vec<_>| errors.iter().map(|error| source.line(error)).collect::<Vec<_>>().join("\n");
     let (read, _warnings) = hls_hierarchy::read(text.as_bytes()).map_err(lines)?;
     Plan::new(read, &Workload::default()).map_err(|errors| format!("{errors:?}"))
 }
 
-/// Runs a case and hands over what happened.
-pub fn run(plan: &Plan, case: &Case) -> Result<Vec<Record>, String> {
+/// Plans a case.
+pub fn plan(case: &Case) -> Result<Plan, String> {
+    read(&case.kdl())
+}
+
+/// Runs a plan for so many nanoseconds and hands over what happened.
+pub fn run(plan: &Plan, length: u64, seed: u64) -> Result<Vec<Record>, String> {
     let mut records = Vec::new();
     let mut sink = |record: &Record| records.push(*record);
-    let options = Options { seed: case.seed, ..Options::default() };
+    let options = Options { seed, ..Options::default() };
     let mut simulation = Simulation::new(plan.clone(), options).map_err(|failure| failure.to_string())?;
-    simulation.run_until(Nanos(case.length), &mut sink).map_err(|failure| failure.to_string())?;
+    simulation.run_until(Nanos(length), &mut sink).map_err(|failure| failure.to_string())?;
     simulation.end(&mut sink);
     Ok(records)
 }
@@ -155,7 +159,8 @@ impl Promises {
                 if let Some(text) = promise.broken_in(span, shift) {
                     let vp = &plan.topology.vps[promise.vp as usize];
                     let (window, text) = text;
-                    let text = format!("`{}` below {:?} has {}: {text}", vp.name, promise.giver, promise.text);
+                    let text =
+                        format!("`{}` below {:?} has {}: {text}", vp.name, promise.giver, promise.text);
                     return (tally, Some(Breach { kind: promise.kind, to: window.to, text }));
                 }
             }

@@ -1,7 +1,7 @@
 //! Promises are kept.
 
 use crate::draw::{hierarchy, workload};
-use crate::held::{Breach, Promises, Shift, Tally, plan, run};
+use crate::held::{Breach, Promises, Shift, Tally, plan, read, run};
 use crate::shrink::shrink;
 use crate::tree::Case;
 use hls_calculus::Mode;
@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 
 /// How many workloads each hierarchy is given.
 const WORKLOADS: u64 = 3;
+
+/// How long the hierarchies of `found` are run, in nanoseconds.
+const LENGTH_OF_FOUND: u64 = 300_000_000;
 
 /// How many hierarchies are drawn; `HLS_SEEDS=20000` makes a campaign of it.
 pub fn cases() -> u64 {
@@ -24,7 +27,7 @@ fn first() -> u64 {
 /// Runs a case and holds it against what both modes of the calculus derive; the first broken promise.
 fn try_out(case: &Case) -> Result<(Tally, Option<Breach>), String> {
     let plan = plan(case)?;
-    let records = run(&plan, case)?;
+    let records = run(&plan, case.length, case.seed)?;
     let mut sum = Tally::default();
     for mode in [Mode::Tight, Mode::Paper] {
         let promises = Promises::derive(&plan, mode);
@@ -88,4 +91,24 @@ fn every_promise_is_kept_in_every_window() {
         sum.windows
     );
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+/// What was once broken, in the smallest form that showed it.
+#[test]
+fn what_was_found_stays_mended() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guarantees/found");
+    let files =
+        std::fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("a file").path());
+    let mut broken = String::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).expect("a text");
+        let plan = read(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let records =
+            run(&plan, LENGTH_OF_FOUND, 0).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for mode in [Mode::Tight, Mode::Paper] {
+            let (_, breach) = Promises::derive(&plan, mode).hold(&plan, &records, LENGTH_OF_FOUND, Shift(0));
+            broken.extend(breach.map(|breach| format!("{}: {}\n", path.display(), breach.text)));
+        }
+    }
+    assert_eq!(broken, "");
 }

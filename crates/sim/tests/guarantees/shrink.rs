@@ -102,17 +102,21 @@ fn with_fewer_parents(case: &Case, node: usize) -> Vec<Case> {
 }
 
 fn prune_childless(case: Case) -> Case {
-    let childless = (1..case.nodes.len())
-        .find(|&node| case.policy(node) != "" && case.children(node).is_empty());
+    let childless =
+        (1..case.nodes.len()).find(|&node| case.policy(node) != "" && case.children(node).is_empty());
     childless.map_or(case.clone(), |node| prune(&case, node))
 }
 
 /// Rounder times, the roundest first.
 fn rounder(time: u64) -> Vec<u64> {
     let units = [1_000_000, 100_000, 10_000, 1_000];
-    units.iter().flat_map(|unit| [time / unit * unit, time.div_ceil(*unit) * unit]).filter(|it| *it != time && *it > 0)
+    units
+        .iter()
+        .flat_map(|unit| [time / unit * unit, time.div_ceil(*unit) * unit])
+        .filter(|it| *it != time && *it > 0)
         // Only what has become rounder, or rounding up and down would go on for ever.
-        .filter(|it| trailing_zeros(*it) > trailing_zeros(time)).collect()
+        .filter(|it| trailing_zeros(*it) > trailing_zeros(time))
+        .collect()
 }
 
 fn trailing_zeros(mut time: u64) -> u32 {
@@ -142,7 +146,9 @@ fn with_rounder_params(case: &Case, node: usize) -> Vec<Case> {
             }
         }
         for (which, (name, value)) in params.iter().enumerate() {
-            if *name == "warp" && let Value::Time(time) = *value {
+            if *name == "warp"
+                && let Value::Time(time) = *value
+            {
                 for time in rounder(time) {
                     let mut case = case.clone();
                     case.nodes[node].above[nth].params[which].1 = Value::Time(time);

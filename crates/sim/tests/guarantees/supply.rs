@@ -43,7 +43,9 @@ impl Supply {
         let term = |guarantee: &Guarantee| {
             Some(match guarantee {
                 Guarantee::All => Term::Line { slope: one, delta: 0 },
-                Guarantee::Psbe { share, delta } => Term::Line { slope: scaled(share)?, delta: scaled(delta)? },
+                Guarantee::Psbe { share, delta } => {
+                    Term::Line { slope: scaled(share)?, delta: scaled(delta)? }
+                }
                 Guarantee::Reservation { continuity, amount, period, .. } => {
                     let deadline = if *continuity == Continuity::Basic { period } else { amount };
                     let (period, amount, deadline) = (scaled(period)?, scaled(amount)?, scaled(deadline)?);
@@ -107,7 +109,9 @@ impl Term {
 impl Cap {
     /// `None` for what is not hard.
     pub fn new(guarantee: &Guarantee) -> Option<Cap> {
-        let Guarantee::Reservation { continuity, hard: true, amount, period } = guarantee else { return None };
+        let Guarantee::Reservation { continuity, hard: true, amount, period } = guarantee else {
+            return None;
+        };
         let one = common(&[amount.clone(), period.clone()])?;
         let scaled = |number: &Rational| {
             i128::try_from((number * Rational::from_integer(one.into())).to_integer()).ok()
