@@ -13,7 +13,7 @@ use hls_record::event::{Record, VpId, What};
 use hls_sim::{Options, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What one VP is promised.
 pub struct Promise {
@@ -142,6 +142,14 @@ impl Promises {
         }
     }
 
+    /// Those that `others` do not have.
+    pub fn besides(mut self, others: &Promises) -> Promises {
+        let same = |a: &Promise, b: &Promise| (a.vp, &a.text) == (b.vp, &b.text);
+        self.each.retain(|promise| !others.each.iter().any(|other| same(promise, other)));
+        self.several.clear();
+        self
+    }
+
     /// Holds a run against all of them. The windows tried, and the first that breaks a promise.
     pub fn hold(
         &self,
@@ -167,6 +175,21 @@ impl Promises {
         }
         let breach = self.several.iter().find_map(|several| several.broken_in(records));
         (tally, breach)
+    }
+
+    /// The types of promises of which some are broken.
+    pub fn broken_kinds(
+        &self,
+        plan: &Plan,
+        records: &[Record],
+        length: u64,
+        Shift(shift): Shift,
+    ) -> BTreeSet<&'static str> {
+        let spans = spans(records, plan.topology.vps.len(), length);
+        let is_broken = |promise: &&Promise| {
+            spans[promise.vp as usize].iter().any(|span| promise.broken_in(span, shift).is_some())
+        };
+        self.each.iter().filter(is_broken).map(|promise| promise.kind).collect()
     }
 }
 

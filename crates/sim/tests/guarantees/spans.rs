@@ -17,7 +17,7 @@
 //! A hard guarantee is held to its ubf within a span only, as the monitor does (`hls_record::windows`): across a sleep
 //! there is no such bound, for a sleeper's reservation begins a new period when it wakes up.
 
-use crate::supply::{Cap, Supply, Term};
+use crate::supply::{Cap, Line, Supply};
 use hls_record::event::{Record, What};
 
 /// A time of continuous request, and when the VP was served in it.
@@ -105,12 +105,10 @@ impl Span {
             let promised = supply.least(to.0 - from.0 + shift);
             (i128::from(window.received) * supply.one < promised).then_some(window)
         };
-        if let [Term::Line { slope, delta }] = supply.terms[..] {
-            return below_line(&starts, &ends, (slope, delta, supply.one), shift)
-                .and_then(|(from, to)| short(from, to));
-        }
-        let pairs = || starts.iter().enumerate().map(|(first, &start)| (start, &ends[first..]));
-        let found = pairs().find_map(|(start, ends)| ends.iter().find_map(|&end| short(start, end)));
+        let critical = critical(&starts, &ends, supply.line(), shift);
+        let found = critical
+            .into_iter()
+            .find_map(|first| ends[first..].iter().find_map(|&end| short(starts[first], end)));
         let at = |at: u64| (at, Span::received(&starts, &ends, at));
         found.or_else(|| {
             let bends = || starts.iter().chain(&ends).map(|point| point.0);
@@ -142,22 +140,14 @@ impl Span {
     }
 }
 
-/// Where W(t) - W(s) < slope*(t-s+shift) - delta, in one pass: W(s) - slope*s is kept at its greatest so far.
-fn below_line(
-    starts: &[Point],
-    ends: &[Point],
-    (slope, delta, one): (i128, i128, i128),
-    shift: u64,
-) -> Option<(Point, Point)> {
+/// The starts of windows, by number, that get less than a line through the tops of the supply; all others get enough.
+fn critical(starts: &[Point], ends: &[Point], line: Line, shift: u64) -> Vec<usize> {
+    let Line { slope, delta, one } = line;
     let excess = |(at, received): Point| i128::from(received) * one - slope * i128::from(at);
-    let mut best = starts[0];
-    for (&start, &end) in starts.iter().zip(ends) {
-        if excess(start) > excess(best) {
-            best = start;
-        }
-        if excess(end) - excess(best) < slope * i128::from(shift) - delta {
-            return Some((best, end));
-        }
-    }
-    None
+    let mut least = i128::MAX;
+    let is_critical = |&first: &usize| {
+        least = least.min(excess(ends[first]));
+        least - excess(starts[first]) < slope * i128::from(shift) - delta
+    };
+    (0..starts.len()).rev().filter(is_critical).collect()
 }

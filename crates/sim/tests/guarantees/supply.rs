@@ -24,6 +24,14 @@ pub enum Term {
     Steps { period: i128, amount: i128, deadline: i128 },
 }
 
+/// `(slope * t - delta) / one`.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    pub slope: i128,
+    pub delta: i128,
+    pub one: i128,
+}
+
 /// The most that a hard reservation allows.
 #[derive(Clone, Copy, Debug)]
 pub struct Cap {
@@ -64,6 +72,19 @@ impl Supply {
     /// The least supply in a window of this many nanoseconds, times [`Supply::one`].
     pub fn least(&self, window: u64) -> i128 {
         self.terms.iter().map(|term| term.least(i128::from(window), self.one)).sum()
+    }
+
+    /// A line that the supply nowhere exceeds while it is positive. It touches the steps of a reservation at their tops.
+    pub fn line(&self) -> Line {
+        const MAX_FACTOR: i128 = 1 << 24;
+        match self.terms[..] {
+            [Term::Line { slope, delta }] => Line { slope, delta, one: self.one },
+            [Term::Steps { period, amount, deadline }] if self.one <= MAX_FACTOR => {
+                let delta = amount * (deadline - amount);
+                Line { slope: amount * self.one, delta, one: period * self.one }
+            }
+            _ => Line { slope: self.terms.len() as i128, delta: 0, one: 1 },
+        }
     }
 
     /// The lengths of windows below `longest`, rounded both ways, at which a sum that rises faster than time becomes
@@ -176,6 +197,9 @@ fn both_ways_to_compute_agree() {
             let length = Rational::from_integer(window.into());
             let least = Rational::from_integer(supply.least(window).into());
             assert_eq!(least, exact(guarantee.sbf(&length), supply.one), "{text}, sbf({window})");
+            let Line { slope, delta, one } = supply.line();
+            let bound = (slope * i128::from(window) - delta).max(0) * supply.one;
+            assert!(supply.least(window) * one <= bound, "{text}, line({window})");
             if let Some(cap) = Cap::new(&guarantee) {
                 let most = Rational::from_integer(cap.most(window).into());
                 assert_eq!(most, exact(guarantee.ubf(&length), cap.one), "{text}, ubf({window})");
