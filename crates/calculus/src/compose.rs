@@ -10,6 +10,7 @@ use crate::rational::Rational;
 use crate::rewrite::{Refusal, implies};
 use crate::schedulers::{self, Complaint, Instance, Provided, Slot};
 use num_traits::One;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A hierarchy of schedulers and threads.
@@ -56,7 +57,8 @@ pub struct Edge {
     pub requested: Option<Guarantee>,
     /// How many VPs the edge stands for; 0 counts as 1.
     pub width: u16,
-    /// Whether the child may use only some of the machine's CPUs.
+    /// Whether the child may use only some of the machine's CPUs. [`analyse`] treats a scheduler with such a thread below
+    /// it alike.
     pub pinned: bool,
 }
 
@@ -175,12 +177,40 @@ const PINNED: Rule = Rule { name: "pinned", source: "a VP may be granted a CPU t
 
 /// Labels every edge of `graph`.
 pub fn analyse(graph: &Graph, mode: Mode) -> Analysis {
+    let graph = &*with_pins_spread(graph);
     let mut work = Work::new(graph, mode);
     work.label_roots();
     while let Some(scheduler) = work.ready.pop() {
         work.label_children(scheduler);
     }
     work.finish()
+}
+
+/// Pins every edge to a scheduler with a pinned thread below it: its VP may be granted a CPU that it must refuse, whoever
+/// else is below. Only the machine's own VPs, one a CPU, are requested where they can be used.
+fn with_pins_spread(graph: &Graph) -> Cow<'_, Graph> {
+    if graph.cpus <= 1 || graph.edges.iter().all(|edge| !edge.pinned) {
+        return Cow::Borrowed(graph);
+    }
+    let mut above = vec![Vec::new(); graph.schedulers.len()];
+    for (index, edge) in graph.edges.iter().enumerate() {
+        if let Child::Scheduler(child) = edge.child
+            && let Some(above) = above.get_mut(child)
+        {
+            above.push(index);
+        }
+    }
+    let mut pinned: Vec<usize> = (0..graph.edges.len()).filter(|edge| graph.edges[*edge].pinned).collect();
+    let mut graph = graph.clone();
+    while let Some(edge) = pinned.pop() {
+        let parent = graph.edges[edge].parent.and_then(|parent| above.get_mut(parent));
+        for edge in parent.map(std::mem::take).unwrap_or_default() {
+            let Edge { parent, width, pinned: is_pinned, .. } = &mut graph.edges[edge];
+            *is_pinned |= parent.is_some() || *width < graph.cpus;
+            pinned.push(edge);
+        }
+    }
+    Cow::Owned(graph)
 }
 
 /// A scheduler's edges.
@@ -288,6 +318,7 @@ impl<'a> Work<'a> {
     /// Stores a label, checks it against what the edge asks for, and makes the child ready when it was the last.
     fn set(&mut self, edge: usize, label: Label) {
         let Edge { child, requested, pinned, .. } = &self.graph.edges[edge];
+        let who = if matches!(child, Child::Thread(_)) { "it" } else { "a thread below it" };
         let name = self.child_name(&self.graph.edges[edge]).to_owned();
         let label = if *pinned && self.graph.cpus > 1 && label.guarantee != Guarantee::Null {
             let premises = vec![label.derivation.clone()];
@@ -296,7 +327,7 @@ impl<'a> Work<'a> {
                 0,
                 PINNED,
                 premises,
-                format!("it may use only some of the machine's {} CPUs", self.graph.cpus),
+                format!("{who} may use only some of the machine's {} CPUs", self.graph.cpus),
             )
         } else {
             label
