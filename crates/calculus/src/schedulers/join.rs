@@ -2,9 +2,11 @@
 //!
 //! The paper lets the child take any one of the parents' guarantees, softened. All of them hold at once. On one CPU the
 //! grants are disjoint as well, so the supplies add up, provided that the join goes on requesting from every parent:
-//! the sum of PSBE s,d is PSBE sum s, sum d. On several CPUs two grants may coincide, and only the single ones hold.
+//! the sum of PSBE s,d is PSBE sum s, sum d. On several CPUs two grants may coincide. Then the join declines the second
+//! and does not request from that parent until it loses the first, so what holds in windows of continuous request does
+//! not hold for its child: a share loses its turn. Only ALL, and a reservation directly below ALL, are kept.
 
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Provided, reservation};
 use crate::compose::Label;
 use crate::derivation::Rule;
 use crate::guarantee::{Guarantee, Kind};
@@ -16,7 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     policy: "join",
     source: "HLS, section 5.1, strengthened",
     accepts: "anything, from several parents",
-    provides: "every parent's guarantee, softened; on one CPU also their sum",
+    provides: "every parent's guarantee, softened, and their sum; on several CPUs ALL and reservations below ALL",
     joins: true,
     provide,
 };
@@ -36,7 +38,11 @@ fn provide(instance: &Instance) -> Provided {
 }
 
 fn joined(instance: &Instance) -> Label {
+    let may_decline = instance.cpus > 1 && instance.held.len() > 1;
+    let is_kept =
+        |label: &Label| label.guarantee == Guarantee::All || reservation::is_kept_across_absence(label);
     let mut parts: Vec<Guarantee> = (instance.held.iter())
+        .filter(|slot| !may_decline || is_kept(slot.label))
         .flat_map(|slot| {
             let beside = slot.label.beside.iter().map(|other| other.scaled(&slot.label.scale));
             std::iter::once(slot.label.absolute()).chain(beside)
@@ -53,7 +59,12 @@ fn joined(instance: &Instance) -> Label {
         return label;
     }
     if parts.is_empty() {
-        return instance.null(ONE, "no parent promises anything");
+        let reason = if may_decline {
+            "no parent promises ALL, or has a reservation below ALL; others are lost while the child runs elsewhere"
+        } else {
+            "no parent promises anything"
+        };
+        return instance.null(ONE, reason);
     }
     let strongest = parts.remove(0);
     let mut label = instance.label(strongest, ONE, "the strongest parent's, without its upper limit");

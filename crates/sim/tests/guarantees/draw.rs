@@ -28,7 +28,7 @@ pub fn hierarchy(seed: u64) -> Case {
     let root = Node { above: Vec::new(), what: What::Thread(HOG) };
     let case = Case { cpus: 1, nodes: vec![root], length: 0, seed };
     let mut draw = Draw { random: Rand32::new(seed), case };
-    if draw.chance(15) {
+    if std::env::var("MANY").is_ok() || draw.chance(15) {
         draw.case.cpus = draw.between(2, 4);
     }
     let first = draw.one_of(&["fixed-priority", "reservation", "reservation", "proportional-share", "limit"]);
@@ -95,7 +95,8 @@ impl Draw {
             }
         }
         let other = self.one_of(&threads);
-        if other != thread && self.chance(25) {
+        let joins = if self.case.cpus > 1 { 40 } else { 25 };
+        if other != thread && self.chance(joins) {
             return self.join(thread, other);
         }
         let policy = match self.between(0, 9) {
@@ -136,7 +137,9 @@ impl Draw {
             1 => self.between(100, 2_000) * US,
             _ => self.between(1, 6) * MS,
         });
-        let width = (self.case.cpus > 1 && self.chance(40)).then(|| self.between(1, self.case.cpus));
+        // One VP alone is what most analyses are made for.
+        let width = (self.case.cpus > 1 && self.chance(60))
+            .then(|| if self.chance(65) { 1 } else { self.between(1, self.case.cpus) });
         self.case.nodes[thread].what = What::Scheduler { policy, quantum, width };
         let below: Vec<Vec<(&'static str, Value)>> = match policy {
             "reservation" => self.reservations(held),
@@ -273,7 +276,9 @@ impl Draw {
         let arrive = if self.chance(25) { self.time(marks) } else { 0 };
         let leave =
             if self.chance(10) { Some(arrive + self.time(marks) * self.between(2, 10)) } else { None };
-        Life { arrive, leave, work }
+        let is_bound = self.case.cpus > 1 && self.chance(10);
+        let cpu = is_bound.then(|| self.between(0, self.case.cpus - 1));
+        Life { arrive, leave, cpu, work }
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Promise {
     pub giver: &'static str,
     /// Its type: the name of the guarantee, or of the first of a sum.
     pub kind: &'static str,
-    text: String,
+    pub text: String,
     supply: Supply,
     cap: Option<Cap>,
 }

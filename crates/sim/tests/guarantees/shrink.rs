@@ -165,6 +165,7 @@ fn simpler_lives(life: Life) -> Vec<Life> {
     let mut lives = vec![HOG];
     lives.push(Life { leave: None, ..life });
     lives.push(Life { arrive: 0, ..life });
+    lives.push(Life { cpu: None, ..life });
     lives.extend(rounder(life.arrive).into_iter().map(|arrive| Life { arrive, ..life }));
     lives.extend(life.leave.into_iter().flat_map(rounder).map(|leave| Life { leave: Some(leave), ..life }));
     let works: Vec<Work> = match life.work {

@@ -51,6 +51,8 @@ pub enum What {
 pub struct Life {
     pub arrive: u64,
     pub leave: Option<u64>,
+    /// The one CPU that it may use, if not all.
+    pub cpu: Option<u64>,
     pub work: Work,
 }
 
@@ -65,7 +67,7 @@ pub enum Work {
 pub type Range = (u64, u64);
 
 /// A thread that wants all that it can get, always.
-pub const HOG: Life = Life { arrive: 0, leave: None, work: Work::Hog };
+pub const HOG: Life = Life { arrive: 0, leave: None, cpu: None, work: Work::Hog };
 
 impl Case {
     /// The nodes below one, in order.
@@ -148,6 +150,9 @@ impl fmt::Display for Life {
         }
         if let Some(leave) = self.leave {
             write!(f, " leave=\"{}\"", Nanos(leave))?;
+        }
+        if let Some(cpu) = self.cpu {
+            write!(f, " affinity=\"{cpu}\"")?;
         }
         match self.work {
             Work::Hog => write!(f, " {{ cpu-bound; }}"),
