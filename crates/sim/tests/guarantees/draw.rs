@@ -18,7 +18,7 @@ const MS: u64 = 1_000_000;
 /// No budget's period is longer: the run has to see many.
 const MAX_PERIOD: u64 = 50 * MS;
 
-pub struct Draw {
+struct Draw {
     random: Rand32,
     case: Case,
 }
@@ -28,11 +28,16 @@ pub fn hierarchy(seed: u64) -> Case {
     let root = Node { above: Vec::new(), what: What::Thread(HOG) };
     let case = Case { cpus: 1, nodes: vec![root], length: 0, seed };
     let mut draw = Draw { random: Rand32::new(seed), case };
-    if std::env::var("MANY").is_ok() || draw.chance(15) {
+    if draw.chance(15) {
         draw.case.cpus = draw.between(2, 4);
     }
-    let first = draw.one_of(&["fixed-priority", "reservation", "reservation", "proportional-share", "limit"]);
-    draw.grow(0, first, &Guarantee::All);
+    if draw.case.cpus > 1 && draw.chance(50) {
+        draw.grow_apart();
+    } else {
+        let first = ["fixed-priority", "reservation", "reservation", "proportional-share", "limit"];
+        let first = draw.one_of(&first);
+        draw.grow(0, first, &Guarantee::All);
+    }
     for _ in 0..draw.between(1, 8) {
         draw.grow_somewhere();
     }
@@ -109,6 +114,24 @@ impl Draw {
         self.grow(thread, policy, &held);
     }
 
+    /// A root with schedulers that have one CPU each, and a join of children of two of them: both may grant it at once.
+    fn grow_apart(&mut self) {
+        self.grow(0, "fixed-priority", &Guarantee::All);
+        let children = self.case.children(0);
+        for &child in &children[1..] {
+            let policy = self.one_of(&["reservation", "reservation", "proportional-share", "limit"]);
+            let held = self.label(child);
+            self.grow(child, policy, &held);
+            if let What::Scheduler { width, .. } = &mut self.case.nodes[child].what {
+                *width = Some(1);
+            }
+        }
+        let below = |child: usize| self.case.children(child).first().copied().unwrap_or(child);
+        let (first, second) =
+            (below(children[1]), children.get(2).map_or(children[0], |&child| below(child)));
+        self.join(first, second);
+    }
+
     /// One join in the place of two threads, with a thread below.
     fn join(&mut self, first: usize, second: usize) {
         let more = self.case.nodes[second].above.clone();
@@ -165,7 +188,7 @@ impl Draw {
 
     fn share(&mut self) -> Vec<(&'static str, Value)> {
         let share = ("share", Value::Count(self.between(1, 8)));
-        if std::env::var("NOWARP").is_err() && self.chance(20) {
+        if self.chance(20) {
             return vec![share, ("warp", Value::Time(self.between(1, 60) * 100 * US))];
         }
         vec![share]

@@ -22,7 +22,7 @@ pub struct Promise {
     pub giver: &'static str,
     /// Its type: the name of the guarantee, or of the first of a sum.
     pub kind: &'static str,
-    pub text: String,
+    text: String,
     supply: Supply,
     cap: Option<Cap>,
 }
@@ -38,10 +38,8 @@ pub struct Several {
 pub struct Promises {
     pub each: Vec<Promise>,
     pub several: Vec<Several>,
-    /// VPs with a label that says nothing about one VP in finite time.
-    pub skipped: u64,
-    /// For each type, on how many VPs.
-    pub kinds: BTreeMap<&'static str, u64>,
+    /// What was promised, before any run.
+    tally: Tally,
 }
 
 /// A broken promise.
@@ -54,10 +52,24 @@ pub struct Breach {
 }
 
 /// What has been looked at.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Tally {
+    /// For each type, on how many VPs it was promised.
+    pub kinds: BTreeMap<&'static str, u64>,
+    /// Promises that say nothing about one VP in finite time, or whose numbers are too large.
+    pub skipped: u64,
     pub spans: u64,
     pub windows: u64,
+}
+
+impl Tally {
+    /// Adds what another run has looked at.
+    pub fn add(&mut self, other: &Tally) {
+        other.kinds.iter().for_each(|(kind, count)| *self.kinds.entry(kind).or_default() += count);
+        self.skipped += other.skipped;
+        self.spans += other.spans;
+        self.windows += other.windows;
+    }
 }
 
 /// How much tighter than promised the windows are held: the control that shows what the test can see.
@@ -117,11 +129,11 @@ impl Promises {
         if label.guarantee == Guarantee::Null {
             return;
         }
-        *self.kinds.entry(label.guarantee.kind().name()).or_default() += vps.len() as u64;
+        *self.tally.kinds.entry(label.guarantee.kind().name()).or_default() += vps.len() as u64;
         if count < vps.len() {
             match label.guarantee {
                 Guarantee::All => self.several.push(Several { vps: vps.to_vec(), count }),
-                _ => self.skipped += vps.len() as u64,
+                _ => self.tally.skipped += vps.len() as u64,
             }
             return;
         }
@@ -130,7 +142,7 @@ impl Promises {
         let giver = parent.map_or("", |parent| hierarchy.schedulers[parent].policy.name);
         for sum in supplies(label) {
             let Some(supply) = Supply::new(&sum) else {
-                self.skipped += vps.len() as u64;
+                self.tally.skipped += vps.len() as u64;
                 continue;
             };
             let text = sum.iter().map(Guarantee::to_string).collect::<Vec<_>>().join(" + ");
@@ -147,6 +159,7 @@ impl Promises {
         let same = |a: &Promise, b: &Promise| (a.vp, &a.text) == (b.vp, &b.text);
         self.each.retain(|promise| !others.each.iter().any(|other| same(promise, other)));
         self.several.clear();
+        self.tally = Tally::default();
         self
     }
 
@@ -159,14 +172,13 @@ impl Promises {
         Shift(shift): Shift,
     ) -> (Tally, Option<Breach>) {
         let spans = spans(records, plan.topology.vps.len(), length);
-        let mut tally = Tally::default();
+        let mut tally = self.tally.clone();
         for promise in &self.each {
             for span in &spans[promise.vp as usize] {
                 tally.spans += 1;
                 tally.windows += span.windows();
-                if let Some(text) = promise.broken_in(span, shift) {
+                if let Some((window, text)) = promise.broken_in(span, shift) {
                     let vp = &plan.topology.vps[promise.vp as usize];
-                    let (window, text) = text;
                     let text =
                         format!("`{}` below {:?} has {}: {text}", vp.name, promise.giver, promise.text);
                     return (tally, Some(Breach { kind: promise.kind, to: window.to, text }));

@@ -7,7 +7,6 @@
 //! `HLS_SEEDS=20000 cargo test --release -p hls-sim --test guarantees` makes a campaign of it.
 
 mod canary;
-mod dbg;
 mod draw;
 mod held;
 mod kept;
