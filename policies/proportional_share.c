@@ -8,8 +8,8 @@
  * share, and, while it is READY, its next S. The least S - warp / share runs, for a quantum. The virtual time v is the
  * S of the VP in service; with warps in play, the least S of all; when none is left, the greatest F.
  *
- * A warp is CPU time of the VP that has it, which its share turns into virtual time. So what it may cost the others does
- * not depend on who else is registered, and their guarantees hold while VPs come and go.
+ * A warp is CPU time of the VP that has it, which its share turns into virtual time. So what it may cost the others
+ * does not depend on who else is registered, and their guarantees hold while VPs come and go.
  *
  * Tags count 1/256 ns of CPU time per unit of share; the rest of the division is carried, so that no share drifts.
  */

@@ -85,8 +85,7 @@ static void reservation_wake(hls_t *h, u32 v)
 			u64 elsewhere_ns = h->now_ns - vp->released_at;
 			u64 left_ns = vp->budget_ns > elsewhere_ns ? vp->budget_ns - elsewhere_ns : 0;
 			h->vp[v].flags &= ~HLS_RESUMED;
-			reservation_replenish(h, v, left_ns > bearable_ns ? left_ns : bearable_ns,
-					      vp->deadline_at);
+			reservation_replenish(h, v, left_ns > bearable_ns ? left_ns : bearable_ns, vp->deadline_at);
 			return;
 		}
 	}

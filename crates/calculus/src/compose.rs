@@ -57,8 +57,8 @@ pub struct Edge {
     pub requested: Option<Guarantee>,
     /// How many VPs the edge stands for; 0 counts as 1.
     pub width: u16,
-    /// Whether the child may use only some of the machine's CPUs. [`analyse`] treats a scheduler with such a thread below
-    /// it alike.
+    /// Whether the child may use only some of the machine's CPUs. [`analyse`] treats a scheduler with such a thread
+    /// below it alike.
     pub pinned: bool,
 }
 
@@ -186,8 +186,8 @@ pub fn analyse(graph: &Graph, mode: Mode) -> Analysis {
     work.finish()
 }
 
-/// Pins every edge to a scheduler with a pinned thread below it: its VP may be granted a CPU that it must refuse, whoever
-/// else is below. Only the machine's own VPs, one a CPU, are requested where they can be used.
+/// Pins every edge to a scheduler with a pinned thread below it: its VP may be granted a CPU that it must refuse,
+/// whoever else is below. Only the machine's own VPs, one a CPU, are requested where they can be used.
 fn with_pins_spread(graph: &Graph) -> Cow<'_, Graph> {
     if graph.cpus <= 1 || graph.edges.iter().all(|edge| !edge.pinned) {
         return Cow::Borrowed(graph);

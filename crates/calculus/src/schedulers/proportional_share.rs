@@ -5,10 +5,10 @@
 //! delta_f = r_f*d + q*(1 + r_f*(T-2)). RESU r held: each quantum's end is a deadline, q/r apart, so
 //! PSBE r, 2q(1-r). PS s held: PS s*r_f.
 //!
-//! A warp w_n lets child n be ahead of its turn by L_n = w_n/r_n of virtual time. Before f goes on, a sibling that wakes
-//! up at the least start tag can catch up with the lead that f has over that tag, at most L_f - L_min, and then take its
-//! own over f, L_n - L_f. So r_f * sum over the others of r_n*(L_n - L_min) is added to delta_f. (HLS and the usual
-//! r_n*[w_n - w_f]+ leave out that f may be ahead itself.)
+//! A warp w_n lets child n be ahead of its turn by L_n = w_n/r_n of virtual time. Before f goes on, a sibling that
+//! wakes up at the least start tag can catch up with the lead that f has over that tag, at most L_f - L_min, and then
+//! take its own over f, L_n - L_f. So r_f * sum over the others of r_n*(L_n - L_min) is added to delta_f. (HLS and
+//! the usual r_n*[w_n - w_f]+ leave out that f may be ahead itself.)
 
 use super::{Entry, Instance, Provided};
 use crate::compose::{Label, Mode};

@@ -51,7 +51,8 @@ fn report(seed: u64, case: &Case, breach: &Breach) -> String {
     let small = shrink(case, |case| broken(case).map(|found| found.to));
     let text = broken(&small).map_or_else(String::new, |found| found.text);
     format!(
-        "seed {seed} (HLS_FIRST_SEED={seed} HLS_SEEDS=1): {}\nthe smallest case: {text}\n{}\nSave it as small.kdl; run it: hls run small.kdl --for {} --seed {}",
+        "seed {seed} (HLS_FIRST_SEED={seed} HLS_SEEDS=1): {}\nthe smallest case: {text}\n{}\n\
+         Save it as small.kdl; run it: hls run small.kdl --for {} --seed {}",
         breach.text,
         small.kdl(),
         Nanos(small.length),

@@ -27,7 +27,7 @@ pub fn shrink(case: &Case, fails: impl Fn(&Case) -> Option<u64>) -> Case {
 /// The next simpler cases, those that take most away first.
 fn simpler(case: &Case) -> Vec<Case> {
     let nodes = 0..case.nodes.len();
-    let mut cases: Vec<Case> = nodes.clone().skip(1).map(|node| prune(case, node)).collect();
+    let mut cases: Vec<Case> = nodes.clone().skip(1).map(|node| swept(case.without(&[node]))).collect();
     cases.extend(nodes.clone().filter_map(|node| splice(case, node)));
     cases.extend(nodes.clone().flat_map(|node| with_fewer_parents(case, node)));
     if case.cpus > 1 {
@@ -57,17 +57,14 @@ fn simpler(case: &Case) -> Vec<Case> {
     cases
 }
 
-/// Without a node, what hangs below it alone, and schedulers that then have no children.
-fn prune(case: &Case, node: usize) -> Case {
-    let mut case = case.without(&[node]);
+/// Without what hangs nowhere, and without schedulers that have no children. The root stays.
+fn swept(mut case: Case) -> Case {
     loop {
-        let is_idle = |node: &usize| {
-            let is_root = *node == 0;
-            let is_orphan = !is_root && case.nodes[*node].above.is_empty();
-            let is_childless = case.policy(*node) != "" && case.children(*node).is_empty();
-            is_orphan || (!is_root && is_childless)
+        let is_idle = |&node: &usize| {
+            let is_childless = !case.policy(node).is_empty() && case.children(node).is_empty();
+            case.nodes[node].above.is_empty() || is_childless
         };
-        let idle: Vec<usize> = (0..case.nodes.len()).filter(is_idle).collect();
+        let idle: Vec<usize> = (1..case.nodes.len()).filter(is_idle).collect();
         if idle.is_empty() {
             return case;
         }
@@ -96,15 +93,9 @@ fn with_fewer_parents(case: &Case, node: usize) -> Vec<Case> {
     let without = |nth: usize| {
         let mut case = case.clone();
         case.nodes[node].above.remove(nth);
-        prune_childless(case)
+        swept(case)
     };
     if above.len() > 1 { (0..above.len()).map(without).collect() } else { Vec::new() }
-}
-
-fn prune_childless(case: Case) -> Case {
-    let childless =
-        (1..case.nodes.len()).find(|&node| case.policy(node) != "" && case.children(node).is_empty());
-    childless.map_or(case.clone(), |node| prune(&case, node))
 }
 
 /// Rounder times, the roundest first.

@@ -74,7 +74,8 @@ impl Supply {
         self.terms.iter().map(|term| term.least(i128::from(window), self.one)).sum()
     }
 
-    /// A line that the supply nowhere exceeds while it is positive. It touches the steps of a reservation at their tops.
+    /// A line that the supply nowhere exceeds while it is positive. It touches the steps of a reservation at their
+    /// tops.
     pub fn line(&self) -> Line {
         const MAX_FACTOR: i128 = 1 << 24;
         match self.terms[..] {
