@@ -187,7 +187,8 @@ impl Draw {
     }
 
     fn share(&mut self) -> Vec<(&'static str, Value)> {
-        let share = ("share", Value::Count(self.between(1, 8)));
+        let share = if self.chance(10) { self.one_of(&[100, 999, 65_536]) } else { self.between(1, 8) };
+        let share = ("share", Value::Count(share));
         if self.chance(20) {
             return vec![share, ("warp", Value::Time(self.between(1, 60) * 100 * US))];
         }
