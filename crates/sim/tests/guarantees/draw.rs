@@ -195,7 +195,7 @@ impl Draw {
         vec![share]
     }
 
-    /// A budget that one child alone may have: exactly what there is, or less, or (rarely) more.
+    /// A budget that one child alone may have: exactly what there is, or less, or (to be refused) more.
     fn budget(&mut self, held: &Guarantee) -> Vec<(&'static str, Value)> {
         let period = match blackout(held) {
             Some(pause) if pause > 0 => pause + pause * self.between(1, 12) / 4 + self.between(0, 3) * US,
@@ -205,8 +205,8 @@ impl Draw {
         let most = held.sbf_floor_nanos(hls_units::Nanos(period)).0;
         let budget = match self.between(0, 9) {
             0..=4 => most,
-            5..=8 => most * self.between(30, 99) / 100,
-            _ => most * 11 / 10,
+            5..=7 => most * self.between(30, 99) / 100,
+            _ => most * self.between(101, 200) / 100,
         };
         budgeted(budget, period)
     }
@@ -224,9 +224,9 @@ impl Draw {
         let pause = blackout(held).unwrap_or(0);
         let whole = *held == Guarantee::All;
         let load = if whole {
-            self.one_of(&[1_000, 1_000, 950, 600])
+            self.one_of(&[1_000, 1_000, 1_000, 950, 600, 1_050])
         } else {
-            self.one_of(&[990, 900, 800, 650, 500])
+            self.one_of(&[1_100, 990, 900, 800, 650, 500])
         };
         // Of a million of what is held.
         let rate = Rational::from_integer(1_000.into()) * held.rate();
