@@ -17,23 +17,36 @@ use std::collections::BTreeMap;
 /// The reader of the file takes no less, in nanoseconds.
 const LEAST_BUDGET: u64 = 1_000;
 
+/// The policy takes no greater share.
+const GREATEST_SHARE: u64 = 65_536;
+
 /// 1% less for all children of these policies: of their budgets; or of the share of the first of several.
 fn spoilt(case: &Case, policies: &[&str]) -> Case {
     let mut spoilt = case.clone();
+    // Where a hundredfold share would be too great for the policy, nothing is spoilt.
+    let is_small = |node: &usize| {
+        let params = case.nodes[*node].above.iter().flat_map(|edge| &edge.params);
+        params
+            .into_iter()
+            .all(|(_, value)| !matches!(value, Value::Count(share) if *share > GREATEST_SHARE / 100))
+    };
     for node in 0..case.nodes.len() {
         for nth in 0..case.nodes[node].above.len() {
             let parent = case.nodes[node].above[nth].parent;
             if !policies.contains(&case.policy(parent)) {
                 continue;
             }
+            let may_scale = case.children(parent).iter().all(is_small);
             let is_first = case.children(parent).first() == Some(&node);
             for (name, value) in &mut spoilt.nodes[node].above[nth].params {
                 *value = match *value {
                     Value::Time(budget) if *name == "budget" => {
                         Value::Time((budget * 99 / 100).max(LEAST_BUDGET))
                     }
-                    Value::Count(share) if *name == "share" && is_first => Value::Count(share * 99),
-                    Value::Count(share) if *name == "share" => Value::Count(share * 100),
+                    Value::Count(share) if *name == "share" && may_scale && is_first => {
+                        Value::Count(share * 99)
+                    }
+                    Value::Count(share) if *name == "share" && may_scale => Value::Count(share * 100),
                     value => value,
                 };
             }

@@ -78,8 +78,8 @@ fn a_width_bounds_what_is_held() {
     assert_eq!(run.scheduler("R").ran, ms(40));
 }
 
-/// The child of two VPs has half its share in each, so shares are doubled; the greatest that a file may state cannot be,
-/// and all are halved instead.
+/// The child of two VPs has half its share in each, so shares are doubled; the greatest that a file may state cannot
+/// be, and all are halved instead.
 #[test]
 fn the_greatest_share_beside_a_child_of_several_vps() {
     let hierarchy = r#"
