@@ -7,7 +7,8 @@
  * The wake-up rule, which the paper does not state: a VP that asks for the CPU at t with budget c and the end d of its
  * period still ahead keeps both only if c <= (d - t) * budget / period. Else the rest of the period could not hold
  * what others were promised beside it. A thread that slept then begins a new period at t. A VP that was served by
- * others in the meantime (behind a join) keeps its period, and c is cut to what the bound allows: it has had the rest.
+ * others in the meantime (behind a join) keeps its period: the CPU time that it had elsewhere comes off c, as if it had
+ * had it here, and never more than leaves c at the bound.
  *
  *      request                        grant
  *   ------------> `ready` heap ---------------------> `running` heap
@@ -35,6 +36,7 @@ struct reservation {
 struct reservation_vp {
 	u64 budget_ns;   /* left in this period */
 	u64 deadline_at; /* end of this period */
+	u64 released_at; /* when it gave the CPU up last */
 };
 
 POLICY_FITS(struct reservation, struct reservation_vp);
@@ -80,8 +82,10 @@ static void reservation_wake(hls_t *h, u32 v)
 		if (vp->budget_ns <= bearable_ns)
 			return;
 		if (h->vp[v].flags & HLS_RESUMED) {
+			u64 elsewhere_ns = h->now_ns - vp->released_at;
+			u64 left_ns = vp->budget_ns > elsewhere_ns ? vp->budget_ns - elsewhere_ns : 0;
 			h->vp[v].flags &= ~HLS_RESUMED;
-			reservation_replenish(h, v, bearable_ns, vp->deadline_at);
+			reservation_replenish(h, v, left_ns > bearable_ns ? left_ns : bearable_ns, vp->deadline_at);
 			return;
 		}
 	}
@@ -157,6 +161,7 @@ static void reservation_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 static void reservation_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	reservation_charge(h, s, v, used_ns);
+	POLICY_VP(struct reservation_vp, v)->released_at = h->now_ns;
 	reservation_set_timer(h, s);
 }
 

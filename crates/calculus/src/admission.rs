@@ -44,6 +44,7 @@ impl Admission {
         let links = Links::new(&graph);
         let labels = analysis.labels.into_iter().map(Some).collect();
         let rank = ranks(&graph, &links).unwrap_or_else(|| vec![0; graph.schedulers.len()]);
+        let graph = graph.with_pins_spread().into_owned();
         Ok(Admission { graph, links, mode, labels, ended: Vec::new(), rank })
     }
 
@@ -106,6 +107,13 @@ impl Admission {
             return Err(self.problem(place, "a scheduler to be scheduled", "none of that number"));
         }
         self.links.link(place, &self.graph.edges[place]);
+        if self.takes_from_above(place, parent) {
+            return Err(self.problem(
+                place,
+                "a child that may use every CPU",
+                "one that takes from what is above",
+            ));
+        }
         if leads_to.is_some() {
             let rank = ranks(&self.graph, &self.links);
             self.rank = rank.ok_or_else(|| self.problem(place, "a path from the root", "a cycle"))?;
@@ -170,6 +178,19 @@ impl Admission {
                 Err(problem)
             }
         }
+    }
+
+    /// Whether a new edge is bound to some CPUs, itself or by a thread below it, and the first there: then the labels above
+    /// would change.
+    fn takes_from_above(&mut self, place: usize, parent: usize) -> bool {
+        if let Child::Scheduler(child) = self.graph.edges[place].child {
+            self.graph.edges[place].pinned |=
+                self.links.below[child].iter().any(|edge| self.graph.edges[*edge].pinned);
+        }
+        let is_spread = |edge: &usize| self.graph.edges[*edge].pinned || self.graph.has_every_cpu(*edge);
+        self.graph.cpus > 1
+            && self.graph.edges[place].pinned
+            && !self.links.above[parent].iter().all(is_spread)
     }
 
     /// The labels that change when these schedulers decide again, and all that receive something else then; or the

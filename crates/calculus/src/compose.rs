@@ -28,6 +28,7 @@ const UNREACHED: Rule =
 /// Labels every edge of `graph`.
 pub fn analyse(graph: &Graph, rules: impl Into<Rules>) -> Analysis {
     let rules = rules.into();
+    let graph = &*graph.with_pins_spread();
     let links = Links::new(graph);
     let caps = if rules.global { caps(graph, &links) } else { Vec::new() };
     let around = Surroundings { graph, links: &links, mode: rules.mode, caps: &caps };

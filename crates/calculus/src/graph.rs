@@ -2,6 +2,7 @@
 //! Checks nothing: a malformed graph is for [`crate::analyse`] to complain of.
 
 use crate::guarantee::Guarantee;
+use std::borrow::Cow;
 
 /// A hierarchy of schedulers and threads.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +48,8 @@ pub struct Edge {
     pub requested: Option<Guarantee>,
     /// How many VPs the edge stands for; 0 counts as 1.
     pub width: u16,
-    /// Whether the child may use only some of the machine's CPUs.
+    /// Whether the child may use only some of the machine's CPUs. A scheduler with such a thread below it is treated
+    /// alike.
     pub pinned: bool,
 }
 
@@ -96,6 +98,31 @@ impl Links {
 }
 
 impl Graph {
+    /// The graph with every edge pinned that leads to a scheduler with a pinned thread below it: its VP may be granted a
+    /// CPU that it must refuse, whoever else is below. Only the machine's own VPs, one a CPU, are requested where they
+    /// can be used.
+    pub(crate) fn with_pins_spread(&self) -> Cow<'_, Graph> {
+        if self.cpus <= 1 || self.edges.iter().all(|edge| !edge.pinned) {
+            return Cow::Borrowed(self);
+        }
+        let mut above = Links::new(self).above;
+        let mut pinned: Vec<usize> = (0..self.edges.len()).filter(|edge| self.edges[*edge].pinned).collect();
+        let mut graph = self.clone();
+        while let Some(edge) = pinned.pop() {
+            let parent = graph.edges[edge].parent.and_then(|parent| above.get_mut(parent));
+            for edge in parent.map(std::mem::take).unwrap_or_default() {
+                graph.edges[edge].pinned |= !graph.has_every_cpu(edge);
+                pinned.push(edge);
+            }
+        }
+        Cow::Owned(graph)
+    }
+
+    /// Whether an edge is the machine's own, with a VP for each CPU.
+    pub(crate) fn has_every_cpu(&self, edge: usize) -> bool {
+        self.edges[edge].parent.is_none() && self.edges[edge].width >= self.cpus
+    }
+
     /// The name of what an edge schedules; `?` where there is no such scheduler.
     pub(crate) fn child_name(&self, edge: usize) -> &str {
         match self.edges.get(edge).map(|edge| &edge.child) {

@@ -4,7 +4,7 @@
 
 use crate::caps::Cap;
 use crate::derivation::Rule;
-use crate::graph::{Edge, Graph, Links, Scheduler};
+use crate::graph::{Child, Edge, Graph, Links, Scheduler};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::schedulers::{self, Complaint, Instance, Provided, Slot};
@@ -119,9 +119,10 @@ impl<'a> Surroundings<'a> {
 
     /// The label as it stands on the edge: with its name, and nothing for a child that may use only some CPUs.
     pub(crate) fn finished(&self, edge: usize, label: Label) -> Label {
-        let Edge { pinned, .. } = &self.graph.edges[edge];
+        let Edge { child, pinned, .. } = &self.graph.edges[edge];
+        let who = if matches!(child, Child::Thread(_)) { "it" } else { "a thread below it" };
         let label = if *pinned && self.graph.cpus > 1 && label.guarantee != Guarantee::Null {
-            let formula = format!("it may use only some of the machine's {} CPUs", self.graph.cpus);
+            let formula = format!("{who} may use only some of the machine's {} CPUs", self.graph.cpus);
             Label::new(Guarantee::Null, 0, PINNED, vec![label.derivation.clone()], formula)
         } else {
             label

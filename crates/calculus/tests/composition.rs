@@ -290,14 +290,61 @@ fn a_join_adds_up_on_one_cpu_only() {
     }
 }
 
+/// The VP of a scheduler is granted CPUs that a thread below it may not use, and refuses them.
+#[test]
+fn what_is_above_a_pinned_thread_is_promised_nothing() {
+    for (cpus, expected) in [(1, ["ALL", "PSBE 1/2 5ms", "PSBE 1/2 5ms"]), (2, ["NULL"; 3])] {
+        let mut build = Build::new(cpus, "fixed-priority", &[]);
+        let shares = build.scheduler("proportional-share", &[("quantum", 5 * MS)]);
+        let inner = build.scheduler("fixed-priority", &[]);
+        let first = build.thread(0, &[("priority", 5)]);
+        let above = build.edge(Some(0), Child::Scheduler(shares), &[("priority", 9)]);
+        let below = build.edge(Some(shares), Child::Scheduler(inner), &[("share", 1)]);
+        let sibling = build.thread(shares, &[("share", 1)]);
+        let pinned = build.thread(inner, &[("priority", 1)]);
+        build.0.edges[pinned].pinned = true;
+        let analysis = build.analyse();
+        assert_eq!([above, below, sibling].map(|edge| label(&analysis, edge)), expected);
+        assert_eq!([label(&analysis, 0), label(&analysis, first)], ["ALL", "NULL"]);
+    }
+}
+
+/// On several CPUs a join may decline a grant. Kept is then what a reservation below ALL promises; a share is lost, and
+/// so is a reservation below another one. With one parent nothing is ever declined.
+#[test]
+fn a_join_on_several_cpus_keeps_what_outlasts_its_absence() {
+    let mut build = Build::new(2, "fixed-priority", &[]);
+    let shares = build.scheduler("proportional-share", &[("quantum", 5 * MS)]);
+    let [outer, inner] = [(); 2].map(|()| build.scheduler("reservation", &[]));
+    let join = build.scheduler("join", &[]);
+    build.edge(Some(0), Child::Scheduler(shares), &[("priority", 3)]);
+    build.edge(Some(0), Child::Scheduler(outer), &[("priority", 2)]);
+    build.edge(Some(outer), Child::Scheduler(inner), &[("budget", 10 * MS), ("period", 20 * MS)]);
+    build.edge(Some(shares), Child::Scheduler(join), &[("share", 1)]);
+    build.thread(shares, &[("share", 1)]);
+    let thread = build.thread(join, &[]);
+    assert_eq!(label(&build.analyse(), thread), "PSBE 1/2 5ms");
+    build.edge(Some(inner), Child::Scheduler(join), &[("budget", 10 * MS), ("period", 50 * MS)]);
+    assert_eq!(label(&build.analyse(), thread), "NULL");
+    build.edge(Some(outer), Child::Scheduler(join), &[("budget", 5 * MS), ("period", 20 * MS)]);
+    assert_eq!(label(&build.analyse(), thread), "RESBS 5ms 20ms");
+}
+
+/// A warp is CPU time that the others wait for; each loses its share of it: of 40 ms a half, a quarter, a half; and
+/// nobody loses by its own.
 #[test]
 fn warps_cost_the_others() {
     let mut build = Build::new(1, "proportional-share", &[("quantum", 10 * MS)]);
     let plain = build.thread(0, &[("share", 1), ("warp", 0)]);
     let warped = build.thread(0, &[("share", 1), ("warp", 40 * MS)]);
     let analysis = build.analyse();
-    assert_eq!(label(&analysis, plain), "PSBE 1/2 20ms");
+    assert_eq!(label(&analysis, plain), "PSBE 1/2 30ms");
     assert_eq!(label(&analysis, warped), "PSBE 1/2 10ms");
+    let some = build.thread(0, &[("share", 2), ("warp", 20 * MS)]);
+    let analysis = build.analyse();
+    assert_eq!(label(&analysis, plain), "PSBE 1/4 27.5ms");
+    assert_eq!(label(&analysis, some), "PSBE 1/2 35ms");
+    assert_eq!(label(&analysis, warped), "PSBE 1/4 17.5ms");
     build.0.edges[plain].params = params(&[("share", 0)]);
     assert_eq!(build.analyse().problems.len(), 1);
 }

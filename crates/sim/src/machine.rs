@@ -102,27 +102,31 @@ impl Built {
 }
 
 /// The parameters of each VP of an edge. A share is meant for the child whole, so below proportional share a child of
-/// several VPs has a part of it in each: shares are scaled so that all parts are whole numbers.
+/// several VPs has a part of it in each: shares are scaled so that all parts are whole numbers, as far as the policy's
+/// range allows.
 fn vp_params(hierarchy: &Hierarchy, edge: &Edge, parent: usize) -> Vec<u64> {
     let policy = hierarchy.schedulers[parent].policy;
     let Some(share) = policy.vp_params.iter().position(|param| param.name == "share") else {
         return edge.params.clone();
     };
-    let widths =
-        hierarchy.edges.iter().filter(|e| e.parent == Some(parent)).map(|e| u64::from(e.width.max(1)));
-    let common = widths.fold(1, lcm);
+    let siblings = || hierarchy.edges.iter().filter(|edge| edge.parent == Some(parent));
+    let width = |edge: &Edge| u64::from(edge.width.max(1));
+    let common = siblings().map(width).fold(1, common_multiple);
+    let scaled = |edge: &Edge| edge.params[share] * common / width(edge);
+    let (greatest, most) = (siblings().map(scaled).max().unwrap_or(1), policy.vp_params[share].max);
     let mut params = edge.params.clone();
-    params[share] = params[share] * common / u64::from(edge.width.max(1));
+    params[share] = if greatest > most { (scaled(edge) * most / greatest).max(1) } else { scaled(edge) };
     params
 }
 
-/// The least common multiple.
-fn lcm(a: u64, b: u64) -> u64 {
+/// The least common multiple, or what is beyond all ranges of shares.
+fn common_multiple(a: u64, b: u64) -> u64 {
+    const MOST: u64 = 1 << 24;
     let (mut x, mut y) = (a, b);
     while y != 0 {
         (x, y) = (y, x % y);
     }
-    a / x * b
+    (a / x * b).min(MOST)
 }
 
 #[cfg(test)]

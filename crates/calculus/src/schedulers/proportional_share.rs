@@ -2,10 +2,13 @@
 //!
 //! With weights r_f (fractions of the sum over all registered children), T children, a quantum q and PSBE s,d held:
 //! paper mode gives PSBE s*r_f, r_f*T*q/s + r_f*d/s + q, which is sound but inflated by 1/s; tight mode gives
-//! delta_f = r_f*d + q*(1 + r_f*(T-2)). A warp w adds r_f * sum over the others of r_n*[w_n - w_f]+, for a child that
-//! is warped less than its siblings can be overtaken by that much virtual time. Virtual time advances by used/r, that
-//! is at the speed of real time while all children run. RESU r held: each quantum's end is a deadline, q/r apart, so
+//! delta_f = r_f*d + q*(1 + r_f*(T-2)). RESU r held: each quantum's end is a deadline, q/r apart, so
 //! PSBE r, 2q(1-r). PS s held: PS s*r_f.
+//!
+//! A warp w_n lets child n be ahead of its turn by L_n = w_n/r_n of virtual time. Before f goes on, a sibling that
+//! wakes up at the least start tag can catch up with the lead that f has over that tag, at most L_f - L_min, and then
+//! take its own over f, L_n - L_f. So r_f * sum over the others of r_n*(L_n - L_min) is added to delta_f. (HLS and
+//! the usual r_n*[w_n - w_f]+ leave out that f may be ahead itself.)
 
 use super::{Entry, Instance, Provided};
 use crate::derivation::{Derivation, Rule};
@@ -15,7 +18,6 @@ use crate::local::Mode;
 use crate::rational::{Rational, time_ceil, whole};
 use crate::rewrite::{notified, rewrite};
 use num_traits::{One, Signed, Zero};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -33,10 +35,10 @@ const PAPER: Rule = Rule { name: "SFQ, the paper's bound", source: "HLS, section
 const TIGHT: Rule = Rule { name: "SFQ, tight bound", source: "Goyal et al. with the supply taken as it is" };
 const SHARE: Rule = Rule { name: "SFQ, PS to PS", source: ENTRY.source };
 
-/// A child's weight as a fraction of the whole, and its warp in nanoseconds of virtual time.
+/// A child's weight as a fraction of the whole, and how far its warp lets it be ahead, in nanoseconds of virtual time.
 struct Claim {
     weight: Rational,
-    warp: Rational,
+    lead: Rational,
 }
 
 /// What all children of one scheduler have in common.
@@ -47,8 +49,10 @@ struct Queue {
     /// The parent's PSBE.
     share: Rational,
     delta: Rational,
-    /// The weights by warp, summed up: children are many, warps few.
-    warps: BTreeMap<Rational, Rational>,
+    /// L_min, the least lead of all children.
+    least_lead: Rational,
+    /// The sum of r_n*(L_n - L_min) over all children.
+    ahead: Rational,
     /// How the parent's PSBE follows from what is held.
     premise: Arc<Derivation>,
 }
@@ -61,17 +65,16 @@ impl Queue {
         (share, delta): (Rational, Rational),
         held: Arc<Derivation>,
     ) -> Queue {
-        let mut warps = BTreeMap::new();
-        for Claim { weight, warp } in claims {
-            *warps.entry(warp.clone()).or_insert_with(Rational::zero) += weight;
-        }
-        Queue { children: whole(claims.len() as u64), quantum, share, delta, warps, premise: held }
+        let least_lead = claims.iter().map(|claim| &claim.lead).min().cloned().unwrap_or_else(Rational::zero);
+        let ahead = claims.iter().map(|claim| &claim.weight * (&claim.lead - &least_lead)).sum();
+        let children = whole(claims.len() as u64);
+        Queue { children, quantum, share, delta, least_lead, ahead, premise: held }
     }
 
-    /// r_f * sum over n of r_n*[w_n - w_f]+, in nanoseconds.
+    /// r_f * sum over the others of r_n*(L_n - L_min), in nanoseconds.
     fn overtaken(&self, claim: &Claim) -> Rational {
-        let above = self.warps.range(&claim.warp..);
-        above.map(|(warp, weight)| weight * (warp - &claim.warp)).sum::<Rational>() * &claim.weight
+        let own = &claim.weight * (&claim.lead - &self.least_lead);
+        (&self.ahead - own) * &claim.weight
     }
 }
 
@@ -111,9 +114,9 @@ pub(super) fn provide(instance: &Instance) -> Provided {
 }
 
 fn claims(instance: &Instance) -> Option<Vec<Claim>> {
-    let claim = |(child, weight): (usize, Rational)| Claim {
-        weight,
-        warp: instance.child_param(child, "warp").unwrap_or_else(Rational::zero),
+    let claim = |(child, weight): (usize, Rational)| {
+        let warp = instance.child_param(child, "warp").unwrap_or_else(Rational::zero);
+        Claim { lead: warp / &weight, weight }
     };
     Some(instance.weights()?.into_iter().enumerate().map(claim).collect())
 }

@@ -41,6 +41,14 @@ const ALONE: Rule = Rule { name: "reservation, one child", source: "sbf(y) >= x"
 const SUPPLY: Rule =
     Rule { name: "reservation on a supply", source: "EDF demand of waking servers: U*t <= sbf(t)" };
 
+/// Whether a label is a reservation's that holds ALL: the only one, besides ALL, that is kept across times in which
+/// the child of a join runs elsewhere and this VP does not request. The reservation then takes what was had elsewhere
+/// off the budget and keeps the period; any other scheduler, or one between here and ALL, sees a new request, and may
+/// make it wait anew each time.
+pub(super) fn is_kept_across_absence(label: &Label) -> bool {
+    [EDF, GLOBAL, OWN_CPU].contains(&label.derivation.rule) && label.scale.is_one()
+}
+
 /// Why a set is admitted: the rule and the formula; or what was needed and what there is.
 type Verdict = Result<(Rule, String), Refused>;
 

@@ -77,3 +77,20 @@ fn a_width_bounds_what_is_held() {
     assert_eq!((run.thread("t-0").ran, run.thread("t-1").ran, run.result.idle), (ms(20), ms(20), ms(40)));
     assert_eq!(run.scheduler("R").ran, ms(40));
 }
+
+/// The child of two VPs has half its share in each, so shares are doubled; the greatest that a file may state cannot
+/// be, and all are halved instead.
+#[test]
+fn the_greatest_share_beside_a_child_of_several_vps() {
+    let hierarchy = r#"
+        machine cpus=2
+        proportional-share "P" quantum="1ms" {
+            round-robin "wide" share=65536 width=2 { thread "w" instances=2; }
+            thread "a" share=65536
+            thread "b" share=65536
+        }"#;
+    let run = run(hierarchy, ms(300));
+    let near = |ran: hls_units::Nanos| ran.0.abs_diff(ms(200).0) <= ms(3).0;
+    assert!(near(run.thread("a").ran) && near(run.thread("b").ran), "{:?}", run.thread("a").ran);
+    assert_eq!(run.result.idle, ms(0));
+}

@@ -1,0 +1,317 @@
+//! Hierarchies drawn from a seed, made for guarantees: each scheduler grows where a thread was, with budgets and shares
+//! that what its VP is promised can carry, so that labels go deep. And threads that do what hurts: that wake up just
+//! before or after something is renewed, run for just as long as a budget, come late and leave early.
+//!
+//! Relies on the calculus for what a VP holds; how good the labels are decides how interesting the draw is, not whether
+//! it is right. All that is drawn is a valid file.
+
+use crate::held::plan;
+use crate::tree::{Case, Edge, HOG, Life, Node, Range, Value, What, Work};
+use hls_calculus::{Guarantee, Mode, Rational};
+use hls_hierarchy::model::Child;
+use hls_plan::Derived;
+use oorandom::Rand32;
+
+const MAX_DEPTH: usize = 7;
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+/// No budget's period is longer: the run has to see many.
+const MAX_PERIOD: u64 = 50 * MS;
+
+struct Draw {
+    random: Rand32,
+    case: Case,
+}
+
+/// A hierarchy; its threads are hogs. The same seed draws the same.
+pub fn hierarchy(seed: u64) -> Case {
+    let root = Node { above: Vec::new(), what: What::Thread(HOG) };
+    let case = Case { cpus: 1, nodes: vec![root], length: 0, seed };
+    let mut draw = Draw { random: Rand32::new(seed), case };
+    if draw.chance(15) {
+        draw.case.cpus = draw.between(2, 4);
+    }
+    if draw.case.cpus > 1 && draw.chance(50) {
+        draw.grow_apart();
+    } else {
+        let first = ["fixed-priority", "reservation", "reservation", "proportional-share", "limit"];
+        let first = draw.one_of(&first);
+        draw.grow(0, first, &Guarantee::All);
+    }
+    for _ in 0..draw.between(1, 8) {
+        draw.grow_somewhere();
+    }
+    draw.case
+}
+
+/// The same hierarchy with threads that do something.
+pub fn workload(case: &Case, seed: u64) -> Case {
+    let mut draw = Draw { random: Rand32::new_inc(seed, 0x5eed), case: Case { seed, ..case.clone() } };
+    let marks = draw.landmarks();
+    let longest = marks.iter().max().copied().unwrap_or(MS);
+    draw.case.length = (12 * longest).clamp(100 * MS, 300 * MS) + draw.between(0, 5_000) * US;
+    for thread in draw.case.threads() {
+        let life = draw.life(&marks);
+        draw.case.nodes[thread].what = What::Thread(life);
+    }
+    draw.case
+}
+
+impl Draw {
+    fn between(&mut self, min: u64, max: u64) -> u64 {
+        min + u64::from(self.random.rand_range(0..(max - min + 1) as u32))
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.between(1, 100) <= percent
+    }
+
+    fn one_of<T: Copy>(&mut self, choice: &[T]) -> T {
+        choice[self.between(0, choice.len() as u64 - 1) as usize]
+    }
+
+    /// What the thread's VP is promised.
+    fn label(&self, thread: usize) -> Guarantee {
+        let Ok(plan) = plan(&self.case) else { return Guarantee::Null };
+        let derived = Derived::new(&plan, Mode::Tight);
+        let name = format!("t{thread}");
+        let is_it = |edge: &hls_hierarchy::model::Edge| match edge.child {
+            Child::Thread(index) => plan.hierarchy.threads[index].name == name,
+            Child::Scheduler(_) => false,
+        };
+        let edge = plan.hierarchy.edges.iter().position(is_it);
+        let label = edge.and_then(|edge| derived.input.graph_edge_of(edge, 0));
+        label.map_or(Guarantee::Null, |label| derived.analysis.labels[label].absolute())
+    }
+
+    /// Makes a scheduler of a thread, mostly of one that is promised something; or a join of two.
+    fn grow_somewhere(&mut self) {
+        let threads: Vec<usize> =
+            self.case.threads().into_iter().filter(|&thread| self.case.depth(thread) < MAX_DEPTH).collect();
+        if threads.is_empty() {
+            return;
+        }
+        let mut thread = self.one_of(&threads);
+        let mut held = self.label(thread);
+        for _ in 0..4 {
+            if held == Guarantee::Null {
+                thread = self.one_of(&threads);
+                held = self.label(thread);
+            }
+        }
+        let other = self.one_of(&threads);
+        let joins = if self.case.cpus > 1 { 40 } else { 25 };
+        if other != thread && self.chance(joins) {
+            return self.join(thread, other);
+        }
+        let policy = match self.between(0, 9) {
+            0..=2 => "reservation",
+            3..=5 => "proportional-share",
+            6 => "limit",
+            7..=8 => "fixed-priority",
+            _ => self.one_of(&["round-robin", "time-sharing", "join"]),
+        };
+        self.grow(thread, policy, &held);
+    }
+
+    /// A root with schedulers that have one CPU each, and a join of children of two of them: both may grant it at once.
+    fn grow_apart(&mut self) {
+        self.grow(0, "fixed-priority", &Guarantee::All);
+        let children = self.case.children(0);
+        for &child in &children[1..] {
+            let policy = self.one_of(&["reservation", "reservation", "proportional-share", "limit"]);
+            let held = self.label(child);
+            self.grow(child, policy, &held);
+            if let What::Scheduler { width, .. } = &mut self.case.nodes[child].what {
+                *width = Some(1);
+            }
+        }
+        let below = |child: usize| self.case.children(child).first().copied().unwrap_or(child);
+        let (first, second) =
+            (below(children[1]), children.get(2).map_or(children[0], |&child| below(child)));
+        self.join(first, second);
+    }
+
+    /// One join in the place of two threads, with a thread below.
+    fn join(&mut self, first: usize, second: usize) {
+        let more = self.case.nodes[second].above.clone();
+        let own = &self.case.nodes[first].above;
+        // Two edges from one parent are of no use to anybody, and refused.
+        if more.iter().any(|edge| own.iter().any(|own| own.parent == edge.parent)) {
+            return;
+        }
+        let join = &mut self.case.nodes[first];
+        join.above.extend(more);
+        join.what = What::Scheduler { policy: "join", quantum: None, width: None };
+        self.add(first, Vec::new());
+        self.case = self.case.without(&[second]);
+    }
+
+    fn add(&mut self, parent: usize, params: Vec<(&'static str, Value)>) {
+        let above = vec![Edge { parent, params }];
+        self.case.nodes.push(Node { above, what: What::Thread(HOG) });
+    }
+
+    /// Makes a scheduler of a thread whose VP holds `held`, with threads below.
+    fn grow(&mut self, thread: usize, policy: &'static str, held: &Guarantee) {
+        let has_quantum = !["reservation", "limit", "join"].contains(&policy);
+        let quantum = has_quantum.then(|| match self.between(0, 2) {
+            0 => self.between(1, 10) * 50 * US,
+            1 => self.between(100, 2_000) * US,
+            _ => self.between(1, 6) * MS,
+        });
+        // One VP alone is what most analyses are made for.
+        let width = (self.case.cpus > 1 && self.chance(60))
+            .then(|| if self.chance(65) { 1 } else { self.between(1, self.case.cpus) });
+        self.case.nodes[thread].what = What::Scheduler { policy, quantum, width };
+        let below: Vec<Vec<(&'static str, Value)>> = match policy {
+            "reservation" => self.reservations(held),
+            "limit" => vec![self.budget(held)],
+            "proportional-share" => (0..self.between(2, 4)).map(|_| self.share()).collect(),
+            "fixed-priority" => {
+                (0..self.between(2, 3)).map(|n| vec![("priority", self.priority(n))]).collect()
+            }
+            "time-sharing" => (0..self.between(1, 3)).map(|n| vec![("priority", Value::Count(n))]).collect(),
+            "round-robin" => (0..self.between(1, 3)).map(|_| Vec::new()).collect(),
+            _ => vec![Vec::new()],
+        };
+        below.into_iter().for_each(|params| self.add(thread, params));
+        // More CPUs than those above hold are refused.
+        if width.is_some() && plan(&self.case).is_err() {
+            self.case.nodes[thread].what = What::Scheduler { policy, quantum, width: None };
+        }
+    }
+
+    fn priority(&mut self, n: u64) -> Value {
+        Value::Count(if self.chance(10) { 1 } else { n + 1 })
+    }
+
+    fn share(&mut self) -> Vec<(&'static str, Value)> {
+        let share = if self.chance(10) { self.one_of(&[100, 999, 65_536]) } else { self.between(1, 8) };
+        let share = ("share", Value::Count(share));
+        if self.chance(20) {
+            return vec![share, ("warp", Value::Time(self.between(1, 60) * 100 * US))];
+        }
+        vec![share]
+    }
+
+    /// A budget that one child alone may have: exactly what there is, or less, or (to be refused) more.
+    fn budget(&mut self, held: &Guarantee) -> Vec<(&'static str, Value)> {
+        let period = match blackout(held) {
+            Some(pause) if pause > 0 => pause + pause * self.between(1, 12) / 4 + self.between(0, 3) * US,
+            _ => self.period(),
+        };
+        let period = period.clamp(100 * US, MAX_PERIOD);
+        let most = held.sbf_floor_nanos(hls_units::Nanos(period)).0;
+        let budget = match self.between(0, 9) {
+            0..=4 => most,
+            5..=7 => most * self.between(30, 99) / 100,
+            _ => most * self.between(101, 200) / 100,
+        };
+        budgeted(budget, period)
+    }
+
+    fn period(&mut self) -> u64 {
+        if self.chance(50) { self.between(1, 12) * 500 * US } else { self.between(300, 7_000) * US }
+    }
+
+    /// Reservations that what is held can carry, often to the last nanosecond.
+    fn reservations(&mut self, held: &Guarantee) -> Vec<Vec<(&'static str, Value)>> {
+        let count = self.between(1, 4);
+        if count == 1 {
+            return vec![self.budget(held)];
+        }
+        let pause = blackout(held).unwrap_or(0);
+        let whole = *held == Guarantee::All;
+        let load = if whole {
+            self.one_of(&[1_000, 1_000, 1_000, 950, 600, 1_050])
+        } else {
+            self.one_of(&[1_100, 990, 900, 800, 650, 500])
+        };
+        // Of a million of what is held.
+        let rate = Rational::from_integer(1_000.into()) * held.rate();
+        let rate = u64::try_from(rate.to_integer()).unwrap_or(0).max(1);
+        let weights: Vec<u64> = (0..count).map(|_| self.between(1, 10)).collect();
+        let sum: u64 = weights.iter().sum();
+        let one = |draw: &mut Draw, weight: u64| {
+            let period = if pause == 0 { draw.period() } else { pause * draw.between(3, 16) / 2 };
+            let period = period.clamp(100 * US, MAX_PERIOD);
+            budgeted(period * weight / sum * load / 1_000 * rate / 1_000, period)
+        };
+        weights.into_iter().map(|weight| one(self, weight)).collect()
+    }
+
+    /// Lengths of time that matter in this hierarchy: budgets, periods, what lies between, quanta.
+    fn landmarks(&self) -> Vec<u64> {
+        let mut marks = vec![MS];
+        for node in &self.case.nodes {
+            if let What::Scheduler { quantum: Some(quantum), .. } = node.what {
+                marks.push(quantum);
+            }
+            for edge in &node.above {
+                let times: Vec<u64> = (edge.params.iter())
+                    .filter_map(|(_, value)| match value {
+                        Value::Time(time) if *time > 0 => Some(*time),
+                        _ => None,
+                    })
+                    .collect();
+                if let [first, second] = times[..] {
+                    marks.push(first.abs_diff(second).max(1));
+                }
+                marks.extend(times);
+            }
+        }
+        marks
+    }
+
+    /// About one of the landmarks: as it is, a little beside it, a part of it, or anything.
+    fn time(&mut self, marks: &[u64]) -> u64 {
+        let mark = self.one_of(marks);
+        let time = match self.between(0, 7) {
+            0..=1 => mark,
+            2 => mark + self.one_of(&[1, US, 7 * US]),
+            3 => mark.saturating_sub(self.one_of(&[1, US, 7 * US])),
+            4 => mark * self.between(1, 99) / 100,
+            5 => mark * self.between(2, 5),
+            _ => self.between(1, 6_000) * US,
+        };
+        time.max(US)
+    }
+
+    fn range(&mut self, marks: &[u64]) -> Range {
+        let time = self.time(marks);
+        if self.chance(60) {
+            return (time, time);
+        }
+        let other = self.time(marks);
+        (time.min(other), time.max(other))
+    }
+
+    fn life(&mut self, marks: &[u64]) -> Life {
+        let work = match self.between(0, 9) {
+            0..=3 => Work::Hog,
+            4..=6 => Work::Bursty { run: self.range(marks), sleep: self.range(marks) },
+            _ => {
+                let jitter = if self.chance(30) { self.time(marks) } else { 0 };
+                let offset = if self.chance(60) { self.time(marks) } else { 0 };
+                Work::Periodic { run: self.range(marks), every: self.time(marks), offset, jitter }
+            }
+        };
+        let arrive = if self.chance(25) { self.time(marks) } else { 0 };
+        let leave =
+            if self.chance(10) { Some(arrive + self.time(marks) * self.between(2, 10)) } else { None };
+        let is_bound = self.case.cpus > 1 && self.chance(10);
+        let cpu = is_bound.then(|| self.between(0, self.case.cpus - 1));
+        Life { arrive, leave, cpu, work }
+    }
+}
+
+/// Whole nanoseconds without supply, at most; `None` where there is no bound.
+fn blackout(held: &Guarantee) -> Option<u64> {
+    u64::try_from(held.blackout()?.ceil().to_integer()).ok()
+}
+
+fn budgeted(budget: u64, period: u64) -> Vec<(&'static str, Value)> {
+    let budget = budget.clamp(US, period);
+    vec![("budget", Value::Time(budget)), ("period", Value::Time(period))]
+}

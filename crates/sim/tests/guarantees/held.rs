@@ -1,0 +1,264 @@
+//! What was promised to whom, and whether a run kept it.
+//!
+//! Relies on `hls_plan::Derived` for the labels and on the records of the run; never on the monitor, which looks at
+//! five lengths of windows only.
+
+use crate::spans::{Span, Window, spans};
+use crate::supply::{Cap, Supply};
+use crate::tree::Case;
+use hls_calculus::{Guarantee, Label, Rules};
+use hls_hierarchy::Source;
+use hls_plan::{Derived, Plan};
+use hls_record::event::{Record, VpId, What};
+use hls_sim::{Options, Simulation};
+use hls_units::Nanos;
+use hls_workload::program::Workload;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What one VP is promised.
+pub struct Promise {
+    vp: VpId,
+    /// The policy that gives it.
+    pub giver: &'static str,
+    /// Its type: the name of the guarantee, or of the first of a sum.
+    pub kind: &'static str,
+    text: String,
+    supply: Supply,
+    cap: Option<Cap>,
+}
+
+/// ALL on some of an edge's VPs at a time.
+pub struct Several {
+    vps: Vec<VpId>,
+    count: usize,
+}
+
+/// Everything that was promised.
+#[derive(Default)]
+pub struct Promises {
+    pub each: Vec<Promise>,
+    pub several: Vec<Several>,
+    /// What was promised, before any run.
+    tally: Tally,
+}
+
+/// A broken promise.
+#[derive(Clone, Debug)]
+pub struct Breach {
+    pub kind: &'static str,
+    /// When the window ended.
+    pub to: u64,
+    pub text: String,
+}
+
+/// What has been looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// For each type, on how many VPs it was promised.
+    pub kinds: BTreeMap<&'static str, u64>,
+    /// Promises that say nothing about one VP in finite time, or whose numbers are too large.
+    pub skipped: u64,
+    pub spans: u64,
+    pub windows: u64,
+}
+
+impl Tally {
+    /// Adds what another run has looked at.
+    pub fn add(&mut self, other: &Tally) {
+        other.kinds.iter().for_each(|(kind, count)| *self.kinds.entry(kind).or_default() += count);
+        self.skipped += other.skipped;
+        self.spans += other.spans;
+        self.windows += other.windows;
+    }
+}
+
+/// How much tighter than promised the windows are held: the control that shows what the test can see.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shift(pub u64);
+
+/// All supplies that a label promises at once, each a sum; the only place that looks into a label.
+fn supplies(label: &Label) -> Vec<Vec<Guarantee>> {
+    let beside = label.beside.sums().iter().map(|sum| sum.0.clone());
+    std::iter::once(vec![label.absolute()]).chain(beside).collect()
+}
+
+/// Reads and plans a hierarchy file.
+pub fn read(text: &str) -> Result<Plan, String> {
+    let source = Source::new("drawn.kdl", text.as_bytes());
+    let lines = |errors: Vec<_>| errors.iter().map(|error| source.line(error)).collect::<Vec<_>>().join("\n");
+    let (read, _warnings) = hls_hierarchy::read(text.as_bytes()).map_err(lines)?;
+    Plan::new(read, &Workload::default()).map_err(|errors| format!("{errors:?}"))
+}
+
+/// Plans a case.
+pub fn plan(case: &Case) -> Result<Plan, String> {
+    read(&case.kdl())
+}
+
+/// Runs a plan for so many nanoseconds and hands over what happened.
+pub fn run(plan: &Plan, length: u64, seed: u64) -> Result<Vec<Record>, String> {
+    let mut records = Vec::new();
+    let mut sink = |record: &Record| records.push(*record);
+    let options = Options { seed, ..Options::default() };
+    let mut simulation = Simulation::new(plan.clone(), options).map_err(|failure| failure.to_string())?;
+    simulation.run_until(Nanos(length), &mut sink).map_err(|failure| failure.to_string())?;
+    simulation.end(&mut sink);
+    Ok(records)
+}
+
+impl Promises {
+    /// All that the calculus derives for a plan.
+    pub fn derive(plan: &Plan, rules: impl Into<Rules>) -> Promises {
+        let derived = Derived::new(plan, rules);
+        let label = |edge, instance| {
+            let index = derived.input.graph_edge_of(edge, instance).expect("every edge has a label");
+            &derived.analysis.labels[index]
+        };
+        let mut promises = Promises::default();
+        for edge in &plan.edges {
+            promises.add(plan, edge.edge, &edge.vps, label(edge.edge, 0));
+        }
+        for thread in plan.threads() {
+            promises.add(plan, thread.edge, &[thread.vp], label(thread.edge, thread.instance));
+        }
+        promises
+    }
+
+    fn add(&mut self, plan: &Plan, edge: usize, vps: &[VpId], label: &Label) {
+        let count = usize::from(label.count);
+        if label.guarantee == Guarantee::Null {
+            return;
+        }
+        *self.tally.kinds.entry(label.guarantee.kind().name()).or_default() += vps.len() as u64;
+        if count < vps.len() {
+            match label.guarantee {
+                Guarantee::All => self.several.push(Several { vps: vps.to_vec(), count }),
+                _ => self.tally.skipped += vps.len() as u64,
+            }
+            return;
+        }
+        let hierarchy = &plan.hierarchy;
+        let parent = hierarchy.edges[edge].parent;
+        let giver = parent.map_or("", |parent| hierarchy.schedulers[parent].policy.name);
+        for sum in supplies(label) {
+            let Some(supply) = Supply::new(&sum) else {
+                self.tally.skipped += vps.len() as u64;
+                continue;
+            };
+            let text = sum.iter().map(Guarantee::to_string).collect::<Vec<_>>().join(" + ");
+            let cap = if sum.len() == 1 { Cap::new(&sum[0]) } else { None };
+            let kind = sum[0].kind().name();
+            let promise =
+                |&vp: &VpId| Promise { vp, giver, kind, text: text.clone(), supply: supply.clone(), cap };
+            self.each.extend(vps.iter().map(promise));
+        }
+    }
+
+    /// Those that `others` do not have.
+    pub fn besides(mut self, others: &Promises) -> Promises {
+        let same = |a: &Promise, b: &Promise| (a.vp, &a.text) == (b.vp, &b.text);
+        self.each.retain(|promise| !others.each.iter().any(|other| same(promise, other)));
+        self.several.clear();
+        self.tally = Tally::default();
+        self
+    }
+
+    /// Holds a run against all of them. The windows tried, and the first that breaks a promise.
+    pub fn hold(
+        &self,
+        plan: &Plan,
+        records: &[Record],
+        length: u64,
+        Shift(shift): Shift,
+    ) -> (Tally, Option<Breach>) {
+        let spans = spans(records, plan.topology.vps.len(), length);
+        let mut tally = self.tally.clone();
+        for promise in &self.each {
+            for span in &spans[promise.vp as usize] {
+                tally.spans += 1;
+                tally.windows += span.windows();
+                if let Some((window, text)) = promise.broken_in(span, shift) {
+                    let vp = &plan.topology.vps[promise.vp as usize];
+                    let text =
+                        format!("`{}` below {:?} has {}: {text}", vp.name, promise.giver, promise.text);
+                    return (tally, Some(Breach { kind: promise.kind, to: window.to, text }));
+                }
+            }
+        }
+        let breach = self.several.iter().find_map(|several| several.broken_in(records));
+        (tally, breach)
+    }
+
+    /// The types of promises of which some are broken.
+    pub fn broken_kinds(
+        &self,
+        plan: &Plan,
+        records: &[Record],
+        length: u64,
+        Shift(shift): Shift,
+    ) -> BTreeSet<&'static str> {
+        let spans = spans(records, plan.topology.vps.len(), length);
+        let is_broken = |promise: &&Promise| {
+            spans[promise.vp as usize].iter().any(|span| promise.broken_in(span, shift).is_some())
+        };
+        self.each.iter().filter(is_broken).map(|promise| promise.kind).collect()
+    }
+}
+
+impl Promise {
+    fn broken_in(&self, span: &Span, shift: u64) -> Option<(Window, String)> {
+        let say = |window: Window, is: &str, bound: i128, one: i128| {
+            let Window { from, to, received } = window;
+            let text = format!(
+                "received {} from {} to {}, of {}, {is} {}",
+                Nanos(received),
+                Nanos(from),
+                Nanos(to),
+                Nanos(to - from),
+                Nanos((bound / one) as u64)
+            );
+            (window, text)
+        };
+        if let Some(window) = span.falls_short(&self.supply, shift) {
+            let promised = self.supply.least(window.to - window.from + shift);
+            return Some(say(window, "but was promised at least", promised, self.supply.one));
+        }
+        let cap = self.cap?;
+        let window = span.exceeds(&cap, shift)?;
+        let allowed = cap.most((window.to - window.from).saturating_sub(shift));
+        Some(say(window, "but was allowed at most", allowed, cap.one))
+    }
+}
+
+impl Several {
+    /// Of the VPs that request, `count` must run, at every instant that lasts.
+    fn broken_in(&self, records: &[Record]) -> Option<Breach> {
+        let mut wants = vec![false; self.vps.len()];
+        let mut runs = wants.clone();
+        let mut since = 0;
+        for record in records {
+            let number = |flags: &[bool]| flags.iter().filter(|flag| **flag).count();
+            let (wanting, running) = (number(&wants), number(&runs));
+            if record.at.0 > since && running < wanting.min(self.count) {
+                let vps = &self.vps;
+                let (from, to) = (Nanos(since), record.at);
+                let text = format!(
+                    "VPs {vps:?}: ALL on {} of them, but of {wanting} that want a CPU {running} have one from {from} \
+                     to {to}",
+                    self.count
+                );
+                return Some(Breach { kind: "ALL of several", to: to.0, text });
+            }
+            since = record.at.0;
+            let Some(place) = self.vps.iter().position(|vp| *vp == record.vp) else { continue };
+            (wants[place], runs[place]) = match record.what {
+                What::Request => (true, false),
+                What::Grant => (true, true),
+                What::Revoke => (true, false),
+                What::Release | What::Leave => (false, false),
+                _ => (wants[place], runs[place]),
+            };
+        }
+        None
+    }
+}

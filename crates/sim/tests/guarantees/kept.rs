@@ -1,0 +1,116 @@
+//! Promises are kept.
+
+use crate::draw::{hierarchy, workload};
+use crate::held::{Breach, Promises, Shift, Tally, plan, read, run};
+use crate::shrink::shrink;
+use crate::tree::Case;
+use hls_calculus::{Mode, Rules};
+use hls_units::Nanos;
+
+/// How many workloads each hierarchy is given.
+const WORKLOADS: u64 = 3;
+
+/// So many are made small and reported.
+const MOST_FAILURES: usize = 5;
+
+/// How long the hierarchies of `found` are run, in nanoseconds.
+const LENGTH_OF_FOUND: u64 = 300_000_000;
+
+/// How many hierarchies are drawn; `HLS_SEEDS=20000` makes a campaign of it.
+pub fn cases() -> u64 {
+    std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
+}
+
+/// Where the seeds begin, so that one can be run again, and a campaign be continued.
+fn first() -> u64 {
+    std::env::var("HLS_FIRST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// Runs a case and holds it against what the calculus derives by all of its rules; the first broken promise.
+fn try_out(case: &Case) -> Result<(Tally, Option<Breach>), String> {
+    let plan = plan(case)?;
+    let records = run(&plan, case.length, case.seed)?;
+    let mut sum = Tally::default();
+    let tight = Promises::derive(&plan, Mode::Tight);
+    let paper = Promises::derive(&plan, Mode::Paper).besides(&tight);
+    let global = Rules { global: true, ..Rules::default() };
+    let leftovers = Promises::derive(&plan, global).besides(&tight);
+    for promises in [tight, paper, leftovers] {
+        let (tally, breach) = promises.hold(&plan, &records, case.length, Shift(0));
+        sum.add(&tally);
+        if breach.is_some() {
+            return Ok((sum, breach));
+        }
+    }
+    Ok((sum, None))
+}
+
+/// What to say of a broken promise: the smallest case that breaks one of that type.
+fn report(seed: u64, case: &Case, breach: &Breach) -> String {
+    let broken = |case: &Case| {
+        try_out(case).ok().and_then(|(_, found)| found).filter(|found| found.kind == breach.kind)
+    };
+    let small = shrink(case, |case| broken(case).map(|found| found.to));
+    let text = broken(&small).map_or_else(String::new, |found| found.text);
+    format!(
+        "seed {seed} (HLS_FIRST_SEED={seed} HLS_SEEDS=1): {}\nthe smallest case: {text}\n{}\n\
+         Save it as small.kdl; run it: hls run small.kdl --for {} --seed {}",
+        breach.text,
+        small.kdl(),
+        Nanos(small.length),
+        small.seed
+    )
+}
+
+#[test]
+fn every_promise_is_kept_in_every_window() {
+    let (mut runs, mut rich, mut sum) = (0, 0, Tally::default());
+    let mut failures = Vec::new();
+    for seed in first()..first() + cases() {
+        let drawn = hierarchy(seed);
+        for nth in 0..WORKLOADS {
+            let case = workload(&drawn, seed * WORKLOADS + nth);
+            let (tally, breach) =
+                try_out(&case).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", case.kdl()));
+            runs += 1;
+            // ALL and two types that take some deriving.
+            rich += u64::from(tally.kinds.len() > 2);
+            sum.add(&tally);
+            if let Some(breach) = breach {
+                failures.push(report(seed, &case, &breach));
+                break;
+            }
+        }
+        if failures.len() == MOST_FAILURES {
+            break;
+        }
+    }
+    let Tally { kinds, skipped, spans, windows } = sum;
+    println!(
+        "{} hierarchies, {runs} runs, {rich} of them with three types of labels; VPs by label {kinds:?}, {skipped} not \
+         held; {spans} spans, {windows} windows",
+        cases()
+    );
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    assert!(rich * 3 > runs, "{rich} of {runs} runs are hardly a test");
+}
+
+/// What was once broken, in the smallest form that showed it.
+#[test]
+fn what_was_found_stays_mended() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guarantees/found");
+    let files =
+        std::fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("a file").path());
+    let mut broken = String::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).expect("a text");
+        let plan = read(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let records =
+            run(&plan, LENGTH_OF_FOUND, 0).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for mode in [Mode::Tight, Mode::Paper] {
+            let (_, breach) = Promises::derive(&plan, mode).hold(&plan, &records, LENGTH_OF_FOUND, Shift(0));
+            broken.extend(breach.map(|breach| format!("{}: {}\n", path.display(), breach.text)));
+        }
+    }
+    assert_eq!(broken, "");
+}

@@ -1,0 +1,190 @@
+//! The smallest case that still fails: parts are taken away, and numbers made round, as long as it does.
+//!
+//! Greedy, and bounded in the number of tries. Knows nothing of what the failure is.
+
+use crate::tree::{Case, Edge, HOG, Life, Value, What, Work};
+
+/// Tries in all; each is a run.
+const MAX_TRIES: u32 = 4_000;
+
+/// Makes a case smaller while `fails` says until when it must run to fail; `None`: it does not.
+pub fn shrink(case: &Case, fails: impl Fn(&Case) -> Option<u64>) -> Case {
+    let mut smallest = case.clone();
+    let mut tries = 0;
+    loop {
+        let simpler = simpler(&smallest).into_iter().find_map(|simpler| {
+            tries += 1;
+            let length = if tries < MAX_TRIES { fails(&simpler)? } else { return None };
+            Some(Case { length: length.min(simpler.length), ..simpler })
+        });
+        match simpler {
+            Some(simpler) => smallest = simpler,
+            None => return smallest,
+        }
+    }
+}
+
+/// The next simpler cases, those that take most away first.
+fn simpler(case: &Case) -> Vec<Case> {
+    let nodes = 0..case.nodes.len();
+    let mut cases: Vec<Case> = nodes.clone().skip(1).map(|node| swept(case.without(&[node]))).collect();
+    cases.extend(nodes.clone().filter_map(|node| splice(case, node)));
+    cases.extend(nodes.clone().flat_map(|node| with_fewer_parents(case, node)));
+    if case.cpus > 1 {
+        cases.push(Case { cpus: case.cpus - 1, ..case.clone() });
+    }
+    for node in nodes {
+        let whats = match case.nodes[node].what {
+            What::Thread(life) => simpler_lives(life).into_iter().map(What::Thread).collect(),
+            What::Scheduler { policy, quantum, width } => {
+                let mut whats: Vec<What> = (quantum.iter().flat_map(|quantum| rounder(*quantum)))
+                    .map(|quantum| What::Scheduler { policy, quantum: Some(quantum), width })
+                    .collect();
+                if width.is_some() {
+                    whats.push(What::Scheduler { policy, quantum, width: None });
+                }
+                whats
+            }
+        };
+        cases.extend(whats.into_iter().map(|what| {
+            let mut case = case.clone();
+            case.nodes[node].what = what;
+            case
+        }));
+        cases.extend(with_rounder_params(case, node));
+    }
+    cases.retain(|simpler| simpler != case);
+    cases
+}
+
+/// Without what hangs nowhere, and without schedulers that have no children. The root stays.
+fn swept(mut case: Case) -> Case {
+    loop {
+        let is_idle = |&node: &usize| {
+            let is_childless = !case.policy(node).is_empty() && case.children(node).is_empty();
+            case.nodes[node].above.is_empty() || is_childless
+        };
+        let idle: Vec<usize> = (1..case.nodes.len()).filter(is_idle).collect();
+        if idle.is_empty() {
+            return case;
+        }
+        case = case.without(&idle);
+    }
+}
+
+/// A scheduler with one child gives its place to the child.
+fn splice(case: &Case, node: usize) -> Option<Case> {
+    let children = case.children(node);
+    let [child] = children[..] else { return None };
+    if case.nodes[child].above.len() > 1 {
+        return None;
+    }
+    let mut case = case.clone();
+    case.nodes[node].what = case.nodes[child].what.clone();
+    for edge in case.nodes.iter_mut().flat_map(|node| &mut node.above).filter(|edge| edge.parent == child) {
+        edge.parent = node;
+    }
+    Some(case.without(&[child]))
+}
+
+/// Without one of a join's parents.
+fn with_fewer_parents(case: &Case, node: usize) -> Vec<Case> {
+    let above = &case.nodes[node].above;
+    let without = |nth: usize| {
+        let mut case = case.clone();
+        case.nodes[node].above.remove(nth);
+        swept(case)
+    };
+    if above.len() > 1 { (0..above.len()).map(without).collect() } else { Vec::new() }
+}
+
+/// Rounder times, the roundest first.
+fn rounder(time: u64) -> Vec<u64> {
+    let units = [1_000_000, 100_000, 10_000, 1_000];
+    units
+        .iter()
+        .flat_map(|unit| [time / unit * unit, time.div_ceil(*unit) * unit])
+        .filter(|it| *it != time && *it > 0)
+        // Only what has become rounder, or rounding up and down would go on for ever.
+        .filter(|it| trailing_zeros(*it) > trailing_zeros(time))
+        .collect()
+}
+
+fn trailing_zeros(mut time: u64) -> u32 {
+    let mut zeros = 0;
+    while time > 0 && time.is_multiple_of(10) {
+        time /= 10;
+        zeros += 1;
+    }
+    zeros
+}
+
+fn with_rounder_params(case: &Case, node: usize) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (nth, Edge { params, .. }) in case.nodes[node].above.iter().enumerate() {
+        for (which, (name, value)) in params.iter().enumerate() {
+            let values = match *value {
+                Value::Time(0) => Vec::new(),
+                Value::Time(_) if *name == "warp" => vec![Value::Time(0)],
+                Value::Time(time) => rounder(time).into_iter().map(Value::Time).collect(),
+                Value::Count(count) if count > 1 => vec![Value::Count(1), Value::Count(count / 2)],
+                Value::Count(_) => Vec::new(),
+            };
+            for value in values {
+                let mut case = case.clone();
+                case.nodes[node].above[nth].params[which].1 = value;
+                cases.push(case);
+            }
+        }
+        for (which, (name, value)) in params.iter().enumerate() {
+            if *name == "warp"
+                && let Value::Time(time) = *value
+            {
+                for time in rounder(time) {
+                    let mut case = case.clone();
+                    case.nodes[node].above[nth].params[which].1 = Value::Time(time);
+                    cases.push(case);
+                }
+            }
+        }
+    }
+    cases
+}
+
+/// Threads that do less, the hog first: it does the simplest thing of all.
+fn simpler_lives(life: Life) -> Vec<Life> {
+    let mut lives = vec![HOG];
+    lives.push(Life { leave: None, ..life });
+    lives.push(Life { arrive: 0, ..life });
+    lives.push(Life { cpu: None, ..life });
+    lives.extend(rounder(life.arrive).into_iter().map(|arrive| Life { arrive, ..life }));
+    lives.extend(life.leave.into_iter().flat_map(rounder).map(|leave| Life { leave: Some(leave), ..life }));
+    let works: Vec<Work> = match life.work {
+        Work::Hog => Vec::new(),
+        Work::Bursty { run, sleep } => {
+            let runs = simpler_ranges(run).into_iter().map(|run| Work::Bursty { run, sleep });
+            runs.chain(simpler_ranges(sleep).into_iter().map(|sleep| Work::Bursty { run, sleep })).collect()
+        }
+        Work::Periodic { run, every, offset, jitter } => {
+            let mut works = vec![
+                Work::Periodic { run, every, offset, jitter: 0 },
+                Work::Periodic { run, every, offset: 0, jitter },
+            ];
+            let periodic = |run, every, offset| Work::Periodic { run, every, offset, jitter };
+            works.extend(simpler_ranges(run).into_iter().map(|run| periodic(run, every, offset)));
+            works.extend(rounder(every).into_iter().map(|every| periodic(run, every, offset)));
+            works.extend(rounder(offset).into_iter().map(|offset| periodic(run, every, offset)));
+            works
+        }
+    };
+    lives.extend(works.into_iter().map(|work| Life { work, ..life }));
+    lives.retain(|simpler| *simpler != life);
+    lives
+}
+
+fn simpler_ranges((min, max): (u64, u64)) -> Vec<(u64, u64)> {
+    if min != max {
+        return vec![(min, min), (max, max)];
+    }
+    rounder(min).into_iter().map(|time| (time, time)).collect()
+}

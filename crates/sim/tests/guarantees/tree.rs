@@ -1,0 +1,172 @@
+//! A hierarchy with what its threads do, as a value: drawn by `draw`, made smaller by `shrink`, and written as a
+//! hierarchy file, which is the only way from here into the product. Times are whole nanoseconds. Checks nothing: a
+//! value that makes no sense is refused by the reader of the file.
+
+use hls_units::Nanos;
+use std::fmt::{self, Write};
+
+/// A hierarchy file, and for how long it is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    pub cpus: u64,
+    /// The first is the root.
+    pub nodes: Vec<Node>,
+    pub length: u64,
+    /// Of what the threads draw while they run.
+    pub seed: u64,
+}
+
+/// A scheduler or a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// One edge a parent; none above the root.
+    pub above: Vec<Edge>,
+    pub what: What,
+}
+
+/// An edge to a parent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Index into [`Case::nodes`].
+    pub parent: usize,
+    /// What the parent's policy asks for.
+    pub params: Vec<(&'static str, Value)>,
+}
+
+/// What a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    Time(u64),
+    Count(u64),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    Scheduler { policy: &'static str, quantum: Option<u64>, width: Option<u64> },
+    Thread(Life),
+}
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Life {
+    pub arrive: u64,
+    pub leave: Option<u64>,
+    /// The one CPU that it may use, if not all.
+    pub cpu: Option<u64>,
+    pub work: Work,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    Hog,
+    Bursty { run: Range, sleep: Range },
+    Periodic { run: Range, every: u64, offset: u64, jitter: u64 },
+}
+
+/// From the least to the greatest.
+pub type Range = (u64, u64);
+
+/// A thread that wants all that it can get, always.
+pub const HOG: Life = Life { arrive: 0, leave: None, cpu: None, work: Work::Hog };
+
+impl Case {
+    /// The nodes below one, in order.
+    pub fn children(&self, node: usize) -> Vec<usize> {
+        let is_below = |child: &usize| self.nodes[*child].above.iter().any(|edge| edge.parent == node);
+        (0..self.nodes.len()).filter(is_below).collect()
+    }
+
+    /// The nodes on the longest way up, this one included.
+    pub fn depth(&self, node: usize) -> usize {
+        1 + self.nodes[node].above.iter().map(|edge| self.depth(edge.parent)).max().unwrap_or(0)
+    }
+
+    /// The policy of a scheduler; empty for a thread.
+    pub fn policy(&self, node: usize) -> &'static str {
+        match self.nodes[node].what {
+            What::Scheduler { policy, .. } => policy,
+            What::Thread(_) => "",
+        }
+    }
+
+    /// All threads.
+    pub fn threads(&self) -> Vec<usize> {
+        (0..self.nodes.len()).filter(|&node| matches!(self.nodes[node].what, What::Thread(_))).collect()
+    }
+
+    /// Without the nodes that `gone` names; edges to them go as well.
+    pub fn without(&self, gone: &[usize]) -> Case {
+        let mut case = self.clone();
+        let is_kept = |node: &usize| !gone.contains(node);
+        let kept: Vec<usize> = (0..self.nodes.len()).filter(is_kept).collect();
+        let place = |node: usize| kept.iter().position(|&other| other == node);
+        let moved = |edge: &Edge| place(edge.parent).map(|parent| Edge { parent, ..edge.clone() });
+        let node = |&node: &usize| {
+            let Node { above, what } = &self.nodes[node];
+            Node { above: above.iter().filter_map(moved).collect(), what: what.clone() }
+        };
+        case.nodes = kept.iter().map(node).collect();
+        case
+    }
+
+    /// The hierarchy file. The text is flat: each node names its parents.
+    pub fn kdl(&self) -> String {
+        let mut text = format!("machine cpus={}\n", self.cpus);
+        for (number, node) in self.nodes.iter().enumerate() {
+            let (head, tail) = match &node.what {
+                What::Scheduler { policy, quantum, width } => {
+                    let quantum = quantum.map_or(String::new(), |ns| format!(" quantum=\"{}\"", Nanos(ns)));
+                    let width = width.map_or(String::new(), |width| format!(" width={width}"));
+                    (format!("{policy} \"S{number}\""), (quantum, width))
+                }
+                What::Thread(life) => (format!("thread \"t{number}\""), (life.to_string(), String::new())),
+            };
+            if node.above.is_empty() {
+                writeln!(text, "{head}{}", tail.0).expect("a string");
+            }
+            for (nth, edge) in node.above.iter().enumerate() {
+                let own = if nth == 0 { tail.0.as_str() } else { "" };
+                writeln!(text, "{head} parent=\"S{}\"{}{}{own}", edge.parent, params(&edge.params), tail.1)
+                    .expect("a string");
+            }
+        }
+        text
+    }
+}
+
+fn params(params: &[(&'static str, Value)]) -> String {
+    let text = |(name, value): &(&str, Value)| match value {
+        Value::Time(ns) => format!(" {name}=\"{}\"", Nanos(*ns)),
+        Value::Count(count) => format!(" {name}={count}"),
+    };
+    params.iter().map(text).collect()
+}
+
+impl fmt::Display for Life {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let range = |(min, max): Range| format!("\"{}..{}\"", Nanos(min), Nanos(max));
+        if self.arrive > 0 {
+            write!(f, " arrive=\"{}\"", Nanos(self.arrive))?;
+        }
+        if let Some(leave) = self.leave {
+            write!(f, " leave=\"{}\"", Nanos(leave))?;
+        }
+        if let Some(cpu) = self.cpu {
+            write!(f, " affinity=\"{cpu}\"")?;
+        }
+        match self.work {
+            Work::Hog => write!(f, " {{ cpu-bound; }}"),
+            Work::Bursty { run, sleep } => {
+                write!(f, " {{ bursty run={} sleep={}; }}", range(run), range(sleep))
+            }
+            Work::Periodic { run, every, offset, jitter } => write!(
+                f,
+                " {{ periodic run={} every=\"{}\" offset=\"{}\" jitter={}; }}",
+                range(run),
+                Nanos(every),
+                Nanos(offset),
+                range((0, jitter))
+            ),
+        }
+    }
+}
