@@ -299,14 +299,14 @@ fn a_need_that_one_number_sets_twice_changes_both() {
 
 #[test]
 fn a_small_change_comes_before_one_that_mends_more() {
-    // Less quantum, by a tenth, would mend both; less warp of the third, by a twenty-fifth, mends the first.
+    // Less quantum, by a tenth, would mend both; less warp of the third, by a thirty-third, mends the first.
     let mut build = Build::new("proportional-share", 10, 1_000);
-    build.thread(0, &[("share", 1), ("warp", 95)], Some("PSBE 1/3 13.5ns"));
-    build.thread(0, &[("share", 1), ("warp", 95)], Some("PSBE 1/3 12.6ns"));
+    build.thread(0, &[("share", 1), ("warp", 0)], Some("PSBE 1/3 45.7ns"));
+    build.thread(0, &[("share", 1), ("warp", 0)], Some("PSBE 1/3 45.4ns"));
     build.settings.truncate(1);
     build.thread(0, &[("share", 1), ("warp", 100)], None);
     let change = build.mends().change;
-    assert_eq!(in_words(&build, change), "warpNone 100 to 96, removes 1");
+    assert_eq!(in_words(&build, change), "warpNone 100 to 97, removes 1");
     build.settings.truncate(1);
     let change = build.mends().change;
     assert_eq!(in_words(&build, change), "quantumNone 10 to 9, removes 2");
