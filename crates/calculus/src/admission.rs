@@ -180,8 +180,8 @@ impl Admission {
         }
     }
 
-    /// Whether a new edge is bound to some CPUs, itself or by a thread below it, and the first there: then the labels above
-    /// would change.
+    /// Whether a new edge is bound to some CPUs, itself or by a thread below it, and the first there: then the labels
+    /// above would change.
     fn takes_from_above(&mut self, place: usize, parent: usize) -> bool {
         if let Child::Scheduler(child) = self.graph.edges[place].child {
             self.graph.edges[place].pinned |=

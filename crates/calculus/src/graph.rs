@@ -98,9 +98,9 @@ impl Links {
 }
 
 impl Graph {
-    /// The graph with every edge pinned that leads to a scheduler with a pinned thread below it: its VP may be granted a
-    /// CPU that it must refuse, whoever else is below. Only the machine's own VPs, one a CPU, are requested where they
-    /// can be used.
+    /// The graph with every edge pinned that leads to a scheduler with a pinned thread below it: its VP may be granted
+    /// a CPU that it must refuse, whoever else is below. Only the machine's own VPs, one a CPU, are requested where
+    /// they can be used.
     pub(crate) fn with_pins_spread(&self) -> Cow<'_, Graph> {
         if self.cpus <= 1 || self.edges.iter().all(|edge| !edge.pinned) {
             return Cow::Borrowed(self);

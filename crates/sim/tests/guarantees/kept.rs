@@ -98,7 +98,7 @@ fn every_promise_is_kept_in_every_window() {
 /// What was once broken, in the smallest form that showed it.
 #[test]
 fn what_was_found_stays_mended() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guarantees/found");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guarantees/found");
     let files =
         std::fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("a file").path());
     let mut broken = String::new();
