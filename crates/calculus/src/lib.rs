@@ -16,6 +16,7 @@ mod rational;
 mod rewrite;
 pub mod schedulers;
 mod supply;
+pub mod tasks;
 mod together;
 
 pub use compose::{Analysis, Child, Edge, Graph, Label, Mode, Place, Problem, Scheduler, analyse};
