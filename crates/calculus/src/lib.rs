@@ -23,6 +23,6 @@ pub use compose::{Analysis, Child, Edge, Graph, Label, Mode, Place, Problem, Sch
 pub use derivation::{Derivation, Rule};
 pub use guarantee::{Continuity, Fault, Guarantee, Kind};
 pub use parse::ParseError;
-pub use rational::Rational;
+pub use rational::{Rational, ceil_nanos, floor_nanos};
 pub use rewrite::{Refusal, best_basic_amount, implies, notified, rewrite};
 pub use together::{Shortfall, Sum, Supply};

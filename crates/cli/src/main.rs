@@ -12,6 +12,7 @@ mod policies;
 mod progress;
 mod run;
 mod simulate;
+mod tasks;
 
 use args::{Args, Command};
 use clap::Parser;

@@ -3,6 +3,8 @@
 
 mod derived;
 mod plan;
+mod tasks;
 
 pub use derived::Derived;
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};
+pub use tasks::Serves;

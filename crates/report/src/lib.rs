@@ -9,7 +9,7 @@ pub mod atomic_file;
 mod format;
 mod hierarchy;
 pub mod json;
-mod layout;
+pub mod layout;
 pub mod perfetto;
 pub mod table;
 pub mod timehist;

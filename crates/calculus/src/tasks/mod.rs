@@ -1,5 +1,5 @@
 //! Task sets under a guarantee: whether every job is done by its deadline, how soon at the latest, and which reservation
-//! is the least that suffices (`fit.rs`).
+//! is the least that suffices (`fit.rs`). One task alone below a reservation scheduler has more (`reserved.rs`).
 //!
 //! The tasks run inside one thread, preemptively, by EDF (`edf.rs`) or fixed priority (`fixed_priority.rs`). The thread
 //! wants the CPU whenever a job is ready, so what an analysis calls a busy window is one of continuous request, and the
@@ -9,6 +9,7 @@
 mod edf;
 mod fit;
 mod fixed_priority;
+mod reserved;
 
 use crate::guarantee::Fault;
 use crate::rational::{Rational, from_nanos, quotient, share_floor, time_ceil, time_floor};
@@ -19,6 +20,7 @@ use num_traits::{One, Signed, Zero};
 use std::fmt;
 
 pub use fit::{Fit, least_amount, least_utilisation};
+pub use reserved::reserved_response;
 
 /// Most steps of fixed-point iterations for one set; each takes some microseconds.
 const MAX_STEPS: u32 = 10_000;
