@@ -4,7 +4,7 @@
 //! The second opinion is the crate `response-time-analysis` (Brandenburg), whose EDF and fixed-priority analyses are for
 //! a processor of one's own; on reservations its fixed-point search is used with its supplies and demands.
 
-use hls_calculus::tasks::{Miss, Order, Task, TaskSet, least_amount, least_utilisation};
+use hls_calculus::tasks::{Miss, Order, Task, TaskSet, least_amount, least_utilisation, reserved_response};
 use hls_calculus::{Continuity, Guarantee, Rational, Supply};
 use num_bigint::BigInt;
 use proptest::prelude::*;
@@ -105,19 +105,16 @@ fn bad_parameters_are_refused() {
     assert_eq!(negative.check().unwrap_err().parameter, 3);
 }
 
-/// The long run is not enough to tell, and windows without end cannot be looked at.
+/// A hundred millionth is to spare, so that windows of hours would have to be looked at.
 #[test]
 fn what_takes_too_long_is_refused() {
-    let odd = |n: u64| whole(2_000_000_011 + n);
-    let every =
-        |n| Task { run: odd(n) / whole(4), every: odd(n), deadline: odd(n) * whole(3), jitter: whole(0) };
-    let set = TaskSet { order: Order::Edf, tasks: vec![every(0), every(6)] };
-    let verdict = set.verdict(&supply("RESCS 1ns 2ns"));
-    assert_eq!(verdict.miss, None, "all that is wanted comes far later");
-    let tight = Task { deadline: odd(0) * ratio(99, 100), ..every(0) };
-    let set = TaskSet { order: Order::Edf, tasks: vec![tight, every(6)] };
-    let verdict = set.verdict(&supply("RESCS 1ns 2ns"));
-    assert!(matches!(verdict.miss, Some(Miss::Undecided { .. }) | None), "{verdict:?}");
+    let close = |every: u64| Task { run: whole(every - 1) / whole(4), ..task((1, every, every - 1, 0)) };
+    let set = TaskSet { order: Order::Edf, tasks: vec![close(100_000_007), close(100_000_037)] };
+    let verdict = set.verdict(&supply("EDP 10ns 5ns 5ns"));
+    assert!(matches!(verdict.miss, Some(Miss::Undecided { .. })), "{verdict:?}");
+    let far = |task: &Task| Task { deadline: &task.deadline * whole(3), ..task.clone() };
+    let later = TaskSet { order: Order::Edf, tasks: set.tasks.iter().map(far).collect() };
+    assert_eq!(later.verdict(&supply("EDP 10ns 5ns 5ns")).miss, None, "no window can fail");
 }
 
 #[test]
@@ -140,6 +137,17 @@ fn the_least_reservation_of_the_specification() {
     assert_eq!(least_amount(&one, Continuity::Basic, &ratio(43, 2)).unwrap().amount, whole(10));
     let miss = least_amount(&implicit(Order::Edf, &[(6, 10), (6, 10)]), Continuity::Basic, &whole(5));
     assert!(miss.is_err(), "{miss:?}");
+}
+
+/// See `reserved.rs`: the claim needs a job within the budget, and releases a period apart.
+#[test]
+fn one_task_below_a_reservation_scheduler() {
+    let response =
+        |numbers, budget, period| reserved_response(&task(numbers), &whole(budget), &whole(period));
+    assert_eq!(response((10, 33, 33, 0), 10, 33), Some(whole(33)));
+    assert_eq!(response((10, 35, 35, 2), 10, 33), Some(whole(35)));
+    assert_eq!(response((10, 34, 35, 2), 10, 33), None);
+    assert_eq!(response((11, 33, 33, 0), 10, 33), None);
 }
 
 #[test]

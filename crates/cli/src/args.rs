@@ -1,5 +1,6 @@
 //! The command line, and the help that teaches it.
 
+use crate::fit::{Periods, periods};
 use clap::{Parser, Subcommand, ValueEnum};
 use hls_calculus::Mode;
 use hls_units::Nanos;
@@ -43,6 +44,7 @@ First steps:
     hls check examples/figure1.kdl                can every promise be kept?
     hls check examples/figure1.kdl --explain PS   and why?
     hls run examples/figure1.kdl --for 10s        what does each thread get?
+    hls fit examples/control-tasks.kdl            how little would do?
     hls policies                                  what schedulers are there?
 
 Exit codes: 0 every guarantee holds, 1 one does not, 2 bad usage or input,
@@ -58,6 +60,14 @@ const AFTER_CHECK_HELP: &str = "\
 Exit codes: 0 every guarantee that is asked for can be given, 1 one cannot,
 2 bad usage or input, 3 the system failed.";
 
+const AFTER_FIT_HELP: &str = "\
+Amounts are rounded up, and none that is smaller by more than a nanosecond would
+do at the same period. Of several periods it takes the one with the least share
+of a CPU, though shorter periods cost more switches.
+
+Exit codes: 0 with the least reservations the hierarchy holds, 1 it does not,
+2 bad usage or input, 3 the system failed.";
+
 /// The subcommands.
 #[derive(Subcommand)]
 pub enum Command {
@@ -65,6 +75,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Check a hierarchy, run it, and report what was promised and what was delivered
     Run(RunArgs),
+    /// Find the least reservations that carry the tasks of each thread
+    Fit(FitArgs),
     /// List the scheduling policies with their parameters, units and defaults
     Policies,
 }
@@ -96,6 +108,23 @@ pub struct CheckArgs {
     /// Show how the guarantee of this scheduler or thread follows (may be given several times)
     #[arg(long, value_name = "NAME")]
     pub explain: Vec<String>,
+    /// Which bounds to derive the promises by
+    #[arg(long, value_enum, default_value = "tight")]
+    pub mode: ModeArg,
+}
+
+/// Arguments of `hls fit`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_FIT_HELP)]
+pub struct FitArgs {
+    /// The hierarchy file
+    pub file: PathBuf,
+    /// Only for this thread (may be given several times)
+    #[arg(long, value_name = "NAME")]
+    pub thread: Vec<String>,
+    /// The period, such as 5ms, or FROM..TO for every multiple of FROM up to TO [default: each thread's own]
+    #[arg(long, value_name = "TIME", value_parser = periods, allow_hyphen_values = true)]
+    pub period: Option<Periods>,
     /// Which bounds to derive the promises by
     #[arg(long, value_enum, default_value = "tight")]
     pub mode: ModeArg,

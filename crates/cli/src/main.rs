@@ -6,6 +6,7 @@ mod args;
 mod check;
 mod exit;
 mod explain;
+mod fit;
 mod input;
 mod output;
 mod policies;
@@ -21,6 +22,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Check(args) => check::check(&args),
+        Command::Fit(args) => fit::fit(&args),
         Command::Run(args) => run::run(&args),
         Command::Policies => policies::policies(),
     };

@@ -2,9 +2,11 @@
 //! the guarantee of each. Every engine starts from this, and every report speaks of its numbers. Does no IO.
 
 mod derived;
+mod fit;
 mod plan;
 mod tasks;
 
 pub use derived::Derived;
+pub use fit::Change;
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};
 pub use tasks::Serves;
