@@ -49,8 +49,8 @@ impl Serves<'_> {
         least_utilisation(&self.set, continuity, periods)
     }
 
-    /// The change that gives the thread a least reservation; `None` where it is not below a reservation scheduler. The
-    /// budget of one task alone need not be more than the task takes, where that suffices.
+    /// The change that gives the thread a least reservation; `None` where it is not below a reservation scheduler.
+    /// The budget of one task alone need not be more than the task takes, where that suffices.
     pub fn change(&self, plan: &Plan, fit: &Fit) -> Option<Change> {
         let edge = &plan.hierarchy.edges[self.edge];
         let parent = &plan.hierarchy.schedulers[edge.parent?];

@@ -1,8 +1,8 @@
 //! The tasks that threads serve, held against what the threads are promised.
 //!
-//! Tasks that the file states as such must be shown to meet their deadlines. So should a `periodic` thread that asks for
-//! a guarantee, but there a doubt is a warning only: the file did not say that the guarantee is for that. Relies on the
-//! labels of [`Derived`]. Like them it is about precise timers and a machine of one's own.
+//! Tasks that the file states as such must be shown to meet their deadlines. So should a `periodic` thread that asks
+//! for a guarantee, but there a doubt is a warning only: the file did not say that the guarantee is for that. Relies
+//! on the labels of [`Derived`]. Like them it is about precise timers and a machine of one's own.
 
 use crate::derived::Derived;
 use crate::plan::{Plan, PlannedThreads};

@@ -1,8 +1,8 @@
 //! A thread that serves periodic tasks: which job it is at, and until when.
 //!
-//! Of each task only the first job that is not done is kept, as the jobs of one task run in the order of their releases
-//! and each is ready no sooner than the one before. Relies on being asked whenever the job at hand is done or another
-//! task's becomes ready. Carries nothing out.
+//! Of each task only the first job that is not done is kept, as the jobs of one task run in the order of their
+//! releases and each is ready no sooner than the one before. Relies on being asked whenever the job at hand is done
+//! or another task's becomes ready. Carries nothing out.
 
 use crate::thread::{Job, draw};
 use hls_record::result::TaskResult;

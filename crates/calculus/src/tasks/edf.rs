@@ -1,12 +1,12 @@
 //! EDF inside a thread.
 //!
 //! Deadlines are met if in every window the jobs that become ready and are due in it want no more than is certain:
-//! `sum C*[floor((t+J-D)/T)+1]+ <= sbf(t)` (Baruah, Rosier and Howell 1990, on a supply: Shin and Lee, RTSS 2003). For
-//! take a job that misses its deadline, and the last moment before at which nothing due by then was ready: since then
-//! the thread has wanted the CPU all the time, and has used it for nothing else.
+//! `sum C*[floor((t+J-D)/T)+1]+ <= sbf(t)` (Baruah, Rosier and Howell 1990, on a supply: Shin and Lee, RTSS 2003).
+//! For take a job that misses its deadline, and the last moment before at which nothing due by then was ready: since
+//! then the thread has wanted the CPU all the time, and has used it for nothing else.
 //!
-//! Response times follow Spuri (INRIA RR-2772, 1996): the jobs that delay one that arrives `a` after such a moment are
-//! those that became ready since and are due no later than it is.
+//! Response times follow Spuri (INRIA RR-2772, 1996): the jobs that delay one that arrives `a` after such a moment
+//! are those that became ready since and are due no later than it is.
 
 use super::{MAX_STEPS, Miss, Steps, Task, TaskSet, Verdict, repeats_after};
 use crate::guarantee::Guarantee;
@@ -42,7 +42,7 @@ pub(super) fn decide(set: &TaskSet, sum: &Sum) -> Result<(), Miss> {
             return Ok(());
         }
         if steps.take().is_none() {
-            return Err(Miss::Undecided { utilisation: set.utilisation(), rate: sum.rate() });
+            return Err(Miss::Undecided { load: quotient(&set.utilisation(), &sum.rate()) });
         }
         wanted += &set.tasks[task].run;
         next[task] = (&at + &set.tasks[task].every, job + 1);
@@ -51,7 +51,7 @@ pub(super) fn decide(set: &TaskSet, sum: &Sum) -> Result<(), Miss> {
         if wanted > supply {
             // Those that are due at the same time belong to the same window.
             let wanted = set.tasks.iter().map(|task| task.due_within(&window) * &task.run).sum();
-            return Err(Miss::Short { task, job, window: Shortfall { window, wanted, supply } });
+            return Err(Miss::Short { task, job, window: Shortfall { window, wanted, supply }.into() });
         }
     }
 }

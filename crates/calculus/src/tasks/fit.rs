@@ -1,9 +1,9 @@
 //! The inverse question: the least reservation that carries a task set.
 //!
-//! A reservation that fails names a window, and no reservation with the same period that falls short in that window can
-//! do (for fixed priority: in every window in which the job could be done in time). So the amount is raised to the least
-//! that suffices there, and tried again: no amount is skipped that could have done, and the one that passes the exact
-//! test is the least. Relies on the tests being exact for one reservation, whose supply is superadditive.
+//! A reservation that fails names a window, and no reservation with the same period that falls short in that window
+//! can do (for fixed priority: in every window in which the job could be done in time). So the amount is raised to
+//! the least that suffices there, and tried again: no amount is skipped that could have done, and the one that passes
+//! the exact test is the least. Relies on the tests being exact for one reservation, whose supply is superadditive.
 
 use super::fixed_priority::{due, wanted};
 use super::{MAX_STEPS, Miss, Order, Steps, Task, TaskSet};
@@ -58,7 +58,7 @@ pub fn least_amount(set: &TaskSet, continuity: Continuity, period: &Rational) ->
             None => return Err(miss),
         }
     }
-    Err(Miss::Undecided { utilisation: set.utilisation(), rate: quotient(&amount, period) })
+    Err(Miss::Undecided { load: quotient(&(set.utilisation() * period), &amount) })
 }
 
 /// Of the reservations with these periods that carry the tasks, one that takes the least share of a CPU; of several,
@@ -89,8 +89,9 @@ fn better(best: Option<Fit>, other: Fit) -> Fit {
     best.filter(|best| rank(best) <= rank(&other)).unwrap_or(other)
 }
 
-/// The least amount that gives the q-th job of the last task its time in some window that ends by its deadline. What is
-/// wanted grows just after `k*T - J` of the higher tasks, so the windows that end there, or with the deadline, suffice.
+/// The least amount that gives the q-th job of the last task its time in some window that ends by its deadline. What
+/// is wanted grows just after `k*T - J` of the higher tasks, so the windows that end there, or with the deadline,
+/// suffice.
 fn enough_for_job(tasks: &[Task], job: u64, continuity: Continuity, period: &Rational) -> Option<Rational> {
     let (task, higher) = tasks.split_last()?;
     let latest = due(task, job);

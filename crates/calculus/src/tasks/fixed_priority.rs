@@ -1,12 +1,12 @@
 //! Fixed priority inside a thread.
 //!
 //! Response-time analysis (Joseph and Pandya 1986; for deadlines beyond the next arrival Lehoczky, RTSS 1990; with
-//! jitter Tindell 1994) on a supply: the q-th job, counted from 0, of a window that begins when a job of the task or of
-//! a higher one becomes ready, is done after `min { t : (q+1)*C + sum ceil((t+J_h)/T_h)*C_h <= sbf(t) }` at the latest,
-//! and arrived no sooner than `q*T - J`. The window is over when a job is done before the next can be ready.
+//! jitter Tindell 1994) on a supply: the q-th job, counted from 0, of a window that begins when a job of the task or
+//! of a higher one becomes ready, is done after `min { t : (q+1)*C + sum ceil((t+J_h)/T_h)*C_h <= sbf(t) }` at the
+//! latest, and arrived no sooner than `q*T - J`. The window is over when a job is done before the next can be ready.
 
 use super::{MAX_STEPS, Miss, Steps, Task, Verdict, repeats_after};
-use crate::rational::{Rational, whole};
+use crate::rational::{Rational, quotient, whole};
 use crate::together::{Shortfall, Sum};
 use num_traits::{Signed, Zero};
 
@@ -56,8 +56,8 @@ fn of_task(tasks: &[Task], sum: &Sum, steps: &mut Steps) -> (Option<Rational>, O
             let (wanted, supply) = (wanted(tasks, job, &window), sum.sbf(&window));
             // Out of steps, nothing is known of shorter windows.
             miss = Some(match response.is_some() || sum.bounded().is_none() {
-                true => Miss::Short { task: index, job, window: Shortfall { window, wanted, supply } },
-                false => Miss::Undecided { utilisation: utilisation.clone(), rate: sum.rate() },
+                true => Miss::Short { task: index, job, window: Shortfall { window, wanted, supply }.into() },
+                false => Miss::Undecided { load: quotient(&utilisation, &sum.rate()) },
             });
         }
         let Some(response) = response.filter(|_| miss.is_none() || !may_never_end) else {

@@ -1,10 +1,12 @@
-//! Task sets under a guarantee: whether every job is done by its deadline, how soon at the latest, and which reservation
-//! is the least that suffices (`fit.rs`). One task alone below a reservation scheduler has more (`reserved.rs`).
+//! Task sets under a guarantee: whether every job is done by its deadline, how soon at the latest, and which
+//! reservation is the least that suffices (`fit.rs`). One task alone below a reservation scheduler has more
+//! (`reserved.rs`).
 //!
-//! The tasks run inside one thread, preemptively, by EDF (`edf.rs`) or fixed priority (`fixed_priority.rs`). The thread
-//! wants the CPU whenever a job is ready, so what an analysis calls a busy window is one of continuous request, and the
-//! thread's sbf holds from its start. Tasks that block each other or suspend themselves are not modelled, nor is the
-//! time that a switch from one to another takes. Every loop is bounded; to reach the bound is a refusal that says so.
+//! The tasks run inside one thread, preemptively, by EDF (`edf.rs`) or fixed priority (`fixed_priority.rs`). The
+//! thread wants the CPU whenever a job is ready, so what an analysis calls a busy window is one of continuous
+//! request, and the thread's sbf holds from its start. Tasks that block each other or suspend themselves are not
+//! modelled, nor is the time that a switch from one to another takes. Every loop is bounded; to reach the bound is a
+//! refusal that says so.
 
 mod edf;
 mod fit;
@@ -12,7 +14,7 @@ mod fixed_priority;
 mod reserved;
 
 use crate::guarantee::Fault;
-use crate::rational::{Rational, from_nanos, quotient, share_floor, time_ceil, time_floor};
+use crate::rational::{Rational, from_nanos, percent_ceil, quotient, time_ceil, time_floor};
 use crate::together::{Shortfall, Sum, Supply};
 use hls_units::Nanos;
 use num_integer::Integer;
@@ -74,21 +76,20 @@ pub enum Miss {
         /// Which of its jobs since the window began, counted from 0.
         job: u64,
         /// The window, the first of those that fail for this task (fixed priority) or for all (EDF).
-        window: Shortfall,
+        window: Box<Shortfall>,
     },
     /// More steps would be needed to tell than are taken.
     Undecided {
-        /// CPU time that the tasks want in the long run, as a share of one CPU.
-        utilisation: Rational,
-        /// What is certain in the long run.
-        rate: Rational,
+        /// What the tasks want in the long run as a share of what is certain in it.
+        load: Rational,
     },
 }
 
 /// What is certain of a task set under a supply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// For each task, a bound from the arrival of a job to its completion, in nanoseconds; `None` where none is known.
+    /// For each task, a bound from the arrival of a job to its completion, in nanoseconds; `None` where none is
+    /// known.
     pub responses: Vec<Option<Rational>>,
     /// Why not every deadline is certain to be met; `None` where it is. Then every response is within its deadline.
     pub miss: Option<Miss>,
@@ -191,13 +192,13 @@ impl TaskSet {
     }
 
     fn check(&self) -> Result<(), Miss> {
-        let checked = self.tasks.iter().enumerate();
-        checked.map(|(task, it)| it.check().map_err(|fault| Miss::Malformed { task, fault })).collect()
+        let mut tasks = self.tasks.iter().enumerate();
+        tasks.try_for_each(|(task, it)| it.check().map_err(|fault| Miss::Malformed { task, fault }))
     }
 }
 
-/// After how long both what is wanted and what is certain repeat themselves. If they grow at one rate, then by the same
-/// amount, so that the windows, or the jobs, of one such length stand for all that follow.
+/// After how long both what is wanted and what is certain repeat themselves. If they grow at one rate, then by the
+/// same amount, so that the windows, or the jobs, of one such length stand for all that follow.
 fn repeats_after(tasks: &[Task], sum: &Sum) -> Option<Rational> {
     let periods = sum.0.iter().filter_map(|part| part.periodic()).map(|part| part.period);
     // Of two positive fractions in lowest terms.
@@ -216,8 +217,8 @@ impl Steps {
         Some(())
     }
 
-    /// The least window of at least `from` that certainly holds what may be wanted in it, or some window beyond `limit`
-    /// when that one is. `from` must not be beyond it.
+    /// The least window of at least `from` that certainly holds what may be wanted in it, or some window beyond
+    /// `limit` when that one is. `from` must not be beyond it.
     fn least_window(
         &mut self,
         sum: &Sum,
@@ -246,16 +247,14 @@ impl fmt::Display for Miss {
                     ["run", "every", "deadline", "jitter"].get(fault.parameter).unwrap_or(&"parameter");
                 write!(f, "task {}: `{field}` should be {}", task + 1, fault.expected)
             }
-            Miss::Short { window: Shortfall { window, wanted, supply }, .. } => {
+            Miss::Short { window: shortfall, .. } => {
+                let Shortfall { window, wanted, supply } = &**shortfall;
                 let (wanted, window, supply) = (time_ceil(wanted), time_ceil(window), time_floor(supply));
                 write!(f, "up to {wanted} may be wanted within {window}, but only {supply} is certain")
             }
-            Miss::Undecided { utilisation, rate } => {
-                let (wanted, rate) = (share_floor(utilisation), share_floor(rate));
-                write!(
-                    f,
-                    "not decided within {MAX_STEPS} steps: {wanted} of a CPU is wanted of {rate} promised"
-                )
+            Miss::Undecided { load } => {
+                let load = percent_ceil(load);
+                write!(f, "too close to tell: {load} of what is certain in the long run may be wanted")
             }
         }
     }

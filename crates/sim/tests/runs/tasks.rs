@@ -139,8 +139,8 @@ fn no_response_exceeds_its_bound() {
     assert!(bounded > cases as usize && in_time > cases as usize / 2, "{bounded} bounds, {in_time} in time");
 }
 
-/// The claim of `calculus/src/tasks/reserved.rs` at full utilisation: every thread takes all of its budget, releases are
-/// a period apart, and neither jitter nor late arrival nor what others do makes a job late.
+/// The claim of `calculus/src/tasks/reserved.rs` at full utilisation: every thread takes all of its budget, releases
+/// are a period apart, and neither jitter nor late arrival nor what others do makes a job late.
 #[test]
 fn a_reservation_is_enough_for_a_thread_that_begins_its_periods() {
     let thread = |name: &str, run: u32, every: u32, jitter: u32, arrive: u32| {
@@ -171,7 +171,8 @@ fn a_reservation_is_enough_for_a_thread_that_begins_its_periods() {
     }
 }
 
-/// What the warning is about: the same thread, but its reservation comes through a join, which is asked for all the time.
+/// What the warning is about: the same thread, but its reservation comes through a join, which is asked for all the
+/// time.
 #[test]
 fn a_thread_that_does_not_begin_its_periods_is_warned_of() {
     let text = r#"
