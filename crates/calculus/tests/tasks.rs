@@ -105,16 +105,14 @@ fn bad_parameters_are_refused() {
     assert_eq!(negative.check().unwrap_err().parameter, 3);
 }
 
-/// A hundred millionth is to spare, so that windows of hours would have to be looked at.
+/// A thousand million deadlines come before the first of the second task. Below fixed priority one step passes them all.
 #[test]
 fn what_takes_too_long_is_refused() {
-    let close = |every: u64| Task { run: whole(every - 1) / whole(4), ..task((1, every, every - 1, 0)) };
-    let set = TaskSet { order: Order::Edf, tasks: vec![close(100_000_007), close(100_000_037)] };
-    let verdict = set.verdict(&supply("EDP 10ns 5ns 5ns"));
+    let tasks = vec![task((1, 4, 4, 0)), task((1, 4_000_000_000, 4_000_000_000, 0))];
+    let verdict = TaskSet { order: Order::Edf, tasks: tasks.clone() }.verdict(&supply("ALL"));
     assert!(matches!(verdict.miss, Some(Miss::Undecided { .. })), "{verdict:?}");
-    let far = |task: &Task| Task { deadline: &task.deadline * whole(3), ..task.clone() };
-    let later = TaskSet { order: Order::Edf, tasks: set.tasks.iter().map(far).collect() };
-    assert_eq!(later.verdict(&supply("EDP 10ns 5ns 5ns")).miss, None, "no window can fail");
+    let verdict = TaskSet::rate_monotonic(tasks).verdict(&supply("ALL"));
+    assert_eq!((verdict.miss, verdict.responses), (None, exactly(&[1, 2])));
 }
 
 #[test]
