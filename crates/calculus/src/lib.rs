@@ -23,6 +23,7 @@ mod rational;
 mod rewrite;
 pub mod schedulers;
 mod supply;
+pub mod tasks;
 mod together;
 
 pub use admission::Admission;
@@ -35,6 +36,6 @@ pub use label::Label;
 pub use local::{Mode, Place, Problem, Rules};
 pub use mend::{MOST_LABELS, Mend, Mends, Owner, Setting, mend};
 pub use parse::ParseError;
-pub use rational::{Rational, share_floor, time_ceil, time_exact, time_floor};
+pub use rational::{Rational, ceil_nanos, floor_nanos, share_floor, time_ceil, time_exact, time_floor};
 pub use rewrite::{Refusal, best_basic_amount, implies, notified, rewrite};
 pub use together::{Shortfall, Sum, Supply};

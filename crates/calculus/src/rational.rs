@@ -31,12 +31,12 @@ pub(crate) fn quotient(a: &Rational, b: &Rational) -> Rational {
 }
 
 /// Whole nanoseconds, rounded down; outside of 0 to 2^64-1 the nearest end.
-pub(crate) fn floor_nanos(value: &Rational) -> Nanos {
+pub fn floor_nanos(value: &Rational) -> Nanos {
     saturate(value.floor())
 }
 
 /// Whole nanoseconds, rounded up; outside of 0 to 2^64-1 the nearest end.
-pub(crate) fn ceil_nanos(value: &Rational) -> Nanos {
+pub fn ceil_nanos(value: &Rational) -> Nanos {
     saturate(value.ceil())
 }
 

@@ -1,5 +1,6 @@
 //! The command line, and the help that teaches it.
 
+use crate::fit::{Periods, periods};
 use clap::{Parser, Subcommand, ValueEnum};
 use hls_calculus::{Mode, Rules};
 use hls_units::Nanos;
@@ -44,6 +45,7 @@ First steps:
     hls check examples/figure1.kdl --explain PS   and why?
     hls run examples/figure1.kdl --for 10s        what does each thread get?
     hls guarantee \"RESBH 10ms 33ms\"               what does that promise?
+    hls fit examples/control-tasks.kdl            how little would do?
     hls policies                                  what schedulers are there?
 
 Exit codes: 0 every guarantee holds, 1 one does not, 2 bad usage or input,
@@ -63,6 +65,14 @@ const AFTER_GUARANTEE_HELP: &str = "\
 Exit codes: 0, 1 where --need is not implied, 2 bad usage or input,
 3 the system failed.";
 
+const AFTER_FIT_HELP: &str = "\
+Amounts are rounded up, and none that is smaller by more than a nanosecond would
+do at the same period. Of several periods it takes the one with the least share
+of a CPU, though shorter periods cost more switches.
+
+Exit codes: 0 with the least reservations the hierarchy holds, 1 it does not,
+2 bad usage or input, 3 the system failed.";
+
 /// The subcommands.
 #[derive(Subcommand)]
 pub enum Command {
@@ -72,6 +82,8 @@ pub enum Command {
     Run(RunArgs),
     /// Say what a guarantee promises, what follows from it, and where people fall
     Guarantee(GuaranteeArgs),
+    /// Find the least reservations that carry the tasks of each thread
+    Fit(FitArgs),
     /// List the scheduling policies with their parameters, units and defaults
     Policies,
 }
@@ -132,6 +144,23 @@ pub struct GuaranteeArgs {
     /// Write a picture of it (SVG): the CPU time in a window against the window's length
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+}
+
+/// Arguments of `hls fit`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_FIT_HELP)]
+pub struct FitArgs {
+    /// The hierarchy file
+    pub file: PathBuf,
+    /// Only for this thread (may be given several times)
+    #[arg(long, value_name = "NAME")]
+    pub thread: Vec<String>,
+    /// The period, such as 5ms, or FROM..TO for every multiple of FROM up to TO [default: each thread's own]
+    #[arg(long, value_name = "TIME", value_parser = periods, allow_hyphen_values = true)]
+    pub period: Option<Periods>,
+    /// How guarantees are derived
+    #[command(flatten)]
+    pub rules: RulesArgs,
 }
 
 /// What carries the schedule out.

@@ -5,7 +5,8 @@ use crate::exit::{Error, Verdict};
 use crate::explain::{Explained, explain};
 use crate::input;
 use crate::output::output;
-use hls_hierarchy::Diagnostic;
+use crate::tasks::write_tasks;
+use hls_hierarchy::{Diagnostic, Severity};
 use hls_plan::Derived;
 use hls_report::tree::write_tree;
 use std::io::Write;
@@ -20,6 +21,7 @@ pub fn check(args: &CheckArgs) -> Result<Verdict, Error> {
 
     let mut out = output();
     write_tree(&mut out, &derived.with_refusals(&plan))?;
+    write_tasks(&mut out, &derived.tasks(&plan))?;
     for node in &explained {
         explain(&mut out, &plan, &derived, node)?;
     }
@@ -27,13 +29,20 @@ pub fn check(args: &CheckArgs) -> Result<Verdict, Error> {
     out.flush()?;
 
     let problems = derived.problems(&plan);
-    input::report(&source, &problems);
+    let of_tasks = derived.task_problems(&plan);
+    let (late, doubts): (Vec<_>, Vec<_>) =
+        of_tasks.into_iter().partition(|it| it.severity == Severity::Error);
+    input::report(&source, &[&problems[..], &late, &doubts].concat());
     writeln!(out, "{}", verdict(&derived, &problems))?;
+    if !late.is_empty() {
+        let threads = if late.len() == 1 { "thread" } else { "threads" };
+        writeln!(out, "NOT KEPT: the tasks of {} {threads} may miss their deadlines", late.len())?;
+    }
     if !problems.is_empty() && args.explain.is_empty() {
         writeln!(out, "`--explain NAME` shows how a guarantee came about, or why there is none")?;
     }
     out.flush()?;
-    Ok(if problems.is_empty() { Verdict::Kept } else { Verdict::Violated })
+    Ok(if problems.is_empty() && late.is_empty() { Verdict::Kept } else { Verdict::Violated })
 }
 
 /// What the check comes to, in a sentence.

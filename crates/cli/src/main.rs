@@ -6,6 +6,7 @@ mod args;
 mod check;
 mod exit;
 mod explain;
+mod fit;
 mod guarantee;
 mod input;
 mod output;
@@ -13,6 +14,7 @@ mod policies;
 mod progress;
 mod run;
 mod simulate;
+mod tasks;
 
 use args::{Args, Command};
 use clap::Parser;
@@ -21,6 +23,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Check(args) => check::check(&args),
+        Command::Fit(args) => fit::fit(&args),
         Command::Run(args) => run::run(&args),
         Command::Guarantee(args) => guarantee::guarantee(&args),
         Command::Policies => policies::policies(),

@@ -5,7 +5,7 @@
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{Child, Span};
 use crate::names::{did_you_mean, nearest, one_of};
-use crate::syntax::Node;
+use crate::syntax::{Name, Node};
 use crate::value;
 use hls_core::PolicyInfo;
 use kdl::KdlValue;
@@ -24,6 +24,14 @@ pub(crate) struct Thread {
     pub(crate) name: String,
     /// The node that states what it does.
     pub(crate) workload: Option<usize>,
+    /// The tasks in that node's braces.
+    pub(crate) tasks: Vec<Task>,
+}
+
+/// One of the tasks that a thread serves.
+pub(crate) struct Task {
+    pub(crate) node: usize,
+    pub(crate) name: String,
 }
 
 /// What a child hangs below.
@@ -63,7 +71,9 @@ enum Role {
     Machine,
     Scheduler(usize),
     Thread(usize),
-    /// Something without children: an interrupt, a workload.
+    /// The tasks of that thread.
+    Tasks(usize),
+    /// Something without children: an interrupt, a task, any other workload.
     Leaf,
     /// Reported already; nothing is said about what is in it.
     Unknown,
@@ -112,11 +122,9 @@ impl<'a> Declarer<'a> {
                 self.declared.interrupts.push(at);
                 Role::Leaf
             }
-            (Some(Role::Machine), name) => {
-                let help = nearest(name, ["interrupt"]).map(did_you_mean);
-                self.error(node.name.span.clone(), "in `machine`", format!("`{name}`"), "`interrupt`", help);
-                Role::Unknown
-            }
+            (Some(Role::Machine), _) => self.misplaced(at, "machine", "interrupt"),
+            (Some(Role::Tasks(thread)), "task") => self.task(at, thread),
+            (Some(Role::Tasks(_)), _) => self.misplaced(at, "tasks", "task"),
             (Some(Role::Thread(thread)), _) => self.workload(at, thread),
             (Some(Role::Leaf), name) => {
                 let message = format!("in `{}`", self.nodes[node.parent.unwrap_or(at)].name.text);
@@ -156,6 +164,26 @@ impl<'a> Declarer<'a> {
         Role::Machine
     }
 
+    /// Reports a node in braces that hold other nodes only.
+    fn misplaced(&mut self, at: usize, within: &str, only: &'static str) -> Role {
+        let Name { text: name, span } = &self.nodes[at].name;
+        let help = nearest(name, [only]).map(did_you_mean);
+        self.error(span.clone(), format!("in `{within}`"), format!("`{name}`"), format!("`{only}`"), help);
+        Role::Unknown
+    }
+
+    fn task(&mut self, at: usize, thread: usize) -> Role {
+        let node = &self.nodes[at];
+        let name = self.name_argument(node);
+        if name.is_none() && node.arguments.is_empty() && node.is_whole {
+            let help = "write task \"NAME\" run=\"1ms\" every=\"10ms\"".to_owned();
+            self.error(node.name.span.clone(), "`task`", "no name", "a name in quotes", help.into());
+        }
+        let name = name.unwrap_or_default().to_owned();
+        self.declared.threads[thread].tasks.push(Task { node: at, name });
+        Role::Leaf
+    }
+
     fn workload(&mut self, at: usize, thread: usize) -> Role {
         let node = &self.nodes[at];
         self.no_arguments(node);
@@ -165,7 +193,7 @@ impl<'a> Declarer<'a> {
             let error = Diagnostic::error(node.name.span.clone(), message, "a second workload", "one");
             self.sink.add(error.first(self.nodes[first].name.span.clone()));
         }
-        Role::Leaf
+        if node.name.text == "tasks" { Role::Tasks(thread) } else { Role::Leaf }
     }
 
     fn thread(&mut self, at: usize) -> Role {
@@ -177,7 +205,7 @@ impl<'a> Declarer<'a> {
         }
         let child = Child::Thread(self.declared.threads.len());
         let name = name.unwrap_or_default();
-        self.declared.threads.push(Thread { name: name.to_owned(), workload: None });
+        self.declared.threads.push(Thread { name: name.to_owned(), workload: None, tasks: Vec::new() });
         if let Some((_, first)) = self.names.get(name) {
             self.duplicate(node, name, first);
         } else if !name.is_empty() {

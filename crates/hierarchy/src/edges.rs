@@ -2,7 +2,7 @@
 //!
 //! Relies on the names and parents being known: which properties a node may have depends on its parent's policy.
 
-use crate::declare::{Declarations, Mention, Parent};
+use crate::declare::{self, Declarations, Mention, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{Child, Machine, Span, Thread};
 use crate::params::{self, Request};
@@ -73,8 +73,9 @@ pub(crate) fn read(
                 let what = if name.is_empty() { "`thread`".to_owned() } else { format!("thread `{name}`") };
                 let mut properties = Properties::new(node, what, sink);
                 let mut read = thread_properties(&mut properties, name, machine, sink);
-                let workload = declared.threads[thread].workload;
-                read.program = workload.and_then(|workload| workload_shapes::read(&nodes[workload], sink));
+                let declare::Thread { workload, tasks, .. } = &declared.threads[thread];
+                read.program =
+                    workload.and_then(|workload| workload_shapes::read(&nodes[workload], tasks, nodes, sink));
                 let edge = edge(mention, parent_policy, None, properties, true, sink);
                 read.need = edge.requested.clone();
                 attributes.threads.push(read);

@@ -2,13 +2,15 @@
 //!
 //! A shape is one function and one line of [`SHAPES`]. Every loop takes some time, so that no engine spins.
 
+use crate::declare::Task;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::names::{did_you_mean, nearest, one_of};
 use crate::properties::Properties;
 use crate::syntax::Node;
 use crate::value::{self, LONGEST, SHORTEST};
 use hls_units::Nanos;
-use hls_workload::program::{Program, Span, Step};
+use hls_workload::program::{Program, ServedBy, ServedTask, ServedTasks, Span, Step};
+use std::collections::HashMap;
 
 /// Reads the properties of a shape; `None` when they were refused.
 type Shape = fn(&mut Properties, &mut Sink) -> Option<Program>;
@@ -20,14 +22,22 @@ const SHAPES: [(&str, Shape); 4] = [
     ("frame-renderer", frame_renderer),
 ];
 
-/// Reads a node that states what a thread does.
-pub(crate) fn read(node: &Node, sink: &mut Sink) -> Option<Program> {
+/// The shape that has nodes in its braces.
+const TASKS: &str = "tasks";
+/// An analysis looks at all tasks of a set in each of its steps.
+const MAX_TASKS: usize = 64;
+
+/// Reads a node that states what a thread does, and the tasks in its braces.
+pub(crate) fn read(node: &Node, tasks: &[Task], nodes: &[Node], sink: &mut Sink) -> Option<Program> {
     let name = node.name.text.as_str();
-    let names = SHAPES.map(|(name, _)| name);
+    if name == TASKS {
+        return task_set(node, tasks, nodes, sink);
+    }
+    let names: Vec<&str> = SHAPES.iter().map(|(name, _)| *name).chain([TASKS]).collect();
     let Some((_, shape)) = SHAPES.iter().find(|(known, _)| *known == name) else {
         let found = format!("the unknown workload `{name}`");
         let error = Diagnostic::error(node.name.span.clone(), "a thread's workload", found, one_of(&names));
-        sink.add(error.help(nearest(name, names).map(did_you_mean)));
+        sink.add(error.help(nearest(name, names.iter().copied()).map(did_you_mean)));
         return None;
     };
     let mut properties = Properties::new(node, format!("workload `{name}`"), sink);
@@ -44,20 +54,53 @@ fn cpu_bound(_: &mut Properties, _: &mut Sink) -> Option<Program> {
 /// Computes `run` once in each period `every`, from `offset` on; released up to `jitter` late; wanted by `deadline`
 /// after the release.
 fn periodic(properties: &mut Properties, sink: &mut Sink) -> Option<Program> {
+    task(String::new(), properties, sink).map(|task| Program::periodic(&task))
+}
+
+fn task(name: String, properties: &mut Properties, sink: &mut Sink) -> Option<ServedTask> {
     let run = properties.require("run", "\"2ms\"", sink, |p| value::span(p, SHORTEST..=LONGEST));
-    let period = properties.require("every", "\"10ms\"", sink, |p| value::time(p, SHORTEST..=LONGEST));
-    let deadline = properties.read("deadline", sink, |p| value::time(p, SHORTEST..=LONGEST)).or(period);
+    let every = properties.require("every", "\"10ms\"", sink, |p| value::time(p, SHORTEST..=LONGEST));
+    let deadline = properties.read("deadline", sink, |p| value::time(p, SHORTEST..=LONGEST)).or(every);
     let offset = properties.read("offset", sink, |p| value::time(p, Nanos::ZERO..=LONGEST));
     let jitter = properties.read("jitter", sink, |p| value::span(p, Nanos::ZERO..=LONGEST));
-    let jitter = jitter.unwrap_or(Span::exactly(Nanos::ZERO));
-    let (run, period) = run.zip(period)?;
+    let (offset, jitter) = (offset.unwrap_or(Nanos::ZERO), jitter.unwrap_or(Span::exactly(Nanos::ZERO)));
+    Some(ServedTask { name, run: run?, every: every?, deadline: deadline?, offset, jitter })
+}
 
-    let mut steps: Vec<Step> = offset.into_iter().map(|offset| Step::Sleep(Span::exactly(offset))).collect();
-    let target = steps.len();
-    steps.push(Step::AwaitTimer { timer: 0, period, absolute: true, deadline, jitter });
-    steps.push(Step::Run(run));
-    steps.push(Step::Repeat { target, times: None, counter: 0 });
-    Some(Program { steps: steps.into(), counters: 1 })
+/// Serves several periodic tasks, each as `periodic` has it.
+fn task_set(node: &Node, tasks: &[Task], nodes: &[Node], sink: &mut Sink) -> Option<Program> {
+    let mut properties = Properties::new(node, "workload `tasks`", sink);
+    let by = properties.require("by", "\"edf\"", sink, |p| {
+        let expected = "\"edf\" or \"priority\" (the first task is the highest)";
+        match value::text(p, expected)? {
+            "edf" => Ok(ServedBy::Edf),
+            "priority" => Ok(ServedBy::Priority),
+            other => {
+                let place = p.value.span.clone();
+                Err(Diagnostic::error(place, "property `by`", format!("`{other}`"), expected).into())
+            }
+        }
+    });
+    properties.finish(sink);
+    if node.is_whole && !(1..=MAX_TASKS).contains(&tasks.len()) {
+        let found = format!("{} tasks", tasks.len());
+        let expected = format!("1 to {MAX_TASKS}, each such as task \"sense\" run=\"1ms\" every=\"10ms\"");
+        sink.add(Diagnostic::error(node.span(), "workload `tasks`", found, expected));
+    }
+    let mut served = Vec::new();
+    let mut names = HashMap::new();
+    for Task { node, name } in tasks.iter().take(MAX_TASKS) {
+        let node = &nodes[*node];
+        if let Some(first) = names.insert(name, node.span()).filter(|_| !name.is_empty()) {
+            let expected = "a name that no other task of the thread has";
+            let message = format!("the name `{name}`");
+            sink.add(Diagnostic::error(node.span(), message, "it a second time", expected).first(first));
+        }
+        let mut properties = Properties::new(node, format!("task `{name}`"), sink);
+        served.extend(task(name.clone(), &mut properties, sink));
+        properties.finish(sink);
+    }
+    Some(Program::serving(ServedTasks { by: by?, tasks: served }))
 }
 
 /// Computes for a while, sleeps for a while.

@@ -27,8 +27,11 @@ pub struct Derived {
 impl Derived {
     /// Analyses the hierarchy of a plan.
     pub fn new(plan: &Plan, rules: impl Into<Rules>) -> Derived {
-        let input = Input::with_instances(&plan.hierarchy, &plan.instances);
-        let rules = rules.into();
+        Derived::of(Input::with_instances(&plan.hierarchy, &plan.instances), rules.into())
+    }
+
+    /// Analyses a graph.
+    pub(crate) fn of(input: Input, rules: Rules) -> Derived {
         let analysis = analyse(&input.graph, rules);
         let guarantees = analysis.labels.iter().map(|label| label.absolute()).collect();
         Derived { analysis, input, rules, guarantees }

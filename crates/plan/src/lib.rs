@@ -3,7 +3,11 @@
 
 mod advice;
 mod derived;
+mod fit;
 mod plan;
+mod tasks;
 
 pub use derived::Derived;
+pub use fit::Change;
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};
+pub use tasks::Serves;

@@ -134,6 +134,21 @@ pub struct ThreadResult {
     pub preemptions: u64,
     /// How often it went on another CPU than before.
     pub migrations: u64,
+    /// The tasks that it serves, in the order of the file; empty where it serves none.
+    pub tasks: Vec<TaskResult>,
+}
+
+/// What became of one task of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskResult {
+    /// Its name.
+    pub name: String,
+    /// Jobs that are done.
+    pub jobs: u64,
+    /// Deadlines missed, those of jobs that are not done included.
+    pub misses: u64,
+    /// The longest from the release of a job to its completion.
+    pub worst: Nanos,
 }
 
 /// What one scheduler got, over all its VPs.

@@ -4,7 +4,8 @@
 //! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
 
 use hls_record::result::{
-    GuaranteeResult, Percentiles, RunResult, SchedulerResult, ThreadResult, Topology, Verdict, WindowResult,
+    GuaranteeResult, Percentiles, RunResult, SchedulerResult, TaskResult, ThreadResult, Topology, Verdict,
+    WindowResult,
 };
 use serde::Serialize;
 use std::io::{self, Write};
@@ -83,6 +84,19 @@ struct JsonThread<'a> {
     frames: u64,
     preemptions: u64,
     migrations: u64,
+    /// The tasks that it serves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tasks: Vec<JsonTask<'a>>,
+}
+
+/// A task that a thread serves.
+#[derive(Serialize)]
+struct JsonTask<'a> {
+    name: &'a str,
+    jobs: u64,
+    misses: u64,
+    /// From the release of a job to its completion.
+    worst_ns: u64,
 }
 
 /// A distribution; `worst_ns` is exact, the rest rounded up by less than 1 in 32.
@@ -164,7 +178,11 @@ fn scheduler<'a>(topology: &'a Topology, result: &SchedulerResult) -> JsonSchedu
     }
 }
 
-fn thread<'a>(topology: &'a Topology, result: &ThreadResult) -> JsonThread<'a> {
+fn thread<'a>(topology: &'a Topology, result: &'a ThreadResult) -> JsonThread<'a> {
+    let task = |task: &'a TaskResult| {
+        let TaskResult { ref name, jobs, misses, worst } = *task;
+        JsonTask { name, jobs, misses, worst_ns: worst.0 }
+    };
     JsonThread {
         name: topology.child_name(result.vp),
         scheduler: topology.parent_name(result.vp).unwrap_or(""),
@@ -178,6 +196,7 @@ fn thread<'a>(topology: &'a Topology, result: &ThreadResult) -> JsonThread<'a> {
         frames: result.frames,
         preemptions: result.preemptions,
         migrations: result.migrations,
+        tasks: result.tasks.iter().map(task).collect(),
     }
 }
 

@@ -9,7 +9,7 @@ const LINE_WIDTH: usize = 118;
 const MIN_FIRST_WIDTH: usize = 12;
 
 /// A column.
-pub(crate) struct Column {
+pub struct Column {
     title: &'static str,
     /// What stands above the title, once for neighbours with the same group; empty for none.
     group: &'static str,
@@ -17,17 +17,20 @@ pub(crate) struct Column {
 }
 
 /// A column of text, flush left.
-pub(crate) const fn text(title: &'static str) -> Column {
+pub const fn text(title: &'static str) -> Column {
     Column { title, group: "", is_text: true }
 }
 
 /// A column of numbers, flush right.
-pub(crate) const fn number(group: &'static str, title: &'static str) -> Column {
+pub const fn number(group: &'static str, title: &'static str) -> Column {
     Column { title, group, is_text: false }
 }
 
 /// Writes `rows` below the titles of `columns`; there is a cell for each column in each row.
-pub(crate) fn write_rows<const N: usize>(
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_rows<const N: usize>(
     out: &mut impl Write,
     columns: &[Column; N],
     rows: &[[String; N]],

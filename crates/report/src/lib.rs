@@ -10,7 +10,7 @@ pub mod atomic_file;
 mod format;
 mod hierarchy;
 pub mod json;
-mod layout;
+pub mod layout;
 pub mod perfetto;
 pub mod supply;
 mod svg;

@@ -7,8 +7,8 @@
 use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
 use crate::layout::{Column, number, text, write_rows};
 use hls_record::result::{
-    Below, Child, GuaranteeResult, Percentiles, RunResult, SchedulerResult, ThreadResult, Topology, Verdict,
-    WindowResult,
+    Below, Child, GuaranteeResult, Percentiles, RunResult, SchedulerResult, TaskResult, ThreadResult,
+    Topology, Verdict, WindowResult,
 };
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -27,6 +27,7 @@ const NAME_WIDTH: usize = 24;
 pub fn write_tables(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_summary(out, run)?;
     write_threads(out, run)?;
+    write_tasks(out, run)?;
     write_schedulers(out, run)?;
     write_guarantees(out, run)
 }
@@ -59,6 +60,25 @@ fn write_threads(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let rows: Vec<_> = shown.iter().map(|thread| row(thread)).collect();
     write_section(out, &columns("thread"), &rows)?;
     write_rest(out, run.threads.len() - shown.len(), "threads")
+}
+
+/// What became of the tasks that threads serve.
+fn write_tasks(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    const COLUMNS: [Column; 5] =
+        [text("task"), text("of"), number("", "jobs"), number("response", "worst"), number("", "misses")];
+    let of_thread = |thread: &'_ ThreadResult| {
+        let name = run.topology.child_name(thread.vp).to_owned();
+        thread.tasks.clone().into_iter().map(move |task| (name.clone(), task))
+    };
+    let all: Vec<(String, TaskResult)> = run.threads.iter().flat_map(of_thread).collect();
+    let shown = pick(&all, |(_, task)| u8::from(task.misses == 0));
+    let row = |(thread, task): &(String, TaskResult)| {
+        let worst = if task.jobs == 0 { "-".into() } else { time_rounded(task.worst) };
+        [task.name.clone(), thread.clone(), short_count(task.jobs), worst, short_count(task.misses)]
+    };
+    let rows: Vec<_> = shown.iter().map(|shown| row(shown)).collect();
+    write_section(out, &COLUMNS, &rows)?;
+    write_rest(out, all.len() - shown.len(), "tasks")
 }
 
 /// The CPU time that each scheduler had, and what the threads below it lived through, together.

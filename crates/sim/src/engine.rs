@@ -219,6 +219,7 @@ impl Simulation {
             let ours = &self.threads[self.thread_of[thread.vp as usize] as usize];
             thread.work = ours.work;
             thread.frames = ours.frames();
+            thread.tasks = ours.tasks();
             let parent = self.plan.topology.vps[thread.vp as usize].parent;
             for &above in parent.map_or(&[][..], |parent| &lineages[parent as usize]) {
                 result.schedulers[above as usize].below.work += ours.work;
@@ -273,6 +274,9 @@ impl Simulation {
         match self.threads[thread as usize].compute {
             Compute::Nothing => progress_from,
             Compute::Work(rest) => progress_from.saturating_add(rest),
+            Compute::WorkUntil(rest, until) => {
+                progress_from.saturating_add(rest).min(until.max(progress_from))
+            }
             Compute::Until(time) => time.max(progress_from),
             Compute::Forever => Nanos::MAX,
         }
@@ -317,7 +321,7 @@ impl Simulation {
         let done = self.now - progress_from;
         let thread = &mut self.threads[thread as usize];
         thread.work += done;
-        if let Compute::Work(rest) = &mut thread.compute {
+        if let Compute::Work(rest) | Compute::WorkUntil(rest, _) = &mut thread.compute {
             *rest = rest.saturating_sub(done);
         }
         self.cpus[cpu].progress_from = self.now;
@@ -466,6 +470,10 @@ impl Simulation {
                     self.begin_job(thread, job);
                 }
             }
+            Action::Served(job) => {
+                self.threads[thread as usize].job = job;
+                self.end_job(thread);
+            }
             Action::Lock(mutex) => {
                 if !self.sync.lock(mutex, thread) {
                     self.block(thread);
@@ -582,7 +590,7 @@ impl Simulation {
     fn first_wait(&mut self, thread: u32) -> Option<Nanos> {
         let steps = &self.plan.groups[self.threads[thread as usize].group as usize].program.steps;
         let thread = &mut self.threads[thread as usize];
-        while thread.waits_next(steps) {
+        while thread.waits_next(steps, self.now) {
             if let Action::SleepUntil(until) = thread.next(steps, self.now) {
                 return Some(until);
             }
@@ -608,8 +616,10 @@ impl Simulation {
     }
 
     fn count_misses_at_end(&mut self, number: usize) {
-        let (misses, vp) = (self.threads[number].misses_at_end(self.now), self.threads[number].vp);
-        self.threads[number].job = Job::NONE;
+        let steps = &self.plan.groups[self.threads[number].group as usize].program.steps;
+        let thread = &mut self.threads[number];
+        let (misses, vp) = (thread.misses_at_end(steps, self.now), thread.vp);
+        thread.job = Job::NONE;
         if misses > 0 {
             self.record(vp, 0, What::Miss { count: misses });
         }

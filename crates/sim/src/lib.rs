@@ -9,6 +9,7 @@
 pub mod engine;
 mod events;
 mod machine;
+mod serving;
 mod sync;
 mod thread;
 

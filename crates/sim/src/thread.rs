@@ -2,9 +2,11 @@
 //!
 //! Interprets; does nothing. The engine carries out the [`Action`]s.
 
+use crate::serving::{Next, Serving};
 use hls_record::event::VpId;
+use hls_record::result::TaskResult;
 use hls_units::Nanos;
-use hls_workload::program::{ResourceId, Span, Step};
+use hls_workload::program::{ResourceId, ServedTasks, Span, Step};
 use oorandom::Rand32;
 
 /// What a step asks for.
@@ -16,6 +18,8 @@ pub enum Action {
     SleepUntil(Nanos),
     /// A new job begins now, without blocking.
     NextJob,
+    /// A job of a task that the thread serves is done.
+    Served(Job),
     Lock(ResourceId),
     Unlock(ResourceId),
     Wait {
@@ -41,6 +45,8 @@ pub enum Compute {
     Nothing,
     /// So much CPU time.
     Work(Nanos),
+    /// So much CPU time, but only until that time, when it has a CPU then; else until it has one.
+    WorkUntil(Nanos, Nanos),
     /// Until that time, running or not.
     Until(Nanos),
     /// For ever.
@@ -89,7 +95,7 @@ pub struct Thread {
     more: Option<Box<More>>,
 }
 
-/// What only some threads need: those with finite loops, timers or frames.
+/// What only some threads need: those with finite loops, timers, tasks or frames.
 #[derive(Clone, Debug, Default)]
 struct More {
     counters: Vec<u32>,
@@ -97,6 +103,8 @@ struct More {
     timers: Vec<(u32, Nanos)>,
     /// Distance of the jobs of a timer, for counting those that never came; zero: there is none.
     period: Nanos,
+    /// The tasks that it serves.
+    serving: Option<Serving>,
     /// Since when a frame is due, and after how long one is missed; zero: it renders none.
     frame_since: Nanos,
     frame_gap: Nanos,
@@ -135,11 +143,28 @@ impl Thread {
         if let Some(gap) = steps.iter().find_map(gap) {
             (self.more().frame_gap, self.more().frame_since) = (gap, now);
         }
+        if let [Step::Serve(tasks), ..] = steps {
+            let serving = Serving::new(tasks, now, &mut self.random);
+            self.more().serving = Some(serving);
+        }
     }
 
     /// Whether the next step is a wait for time.
-    pub fn waits_next(&self, steps: &[Step]) -> bool {
-        matches!(steps.get(self.next_step as usize), Some(Step::Sleep(_) | Step::AwaitTimer { .. }))
+    pub fn waits_next(&self, steps: &[Step], now: Nanos) -> bool {
+        match steps.get(self.next_step as usize) {
+            Some(Step::Sleep(_) | Step::AwaitTimer { .. }) => true,
+            Some(Step::Serve(_)) => self.serving().is_some_and(|serving| serving.is_idle(now)),
+            _ => false,
+        }
+    }
+
+    fn serving(&self) -> Option<&Serving> {
+        self.more.as_ref()?.serving.as_ref()
+    }
+
+    /// What became of the tasks that it serves.
+    pub fn tasks(&self) -> Vec<TaskResult> {
+        self.serving().map_or_else(Vec::new, Serving::results)
     }
 
     /// Goes on to the next of its steps at time `now`.
@@ -154,6 +179,7 @@ impl Thread {
                 }
                 Step::RunUntilElapsed(length) => self.begin(Compute::Until(now + length)),
                 Step::RunForever => self.begin(Compute::Forever),
+                Step::Serve(ref tasks) => self.serve(tasks, now),
                 Step::Sleep(span) => {
                     let until = now + draw(&mut self.random, span);
                     self.next_job = Job { release: until, deadline: Nanos::MAX };
@@ -192,6 +218,19 @@ impl Thread {
     fn begin(&mut self, compute: Compute) -> Action {
         self.compute = compute;
         Action::Compute
+    }
+
+    /// Serves tasks: the step is never done. The jobs are those of the tasks.
+    fn serve(&mut self, tasks: &ServedTasks, now: Nanos) -> Action {
+        self.next_step -= 1;
+        (self.job, self.next_job) = (Job::NONE, Job::NONE);
+        let more = self.more.get_or_insert_default();
+        let serving = more.serving.get_or_insert_with(|| Serving::new(tasks, now, &mut self.random));
+        match serving.next(tasks, now, self.work, &mut self.random) {
+            Next::Done(job) => Action::Served(job),
+            Next::Work(work, until) => self.begin(Compute::WorkUntil(work, until)),
+            Next::Wait(until) => Action::SleepUntil(until),
+        }
     }
 
     fn repeat(&mut self, target: usize, times: Option<u32>, counter: usize) {
@@ -236,16 +275,22 @@ impl Thread {
     }
 
     /// Deadlines that passed before the thread was done, or ended, at `now`, and were not counted with a job.
-    pub fn misses_at_end(&self, now: Nanos) -> u32 {
-        let period = self.more.as_ref().map_or(0, |more| more.period.0);
-        let late = match self.job {
+    pub fn misses_at_end(&mut self, steps: &[Step], now: Nanos) -> u32 {
+        let job = self.job;
+        let Some(more) = &mut self.more else { return u32::from(job.deadline < now) };
+        let late = match job {
             Job { deadline, .. } if deadline < now => {
-                1 + (now.0 - deadline.0 - 1).checked_div(period).unwrap_or(0)
+                1 + (now.0 - deadline.0 - 1).checked_div(more.period.0).unwrap_or(0)
             }
             _ => 0,
         };
-        let frames = self.more.as_ref().map_or(0, |more| more.missed_frames(now));
-        u32::try_from(late).unwrap_or(u32::MAX).saturating_add(frames)
+        let of_tasks = match (&mut more.serving, steps) {
+            (Some(serving), [Step::Serve(tasks), ..]) => serving.end(tasks, now),
+            _ => 0,
+        };
+        u32::try_from(late.saturating_add(of_tasks))
+            .unwrap_or(u32::MAX)
+            .saturating_add(more.missed_frames(now))
     }
 }
 

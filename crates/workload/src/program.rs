@@ -31,6 +31,9 @@ pub enum Step {
     RunUntilElapsed(Nanos),
     /// Compute for ever.
     RunForever,
+    /// Serve periodic tasks for ever: their jobs compute, preemptively, in the order that the set states; the thread
+    /// blocks while none is ready.
+    Serve(Arc<ServedTasks>),
     /// Block for this long (rt-app `sleep`).
     Sleep(Span),
     /// Block until the next expiry of a periodic timer of this thread (rt-app `timer`). The first use arms it: the
@@ -88,6 +91,41 @@ pub enum Step {
     },
     /// The thread ends.
     Exit,
+}
+
+/// A periodic task, as one of several that a thread serves, or as all that it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServedTask {
+    /// Its name, unique in its set.
+    pub name: String,
+    /// CPU time of each job.
+    pub run: Span,
+    /// Distance of two releases.
+    pub every: Nanos,
+    /// How long after its release a job is to be done.
+    pub deadline: Nanos,
+    /// The first release, from when the thread comes.
+    pub offset: Nanos,
+    /// How long after its release a job becomes ready.
+    pub jitter: Span,
+}
+
+/// Which job runs first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServedBy {
+    /// That with the earliest deadline; of several, that of the first task.
+    Edf,
+    /// That of the first task that has one.
+    Priority,
+}
+
+/// Tasks that share a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServedTasks {
+    /// Which job runs first. Jobs of one task run in the order of their releases.
+    pub by: ServedBy,
+    /// The tasks; by priority the highest first.
+    pub tasks: Vec<ServedTask>,
 }
 
 /// Index into [`Workload::resources`].
@@ -158,6 +196,51 @@ impl Program {
     /// Computes for ever.
     pub fn cpu_bound() -> Program {
         Program { steps: Arc::new([Step::RunForever]), counters: 0 }
+    }
+
+    /// Serves tasks for ever.
+    pub fn serving(tasks: ServedTasks) -> Program {
+        Program { steps: Arc::new([Step::Serve(Arc::new(tasks))]), counters: 0 }
+    }
+
+    /// One periodic task, in steps that a thread can also be given one by one.
+    pub fn periodic(task: &ServedTask) -> Program {
+        let ServedTask { run, every, deadline, offset, jitter, .. } = *task;
+        let mut steps = Vec::new();
+        if offset > Nanos::ZERO {
+            steps.push(Step::Sleep(Span::exactly(offset)));
+        }
+        let target = steps.len();
+        let deadline = Some(deadline);
+        steps.push(Step::AwaitTimer { timer: 0, period: every, absolute: true, deadline, jitter });
+        steps.push(Step::Run(run));
+        steps.push(Step::Repeat { target, times: None, counter: 0 });
+        Program { steps: steps.into(), counters: 1 }
+    }
+
+    /// The tasks that the program serves: those of [`Program::serving`], or the one of [`Program::periodic`], which has
+    /// no name.
+    pub fn tasks(&self) -> Option<Arc<ServedTasks>> {
+        let offset = |steps: &[Step]| match steps {
+            [Step::Sleep(Span { min, max }), ..] if min == max => *min,
+            _ => Nanos::ZERO,
+        };
+        match &self.steps[..] {
+            [Step::Serve(tasks)] => Some(Arc::clone(tasks)),
+            [.., Step::AwaitTimer { period, deadline, jitter, .. }, Step::Run(run), Step::Repeat { .. }] => {
+                let task = ServedTask {
+                    name: String::new(),
+                    run: *run,
+                    every: *period,
+                    deadline: (*deadline)?,
+                    offset: offset(&self.steps),
+                    jitter: *jitter,
+                };
+                let is_that = Program::periodic(&task) == *self;
+                is_that.then(|| Arc::new(ServedTasks { by: ServedBy::Edf, tasks: vec![task] }))
+            }
+            _ => None,
+        }
     }
 
     /// The steps over and over again.

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod files;
+mod fit;
 mod guarantee;
 mod help;
 mod mends;

@@ -16,4 +16,5 @@ mod programs;
 mod promises;
 mod sharing;
 mod support;
+mod tasks;
 mod timers;

@@ -1,0 +1,110 @@
+//! EDF inside a thread.
+//!
+//! Deadlines are met if in every window the jobs that become ready and are due in it want no more than is certain:
+//! `sum C*[floor((t+J-D)/T)+1]+ <= sbf(t)` (Baruah, Rosier and Howell 1990, on a supply: Shin and Lee, RTSS 2003).
+//! For take a job that misses its deadline, and the last moment before at which nothing due by then was ready: since
+//! then the thread has wanted the CPU all the time, and has used it for nothing else.
+//!
+//! Response times follow Spuri (INRIA RR-2772, 1996): the jobs that delay one that arrives `a` after such a moment
+//! are those that became ready since and are due no later than it is.
+
+use super::{MAX_STEPS, Miss, Steps, Task, TaskSet, Verdict, repeats_after};
+use crate::guarantee::Guarantee;
+use crate::rational::{Rational, quotient};
+use crate::together::{Shortfall, Sum};
+use num_traits::{Signed, Zero};
+
+/// Most deadlines that are looked at, which is quickly done.
+const MAX_DEADLINES: u32 = 10 * MAX_STEPS;
+
+pub(super) fn verdict(set: &TaskSet, sum: &Sum) -> Verdict {
+    let miss = decide(set, sum).err();
+    let bound = responses(&set.tasks, sum);
+    let response = |(index, task): (usize, &Task)| {
+        let found = bound.as_ref().map(|bounds| bounds[index].clone());
+        // Where every deadline is met, the deadline is a bound of its own.
+        found.into_iter().chain(miss.is_none().then(|| task.deadline.clone())).min()
+    };
+    Verdict { responses: set.tasks.iter().enumerate().map(response).collect(), miss }
+}
+
+/// Compares demand and supply wherever the demand grows, in rising order, up to where nothing new can come.
+pub(super) fn decide(set: &TaskSet, sum: &Sum) -> Result<(), Miss> {
+    let until = enough(set, sum);
+    let mut next: Vec<(Rational, u64)> =
+        set.tasks.iter().map(|task| (&task.deadline - &task.jitter, 0)).collect();
+    let mut wanted = Rational::zero();
+    let mut steps = Steps(MAX_DEADLINES);
+    loop {
+        let first = next.iter().enumerate().min_by(|(_, a), (_, b)| a.0.cmp(&b.0));
+        let Some((task, (at, job))) = first.map(|(task, due)| (task, due.clone())) else { return Ok(()) };
+        if until.as_ref().is_some_and(|until| at > *until) {
+            return Ok(());
+        }
+        if steps.take().is_none() {
+            return Err(Miss::Undecided { load: quotient(&set.utilisation(), &sum.rate()) });
+        }
+        wanted += &set.tasks[task].run;
+        next[task] = (&at + &set.tasks[task].every, job + 1);
+        let window = at.max(Rational::zero());
+        let supply = sum.sbf(&window);
+        if wanted > supply {
+            // Those that are due at the same time belong to the same window.
+            let wanted = set.tasks.iter().map(|task| task.due_within(&window) * &task.run).sum();
+            return Err(Miss::Short { task, job, window: Shortfall { window, wanted, supply }.into() });
+        }
+    }
+}
+
+/// A window such that, if no shorter one fails, none fails at all; `None` where there is no such window, or none is
+/// known.
+fn enough(set: &TaskSet, sum: &Sum) -> Option<Rational> {
+    let (share, delta) = sum.bounded()?;
+    let due = |task: &Task| &task.deadline - &task.jitter;
+    let all_began = set.tasks.iter().map(due).max()?;
+    // From there on no more is wanted than U*t + offset, and share*t - delta is certain.
+    let offset: Rational = set.tasks.iter().map(|task| &task.run - task.utilisation() * due(task)).sum();
+    let slack = share - set.utilisation();
+    if slack.is_positive() || (slack.is_zero() && !(&delta + &offset).is_positive()) {
+        return Some(all_began.max(quotient(&(delta + offset), &slack)));
+    }
+    let blackout = sum.0.iter().filter_map(Guarantee::blackout).max()?;
+    slack.is_zero().then(|| Some(all_began.max(blackout) + repeats_after(&set.tasks, sum)?))?
+}
+
+/// For each task a bound of its response times.
+fn responses(tasks: &[Task], sum: &Sum) -> Option<Vec<Rational>> {
+    let utilisation: Rational = tasks.iter().map(Task::utilisation).sum();
+    // With nothing to spare, and pauses, something may be ready for ever.
+    sum.bounded()
+        .filter(|(share, delta)| *share > utilisation || (*share == utilisation && delta.is_zero()))?;
+    let mut steps = Steps(MAX_STEPS);
+    let wanted = |window: &Rational| tasks.iter().map(|task| task.ready_within(window) * &task.run).sum();
+    let each_once: Rational = tasks.iter().map(|task| &task.run).sum();
+    let busy = steps.least_window(sum, sum.window_for(&each_once)?, None, wanted)?;
+    tasks.iter().map(|task| response(task, tasks, sum, &busy, &mut steps)).collect()
+}
+
+/// The latest that a job of `task` is done after its arrival, when nothing is ready for longer than `busy`.
+fn response(task: &Task, tasks: &[Task], sum: &Sum, busy: &Rational, steps: &mut Steps) -> Option<Rational> {
+    let least = sum.window_for(&task.run)?;
+    let mut worst = Rational::zero();
+    // Between two arrivals at which a job of some task is added, the earlier one waits longer.
+    for other in tasks {
+        let lead = &other.deadline - &task.deadline - &other.jitter;
+        let earliest = -&task.jitter;
+        let skipped = quotient(&(&earliest - &lead), &other.every).ceil().max(Rational::zero());
+        let mut arrival = lead + skipped * &other.every;
+        while arrival < *busy {
+            let due = &arrival + &task.deadline;
+            let wanted = |window: &Rational| {
+                let delays = |one: &Task| one.ready_within(window).min(one.due_within(&due)) * &one.run;
+                tasks.iter().map(delays).sum()
+            };
+            let done = steps.least_window(sum, least.clone(), None, wanted)?;
+            worst = worst.max(done - &arrival);
+            arrival += &other.every;
+        }
+    }
+    Some(worst)
+}

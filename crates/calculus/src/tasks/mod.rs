@@ -1,0 +1,261 @@
+//! Task sets under a guarantee: whether every job is done by its deadline, how soon at the latest, and which
+//! reservation is the least that suffices (`fit.rs`). One task alone below a reservation scheduler has more
+//! (`reserved.rs`).
+//!
+//! The tasks run inside one thread, preemptively, by EDF (`edf.rs`) or fixed priority (`fixed_priority.rs`). The
+//! thread wants the CPU whenever a job is ready, so what an analysis calls a busy window is one of continuous
+//! request, and the thread's sbf holds from its start. Tasks that block each other or suspend themselves are not
+//! modelled, nor is the time that a switch from one to another takes. Every loop is bounded; to reach the bound is a
+//! refusal that says so.
+
+mod edf;
+mod fit;
+mod fixed_priority;
+mod reserved;
+
+use crate::guarantee::Fault;
+use crate::rational::{Rational, from_nanos, percent_ceil, quotient, time_ceil, time_floor};
+use crate::together::{Shortfall, Sum, Supply};
+use hls_units::Nanos;
+use num_integer::Integer;
+use num_traits::{One, Signed, Zero};
+use std::fmt;
+
+pub use fit::{Fit, least_amount, least_utilisation};
+pub use reserved::reserved_response;
+
+/// Most steps of fixed-point iterations for one set; each takes some microseconds.
+const MAX_STEPS: u32 = 10_000;
+
+/// A sporadic task: jobs of the same kind, each with a deadline. Times in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// The most CPU time that a job takes (C); above zero.
+    pub run: Rational,
+    /// The least distance of two arrivals (T); above zero.
+    pub every: Rational,
+    /// How long after its arrival a job is to be done (D); above zero, in any relation to `every`.
+    pub deadline: Rational,
+    /// How long after its arrival a job becomes ready at the latest (J).
+    pub jitter: Rational,
+}
+
+/// Which job of a set runs first. Always preemptive; jobs of one task in the order of their arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The one with the earliest deadline.
+    Edf,
+    /// That of the first task that has any.
+    FixedPriority,
+}
+
+/// Tasks that share one thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskSet {
+    /// Which job runs first.
+    pub order: Order,
+    /// The tasks; for fixed priority the highest first.
+    pub tasks: Vec<Task>,
+}
+
+/// Why a task set is not shown to meet its deadlines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Miss {
+    /// A parameter breaks an invariant of [`Task`].
+    Malformed {
+        /// Index of the task.
+        task: usize,
+        /// Parameters are counted in the order of the fields.
+        fault: Fault,
+    },
+    /// In this window, which begins when jobs become ready after an idle moment and ends with a deadline, more may be
+    /// wanted than is certain.
+    Short {
+        /// Index of the task that the deadline is of.
+        task: usize,
+        /// Which of its jobs since the window began, counted from 0.
+        job: u64,
+        /// The window, the first of those that fail for this task (fixed priority) or for all (EDF).
+        window: Box<Shortfall>,
+    },
+    /// More steps would be needed to tell than are taken.
+    Undecided {
+        /// What the tasks want in the long run as a share of what is certain in it.
+        load: Rational,
+    },
+}
+
+/// What is certain of a task set under a supply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// For each task, a bound from the arrival of a job to its completion, in nanoseconds; `None` where none is
+    /// known.
+    pub responses: Vec<Option<Rational>>,
+    /// Why not every deadline is certain to be met; `None` where it is. Then every response is within its deadline.
+    pub miss: Option<Miss>,
+}
+
+impl Task {
+    /// A task in whole nanoseconds.
+    pub fn new(run: Nanos, every: Nanos, deadline: Nanos, jitter: Nanos) -> Task {
+        let [run, every, deadline, jitter] = [run, every, deadline, jitter].map(from_nanos);
+        Task { run, every, deadline, jitter }
+    }
+
+    /// The share of one CPU that it takes in the long run.
+    pub fn utilisation(&self) -> Rational {
+        quotient(&self.run, &self.every)
+    }
+
+    /// Checks the invariants; the error names the first field that breaks one.
+    ///
+    /// # Errors
+    /// The field, counted from 0, and what it should have been.
+    pub fn check(&self) -> Result<(), Fault> {
+        let Task { run, every, deadline, jitter } = self;
+        let of = |parameter, is_good: bool, expected: &str| match is_good {
+            true => Ok(()),
+            false => Err(Fault { parameter, expected: expected.to_owned() }),
+        };
+        of(0, run.is_positive(), "CPU time above zero")?;
+        of(1, every.is_positive(), "a distance above zero")?;
+        of(2, deadline.is_positive(), "a deadline above zero")?;
+        of(3, !jitter.is_negative(), "a jitter of zero or more")
+    }
+
+    /// How many jobs at most become ready in a window of this length, open at its end: `ceil((t+J)/T)`.
+    fn ready_within(&self, window: &Rational) -> Rational {
+        if window.is_positive() {
+            quotient(&(window + &self.jitter), &self.every).ceil()
+        } else {
+            Rational::zero()
+        }
+    }
+
+    /// How many jobs at most become ready and are due in a window of this length: `[floor((t+J-D)/T)+1]+`.
+    fn due_within(&self, window: &Rational) -> Rational {
+        let jobs = quotient(&(window + &self.jitter - &self.deadline), &self.every).floor() + Rational::one();
+        jobs.max(Rational::zero())
+    }
+}
+
+impl TaskSet {
+    /// Tasks under fixed priority, the one with the least distance first (Liu and Layland, JACM 1973).
+    pub fn rate_monotonic(mut tasks: Vec<Task>) -> TaskSet {
+        tasks.sort_by(|a, b| a.every.cmp(&b.every));
+        TaskSet { order: Order::FixedPriority, tasks }
+    }
+
+    /// Tasks under fixed priority, the one with the least deadline first (Leung and Whitehead 1982).
+    pub fn deadline_monotonic(mut tasks: Vec<Task>) -> TaskSet {
+        tasks.sort_by(|a, b| a.deadline.cmp(&b.deadline));
+        TaskSet { order: Order::FixedPriority, tasks }
+    }
+
+    /// The share of one CPU that the tasks take in the long run.
+    pub fn utilisation(&self) -> Rational {
+        self.tasks.iter().map(Task::utilisation).sum()
+    }
+
+    /// Whether every deadline is met by what a thread is promised, and the response times.
+    pub fn verdict(&self, supply: &Supply) -> Verdict {
+        let nothing = [Sum(Vec::new())];
+        let sums = if supply.is_nothing() { &nothing } else { supply.sums() };
+        // Each sum holds alone. The strongest comes first, and its reasons are the ones that help.
+        let mut verdicts = sums.iter().map(|sum| self.verdict_of(sum));
+        let Some(mut first) = verdicts.next() else { return Verdict { responses: Vec::new(), miss: None } };
+        for other in verdicts {
+            let responses = first.responses.iter_mut().zip(other.responses);
+            responses.for_each(|(one, two)| *one = one.take().into_iter().chain(two).min());
+            first.miss = first.miss.filter(|_| other.miss.is_some());
+        }
+        first
+    }
+
+    fn verdict_of(&self, sum: &Sum) -> Verdict {
+        if let Err(miss) = self.check() {
+            return Verdict { responses: vec![None; self.tasks.len()], miss: Some(miss) };
+        }
+        match self.order {
+            Order::Edf => edf::verdict(self, sum),
+            Order::FixedPriority => fixed_priority::verdict(&self.tasks, sum),
+        }
+    }
+
+    /// Whether every deadline is met, without the response times.
+    fn decide(&self, sum: &Sum) -> Result<(), Miss> {
+        self.check()?;
+        match self.order {
+            Order::Edf => edf::decide(self, sum),
+            Order::FixedPriority => fixed_priority::verdict(&self.tasks, sum).miss.map_or(Ok(()), Err),
+        }
+    }
+
+    fn check(&self) -> Result<(), Miss> {
+        let mut tasks = self.tasks.iter().enumerate();
+        tasks.try_for_each(|(task, it)| it.check().map_err(|fault| Miss::Malformed { task, fault }))
+    }
+}
+
+/// After how long both what is wanted and what is certain repeat themselves. If they grow at one rate, then by the
+/// same amount, so that the windows, or the jobs, of one such length stand for all that follow.
+fn repeats_after(tasks: &[Task], sum: &Sum) -> Option<Rational> {
+    let periods = sum.0.iter().filter_map(|part| part.periodic()).map(|part| part.period);
+    // Of two positive fractions in lowest terms.
+    let common_multiple =
+        |a: Rational, b: Rational| Rational::new(a.numer().lcm(b.numer()), a.denom().gcd(b.denom()));
+    tasks.iter().map(|task| task.every.clone()).chain(periods).reduce(common_multiple)
+}
+
+/// Steps that are left before a question is given up.
+struct Steps(u32);
+
+impl Steps {
+    /// Takes one; `None` when there is none left.
+    fn take(&mut self) -> Option<()> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(())
+    }
+
+    /// The least window of at least `from` that certainly holds what may be wanted in it, or some window beyond
+    /// `limit` when that one is. `from` must not be beyond it.
+    fn least_window(
+        &mut self,
+        sum: &Sum,
+        from: Rational,
+        limit: Option<&Rational>,
+        wanted_within: impl Fn(&Rational) -> Rational,
+    ) -> Option<Rational> {
+        let mut window = from;
+        loop {
+            self.take()?;
+            let longer = sum.window_for(&wanted_within(&window))?;
+            if longer <= window || limit.is_some_and(|limit| longer > *limit) {
+                return Some(longer);
+            }
+            window = longer;
+        }
+    }
+}
+
+impl fmt::Display for Miss {
+    /// For people, with demand rounded up and supply down; tasks by their numbers, counted from 1.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Miss::Malformed { task, fault } => {
+                let field =
+                    ["run", "every", "deadline", "jitter"].get(fault.parameter).unwrap_or(&"parameter");
+                write!(f, "task {}: `{field}` should be {}", task + 1, fault.expected)
+            }
+            Miss::Short { window: shortfall, .. } => {
+                let Shortfall { window, wanted, supply } = &**shortfall;
+                let (wanted, window, supply) = (time_ceil(wanted), time_ceil(window), time_floor(supply));
+                write!(f, "up to {wanted} may be wanted within {window}, but only {supply} is certain")
+            }
+            Miss::Undecided { load } => {
+                let load = percent_ceil(load);
+                write!(f, "too close to tell: {load} of what is certain in the long run may be wanted")
+            }
+        }
+    }
+}

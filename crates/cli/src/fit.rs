@@ -1,0 +1,183 @@
+//! `hls fit`: how little would carry the tasks of each thread?
+
+use crate::args::FitArgs;
+use crate::exit::{Error, Verdict};
+use crate::input::{self, names};
+use crate::output::output;
+use hls_calculus::tasks::{Fit, Miss};
+use hls_calculus::{Continuity, Guarantee, Rational, ceil_nanos};
+use hls_hierarchy::Severity;
+use hls_plan::{Change, Derived, Plan, Serves};
+use hls_report::layout::{Column, number, text, write_rows};
+use hls_units::Nanos;
+use std::io::Write;
+
+/// Runs the command.
+pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
+    let (hierarchy, source) = input::hierarchy(&args.file)?;
+    let plan = input::plan(hierarchy, &Default::default())?;
+    let derived = Derived::new(&plan, args.rules);
+    let serving = wanted(&plan, derived.tasks(&plan), &args.thread)?;
+
+    let (mut rows, mut changes, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
+    for serves in &serving {
+        let periods = match (&args.period, serves.period(&plan)) {
+            (Some(periods), _) => periods.0.clone(),
+            (None, Some(period)) => vec![period],
+            (None, None) => {
+                let expected = "expected one that asks for a reservation, or --period";
+                return Err(Error::Input(format!(
+                    "found thread `{}` without a period, {expected}",
+                    serves.name
+                )));
+            }
+        };
+        let [basic, continuous] =
+            [Continuity::Basic, Continuity::Continuous].map(|it| serves.fit(it, &periods));
+        rows.push(row(serves, &basic, &continuous));
+        match basic {
+            Ok(fit) => changes.extend(fit.and_then(|fit| serves.change(&plan, &fit))),
+            Err(miss) => reasons.push(reason(serves, &miss)),
+        }
+    }
+    let mut out = output();
+    write_rows(&mut out, &COLUMNS, &rows)?;
+    reasons.iter().try_for_each(|reason| writeln!(out, "{reason}"))?;
+    if !changes.is_empty() {
+        write_changes(&mut out, &changes)?;
+    }
+    out.flush()?;
+    let changed = derived.changed(&changes);
+    let problems = [changed.problems(&plan), changed.task_problems(&plan)].concat();
+    input::report(&source, &problems);
+    let is_broken = problems.iter().any(|problem| problem.severity == Severity::Error);
+    let holds = !is_broken && reasons.is_empty();
+    let verdict = match (holds, problems.is_empty()) {
+        (true, true) => {
+            "kept: with these each guarantee that is asked for can be given, and all tasks are in time"
+        }
+        (true, false) => "kept: with these each guarantee that is asked for can be given",
+        (false, _) => "NOT KEPT: not everything that is asked for can be given with these",
+    };
+    writeln!(out, "{verdict}")?;
+    out.flush()?;
+    Ok(if holds { Verdict::Kept } else { Verdict::Violated })
+}
+
+const COLUMNS: [Column; 8] = [
+    text("thread"),
+    number("", "tasks take"),
+    text("promised"),
+    number("", "share"),
+    text("least basic"),
+    number("", "share"),
+    text("least continuous"),
+    number("", "share"),
+];
+
+/// The threads that are asked about, or all.
+fn wanted<'p>(plan: &Plan, all: Vec<Serves<'p>>, asked: &[String]) -> Result<Vec<Serves<'p>>, Error> {
+    let known = || names(all.iter().map(|serves| serves.name));
+    if let Some(unknown) = asked.iter().find(|name| all.iter().all(|serves| serves.name != **name)) {
+        let expected = format!("expected a thread with tasks: {}", known());
+        return Err(Error::Input(format!("--thread: found `{unknown}`, {expected}")));
+    }
+    if all.is_empty() {
+        let threads = names(plan.hierarchy.threads.iter().map(|thread| thread.name.as_str()));
+        let expected = "expected one with `tasks`, or a `periodic` one that asks for a guarantee";
+        return Err(Error::Input(format!(
+            "found no thread whose tasks could be fitted ({threads}), {expected}"
+        )));
+    }
+    Ok(all
+        .into_iter()
+        .filter(|serves| asked.is_empty() || asked.iter().any(|name| name == serves.name))
+        .collect())
+}
+
+fn row(
+    serves: &Serves,
+    basic: &Result<Option<Fit>, Miss>,
+    continuous: &Result<Option<Fit>, Miss>,
+) -> [String; 8] {
+    let [least_basic, basic_share] = cells("RESBS", basic);
+    let [least_continuous, continuous_share] = cells("RESCS", continuous);
+    [
+        serves.name.to_owned(),
+        percent_ceil(&serves.set.utilisation()),
+        serves.guarantee.rounded_for_people(),
+        if serves.guarantee == Guarantee::Null { "-".into() } else { percent_ceil(&serves.guarantee.rate()) },
+        least_basic,
+        basic_share,
+        least_continuous,
+        continuous_share,
+    ]
+}
+
+/// A least reservation with its amount rounded up to what a file can state.
+fn cells(name: &str, fit: &Result<Option<Fit>, Miss>) -> [String; 2] {
+    match fit {
+        Ok(Some(fit)) => {
+            let (amount, period) = (ceil_nanos(&fit.amount), ceil_nanos(&fit.period));
+            [format!("{name} {amount} {period}"), percent_ceil(&fit.utilisation())]
+        }
+        _ => ["none".into(), "-".into()],
+    }
+}
+
+fn reason(serves: &Serves, miss: &Miss) -> String {
+    let of_task = match miss {
+        Miss::Short { task, .. } => format!(", task `{}`", serves.task_name(*task)),
+        _ => String::new(),
+    };
+    format!("no reservation carries `{}`{of_task}: {miss}", serves.name)
+}
+
+fn write_changes(out: &mut impl Write, changes: &[Change]) -> std::io::Result<()> {
+    writeln!(out, "\nthe least below reservation schedulers:")?;
+    changes.iter().try_for_each(|change| {
+        writeln!(out, "    thread \"{}\" guarantee=\"{}\"", change.name, change.guarantee())
+    })
+}
+
+/// A share as a percentage with one decimal, rounded up.
+fn percent_ceil(share: &Rational) -> String {
+    let tenths = ceil_nanos(&(share * Rational::from_integer(1_000.into()))).0;
+    format!("{}.{}%", tenths / 10, tenths % 10)
+}
+
+/// The periods that are tried: one, or all multiples of a time up to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Periods(Vec<Nanos>);
+
+/// Reads `5ms` or `1ms..100ms`.
+pub fn periods(text: &str) -> Result<Periods, String> {
+    const MOST: u64 = 1_000;
+    let parse = |text| Nanos::parse(text).map_err(|error| error.to_string());
+    let (from, to) = text.split_once("..").unwrap_or((text, text));
+    let (from, to) = (parse(from)?, parse(to)?);
+    let expected = "expected a period such as 5ms, or FROM..TO for every multiple of FROM up to TO";
+    if from == Nanos::ZERO || from > to {
+        return Err(format!("found `{text}`, {expected}"));
+    }
+    let multiples = to.0 / from.0;
+    if multiples > MOST {
+        return Err(format!("found {multiples} multiples of {from} up to {to}, expected at most {MOST}"));
+    }
+    Ok(Periods((1..=multiples).map(|n| Nanos(n * from.0)).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_are_read_or_refused() {
+        assert_eq!(periods("5ms"), Ok(Periods(vec![Nanos::from_millis(5)])));
+        let three = [2, 4, 6].map(Nanos::from_millis).to_vec();
+        assert_eq!(periods("2ms..7ms"), Ok(Periods(three)));
+        for bad in ["", "5", "0s", "2ms..1ms", "1us..1s", "1ms..", "0s..1ms"] {
+            assert!(periods(bad).is_err(), "{bad}");
+        }
+    }
+}

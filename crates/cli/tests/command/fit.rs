@@ -1,0 +1,46 @@
+//! `hls fit` and the tasks of `hls check`: what is enough, what is not, and what cannot be asked.
+
+use crate::outcome::{Outcome, assert_refused, figure_1, hls};
+
+/// The specification's numbers: (7,50), (9,75) every 10 ms need 39/14 under EDF and 7/2 under rate monotonic.
+#[test]
+fn the_least_reservations_are_printed_as_the_file_would_have_them() {
+    let Outcome { code, stdout, stderr } = hls(&["fit", "tasks.kdl"]);
+    assert_eq!((code, &stderr[..]), (Some(0), ""), "{stdout}");
+    for line in [
+        "    thread \"edf\" guarantee=\"RESBH 2785.715us 10ms\"",
+        "    thread \"rm\" guarantee=\"RESBH 3.5ms 10ms\"",
+    ] {
+        assert!(stdout.lines().any(|printed| printed == line), "{stdout}");
+    }
+    assert!(stdout.ends_with("all tasks are in time\n"), "{stdout}");
+    let one = hls(&["fit", "tasks.kdl", "--thread", "rm", "--period", "1ms..20ms"]);
+    assert!(one.code == Some(0) && !one.stdout.contains("edf"), "{one:?}");
+}
+
+#[test]
+fn one_task_needs_no_more_than_it_takes() {
+    let Outcome { stdout, .. } = hls(&["fit", &figure_1()]);
+    assert!(stdout.contains("\n    thread \"video player\" guarantee=\"RESBH 5ms 33ms\"\n"), "{stdout}");
+}
+
+#[test]
+fn what_no_reservation_carries_is_named() {
+    let Outcome { code, stdout, .. } = hls(&["fit", "tasks-late.kdl", "--thread", "late"]);
+    assert_eq!(code, Some(1), "{stdout}");
+    assert!(
+        stdout.contains("no reservation carries `late`, task `long`: up to 11ms may be wanted within 10ms"),
+        "{stdout}"
+    );
+}
+
+#[test]
+fn what_cannot_be_fitted_is_refused() {
+    assert_refused(&["fit", "tasks.kdl", "--thread", "nobody"], &["found `nobody`", "`edf`, `rm`"]);
+    assert_refused(&["fit", "instances.kdl"], &["found no thread whose tasks could be fitted"]);
+    assert_refused(&["fit", "tasks.kdl", "--period", "0s"], &["found `0s`", "FROM..TO"]);
+    assert_refused(&["fit", "tasks.kdl", "--period", "1us..1s"], &["at most 1000"]);
+    assert_refused(&["fit", "no-period.kdl"], &["without a period", "--period"]);
+    let with_period = hls(&["fit", "no-period.kdl", "--period", "5ms"]);
+    assert_eq!(with_period.code, Some(1), "nothing is promised to it: {with_period:?}");
+}

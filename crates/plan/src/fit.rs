@@ -1,0 +1,96 @@
+//! The least reservations that carry the tasks of a hierarchy, and the hierarchy with these in place of its own.
+//!
+//! Relies on the calculus for both questions. What is found is a proposal: the changed hierarchy is analysed anew.
+
+use crate::derived::Derived;
+use crate::plan::Plan;
+use crate::tasks::Serves;
+use hls_calculus::tasks::{Fit, Miss, least_utilisation, reserved_response};
+use hls_calculus::{Continuity, Guarantee, Rational, ceil_nanos, floor_nanos};
+use hls_hierarchy::model::Child;
+use hls_units::Nanos;
+
+/// A budget and a period for a thread below a reservation scheduler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The name of the thread.
+    pub name: String,
+    /// Index into the hierarchy's edges.
+    pub edge: usize,
+    /// CPU time a period, rounded up.
+    pub budget: Nanos,
+    /// The period, rounded down.
+    pub period: Nanos,
+}
+
+impl Change {
+    /// What the thread is to ask for.
+    pub fn guarantee(&self) -> Guarantee {
+        let [amount, period] = [self.budget, self.period].map(|time| Rational::from_integer(time.0.into()));
+        Guarantee::resbh(amount, period)
+    }
+}
+
+impl Serves<'_> {
+    /// The period of the reservation that the file asks for.
+    pub fn period(&self, plan: &Plan) -> Option<Nanos> {
+        match &plan.hierarchy.edges[self.edge].requested {
+            Some(Guarantee::Reservation { period, .. }) => Some(floor_nanos(period)),
+            _ => None,
+        }
+    }
+
+    /// Of the soft reservations with one of these periods that carry the tasks, one that takes the least of a CPU.
+    ///
+    /// # Errors
+    /// Why none of them does.
+    pub fn fit(&self, continuity: Continuity, periods: &[Nanos]) -> Result<Option<Fit>, Miss> {
+        let periods = periods.iter().map(|period| Rational::from_integer(period.0.into()));
+        least_utilisation(&self.set, continuity, periods)
+    }
+
+    /// The change that gives the thread a least reservation; `None` where it is not below a reservation scheduler.
+    /// The budget of one task alone need not be more than the task takes, where that suffices.
+    pub fn change(&self, plan: &Plan, fit: &Fit) -> Option<Change> {
+        let edge = &plan.hierarchy.edges[self.edge];
+        let parent = &plan.hierarchy.schedulers[edge.parent?];
+        let Child::Thread(thread) = edge.child else { return None };
+        let own = match &self.set.tasks[..] {
+            [task] => reserved_response(task, &task.run, &fit.period)
+                .filter(|response| *response <= task.deadline)
+                .map(|_| task.run.clone()),
+            _ => None,
+        };
+        let budget = own.into_iter().chain([fit.amount.clone()]).min()?;
+        let least = parent.policy.vp_params.iter().find(|param| param.name == "budget")?.min;
+        (parent.policy.name == "reservation").then(|| Change {
+            name: plan.hierarchy.threads[thread].name.clone(),
+            edge: self.edge,
+            budget: ceil_nanos(&budget).max(Nanos(least)),
+            period: floor_nanos(&fit.period),
+        })
+    }
+}
+
+impl Derived {
+    /// The same hierarchy with other reservations for some of its threads, analysed anew by the same rules.
+    pub fn changed(&self, changes: &[Change]) -> Derived {
+        let mut input = self.input.clone();
+        for change in changes {
+            for (edge, origin) in input.graph.edges.iter_mut().zip(&input.origins) {
+                if origin.edge != change.edge {
+                    continue;
+                }
+                edge.requested = Some(change.guarantee());
+                for (name, value) in &mut edge.params {
+                    match name.as_str() {
+                        "budget" => *value = change.budget.0,
+                        "period" => *value = change.period.0,
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Derived::of(input, self.rules)
+    }
+}

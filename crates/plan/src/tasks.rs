@@ -1,0 +1,184 @@
+//! The tasks that threads serve, held against what the threads are promised.
+//!
+//! Tasks that the file states as such must be shown to meet their deadlines. So should a `periodic` thread that asks
+//! for a guarantee, but there a doubt is a warning only: the file did not say that the guarantee is for that. Relies
+//! on the labels of [`Derived`]. Like them it is about precise timers and a machine of one's own.
+
+use crate::derived::Derived;
+use crate::plan::{Plan, PlannedThreads};
+use hls_calculus::tasks::{Miss, Order, Task, TaskSet, Verdict, least_amount, reserved_response};
+use hls_calculus::{Continuity, Guarantee, Label, Rational, Supply, ceil_nanos, floor_nanos};
+use hls_hierarchy::model::{Child, Thread};
+use hls_hierarchy::{Diagnostic, Severity};
+use hls_units::Nanos;
+use hls_workload::program::{ServedBy, ServedTask, ServedTasks};
+use std::sync::Arc;
+
+/// A thread that serves tasks, or several that are promised the same.
+pub struct Serves<'p> {
+    /// The name of the (first) thread.
+    pub name: &'p str,
+    /// Index into the hierarchy's edges.
+    pub edge: usize,
+    /// The tasks. That of a `periodic` thread has no name.
+    pub tasks: Arc<ServedTasks>,
+    /// The same for the calculus: the most CPU time, the greatest jitter.
+    pub set: TaskSet,
+    /// What is promised.
+    pub guarantee: Guarantee,
+    /// What is certain of the tasks.
+    pub verdict: Verdict,
+    /// Whether the file states them as tasks.
+    pub is_stated: bool,
+}
+
+impl Derived {
+    /// The threads whose tasks can be held against something, in the order of the file.
+    pub fn tasks<'p>(&self, plan: &'p Plan) -> Vec<Serves<'p>> {
+        plan.groups.iter().flat_map(|group| self.tasks_of(plan, group)).collect()
+    }
+
+    fn tasks_of<'p>(&self, plan: &'p Plan, group: &PlannedThreads) -> Vec<Serves<'p>> {
+        let edge = &plan.hierarchy.edges[group.edge];
+        let Some(tasks) = group.program.tasks() else { return Vec::new() };
+        let is_stated = tasks.tasks.iter().all(|task| !task.name.is_empty());
+        if !is_stated && edge.requested.is_none() {
+            return Vec::new();
+        }
+        let policy = edge.parent.map(|parent| plan.hierarchy.schedulers[parent].policy.name);
+        let mut all: Vec<Serves> = Vec::new();
+        let mut last: Option<Supply> = None;
+        for instance in 0..group.count {
+            let Some(index) = self.input.graph_edge_of(group.edge, instance) else { continue };
+            let label = &self.analysis.labels[index];
+            let supply = label.supply();
+            // Instances mostly are promised the same.
+            if last.replace(supply.clone()).as_ref() == Some(&supply) {
+                continue;
+            }
+            let set = task_set(&tasks);
+            let mut verdict = set.verdict(&supply);
+            if policy == Some("reservation") {
+                sharpen(&mut verdict, &set, label);
+            }
+            all.push(Serves {
+                name: &plan.topology.vps[(group.first_vp + instance) as usize].name,
+                edge: group.edge,
+                tasks: Arc::clone(&tasks),
+                set,
+                guarantee: label.guarantee.clone(),
+                verdict,
+                is_stated,
+            });
+        }
+        if let ([only], Child::Thread(thread)) = (&mut all[..], edge.child) {
+            only.name = &plan.hierarchy.threads[thread].name;
+        }
+        all
+    }
+
+    /// Tasks that are not shown to meet their deadlines: errors and warnings.
+    pub fn task_problems(&self, plan: &Plan) -> Vec<Diagnostic> {
+        self.tasks(plan).iter().filter_map(|serves| serves.problem(plan)).collect()
+    }
+}
+
+/// Below a reservation scheduler the thread's one task begins the periods itself.
+fn sharpen(verdict: &mut Verdict, set: &TaskSet, label: &Label) {
+    let ([task], Guarantee::Reservation { amount, period, .. }) = (&set.tasks[..], &label.guarantee) else {
+        return;
+    };
+    if label.absolute() != label.guarantee {
+        return;
+    }
+    let response = reserved_response(task, amount, period);
+    if response.as_ref().is_some_and(|response| *response <= task.deadline) {
+        verdict.miss = None;
+    }
+    verdict.responses[0] = verdict.responses[0].take().into_iter().chain(response).min();
+}
+
+/// The tasks as the calculus has them.
+fn task_set(served: &ServedTasks) -> TaskSet {
+    let order = match served.by {
+        ServedBy::Edf => Order::Edf,
+        ServedBy::Priority => Order::FixedPriority,
+    };
+    let task = |task: &ServedTask| Task::new(task.run.max, task.every, task.deadline, task.jitter.max);
+    TaskSet { order, tasks: served.tasks.iter().map(task).collect() }
+}
+
+impl Serves<'_> {
+    /// What to call one of the tasks.
+    pub fn task_name(&self, index: usize) -> &str {
+        let name = &self.tasks.tasks[index].name;
+        if name.is_empty() { self.name } else { name }
+    }
+
+    fn problem(&self, plan: &Plan) -> Option<Diagnostic> {
+        let miss = self.verdict.miss.as_ref()?;
+        let edge = &plan.hierarchy.edges[self.edge];
+        let Child::Thread(thread) = edge.child else { return None };
+        let Thread { name, span, .. } = &plan.hierarchy.threads[thread];
+        let (severity, found) = match self.is_stated {
+            true => (Severity::Error, format!("{}{miss} ({})", self.of_task(miss), self.guarantee)),
+            false => (Severity::Warning, self.doubt()),
+        };
+        let expected = match &self.tasks.tasks[..] {
+            [task] => format!("{} within {} of each release", task.run.max, task.deadline),
+            _ => "every job of its tasks done by its deadline".to_owned(),
+        };
+        let help = self.remedies(edge.requested.as_ref());
+        let message = format!("thread `{name}`");
+        Some(Diagnostic { severity, span: span.clone(), message, found, expected, help, first: None })
+    }
+
+    fn of_task(&self, miss: &Miss) -> String {
+        match miss {
+            Miss::Short { task, .. } => format!("task `{}`: ", self.task_name(*task)),
+            _ => String::new(),
+        }
+    }
+
+    /// What a reservation that is mistaken for more does promise.
+    fn doubt(&self) -> String {
+        let (guarantee, run) = (&self.guarantee, &self.set.tasks[0].run);
+        let window = Supply::from(guarantee.clone()).window_for(run);
+        match window {
+            Some(window) => {
+                let (run, window) = (ceil_nanos(run), ceil_nanos(&window));
+                format!("{guarantee}, by which {run} is certain only in every {window}")
+            }
+            None => format!("{guarantee}, by which nothing is certain in finite time"),
+        }
+    }
+
+    /// Reservations that would do, each tried.
+    fn remedies(&self, requested: Option<&Guarantee>) -> Option<String> {
+        let candidates = match (&self.tasks.tasks[..], requested) {
+            ([task], _) => {
+                let (run, room) = (task.run.max, task.deadline.saturating_sub(task.jitter.max));
+                let basic = Nanos(run.0.saturating_add(room.0) / 2);
+                vec![(Continuity::Continuous, run, room), (Continuity::Basic, run, basic)]
+            }
+            (_, Some(Guarantee::Reservation { period, .. })) => {
+                let least = |continuity| {
+                    let fit = least_amount(&self.set, continuity, period).ok()?;
+                    Some((continuity, ceil_nanos(&fit.amount), floor_nanos(period)))
+                };
+                [Continuity::Continuous, Continuity::Basic].into_iter().filter_map(least).collect()
+            }
+            _ => return None,
+        };
+        let guarantee = |(continuity, amount, period): (Continuity, Nanos, Nanos)| {
+            let [amount, period] = [amount, period].map(|time| Rational::from_integer(time.0.into()));
+            Guarantee::Reservation { continuity, hard: false, amount, period }
+        };
+        let does = |guarantee: &Guarantee| {
+            guarantee.check().is_ok() && self.set.verdict(&guarantee.clone().into()).miss.is_none()
+        };
+        let texts: Vec<String> =
+            candidates.into_iter().map(guarantee).filter(does).map(|it| it.to_string()).collect();
+        (!texts.is_empty()).then(|| format!("{} would do", texts.join(" or ")))
+    }
+}
