@@ -6,8 +6,9 @@
  *
  * The wake-up rule, which the paper does not state: a VP that asks for the CPU at t with budget c and the end d of its
  * period still ahead keeps both only if c <= (d - t) * budget / period. Else the rest of the period could not hold
- * what others were promised beside it. A thread that slept then begins a new period at t. A VP that was served by
- * others in the meantime (behind a join) keeps its period, and c is cut to what the bound allows: it has had the rest.
+ * what others were promised beside it. A thread that slept then begins a new period at t. A VP whose child ran
+ * elsewhere since it let its CPU go (behind a join) keeps its period, and c is cut: to c less the time since, which the
+ * child has had, or to the bound if that is more. Others are no worse off than if it had stayed.
  *
  *      request                        grant
  *   ------------> `ready` heap ---------------------> `running` heap
@@ -35,6 +36,7 @@ struct reservation {
 struct reservation_vp {
 	u64 budget_ns;   /* left in this period */
 	u64 deadline_at; /* end of this period */
+	u64 released_at; /* when it let its CPU go last */
 };
 
 POLICY_FITS(struct reservation, struct reservation_vp);
@@ -75,12 +77,16 @@ static void reservation_wake(hls_t *h, u32 v)
 {
 	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
 	u64 budget = h->vp[v].param[RESERVATION_BUDGET], period = h->vp[v].param[RESERVATION_PERIOD];
+	bool resumed = h->vp[v].flags & HLS_RESUMED;
+	h->vp[v].flags &= ~HLS_RESUMED;
 	if (h->now_ns < vp->deadline_at) {
 		u64 bearable_ns = hls_mul_div_floor(vp->deadline_at - h->now_ns, budget, period);
+		u64 elsewhere_ns = h->now_ns - vp->released_at;
+		if (resumed && vp->budget_ns > bearable_ns + elsewhere_ns)
+			bearable_ns = vp->budget_ns - elsewhere_ns;
 		if (vp->budget_ns <= bearable_ns)
 			return;
-		if (h->vp[v].flags & HLS_RESUMED) {
-			h->vp[v].flags &= ~HLS_RESUMED;
+		if (resumed) {
 			reservation_replenish(h, v, bearable_ns, vp->deadline_at);
 			return;
 		}
@@ -157,6 +163,7 @@ static void reservation_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 static void reservation_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	reservation_charge(h, s, v, used_ns);
+	POLICY_VP(struct reservation_vp, v)->released_at = h->now_ns;
 	reservation_set_timer(h, s);
 }
 

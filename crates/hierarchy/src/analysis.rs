@@ -45,13 +45,14 @@ impl Input {
             edges: Vec::new(),
         };
         let mut input = Input { graph, origins: Vec::new() };
+        let pinned = pinned_below(hierarchy);
         for (at, edge) in hierarchy.edges.iter().enumerate() {
             let count = match edge.child {
                 Child::Scheduler(_) => 1,
                 Child::Thread(thread) => instances.get(thread).copied().unwrap_or(1),
             };
             for instance in 0..count {
-                input.graph.edges.push(graph_edge(hierarchy, edge, instance, count));
+                input.graph.edges.push(graph_edge(hierarchy, &pinned, edge, instance, count));
                 input.origins.push(Origin { edge: at, instance });
             }
         }
@@ -64,18 +65,48 @@ impl Input {
     }
 }
 
-/// An edge of the graph: that of one of `count` instances.
-fn graph_edge(hierarchy: &Hierarchy, edge: &Edge, instance: u32, count: u32) -> calculus::Edge {
+/// Whether the thread may use only some of the machine's CPUs.
+fn is_pinned(hierarchy: &Hierarchy, thread: usize) -> bool {
+    let cpus = hierarchy.threads[thread].affinity.as_ref().map(Vec::len);
+    cpus.is_some_and(|cpus| cpus < usize::from(hierarchy.machine.cpus))
+}
+
+/// The schedulers that may refuse a CPU, since a thread somewhere below them may not use it.
+fn pinned_below(hierarchy: &Hierarchy) -> Vec<bool> {
+    let mut pinned = vec![false; hierarchy.schedulers.len()];
+    // A level of the hierarchy each time.
+    for _ in 0..pinned.len() {
+        for Edge { parent, child, .. } in &hierarchy.edges {
+            let below = match *child {
+                Child::Scheduler(scheduler) => pinned[scheduler],
+                Child::Thread(thread) => is_pinned(hierarchy, thread),
+            };
+            if let Some(parent) = parent {
+                pinned[*parent] |= below;
+            }
+        }
+    }
+    pinned
+}
+
+/// An edge of the graph: that of one of `count` instances. That of the root is the machine, whatever it refuses.
+fn graph_edge(
+    hierarchy: &Hierarchy,
+    pinned_below: &[bool],
+    edge: &Edge,
+    instance: u32,
+    count: u32,
+) -> calculus::Edge {
     let params = edge
         .parent
         .map_or_else(Vec::new, |parent| named(&hierarchy.schedulers[parent].policy.vp_params, &edge.params));
     let (child, pinned) = match edge.child {
-        Child::Scheduler(scheduler) => (calculus::Child::Scheduler(scheduler), false),
+        Child::Scheduler(scheduler) => {
+            (calculus::Child::Scheduler(scheduler), edge.parent.is_some() && pinned_below[scheduler])
+        }
         Child::Thread(thread) => {
-            let thread = &hierarchy.threads[thread];
-            let cpus = thread.affinity.as_ref().map(Vec::len);
-            let pinned = cpus.is_some_and(|cpus| cpus < usize::from(hierarchy.machine.cpus));
-            (calculus::Child::Thread(thread.instance_name(instance, count)), pinned)
+            let name = hierarchy.threads[thread].instance_name(instance, count);
+            (calculus::Child::Thread(name), is_pinned(hierarchy, thread))
         }
     };
     let requested = edge.requested.clone();

@@ -6,6 +6,9 @@
 //! is warped less than its siblings can be overtaken by that much virtual time. Virtual time advances by used/r, that
 //! is at the speed of real time while all children run. RESU r held: each quantum's end is a deadline, q/r apart, so
 //! PSBE r, 2q(1-r). PS s held: PS s*r_f.
+//!
+//! On several CPUs a child of one VP cannot use a share of more than one, and tags that it cannot keep up with run away
+//! from its siblings'; nothing is claimed there, but where each child has a CPU to itself.
 
 use super::{Entry, Instance, Provided};
 use crate::derivation::{Derivation, Rule};
@@ -22,7 +25,8 @@ pub(super) const ENTRY: Entry = Entry {
     policy: "proportional-share",
     source: "HLS, section 5.1",
     accepts: "PSBE s and whatever implies it; RESU s; PS s",
-    provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r",
+    provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r; ALL where there \
+               are CPUs enough",
     joins: false,
     limits: false,
     provide,
@@ -77,7 +81,7 @@ impl Queue {
 fn provide(instance: &Instance) -> Provided {
     let held = match instance.single_vp() {
         Ok(label) => label.absolute(),
-        Err(found) => return instance.nothing(SHARE, found),
+        Err(found) => return instance.a_cpu_each().unwrap_or_else(|| instance.nothing(SHARE, found)),
     };
     let Some(claims) = claims(instance) else {
         return instance.nothing_because(SHARE, "a share above 0 for every child", "one without");

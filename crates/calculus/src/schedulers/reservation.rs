@@ -3,7 +3,8 @@
 //! Every child is promised RESBH budget,period if the set is admitted, and nobody anything if it is not, for under
 //! EDF an overload may hit any child. The test depends on what is held:
 //! - ALL, or RESU r in its own time: the utilisation is at most 1.
-//! - m CPUs with ALL: at most m children, or U <= m - (m-1)*u_max (Goossens, Funk and Baruah, Real-Time Systems 2003).
+//! - m CPUs with ALL: at most m VPs, or U <= m - (m-1)*u_max (Goossens, Funk and Baruah, Real-Time Systems 2003). A
+//!   child of several VPs is as many servers, each with the budget and the period of the edge.
 //! - any other supply, one child: sbf(y) >= x, since the parent is requested from every start of a period.
 //! - any other supply, several children: U*t <= sbf(t) for every t >= the least y-x. The periodic demand bound
 //!   floor(t/y)*x is too small here: a child that wakes with c <= (d-t)*x/y left keeps its deadline d, and such
@@ -11,6 +12,19 @@
 //!   through a deadline at least y-x away.
 //!
 //! The tests use the exact supply, which below a join may be a sum.
+//!
+//! That global EDF keeps servers that sleep and wake: what a server runs between two sleeps is a job, released when
+//! it wakes or a period begins, due at the end of the period. By the wake-up rule the jobs of a server that are
+//! released and due within any t are no more than t*x/y, so they would all be in time on a CPU of their own of speed
+//! x/y. The bound is that of Funk, Goossens and Baruah (RTSS 2001): any set of jobs that is feasible on CPUs of
+//! speeds u_1, u_2, ... is kept by EDF on m whole ones if sum u <= m - (m-1)*max u. It asks neither for periods nor
+//! for anything before release.
+//!
+//! A VP that resumes (see `policies/reservation.c`) with c less the time since it let its CPU go breaks the rule, and
+//! harms nobody: compare with a run of the same jobs in which it stayed, with the most that it can have used there.
+//! At any time no job has more left than in that one, where all are in time: whoever runs there, and not here, waits
+//! here for m jobs that come before it, and they are not done there either. Below anything but ALL the CPU itself
+//! would have to be asked for again, so only there is the label one that resumes.
 
 use super::{Complaint, Entry, Instance, Provided};
 use crate::derivation::Rule;
@@ -39,10 +53,17 @@ const ALONE: Rule = Rule { name: "reservation, one child", source: "sbf(y) >= x"
 const SUPPLY: Rule =
     Rule { name: "reservation on a supply", source: "EDF demand of waking servers: U*t <= sbf(t)" };
 
-/// A child's budget and period.
+/// A child's VPs, and the budget and the period of each.
 struct Claim {
+    vps: u16,
     budget: Rational,
     period: Rational,
+}
+
+impl Claim {
+    fn utilisation(&self) -> Rational {
+        &self.budget / &self.period
+    }
 }
 
 /// Why a set is admitted: the rule and the formula; or what was needed and what there is.
@@ -82,12 +103,13 @@ fn provide(instance: &Instance) -> Provided {
 /// Under RESU the amounts are in the slower processor's time, which the label's scale says.
 fn admitted(instance: &Instance, held: &Label, claim: Claim, rule: Rule, formula: &str) -> Label {
     let guarantee = Guarantee::resbh(claim.budget, claim.period);
+    let label = Label::new(guarantee, claim.vps, rule, instance.premises(), formula.to_owned());
     let Guarantee::Resu { rate } = &held.guarantee else {
-        return instance.label(guarantee, rule, formula);
+        return Label { resumes: held.guarantee == Guarantee::All, ..label };
     };
     let scale = &held.scale * rate;
     let formula = format!("{formula}, in the time of a processor of speed {scale}");
-    Label { scale, ..instance.label(guarantee, rule, formula) }
+    Label { scale, ..instance.label(label.guarantee, rule, formula) }
 }
 
 /// All children's claims; if one is not a reservation, NULL for all, as nothing then bounds what it takes.
@@ -102,7 +124,7 @@ fn claims(instance: &Instance) -> Result<Vec<Claim>, Provided> {
             let found = format!("a budget of {} every {}", time_exact(&budget), time_exact(&period));
             complaints.push(Complaint { child: Some(child), needed: fault.expected, found });
         }
-        claims.push(Claim { budget, period });
+        claims.push(Claim { vps: instance.children[child].width.max(1), budget, period });
     }
     if complaints.is_empty() {
         return Ok(claims);
@@ -123,14 +145,17 @@ fn on_one(held: &Label, claims: &[Claim]) -> Verdict {
 }
 
 fn utilisation(claims: &[Claim]) -> Rational {
-    claims.iter().map(|claim| &claim.budget / &claim.period).sum()
+    claims.iter().map(|claim| whole(u64::from(claim.vps)) * claim.utilisation()).sum()
 }
 
-/// `10ms/20ms + 20ms/33ms = 110%`.
+/// `10ms/20ms + 2*20ms/33ms = 172%`.
 fn spelled_out(claims: &[Claim]) -> String {
     const MOST_TERMS: usize = 12;
     let terms: Vec<String> = (claims.iter().take(MOST_TERMS))
-        .map(|claim| format!("{}/{}", time_exact(&claim.budget), time_exact(&claim.period)))
+        .map(|Claim { vps, budget, period }| {
+            let times = if *vps > 1 { format!("{vps}*") } else { String::new() };
+            format!("{times}{}/{}", time_exact(budget), time_exact(period))
+        })
         .collect();
     let more = if claims.len() > MOST_TERMS {
         format!(" + {} more", claims.len() - MOST_TERMS)
@@ -180,15 +205,15 @@ fn on_several(instance: &Instance, held: &Label, claims: &[Claim]) -> Verdict {
     if held.guarantee != Guarantee::All {
         return Err(("ALL on every CPU".into(), held.absolute().rounded_for_people()));
     }
-    if let Some(child) = instance.children.iter().position(|edge| edge.width > 1 || edge.pinned) {
-        let needed = "children of one VP each that may use every CPU (global EDF)".into();
-        return Err((needed, format!("{}, which is not", instance.names[child])));
+    if let Some(child) = instance.children.iter().position(|edge| edge.pinned) {
+        let needed = "children that may use every CPU (global EDF)".into();
+        return Err((needed, format!("{}, which may not", instance.names[child])));
     }
-    if claims.len() <= usize::from(cpus) {
-        return Ok((OWN_CPU, format!("{} children, {cpus} CPUs", claims.len())));
+    let vps: u64 = claims.iter().map(|claim| u64::from(claim.vps)).sum();
+    if vps <= u64::from(cpus) {
+        return Ok((OWN_CPU, format!("{vps} VPs, {cpus} CPUs")));
     }
-    let heaviest =
-        claims.iter().map(|claim| &claim.budget / &claim.period).max().unwrap_or_else(Rational::zero);
+    let heaviest = claims.iter().map(Claim::utilisation).max().unwrap_or_else(Rational::zero);
     let processors = whole(u64::from(cpus));
     let bound = &processors - (&processors - Rational::one()) * &heaviest;
     let text = format!("{cpus} - ({cpus}-1) * {heaviest} = {}", percent_ceil(&bound));
