@@ -6,9 +6,9 @@
  *
  * The wake-up rule, which the paper does not state: a VP that asks for the CPU at t with budget c and the end d of its
  * period still ahead keeps both only if c <= (d - t) * budget / period. Else the rest of the period could not hold
- * what others were promised beside it. A thread that slept then begins a new period at t. A VP that was served by
- * others in the meantime (behind a join) keeps its period: the CPU time that it had elsewhere comes off c, as if it had
- * had it here, and never more than leaves c at the bound.
+ * what others were promised beside it. A thread that slept then begins a new period at t. A VP whose child ran
+ * elsewhere since it let its CPU go (behind a join) keeps its period, and c is cut: to c less the time since, which the
+ * child has had, or to the bound if that is more. Others are no worse off than if it had stayed.
  *
  *      request                        grant
  *   ------------> `ready` heap ---------------------> `running` heap
@@ -36,7 +36,7 @@ struct reservation {
 struct reservation_vp {
 	u64 budget_ns;   /* left in this period */
 	u64 deadline_at; /* end of this period */
-	u64 released_at; /* when it gave the CPU up last */
+	u64 released_at; /* when it let its CPU go last */
 };
 
 POLICY_FITS(struct reservation, struct reservation_vp);
@@ -77,15 +77,17 @@ static void reservation_wake(hls_t *h, u32 v)
 {
 	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
 	u64 budget = h->vp[v].param[RESERVATION_BUDGET], period = h->vp[v].param[RESERVATION_PERIOD];
+	bool resumed = h->vp[v].flags & HLS_RESUMED;
+	h->vp[v].flags &= ~HLS_RESUMED;
 	if (h->now_ns < vp->deadline_at) {
 		u64 bearable_ns = hls_mul_div_floor(vp->deadline_at - h->now_ns, budget, period);
+		u64 elsewhere_ns = h->now_ns - vp->released_at;
+		if (resumed && vp->budget_ns > bearable_ns + elsewhere_ns)
+			bearable_ns = vp->budget_ns - elsewhere_ns;
 		if (vp->budget_ns <= bearable_ns)
 			return;
-		if (h->vp[v].flags & HLS_RESUMED) {
-			u64 elsewhere_ns = h->now_ns - vp->released_at;
-			u64 left_ns = vp->budget_ns > elsewhere_ns ? vp->budget_ns - elsewhere_ns : 0;
-			h->vp[v].flags &= ~HLS_RESUMED;
-			reservation_replenish(h, v, left_ns > bearable_ns ? left_ns : bearable_ns, vp->deadline_at);
+		if (resumed) {
+			reservation_replenish(h, v, bearable_ns, vp->deadline_at);
 			return;
 		}
 	}

@@ -1,7 +1,7 @@
-//! The language of guarantees: the types of section 4.2 of the HLS paper, and EDP. Relies on exact rationals. Says
+//! The language of guarantees: the types of section 4.2 of the HLS paper, EDP and MPR. Relies on exact rationals. Says
 //! nothing about what a guarantee is worth; that is `supply.rs`.
 
-use crate::rational::{Rational, share_floor, time_ceil, time_exact, time_floor};
+use crate::rational::{Rational, share_floor, time_ceil, time_exact, time_floor, whole};
 use num_traits::{One, Signed};
 use std::fmt;
 
@@ -17,7 +17,8 @@ pub enum Continuity {
 /// A promise about the CPU time of a virtual processor, in every window in which it requests the CPU all the time.
 ///
 /// Invariants, which [`Guarantee::check`] states and the parser and [`crate::analyse`] keep: times are nanoseconds;
-/// `0 < amount <= period`; shares and rates lie in `0 < s <= 1`; `delta >= 0`; `amount <= deadline <= period`.
+/// `0 < amount <= period`; shares and rates lie in `0 < s <= 1`; `delta >= 0`; `amount <= deadline <= period`. MPR is
+/// about several VPs: `cpus >= 1` and `0 < amount <= cpus * period`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guarantee {
     /// The whole of one CPU.
@@ -64,6 +65,17 @@ pub enum Guarantee {
         /// By when, from the start of the period, in nanoseconds.
         deadline: Rational,
     },
+    /// Multiprocessor periodic resource (Shin, Easwaran and Lee, ECRTS 2008), what a group of VPs needs: while they all
+    /// request, they receive together, in every window, at least the supply of `amount` in every `period` of a hidden
+    /// grid, on at most `cpus` CPUs at once. No single VP has it: a label is about one VP, but for its count.
+    Mpr {
+        /// Length of the period, in nanoseconds.
+        period: Rational,
+        /// CPU time a period, on all CPUs together, in nanoseconds.
+        amount: Rational,
+        /// On how many CPUs at once, at most.
+        cpus: u16,
+    },
 }
 
 /// The type of a guarantee without its parameters: a row or column of the paper's Table 2.
@@ -83,11 +95,13 @@ pub enum Kind {
     Null,
     /// Explicit deadline periodic.
     Edp,
+    /// Multiprocessor periodic resource.
+    Mpr,
 }
 
 impl Kind {
     /// Every kind.
-    pub const EVERY: [Kind; 10] = [
+    pub const EVERY: [Kind; 11] = [
         Kind::All,
         Kind::Resu,
         Kind::Reservation(Continuity::Basic, true),
@@ -98,6 +112,7 @@ impl Kind {
         Kind::Ps,
         Kind::Null,
         Kind::Edp,
+        Kind::Mpr,
     ];
 
     /// Its name in the paper and in files.
@@ -113,6 +128,7 @@ impl Kind {
             Kind::Ps => "PS",
             Kind::Null => "NULL",
             Kind::Edp => "EDP",
+            Kind::Mpr => "MPR",
         }
     }
 }
@@ -159,6 +175,7 @@ impl Guarantee {
             Guarantee::Ps { .. } => Kind::Ps,
             Guarantee::Null => Kind::Null,
             Guarantee::Edp { .. } => Kind::Edp,
+            Guarantee::Mpr { .. } => Kind::Mpr,
         }
     }
 
@@ -183,7 +200,9 @@ impl Guarantee {
         match &mut scaled {
             Guarantee::All if scale.is_one() => {}
             Guarantee::All => scaled = Guarantee::Resu { rate: scale.clone() },
-            Guarantee::Reservation { amount, .. } | Guarantee::Edp { amount, .. } => *amount *= scale,
+            Guarantee::Reservation { amount, .. }
+            | Guarantee::Edp { amount, .. }
+            | Guarantee::Mpr { amount, .. } => *amount *= scale,
             Guarantee::Psbe { share, delta } => {
                 *share *= scale;
                 *delta *= scale;
@@ -194,7 +213,7 @@ impl Guarantee {
         scaled
     }
 
-    /// A number of the text form, counted from 0 as in [`Fault`].
+    /// A number of the text form, counted from 0 as in [`Fault`]; of MPR not the CPUs.
     pub fn number(&self, at: usize) -> Option<&Rational> {
         match self {
             Guarantee::All | Guarantee::Null => None,
@@ -202,6 +221,7 @@ impl Guarantee {
             Guarantee::Psbe { share, delta } => [share, delta].get(at).copied(),
             Guarantee::Resu { rate: share } | Guarantee::Ps { share } => [share].get(at).copied(),
             Guarantee::Edp { period, amount, deadline } => [period, amount, deadline].get(at).copied(),
+            Guarantee::Mpr { period, amount, .. } => [period, amount].get(at).copied(),
         }
     }
 
@@ -215,6 +235,7 @@ impl Guarantee {
             Guarantee::Psbe { share, delta } => [share, delta].into_iter().nth(at),
             Guarantee::Resu { rate: share } | Guarantee::Ps { share } => [share].into_iter().nth(at),
             Guarantee::Edp { period, amount, deadline } => [period, amount, deadline].into_iter().nth(at),
+            Guarantee::Mpr { period, amount, .. } => [period, amount].into_iter().nth(at),
         };
         number.into_iter().for_each(|number| number.clone_from(value));
         changed
@@ -256,6 +277,15 @@ impl Guarantee {
                 }
                 () => Ok(()),
             },
+            Guarantee::Mpr { period, amount, cpus } => match () {
+                () if !period.is_positive() => fault(0, "a period above zero"),
+                () if !amount.is_positive() => fault(1, "an amount above zero"),
+                () if *cpus == 0 => fault(2, "at least one CPU"),
+                () if *amount > period * whole(u64::from(*cpus)) => {
+                    fault(1, &format!("an amount of at most {cpus} times the period, {}", time_exact(period)))
+                }
+                () => Ok(()),
+            },
         }
     }
 
@@ -280,6 +310,9 @@ impl Guarantee {
             }
             Guarantee::Edp { period, amount, deadline } => {
                 format!("{name} {} {} {}", (form.cost)(period), (form.amount)(amount), (form.cost)(deadline))
+            }
+            Guarantee::Mpr { period, amount, cpus } => {
+                format!("{name} {} {} {cpus}", (form.cost)(period), (form.amount)(amount))
             }
         }
     }

@@ -4,7 +4,7 @@
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::Guarantee;
 use crate::rational::Rational;
-use crate::rewrite::{Refusal, implies, sum_implies};
+use crate::rewrite::{Refusal, implies_on, sum_implies};
 use crate::together::Supply;
 use num_traits::One;
 use std::sync::Arc;
@@ -20,6 +20,9 @@ pub struct Label {
     pub count: u16,
     /// The speed of the processor in whose time the amounts are counted: 1, but below RESU (HLS section 5.1).
     pub scale: Rational,
+    /// Whether a VP that lets its CPU go because its child runs on another, and asks again when it is lost there, is
+    /// owed no less than if it had stayed. A join on several CPUs does that to its parents.
+    pub resumes: bool,
     /// Why it holds.
     pub derivation: Arc<Derivation>,
 }
@@ -37,10 +40,11 @@ impl Label {
             Derivation { subject: String::new(), rule, premises, formula, conclusion: guarantee.clone() };
         let count = if guarantee == Guarantee::Null { 0 } else { count };
         Label {
-            guarantee,
             beside: Supply::default(),
             count,
             scale: Rational::one(),
+            resumes: guarantee == Guarantee::All,
+            guarantee,
             derivation: Arc::new(derivation),
         }
     }
@@ -56,12 +60,13 @@ impl Label {
         Supply::best([Supply::from(self.absolute()), self.beside.clone()])
     }
 
-    /// Whether this label implies a need, by the guarantee itself or by what holds beside it.
+    /// Whether this label implies a need, by the guarantee itself or by what holds beside it. MPR is a need of as many
+    /// VPs as the label counts.
     ///
     /// # Errors
     /// Why the guarantee itself does not.
     pub fn satisfies(&self, need: &Guarantee) -> Result<Derivation, Refusal> {
-        let first = implies(&self.absolute(), need);
+        let first = implies_on(&self.absolute(), self.count, need);
         if first.is_ok() {
             return first;
         }
@@ -84,6 +89,7 @@ impl Label {
         self.guarantee == other.guarantee
             && self.count == other.count
             && self.scale == other.scale
+            && self.resumes == other.resumes
             && self.beside == other.beside
     }
 

@@ -162,6 +162,11 @@ impl<'a> Parameters<'a> {
         Ok(number / Rational::from_integer(BigInt::from(scale)))
     }
 
+    fn cpus(&mut self) -> Result<u16, ParseError> {
+        let token = self.take("a number of CPUs")?;
+        token.text.parse().map_err(|_| token.wrong(format!("a number of CPUs, from 1 to {}", u16::MAX)))
+    }
+
     fn finish(&self) -> Result<(), ParseError> {
         match self.tokens.get(self.next) {
             None => Ok(()),
@@ -193,6 +198,11 @@ fn build(kind: Kind, parameters: &mut Parameters) -> Result<Guarantee, ParseErro
             period: parameters.time("a period")?,
             amount: parameters.time("an amount")?,
             deadline: parameters.time("a deadline")?,
+        },
+        Kind::Mpr => Guarantee::Mpr {
+            period: parameters.time("a period")?,
+            amount: parameters.time("an amount")?,
+            cpus: parameters.cpus()?,
         },
     };
     parameters.finish()?;

@@ -8,7 +8,7 @@
 //! alone. Relies on `supply.rs`. Never accepts what it cannot show: a refusal may be wrong, an acceptance not.
 
 use crate::derivation::{Derivation, Rule};
-use crate::guarantee::{Continuity, Guarantee, Kind};
+use crate::guarantee::{Continuity, Fault, Guarantee, Kind};
 use crate::rational::{Rational, positive_part, quotient, time_ceil, time_floor, whole};
 use crate::together::Sum;
 use num_traits::{One, Signed, ToPrimitive, Zero};
@@ -36,6 +36,9 @@ const PHASES: Rule =
     Rule { name: "best hidden phase", source: "basic to basic, over the phases of the two grids" };
 const MULTIPLE: Rule = Rule { name: "k periods in one", source: "x,y to kx,ky, hard or soft" };
 const BOUNDED: Rule = Rule { name: "supply to PSBE", source: "delta = sup(s*t - sbf(t))" };
+const GROUP: Rule = Rule { name: "the same on every VP", source: "MPR P,x,m is m times RESBS x/m,P in step" };
+const GROUP_LINE: Rule =
+    Rule { name: "supply above every corner", source: "s >= x/(mP) and s*(2P - x/m) - delta >= x/m" };
 const NOTIFIED: Rule = Rule { name: "RESU with bounded notification distance", source: "PSBE r, 2r(1-r)g" };
 
 /// Why a guarantee does not imply another.
@@ -62,6 +65,8 @@ pub fn rewrite(have: &Guarantee, want: Kind) -> Option<(Guarantee, Rule)> {
     }
     match want {
         Kind::Null => Some((Guarantee::Null, TRIVIAL)),
+        Kind::Mpr => None,
+        _ if have.kind() == Kind::Mpr => None,
         Kind::Resu => {
             (*have == Guarantee::All).then(|| (Guarantee::Resu { rate: Rational::one() }, FROM_ALL))
         }
@@ -124,7 +129,12 @@ pub fn notified(have: &Guarantee, gap: &Rational) -> Option<(Guarantee, Rule)> {
 /// A soft guarantee never satisfies a hard need. RESU satisfies no need but RESU, PS and NULL: what it gives depends on
 /// notifications, which a thread does not send.
 pub fn implies(have: &Guarantee, need: &Guarantee) -> Result<Derivation, Refusal> {
-    let (rule, formula) = step(have, need).map_err(|reason| Refusal { reason })?;
+    implies_on(have, 1, need)
+}
+
+/// Whether a guarantee that `count` VPs have at once implies the one needed, which may be of all of them.
+pub(crate) fn implies_on(have: &Guarantee, count: u16, need: &Guarantee) -> Result<Derivation, Refusal> {
+    let (rule, formula) = step_on(have, count, need).map_err(|reason| Refusal { reason })?;
     let given = Derivation {
         subject: String::new(),
         rule: GIVEN,
@@ -168,15 +178,63 @@ pub(crate) fn sum_implies(sum: &Sum, need: &Guarantee, held: &Arc<Derivation>) -
     (supply >= *amount).then(|| derived(SUPPLY, formula))
 }
 
-/// The rule that leads from `have` to `need` and its formula, or the reason why there is none.
-fn step(have: &Guarantee, need: &Guarantee) -> Result<(Rule, String), String> {
-    if let Err(fault) = need.check() {
-        return Err(format!(
-            "{need} is no guarantee: parameter {} should be {}",
-            fault.parameter + 1,
-            fault.expected
-        ));
+/// The rule that leads from `have`, on `count` VPs at once, to `need`.
+fn step_on(have: &Guarantee, count: u16, need: &Guarantee) -> Result<(Rule, String), String> {
+    match (have, need) {
+        (Guarantee::Mpr { period, amount, cpus: held }, Guarantee::Mpr { cpus, .. }) if held <= cpus => {
+            let each = Guarantee::resbs(amount / whole(u64::from(*held)), period.clone());
+            group(&each, *held, need)
+        }
+        (Guarantee::Mpr { .. }, Guarantee::Null) => step(have, need),
+        (Guarantee::Mpr { .. }, _) => Err(format!(
+            "{} is of several VPs together, and says nothing of fewer",
+            have.rounded_for_people()
+        )),
+        (_, Guarantee::Mpr { cpus, .. }) => group(have, count.min(*cpus), need),
+        _ => step(have, need),
     }
+}
+
+/// MPR from what each of `count` VPs has, no more of them than the need's CPUs. What is received on fewer CPUs at once
+/// is worth no less, so each has to give its part of the amount: as RESBS, or in every window. The line s*t - delta
+/// lies above all of the supply of RESBS x,P if it does above its first corner, (2P - x, x), and rises as fast.
+fn group(have: &Guarantee, count: u16, need: &Guarantee) -> Result<(Rule, String), String> {
+    let Guarantee::Mpr { period, amount, .. } = need else { return step(have, need) };
+    checked(need)?;
+    if count == 0 || *have == Guarantee::Null {
+        return Err("nothing is promised".into());
+    }
+    let part = quotient(amount, &whole(u64::from(count)));
+    let each = Guarantee::resbs(part.clone(), period.clone());
+    let vps = if count == 1 { "one VP".to_owned() } else { format!("each of {count} VPs") };
+    if part > *period {
+        let (part, period) = (time_floor(&part), time_ceil(period));
+        return Err(format!("{part} in every {period} would be needed on {vps}, more than a CPU has"));
+    }
+    let shown = each.rounded_for_people();
+    let reason = match step(have, &each) {
+        Ok((_, formula)) => return Ok((GROUP, format!("{shown} on {vps}: {formula}"))),
+        Err(reason) => reason,
+    };
+    let corner = period * whole(2) - &part;
+    let line = have.blackout().map(|blackout| have.rate() * (&corner - blackout));
+    if have.rate() >= quotient(&part, period) && line.is_some_and(|line| line >= part) {
+        let formula = format!("{} in every {} of {vps}", time_floor(&part), time_ceil(&corner));
+        return Ok((GROUP_LINE, formula));
+    }
+    Err(format!("{shown} is needed on {vps}: {reason}"))
+}
+
+fn checked(need: &Guarantee) -> Result<(), String> {
+    let said = |fault: Fault| {
+        format!("{need} is no guarantee: parameter {} should be {}", fault.parameter + 1, fault.expected)
+    };
+    need.check().map_err(said)
+}
+
+/// The rule that leads from `have` to `need`, both of one VP, and its formula, or the reason why there is none.
+fn step(have: &Guarantee, need: &Guarantee) -> Result<(Rule, String), String> {
+    checked(need)?;
     if have == need {
         return Ok((IDENTITY, "the same".into()));
     }
@@ -206,6 +264,7 @@ fn step(have: &Guarantee, need: &Guarantee) -> Result<(Rule, String), String> {
             basic(have, amount, period)
         }
         Guarantee::Edp { period, amount, deadline } => explicit_deadline(have, period, amount, deadline),
+        Guarantee::Mpr { .. } => group(have, 1, need),
     }
 }
 

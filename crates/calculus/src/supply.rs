@@ -1,7 +1,11 @@
 //! What a guarantee is worth: the least (`sbf`) and the most (`ubf`) CPU time in any window of a length.
 //!
-//! Reservations and EDP share one supply function, for RESB x,y is EDP(y, x, y) and RESC x,y is EDP(y, x, x) from
-//! below. Relies on the invariants of [`Guarantee`]; where they are broken it promises nothing. Never rounds, but for
+//! Reservations, EDP and MPR share one supply function, for RESB x,y is EDP(y, x, y) and RESC x,y is EDP(y, x, x) from
+//! below. MPR P,x,m in the worst case is m VPs with RESBS x/m,P in step: Shin, Easwaran and Lee have the minimum over
+//! the offset a of [x - m*a]+ + k*x + [x - m*(P-b)]+ with t = (P-a) + k*P + b, which is m times that of x/m. (Theirs
+//! goes over whole a. A real one is exact where time has no slots, and never more.)
+//!
+//! Relies on the invariants of [`Guarantee`]; where they are broken it promises nothing. Never rounds, but for
 //! the two functions that say so.
 
 use crate::guarantee::{Continuity, Guarantee};
@@ -31,15 +35,15 @@ impl Periodic {
 }
 
 impl Guarantee {
-    /// The least CPU time in any window of this length (nanoseconds) in which the CPU is requested all the time.
-    /// Zero for a window that is not positive. RESU promises nothing that does not depend on notifications, PS nothing
-    /// in finite time.
+    /// The least CPU time in any window of this length (nanoseconds) in which the CPU is requested all the time;
+    /// MPR's, of all its VPs together. Zero for a window that is not positive. RESU promises nothing that does not
+    /// depend on notifications, PS nothing in finite time.
     pub fn sbf(&self, window: &Rational) -> Rational {
         if !window.is_positive() {
             return Rational::zero();
         }
         match (self, self.periodic()) {
-            (_, Some(periodic)) => periodic.sbf(window),
+            (_, Some(periodic)) => whole(u64::from(self.vps())) * periodic.sbf(window),
             (Guarantee::All, None) => window.clone(),
             (Guarantee::Psbe { share, delta }, None) => positive_part(share * window - delta),
             _ => Rational::zero(),
@@ -64,7 +68,7 @@ impl Guarantee {
                 let rest = window - amount - &periods * period;
                 amount + periods * amount + rest.min(amount.clone())
             }
-            _ => window.clone(),
+            _ => whole(u64::from(self.vps())) * window,
         }
     }
 
@@ -78,13 +82,13 @@ impl Guarantee {
         ceil_nanos(&self.ubf(&from_nanos(window)))
     }
 
-    /// The share of one CPU in the long run.
+    /// The share of one CPU in the long run; that of MPR may be several CPUs.
     pub fn rate(&self) -> Rational {
         match self {
             Guarantee::All => Rational::one(),
-            Guarantee::Reservation { amount, period, .. } | Guarantee::Edp { amount, period, .. } => {
-                quotient(amount, period)
-            }
+            Guarantee::Reservation { amount, period, .. }
+            | Guarantee::Edp { amount, period, .. }
+            | Guarantee::Mpr { amount, period, .. } => quotient(amount, period),
             Guarantee::Psbe { share, .. } | Guarantee::Resu { rate: share } | Guarantee::Ps { share } => {
                 share.clone()
             }
@@ -141,7 +145,12 @@ impl Guarantee {
         windows
     }
 
-    /// The periodic promise, where it is one.
+    /// How many VPs it is about.
+    pub(crate) fn vps(&self) -> u16 {
+        if let Guarantee::Mpr { cpus, .. } = self { *cpus } else { 1 }
+    }
+
+    /// The periodic promise, where it is one; for MPR, to each of its VPs, all in step.
     pub(crate) fn periodic(&self) -> Option<Periodic> {
         match self {
             Guarantee::Reservation { continuity, amount, period, .. } => {
@@ -150,6 +159,10 @@ impl Guarantee {
             }
             Guarantee::Edp { period, amount, deadline } => {
                 Some(Periodic { period: period.clone(), amount: amount.clone(), deadline: deadline.clone() })
+            }
+            Guarantee::Mpr { period, amount, cpus } => {
+                let amount = quotient(amount, &whole(u64::from(*cpus)));
+                Some(Periodic { period: period.clone(), amount, deadline: period.clone() })
             }
             _ => None,
         }

@@ -153,6 +153,7 @@ fn a_reservation_needs_a_supply_and_sane_numbers() {
     let mut build = Build::new(1, "time-sharing", &[]);
     let inner = build.scheduler("reservation", &[]);
     build.edge(Some(0), Child::Scheduler(inner), &[("priority", 1)]);
+    build.thread(0, &[("priority", 1)]);
     let thread = build.reserve(inner, 1, 10);
     let analysis = build.analyse();
     assert_eq!(label(&analysis, thread), "NULL");
@@ -251,6 +252,102 @@ fn several_cpus_go_down_the_levels() {
     build.0.edges[second].pinned = true;
     let analysis = build.analyse();
     assert_eq!([second, third].map(|edge| label(&analysis, edge)), ["NULL", "NULL"]);
+}
+
+/// A scheduler of four VPs on four CPUs below a reservation, and three threads beside it.
+fn group(budget_ms: u64, need: &str) -> Analysis {
+    let mut build = Build::new(4, "reservation", &[]);
+    let inner = build.scheduler("round-robin", &[]);
+    let wide =
+        build.edge(Some(0), Child::Scheduler(inner), &[("budget", budget_ms * MS), ("period", 10 * MS)]);
+    build.0.edges[wide].width = 4;
+    build.0.edges[wide].requested = Some(g(need));
+    (0..3).for_each(|_| _ = build.reserve(0, 1, 10));
+    let (first, second) = (build.thread(inner, &[]), build.thread(inner, &[]));
+    let analysis = build.analyse();
+    // Who of them has which VP is not settled.
+    assert_eq!([first, second].map(|edge| label(&analysis, edge)), ["NULL", "NULL"]);
+    analysis
+}
+
+#[test]
+fn a_group_is_as_many_servers_as_it_has_vps() {
+    // 4*4/10 + 3*1/10 <= 4 - 3*4/10; 4*6/10 + 3*1/10 > 4 - 3*6/10.
+    let analysis = group(4, "RESBH 4ms 10ms");
+    assert_eq!((analysis.problems.len(), analysis.labels[1].count), (0, 4));
+    assert_eq!(label(&analysis, 1), "RESBH 4ms 10ms");
+    let analysis = group(6, "RESBH 6ms 10ms");
+    assert!(
+        analysis.problems[0].found.starts_with("4*6ms/10ms + 1ms/10ms"),
+        "{}",
+        analysis.problems[0].found
+    );
+    // 16 ms every 10 ms is what the four have, or any three of them for 12 ms; PSBE has no grid.
+    for (need, problems) in [
+        ("MPR 10ms 16ms 4", 0),
+        ("MPR 10ms 17ms 4", 1),
+        ("MPR 20ms 32ms 4", 0),
+        ("MPR 10ms 12ms 3", 0),
+        ("MPR 10ms 13ms 3", 1),
+        ("MPR 15ms 16ms 4", 0),
+        ("MPR 9ms 12ms 4", 1),
+        ("MPR 25ms 10ms 8", 0),
+    ] {
+        assert_eq!(group(4, need).problems.len(), problems, "{need}");
+    }
+}
+
+#[test]
+fn a_cpu_for_each_is_all_there_is_to_want() {
+    for policy in ["round-robin", "time-sharing", "proportional-share"] {
+        let mut build = Build::new(3, policy, &[("quantum", MS)]);
+        let mut edges: Vec<usize> = (0..3).map(|_| build.thread(0, &[("share", 1)])).collect();
+        let analysis = build.analyse();
+        assert!(edges.iter().all(|edge| label(&analysis, *edge) == "ALL"), "{policy}");
+        build.0.edges[edges[0]].pinned = true;
+        let analysis = build.analyse();
+        assert!(edges.iter().all(|edge| label(&analysis, *edge) == "NULL"), "{policy}");
+        build.0.edges[edges[0]].pinned = false;
+        edges.push(build.thread(0, &[("share", 1)]));
+        let analysis = build.analyse();
+        assert!(edges.iter().all(|edge| label(&analysis, *edge) == "NULL"), "{policy}");
+    }
+}
+
+/// Two VPs of 5 ms every 10 ms, and who is below: nobody knows which VP is whose when others come and go.
+#[test]
+fn several_reservations_cannot_be_told_apart() {
+    let mut build = Build::new(2, "reservation", &[]);
+    let inner = build.scheduler("fixed-priority", &[]);
+    let wide = build.edge(Some(0), Child::Scheduler(inner), &[("budget", 5 * MS), ("period", 10 * MS)]);
+    build.0.edges[wide].width = 2;
+    let top = build.thread(inner, &[("priority", 2)]);
+    build.thread(inner, &[("priority", 1)]);
+    let analysis = build.analyse();
+    assert_eq!((label(&analysis, wide), label(&analysis, top)), ("RESBH 5ms 10ms".into(), "NULL".into()));
+}
+
+/// On several CPUs a join keeps only what goes on where it was declined.
+#[test]
+fn a_join_on_several_cpus_needs_parents_that_resume() {
+    for (policy, params, expected) in [
+        ("reservation", [("budget", 5 * MS), ("period", 10 * MS)], "RESBS 5ms 10ms"),
+        ("proportional-share", [("share", 1), ("warp", 0)], "NULL"),
+        ("fixed-priority", [("priority", 1), ("warp", 0)], "ALL"),
+    ] {
+        let mut build = Build::new(2, "fixed-priority", &[]);
+        let (parent, other) =
+            (build.scheduler(policy, &[("quantum", MS)]), build.scheduler("time-sharing", &[]));
+        let join = build.scheduler("join", &[]);
+        build.edge(Some(0), Child::Scheduler(parent), &[("priority", 2)]);
+        build.edge(Some(0), Child::Scheduler(other), &[("priority", 1)]);
+        build.edge(Some(parent), Child::Scheduler(join), &params);
+        build.edge(Some(other), Child::Scheduler(join), &[("priority", 1)]);
+        (0..2).for_each(|_| _ = build.thread(other, &[("priority", 1)]));
+        build.thread(parent, &[("share", 1), ("budget", MS), ("period", 10 * MS), ("priority", 0)]);
+        let thread = build.thread(join, &[]);
+        assert_eq!(label(&build.analyse(), thread), expected, "{policy}");
+    }
 }
 
 #[test]
@@ -379,6 +476,8 @@ fn whatever_promises_nothing_says_so() {
     for policy in ["time-sharing", "round-robin"] {
         let mut build = Build::new(1, policy, &[("quantum", MS)]);
         let thread = build.thread(0, &[]);
+        assert_eq!(label(&build.analyse(), thread), "ALL", "it is alone");
+        build.thread(0, &[]);
         let analysis = build.analyse();
         assert_eq!((label(&analysis, thread), analysis.problems.len()), ("NULL".into(), 0));
         build.0.edges[thread].requested = Some(g("PS 10%"));

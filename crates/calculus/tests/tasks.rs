@@ -105,7 +105,8 @@ fn bad_parameters_are_refused() {
     assert_eq!(negative.check().unwrap_err().parameter, 3);
 }
 
-/// A thousand million deadlines come before the first of the second task. Below fixed priority one step passes them all.
+/// A thousand million deadlines come before the first of the second task. Below fixed priority one step passes them
+/// all.
 #[test]
 fn what_takes_too_long_is_refused() {
     let tasks = vec![task((1, 4, 4, 0)), task((1, 4_000_000_000, 4_000_000_000, 0))];

@@ -27,6 +27,7 @@ fn reads_every_type() {
         ("PS 40%", Guarantee::Ps { share: ratio(2, 5) }),
         ("RESU 1/2", Guarantee::Resu { rate: ratio(1, 2) }),
         ("EDP 11ms 2ms 5ms", Guarantee::Edp { period: ms(11), amount: ms(2), deadline: ms(5) }),
+        ("MPR 10ms 30ms 4", Guarantee::Mpr { period: ms(10), amount: ms(30), cpus: 4 }),
     ] {
         assert_eq!(Guarantee::parse(text), Ok(guarantee), "{text}");
     }
@@ -69,6 +70,12 @@ fn refuses_at_the_place_of_the_offender() {
         ("EDP 11ms 0ms 5ms", "0ms"),
         ("EDP 11ms 6ms 5ms", "6ms"),
         ("EDP 11ms 2ms 12ms", "12ms"),
+        ("MPR 10ms 41ms 4", "41ms"),
+        ("MPR 10ms 0ms 4", "0ms"),
+        ("MPR 10ms 5ms 0", "0"),
+        ("MPR 10ms 5ms 1.5", "1.5"),
+        ("MPR 10ms 5ms 65536", "65536"),
+        ("MPR 10ms 5ms", ""),
         ("ALL 1", "1"),
         ("é", "é"),
     ] {
@@ -123,6 +130,9 @@ fn guarantees() -> impl Strategy<Value = Guarantee> {
             let deadline = &period * first;
             Guarantee::Edp { amount: &deadline * second, period, deadline }
         }),
+        (number(), share(), 1u16..).prop_map(|(period, part, cpus)| {
+            Guarantee::Mpr { amount: &period * part * ratio(cpus.into(), 1), period, cpus }
+        }),
     ]
 }
 
@@ -135,7 +145,9 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused_within_it(text in "\\PC{0,40}|(RES[BC][HS]|PSBE|EDP|PS|RESU) [0-9./,%a-z ]{0,20}") {
+    fn any_text_is_read_or_refused_within_it(
+        text in "\\PC{0,40}|(RES[BC][HS]|PSBE|EDP|MPR|PS|RESU) [0-9./,%a-z ]{0,20}",
+    ) {
         if let Err(error) = Guarantee::parse(&text) {
             prop_assert!(text.get(error.offset..error.offset + error.len).is_some());
         }

@@ -58,7 +58,7 @@ impl Derived {
 
     /// The VPs whose guarantee can be held against a run. One that holds on some of an edge's VPs, at any time on
     /// others, cannot be told from the records of any one of them.
-    fn watchable<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (VpId, &'a Guarantee)> {
+    pub fn watchable<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (VpId, &'a Guarantee)> {
         let partly = |edge: &&PlannedEdge| self.label(edge.edge, 0).1 < edge.vps.len();
         let left_out: HashSet<VpId> =
             plan.edges.iter().filter(partly).flat_map(|edge| edge.vps.iter().copied()).collect();

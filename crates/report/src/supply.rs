@@ -9,7 +9,7 @@ use crate::svg::{Escaped, Tenths, ticks};
 use hls_units::Nanos;
 use std::io::{self, Write};
 
-/// The length of a window, and the CPU time in it, which is never more.
+/// The length of a window, and the CPU time in it, which is never more on each CPU.
 pub type Point = (Nanos, Nanos);
 
 /// What is drawn. Every line begins at the empty window and ends at the longest; its points are in rising order.

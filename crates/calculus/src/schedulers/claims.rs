@@ -4,11 +4,12 @@
 use super::{Complaint, Instance, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
-use crate::rational::{Rational, Total, time_exact};
+use crate::rational::{Rational, Total, time_exact, whole};
 use num_traits::{ToPrimitive, Zero};
 
-/// A child's budget and period, whole nanoseconds; `0 < budget <= period`.
+/// A child's VPs, and the budget and period of each, whole nanoseconds; `0 < budget <= period`.
 pub(super) struct Claim {
+    pub(super) vps: u16,
     pub(super) budget: Rational,
     pub(super) period: Rational,
 }
@@ -18,7 +19,7 @@ impl Claim {
         &self.budget / &self.period
     }
 
-    /// The basic, hard reservation that is asked for.
+    /// The basic, hard reservation that is asked for on each VP.
     pub(super) fn guarantee(self) -> Guarantee {
         Guarantee::resbh(self.budget, self.period)
     }
@@ -43,7 +44,7 @@ pub(super) fn claims(instance: &Instance, refused: Rule) -> Result<Vec<Claim>, P
             let found = format!("a budget of {} every {}", time_exact(&budget), time_exact(&period));
             complaints.push(Complaint { child: Some(child), needed: fault.expected, found });
         }
-        claims.push(Claim { budget, period });
+        claims.push(Claim { vps: instance.children[child].width.max(1), budget, period });
     }
     if complaints.is_empty() {
         return Ok(claims);
@@ -54,14 +55,17 @@ pub(super) fn claims(instance: &Instance, refused: Rule) -> Result<Vec<Claim>, P
 
 /// The sum of all utilisations.
 pub(super) fn load(claims: &[Claim]) -> Total {
-    claims.iter().map(Claim::utilisation).collect()
+    claims.iter().map(|claim| claim.utilisation() * whole(u64::from(claim.vps))).collect()
 }
 
-/// `10ms/20ms + 20ms/33ms = 110%`.
+/// `10ms/20ms + 2*20ms/33ms = 172%`.
 pub(super) fn spelled_out(claims: &[Claim]) -> String {
     const MOST_TERMS: usize = 12;
     let terms: Vec<String> = (claims.iter().take(MOST_TERMS))
-        .map(|claim| format!("{}/{}", time_exact(&claim.budget), time_exact(&claim.period)))
+        .map(|Claim { vps, budget, period }| {
+            let times = if *vps > 1 { format!("{vps}*") } else { String::new() };
+            format!("{times}{}/{}", time_exact(budget), time_exact(period))
+        })
         .collect();
     let more = if claims.len() > MOST_TERMS {
         format!(" + {} more", claims.len() - MOST_TERMS)

@@ -3,7 +3,8 @@
 //!
 //! Children that share a level wait for each other, so all of them get NULL. On several CPUs of which each is ALL, the
 //! levels are served from the top while CPUs are left, each VP with a CPU of its own. Other guarantees on several VPs
-//! are passed on only to a single VP, which runs whenever any of them is granted.
+//! are passed on to nobody: a child that comes and goes takes VPs with it, and not those that it brought. The top child
+//! may be left with one that asks anew, over and over.
 //!
 //! With global rules the lower children of one VP are promised what is left over (see `caps.rs`).
 
@@ -112,11 +113,11 @@ fn granted(instance: &Instance, slot: &Slot, child: usize, left: u16, above: Opt
         Some(above) if count == 0 => {
             instance.null(LOWER, format!("{}, above it, may take all that there is", instance.names[above]))
         }
-        _ if *held != Guarantee::All && width(instance, child) > 1 => {
+        _ if *held != Guarantee::All && slot.width.max(width(instance, child)) > 1 => {
             let reason = format!(
                 "{} among {} VPs cannot be told apart",
                 held.rounded_for_people(),
-                width(instance, child)
+                slot.width.max(width(instance, child))
             );
             instance.null(TOP, reason)
         }
@@ -127,7 +128,8 @@ fn granted(instance: &Instance, slot: &Slot, child: usize, left: u16, above: Opt
                 _ => format!("nothing above it competes for {count} CPUs"),
             };
             let step = Label::new(held.clone(), count, TOP, instance.premises(), formula);
-            Label { count: step.count, derivation: step.derivation, ..slot.label.clone() }
+            let (count, resumes) = (step.count, step.resumes);
+            Label { count, resumes, derivation: step.derivation, ..slot.label.clone() }
         }
     }
 }

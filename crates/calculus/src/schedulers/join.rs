@@ -2,12 +2,14 @@
 //!
 //! The paper lets the child take any one of the parents' guarantees, softened. All of them hold at once. On one CPU the
 //! grants are disjoint as well, so the supplies add up, provided that the join goes on requesting from every parent.
-//! The label shows the sum as PSBE sum s, sum d and carries the exact one beside it. On several CPUs two grants may
-//! coincide. Then the join declines the second and does not request from that parent until it loses the first, so what
-//! holds in windows of continuous request does not hold for its child: a share loses its turn. Only ALL, and a
-//! reservation directly below ALL, are kept.
+//! The label shows the sum as PSBE sum s, sum d and carries the exact one beside it.
+//!
+//! On several CPUs two grants may coincide. The later one is declined, and asked for again when the first is lost. To
+//! most schedulers that is a sleep: proportional share may then serve all others first, and be declined again at its
+//! next grant, without end. So a parent's guarantee counts only if it resumes there: ALL, or a reservation from whole
+//! CPUs, which goes on with what was left of the budget, less the time since, in which the child ran.
 
-use super::{Entry, Instance, Provided, reservation};
+use super::{Entry, Instance, Provided, Slot};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
@@ -18,7 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     policy: "join",
     source: "HLS, section 5.1, strengthened",
     accepts: "anything, from several parents",
-    provides: "every parent's guarantee, softened, and their sum; on several CPUs ALL and reservations below ALL",
+    provides: "every parent's guarantee, softened (on several CPUs: if it resumes); on one CPU also their sum",
     joins: true,
     limits: false,
     description: None,
@@ -26,8 +28,6 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 const ONE: Rule = Rule { name: "join, softened", source: "HLS, section 5.1" };
-const DECLINED: &str =
-    "no parent promises ALL, or has a reservation below ALL; others are lost while the child runs elsewhere";
 const SUM: Rule = Rule { name: "join, sum", source: "one CPU: grants are disjoint, supplies add up" };
 
 fn provide(instance: &Instance) -> Provided {
@@ -43,10 +43,9 @@ fn provide(instance: &Instance) -> Provided {
 
 fn joined(instance: &Instance) -> Label {
     let may_decline = instance.cpus > 1 && instance.held.len() > 1;
-    let is_kept =
-        |label: &Label| label.guarantee == Guarantee::All || reservation::is_kept_across_absence(label);
-    let held = instance.held.iter().map(|slot| slot.label).filter(|label| !may_decline || is_kept(label));
-    let held: Vec<Supply> = held.map(|label| label.supply().softened()).collect();
+    let counts = |slot: &&Slot| !may_decline || slot.label.resumes;
+    let held: Vec<Supply> =
+        instance.held.iter().filter(counts).map(|slot| slot.label.supply().softened()).collect();
     let each = Supply::best(held.iter().cloned());
     let promising = held.iter().filter(|supply| supply.bounded().is_some()).count();
     if instance.cpus == 1 && promising > 1 {
@@ -61,7 +60,8 @@ fn joined(instance: &Instance) -> Label {
         _ => None,
     });
     match alone.next() {
-        None if may_decline => instance.null(ONE, DECLINED),
+        None if held.len() < instance.held.len() => instance
+            .null(ONE, "a parent whose grant is declined, while the child runs elsewhere, may begin anew"),
         None => instance.null(ONE, "no parent promises anything"),
         Some(strongest) => {
             let label = instance.label(strongest, ONE, "the strongest parent's, without its upper limit");

@@ -98,6 +98,8 @@ pub(crate) fn names() -> String {
     REGISTRY.iter().map(|entry| entry.policy).collect::<Vec<_>>().join(", ")
 }
 
+const A_CPU_EACH: Rule =
+    Rule { name: "a CPU each", source: "no more VPs below than whole CPUs above: nobody waits" };
 pub(crate) const UNKNOWN: Rule = Rule { name: "no analysis", source: "HLS, Table 1" };
 
 /// A VP (or `width` of them) that a scheduler receives.
@@ -135,9 +137,13 @@ pub(crate) struct Complaint {
 }
 
 impl Provided {
-    /// The same by another rule, for a policy whose analysis is another policy's.
+    /// The same by another rule, for a policy whose analysis is another policy's. Of that one it is not known that its
+    /// guarantees resume.
     fn by(mut self, rule: Rule) -> Provided {
-        self.labels.iter_mut().for_each(|label| Arc::make_mut(&mut label.derivation).rule = rule);
+        for label in &mut self.labels {
+            Arc::make_mut(&mut label.derivation).rule = rule;
+            label.resumes &= label.guarantee == Guarantee::All;
+        }
         self
     }
 }
@@ -178,6 +184,21 @@ impl<'a> Instance<'a> {
         let mut provided = self.nothing(rule, format!("needs {needed}, but there is {found}"));
         provided.complaints.push(Complaint { child: None, needed, found });
         provided
+    }
+
+    /// ALL for every child, where whole CPUs are held and children can use no more of them: the core requests a VP for
+    /// each child that wants a CPU, so nobody waits for a sibling. A VP that may use only some CPUs may have to.
+    pub(crate) fn a_cpu_each(&self) -> Option<Provided> {
+        let [Slot { label, .. }] = self.held.as_slice() else { return None };
+        let wanted: u64 = self.children.iter().map(|edge| u64::from(edge.width.max(1))).sum();
+        let unpinned = self.cpus == 1 || !self.children.iter().any(|edge| edge.pinned);
+        let enough = label.guarantee == Guarantee::All && wanted <= u64::from(label.count);
+        let all = |edge: &&Edge| {
+            let formula = format!("{wanted} VPs of children, {} CPUs", label.count);
+            Label::new(Guarantee::All, edge.width.max(1), A_CPU_EACH, self.premises(), formula)
+        };
+        (enough && unpinned)
+            .then(|| Provided { labels: self.children.iter().map(all).collect(), complaints: Vec::new() })
     }
 
     /// What is held, where it is one VP that serves one VP a child: the case that the papers analyse. Otherwise why

@@ -9,6 +9,9 @@
 //! wakes up at the least start tag can catch up with the lead that f has over that tag, at most L_f - L_min, and then
 //! take its own over f, L_n - L_f. So r_f * sum over the others of r_n*(L_n - L_min) is added to delta_f. (HLS and
 //! the usual r_n*[w_n - w_f]+ leave out that f may be ahead itself.)
+//!
+//! On several CPUs a child of one VP cannot use a share of more than one, and tags that it cannot keep up with run away
+//! from its siblings'; nothing is claimed there, but where each child has a CPU to itself.
 
 use super::{Entry, Instance, Provided};
 use crate::derivation::{Derivation, Rule};
@@ -24,7 +27,8 @@ pub(super) const ENTRY: Entry = Entry {
     policy: "proportional-share",
     source: "HLS, section 5.1",
     accepts: "PSBE s and whatever implies it; RESU s; PS s",
-    provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r",
+    provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r; ALL where there \
+               are CPUs enough",
     joins: false,
     limits: false,
     description: None,
@@ -82,7 +86,7 @@ impl Queue {
 pub(super) fn provide(instance: &Instance) -> Provided {
     let held = match instance.single_vp() {
         Ok(label) => label.absolute(),
-        Err(found) => return instance.nothing(SHARE, found),
+        Err(found) => return instance.a_cpu_each().unwrap_or_else(|| instance.nothing(SHARE, found)),
     };
     let Some(claims) = claims(instance) else {
         return instance.nothing_because(SHARE, "a share above 0 for every child", "one without");

@@ -3,7 +3,8 @@
 //! Every child is promised RESBH budget,period if the set is admitted, and nobody anything if it is not, for under
 //! EDF an overload may hit any child. The test depends on what is held:
 //! - ALL, or RESU r in its own time: the utilisation is at most 1.
-//! - m CPUs with ALL: at most m children, or U <= m - (m-1)*u_max (Goossens, Funk and Baruah, Real-Time Systems 2003).
+//! - m CPUs with ALL: at most m VPs, or U <= m - (m-1)*u_max (Goossens, Funk and Baruah, Real-Time Systems 2003). A
+//!   child of several VPs is as many servers, each with the budget and the period of the edge.
 //! - any other supply, one child: sbf(y) >= x, since the parent is requested from every start of a period.
 //! - any other supply, several children: U*t <= sbf(t) for every t >= the least y-x. The periodic demand bound
 //!   floor(t/y)*x is too small here: a child that wakes with c <= (d-t)*x/y left keeps its deadline d, and such
@@ -11,6 +12,19 @@
 //!   through a deadline at least y-x away.
 //!
 //! The tests use the exact supply, which below a join may be a sum.
+//!
+//! That global EDF keeps servers that sleep and wake: what a server runs between two sleeps is a job, released when
+//! it wakes or a period begins, due at the end of the period. By the wake-up rule the jobs of a server that are
+//! released and due within any t are no more than t*x/y, so they would all be in time on a CPU of their own of speed
+//! x/y. The bound is that of Funk, Goossens and Baruah (RTSS 2001): any set of jobs that is feasible on CPUs of
+//! speeds u_1, u_2, ... is kept by EDF on m whole ones if sum u <= m - (m-1)*max u. It asks neither for periods nor
+//! for anything before release.
+//!
+//! A VP that resumes (see `policies/reservation.c`) with c less the time since it let its CPU go breaks the rule, and
+//! harms nobody: compare with a run of the same jobs in which it stayed, with the most that it can have used there.
+//! At any time no job has more left than in that one, where all are in time: whoever runs there, and not here, waits
+//! here for m jobs that come before it, and they are not done there either. Below anything but ALL the CPU itself
+//! would have to be asked for again, so only there is the label one that resumes.
 
 use super::claims::{Claim, claims, load, spelled_out};
 use super::{Entry, Instance, Provided, Refused};
@@ -41,14 +55,6 @@ const ALONE: Rule = Rule { name: "reservation, one child", source: "sbf(y) >= x"
 const SUPPLY: Rule =
     Rule { name: "reservation on a supply", source: "EDF demand of waking servers: U*t <= sbf(t)" };
 
-/// Whether a label is a reservation's that holds ALL: the only one, besides ALL, that is kept across times in which
-/// the child of a join runs elsewhere and this VP does not request. The reservation then takes what was had elsewhere
-/// off the budget and keeps the period; any other scheduler, or one between here and ALL, sees a new request, and may
-/// make it wait anew each time.
-pub(super) fn is_kept_across_absence(label: &Label) -> bool {
-    [EDF, GLOBAL, OWN_CPU].contains(&label.derivation.rule) && label.scale.is_one()
-}
-
 /// Why a set is admitted: the rule and the formula; or what was needed and what there is.
 type Verdict = Result<(Rule, String), Refused>;
 
@@ -77,11 +83,17 @@ pub(super) fn provide(instance: &Instance) -> Provided {
         Ok((rule, formula)) => Provided {
             labels: claims
                 .into_iter()
-                .map(|claim| instance.paced(slot.label, claim.guarantee(), rule, &formula))
+                .map(|claim| admitted(instance, slot.label, claim, rule, &formula))
                 .collect(),
             complaints: Vec::new(),
         },
     }
+}
+
+fn admitted(instance: &Instance, held: &Label, claim: Claim, rule: Rule, formula: &str) -> Label {
+    let count = claim.vps;
+    let label = instance.paced(held, claim.guarantee(), rule, formula);
+    Label { count, resumes: held.guarantee == Guarantee::All, ..label }
 }
 
 fn on_one(held: &Label, claims: &[Claim]) -> Verdict {
@@ -135,12 +147,13 @@ fn on_several(instance: &Instance, held: &Label, claims: &[Claim]) -> Verdict {
     if held.guarantee != Guarantee::All {
         return Err(("ALL on every CPU".into(), held.absolute().rounded_for_people()));
     }
-    if let Some(child) = instance.children.iter().position(|edge| edge.width > 1 || edge.pinned) {
-        let needed = "children of one VP each that may use every CPU (global EDF)".into();
-        return Err((needed, format!("{}, which is not", instance.names[child])));
+    if let Some(child) = instance.children.iter().position(|edge| edge.pinned) {
+        let needed = "children that may use every CPU (global EDF)".into();
+        return Err((needed, format!("{}, which may not", instance.names[child])));
     }
-    if claims.len() <= usize::from(cpus) {
-        return Ok((OWN_CPU, format!("{} children, {cpus} CPUs", claims.len())));
+    let vps: u64 = claims.iter().map(|claim| u64::from(claim.vps)).sum();
+    if vps <= u64::from(cpus) {
+        return Ok((OWN_CPU, format!("{vps} VPs, {cpus} CPUs")));
     }
     let heaviest = claims.iter().map(Claim::utilisation).max().unwrap_or_else(Rational::zero);
     let processors = whole(u64::from(cpus));

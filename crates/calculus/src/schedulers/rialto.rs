@@ -60,7 +60,7 @@ fn provide(instance: &Instance) -> Provided {
         Ok(table) => table,
         Err(found) => return instance.nothing_because(RULE, "slots that fit in one time table", found),
     };
-    let labels = claims.into_iter().zip(table).map(|(Claim { budget, period }, slot)| {
+    let labels = claims.into_iter().zip(table).map(|(Claim { budget, period, .. }, slot)| {
         let formula = format!(
             "a slot of {} at {} of every {}",
             time(slot.amount),

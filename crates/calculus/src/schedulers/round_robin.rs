@@ -1,4 +1,5 @@
-//! Round robin. HLS section 5.4 uses it to give away slack, and states no guarantee for it.
+//! Round robin. HLS section 5.4 uses it to give away slack, and states no guarantee for it. Where there is a CPU for
+//! each child there are no turns.
 
 use super::{Entry, Instance, Provided};
 use crate::derivation::Rule;
@@ -6,8 +7,8 @@ use crate::derivation::Rule;
 pub(super) const ENTRY: Entry = Entry {
     policy: "round-robin",
     source: "HLS, section 5.4",
-    accepts: "NULL, which anything implies",
-    provides: "NULL to every child",
+    accepts: "anything",
+    provides: "NULL to every child; ALL where there is a CPU for each",
     joins: false,
     limits: false,
     description: None,
@@ -17,5 +18,6 @@ pub(super) const ENTRY: Entry = Entry {
 const RULE: Rule = Rule { name: "round robin", source: ENTRY.source };
 
 fn provide(instance: &Instance) -> Provided {
-    instance.nothing(RULE, "the turns of the others may lie between, and nothing limits how many there are")
+    let reason = "the turns of the others may lie between, and nothing limits how many there are";
+    instance.a_cpu_each().unwrap_or_else(|| instance.nothing(RULE, reason))
 }

@@ -1,4 +1,5 @@
-//! Time sharing: multi-level queues with decay and boost. HLS section 5.1: accepts anything, promises nothing.
+//! Time sharing: multi-level queues with decay and boost. HLS section 5.1: accepts anything, promises nothing;
+//! where there is a CPU for each child, priorities do not matter.
 
 use super::{Entry, Instance, Provided};
 use crate::derivation::Rule;
@@ -6,8 +7,8 @@ use crate::derivation::Rule;
 pub(super) const ENTRY: Entry = Entry {
     policy: "time-sharing",
     source: "HLS, section 5.1",
-    accepts: "NULL, which anything implies",
-    provides: "NULL to every child",
+    accepts: "anything",
+    provides: "NULL to every child; ALL where there is a CPU for each",
     joins: false,
     limits: false,
     description: None,
@@ -17,5 +18,6 @@ pub(super) const ENTRY: Entry = Entry {
 const RULE: Rule = Rule { name: "time sharing", source: ENTRY.source };
 
 fn provide(instance: &Instance) -> Provided {
-    instance.nothing(RULE, "priorities move with behaviour, so nothing is promised")
+    let reason = "priorities move with behaviour, so nothing is promised";
+    instance.a_cpu_each().unwrap_or_else(|| instance.nothing(RULE, reason))
 }

@@ -4,6 +4,7 @@
 mod machine;
 mod reserves;
 mod servers;
+mod several_cpus;
 mod shares;
 mod slower;
 mod tables;

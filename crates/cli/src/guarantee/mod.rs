@@ -96,6 +96,15 @@ fn windows(have: &Guarantee) -> Vec<(Rational, &'static str)> {
                 (times(period, 10), "ten periods"),
             ]);
         }
+        Guarantee::Mpr { amount, period, cpus } => {
+            let served = blackout + amount / Rational::from_integer((*cpus).into());
+            windows.extend([
+                (served, "the first that has the whole amount for certain"),
+                (period.clone(), "one period"),
+                (times(period, 2), "two periods"),
+                (times(period, 10), "ten periods"),
+            ]);
+        }
         _ => windows.extend([2, 10].map(|count| (times(&blackout, count), ""))),
     }
     windows.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -108,7 +117,8 @@ fn write_windows(out: &mut impl Write, have: &Guarantee) -> io::Result<()> {
     let windows = windows(have);
     if !windows.is_empty() {
         let limit = |text: String| if have.is_hard() { format!("  {text:>10}") } else { String::new() };
-        writeln!(out, "\n  In any window in which it wants the CPU all the time:\n")?;
+        let all = if matches!(have, Guarantee::Mpr { .. }) { "all of them want" } else { "it wants" };
+        writeln!(out, "\n  In any window in which {all} the CPU all the time:\n")?;
         writeln!(out, "    {:>10}  {:>10}{}", "window", "at least", limit("at most".into()))?;
         for (window, what) in windows {
             let (least, most) = (time_floor(&have.sbf(&window)), limit(time_ceil(&have.ubf(&window))));
@@ -123,6 +133,7 @@ fn write_windows(out: &mut impl Write, have: &Guarantee) -> io::Result<()> {
     let share = match &share[..] {
         "0" => "nothing for certain",
         "1" => "all of a CPU",
+        share if matches!(have, Guarantee::Mpr { .. }) => &format!("{share} of a CPU together"),
         share => &format!("{share} of a CPU"),
     };
     let most = if have.is_hard() { "" } else { "; there is no upper limit" };

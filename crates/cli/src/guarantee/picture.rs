@@ -34,11 +34,12 @@ fn supply(have: &Guarantee, need: Option<&Guarantee>) -> Result<Supply, Error> {
     let rate = have.rate();
     let shown = need.is_none() && rate != Rational::default() && *have != Guarantee::All;
     let share = shown.then(|| (nanos(&(&rate * &up_to)), format!("{} in the long run", share_floor(&rate))));
+    let of_a_group = matches!(have, Guarantee::Mpr { .. });
     Ok(Supply {
         guarantee: have.rounded_for_people(),
         longest,
         least: points(&have.sbf_corners(&up_to)),
-        most: have.is_hard().then(|| points(&have.ubf_corners(&up_to))),
+        most: (have.is_hard() || of_a_group).then(|| points(&have.ubf_corners(&up_to))),
         share,
         needed: need.map(|need| {
             (points(&need.sbf_corners(&up_to)), format!("needed: {}", need.rounded_for_people()))
@@ -50,7 +51,9 @@ fn supply(have: &Guarantee, need: Option<&Guarantee>) -> Result<Supply, Error> {
 /// The longest window that is drawn: four periods, or four times the time in which nothing is certain.
 fn length(guarantee: &Guarantee) -> Option<Rational> {
     let length = match guarantee {
-        Guarantee::Reservation { period, .. } | Guarantee::Edp { period, .. } => period.clone(),
+        Guarantee::Reservation { period, .. }
+        | Guarantee::Edp { period, .. }
+        | Guarantee::Mpr { period, .. } => period.clone(),
         _ => guarantee.blackout()?,
     };
     (length != Rational::default()).then(|| length * Rational::from_integer(4.into()))
@@ -74,6 +77,9 @@ fn remarks(have: &Guarantee) -> Vec<(Nanos, String)> {
             let served = &blackout + amount;
             let certain = format!("{} is certain in every {}", time_floor(amount), time_ceil(&served));
             vec![nothing(&blackout), (nanos(&served), certain)]
+        }
+        (Guarantee::Mpr { cpus, .. }, Some(blackout)) => {
+            vec![nothing(&blackout), (Nanos::ZERO, format!("CPU time of {cpus} virtual processors together"))]
         }
         (_, Some(blackout)) => vec![nothing(&blackout)],
         (Guarantee::Resu { .. }, None) => {

@@ -41,6 +41,13 @@ pub fn promise(have: &Guarantee) -> String {
             time_exact(deadline),
             time_exact(period)
         ),
+        Guarantee::Mpr { period, amount, cpus } => format!(
+            "A multiprocessor periodic resource: {} of CPU time in every period of {} for a group of virtual \
+             processors together, on at most {cpus} of the CPUs at once, and it may be more. It is what a group \
+             needs; a scheduler gives it by what it gives to each of them.",
+            time_exact(amount),
+            time_exact(period)
+        ),
     }
 }
 
@@ -108,6 +115,14 @@ pub fn warnings(have: &Guarantee) -> Vec<String> {
              is worth a share in the long run and no more."
                 .into(),
         ),
+        Guarantee::Mpr { period, amount, cpus } => {
+            let each = Guarantee::resbs(amount / Rational::from_integer((*cpus).into()), period.clone());
+            warnings.push(format!(
+                "It says nothing of any one thread of the group. It follows from {} on each of {cpus} virtual \
+                 processors, which a reservation scheduler gives to a child of that width.",
+                each.rounded_for_people()
+            ));
+        }
         Guarantee::All => {
             warnings.push("Interrupts, timer ticks and the cost of switches come off it; they are not counted.".into());
         }

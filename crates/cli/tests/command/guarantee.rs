@@ -3,7 +3,7 @@
 use crate::outcome::{Outcome, assert_refused, hls};
 use std::fs;
 
-const EVERY_TYPE: [&str; 10] = [
+const EVERY_TYPE: [&str; 11] = [
     "ALL",
     "RESBH 10ms 33ms",
     "RESBS 10ms 33ms",
@@ -14,6 +14,7 @@ const EVERY_TYPE: [&str; 10] = [
     "PS 1/4",
     "NULL",
     "EDP 33ms 10ms 20ms",
+    "MPR 10ms 12ms 2",
 ];
 
 fn described(guarantee: &str) -> String {

@@ -63,7 +63,10 @@ impl Supply {
                     let (period, amount, deadline) = (scaled(period)?, scaled(amount)?, scaled(deadline)?);
                     Term::Steps { period, amount, deadline }
                 }
-                Guarantee::Resu { .. } | Guarantee::Ps { .. } | Guarantee::Null => return None,
+                // MPR is a need of a group, and on no label.
+                Guarantee::Resu { .. } | Guarantee::Ps { .. } | Guarantee::Null | Guarantee::Mpr { .. } => {
+                    return None;
+                }
             })
         };
         Some(Supply { one, terms: sum.iter().map(term).collect::<Option<_>>()? })
@@ -161,7 +164,11 @@ fn numbers(guarantee: &Guarantee) -> Vec<Rational> {
             vec![amount.clone(), period.clone(), deadline.clone()]
         }
         Guarantee::Psbe { share, delta } => vec![share.clone(), delta.clone()],
-        Guarantee::All | Guarantee::Resu { .. } | Guarantee::Ps { .. } | Guarantee::Null => Vec::new(),
+        Guarantee::All
+        | Guarantee::Resu { .. }
+        | Guarantee::Ps { .. }
+        | Guarantee::Null
+        | Guarantee::Mpr { .. } => Vec::new(),
     }
 }
 

@@ -14,6 +14,7 @@ mod lives;
 mod misfits;
 mod programs;
 mod promises;
+mod several_cpus;
 mod sharing;
 mod support;
 mod tasks;
