@@ -20,7 +20,7 @@ pub struct Graph {
 pub struct Scheduler {
     /// Its name.
     pub name: String,
-    /// The name of its policy, as in [`schedulers::REGISTRY`].
+    /// The name of its policy, as in [`crate::schedulers::REGISTRY`].
     pub policy: String,
     /// Its parameters by name; times in nanoseconds.
     pub params: Vec<(String, u64)>,

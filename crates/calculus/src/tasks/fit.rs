@@ -3,7 +3,8 @@
 //! A reservation that fails names a window, and no reservation with the same period that falls short in that window
 //! can do (for fixed priority: in every window in which the job could be done in time). So the amount is raised to
 //! the least that suffices there, and tried again: no amount is skipped that could have done, and the one that passes
-//! the exact test is the least. Relies on the tests being exact for one reservation, whose supply is superadditive.
+//! the exact test is the least. Next to the rate of the tasks the test may take too many steps; there the amount is
+//! raised a little, and the one that passes may be more than the least by that little. Relies on the tests being exact for one reservation, whose supply is superadditive.
 
 use super::fixed_priority::{due, wanted};
 use super::{MAX_STEPS, Miss, Order, Steps, Task, TaskSet};
@@ -11,6 +12,11 @@ use crate::guarantee::{Continuity, Guarantee};
 use crate::rational::{Rational, quotient, whole};
 use crate::together::{Shortfall, Sum};
 use num_traits::{One, Signed, ToPrimitive, Zero};
+
+/// Where it cannot be told whether an amount does, it is raised by this part of what is left of the period.
+const UNDECIDED_PART: u64 = 1_024;
+/// And no more often than this, each a matter of milliseconds.
+const MAX_UNDECIDED: u32 = 64;
 
 /// A reservation that carries a task set. Times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,12 +34,14 @@ impl Fit {
     }
 }
 
-/// The least amount with which a soft reservation of this period carries the tasks, exactly.
+/// The least amount with which a soft reservation of this period carries the tasks: exactly, but where the test takes
+/// too many steps at the rate of the tasks.
 ///
 /// # Errors
 /// Why not even the whole of a CPU does, or that the number of steps is not enough to tell.
 pub fn least_amount(set: &TaskSet, continuity: Continuity, period: &Rational) -> Result<Fit, Miss> {
     let mut amount = set.utilisation() * period;
+    let mut undecided = Steps(MAX_UNDECIDED);
     for _ in 0..MAX_STEPS {
         if !amount.is_positive() || amount >= *period {
             amount = period.clone();
@@ -48,10 +56,15 @@ pub fn least_amount(set: &TaskSet, continuity: Continuity, period: &Rational) ->
             Ok(()) => return Ok(Fit { amount, period: period.clone() }),
             Err(miss) => miss,
         };
-        let Miss::Short { task, job, window } = &miss else { return Err(miss) };
-        let raised = match set.order {
-            Order::Edf => enough_within(window, continuity, period),
-            Order::FixedPriority => enough_for_job(&set.tasks[..=*task], *job, continuity, period),
+        let raised = match (&miss, set.order) {
+            (Miss::Short { window, .. }, Order::Edf) => enough_within(window, continuity, period),
+            (Miss::Short { task, job, .. }, Order::FixedPriority) => {
+                enough_for_job(&set.tasks[..=*task], *job, continuity, period)
+            }
+            (Miss::Undecided { .. }, _) => {
+                undecided.take().map(|()| &amount + (period - &amount) / whole(UNDECIDED_PART))
+            }
+            _ => None,
         };
         match raised.filter(|raised| *raised > amount && amount < *period) {
             Some(raised) => amount = raised,
