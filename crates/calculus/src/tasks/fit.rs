@@ -4,7 +4,8 @@
 //! can do (for fixed priority: in every window in which the job could be done in time). So the amount is raised to
 //! the least that suffices there, and tried again: no amount is skipped that could have done, and the one that passes
 //! the exact test is the least. Next to the rate of the tasks the test may take too many steps; there the amount is
-//! raised a little, and the one that passes may be more than the least by that little. Relies on the tests being exact for one reservation, whose supply is superadditive.
+//! raised a little, and the one that passes may be more than the least by that little. Relies on the tests being
+//! exact for one reservation, whose supply is superadditive.
 
 use super::fixed_priority::{due, wanted};
 use super::{MAX_STEPS, Miss, Order, Steps, Task, TaskSet};
