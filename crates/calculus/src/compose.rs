@@ -9,6 +9,7 @@ use crate::graph::{Child, Graph, Links};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::local::{Place, Problem, Rules, Surroundings};
+use crate::stolen::{STOLEN, left_over};
 use std::collections::VecDeque;
 
 /// The labels of a hierarchy.
@@ -64,9 +65,12 @@ impl Work<'_> {
         for (position, edge) in roots.enumerate() {
             let count = graph.edges[edge].width.max(1).min(graph.cpus);
             let formula = format!("{count} of {} CPUs", graph.cpus);
-            let label = match (position, count) {
-                (0, 0) => Label::new(Guarantee::Null, 0, ROOT, Vec::new(), formula),
-                (0, _) => Label::new(Guarantee::All, count, ROOT, Vec::new(), formula),
+            let label = match (position, count, left_over(&graph.stolen)) {
+                (0, 0, _) => Label::new(Guarantee::Null, 0, ROOT, Vec::new(), formula),
+                (0, _, None) => Label::new(Guarantee::All, count, ROOT, Vec::new(), formula),
+                (0, _, Some((rest, taken))) => {
+                    Label::new(rest, count, STOLEN, Vec::new(), format!("{formula}; {taken}"))
+                }
                 _ => {
                     let found = "a second root, which has no CPU left".to_owned();
                     self.problems.push(self.around.problem(Place::Edge(edge), "one root".into(), found));

@@ -9,10 +9,21 @@ use std::borrow::Cow;
 pub struct Graph {
     /// How many CPUs the machine has.
     pub cpus: u16,
+    /// What takes time of these CPUs.
+    pub stolen: Vec<Stolen>,
     /// The schedulers.
     pub schedulers: Vec<Scheduler>,
     /// The VPs; among them one with no parent, the root's own.
     pub edges: Vec<Edge>,
+}
+
+/// A source of stolen time: an interrupt, the host. Times in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stolen {
+    /// The least distance from one occurrence to the next.
+    pub every: u64,
+    /// The most that one takes.
+    pub takes: u64,
 }
 
 /// A scheduler instance.

@@ -2,7 +2,7 @@
 //!
 //! Relies on [`hls_calculus::Graph`]. Analyses nothing itself.
 
-use crate::model::{Child, Edge, Hierarchy};
+use crate::model::{Child, Edge, Hierarchy, Interrupt};
 use hls_calculus as calculus;
 use hls_core::ParamInfo;
 
@@ -41,6 +41,7 @@ impl Input {
         });
         let graph = calculus::Graph {
             cpus: hierarchy.machine.cpus,
+            stolen: hierarchy.machine.interrupts.iter().map(stolen).collect(),
             schedulers: schedulers.collect(),
             edges: Vec::new(),
         };
@@ -62,6 +63,11 @@ impl Input {
     pub fn graph_edge_of(&self, edge: usize, instance: u32) -> Option<usize> {
         self.origins.binary_search_by_key(&(edge, instance), |origin| (origin.edge, origin.instance)).ok()
     }
+}
+
+/// What a source of interrupts takes at worst.
+fn stolen(interrupt: &Interrupt) -> calculus::Stolen {
+    calculus::Stolen { every: interrupt.every.min.0, takes: interrupt.takes.max.0 }
 }
 
 /// An edge of the graph: that of one of `count` instances.

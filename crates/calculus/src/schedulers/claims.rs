@@ -4,6 +4,7 @@
 use super::{Complaint, Instance, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
+use crate::label::Label;
 use crate::rational::{Rational, Total, time_exact, whole};
 use num_traits::{ToPrimitive, Zero};
 
@@ -51,6 +52,16 @@ pub(super) fn claims(instance: &Instance, refused: Rule) -> Result<Vec<Claim>, P
     }
     let nothing = instance.nothing(refused, "a sibling's budget and period are no reservation");
     Err(Provided { complaints, ..nothing })
+}
+
+/// ALL or RESU of one CPU, and all children's claims; what there is instead by `refused`.
+pub(super) fn claims_on_processor<'a>(
+    instance: &Instance<'a>,
+    refused: Rule,
+) -> Result<(&'a Label, Vec<Claim>), Provided> {
+    let held =
+        instance.processor().map_err(|(needed, found)| instance.nothing_because(refused, needed, found))?;
+    Ok((held, claims(instance, refused)?))
 }
 
 /// The sum of all utilisations.

@@ -10,7 +10,7 @@
 //! On RESU r a slot is a notified interval, in which r*x is received, nobody knows when: EDP(y, r*x, deadline x),
 //! which is RESCS r*x, y + x*(1-r).
 
-use super::claims::{Claim, claims};
+use super::claims::{Claim, claims_on_processor};
 use super::description::{BUDGET, Description, PERIOD};
 use super::{Entry, Instance, Provided};
 use crate::derivation::Rule;
@@ -47,12 +47,8 @@ struct Slot {
 }
 
 fn provide(instance: &Instance) -> Provided {
-    let held = match instance.processor() {
-        Ok(held) => held,
-        Err((needed, found)) => return instance.nothing_because(RULE, needed, found),
-    };
-    let claims = match claims(instance, RULE) {
-        Ok(claims) => claims,
+    let (held, claims) = match claims_on_processor(instance, RULE) {
+        Ok(both) => both,
         Err(provided) => return provided,
     };
     let nanos: Vec<(u128, u128)> = claims.iter().map(Claim::nanos).collect();

@@ -7,7 +7,7 @@
 //! period sees all of its slots: RESCS x,y. On RESU the amount is received within the slots, hence within each
 //! period: RESBS.
 
-use super::claims::{claims, load, spelled_out};
+use super::claims::{claims_on_processor, load, spelled_out};
 use super::description::{BUDGET, Description, PERIOD};
 use super::{Entry, Instance, Provided};
 use crate::derivation::Rule;
@@ -36,12 +36,8 @@ const RULE: Rule = Rule {
 };
 
 fn provide(instance: &Instance) -> Provided {
-    let held = match instance.processor() {
-        Ok(held) => held,
-        Err((needed, found)) => return instance.nothing_because(RULE, needed, found),
-    };
-    let claims = match claims(instance, RULE) {
-        Ok(claims) => claims,
+    let (held, claims) = match claims_on_processor(instance, RULE) {
+        Ok(both) => both,
         Err(provided) => return provided,
     };
     let mut periods: Vec<&Rational> = claims.iter().map(|claim| &claim.period).collect();

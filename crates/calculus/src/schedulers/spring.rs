@@ -11,7 +11,7 @@
 //! wakes behind its slot had nothing coming from that period. On RESU a slot is a notified interval, in the slower
 //! time.
 
-use super::claims::{Claim, claims};
+use super::claims::{Claim, claims_on_processor};
 use super::description::{BUDGET, Description, PERIOD};
 use super::{Entry, Instance, Provided};
 use crate::derivation::Rule;
@@ -42,12 +42,8 @@ const MAX_BACKTRACKS: usize = 1_000;
 const MAX_CHOICES: usize = 4;
 
 fn provide(instance: &Instance) -> Provided {
-    let held = match instance.processor() {
-        Ok(held) => held,
-        Err((needed, found)) => return instance.nothing_because(RULE, needed, found),
-    };
-    let claims = match claims(instance, RULE) {
-        Ok(claims) => claims,
+    let (held, claims) = match claims_on_processor(instance, RULE) {
+        Ok(both) => both,
         Err(provided) => return provided,
     };
     let nanos: Vec<(u128, u128)> = claims.iter().map(Claim::nanos).collect();

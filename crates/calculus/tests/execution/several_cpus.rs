@@ -46,7 +46,9 @@ fn labels_on(cpus: usize, children: &[(usize, usize, usize)]) -> Vec<Label> {
     let child = |&(vps, x, y): &_| edge(Some(0), Child::Thread("t".into()), params(x, y), vps);
     edges.extend(children.iter().map(child));
     let root = Scheduler { name: "root".into(), policy: "reservation".into(), params: Vec::new() };
-    analyse(&Graph { cpus: cpus as u16, schedulers: vec![root], edges }, Mode::Tight).labels.split_off(1)
+    analyse(&Graph { cpus: cpus as u16, stolen: Vec::new(), schedulers: vec![root], edges }, Mode::Tight)
+        .labels
+        .split_off(1)
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! it is right. All that is drawn is a valid file.
 
 use crate::held::plan;
-use crate::tree::{Case, Edge, HOG, Life, Node, Range, Value, What, Work};
+use crate::tree::{Case, Edge, HOG, Interrupt, Life, Node, Range, Value, What, Work};
 use hls_calculus::{Guarantee, Mode, Rational};
 use hls_hierarchy::model::Child;
 use hls_plan::Derived;
@@ -26,7 +26,7 @@ struct Draw {
 /// A hierarchy; its threads are hogs. The same seed draws the same.
 pub fn hierarchy(seed: u64) -> Case {
     let root = Node { above: Vec::new(), what: What::Thread(HOG) };
-    let case = Case { cpus: 1, nodes: vec![root], length: 0, seed };
+    let case = Case { cpus: 1, interrupts: Vec::new(), nodes: vec![root], length: 0, seed };
     let mut draw = Draw { random: Rand32::new(seed), case };
     if draw.chance(15) {
         draw.case.cpus = draw.between(2, 4);
@@ -40,6 +40,9 @@ pub fn hierarchy(seed: u64) -> Case {
     }
     for _ in 0..draw.between(1, 8) {
         draw.grow_somewhere();
+    }
+    if draw.chance(20) {
+        draw.interrupts();
     }
     draw.case
 }
@@ -58,6 +61,19 @@ pub fn workload(case: &Case, seed: u64) -> Case {
 }
 
 impl Draw {
+    /// One source of stolen time, or two, that leave most of each CPU.
+    fn interrupts(&mut self) {
+        for _ in 0..self.between(1, 2) {
+            let (every, takes) = (self.between(2_000, 20_000) * US, self.between(10, 1_000) * US);
+            let interrupt = Interrupt {
+                cpu: self.between(0, self.case.cpus - 1),
+                every: (every, every + self.between(0, 1_000) * US),
+                takes: (takes / self.between(1, 3), takes),
+            };
+            self.case.interrupts.push(interrupt);
+        }
+    }
+
     fn between(&mut self, min: u64, max: u64) -> u64 {
         min + u64::from(self.random.rand_range(0..(max - min + 1) as u32))
     }

@@ -30,6 +30,11 @@ fn simpler(case: &Case) -> Vec<Case> {
     let mut cases: Vec<Case> = nodes.clone().skip(1).map(|node| swept(case.without(&[node]))).collect();
     cases.extend(nodes.clone().filter_map(|node| splice(case, node)));
     cases.extend(nodes.clone().flat_map(|node| with_fewer_parents(case, node)));
+    for gone in 0..case.interrupts.len() {
+        let mut quieter = case.clone();
+        quieter.interrupts.remove(gone);
+        cases.push(quieter);
+    }
     if case.cpus > 1 {
         cases.push(Case { cpus: case.cpus - 1, ..case.clone() });
     }

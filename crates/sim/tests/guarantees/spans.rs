@@ -40,22 +40,31 @@ pub struct Window {
 /// A point of a span: when, and what had been received in the span up to then.
 type Point = (u64, u64);
 
-/// The spans of every VP, in order of time; what is open at `end` ends there.
+/// The spans of every VP, in order of time; what is open at `end` ends there. Stolen time is no service.
 pub fn spans(records: &[Record], vps: usize, end: u64) -> Vec<Vec<Span>> {
     let mut spans = vec![Vec::new(); vps];
     let mut open: Vec<Option<Span>> = vec![None; vps];
-    let mut since = vec![None; vps];
+    // Since when a VP is served, and by which CPU.
+    let mut since: Vec<Option<(u64, u16)>> = vec![None; vps];
     let last = |vp: u32| Record { at: hls_units::Nanos(end), vp, cpu: 0, what: What::Release };
     for record in records.iter().copied().chain((0..vps as u32).map(last)) {
         let (at, vp) = (record.at.0, record.vp as usize);
         match record.what {
             What::Request => open[vp] = Some(Span { from: at, to: at, served: Vec::new() }),
-            What::Grant => since[vp] = Some(at),
+            What::Grant => since[vp] = Some((at, record.cpu)),
+            What::Stolen { length } => {
+                for (since, open) in since.iter_mut().zip(&mut open) {
+                    if let (Some((from, cpu)), Some(span)) = (since, open)
+                        && *cpu == record.cpu
+                    {
+                        span.serve(*from, at - length.0);
+                        *from = at;
+                    }
+                }
+            }
             What::Revoke | What::Release | What::Leave => {
-                if let (Some(from), Some(span)) = (since[vp].take(), &mut open[vp])
-                    && from < at
-                {
-                    span.served.push((from, at));
+                if let (Some((from, _)), Some(span)) = (since[vp].take(), &mut open[vp]) {
+                    span.serve(from, at);
                 }
                 if record.what != What::Revoke
                     && let Some(span) = open[vp].take()
@@ -71,6 +80,13 @@ pub fn spans(records: &[Record], vps: usize, end: u64) -> Vec<Vec<Span>> {
 }
 
 impl Span {
+    /// Service from an instant to another one, if there is time between them.
+    fn serve(&mut self, from: u64, to: u64) {
+        if from < to {
+            self.served.push((from, to));
+        }
+    }
+
     /// The start of the span and the ends of service; the starts of service and the end of the span.
     fn around_pauses(&self) -> (Vec<Point>, Vec<Point>) {
         let (mut starts, mut ends) = (vec![(self.from, 0)], Vec::new());

@@ -9,11 +9,21 @@ use std::fmt::{self, Write};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     pub cpus: u64,
+    /// What is stolen of the CPUs.
+    pub interrupts: Vec<Interrupt>,
     /// The first is the root.
     pub nodes: Vec<Node>,
     pub length: u64,
     /// Of what the threads draw while they run.
     pub seed: u64,
+}
+
+/// A source of stolen time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupt {
+    pub cpu: u64,
+    pub every: Range,
+    pub takes: Range,
 }
 
 /// A scheduler or a thread.
@@ -111,7 +121,12 @@ impl Case {
 
     /// The hierarchy file. The text is flat: each node names its parents.
     pub fn kdl(&self) -> String {
-        let mut text = format!("machine cpus={}\n", self.cpus);
+        let mut text = format!("machine cpus={} {{\n", self.cpus);
+        for Interrupt { cpu, every, takes } in &self.interrupts {
+            let [every, takes] = [every, takes].map(|span| format!("{}..{}", Nanos(span.0), Nanos(span.1)));
+            writeln!(text, "interrupt cpu={cpu} every=\"{every}\" takes=\"{takes}\"").expect("a string");
+        }
+        text += "}\n";
         for (number, node) in self.nodes.iter().enumerate() {
             let (head, tail) = match &node.what {
                 What::Scheduler { policy, quantum, width } => {
