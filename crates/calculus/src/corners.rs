@@ -1,10 +1,11 @@
-//! Where the supply of a guarantee changes its slope, so that it can be drawn exactly.
+//! Where the supply of a guarantee changes its slope: what a sum of supplies is walked by, and drawn by.
 //!
 //! Relies on `supply.rs` for every value, and knows of itself only where the slopes change. Never approximates: between
 //! two corners the supply is a straight line.
 
 use crate::guarantee::{Continuity, Guarantee};
 use crate::rational::{Rational, whole};
+use crate::supply::Periodic;
 use num_traits::{Signed, Zero};
 
 /// No list of corners covers more periods.
@@ -14,18 +15,26 @@ const MAX_PERIODS: u64 = 1_000;
 pub type Corner = (Rational, Rational);
 
 impl Guarantee {
+    /// The first window length beyond this one at which the slope of sbf changes; none where it is straight from there
+    /// on.
+    pub(crate) fn corner_after(&self, window: &Rational) -> Option<Rational> {
+        let blackout = self.blackout()?;
+        if *window < blackout {
+            return Some(blackout);
+        }
+        let Periodic { period, amount, .. } = self.periodic()?;
+        let into = (window - &blackout) - ((window - &blackout) / &period).floor() * &period;
+        let next = if into < amount { amount } else { period };
+        (!self.is_whole_cpu()).then(|| window - into + next)
+    }
+
     /// The corners of [`Guarantee::sbf`] from the empty window to one of `up_to`, both ends included: joined by
     /// straight lines they are the function. Ends after a thousand periods where there are more.
     pub fn sbf_corners(&self, up_to: &Rational) -> Vec<Corner> {
-        let lengths = match (self.periodic(), self) {
-            _ if self.check().is_err() => Vec::new(),
-            (Some(periodic), _) => {
-                let blackout = self.blackout().unwrap_or_else(Rational::zero);
-                rises(&blackout, &periodic.amount, &periodic.period, up_to)
-            }
-            (None, Guarantee::Psbe { .. }) => self.blackout().into_iter().collect(),
-            _ => Vec::new(),
-        };
+        let first = self.check().ok().and_then(|()| self.corner_after(&Rational::zero()));
+        let lengths =
+            std::iter::successors(first, |last| self.corner_after(last).filter(|next| next < up_to));
+        let lengths = lengths.take(2 * MAX_PERIODS as usize).collect();
         corners(lengths, up_to, |window| self.sbf(window))
     }
 

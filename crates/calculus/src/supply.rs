@@ -106,19 +106,6 @@ impl Guarantee {
         }
     }
 
-    /// The first window length beyond this one at which the slope of sbf changes; none where it is straight from there
-    /// on.
-    pub(crate) fn corner_after(&self, window: &Rational) -> Option<Rational> {
-        let blackout = self.blackout()?;
-        if *window < blackout {
-            return Some(blackout);
-        }
-        let Periodic { period, amount, .. } = self.periodic()?;
-        let into = (window - &blackout) - ((window - &blackout) / &period).floor() * &period;
-        let next = if into < amount { amount } else { period };
-        (!self.is_whole_cpu()).then(|| window - into + next)
-    }
-
     /// The window lengths at which a monitor should compare what was received with what was promised: at most five, in
     /// rising order, where the supply has just risen or (for hard guarantees) the limit is flat. Empty for what
     /// promises nothing in finite time.
