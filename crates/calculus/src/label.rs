@@ -60,18 +60,27 @@ impl Label {
         Supply::best([Supply::from(self.absolute()), self.beside.clone()])
     }
 
-    /// Whether this label implies a need, by the guarantee itself or by what holds beside it. MPR is a need of as many
-    /// VPs as the label counts.
+    /// Whether this label implies a need, by the guarantee itself or by what holds beside it. Below a slower processor
+    /// the need is in its time, as all that is asked for there. MPR is a need of as many VPs as the label counts.
     ///
     /// # Errors
     /// Why the guarantee itself does not.
     pub fn satisfies(&self, need: &Guarantee) -> Result<Derivation, Refusal> {
-        let first = implies_on(&self.absolute(), self.count, need);
+        let first = implies_on(&self.guarantee, self.count, need);
         if first.is_ok() {
             return first;
         }
         let beside = self.beside.sums().iter().find_map(|sum| sum_implies(sum, need, &self.derivation));
         beside.map_or(first, Ok)
+    }
+
+    /// The guarantee for people, and in whose time it is where that is not real time.
+    pub(crate) fn rounded_for_people(&self) -> String {
+        let guarantee = self.guarantee.rounded_for_people();
+        if self.scale.is_one() {
+            return guarantee;
+        }
+        format!("{guarantee} in the time of a processor of speed {}", self.scale)
     }
 
     /// Why this label does not imply a need, for people; `None` where it does. Below NULL that is why there is nothing.

@@ -134,7 +134,7 @@ impl<'a> Surroundings<'a> {
     pub(crate) fn unmet(&self, edge: usize, label: &Label) -> Option<Problem> {
         let need = self.graph.edges[edge].requested.as_ref()?;
         let reason = label.shortcoming(need)?;
-        let found = format!("{} ({reason})", label.absolute().rounded_for_people());
+        let found = format!("{} ({reason})", label.rounded_for_people());
         Some(self.problem(Place::Edge(edge), need.rounded_for_people(), found))
     }
 
