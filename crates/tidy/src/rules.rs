@@ -17,7 +17,7 @@ pub(crate) const OF_A_FILE: [fn(&File<'_>) -> Vec<Finding>; 8] = [
 ];
 
 /// Rules that also ask what else there is.
-pub(crate) const OF_THE_TREE: [fn(&File<'_>, &Tree) -> Vec<Finding>; 2] = [registered, links];
+pub(crate) const OF_THE_TREE: [fn(&File<'_>, &Tree) -> Vec<Finding>; 3] = [registered, links, mutants];
 
 const SPDX: &str = "/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */";
 const MAX_COLUMNS: usize = 120;
@@ -187,6 +187,22 @@ fn links(file: &File<'_>, tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// What `scripts/mutants` breaks is still there to be broken: description, file, text as it is (just once in the file),
+/// text as it becomes, with tabs between.
+fn mutants(file: &File<'_>, tree: &Tree) -> Vec<Finding> {
+    if file.path != Path::new("scripts/mutants.txt") {
+        return vec![];
+    }
+    let is_there = |line: &str| match line.split('\t').collect::<Vec<_>>()[..] {
+        [_, path, old, new] if old != new => {
+            tree.texts.get(Path::new(path)).is_some_and(|text| text.matches(old).count() == 1)
+        }
+        _ => line.starts_with('#'),
+    };
+    let gone = file.lines().filter(|(_, line)| !is_there(line));
+    gone.map(|(number, _)| file.finding(number, "expected a text that is in its file just once")).collect()
 }
 
 /// `link` as seen from `folder`; None where it leads out of the repository.

@@ -152,6 +152,22 @@ fn links_lead_somewhere() {
 }
 
 #[test]
+fn what_is_broken_on_purpose_is_there() {
+    let code = "//! Sum.\na + b\nc + c\n";
+    let found = |list: &str| findings([("scripts/mutants.txt", list), ("sum.rs", code)]);
+    assert_eq!(found("# a list\nless\tsum.rs\ta + b\ta\n"), [""; 0]);
+    for bad in
+        ["less\tsum.rs\ta - b\ta\n", "twice\tsum.rs\tc\tb\n", "no file\tno.rs\ta\tb\n", "too few\tsum.rs\n"]
+    {
+        assert_eq!(
+            found(bad),
+            ["scripts/mutants.txt:1: expected a text that is in its file just once"],
+            "{bad}"
+        );
+    }
+}
+
+#[test]
 fn what_is_no_text_is_left_alone() {
     let mut tree = Tree::default();
     tree.insert(PathBuf::from("a.rs"), b"\xff".to_vec());

@@ -69,8 +69,8 @@ pub(super) fn load(claims: &[Claim]) -> Total {
     claims.iter().map(|claim| claim.utilisation() * whole(u64::from(claim.vps))).collect()
 }
 
-/// `10ms/20ms + 2*20ms/33ms = 172%`.
-pub(super) fn spelled_out(claims: &[Claim]) -> String {
+/// `10ms/20ms + 2*20ms/33ms = 172%`, given their sum.
+pub(super) fn spelled_out(claims: &[Claim], load: &Total) -> String {
     const MOST_TERMS: usize = 12;
     let terms: Vec<String> = (claims.iter().take(MOST_TERMS))
         .map(|Claim { vps, budget, period }| {
@@ -83,5 +83,5 @@ pub(super) fn spelled_out(claims: &[Claim]) -> String {
     } else {
         String::new()
     };
-    format!("{}{more} = {}", terms.join(" + "), load(claims).percent_ceil())
+    format!("{}{more} = {}", terms.join(" + "), load.percent_ceil())
 }

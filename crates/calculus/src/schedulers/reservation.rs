@@ -108,8 +108,9 @@ fn on_one(held: &Label, claims: &[Claim]) -> Verdict {
 }
 
 fn utilisation_test(claims: &[Claim]) -> Verdict {
-    let sum = spelled_out(claims);
-    if load(claims).at_most(&Rational::one()) {
+    let load = load(claims);
+    let sum = spelled_out(claims, &load);
+    if load.at_most(&Rational::one()) {
         Ok((EDF, format!("{sum} <= 100%")))
     } else {
         Err(("a utilisation of at most 100%".into(), format!("{sum} > 100%")))
@@ -126,8 +127,8 @@ fn supply_test(held: &Supply, claims: &[Claim]) -> Verdict {
             Err((format!("{} in every {}", time_floor(&claim.budget), time_ceil(&claim.period)), text))
         };
     }
-    let demand = load(claims).value_ceil();
-    let sum = spelled_out(claims);
+    let load = load(claims);
+    let (demand, sum) = (load.value_ceil(), spelled_out(claims, &load));
     let has_pauses = held.bounded().is_none_or(|(_, delta)| !delta.is_zero());
     if demand > held.rate() || (demand == held.rate() && has_pauses) {
         let found = format!("{sum} of {} held", percent_ceil(&held.rate()));
@@ -159,8 +160,9 @@ fn on_several(instance: &Instance, held: &Label, claims: &[Claim]) -> Verdict {
     let processors = whole(u64::from(cpus));
     let bound = &processors - (&processors - Rational::one()) * &heaviest;
     let text = format!("{cpus} - ({cpus}-1) * {heaviest} = {}", percent_ceil(&bound));
-    let sum = spelled_out(claims);
-    if load(claims).at_most(&bound) {
+    let load = load(claims);
+    let sum = spelled_out(claims, &load);
+    if load.at_most(&bound) {
         Ok((GLOBAL, format!("{sum} <= {text}")))
     } else {
         Err((format!("a utilisation of at most {text}"), sum))

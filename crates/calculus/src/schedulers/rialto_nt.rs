@@ -46,8 +46,9 @@ fn provide(instance: &Instance) -> Provided {
         let found = format!("{} and {}", time_exact(pair[0]), time_exact(pair[1]));
         return instance.nothing_because(RULE, "periods of which each divides the next", found);
     }
-    let sum = spelled_out(&claims);
-    if !load(&claims).at_most(&Rational::one()) {
+    let load = load(&claims);
+    let sum = spelled_out(&claims, &load);
+    if !load.at_most(&Rational::one()) {
         return instance.nothing_because(RULE, "a utilisation of at most 100%", format!("{sum} > 100%"));
     }
     let formula = format!("{sum} <= 100%, harmonic periods");
