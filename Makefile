@@ -28,7 +28,7 @@ check: setup-check lint ## the inner loop: formatting, lints, unit tests, the re
 	cargo test --locked --workspace --lib --bins
 	cargo test --locked -p hls-tidy
 
-bench: setup-bench ## events per second beside a bare event queue, memory per thread, instructions per decision
+bench: setup-bench ## events per second beside a bare event queue, memory per thread, analysis, instructions per decision
 	scripts/bench
 
 clean: ## remove what was built and written; the tools in .cache stay
