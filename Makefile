@@ -8,7 +8,10 @@
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
 target := $(or $(CARGO_TARGET_DIR),target)
-c_files := $(sort $(shell find core policies -name '*.[ch]'))
+c_files := $(sort $(shell find bpf core policies -name '*.[ch]'))
+# Freestanding, because the compiler makes calls of memset into the arena that BPF has not; inlined, because frames and
+# stack are scarce there. crates/kernel/build.rs has the same flags.
+bpf := --target=bpf -mcpu=v4 -ffreestanding -mllvm -inline-threshold=20000
 warnings := -std=gnu11 -O2 -g -Wall -Wextra -Werror -fno-strict-aliasing
 
 help: ## list the commands
@@ -46,7 +49,7 @@ licences:
 # The core is one translation unit. The native object is what the simulator links; no kernel is needed for the other.
 core:
 	mkdir -p $(target)/bpf $(target)/native
-	clang-19 --target=bpf -mcpu=v3 $(warnings) -c core/core.c -o $(target)/bpf/core.bpf.o
+	clang-19 $(bpf) $(warnings) -c core/core.c -o $(target)/bpf/core.bpf.o
 	gcc $(warnings) -c core/port/native.c -o $(target)/native/core.o
 
 setup-run:

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * From a scheduler to its policy: for each hook of the contract a switch over the registry. No function pointers,
- * so that the compiler sees through and the BPF verifier can follow.
+ * so that the compiler sees through and the BPF verifier can follow. It wants a number of each function that it
+ * looks at by itself: where a hook has nothing to say that is 0.
  */
 #ifndef HLS_DISPATCH_H
 #define HLS_DISPATCH_H
 
 #include "../policies/registry.h"
 
-static inline void policy_init(hls_t *h, u32 s)
+HLS_ONCE u32 policy_init(hls_t *h ARENA_ARG, u32 s)
 {
 #define CASE(number, fn, ...)    \
 	case number:             \
@@ -18,9 +19,10 @@ static inline void policy_init(hls_t *h, u32 s)
 		HLS_POLICIES(CASE)
 	}
 #undef CASE
+	return 0;
 }
 
-static inline void policy_deinit(hls_t *h, u32 s)
+HLS_ONCE u32 policy_deinit(hls_t *h ARENA_ARG, u32 s)
 {
 #define CASE(number, fn, ...)      \
 	case number:               \
@@ -30,9 +32,10 @@ static inline void policy_deinit(hls_t *h, u32 s)
 		HLS_POLICIES(CASE)
 	}
 #undef CASE
+	return 0;
 }
 
-static inline s64 policy_register_vp(hls_t *h, u32 s, u32 v)
+HLS_ONCE s64 policy_register_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
 #define CASE(number, fn, ...) \
 	case number:          \
@@ -44,7 +47,7 @@ static inline s64 policy_register_vp(hls_t *h, u32 s, u32 v)
 	return -HLS_E_NOT_FOUND;
 }
 
-static inline void policy_unregister_vp(hls_t *h, u32 s, u32 v)
+HLS_ONCE u32 policy_unregister_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
 #define CASE(number, fn, ...)                \
 	case number:                         \
@@ -54,9 +57,10 @@ static inline void policy_unregister_vp(hls_t *h, u32 s, u32 v)
 		HLS_POLICIES(CASE)
 	}
 #undef CASE
+	return 0;
 }
 
-static inline void policy_request(hls_t *h, u32 s, u32 v)
+HLS_ONCE u32 policy_request(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
 #define CASE(number, fn, ...)          \
 	case number:                   \
@@ -66,9 +70,10 @@ static inline void policy_request(hls_t *h, u32 s, u32 v)
 		HLS_POLICIES(CASE)
 	}
 #undef CASE
+	return 0;
 }
 
-static inline void policy_withdraw(hls_t *h, u32 s, u32 v)
+HLS_ONCE u32 policy_withdraw(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
 #define CASE(number, fn, ...)           \
 	case number:                    \
@@ -78,9 +83,10 @@ static inline void policy_withdraw(hls_t *h, u32 s, u32 v)
 		HLS_POLICIES(CASE)
 	}
 #undef CASE
+	return 0;
 }
 
-static inline u32 policy_grant(hls_t *h, u32 s, u32 cpu)
+HLS_ONCE u32 policy_grant(hls_t *h ARENA_ARG, u32 s, u32 cpu)
 {
 #define CASE(number, fn, ...) \
 	case number:          \
@@ -92,7 +98,7 @@ static inline u32 policy_grant(hls_t *h, u32 s, u32 cpu)
 	return 0;
 }
 
-static inline void policy_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+HLS_ONCE u32 policy_revoke(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
 {
 #define CASE(number, fn, ...)                  \
 	case number:                           \
@@ -102,9 +108,10 @@ static inline void policy_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 		HLS_POLICIES(CASE)
 	}
 #undef CASE
+	return 0;
 }
 
-static inline void policy_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+HLS_ONCE u32 policy_release(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
 {
 #define CASE(number, fn, ...)                   \
 	case number:                            \
@@ -114,9 +121,10 @@ static inline void policy_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 		HLS_POLICIES(CASE)
 	}
 #undef CASE
+	return 0;
 }
 
-static inline bool policy_preempts(hls_t *h, u32 s, u32 ready, u32 running)
+HLS_ONCE bool policy_preempts(hls_t *h ARENA_ARG, u32 s, u32 ready, u32 running)
 {
 #define CASE(number, fn, ...) \
 	case number:          \
@@ -128,7 +136,7 @@ static inline bool policy_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return false;
 }
 
-static inline u32 policy_timer(hls_t *h, u32 s)
+HLS_ONCE u32 policy_timer(hls_t *h ARENA_ARG, u32 s)
 {
 #define CASE(number, fn, ...) \
 	case number:          \
@@ -140,7 +148,7 @@ static inline u32 policy_timer(hls_t *h, u32 s)
 	return 0;
 }
 
-static inline bool policy_check_invariants(hls_t *h, u32 s)
+HLS_ONCE bool policy_check_invariants(hls_t *h ARENA_ARG, u32 s)
 {
 #define CASE(number, fn, ...) \
 	case number:          \

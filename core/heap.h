@@ -51,7 +51,7 @@ static inline bool heap_settle(node_t *nodes, u32 i)
 static inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
 {
 	u32 root = 0, last = 0;
-	for (u32 i = 0; i < HLS_HEAP_SPINE && a && b && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_HEAP_SPINE && a && b && can_loop; i++) {
 		if (heap_before(&nodes[b], &nodes[a])) {
 			u32 swap = a;
 			a = b;
@@ -74,7 +74,7 @@ static inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
 	nodes[last].right = rest;
 	if (rest)
 		nodes[rest].up = last;
-	for (u32 i = 0; i < HLS_HEAP_SPINE && last && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_HEAP_SPINE && last && can_loop; i++) {
 		heap_settle(nodes, last);
 		last = nodes[last].up;
 	}
@@ -82,7 +82,7 @@ static inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
 }
 
 /* Adds node i under `key`; `seq` orders equal keys. */
-static inline void heap_push(node_t *nodes, u32 ARENA *root, u32 i, u64 key, u32 seq)
+HLS_ONCE u32 heap_push(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32 i, u64 key, u32 seq)
 {
 	node_t *n = &nodes[i];
 	n->key = key;
@@ -90,17 +90,18 @@ static inline void heap_push(node_t *nodes, u32 ARENA *root, u32 i, u64 key, u32
 	n->dist = 1;
 	n->left = n->right = n->up = 0;
 	*root = *root ? heap_merge(nodes, *root, i) : i;
+	return 0;
 }
 
 /* Takes node i out, wherever in the heap it is. */
-static inline void heap_remove(node_t *nodes, u32 ARENA *root, u32 i)
+HLS_ONCE u32 heap_remove(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32 i)
 {
 	u32 up = nodes[i].up;
 	u32 rest = heap_merge(nodes, nodes[i].left, nodes[i].right);
 	nodes[i].dist = 0;
 	if (!up) {
 		*root = rest;
-		return;
+		return 0;
 	}
 	if (nodes[up].left == i)
 		nodes[up].left = rest;
@@ -108,18 +109,19 @@ static inline void heap_remove(node_t *nodes, u32 ARENA *root, u32 i)
 		nodes[up].right = rest;
 	if (rest)
 		nodes[rest].up = up;
-	for (u32 d = 0; d < HLS_HEAP_SPINE && up && heap_settle(nodes, up) && can_loop; d++)
+	for (u32 d = from(0); d < HLS_HEAP_SPINE && up && heap_settle(nodes, up) && can_loop; d++)
 		up = nodes[up].up;
+	return 0;
 }
 
 /* The member behind i when a heap is walked from its root, children after parents; 0 at the end. */
-static inline u32 heap_next(const node_t *nodes, u32 i)
+HLS_ONCE u32 heap_next(const node_t *nodes ARENA_ARG, u32 i)
 {
 	if (nodes[i].left)
 		return nodes[i].left;
 	if (nodes[i].right)
 		return nodes[i].right;
-	for (u32 d = 0; d < HLS_MAX_VPS && can_loop; d++) {
+	for (u32 d = from(0); d < HLS_MAX_VPS && can_loop; d++) {
 		u32 up = nodes[i].up;
 		if (!up)
 			return 0;

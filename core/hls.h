@@ -44,7 +44,7 @@
 #define HLS_MAX_DEPTH 32           /* levels of schedulers */
 #define HLS_MAX_SCHEDULERS 4096    /* instances, entry 0 unused */
 #define HLS_MAX_VPS (4096 + 65536) /* edges to schedulers and to threads, entry 0 unused */
-#define HLS_MAX_RECORDS 16384      /* records that one event may leave behind */
+#define HLS_MAX_RECORDS 16384      /* records that may wait to be read; a power of two */
 #define HLS_MAX_BATCH 1024         /* VPs that one call of a timer hook looks after; the rest are due again */
 #define HLS_PARAMS 4               /* parameters of a scheduler, and of a VP */
 #define HLS_SCHEDULER_WORDS 104    /* a policy's own words in each of its schedulers */
@@ -170,6 +170,11 @@ struct hls_fault {
 	u32 cpu;
 };
 
+/* Parameters of a new scheduler or VP, in the order of the policy's list. */
+struct hls_params {
+	u64 value[HLS_PARAMS];
+};
+
 /* One root domain: everything that the core knows. */
 struct hls {
 	u64 now_ns;
@@ -184,7 +189,10 @@ struct hls {
 	u32 timers;  /* heap of schedulers by timer_at */
 	u32 free_vp, free_scheduler;
 	u32 used_vps, used_schedulers; /* high-water marks */
-	u32 nr_records, lost_records;
+	u64 nr_records; /* ever written; the last HLS_MAX_RECORDS of them are in `record`, each in its turn */
+	/* Room for place() and for hls_message(): the stack of a BPF program is too small. */
+	u32 way[HLS_MAX_DEPTH];
+	struct hls_params asked;
 	struct hls_fault fault;
 	struct hls_cpu cpu[HLS_MAX_CPUS];
 	struct hls_record record[HLS_MAX_RECORDS];
@@ -199,33 +207,29 @@ typedef struct hls_vp ARENA vp_t;
 typedef struct hls_scheduler ARENA scheduler_t;
 typedef struct hls_cpu ARENA cpu_t;
 typedef struct hls_node ARENA node_t;
-
-/* Parameters of a new scheduler or VP, in the order of the policy's list. */
-struct hls_params {
-	u64 value[HLS_PARAMS];
-};
+typedef struct hls_params ARENA params_t;
 
 /* Building and changing the hierarchy. Each returns an index or 0, or an enum hls_error negated. */
 s64 hls_add_cpu(hls_t *h, u32 cpu);
-s64 hls_create_scheduler(hls_t *h, u32 policy, const struct hls_params *params);
+s64 hls_create_scheduler(hls_t *h, u32 policy, const params_t *params);
 s64 hls_destroy_scheduler(hls_t *h, u32 s);
 s64 hls_attach_root(hls_t *h, u32 s, u32 cpu);
-s64 hls_attach(hls_t *h, u32 parent, u32 child, const struct hls_params *params);
+s64 hls_attach(hls_t *h, u32 parent, u32 child, const params_t *params);
 s64 hls_detach(hls_t *h, u32 vp, u64 now_ns);
-s64 hls_move(hls_t *h, u32 vp, u32 parent, const struct hls_params *params, u64 now_ns);
+s64 hls_move(hls_t *h, u32 vp, u32 parent, const params_t *params, u64 now_ns);
 s64 hls_set_affinity(hls_t *h, u32 vp, u64 cpus, u64 now_ns);
 s64 hls_watch(hls_t *h, u32 vp, u32 on);
 
-/* What happens to threads. */
-void hls_request(hls_t *h, u32 vp, u64 now_ns);
-void hls_release(hls_t *h, u32 vp, u64 now_ns);
-void hls_yield(hls_t *h, u32 vp, u64 now_ns);
+/* What happens to threads. These and those below return `kick`: the CPUs on which hls_schedule() is due. */
+u64 hls_request(hls_t *h, u32 vp, u64 now_ns);
+u64 hls_release(hls_t *h, u32 vp, u64 now_ns);
+u64 hls_yield(hls_t *h, u32 vp, u64 now_ns);
 s64 hls_message(hls_t *h, u32 vp, u32 param, u64 value, u64 now_ns);
 
 /* What happens to time. */
-void hls_expire(hls_t *h, u32 cpu, u64 now_ns);
-void hls_timers(hls_t *h, u64 now_ns);
-void hls_steal(hls_t *h, u32 cpu, u64 length_ns);
+u64 hls_expire(hls_t *h, u32 cpu, u64 now_ns);
+u64 hls_timers(hls_t *h, u64 now_ns);
+u64 hls_steal(hls_t *h, u32 cpu, u64 length_ns);
 u64 hls_expires_at(hls_t *h, u32 cpu);
 u64 hls_timer_at(hls_t *h);
 

@@ -36,10 +36,10 @@ static inline void levels_remove(node_t *nodes, levels_t *levels, u64 level, u32
 }
 
 /* The first VP of the highest level that can use the CPU; 0: none. */
-static inline u32 levels_first_usable(hls_t *h, const levels_t *levels, u32 cpu)
+HLS_ONCE u32 levels_first_usable(hls_t *h ARENA_ARG, const levels_t *levels ARENA_ARG, u32 cpu)
 {
 	u64 occupied = levels->occupied;
-	for (u32 i = 0; i < HLS_LEVELS && occupied && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_LEVELS && occupied && can_loop; i++) {
 		u32 level = hls_top_bit(occupied);
 		u32 v = hls_first_usable(h, &levels->queue[level], cpu);
 		if (likely(v))
@@ -51,7 +51,7 @@ static inline u32 levels_first_usable(hls_t *h, const levels_t *levels, u32 cpu)
 
 static inline bool levels_are_sound(const levels_t *levels)
 {
-	for (u32 level = 0; level < HLS_LEVELS && can_loop; level++)
+	for (u32 level = from(0); level < HLS_LEVELS && can_loop; level++)
 		if (((levels->occupied >> level) & 1) != (levels->queue[level].head != 0))
 			return false;
 	return true;

@@ -5,8 +5,8 @@
  */
 #include "dispatch.h"
 
-#define for_each_up(h, u, s)                                                                       \
-	for (u32 u = (h)->scheduler[s].first_up, n_##u = 0; u && n_##u <= HLS_MAX_VPS && can_loop; \
+#define for_each_up(h, u, s)                                                                             \
+	for (u32 u = (h)->scheduler[s].first_up, n_##u = from(0); u && n_##u <= HLS_MAX_VPS && can_loop; \
 	     u = (h)->vp[u].up_next, n_##u++)
 
 /* How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all. */
@@ -19,7 +19,7 @@ static inline u32 wanted(const scheduler_t *sched)
 }
 
 /* Says that a scheduler has VPs to request (or to withdraw); settle_pending() looks after it. */
-static void add_pending(hls_t *h, u32 s)
+static inline void add_pending(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	if (sched->in_pending)
@@ -38,7 +38,7 @@ static inline void settle_later(hls_t *h, u32 s)
 }
 
 /* WAITING -> READY. */
-static void make_ready(hls_t *h, u32 v)
+static inline void make_ready(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	vp->state = HLS_READY;
@@ -56,7 +56,7 @@ static void make_ready(hls_t *h, u32 v)
 }
 
 /* READY -> WAITING. */
-static void withdraw(hls_t *h, u32 v)
+HLS_ONCE u32 withdraw(hls_t *h ARENA_ARG, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	if (vp->parent) {
@@ -73,6 +73,7 @@ static void withdraw(hls_t *h, u32 v)
 		settle_later(h, vp->child);
 	}
 	hls_emit(h, v, HLS_REC_RELEASE, 0, 0);
+	return 0;
 }
 
 /*
@@ -109,7 +110,7 @@ static inline u32 running_below(hls_t *h, u32 u)
 }
 
 /* Puts a READY VP, once, into a list of those that claim a CPU, or that seek one when the event is dealt with. */
-static void seek(hls_t *h, u32 ARENA *list, u32 v)
+static inline void seek(hls_t *h, u32 ARENA *list, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	if (vp->flags & HLS_SEEKING)
@@ -123,7 +124,7 @@ static void seek(hls_t *h, u32 ARENA *list, u32 v)
  * Marks the CPU, if there is one, that s should take from a RUNNING child for its READY child v: from the worst.
  * Until s chooses there v has but a claim, and others may come first; then it seeks again.
  */
-static void take_cpu(hls_t *h, u32 s, u32 v)
+HLS_ONCE u32 take_cpu(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
 	u32 victim = 0;
 	for_each_up (h, u, s) {
@@ -133,21 +134,22 @@ static void take_cpu(hls_t *h, u32 s, u32 v)
 			victim = r;
 	}
 	if (!victim)
-		return;
+		return 0;
 	hls_recheck(h, victim);
 	if (h->scheduler[s].nr_up > 1)
 		seek(h, &h->cpu[h->vp[victim].cpu].claims, v);
+	return 0;
 }
 
 /* A READY VP cannot have the CPU at hand: it is to be seen, when this decision is taken, if another will do. */
-static void look_elsewhere(hls_t *h, u32 v)
+static inline void look_elsewhere(hls_t *h, u32 v)
 {
 	settle_later(h, h->vp[v].parent);
 	seek(h, &h->seeking, v);
 }
 
 /* CPUs that VPs of s have refused for want of a thread may be welcome now. */
-static void lift_refusals(hls_t *h, u32 s)
+static inline void lift_refusals(hls_t *h, u32 s)
 {
 	h->scheduler[s].refused = 0;
 	for_each_up (h, u, s) {
@@ -187,7 +189,7 @@ static inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 }
 
 /* Whether any CPU will do for what is below the VP. */
-static bool unpinned(hls_t *h, u32 v)
+static inline bool unpinned(hls_t *h, u32 v)
 {
 	return !h->nr_pinned || (!h->vp[v].child && !(h->vp[v].flags & HLS_PINNED));
 }
@@ -197,37 +199,37 @@ static bool unpinned(hls_t *h, u32 v)
  * it may have, or the machine has a free CPU. Else, from the top down, lets each scheduler that would rather run
  * what is on this way than what it runs now decide anew.
  */
-static void place(hls_t *h, u32 v)
+HLS_ONCE u32 place(hls_t *h ARENA_ARG, u32 v)
 {
-	u32 way[HLS_MAX_DEPTH];
-	u32 n = 0;
+	u32 n = from(0);
 	bool any_cpu_will_do = unpinned(h, v);
-	for (u32 i = 0; i < HLS_MAX_DEPTH && v && h->vp[v].parent && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_DEPTH && v && h->vp[v].parent && can_loop; i++) {
 		u32 s = h->vp[v].parent;
 		if (h->scheduler[s].nr_running || h->scheduler[s].nr_up > 1) {
-			way[n & (HLS_MAX_DEPTH - 1)] = v;
+			h->way[n & (HLS_MAX_DEPTH - 1)] = v;
 			n++;
 		}
 		v = ask_parent(h, s, v);
 	}
 	bool free_cpu = v && any_cpu_will_do;
 	u32 ARENA *claims = &h->cpu[h->vp[v].cpu].claims;
-	for (u32 i = 0; i < HLS_MAX_DEPTH && n && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_DEPTH && n && can_loop; i++) {
 		n--;
-		u32 w = way[n & (HLS_MAX_DEPTH - 1)];
+		u32 w = h->way[n & (HLS_MAX_DEPTH - 1)];
 		scheduler_t *sched = &h->scheduler[h->vp[w].parent];
 		if (free_cpu && sched->nr_up > 1)
 			seek(h, claims, w);
 		else if (!free_cpu && sched->nr_running)
 			take_cpu(h, h->vp[w].parent, w);
 	}
+	return 0;
 }
 
 /* A READY child of s for which a VP of s can be requested; 0: none. */
-static u32 child_to_place(hls_t *h, u32 s)
+static inline u32 child_to_place(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;
-	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
 		if (vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && next_up(h, s, v))
 			return v;
@@ -237,7 +239,7 @@ static u32 child_to_place(hls_t *h, u32 s)
 }
 
 /* A VP of s that is READY, preferably the last requested; 0: none. */
-static u32 up_to_withdraw(hls_t *h, u32 s)
+static inline u32 up_to_withdraw(hls_t *h, u32 s)
 {
 	u32 found = 0;
 	for_each_up (h, u, s)
@@ -247,10 +249,10 @@ static u32 up_to_withdraw(hls_t *h, u32 s)
 }
 
 /* Makes a scheduler request as many VPs as it wants, or withdraw those that it has no use for. */
-static void settle_requests(hls_t *h, u32 s)
+static inline void settle_requests(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	for (u32 i = 0; i < HLS_MAX_VPS && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_VPS && can_loop; i++) {
 		if (sched->nr_requested > wanted(sched)) {
 			u32 u = up_to_withdraw(h, s);
 			if (!u)
@@ -268,9 +270,9 @@ static void settle_requests(hls_t *h, u32 s)
 }
 
 /* Carries out what was put off until the event at hand, or the decision, is otherwise done with. */
-static void settle_pending(hls_t *h)
+HLS_ONCE u32 settle_pending(hls_t *h ARENA_ARG)
 {
-	for (u32 i = 0; i < HLS_MAX_VPS && (h->pending || h->seeking) && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_VPS && (h->pending || h->seeking) && can_loop; i++) {
 		if (h->pending) {
 			u32 s = h->pending;
 			h->pending = h->scheduler[s].pending_next;
@@ -285,18 +287,20 @@ static void settle_pending(hls_t *h)
 		if (vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED))
 			place(h, v);
 	}
+	return 0;
 }
 
 /* The thread wants a CPU. No effect when it does already. */
-HLS_ENTRY void hls_request(hls_t *h, u32 v, u64 now_ns)
+HLS_ENTRY u64 hls_request(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 {
 	h->now_ns = now_ns;
 	if (h->vp[v].state != HLS_WAITING)
-		return;
+		return h->kick;
 	make_ready(h, v);
 	if (!(h->vp[v].flags & HLS_THROTTLED))
 		place(h, v);
 	settle_pending(h);
+	return h->kick;
 }
 
 /* Takes a RUNNING VP off its CPU's clock; returns how long it ran since it was granted or charged last. */
@@ -310,7 +314,7 @@ static inline u64 charge(hls_t *h, vp_t *vp)
 }
 
 /* The thread wants no CPU any more. No effect when it did not want any. */
-HLS_ENTRY void hls_release(hls_t *h, u32 v, u64 now_ns)
+HLS_ENTRY u64 hls_release(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 {
 	vp_t *vp = &h->vp[v];
 	h->now_ns = now_ns;
@@ -329,29 +333,31 @@ HLS_ENTRY void hls_release(hls_t *h, u32 v, u64 now_ns)
 		withdraw(h, v);
 	}
 	settle_pending(h);
+	return h->kick;
 }
 
 /* The RUNNING thread lets others of its scheduler go first, where that scheduler takes turns. */
-HLS_ENTRY void hls_yield(hls_t *h, u32 v, u64 now_ns)
+HLS_ENTRY u64 hls_yield(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 {
 	h->now_ns = now_ns;
 	if (h->vp[v].state != HLS_RUNNING)
-		return;
+		return h->kick;
 	h->vp[v].flags |= HLS_YIELDED;
 	hls_recheck(h, v);
+	return h->kick;
 }
 
 /* Calls the timer hooks that are due. Late calls are allowed; an early one does nothing. */
-HLS_ENTRY void hls_timers(hls_t *h, u64 now_ns)
+HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 {
 	h->now_ns = now_ns;
-	for (u32 i = 0; i < HLS_MAX_SCHEDULERS && h->timers && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_SCHEDULERS && h->timers && can_loop; i++) {
 		u32 s = h->timers;
 		if (h->scheduler[s].timer_at > now_ns)
 			break;
 		hls_set_timer(h, s, HLS_NEVER);
 		u32 v = policy_timer(h, s);
-		for (u32 n = 0; n < HLS_MAX_BATCH && v && can_loop; n++) {
+		for (u32 n = from(0); n < HLS_MAX_BATCH && v && can_loop; n++) {
 			if (h->vp[v].state == HLS_READY)
 				place(h, v);
 			v = policy_timer(h, s);
@@ -364,10 +370,11 @@ HLS_ENTRY void hls_timers(hls_t *h, u64 now_ns)
 		}
 	}
 	settle_pending(h);
+	return h->kick;
 }
 
 /* When hls_timers() is next due; HLS_NEVER: not before something else happens. */
-HLS_ENTRY u64 hls_timer_at(hls_t *h)
+HLS_ENTRY u64 hls_timer_at(hls_t *h ARENA_ARG)
 {
 	return h->timers ? h->scheduler[h->timers].timer_at : HLS_NEVER;
 }

@@ -11,7 +11,7 @@
  *  3. A scheduler holds a CPU from the moment that its grant hook returns a VP until that VP is released or revoked. So
  *     the children that are RUNNING are exactly the CPUs that it holds; nr_ready and nr_running say how many.
  *  4. Hooks of one scheduler never run at the same time. The infrastructure's lock is held: no hook may wait.
- *  5. Every loop has a named bound and asks can_loop, for the BPF verifier.
+ *  5. Every loop counts from(0) to a named bound and asks can_loop, for the BPF verifier.
  *
  *  hook (Table 3)       called when                             default (hls_no_...)
  *  init, deinit         an instance is created, destroyed       nothing
@@ -85,17 +85,15 @@ static inline void hls_emit(hls_t *h, u32 v, u32 kind, u64 a, u64 b)
 	vp_t *vp = &h->vp[v];
 	if (likely(!(vp->flags & HLS_WATCHED)))
 		return;
-	if (h->nr_records >= HLS_MAX_RECORDS) {
-		h->lost_records++;
-		return;
-	}
-	struct hls_record ARENA *r = &h->record[h->nr_records++];
+	struct hls_record ARENA *r = &h->record[h->nr_records % HLS_MAX_RECORDS];
 	r->at_ns = h->now_ns;
 	r->vp = v;
 	r->cpu = vp->cpu;
 	r->kind = kind;
 	r->a = a;
 	r->b = b;
+	asm volatile("" ::: "memory"); /* User space may be reading: the record first, then that it is there. */
+	h->nr_records++;
 }
 
 /* The READY VP v is out of budget. */
@@ -143,7 +141,7 @@ static inline void hls_recheck(hls_t *h, u32 v)
 static inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cpu)
 {
 	u32 v = list->head;
-	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (likely(hls_usable(&h->vp[v], cpu)))
 			break;
 		v = h->node[v].next;
@@ -152,12 +150,12 @@ static inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cpu)
 }
 
 /* The least VP of the heap that can use the CPU; 0: none. */
-static inline u32 hls_least_usable(hls_t *h, u32 root, u32 cpu)
+HLS_ONCE u32 hls_least_usable(hls_t *h ARENA_ARG, u32 root, u32 cpu)
 {
 	if (!root || likely(hls_usable(&h->vp[root], cpu)))
 		return root;
 	u32 least = 0, v = root;
-	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (hls_usable(&h->vp[v], cpu) && (!least || heap_before(&h->node[v], &h->node[least])))
 			least = v;
 		v = heap_next(h->node, v);
@@ -182,12 +180,12 @@ static inline bool hls_turn_over(hls_t *h, u32 v, u64 ARENA *left_ns, u64 used_n
 }
 
 /* floor(a * b / c) without overflow on the way; c > 0 and the result must fit. */
-static inline u64 hls_mul_div_floor(u64 a, u64 b, u64 c)
+HLS_ONCE u64 hls_mul_div_floor(u64 a, u64 b, u64 c)
 {
 	if (likely(!((a | b) >> 32)))
 		return a * b / c;
 	u64 quotient = 0, rest = 0;
-	for (s64 i = 63; i >= 0 && can_loop; i--) {
+	for (s64 i = from(63); i >= 0 && can_loop; i--) {
 		/* quotient and rest of (the high bits of a) * b, doubled, plus the next bit's b */
 		u64 twice = rest >= c - rest ? rest - (c - rest) : rest + rest;
 		quotient = 2 * quotient + (rest >= c - rest);

@@ -80,7 +80,7 @@ static inline u32 choose(hls_t *h, u32 s, u32 cpu)
 /* Revokes what is on the path below `level`, from the bottom up. */
 static void revoke_below(hls_t *h, cpu_t *c, u32 level)
 {
-	for (u32 i = 0; i <= HLS_MAX_DEPTH && c->depth > level + 1 && can_loop; i++) {
+	for (u32 i = from(0); i <= HLS_MAX_DEPTH && c->depth > level + 1 && can_loop; i++) {
 		u32 v = c->path[--c->depth];
 		if (!v)
 			continue;
@@ -117,7 +117,7 @@ static void note_resumption(hls_t *h, u32 s, u32 declined)
  * The scheduler below `v`, a RUNNING VP, has nothing for the CPU. If it has children that only cannot use this one,
  * v stays READY and refuses the CPU; else v is released.
  */
-static inline void give_up(hls_t *h, u32 v)
+HLS_ONCE u32 give_up(hls_t *h ARENA_ARG, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	scheduler_t *below = &h->scheduler[vp->child];
@@ -129,7 +129,7 @@ static inline void give_up(hls_t *h, u32 v)
 		revoke(h, v);
 		settle_later(h, vp->child);
 		look_elsewhere(h, v);
-		return;
+		return 0;
 	}
 	u64 used_ns = charge(h, vp);
 	vp->state = HLS_WAITING;
@@ -145,23 +145,24 @@ static inline void give_up(hls_t *h, u32 v)
 		note_resumption(h, vp->child, v);
 	if (below->nr_up > 1)
 		settle_later(h, vp->child);
+	return 0;
 }
 
 /*
  * Lets the scheduler at `level` choose, and those below the one it chose, down to a thread; or gives up, upwards.
  */
-static void decide(hls_t *h, u32 cpu, u32 level)
+HLS_ONCE u32 decide(hls_t *h ARENA_ARG, u32 cpu, u32 level)
 {
 	cpu_t *c = &h->cpu[cpu];
-	for (u32 i = 0; i < HLS_MAX_STEPS && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_STEPS && can_loop; i++) {
 		if (!level) {
 			u32 root = c->root_vp;
 			c->depth = 0;
 			if (!root || h->vp[root].state != HLS_READY)
-				return;
+				return 0;
 			grant(h, root, cpu, 0, HLS_NEVER);
 			tell_grant(h, root);
-			level = 1;
+			level = from(1);
 		}
 		u32 s = h->vp[c->path[level - 1]].child;
 		u32 v = choose(h, s, cpu);
@@ -174,13 +175,14 @@ static void decide(hls_t *h, u32 cpu, u32 level)
 		level++;
 		if (!h->vp[v].child) {
 			c->depth = level;
-			return;
+			return 0;
 		}
 	}
+	return 0;
 }
 
 /* Revokes the VP at `level` and asks its scheduler again. When that names the same one, the path is as it was. */
-static void renew(hls_t *h, u32 cpu, u32 level)
+HLS_ONCE u32 renew(hls_t *h ARENA_ARG, u32 cpu, u32 level)
 {
 	cpu_t *c = &h->cpu[cpu];
 	u32 v = c->path[level];
@@ -189,7 +191,7 @@ static void renew(hls_t *h, u32 cpu, u32 level)
 	if (next == v) {
 		grant(h, v, cpu, level, h->slice_ns);
 		update_expiries(c, level);
-		return;
+		return 0;
 	}
 	settle_later(h, h->vp[v].parent);
 	revoke_below(h, c, level);
@@ -198,7 +200,7 @@ static void renew(hls_t *h, u32 cpu, u32 level)
 	if (!next) {
 		give_up(h, c->path[level - 1]);
 		decide(h, cpu, level - 1);
-		return;
+		return 0;
 	}
 	grant(h, next, cpu, level, h->slice_ns);
 	tell_grant(h, next);
@@ -206,12 +208,13 @@ static void renew(hls_t *h, u32 cpu, u32 level)
 		decide(h, cpu, level + 1);
 	else
 		c->depth = level + 1;
+	return 0;
 }
 
 /* The CPU has been given away: those that claimed it and did not get it seek another. */
 static void hear_claims(hls_t *h, cpu_t *c)
 {
-	for (u32 i = 0; i < HLS_MAX_VPS && c->claims && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_VPS && c->claims && can_loop; i++) {
 		u32 v = c->claims;
 		c->claims = h->vp[v].seeking_next;
 		h->vp[v].flags &= ~HLS_SEEKING;
@@ -226,7 +229,7 @@ static void mark_expired(hls_t *h, u32 cpu)
 	u64 clock = h->now_ns - c->stolen_ns;
 	if (!c->depth || c->first_expiry[c->depth - 1] > clock)
 		return;
-	for (u32 i = 1; i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++)
+	for (u32 i = from(1); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++)
 		if (c->expires_at[i] <= clock)
 			hls_mark(h, cpu, i);
 }
@@ -235,12 +238,12 @@ static void mark_expired(hls_t *h, u32 cpu)
  * The decision: what `cpu` runs from now on, as a thread's VP; 0: nothing. Levels that are due are taken from the
  * top; a level where another VP is chosen settles all below it.
  */
-HLS_ENTRY u32 hls_schedule(hls_t *h, u32 cpu, u64 now_ns)
+HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 {
 	cpu_t *c = &h->cpu[cpu];
 	h->now_ns = now_ns;
 	h->kick &= ~(1ULL << cpu);
-	for (u32 i = 0; i < HLS_MAX_STEPS && c->resched && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_STEPS && c->resched && can_loop; i++) {
 		u32 level = __builtin_ctzll(c->resched);
 		c->resched &= ~(1ULL << level);
 		if (level < c->depth && c->path[level]) {
@@ -257,14 +260,15 @@ HLS_ENTRY u32 hls_schedule(hls_t *h, u32 cpu, u64 now_ns)
 }
 
 /* A slice may be over on `cpu`: marks the levels where it is. */
-HLS_ENTRY void hls_expire(hls_t *h, u32 cpu, u64 now_ns)
+HLS_ENTRY u64 hls_expire(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 {
 	h->now_ns = now_ns;
 	mark_expired(h, cpu);
+	return h->kick;
 }
 
 /* When the first slice on `cpu` is over if no more time is stolen; HLS_NEVER: none is. */
-HLS_ENTRY u64 hls_expires_at(hls_t *h, u32 cpu)
+HLS_ENTRY u64 hls_expires_at(hls_t *h ARENA_ARG, u32 cpu)
 {
 	const cpu_t *c = &h->cpu[cpu];
 	u64 first = c->depth ? c->first_expiry[c->depth - 1] : HLS_NEVER;
@@ -272,7 +276,8 @@ HLS_ENTRY u64 hls_expires_at(hls_t *h, u32 cpu)
 }
 
 /* Interrupts or the host had `cpu` for length_ns up to now: nobody is charged for it. */
-HLS_ENTRY void hls_steal(hls_t *h, u32 cpu, u64 length_ns)
+HLS_ENTRY u64 hls_steal(hls_t *h ARENA_ARG, u32 cpu, u64 length_ns)
 {
 	h->cpu[cpu].stolen_ns += length_ns;
+	return h->kick;
 }

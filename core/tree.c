@@ -6,7 +6,7 @@
 
 static void clear(u64 ARENA *words, u32 bytes)
 {
-	for (u32 i = 0; i < bytes / sizeof(u64) && can_loop; i++)
+	for (u32 i = from(0); i < bytes / sizeof(u64) && can_loop; i++)
 		words[i] = 0;
 }
 
@@ -41,7 +41,7 @@ static bool vp_exists(hls_t *h, u32 v)
 }
 
 /* Puts a CPU into use. */
-HLS_ENTRY s64 hls_add_cpu(hls_t *h, u32 cpu)
+HLS_ENTRY s64 hls_add_cpu(hls_t *h ARENA_ARG, u32 cpu)
 {
 	if (cpu >= HLS_MAX_CPUS)
 		return -HLS_E_NOT_FOUND;
@@ -50,7 +50,7 @@ HLS_ENTRY s64 hls_add_cpu(hls_t *h, u32 cpu)
 }
 
 /* Creates an instance of a policy and returns its index. It is in no hierarchy yet. */
-HLS_ENTRY s64 hls_create_scheduler(hls_t *h, u32 policy, const struct hls_params *params)
+HLS_ENTRY s64 hls_create_scheduler(hls_t *h ARENA_ARG, u32 policy, const params_t *params ARENA_ARG)
 {
 	if (!policy_most_children(policy))
 		return -HLS_E_NOT_FOUND;
@@ -73,7 +73,7 @@ HLS_ENTRY s64 hls_create_scheduler(hls_t *h, u32 policy, const struct hls_params
 }
 
 /* Destroys a scheduler that has no children and is held by no parent. */
-HLS_ENTRY s64 hls_destroy_scheduler(hls_t *h, u32 s)
+HLS_ENTRY s64 hls_destroy_scheduler(hls_t *h ARENA_ARG, u32 s)
 {
 	if (!scheduler_exists(h, s))
 		return -HLS_E_NOT_FOUND;
@@ -89,7 +89,7 @@ HLS_ENTRY s64 hls_destroy_scheduler(hls_t *h, u32 s)
 }
 
 /* A new VP entry, WAITING, held by the child scheduler if there is one. */
-static u32 new_vp(hls_t *h, u32 parent, u32 child, const struct hls_params *params)
+static u32 new_vp(hls_t *h, u32 parent, u32 child, const params_t *params)
 {
 	u32 v = take_vp(h);
 	if (!v)
@@ -121,9 +121,9 @@ static void set_pinned(hls_t *h, vp_t *vp, bool pinned)
 /* Takes a VP out of the list of claims, if it is in one. */
 static void drop_claim(hls_t *h, u32 v)
 {
-	for (u32 cpu = 0; cpu < HLS_MAX_CPUS && (h->vp[v].flags & HLS_SEEKING) && can_loop; cpu++) {
+	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && (h->vp[v].flags & HLS_SEEKING) && can_loop; cpu++) {
 		u32 ARENA *link = &h->cpu[cpu].claims;
-		for (u32 i = 0; i < HLS_MAX_VPS && *link && can_loop; i++) {
+		for (u32 i = from(0); i < HLS_MAX_VPS && *link && can_loop; i++) {
 			if (*link == v) {
 				*link = h->vp[v].seeking_next;
 				h->vp[v].flags &= ~HLS_SEEKING;
@@ -156,7 +156,7 @@ static void free_vp(hls_t *h, u32 v)
 }
 
 /* Makes s a root scheduler on `cpu`: the machine grants it that CPU, whole, whenever it wants it. */
-HLS_ENTRY s64 hls_attach_root(hls_t *h, u32 s, u32 cpu)
+HLS_ENTRY s64 hls_attach_root(hls_t *h ARENA_ARG, u32 s, u32 cpu)
 {
 	if (!scheduler_exists(h, s) || cpu >= HLS_MAX_CPUS || !((h->cpus >> cpu) & 1))
 		return -HLS_E_NOT_FOUND;
@@ -203,7 +203,7 @@ static void unregister_vp(hls_t *h, u32 v)
 }
 
 /* Whether a VP with these parameters may be hung below `parent`. */
-static s64 may_register(hls_t *h, u32 parent, const struct hls_params *params)
+static s64 may_register(hls_t *h, u32 parent, const params_t *params)
 {
 	scheduler_t *sched = &h->scheduler[parent];
 	if (sched->nr_children >= policy_most_children(sched->policy))
@@ -218,7 +218,7 @@ static s64 may_register(hls_t *h, u32 parent, const struct hls_params *params)
  * Hangs a scheduler, or with child 0 a new thread, below `parent`; returns the VP, WAITING. A scheduler may be hung
  * below one parent several times (once for each CPU that it may hold at once), a join below several parents.
  */
-HLS_ENTRY s64 hls_attach(hls_t *h, u32 parent, u32 child, const struct hls_params *params)
+HLS_ENTRY s64 hls_attach(hls_t *h ARENA_ARG, u32 parent, u32 child, const params_t *params ARENA_ARG)
 {
 	if (!scheduler_exists(h, parent) || (child && !scheduler_exists(h, child)))
 		return -HLS_E_NOT_FOUND;
@@ -244,7 +244,7 @@ HLS_ENTRY s64 hls_attach(hls_t *h, u32 parent, u32 child, const struct hls_param
 }
 
 /* Takes a VP out of the hierarchy and frees it. A scheduler below it must have no children. */
-HLS_ENTRY s64 hls_detach(hls_t *h, u32 v, u64 now_ns)
+HLS_ENTRY s64 hls_detach(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 {
 	if (!vp_exists(h, v))
 		return -HLS_E_NOT_FOUND;
@@ -264,7 +264,7 @@ HLS_ENTRY s64 hls_detach(hls_t *h, u32 v, u64 now_ns)
  * Registers the WAITING VP anew, elsewhere or with other parameters; when the policy refuses, as it was before.
  * With its old scheduler a VP keeps what it has earned and what it owes.
  */
-static s64 reregister(hls_t *h, u32 v, u32 parent, const struct hls_params *params)
+static s64 reregister(hls_t *h, u32 v, u32 parent, const params_t *params)
 {
 	vp_t *vp = &h->vp[v];
 	u64 param[HLS_PARAMS], word[HLS_VP_WORDS];
@@ -290,7 +290,7 @@ static s64 reregister(hls_t *h, u32 v, u32 parent, const struct hls_params *para
 }
 
 /* Moves a thread to another scheduler, READY or RUNNING as it may be; a refusal changes nothing. */
-HLS_ENTRY s64 hls_move(hls_t *h, u32 v, u32 parent, const struct hls_params *params, u64 now_ns)
+HLS_ENTRY s64 hls_move(hls_t *h ARENA_ARG, u32 v, u32 parent, const params_t *params ARENA_ARG, u64 now_ns)
 {
 	if (!vp_exists(h, v) || h->vp[v].child || !scheduler_exists(h, parent))
 		return -HLS_E_NOT_FOUND;
@@ -309,9 +309,8 @@ HLS_ENTRY s64 hls_move(hls_t *h, u32 v, u32 parent, const struct hls_params *par
  * A message from a thread, or about a VP, to the scheduler above it: changes one parameter; refusal changes
  * nothing.
  */
-HLS_ENTRY s64 hls_message(hls_t *h, u32 v, u32 param, u64 value, u64 now_ns)
+HLS_ENTRY s64 hls_message(hls_t *h ARENA_ARG, u32 v, u32 param, u64 value, u64 now_ns)
 {
-	struct hls_params params;
 	if (!vp_exists(h, v) || !h->vp[v].parent)
 		return -HLS_E_NOT_FOUND;
 	u32 parent = h->vp[v].parent;
@@ -320,18 +319,18 @@ HLS_ENTRY s64 hls_message(hls_t *h, u32 v, u32 param, u64 value, u64 now_ns)
 	if (!policy_vp_param_in_range(h->scheduler[parent].policy, param, value))
 		return -HLS_E_PARAM;
 	for (u32 i = 0; i < HLS_PARAMS; i++)
-		params.value[i] = h->vp[v].param[i];
-	params.value[param & (HLS_PARAMS - 1)] = value;
+		h->asked.value[i] = h->vp[v].param[i];
+	h->asked.value[param & (HLS_PARAMS - 1)] = value;
 	bool wants = h->vp[v].state != HLS_WAITING;
 	hls_release(h, v, now_ns);
-	s64 error = reregister(h, v, parent, &params);
+	s64 error = reregister(h, v, parent, &h->asked);
 	if (wants)
 		hls_request(h, v, now_ns);
 	return error;
 }
 
 /* Binds a thread to CPUs. */
-HLS_ENTRY s64 hls_set_affinity(hls_t *h, u32 v, u64 cpus, u64 now_ns)
+HLS_ENTRY s64 hls_set_affinity(hls_t *h ARENA_ARG, u32 v, u64 cpus, u64 now_ns)
 {
 	if (!vp_exists(h, v) || h->vp[v].child)
 		return -HLS_E_NOT_FOUND;
@@ -347,7 +346,7 @@ HLS_ENTRY s64 hls_set_affinity(hls_t *h, u32 v, u64 cpus, u64 now_ns)
 }
 
 /* Has the changes of a VP's state recorded, or not any more. */
-HLS_ENTRY s64 hls_watch(hls_t *h, u32 v, u32 on)
+HLS_ENTRY s64 hls_watch(hls_t *h ARENA_ARG, u32 v, u32 on)
 {
 	if (!vp_exists(h, v))
 		return -HLS_E_NOT_FOUND;

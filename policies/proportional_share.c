@@ -95,7 +95,7 @@ static void proportional_share_withdraw(hls_t *h, u32 s, u32 v)
 static u64 proportional_share_least_start(hls_t *h, u32 s, u64 least)
 {
 	u32 v = h->scheduler[s].first_child;
-	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
 		if (h->vp[v].state != HLS_WAITING && tag_before(start, least))
 			least = start;

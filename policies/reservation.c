@@ -181,12 +181,12 @@ static u32 reservation_timer(hls_t *h, u32 s)
 {
 	struct reservation ARENA *res = POLICY_STATE(struct reservation, s);
 	u32 v = res->running;
-	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (h->node[v].key <= h->now_ns)
 			hls_recheck(h, v);
 		v = heap_next(h->node, v);
 	}
-	for (u32 i = 0; i < HLS_MAX_BATCH && res->ready && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_BATCH && res->ready && can_loop; i++) {
 		v = res->ready;
 		if (h->node[v].key > h->now_ns)
 			break;
@@ -210,7 +210,7 @@ static u32 reservation_timer(hls_t *h, u32 s)
 static bool reservation_check_invariants(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;
-	for (u32 i = 0; i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (vp->budget_ns > h->vp[v].param[RESERVATION_BUDGET])

@@ -36,8 +36,24 @@ typedef long long s64;
 		more;                                                    \
 	})
 
+/* Calls nest eight deep at most and share 512 bytes of stack: what is to be inlined, must be. */
+#define inline inline __attribute__((always_inline))
+
+/*
+ * The first value of a loop's counter. The verifier would follow a counter whose start it knows through every value up
+ * to the bound; of one that comes out of memory it knows nothing, and looks at the loop once.
+ */
+static volatile u32 hls_zero;
+#define from(n) ((n) + hls_zero)
+
 /* A function of the core that the platform calls: verified once, for any arguments. */
 #define HLS_ENTRY __attribute__((noinline))
+
+/* One that others of the core call: not static, so that it, too, is verified once and not anew at each call. */
+#define HLS_ONCE __attribute__((noinline))
+
+/* Behind a parameter of such functions: a pointer into the arena. */
+#define ARENA_ARG __attribute__((btf_decl_tag("arg:arena")))
 
 /* Which of two things the compiler should expect. */
 #define likely(x) __builtin_expect(!!(x), 1)

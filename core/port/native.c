@@ -54,13 +54,15 @@ u64 hls_kick(const struct hls *h)
 	return h->kick;
 }
 
-/* The records since the last call, how many, and how many were lost for want of room since the first. */
-const struct hls_record *hls_take_records(struct hls *h, u32 *count, u32 *lost)
+/* How many records were ever written, and each of the last HLS_MAX_RECORDS of them. */
+u64 hls_nr_records(const struct hls *h)
 {
-	*lost = h->lost_records;
-	*count = h->nr_records;
-	h->nr_records = 0;
-	return h->record;
+	return h->nr_records;
+}
+
+const struct hls_record *hls_record(const struct hls *h, u64 number)
+{
+	return &h->record[number % HLS_MAX_RECORDS];
 }
 
 u64 hls_decisions(const struct hls *h)

@@ -22,8 +22,17 @@ typedef int64_t s64;
 /* Every loop asks this beside its own named bound; the BPF verifier wants it, natively it is free. */
 #define can_loop true
 
+/* The first value of a loop's counter; the BPF verifier must not know it. */
+#define from(n) (n)
+
 /* A function of the core that the platform calls. */
 #define HLS_ENTRY
+
+/* One that others of the core call; the BPF verifier is to look at it once. */
+#define HLS_ONCE static inline
+
+/* Behind a parameter of such functions; the BPF verifier wants it. */
+#define ARENA_ARG
 
 /* Which of two things the compiler should expect. */
 #define likely(x) __builtin_expect(!!(x), 1)

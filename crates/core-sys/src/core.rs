@@ -134,6 +134,8 @@ pub struct Core {
     hls: NonNull<ffi::Hls>,
     /// What was allocated: `hls` lies in it, on the next cache line.
     memory: NonNull<u8>,
+    /// Records that `take_records` has handed out or missed.
+    taken: u64,
 }
 
 // SAFETY: the core has no thread-local or shared state; all of it lies in the allocation that `Core` owns.
@@ -184,7 +186,7 @@ impl Core {
         let offset = memory.as_ptr().align_offset(ALIGNMENT);
         // SAFETY: the layout has room for the core behind any offset below the alignment.
         let hls = unsafe { memory.add(offset) }.cast();
-        Core { hls, memory }
+        Core { hls, memory, taken: 0 }
     }
 
     fn h(&mut self) -> *mut ffi::Hls {
@@ -263,21 +265,21 @@ impl Core {
     pub fn request(&mut self, vp: u32, now: Nanos) {
         let vp = self.vp(vp);
         // SAFETY: the index is in range.
-        unsafe { ffi::hls_request(self.h(), vp, now.0) }
+        unsafe { ffi::hls_request(self.h(), vp, now.0) };
     }
 
     /// The thread wants no CPU any more.
     pub fn release(&mut self, vp: u32, now: Nanos) {
         let vp = self.vp(vp);
         // SAFETY: the index is in range.
-        unsafe { ffi::hls_release(self.h(), vp, now.0) }
+        unsafe { ffi::hls_release(self.h(), vp, now.0) };
     }
 
     /// The running thread lets others go first.
     pub fn yield_now(&mut self, vp: u32, now: Nanos) {
         let vp = self.vp(vp);
         // SAFETY: the index is in range.
-        unsafe { ffi::hls_yield(self.h(), vp, now.0) }
+        unsafe { ffi::hls_yield(self.h(), vp, now.0) };
     }
 
     /// A message to the scheduler above a VP: sets parameter number `param` of the VP. A refusal changes nothing.
@@ -290,20 +292,20 @@ impl Core {
     pub fn expire(&mut self, cpu: u16, now: Nanos) {
         let cpu = self.cpu(cpu);
         // SAFETY: the index is in range.
-        unsafe { ffi::hls_expire(self.h(), cpu, now.0) }
+        unsafe { ffi::hls_expire(self.h(), cpu, now.0) };
     }
 
     /// Timers of schedulers may be due.
     pub fn timers(&mut self, now: Nanos) {
         // SAFETY: no index is passed.
-        unsafe { ffi::hls_timers(self.h(), now.0) }
+        unsafe { ffi::hls_timers(self.h(), now.0) };
     }
 
     /// Interrupts or the host had the CPU for `length`, up to now.
     pub fn steal(&mut self, cpu: u16, length: Nanos) {
         let cpu = self.cpu(cpu);
         // SAFETY: the index is in range.
-        unsafe { ffi::hls_steal(self.h(), cpu, length.0) }
+        unsafe { ffi::hls_steal(self.h(), cpu, length.0) };
     }
 
     /// When the first slice on this CPU is over if no more time is stolen; `Nanos::MAX`: none is.
@@ -344,17 +346,19 @@ impl Core {
         Err(Fault { code: fault.code, scheduler: fault.scheduler, vp: fault.vp, cpu: fault.cpu })
     }
 
-    /// Hands the records since the last call to `each`, in order; `false` when some were lost because one event left
-    /// more than [`limits::MAX_RECORDS`] behind.
+    /// Hands the records since the last call to `each`, in order; `false` when some were lost because more than
+    /// [`limits::MAX_RECORDS`] were written since.
     pub fn take_records(&mut self, mut each: impl FnMut(RawRecord)) -> bool {
-        let (mut count, mut lost) = (0, 0);
-        // SAFETY: both numbers are written by the call.
-        let first = unsafe { ffi::hls_take_records(self.h(), &mut count, &mut lost) };
-        for i in 0..(count as usize).min(limits::MAX_RECORDS) {
-            // SAFETY: the core has written that many records, and nothing writes while `each` runs: `self` is borrowed.
-            each(convert(unsafe { &*first.add(i) }));
+        // SAFETY: reads one field.
+        let written = unsafe { ffi::hls_nr_records(self.hls.as_ptr()) };
+        let first = self.taken.max(written.saturating_sub(limits::MAX_RECORDS as u64));
+        let lost = first > self.taken;
+        for number in first..written {
+            // SAFETY: the core has written that record, and nothing writes while `each` runs: `self` is borrowed.
+            each(convert(unsafe { &*ffi::hls_record(self.hls.as_ptr(), number) }));
         }
-        lost == 0
+        self.taken = written;
+        !lost
     }
 
     /// How often a scheduler was asked whom it grants a CPU.

@@ -77,20 +77,21 @@ unsafe extern "C" {
     pub fn hls_move(h: *mut Hls, vp: u32, parent: u32, params: *const HlsParams, now_ns: u64) -> i64;
     pub fn hls_set_affinity(h: *mut Hls, vp: u32, cpus: u64, now_ns: u64) -> i64;
     pub fn hls_watch(h: *mut Hls, vp: u32, on: u32) -> i64;
-    pub fn hls_request(h: *mut Hls, vp: u32, now_ns: u64);
-    pub fn hls_release(h: *mut Hls, vp: u32, now_ns: u64);
-    pub fn hls_yield(h: *mut Hls, vp: u32, now_ns: u64);
+    pub fn hls_request(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
+    pub fn hls_release(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
+    pub fn hls_yield(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_message(h: *mut Hls, vp: u32, param: u32, value: u64, now_ns: u64) -> i64;
-    pub fn hls_expire(h: *mut Hls, cpu: u32, now_ns: u64);
-    pub fn hls_timers(h: *mut Hls, now_ns: u64);
-    pub fn hls_steal(h: *mut Hls, cpu: u32, length_ns: u64);
+    pub fn hls_expire(h: *mut Hls, cpu: u32, now_ns: u64) -> u64;
+    pub fn hls_timers(h: *mut Hls, now_ns: u64) -> u64;
+    pub fn hls_steal(h: *mut Hls, cpu: u32, length_ns: u64) -> u64;
     pub fn hls_expires_at(h: *mut Hls, cpu: u32) -> u64;
     pub fn hls_timer_at(h: *mut Hls) -> u64;
     pub fn hls_schedule(h: *mut Hls, cpu: u32, now_ns: u64) -> u32;
     pub fn hls_check(h: *mut Hls) -> u32;
 
     pub fn hls_kick(h: *const Hls) -> u64;
-    pub fn hls_take_records(h: *mut Hls, count: *mut u32, lost: *mut u32) -> *const HlsRecord;
+    pub fn hls_nr_records(h: *const Hls) -> u64;
+    pub fn hls_record(h: *const Hls, number: u64) -> *const HlsRecord;
     pub fn hls_decisions(h: *const Hls) -> u64;
     pub fn hls_ran_ns(h: *const Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_nr_grants(h: *const Hls, vp: u32) -> u32;

@@ -22,7 +22,7 @@ pub mod limits {
     pub const MAX_SCHEDULERS: usize = 4096;
     /// VPs, those of threads included, entry 0 unused.
     pub const MAX_VPS: usize = 4096 + 65536;
-    /// Records that one event may leave behind.
+    /// Records that may wait to be taken.
     pub const MAX_RECORDS: usize = 16384;
     /// Parameters of a scheduler, and of a VP.
     pub const PARAMS: usize = 4;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What our BPF programs need of the kernel and of libbpf's conventions, and nothing else.
+ */
+#ifndef HLS_BPF_KERNEL_H
+#define HLS_BPF_KERNEL_H
+
+#define SEC(name) __attribute__((section(name), used))
+#define __ksym __attribute__((section(".ksyms")))
+#define __weak __attribute__((weak))
+
+/* How libbpf is told of a map: the types of a variable's members. */
+#define __uint(name, val) int(*name)[val]
+#define __type(name, val) typeof(val) *name
+#define __ulong(name, val) enum { name##_value = val } name
+
+enum { BPF_MAP_TYPE_ARENA = 33, BPF_F_MMAPABLE = 1024 };
+
+void ARENA *bpf_arena_alloc_pages(void *map, void ARENA *addr, u32 count, int node, u64 flags) __ksym;
+
+#endif

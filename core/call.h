@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The core's entry points as data: what is called with what, and what came of it. A tape is a list of calls; the same
+ * tape gives the same results, and leaves the same bytes behind, in every build of the core. It is also how user space
+ * reaches a core that runs in the kernel.
+ */
+#ifndef HLS_CALL_H
+#define HLS_CALL_H
+
+#include "hls.h"
+
+/*
+ * OP(number, NAME, expression): `h` is the domain, `c` the call. Numbers are part of the tape's format and are never
+ * used again for another.
+ */
+#define HLS_CALLS(OP)                                                       \
+	OP(1, ADD_CPU, hls_add_cpu(h, c->a))                                \
+	OP(2, CREATE_SCHEDULER, hls_create_scheduler(h, c->a, &c->params))  \
+	OP(3, DESTROY_SCHEDULER, hls_destroy_scheduler(h, c->a))            \
+	OP(4, ATTACH_ROOT, hls_attach_root(h, c->a, c->b))                  \
+	OP(5, ATTACH, hls_attach(h, c->a, c->b, &c->params))                \
+	OP(6, DETACH, hls_detach(h, c->a, c->now_ns))                       \
+	OP(7, MOVE, hls_move(h, c->a, c->b, &c->params, c->now_ns))         \
+	OP(8, SET_AFFINITY, hls_set_affinity(h, c->a, c->value, c->now_ns)) \
+	OP(9, WATCH, hls_watch(h, c->a, c->b))                              \
+	OP(10, REQUEST, hls_request(h, c->a, c->now_ns))                    \
+	OP(11, RELEASE, hls_release(h, c->a, c->now_ns))                    \
+	OP(12, YIELD, hls_yield(h, c->a, c->now_ns))                        \
+	OP(13, MESSAGE, hls_message(h, c->a, c->b, c->value, c->now_ns))    \
+	OP(14, EXPIRE, hls_expire(h, c->a, c->now_ns))                      \
+	OP(15, TIMERS, hls_timers(h, c->now_ns))                            \
+	OP(16, STEAL, hls_steal(h, c->a, c->value))                         \
+	OP(17, EXPIRES_AT, hls_expires_at(h, c->a))                         \
+	OP(18, TIMER_AT, hls_timer_at(h))                                   \
+	OP(19, SCHEDULE, hls_schedule(h, c->a, c->now_ns))                  \
+	OP(20, CHECK, hls_check(h))
+
+#define HLS_CALL_NUMBER(number, name, call) HLS_CALL_##name = number,
+enum hls_call_op { HLS_CALLS(HLS_CALL_NUMBER) };
+
+struct hls_call {
+	u64 now_ns;
+	u64 value; /* of a message; CPUs of an affinity; stolen nanoseconds */
+	u32 op;    /* enum hls_call_op */
+	u32 a, b;  /* scheduler, VP, CPU, policy or parameter, in the entry point's order */
+	u32 unused;
+	struct hls_params params;
+	s64 result; /* what the entry point returned */
+};
+typedef struct hls_call ARENA call_t;
+
+/* Makes the call and writes down its result; 0, or -HLS_E_NOT_FOUND when there is no such entry point. */
+static inline s64 hls_make_call(hls_t *h, call_t *c)
+{
+#define CASE(number, name, call)  \
+	case number:              \
+		c->result = call; \
+		return 0;
+	switch (c->op) {
+		HLS_CALLS(CASE)
+	}
+#undef CASE
+	return -HLS_E_NOT_FOUND;
+}
+
+#endif
