@@ -50,6 +50,7 @@ licences:
 core:
 	mkdir -p $(target)/bpf $(target)/native
 	clang-19 $(bpf) $(warnings) -c core/core.c -o $(target)/bpf/core.bpf.o
+	clang-19 $(bpf) $(warnings) -c bpf/engine.bpf.c -o $(target)/bpf/engine.bpf.o
 	gcc $(warnings) -c core/port/native.c -o $(target)/native/core.o
 
 setup-run:

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What our BPF programs need of the kernel and of libbpf's conventions, and nothing else.
+ * What our BPF programs need of libbpf's conventions and of the kernel, and nothing else. The kernel's structures hold
+ * just the members that we read; libbpf finds their real places in the running kernel's BTF (CO-RE), and the values of
+ * its constants.
  */
 #ifndef HLS_BPF_KERNEL_H
 #define HLS_BPF_KERNEL_H
@@ -9,13 +11,17 @@
 #define __ksym __attribute__((section(".ksyms")))
 #define __weak __attribute__((weak))
 
-/* How libbpf is told of a map: the types of a variable's members. */
+/* How libbpf is told of a map: by the types of a variable's members. */
 #define __uint(name, val) int(*name)[val]
 #define __type(name, val) typeof(val) *name
 #define __ulong(name, val) enum { name##_value = val } name
 
-enum { BPF_MAP_TYPE_ARENA = 33, BPF_F_MMAPABLE = 1024 };
+enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_RINGBUF = 27, BPF_MAP_TYPE_ARENA = 33 };
+enum { BPF_F_MMAPABLE = 1024 };
 
 void ARENA *bpf_arena_alloc_pages(void *map, void ARENA *addr, u32 count, int node, u64 flags) __ksym;
+
+/* Every program that touches the arena has to mention its map. */
+#define USES(map) asm volatile("" : : "r"(&(map)))
 
 #endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What lies in the arena of the kernel engine: the core's domain, and what the engine keeps beside it of CPUs and
+ * threads. User space has all of it mapped; crates/kernel reads it.
+ */
+#ifndef HLS_BPF_DOMAIN_H
+#define HLS_BPF_DOMAIN_H
+
+#include "../core/call.h"
+
+/* A CPU, as the engine sees it. Times are those of scx_bpf_now(). */
+struct engine_cpu {
+	u64 off_since_ns; /* since when the thread that was granted the CPU is not on it; 0: it is */
+	u64 irq_seen_ns;  /* time of interrupts and of the host that is accounted for */
+	u64 timer_at_ns;  /* when its timer goes off; HLS_NEVER: it is not set */
+	u64 wakeups;      /* how often its timer went off */
+};
+
+/* A thread, under the index of its VP. */
+struct engine_thread {
+	u64 tid;  /* sched_ext's number of it */
+	u64 cpus; /* its affinity, as the core knows it */
+	u32 pid, tgid;
+	u32 queued; /* runnable and nowhere in the kernel's queues: in our hands */
+	u32 unused;
+};
+
+struct engine_domain {
+	u32 lock;
+	u32 root;                 /* the scheduler below which new threads are hung */
+	u64 kicked;               /* CPUs that have been told that a decision is due */
+	struct hls_params params; /* of new threads there */
+	struct hls_call call;     /* what user space asks for */
+	struct engine_cpu cpu[HLS_MAX_CPUS];
+	struct engine_thread thread[HLS_MAX_VPS];
+	struct hls hls;
+};
+
+/* The arena's address in user space, and so the upper half of its pointers. */
+#define DOMAIN_AT (1ULL << 44)
+#define DOMAIN_PAGES ((sizeof(struct engine_domain) + 4095) / 4096)
+#define domain ((struct engine_domain ARENA *)DOMAIN_AT)
+
+/* What user space is told of threads, in the order in which it happened. */
+enum news_kind { NEWS_THREAD = 1, NEWS_GONE, NEWS_RENAMED };
+struct news {
+	u32 kind;
+	u32 vp;
+	u32 pid, tgid;
+	u32 parent;  /* pid of its parent's or, for a further thread, its process' first thread */
+	u32 refused; /* there was no room for it */
+	char comm[16];
+};
+
+#endif

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The kernel engine: the core behind sched_ext's operations.
+ *
+ * Every thread that sched_ext schedules has a VP, whose index lies in p->scx.dsq_vtime (which sched_ext leaves to the
+ * scheduler); 0 marks those that never wait: kernel threads bound to a CPU, and the engine's own process. A wake-up is
+ * a request, blocking a release. What they change is decided on each CPU in dispatch() by hls_schedule(); a CPU where
+ * a decision is due is kicked, and so preempted. The thread that is chosen gets an endless slice; it loses the CPU only
+ * by a kick.
+ *
+ * A CPU that the hierarchy has granted to a thread may be taken by others: interrupts, real-time and deadline threads,
+ * threads that never wait. That is stolen time: the CPU's clock stands still in it (hls_steal).
+ *
+ * Locks: the domain's is taken inside the run queue's, with interrupts off. Nothing is called under it but the core.
+ */
+#include "../core/core.c"
+#include "domain.h"
+#include "sched_ext.h"
+
+char _license[] SEC("license") = "GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARENA);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, DOMAIN_PAGES);
+	__ulong(map_extra, DOMAIN_AT);
+} arena SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} news SEC(".maps");
+
+struct cpu_timer {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HLS_MAX_CPUS);
+	__type(key, u32);
+	__type(value, struct cpu_timer);
+} timers SEC(".maps");
+
+/* Set by the loader before it loads: the process that must be able to end all this. */
+const volatile u32 own_tgid;
+
+/* Why the kernel let go of us, for the loader. */
+int exit_kind;
+s64 exit_code;
+char exit_reason[128];
+char exit_message[1024];
+
+#define LOCK_SPINS (1 << 22)
+
+/* Ends the run: sched_ext takes its threads back and tells the loader. */
+#define give_up_with(text)                                                 \
+	({                                                                 \
+		static char message[] = text;                              \
+		unsigned long long nothing[1] = {0}; /* may not be none */ \
+		scx_bpf_error_bstr(message, nothing, sizeof(nothing));     \
+	})
+
+static inline bool lock(void)
+{
+	for (u32 i = from(0); i < LOCK_SPINS && can_loop; i++)
+		if (!__sync_val_compare_and_swap(&domain->lock, 0, 1))
+			return true;
+	give_up_with("the lock of the hierarchy cannot be had");
+	return false;
+}
+
+static inline void unlock(void)
+{
+	__sync_lock_test_and_set(&domain->lock, 0);
+}
+
+/* The time; it must not run backwards from one CPU to another. To be called under the lock. */
+static inline u64 now_ns(void)
+{
+	u64 now = scx_bpf_now();
+	return now > domain->hls.now_ns ? now : domain->hls.now_ns;
+}
+
+static inline u32 vp_of(const struct task_struct *p)
+{
+	return p->scx.dsq_vtime;
+}
+
+/* The CPUs that are newly due for a decision, to be told so when the lock is not held any more. */
+static inline u64 to_kick(void)
+{
+	u64 fresh = domain->hls.kick & ~domain->kicked;
+	domain->kicked |= fresh;
+	return fresh;
+}
+
+static inline void kick(u64 cpus)
+{
+	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
+		u32 cpu = __builtin_ctzll(cpus);
+		cpus &= cpus - 1;
+		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
+	}
+}
+
+/*
+ * Brings the clock of a CPU up to date before anybody is charged by it: less the time for which the thread that was
+ * granted it was not on it, less that of interrupts.
+ */
+static inline void settle_clock(u32 cpu, u64 now)
+{
+	struct engine_cpu ARENA *c = &domain->cpu[cpu];
+	if (c->off_since_ns) {
+		if (now > c->off_since_ns)
+			hls_steal(&domain->hls, cpu, now - c->off_since_ns);
+		c->off_since_ns = now;
+	}
+	if (cpu != bpf_get_smp_processor_id())
+		return;
+	const struct rq *rq = bpf_this_cpu_ptr(&runqueues);
+	u64 irq = rq->clock - rq->clock_task;
+	if (irq != c->irq_seen_ns) {
+		if (!c->off_since_ns)
+			hls_steal(&domain->hls, cpu, irq - c->irq_seen_ns);
+		c->irq_seen_ns = irq;
+	}
+}
+
+/* Sets this CPU's timer when something is due before it would go off. One that is too early sets itself anew. */
+static inline void set_timer(u32 cpu, u64 now)
+{
+	u64 at = hls_expires_at(&domain->hls, cpu), first = hls_timer_at(&domain->hls);
+	if (first < at)
+		at = first;
+	if (at >= domain->cpu[cpu].timer_at_ns)
+		return;
+	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
+	if (!t)
+		return;
+	domain->cpu[cpu].timer_at_ns = at;
+	bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN);
+}
+
+/* A slice is over somewhere, or a scheduler wants to be called. */
+static int on_timer(void *map, u32 *key, struct cpu_timer *t)
+{
+	USES(arena);
+	(void)map, (void)t;
+	u32 cpu = *key;
+	unsigned long irq;
+	if (cpu >= HLS_MAX_CPUS)
+		return 0;
+	bpf_local_irq_save(&irq);
+	u64 due = 0;
+	if (lock()) {
+		u64 now = now_ns();
+		settle_clock(cpu, now);
+		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
+		domain->cpu[cpu].wakeups++;
+		hls_timers(&domain->hls, now);
+		hls_expire(&domain->hls, cpu, now);
+		due = to_kick();
+		if (!((domain->hls.kick >> cpu) & 1))
+			set_timer(cpu, now);
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	kick(due);
+	return 0;
+}
+
+/* Tells the core when the CPUs that a thread may use are others than it knows of. */
+static inline void follow_affinity(u32 v, const struct task_struct *p, u64 now)
+{
+	struct engine_thread ARENA *t = &domain->thread[v];
+	u64 cpus = p->cpus_ptr->bits[0];
+	/* The program that runs here keeps the current thread where it is; that does not count. */
+	bool bound = p->migration_disabled > (p == bpf_get_current_task_btf());
+	if (bound)
+		cpus = 1ULL << domain->hls.vp[v].cpu;
+	cpus &= domain->hls.cpus;
+	if (cpus == t->cpus || !cpus)
+		return;
+	t->cpus = cpus;
+	hls_set_affinity(&domain->hls, v, cpus, now);
+}
+
+SEC("struct_ops/hls_select_cpu")
+int hls_select_cpu(u64 *ctx)
+{
+	return (int)ctx[1];
+}
+
+/* A thread is runnable and has no CPU: it woke up, or was put off its CPU. */
+SEC("struct_ops/hls_enqueue")
+int hls_enqueue(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	u64 flags = ctx[1], due = 0;
+	u32 v = vp_of(p);
+	if (!v) {
+		insert(p, SCX_DSQ_LOCAL, SCX_SLICE_INF, flags | KERNEL(scx_enq_flags, SCX_ENQ_PREEMPT));
+		return 0;
+	}
+	if (!lock())
+		return 0;
+	u64 now = now_ns();
+	follow_affinity(v, p, now);
+	vp_t *vp = &domain->hls.vp[v];
+	if (vp->state == HLS_WAITING)
+		hls_request(&domain->hls, v, now);
+	bool granted = vp->state == HLS_RUNNING;
+	u32 cpu = vp->cpu;
+	domain->thread[v].queued = !granted;
+	due = to_kick();
+	set_timer(bpf_get_smp_processor_id(), now);
+	unlock();
+	if (granted)
+		insert(p, SCX_DSQ_LOCAL_ON | cpu, SCX_SLICE_INF, flags);
+	kick(due);
+	return 0;
+}
+
+/* The decision for a CPU whose thread has blocked or has been kicked off. */
+SEC("struct_ops/hls_dispatch")
+int hls_dispatch(u64 *ctx)
+{
+	USES(arena);
+	u32 cpu = (u32)ctx[0];
+	struct task_struct *prev = (void *)ctx[1];
+	u64 tid = 0, due;
+	bool goes_on = false;
+	if (cpu >= HLS_MAX_CPUS || !lock())
+		return 0;
+	u64 now = now_ns();
+	settle_clock(cpu, now);
+	hls_expire(&domain->hls, cpu, now);
+	u32 v = hls_schedule(&domain->hls, cpu, now);
+	domain->kicked &= ~(1ULL << cpu);
+	if (v && prev && vp_of(prev) == v && !domain->thread[v].queued) {
+		goes_on = true;
+		domain->cpu[cpu].off_since_ns = 0;
+	} else if (v) {
+		domain->cpu[cpu].off_since_ns = now;
+		if (domain->thread[v].queued)
+			tid = domain->thread[v].tid;
+		domain->thread[v].queued = 0;
+	}
+	due = to_kick();
+	set_timer(cpu, now);
+	unlock();
+	if (goes_on)
+		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
+	if (tid) {
+		bpf_rcu_read_lock();
+		struct task_struct *next = scx_bpf_tid_to_task(tid);
+		if (next)
+			insert(next, SCX_DSQ_LOCAL, SCX_SLICE_INF, 0);
+		bpf_rcu_read_unlock();
+	}
+	kick(due);
+	return 0;
+}
+
+/*
+ * A thread is on its CPU, for the first time or again. What is ours of a CPU is written by whoever holds the lock of
+ * its run queue, as we do here; so the common case needs no other.
+ */
+SEC("struct_ops/hls_running")
+int hls_running(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	u32 v = vp_of(p), cpu = bpf_get_smp_processor_id();
+	if (!v || cpu >= HLS_MAX_CPUS)
+		return 0;
+	vp_t *vp = &domain->hls.vp[v];
+	u64 due = domain->hls.kick & 1ULL << cpu;
+	if (likely(vp->state == HLS_RUNNING && vp->cpu == cpu)) {
+		settle_clock(cpu, scx_bpf_now());
+		domain->cpu[cpu].off_since_ns = 0;
+	} else if (lock()) {
+		/* The kernel restored a thread whose properties were changed, or overruled us. */
+		if (vp->state == HLS_WAITING)
+			hls_request(&domain->hls, v, now_ns());
+		due = to_kick() | 1ULL << cpu;
+		unlock();
+	}
+	kick(due);
+	return 0;
+}
+
+/* A thread is off its CPU. If it did not block, and keeps what it was granted, others have taken the CPU from it. */
+SEC("struct_ops/hls_stopping")
+int hls_stopping(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	bool runnable = ctx[1];
+	u32 v = vp_of(p), cpu = bpf_get_smp_processor_id();
+	if (!runnable || !v || cpu >= HLS_MAX_CPUS)
+		return 0;
+	vp_t *vp = &domain->hls.vp[v];
+	if (vp->state == HLS_RUNNING && vp->cpu == cpu) {
+		u64 now = scx_bpf_now();
+		settle_clock(cpu, now);
+		domain->cpu[cpu].off_since_ns = now;
+	}
+	return 0;
+}
+
+/* A thread is not runnable any more, or is about to be changed. */
+SEC("struct_ops/hls_quiescent")
+int hls_quiescent(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	u32 v = vp_of(p), cpu = bpf_get_smp_processor_id();
+	if (!v || !lock())
+		return 0;
+	u64 now = now_ns();
+	vp_t *vp = &domain->hls.vp[v];
+	if (vp->state == HLS_RUNNING)
+		settle_clock(vp->cpu & (HLS_MAX_CPUS - 1), now);
+	domain->thread[v].queued = 0;
+	hls_release(&domain->hls, v, now);
+	/* A thread that blocks is on its way to dispatch() already. */
+	if (p == bpf_get_current_task_btf())
+		domain->kicked |= 1ULL << cpu;
+	u64 due = to_kick();
+	unlock();
+	kick(due);
+	return 0;
+}
+
+SEC("struct_ops/hls_yielded")
+int hls_yielded(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	u32 v = vp_of(p);
+	if (!v || !lock())
+		return 0;
+	u64 now = now_ns();
+	hls_yield(&domain->hls, v, now);
+	domain->kicked |= 1ULL << (bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1));
+	u64 due = to_kick();
+	unlock();
+	scx_bpf_task_set_slice(p, 0);
+	kick(due);
+	return 0;
+}
+
+SEC("struct_ops/hls_set_cpumask")
+int hls_set_cpumask(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	const struct cpumask *mask = (void *)ctx[1];
+	u32 v = vp_of(p);
+	if (!v || !lock())
+		return 0;
+	u64 cpus = mask->bits[0] & domain->hls.cpus, due = 0;
+	if (cpus && cpus != domain->thread[v].cpus) {
+		domain->thread[v].cpus = cpus;
+		hls_set_affinity(&domain->hls, v, cpus, now_ns());
+		due = to_kick();
+	}
+	unlock();
+	kick(due);
+	return 0;
+}
+
+static inline void tell(struct task_struct *p, u32 kind, u32 v)
+{
+	struct news n = {.kind = kind, .vp = v, .pid = p->pid, .tgid = p->tgid};
+	n.parent = p->pid == p->tgid ? p->real_parent->tgid : p->tgid;
+	n.refused = kind == NEWS_THREAD && !v;
+	bpf_probe_read_kernel_str(n.comm, sizeof(n.comm), p->comm);
+	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
+}
+
+/* A thread comes: it is forked, or was there when the engine was attached. */
+SEC("struct_ops.s/hls_init_task")
+int hls_init_task(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	unsigned long irq;
+	p->scx.dsq_vtime = 0;
+	if (((p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1) || (u32)p->tgid == own_tgid)
+		return 0;
+	u64 cpus = p->cpus_ptr->bits[0];
+	s64 v = 0;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		v = hls_attach(&domain->hls, domain->root, 0, &domain->params);
+		if (v > 0) {
+			struct engine_thread ARENA *t = &domain->thread[v];
+			t->tid = p->scx.tid;
+			t->pid = p->pid;
+			t->tgid = p->tgid;
+			t->queued = 0;
+			t->cpus = cpus & domain->hls.cpus;
+			if (t->cpus && t->cpus != domain->hls.cpus)
+				hls_set_affinity(&domain->hls, v, t->cpus, now_ns());
+		}
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	if (v <= 0) {
+		tell(p, NEWS_THREAD, 0);
+		return -11; /* EAGAIN, as for any other limit on threads */
+	}
+	p->scx.dsq_vtime = v;
+	tell(p, NEWS_THREAD, v);
+	return 0;
+}
+
+SEC("struct_ops/hls_exit_task")
+int hls_exit_task(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	u32 v = vp_of(p);
+	if (!v || !lock())
+		return 0;
+	domain->thread[v].pid = 0;
+	hls_detach(&domain->hls, v, now_ns());
+	u64 due = to_kick();
+	unlock();
+	p->scx.dsq_vtime = 0;
+	kick(due);
+	tell(p, NEWS_GONE, v);
+	return 0;
+}
+
+SEC("struct_ops.s/hls_init")
+int hls_init(void *ctx)
+{
+	USES(arena);
+	(void)ctx;
+	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && can_loop; cpu++) {
+		u32 key = cpu;
+		struct cpu_timer *t = bpf_map_lookup_elem(&timers, &key);
+		if (!t)
+			return -1;
+		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
+		bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC);
+		bpf_timer_set_callback(&t->timer, on_timer);
+	}
+	return 0;
+}
+
+SEC("struct_ops/hls_exit")
+int hls_exit(u64 *ctx)
+{
+	struct scx_exit_info *info = (void *)ctx[0];
+	exit_code = info->exit_code;
+	bpf_probe_read_kernel_str(exit_reason, sizeof(exit_reason), info->reason);
+	bpf_probe_read_kernel_str(exit_message, sizeof(exit_message), info->msg);
+	exit_kind = info->kind;
+	return 0;
+}
+
+/* What user space calls: room for the domain, and one call of the core. */
+SEC("syscall") int set_up(void *ctx)
+{
+	(void)ctx;
+	return bpf_arena_alloc_pages(&arena, (void ARENA *)DOMAIN_AT, DOMAIN_PAGES, -1, 0) ? 0 : -12;
+}
+
+SEC("syscall") int make_call(void *ctx)
+{
+	USES(arena);
+	(void)ctx;
+	unsigned long irq;
+	s64 result = -1;
+	u64 due = 0;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		domain->call.now_ns = now_ns();
+		result = hls_make_call(&domain->hls, &domain->call);
+		due = to_kick();
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	kick(due);
+	return (int)result;
+}
+
+SEC(".struct_ops.link")
+struct sched_ext_ops hls_ops = {
+    .select_cpu = (void *)hls_select_cpu,
+    .enqueue = (void *)hls_enqueue,
+    .dispatch = (void *)hls_dispatch,
+    .running = (void *)hls_running,
+    .stopping = (void *)hls_stopping,
+    .quiescent = (void *)hls_quiescent,
+    .yield = (void *)hls_yielded,
+    .set_cpumask = (void *)hls_set_cpumask,
+    .init_task = (void *)hls_init_task,
+    .exit_task = (void *)hls_exit_task,
+    .init = (void *)hls_init,
+    .exit = (void *)hls_exit,
+    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED | SCX_OPS_TID_TO_TASK,
+    .timeout_ms = 30000,
+    .name = "hls",
+};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The part of the kernel's sched_ext that the engine uses: its operations, its functions, and what we read of a thread
+ * and of a run queue.
+ */
+#ifndef HLS_BPF_SCHED_EXT_H
+#define HLS_BPF_SCHED_EXT_H
+
+#include "kernel.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct cpumask {
+	unsigned long bits[1];
+};
+
+struct sched_ext_entity {
+	u64 slice;
+	u64 dsq_vtime;
+	u64 tid;
+};
+
+struct task_struct {
+	unsigned int flags;
+	int pid, tgid;
+	char comm[16];
+	int nr_cpus_allowed;
+	unsigned short migration_disabled;
+	const struct cpumask *cpus_ptr;
+	struct task_struct *real_parent;
+	struct sched_ext_entity scx;
+};
+
+struct rq {
+	u64 clock, clock_task;
+};
+
+struct scx_init_task_args {
+	bool fork;
+};
+
+struct scx_exit_task_args {
+	bool cancelled;
+};
+
+enum scx_exit_kind { SCX_EXIT_NONE };
+
+struct scx_exit_info {
+	enum scx_exit_kind kind;
+	s64 exit_code;
+	const char *reason;
+	char *msg;
+};
+
+#pragma clang attribute pop
+
+/* The operations that we have; libbpf matches them with the kernel's by name. */
+struct sched_ext_ops {
+	int (*select_cpu)(struct task_struct *p, int prev_cpu, u64 flags);
+	void (*enqueue)(struct task_struct *p, u64 flags);
+	void (*dispatch)(int cpu, struct task_struct *prev);
+	void (*running)(struct task_struct *p);
+	void (*stopping)(struct task_struct *p, bool runnable);
+	void (*quiescent)(struct task_struct *p, u64 flags);
+	bool (*yield)(struct task_struct *from, struct task_struct *to);
+	void (*set_cpumask)(struct task_struct *p, const struct cpumask *mask);
+	int (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
+	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
+	int (*init)(void);
+	void (*exit)(struct scx_exit_info *info);
+	u64 flags;
+	unsigned int timeout_ms;
+	char name[128];
+};
+
+/* Constants whose values the loader takes from the running kernel. */
+enum scx_enq_flags { SCX_ENQ_PREEMPT = 1ULL << 32 };
+enum scx_kick_flags { SCX_KICK_PREEMPT = 1ULL << 1 };
+#define KERNEL(type, name) __builtin_preserve_enum_value(*(typeof(enum type) *)name, 1)
+
+/* These are part of what sched_ext promises programs: they do not change. */
+#define SCX_DSQ_LOCAL 0x8000000000000002ULL
+#define SCX_DSQ_LOCAL_ON 0xc000000000000000ULL
+#define SCX_SLICE_INF (~0ULL)
+#define SCX_OPS_ENQ_LAST (1ULL << 1)
+#define SCX_OPS_ENQ_EXITING (1ULL << 2)
+#define SCX_OPS_ENQ_MIGRATION_DISABLED (1ULL << 4)
+#define SCX_OPS_TID_TO_TASK (1ULL << 8)
+#define PF_KTHREAD 0x00200000
+
+/* libbpf looks for the name up to the last three underscores: the kernel's own ends in ___v2. */
+bool scx_bpf_dsq_insert___v2___hls(struct task_struct *p, u64 dsq, u64 slice, u64 flags) __ksym;
+#define insert scx_bpf_dsq_insert___v2___hls
+bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym;
+void scx_bpf_kick_cpu(int cpu, u64 flags) __ksym;
+u64 scx_bpf_now(void) __ksym;
+void scx_bpf_error_bstr(char *format, unsigned long long *data, u32 bytes) __ksym;
+struct task_struct *scx_bpf_tid_to_task(u64 tid) __ksym;
+void bpf_rcu_read_lock(void) __ksym;
+void bpf_rcu_read_unlock(void) __ksym;
+void bpf_local_irq_save(unsigned long *flags) __ksym;
+void bpf_local_irq_restore(unsigned long *flags) __ksym;
+extern const struct rq runqueues __ksym;
+
+struct bpf_timer {
+	u64 opaque[2];
+} __attribute__((aligned(8)));
+enum { CLOCK_MONOTONIC = 1 };
+enum { BPF_F_TIMER_CPU_PIN = 2 };
+
+/* Helpers, by their numbers in the kernel's interface. */
+static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
+static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+static long (*const bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
+static void *(*const bpf_this_cpu_ptr)(const void *variable) = (void *)154;
+static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
+static long (*const bpf_timer_init)(struct bpf_timer *timer, void *map, u64 clock) = (void *)169;
+static long (*const bpf_timer_set_callback)(struct bpf_timer *timer, void *callback) = (void *)170;
+static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;
+
+#endif
