@@ -14,6 +14,7 @@ struct engine_cpu {
 	u64 irq_seen_ns;  /* time of interrupts and of the host that is accounted for */
 	u64 timer_at_ns;  /* when its timer goes off; HLS_NEVER: it is not set */
 	u64 wakeups;      /* how often its timer went off */
+	u64 untold_ns;    /* stolen time of which there is no record yet */
 };
 
 /* A thread, under the index of its VP. */
@@ -28,6 +29,7 @@ struct engine_thread {
 struct engine_domain {
 	u32 lock;
 	u32 root;                 /* the scheduler below which new threads are hung */
+	u64 tell;                 /* whether there are to be records of stolen time */
 	u64 kicked;               /* CPUs that have been told that a decision is due */
 	struct hls_params params; /* of new threads there */
 	struct hls_call call;     /* what user space asks for */
@@ -42,7 +44,7 @@ struct engine_domain {
 #define domain ((struct engine_domain ARENA *)DOMAIN_AT)
 
 /* What user space is told of threads, in the order in which it happened. */
-enum news_kind { NEWS_THREAD = 1, NEWS_GONE, NEWS_RENAMED };
+enum news_kind { NEWS_THREAD = 1, NEWS_GONE, NEWS_RENAMED, NEWS_MOVED };
 struct news {
 	u32 kind;
 	u32 vp;

@@ -104,6 +104,24 @@ static inline void kick(u64 cpus)
 	}
 }
 
+static inline void steal(u32 cpu, u64 length_ns)
+{
+	hls_steal(&domain->hls, cpu, length_ns);
+	domain->cpu[cpu].untold_ns += length_ns;
+}
+
+/* Records what was stolen since the last time. To be called under the lock, before the CPU is given to another. */
+static inline void tell_stolen(u32 cpu, u64 now)
+{
+	struct engine_cpu ARENA *c = &domain->cpu[cpu];
+	if (!c->untold_ns)
+		return;
+	domain->hls.now_ns = now;
+	if (domain->tell)
+		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, c->untold_ns, 0);
+	c->untold_ns = 0;
+}
+
 /*
  * Brings the clock of a CPU up to date before anybody is charged by it: less the time for which the thread that was
  * granted it was not on it, less that of interrupts.
@@ -113,7 +131,7 @@ static inline void settle_clock(u32 cpu, u64 now)
 	struct engine_cpu ARENA *c = &domain->cpu[cpu];
 	if (c->off_since_ns) {
 		if (now > c->off_since_ns)
-			hls_steal(&domain->hls, cpu, now - c->off_since_ns);
+			steal(cpu, now - c->off_since_ns);
 		c->off_since_ns = now;
 	}
 	if (cpu != bpf_get_smp_processor_id())
@@ -122,7 +140,7 @@ static inline void settle_clock(u32 cpu, u64 now)
 	u64 irq = rq->clock - rq->clock_task;
 	if (irq != c->irq_seen_ns) {
 		if (!c->off_since_ns)
-			hls_steal(&domain->hls, cpu, irq - c->irq_seen_ns);
+			steal(cpu, irq - c->irq_seen_ns);
 		c->irq_seen_ns = irq;
 	}
 }
@@ -156,6 +174,7 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 	if (lock()) {
 		u64 now = now_ns();
 		settle_clock(cpu, now);
+		tell_stolen(cpu, now);
 		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
 		domain->cpu[cpu].wakeups++;
 		hls_timers(&domain->hls, now);
@@ -236,6 +255,7 @@ int hls_dispatch(u64 *ctx)
 		return 0;
 	u64 now = now_ns();
 	settle_clock(cpu, now);
+	tell_stolen(cpu, now);
 	hls_expire(&domain->hls, cpu, now);
 	u32 v = hls_schedule(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
@@ -322,8 +342,10 @@ int hls_quiescent(u64 *ctx)
 		return 0;
 	u64 now = now_ns();
 	vp_t *vp = &domain->hls.vp[v];
-	if (vp->state == HLS_RUNNING)
+	if (vp->state == HLS_RUNNING) {
 		settle_clock(vp->cpu & (HLS_MAX_CPUS - 1), now);
+		tell_stolen(vp->cpu & (HLS_MAX_CPUS - 1), now);
+	}
 	domain->thread[v].queued = 0;
 	hls_release(&domain->hls, v, now);
 	/* A thread that blocks is on its way to dispatch() already. */
@@ -437,6 +459,27 @@ int hls_exit_task(u64 *ctx)
 	return 0;
 }
 
+SEC("struct_ops/hls_cgroup_move")
+int hls_cgroup_move(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	tell(p, NEWS_MOVED, vp_of(p));
+	return 0;
+}
+
+/* A thread has a new name: by exec, or of its own will. */
+SEC("tp_btf/task_rename")
+int hls_renamed(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	u32 v = vp_of(p);
+	if (v)
+		tell(p, NEWS_RENAMED, v);
+	return 0;
+}
+
 SEC("struct_ops.s/hls_init")
 int hls_init(void *ctx)
 {
@@ -484,6 +527,7 @@ SEC("syscall") int make_call(void *ctx)
 		domain->call.now_ns = now_ns();
 		result = hls_make_call(&domain->hls, &domain->call);
 		due = to_kick();
+		set_timer(bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1), domain->call.now_ns);
 		unlock();
 	}
 	bpf_local_irq_restore(&irq);
@@ -503,6 +547,7 @@ struct sched_ext_ops hls_ops = {
     .set_cpumask = (void *)hls_set_cpumask,
     .init_task = (void *)hls_init_task,
     .exit_task = (void *)hls_exit_task,
+    .cgroup_move = (void *)hls_cgroup_move,
     .init = (void *)hls_init,
     .exit = (void *)hls_exit,
     .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED | SCX_OPS_TID_TO_TASK,

@@ -74,6 +74,7 @@ enum hls_record_kind {
 	HLS_REC_RELEASE,
 	HLS_REC_THROTTLE,
 	HLS_REC_REPLENISH, /* a: new budget in ns, b: absolute deadline in ns */
+	HLS_REC_STOLEN,    /* by the platform, where it tells such things: others had the CPU for a ns; vp: 0 */
 };
 
 /* Why a call was refused; entry points return these negated. */

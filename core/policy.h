@@ -80,20 +80,26 @@ static inline bool hls_usable(const vp_t *vp, u32 cpu)
 	return ((vp->usable >> cpu) & 1) != 0;
 }
 
-static inline void hls_emit(hls_t *h, u32 v, u32 kind, u64 a, u64 b)
+/* Leaves a record behind for whoever reads them. */
+static inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind, u64 a, u64 b)
 {
-	vp_t *vp = &h->vp[v];
-	if (likely(!(vp->flags & HLS_WATCHED)))
-		return;
 	struct hls_record ARENA *r = &h->record[h->nr_records % HLS_MAX_RECORDS];
 	r->at_ns = h->now_ns;
 	r->vp = v;
-	r->cpu = vp->cpu;
+	r->cpu = cpu;
 	r->kind = kind;
 	r->a = a;
 	r->b = b;
 	asm volatile("" ::: "memory"); /* User space may be reading: the record first, then that it is there. */
 	h->nr_records++;
+}
+
+/* Records a change of a VP's state if it is watched. */
+static inline void hls_emit(hls_t *h, u32 v, u32 kind, u64 a, u64 b)
+{
+	vp_t *vp = &h->vp[v];
+	if (unlikely(vp->flags & HLS_WATCHED))
+		hls_write_record(h, v, vp->cpu, kind, a, b);
 }
 
 /* The READY VP v is out of budget. */
