@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The native build: the core, and its description for the Rust side: the registry, its parameters and the
- * invariants as tables, the sizes of what both sides share, and readers of fields.
+ * The native build: the core, and its description for the Rust side: the registry, its parameters, the
+ * invariants and the entry points as tables, the sizes of what both sides share, and readers of fields.
  */
 #include "../core.c"
+#include "../call.h"
 
 struct hls_param_description {
 	const char *name, *doc;
@@ -21,6 +22,11 @@ struct hls_invariant_description {
 	const char *name, *doc;
 };
 
+struct hls_call_description {
+	u32 number;
+	const char *name;
+};
+
 #define PARAM(constant, name, unit, preset, least, greatest, doc) {name, doc, unit, preset, least, greatest},
 #define TABLES(number, fn, CONST, ...)                                                        \
 	static const struct hls_param_description fn##_params[] = {CONST##_PARAMS(PARAM){0}}; \
@@ -36,6 +42,9 @@ const struct hls_policy_description hls_policy_table[] = {HLS_POLICIES(POLICY){0
 #define INVARIANT(number, name, doc) {number, #name, doc},
 const struct hls_invariant_description hls_invariant_table[] = {HLS_INVARIANTS(INVARIANT){0}};
 
+#define CALL(number, name, call) {number, #name},
+const struct hls_call_description hls_call_table[] = {HLS_CALLS(CALL){0}};
+
 const u64 hls_sizes[] = {sizeof(struct hls),
 			 sizeof(struct hls_scheduler),
 			 sizeof(struct hls_vp),
@@ -46,7 +55,14 @@ const u64 hls_sizes[] = {sizeof(struct hls),
 			 HLS_MAX_SCHEDULERS,
 			 HLS_MAX_VPS,
 			 HLS_MAX_RECORDS,
-			 HLS_PARAMS};
+			 HLS_PARAMS,
+			 sizeof(struct hls_call)};
+
+/* One call of a tape. */
+void hls_play(struct hls *h, struct hls_call *c)
+{
+	hls_make_call(h, c);
+}
 
 /* What Rust reads without a call of the core; field access stays on this side. */
 u64 hls_kick(const struct hls *h)

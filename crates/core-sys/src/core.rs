@@ -1,5 +1,6 @@
 //! One root domain of the core, owned and called safely.
 
+use crate::tape::{Call, Op, Unsound};
 use crate::{ffi, limits, policy};
 use hls_units::Nanos;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -136,6 +137,8 @@ pub struct Core {
     memory: NonNull<u8>,
     /// Records that `take_records` has handed out or missed.
     taken: u64,
+    /// The calls that were made, where they are to be written down.
+    tape: Option<Vec<Call>>,
 }
 
 // SAFETY: the core has no thread-local or shared state; all of it lies in the allocation that `Core` owns.
@@ -160,9 +163,7 @@ const ALIGNMENT: usize = 64;
 /// Room for the core at any offset that aligns it. The layout itself asks for little alignment: only then does the
 /// allocator hand out fresh pages of zeroes as they are; else it would clear all of them, and so use them.
 fn layout() -> Layout {
-    // SAFETY: a constant of the C side.
-    let size = unsafe { ffi::hls_sizes[0] };
-    Layout::from_size_align(size as usize + ALIGNMENT, 16).expect("the size of the core is a sane one")
+    Layout::from_size_align(Core::size() + ALIGNMENT, 16).expect("the size of the core is a sane one")
 }
 
 fn answer(value: i64) -> Result<u32, CoreError> {
@@ -186,11 +187,57 @@ impl Core {
         let offset = memory.as_ptr().align_offset(ALIGNMENT);
         // SAFETY: the layout has room for the core behind any offset below the alignment.
         let hls = unsafe { memory.add(offset) }.cast();
-        Core { hls, memory, taken: 0 }
+        Core { hls, memory, taken: 0, tape: None }
     }
 
-    fn h(&mut self) -> *mut ffi::Hls {
-        self.hls.as_ptr()
+    /// Makes a call of an entry point; every method that changes the domain does it here. Where `op` is known, and it is
+    /// in all of them, this is compiled into a plain call of C.
+    #[inline(always)]
+    fn call(&mut self, op: Op, call: Call) -> i64 {
+        // SAFETY: the core checks the indexes, but for those that `vp` and `cpu` below have checked.
+        let result = unsafe { make(self.hls.as_ptr(), op, &call) };
+        if self.tape.is_some() {
+            self.write_down(Call { op: op as u32, result, ..call });
+        }
+        result
+    }
+
+    #[cold]
+    fn write_down(&mut self, call: Call) {
+        self.tape.get_or_insert_default().push(call);
+    }
+
+    /// Writes down every call from now on; [`Core::take_tape`] hands them out. They are kept in memory until then.
+    pub fn record(&mut self) {
+        self.tape.get_or_insert_default();
+    }
+
+    /// The calls since [`Core::record`] or the last time, in order; none where none are written down.
+    pub fn take_tape(&mut self) -> Vec<Call> {
+        self.tape.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Makes the calls of a tape, in order, and writes their results into it. A tape with a call that is not sound is not
+    /// played at all.
+    pub fn play(&mut self, tape: &mut [Call]) -> Result<(), Unsound> {
+        Unsound::first_of(tape)?;
+        for call in tape {
+            // SAFETY: a sound call passes no index that the core would not check.
+            unsafe { ffi::hls_play(self.hls.as_ptr(), call) };
+        }
+        Ok(())
+    }
+
+    /// Bytes that a domain takes.
+    pub fn size() -> usize {
+        // SAFETY: a constant of the C side.
+        unsafe { ffi::hls_sizes[0] as usize }
+    }
+
+    /// All bytes of the domain: what two builds of the core must agree on.
+    pub fn memory(&self) -> &[u8] {
+        // SAFETY: as large as was allocated, zeroed at first, and nothing writes while `self` is borrowed.
+        unsafe { std::slice::from_raw_parts(self.hls.as_ptr().cast(), Core::size()) }
     }
 
     /// Panics on an index that no VP can have: a programmer's error.
@@ -206,126 +253,100 @@ impl Core {
 
     /// Puts a CPU into use.
     pub fn add_cpu(&mut self, cpu: u16) -> Result<(), CoreError> {
-        // SAFETY: `h` is this domain; the core checks the CPU.
-        answer(unsafe { ffi::hls_add_cpu(self.h(), u32::from(cpu)) }).map(drop)
+        answer(self.call(Op::AddCpu, Call { a: u32::from(cpu), ..Call::default() })).map(drop)
     }
 
     /// Creates an instance of the policy with this number; returns its index.
     pub fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, CoreError> {
-        let params = ffi::HlsParams { value: params.0 };
-        // SAFETY: `params` lives during the call; the core checks the policy and the values.
-        answer(unsafe { ffi::hls_create_scheduler(self.h(), u32::from(policy), &params) })
+        let call = Call { a: u32::from(policy), params: params.0, ..Call::default() };
+        answer(self.call(Op::CreateScheduler, call))
     }
 
     /// Destroys a scheduler without children and parents.
     pub fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), CoreError> {
-        // SAFETY: the core checks the index.
-        answer(unsafe { ffi::hls_destroy_scheduler(self.h(), scheduler) }).map(drop)
+        answer(self.call(Op::DestroyScheduler, Call { a: scheduler, ..Call::default() })).map(drop)
     }
 
     /// Makes a scheduler the root on a CPU; returns the machine's VP.
     pub fn attach_root(&mut self, scheduler: u32, cpu: u16) -> Result<u32, CoreError> {
-        // SAFETY: the core checks both.
-        answer(unsafe { ffi::hls_attach_root(self.h(), scheduler, u32::from(cpu)) })
+        answer(self.call(Op::AttachRoot, Call { a: scheduler, b: u32::from(cpu), ..Call::default() }))
     }
 
     /// Hangs a scheduler, or a new thread (`None`), below `parent`; returns the VP.
     pub fn attach(&mut self, parent: u32, child: Option<u32>, params: Params) -> Result<u32, CoreError> {
-        let params = ffi::HlsParams { value: params.0 };
-        // SAFETY: `params` lives during the call; the core checks the indexes and the values.
-        answer(unsafe { ffi::hls_attach(self.h(), parent, child.unwrap_or(0), &params) })
+        let call = Call { a: parent, b: child.unwrap_or(0), params: params.0, ..Call::default() };
+        answer(self.call(Op::Attach, call))
     }
 
     /// Takes a VP out of the hierarchy.
     pub fn detach(&mut self, vp: u32, now: Nanos) -> Result<(), CoreError> {
-        // SAFETY: the core checks the index.
-        answer(unsafe { ffi::hls_detach(self.h(), vp, now.0) }).map(drop)
+        answer(self.call(Op::Detach, Call::at(now, vp))).map(drop)
     }
 
     /// Moves a thread below another scheduler. A refusal changes nothing.
     pub fn move_to(&mut self, vp: u32, parent: u32, params: Params, now: Nanos) -> Result<(), CoreError> {
-        let params = ffi::HlsParams { value: params.0 };
-        // SAFETY: `params` lives during the call; the core checks the indexes and the values.
-        answer(unsafe { ffi::hls_move(self.h(), vp, parent, &params, now.0) }).map(drop)
+        let call = Call { b: parent, params: params.0, ..Call::at(now, vp) };
+        answer(self.call(Op::Move, call)).map(drop)
     }
 
     /// Binds a thread to the CPUs whose bits are set.
     pub fn set_affinity(&mut self, vp: u32, cpus: u64, now: Nanos) -> Result<(), CoreError> {
-        // SAFETY: the core checks the index.
-        answer(unsafe { ffi::hls_set_affinity(self.h(), vp, cpus, now.0) }).map(drop)
+        answer(self.call(Op::SetAffinity, Call { value: cpus, ..Call::at(now, vp) })).map(drop)
     }
 
     /// Has the changes of a VP's state recorded, or not any more.
     pub fn watch(&mut self, vp: u32, on: bool) -> Result<(), CoreError> {
-        // SAFETY: the core checks the index.
-        answer(unsafe { ffi::hls_watch(self.h(), vp, u32::from(on)) }).map(drop)
+        answer(self.call(Op::Watch, Call { a: vp, b: u32::from(on), ..Call::default() })).map(drop)
     }
 
     /// The thread wants a CPU.
     pub fn request(&mut self, vp: u32, now: Nanos) {
-        let vp = self.vp(vp);
-        // SAFETY: the index is in range.
-        unsafe { ffi::hls_request(self.h(), vp, now.0) };
+        self.call(Op::Request, Call::at(now, self.vp(vp)));
     }
 
     /// The thread wants no CPU any more.
     pub fn release(&mut self, vp: u32, now: Nanos) {
-        let vp = self.vp(vp);
-        // SAFETY: the index is in range.
-        unsafe { ffi::hls_release(self.h(), vp, now.0) };
+        self.call(Op::Release, Call::at(now, self.vp(vp)));
     }
 
     /// The running thread lets others go first.
     pub fn yield_now(&mut self, vp: u32, now: Nanos) {
-        let vp = self.vp(vp);
-        // SAFETY: the index is in range.
-        unsafe { ffi::hls_yield(self.h(), vp, now.0) };
+        self.call(Op::Yield, Call::at(now, self.vp(vp)));
     }
 
     /// A message to the scheduler above a VP: sets parameter number `param` of the VP. A refusal changes nothing.
     pub fn message(&mut self, vp: u32, param: u32, value: u64, now: Nanos) -> Result<(), CoreError> {
-        // SAFETY: the core checks the indexes and the value.
-        answer(unsafe { ffi::hls_message(self.h(), vp, param, value, now.0) }).map(drop)
+        answer(self.call(Op::Message, Call { b: param, value, ..Call::at(now, vp) })).map(drop)
     }
 
     /// A slice may be over on this CPU.
     pub fn expire(&mut self, cpu: u16, now: Nanos) {
-        let cpu = self.cpu(cpu);
-        // SAFETY: the index is in range.
-        unsafe { ffi::hls_expire(self.h(), cpu, now.0) };
+        self.call(Op::Expire, Call::at(now, self.cpu(cpu)));
     }
 
     /// Timers of schedulers may be due.
     pub fn timers(&mut self, now: Nanos) {
-        // SAFETY: no index is passed.
-        unsafe { ffi::hls_timers(self.h(), now.0) };
+        self.call(Op::Timers, Call::at(now, 0));
     }
 
     /// Interrupts or the host had the CPU for `length`, up to now.
     pub fn steal(&mut self, cpu: u16, length: Nanos) {
-        let cpu = self.cpu(cpu);
-        // SAFETY: the index is in range.
-        unsafe { ffi::hls_steal(self.h(), cpu, length.0) };
+        self.call(Op::Steal, Call { a: self.cpu(cpu), value: length.0, ..Call::default() });
     }
 
     /// When the first slice on this CPU is over if no more time is stolen; `Nanos::MAX`: none is.
     pub fn expires_at(&mut self, cpu: u16) -> Nanos {
-        let cpu = self.cpu(cpu);
-        // SAFETY: the index is in range.
-        Nanos(unsafe { ffi::hls_expires_at(self.h(), cpu) })
+        Nanos(self.call(Op::ExpiresAt, Call { a: self.cpu(cpu), ..Call::default() }) as u64)
     }
 
     /// When `timers` is next due; `Nanos::MAX`: not before something else happens.
     pub fn timer_at(&mut self) -> Nanos {
-        // SAFETY: no index is passed.
-        Nanos(unsafe { ffi::hls_timer_at(self.h()) })
+        Nanos(self.call(Op::TimerAt, Call::default()) as u64)
     }
 
     /// Decides what a CPU runs from now on: a thread's VP, or `None`.
     pub fn schedule(&mut self, cpu: u16, now: Nanos) -> Option<u32> {
-        let cpu = self.cpu(cpu);
-        // SAFETY: the index is in range.
-        let vp = unsafe { ffi::hls_schedule(self.h(), cpu, now.0) };
+        let vp = self.call(Op::Schedule, Call::at(now, self.cpu(cpu))) as u32;
         (vp != 0).then_some(vp)
     }
 
@@ -337,8 +358,7 @@ impl Core {
 
     /// Checks every invariant. To be called when `kick` is 0.
     pub fn check(&mut self) -> Result<(), Fault> {
-        // SAFETY: no index is passed.
-        if unsafe { ffi::hls_check(self.h()) } == 0 {
+        if self.call(Op::Check, Call::default()) == 0 {
             return Ok(());
         }
         // SAFETY: reads one field.
@@ -389,6 +409,41 @@ impl Core {
             0 => VpState::Waiting,
             1 => VpState::Ready,
             _ => VpState::Running,
+        }
+    }
+}
+
+/// What `core/call.h` says that the call means.
+///
+/// # Safety
+///
+/// `h` is a domain that nobody else uses, and the call is sound.
+#[inline(always)]
+unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
+    let params = &raw const c.params;
+    // SAFETY: the caller's promise; the parameters live during the call.
+    unsafe {
+        match op {
+            Op::AddCpu => ffi::hls_add_cpu(h, c.a),
+            Op::CreateScheduler => ffi::hls_create_scheduler(h, c.a, params),
+            Op::DestroyScheduler => ffi::hls_destroy_scheduler(h, c.a),
+            Op::AttachRoot => ffi::hls_attach_root(h, c.a, c.b),
+            Op::Attach => ffi::hls_attach(h, c.a, c.b, params),
+            Op::Detach => ffi::hls_detach(h, c.a, c.now_ns),
+            Op::Move => ffi::hls_move(h, c.a, c.b, params, c.now_ns),
+            Op::SetAffinity => ffi::hls_set_affinity(h, c.a, c.value, c.now_ns),
+            Op::Watch => ffi::hls_watch(h, c.a, c.b),
+            Op::Request => ffi::hls_request(h, c.a, c.now_ns) as i64,
+            Op::Release => ffi::hls_release(h, c.a, c.now_ns) as i64,
+            Op::Yield => ffi::hls_yield(h, c.a, c.now_ns) as i64,
+            Op::Message => ffi::hls_message(h, c.a, c.b, c.value, c.now_ns),
+            Op::Expire => ffi::hls_expire(h, c.a, c.now_ns) as i64,
+            Op::Timers => ffi::hls_timers(h, c.now_ns) as i64,
+            Op::Steal => ffi::hls_steal(h, c.a, c.value) as i64,
+            Op::ExpiresAt => ffi::hls_expires_at(h, c.a) as i64,
+            Op::TimerAt => ffi::hls_timer_at(h) as i64,
+            Op::Schedule => ffi::hls_schedule(h, c.a, c.now_ns).into(),
+            Op::Check => ffi::hls_check(h).into(),
         }
     }
 }

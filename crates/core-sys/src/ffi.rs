@@ -1,16 +1,14 @@
 //! The declarations of `core/hls.h` and `core/port/native.c`, as C has them.
 
 use crate::limits;
+use crate::tape::Call;
 use std::ffi::{c_char, c_void};
 
 /// `struct hls`: opaque here.
 pub type Hls = c_void;
 
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct HlsParams {
-    pub value: [u64; limits::PARAMS],
-}
+/// `struct hls_params`.
+pub type Params = [u64; limits::PARAMS];
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -63,18 +61,27 @@ pub struct InvariantDescription {
     pub doc: *const c_char,
 }
 
+#[cfg(test)]
+#[repr(C)]
+pub struct CallDescription {
+    pub number: u32,
+    pub name: *const c_char,
+}
+
 unsafe extern "C" {
     pub static hls_policy_table: [PolicyDescription; 0];
     pub static hls_invariant_table: [InvariantDescription; 0];
-    pub static hls_sizes: [u64; 11];
+    #[cfg(test)]
+    pub static hls_call_table: [CallDescription; 0];
+    pub static hls_sizes: [u64; 12];
 
     pub fn hls_add_cpu(h: *mut Hls, cpu: u32) -> i64;
-    pub fn hls_create_scheduler(h: *mut Hls, policy: u32, params: *const HlsParams) -> i64;
+    pub fn hls_create_scheduler(h: *mut Hls, policy: u32, params: *const Params) -> i64;
     pub fn hls_destroy_scheduler(h: *mut Hls, s: u32) -> i64;
     pub fn hls_attach_root(h: *mut Hls, s: u32, cpu: u32) -> i64;
-    pub fn hls_attach(h: *mut Hls, parent: u32, child: u32, params: *const HlsParams) -> i64;
+    pub fn hls_attach(h: *mut Hls, parent: u32, child: u32, params: *const Params) -> i64;
     pub fn hls_detach(h: *mut Hls, vp: u32, now_ns: u64) -> i64;
-    pub fn hls_move(h: *mut Hls, vp: u32, parent: u32, params: *const HlsParams, now_ns: u64) -> i64;
+    pub fn hls_move(h: *mut Hls, vp: u32, parent: u32, params: *const Params, now_ns: u64) -> i64;
     pub fn hls_set_affinity(h: *mut Hls, vp: u32, cpus: u64, now_ns: u64) -> i64;
     pub fn hls_watch(h: *mut Hls, vp: u32, on: u32) -> i64;
     pub fn hls_request(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
@@ -89,6 +96,7 @@ unsafe extern "C" {
     pub fn hls_schedule(h: *mut Hls, cpu: u32, now_ns: u64) -> u32;
     pub fn hls_check(h: *mut Hls) -> u32;
 
+    pub fn hls_play(h: *mut Hls, call: *mut Call);
     pub fn hls_kick(h: *const Hls) -> u64;
     pub fn hls_nr_records(h: *const Hls) -> u64;
     pub fn hls_record(h: *const Hls, number: u64) -> *const HlsRecord;

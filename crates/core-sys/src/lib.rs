@@ -8,9 +8,11 @@
 mod core;
 mod ffi;
 mod policy;
+mod tape;
 
 pub use crate::core::{Core, CoreError, Fault, Params, RawRecord, RecordKind, VpState};
 pub use policy::{ParamInfo, PolicyInfo, Unit, policies};
+pub use tape::{Call, Op, Unsound};
 
 /// The named limits of the core; `core/hls.h` has their reasons. A test holds them against the C side.
 pub mod limits {
@@ -28,5 +30,8 @@ pub mod limits {
     pub const PARAMS: usize = 4;
 }
 
+/// What the tests share with those of other crates knows this crate by its name.
+#[cfg(test)]
+extern crate self as hls_core;
 #[cfg(test)]
 mod tests;

@@ -1,47 +1,15 @@
 //! The core, driven by hand: small hierarchies whose every decision is known, and random ones whose invariants are
 //! checked after every event.
 
-use crate::{Core, CoreError, Params, ffi, limits, policies};
+mod scenario;
+
+use crate::{Call, Core, CoreError, Op, Params, Unsound, ffi, limits};
 use hls_units::Nanos;
+use scenario::{FP, JOIN, LIMIT, MS, Machine, PS, RES, RR, Scenario, TS};
+use std::ffi::CStr;
 
-const FP: u8 = 1;
-const TS: u8 = 2;
-const PS: u8 = 3;
-const RES: u8 = 4;
-const JOIN: u8 = 5;
-const LIMIT: u8 = 6;
-const RR: u8 = 7;
-
-const MS: u64 = 1_000_000;
-
-/// A core that keeps the rules: schedules what is kicked and checks the invariants after every event.
-struct Machine {
-    core: Core,
-    cpus: u16,
-    running: Vec<Option<u32>>,
-    now: Nanos,
-}
-
+/// Driven by hand.
 impl Machine {
-    fn new(cpus: u16) -> Machine {
-        let mut core = Core::new();
-        (0..cpus).for_each(|cpu| core.add_cpu(cpu).unwrap());
-        Machine { core, cpus, running: vec![None; cpus.into()], now: Nanos(0) }
-    }
-
-    fn scheduler(&mut self, policy: u8, params: &[u64]) -> u32 {
-        let policy = policies().iter().find(|p| p.id == policy).unwrap();
-        let mut all: Vec<u64> = policy.scheduler_params.iter().map(|p| p.default.unwrap()).collect();
-        all[..params.len()].copy_from_slice(params);
-        self.core.create_scheduler(policy.id, Params::from_slice(&all)).unwrap()
-    }
-
-    fn root(&mut self, policy: u8, params: &[u64]) -> u32 {
-        let s = self.scheduler(policy, params);
-        (0..self.cpus).for_each(|cpu| assert!(self.core.attach_root(s, cpu).is_ok()));
-        s
-    }
-
     fn below(&mut self, parent: u32, vp_params: &[u64], policy: u8, params: &[u64]) -> u32 {
         let s = self.scheduler(policy, params);
         self.core.attach(parent, Some(s), Params::from_slice(vp_params)).unwrap();
@@ -52,20 +20,6 @@ impl Machine {
         self.core.attach(parent, None, Params::from_slice(params)).unwrap()
     }
 
-    fn settle(&mut self) {
-        while self.core.kick() != 0 {
-            let cpu = self.core.kick().trailing_zeros() as u16;
-            self.running[usize::from(cpu)] = self.core.schedule(cpu, self.now);
-        }
-        assert!(self.core.take_records(|_| ()));
-        self.core
-            .check()
-            .unwrap_or_else(|fault| panic!("at {}: {fault}; running {:?}", self.now, self.running));
-        for (i, vp) in self.running.iter().enumerate() {
-            assert!(vp.is_none() || !self.running[..i].contains(vp), "a thread on two CPUs");
-        }
-    }
-
     fn wake(&mut self, vp: u32) {
         self.core.request(vp, self.now);
         self.settle();
@@ -74,22 +28,6 @@ impl Machine {
     fn block(&mut self, vp: u32) {
         self.core.release(vp, self.now);
         self.settle();
-    }
-
-    /// The next instant at which the core wants to be called.
-    fn next(&mut self) -> Nanos {
-        let slices = (0..self.cpus).map(|cpu| self.core.expires_at(cpu)).min().unwrap();
-        slices.min(self.core.timer_at())
-    }
-
-    fn run_until(&mut self, end: Nanos) {
-        while self.next() <= end {
-            self.now = self.next();
-            self.core.timers(self.now);
-            (0..self.cpus).for_each(|cpu| self.core.expire(cpu, self.now));
-            self.settle();
-        }
-        self.now = end;
     }
 
     fn ran_ms(&self, vp: u32) -> f64 {
@@ -106,6 +44,7 @@ fn limits_are_those_of_the_c_side() {
     assert_eq!(sizes[5..10], ours.map(|n| n as u64));
     assert_eq!(sizes[10], limits::PARAMS as u64);
     assert_eq!(sizes[4], size_of::<ffi::HlsRecord>() as u64);
+    assert_eq!(sizes[11], size_of::<Call>() as u64);
 }
 
 #[test]
@@ -263,138 +202,51 @@ fn it_is_thirty_two_levels_deep() {
     assert_eq!(m.running[0], Some(a));
 }
 
-/// A small generator, so that a failing seed says all.
-struct Random(u64);
+#[test]
+fn entry_points_are_those_of_the_c_side() {
+    let mut last = 0;
+    for i in 0.. {
+        // SAFETY: the table ends with an entry whose number is 0, and the loop stops there.
+        let entry = unsafe { &*(&raw const ffi::hls_call_table).cast::<ffi::CallDescription>().add(i) };
+        if entry.number == 0 {
+            break;
+        }
+        // SAFETY: a string of the C side.
+        let name = unsafe { CStr::from_ptr(entry.name) }.to_str().unwrap().replace('_', "");
+        let op = Op::from_number(entry.number).map(|op| format!("{op:?}").to_uppercase());
+        assert_eq!(op, Some(name), "{}", entry.number);
+        last = entry.number;
+    }
+    assert_eq!(Op::from_number(last + 1), None);
+}
 
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % n
+/// What `Core` calls itself and what `core/call.h` makes of a call are the same.
+#[test]
+fn a_tape_does_again_what_was_done() {
+    for seed in 0..50 {
+        let mut scenario = Scenario::new(seed);
+        (0..200).for_each(|_| scenario.step());
+        let tape = scenario.machine.core.take_tape();
+        let (mut played, mut again) = (tape.clone(), Core::new());
+        played.iter_mut().for_each(|call| call.result = 0);
+        again.play(&mut played).unwrap();
+        assert!(played == tape, "seed {seed}");
+        assert!(again.memory() == scenario.machine.core.memory(), "seed {seed}");
     }
 }
 
-/// A random hierarchy of all policies on a few CPUs: its schedulers with their policies, and its threads.
-fn random_hierarchy(m: &mut Machine, random: &mut Random) -> (Vec<(u32, u8)>, Vec<u32>) {
-    let root = [FP, TS, PS, RES, RR][random.below(5) as usize];
-    let root = (m.root(root, &[]), root);
-    let mut schedulers = vec![root];
-    for _ in 0..random.below(8) {
-        let (parent, parent_policy) = schedulers[random.below(schedulers.len() as u64) as usize];
-        let policy = [FP, TS, PS, RES, JOIN, LIMIT, RR][random.below(7) as usize];
-        let s = m.scheduler(policy, &[]);
-        let mut hung = false;
-        for _ in 0..=random.below(u64::from(m.cpus)) {
-            let params = vp_params(parent_policy, random);
-            hung |= m.core.attach(parent, Some(s), params).is_ok();
-        }
-        if policy == JOIN && hung {
-            let (other, other_policy) = schedulers[random.below(schedulers.len() as u64) as usize];
-            let params = vp_params(other_policy, random);
-            let _ = m.core.attach(other, Some(s), params);
-        }
-        if hung {
-            schedulers.push((s, policy));
-        }
+#[test]
+fn a_tape_that_nobody_can_play_is_refused() {
+    let sound = Call { op: Op::AddCpu as u32, ..Call::default() };
+    for (op, a) in
+        [(0, 0), (Op::Check as u32 + 1, 0), (Op::Request as u32, 1 << 20), (Op::Schedule as u32, 64)]
+    {
+        let call = Call { op, a, ..Call::default() };
+        let mut core = Core::new();
+        assert_eq!(core.play(&mut [sound, call]), Err(Unsound { at: 1, call }));
+        assert_eq!(core.attach_root(1, 0), Err(CoreError::NotFound), "nothing was done");
     }
-    let mut threads = Vec::new();
-    for _ in 0..12 {
-        let (parent, policy) = schedulers[random.below(schedulers.len() as u64) as usize];
-        let params = vp_params(policy, random);
-        threads.extend(m.core.attach(parent, None, params));
-    }
-    for &t in &threads {
-        if random.below(3) == 0 {
-            let mask = 1 + random.below((1 << m.cpus) - 1);
-            m.core.set_affinity(t, mask, m.now).unwrap();
-        }
-    }
-    (schedulers, threads)
-}
-
-fn vp_params(policy: u8, random: &mut Random) -> Params {
-    Params::from_slice(&match policy {
-        FP => vec![random.below(4)],
-        TS => vec![random.below(32)],
-        PS => vec![1 + random.below(5), random.below(2) * random.below(20) * MS],
-        RES | LIMIT => {
-            let period = 1 + random.below(40);
-            vec![(1 + random.below(period)) * MS, period * MS]
-        }
-        _ => vec![],
-    })
-}
-
-/// A hierarchy with threads that come, go, move and talk.
-struct Scenario {
-    machine: Machine,
-    random: Random,
-    schedulers: Vec<(u32, u8)>,
-    threads: Vec<u32>,
-}
-
-impl Scenario {
-    fn new(seed: u64) -> Scenario {
-        let mut random = Random(seed);
-        let mut machine = Machine::new(1 + random.below(4) as u16);
-        let (schedulers, threads) = random_hierarchy(&mut machine, &mut random);
-        Scenario { machine, random, schedulers, threads }
-    }
-
-    fn pick<T: Copy>(&mut self, of: impl Fn(&Scenario) -> &[T]) -> Option<T> {
-        let length = of(self).len() as u64;
-        (length > 0).then(|| self.random.below(length)).map(|index| of(self)[index as usize])
-    }
-
-    fn step(&mut self) {
-        if self.machine.core.kick() == 0 {
-            let end = self.machine.now + Nanos(self.random.below(8 * MS));
-            self.machine.run_until(end);
-        }
-        let Some(thread) = self.pick(|s| &s.threads) else { return self.arrive() };
-        let now = self.machine.now;
-        let core = &mut self.machine.core;
-        match self.random.below(16) {
-            0..6 => core.request(thread, now),
-            6..10 => core.release(thread, now),
-            10 => core.yield_now(thread, now),
-            11 => {
-                let mask = 1 + self.random.below((1 << self.machine.cpus) - 1);
-                core.set_affinity(thread, mask, now).unwrap();
-            }
-            12 => self.leave(thread),
-            13 => self.arrive(),
-            14 => self.change(thread),
-            _ => self.hierarchy_moves(thread),
-        }
-        // Several things may happen at one instant before the CPUs decide.
-        if self.random.below(3) > 0 {
-            self.machine.settle();
-        }
-    }
-
-    fn arrive(&mut self) {
-        let (parent, policy) = self.pick(|s| &s.schedulers).unwrap();
-        let params = vp_params(policy, &mut self.random);
-        self.threads.extend(self.machine.core.attach(parent, None, params));
-    }
-
-    fn leave(&mut self, thread: u32) {
-        self.machine.core.detach(thread, self.machine.now).unwrap();
-        self.threads.retain(|&t| t != thread);
-    }
-
-    /// The thread tells its scheduler a new value of some parameter, which that may refuse.
-    fn change(&mut self, thread: u32) {
-        let (param, value) =
-            (self.random.below(3) as u32, self.random.below(40) * MS.pow(self.random.below(2) as u32));
-        let _ = self.machine.core.message(thread, param, value, self.machine.now);
-    }
-
-    fn hierarchy_moves(&mut self, thread: u32) {
-        let (parent, policy) = self.pick(|s| &s.schedulers).unwrap();
-        let params = vp_params(policy, &mut self.random);
-        let _ = self.machine.core.move_to(thread, parent, params, self.machine.now);
-    }
+    assert_eq!(Core::new().play(&mut [sound]), Ok(()));
 }
 
 /// `HLS_SEEDS=100000` makes a campaign of it; the last seed printed is the one that fails.

@@ -8,7 +8,7 @@ use crate::events::{Event, Events};
 use crate::machine::{Built, Cpu, on_tick};
 use crate::sync::{Signalled, Sync};
 use crate::thread::{Action, Compute, Job, Thread, draw};
-use hls_core::{CoreError, Fault, RecordKind};
+use hls_core::{Call, CoreError, Fault, RecordKind};
 use hls_plan::Plan;
 use hls_record::event::{Record, VpId, What};
 use hls_record::result::{Child, RunResult};
@@ -26,6 +26,8 @@ pub struct Options {
     /// The VPs of schedulers whose records are wanted, for statistics; `None`: all, and the releases of jobs, for a
     /// trace. Those of threads are always told.
     pub watched: Option<Vec<VpId>>,
+    /// Write down every call of the core; see [`Simulation::take_tape`].
+    pub tape: bool,
 }
 
 /// Why a run ended early. Each is somebody's error: the workload's, or ours.
@@ -125,7 +127,7 @@ impl Simulation {
     pub fn new(plan: Plan, options: Options) -> Result<Simulation, Failure> {
         let refused = |error| Failure::Refused { what: "the hierarchy cannot be built".into(), error };
         let watch = |vp| options.watched.as_ref().is_none_or(|watched| watched.contains(&vp));
-        let built = Built::new(&plan, watch).map_err(refused)?;
+        let built = Built::new(&plan, options.tape, watch).map_err(refused)?;
         let mut thread_of = vec![NOBODY; plan.topology.vps.len()];
         let mut events = Events::default();
         let mut threads = Vec::with_capacity(plan.threads().count());
@@ -236,6 +238,12 @@ impl Simulation {
             scheduler.grants += u64::from(grants);
             scheduler.revokes += u64::from(revokes);
         }
+    }
+
+    /// The calls of the core since the beginning, or since the last time, if [`Options::tape`] asks for them. They are
+    /// kept in memory until then.
+    pub fn take_tape(&mut self) -> Vec<Call> {
+        self.built.core.take_tape()
     }
 
     /// The time up to which the run has come.

@@ -51,9 +51,13 @@ pub struct Built {
 
 impl Built {
     /// Builds all schedulers and the VPs between them, and has those recorded that `watch` says. Threads come later.
-    pub fn new(plan: &Plan, watch: impl Fn(VpId) -> bool) -> Result<Built, CoreError> {
+    /// With `tape` every call of the core is written down.
+    pub fn new(plan: &Plan, tape: bool, watch: impl Fn(VpId) -> bool) -> Result<Built, CoreError> {
         let hierarchy = &plan.hierarchy;
         let mut core = Core::new();
+        if tape {
+            core.record();
+        }
         for cpu in 0..hierarchy.machine.cpus {
             core.add_cpu(cpu)?;
         }

@@ -1,0 +1,132 @@
+//! Calls of the core as data, and tapes of them: `core/call.h`. The same tape gives the same results, and leaves the
+//! same bytes behind, in every build of the core.
+
+use crate::limits;
+use hls_units::Nanos;
+use std::fmt;
+
+/// The list of entry points, as `core/call.h` has it; a test holds the two against each other.
+macro_rules! ops {
+    ($($name:ident = $number:literal,)*) => {
+        /// An entry point of the core. `core/call.h` says what each makes of the fields of a [`Call`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u32)]
+        #[allow(missing_docs, reason = "the names are those of the entry points")]
+        pub enum Op {
+            $($name = $number,)*
+        }
+
+        impl Op {
+            /// The entry point with this number.
+            pub fn from_number(number: u32) -> Option<Op> {
+                match number {
+                    $($number => Some(Op::$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+ops! {
+    AddCpu = 1,
+    CreateScheduler = 2,
+    DestroyScheduler = 3,
+    AttachRoot = 4,
+    Attach = 5,
+    Detach = 6,
+    Move = 7,
+    SetAffinity = 8,
+    Watch = 9,
+    Request = 10,
+    Release = 11,
+    Yield = 12,
+    Message = 13,
+    Expire = 14,
+    Timers = 15,
+    Steal = 16,
+    ExpiresAt = 17,
+    TimerAt = 18,
+    Schedule = 19,
+    Check = 20,
+}
+
+/// One call of an entry point: what it was given, and what came of it. `struct hls_call` of `core/call.h`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Call {
+    /// The time.
+    pub now_ns: u64,
+    /// Of a message; the CPUs of an affinity; stolen nanoseconds.
+    pub value: u64,
+    /// The number of an [`Op`].
+    pub op: u32,
+    /// The first scheduler, VP, CPU or policy that the entry point takes.
+    pub a: u32,
+    /// The second, or the number of a parameter.
+    pub b: u32,
+    /// 0.
+    pub unused: u32,
+    /// Those of a scheduler or of a VP.
+    pub params: [u64; limits::PARAMS],
+    /// What the entry point returned.
+    pub result: i64,
+}
+
+impl Call {
+    /// A call at a time about a VP or a CPU.
+    pub(crate) fn at(now: Nanos, a: u32) -> Call {
+        Call { now_ns: now.0, a, ..Call::default() }
+    }
+
+    /// Whether any build of the core can make the call: there is an entry point of that number, and the index whose
+    /// check the core leaves to its caller is in range.
+    fn is_sound(&self) -> bool {
+        let end = match Op::from_number(self.op) {
+            None => 0,
+            Some(Op::Request | Op::Release | Op::Yield) => limits::MAX_VPS,
+            Some(Op::Expire | Op::Steal | Op::ExpiresAt | Op::Schedule) => limits::MAX_CPUS,
+            Some(_) => return true,
+        };
+        (self.a as usize) < end
+    }
+}
+
+impl fmt::Display for Call {
+    /// `Move(a 7, b 2, value 0, params [10, 20, 0, 0]) at 5ns = 0`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Op::from_number(self.op) {
+            Some(op) => write!(f, "{op:?}")?,
+            None => write!(f, "entry point {}", self.op)?,
+        }
+        let Call { a, b, value, params, now_ns, result, .. } = self;
+        write!(f, "(a {a}, b {b}, value {value}, params {params:?}) at {now_ns}ns = {result}")
+    }
+}
+
+/// A call of a tape that no build of the core can make: there is no such entry point, or the index of a VP or CPU is
+/// beyond [`limits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsound {
+    /// Its place in the tape, from 0 on.
+    pub at: usize,
+    /// The call.
+    pub call: Call,
+}
+
+impl Unsound {
+    /// Looks for the first such call of a tape.
+    pub fn first_of(tape: &[Call]) -> Result<(), Unsound> {
+        let unsound = tape.iter().position(|call| !call.is_sound());
+        unsound.map_or(Ok(()), |at| Err(Unsound { at, call: tape[at] }))
+    }
+}
+
+impl fmt::Display for Unsound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unsound { at, call } = self;
+        write!(f, "call {at} of the tape has no entry point, or an index out of range: {call}")
+    }
+}
+
+impl std::error::Error for Unsound {}

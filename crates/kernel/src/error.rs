@@ -1,0 +1,27 @@
+//! Why something with BPF could not be done: because nobody may do it here, or because it went wrong.
+
+use hls_core::Unsound;
+use std::fmt;
+
+/// Why something with BPF could not be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The kernel does not let this process use BPF, or has no arenas; the reason.
+    NotAllowed(String),
+    /// It may, and yet: what was tried, and what came of it.
+    Failed(String),
+    /// A tape has a call that no build of the core can make.
+    Unsound(Unsound),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NotAllowed(reason) => write!(f, "BPF cannot be used: {reason}"),
+            Error::Failed(what) => f.write_str(what),
+            Error::Unsound(unsound) => unsound.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

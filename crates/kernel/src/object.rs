@@ -1,0 +1,95 @@
+//! A BPF object, loaded, with its arena mapped: the one way from Rust to the programs of `bpf/` and to the memory that
+//! they share with us.
+//!
+//! Every object there has one arena, named `arena`, and programs of type syscall, which take what they are to do in a
+//! context and answer in it. The kernel chooses where the arena lies.
+
+use crate::Error;
+use libbpf_rs::{
+    AsRawLibbpf, ErrorKind, MapCore, MapHandle, MapType, Object, ObjectBuilder, ProgramInput, libbpf_sys,
+};
+use std::ptr::NonNull;
+
+/// Least size of a page. Where pages are larger, so is the arena, and we use a part of it.
+const PAGE: usize = 4096;
+
+/// A loaded object and its arena.
+pub struct Loaded {
+    /// Keeps the arena mapped.
+    object: Object,
+    arena: NonNull<u8>,
+    bytes: usize,
+}
+
+impl Loaded {
+    /// Loads an object from its ELF file.
+    pub fn new(file: &[u8]) -> Result<Loaded, Error> {
+        may_have_an_arena()?;
+        let mut builder = ObjectBuilder::default();
+        let object = builder.open_memory(file).and_then(|open| open.load()).map_err(|error| {
+            let what = format!("the kernel does not load the BPF build of the core: {error:#}");
+            match error.kind() {
+                ErrorKind::PermissionDenied => Error::NotAllowed(what),
+                _ => Error::Failed(what),
+            }
+        })?;
+        let no_arena = || Error::Failed("found no arena in the BPF object, expected one".into());
+        let (arena, bytes) = {
+            let map = object.maps().find(|map| map.name() == "arena").ok_or_else(no_arena)?;
+            let mut initial = 0;
+            // SAFETY: the map is that of a loaded object; libbpf answers with the address at which it has mapped it.
+            let base =
+                unsafe { libbpf_sys::bpf_map__initial_value(map.as_libbpf_object().as_ptr(), &mut initial) };
+            (NonNull::new(base.cast()).ok_or_else(no_arena)?, map.max_entries() as usize * PAGE)
+        };
+        Ok(Loaded { object, arena, bytes })
+    }
+
+    /// Where the arena begins, for programs: they know it by the addresses that user space has.
+    pub fn address(&self) -> u64 {
+        self.arena.as_ptr() as u64
+    }
+
+    /// The arena. A page that was never written to may not be there for the kernel.
+    pub fn arena(&self) -> &[u8] {
+        // SAFETY: libbpf has mapped so much and keeps it until `object` goes; programs write only while `run` has
+        // `self` to itself.
+        unsafe { std::slice::from_raw_parts(self.arena.as_ptr(), self.bytes) }
+    }
+
+    /// The arena, to write to; that makes its pages.
+    pub fn arena_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `self` is borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.arena.as_ptr(), self.bytes) }
+    }
+
+    /// Runs a program of type syscall, which may change the context; returns what it returned.
+    pub fn run(&mut self, program: &str, context: &mut [u8]) -> Result<i32, Error> {
+        let found = self.object.progs_mut().find(|found| found.name() == program);
+        let found = found.ok_or_else(|| Error::Failed(format!("found no BPF program `{program}`")))?;
+        let input = ProgramInput { context_in: Some(context), ..ProgramInput::default() };
+        let output = found.test_run(input);
+        let output = output.map_err(|error| {
+            Error::Failed(format!("the kernel does not run the BPF program `{program}`: {error:#}"))
+        })?;
+        Ok(output.return_value as i32)
+    }
+}
+
+/// Tries the least of what is needed, for a reason that can be understood.
+fn may_have_an_arena() -> Result<(), Error> {
+    let options = libbpf_sys::bpf_map_create_opts {
+        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+        map_flags: libbpf_sys::BPF_F_MMAPABLE,
+        ..Default::default()
+    };
+    let Err(error) = MapHandle::create(MapType::Arena, Some("hls_may_i"), 0, 0, 1, &options) else {
+        return Ok(());
+    };
+    let reason = match error.kind() {
+        ErrorKind::PermissionDenied => "it takes root, or CAP_BPF and CAP_PERFMON",
+        ErrorKind::InvalidInput => "this kernel has no BPF arenas, expected Linux 6.10 or later",
+        _ => "the kernel refuses to make an arena",
+    };
+    Err(Error::NotAllowed(format!("{reason} ({error:#})")))
+}

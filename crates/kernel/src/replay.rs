@@ -1,0 +1,90 @@
+//! Tapes played by the core's BPF build, in the kernel that runs here: `bpf/replay.bpf.c`.
+//!
+//! The arena has the domain at its beginning and behind it room for a part of a tape: larger tapes are played part by
+//! part. Relies on nothing but BPF and its arenas; attaches to nothing.
+
+use crate::Error;
+use crate::object::Loaded;
+use hls_core::{Call, Core, Unsound};
+use std::time::{Duration, Instant};
+
+/// The object, compiled by `build.rs`.
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/replay.bpf.o"));
+
+/// Calls of a tape that are in the arena at once.
+const PART: usize = 1 << 16;
+
+/// A root domain in the kernel, and the means to play tapes on it.
+pub struct Replay {
+    loaded: Loaded,
+}
+
+impl Replay {
+    /// Loads the core into the kernel, with an empty domain. [`Error::NotAllowed`] where nobody may do that here.
+    pub fn new() -> Result<Replay, Error> {
+        let mut replay = Replay { loaded: Loaded::new(OBJECT)? };
+        let (found, expected) = (replay.loaded.arena().len(), tape_at() + size_of::<[Call; PART]>());
+        if found < expected {
+            return Err(Error::Failed(format!("found an arena of {found} bytes, expected {expected}")));
+        }
+        replay.clear();
+        replay.part().fill(Call::default());
+        Ok(replay)
+    }
+
+    /// Makes the domain an empty one again.
+    pub fn clear(&mut self) {
+        self.loaded.arena_mut()[..Core::size()].fill(0);
+    }
+
+    /// All bytes of the domain, as [`Core::memory`] has those of a native one.
+    pub fn memory(&self) -> &[u8] {
+        &self.loaded.arena()[..Core::size()]
+    }
+
+    /// Makes the calls of a tape, in order, and writes their results into it. Returns how long the kernel took. A tape
+    /// with a call that is not sound is not played at all.
+    pub fn play(&mut self, tape: &mut [Call]) -> Result<Duration, Error> {
+        Unsound::first_of(tape).map_err(Error::Unsound)?;
+        let mut took = Duration::ZERO;
+        for calls in tape.chunks_mut(PART) {
+            self.part()[..calls.len()].copy_from_slice(calls);
+            let begin = Instant::now();
+            self.play_part(calls.len())?;
+            took += begin.elapsed();
+            calls.copy_from_slice(&self.part()[..calls.len()]);
+        }
+        Ok(took)
+    }
+
+    /// The room for a part of a tape.
+    fn part(&mut self) -> &mut [Call] {
+        let bytes = &mut self.loaded.arena_mut()[tape_at()..][..size_of::<[Call; PART]>()];
+        // SAFETY: the arena begins at a page and `tape_at` is aligned in it, so they are aligned for calls, for which all
+        // bytes are valid.
+        unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), PART) }
+    }
+
+    /// Plays so many calls of what is in the arena. The kernel may stop before the last, when it finds that the
+    /// program has had the CPU for too long.
+    fn play_part(&mut self, calls: usize) -> Result<(), Error> {
+        let (domain, tape) = (self.loaded.address(), self.loaded.address() + tape_at() as u64);
+        let mut made = 0;
+        while made < calls {
+            let from = tape + (made * size_of::<Call>()) as u64;
+            // struct replay
+            let mut context = [domain, from, (calls - made) as u64, 0].map(u64::to_ne_bytes);
+            self.loaded.run("replay", context.as_flattened_mut())?;
+            match u64::from_ne_bytes(context[3]) as usize {
+                0 => return Err(Error::Failed("the kernel ended the replay before its first call".into())),
+                more => made += more,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where in the arena the part of a tape is: behind the domain.
+fn tape_at() -> usize {
+    Core::size().next_multiple_of(align_of::<Call>())
+}
