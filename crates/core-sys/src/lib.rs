@@ -5,14 +5,18 @@
 //! keeps (`&mut self`) or the core asserts; a call against them may give a wrong schedule but never touches memory that
 //! is not its own: indexes are checked here.
 
+mod calls;
 mod core;
 mod ffi;
 mod policy;
 mod tape;
+mod view;
 
-pub use crate::core::{Core, CoreError, Fault, Params, RawRecord, RecordKind, VpState};
+pub use crate::core::Core;
+pub use calls::{Calls, CoreError, Params};
 pub use policy::{ParamInfo, PolicyInfo, Unit, policies};
 pub use tape::{Call, Op, Unsound};
+pub use view::{Fault, RawRecord, RecordKind, View, VpState};
 
 /// The named limits of the core; `core/hls.h` has their reasons. A test holds them against the C side.
 pub mod limits {

@@ -3,7 +3,7 @@
 
 mod scenario;
 
-use crate::{Call, Core, CoreError, Op, Params, Unsound, ffi, limits};
+use crate::{Call, Calls, Core, CoreError, Op, Params, Unsound, ffi, limits};
 use hls_units::Nanos;
 use scenario::{FP, JOIN, LIMIT, MS, Machine, PS, RES, RR, Scenario, TS};
 use std::ffi::CStr;

@@ -2,11 +2,13 @@
 //! the guarantee of each. Every engine starts from this, and every report speaks of its numbers. Does no IO.
 
 mod advice;
+mod built;
 mod derived;
 mod fit;
 mod plan;
 mod tasks;
 
+pub use built::{Built, planned_record};
 pub use derived::Derived;
 pub use fit::Change;
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};

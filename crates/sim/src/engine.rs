@@ -5,11 +5,11 @@
 //! slices; then each CPU where a decision is due takes it, until none is due.
 
 use crate::events::{Event, Events};
-use crate::machine::{Built, Cpu, on_tick};
+use crate::machine::{Cpu, on_tick};
 use crate::sync::{Signalled, Sync};
 use crate::thread::{Action, Compute, Job, Thread, draw};
-use hls_core::{Call, CoreError, Fault, RecordKind};
-use hls_plan::Plan;
+use hls_core::{Call, Calls, Core, CoreError, Fault};
+use hls_plan::{Built, Plan, planned_record};
 use hls_record::event::{Record, VpId, What};
 use hls_record::result::{Child, RunResult};
 use hls_units::Nanos;
@@ -89,7 +89,7 @@ pub type Sink<'a> = dyn FnMut(&Record) + 'a;
 /// A run.
 pub struct Simulation {
     plan: Plan,
-    built: Built,
+    built: Built<Core>,
     options: Options,
     now: Nanos,
     events: Events,
@@ -127,7 +127,11 @@ impl Simulation {
     pub fn new(plan: Plan, options: Options) -> Result<Simulation, Failure> {
         let refused = |error| Failure::Refused { what: "the hierarchy cannot be built".into(), error };
         let watch = |vp| options.watched.as_ref().is_none_or(|watched| watched.contains(&vp));
-        let built = Built::new(&plan, options.tape, watch).map_err(refused)?;
+        let mut core = Core::new();
+        if options.tape {
+            core.record();
+        }
+        let built = Built::new(core, &plan, watch).map_err(refused)?;
         let mut thread_of = vec![NOBODY; plan.topology.vps.len()];
         let mut events = Events::default();
         let mut threads = Vec::with_capacity(plan.threads().count());
@@ -379,18 +383,8 @@ impl Simulation {
     }
 
     fn take_records(&mut self) {
-        let (planned, records) = (&self.built.planned, &mut self.records);
-        self.told_all &= self.built.core.take_records(|raw| {
-            let what = match raw.kind {
-                RecordKind::Request => What::Request,
-                RecordKind::Grant => What::Grant,
-                RecordKind::Revoke => What::Revoke,
-                RecordKind::Release => What::Release,
-                RecordKind::Throttle => What::Throttle,
-                RecordKind::Replenish { budget, deadline } => What::Replenish { budget, deadline },
-            };
-            records.push(Record { at: raw.at, vp: planned[raw.vp as usize], cpu: raw.cpu, what });
-        });
+        let (Built { core, planned, .. }, records) = (&mut self.built, &mut self.records);
+        self.told_all &= core.take_records(|raw| records.push(planned_record(planned, raw)));
     }
 
     /// A record of the engine's own, behind those of the core so far.

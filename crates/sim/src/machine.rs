@@ -1,9 +1,5 @@
-//! The machine: its CPUs with what they run, its clock ticks, and the hierarchy as it is built in the core.
+//! The machine: its CPUs with what they run, and its clock ticks.
 
-use hls_core::{Core, CoreError, Params};
-use hls_hierarchy::model::{Child, Edge, Hierarchy};
-use hls_plan::Plan;
-use hls_record::event::VpId;
 use hls_units::Nanos;
 
 /// A CPU and what it is doing.
@@ -35,102 +31,6 @@ pub fn on_tick(tick_hz: Option<u32>, at: Nanos) -> Nanos {
     let hz = u128::from(hz);
     let tick = (u128::from(at.0) * hz).div_ceil(SECOND);
     Nanos(u64::try_from(tick * SECOND / hz).unwrap_or(u64::MAX))
-}
-
-/// The hierarchy in the core.
-pub struct Built {
-    /// The core.
-    pub core: Core,
-    /// The core's scheduler for each of the hierarchy.
-    pub schedulers: Vec<u32>,
-    /// For each VP of the core the planned one; 0: none.
-    pub planned: Vec<VpId>,
-    /// The planned VPs of schedulers, each with that of the core.
-    pub of_schedulers: Vec<(VpId, u32)>,
-}
-
-impl Built {
-    /// Builds all schedulers and the VPs between them, and has those recorded that `watch` says. Threads come later.
-    /// With `tape` every call of the core is written down.
-    pub fn new(plan: &Plan, tape: bool, watch: impl Fn(VpId) -> bool) -> Result<Built, CoreError> {
-        let hierarchy = &plan.hierarchy;
-        let mut core = Core::new();
-        if tape {
-            core.record();
-        }
-        for cpu in 0..hierarchy.machine.cpus {
-            core.add_cpu(cpu)?;
-        }
-        let create = |s: &hls_hierarchy::model::Scheduler| {
-            core.create_scheduler(s.policy.id, Params::from_slice(&s.params))
-        };
-        let schedulers: Vec<u32> = hierarchy.schedulers.iter().map(create).collect::<Result<_, _>>()?;
-        let mut built = Built { core, schedulers, planned: Vec::new(), of_schedulers: Vec::new() };
-        for planned in &plan.edges {
-            let edge = &hierarchy.edges[planned.edge];
-            let Child::Scheduler(child) = edge.child else { continue };
-            for (cpu, &vp) in (0..).zip(&planned.vps) {
-                let core_vp = match edge.parent {
-                    None => built.core.attach_root(built.schedulers[child], cpu)?,
-                    Some(_) => built.attach(hierarchy, edge, Some(child))?,
-                };
-                built.of_schedulers.push((vp, core_vp));
-                built.name(core_vp, vp, watch(vp));
-            }
-        }
-        Ok(built)
-    }
-
-    /// Hangs a scheduler or a thread below the parent of an edge; returns the VP of the core.
-    pub fn attach(
-        &mut self,
-        hierarchy: &Hierarchy,
-        edge: &Edge,
-        child: Option<usize>,
-    ) -> Result<u32, CoreError> {
-        let parent = edge.parent.ok_or(CoreError::NotFound)?;
-        let child = child.map(|child| self.schedulers[child]);
-        let params = Params::from_slice(&vp_params(hierarchy, edge, parent));
-        self.core.attach(self.schedulers[parent], child, params)
-    }
-
-    /// Gives a VP of the core its planned number; has the changes of its state recorded, if asked to.
-    pub fn name(&mut self, core_vp: u32, vp: VpId, watch: bool) {
-        let index = core_vp as usize;
-        if self.planned.len() <= index {
-            self.planned.resize(index + 1, 0);
-        }
-        self.planned[index] = vp;
-        self.core.watch(core_vp, watch).expect("a VP that was just attached can be watched");
-    }
-}
-
-/// The parameters of each VP of an edge. A share is meant for the child whole, so below proportional share a child of
-/// several VPs has a part of it in each: shares are scaled so that all parts are whole numbers, as far as the policy's
-/// range allows.
-fn vp_params(hierarchy: &Hierarchy, edge: &Edge, parent: usize) -> Vec<u64> {
-    let policy = hierarchy.schedulers[parent].policy;
-    let Some(share) = policy.vp_params.iter().position(|param| param.name == "share") else {
-        return edge.params.clone();
-    };
-    let siblings = || hierarchy.edges.iter().filter(|edge| edge.parent == Some(parent));
-    let width = |edge: &Edge| u64::from(edge.width.max(1));
-    let common = siblings().map(width).fold(1, common_multiple);
-    let scaled = |edge: &Edge| edge.params[share] * common / width(edge);
-    let (greatest, most) = (siblings().map(scaled).max().unwrap_or(1), policy.vp_params[share].max);
-    let mut params = edge.params.clone();
-    params[share] = if greatest > most { (scaled(edge) * most / greatest).max(1) } else { scaled(edge) };
-    params
-}
-
-/// The least common multiple, or what is beyond all ranges of shares.
-fn common_multiple(a: u64, b: u64) -> u64 {
-    const MOST: u64 = 1 << 24;
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    (a / x * b).min(MOST)
 }
 
 #[cfg(test)]

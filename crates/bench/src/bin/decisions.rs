@@ -9,7 +9,7 @@
 //! want the CPU all the time and have, by their small share, had their part for long: eight READY children at every
 //! level. The decisions are the ends of quanta at the root.
 
-use hls_core::{Core, Params, PolicyInfo, policies};
+use hls_core::{Calls, Core, Params, PolicyInfo, policies};
 use hls_units::Nanos;
 use std::process::ExitCode;
 

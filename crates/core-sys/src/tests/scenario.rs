@@ -1,7 +1,7 @@
 //! Hierarchies driven by hand or by a seed: a core that keeps the rules of `core/hls.h`, and threads that come, go, move
 //! and talk. Every invariant is checked after every event. Shared with the tests of `hls-kernel`, which play the tapes.
 
-use hls_core::{Core, Params, limits, policies};
+use hls_core::{Calls, Core, Params, limits, policies};
 use hls_units::Nanos;
 
 pub const FP: u8 = 1;

@@ -1,0 +1,135 @@
+//! The entry points that build and change a hierarchy, whoever makes the calls: the native core of this process, or a
+//! core that runs in the kernel.
+
+use crate::limits;
+use crate::tape::{Call, Op};
+use hls_units::Nanos;
+use std::fmt;
+
+/// Parameters of a scheduler or of a VP, in the order of the policy's list; the rest 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Params(pub [u64; limits::PARAMS]);
+
+impl Params {
+    /// The first values of a list, at most [`limits::PARAMS`] of them.
+    pub fn from_slice(values: &[u64]) -> Params {
+        let mut params = Params::default();
+        for (to, from) in params.0.iter_mut().zip(values) {
+            *to = *from;
+        }
+        params
+    }
+}
+
+/// Why the core refused a call; `enum hls_error` in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoreError {
+    /// No free entry: one of [`limits`] is reached.
+    Full,
+    /// No such scheduler, VP, CPU or policy.
+    NotFound,
+    /// A parameter is out of the range that the policy states.
+    Param,
+    /// It still has children, or a parent still holds it.
+    Busy,
+    /// The policy takes no further VP.
+    Children,
+    /// It would be deeper than [`limits::MAX_DEPTH`], or a cycle.
+    Depth,
+    /// The policy does not know this message.
+    Unknown,
+    /// Whoever runs the core could not be asked.
+    Unreachable,
+}
+
+impl fmt::Display for CoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CoreError::Full => "no free entry is left in the core",
+            CoreError::NotFound => "there is no such scheduler, virtual processor, CPU or policy",
+            CoreError::Param => "a parameter is out of the range that the policy states",
+            CoreError::Busy => "it still has children, or a parent still holds it",
+            CoreError::Children => "the policy takes no further child",
+            CoreError::Depth => "the hierarchy would be too deep or have a cycle",
+            CoreError::Unknown => "the policy does not know this parameter",
+            CoreError::Unreachable => "the core cannot be reached",
+        })
+    }
+}
+
+impl std::error::Error for CoreError {}
+
+fn answer(value: i64) -> Result<u32, CoreError> {
+    u32::try_from(value).map_err(|_| match -value {
+        1 => CoreError::Full,
+        2 => CoreError::NotFound,
+        3 => CoreError::Param,
+        4 => CoreError::Busy,
+        5 => CoreError::Children,
+        6 => CoreError::Depth,
+        _ => CoreError::Unknown,
+    })
+}
+
+/// A core that takes calls.
+pub trait Calls {
+    /// Makes a call of an entry point; what it returned.
+    ///
+    /// # Errors
+    /// [`CoreError::Unreachable`]: nobody made it.
+    fn make(&mut self, op: Op, call: Call) -> Result<i64, CoreError>;
+
+    /// Puts a CPU into use.
+    fn add_cpu(&mut self, cpu: u16) -> Result<(), CoreError> {
+        self.make(Op::AddCpu, Call { a: u32::from(cpu), ..Call::default() }).and_then(answer).map(drop)
+    }
+
+    /// Creates an instance of the policy with this number; returns its index.
+    fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, CoreError> {
+        let call = Call { a: u32::from(policy), params: params.0, ..Call::default() };
+        self.make(Op::CreateScheduler, call).and_then(answer)
+    }
+
+    /// Destroys a scheduler without children and parents.
+    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), CoreError> {
+        self.make(Op::DestroyScheduler, Call { a: scheduler, ..Call::default() }).and_then(answer).map(drop)
+    }
+
+    /// Makes a scheduler the root on a CPU; returns the machine's VP.
+    fn attach_root(&mut self, scheduler: u32, cpu: u16) -> Result<u32, CoreError> {
+        self.make(Op::AttachRoot, Call { a: scheduler, b: u32::from(cpu), ..Call::default() })
+            .and_then(answer)
+    }
+
+    /// Hangs a scheduler, or a new thread (`None`), below `parent`; returns the VP.
+    fn attach(&mut self, parent: u32, child: Option<u32>, params: Params) -> Result<u32, CoreError> {
+        let call = Call { a: parent, b: child.unwrap_or(0), params: params.0, ..Call::default() };
+        self.make(Op::Attach, call).and_then(answer)
+    }
+
+    /// Takes a VP out of the hierarchy.
+    fn detach(&mut self, vp: u32, now: Nanos) -> Result<(), CoreError> {
+        self.make(Op::Detach, Call::at(now, vp)).and_then(answer).map(drop)
+    }
+
+    /// Moves a thread below another scheduler. A refusal changes nothing.
+    fn move_to(&mut self, vp: u32, parent: u32, params: Params, now: Nanos) -> Result<(), CoreError> {
+        let call = Call { b: parent, params: params.0, ..Call::at(now, vp) };
+        self.make(Op::Move, call).and_then(answer).map(drop)
+    }
+
+    /// Binds a thread to the CPUs whose bits are set.
+    fn set_affinity(&mut self, vp: u32, cpus: u64, now: Nanos) -> Result<(), CoreError> {
+        self.make(Op::SetAffinity, Call { value: cpus, ..Call::at(now, vp) }).and_then(answer).map(drop)
+    }
+
+    /// Has the changes of a VP's state recorded, or not any more.
+    fn watch(&mut self, vp: u32, on: bool) -> Result<(), CoreError> {
+        self.make(Op::Watch, Call { a: vp, b: u32::from(on), ..Call::default() }).and_then(answer).map(drop)
+    }
+
+    /// A message to the scheduler above a VP: sets parameter number `param` of the VP. A refusal changes nothing.
+    fn message(&mut self, vp: u32, param: u32, value: u64, now: Nanos) -> Result<(), CoreError> {
+        self.make(Op::Message, Call { b: param, value, ..Call::at(now, vp) }).and_then(answer).map(drop)
+    }
+}

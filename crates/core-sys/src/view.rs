@@ -1,0 +1,175 @@
+//! What can be read of a domain while it runs: here, or in the kernel.
+
+use crate::{ffi, limits, policy};
+use hls_units::Nanos;
+use std::fmt;
+use std::ptr::NonNull;
+
+/// The state of a VP, as its parent sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VpState {
+    /// Wants no CPU.
+    Waiting,
+    /// Wants one.
+    Ready,
+    /// Has one.
+    Running,
+}
+
+/// What a record of the core tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordKind {
+    /// waiting → ready
+    Request,
+    /// ready → running
+    Grant,
+    /// running → ready
+    Revoke,
+    /// running or ready → waiting
+    Release,
+    /// ready, but out of budget
+    Throttle,
+    /// a new budget until a new deadline
+    Replenish {
+        /// The budget.
+        budget: Nanos,
+        /// Its end, absolute.
+        deadline: Nanos,
+    },
+    /// Others had the CPU; the record is the platform's, and its VP 0.
+    Stolen {
+        /// For how long, up to about now.
+        length: Nanos,
+    },
+}
+
+/// A change of state of a watched VP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawRecord {
+    /// When.
+    pub at: Nanos,
+    /// Whose.
+    pub vp: u32,
+    /// Where it runs, or ran last.
+    pub cpu: u16,
+    /// What.
+    pub kind: RecordKind,
+}
+
+/// A broken invariant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Which, by its number in `core/check.h`.
+    pub code: u32,
+    /// At which scheduler; 0: none in particular.
+    pub scheduler: u32,
+    /// At which VP; 0: none in particular.
+    pub vp: u32,
+    /// On which CPU.
+    pub cpu: u32,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "invariant {} is broken: {} (scheduler {}, VP {}, CPU {})",
+            self.code,
+            policy::invariant(self.code),
+            self.scheduler,
+            self.vp,
+            self.cpu
+        )
+    }
+}
+
+/// A domain to be read.
+pub struct View {
+    hls: NonNull<ffi::Hls>,
+    /// Records that `take_records` has handed out or missed.
+    taken: u64,
+}
+
+impl View {
+    /// A view of the domain that lies there.
+    ///
+    /// # Safety
+    ///
+    /// There is a `struct hls` as long as the view lives. Others may change it meanwhile, as the core does: what is read
+    /// is then of some moment.
+    pub unsafe fn new(hls: NonNull<u8>) -> View {
+        View { hls: hls.cast(), taken: 0 }
+    }
+
+    /// The CPUs on which `schedule` is due, a bit each.
+    pub fn kick(&self) -> u64 {
+        // SAFETY: reads one field.
+        unsafe { ffi::hls_kick(self.hls.as_ptr()) }
+    }
+
+    /// Hands the records since the last call to `each`, in order; `false` when some were lost because more than
+    /// [`limits::MAX_RECORDS`] were written since.
+    pub fn take_records(&mut self, mut each: impl FnMut(RawRecord)) -> bool {
+        // SAFETY: reads one field.
+        let written = unsafe { ffi::hls_nr_records(self.hls.as_ptr()) };
+        let first = self.taken.max(written.saturating_sub(limits::MAX_RECORDS as u64));
+        let lost = first > self.taken;
+        for number in first..written {
+            // SAFETY: the core has written that record, and nothing writes while `each` runs: `self` is borrowed.
+            each(convert(unsafe { &*ffi::hls_record(self.hls.as_ptr(), number) }));
+        }
+        self.taken = written;
+        !lost
+    }
+
+    /// The invariant that the last check found broken.
+    pub fn fault(&self) -> Fault {
+        // SAFETY: reads one field.
+        let fault = unsafe { ffi::hls_fault(self.hls.as_ptr()) };
+        Fault { code: fault.code, scheduler: fault.scheduler, vp: fault.vp, cpu: fault.cpu }
+    }
+
+    /// How often a scheduler was asked whom it grants a CPU.
+    pub fn decisions(&self) -> u64 {
+        // SAFETY: reads one field.
+        unsafe { ffi::hls_decisions(self.hls.as_ptr()) }
+    }
+
+    /// CPU time that a VP has had.
+    pub fn ran(&self, vp: u32, now: Nanos) -> Nanos {
+        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
+        // SAFETY: the index is in range.
+        Nanos(unsafe { ffi::hls_ran_ns(self.hls.as_ptr(), vp, now.0) })
+    }
+
+    /// How often a VP was granted a CPU, and how often it lost one while it wanted to go on.
+    pub fn grants_and_revokes(&self, vp: u32) -> (u32, u32) {
+        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
+        // SAFETY: the index is in range.
+        unsafe { (ffi::hls_nr_grants(self.hls.as_ptr(), vp), ffi::hls_nr_revokes(self.hls.as_ptr(), vp)) }
+    }
+
+    /// The state of a VP.
+    pub fn state(&self, vp: u32) -> VpState {
+        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
+        // SAFETY: the index is in range.
+        match unsafe { ffi::hls_vp_state(self.hls.as_ptr(), vp) } {
+            0 => VpState::Waiting,
+            1 => VpState::Ready,
+            _ => VpState::Running,
+        }
+    }
+}
+
+fn convert(raw: &ffi::HlsRecord) -> RawRecord {
+    let kind = match raw.kind {
+        1 => RecordKind::Request,
+        2 => RecordKind::Grant,
+        3 => RecordKind::Revoke,
+        4 => RecordKind::Release,
+        5 => RecordKind::Throttle,
+        7 => RecordKind::Stolen { length: Nanos(raw.a) },
+        _ => RecordKind::Replenish { budget: Nanos(raw.a), deadline: Nanos(raw.b) },
+    };
+    RawRecord { at: Nanos(raw.at_ns), vp: raw.vp, cpu: raw.cpu, kind }
+}
