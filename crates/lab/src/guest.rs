@@ -52,6 +52,7 @@ impl Script {
 const INIT: &str = include_str!("init.sh");
 
 /// One file of the archive.
+#[derive(Debug, PartialEq, Eq)]
 enum Entry {
     Folder,
     /// The console that the kernel gives the first process, before anything is mounted.
@@ -127,10 +128,19 @@ impl Tree {
             )));
         }
         for (slash, _) in inside.match_indices('/') {
-            self.0.insert(inside[..slash].to_owned(), Entry::Folder);
+            self.put(&inside[..slash], Entry::Folder)?;
         }
-        self.0.insert(inside.to_owned(), entry);
-        Ok(())
+        self.put(inside, entry)
+    }
+
+    /// The same may come twice, as a library of two programs does; two different things cannot be in one place.
+    fn put(&mut self, name: &str, entry: Entry) -> Result<(), Error> {
+        match self.0.insert(name.to_owned(), entry) {
+            Some(other) if other != self.0[name] => {
+                Err(Error::Input(format!("found two things to put at /{name} in the guest, expected one")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A file, or a folder with all that is in it. Links are followed.
@@ -224,4 +234,55 @@ impl Entry {
 fn size_in_archive(bytes: u64) -> io::Result<u32> {
     u32::try_from(bytes)
         .map_err(|_| io::Error::other(format!("found a file of {bytes} bytes, expected less than 4 GiB")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scripts(names: &[&str]) -> Vec<Script> {
+        names.iter().map(|&name| Script { name: name.into(), text: String::new() }).collect()
+    }
+
+    #[test]
+    fn the_first_process_calls_every_script_in_order() {
+        assert!(init(&scripts(&["one", "two.sh"])).unwrap().contains("\nrun one\nrun two.sh\ntar "));
+    }
+
+    #[test]
+    fn names_that_a_shell_would_read_otherwise_or_twice_are_refused() {
+        for names in [&["a b"][..], &["$(reboot)"], &[""], &[".."], &["a/b"], &["same", "same"]] {
+            assert!(matches!(init(&scripts(names)), Err(Error::Input(_))), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn one_place_has_one_thing() {
+        let mut tree = Tree::default();
+        let library = || Entry::Copy { of: "/lib/libc.so.6".into() };
+        tree.add("/lib/libc.so.6", library()).unwrap();
+        tree.add("/lib/libc.so.6", library()).unwrap();
+        assert_eq!(tree.0.keys().collect::<Vec<_>>(), ["lib", "lib/libc.so.6"]);
+        for (path, entry) in
+            [("/lib/libc.so.6", Entry::Folder), ("/lib", library()), ("/lib/libc.so.6/x", library())]
+        {
+            assert!(matches!(tree.add(path, entry), Err(Error::Input(_))), "{path}");
+        }
+    }
+
+    #[test]
+    fn places_that_are_none_are_refused() {
+        for path in ["here", "", "/", "/a//b", "/a/../b"] {
+            assert!(matches!(Tree::default().add(path, Entry::Folder), Err(Error::Input(_))), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_program_comes_with_its_libraries_and_its_loader() {
+        let mut tree = Tree::default();
+        tree.add_program(Path::new("sh")).unwrap();
+        assert!(tree.0.contains_key("usr/local/bin/sh") && tree.0.contains_key("lib/libc.so.6"));
+        assert!(tree.0.keys().any(|name| name.contains("/ld-")));
+        assert!(matches!(tree.add_program(Path::new("no-such-program")), Err(Error::Input(_))));
+    }
 }

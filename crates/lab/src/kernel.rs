@@ -134,13 +134,8 @@ impl Apt {
     /// The package whose name begins with `prefix` and that `package` depends on.
     fn dependency(&self, package: &str, prefix: &str) -> Result<String, Error> {
         let shown = tool::output(self.command("apt-cache").args(["show", "--no-all-versions", package]))?;
-        let depends = shown.lines().find_map(|line| line.strip_prefix("Depends: ")).unwrap_or_default();
-        let name = |dependency: &str| dependency.split_whitespace().next().unwrap_or_default().to_owned();
-        let found = depends.split(", ").map(name).find(|name| name.starts_with(prefix));
-        found.ok_or_else(|| {
-            Error::Failed(format!(
-                "{package} of {SUITE} depends on `{depends}`, expected a {prefix}... in it"
-            ))
+        dependency(&shown, prefix).ok_or_else(|| {
+            Error::Failed(format!("{package} of {SUITE} depends on no {prefix}..., as it should:\n{shown}"))
         })
     }
 
@@ -157,6 +152,13 @@ impl Apt {
     }
 }
 
+/// The package whose name begins with `prefix` among those that a package depends on, as apt shows it.
+fn dependency(shown: &str, prefix: &str) -> Option<String> {
+    let depends = shown.lines().find_map(|line| line.strip_prefix("Depends: "))?;
+    let mut names = depends.split(", ").filter_map(|dependency| dependency.split_whitespace().next());
+    names.find(|name| name.starts_with(prefix)).map(str::to_owned)
+}
+
 /// The mirror of Debian that the machine uses; its mirror of security updates does not have the suite.
 fn mirror() -> Result<String, Error> {
     let wanted = ["Created-By: Packages", "Origin: Debian", "Label: Debian"];
@@ -169,4 +171,17 @@ fn mirror() -> Result<String, Error> {
         )
     })?;
     Ok(first.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dependency;
+
+    #[test]
+    fn a_dependency_is_found_by_how_its_name_begins() {
+        let shown = "Package: linux-image-cloud-amd64\nDepends: linux-base-cloud (= 7), linux-image-7.3+deb13 (= 7)\n";
+        assert_eq!(dependency(shown, "linux-image-").as_deref(), Some("linux-image-7.3+deb13"));
+        assert_eq!(dependency(shown, "linux-binary-"), None);
+        assert_eq!(dependency("Package: x\n", "linux-image-"), None);
+    }
 }

@@ -57,6 +57,22 @@ impl Lab {
         Ok(Lab { kernel: Kernel::cached(&cache)?, cache })
     }
 
+    /// As [`Lab::open`], for a test: when the laboratory cannot work here it says why, also where the output of tests
+    /// that pass is not shown, and gives none.
+    ///
+    /// # Errors
+    /// What is wrong when it should work.
+    pub fn open_or_skip(cache: &Path) -> Result<Option<Lab>, Error> {
+        match Lab::open(cache) {
+            Ok(lab) => Ok(Some(lab)),
+            Err(error @ Error::Unavailable(_)) => {
+                writeln!(io::stderr(), "skipped: {error}").map_err(error::failed("standard error"))?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// The kernel that it boots.
     #[must_use]
     pub fn kernel(&self) -> &Kernel {

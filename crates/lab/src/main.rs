@@ -4,7 +4,7 @@
 //! 124 the time limit, 125 the laboratory could not do its work, 126 the kernel complained or went down.
 
 use clap::{Parser, ValueEnum};
-use hls_lab::{Accel, CutShort, Error, Guest, Lab, Machine, OUT, Outcome, Script, Show, Time};
+use hls_lab::{Accel, CutShort, Error, Guest, Lab, Machine, Outcome, Script, Show, Time};
 use hls_units::Nanos;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -112,10 +112,14 @@ fn report(outcome: &Outcome, results: &Path) -> u8 {
     for problem in &outcome.problems {
         eprintln!("hls-lab: the kernel complained: {problem}");
     }
-    if let Some(why) = &outcome.cut_short {
-        eprintln!("hls-lab: {why}; what was said until then is in {}", results.display());
+    match outcome.cut_short {
+        Some(why) => eprintln!("hls-lab: {why}; what was said until then is in {}", results.display()),
+        None => eprintln!(
+            "hls-lab: {:.1} s; logs and files are in {}",
+            outcome.wall.as_secs_f64(),
+            results.display()
+        ),
     }
-    eprintln!("hls-lab: {:.1} s; files in {}", outcome.wall.as_secs_f64(), results.join(OUT).display());
     match (outcome.cut_short, &outcome.problems[..]) {
         (Some(CutShort::Limit(_)), _) => 124,
         (Some(CutShort::Down), _) | (None, [_, ..]) => 126,

@@ -79,10 +79,12 @@ fn script(record: &str) -> ScriptOutcome {
 /// What to show of a piece of what comes out of the guest, which begins and ends where lines do: names of scripts as
 /// headings, if there are several, and no marks.
 pub(crate) fn shown(piece: &str, several: bool) -> String {
-    let line = |line: &str| match line.strip_prefix(BEGIN) {
-        Some(name) if several => format!("== {name}"),
-        Some(_) => String::new(),
-        None => line.split(END).next().unwrap_or_default().to_owned(),
+    let line = |line: &str| match (line.strip_prefix(BEGIN), line.split_once(END)) {
+        (Some(name), _) if several => format!("== {name}"),
+        (Some(_), _) => String::new(),
+        (None, Some((last, _))) if several && !last.is_empty() => format!("{last}\n"),
+        (None, Some((last, _))) => last.to_owned(),
+        (None, None) => line.to_owned(),
     };
     piece.split_inclusive('\n').map(line).collect()
 }
@@ -106,4 +108,45 @@ const COMPLAINTS: [&str; 10] = [
 pub(crate) fn problems(kernel_log: &str) -> Vec<String> {
     let complains = |line: &&str| COMPLAINTS.iter().any(|complaint| line.contains(complaint));
     kernel_log.lines().filter(complains).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(name: &str, output: &str, status: Option<u8>) -> ScriptOutcome {
+        ScriptOutcome { name: name.into(), output: output.into(), status }
+    }
+
+    #[test]
+    fn scripts_are_told_apart_and_have_their_statuses() {
+        let read = scripts("\u{1e}one\nsays\nthis\u{1f}0\n\u{1e}two\n\u{1f}7\n");
+        assert_eq!(read, [ended("one", "says\nthis", Some(0)), ended("two", "", Some(7))]);
+    }
+
+    #[test]
+    fn what_was_cut_off_is_read_as_far_as_it_goes() {
+        assert_eq!(scripts(""), []);
+        assert_eq!(scripts("\u{1e}on"), [ended("on", "", None)]);
+        assert_eq!(scripts("\u{1e}one\nsays"), [ended("one", "says", None)]);
+        assert_eq!(scripts("\u{1e}one\nsays\u{1f}"), [ended("one", "says", None)]);
+    }
+
+    #[test]
+    fn what_is_shown_has_no_marks() {
+        let piece = "\u{1e}one\nsays\nthis\u{1f}0\n\u{1e}two\n";
+        assert_eq!(shown(piece, false), "says\nthis");
+        assert_eq!(shown(piece, true), "== one\nsays\nthis\n== two\n");
+    }
+
+    #[test]
+    fn complaints_of_the_kernel_are_found_and_the_rest_is_none() {
+        let log = "[    1.0] hls-lab: one\n\
+                   [    2.0] WARNING: kernel/sched/ext.c:1 at x\n\
+                   [    3.0] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\n\
+                   [    4.0] sched_ext: BPF scheduler \"x\" disabled (unregistered from user space)\n";
+        let found = problems(log);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("WARNING") && found[1].contains("stalls"));
+    }
 }
