@@ -25,7 +25,7 @@ pub(crate) fn works(lab: &Lab) -> Result<bool, Error> {
         return Ok(answer == WORKS);
     }
     let folder = tempfile::tempdir_in(&lab.cache).map_err(failed(lab.cache.display()))?;
-    let time = Time::Free { cpus: 1, accel: Accel::Kvm };
+    let time = Time::Free(Accel::Kvm);
     let machine = Machine { time, limit: LIMIT, ..Machine::default() };
     let script = Script { name: "probe".into(), text: "#!/bin/sh\n".into() };
     let guest = Guest { scripts: vec![script], ..Guest::default() };

@@ -94,8 +94,8 @@ impl Lab {
         show: &mut Show<'_>,
     ) -> Result<Outcome, Error> {
         let mut machine = machine.clone();
-        if let Time::Free { accel: accel @ Accel::Auto, .. } = &mut machine.time {
-            *accel = if kvm::works(self)? { Accel::Kvm } else { Accel::Tcg };
+        if machine.time == Time::Free(Accel::Auto) {
+            machine.time = Time::Free(if kvm::works(self)? { Accel::Kvm } else { Accel::Tcg });
         }
         run::run(&self.kernel, &machine, guest, folder, show)
     }

@@ -29,10 +29,10 @@ struct Args {
     /// What runs the guest's processors; `auto` is KVM if a guest boots on it here, else TCG.
     #[arg(long, value_enum, default_value = "auto", conflicts_with = "exact")]
     accel: AccelName,
-    /// How many processors.
-    #[arg(long, default_value = "2", conflicts_with = "exact", value_parser = clap::value_parser!(u32).range(1..=64))]
-    cpus: u32,
-    /// One processor that takes a fixed time for an instruction: every run is the same, to the byte.
+    /// How many processors: 2, or 1 with --exact.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
+    cpus: Option<u32>,
+    /// An instruction takes a fixed time: every run is the same, to the byte.
     #[arg(long)]
     exact: bool,
     /// With --exact: an instruction takes 2^SHIFT ns.
@@ -65,6 +65,16 @@ enum AccelName {
     Tcg,
 }
 
+impl From<AccelName> for Accel {
+    fn from(name: AccelName) -> Accel {
+        match name {
+            AccelName::Auto => Accel::Auto,
+            AccelName::Kvm => Accel::Kvm,
+            AccelName::Tcg => Accel::Tcg,
+        }
+    }
+}
+
 /// What runs when no script is named: what there is to work with.
 const CHECK: &str = "#!/bin/sh -e
 echo \"kernel $(uname -r), $(nproc) CPUs\"
@@ -90,13 +100,13 @@ fn run(args: &Args) -> Result<Outcome, Error> {
         paths => paths.iter().map(|path| Script::read(path)).collect::<Result<_, _>>()?,
     };
     let guest = Guest { scripts, programs: args.programs.clone(), files: args.files.clone() };
-    let time = match (args.exact, args.accel) {
-        (true, _) => Time::Exact { shift: args.shift },
-        (false, AccelName::Auto) => Time::Free { cpus: args.cpus, accel: Accel::Auto },
-        (false, AccelName::Kvm) => Time::Free { cpus: args.cpus, accel: Accel::Kvm },
-        (false, AccelName::Tcg) => Time::Free { cpus: args.cpus, accel: Accel::Tcg },
+    let machine = Machine {
+        cpus: args.cpus.unwrap_or(if args.exact { 1 } else { 2 }),
+        time: if args.exact { Time::Exact { shift: args.shift } } else { Time::Free(args.accel.into()) },
+        memory_mib: args.memory,
+        append: args.append.clone(),
+        limit: args.limit,
     };
-    let machine = Machine { time, memory_mib: args.memory, append: args.append.clone(), limit: args.limit };
     let lab = Lab::open(&args.cache)?;
     lab.run(
         &machine,
