@@ -82,7 +82,7 @@ pub(crate) fn write_initramfs(guest: &Guest, path: &Path) -> Result<(), Error> {
     tree.add("/dev/console", Entry::Console)?;
     tree.add("/init", Entry::Text { text: init(&guest.scripts)? })?;
     for script in &guest.scripts {
-        tree.add(&format!("/scripts/{}", script.name), Entry::Text { text: script.text.clone() })?;
+        tree.add(&format!("/usr/scripts/{}", script.name), Entry::Text { text: script.text.clone() })?;
     }
     for program in &guest.programs {
         tree.add_program(program)?;
@@ -193,7 +193,7 @@ fn libraries(program: &Path) -> Result<Vec<PathBuf>, Error> {
         if line.ends_with("=> not found") {
             return Err(Error::Input(format!("{}: library not found: {}", program.display(), line.trim())));
         }
-        // `libc.so.6 => /lib/libc.so.6 (0x7f...)`, `/lib64/ld-linux-x86-64.so.2 (0x7f...)`, `linux-vdso.so.1 (0x7f...)`.
+        // `libc.so.6 => /lib/libc.so.6 (0x7f...)`, `/lib64/ld-linux-x86-64.so.2 (0x7f...)`; the vDSO has no path.
         let path = line.rsplit("=> ").next().unwrap_or_default().trim();
         if path.starts_with('/') {
             found.push(PathBuf::from(path.split(" (0x").next().unwrap_or_default()));
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn places_that_are_none_are_refused() {
-        for path in ["here", "", "/", "/a//b", "/a/../b"] {
+        for path in ["here", "", "/", "/usr//bin", "/usr/../bin"] {
             assert!(matches!(Tree::default().add(path, Entry::Folder), Err(Error::Input(_))), "{path}");
         }
     }

@@ -93,7 +93,8 @@ impl Apt {
         let apt = Apt { folder: folder.to_owned() };
         let mirror = mirror()?;
         let source = format!(
-            "Types: deb\nURIs: {mirror}\nSuites: {SUITE}\nComponents: main\nArchitectures: amd64\nSigned-By: {KEYRING}\n"
+            "Types: deb\nURIs: {mirror}\nSuites: {SUITE}\nComponents: main\n\
+             Architectures: amd64\nSigned-By: {KEYRING}\n"
         );
         let step = || {
             fs::create_dir_all(folder.join("lists/partial"))?;

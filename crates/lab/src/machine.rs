@@ -72,8 +72,8 @@ pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path) -> Comm
     qemu.args(["--pdeathsig", "KILL", QEMU, "-nodefaults", "-display", "none", "-no-reboot", "-cpu", "max"]);
     // The level at which warnings, and what is worse, reach the console.
     let mut append = "console=ttyS0 loglevel=5 panic=-1 edd=off mitigations=off tsc=reliable".to_owned();
-    // With a thread for each processor, QEMU before 8.1 may run code after another processor has patched it, and kernels
-    // patch theirs: one boot in twenty ended in an oops of `int3`. One thread is as fast to boot.
+    // With a thread for each processor, QEMU 7.2 sometimes runs code as it was before another processor patched it, and
+    // kernels patch theirs: one boot in twenty ended in an oops of `int3`. One thread is as fast to boot.
     let tcg = "tcg,thread=single";
     match machine.time {
         Time::Free(accel) => {

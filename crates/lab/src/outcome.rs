@@ -36,7 +36,7 @@ pub struct ScriptOutcome {
 pub enum CutShort {
     /// It was ended after this long, its limit.
     Limit(Duration),
-    /// It went down before its scripts had ended.
+    /// It went down before its scripts had ended and their files had arrived.
     Down,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for CutShort {
             CutShort::Limit(limit) => {
                 write!(f, "the guest was ended at its limit of {} s", limit.as_secs_f64())
             }
-            CutShort::Down => f.write_str("the guest went down before its scripts had ended"),
+            CutShort::Down => f.write_str("the guest went down before it had come to its end"),
         }
     }
 }
@@ -64,6 +64,13 @@ impl Outcome {
 pub(crate) const BEGIN: char = '\u{1e}';
 /// Before the exit status of a script that has ended.
 const END: char = '\u{1f}';
+/// After all scripts, and after the files that they left.
+const DONE: char = '\u{1d}';
+
+/// Whether the guest came to its end.
+pub(crate) fn finished(output: &str) -> bool {
+    output.contains(DONE)
+}
 
 /// The scripts in what came out of the guest.
 pub(crate) fn scripts(output: &str) -> Vec<ScriptOutcome> {
@@ -73,7 +80,11 @@ pub(crate) fn scripts(output: &str) -> Vec<ScriptOutcome> {
 fn script(record: &str) -> ScriptOutcome {
     let (name, rest) = record.split_once('\n').unwrap_or((record, ""));
     let (output, status) = rest.split_once(END).unwrap_or((rest, ""));
-    ScriptOutcome { name: name.to_owned(), output: output.to_owned(), status: status.trim().parse().ok() }
+    ScriptOutcome {
+        name: name.to_owned(),
+        output: output.to_owned(),
+        status: status.lines().next().and_then(|line| line.parse().ok()),
+    }
 }
 
 /// What to show of a piece of what comes out of the guest, which begins and ends where lines do: names of scripts as
@@ -86,7 +97,7 @@ pub(crate) fn shown(piece: &str, several: bool) -> String {
         (None, Some((last, _))) => last.to_owned(),
         (None, None) => line.to_owned(),
     };
-    piece.split_inclusive('\n').map(line).collect()
+    piece.replace(DONE, "").split_inclusive('\n').map(line).collect()
 }
 
 /// What the kernel says when something is wrong. A scheduler that was put off the machine for an error of its own is
@@ -120,12 +131,15 @@ mod tests {
 
     #[test]
     fn scripts_are_told_apart_and_have_their_statuses() {
-        let read = scripts("\u{1e}one\nsays\nthis\u{1f}0\n\u{1e}two\n\u{1f}7\n");
+        let output = "\u{1e}one\nsays\nthis\u{1f}0\n\u{1e}two\n\u{1f}7\n\u{1d}";
+        assert!(finished(output));
+        let read = scripts(output);
         assert_eq!(read, [ended("one", "says\nthis", Some(0)), ended("two", "", Some(7))]);
     }
 
     #[test]
     fn what_was_cut_off_is_read_as_far_as_it_goes() {
+        assert!(!finished("\u{1e}one\nsays\u{1f}0\n"));
         assert_eq!(scripts(""), []);
         assert_eq!(scripts("\u{1e}on"), [ended("on", "", None)]);
         assert_eq!(scripts("\u{1e}one\nsays"), [ended("one", "says", None)]);
@@ -134,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_has_no_marks() {
-        let piece = "\u{1e}one\nsays\nthis\u{1f}0\n\u{1e}two\n";
+        let piece = "\u{1e}one\nsays\nthis\u{1f}0\n\u{1e}two\n\u{1d}";
         assert_eq!(shown(piece, false), "says\nthis");
         assert_eq!(shown(piece, true), "== one\nsays\nthis\n== two\n");
     }

@@ -56,12 +56,10 @@ pub(crate) fn run(
     if ended.is_some_and(|status| !status.success()) {
         return Err(Error::Failed(format!("QEMU failed: {}", said.trim())));
     }
-    let scripts = outcome::scripts(&output_log.text);
-    let finished =
-        scripts.len() == guest.scripts.len() && scripts.iter().all(|script| script.status.is_some());
     let cut_short = match ended {
         None => Some(CutShort::Limit(machine.limit)),
-        Some(_) => (!finished).then_some(CutShort::Down),
+        Some(_) if !outcome::finished(&output_log.text) => Some(CutShort::Down),
+        Some(_) => None,
     };
     if cut_short.is_none() {
         unpack(&out, &folder.join(OUT))?;
@@ -69,8 +67,13 @@ pub(crate) fn run(
     for name in [INITRAMFS, MESSAGES, PORTS[2]] {
         fs::remove_file(folder.join(name)).map_err(failed(name))?;
     }
-    let problems = outcome::problems(&kernel_log.text);
-    Ok(Outcome { scripts, problems, kernel_log: kernel_log.text, cut_short, wall: begun.elapsed() })
+    Ok(Outcome {
+        scripts: outcome::scripts(&output_log.text),
+        problems: outcome::problems(&kernel_log.text),
+        kernel_log: kernel_log.text,
+        cut_short,
+        wall: begun.elapsed(),
+    })
 }
 
 /// The folder with nothing of an earlier run in it, and with the initramfs.

@@ -37,11 +37,11 @@ fn what_a_script_prints_leaves_and_exits_with_comes_back() {
     let folder = tempfile::tempdir().unwrap();
     let script = "#!/bin/bash
         echo \"sched_ext is $(cat /sys/kernel/sched_ext/state)\"
-        mkdir \"$OUT/deep\" && cp /put/in/manifest \"$OUT/deep/copy\"
+        mkdir \"$OUT/deep\" && cp /usr/share/manifest \"$OUT/deep/copy\"
         exit 7
     ";
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-    let put_in = format!("{manifest}=/put/in/manifest");
+    let put_in = format!("{manifest}=/usr/share/manifest");
     let bash = "/bin/bash=/bin/bash";
     let output = hls_lab(folder.path(), script, &["--program", "bash", "--file", bash, "--file", &put_in]);
     assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
