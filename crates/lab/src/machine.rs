@@ -52,7 +52,7 @@ impl Default for Machine {
     /// Two processors, for tests of what works rather than of what it costs.
     fn default() -> Machine {
         let time = Time::Free(Accel::Auto);
-        Machine { cpus: 2, time, memory_mib: 1024, append: String::new(), limit: Duration::from_secs(120) }
+        Machine { cpus: 2, time, memory_mib: 1024, append: String::new(), limit: Duration::from_secs(300) }
     }
 }
 

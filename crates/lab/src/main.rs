@@ -42,7 +42,7 @@ struct Args {
     #[arg(long, value_name = "MIB", default_value = "1024")]
     memory: u32,
     /// How long the run may take, in time of the host.
-    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "300s", value_parser = time)]
     limit: Duration,
     /// Add to the kernel's command line.
     #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
