@@ -3,7 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench clean lint licences core setup-run setup-check setup-test setup-bench
+.PHONY: help run test check bench lab clean lint licences core
+.PHONY: setup-run setup-check setup-test setup-bench setup-lab
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
@@ -34,6 +35,10 @@ check: setup-check lint ## the inner loop: formatting, lints, unit tests, the re
 bench: setup-bench ## events per second beside a bare event queue, memory per thread, analysis, instructions per decision
 	scripts/bench
 
+lab: setup-lab ## boot a kernel with sched_ext in a virtual machine; SCRIPT=path runs a script in it
+	cargo build --locked -p hls-lab
+	$(target)/debug/hls-lab $(SCRIPT)
+
 clean: ## remove what was built and written; the tools in .cache stay
 	cargo clean
 	rm -rf out
@@ -60,7 +65,10 @@ setup-check:
 	@scripts/setup rust cc clang
 
 setup-test:
-	@scripts/setup rust cc clang deny
+	@scripts/setup rust cc clang deny lab
 
 setup-bench:
 	@scripts/setup rust cc valgrind
+
+setup-lab:
+	@scripts/setup rust cc lab

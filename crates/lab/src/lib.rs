@@ -1,0 +1,110 @@
+//! The laboratory: boots a Debian kernel with sched_ext in QEMU, runs scripts in it, and brings back what they printed,
+//! their exit statuses, the files that they left, and what the kernel complained about.
+//!
+//! Relies on QEMU, on apt for the kernel, and on a static busybox for the guest. Never changes the machine that it runs
+//! on: all that it writes is in the folder of its cache and in the folder of the run.
+
+mod error;
+mod guest;
+mod kernel;
+mod kvm;
+mod machine;
+mod outcome;
+mod run;
+mod tool;
+
+pub use error::Error;
+pub use guest::{Guest, Script};
+pub use kernel::Kernel;
+pub use machine::{Accel, Machine, Time};
+pub use outcome::{CutShort, Outcome, ScriptOutcome};
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The folder of a run in which the files are that scripts left in `$OUT`.
+pub const OUT: &str = "guest-out";
+
+/// A laboratory that can be used.
+#[derive(Debug, Clone)]
+pub struct Lab {
+    kernel: Kernel,
+    cache: PathBuf,
+}
+
+/// Where what the guest says is shown while it runs.
+pub struct Show<'a> {
+    /// What the scripts print.
+    pub output: &'a mut dyn Write,
+    /// What the kernel says on its console.
+    pub kernel: &'a mut dyn Write,
+}
+
+impl Lab {
+    /// The laboratory whose kernel is in the folder `cache`, or is fetched into it now.
+    ///
+    /// # Errors
+    /// `Unavailable` with the reason when it cannot work on this machine.
+    pub fn open(cache: &Path) -> Result<Lab, Error> {
+        if cfg!(not(target_arch = "x86_64")) {
+            return Err(Error::Unavailable("its kernel and the programs put in are for x86-64".into()));
+        }
+        if tool::find(Path::new(machine::QEMU)).is_none() {
+            let what = machine::QEMU;
+            return Err(Error::Unavailable(format!("{what} is missing (Debian's qemu-system-x86)")));
+        }
+        let cache = std::path::absolute(cache).map_err(error::failed(cache.display()))?;
+        Ok(Lab { kernel: Kernel::cached(&cache)?, cache })
+    }
+
+    /// As [`Lab::open`], for a test: when the laboratory cannot work here it says why, also where the output of tests
+    /// that pass is not shown, and gives none.
+    ///
+    /// # Errors
+    /// What is wrong when it should work.
+    pub fn open_or_skip(cache: &Path) -> Result<Option<Lab>, Error> {
+        match Lab::open(cache) {
+            Ok(lab) => Ok(Some(lab)),
+            Err(error @ Error::Unavailable(_)) => {
+                writeln!(io::stderr(), "skipped: {error}").map_err(error::failed("standard error"))?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The kernel that it boots.
+    #[must_use]
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Boots, runs the scripts of `guest`, and powers off. `folder`, made if need be, then has `kernel.log`,
+    /// `output.log` and, in [`OUT`], the files that the scripts left in `$OUT`; what an earlier run left of these there
+    /// is removed.
+    ///
+    /// # Errors
+    /// `Input` for what cannot be put into the guest, `Failed` when there was no run. A guest that dies, or is ended at
+    /// the limit, is an outcome.
+    pub fn run(
+        &self,
+        machine: &Machine,
+        guest: &Guest,
+        folder: &Path,
+        show: &mut Show<'_>,
+    ) -> Result<Outcome, Error> {
+        let mut machine = machine.clone();
+        if machine.time == Time::Free(Accel::Auto) {
+            machine.time = Time::Free(if kvm::works(self)? { Accel::Kvm } else { Accel::Tcg });
+        }
+        run::run(&self.kernel, &machine, guest, folder, show)
+    }
+
+    /// As [`Lab::run`], and shows nothing on the way.
+    ///
+    /// # Errors
+    /// As [`Lab::run`].
+    pub fn run_quietly(&self, machine: &Machine, guest: &Guest, folder: &Path) -> Result<Outcome, Error> {
+        self.run(machine, guest, folder, &mut Show { output: &mut io::sink(), kernel: &mut io::sink() })
+    }
+}

@@ -1,0 +1,97 @@
+//! The machine that QEMU is: its processors, its memory, and how its time passes.
+//!
+//! Relies on what was found out about these options: with [`Time::Exact`] two runs of the same content are the same
+//! to the byte, since instructions run at a fixed rate and every clock follows them.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::Kernel;
+
+/// What to boot on.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// How many processors.
+    pub cpus: u32,
+    /// How time passes.
+    pub time: Time,
+    /// Main memory in MiB. The guest's files are in it, twice while it boots.
+    pub memory_mib: u32,
+    /// Added to the kernel's command line.
+    pub append: String,
+    /// How long the whole run may take, in time of the host.
+    pub limit: Duration,
+}
+
+/// How time passes in the guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Time {
+    /// As on the host.
+    Free(Accel),
+    /// By instructions: each takes 2^`shift` nanoseconds, and several processors take turns. What is measured can be
+    /// measured again.
+    Exact {
+        /// 0 is 1000 million instructions a second, 1 is 500, and so on.
+        shift: u32,
+    },
+}
+
+/// What runs the guest's processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accel {
+    /// KVM if a guest boots on it here, else TCG.
+    Auto,
+    /// The host's processors.
+    Kvm,
+    /// Translation by QEMU: everywhere, and slow.
+    Tcg,
+}
+
+impl Default for Machine {
+    /// Two processors, for tests of what works rather than of what it costs.
+    fn default() -> Machine {
+        let time = Time::Free(Accel::Auto);
+        Machine { cpus: 2, time, memory_mib: 1024, append: String::new(), limit: Duration::from_secs(300) }
+    }
+}
+
+/// The emulator's program.
+pub(crate) const QEMU: &str = "qemu-system-x86_64";
+
+/// The files behind the guest's three serial ports, in order: see `init.sh`.
+pub(crate) const PORTS: [&str; 3] = ["kernel.log", "output.log", "out.tar.gz"];
+
+/// The initramfs, beside them.
+pub(crate) const INITRAMFS: &str = "initramfs.cpio";
+
+/// The command that boots `machine` with what is in `folder`.
+pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path) -> Command {
+    // Ends QEMU when the laboratory is killed.
+    let mut qemu = Command::new("setpriv");
+    qemu.args(["--pdeathsig", "KILL", QEMU, "-nodefaults", "-display", "none", "-no-reboot", "-cpu", "max"]);
+    // The level at which warnings, and what is worse, reach the console.
+    let mut append = "console=ttyS0 loglevel=5 panic=-1 edd=off mitigations=off tsc=reliable".to_owned();
+    // With a thread for each processor, QEMU 7.2 sometimes runs code as it was before another processor patched it, and
+    // kernels patch theirs: one boot in twenty ended in an oops of `int3`. One thread is as fast to boot.
+    let tcg = "tcg,thread=single";
+    match machine.time {
+        Time::Free(accel) => {
+            qemu.args(["-accel", if accel == Accel::Kvm { "kvm" } else { tcg }]);
+        }
+        Time::Exact { shift } => {
+            qemu.args(["-accel", tcg, "-icount", &format!("shift={shift},sleep=off")]);
+            qemu.args(["-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]);
+            // What would make a switch cost more than scheduling does, or differ from boot to boot.
+            append += " nokaslr nowatchdog psi=0";
+        }
+    }
+    qemu.args(["-smp", &machine.cpus.to_string()]);
+    qemu.args(["-m", &machine.memory_mib.to_string()]);
+    for port in PORTS {
+        qemu.arg("-serial").arg(format!("file:{}", folder.join(port).display()));
+    }
+    qemu.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(folder.join(INITRAMFS));
+    qemu.args(["-append", format!("{append} {}", machine.append).trim_end()]);
+    qemu
+}

@@ -1,0 +1,35 @@
+//! Programs of the host, run to their end for what they print.
+//!
+//! Relies on PATH. What a program says when it fails becomes part of the error.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Error;
+
+/// What `command` printed.
+///
+/// # Errors
+/// `Unavailable` when there is no such program, `Failed` with what it said when it does not succeed.
+pub(crate) fn output(command: &mut Command) -> Result<String, Error> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.env("LC_ALL", "C").output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::Unavailable(format!("the program {name} is missing")),
+        _ => Error::Failed(format!("{name}: {error}")),
+    })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(Error::Failed(format!("{name} failed ({}): {}", output.status, said.trim())));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Where a program is, by PATH; a name with a slash is the path itself.
+pub(crate) fn find(name: &Path) -> Option<PathBuf> {
+    if name.components().count() > 1 {
+        return name.is_file().then(|| name.to_owned());
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
