@@ -1,8 +1,8 @@
 //! The hierarchy file: KDL in, a validated [`model::Hierarchy`] or all of the file's errors out. Does no IO.
 //!
 //! The way of a file: [`read`](read()) takes its bytes; `lex` and `syntax` make raw nodes of them; `declare` finds out
-//! what each node is and what it hangs below; `machine`, `edges`, `params` and `workload_shapes` read the properties;
-//! `graph` and `children` judge the whole. Each reports into one sink, so that a file's errors come all at once.
+//! what each node is and what it hangs below; `machine`, `edges`, `params`, `who` and `workload_shapes` read the
+//! properties; `graph` and `children` judge the whole. Each reports into one sink, so that a file's errors come all at once.
 //! [`analysis`] hands a hierarchy to the calculus, [`settings`] the numbers of it that could be changed.
 //!
 //! A file may name the policies of the core and those that only the calculus has ([`policies`](policies())). A
@@ -32,10 +32,12 @@
 //! being the highest) with `task "NAME"` in its braces, each as `periodic` has it.
 
 pub mod analysis;
+pub mod cgroup;
 mod children;
 mod declare;
 mod diagnostic;
 mod edges;
+mod glob;
 mod graph;
 mod lex;
 mod machine;
@@ -48,8 +50,10 @@ mod read;
 pub mod settings;
 mod syntax;
 mod value;
+mod who;
 mod workload_shapes;
 
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Report, Severity, Source};
+pub use glob::Glob;
 pub use policies::{cannot_run, policies};
 pub use read::{MAX_FILE_BYTES, read, read_with};
