@@ -30,6 +30,21 @@
 //! that hand out one CPU's time. A thread has at most one workload: `cpu-bound`; `periodic run every deadline? offset?
 //! jitter?`; `bursty run sleep`; `frame-renderer frame gap`; or `tasks by="edf"` (or `by="priority"`, the first task
 //! being the highest) with `task "NAME"` in its braces, each as `periodic` has it.
+//!
+//! On a real machine a thread of the file stands for threads there, and the file says who owns what:
+//! ```kdl
+//! time-sharing "rest" priority=0 default=#true           // where all go whom no thread of the file means; at most one
+//! proportional-share "PS" priority=1 owner="alice" {     // she, or owner=1000, may change what is below it, within
+//!     thread "film" command="mpv film.mkv"               // what it is guaranteed
+//!     thread "web" share=4 instances=64 unit="nginx.service"
+//! }
+//! ```
+//! A thread says at most one of: `command`, which the engine starts (words as a shell splits them, but no shell sees
+//! them), with all that descends from it; `pid`, a thread or all threads of a process; `comm`, the name of threads with
+//! `*` and `?`; `cgroup`, a path within cgroup v2 with all below it; `unit`, a service, scope or slice of the system's
+//! systemd (what a user's own systemd runs is named by its cgroup). As many of those threads belong to it as it has
+//! instances; the others wait in the default. In the simulator all this says nothing: there a thread does what its
+//! workload says.
 
 pub mod analysis;
 pub mod cgroup;

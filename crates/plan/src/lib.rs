@@ -2,6 +2,7 @@
 //! the guarantee of each. Every engine starts from this, and every report speaks of its numbers. Does no IO.
 
 mod advice;
+pub mod assign;
 mod derived;
 mod fit;
 mod plan;
