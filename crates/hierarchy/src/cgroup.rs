@@ -65,12 +65,12 @@ mod tests {
             "/user.slice/user-1000.slice/user@1000.service/app.slice/nginx.service",
             &["user.slice", "user-1000.slice", "user@1000.service"],
         );
-        check_units("/lxc/one/system.slice/nginx.service", &[]);
+        check_units("/lxc.payload/system.slice/nginx.service", &[]);
     }
 
     #[test]
     fn a_cgroup_lies_in_all_above_it() {
-        assert_eq!(upwards("/a/b").collect::<Vec<_>>(), ["/a/b", "/a", "/"]);
+        assert_eq!(upwards("/a.slice/b").collect::<Vec<_>>(), ["/a.slice/b", "/a.slice", "/"]);
         assert_eq!(upwards("/").collect::<Vec<_>>(), ["/"]);
         assert_eq!(upwards("").collect::<Vec<_>>(), [""]);
     }

@@ -2,7 +2,8 @@
 //!
 //! The way of a file: [`read`](read()) takes its bytes; `lex` and `syntax` make raw nodes of them; `declare` finds out
 //! what each node is and what it hangs below; `machine`, `edges`, `params`, `who` and `workload_shapes` read the
-//! properties; `graph` and `children` judge the whole. Each reports into one sink, so that a file's errors come all at once.
+//! properties; `graph`, `children` and `who` judge the whole. Each reports into one sink, so that a file's errors come
+//! all at once.
 //! [`analysis`] hands a hierarchy to the calculus, [`settings`] the numbers of it that could be changed.
 //!
 //! A file may name the policies of the core and those that only the calculus has ([`policies`](policies())). A

@@ -3,9 +3,9 @@
 //! Relies on the engine to tell of every thread that comes, changes or ends, each in its turn. Looks at no machine, and
 //! the same story gives the same answers.
 //!
-//! A thread belongs to the node whose rule it fits ([`Who`]); to none where it fits two nodes, which is a mistake in the
-//! file that only the machine brings to light. A node takes as many as it has instances, the earliest first. The others
-//! wait, in the default, and the one that has waited longest takes the first instance that becomes free.
+//! A thread belongs to the node whose rule it fits ([`Who`]). Where it fits two it belongs to none: that is a mistake in
+//! the file that only the machine brings to light. A node takes as many as it has instances, the earliest first. The
+//! others wait, in the default, and the one that has waited longest takes the first instance that becomes free.
 
 use crate::Plan;
 use hls_hierarchy::model::{Hierarchy, Who};
@@ -180,8 +180,8 @@ impl Assignments {
         })
     }
 
-    /// Makes a thread known, and its process, which is of its parent's kin: where it was, and for which node its process
-    /// was started.
+    /// Makes a thread known, and its process, which is of its parent's kin. Where the thread was so far, and for which
+    /// node its process was started.
     fn come(&mut self, thread: &RealThread) -> (Assignment, Option<usize>) {
         let of_parent = self.processes.get(&thread.parent).and_then(|parent| parent.started_for);
         let of_parent = || Process { threads: 0, started_for: of_parent };
