@@ -3,8 +3,7 @@
 //! The way of a file: [`read`](read()) takes its bytes; `lex` and `syntax` make raw nodes of them; `declare` finds out
 //! what each node is and what it hangs below; `machine`, `edges`, `params`, `who` and `workload_shapes` read the
 //! properties; `graph`, `children` and `who` judge the whole. Each reports into one sink, so that a file's errors come
-//! all at once.
-//! [`analysis`] hands a hierarchy to the calculus, [`settings`] the numbers of it that could be changed.
+//! all at once. [`analysis`] hands a hierarchy to the calculus, [`settings`] the numbers of it that could be changed.
 //!
 //! A file may name the policies of the core and those that only the calculus has ([`policies`](policies())). A
 //! hierarchy with one of the latter can be checked and not run: [`cannot_run`] says where it is.
@@ -45,7 +44,7 @@
 //! `*` and `?`; `cgroup`, a path within cgroup v2 with all below it; `unit`, a service, scope or slice of the system's
 //! systemd (what a user's own systemd runs is named by its cgroup). As many of those threads belong to it as it has
 //! instances; the others wait in the default. In the simulator all this says nothing: there a thread does what its
-//! workload says.
+//! workload says, or else computes.
 
 pub mod analysis;
 pub mod cgroup;

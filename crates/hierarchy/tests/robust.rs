@@ -141,7 +141,7 @@ fn corpus() -> &'static [Vec<u8>] {
 }
 
 /// Pieces that matter to the grammar.
-const PIECES: [&str; 24] = [
+const PIECES: [&str; 27] = [
     "{",
     "}",
     "\"",
@@ -161,6 +161,9 @@ const PIECES: [&str; 24] = [
     " parent=\"FP\"",
     " width=3",
     " guarantee=\"RESBH 1ms 2ms\"",
+    " default=#true",
+    " comm=\"a*\"",
+    " cgroup=\"/\"",
     "join \"J\"",
     "thread",
     "é",
@@ -223,6 +226,7 @@ fn check_answer(bytes: &[u8]) -> Result<(), TestCaseError> {
 fn check_model(hierarchy: &Hierarchy) -> Result<(), TestCaseError> {
     prop_assert_eq!(hierarchy.edges.iter().filter(|edge| edge.parent.is_none()).count(), 1);
     prop_assert!(hierarchy.edges[0].parent.is_none());
+    prop_assert!(hierarchy.schedulers.iter().filter(|scheduler| scheduler.is_default).count() <= 1);
     for scheduler in &hierarchy.schedulers {
         prop_assert_eq!(scheduler.params.len(), scheduler.policy.scheduler_params.len());
     }

@@ -3,8 +3,8 @@
 //! Relies on the engine to tell of every thread that comes, changes or ends, each in its turn. Looks at no machine, and
 //! the same story gives the same answers.
 //!
-//! A thread belongs to the node whose rule it fits ([`Who`]). Where it fits two it belongs to none: that is a mistake in
-//! the file that only the machine brings to light. A node takes as many as it has instances, the earliest first. The
+//! A thread belongs to the node whose rule it fits ([`Who`]). Where it fits two it belongs to none: that is a mistake
+//! in the file that only the machine brings to light. A node takes as many as it has instances, the earliest first. The
 //! others wait, in the default, and the one that has waited longest takes the first instance that becomes free.
 
 use crate::Plan;
