@@ -55,22 +55,22 @@ pub(crate) fn read(properties: &mut Properties, sink: &mut Sink) -> Option<Place
 
 /// Reads who owns a scheduler.
 pub(crate) fn owner(properties: &mut Properties, sink: &mut Sink) -> Option<Placed<User>> {
-    properties.read("owner", sink, |p| {
-        let expected = "a user, such as \"alice\" or 1000";
-        let is_quoted_number = |name: &str| name.parse::<u32>().is_ok();
-        let refused = |property| match &p.value.kdl {
-            KdlValue::String(name) if is_quoted_number(name) => {
-                Box::new(refuse(property, expected).help(format!("the number of a user: owner={name}")))
-            }
-            _ => refuse(property, expected),
-        };
-        let value = match &p.value.kdl {
-            KdlValue::Integer(uid) => u32::try_from(*uid).ok().filter(|uid| *uid != NO_UID).map(User::Uid),
-            KdlValue::String(name) => Some(name).filter(|name| is_user(name)).cloned().map(User::Name),
-            _ => None,
-        };
-        Ok(Placed { value: value.ok_or_else(|| refused(p))?, span: p.value.span.clone() })
-    })
+    properties.read("owner", sink, user)
+}
+
+fn user(property: &Property) -> Result<Placed<User>, Refusal> {
+    let (user, help) = match &property.value.kdl {
+        KdlValue::Integer(uid) => {
+            (u32::try_from(*uid).ok().filter(|uid| *uid != NO_UID).map(User::Uid), None)
+        }
+        KdlValue::String(name) if name.parse::<u32>().is_ok() => {
+            (None, Some(format!("the number of a user: owner={name}")))
+        }
+        KdlValue::String(name) => (is_user(name).then(|| User::Name(name.clone())), None),
+        _ => (None, None),
+    };
+    let placed = user.map(|value| Placed { value, span: property.value.span.clone() });
+    placed.ok_or_else(|| Box::new(refuse(property, "a user, such as \"alice\" or 1000").help(help)))
 }
 
 /// Whether a user may be called so. A number in quotes is more likely meant as a number.

@@ -109,6 +109,17 @@ fn places_are_exact_inside_strings() {
     assert_eq!(&text[errors[0].span.clone()], "5 parsecs");
 }
 
+/// Whoever loads the file finds out whether there is such a user, process or cgroup, and says where it was named.
+#[test]
+fn what_only_a_machine_knows_has_its_place() {
+    let text = "time-sharing owner=\"nobody\" {\n  thread \"a\" pid=7\n  thread \"b\" command=\"true\"\n}";
+    let (hierarchy, _) = read(text).unwrap();
+    let owner = hierarchy.schedulers[0].owner.as_ref().unwrap();
+    assert_eq!(&text[owner.span.clone()], "\"nobody\"");
+    let threads = hierarchy.threads.iter().map(|thread| &text[thread.who.as_ref().unwrap().span.clone()]);
+    assert_eq!(threads.collect::<Vec<_>>(), ["7", "\"true\""]);
+}
+
 #[test]
 fn reports_print_with_their_source() {
     let text = "round-robin \"a\" {\n    thread \"a\"\n}\n";
