@@ -47,6 +47,7 @@ First steps:
     hls guarantee \"RESBH 10ms 33ms\"               what does that promise?
     hls fit examples/control-tasks.kdl            how little would do?
     hls policies                                  what schedulers are there?
+    hls doctor                                    can this kernel run them?
 
 Exit codes: 0 every guarantee holds, 1 one does not, 2 bad usage or input,
 3 the system failed.";
@@ -73,6 +74,13 @@ of a CPU, though shorter periods cost more switches.
 Exit codes: 0 with the least reservations the hierarchy holds, 1 it does not,
 2 bad usage or input, 3 the system failed.";
 
+const AFTER_DOCTOR_HELP: &str = "\
+It looks and changes nothing. What it says of rights is about this process: ask
+it as the user that is to run a hierarchy.
+
+Exit codes: 0 this kernel can run hierarchies, 1 it cannot, 2 bad usage,
+3 the system failed.";
+
 /// The subcommands.
 #[derive(Subcommand)]
 pub enum Command {
@@ -86,6 +94,8 @@ pub enum Command {
     Fit(FitArgs),
     /// List the scheduling policies with their parameters, units and defaults
     Policies,
+    /// Say whether this machine's kernel can run hierarchies, and what to do where it cannot
+    Doctor(DoctorArgs),
 }
 
 /// Which bounds to use where the paper's are not the best.
@@ -161,6 +171,15 @@ pub struct FitArgs {
     /// How guarantees are derived
     #[command(flatten)]
     pub rules: RulesArgs,
+}
+
+/// Arguments of `hls doctor`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_DOCTOR_HELP)]
+pub struct DoctorArgs {
+    /// Print the findings as JSON instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What carries the schedule out.

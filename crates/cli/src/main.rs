@@ -4,6 +4,7 @@
 
 mod args;
 mod check;
+mod doctor;
 mod exit;
 mod explain;
 mod fit;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Guarantee(args) => guarantee::guarantee(&args),
         Command::Policies => policies::policies(),
+        Command::Doctor(args) => doctor::doctor(&args),
     };
     exit::code(outcome)
 }

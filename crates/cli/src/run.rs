@@ -6,11 +6,13 @@ use crate::exit::{Error, Verdict, say};
 use crate::input;
 use crate::output::output;
 use crate::simulate::simulate;
+use hls_hierarchy::model::{Hierarchy, Thread};
 use hls_plan::Derived;
 use hls_report::json::write_json;
 use hls_report::table::{write_tables, write_verdict};
 use hls_report::tree::write_tree;
 use hls_units::Nanos;
+use hls_workload::program::Workload;
 use std::io::{self, Write};
 
 /// How long a run lasts when nobody says.
@@ -23,6 +25,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     input::runs(&hierarchy, &source)?;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration).unwrap_or(DEFAULT_LENGTH);
+    say_who_is_made_up(&hierarchy, &workload.0);
     let mut plan = input::plan(hierarchy, &workload)?;
     let derived = Derived::new(&plan, args.rules);
     derived.write_on(&mut plan);
@@ -67,6 +70,21 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
         ));
     }
     Ok(if kept && problems.is_empty() { Verdict::Kept } else { Verdict::Violated })
+}
+
+/// Names the threads that stand for real ones and of which nobody says what they do: the simulator has to make it up.
+fn say_who_is_made_up(hierarchy: &Hierarchy, workload: &Workload) {
+    let is_told = |thread: &Thread| {
+        thread.program.is_some() || workload.tasks.iter().any(|task| task.name == thread.name)
+    };
+    let made_up = hierarchy.threads.iter().filter(|thread| thread.who.is_some() && !is_told(thread));
+    let names = input::names(made_up.map(|thread| thread.name.as_str()));
+    if !names.is_empty() {
+        say(format_args!(
+            "note: the simulator knows no real threads, and takes these to compute all the time: {names} \
+             (a workload in their braces, or --workload, says what they do)"
+        ));
+    }
 }
 
 /// Where to look at what was written.

@@ -26,7 +26,7 @@ pub(crate) fn check(declared: &Declarations, attributes: &Attributes, widths: &[
     let vps: Vec<usize> =
         edges.iter().zip(widths).map(|(edge, width)| vps(edge, *width, &attributes.threads)).collect();
     report_too_many_vps(edges, &vps, sink);
-    report_counts(declared, edges, &vps, sink);
+    report_counts(declared, attributes, &vps, sink);
     report_repeated(declared, edges, sink);
     report_collisions(declared, edges, sink);
     report_instance_names(&attributes.threads, sink);
@@ -54,8 +54,10 @@ fn report_too_many_vps(edges: &[Edge], vps: &[usize], sink: &mut Sink) {
 }
 
 /// Reports schedulers with more children than their policy takes, or with none. A join has one child, which may be as
-/// wide as the policy allows. What has none may only seem so, when there are errors.
-fn report_counts(declared: &Declarations, edges: &[Edge], vps: &[usize], sink: &mut Sink) {
+/// wide as the policy allows. What has none may only seem so, when there are errors; or waits for some, when it is the
+/// default or somebody's own.
+fn report_counts(declared: &Declarations, attributes: &Attributes, vps: &[usize], sink: &mut Sink) {
+    let edges = &attributes.edges;
     let mut counts = vec![0; declared.schedulers.len()];
     for (edge, vps) in edges.iter().zip(vps) {
         let Parent::Scheduler(parent) = edge.parent else {
@@ -80,13 +82,14 @@ fn report_counts(declared: &Declarations, edges: &[Edge], vps: &[usize], sink: &
         }
     }
     let is_sound = !sink.has_errors();
-    for (scheduler, count) in declared.schedulers.iter().zip(counts) {
+    for ((scheduler, count), own) in declared.schedulers.iter().zip(counts).zip(&attributes.schedulers) {
+        let waits = own.owner.is_some() || own.default.is_some();
         if let (0, Some(policy)) = (count, scheduler.policy) {
             let message = format!("scheduler `{}`", scheduler.name);
             let error = Diagnostic::error(scheduler.span.clone(), message, "no children", "at least one");
             match policy.joins {
                 true => sink.add(error),
-                false if is_sound => sink.add(error.into_warning()),
+                false if is_sound && !waits => sink.add(error.into_warning()),
                 false => {}
             }
         }

@@ -4,12 +4,12 @@
 
 use crate::declare::{self, Declarations, Mention, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::model::{Child, Machine, Span, Thread};
+use crate::model::{Child, Machine, Placed, Span, Thread, User};
 use crate::params::{self, Request};
 use crate::properties::Properties;
 use crate::syntax::Node;
 use crate::value::{self, LONGEST};
-use crate::workload_shapes;
+use crate::{who, workload_shapes};
 use hls_calculus::Guarantee;
 use hls_core::PolicyInfo;
 use hls_core::limits::{MAX_CPUS, MAX_VPS};
@@ -26,10 +26,19 @@ pub(crate) struct Edge {
     pub(crate) span: Span,
 }
 
+/// What the properties of a scheduler say about it alone.
+#[derive(Clone, Default)]
+pub(crate) struct SchedulerAttributes {
+    pub(crate) params: Vec<u64>,
+    pub(crate) owner: Option<Placed<User>>,
+    /// Where it says that it is the default.
+    pub(crate) default: Option<Span>,
+}
+
 /// What the properties of all nodes say.
 pub(crate) struct Attributes {
-    /// Parameters of each scheduler.
-    pub(crate) scheduler_params: Vec<Vec<u64>>,
+    /// As the declared schedulers.
+    pub(crate) schedulers: Vec<SchedulerAttributes>,
     /// As the declared threads.
     pub(crate) threads: Vec<Thread>,
     /// As the mentions.
@@ -44,7 +53,7 @@ pub(crate) fn read(
     sink: &mut Sink,
 ) -> Attributes {
     let mut attributes = Attributes {
-        scheduler_params: vec![Vec::new(); declared.schedulers.len()],
+        schedulers: vec![SchedulerAttributes::default(); declared.schedulers.len()],
         threads: Vec::new(),
         edges: Vec::new(),
     };
@@ -59,8 +68,12 @@ pub(crate) fn read(
                 let (what, policy) = describe_scheduler(declared, scheduler);
                 let mut properties = Properties::new(node, what, sink);
                 if let (Some(policy), true) = (policy, mention.is_first) {
-                    attributes.scheduler_params[scheduler] =
-                        params::read(&policy.scheduler_params, Request::Nothing, &mut properties, sink);
+                    let params = &policy.scheduler_params;
+                    attributes.schedulers[scheduler] = SchedulerAttributes {
+                        params: params::read(params, Request::Nothing, &mut properties, sink),
+                        owner: who::owner(&mut properties, sink),
+                        default: who::default(policy, &mut properties, sink),
+                    };
                 }
                 let width = properties.read("width", sink, |p| {
                     value::whole(p, 1..=MAX_CPUS as u64).map(|width| (width as u16, p.value.span.clone()))
@@ -143,6 +156,7 @@ fn thread_properties(properties: &mut Properties, name: &str, machine: &Machine,
         leave,
         affinity,
         need: None,
+        who: who::read(properties, sink),
         span: properties.node().span(),
     }
 }

@@ -1,9 +1,9 @@
 //! The hierarchy file: KDL in, a validated [`model::Hierarchy`] or all of the file's errors out. Does no IO.
 //!
 //! The way of a file: [`read`](read()) takes its bytes; `lex` and `syntax` make raw nodes of them; `declare` finds out
-//! what each node is and what it hangs below; `machine`, `edges`, `params` and `workload_shapes` read the properties;
-//! `graph` and `children` judge the whole. Each reports into one sink, so that a file's errors come all at once.
-//! [`analysis`] hands a hierarchy to the calculus, [`settings`] the numbers of it that could be changed.
+//! what each node is and what it hangs below; `machine`, `edges`, `params`, `who` and `workload_shapes` read the
+//! properties; `graph`, `children` and `who` judge the whole. Each reports into one sink, so that a file's errors come
+//! all at once. [`analysis`] hands a hierarchy to the calculus, [`settings`] the numbers of it that could be changed.
 //!
 //! A file may name the policies of the core and those that only the calculus has ([`policies`](policies())). A
 //! hierarchy with one of the latter can be checked and not run: [`cannot_run`] says where it is.
@@ -30,12 +30,29 @@
 //! that hand out one CPU's time. A thread has at most one workload: `cpu-bound`; `periodic run every deadline? offset?
 //! jitter?`; `bursty run sleep`; `frame-renderer frame gap`; or `tasks by="edf"` (or `by="priority"`, the first task
 //! being the highest) with `task "NAME"` in its braces, each as `periodic` has it.
+//!
+//! On a real machine a thread of the file stands for threads there, and the file says who owns what:
+//! ```kdl
+//! time-sharing "rest" priority=0 default=#true           // where all go whom no thread of the file means; at most one
+//! proportional-share "PS" priority=1 owner="alice" {     // she, or owner=1000, may change what is below it, within
+//!     thread "film" command="mpv film.mkv"               // what it is guaranteed
+//!     thread "web" share=4 instances=64 unit="nginx.service"
+//! }
+//! ```
+//! A thread says at most one of: `command`, which the engine starts (words as a shell splits them, but no shell sees
+//! them), with all that descends from it; `pid`, a thread or all threads of a process; `comm`, the name of threads with
+//! `*` and `?`; `cgroup`, a path within cgroup v2 with all below it; `unit`, a service, scope or slice of the system's
+//! systemd (what a user's own systemd runs is named by its cgroup). As many of those threads belong to it as it has
+//! instances; the others wait in the default. In the simulator all this says nothing: there a thread does what its
+//! workload says, or else computes.
 
 pub mod analysis;
+pub mod cgroup;
 mod children;
 mod declare;
 mod diagnostic;
 mod edges;
+mod glob;
 mod graph;
 mod lex;
 mod machine;
@@ -48,8 +65,10 @@ mod read;
 pub mod settings;
 mod syntax;
 mod value;
+mod who;
 mod workload_shapes;
 
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Report, Severity, Source};
+pub use glob::Glob;
 pub use policies::{cannot_run, policies};
 pub use read::{MAX_FILE_BYTES, read, read_with};

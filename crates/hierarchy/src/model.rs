@@ -5,6 +5,7 @@
 //! edge but those of joins has one parent per child; every parameter lies in the range that its policy states; names
 //! are unique over schedulers and over threads, and no scheduler has the name of a thread.
 
+use crate::glob::Glob;
 use hls_calculus::Guarantee;
 use hls_core::PolicyInfo;
 use hls_units::Nanos;
@@ -13,6 +14,15 @@ use std::ops::Range;
 
 /// Bytes of the file that something was read from.
 pub type Span = Range<usize>;
+
+/// Something that the file says, with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed<T> {
+    /// What it says.
+    pub value: T,
+    /// Where it stands.
+    pub span: Span,
+}
 
 /// A validated hierarchy.
 #[derive(Clone, Debug)]
@@ -25,6 +35,13 @@ pub struct Hierarchy {
     pub threads: Vec<Thread>,
     /// The edges in file order. The first is the root's own: parent `None`.
     pub edges: Vec<Edge>,
+}
+
+impl Hierarchy {
+    /// Index into `schedulers` of the one for all threads that no node of the file stands for, when the file has one.
+    pub fn default_scheduler(&self) -> Option<usize> {
+        self.schedulers.iter().position(|scheduler| scheduler.is_default)
+    }
 }
 
 /// The machine that the file describes (and that the simulator imitates).
@@ -62,8 +79,38 @@ pub struct Scheduler {
     pub policy: &'static PolicyInfo,
     /// Values of `policy.scheduler_params`, in that order, defaults filled in.
     pub params: Vec<u64>,
+    /// Who may change what is below it while it runs, within what it is guaranteed; `None`: root alone.
+    pub owner: Option<Placed<User>>,
+    /// Whether the threads of a real machine that no node of the file stands for go here. One scheduler at most has it.
+    pub is_default: bool,
     /// Where it stands in the file (its first mention, for a join).
     pub span: Span,
+}
+
+/// A user of the machine. Whether there is such a one, only the machine knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum User {
+    /// By name.
+    Name(String),
+    /// By number.
+    Uid(u32),
+}
+
+/// Which threads of a real machine a thread of the file stands for. They are its instances, as far as those go. The
+/// simulator has no use for it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Who {
+    /// Those of the process that the engine starts with these words (the program, its arguments; no shell sees them),
+    /// and those of all processes that descend from it.
+    Command(Vec<String>),
+    /// The thread of this number, or all those of the process of this number.
+    Pid(u32),
+    /// Those whose name matches. A thread's first name is that of its program; it may give itself another.
+    Comm(Glob),
+    /// Those in this cgroup (its path within cgroup v2: absolute, without `.`, `..` or empty parts) or below it.
+    Cgroup(String),
+    /// Those in this unit of the system's systemd: a service, a scope, or a slice with all that is in it.
+    Unit(String),
 }
 
 /// A thread, or several alike.
@@ -85,6 +132,8 @@ pub struct Thread {
     pub affinity: Option<Vec<u16>>,
     /// What it needs: a guarantee that the derived one must imply.
     pub need: Option<Guarantee>,
+    /// Which threads of a real machine it stands for; `None`: none, until one is moved here.
+    pub who: Option<Placed<Who>>,
     /// Where it stands in the file.
     pub span: Span,
 }

@@ -2,11 +2,11 @@
 
 use crate::declare::{self, Declarations, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::edges::{self, Attributes};
+use crate::edges::{self, Attributes, SchedulerAttributes};
 use crate::graph::{self, Graph};
 use crate::model::{Child, Edge, Hierarchy, Machine, Scheduler};
 use crate::syntax::{self, Node};
-use crate::{children, machine};
+use crate::{children, machine, who};
 use hls_core::PolicyInfo;
 
 /// The largest file that is read: 16 MiB, some four times what the largest hierarchy takes.
@@ -72,6 +72,7 @@ fn hierarchy(policies: &'static [PolicyInfo], text: &str, sink: &mut Sink) -> Op
     }
     let graph = graph::check(&declared, &attributes.edges, &machine, sink);
     children::check(&declared, &attributes, &graph.widths, sink);
+    who::check(&attributes, sink);
     match graph.root {
         Some(root) if !sink.has_errors() => Some(assemble(machine, declared, attributes, graph, root)),
         _ => None,
@@ -91,11 +92,12 @@ fn assemble(
         place_of[*declared] = place;
     }
     let mut schedulers: Vec<_> =
-        declared.schedulers.into_iter().zip(attributes.scheduler_params).enumerate().collect();
+        declared.schedulers.into_iter().zip(attributes.schedulers).enumerate().collect();
     schedulers.sort_by_key(|(declared, _)| place_of[*declared]);
-    let schedulers = schedulers.into_iter().filter_map(|(_, (scheduler, params))| {
-        let policy = scheduler.policy?;
-        Some(Scheduler { name: scheduler.name, policy, params, span: scheduler.span })
+    let schedulers = schedulers.into_iter().filter_map(|(_, (scheduler, attributes))| {
+        let declare::Scheduler { name, policy, span } = scheduler;
+        let SchedulerAttributes { params, owner, default } = attributes;
+        Some(Scheduler { name, policy: policy?, params, owner, is_default: default.is_some(), span })
     });
 
     let edges = attributes.edges.into_iter().zip(graph.widths).map(|(edge, width)| Edge {

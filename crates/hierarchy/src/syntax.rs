@@ -289,7 +289,11 @@ impl Parser<'_, '_> {
                     true => "a number that fits 64 bits",
                     false => "a name, a number or a string in quotes",
                 };
-                let help = is_time.then(|| format!("times stand in quotes: \"{written}\""));
+                let is_flag = ["true", "false"].contains(&written);
+                let help = match is_time {
+                    true => Some(format!("times stand in quotes: \"{written}\"")),
+                    false => is_flag.then(|| format!("KDL writes `#{written}`")),
+                };
                 let found = format!("`{written}`");
                 self.sink.add(Diagnostic::error(span, "syntax", found, expected).help(help));
                 None

@@ -19,7 +19,12 @@ pub(crate) const SHORTEST: Nanos = Nanos(1);
 pub(crate) const MAX_TICK_HZ: u32 = 1_000_000;
 
 /// A refusal of a property's value, or of the `part` of it.
-fn refuse(property: &Property, part: Place, found: String, expected: impl Into<String>) -> Refusal {
+pub(crate) fn refuse(
+    property: &Property,
+    part: Place,
+    found: String,
+    expected: impl Into<String>,
+) -> Refusal {
     Box::new(Diagnostic::error(part, format!("property `{}`", property.name.text), found, expected))
 }
 
@@ -49,6 +54,17 @@ pub(crate) fn text<'p>(property: &'p Property, expected: &str) -> Result<&'p str
     match &property.value.kdl {
         KdlValue::String(text) => Ok(text),
         _ => Err(refuse(property, property.value.span.clone(), in_words(&property.value), expected)),
+    }
+}
+
+/// Yes or no.
+pub(crate) fn flag(property: &Property) -> Result<bool, Refusal> {
+    match property.value.kdl {
+        KdlValue::Bool(flag) => Ok(flag),
+        _ => {
+            let found = in_words(&property.value);
+            Err(refuse(property, property.value.span.clone(), found, "`#true` or `#false`"))
+        }
     }
 }
 

@@ -76,12 +76,15 @@ fn describe(hierarchy: &Hierarchy) -> String {
     let mut text = format!("{:?}\n", hierarchy.machine);
     for scheduler in &hierarchy.schedulers {
         writeln!(text, "{} `{}` {:?}", scheduler.policy.name, scheduler.name, scheduler.params).unwrap();
+        scheduler.owner.iter().for_each(|owner| writeln!(text, "    of {:?}", owner.value).unwrap());
+        scheduler.is_default.then(|| writeln!(text, "    the default").unwrap());
     }
     for thread in &hierarchy.threads {
         write!(text, "thread `{}` x{}, from {}", thread.name, thread.count(), thread.arrive).unwrap();
         thread.leave.iter().for_each(|leave| write!(text, " to {leave}").unwrap());
         thread.affinity.iter().for_each(|cpus| write!(text, ", on {cpus:?}").unwrap());
         thread.need.iter().for_each(|need| write!(text, ", needs {need}").unwrap());
+        thread.who.iter().for_each(|who| write!(text, ", is {:?}", who.value).unwrap());
         text.push('\n');
         let steps = thread.program.iter().flat_map(|program| program.steps.iter());
         steps.for_each(|step| writeln!(text, "    {step:?}").unwrap());

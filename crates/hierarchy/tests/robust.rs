@@ -109,6 +109,17 @@ fn places_are_exact_inside_strings() {
     assert_eq!(&text[errors[0].span.clone()], "5 parsecs");
 }
 
+/// Whoever loads the file finds out whether there is such a user, process or cgroup, and says where it was named.
+#[test]
+fn what_only_a_machine_knows_has_its_place() {
+    let text = "time-sharing owner=\"nobody\" {\n  thread \"a\" pid=7\n  thread \"b\" command=\"true\"\n}";
+    let (hierarchy, _) = read(text).unwrap();
+    let owner = hierarchy.schedulers[0].owner.as_ref().unwrap();
+    assert_eq!(&text[owner.span.clone()], "\"nobody\"");
+    let threads = hierarchy.threads.iter().map(|thread| &text[thread.who.as_ref().unwrap().span.clone()]);
+    assert_eq!(threads.collect::<Vec<_>>(), ["7", "\"true\""]);
+}
+
 #[test]
 fn reports_print_with_their_source() {
     let text = "round-robin \"a\" {\n    thread \"a\"\n}\n";
@@ -141,7 +152,7 @@ fn corpus() -> &'static [Vec<u8>] {
 }
 
 /// Pieces that matter to the grammar.
-const PIECES: [&str; 24] = [
+const PIECES: [&str; 27] = [
     "{",
     "}",
     "\"",
@@ -161,6 +172,9 @@ const PIECES: [&str; 24] = [
     " parent=\"FP\"",
     " width=3",
     " guarantee=\"RESBH 1ms 2ms\"",
+    " default=#true",
+    " comm=\"a*\"",
+    " cgroup=\"/\"",
     "join \"J\"",
     "thread",
     "é",
@@ -223,6 +237,7 @@ fn check_answer(bytes: &[u8]) -> Result<(), TestCaseError> {
 fn check_model(hierarchy: &Hierarchy) -> Result<(), TestCaseError> {
     prop_assert_eq!(hierarchy.edges.iter().filter(|edge| edge.parent.is_none()).count(), 1);
     prop_assert!(hierarchy.edges[0].parent.is_none());
+    prop_assert!(hierarchy.schedulers.iter().filter(|scheduler| scheduler.is_default).count() <= 1);
     for scheduler in &hierarchy.schedulers {
         prop_assert_eq!(scheduler.params.len(), scheduler.policy.scheduler_params.len());
     }

@@ -2,6 +2,7 @@
 //! the guarantee of each. Every engine starts from this, and every report speaks of its numbers. Does no IO.
 
 mod advice;
+pub mod assign;
 mod built;
 mod derived;
 mod fit;

@@ -128,7 +128,8 @@ fn unsafe_code(file: &File<'_>) -> Vec<Finding> {
 }
 
 /// Folders that every Linux machine has.
-const EVERYWHERE: [&str; 10] = ["bin", "dev", "etc", "lib", "proc", "run", "sys", "tmp", "usr", "var"];
+const EVERYWHERE: [&str; 11] =
+    ["bin", "boot", "dev", "etc", "lib", "proc", "run", "sys", "tmp", "usr", "var"];
 
 /// What is written here holds on every machine: an absolute path begins with a folder that all have.
 fn machine_paths(file: &File<'_>) -> Vec<Finding> {

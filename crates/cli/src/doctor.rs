@@ -1,0 +1,58 @@
+//! `hls doctor`: can this machine's kernel run hierarchies, and what to do where it cannot?
+
+use crate::args::DoctorArgs;
+use crate::exit::{Error, Verdict};
+use crate::output::{output, paragraph};
+use hls_kernel::doctor::{self, Facts, Finding};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Counts the changes that break a reader of the JSON.
+const FORMAT: u32 = 1;
+
+/// The findings for programs.
+#[derive(Serialize)]
+struct JsonDoctor<'f> {
+    /// Always [`FORMAT`].
+    format: u32,
+    can_run: bool,
+    findings: &'f [Finding],
+}
+
+/// Runs the command.
+pub fn doctor(args: &DoctorArgs) -> Result<Verdict, Error> {
+    let findings = doctor::judge(&Facts::gather(Path::new("/")));
+    let can_run = doctor::can_run(&findings);
+    let mut out = output();
+    if args.json {
+        let json = JsonDoctor { format: FORMAT, can_run, findings: &findings };
+        serde_json::to_writer_pretty(&mut out, &json).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        describe(&mut out, &findings)?;
+    }
+    out.flush()?;
+    Ok(if can_run { Verdict::Kept } else { Verdict::Violated })
+}
+
+fn describe(out: &mut impl Write, findings: &[Finding]) -> io::Result<()> {
+    let width = findings.iter().map(|finding| finding.what.len()).max().unwrap_or(0);
+    for Finding { what, verdict, found, advice } in findings {
+        let mark = match verdict {
+            doctor::Verdict::Good => "good",
+            doctor::Verdict::Warning => "warning",
+            doctor::Verdict::Blocks => "BLOCKS",
+        };
+        paragraph(out, &format!("{mark:<7}  {what:<width$}  "), found)?;
+        if let Some(advice) = advice {
+            paragraph(out, &format!("{:<7}  {:<width$}  -> ", "", ""), advice)?;
+        }
+    }
+    writeln!(out)?;
+    match findings.iter().filter(|finding| finding.verdict == doctor::Verdict::Blocks).count() {
+        0 => writeln!(out, "this kernel can run hierarchies: hls run FILE --engine kernel"),
+        1 => writeln!(out, "this kernel cannot run hierarchies: one thing is in the way"),
+        count => writeln!(out, "this kernel cannot run hierarchies: {count} things are in the way"),
+    }
+}

@@ -1,0 +1,207 @@
+//! Whom a file means on a real machine: the threads that a `thread` stands for, the default, the owner of a scheduler.
+//!
+//! Never asks a machine: whether there is such a user, process or cgroup, whoever loads the hierarchy finds out, and
+//! has the places to say so.
+
+use crate::cgroup;
+use crate::diagnostic::{Diagnostic, Refusal, Sink};
+use crate::edges::Attributes;
+use crate::glob::Glob;
+use crate::model::{Placed, Span, Thread, User, Who};
+use crate::properties::Properties;
+use crate::syntax::Property;
+use crate::value;
+use hls_core::PolicyInfo;
+use kdl::KdlValue;
+use std::collections::HashMap;
+
+/// The policy that takes all comers: it refuses none and lets none starve.
+const DEFAULT_POLICY: &str = "time-sharing";
+/// Linux cuts the names of threads.
+const MAX_COMM_BYTES: usize = 15;
+/// No Linux has larger numbers for its threads.
+const MAX_PID: u64 = 1 << 22;
+/// The number that stands for no user.
+const NO_UID: u32 = u32::MAX;
+const MAX_USER_BYTES: usize = 255;
+
+/// Reads what one property says about who is meant.
+type Rule = fn(&Property) -> Result<Who, Refusal>;
+
+const RULES: [(&str, Rule); 5] =
+    [("command", command), ("pid", pid), ("comm", comm), ("cgroup", cgroup), ("unit", unit)];
+
+/// Reads who a thread is; reports a second answer.
+pub(crate) fn read(properties: &mut Properties, sink: &mut Sink) -> Option<Placed<Who>> {
+    let mut who = None;
+    let mut first: Option<&Property> = None;
+    let mut given: Vec<_> =
+        RULES.iter().filter_map(|(name, rule)| Some((properties.get(name)?, rule))).collect();
+    given.sort_by_key(|(property, _)| property.name.span.start);
+    for (property, rule) in given {
+        let read = sink.ok(rule(property)).map(|value| Placed { value, span: property.value.span.clone() });
+        if let Some(first) = first {
+            let found = format!("`{}` beside `{}`", property.name.text, first.name.text);
+            let expected = "at most one of `command`, `pid`, `comm`, `cgroup` and `unit`";
+            let error = Diagnostic::error(property.name.span.clone(), properties.what(), found, expected);
+            sink.add(error.first(first.name.span.clone()));
+        } else {
+            who = read;
+            first = Some(property);
+        }
+    }
+    who
+}
+
+/// Reads who owns a scheduler.
+pub(crate) fn owner(properties: &mut Properties, sink: &mut Sink) -> Option<Placed<User>> {
+    properties.read("owner", sink, user)
+}
+
+fn user(property: &Property) -> Result<Placed<User>, Refusal> {
+    let (user, help) = match &property.value.kdl {
+        KdlValue::Integer(uid) => {
+            (u32::try_from(*uid).ok().filter(|uid| *uid != NO_UID).map(User::Uid), None)
+        }
+        KdlValue::String(name) if name.parse::<u32>().is_ok() => {
+            (None, Some(format!("the number of a user: owner={name}")))
+        }
+        KdlValue::String(name) => (is_user(name).then(|| User::Name(name.clone())), None),
+        _ => (None, None),
+    };
+    let placed = user.map(|value| Placed { value, span: property.value.span.clone() });
+    placed.ok_or_else(|| Box::new(refuse(property, "a user, such as \"alice\" or 1000").help(help)))
+}
+
+/// Whether a user may be called so. A number in quotes is more likely meant as a number.
+fn is_user(name: &str) -> bool {
+    let parts_a_line = |c: char| c.is_whitespace() || c.is_control() || ":/".contains(c);
+    (1..=MAX_USER_BYTES).contains(&name.len())
+        && !name.contains(parts_a_line)
+        && !name.bytes().all(|c| c.is_ascii_digit())
+}
+
+/// Reads whether a scheduler is the default: where it says so.
+pub(crate) fn default(policy: &PolicyInfo, properties: &mut Properties, sink: &mut Sink) -> Option<Span> {
+    let fits = policy.name == DEFAULT_POLICY;
+    if !fits && properties.node().property("default").is_none() {
+        return None;
+    }
+    let property = properties.get("default")?;
+    let is_default = sink.ok(value::flag(property))?;
+    if is_default && !fits {
+        let found = format!("`default` on the policy {}", policy.name);
+        let (span, expected) = (property.name.span.clone(), format!("it on a {DEFAULT_POLICY} scheduler"));
+        sink.add(Diagnostic::error(span, properties.what(), found, expected));
+    }
+    (is_default && fits).then(|| property.name.span.clone())
+}
+
+/// Judges all of them together: one default; no thread of a machine that two threads of the file are sure to claim.
+pub(crate) fn check(attributes: &Attributes, sink: &mut Sink) {
+    let mut defaults = attributes.schedulers.iter().filter_map(|scheduler| scheduler.default.as_ref());
+    if let Some(first) = defaults.next() {
+        for second in defaults {
+            let error = Diagnostic::error(second.clone(), "the hierarchy", "a second default", "one at most");
+            sink.add(error.first(first.clone()));
+        }
+    }
+    let mut claims: HashMap<&Who, &Thread> = HashMap::new();
+    for thread in &attributes.threads {
+        let Some(who) = thread.who.as_ref().filter(|who| !matches!(who.value, Who::Command(_))) else {
+            continue;
+        };
+        let first = *claims.entry(&who.value).or_insert(thread);
+        if first.span != thread.span {
+            report_claimed(thread, who, first, "the same threads as", sink);
+        }
+    }
+    for thread in &attributes.threads {
+        let Some((who, path)) = thread.who.as_ref().and_then(|who| match &who.value {
+            Who::Cgroup(path) => Some((who, path)),
+            _ => None,
+        }) else {
+            continue;
+        };
+        let mut above = cgroup::upwards(path).skip(1);
+        if let Some(first) = above.find_map(|above| claims.get(&Who::Cgroup(above.to_owned()))) {
+            report_claimed(thread, who, first, "a cgroup below that of", sink);
+        }
+    }
+}
+
+fn report_claimed(thread: &Thread, who: &Placed<Who>, first: &Thread, relation: &str, sink: &mut Sink) {
+    let message = format!("thread `{}`", thread.name);
+    let (found, expected) = (format!("{relation} `{}`", first.name), "threads that no other one has");
+    let error = Diagnostic::error(who.span.clone(), message, found, expected);
+    let first = first.who.as_ref().map_or(first.span.clone(), |who| who.span.clone());
+    sink.add(error.first(first));
+}
+
+/// A text without the byte that ends texts for the kernel.
+fn text<'p>(property: &'p Property, expected: &str) -> Result<&'p str, Refusal> {
+    match value::text(property, expected)? {
+        text if text.contains('\0') => Err(refuse(property, expected)),
+        text => Ok(text),
+    }
+}
+
+/// A refusal of the value as a whole.
+fn refuse(property: &Property, expected: &str) -> Refusal {
+    value::refuse(property, property.value.span.clone(), format!("`{}`", property.value.written), expected)
+}
+
+/// A command in words as a shell splits it.
+fn command(property: &Property) -> Result<Who, Refusal> {
+    let expected = "a program and its arguments, such as \"mpv film.mkv\", with every quotation closed";
+    let words = shlex::split(text(property, expected)?);
+    let words = words.filter(|words| words.first().is_some_and(|program| !program.is_empty()));
+    words.map(Who::Command).ok_or_else(|| refuse(property, expected))
+}
+
+fn pid(property: &Property) -> Result<Who, Refusal> {
+    value::whole(property, 1..=MAX_PID).map(|pid| Who::Pid(pid as u32))
+}
+
+/// The pattern of a thread's name. One that is too long is refused, since it never matches.
+fn comm(property: &Property) -> Result<Who, Refusal> {
+    let expected = "the name of threads, such as \"nginx\" or \"kworker*\"";
+    let pattern = text(property, expected)?;
+    let glob = Glob::new(pattern);
+    match glob.least_len() {
+        0 if pattern.is_empty() => Err(refuse(property, expected)),
+        0..=MAX_COMM_BYTES => Ok(Who::Comm(glob)),
+        length => {
+            let (span, found) = (property.value.span.clone(), format!("a name of {length} bytes at least"));
+            let expected = format!("at most {MAX_COMM_BYTES}, since Linux cuts the names of threads there");
+            let cut = pattern.get(..MAX_COMM_BYTES).filter(|cut| !cut.contains(['*', '?']));
+            let help = cut.map(|cut| format!("`{pattern}` is called `{cut}`"));
+            Err(Box::new(value::refuse(property, span, found, expected).help(help)))
+        }
+    }
+}
+
+fn cgroup(property: &Property) -> Result<Who, Refusal> {
+    /// Where the cgroups of a machine are seen as folders.
+    const MOUNTED_AT: &str = "/sys/fs/cgroup";
+    let expected =
+        "the absolute path of a cgroup without `.` and `..`, such as \"/system.slice/cron.service\"";
+    let path = text(property, expected)?;
+    if let Some(within) = path.strip_prefix(MOUNTED_AT).filter(|within| within.starts_with('/')) {
+        let help = format!("leave out where the cgroups are mounted: \"{within}\"");
+        return Err(Box::new(refuse(property, expected).help(help)));
+    }
+    match cgroup::is_path(path) {
+        true => Ok(Who::Cgroup(path.to_owned())),
+        false => Err(refuse(property, expected)),
+    }
+}
+
+fn unit(property: &Property) -> Result<Who, Refusal> {
+    let expected = "a unit of systemd with threads: a .service, .scope or .slice, such as \"nginx.service\"";
+    let name = text(property, expected)?;
+    match cgroup::is_unit(name) {
+        true => Ok(Who::Unit(name.to_owned())),
+        false => Err(refuse(property, expected)),
+    }
+}

@@ -1,0 +1,89 @@
+//! The names in a kernel's BTF, its own description of its types and of the functions that BPF may call.
+//!
+//! Reads the header and the strings only: a name that we need stands for one thing. Whatever the bytes, never panics.
+
+/// A name that the engine needs the kernel to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needed {
+    /// The type or function.
+    pub name: &'static str,
+    /// The first Linux that has it.
+    pub since: (u32, u32),
+}
+
+/// What the engine calls and fills in.
+pub const NEEDED_NAMES: [Needed; 8] = [
+    Needed { name: "sched_ext_ops", since: (6, 12) },
+    Needed { name: "scx_bpf_create_dsq", since: (6, 12) },
+    Needed { name: "scx_bpf_kick_cpu", since: (6, 12) },
+    Needed { name: "scx_bpf_dsq_insert", since: (6, 13) },
+    Needed { name: "scx_bpf_dsq_move_to_local", since: (6, 13) },
+    Needed { name: "scx_bpf_now", since: (6, 14) },
+    Needed { name: "bpf_arena_alloc_pages", since: (6, 9) },
+    Needed { name: "bpf_task_from_pid", since: (6, 2) },
+];
+
+/// The first two bytes.
+const MAGIC: u16 = 0xeb9f;
+/// Where the header has its own length, and the place of the strings behind it and their length.
+const HEADER_LEN_AT: usize = 4;
+const STRINGS_AT: usize = 16;
+const STRINGS_LEN_AT: usize = 20;
+
+/// Those of [`NEEDED_NAMES`] that the BTF lacks; `None`: it is none.
+pub(super) fn lacking(btf: &[u8]) -> Option<Vec<Needed>> {
+    let strings = strings(btf)?;
+    let mut lacking = NEEDED_NAMES.to_vec();
+    for string in strings.split(|byte| *byte == 0) {
+        lacking.retain(|needed| needed.name.as_bytes() != string);
+    }
+    Some(lacking)
+}
+
+/// The names, a zero behind each.
+fn strings(btf: &[u8]) -> Option<&[u8]> {
+    let magic = [*btf.first()?, *btf.get(1)?];
+    let word: fn([u8; 4]) -> u32 = match MAGIC {
+        _ if magic == MAGIC.to_le_bytes() => u32::from_le_bytes,
+        _ if magic == MAGIC.to_be_bytes() => u32::from_be_bytes,
+        _ => return None,
+    };
+    let at = |offset: usize| btf.get(offset..offset + 4)?.try_into().ok().map(|bytes| word(bytes) as usize);
+    let start = at(HEADER_LEN_AT)?.checked_add(at(STRINGS_AT)?)?;
+    btf.get(start..start.checked_add(at(STRINGS_LEN_AT)?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BTF without types: a header, what is in its strings, and something behind them.
+    fn btf(word: fn(u32) -> [u8; 4], magic: [u8; 2], strings: &[u8]) -> Vec<u8> {
+        let header = [24, 0, 4, 4, strings.len() as u32].map(word).concat();
+        [&magic[..], &[1, 0], &header, b"type", strings, b"behind"].concat()
+    }
+
+    #[test]
+    fn names_are_found_in_either_byte_order() {
+        let all: Vec<u8> = NEEDED_NAMES.iter().flat_map(|it| ["\0", it.name]).collect::<String>().into();
+        let all = [&all[..], b"\0"].concat();
+        assert_eq!(lacking(&btf(u32::to_le_bytes, [0x9f, 0xeb], &all)), Some(vec![]));
+        assert_eq!(lacking(&btf(u32::to_be_bytes, [0xeb, 0x9f], &all)), Some(vec![]));
+        let without = String::from_utf8(all).unwrap().replace("scx_bpf_now", "scx_bpf_now_or_never");
+        let found = lacking(&btf(u32::to_le_bytes, [0x9f, 0xeb], without.as_bytes()));
+        assert_eq!(found, Some(vec![Needed { name: "scx_bpf_now", since: (6, 14) }]));
+    }
+
+    #[test]
+    fn what_is_cut_or_no_btf_is_refused() {
+        let whole = btf(u32::to_le_bytes, [0x9f, 0xeb], b"\0name\0");
+        for length in 0..whole.len() - b"behind".len() {
+            assert_eq!(lacking(&whole[..length]), None, "{length}");
+        }
+        assert_eq!(lacking(&btf(u32::to_le_bytes, [0x7f, b'E'], b"\0")), None);
+        let mut far = whole;
+        far[4..8].fill(0xff);
+        far[16..24].fill(0xff);
+        assert_eq!(lacking(&far), None);
+    }
+}

@@ -1,0 +1,12 @@
+//! Whether this kernel can run a hierarchy, and what to do where it cannot.
+//!
+//! [`Facts::gather`] reads what the kernel tells of itself, [`judge()`] says what it means. Loads nothing, changes
+//! nothing, and needs no rights: what may not be read is said to be unknown.
+
+mod btf;
+mod facts;
+mod judge;
+
+pub use btf::{NEEDED_NAMES, Needed};
+pub use facts::{Btf, Config, Facts, NEEDED_OPTIONS};
+pub use judge::{Finding, Verdict, can_run, judge};
