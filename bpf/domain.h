@@ -28,7 +28,9 @@ struct engine_thread {
 
 struct engine_domain {
 	u32 lock;
-	u32 root;                 /* the scheduler below which new threads are hung */
+	u32 root;     /* the scheduler below which new threads are hung */
+	u32 own_tgid; /* the process that must be able to end all this: its threads never wait */
+	u32 unused;
 	u64 tell;                 /* whether there are to be records of stolen time */
 	u64 kicked;               /* CPUs that have been told that a decision is due */
 	struct hls_params params; /* of new threads there */

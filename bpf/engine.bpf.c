@@ -42,14 +42,14 @@ struct {
 	__type(value, struct cpu_timer);
 } timers SEC(".maps");
 
-/* Set by the loader before it loads: the process that must be able to end all this. */
-const volatile u32 own_tgid;
-
-/* Why the kernel let go of us, for the loader. */
-int exit_kind;
-s64 exit_code;
-char exit_reason[128];
-char exit_message[1024];
+/* Why the kernel let go of us, for the loader; in a map of its own. */
+struct engine_exit {
+	s64 code;
+	u32 kind; /* 0: it has not */
+	u32 unused;
+	char reason[128];
+	char message[1024];
+} left SEC(".data.left");
 
 #define LOCK_SPINS (1 << 22)
 
@@ -412,7 +412,7 @@ int hls_init_task(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	unsigned long irq;
 	p->scx.dsq_vtime = 0;
-	if (((p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1) || (u32)p->tgid == own_tgid)
+	if (((p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1) || (u32)p->tgid == domain->own_tgid)
 		return 0;
 	u64 cpus = p->cpus_ptr->bits[0];
 	s64 v = 0;
@@ -501,21 +501,34 @@ SEC("struct_ops/hls_exit")
 int hls_exit(u64 *ctx)
 {
 	struct scx_exit_info *info = (void *)ctx[0];
-	exit_code = info->exit_code;
-	bpf_probe_read_kernel_str(exit_reason, sizeof(exit_reason), info->reason);
-	bpf_probe_read_kernel_str(exit_message, sizeof(exit_message), info->msg);
-	exit_kind = info->kind;
+	left.code = info->exit_code;
+	bpf_probe_read_kernel_str(left.reason, sizeof(left.reason), info->reason);
+	bpf_probe_read_kernel_str(left.message, sizeof(left.message), info->msg);
+	left.kind = info->kind;
 	return 0;
 }
 
-/* What user space calls: room for the domain, and one call of the core. */
-SEC("syscall") int set_up(void *ctx)
+/* What user space calls: room for the domain, with what it is to know of it, and one call of the core. */
+struct set_up {
+	u64 hls_at, hls_bytes;
+};
+
+SEC("syscall")
+int set_up(struct set_up *told)
 {
-	(void)ctx;
+	told->hls_at = __builtin_offsetof(struct engine_domain, hls);
+	told->hls_bytes = sizeof(struct hls);
 	return bpf_arena_alloc_pages(&arena, (void ARENA *)DOMAIN_AT, DOMAIN_PAGES, -1, 0) ? 0 : -12;
 }
 
-SEC("syscall") int make_call(void *ctx)
+/* Whether the thread that a call is about, if it is about one, still has that VP. */
+static inline bool is_of(const call_t *call)
+{
+	return !call->tid || (call->a < HLS_MAX_VPS && domain->thread[call->a].pid == call->tid);
+}
+
+SEC("syscall")
+int make_call(void *ctx)
 {
 	USES(arena);
 	(void)ctx;
@@ -525,7 +538,7 @@ SEC("syscall") int make_call(void *ctx)
 	bpf_local_irq_save(&irq);
 	if (lock()) {
 		domain->call.now_ns = now_ns();
-		result = hls_make_call(&domain->hls, &domain->call);
+		result = is_of(&domain->call) ? hls_make_call(&domain->hls, &domain->call) : -HLS_E_NOT_FOUND;
 		due = to_kick();
 		set_timer(bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1), domain->call.now_ns);
 		unlock();

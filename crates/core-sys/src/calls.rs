@@ -59,16 +59,23 @@ impl fmt::Display for CoreError {
 
 impl std::error::Error for CoreError {}
 
+impl CoreError {
+    /// The error that an entry point means by this number below 0.
+    pub fn from_answer(answer: i64) -> CoreError {
+        match answer {
+            -1 => CoreError::Full,
+            -2 => CoreError::NotFound,
+            -3 => CoreError::Param,
+            -4 => CoreError::Busy,
+            -5 => CoreError::Children,
+            -6 => CoreError::Depth,
+            _ => CoreError::Unknown,
+        }
+    }
+}
+
 fn answer(value: i64) -> Result<u32, CoreError> {
-    u32::try_from(value).map_err(|_| match -value {
-        1 => CoreError::Full,
-        2 => CoreError::NotFound,
-        3 => CoreError::Param,
-        4 => CoreError::Busy,
-        5 => CoreError::Children,
-        6 => CoreError::Depth,
-        _ => CoreError::Unknown,
-    })
+    u32::try_from(value).map_err(|_| CoreError::from_answer(value))
 }
 
 /// A core that takes calls.

@@ -65,8 +65,8 @@ pub struct Call {
     pub a: u32,
     /// The second, or the number of a parameter.
     pub b: u32,
-    /// 0.
-    pub unused: u32,
+    /// The kernel engine refuses the call unless VP `a` is that of the thread with this TID; 0: whosever it is.
+    pub tid: u32,
     /// Those of a scheduler or of a VP.
     pub params: [u64; limits::PARAMS],
     /// What the entry point returned.
@@ -81,7 +81,7 @@ impl Call {
 
     /// Whether any build of the core can make the call: there is an entry point of that number, and the index whose
     /// check the core leaves to its caller is in range.
-    fn is_sound(&self) -> bool {
+    pub fn is_sound(&self) -> bool {
         let end = match Op::from_number(self.op) {
             None => 0,
             Some(Op::Request | Op::Release | Op::Yield) => limits::MAX_VPS,

@@ -1,6 +1,7 @@
 //! Why something with BPF could not be done: because nobody may do it here, or because it went wrong.
 
-use hls_core::Unsound;
+use crate::Exit;
+use hls_core::{Fault, Unsound};
 use std::fmt;
 
 /// Why something with BPF could not be done.
@@ -12,6 +13,10 @@ pub enum Error {
     Failed(String),
     /// A tape has a call that no build of the core can make.
     Unsound(Unsound),
+    /// The kernel has taken its threads back.
+    Ended(Exit),
+    /// An invariant of the core is broken.
+    Broken(Fault),
 }
 
 impl fmt::Display for Error {
@@ -20,6 +25,8 @@ impl fmt::Display for Error {
             Error::NotAllowed(reason) => write!(f, "BPF cannot be used: {reason}"),
             Error::Failed(what) => f.write_str(what),
             Error::Unsound(unsound) => unsound.fmt(f),
+            Error::Ended(exit) => exit.fmt(f),
+            Error::Broken(fault) => fault.fmt(f),
         }
     }
 }

@@ -7,13 +7,27 @@
 
 pub mod doctor;
 #[cfg(feature = "engine")]
+mod domain;
+#[cfg(feature = "engine")]
+mod engine;
+#[cfg(feature = "engine")]
 mod error;
 #[cfg(feature = "engine")]
+mod exit;
+#[cfg(feature = "engine")]
+mod news;
+#[cfg(feature = "engine")]
 mod object;
+#[cfg(feature = "engine")]
+mod proc;
 #[cfg(feature = "engine")]
 mod replay;
 
 #[cfg(feature = "engine")]
+pub use engine::{Engine, Notice};
+#[cfg(feature = "engine")]
 pub use error::Error;
+#[cfg(feature = "engine")]
+pub use exit::Exit;
 #[cfg(feature = "engine")]
 pub use replay::Replay;

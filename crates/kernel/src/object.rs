@@ -6,7 +6,8 @@
 
 use crate::Error;
 use libbpf_rs::{
-    AsRawLibbpf, ErrorKind, MapCore, MapHandle, MapType, Object, ObjectBuilder, ProgramInput, libbpf_sys,
+    AsRawLibbpf, ErrorKind, Link, MapCore, MapHandle, MapType, Object, ObjectBuilder, ProgramInput,
+    libbpf_sys,
 };
 use std::ptr::NonNull;
 
@@ -73,6 +74,35 @@ impl Loaded {
             Error::Failed(format!("the kernel does not run the BPF program `{program}`: {error:#}"))
         })?;
         Ok(output.return_value as i32)
+    }
+}
+
+/// What is to be attached, and read from, of an object that schedules.
+impl Loaded {
+    /// Attaches the struct_ops of this name; it is detached when the link goes, or this process.
+    pub fn attach_ops(&mut self, name: &str) -> Result<Link, Error> {
+        let found = self.object.maps_mut().find(|map| map.name() == name);
+        let mut found = found.ok_or_else(|| Error::Failed(format!("found no BPF map `{name}`")))?;
+        found
+            .attach_struct_ops()
+            .map_err(|error| Error::Failed(format!("the kernel does not take the scheduler: {error:#}")))
+    }
+
+    /// Attaches a tracing program.
+    pub fn attach(&mut self, program: &str) -> Result<Link, Error> {
+        let found = self.object.progs_mut().find(|found| found.name() == program);
+        let found = found.ok_or_else(|| Error::Failed(format!("found no BPF program `{program}`")))?;
+        found.attach().map_err(|error| {
+            Error::Failed(format!("the BPF program `{program}` cannot be attached: {error:#}"))
+        })
+    }
+
+    /// A map of the object.
+    pub fn map(&self, name: &str) -> Result<MapHandle, Error> {
+        let found = self.object.maps().find(|map| map.name() == name);
+        let found = found.ok_or_else(|| Error::Failed(format!("found no BPF map `{name}`")))?;
+        MapHandle::try_from(&found)
+            .map_err(|error| Error::Failed(format!("the BPF map `{name}` cannot be had: {error:#}")))
     }
 }
 

@@ -1,0 +1,150 @@
+//! What lies in the arena of the kernel engine, and the calls that are made through it: `bpf/domain.h` for Rust.
+//!
+//! BPF programs write there at any time, so everything is read and written a field at a time, as it is at that moment.
+//! Relies on the object staying loaded, which [`Domain`] sees to.
+
+use crate::Error;
+use crate::object::Loaded;
+use hls_core::{Call, Calls, Core, CoreError, Fault, Op, Params, View, limits};
+use hls_units::Nanos;
+use std::mem::offset_of;
+use std::ptr::NonNull;
+
+/// The object, compiled by `build.rs`.
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/engine.bpf.o"));
+
+/// `struct engine_cpu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct CpuEntry {
+    off_since_ns: u64,
+    irq_seen_ns: u64,
+    timer_at_ns: u64,
+    wakeups: u64,
+    untold_ns: u64,
+}
+
+/// `struct engine_thread`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadEntry {
+    /// The number that sched_ext has given it, which no other thread ever has.
+    pub tid: u64,
+    /// Its affinity.
+    pub cpus: u64,
+    /// Linux' TID of it; 0: the entry is free.
+    pub pid: u32,
+    /// Its process.
+    pub tgid: u32,
+    /// Whether it is runnable and in no queue of the kernel's.
+    pub queued: u32,
+    unused: u32,
+}
+
+/// `struct engine_domain`, up to the core's own.
+#[repr(C, align(64))]
+struct Layout {
+    lock: u32,
+    root: u32,
+    own_tgid: u32,
+    unused: u32,
+    tell: u64,
+    kicked: u64,
+    params: [u64; limits::PARAMS],
+    call: Call,
+    cpu: [CpuEntry; limits::MAX_CPUS],
+    thread: [ThreadEntry; limits::MAX_VPS],
+}
+
+/// A domain in the kernel.
+pub struct Domain {
+    /// The object that has it.
+    pub loaded: Loaded,
+    view: View,
+}
+
+impl Domain {
+    /// Loads the engine with an empty domain. Nothing is attached.
+    pub fn new() -> Result<Domain, Error> {
+        let mut loaded = Loaded::new(OBJECT)?;
+        let mut context = [0; 2].map(u64::to_ne_bytes);
+        let result = loaded.run("set_up", context.as_flattened_mut())?;
+        if result != 0 {
+            return Err(Error::Failed(format!("the kernel has no room for the hierarchy ({result})")));
+        }
+        let found = context.map(|word| u64::from_ne_bytes(word) as usize);
+        let expected = [size_of::<Layout>(), Core::size()];
+        if found != expected || loaded.arena().len() < expected[0] + expected[1] {
+            return Err(Error::Failed(format!("found a domain of {found:?} bytes, expected {expected:?}")));
+        }
+        let hls = (loaded.address() as usize + size_of::<Layout>()) as *mut u8;
+        let hls = NonNull::new(hls).expect("the arena is not at 0");
+        // SAFETY: `struct hls` lies there, as its sizes say, and the arena stays as long as `loaded`.
+        let view = unsafe { View::new(hls) };
+        Ok(Domain { loaded, view })
+    }
+
+    /// What can be read of the core.
+    pub fn view(&mut self) -> &mut View {
+        &mut self.view
+    }
+
+    fn field<T: Copy>(&self, offset: usize) -> T {
+        assert!(offset + size_of::<T>() <= size_of::<Layout>(), "the field is in the layout");
+        let place = (self.loaded.address() as usize + offset) as *const T;
+        // SAFETY: within the arena and aligned, as the layout is; all bytes are valid for what is asked for here.
+        unsafe { place.read_volatile() }
+    }
+
+    fn set_field<T: Copy>(&mut self, offset: usize, value: T) {
+        assert!(offset + size_of::<T>() <= size_of::<Layout>(), "the field is in the layout");
+        let place = (self.loaded.address() as usize + offset) as *mut T;
+        // SAFETY: as above; no reference into the arena is held while calls are made.
+        unsafe { place.write_volatile(value) }
+    }
+
+    /// Has threads that come hung below this scheduler; none is, before it is attached, of the process `own_tgid`.
+    pub fn set_default(&mut self, scheduler: u32, params: Params, own_tgid: u32) {
+        self.set_field(offset_of!(Layout, root), scheduler);
+        self.set_field(offset_of!(Layout, params), params.0);
+        self.set_field(offset_of!(Layout, own_tgid), own_tgid);
+    }
+
+    /// Has stolen time recorded.
+    pub fn tell_stolen(&mut self) {
+        self.set_field(offset_of!(Layout, tell), 1_u64);
+    }
+
+    /// The kernel's time.
+    pub fn now(&mut self) -> Result<Nanos, CoreError> {
+        self.make(Op::TimerAt, Call::default())?;
+        Ok(Nanos(self.field::<Call>(offset_of!(Layout, call)).now_ns))
+    }
+
+    /// Checks every invariant when no decision is due, for which it waits a while.
+    pub fn check(&mut self) -> Result<Option<Fault>, CoreError> {
+        let is_broken = self.make(Op::Check, Call::default())? != 0;
+        Ok(is_broken.then(|| self.view.fault()))
+    }
+
+    /// The thread of a VP.
+    pub fn thread(&self, vp: u32) -> ThreadEntry {
+        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
+        self.field(offset_of!(Layout, thread) + vp as usize * size_of::<ThreadEntry>())
+    }
+}
+
+impl Calls for Domain {
+    /// The time of the call is the kernel's own.
+    fn make(&mut self, op: Op, call: Call) -> Result<i64, CoreError> {
+        let call = Call { op: op as u32, ..call };
+        if !call.is_sound() {
+            return Err(CoreError::NotFound);
+        }
+        self.set_field(offset_of!(Layout, call), call);
+        match self.loaded.run("make_call", &mut [0; 8]) {
+            Ok(0) => Ok(self.field::<Call>(offset_of!(Layout, call)).result),
+            _ => Err(CoreError::Unreachable),
+        }
+    }
+}

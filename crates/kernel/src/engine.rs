@@ -1,0 +1,332 @@
+//! A hierarchy that schedules the threads of this machine: loads it into the kernel, attaches it, gives the threads that
+//! the file names their places as they come, and hands on what the core records.
+//!
+//! Relies on the plan's having a default scheduler ([`hls_hierarchy::model::Hierarchy::with_default`]) and as many CPUs as
+//! the machine. When an [`Engine`] goes, or its process ends however it may, the kernel takes its threads back.
+
+use crate::domain::Domain;
+use crate::news::{self, News, Ring};
+use crate::proc;
+use crate::{Error, exit};
+use hls_core::{Call, Calls, CoreError, Op, Params};
+use hls_plan::assign::{Assignment, Assignments, Instance, RealThread, Successor};
+use hls_plan::{Built, Plan, planned_record};
+use hls_record::event::{Record, VpId, What};
+use hls_record::result::{Child, RunResult};
+use hls_units::Nanos;
+use libbpf_rs::Link;
+use std::collections::HashMap;
+use std::mem;
+
+/// Something that whoever runs the engine should hear of; the run goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A thread fits two threads of the file, and so neither.
+    Conflict {
+        /// Its TID.
+        tid: u32,
+        /// Indexes into the hierarchy's threads.
+        nodes: (usize, usize),
+    },
+    /// All instances of a thread of the file are taken.
+    Full {
+        /// Its TID.
+        tid: u32,
+        /// Index into the hierarchy's threads.
+        node: usize,
+    },
+    /// There is no room for a further thread: its creation was refused.
+    NoRoom {
+        /// The process.
+        tgid: u32,
+    },
+    /// Records came faster than they were read: what is reported from here on is not all.
+    Lost,
+}
+
+/// Whoever takes the records of a run.
+pub type Sink<'a> = dyn FnMut(&Record) + 'a;
+
+/// A thread of the machine that is known to have a VP.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    core_vp: u32,
+    tgid: u32,
+}
+
+/// A loaded hierarchy.
+pub struct Engine {
+    plan: Plan,
+    built: Built<Domain>,
+    ring: Ring,
+    /// What keeps it attached.
+    links: Vec<Link>,
+    assignments: Assignments,
+    /// Whether any thread of the file has a rule.
+    has_rules: bool,
+    /// By TID.
+    known: HashMap<u32, Known>,
+    /// The core's scheduler for all threads that the file does not name, and the parameters there.
+    default: (u32, Params),
+    /// The kernel's time at which the run began.
+    began: Nanos,
+    notices: Vec<Notice>,
+    /// The engine's own records, behind those of the core.
+    told: Vec<Record>,
+}
+
+fn refused(what: &str, error: CoreError) -> Error {
+    Error::Failed(format!("{what}: {error}"))
+}
+
+impl Engine {
+    /// Loads the hierarchy of a plan into the kernel. Nothing is attached yet.
+    ///
+    /// # Errors
+    /// [`Error::NotAllowed`] where this kernel or this user cannot have it; [`Error::Failed`] for all else.
+    ///
+    /// # Panics
+    /// When the hierarchy has no default scheduler.
+    pub fn new(plan: Plan) -> Result<Engine, Error> {
+        let default = plan.hierarchy.default_scheduler().expect("the hierarchy has a default scheduler");
+        let built = Built::new(Domain::new()?, &plan, |_| true)
+            .map_err(|error| refused("the hierarchy cannot be built", error))?;
+        let policy = plan.hierarchy.schedulers[default].policy;
+        let params: Vec<u64> = policy.vp_params.iter().map(|param| param.default.unwrap_or(0)).collect();
+        let ring = Ring::new(&built.core.loaded.map("news")?)?;
+        let mut engine = Engine {
+            default: (built.schedulers[default], Params::from_slice(&params)),
+            assignments: Assignments::new(&plan),
+            has_rules: plan.hierarchy.threads.iter().any(|thread| thread.who.is_some()),
+            plan,
+            built,
+            ring,
+            links: Vec::new(),
+            known: HashMap::new(),
+            began: Nanos::ZERO,
+            notices: Vec::new(),
+            told: Vec::new(),
+        };
+        let (scheduler, params) = engine.default;
+        engine.built.core.set_default(scheduler, params, std::process::id());
+        engine.built.core.tell_stolen();
+        Ok(engine)
+    }
+
+    /// Has the hierarchy schedule the machine from now on.
+    ///
+    /// # Errors
+    /// The kernel does not take it: another scheduler is there, or what it looks at is not as it must be.
+    pub fn attach(&mut self) -> Result<(), Error> {
+        self.links.push(self.built.core.loaded.attach("hls_renamed")?);
+        self.links.push(self.built.core.loaded.attach_ops("hls_ops")?);
+        self.began =
+            self.built.core.now().map_err(|error| refused("the kernel does not tell the time", error))?;
+        Ok(())
+    }
+
+    /// Begins the run anew: records from before are dropped, times count from now.
+    ///
+    /// # Errors
+    /// The kernel cannot be asked.
+    pub fn begin(&mut self) -> Result<(), Error> {
+        self.poll(&mut |_| ())?;
+        self.began =
+            self.built.core.now().map_err(|error| refused("the kernel does not tell the time", error))?;
+        Ok(())
+    }
+
+    /// How long the run has lasted.
+    ///
+    /// # Errors
+    /// The kernel cannot be asked.
+    pub fn now(&mut self) -> Result<Nanos, Error> {
+        let now =
+            self.built.core.now().map_err(|error| refused("the kernel does not tell the time", error))?;
+        Ok(now.saturating_sub(self.began))
+    }
+
+    /// The engine has started this process for the command of that thread of the file; to be told before the process
+    /// has run anything.
+    pub fn started(&mut self, node: usize, tgid: u32) {
+        self.assignments.start(node, tgid);
+    }
+
+    /// Gives threads that came, or changed, their places, and hands on what was recorded since the last time.
+    ///
+    /// # Errors
+    /// [`Error::Ended`] when the kernel has taken its threads back.
+    pub fn poll(&mut self, sink: &mut Sink) -> Result<Vec<Notice>, Error> {
+        for news in self.ring.take() {
+            self.hear(news);
+        }
+        let began = self.began;
+        let Built { core, planned, .. } = &mut self.built;
+        let mut hand_on = |record: Record| {
+            if record.at >= began {
+                sink(&Record { at: record.at - began, ..record });
+            }
+        };
+        let all = core.view().take_records(|raw| hand_on(planned_record(planned, raw)));
+        mem::take(&mut self.told).into_iter().for_each(hand_on);
+        if !all {
+            self.notices.push(Notice::Lost);
+        }
+        match exit::read(&self.built.core.loaded)? {
+            Some(exit) => Err(Error::Ended(exit)),
+            None => Ok(mem::take(&mut self.notices)),
+        }
+    }
+
+    fn hear(&mut self, news: News) {
+        match news.what {
+            news::What::Came => {
+                self.known.insert(news.tid, Known { core_vp: news.vp, tgid: news.tgid });
+                self.assign(news.tid);
+            }
+            news::What::Changed => self.assign(news.tid),
+            news::What::Refused => self.notices.push(Notice::NoRoom { tgid: news.tgid }),
+            news::What::Gone => {
+                if self.known.remove(&news.tid).is_some() {
+                    self.leave(news.vp);
+                    let successor = self.assignments.exit(news.tid);
+                    self.succeed(successor);
+                }
+            }
+        }
+    }
+
+    /// Gives a thread the place that the rules of the file give it now.
+    fn assign(&mut self, tid: u32) {
+        let Some(known) = self.known.get(&tid).copied().filter(|_| self.has_rules) else { return };
+        let Some(described) = proc::describe(known.tgid, tid) else { return };
+        let before = self.assignments.assignment(tid).unwrap_or(Assignment::Default);
+        let real = RealThread {
+            tid,
+            tgid: known.tgid,
+            parent: described.parent,
+            comm: &described.comm,
+            cgroup: &described.cgroup,
+        };
+        let (assignment, successor) = self.assignments.update(&real);
+        if assignment != before {
+            match assignment {
+                Assignment::Instance(instance) => self.place_instance(tid, instance),
+                _ => self.to_default(tid),
+            }
+            match assignment {
+                Assignment::Conflict(one, other) => {
+                    self.notices.push(Notice::Conflict { tid, nodes: (one, other) });
+                }
+                Assignment::Full(node) => self.notices.push(Notice::Full { tid, node }),
+                Assignment::Instance(_) | Assignment::Default => {}
+            }
+        }
+        self.succeed(successor);
+    }
+
+    fn succeed(&mut self, successor: Option<Successor>) {
+        if let Some(Successor { tid, instance }) = successor {
+            self.place_instance(tid, instance);
+        }
+    }
+
+    fn place_instance(&mut self, tid: u32, Instance { node, instance }: Instance) {
+        let is_of = |group: &&hls_plan::PlannedThreads| {
+            self.plan.hierarchy.edges[group.edge].child == hls_hierarchy::model::Child::Thread(node)
+        };
+        if let Some(vp) = self.plan.groups.iter().find(is_of).map(|group| group.first_vp + instance) {
+            // A thread that ended meanwhile has no place; news of that are on their way.
+            let _ = self.place(tid, vp);
+        }
+    }
+
+    /// Makes a thread of the machine the thread of the plan with this VP.
+    ///
+    /// # Errors
+    /// The thread is not known (any more), or the core refuses.
+    pub fn place(&mut self, tid: u32, vp: VpId) -> Result<(), CoreError> {
+        let group = self
+            .plan
+            .groups
+            .iter()
+            .find(|group| (group.first_vp..group.first_vp + group.count).contains(&vp));
+        let edge = &self.plan.hierarchy.edges[group.ok_or(CoreError::NotFound)?.edge];
+        let parent = edge.parent.ok_or(CoreError::NotFound)?;
+        let to = (self.built.schedulers[parent], Params::from_slice(&edge.params));
+        let core_vp = self.move_thread(tid, to)?;
+        self.built.name(core_vp, vp, true);
+        self.tell(vp, What::Arrive);
+        Ok(())
+    }
+
+    fn to_default(&mut self, tid: u32) {
+        // As above: a thread that ended needs no place.
+        if let Ok(core_vp) = self.move_thread(tid, self.default) {
+            self.leave(core_vp);
+        }
+    }
+
+    /// The VP of the core is nobody's of the plan any more.
+    fn leave(&mut self, core_vp: u32) {
+        let Some(planned) = self.built.planned.get_mut(core_vp as usize) else { return };
+        let vp = mem::take(planned);
+        if vp != 0 {
+            self.tell(vp, What::Leave);
+        }
+    }
+
+    fn tell(&mut self, vp: VpId, what: What) {
+        if let Ok(at) = self.built.core.now() {
+            self.told.push(Record { at, vp, cpu: 0, what });
+        }
+    }
+
+    fn move_thread(&mut self, tid: u32, (to, params): (u32, Params)) -> Result<u32, CoreError> {
+        let core_vp = self.known.get(&tid).ok_or(CoreError::NotFound)?.core_vp;
+        let call = Call { a: core_vp, b: to, tid, params: params.0, ..Call::default() };
+        match self.built.core.make(Op::Move, call)? {
+            0 => Ok(core_vp),
+            error => Err(CoreError::from_answer(error)),
+        }
+    }
+
+    /// Checks every invariant of the core, at a moment when no decision is due.
+    ///
+    /// # Errors
+    /// What is broken; the kernel cannot be asked.
+    pub fn check(&mut self) -> Result<(), Error> {
+        match self.built.core.check() {
+            Ok(None) => Ok(()),
+            Ok(Some(fault)) => Err(Error::Broken(fault)),
+            Err(error) => Err(refused("the invariants cannot be checked", error)),
+        }
+    }
+
+    /// Fills in what only the engine knows of the result.
+    ///
+    /// # Errors
+    /// The kernel cannot be asked.
+    pub fn complete(&mut self, result: &mut RunResult) -> Result<(), Error> {
+        let now =
+            self.built.core.now().map_err(|error| refused("the kernel does not tell the time", error))?;
+        result.engine = "kernel".into();
+        for scheduler in &mut result.schedulers {
+            (scheduler.ran, scheduler.grants, scheduler.revokes) = (Nanos::ZERO, 0, 0);
+        }
+        let view = self.built.core.view();
+        result.events = view.decisions();
+        for &(vp, core_vp) in &self.built.of_schedulers {
+            let Child::Scheduler(index) = self.plan.topology.vps[vp as usize].child else { continue };
+            let (grants, revokes) = view.grants_and_revokes(core_vp);
+            let scheduler = &mut result.schedulers[index as usize];
+            scheduler.ran += view.ran(core_vp, now);
+            scheduler.grants += u64::from(grants);
+            scheduler.revokes += u64::from(revokes);
+        }
+        let all = Nanos(result.length.0.saturating_mul(u64::from(self.plan.topology.cpus)));
+        let used = result.schedulers.first().map_or(Nanos::ZERO, |root| root.ran);
+        result.idle = all.saturating_sub(used).saturating_sub(result.stolen);
+        Ok(())
+    }
+}

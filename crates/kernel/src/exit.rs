@@ -1,0 +1,73 @@
+//! Why the kernel let go of a scheduler: `struct engine_exit` of `bpf/engine.bpf.c`.
+
+use crate::Error;
+use crate::object::Loaded;
+use libbpf_rs::{MapCore, MapFlags};
+use std::fmt;
+
+/// Why the kernel let go of a scheduler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// sched_ext's number of the kind: below 1024 as asked for, from there on an error.
+    pub kind: u32,
+    /// What the one who asked for it said.
+    pub code: i64,
+    /// The kind in words.
+    pub reason: String,
+    /// What happened.
+    pub message: String,
+}
+
+impl Exit {
+    /// Whether a CPU came or went, which sched_ext answers by asking for a new start.
+    pub fn wants_restart(&self) -> bool {
+        /// SCX_ECODE_ACT_RESTART
+        const RESTART: i64 = 1 << 48;
+        self.code & RESTART != 0
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the kernel has taken its threads back: {}", self.reason)?;
+        if self.message.is_empty() { Ok(()) } else { write!(f, " ({})", self.message) }
+    }
+}
+
+/// Why it did, if it did.
+pub fn read(loaded: &Loaded) -> Result<Option<Exit>, Error> {
+    let failed = || Error::Failed("why the kernel lets go of the scheduler cannot be read".into());
+    let bytes = loaded.map(".data.left")?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+    parse(&bytes.ok_or_else(failed)?).ok_or_else(failed)
+}
+
+fn parse(bytes: &[u8]) -> Option<Option<Exit>> {
+    let (code, rest) = bytes.split_first_chunk::<8>()?;
+    let (kind, rest) = rest.split_first_chunk::<4>()?;
+    let kind = u32::from_ne_bytes(*kind);
+    let (reason, message) = rest.get(4..)?.split_at_checked(128)?;
+    let text = |bytes: &[u8]| {
+        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
+    };
+    let exit = Exit { kind, code: i64::from_ne_bytes(*code), reason: text(reason), message: text(message) };
+    Some((kind != 0).then_some(exit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_the_program_writes() {
+        let mut bytes = vec![0; 16 + 128 + 1024];
+        assert_eq!(parse(&bytes), Some(None));
+        bytes[..8].copy_from_slice(&(1_i64 << 48).to_ne_bytes());
+        bytes[8..12].copy_from_slice(&66_u32.to_ne_bytes());
+        bytes[16..21].copy_from_slice(b"hello");
+        let exit = parse(&bytes).flatten().expect("it has ended");
+        assert_eq!((exit.kind, &exit.reason[..], &exit.message[..]), (66, "hello", ""));
+        assert!(exit.wants_restart());
+        assert_eq!(parse(&bytes[..20]), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! What the engine's BPF programs tell of threads, in the order in which it happened: `struct news` of `bpf/domain.h`.
+
+use crate::Error;
+use libbpf_rs::{MapHandle, RingBuffer, RingBufferBuilder};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What happened to a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// It came, and has the VP.
+    Came,
+    /// There was no room for it.
+    Refused,
+    /// It ended; the VP may be another's soon.
+    Gone,
+    /// Its name or its cgroup is another now.
+    Changed,
+}
+
+/// A thread and what happened to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct News {
+    /// What.
+    pub what: What,
+    /// Its VP in the core.
+    pub vp: u32,
+    /// Its TID.
+    pub tid: u32,
+    /// Its process.
+    pub tgid: u32,
+}
+
+/// The way in which news come.
+pub struct Ring {
+    ring: RingBuffer<'static>,
+    came: Rc<RefCell<Vec<News>>>,
+}
+
+impl Ring {
+    /// Listens to the map.
+    pub fn new(map: &MapHandle) -> Result<Ring, Error> {
+        let failed = |error| Error::Failed(format!("the news of threads cannot be had: {error:#}"));
+        let came = Rc::new(RefCell::new(Vec::new()));
+        let into = came.clone();
+        let mut builder = RingBufferBuilder::new();
+        let hear = move |bytes: &[u8]| {
+            into.borrow_mut().extend(read(bytes));
+            0
+        };
+        builder.add(map, hear).map_err(failed)?;
+        Ok(Ring { ring: builder.build().map_err(failed)?, came })
+    }
+
+    /// All news since the last time.
+    pub fn take(&mut self) -> Vec<News> {
+        // An error here means that nothing came; a later call will tell.
+        let _ = self.ring.consume();
+        self.came.take()
+    }
+}
+
+/// One of them, if its kind is known.
+fn read(bytes: &[u8]) -> Option<News> {
+    let word = |at: usize| {
+        let bytes = bytes.get(4 * at..4 * at + 4)?;
+        Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+    };
+    let (kind, vp, tid, tgid) = (word(0)?, word(1)?, word(2)?, word(3)?);
+    let what = match kind {
+        1 if vp == 0 => What::Refused,
+        1 => What::Came,
+        2 => What::Gone,
+        3 | 4 => What::Changed,
+        _ => return None,
+    };
+    Some(News { what, vp, tid, tgid })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn news_are_read() {
+        let bytes = |words: [u32; 4]| words.map(u32::to_ne_bytes).concat();
+        let came = read(&bytes([1, 7, 100, 99]));
+        assert_eq!(came, Some(News { what: What::Came, vp: 7, tid: 100, tgid: 99 }));
+        assert_eq!(read(&bytes([1, 0, 100, 99])).map(|news| news.what), Some(What::Refused));
+        assert_eq!(read(&bytes([4, 7, 100, 99])).map(|news| news.what), Some(What::Changed));
+        assert_eq!(read(&bytes([9, 7, 100, 99])), None);
+        assert_eq!(read(&[1, 0, 0]), None);
+    }
+}
