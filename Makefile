@@ -31,7 +31,7 @@ check: setup-check lint ## the inner loop: formatting, lints, unit tests, the re
 	cargo test --locked --workspace --lib --bins
 	cargo test --locked -p hls-tidy
 
-bench: setup-bench ## events per second beside a bare event queue, memory per thread, analysis, instructions per decision
+bench: setup-bench ## events per second beside a bare event queue, memory per thread, analysis, cost of a decision
 	scripts/bench
 
 clean: ## remove what was built and written; the tools in .cache stay
@@ -56,10 +56,10 @@ setup-run:
 	@scripts/setup rust cc
 
 setup-check:
-	@scripts/setup rust cc clang
+	@scripts/setup rust cc clang bpf
 
 setup-test:
-	@scripts/setup rust cc clang deny
+	@scripts/setup rust cc clang bpf deny
 
 setup-bench:
-	@scripts/setup rust cc valgrind
+	@scripts/setup rust cc bpf valgrind
