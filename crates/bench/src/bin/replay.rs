@@ -1,4 +1,5 @@
-//! The core's BPF build beside the native one: nanoseconds of a decision over the same tapes, in the kernel that runs here.
+//! The core's BPF build beside the native one: nanoseconds of a decision over the same tapes, in the kernel that runs
+//! here.
 //!
 //! A tape has what the simulator asks the core in a run, without the writing down; a decision is a call of
 //! `hls_schedule` with all that led to it: wake-ups, blocks, timers, ends of slices. BPF plays it by BPF_PROG_TEST_RUN,

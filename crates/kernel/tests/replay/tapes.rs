@@ -1,5 +1,5 @@
-//! Where tapes come from: runs of the simulator, and the random scenarios of the core's tests. The invariants are checked
-//! after every event of all of them, so the checks are on the tapes, too.
+//! Where tapes come from: runs of the simulator, and the random scenarios of the core's tests. The invariants are
+//! checked after every event of all of them, so the checks are on the tapes, too.
 
 use crate::generator::draw;
 use crate::scenario::Scenario;
