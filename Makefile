@@ -32,7 +32,7 @@ check: setup-check lint ## the inner loop: formatting, lints, unit tests, the re
 	cargo test --locked --workspace --lib --bins
 	cargo test --locked -p hls-tidy
 
-bench: setup-bench ## events per second beside a bare event queue, memory per thread, analysis, instructions per decision
+bench: setup-bench ## events per second beside a bare event queue, memory per thread, analysis, cost of a decision
 	scripts/bench
 
 lab: setup-lab ## boot a kernel with sched_ext in a virtual machine; SCRIPT=path runs a script in it
@@ -62,13 +62,13 @@ setup-run:
 	@scripts/setup rust cc
 
 setup-check:
-	@scripts/setup rust cc clang
+	@scripts/setup rust cc clang bpf
 
 setup-test:
-	@scripts/setup rust cc clang deny lab
+	@scripts/setup rust cc clang bpf deny lab
 
 setup-bench:
-	@scripts/setup rust cc valgrind
+	@scripts/setup rust cc bpf valgrind
 
 setup-lab:
 	@scripts/setup rust cc lab

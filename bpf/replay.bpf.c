@@ -10,8 +10,8 @@
 char _license[] SEC("license") = "Dual BSD/GPL";
 
 /*
- * 32 MiB, of which a domain takes half. User space makes the pages by writing to them; one that it has not written to reads
- * as 0 here, and keeps nothing. Where the arena lies in user space is left to the kernel, so that there may be several.
+ * 32 MiB, of which a domain takes half. User space makes the pages by writing to them; one that it has not written to
+ * reads as 0 here, and keeps nothing. Where the arena lies in user space is left to the kernel; there may be several.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARENA);
@@ -23,13 +23,10 @@ struct replay {
 	u64 domain; /* where in user space, so in the arena, the struct hls is */
 	u64 tape;   /* and the first call that is to be made */
 	u64 calls;  /* how many */
-	u64 played; /* how many were made */
+	u64 played; /* how many were made: fewer if the kernel has ended the loop, which took too long */
 };
 
-/*
- * Makes the calls in order, each with its result written down. The kernel ends a loop that takes a quarter of a second
- * or so; user space goes on behind what was played then.
- */
+/* Makes the calls in order, each with its result written down. */
 SEC("syscall") int replay(struct replay *r)
 {
 	asm volatile("" ::"r"(&arena)); /* Only a program that names an arena may use one. */

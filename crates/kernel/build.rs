@@ -1,5 +1,5 @@
-//! Compiles the BPF objects with clang, where the feature `engine` wants them. The flags are those of `bpf` and `warnings`
-//! in the Makefile.
+//! Compiles the BPF objects with clang, where the feature `engine` wants them. The flags are those of `bpf` and
+//! `warnings` in the Makefile.
 
 use std::env;
 use std::path::Path;
@@ -40,8 +40,8 @@ fn main() {
             Ok(status) if status.success() => continue,
             Ok(status) => format!("{CLANG} failed on {source} ({status}); its messages are above"),
             Err(error) => format!(
-                "found no {CLANG} that runs ({error}), which the BPF objects are compiled with. Install Debian's package \
-                 {CLANG}, or build without the feature `engine`"
+                "found no {CLANG} that runs ({error}), which the BPF objects are compiled with. Install Debian's \
+                 package {CLANG}, or build without the feature `engine`"
             ),
         };
         println!("cargo::error={problem}");

@@ -77,21 +77,16 @@ impl Core {
         Core { hls, memory, view, tape: None }
     }
 
-    /// Makes a call of an entry point; every method that changes the domain does it here. Where `op` is known, and it is
-    /// in all of them, this is compiled into a plain call of C.
+    /// Makes a call of an entry point; every method that changes the domain does it here. Since `op` is a constant in
+    /// all of them, this is compiled into a plain call of C.
     #[inline(always)]
     fn call(&mut self, op: Op, call: Call) -> i64 {
         // SAFETY: the core checks the indexes, but for those that `vp` and `cpu` below have checked.
         let result = unsafe { make(self.hls.as_ptr(), op, &call) };
-        if self.tape.is_some() {
-            self.write_down(Call { op: op as u32, result, ..call });
+        if let Some(tape) = &mut self.tape {
+            write_down(tape, Call { op: op as u32, result, ..call });
         }
         result
-    }
-
-    #[cold]
-    fn write_down(&mut self, call: Call) {
-        self.tape.get_or_insert_default().push(call);
     }
 
     /// Writes down every call from now on; [`Core::take_tape`] hands them out. They are kept in memory until then.
@@ -104,8 +99,8 @@ impl Core {
         self.tape.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Makes the calls of a tape, in order, and writes their results into it. A tape with a call that is not sound is not
-    /// played at all.
+    /// Makes the calls of a tape, in order, and writes their results into it; they are not recorded again. A tape with
+    /// a call that is not sound is not played at all.
     pub fn play(&mut self, tape: &mut [Call]) -> Result<(), Unsound> {
         Unsound::first_of(tape)?;
         for call in tape {
@@ -188,6 +183,12 @@ impl Core {
     pub fn check(&mut self) -> Result<(), Fault> {
         if self.call(Op::Check, Call::default()) == 0 { Ok(()) } else { Err(self.view.fault()) }
     }
+}
+
+/// Out of the way of those who have nothing written down.
+#[cold]
+fn write_down(tape: &mut Vec<Call>, call: Call) {
+    tape.push(call);
 }
 
 /// What `core/call.h` says that the call means.

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 /// The object, compiled by `build.rs`.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/replay.bpf.o"));
 
-/// Calls of a tape that are in the arena at once.
+/// Calls of a tape that are in the arena at once. The kernel ends loops that go on for too long, but looks at its clock
+/// only every 65,535 rounds, and the first time to start it.
 const PART: usize = 1 << 16;
 
 /// A root domain in the kernel, and the means to play tapes on it.
@@ -60,27 +61,24 @@ impl Replay {
     /// The room for a part of a tape.
     fn part(&mut self) -> &mut [Call] {
         let bytes = &mut self.loaded.arena_mut()[tape_at()..][..size_of::<[Call; PART]>()];
-        // SAFETY: the arena begins at a page and `tape_at` is aligned in it, so they are aligned for calls, for which all
-        // bytes are valid.
+        // SAFETY: the arena begins at a page and `tape_at` is aligned in it, so they are aligned for calls, for which
+        // all bytes are valid.
         unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), PART) }
     }
 
-    /// Plays so many calls of what is in the arena. The kernel may stop before the last, when it finds that the
-    /// program has had the CPU for too long.
+    /// Plays so many calls of what is in the arena.
     fn play_part(&mut self, calls: usize) -> Result<(), Error> {
         let (domain, tape) = (self.loaded.address(), self.loaded.address() + tape_at() as u64);
-        let mut made = 0;
-        while made < calls {
-            let from = tape + (made * size_of::<Call>()) as u64;
-            // struct replay
-            let mut context = [domain, from, (calls - made) as u64, 0].map(u64::to_ne_bytes);
-            self.loaded.run("replay", context.as_flattened_mut())?;
-            match u64::from_ne_bytes(context[3]) as usize {
-                0 => return Err(Error::Failed("the kernel ended the replay before its first call".into())),
-                more => made += more,
+        // struct replay
+        let mut context = [domain, tape, calls as u64, 0].map(u64::to_ne_bytes);
+        self.loaded.run("replay", context.as_flattened_mut())?;
+        match u64::from_ne_bytes(context[3]) {
+            played if played == calls as u64 => Ok(()),
+            played => {
+                let what = format!("the kernel ended the replay after {played} of {calls} calls");
+                Err(Error::Failed(what))
             }
         }
-        Ok(())
     }
 }
 

@@ -110,6 +110,7 @@ fn unsafe_stays_in_the_bindings() {
         safe,
     );
     assert_eq!(findings([("crates/core-sys/src/a.rs", block)]), [""; 0]);
+    assert_eq!(findings([("crates/kernel/src/a.rs", block)]), [""; 0]);
 }
 
 #[test]

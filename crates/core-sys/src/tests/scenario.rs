@@ -1,5 +1,6 @@
-//! Hierarchies driven by hand or by a seed: a core that keeps the rules of `core/hls.h`, and threads that come, go, move
-//! and talk. Every invariant is checked after every event. Shared with the tests of `hls-kernel`, which play the tapes.
+//! Hierarchies driven by hand or by a seed: a core that keeps the rules of `core/hls.h`, and threads that come, go,
+//! move and talk. Every invariant is checked after every event. Shared with the tests of `hls-kernel`, which play the
+//! tapes.
 
 use hls_core::{Calls, Core, Params, limits, policies};
 use hls_units::Nanos;
@@ -116,6 +117,8 @@ fn random_hierarchy(m: &mut Machine, random: &mut Random) -> (Vec<(u32, u8)>, Ve
         }
         if hung {
             schedulers.push((s, policy));
+        } else {
+            m.core.destroy_scheduler(s).unwrap();
         }
     }
     let mut threads = Vec::new();
@@ -202,7 +205,9 @@ impl Scenario {
     fn arrive(&mut self) {
         let (parent, policy) = self.pick(|s| &s.schedulers).unwrap();
         let params = vp_params(policy, &mut self.random);
-        self.threads.extend(self.machine.core.attach(parent, None, params));
+        let Ok(thread) = self.machine.core.attach(parent, None, params) else { return };
+        self.machine.core.watch(thread, true).unwrap();
+        self.threads.push(thread);
     }
 
     fn leave(&mut self, thread: u32) {
