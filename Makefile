@@ -19,7 +19,7 @@ help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 run: setup-run ## check the hierarchy of the HLS paper's Figure 1, run it in the simulator, draw what happened
-	cargo build --locked --release -p hls-cli
+	cargo build --locked --release -p hls-cli --no-default-features
 	mkdir -p out
 	$(target)/release/hls check examples/figure1.kdl
 	$(target)/release/hls run examples/figure1.kdl --for 10s --timeline out/figure1.svg --trace out/figure1.pftrace

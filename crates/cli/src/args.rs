@@ -187,6 +187,9 @@ pub struct DoctorArgs {
 pub enum Engine {
     /// The simulator: needs nothing, and repeats itself exactly
     Sim,
+    /// The Linux kernel, by sched_ext: all threads of this machine, those of the file where it says, the rest in the
+    /// default scheduler; needs root
+    Kernel,
 }
 
 /// Arguments of `hls run`.
@@ -195,7 +198,7 @@ pub enum Engine {
 pub struct RunArgs {
     /// The hierarchy file
     pub file: PathBuf,
-    /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s]
+    /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s, and in the kernel until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub length: Option<Nanos>,
     /// Seed of everything random: the same seed gives the same run

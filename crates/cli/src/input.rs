@@ -47,6 +47,33 @@ pub fn hierarchy(path: &Path) -> Result<(Hierarchy, Source), Error> {
     }
 }
 
+/// The same for the kernel engine: a hierarchy for this machine, with a default scheduler.
+pub fn hierarchy_for_kernel(path: &Path) -> Result<(Hierarchy, Source), Error> {
+    let bytes = read(path)?;
+    let source = source(path, &bytes);
+    let cpus = std::thread::available_parallelism()?.get();
+    let most = hls_core::limits::MAX_CPUS;
+    if cpus > most {
+        return Err(Error::Input(format!("found a machine with {cpus} CPUs, expected {most} at most")));
+    }
+    match hls_hierarchy::read_for(cpus as u16, &bytes) {
+        Ok((hierarchy, warnings)) => {
+            report(&source, &warnings);
+            match hierarchy.machine.cpus {
+                said if usize::from(said) == cpus => Ok((hierarchy.with_default(), source)),
+                said => Err(Error::Input(format!(
+                    "{} is for a machine with cpus={said}; this one has {cpus}",
+                    path.display()
+                ))),
+            }
+        }
+        Err(errors) => {
+            report(&source, &errors);
+            Err(Error::Reported)
+        }
+    }
+}
+
 /// Prints what keeps the hierarchy from being run.
 pub fn runs(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
     let errors = hls_hierarchy::cannot_run(hierarchy);

@@ -10,6 +10,9 @@ mod explain;
 mod fit;
 mod guarantee;
 mod input;
+#[cfg(feature = "kernel")]
+mod kernel;
+mod listeners;
 mod output;
 mod policies;
 mod progress;

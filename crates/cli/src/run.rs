@@ -15,16 +15,21 @@ use hls_units::Nanos;
 use hls_workload::program::Workload;
 use std::io::{self, Write};
 
+#[cfg(feature = "kernel")]
+use crate::kernel::schedule;
+
 /// How long a run lasts when nobody says.
 const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
-    let Engine::Sim = args.engine;
-    let (hierarchy, source) = input::hierarchy(&args.file)?;
+    let (hierarchy, source) = match args.engine {
+        Engine::Sim => input::hierarchy(&args.file)?,
+        Engine::Kernel => input::hierarchy_for_kernel(&args.file)?,
+    };
     input::runs(&hierarchy, &source)?;
     let workload = input::workload(args.workload.as_deref())?;
-    let length = args.length.or(workload.0.duration).unwrap_or(DEFAULT_LENGTH);
+    let length = args.length.or(workload.0.duration);
     say_who_is_made_up(&hierarchy, &workload.0);
     let mut plan = input::plan(hierarchy, &workload)?;
     let derived = Derived::new(&plan, args.rules);
@@ -39,7 +44,10 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let topology = derived.with_refusals(&plan);
     let checked = verdict(&derived, &problems);
     let promises = derived.promises(&plan);
-    let result = simulate(args, plan, promises, length)?;
+    let result = match args.engine {
+        Engine::Sim => simulate(args, plan, promises, length.unwrap_or(DEFAULT_LENGTH))?,
+        Engine::Kernel => schedule(args, plan, promises, length)?,
+    };
     let kept = result.guarantees.iter().all(|guarantee| guarantee.is_kept());
 
     let mut out = output();
@@ -85,6 +93,19 @@ fn say_who_is_made_up(hierarchy: &Hierarchy, workload: &Workload) {
              (a workload in their braces, or --workload, says what they do)"
         ));
     }
+}
+
+/// What a build without the kernel engine does in its place.
+#[cfg(not(feature = "kernel"))]
+fn schedule(
+    _: &RunArgs,
+    _: hls_plan::Plan,
+    _: Vec<hls_record::observe::Promise>,
+    _: Option<Nanos>,
+) -> Result<hls_record::result::RunResult, Error> {
+    Err(Error::Input(
+        "this hls was built without the kernel engine; `cargo build --release -p hls-cli` builds it".into(),
+    ))
 }
 
 /// Where to look at what was written.

@@ -71,4 +71,4 @@ mod workload_shapes;
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Report, Severity, Source};
 pub use glob::Glob;
 pub use policies::{cannot_run, policies};
-pub use read::{MAX_FILE_BYTES, read, read_with};
+pub use read::{MAX_FILE_BYTES, read, read_for, read_with};

@@ -17,10 +17,11 @@ const DEFAULT: Machine = Machine {
     interrupts: Vec::new(),
 };
 
-/// Reads the `machine` node, if there is one, and the `interrupt` nodes in it.
-pub(crate) fn read(node: Option<&Node>, interrupts: &[&Node], sink: &mut Sink) -> Machine {
+/// Reads the `machine` node, if there is one, and the `interrupt` nodes in it. `preset`: the CPUs of a file that does not
+/// say how many there are.
+pub(crate) fn read(node: Option<&Node>, interrupts: &[&Node], preset: u16, sink: &mut Sink) -> Machine {
     let Some(node) = node else {
-        return DEFAULT;
+        return Machine { cpus: preset, ..DEFAULT };
     };
     let mut properties = Properties::new(node, "`machine`", sink);
     let cpus = properties.read("cpus", sink, |p| value::whole(p, 1..=MAX_CPUS as u64));
@@ -30,7 +31,7 @@ pub(crate) fn read(node: Option<&Node>, interrupts: &[&Node], sink: &mut Sink) -
     properties.finish(sink);
     // A number of CPUs that was refused must not make what relies on it look wrong.
     let otherwise = match node.is_whole && node.property("cpus").is_none() {
-        true => DEFAULT.cpus,
+        true => preset,
         false => MAX_CPUS as u16,
     };
     let cpus = cpus.map_or(otherwise, |cpus| cpus as u16);

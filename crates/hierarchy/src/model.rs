@@ -10,6 +10,7 @@ use hls_calculus::Guarantee;
 use hls_core::PolicyInfo;
 use hls_units::Nanos;
 use hls_workload::program::Program;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Bytes of the file that something was read from.
@@ -42,6 +43,52 @@ impl Hierarchy {
     pub fn default_scheduler(&self) -> Option<usize> {
         self.schedulers.iter().position(|scheduler| scheduler.is_default)
     }
+
+    /// The hierarchy with a default scheduler. Where the file has none it is time sharing, below all that the file has:
+    /// it runs when nobody there wants to, and takes nothing from any guarantee.
+    pub fn with_default(mut self) -> Hierarchy {
+        if self.default_scheduler().is_some() {
+            return self;
+        }
+        let of_schedulers = self.schedulers.iter().map(|scheduler| scheduler.name.clone());
+        let names = of_schedulers.chain(self.threads.iter().map(|thread| thread.name.clone())).collect();
+        let span = self.schedulers[0].span.clone();
+        let scheduler = |policy: &str, name: &str, is_default| {
+            let policy = hls_core::policies().iter().find(|known| known.name == policy);
+            let policy = policy.expect("the core has fixed priority and time sharing");
+            let preset = |param: &hls_core::ParamInfo| param.default.unwrap_or(0);
+            let params = policy.scheduler_params.iter().map(preset).collect();
+            let name = unused_name(&names, name);
+            Scheduler { name, policy, params, owner: None, is_default, span: span.clone() }
+        };
+        let (top, rest) =
+            (scheduler("fixed-priority", "all", false), scheduler("time-sharing", "rest", true));
+        for edge in &mut self.edges {
+            edge.parent = edge.parent.map(|parent| parent + 1);
+            if let Child::Scheduler(child) = &mut edge.child {
+                *child += 1;
+            }
+        }
+        self.schedulers.insert(0, top);
+        self.schedulers.push(rest);
+        let width = self.edges[0].width;
+        let edge = |parent, child, params| {
+            let child = Child::Scheduler(child);
+            Edge { parent, child, params, width, requested: None, span: span.clone() }
+        };
+        let last = self.schedulers.len() - 1;
+        self.edges[0] = Edge { parent: Some(0), params: vec![1], ..self.edges[0].clone() };
+        self.edges.insert(0, edge(None, 0, Vec::new()));
+        self.edges.push(edge(Some(0), last, vec![0]));
+        self
+    }
+}
+
+/// The name itself, or with a number behind it if it is taken.
+fn unused_name(names: &HashSet<String>, name: &str) -> String {
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut all = std::iter::once(name.to_owned()).chain(numbered);
+    all.find(|name| !names.contains(name)).expect("there are more numbers than names")
 }
 
 /// The machine that the file describes (and that the simulator imitates).

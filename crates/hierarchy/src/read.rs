@@ -20,6 +20,14 @@ pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic
     read_with(crate::policies(), bytes)
 }
 
+/// Reads a hierarchy file for a machine with so many CPUs, which is what a file means that does not say how many.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_for(cpus: u16, bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
+    read_preset(crate::policies(), cpus, bytes)
+}
+
 /// Reads a hierarchy file, as [`read`] does, with these policies.
 ///
 /// # Errors
@@ -28,8 +36,16 @@ pub fn read_with(
     policies: &'static [PolicyInfo],
     bytes: &[u8],
 ) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
+    read_preset(policies, 1, bytes)
+}
+
+fn read_preset(
+    policies: &'static [PolicyInfo],
+    cpus: u16,
+    bytes: &[u8],
+) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut sink = Sink::default();
-    let hierarchy = text(bytes, &mut sink).and_then(|text| hierarchy(policies, text, &mut sink));
+    let hierarchy = text(bytes, &mut sink).and_then(|text| hierarchy(policies, cpus, text, &mut sink));
     match hierarchy {
         Some(hierarchy) if !sink.has_errors() => Ok((hierarchy, sink.into_diagnostics())),
         _ => Err(sink.into_diagnostics()),
@@ -60,12 +76,12 @@ fn text<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
 
 /// What the text says; not to be used when the sink has errors. A file with broken syntax is judged node by node only:
 /// what is said elsewhere about the nodes that could not be read would be wrong.
-fn hierarchy(policies: &'static [PolicyInfo], text: &str, sink: &mut Sink) -> Option<Hierarchy> {
+fn hierarchy(policies: &'static [PolicyInfo], cpus: u16, text: &str, sink: &mut Sink) -> Option<Hierarchy> {
     let nodes = syntax::parse(text, sink);
     let is_whole = !sink.has_errors();
     let declared = declare::declare(policies, &nodes, is_whole, sink);
     let interrupts: Vec<&Node> = declared.interrupts.iter().map(|at| &nodes[*at]).collect();
-    let machine = machine::read(declared.machine.map(|at| &nodes[at]), &interrupts, sink);
+    let machine = machine::read(declared.machine.map(|at| &nodes[at]), &interrupts, cpus, sink);
     let attributes = edges::read(&declared, &nodes, &machine, sink);
     if !is_whole {
         return None;

@@ -1,0 +1,79 @@
+//! Everyone who listens to a run: who makes its result, and who writes the files.
+//!
+//! The files are created before the run, so that a bad name costs no time, and take their places only after it, all of
+//! them written: a run that fails leaves none.
+
+use crate::args::RunArgs;
+use hls_record::event::Record;
+use hls_record::observe::{Observer, Promise};
+use hls_record::result::{RunResult, Topology};
+use hls_report::atomic_file::AtomicFile;
+use hls_report::perfetto::TraceWriter;
+use hls_report::timehist::TimeHist;
+use hls_report::timeline::Timeline;
+use hls_units::Nanos;
+use std::io;
+use std::path::PathBuf;
+
+/// Everyone who listens to the records of a run.
+pub struct Listeners<'t> {
+    observer: Observer,
+    timeline: Option<(Timeline<'t>, AtomicFile)>,
+    trace: Option<TraceWriter<'t, AtomicFile>>,
+    timehist: Option<TimeHist<'t, AtomicFile>>,
+    /// The first write that failed.
+    error: Option<io::Error>,
+}
+
+impl<'t> Listeners<'t> {
+    /// Creates the files that are asked for.
+    pub fn new(args: &RunArgs, topology: &'t Topology, promises: Vec<Promise>) -> io::Result<Listeners<'t>> {
+        let create = |path: &Option<PathBuf>| path.as_deref().map(AtomicFile::create).transpose();
+        let window = args.window;
+        let timeline = create(&args.timeline)?;
+        Ok(Listeners {
+            observer: Observer::new(topology.clone(), promises),
+            timeline: timeline.map(|file| (Timeline::new(topology, window.from, window.to), file)),
+            trace: create(&args.trace)?.map(|file| TraceWriter::new(file, topology)).transpose()?,
+            timehist: create(&args.timehist)?.map(|file| TimeHist::new(file, topology)).transpose()?,
+            error: None,
+        })
+    }
+
+    /// Takes the next record.
+    pub fn hear(&mut self, record: &Record) {
+        self.observer.observe(record);
+        if let Some((timeline, _)) = &mut self.timeline {
+            timeline.record(record);
+        }
+        let traced = self.trace.as_mut().map_or(Ok(()), |trace| trace.record(record));
+        let listed = self.timehist.as_mut().map_or(Ok(()), |timehist| timehist.record(record));
+        if self.error.is_none() {
+            self.error = traced.and(listed).err();
+        }
+    }
+
+    /// Whether all writes have gone well so far.
+    pub fn check(&mut self) -> io::Result<()> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+
+    /// Ends the files, then puts all of them in their places.
+    pub fn finish(mut self, length: Nanos) -> io::Result<RunResult> {
+        self.check()?;
+        let mut files = Vec::new();
+        if let Some((timeline, mut file)) = self.timeline {
+            timeline.write(&mut file, length)?;
+            files.push(file);
+        }
+        if let Some(trace) = self.trace {
+            files.push(trace.finish(length)?);
+        }
+        if let Some(timehist) = self.timehist {
+            files.push(timehist.finish(length)?);
+        }
+        files.iter_mut().try_for_each(io::Write::flush)?;
+        files.into_iter().try_for_each(AtomicFile::commit)?;
+        Ok(self.observer.finish(length))
+    }
+}
