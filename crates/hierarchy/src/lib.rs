@@ -41,7 +41,7 @@ mod lex;
 mod machine;
 pub mod model;
 mod names;
-mod params;
+pub mod params;
 mod policies;
 mod properties;
 mod read;
@@ -51,5 +51,6 @@ mod value;
 mod workload_shapes;
 
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Report, Severity, Source};
+pub use graph::default_width;
 pub use policies::{cannot_run, policies};
 pub use read::{MAX_FILE_BYTES, read, read_with};

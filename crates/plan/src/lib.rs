@@ -5,9 +5,11 @@ mod advice;
 mod derived;
 mod fit;
 mod plan;
+mod shares;
 mod tasks;
 
 pub use derived::Derived;
 pub use fit::Change;
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};
+pub use shares::ShareScale;
 pub use tasks::Serves;

@@ -2,7 +2,7 @@
 
 use hls_core::{Core, CoreError, Params};
 use hls_hierarchy::model::{Child, Edge, Hierarchy};
-use hls_plan::Plan;
+use hls_plan::{Plan, ShareScale};
 use hls_record::event::VpId;
 use hls_units::Nanos;
 
@@ -101,32 +101,20 @@ impl Built {
     }
 }
 
-/// The parameters of each VP of an edge. A share is meant for the child whole, so below proportional share a child of
-/// several VPs has a part of it in each: shares are scaled so that all parts are whole numbers, as far as the policy's
-/// range allows.
+/// The parameters of each VP of an edge: of a share, which is meant for the child whole, its part.
 fn vp_params(hierarchy: &Hierarchy, edge: &Edge, parent: usize) -> Vec<u64> {
     let policy = hierarchy.schedulers[parent].policy;
     let Some(share) = policy.vp_params.iter().position(|param| param.name == "share") else {
         return edge.params.clone();
     };
-    let siblings = || hierarchy.edges.iter().filter(|edge| edge.parent == Some(parent));
-    let width = |edge: &Edge| u64::from(edge.width.max(1));
-    let common = siblings().map(width).fold(1, common_multiple);
-    let scaled = |edge: &Edge| edge.params[share] * common / width(edge);
-    let (greatest, most) = (siblings().map(scaled).max().unwrap_or(1), policy.vp_params[share].max);
+    let children = hierarchy.edges.iter().filter(|edge| edge.parent == Some(parent));
+    let above = hierarchy.edges.iter().filter(|edge| edge.child == Child::Scheduler(parent));
+    let held = above.map(|edge| edge.width).fold(0, u16::saturating_add).clamp(1, hierarchy.machine.cpus);
+    let shares = children.map(|edge| (edge.params[share], edge.width));
     let mut params = edge.params.clone();
-    params[share] = if greatest > most { (scaled(edge) * most / greatest).max(1) } else { scaled(edge) };
+    params[share] =
+        ShareScale::new(shares, held, policy.vp_params[share].max).of_a_vp(params[share], edge.width);
     params
-}
-
-/// The least common multiple, or what is beyond all ranges of shares.
-fn common_multiple(a: u64, b: u64) -> u64 {
-    const MOST: u64 = 1 << 24;
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    (a / x * b).min(MOST)
 }
 
 #[cfg(test)]
