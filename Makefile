@@ -8,7 +8,7 @@
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
 target := $(or $(CARGO_TARGET_DIR),target)
-c_files := $(sort $(shell find core policies -name '*.[ch]'))
+c_files := $(sort $(shell find core policies include examples -name '*.[ch]'))
 warnings := -std=gnu11 -O2 -g -Wall -Wextra -Werror -fno-strict-aliasing
 
 help: ## list the commands

@@ -214,11 +214,14 @@ impl<E: Hsi> Manager<E> {
                 done => return done,
             }
         }
-        Err(last.unwrap_or_else(|| {
-            let found = "found no scheduler of yours that gives such a guarantee by itself";
-            Error::NotFound(format!(
-                "{found}, expected RESBH or RESBS and a reservation scheduler, or its name"
-            ))
+        Err(last.unwrap_or_else(|| match who.is_root() {
+            true => Error::NotFound(format!(
+                "found no scheduler that reserves {need} by itself, expected one, or its name"
+            )),
+            false => Error::Denied(format!(
+                "found no scheduler of user {} that reserves {need}, expected one",
+                who.uid
+            )),
         }))
     }
 

@@ -20,7 +20,7 @@ fn hold(manager: &Mutex<Manager<Native>>, who: Peer, message: &[u8]) -> Result<(
 
 /// Texts that mean something, and others.
 fn text() -> impl Strategy<Value = String> {
-    let known = [
+    const KNOWN: &[&str] = &[
         "FP",
         "RES",
         "ALICE",
@@ -47,16 +47,16 @@ fn text() -> impl Strategy<Value = String> {
         "budget",
         "share",
     ];
-    prop_oneof![8 => proptest::sample::select(&known[..]).prop_map(str::to_owned), 1 => any::<String>()]
+    prop_oneof![8 => proptest::sample::select(KNOWN).prop_map(str::to_owned), 1 => any::<String>()]
 }
 
 fn value() -> impl Strategy<Value = Value> {
-    let threads = [VIDEO, ALICES[0], ALICES[1], BOBS, 4711];
-    let names = ["budget", "period", "share", "quantum", "priority", "guarantee", "warp", "x"];
-    let parameters = proptest::collection::btree_map(proptest::sample::select(&names[..]), text(), 0..3);
+    const THREADS: &[u32] = &[VIDEO, ALICES[0], ALICES[1], BOBS, 4711];
+    const NAMES: &[&str] = &["budget", "period", "share", "quantum", "priority", "guarantee", "warp", "x"];
+    let parameters = proptest::collection::btree_map(proptest::sample::select(NAMES), text(), 0..3);
     prop_oneof![
         6 => text().prop_map(Value::from),
-        6 => proptest::sample::select(&threads[..]).prop_map(Value::from),
+        6 => proptest::sample::select(THREADS).prop_map(Value::from),
         4 => parameters.prop_map(|parameters| json!(parameters)),
         1 => any::<i64>().prop_map(Value::from),
         1 => Just(Value::Null),
@@ -66,9 +66,10 @@ fn value() -> impl Strategy<Value = Value> {
 
 /// A call that is nearly right.
 fn call() -> impl Strategy<Value = Value> {
-    let methods = ["Create", "Destroy", "Move", "Reserve", "Release", "Message", "Status", "Other"];
+    const METHODS: &[&str] =
+        &["Create", "Destroy", "Move", "Reserve", "Release", "Message", "Status", "Other"];
     let names = ["policy", "name", "below", "parameters", "thread", "to", "guarantee", "parameter", "value"];
-    let method = proptest::sample::select(&methods[..]);
+    let method = proptest::sample::select(METHODS);
     (method, proptest::collection::vec(value(), names.len()), 0..8usize).prop_map(
         move |(method, values, odd)| {
             let wanted: &[&str] = match method {

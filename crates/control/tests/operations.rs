@@ -88,7 +88,7 @@ fn what_is_no_reservation_is_refused() {
     let mut manager = manager();
     refused(&mut manager, "expected", |it| it.reserve(ROOT, BOBS, "RESBH 5ms", None));
     refused(&mut manager, "expected", |it| it.reserve(ROOT, BOBS, "RESBH 9ms 5ms", None));
-    refused(&mut manager, "expected RESBH or RESBS", |it| it.reserve(ROOT, BOBS, "PSBE 1/4 10ms", None));
+    refused(&mut manager, "by itself", |it| it.reserve(ROOT, BOBS, "PSBE 1/4 10ms", None));
     refused(&mut manager, "1us to 3600s", |it| it.reserve(ROOT, BOBS, "RESBH 10ns 20ns", None));
     refused(&mut manager, "thread 4711", |it| it.reserve(ROOT, 4711, "RESBH 1ms 30ms", None));
     refused(&mut manager, "no scheduler `X`", |it| it.reserve(ROOT, BOBS, "RESBH 1ms 30ms", Some("X")));
@@ -238,7 +238,7 @@ fn a_user_manages_nothing_else() {
     denied(&mut |it| it.reserve(BOB, BOBS, "RESBH 1ms 30ms", Some("RES")).map(drop));
     // The file has put this one there, and he may not take it away.
     denied(&mut |it| it.release(BOB, VIDEO));
-    refused(m, "no scheduler of yours", |it| it.reserve(BOB, BOBS, "RESBH 1ms 30ms", None));
+    denied(&mut |it| it.reserve(BOB, BOBS, "RESBH 1ms 30ms", None).map(drop));
     m.engine().spawn(300, None, None);
     refused(m, "of several users", |it| it.move_thread(ALICE, 300, "ALICE", &none));
 }

@@ -265,11 +265,10 @@ fn others_speak_the_same_protocol() {
     with_server(manager(), |path| {
         let connection = varlink::Connection::with_address(&format!("unix:{}", path.display())).unwrap();
         let mut service = varlink::OrgVarlinkServiceClient::new(connection);
-        let info = service.get_info().call().unwrap();
+        let info = service.get_info().unwrap();
         assert_eq!(info.interfaces, ["org.varlink.service", "hls.Control"]);
         for interface in ["hls.Control", "org.varlink.service"] {
-            let description =
-                service.get_interface_description(interface).call().unwrap().description.unwrap();
+            let description = service.get_interface_description(interface).unwrap().description.unwrap();
             let read = varlink_parser::IDL::try_from(&description[..]).unwrap();
             assert_eq!(read.name, interface);
             let mut stream = connect(path);
