@@ -10,6 +10,7 @@ fn every_help_fits_a_terminal() {
         (&["check", "--help"], 100),
         (&["run", "--help"], 100),
         (&["guarantee", "--help"], 100),
+        (&["ctl", "--help"], 100),
         (&["guarantee", "RESBH 10ms 33ms"], 100),
         (&["policies"], 80),
     ] {
