@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// Schedulers and edges are known by numbers, which are their positions in the first graph and later those that
 /// [`Admission::create`] and [`Admission::begin`] return. The number of an edge that ended is given out again, and so is
-/// that of a scheduler that was destroyed.
+/// one of a destroyed scheduler.
 #[derive(Clone, Debug)]
 pub struct Admission {
     graph: Graph,

@@ -8,12 +8,12 @@ use crate::engine::{EngineError, Hsi, Thread};
 use crate::error::{Case, Error, Refusal};
 use crate::params::{self, Reader, Texts};
 use crate::status::{self, Status};
-use crate::tree::{Above, Layout, Lease, Scheduler, Slot, Tree, policy_of, share_scale};
+use crate::tree::{Above, Layout, Lease, Scheduler, Slot, Tree, named, policy_of, share_scale};
 use hls_calculus::{Child, Edge, Guarantee, Mode, Problem};
 use hls_core::Params;
 use hls_hierarchy::default_width;
 use hls_hierarchy::params::set_by;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// A name is no longer, in bytes.
 const MAX_NAME: usize = 64;
@@ -58,8 +58,8 @@ impl<E: Hsi> Manager<E> {
     /// Everything that is wrong with the hierarchy.
     pub fn new(engine: E, layout: Layout, mode: Mode) -> Result<Manager<E>, Error> {
         let mut manager = Manager { engine, tree: Tree::new(layout, mode)? };
-        for (vp, guarantee) in manager.tree.promises() {
-            manager.engine.promise(vp, &guarantee);
+        for (vp, (edge, at)) in manager.tree.vps() {
+            manager.engine.promise(vp, &manager.tree.promised_to(edge, at));
         }
         Ok(manager)
     }
@@ -71,7 +71,7 @@ impl<E: Hsi> Manager<E> {
 
     /// What the thread that takes the place of this edge of the file is promised.
     pub fn promised(&self, slot: usize) -> Guarantee {
-        self.tree.promised(slot).0
+        self.tree.promised_to(slot, 0)
     }
 
     /// The hierarchy, what was promised and what became of it.
@@ -93,42 +93,46 @@ impl<E: Hsi> Manager<E> {
         texts: &Texts,
     ) -> Result<Granted, Error> {
         self.sweep();
-        let (parent, parent_info) = self.tree.find(below)?;
-        let (core_parent, parent_policy) = (parent_info.id, parent_info.policy);
+        let (parent, above) = self.tree.find(below)?;
         self.may_change_below(who, parent)?;
         self.may_create(who, name)?;
         let policy = policy_of(policy)?;
         let mut reader = Reader::new(texts);
         let need = reader.guarantee()?;
         let own = reader.values(&policy.scheduler_params, None)?;
-        let values = reader.values(&parent_policy.vp_params, need.as_ref())?;
+        let values = reader.values(&above.policy.vp_params, need.as_ref())?;
         reader.finish()?;
 
-        let width = default_width(parent_policy, policy, self.tree.held(parent_info));
+        let (parent_id, width) = (above.id, default_width(above.policy, policy, self.tree.held(above)));
         let mut tree = self.tree.clone();
-        let named = policy.scheduler_params.iter().map(|info| info.name.to_owned()).zip(own.iter().copied());
-        let named: Vec<_> = named.collect();
-        let described =
-            hls_calculus::Scheduler { name: name.into(), policy: policy.name.into(), params: named.clone() };
-        let number = tree.admission.create(described);
-        let child = Child::Scheduler(number);
-        let (params, requested) = (tree.named(parent, &values), need);
-        let edge = Edge { parent: Some(parent), child, params, requested, width, pinned: false };
-        let case_of = Ask { parent, edge, values: &values };
-        let edge = self.admit(&mut tree, case_of)?;
+        let params = named(&policy.scheduler_params, &own);
+        let number = tree.admission.create(hls_calculus::Scheduler {
+            name: name.into(),
+            policy: policy.name.into(),
+            params: params.clone(),
+        });
+        let edge = Edge {
+            parent: Some(parent),
+            child: Child::Scheduler(number),
+            params: named(&above.policy.vp_params, &values),
+            requested: need,
+            width,
+            pinned: false,
+        };
+        let edge = self.admit(&mut tree, edge, &values)?;
 
-        let params = tree.core_params(parent, &values, width);
-        let (id, vps) =
-            self.build(policy.id, Params::from_slice(&own), core_parent, params, usize::from(width))?;
+        let of_vp = tree.core_params(parent, &values, width);
+        let own = Params::from_slice(&own);
+        let (id, vps) = self.build(policy.id, own, parent_id, of_vp, usize::from(width))?;
         tree.schedulers.resize(tree.schedulers.len().max(number + 1), None);
         tree.schedulers[number] = Some(Scheduler {
             name: name.into(),
             policy,
-            params: named,
+            params,
             id,
             owner: None,
             creator: Some(who.uid),
-            above: vec![Above { edge, parent: Some(parent), vps, params }],
+            above: vec![Above { edge, parent: Some(parent), vps, params: of_vp }],
             scale: share_scale(policy, std::iter::empty(), width),
         });
         let guarantee = tree.promised(edge).0;
@@ -302,7 +306,7 @@ impl<E: Hsi> Manager<E> {
         // The default scheduler promises nothing, whoever is there.
         if slot.scheduler != tree.default || slot.need.is_some() {
             let edge = tree.thread_edge(thread, &slot);
-            let edge = self.admit(&mut tree, Ask { parent: slot.scheduler, edge, values: &slot.params })?;
+            let edge = self.admit(&mut tree, edge, &slot.params)?;
             guarantee = tree.promised(edge).0;
             tree.leases.insert(tid, Lease { key: thread.key, edge, slot: slot.clone() });
         }
@@ -314,13 +318,14 @@ impl<E: Hsi> Manager<E> {
         Ok(Granted { scheduler, guarantee })
     }
 
-    /// Asks the calculus for an edge more.
-    fn admit(&self, tree: &mut Tree, ask: Ask) -> Result<usize, Error> {
-        tree.admission.begin(ask.edge.clone()).map_err(|problem| {
+    /// Asks the calculus for an edge more, whose parameters have these values.
+    fn admit(&self, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<usize, Error> {
+        tree.admission.begin(edge.clone()).map_err(|problem| {
+            let above = edge.parent.and_then(|parent| tree.scheduler(parent));
+            let infos = above.map_or(&[][..], |above| &above.policy.vp_params);
             let mut graph = tree.admission.graph();
-            graph.edges.push(ask.edge);
-            let infos = tree.scheduler(ask.parent).map_or(&[][..], |parent| &parent.policy.vp_params);
-            let case = Case { graph, mode: tree.mode, infos, values: ask.values.to_vec() };
+            graph.edges.push(edge);
+            let case = Case { graph, mode: tree.mode, infos, values: values.to_vec() };
             Error::Refused(Refusal { reason: problem.message, case: Some(Box::new(case)) })
         })
     }
@@ -380,24 +385,25 @@ impl<E: Hsi> Manager<E> {
     /// Makes a copy the hierarchy, and tells the engine which promises are others now.
     fn commit(&mut self, tree: Tree) {
         let old = std::mem::replace(&mut self.tree, tree);
-        let (mut before, after) = (old.promises(), self.tree.promises());
-        for (vp, guarantee) in &after {
-            if before.remove(vp).as_ref() != Some(guarantee) {
-                self.engine.promise(*vp, guarantee);
+        let mut before = old.vps();
+        for (vp, (edge, at)) in self.tree.vps() {
+            let was = before.remove(&vp);
+            let stays = |(of_old, old_at)| old_at == at && self.tree.promises_as(edge, &old, of_old);
+            if !was.is_some_and(stays) {
+                self.engine.promise(vp, &self.tree.promised_to(edge, at));
             }
         }
         for vp in before.into_keys() {
             self.engine.promise(vp, &Guarantee::Null);
         }
-        let slots = self.tree.slots.keys();
-        let others = slots.filter(|slot| old.promised(**slot) != self.tree.promised(**slot));
-        let others: BTreeMap<usize, Guarantee> = others.map(|slot| (*slot, self.promised(*slot))).collect();
+        let others = |slot: usize| !self.tree.promises_as(slot, &old, slot);
+        let others: BTreeSet<usize> = self.tree.slots.keys().copied().filter(|slot| others(*slot)).collect();
         if others.is_empty() {
             return;
         }
         for thread in self.engine.threads() {
-            if let Some(guarantee) = thread.slot.and_then(|slot| others.get(&slot)) {
-                self.engine.promise(thread.key.vp, guarantee);
+            if let Some(slot) = thread.slot.filter(|slot| others.contains(slot)) {
+                self.engine.promise(thread.key.vp, &self.tree.promised_to(slot, 0));
             }
         }
     }
@@ -464,13 +470,6 @@ impl<E: Hsi> Manager<E> {
         }
         Ok(())
     }
-}
-
-/// What is asked of the calculus.
-struct Ask<'a> {
-    parent: usize,
-    edge: Edge,
-    values: &'a [u64],
 }
 
 fn refused(problem: Problem) -> Error {

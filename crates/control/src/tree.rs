@@ -213,17 +213,13 @@ impl Tree {
         Edge {
             parent: Some(slot.scheduler),
             child: Child::Thread(format!("{}-{}", thread.comm, thread.key.tid)),
-            params: self.named(slot.scheduler, &slot.params),
+            params: self
+                .scheduler(slot.scheduler)
+                .map_or_else(Vec::new, |above| named(&above.policy.vp_params, &slot.params)),
             requested: slot.need.clone(),
             width: 1,
             pinned: thread.pinned,
         }
-    }
-
-    /// The values of a VP below `parent`, with their names.
-    pub(crate) fn named(&self, parent: usize, values: &[u64]) -> Vec<(String, u64)> {
-        let infos = self.scheduler(parent).map_or(&[][..], |parent| &parent.policy.vp_params);
-        infos.iter().zip(values).map(|(info, value)| (info.name.to_owned(), *value)).collect()
     }
 
     /// The values of each of the `width` VPs of a child of `parent` as the core takes them.
@@ -243,16 +239,27 @@ impl Tree {
         label.map_or((Guarantee::Null, 0), |label| (label.absolute(), usize::from(label.count)))
     }
 
-    /// What the VPs of schedulers and of the threads that requests have placed are promised.
-    pub(crate) fn promises(&self) -> BTreeMap<u32, Guarantee> {
-        let mut promises = BTreeMap::new();
-        for above in self.all().flat_map(|(_, scheduler)| &scheduler.above) {
-            let (guarantee, count) = self.promised(above.edge);
-            let of_vp = |at: usize| if at < count { guarantee.clone() } else { Guarantee::Null };
-            promises.extend(above.vps.iter().enumerate().map(|(at, vp)| (*vp, of_vp(at))));
-        }
-        promises.extend(self.leases.values().map(|lease| (lease.key.vp, self.promised(lease.edge).0)));
-        promises
+    /// The VPs of schedulers and of the threads that requests have placed: which edge each is of, and which of its VPs.
+    pub(crate) fn vps(&self) -> BTreeMap<u32, (usize, usize)> {
+        let of_schedulers = self
+            .all()
+            .flat_map(|(_, scheduler)| &scheduler.above)
+            .flat_map(|above| above.vps.iter().enumerate().map(|(at, vp)| (*vp, (above.edge, at))));
+        of_schedulers.chain(self.leases.values().map(|lease| (lease.key.vp, (lease.edge, 0)))).collect()
+    }
+
+    /// What one of the VPs of an edge is promised, in real time.
+    pub(crate) fn promised_to(&self, edge: usize, at: usize) -> Guarantee {
+        let (guarantee, count) = self.promised(edge);
+        if at < count { guarantee } else { Guarantee::Null }
+    }
+
+    /// Whether an edge of this tree promises the same as one of another.
+    pub(crate) fn promises_as(&self, edge: usize, other: &Tree, of_other: usize) -> bool {
+        let labels = self.admission.label(edge).zip(other.admission.label(of_other));
+        labels.is_some_and(|(label, other)| {
+            (label.count, &label.guarantee, &label.scale) == (other.count, &other.guarantee, &other.scale)
+        })
     }
 
     /// A scheduler's parameters as a file has them.
@@ -261,6 +268,11 @@ impl Tree {
         let params = scheduler.params.iter().filter_map(|(name, value)| Some((info(name)?, *value)));
         params.map(|(info, value)| (info.name.to_owned(), shown(info, value))).collect()
     }
+}
+
+/// Values with the names of their parameters.
+pub(crate) fn named(infos: &[ParamInfo], values: &[u64]) -> Vec<(String, u64)> {
+    infos.iter().zip(values).map(|(info, value)| (info.name.to_owned(), *value)).collect()
 }
 
 fn admission(graph: &Graph, mode: Mode) -> Result<Admission, Error> {
