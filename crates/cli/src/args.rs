@@ -267,7 +267,7 @@ pub enum Request {
     /// Move a thread to another scheduler
     Move {
         /// The thread
-        #[arg(value_name = "PID|TID")]
+        #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(u32).range(1..))]
         thread: u32,
         /// The scheduler that is to have it
         #[arg(long, value_name = "SCHEDULER")]
@@ -279,7 +279,7 @@ pub enum Request {
     /// Reserve CPU time for a thread
     Reserve {
         /// The thread
-        #[arg(value_name = "PID|TID")]
+        #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(u32).range(1..))]
         thread: u32,
         /// The guarantee, such as "RESBH 5ms 33ms"
         guarantee: String,
@@ -290,13 +290,13 @@ pub enum Request {
     /// Move a thread back to the default scheduler
     Release {
         /// The thread
-        #[arg(value_name = "PID|TID")]
+        #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(u32).range(1..))]
         thread: u32,
     },
     /// Set a parameter of a thread
     Message {
         /// The thread
-        #[arg(value_name = "PID|TID")]
+        #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(u32).range(1..))]
         thread: u32,
         /// The parameter and its new value
         #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]

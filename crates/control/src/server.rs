@@ -155,11 +155,7 @@ impl Clients {
         stream.set_nonblocking(false)?;
         let peer = Peer { uid: socket_peercred(&stream)?.uid.as_raw() };
         let mut open = self.list();
-        let users = || open.values().map(|(peer, _)| *peer).filter(|peer| *peer != Peer::ROOT);
-        let is_own = |other: &Peer| *other == peer;
-        if peer != Peer::ROOT
-            && (users().count() >= MAX_CLIENTS || users().filter(is_own).count() >= MAX_CLIENTS_OF_A_USER)
-        {
+        if !has_room(open.values().map(|(peer, _)| *peer), peer) {
             drop(open);
             let reason =
                 format!("found too many connections, expected at most {MAX_CLIENTS_OF_A_USER} of a user");
@@ -184,6 +180,13 @@ impl Drop for Client<'_> {
     fn drop(&mut self) {
         self.clients.list().remove(&self.number);
     }
+}
+
+/// Whether one client more may be there beside those that are.
+fn has_room(open: impl Iterator<Item = Peer>, peer: Peer) -> bool {
+    let (own, others): (Vec<Peer>, Vec<Peer>) =
+        open.filter(|other| *other != Peer::ROOT).partition(|other| *other == peer);
+    peer == Peer::ROOT || (own.len() < MAX_CLIENTS_OF_A_USER && own.len() + others.len() < MAX_CLIENTS)
 }
 
 /// Answers a client until it goes, or has to.
@@ -278,4 +281,23 @@ fn send(mut stream: &UnixStream, message: &[u8]) -> io::Result<()> {
 /// Whether to look at the clock and try again.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_user_keeps_others_out() {
+        let users = |uids: std::ops::Range<u32>, each: usize| {
+            uids.flat_map(move |uid| std::iter::repeat_n(Peer { uid }, each))
+        };
+        let alice = Peer { uid: 1 };
+        assert!(has_room(users(1..2, MAX_CLIENTS_OF_A_USER - 1), alice));
+        assert!(!has_room(users(1..2, MAX_CLIENTS_OF_A_USER), alice));
+        assert!(has_room(users(2..9, MAX_CLIENTS_OF_A_USER), alice));
+        assert!(!has_room(users(2..10, MAX_CLIENTS_OF_A_USER), alice));
+        assert!(has_room(users(0..1, MAX_CLIENTS), alice), "root's are not counted");
+        assert!(has_room(users(0..10, MAX_CLIENTS_OF_A_USER), Peer::ROOT));
+    }
 }

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use support::{ALICES, BOBS, manager, with_server};
 
@@ -258,25 +260,50 @@ fn a_second_server_does_not_take_the_socket() {
     assert!(error.to_string().contains("expected `hls run"), "{error}");
 }
 
-/// Another implementation of the protocol understands ours, and of its language our definition.
+/// Others can read the definitions that the server gives out, and every method in them is there.
 #[test]
-fn others_speak_the_same_protocol() {
-    use varlink::OrgVarlinkServiceInterface;
+fn the_definitions_are_those_of_the_service() {
     with_server(manager(), |path| {
-        let connection = varlink::Connection::with_address(&format!("unix:{}", path.display())).unwrap();
-        let mut service = varlink::OrgVarlinkServiceClient::new(connection);
-        let info = service.get_info().unwrap();
-        assert_eq!(info.interfaces, ["org.varlink.service", "hls.Control"]);
-        for interface in ["hls.Control", "org.varlink.service"] {
-            let description = service.get_interface_description(interface).unwrap().description.unwrap();
-            let read = varlink_parser::IDL::try_from(&description[..]).unwrap();
-            assert_eq!(read.name, interface);
-            let mut stream = connect(path);
-            for method in read.method_keys {
-                let call = json!({"method": format!("{interface}.{method}"), "parameters": {"?": 1}});
-                let error = error_of(&mut stream, &call.to_string());
-                assert_eq!(error, "org.varlink.service.InvalidParameter", "{method} is there");
+        let mut stream = connect(path);
+        let mut call = |method: String, parameters: Value| {
+            let call = json!({ "method": method, "parameters": parameters });
+            send(&mut stream, format!("{call}\0").as_bytes());
+            receive(&mut stream).unwrap()
+        };
+        let info = call("org.varlink.service.GetInfo".into(), json!({}));
+        assert_eq!(info["parameters"]["interfaces"], json!(["org.varlink.service", "hls.Control"]));
+        for interface in ["org.varlink.service", "hls.Control"] {
+            let description =
+                call("org.varlink.service.GetInterfaceDescription".into(), json!({ "interface": interface }));
+            let text = description["parameters"]["description"].as_str().unwrap();
+            let read = zlink_idl::Interface::try_from(text).unwrap();
+            assert_eq!(read.name().to_string(), interface);
+            for method in read.methods() {
+                let reply = call(format!("{interface}.{}", method.name()), json!({ "?": 1 }));
+                assert_eq!(
+                    reply["error"],
+                    "org.varlink.service.InvalidParameter",
+                    "{} is there",
+                    method.name()
+                );
             }
         }
+    });
+}
+
+/// An operation that an error of ours left in the middle: nobody goes on with the hierarchy, and the server says so.
+#[test]
+fn a_panic_ends_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("control.sock");
+    let mut manager = manager();
+    manager.engine().panics = true;
+    let (socket, manager) = (hls_control::Socket::bind(&path).unwrap(), Mutex::new(manager));
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| hls_control::serve(&socket, &manager, &AtomicBool::new(false)));
+        let mut hls = Client::connect_to(&path).unwrap();
+        let Err(ClientError::Connection(_)) = hls.release(BOBS) else { panic!("it was answered") };
+        let error = server.join().unwrap().unwrap_err();
+        assert!(error.to_string().contains("not finished"), "{error}");
     });
 }

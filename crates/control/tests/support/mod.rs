@@ -52,6 +52,8 @@ pub struct Native {
     pub promises: BTreeMap<u32, String>,
     /// How many calls the engine does before it fails once.
     pub fails_after: Option<usize>,
+    /// Whether the next call panics.
+    pub panics: bool,
     /// Whether it knows the real threads of this machine as well.
     pub knows_real: bool,
 }
@@ -90,6 +92,7 @@ impl Native {
             default: layout.schedulers[layout.default],
             promises: BTreeMap::new(),
             fails_after: None,
+            panics: false,
             knows_real: false,
         };
         (native, layout)
@@ -141,6 +144,7 @@ impl Native {
         &mut self,
         call: impl FnOnce(&mut Core, Nanos) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
+        assert!(!self.panics, "a panic that a test asked for");
         match &mut self.fails_after {
             Some(0) => {
                 self.fails_after = None;
