@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A hierarchy whose needs all hold, and stay so.
 ///
 /// Schedulers and edges are known by numbers, which are their positions in the first graph and later those that
-/// [`Admission::create`] and [`Admission::begin`] return. The number of an edge that ended is given out again, and so is
-/// one of a destroyed scheduler.
+/// [`Admission::create`] and [`Admission::begin`] return. The numbers of edges that ended and of schedulers that were
+/// destroyed are given out again.
 #[derive(Clone, Debug)]
 pub struct Admission {
     graph: Graph,
