@@ -9,7 +9,7 @@
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
 target := $(or $(CARGO_TARGET_DIR),target)
-c_files := $(sort $(shell find bpf core policies -name '*.[ch]'))
+c_files := $(sort $(shell find bpf core policies include examples -name '*.[ch]'))
 # Freestanding, because the compiler makes calls of memset into the arena that BPF has not; inlined, because frames and
 # stack are scarce there. crates/kernel/build.rs has the same flags.
 bpf := --target=bpf -mcpu=v4 -ffreestanding -mllvm -inline-threshold=20000

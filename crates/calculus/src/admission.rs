@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A hierarchy whose needs all hold, and stay so.
 ///
 /// Schedulers and edges are known by numbers, which are their positions in the first graph and later those that
-/// [`Admission::create`] and [`Admission::begin`] return. The number of an edge that ended is given out again.
+/// [`Admission::create`] and [`Admission::begin`] return. The numbers of edges that ended and of schedulers that were
+/// destroyed are given out again.
 #[derive(Clone, Debug)]
 pub struct Admission {
     graph: Graph,
@@ -24,6 +25,8 @@ pub struct Admission {
     /// One an edge; `None`: it ended.
     labels: Vec<Option<Label>>,
     ended: Vec<usize>,
+    /// Schedulers that were destroyed.
+    destroyed: Vec<usize>,
     /// The place of each scheduler in an order in which parents come first.
     rank: Vec<usize>,
 }
@@ -45,7 +48,7 @@ impl Admission {
         let labels = analysis.labels.into_iter().map(Some).collect();
         let rank = ranks(&graph, &links).unwrap_or_else(|| vec![0; graph.schedulers.len()]);
         let graph = graph.with_pins_spread().into_owned();
-        Ok(Admission { graph, links, mode, labels, ended: Vec::new(), rank })
+        Ok(Admission { graph, links, mode, labels, ended: Vec::new(), destroyed: Vec::new(), rank })
     }
 
     /// The label of an edge; `None` where there is none of this number. Its derivation is that of the last request that
@@ -62,11 +65,35 @@ impl Admission {
 
     /// A scheduler that no edge leads to yet. Returns its number.
     pub fn create(&mut self, scheduler: Scheduler) -> usize {
+        if let Some(number) = self.destroyed.pop() {
+            self.graph.schedulers[number] = scheduler;
+            return number;
+        }
         self.graph.schedulers.push(scheduler);
         self.links.above.push(Vec::new());
         self.links.below.push(Vec::new());
         self.rank.push(self.rank.len());
         self.rank.len() - 1
+    }
+
+    /// Gives up a scheduler that no edge leads to any more, nor from.
+    ///
+    /// # Errors
+    /// No such scheduler, or one that still has edges.
+    pub fn destroy(&mut self, scheduler: usize) -> Result<(), Problem> {
+        let edges = self.links.above.get(scheduler).zip(self.links.below.get(scheduler));
+        let found = match edges {
+            None => "none of that number",
+            Some(_) if self.destroyed.contains(&scheduler) => "one that was destroyed",
+            Some((above, below)) if !above.is_empty() || !below.is_empty() => "one with edges",
+            Some(_) => {
+                self.destroyed.push(scheduler);
+                return Ok(());
+            }
+        };
+        let around = Surroundings { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[] };
+        let needed = "a scheduler without edges".to_owned();
+        Err(around.problem(Place::Scheduler(scheduler), needed, found.to_owned()))
     }
 
     /// Schedules a child by a scheduler. Returns the number of the edge.

@@ -167,6 +167,21 @@ fn a_reservation_begins_changes_and_ends() {
 }
 
 #[test]
+fn a_scheduler_is_destroyed_without_edges_only() {
+    let mut admission = Admission::new(machine(), Mode::Tight).unwrap();
+    let first = admission.create(scheduler("reservation"));
+    let above = admission.begin(edge(Some(0), Child::Scheduler(first))).unwrap();
+    assert!(admission.destroy(first).unwrap_err().found.contains("edges"));
+    admission.end(above).unwrap();
+    admission.destroy(first).unwrap();
+    assert!(admission.destroy(first).is_err() && admission.destroy(7).is_err());
+    let second = admission.create(scheduler("proportional-share"));
+    assert_eq!(second, first, "the number is given out again");
+    admission.begin(edge(Some(0), Child::Scheduler(second))).unwrap();
+    assert_eq!(admission.graph().schedulers[second].policy, "proportional-share");
+}
+
+#[test]
 fn what_does_not_exist_is_refused() {
     let mut admission = Admission::new(machine(), Mode::Tight).unwrap();
     assert!(admission.begin(edge(Some(7), Child::Thread("t".into()))).is_err());

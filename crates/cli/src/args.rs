@@ -3,6 +3,7 @@
 use crate::fit::{Periods, periods};
 use clap::{Parser, Subcommand, ValueEnum};
 use hls_calculus::{Mode, Rules};
+use hls_control::DEFAULT_SOCKET;
 use hls_units::Nanos;
 use std::path::PathBuf;
 
@@ -62,6 +63,17 @@ const AFTER_CHECK_HELP: &str = "\
 Exit codes: 0 every guarantee that is asked for can be given, 1 one cannot,
 2 bad usage or input, 3 the system failed.";
 
+const AFTER_CTL_HELP: &str = "\
+Parameters are those of hierarchy files, without the quotes: share=3,
+quantum=5ms, guarantee=\"RESBH 5ms 33ms\" (`hls policies` lists them). A thread is
+given by its number; that of a process means its main thread.
+
+Root may do everything, other users what is below the schedulers that the file
+says they own, with threads of their own.
+
+Exit codes: 0 done, 1 refused because a guarantee would not hold, 2 bad usage or
+input, or not yours, 3 the system failed, or no hierarchy runs.";
+
 const AFTER_GUARANTEE_HELP: &str = "\
 Exit codes: 0, 1 where --need is not implied, 2 bad usage or input,
 3 the system failed.";
@@ -88,6 +100,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Check a hierarchy, run it, and report what was promised and what was delivered
     Run(RunArgs),
+    /// Look at the hierarchy that runs on this machine, or change it
+    Ctl(CtlArgs),
     /// Say what a guarantee promises, what follows from it, and where people fall
     Guarantee(GuaranteeArgs),
     /// Find the least reservations that carry the tasks of each thread
@@ -233,6 +247,88 @@ pub struct RunArgs {
     pub paranoid: bool,
 }
 
+/// Arguments of `hls ctl`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_CTL_HELP)]
+pub struct CtlArgs {
+    /// Where the hierarchy that runs is to be asked
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET, global = true)]
+    pub socket: PathBuf,
+    /// What is asked.
+    #[command(subcommand)]
+    pub request: Request,
+}
+
+/// What a running hierarchy can be asked.
+#[derive(Subcommand)]
+pub enum Request {
+    /// Show schedulers and threads, what each was promised, and what it has had
+    Status {
+        /// Print it as JSON instead of a tree
+        #[arg(long)]
+        json: bool,
+    },
+    /// Create a scheduler below another
+    Create {
+        /// Its policy (`hls policies` lists them)
+        policy: String,
+        /// Its name
+        name: String,
+        /// The scheduler above it
+        #[arg(long, value_name = "SCHEDULER")]
+        below: String,
+        /// Parameters of its policy and of its parent's
+        #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
+        parameters: Vec<Parameter>,
+    },
+    /// Destroy a scheduler that has no children
+    Destroy {
+        /// Its name
+        name: String,
+    },
+    /// Move a thread to another scheduler
+    Move {
+        /// The thread
+        #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(u32).range(1..))]
+        thread: u32,
+        /// The scheduler that is to have it
+        #[arg(long, value_name = "SCHEDULER")]
+        to: String,
+        /// Parameters that the policy asks of a thread
+        #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
+        parameters: Vec<Parameter>,
+    },
+    /// Reserve CPU time for a thread
+    Reserve {
+        /// The thread
+        #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(u32).range(1..))]
+        thread: u32,
+        /// The guarantee, such as "RESBH 5ms 33ms"
+        guarantee: String,
+        /// The scheduler that is to give it [default: the first that can]
+        #[arg(long, value_name = "SCHEDULER")]
+        below: Option<String>,
+    },
+    /// Move a thread back to the default scheduler
+    Release {
+        /// The thread
+        #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(u32).range(1..))]
+        thread: u32,
+    },
+    /// Set a parameter of a thread
+    Message {
+        /// The thread
+        #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(u32).range(1..))]
+        thread: u32,
+        /// The parameter and its new value
+        #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
+        parameter: Parameter,
+    },
+}
+
+/// A parameter and its value.
+pub type Parameter = (String, String);
+
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
@@ -254,6 +350,12 @@ fn time(text: &str) -> Result<Nanos, String> {
 
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("found `{text}`, expected a whole number from 0 to {}", u64::MAX))
+}
+
+fn parameter(text: &str) -> Result<Parameter, String> {
+    let expected = || format!("found `{text}`, expected PARAM=VALUE, such as share=3");
+    let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(expected)?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn interval(text: &str) -> Result<Interval, String> {

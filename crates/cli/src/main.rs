@@ -1,9 +1,10 @@
-//! `hls`: checks a hierarchy of schedulers, runs it and shows what became of its promises.
+//! `hls`: checks a hierarchy of schedulers, runs it, changes it meanwhile, and shows what became of its promises.
 //!
 //! Dispatches only. Exit codes: 0 all guarantees hold, 1 one does not, 2 bad usage or input, 3 the system failed.
 
 mod args;
 mod check;
+mod ctl;
 mod doctor;
 mod exit;
 mod explain;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::check(&args),
         Command::Fit(args) => fit::fit(&args),
         Command::Run(args) => run::run(&args),
+        Command::Ctl(args) => ctl::ctl(&args),
         Command::Guarantee(args) => guarantee::guarantee(&args),
         Command::Policies => policies::policies(),
         Command::Doctor(args) => doctor::doctor(&args),

@@ -6,6 +6,7 @@ use crate::declare::{Declarations, Parent, Scheduler};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::edges::Edge;
 use crate::model::{Child, Machine};
+use hls_core::PolicyInfo;
 use hls_core::limits::MAX_DEPTH;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -176,6 +177,12 @@ fn find_root(declared: &Declarations, edges: &[Edge], sink: &mut Sink) -> Option
     root.map(|(at, _)| at)
 }
 
+/// How many VPs a scheduler has of a parent that holds `held`, where nothing else is said.
+pub fn default_width(parent: &PolicyInfo, child: &PolicyInfo, held: u16) -> u16 {
+    let is_one = SERIAL_POLICIES.contains(&parent.name) || child.max_children == 1;
+    if is_one { 1 } else { held }
+}
+
 /// Gives every edge its width, parents first. No scheduler may hold more CPUs than its parents together.
 fn widths(
     declared: &Declarations,
@@ -185,12 +192,7 @@ fn widths(
     machine: &Machine,
     sink: &mut Sink,
 ) -> Vec<u16> {
-    let is_serial = |scheduler: usize| {
-        declared.schedulers[scheduler].policy.is_some_and(|policy| SERIAL_POLICIES.contains(&policy.name))
-    };
-    let is_single = |scheduler: usize| {
-        declared.schedulers[scheduler].policy.is_some_and(|policy| policy.max_children == 1)
-    };
+    let policy_of = |scheduler: usize| declared.schedulers[scheduler].policy;
     let mut widths = vec![1_u16; edges.len()];
     for &scheduler in order {
         for &at in &links.above[scheduler] {
@@ -198,8 +200,8 @@ fn widths(
                 Parent::Scheduler(parent) => {
                     let held = links.above[parent].iter().map(|above| widths[*above]);
                     let held = held.fold(0, u16::saturating_add).clamp(1, machine.cpus);
-                    let is_one = is_serial(parent) || is_single(scheduler);
-                    (held, if is_one { 1 } else { held })
+                    let policies = policy_of(parent).zip(policy_of(scheduler));
+                    (held, policies.map_or(held, |(parent, child)| default_width(parent, child, held)))
                 }
                 Parent::None => (machine.cpus, machine.cpus),
                 Parent::Unknown => continue,

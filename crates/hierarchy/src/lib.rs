@@ -58,7 +58,7 @@ mod lex;
 mod machine;
 pub mod model;
 mod names;
-mod params;
+pub mod params;
 mod policies;
 mod properties;
 mod read;
@@ -70,5 +70,6 @@ mod workload_shapes;
 
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Report, Severity, Source};
 pub use glob::Glob;
+pub use graph::default_width;
 pub use policies::{cannot_run, policies};
 pub use read::{MAX_FILE_BYTES, read, read_for, read_with};

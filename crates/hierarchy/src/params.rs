@@ -54,7 +54,7 @@ pub(crate) fn read(
 }
 
 /// Which number of a guarantee sets a parameter as well: of a basic reservation, amount and period.
-pub(crate) fn set_by(guarantee: &Guarantee, param: &str) -> Option<usize> {
+pub fn set_by(guarantee: &Guarantee, param: &str) -> Option<usize> {
     match (guarantee, param) {
         (Guarantee::Reservation { continuity: Continuity::Basic, .. }, BUDGET) => Some(0),
         (Guarantee::Reservation { continuity: Continuity::Basic, .. }, PERIOD) => Some(1),
@@ -63,7 +63,7 @@ pub(crate) fn set_by(guarantee: &Guarantee, param: &str) -> Option<usize> {
 }
 
 /// The values that a file may give a parameter.
-pub(crate) fn range(param: &ParamInfo) -> RangeInclusive<u64> {
+pub fn range(param: &ParamInfo) -> RangeInclusive<u64> {
     match param.unit {
         Unit::Time => param.min..=param.max.min(LONGEST.0),
         Unit::Count => param.min..=param.max,

@@ -35,17 +35,24 @@ pub fn settings(hierarchy: &Hierarchy, input: &Input) -> Vec<Setting> {
 /// The parameters of an edge, and the numbers of its guarantee that set none of them.
 fn of_edge(hierarchy: &Hierarchy, edge: &Edge, owner: &Owner, settings: &mut Vec<Setting>) {
     let infos = edge.parent.map_or(&[][..], |parent| &hierarchy.schedulers[parent].policy.vp_params);
+    settings.extend(of_vp(owner, infos, &edge.params, edge.requested.as_ref()));
+}
+
+/// The parameters of a VP, and the numbers of the guarantee that is asked for that set none of them.
+pub fn of_vp(owner: &Owner, infos: &[ParamInfo], values: &[u64], asked: Option<&Guarantee>) -> Vec<Setting> {
+    let mut settings = Vec::new();
     let mut setting_one = Vec::new();
-    for (info, value) in infos.iter().zip(&edge.params) {
-        let asked = edge.requested.as_ref().and_then(|asked| set_by(asked, info.name));
+    for (info, value) in infos.iter().zip(values) {
+        let asked = asked.and_then(|asked| set_by(asked, info.name));
         setting_one.extend(asked);
         settings.push(of_param(owner.clone(), info, *value, asked));
     }
-    if let Some(asked) = &edge.requested {
+    if let Some(asked) = asked {
         let numbers = (0..).take_while(|number| asked.number(*number).is_some());
         let needs = numbers.filter(|number| !setting_one.contains(number));
         settings.extend(needs.map(|number| of_need(owner.clone(), asked, number)));
     }
+    settings
 }
 
 fn of_param(owner: Owner, info: &ParamInfo, value: u64, asked: Option<usize>) -> Setting {

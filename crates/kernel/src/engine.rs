@@ -10,7 +10,7 @@ use crate::proc;
 use crate::{Error, exit};
 use hls_core::{Call, Calls, CoreError, Op, Params};
 use hls_plan::assign::{Assignment, Assignments, Instance, RealThread, Successor};
-use hls_plan::{Built, Plan, planned_record};
+use hls_plan::{Built, Plan, planned_record, vp_params};
 use hls_record::event::{Record, VpId, What};
 use hls_record::result::{Child, RunResult};
 use hls_units::Nanos;
@@ -253,7 +253,7 @@ impl Engine {
             .find(|group| (group.first_vp..group.first_vp + group.count).contains(&vp));
         let edge = &self.plan.hierarchy.edges[group.ok_or(CoreError::NotFound)?.edge];
         let parent = edge.parent.ok_or(CoreError::NotFound)?;
-        let to = (self.built.schedulers[parent], Params::from_slice(&edge.params));
+        let to = (self.built.schedulers[parent], vp_params(&self.plan.hierarchy, edge));
         let core_vp = self.move_thread(tid, to)?;
         self.built.name(core_vp, vp, true);
         self.tell(vp, What::Arrive);

@@ -1,6 +1,6 @@
 //! The hierarchy of a plan, built in a core, and whose number each VP there is. Both engines begin with it.
 
-use crate::Plan;
+use crate::{Plan, ShareScale};
 use hls_core::{Calls, CoreError, Params, RawRecord, RecordKind};
 use hls_hierarchy::model::{Child, Edge, Hierarchy};
 use hls_record::event::{Record, VpId, What};
@@ -54,8 +54,7 @@ impl<C: Calls> Built<C> {
     ) -> Result<u32, CoreError> {
         let parent = edge.parent.ok_or(CoreError::NotFound)?;
         let child = child.map(|child| self.schedulers[child]);
-        let params = Params::from_slice(&vp_params(hierarchy, edge, parent));
-        self.core.attach(self.schedulers[parent], child, params)
+        self.core.attach(self.schedulers[parent], child, vp_params(hierarchy, edge))
     }
 
     /// Gives a VP of the core its planned number; has the changes of its state recorded, if asked to.
@@ -87,30 +86,18 @@ fn what(kind: RecordKind) -> What {
     }
 }
 
-/// The parameters of each VP of an edge. A share is meant for the child whole, so below proportional share a child of
-/// several VPs has a part of it in each: shares are scaled so that all parts are whole numbers, as far as the policy's
-/// range allows.
-fn vp_params(hierarchy: &Hierarchy, edge: &Edge, parent: usize) -> Vec<u64> {
+/// The parameters of each VP of an edge: of a share, which is meant for the child whole, its part. None above the root.
+pub fn vp_params(hierarchy: &Hierarchy, edge: &Edge) -> Params {
+    let Some(parent) = edge.parent else { return Params::default() };
     let policy = hierarchy.schedulers[parent].policy;
-    let Some(share) = policy.vp_params.iter().position(|param| param.name == "share") else {
-        return edge.params.clone();
-    };
-    let siblings = || hierarchy.edges.iter().filter(|edge| edge.parent == Some(parent));
-    let width = |edge: &Edge| u64::from(edge.width.max(1));
-    let common = siblings().map(width).fold(1, common_multiple);
-    let scaled = |edge: &Edge| edge.params[share] * common / width(edge);
-    let (greatest, most) = (siblings().map(scaled).max().unwrap_or(1), policy.vp_params[share].max);
-    let mut params = edge.params.clone();
-    params[share] = if greatest > most { (scaled(edge) * most / greatest).max(1) } else { scaled(edge) };
-    params
-}
-
-/// The least common multiple, or what is beyond all ranges of shares.
-fn common_multiple(a: u64, b: u64) -> u64 {
-    const MOST: u64 = 1 << 24;
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
+    let mut params = Params::from_slice(&edge.params);
+    if let Some(share) = policy.vp_params.iter().position(|param| param.name == "share") {
+        let children = hierarchy.edges.iter().filter(|edge| edge.parent == Some(parent));
+        let above = hierarchy.edges.iter().filter(|edge| edge.child == Child::Scheduler(parent));
+        let held = above.map(|edge| edge.width).fold(0, u16::saturating_add).clamp(1, hierarchy.machine.cpus);
+        let shares = children.map(|edge| (edge.params[share], edge.width));
+        let scale = ShareScale::new(shares, held, policy.vp_params[share].max);
+        params.0[share] = scale.of_a_vp(params.0[share], edge.width);
     }
-    (a / x * b).min(MOST)
+    params
 }

@@ -7,10 +7,12 @@ mod built;
 mod derived;
 mod fit;
 mod plan;
+mod shares;
 mod tasks;
 
-pub use built::{Built, planned_record};
+pub use built::{Built, planned_record, vp_params};
 pub use derived::Derived;
 pub use fit::Change;
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};
+pub use shares::ShareScale;
 pub use tasks::Serves;

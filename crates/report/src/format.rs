@@ -6,7 +6,7 @@ use hls_units::Nanos;
 const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
 /// About three digits, rounded to the nearest: `980us`, `12.3ms`, `30.0s`.
-pub(crate) fn time_rounded(time: Nanos) -> String {
+pub fn time_rounded(time: Nanos) -> String {
     if time.0 < 1_000 {
         return if time.0 == 0 { "0".into() } else { format!("{}ns", time.0) };
     }
@@ -58,7 +58,7 @@ pub(crate) fn percent_rounded(part: Nanos, whole: Nanos) -> String {
 }
 
 /// A count with its thousands set apart: `1,234,567`.
-pub(crate) fn count(count: u64) -> String {
+pub fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {

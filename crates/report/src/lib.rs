@@ -7,7 +7,7 @@
 //! user and are escaped where the format needs it.
 
 pub mod atomic_file;
-mod format;
+pub mod format;
 mod hierarchy;
 pub mod json;
 pub mod layout;

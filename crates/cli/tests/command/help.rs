@@ -11,6 +11,7 @@ fn every_help_fits_a_terminal() {
         (&["run", "--help"], 100),
         (&["guarantee", "--help"], 100),
         (&["doctor", "--help"], 100),
+        (&["ctl", "--help"], 100),
         (&["guarantee", "RESBH 10ms 33ms"], 100),
         (&["policies"], 80),
     ] {

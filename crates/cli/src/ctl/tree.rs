@@ -1,0 +1,159 @@
+//! The hierarchy that runs, as a tree for people: what each VP was promised and what it has had.
+//!
+//! A join is written in full below the first of its parents. Threads to whom nobody promised anything are counted where
+//! they are in the default scheduler, and beyond the first few dozen elsewhere. Relies on the server to send parents
+//! before their children.
+
+use hls_control::{ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};
+use hls_report::format::{count, time_rounded};
+use hls_report::layout::{Column, number, text, write_rows};
+use hls_units::Nanos;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+/// So many threads of a scheduler have a line each.
+const MAX_THREADS: usize = 40;
+
+const COLUMNS: [Column; 7] = [
+    text(""),
+    text(""),
+    text("promised"),
+    number("CPU time", "owed"),
+    number("CPU time", "had"),
+    number("CPU time", "stolen"),
+    number("", "broken"),
+];
+
+type Row = [String; 7];
+
+/// Writes the tree.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
+    let plural = if status.cpus == 1 { "" } else { "s" };
+    let stolen = time_rounded(Nanos(status.stolen_ns));
+    writeln!(out, "machine with {} CPU{plural}, {stolen} of CPU time stolen", status.cpus)?;
+    let mut tree = Tree { status, rows: Vec::new(), seen: BTreeSet::new() };
+    tree.add_below(None, "");
+    write_rows(out, &COLUMNS, &tree.rows)
+}
+
+struct Tree<'s> {
+    status: &'s Status,
+    rows: Vec<Row>,
+    /// The schedulers that have been written with what is below them.
+    seen: BTreeSet<&'s str>,
+}
+
+/// What is below a scheduler.
+enum Child<'s> {
+    Scheduler(&'s SchedulerStatus),
+    Thread(&'s ThreadStatus),
+    /// So many threads, taken together.
+    Threads(Vec<&'s ThreadStatus>),
+}
+
+impl<'s> Tree<'s> {
+    /// Adds all that is below a scheduler, or, below the machine, the root.
+    fn add_below(&mut self, parent: Option<&'s SchedulerStatus>, branches: &str) {
+        let children = self.children(parent);
+        let last = children.len().saturating_sub(1);
+        for (at, child) in children.into_iter().enumerate() {
+            let (branch, rest) = if at == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            let (name, kind, supply) = match &child {
+                Child::Scheduler(scheduler) => self.scheduler(scheduler, parent),
+                Child::Thread(thread) => (thread_name(thread), "thread".into(), thread.supply.clone()),
+                Child::Threads(threads) => {
+                    let supply = sum(threads.iter().map(|thread| &thread.supply), "");
+                    (format!("{} threads", threads.len()), String::new(), supply)
+                }
+            };
+            self.rows.push(row(format!("{branches}{branch}{name}"), kind, &supply));
+            if let Child::Scheduler(scheduler) = child
+                && self.seen.insert(&scheduler.name)
+            {
+                self.add_below(Some(scheduler), &format!("{branches}{rest}"));
+            }
+        }
+    }
+
+    fn children(&self, parent: Option<&SchedulerStatus>) -> Vec<Child<'s>> {
+        let name = parent.map(|parent| parent.name.as_str());
+        let is_below = |processor: &ProcessorStatus| processor.parent.as_deref() == name;
+        let schedulers = self.status.schedulers.iter().filter(|it| it.processors.iter().any(is_below));
+        let mut children: Vec<Child> = schedulers.map(Child::Scheduler).collect();
+        let threads = self.status.threads.iter().filter(|thread| Some(thread.scheduler.as_str()) == name);
+        let (mut first, mut rest): (Vec<_>, Vec<_>) = if parent.is_some_and(|parent| parent.default) {
+            threads.partition(|thread| thread.supply.guarantee != "NULL")
+        } else {
+            (threads.collect(), Vec::new())
+        };
+        if first.len() > MAX_THREADS {
+            rest.splice(0..0, first.split_off(MAX_THREADS));
+        }
+        children.extend(first.into_iter().map(Child::Thread));
+        if !rest.is_empty() {
+            children.push(Child::Threads(rest));
+        }
+        children
+    }
+
+    /// The name of a scheduler, its policy, and what it has of one parent.
+    fn scheduler(
+        &self,
+        scheduler: &SchedulerStatus,
+        parent: Option<&SchedulerStatus>,
+    ) -> (String, String, Supply) {
+        let name = parent.map(|parent| parent.name.as_str());
+        let of_parent = scheduler.processors.iter().filter(|it| it.parent.as_deref() == name);
+        let supplies: Vec<&Supply> = of_parent.map(|processor| &processor.supply).collect();
+        let mut kind = scheduler.policy.clone();
+        if self.seen.contains(scheduler.name.as_str()) {
+            kind += ", see above";
+        }
+        if let Some(owner) = scheduler.owner {
+            kind += &format!(", of user {owner}");
+        }
+        (clean(&scheduler.name), kind, sum(supplies.iter().copied(), &guarantees(&supplies)))
+    }
+}
+
+/// The guarantees of several VPs, equal ones counted together: `ALL (on 4 CPUs)`.
+fn guarantees(supplies: &[&Supply]) -> String {
+    let groups = supplies.chunk_by(|a, b| a.guarantee == b.guarantee).map(|group| match group {
+        [one] => one.guarantee.clone(),
+        _ => format!("{} (on {} CPUs)", group[0].guarantee, group.len()),
+    });
+    groups.collect::<Vec<_>>().join(", ")
+}
+
+fn sum<'s>(supplies: impl Iterator<Item = &'s Supply>, guarantee: &str) -> Supply {
+    let none = Supply { guarantee: guarantee.into(), ran_ns: 0, promised_ns: 0, stolen_ns: 0, broken: 0 };
+    supplies.fold(none, |sum, supply| Supply {
+        ran_ns: sum.ran_ns.saturating_add(supply.ran_ns),
+        promised_ns: sum.promised_ns.saturating_add(supply.promised_ns),
+        stolen_ns: sum.stolen_ns.saturating_add(supply.stolen_ns),
+        broken: sum.broken.saturating_add(supply.broken),
+        ..sum
+    })
+}
+
+/// `mpv (4711)`, or `mpv (4712 of 4711)` where it is not the main thread of its process.
+fn thread_name(thread: &ThreadStatus) -> String {
+    let ThreadStatus { thread: tid, process, comm, .. } = thread;
+    let of = if tid == process { String::new() } else { format!(" of {process}") };
+    format!("{} ({tid}{of})", clean(comm))
+}
+
+/// A name that a terminal can show: a thread may call itself anything.
+fn clean(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+fn row(name: String, kind: String, supply: &Supply) -> Row {
+    let time = |nanos| if nanos == 0 { "-".into() } else { time_rounded(Nanos(nanos)) };
+    let Supply { guarantee, ran_ns, promised_ns, stolen_ns, broken } = supply;
+    let broken = if *broken == 0 { "-".into() } else { count(*broken) };
+    [name, kind, guarantee.clone(), time(*promised_ns), time(*ran_ns), time(*stolen_ns), broken]
+}

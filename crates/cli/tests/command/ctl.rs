@@ -1,0 +1,80 @@
+//! `hls ctl` against a server in this process, whose engine is the native core.
+
+#[path = "../../../control/tests/support/mod.rs"]
+mod support;
+
+use crate::outcome::{Outcome, assert_refused, files, hls};
+use support::{BOBS, manager, with_server};
+
+/// What `hls ctl` says when it is asked all of these, one after the other, by root.
+#[test]
+fn every_request_is_answered() {
+    let is_root = hls_control::Identity::of(std::process::id()).unwrap().uid == Some(0);
+    if !is_root {
+        println!("skipped: only root may change every scheduler");
+        return;
+    }
+    with_server(manager(), |socket| {
+        let socket = socket.to_str().unwrap();
+        let ask = |words: &[&str]| hls(&[&["ctl", "--socket", socket], words].concat());
+        let thread = BOBS.to_string();
+        for (words, code, said) in [
+            (
+                &["create", "proportional-share", "PS", "--below", "RES", "guarantee=RESBH 4ms 20ms"][..],
+                0,
+                "created `PS` below `RES`, which promises it RESBH 4ms 20ms\n",
+            ),
+            (&["create", "round-robin", "PS", "--below", "RES"], 2, "hls: found a scheduler `PS` already"),
+            (
+                &["move", &thread, "--to", "PS", "share=3"],
+                0,
+                "thread 200 is below `PS`, which promises it PSBE",
+            ),
+            (&["move", &thread, "--to", "PS", "share=3", "share=4"], 2, "hls: found `share=3` and `share=4`"),
+            (&["message", &thread, "share=2"], 0, "thread 200 is below `PS`, which promises it"),
+            (&["destroy", "PS"], 2, "hls: found thread 200 below `PS`, expected no children"),
+            (
+                &["reserve", &thread, "RESBH 4ms 20ms"],
+                0,
+                "thread 200 is below `RES`, which promises it RESBH 4ms 20ms\n",
+            ),
+            (&["reserve", &thread, "RESBH 8ms 20ms"], 1, "\nRESBH 4ms 20ms would be granted\n"),
+            (&["reserve", &thread, "RESBH 2ms 20ms", "--below", "X"], 2, "hls: found no scheduler `X`"),
+            (&["release", &thread], 0, "thread 200 is below the default scheduler"),
+            (&["release", "4711"], 2, "hls: found no thread 4711"),
+            (&["destroy", "PS"], 0, "destroyed `PS`\n"),
+            (&["create", "join", "J", "--below", "ALICE"], 0, "created `J`"),
+            (&["move", "100", "--to", "J"], 0, "thread 100 is below `J`, which promises it"),
+        ] {
+            let Outcome { code: found, stdout, stderr } = ask(words);
+            assert_eq!(found, Some(code), "{words:?}: {stdout}{stderr}");
+            assert!((stdout + &stderr).contains(said), "{words:?}: expected {said}");
+        }
+        let Outcome { code, stdout, .. } = ask(&["status"]);
+        let golden = files().join("ctl-status.txt");
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&golden, &stdout).unwrap();
+        }
+        let wanted = std::fs::read_to_string(&golden).unwrap_or_default();
+        assert_eq!(code, Some(0));
+        assert!(stdout == wanted, "expected\n{wanted}\nbut it is\n{stdout}");
+        let status: serde_json::Value = serde_json::from_str(&ask(&["status", "--json"]).stdout).unwrap();
+        assert_eq!(status["schedulers"][1]["name"], "RES");
+        assert_eq!(status["threads"][0]["guarantee"], "RESBH 5ms 50ms");
+    });
+}
+
+#[test]
+fn without_a_server_there_is_nobody_to_ask() {
+    let Outcome { code, stderr, .. } = hls(&["ctl", "status", "--socket", "none.sock"]);
+    assert_eq!(code, Some(3));
+    assert!(stderr.contains("found no hierarchy that runs at none.sock"), "{stderr}");
+}
+
+#[test]
+fn arguments_of_ctl_are_read_or_refused() {
+    assert_refused(&["ctl"], &["Usage: hls ctl"]);
+    assert_refused(&["ctl", "move", "1", "--to", "X", "share"], &["found `share`, expected PARAM=VALUE"]);
+    assert_refused(&["ctl", "release", "init"], &["invalid digit"]);
+    assert_refused(&["ctl", "create", "round-robin", "RR"], &["--below"]);
+}

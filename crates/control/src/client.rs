@@ -1,0 +1,224 @@
+//! The other end of the socket: what programs and `hls ctl` ask with.
+//!
+//! ```no_run
+//! let mut hls = hls_control::Client::connect()?;
+//! hls.reserve(hls_control::this_thread(), "RESBH 5ms 33ms", None)?;
+//! # Ok::<(), hls_control::ClientError>(())
+//! ```
+//!
+//! Relies on the server for everything that is decided. A connection on which nothing is asked for a minute ends.
+
+use crate::params::Texts;
+use crate::server::DEFAULT_SOCKET;
+use crate::status::Status;
+use crate::varlink::{CONTROL, message};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// No reply is longer.
+const MAX_REPLY: u64 = 256 << 20;
+
+/// The calling thread's number.
+pub fn this_thread() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
+}
+
+/// A connection to a running hierarchy.
+pub struct Client {
+    stream: BufReader<UnixStream>,
+}
+
+/// What was granted.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Grant {
+    /// The scheduler that gives it.
+    pub scheduler: String,
+    /// What is promised; `NULL`: nothing.
+    pub guarantee: String,
+}
+
+/// Why something was not done. Nothing has changed, unless the connection failed: then it may have been done.
+#[derive(Debug)]
+pub enum ClientError {
+    /// The calculus refuses.
+    Refused {
+        /// What was needed, and what there is.
+        reason: String,
+        /// The nearest request that would be granted, if one was found.
+        mend: Option<String>,
+    },
+    /// The request is wrong, or not the caller's to make.
+    Request {
+        /// The error of the interface, such as `NotFound`.
+        error: String,
+        /// What was found, and what was expected.
+        reason: String,
+    },
+    /// The server failed at it.
+    Failed(String),
+    /// There is no connection, or something else than the protocol on it.
+    Connection(io::Error),
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClientError::Refused { reason, mend: None } => write!(f, "refused: {reason}"),
+            ClientError::Refused { reason, mend: Some(mend) } => {
+                write!(f, "refused: {reason}\n{mend} would be granted")
+            }
+            ClientError::Request { reason, .. } | ClientError::Failed(reason) => f.write_str(reason),
+            ClientError::Connection(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ClientError {}
+
+impl From<io::Error> for ClientError {
+    fn from(error: io::Error) -> ClientError {
+        ClientError::Connection(error)
+    }
+}
+
+impl Client {
+    /// Connects to the hierarchy that runs on this machine.
+    ///
+    /// # Errors
+    /// None runs.
+    pub fn connect() -> Result<Client, ClientError> {
+        Client::connect_to(Path::new(DEFAULT_SOCKET))
+    }
+
+    /// Connects to a socket.
+    ///
+    /// # Errors
+    /// Nobody listens there.
+    pub fn connect_to(path: &Path) -> Result<Client, ClientError> {
+        let stream = UnixStream::connect(path).map_err(|error| {
+            let found = format!("found no hierarchy that runs at {} ({error})", path.display());
+            io::Error::new(error.kind(), format!("{found}, expected `hls run --engine kernel` to be running"))
+        })?;
+        Ok(Client { stream: BufReader::new(stream) })
+    }
+
+    /// The hierarchy, what was promised and what became of it.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn status(&mut self) -> Result<Status, ClientError> {
+        self.call("Status", json!({}))
+    }
+
+    /// Creates a scheduler of a policy below another, with the parameters of both policies.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn create(
+        &mut self,
+        policy: &str,
+        name: &str,
+        below: &str,
+        parameters: &Texts,
+    ) -> Result<Grant, ClientError> {
+        let parameters = json!({ "policy": policy, "name": name, "below": below, "parameters": parameters });
+        self.call("Create", parameters)
+    }
+
+    /// Destroys a scheduler that has no children.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn destroy(&mut self, name: &str) -> Result<(), ClientError> {
+        self.call("Destroy", json!({ "name": name })).map(|Done {}| ())
+    }
+
+    /// Moves a thread below a scheduler.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn move_thread(&mut self, thread: u32, to: &str, parameters: &Texts) -> Result<Grant, ClientError> {
+        self.call("Move", json!({ "thread": thread, "to": to, "parameters": parameters }))
+    }
+
+    /// Reserves CPU time for a thread, below a scheduler or the first that gives it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn reserve(
+        &mut self,
+        thread: u32,
+        guarantee: &str,
+        below: Option<&str>,
+    ) -> Result<Grant, ClientError> {
+        self.call("Reserve", json!({ "thread": thread, "guarantee": guarantee, "below": below }))
+    }
+
+    /// Moves a thread back to the default scheduler.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn release(&mut self, thread: u32) -> Result<(), ClientError> {
+        self.call("Release", json!({ "thread": thread })).map(|Done {}| ())
+    }
+
+    /// Sets one parameter that the scheduler above a thread asks of it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn message(&mut self, thread: u32, parameter: &str, value: &str) -> Result<Grant, ClientError> {
+        self.call("Message", json!({ "thread": thread, "parameter": parameter, "value": value }))
+    }
+
+    fn call<T: DeserializeOwned>(&mut self, method: &str, parameters: Value) -> Result<T, ClientError> {
+        let call = json!({ "method": format!("{CONTROL}.{method}"), "parameters": parameters });
+        // A server that refuses the connection says why and closes it; then only the reply tells.
+        let sent = self.stream.get_mut().write_all(&message(&call));
+        let mut reply = Vec::new();
+        (&mut self.stream).take(MAX_REPLY).read_until(0, &mut reply)?;
+        if reply.pop() != Some(0) {
+            sent?;
+            return Err(
+                io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection").into()
+            );
+        }
+        let reply: Reply = read(&reply)?;
+        match reply.error {
+            None => read(reply.parameters.to_string().as_bytes()),
+            Some(error) => Err(refusal(&error, &reply.parameters)),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    error: Option<String>,
+    #[serde(default)]
+    parameters: Value,
+}
+
+#[derive(Deserialize)]
+struct Done {}
+
+fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, ClientError> {
+    serde_json::from_slice(json).map_err(|error| {
+        let reason = format!("found a reply of another form ({error}), expected that of {CONTROL}");
+        io::Error::new(io::ErrorKind::InvalidData, reason).into()
+    })
+}
+
+/// An error reply.
+fn refusal(error: &str, parameters: &Value) -> ClientError {
+    let text = |name: &str| parameters.get(name).and_then(Value::as_str).map(str::to_owned);
+    let reason = text("reason").unwrap_or_else(|| format!("{error} {parameters}"));
+    match error.strip_prefix(CONTROL).map(|name| name.trim_start_matches('.')) {
+        Some("Refused") => ClientError::Refused { reason, mend: text("mend") },
+        Some("Failed") => ClientError::Failed(reason),
+        name => ClientError::Request { error: name.unwrap_or(error).to_owned(), reason },
+    }
+}

@@ -1,0 +1,137 @@
+//! What a [`Manager`](crate::Manager) asks of the engine that runs the hierarchy: the entry points of the core, and who
+//! the threads are. Relies on the core's numbers for schedulers and VPs. Decides nothing.
+
+use hls_calculus::Guarantee;
+use hls_core::{CoreError, Params};
+use hls_units::Nanos;
+use std::fmt;
+
+/// A thread while it lives. No later thread has the same key, even if it has the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadKey {
+    /// Its number in the system.
+    pub tid: u32,
+    /// Its VP in the core.
+    pub vp: u32,
+    /// When it came into being, by a clock of the engine's.
+    pub since: u64,
+}
+
+/// A thread and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Which.
+    pub key: ThreadKey,
+    /// Its process.
+    pub pid: u32,
+    /// Its name.
+    pub comm: String,
+    /// The user that it belongs to with all of its ids; `None` where they differ.
+    pub uid: Option<u32>,
+    /// Whether it may use only some of the machine's CPUs.
+    pub pinned: bool,
+    /// The scheduler of the core that its VP is below.
+    pub scheduler: u32,
+    /// The edge of the first graph, that of the file, whose place it takes by a rule of the file. None after
+    /// [`Hsi::move_thread`].
+    pub slot: Option<usize>,
+}
+
+/// What became of the promise to a VP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// CPU time that it has had.
+    pub ran: Nanos,
+    /// CPU time that it was promised in the time in which it wanted a CPU.
+    pub promised: Nanos,
+    /// Time that interrupts, threads of higher classes and the host took from it.
+    pub stolen: Nanos,
+    /// How often the promise was broken.
+    pub broken: u64,
+}
+
+/// Why the engine did not do what it was asked for. Nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EngineError {
+    /// The core refused.
+    Core(CoreError),
+    /// The thread has ended, or another has its numbers now.
+    Gone,
+    /// The system failed.
+    Failed(String),
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EngineError::Core(error) => error.fmt(f),
+            EngineError::Gone => f.write_str("the thread has ended"),
+            EngineError::Failed(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+impl From<CoreError> for EngineError {
+    fn from(error: CoreError) -> EngineError {
+        EngineError::Core(error)
+    }
+}
+
+/// The hierarchical scheduler infrastructure of a running engine. Every call is done or refused as a whole.
+pub trait Hsi {
+    /// Creates an instance of a policy; returns its number.
+    ///
+    /// # Errors
+    /// What the core says.
+    fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, EngineError>;
+
+    /// Destroys a scheduler without children and parents.
+    ///
+    /// # Errors
+    /// What the core says.
+    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), EngineError>;
+
+    /// Hangs a scheduler below another with one VP more; returns the VP.
+    ///
+    /// # Errors
+    /// What the core says.
+    fn attach(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, EngineError>;
+
+    /// Takes the VP of a scheduler without children out of the hierarchy.
+    ///
+    /// # Errors
+    /// What the core says.
+    fn detach(&mut self, vp: u32) -> Result<(), EngineError>;
+
+    /// Moves a thread below a scheduler, the same one included. No rule of the file moves it again.
+    ///
+    /// # Errors
+    /// What the core says; the thread is gone.
+    fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError>;
+
+    /// Sets parameter number `param` of a thread's VP.
+    ///
+    /// # Errors
+    /// What the core says; the thread is gone.
+    fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError>;
+
+    /// The living thread of this number.
+    fn thread(&mut self, tid: u32) -> Option<Thread>;
+
+    /// Whether a thread still lives. Cheaper than [`Hsi::thread`].
+    fn lives(&self, thread: ThreadKey) -> bool;
+
+    /// All threads of the machine.
+    fn threads(&mut self) -> Vec<Thread>;
+
+    /// What VPs are promised from now on, in real time: for the monitor. Told when it changes.
+    fn promise(&mut self, vp: u32, guarantee: &Guarantee);
+
+    /// What became of a VP.
+    fn observed(&mut self, vp: u32) -> Observed;
+
+    /// Time that was stolen from the machine so far, over all CPUs.
+    fn stolen(&mut self) -> Nanos;
+}

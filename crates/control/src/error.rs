@@ -1,0 +1,100 @@
+//! Why a request is not granted, and what would be. Relies on the calculus for both. Changes nothing.
+
+use crate::engine::EngineError;
+use hls_calculus::{Graph, Guarantee, Mode, Owner, Place, Rational, Setting, analyse, mend};
+use hls_core::{CoreError, ParamInfo, Unit};
+use hls_hierarchy::settings;
+use hls_units::Nanos;
+use std::fmt;
+
+/// Why a request was not granted. Nothing has changed.
+#[derive(Debug)]
+pub enum Error {
+    /// The calculus refuses: a guarantee, this or another, would not hold.
+    Refused(Refusal),
+    /// It is not the caller's.
+    Denied(String),
+    /// There is no such scheduler, policy or thread.
+    NotFound(String),
+    /// A value that cannot be.
+    BadValue(String),
+    /// A name that is taken, a scheduler that has children, a limit that is reached.
+    InUse(String),
+    /// The system failed.
+    Failed(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused(refusal) => f.write_str(&refusal.reason),
+            Error::Denied(reason)
+            | Error::NotFound(reason)
+            | Error::BadValue(reason)
+            | Error::InUse(reason)
+            | Error::Failed(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<EngineError> for Error {
+    fn from(error: EngineError) -> Error {
+        let reason = error.to_string();
+        match error {
+            EngineError::Core(CoreError::Param | CoreError::Unknown) => Error::BadValue(reason),
+            EngineError::Core(CoreError::NotFound) | EngineError::Gone => Error::NotFound(reason),
+            EngineError::Core(_) => Error::InUse(reason),
+            EngineError::Failed(_) => Error::Failed(reason),
+        }
+    }
+}
+
+/// A refusal of the calculus.
+#[derive(Debug)]
+pub struct Refusal {
+    /// What was needed, and what there is.
+    pub reason: String,
+    pub(crate) case: Option<Box<Case>>,
+}
+
+/// The hierarchy as it would be if the request, its last edge, had been granted.
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub(crate) graph: Graph,
+    pub(crate) mode: Mode,
+    pub(crate) infos: &'static [ParamInfo],
+    pub(crate) values: Vec<u64>,
+}
+
+impl Refusal {
+    /// The nearest request that would be granted, for people, where one was found. This takes a while: not to be
+    /// called while others wait for the manager.
+    pub fn mend(&self) -> Option<String> {
+        let Case { graph, mode, infos, values } = self.case.as_deref()?;
+        let edge = graph.edges.len().checked_sub(1)?;
+        let need = graph.edges[edge].requested.as_ref();
+        let settings = settings::of_vp(&Owner::Edges(edge..edge + 1), infos, values, need);
+        let analysis = analyse(graph, *mode);
+        let is_own = |problem: &hls_calculus::Problem| problem.place == Place::Edge(edge);
+        let problem = analysis.problems.iter().position(is_own).unwrap_or(0);
+        let mends = mend(graph, *mode, &analysis, problem, &settings);
+        let mend = mends.change.or(mends.need)?;
+        Some(in_words(&settings[mend.setting], &mend.to, need, infos))
+    }
+}
+
+/// `RESBH 3ms 33ms`, or `share=3`: what to ask for instead.
+fn in_words(setting: &Setting, to: &Rational, need: Option<&Guarantee>, infos: &[ParamInfo]) -> String {
+    if let (Some(need), Some(number)) = (need, setting.asked) {
+        return need.with_number(number, to).to_string();
+    }
+    let name = setting.param.as_deref().unwrap_or_default();
+    let is_time = infos.iter().any(|info| info.name == name && info.unit == Unit::Time);
+    let value = match u64::try_from(to.to_integer()) {
+        Ok(nanos) if is_time => Nanos(nanos).to_string(),
+        _ => to.to_string(),
+    };
+    format!("{name}={value}")
+}

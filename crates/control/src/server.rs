@@ -1,0 +1,303 @@
+//! The socket: who may connect, how much, how long. One thread a client, so that none waits for another.
+//!
+//! Relies on the kernel for the peers' credentials. A request is carried out when all of it is here, whole, whatever
+//! becomes of its sender; a client that stalls or sends too much loses its connection and nothing else.
+
+use crate::engine::Hsi;
+use crate::manager::{Manager, Peer};
+use crate::service::answer;
+use crate::varlink::{Fault, MAX_REQUEST};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{SocketFlags, accept_with};
+use std::collections::HashMap;
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Where the socket is if nobody says otherwise.
+pub const DEFAULT_SOCKET: &str = "/run/hls/control.sock";
+
+/// So many users' connections are open at once; root's are not counted.
+const MAX_CLIENTS: usize = 64;
+/// And so many of one user.
+const MAX_CLIENTS_OF_A_USER: usize = 8;
+/// A request that has begun is here within this time, and a reply is taken.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
+/// A connection on which nothing comes is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How soon `stop` is seen.
+const STOP_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// A listening socket, whose file goes with it.
+pub struct Socket {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Socket {
+    /// Makes the socket, to which anyone may connect, and the folder that it is in. A file that a dead server left
+    /// behind is replaced.
+    ///
+    /// # Errors
+    /// Another server is alive there, or the system refuses.
+    pub fn bind(path: &Path) -> io::Result<Socket> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        match UnixStream::connect(path) {
+            Ok(_) => {
+                let found = format!("found a server on {} already, expected none", path.display());
+                return Err(io::Error::new(ErrorKind::AddrInUse, found));
+            }
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)?,
+            Err(_) => {}
+        }
+        let socket = Socket { listener: UnixListener::bind(path)?, path: path.to_owned() };
+        fs::set_permissions(path, Permissions::from_mode(0o666))?;
+        socket.listener.set_nonblocking(true)?;
+        Ok(socket)
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // Where it is gone already, that is as well.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Serves clients until `stop`, or until the listener fails. When it returns, no request is under way any more.
+///
+/// # Errors
+/// Those of the listener; a request that panicked, after which nobody knows what the hierarchy is.
+pub fn serve<E: Hsi + Send>(
+    socket: &Socket,
+    manager: &Mutex<Manager<E>>,
+    stop: &AtomicBool,
+) -> io::Result<()> {
+    let clients = Clients::default();
+    thread::scope(|scope| {
+        let result = loop {
+            if stop.load(Ordering::Relaxed) {
+                break Ok(());
+            }
+            if manager.is_poisoned() {
+                break Err(io::Error::other("a request to the control socket was not finished"));
+            }
+            let stream = match next_client(&socket.listener) {
+                Ok(Some(stream)) => stream,
+                Ok(None) => continue,
+                Err(error) => break Err(error),
+            };
+            let Ok(client) = clients.admit(stream) else { continue };
+            // Where no thread can be had, the client is dropped, and with it its connection.
+            let _ = thread::Builder::new().spawn_scoped(scope, move || {
+                // How a connection ended is of no interest to anyone else; a panic is seen by the loop above.
+                let _ = panic::catch_unwind(AssertUnwindSafe(|| attend(&client, manager)));
+            });
+        };
+        clients.end_all();
+        result
+    })
+}
+
+/// The next client, if one comes soon.
+fn next_client(listener: &UnixListener) -> io::Result<Option<UnixStream>> {
+    match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&STOP_INTERVAL)) {
+        Ok(0) | Err(Errno::INTR) => return Ok(None),
+        Ok(_) => {}
+        Err(error) => return Err(error.into()),
+    }
+    match accept_with(listener, SocketFlags::CLOEXEC) {
+        Ok(client) => Ok(Some(client.into())),
+        // The client is gone again.
+        Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => Ok(None),
+        // The system or this process has too little for one more; the others go on.
+        Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+            thread::sleep(Duration::from_millis(100));
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The connections that are open.
+#[derive(Default)]
+struct Clients {
+    open: Mutex<HashMap<u64, (Peer, UnixStream)>>,
+}
+
+/// A connection, which is forgotten when it is dropped.
+struct Client<'c> {
+    clients: &'c Clients,
+    number: u64,
+    peer: Peer,
+    stream: UnixStream,
+}
+
+impl Clients {
+    fn list(&self) -> MutexGuard<'_, HashMap<u64, (Peer, UnixStream)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a client in, unless there are too many.
+    fn admit(&self, stream: UnixStream) -> io::Result<Client<'_>> {
+        stream.set_nonblocking(false)?;
+        let peer = Peer { uid: socket_peercred(&stream)?.uid.as_raw() };
+        let mut open = self.list();
+        if !has_room(open.values().map(|(peer, _)| *peer), peer) {
+            drop(open);
+            let reason =
+                format!("found too many connections, expected at most {MAX_CLIENTS_OF_A_USER} of a user");
+            send(&stream, &Fault::malformed(&reason).message())?;
+            return Err(io::Error::other(reason));
+        }
+        let number = open.keys().max().map_or(0, |last| last + 1);
+        open.insert(number, (peer, stream.try_clone()?));
+        Ok(Client { clients: self, number, peer, stream })
+    }
+
+    /// Ends what clients wait for.
+    fn end_all(&self) {
+        for (_, stream) in self.list().values() {
+            // One that is closed already needs no more.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Drop for Client<'_> {
+    fn drop(&mut self) {
+        self.clients.list().remove(&self.number);
+    }
+}
+
+/// Whether one client more may be there beside those that are.
+fn has_room(open: impl Iterator<Item = Peer>, peer: Peer) -> bool {
+    let (own, others): (Vec<Peer>, Vec<Peer>) =
+        open.filter(|other| *other != Peer::ROOT).partition(|other| *other == peer);
+    peer == Peer::ROOT || (own.len() < MAX_CLIENTS_OF_A_USER && own.len() + others.len() < MAX_CLIENTS)
+}
+
+/// Answers a client until it goes, or has to.
+fn attend<E: Hsi>(client: &Client, manager: &Mutex<Manager<E>>) -> io::Result<()> {
+    let mut received = Vec::new();
+    loop {
+        let message = match receive(&client.stream, &mut received)? {
+            Received::Message(message) => message,
+            Received::End => return Ok(()),
+            Received::Bad(reason) => return send(&client.stream, &Fault::malformed(&reason).message()),
+        };
+        let answer = answer(manager, client.peer, &message);
+        if let Some(message) = answer.message {
+            send(&client.stream, &message)?;
+        }
+        if answer.close {
+            return Ok(());
+        }
+    }
+}
+
+/// What came from a client.
+enum Received {
+    /// A message without its NUL.
+    Message(Vec<u8>),
+    /// It has nothing more to say.
+    End,
+    /// Something that cannot be waited for.
+    Bad(String),
+}
+
+/// Waits for the next message. What came behind it stays in `received`.
+fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Received> {
+    let begun = Instant::now();
+    // A request has begun with its first byte; before, the connection is idle.
+    let mut deadline = begun + if received.is_empty() { IDLE_TIMEOUT } else { MESSAGE_TIMEOUT };
+    let mut searched = 0;
+    loop {
+        if let Some(end) = received[searched..].iter().position(|byte| *byte == 0) {
+            let rest = received.split_off(searched + end + 1);
+            let mut message = std::mem::replace(received, rest);
+            message.pop();
+            return Ok(Received::Message(message));
+        }
+        searched = received.len();
+        if searched >= MAX_REQUEST {
+            return Ok(Received::Bad(format!(
+                "found more than {MAX_REQUEST} bytes, expected a shorter message"
+            )));
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let reason = format!("found no end of a message within {MESSAGE_TIMEOUT:?}, expected a NUL");
+            return Ok(if searched == 0 { Received::End } else { Received::Bad(reason) });
+        }
+        stream.set_read_timeout(Some(left))?;
+        let mut chunk = [0; 4096];
+        let room = chunk.len().min(MAX_REQUEST - searched);
+        match stream.read(&mut chunk[..room]) {
+            Ok(0) => return Ok(Received::End),
+            Ok(length) => {
+                if searched == 0 {
+                    deadline = Instant::now() + MESSAGE_TIMEOUT;
+                }
+                received.extend_from_slice(&chunk[..length]);
+            }
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Sends a message, if the client takes it in time.
+fn send(mut stream: &UnixStream, message: &[u8]) -> io::Result<()> {
+    let deadline = Instant::now() + MESSAGE_TIMEOUT;
+    let mut rest = message;
+    while !rest.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_write_timeout(Some(left))?;
+        match stream.write(rest) {
+            Ok(length) => rest = &rest[length..],
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether to look at the clock and try again.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_user_keeps_others_out() {
+        let users = |uids: std::ops::Range<u32>, each: usize| {
+            uids.flat_map(move |uid| std::iter::repeat_n(Peer { uid }, each))
+        };
+        let alice = Peer { uid: 1 };
+        assert!(has_room(users(1..2, MAX_CLIENTS_OF_A_USER - 1), alice));
+        assert!(!has_room(users(1..2, MAX_CLIENTS_OF_A_USER), alice));
+        assert!(has_room(users(2..9, MAX_CLIENTS_OF_A_USER), alice));
+        assert!(!has_room(users(2..10, MAX_CLIENTS_OF_A_USER), alice));
+        assert!(has_room(users(0..1, MAX_CLIENTS), alice), "root's are not counted");
+        assert!(has_room(users(0..10, MAX_CLIENTS_OF_A_USER), Peer::ROOT));
+    }
+}

@@ -1,0 +1,153 @@
+//! From a message to its answer: which method, with what, for whom. Relies on the manager for all that is decided.
+//! Holds the manager for the operation alone, not while it reads, searches a mend or writes.
+
+use crate::engine::Hsi;
+use crate::error::Error;
+use crate::manager::{Granted, Manager, Peer};
+use crate::varlink::{CONTROL, Call, DEFINITION, Fault, SERVICE, SERVICE_DEFINITION, call, reply};
+use serde_json::{Value, json};
+use std::sync::{Mutex, MutexGuard};
+
+/// What is to be done after a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The message to send back, its NUL included; `None`: the caller wants none.
+    pub message: Option<Vec<u8>>,
+    /// Whether the connection ends here.
+    pub close: bool,
+}
+
+/// Answers one message, which comes without its NUL, for a peer. Whatever the bytes are, there is an answer.
+pub fn answer<E: Hsi>(manager: &Mutex<Manager<E>>, who: Peer, message: &[u8]) -> Answer {
+    let call = match call(message) {
+        Ok(call) => call,
+        Err(fault) => return Answer { message: Some(fault.message()), close: fault.is_fatal },
+    };
+    let is_oneway = call.is_oneway;
+    let message = dispatch(manager, who, call).map_or_else(|fault| fault.message(), reply);
+    Answer { message: (!is_oneway).then_some(message), close: false }
+}
+
+fn dispatch<E: Hsi>(manager: &Mutex<Manager<E>>, who: Peer, call: Call) -> Result<Value, Fault> {
+    let Call { method, mut parameters, .. } = call;
+    let Some((interface, name)) = method.rsplit_once('.') else {
+        return Err(Fault::of_service("MethodNotFound", json!({ "method": method })));
+    };
+    match (interface, name) {
+        (SERVICE, "GetInfo") => {
+            parameters.finish()?;
+            Ok(info())
+        }
+        (SERVICE, "GetInterfaceDescription") => {
+            let interface = parameters.text("interface")?;
+            parameters.finish()?;
+            description(&interface)
+        }
+        (CONTROL, name) => control(manager, who, name, parameters),
+        (SERVICE, _) => Err(Fault::of_service("MethodNotFound", json!({ "method": method }))),
+        _ => Err(Fault::of_service("InterfaceNotFound", json!({ "interface": interface }))),
+    }
+}
+
+fn info() -> Value {
+    json!({
+        "vendor": "HLS",
+        "product": "hls",
+        "version": env!("CARGO_PKG_VERSION"),
+        "url": "",
+        "interfaces": [SERVICE, CONTROL],
+    })
+}
+
+fn description(interface: &str) -> Result<Value, Fault> {
+    let description = match interface {
+        SERVICE => SERVICE_DEFINITION,
+        CONTROL => DEFINITION,
+        _ => return Err(Fault::of_service("InterfaceNotFound", json!({ "interface": interface }))),
+    };
+    Ok(json!({ "description": description }))
+}
+
+/// The methods of our interface.
+fn control<E: Hsi>(
+    manager: &Mutex<Manager<E>>,
+    who: Peer,
+    name: &str,
+    mut parameters: crate::varlink::Parameters,
+) -> Result<Value, Fault> {
+    let p = &mut parameters;
+    match name {
+        "Status" => {
+            parameters.finish()?;
+            let status = hold(manager)?.status();
+            serde_json::to_value(status).map_err(|error| fault(Error::Failed(error.to_string())))
+        }
+        "Create" => {
+            let [policy, name, below] = [p.text("policy")?, p.text("name")?, p.text("below")?];
+            let texts = p.texts("parameters")?;
+            parameters.finish()?;
+            granted(hold(manager)?.create(who, &policy, &name, &below, &texts))
+        }
+        "Destroy" => {
+            let name = p.text("name")?;
+            parameters.finish()?;
+            done(hold(manager)?.destroy(who, &name))
+        }
+        "Move" => {
+            let (thread, to, texts) = (p.thread("thread")?, p.text("to")?, p.texts("parameters")?);
+            parameters.finish()?;
+            granted(hold(manager)?.move_thread(who, thread, &to, &texts))
+        }
+        "Reserve" => {
+            let (thread, guarantee) = (p.thread("thread")?, p.text("guarantee")?);
+            let below = p.optional_text("below")?;
+            parameters.finish()?;
+            granted(hold(manager)?.reserve(who, thread, &guarantee, below.as_deref()))
+        }
+        "Release" => {
+            let thread = p.thread("thread")?;
+            parameters.finish()?;
+            done(hold(manager)?.release(who, thread))
+        }
+        "Message" => {
+            let (thread, name, value) = (p.thread("thread")?, p.text("parameter")?, p.text("value")?);
+            parameters.finish()?;
+            granted(hold(manager)?.message(who, thread, &name, &value))
+        }
+        _ => Err(Fault::of_service("MethodNotFound", json!({ "method": format!("{CONTROL}.{name}") }))),
+    }
+}
+
+/// The manager. One that an operation left by a panic may be between two states: nobody goes on with it, and
+/// [`serve`](crate::serve()) ends.
+fn hold<E>(manager: &Mutex<Manager<E>>) -> Result<MutexGuard<'_, Manager<E>>, Fault> {
+    let broken = |_| {
+        fault(Error::Failed("found an operation that was not finished, expected a sound hierarchy".into()))
+    };
+    manager.lock().map_err(broken)
+}
+
+fn granted(result: Result<Granted, Error>) -> Result<Value, Fault> {
+    let Granted { scheduler, guarantee } = result.map_err(fault)?;
+    Ok(json!({ "scheduler": scheduler, "guarantee": guarantee.rounded_for_people() }))
+}
+
+fn done(result: Result<(), Error>) -> Result<Value, Fault> {
+    result.map(|()| json!({})).map_err(fault)
+}
+
+fn fault(error: Error) -> Fault {
+    let reason = error.to_string();
+    let name = match error {
+        Error::Refused(refusal) => {
+            let parameters = json!({ "reason": reason, "mend": refusal.mend() });
+            return Fault::of_control("Refused", parameters);
+        }
+        Error::Denied(_) => "Denied",
+        Error::NotFound(_) => "NotFound",
+        Error::BadValue(_) => "BadValue",
+        Error::InUse(_) => "InUse",
+        Error::Failed(_) => "Failed",
+    };
+    Fault::of_control(name, json!({ "reason": reason }))
+}

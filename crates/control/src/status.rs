@@ -1,0 +1,156 @@
+//! The state of a hierarchy for people and programs, as it travels: names end in the unit, times are in nanoseconds.
+//!
+//! Relies on the tree for what is promised and on the engine for what became of it. Changes nothing.
+
+use crate::engine::{Hsi, Observed, Thread};
+use crate::tree::{Above, Tree};
+use hls_calculus::Guarantee;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The hierarchy, what was promised and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// How many CPUs it has.
+    pub cpus: u16,
+    /// Time that was taken from it so far, over all CPUs.
+    pub stolen_ns: u64,
+    /// The schedulers, each after its parents.
+    pub schedulers: Vec<SchedulerStatus>,
+    /// All threads of the machine.
+    pub threads: Vec<ThreadStatus>,
+}
+
+/// A scheduler.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchedulerStatus {
+    /// Its name.
+    pub name: String,
+    /// The name of its policy.
+    pub policy: String,
+    /// Its parameters, as a file has them.
+    pub parameters: BTreeMap<String, String>,
+    /// The user who may change what is below it, if it is not root alone.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub owner: Option<u32>,
+    /// Whether threads are here that nobody placed.
+    pub default: bool,
+    /// What it has of its parents.
+    pub processors: Vec<ProcessorStatus>,
+}
+
+/// A virtual processor of a scheduler.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessorStatus {
+    /// Whose it is; none: the machine's.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub parent: Option<String>,
+    /// What was promised and what became of it.
+    #[serde(flatten)]
+    pub supply: Supply,
+}
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadStatus {
+    /// Its number.
+    pub thread: u32,
+    /// Its process.
+    pub process: u32,
+    /// Its name.
+    pub comm: String,
+    /// The scheduler that it is below.
+    pub scheduler: String,
+    /// What was promised and what became of it.
+    #[serde(flatten)]
+    pub supply: Supply,
+}
+
+/// What a VP was promised, and what it has had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Supply {
+    /// The promise, such as `RESBH 5ms 33ms`; `NULL`: none.
+    pub guarantee: String,
+    /// CPU time that it has had.
+    pub ran_ns: u64,
+    /// CPU time that it was promised in the time in which it wanted a CPU.
+    pub promised_ns: u64,
+    /// Time that was stolen from it.
+    pub stolen_ns: u64,
+    /// How often the promise was broken.
+    pub broken: u64,
+}
+
+impl Supply {
+    fn new(guarantee: &Guarantee, observed: Observed) -> Supply {
+        Supply {
+            guarantee: guarantee.rounded_for_people(),
+            ran_ns: observed.ran.0,
+            promised_ns: observed.promised.0,
+            stolen_ns: observed.stolen.0,
+            broken: observed.broken,
+        }
+    }
+}
+
+/// Asks for all of it.
+pub(crate) fn status(tree: &Tree, engine: &mut impl Hsi) -> Status {
+    let mut schedulers = Vec::new();
+    for at in parents_first(tree) {
+        let Some(scheduler) = tree.scheduler(at) else { continue };
+        schedulers.push(SchedulerStatus {
+            name: scheduler.name.clone(),
+            policy: scheduler.policy.name.to_owned(),
+            parameters: tree.shown_params(scheduler),
+            owner: scheduler.owner,
+            default: at == tree.default,
+            processors: scheduler.above.iter().flat_map(|above| processors(tree, above, engine)).collect(),
+        });
+    }
+    let threads = engine.threads().into_iter().map(|thread| of_thread(tree, thread, engine)).collect();
+    Status { cpus: tree.cpus, stolen_ns: engine.stolen().0, schedulers, threads }
+}
+
+/// The VPs of an edge.
+fn processors(tree: &Tree, above: &Above, engine: &mut impl Hsi) -> Vec<ProcessorStatus> {
+    let (guarantee, count) = tree.promised(above.edge);
+    let parent = above.parent.and_then(|parent| tree.scheduler(parent)).map(|parent| parent.name.clone());
+    let one = |(at, vp): (usize, &u32)| {
+        let guarantee = if at < count { &guarantee } else { &Guarantee::Null };
+        ProcessorStatus { parent: parent.clone(), supply: Supply::new(guarantee, engine.observed(*vp)) }
+    };
+    above.vps.iter().enumerate().map(one).collect()
+}
+
+fn of_thread(tree: &Tree, thread: Thread, engine: &mut impl Hsi) -> ThreadStatus {
+    let lease = tree.leases.get(&thread.key.tid).filter(|lease| lease.key == thread.key);
+    let edge = lease.map(|lease| lease.edge).or(thread.slot);
+    let guarantee = edge.map_or(Guarantee::Null, |edge| tree.promised(edge).0);
+    let scheduler = tree.of_core(thread.scheduler).and_then(|at| tree.scheduler(at));
+    ThreadStatus {
+        thread: thread.key.tid,
+        process: thread.pid,
+        comm: thread.comm,
+        scheduler: scheduler.map_or_else(String::new, |scheduler| scheduler.name.clone()),
+        supply: Supply::new(&guarantee, engine.observed(thread.key.vp)),
+    }
+}
+
+/// The schedulers' numbers, each after those of its parents.
+fn parents_first(tree: &Tree) -> Vec<usize> {
+    let mut order: Vec<usize> = Vec::new();
+    let mut rest: Vec<usize> = tree.all().map(|(at, _)| at).collect();
+    while !rest.is_empty() {
+        let is_ready = |at: &usize| {
+            let above = tree.scheduler(*at).map_or(&[][..], |scheduler| &scheduler.above);
+            above.iter().all(|above| above.parent.is_none_or(|parent| order.contains(&parent)))
+        };
+        let (ready, wait): (Vec<usize>, Vec<usize>) = rest.into_iter().partition(is_ready);
+        if ready.is_empty() {
+            break;
+        }
+        order.extend(ready);
+        rest = wait;
+    }
+    order
+}

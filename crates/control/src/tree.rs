@@ -1,0 +1,316 @@
+//! The hierarchy as it is known here: names and numbers of its schedulers, whose they are, and the guarantees on its
+//! edges. A value: a request works on a copy, which becomes the hierarchy when the engine has done its part.
+//!
+//! Relies on the calculus' numbers for schedulers and edges. Of threads only those are known whose guarantee, or whose
+//! share of what others are promised, was asked for: the rest is in the default scheduler and is promised nothing.
+
+use crate::engine::{Thread, ThreadKey};
+use crate::error::Error;
+use crate::params::shown;
+use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode};
+use hls_core::{ParamInfo, Params, PolicyInfo};
+use hls_plan::ShareScale;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The parameter that is meant for a child whole.
+const SHARE: &str = "share";
+
+/// A hierarchy that an engine has built: what a [`Manager`](crate::Manager) starts from.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The hierarchy for the calculus, one edge for each instance of a thread.
+    pub graph: Graph,
+    /// The core's number of each scheduler of the graph.
+    pub schedulers: Vec<u32>,
+    /// The core's VPs of each edge of the graph to a scheduler; none for threads.
+    pub vps: Vec<Vec<u32>>,
+    /// The user who may change what is below each scheduler of the graph, if the file names one.
+    pub owners: Vec<Option<u32>>,
+    /// The scheduler of the graph where threads are that nobody placed.
+    pub default: usize,
+}
+
+/// What is known of a running hierarchy.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub(crate) admission: Admission,
+    /// By the calculus' number; `None`: destroyed.
+    pub(crate) schedulers: Vec<Option<Scheduler>>,
+    /// Places for threads that the file promises, filled or not, by edge.
+    pub(crate) slots: BTreeMap<usize, Slot>,
+    /// Threads that a request placed, by number.
+    pub(crate) leases: BTreeMap<u32, Lease>,
+    pub(crate) default: usize,
+    pub(crate) cpus: u16,
+    pub(crate) mode: Mode,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Scheduler {
+    pub(crate) name: String,
+    pub(crate) policy: &'static PolicyInfo,
+    pub(crate) params: Vec<(String, u64)>,
+    /// The core's number.
+    pub(crate) id: u32,
+    pub(crate) owner: Option<u32>,
+    /// Who asked for it; `None`: it is the file's.
+    pub(crate) creator: Option<u32>,
+    pub(crate) above: Vec<Above>,
+    /// How the shares of its children become those of their VPs.
+    pub(crate) scale: ShareScale,
+}
+
+/// An edge from a parent.
+#[derive(Clone, Debug)]
+pub(crate) struct Above {
+    pub(crate) edge: usize,
+    /// `None`: the machine.
+    pub(crate) parent: Option<usize>,
+    pub(crate) vps: Vec<u32>,
+    /// Those of each VP in the core.
+    pub(crate) params: Params,
+}
+
+/// A place for a thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub(crate) scheduler: usize,
+    pub(crate) params: Vec<u64>,
+    pub(crate) need: Option<Guarantee>,
+}
+
+/// A thread where a request has put it.
+#[derive(Clone, Debug)]
+pub(crate) struct Lease {
+    pub(crate) key: ThreadKey,
+    pub(crate) edge: usize,
+    pub(crate) slot: Slot,
+}
+
+impl Tree {
+    /// Takes what an engine has built.
+    pub(crate) fn new(layout: Layout, mode: Mode) -> Result<Tree, Error> {
+        let Layout { graph, schedulers, vps, owners, default } = layout;
+        let counts = [schedulers.len(), owners.len()];
+        let fits = counts.iter().all(|count| *count == graph.schedulers.len());
+        if !fits || vps.len() != graph.edges.len() || default >= graph.schedulers.len() {
+            let reason =
+                "found a layout whose lists do not fit its graph, expected an entry for each of its parts";
+            return Err(Error::Failed(reason.into()));
+        }
+        let mut tree = Tree {
+            admission: admission(&graph, mode)?,
+            schedulers: Vec::new(),
+            slots: BTreeMap::new(),
+            leases: BTreeMap::new(),
+            default,
+            cpus: graph.cpus,
+            mode,
+        };
+        for (at, (id, owner)) in schedulers.into_iter().zip(owners).enumerate() {
+            tree.schedulers.push(Some(scheduler(&graph, at, id, owner)?));
+        }
+        for (at, (edge, vps)) in graph.edges.iter().zip(vps).enumerate() {
+            tree.enter(at, edge, vps);
+        }
+        Ok(tree)
+    }
+
+    /// Enters an edge of the file.
+    fn enter(&mut self, at: usize, edge: &Edge, vps: Vec<u32>) {
+        let values = edge.parent.map_or_else(Vec::new, |parent| self.values(parent, &edge.params));
+        match (&edge.child, edge.parent) {
+            (Child::Thread(_), Some(scheduler)) => {
+                let slot = Slot { scheduler, params: values, need: edge.requested.clone() };
+                self.slots.insert(at, slot);
+            }
+            (Child::Thread(_), None) => {}
+            (Child::Scheduler(child), parent) => {
+                let params = parent
+                    .map_or_else(Params::default, |parent| self.core_params(parent, &values, edge.width));
+                let above = Above { edge: at, parent, vps, params };
+                self.schedulers[*child]
+                    .as_mut()
+                    .into_iter()
+                    .for_each(|child| child.above.push(above.clone()));
+            }
+        }
+    }
+
+    /// The values of a VP below `parent` in the policy's order.
+    fn values(&self, parent: usize, params: &[(String, u64)]) -> Vec<u64> {
+        let infos = self.scheduler(parent).map_or(&[][..], |parent| &parent.policy.vp_params);
+        let value =
+            |info: &ParamInfo| params.iter().find(|(name, _)| name == info.name).map(|(_, value)| *value);
+        infos.iter().map(|info| value(info).or(info.default).unwrap_or(info.min)).collect()
+    }
+
+    /// The scheduler of a number.
+    pub(crate) fn scheduler(&self, at: usize) -> Option<&Scheduler> {
+        self.schedulers.get(at)?.as_ref()
+    }
+
+    /// Numbers and schedulers.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (usize, &Scheduler)> {
+        self.schedulers.iter().enumerate().filter_map(|(at, scheduler)| Some((at, scheduler.as_ref()?)))
+    }
+
+    /// The scheduler of a name.
+    pub(crate) fn find(&self, name: &str) -> Result<(usize, &Scheduler), Error> {
+        self.all().find(|(_, scheduler)| scheduler.name == name).ok_or_else(|| {
+            let names: Vec<String> =
+                self.all().take(12).map(|(_, scheduler)| format!("`{}`", scheduler.name)).collect();
+            let more = if self.all().count() > names.len() { " ..." } else { "" };
+            Error::NotFound(format!(
+                "found no scheduler `{name}`, expected one of {}{more}",
+                names.join(", ")
+            ))
+        })
+    }
+
+    /// The number of the scheduler that the core knows as `id`.
+    pub(crate) fn of_core(&self, id: u32) -> Option<usize> {
+        self.all().find(|(_, scheduler)| scheduler.id == id).map(|(at, _)| at)
+    }
+
+    /// Whether every way from a scheduler up to the machine meets one that is the user's: what is below is his.
+    pub(crate) fn is_below_of(&self, scheduler: usize, uid: u32) -> bool {
+        let (mut open, mut seen) = (vec![scheduler], BTreeSet::from([scheduler]));
+        while let Some(at) = open.pop() {
+            let Some(scheduler) = self.scheduler(at) else { return false };
+            if scheduler.owner == Some(uid) {
+                continue;
+            }
+            if scheduler.above.is_empty() || scheduler.above.iter().any(|above| above.parent.is_none()) {
+                return false;
+            }
+            open.extend(
+                scheduler.above.iter().filter_map(|above| above.parent.filter(|it| seen.insert(*it))),
+            );
+        }
+        true
+    }
+
+    /// The names of the children that a scheduler is known to have.
+    pub(crate) fn children(&self, of: usize) -> Vec<String> {
+        let is_above = |scheduler: &Scheduler| scheduler.above.iter().any(|above| above.parent == Some(of));
+        let schedulers = self.all().filter(|(_, scheduler)| is_above(scheduler));
+        let slots = self.slots.values().filter(|slot| slot.scheduler == of);
+        let leases = self.leases.iter().filter(|(_, lease)| lease.slot.scheduler == of);
+        let names = schedulers.map(|(_, scheduler)| format!("`{}`", scheduler.name));
+        let places = slots.map(|_| "a thread of the file".to_owned());
+        names.chain(places).chain(leases.map(|(tid, _)| format!("thread {tid}"))).collect()
+    }
+
+    /// How many CPUs a scheduler may have at once.
+    pub(crate) fn held(&self, scheduler: &Scheduler) -> u16 {
+        let vps: usize = scheduler.above.iter().map(|above| above.vps.len()).sum();
+        u16::try_from(vps).unwrap_or(u16::MAX).clamp(1, self.cpus.max(1))
+    }
+
+    /// The edge of a thread below a scheduler.
+    pub(crate) fn thread_edge(&self, thread: &Thread, slot: &Slot) -> Edge {
+        Edge {
+            parent: Some(slot.scheduler),
+            child: Child::Thread(format!("{}-{}", thread.comm, thread.key.tid)),
+            params: self
+                .scheduler(slot.scheduler)
+                .map_or_else(Vec::new, |above| named(&above.policy.vp_params, &slot.params)),
+            requested: slot.need.clone(),
+            width: 1,
+            pinned: thread.pinned,
+        }
+    }
+
+    /// The values of each of the `width` VPs of a child of `parent` as the core takes them.
+    pub(crate) fn core_params(&self, parent: usize, values: &[u64], width: u16) -> Params {
+        let mut params = Params::from_slice(values);
+        if let Some(parent) = self.scheduler(parent)
+            && let Some(share) = parent.policy.vp_params.iter().position(|info| info.name == SHARE)
+        {
+            params.0[share] = parent.scale.of_a_vp(params.0[share], width);
+        }
+        params
+    }
+
+    /// What an edge promises to each of its VPs, in real time, and to how many of them.
+    pub(crate) fn promised(&self, edge: usize) -> (Guarantee, usize) {
+        let label = self.admission.label(edge);
+        label.map_or((Guarantee::Null, 0), |label| (label.absolute(), usize::from(label.count)))
+    }
+
+    /// The VPs of schedulers and of the threads that requests have placed: which edge each is of, and which of its VPs.
+    pub(crate) fn vps(&self) -> BTreeMap<u32, (usize, usize)> {
+        let of_schedulers = self
+            .all()
+            .flat_map(|(_, scheduler)| &scheduler.above)
+            .flat_map(|above| above.vps.iter().enumerate().map(|(at, vp)| (*vp, (above.edge, at))));
+        of_schedulers.chain(self.leases.values().map(|lease| (lease.key.vp, (lease.edge, 0)))).collect()
+    }
+
+    /// What one of the VPs of an edge is promised, in real time.
+    pub(crate) fn promised_to(&self, edge: usize, at: usize) -> Guarantee {
+        let (guarantee, count) = self.promised(edge);
+        if at < count { guarantee } else { Guarantee::Null }
+    }
+
+    /// Whether an edge of this tree promises the same as one of another.
+    pub(crate) fn promises_as(&self, edge: usize, other: &Tree, of_other: usize) -> bool {
+        let labels = self.admission.label(edge).zip(other.admission.label(of_other));
+        labels.is_some_and(|(label, other)| {
+            (label.count, &label.guarantee, &label.scale) == (other.count, &other.guarantee, &other.scale)
+        })
+    }
+
+    /// A scheduler's parameters as a file has them.
+    pub(crate) fn shown_params(&self, scheduler: &Scheduler) -> BTreeMap<String, String> {
+        let info = |name: &str| scheduler.policy.scheduler_params.iter().find(|info| info.name == name);
+        let params = scheduler.params.iter().filter_map(|(name, value)| Some((info(name)?, *value)));
+        params.map(|(info, value)| (info.name.to_owned(), shown(info, value))).collect()
+    }
+}
+
+/// Values with the names of their parameters.
+pub(crate) fn named(infos: &[ParamInfo], values: &[u64]) -> Vec<(String, u64)> {
+    infos.iter().zip(values).map(|(info, value)| (info.name.to_owned(), *value)).collect()
+}
+
+fn admission(graph: &Graph, mode: Mode) -> Result<Admission, Error> {
+    Admission::new(graph.clone(), mode).map_err(|problems| {
+        let lines: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+        Error::Failed(lines.join("\n"))
+    })
+}
+
+/// A scheduler of the file; the edges above it come later.
+fn scheduler(graph: &Graph, at: usize, id: u32, owner: Option<u32>) -> Result<Scheduler, Error> {
+    let hls_calculus::Scheduler { name, policy, params } = &graph.schedulers[at];
+    let info = policy_of(policy)?;
+    let shares = graph.edges.iter().filter(|edge| edge.parent == Some(at)).filter_map(|edge| {
+        let (_, share) = edge.params.iter().find(|(name, _)| name == SHARE)?;
+        Some((*share, edge.width))
+    });
+    let above = graph.edges.iter().filter(|edge| edge.child == Child::Scheduler(at));
+    let held = above.map(|edge| edge.width).fold(0, u16::saturating_add).clamp(1, graph.cpus.max(1));
+    let scale = share_scale(info, shares, held);
+    let (name, params) = (name.clone(), params.clone());
+    Ok(Scheduler { name, policy: info, params, id, owner, creator: None, above: Vec::new(), scale })
+}
+
+/// How the shares of children below a policy become those of their VPs.
+pub(crate) fn share_scale(
+    policy: &PolicyInfo,
+    children: impl Iterator<Item = (u64, u16)> + Clone,
+    held: u16,
+) -> ShareScale {
+    let share = policy.vp_params.iter().find(|info| info.name == SHARE);
+    ShareScale::new(children, held, share.map_or(u64::MAX, |info| info.max))
+}
+
+/// The policy of a name that runs.
+pub(crate) fn policy_of(name: &str) -> Result<&'static PolicyInfo, Error> {
+    hls_core::policies().iter().find(|policy| policy.name == name).ok_or_else(|| {
+        let names: Vec<&str> = hls_core::policies().iter().map(|policy| policy.name).collect();
+        Error::NotFound(format!("found the policy `{name}`, expected one that runs: {}", names.join(", ")))
+    })
+}

@@ -1,0 +1,324 @@
+//! Every operation, granted and refused, on the native core: what is asked for is there, or nothing has changed.
+
+mod support;
+
+use hls_control::{Error, Manager, Peer, Status};
+use support::{ALICE, ALICES, BOB, BOBS, FILE, Native, VIDEO, manager, manager_of, texts};
+
+const ROOT: Peer = Peer::ROOT;
+
+/// Status without the CPU time that passes meanwhile.
+fn still(manager: &mut Manager<Native>) -> Status {
+    let mut status = manager.status();
+    let processors = status.schedulers.iter_mut().flat_map(|scheduler| &mut scheduler.processors);
+    let supplies = processors.map(|processor| &mut processor.supply);
+    supplies
+        .chain(status.threads.iter_mut().map(|thread| &mut thread.supply))
+        .for_each(|supply| supply.ran_ns = 0);
+    status
+}
+
+/// The request is refused for this reason, and nothing has changed.
+#[track_caller]
+fn refused<T: std::fmt::Debug>(
+    manager: &mut Manager<Native>,
+    reason: &str,
+    request: impl FnOnce(&mut Manager<Native>) -> Result<T, Error>,
+) -> Error {
+    let (before, promises) = (still(manager), manager.engine().promises.clone());
+    let error = request(manager).expect_err("a refusal");
+    assert!(error.to_string().contains(reason), "{error}");
+    assert_eq!(still(manager), before, "{error}");
+    assert_eq!(manager.engine().promises, promises, "{error}");
+    error
+}
+
+/// Where a thread is, and what it is promised.
+fn place(manager: &mut Manager<Native>, tid: u32) -> (String, String) {
+    let status = manager.status();
+    let thread = status.threads.iter().find(|thread| thread.thread == tid).expect("a living thread");
+    (thread.scheduler.clone(), thread.supply.guarantee.clone())
+}
+
+fn at(scheduler: &str, guarantee: &str) -> (String, String) {
+    (scheduler.into(), guarantee.into())
+}
+
+#[test]
+fn the_file_is_there() {
+    let mut manager = manager();
+    let status = manager.status();
+    let names: Vec<&str> = status.schedulers.iter().map(|scheduler| scheduler.name.as_str()).collect();
+    assert_eq!(names, ["FP", "RES", "rest", "ALICE"], "parents first");
+    let alice = &status.schedulers[3];
+    assert_eq!((alice.owner, alice.default), (Some(ALICE.uid), false));
+    assert_eq!(alice.parameters, texts(&[("quantum", "1ms")]));
+    assert_eq!(alice.processors[0].parent.as_deref(), Some("RES"));
+    assert_eq!(alice.processors[0].supply.guarantee, "RESBH 10ms 20ms");
+    assert_eq!(place(&mut manager, VIDEO), at("RES", "RESBH 5ms 50ms"));
+    assert_eq!(place(&mut manager, ALICES[0]), at("rest", "NULL"));
+}
+
+#[test]
+fn a_reservation_begins_and_ends() {
+    let mut manager = manager();
+    let granted = manager.reserve(ROOT, BOBS, "RESBH 3ms 30ms", None).unwrap();
+    assert_eq!((&granted.scheduler[..], granted.guarantee.to_string()), ("RES", "RESBH 3ms 30ms".into()));
+    assert_eq!(place(&mut manager, BOBS), at("RES", "RESBH 3ms 30ms"));
+    // Another one instead of the first: together they would not fit.
+    manager.reserve(ROOT, BOBS, "RESBH 10ms 30ms", Some("RES")).unwrap();
+    assert_eq!(place(&mut manager, BOBS), at("RES", "RESBH 10ms 30ms"));
+    manager.release(ROOT, BOBS).unwrap();
+    assert_eq!(place(&mut manager, BOBS), at("rest", "NULL"));
+    manager.release(ROOT, BOBS).unwrap();
+    manager.reserve(ROOT, ALICES[0], "RESBS 12ms 30ms", None).unwrap();
+}
+
+#[test]
+fn a_reservation_that_does_not_fit_is_refused_with_what_would() {
+    let mut manager = manager();
+    let error = refused(&mut manager, "110% > 100%", |it| it.reserve(ROOT, BOBS, "RESBH 50ms 100ms", None));
+    let Error::Refused(refusal) = error else { panic!("{error:?}") };
+    assert_eq!(refusal.mend().as_deref(), Some("RESBH 40ms 100ms"));
+    manager.reserve(ROOT, BOBS, &refusal.mend().unwrap(), None).unwrap();
+}
+
+#[test]
+fn what_is_no_reservation_is_refused() {
+    let mut manager = manager();
+    refused(&mut manager, "expected", |it| it.reserve(ROOT, BOBS, "RESBH 5ms", None));
+    refused(&mut manager, "expected", |it| it.reserve(ROOT, BOBS, "RESBH 9ms 5ms", None));
+    refused(&mut manager, "by itself", |it| it.reserve(ROOT, BOBS, "PSBE 1/4 10ms", None));
+    refused(&mut manager, "1us to 3600s", |it| it.reserve(ROOT, BOBS, "RESBH 10ns 20ns", None));
+    refused(&mut manager, "thread 4711", |it| it.reserve(ROOT, 4711, "RESBH 1ms 30ms", None));
+    refused(&mut manager, "no scheduler `X`", |it| it.reserve(ROOT, BOBS, "RESBH 1ms 30ms", Some("X")));
+    refused(&mut manager, "needs", |it| it.reserve(ROOT, BOBS, "RESBH 1ms 30ms", Some("rest")));
+}
+
+#[test]
+fn a_thread_moves_and_takes_part() {
+    let mut manager = manager();
+    let granted = manager.move_thread(ROOT, ALICES[0], "ALICE", &texts(&[("share", "3")])).unwrap();
+    assert_eq!(granted.scheduler, "ALICE");
+    assert_ne!(place(&mut manager, ALICES[0]).1, "NULL");
+    // Its brother would take of it what it asked for.
+    let half = texts(&[("guarantee", "PSBE 1/10 30ms")]);
+    manager.move_thread(ROOT, ALICES[1], "ALICE", &half).unwrap();
+    let large = texts(&[("share", "1000")]);
+    refused(&mut manager, "needs PSBE", |it| it.move_thread(ROOT, ALICES[2], "ALICE", &large));
+    manager.move_thread(ROOT, ALICES[2], "rest", &texts(&[("priority", "9")])).unwrap();
+    assert_eq!(place(&mut manager, ALICES[2]), at("rest", "NULL"));
+}
+
+#[test]
+fn bad_parameters_are_refused() {
+    let mut manager = manager();
+    let mut bad = |reason: &str, to: &str, with: &[(&str, &str)]| {
+        let texts = texts(with);
+        refused(&mut manager, reason, |it| it.move_thread(ROOT, BOBS, to, &texts));
+    };
+    bad("no `budget`", "RES", &[]);
+    bad("a time with a unit", "RES", &[("budget", "5"), ("period", "30ms")]);
+    bad("whole number", "ALICE", &[("share", "+3")]);
+    bad("expected 1 to 65536", "ALICE", &[("share", "0")]);
+    bad("parameter `shares`", "ALICE", &[("shares", "3")]);
+    bad("as the guarantee has it", "RES", &[("guarantee", "RESBH 1ms 30ms"), ("budget", "2ms")]);
+    bad("found no scheduler", "NOWHERE", &[]);
+}
+
+#[test]
+fn a_scheduler_is_created_used_and_destroyed() {
+    let mut manager = manager();
+    let own = texts(&[("guarantee", "RESBH 4ms 20ms"), ("quantum", "2ms")]);
+    let granted = manager.create(ROOT, "proportional-share", "NEW", "RES", &own).unwrap();
+    assert_eq!(granted.guarantee.to_string(), "RESBH 4ms 20ms");
+    manager.move_thread(ROOT, BOBS, "NEW", &texts(&[])).unwrap();
+    refused(&mut manager, "thread 200 below `NEW`", |it| it.destroy(ROOT, "NEW"));
+    refused(&mut manager, "already", |it| it.create(ROOT, "round-robin", "NEW", "RES", &own));
+    manager.create(ROOT, "round-robin", "RR", "NEW", &texts(&[("share", "2")])).unwrap();
+    manager.release(ROOT, BOBS).unwrap();
+    refused(&mut manager, "`RR` below `NEW`", |it| it.destroy(ROOT, "NEW"));
+    manager.destroy(ROOT, "RR").unwrap();
+    let before = still(&mut manager);
+    manager.create(ROOT, "reservation", "RR", "NEW", &texts(&[])).unwrap();
+    manager.destroy(ROOT, "RR").unwrap();
+    assert_eq!(still(&mut manager), before);
+    manager.destroy(ROOT, "NEW").unwrap();
+    manager.reserve(ROOT, BOBS, "RESBH 8ms 20ms", None).expect("what was given back can be given again");
+}
+
+#[test]
+fn what_cannot_be_created_or_destroyed_is_refused() {
+    let mut manager = manager();
+    let (none, large) = (texts(&[]), texts(&[("guarantee", "RESBH 19ms 20ms")]));
+    refused(&mut manager, "155% > 100%", |it| it.create(ROOT, "round-robin", "RR", "RES", &large));
+    refused(&mut manager, "policy `lottery`", |it| it.create(ROOT, "lottery", "L", "FP", &none));
+    refused(&mut manager, "no `priority`", |it| it.create(ROOT, "round-robin", "RR", "FP", &none));
+    refused(&mut manager, "the name \"\"", |it| it.create(ROOT, "round-robin", "", "rest", &none));
+    refused(&mut manager, "control characters", |it| {
+        it.create(ROOT, "round-robin", "\u{1b}[2J", "rest", &none)
+    });
+    refused(&mut manager, "the root", |it| it.destroy(ROOT, "FP"));
+    refused(&mut manager, "the default", |it| it.destroy(ROOT, "rest"));
+    refused(&mut manager, "a thread of the file", |it| it.destroy(ROOT, "ALICE"));
+    refused(&mut manager, "no scheduler", |it| it.destroy(ROOT, "X"));
+}
+
+#[test]
+fn a_message_changes_one_parameter() {
+    let mut manager = manager();
+    manager.reserve(ROOT, BOBS, "RESBH 3ms 30ms", None).unwrap();
+    let granted = manager.message(ROOT, BOBS, "budget", "6ms").unwrap();
+    assert_eq!(granted.guarantee.to_string(), "RESBH 6ms 30ms");
+    refused(&mut manager, "> 100%", |it| it.message(ROOT, BOBS, "budget", "25ms"));
+    refused(&mut manager, "expected", |it| it.message(ROOT, BOBS, "budget", "31ms"));
+    refused(&mut manager, "parameter `share`", |it| it.message(ROOT, BOBS, "share", "2"));
+    refused(&mut manager, "with a unit", |it| it.message(ROOT, BOBS, "budget", "6"));
+    // In the default scheduler nothing is promised, and no one asks the calculus.
+    manager.message(ROOT, ALICES[0], "priority", "3").unwrap();
+    assert_eq!(place(&mut manager, ALICES[0]), at("rest", "NULL"));
+}
+
+#[test]
+fn the_place_of_a_file_stays_promised() {
+    let mut manager = manager();
+    manager.message(ROOT, VIDEO, "budget", "10ms").unwrap();
+    assert_eq!(place(&mut manager, VIDEO), at("RES", "RESBH 10ms 50ms"));
+    manager.release(ROOT, VIDEO).unwrap();
+    // The place takes 10%, Alice 50%.
+    refused(&mut manager, "> 100%", |it| it.reserve(ROOT, VIDEO, "RESBH 41ms 100ms", None));
+    manager.reserve(ROOT, VIDEO, "RESBH 40ms 100ms", None).unwrap();
+}
+
+#[test]
+fn a_thread_that_ends_gives_back_what_it_had() {
+    let mut manager = manager();
+    manager.reserve(ROOT, BOBS, "RESBH 12ms 30ms", None).unwrap();
+    refused(&mut manager, "> 100%", |it| it.reserve(ROOT, ALICES[0], "RESBH 3ms 30ms", None));
+    manager.engine().exit(BOBS);
+    // Its number goes to another thread.
+    manager.engine().spawn(BOBS, Some(ALICE.uid), None);
+    manager.reserve(ROOT, ALICES[0], "RESBH 3ms 30ms", None).unwrap();
+    assert_eq!(place(&mut manager, BOBS), at("rest", "NULL"));
+}
+
+#[test]
+fn a_user_manages_what_is_below_his_scheduler() {
+    let mut manager = manager();
+    let quantum = texts(&[("share", "2")]);
+    manager.create(ALICE, "reservation", "mine", "ALICE", &quantum).unwrap();
+    let granted = manager.reserve(ALICE, ALICES[0], "RESBH 1ms 100ms", None).unwrap();
+    assert_eq!(granted.scheduler, "mine", "not RES, which is not hers");
+    refused(&mut manager, "mine: needs", |it| it.reserve(ALICE, ALICES[1], "RESBH 60ms 100ms", None));
+    manager.message(ALICE, ALICES[0], "budget", "2ms").unwrap();
+    manager.move_thread(ALICE, ALICES[1], "ALICE", &quantum).unwrap();
+    manager.release(ALICE, ALICES[0]).unwrap();
+    manager.release(ALICE, ALICES[1]).unwrap();
+    manager.destroy(ALICE, "mine").unwrap();
+}
+
+#[test]
+fn a_user_manages_nothing_else() {
+    let mut manager = manager();
+    let none = texts(&[]);
+    let high = texts(&[("priority", "9")]);
+    let m = &mut manager;
+    let mut denied = |request: &mut dyn FnMut(&mut Manager<Native>) -> Result<(), Error>| {
+        let error = refused(m, "expected", request);
+        assert!(matches!(error, Error::Denied(_)), "{error:?}");
+    };
+    denied(&mut |it| it.create(ALICE, "round-robin", "X", "FP", &high).map(drop));
+    denied(&mut |it| it.create(BOB, "round-robin", "X", "ALICE", &none).map(drop));
+    denied(&mut |it| it.destroy(ALICE, "ALICE"));
+    denied(&mut |it| it.move_thread(ALICE, BOBS, "ALICE", &none).map(drop));
+    denied(&mut |it| it.move_thread(BOB, BOBS, "ALICE", &none).map(drop));
+    denied(&mut |it| it.move_thread(BOB, BOBS, "rest", &high).map(drop));
+    denied(&mut |it| it.message(BOB, BOBS, "priority", "9").map(drop));
+    denied(&mut |it| it.reserve(BOB, ALICES[0], "RESBH 1ms 30ms", None).map(drop));
+    denied(&mut |it| it.reserve(BOB, BOBS, "RESBH 1ms 30ms", Some("RES")).map(drop));
+    // The file has put this one there, and he may not take it away.
+    denied(&mut |it| it.release(BOB, VIDEO));
+    denied(&mut |it| it.reserve(BOB, BOBS, "RESBH 1ms 30ms", None).map(drop));
+    m.engine().spawn(300, None, None);
+    refused(m, "of several users", |it| it.move_thread(ALICE, 300, "ALICE", &none));
+}
+
+#[test]
+fn a_user_has_so_many_schedulers_and_no_more() {
+    let mut manager = manager();
+    let create = |it: &mut Manager<Native>, n: u32| {
+        it.create(ALICE, "round-robin", &format!("RR{n}"), "ALICE", &texts(&[]))
+    };
+    (0..64).for_each(|n| drop(create(&mut manager, n).unwrap()));
+    refused(&mut manager, "at most 64", |it| create(it, 64));
+    manager.destroy(ALICE, "RR7").unwrap();
+    create(&mut manager, 64).unwrap();
+}
+
+/// The engine fails at its first call, at its second, and so on: each time all is undone.
+#[test]
+fn what_the_engine_fails_at_is_undone() {
+    let two = format!("machine cpus=2\n{FILE}").replace("reservation \"RES\"", "reservation \"RES\" width=1");
+    let mut manager = manager_of(&two);
+    let none = texts(&[]);
+    let mut failures = 0;
+    let mut attempt = |request: &dyn Fn(&mut Manager<Native>) -> Result<(), Error>| {
+        for calls in 0.. {
+            let before = still(&mut manager);
+            manager.engine().fails_after = Some(calls);
+            let result = request(&mut manager);
+            if manager.engine().fails_after.take().is_some() {
+                return result.unwrap();
+            }
+            assert!(result.unwrap_err().to_string().ends_with("a test asked for"));
+            assert_eq!(still(&mut manager), before, "{calls} calls");
+            failures += 1;
+        }
+    };
+    attempt(&|it| it.create(ROOT, "time-sharing", "TS", "rest", &none).map(drop));
+    attempt(&|it| it.move_thread(ROOT, BOBS, "TS", &none).map(drop));
+    attempt(&|it| it.message(ROOT, BOBS, "priority", "1").map(drop));
+    attempt(&|it| it.release(ROOT, BOBS));
+    attempt(&|it| it.destroy(ROOT, "TS"));
+    assert_eq!(failures, 3 + 1 + 1 + 1 + 3, "two VPs below `rest`, one a CPU");
+}
+
+#[test]
+fn the_monitor_is_told_of_every_promise_that_changes() {
+    let mut manager = manager();
+    let granted = manager.move_thread(ROOT, ALICES[0], "ALICE", &texts(&[("share", "1")])).unwrap();
+    let vp_of = |it: &mut Manager<Native>, tid: u32| {
+        hls_control::Hsi::thread(it.engine(), tid).expect("a living thread").key.vp
+    };
+    let vp = vp_of(&mut manager, ALICES[0]);
+    assert_eq!(manager.engine().promises[&vp], granted.guarantee.rounded_for_people());
+    manager.move_thread(ROOT, ALICES[1], "ALICE", &texts(&[("share", "2")])).unwrap();
+    assert_ne!(
+        manager.engine().promises[&vp],
+        granted.guarantee.rounded_for_people(),
+        "a brother takes of it"
+    );
+    manager.release(ROOT, ALICES[0]).unwrap();
+    assert_eq!(manager.engine().promises[&vp], "NULL");
+}
+
+/// A share is meant for the whole of a child: one with a VP on each CPU has a part of it in each.
+#[test]
+fn shares_of_wide_children_are_parted() {
+    let file = FILE.replace("fixed-priority", "machine cpus=2\nfixed-priority");
+    let mut manager = manager_of(&file);
+    manager.create(ROOT, "proportional-share", "PS", "FP", &texts(&[("priority", "1")])).unwrap();
+    let wide = manager.create(ROOT, "round-robin", "RR", "PS", &texts(&[("share", "3")]));
+    wide.unwrap();
+    let status = manager.status();
+    let of = |name: &str| status.schedulers.iter().find(|it| it.name == name).unwrap().processors.len();
+    assert_eq!((of("PS"), of("RR")), (2, 2));
+}
+
+#[test]
+fn a_pinned_thread_is_promised_nothing_on_several_cpus() {
+    let file = format!("machine cpus=2\n{FILE}");
+    let mut manager = manager_of(&file);
+    manager.engine().pin(BOBS);
+    refused(&mut manager, "every CPU", |it| it.reserve(ROOT, BOBS, "RESBH 1ms 30ms", None));
+}

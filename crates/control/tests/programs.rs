@@ -1,0 +1,117 @@
+//! Programs that ask for themselves, in C and in Rust, and users as the kernel knows them.
+//!
+//! Relies on gcc, and, to be another user, on root and setpriv; what cannot be tried here says so.
+
+mod support;
+
+use hls_control::{Client, ClientError, Manager, this_thread};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use support::{Native, manager, with_server};
+
+/// A manager that knows real threads.
+fn real() -> Manager<Native> {
+    let mut manager = manager();
+    manager.engine().knows_real = true;
+    manager
+}
+
+/// The example in C, made to talk to a socket.
+fn compile(folder: &Path, socket: &Path) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = folder.join("reserve");
+    let output = Command::new("gcc")
+        .args(["-Wall", "-Wextra", "-Werror", "-O2", "-Iinclude", "examples/reserve.c", "-o"])
+        .arg(&program)
+        .arg(format!("-DHLS_SOCKET=\"{}\"", socket.display()))
+        .current_dir(root)
+        .output()
+        .expect("gcc is there");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+fn said(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// As `nobody`; `None` where this process may not become another user.
+fn as_nobody(program: &Path) -> Option<Command> {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
+    let is_able = Command::new("setpriv").args(command.get_args()).arg("true").output();
+    if !is_able.is_ok_and(|output| output.status.success()) {
+        println!("skipped: to be another user takes root and setpriv");
+        return None;
+    }
+    command.arg(program);
+    Some(command)
+}
+
+#[test]
+fn a_program_in_c_reserves_for_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    with_server(real(), |socket| {
+        let program = compile(folder.path(), socket);
+        // As any user but root it may not: that is for the next test.
+        let (out, err) = said(&Command::new(&program).output().unwrap());
+        if hls_control::Identity::of(std::process::id()).unwrap().uid != Some(0) {
+            println!("skipped: only root may reserve below any scheduler");
+            return;
+        }
+        assert_eq!(out, "5ms in every 33ms are reserved\n6ms are\nall is given back\n", "{err}");
+        assert_eq!(err, "not 33ms: Device or resource busy\n");
+    });
+}
+
+#[test]
+fn without_a_server_it_is_told_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), &folder.path().join("none"));
+    let (_, err) = said(&Command::new(&program).output().unwrap());
+    assert_eq!(err, "no reservation of 5ms in every 33ms: No such file or directory\n");
+}
+
+/// The kernel says who the peer is: `nobody` owns no scheduler, and no thread of root's.
+#[test]
+fn the_kernel_vouches_for_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), all).unwrap();
+    with_server(real(), |socket| {
+        let program = compile(folder.path(), socket);
+        let Some(mut command) = as_nobody(&program) else { return };
+        let (out, err) = said(&command.output().unwrap());
+        assert_eq!(
+            (&out[..], &err[..]),
+            ("", "no reservation of 5ms in every 33ms: Operation not permitted\n")
+        );
+    });
+    // The same one, where a scheduler is his.
+    let (native, mut layout) = Native::new(support::FILE, &[]);
+    let at = layout.graph.schedulers.iter().position(|scheduler| scheduler.name == "RES").unwrap();
+    layout.owners[at] = Some(65534);
+    let mut manager = Manager::new(native, layout, hls_calculus::Mode::Tight).unwrap();
+    manager.engine().knows_real = true;
+    with_server(manager, |socket| {
+        let program = compile(folder.path(), socket);
+        let Some(mut command) = as_nobody(&program) else { return };
+        let (out, err) = said(&command.output().unwrap());
+        assert_eq!(out, "5ms in every 33ms are reserved\n6ms are\nall is given back\n", "{err}");
+    });
+}
+
+#[test]
+fn a_program_in_rust_reserves_for_itself() {
+    with_server(real(), |socket| {
+        let granted =
+            Client::connect_to(socket).and_then(|mut hls| hls.reserve(this_thread(), "RESBH 5ms 33ms", None));
+        match granted {
+            Ok(granted) => assert_eq!(granted.guarantee, "RESBH 5ms 33ms"),
+            // As any other user than root.
+            Err(ClientError::Request { error, .. }) => assert_eq!(error, "Denied"),
+            Err(error) => panic!("{error}"),
+        }
+    });
+}

@@ -1,0 +1,308 @@
+//! The socket as clients of all kinds meet it: those that ask, and those that stall, babble, flood or die.
+
+mod support;
+
+use hls_control::{Client, ClientError, MAX_REQUEST, Texts};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use support::{ALICES, BOBS, manager, with_server};
+
+/// A raw connection that does not wait for ever.
+fn connect(path: &Path) -> BufReader<UnixStream> {
+    let stream = UnixStream::connect(path).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    BufReader::new(stream)
+}
+
+fn send(stream: &mut BufReader<UnixStream>, bytes: &[u8]) {
+    stream.get_mut().write_all(bytes).unwrap();
+}
+
+/// The next reply; `None`: the server has closed the connection.
+fn receive(stream: &mut BufReader<UnixStream>) -> Option<Value> {
+    let mut reply = Vec::new();
+    stream.read_until(0, &mut reply).unwrap();
+    (reply.pop()? == 0).then(|| serde_json::from_slice(&reply).unwrap())
+}
+
+/// The error that a message is answered with.
+fn error_of(stream: &mut BufReader<UnixStream>, message: &str) -> String {
+    send(stream, message.as_bytes());
+    send(stream, &[0]);
+    receive(stream).unwrap()["error"].as_str().unwrap_or("none").to_owned()
+}
+
+#[test]
+fn a_client_does_all_that_there_is() {
+    with_server(manager(), |path| {
+        let mut hls = Client::connect_to(path).unwrap();
+        let none = Texts::new();
+        let granted = hls.create("proportional-share", "PS", "rest", &none).unwrap();
+        assert_eq!((&granted.scheduler[..], &granted.guarantee[..]), ("PS", "NULL"));
+        hls.move_thread(BOBS, "PS", &support::texts(&[("share", "3")])).unwrap();
+        hls.message(BOBS, "share", "4").unwrap();
+        let granted = hls.reserve(BOBS, "RESBH 3ms 30ms", None).unwrap();
+        assert_eq!((&granted.scheduler[..], &granted.guarantee[..]), ("RES", "RESBH 3ms 30ms"));
+        let status = hls.status().unwrap();
+        let thread = status.threads.iter().find(|thread| thread.thread == BOBS).unwrap();
+        assert_eq!((&thread.scheduler[..], &thread.supply.guarantee[..]), ("RES", "RESBH 3ms 30ms"));
+        hls.release(BOBS).unwrap();
+        hls.destroy("PS").unwrap();
+        let Err(ClientError::Refused { mend, .. }) = hls.reserve(BOBS, "RESBH 20ms 30ms", None) else {
+            panic!("more than there is was granted")
+        };
+        assert_eq!(mend.as_deref(), Some("RESBH 12ms 30ms"));
+        let Err(ClientError::Request { error, reason }) = hls.release(4711) else { panic!("no such thread") };
+        assert_eq!((&error[..], reason.contains("4711")), ("NotFound", true));
+    });
+}
+
+#[test]
+fn what_is_no_call_gets_an_error() {
+    with_server(manager(), |path| {
+        for (message, error) in [
+            ("", "hls.Control.Malformed"),
+            ("{", "hls.Control.Malformed"),
+            ("[]", "hls.Control.Malformed"),
+            ("{\"method\": 3}", "hls.Control.Malformed"),
+            ("{\"method\": \"a.b\", \"parameters\": 3}", "hls.Control.Malformed"),
+            ("{\"method\": \"a.b\", \"oneway\": 3}", "hls.Control.Malformed"),
+            ("{\"method\": \"hls.Control.Status\", \"upgrade\": true}", "hls.Control.Malformed"),
+            (&"[".repeat(10_000), "hls.Control.Malformed"),
+            ("\u{fffd}", "hls.Control.Malformed"),
+        ] {
+            let mut stream = connect(path);
+            assert_eq!(error_of(&mut stream, message), error, "{message:?}");
+            assert_eq!(receive(&mut stream), None, "what follows cannot be understood: {message:?}");
+        }
+    });
+}
+
+#[test]
+fn wrong_calls_get_the_errors_of_the_protocol() {
+    with_server(manager(), |path| {
+        let mut stream = connect(path);
+        let mut call = |method: &str, parameters: Value| {
+            let call = json!({ "method": method, "parameters": parameters }).to_string();
+            error_of(&mut stream, &call)
+        };
+        for (method, parameters, error) in [
+            ("Status", json!({}), "MethodNotFound"),
+            ("", json!({}), "MethodNotFound"),
+            ("hls.Control.Reboot", json!({}), "MethodNotFound"),
+            ("org.varlink.service.Reboot", json!({}), "MethodNotFound"),
+            ("org.example.Status", json!({}), "InterfaceNotFound"),
+            ("org.varlink.service.GetInterfaceDescription", json!({"interface": "a.b"}), "InterfaceNotFound"),
+            ("hls.Control.Status", json!({"verbose": true}), "InvalidParameter"),
+            ("hls.Control.Release", json!({}), "InvalidParameter"),
+            ("hls.Control.Release", json!({"thread": "200"}), "InvalidParameter"),
+            ("hls.Control.Release", json!({"thread": -1}), "InvalidParameter"),
+            ("hls.Control.Release", json!({"thread": 0}), "InvalidParameter"),
+            ("hls.Control.Release", json!({"thread": 1u64 << 40}), "InvalidParameter"),
+            (
+                "hls.Control.Move",
+                json!({"thread": 200, "to": "rest", "parameters": {"share": 3}}),
+                "InvalidParameter",
+            ),
+            ("hls.Control.Move", json!({"thread": 200, "to": "rest", "parameters": []}), "InvalidParameter"),
+            ("hls.Control.Destroy", json!({"name": ["FP"]}), "InvalidParameter"),
+        ] {
+            let found = call(method, parameters);
+            assert_eq!(found, format!("org.varlink.service.{error}"), "{method}");
+        }
+        assert_eq!(call("hls.Control.Release", json!({"thread": BOBS})), "none", "the connection goes on");
+    });
+}
+
+#[test]
+fn calls_may_come_in_pieces_or_together() {
+    with_server(manager(), |path| {
+        let mut stream = connect(path);
+        for byte in b"{\"method\":\"hls.Control.Status\"}\0" {
+            send(&mut stream, &[*byte]);
+        }
+        assert_eq!(receive(&mut stream).unwrap()["parameters"]["cpus"], 1);
+        let oneway = "{\"method\":\"hls.Control.Release\",\"parameters\":{\"thread\":200},\"oneway\":true}\0";
+        let two =
+            "{\"method\":\"hls.Control.Release\",\"parameters\":{\"thread\":4711}}\0{\"method\":\"a.B\"}\0";
+        send(&mut stream, [oneway, two].concat().as_bytes());
+        assert_eq!(receive(&mut stream).unwrap()["error"], "hls.Control.NotFound");
+        assert_eq!(receive(&mut stream).unwrap()["error"], "org.varlink.service.InterfaceNotFound");
+    });
+}
+
+#[test]
+fn a_request_that_is_too_long_ends_the_connection() {
+    with_server(manager(), |path| {
+        let mut stream = connect(path);
+        // The server may close before all of it is written.
+        let _ = stream.get_mut().write_all(&vec![b' '; 4 * MAX_REQUEST]);
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert!(rest.is_empty() || String::from_utf8_lossy(&rest).contains("hls.Control.Malformed"));
+        Client::connect_to(path).unwrap().status().unwrap();
+        // One that just fits is read.
+        let mut stream = connect(path);
+        let call = "{\"method\":\"a.B\"}";
+        send(&mut stream, call.as_bytes());
+        send(&mut stream, &vec![b' '; MAX_REQUEST - call.len() - 1]);
+        send(&mut stream, &[0]);
+        assert_eq!(receive(&mut stream).unwrap()["error"], "org.varlink.service.InterfaceNotFound");
+    });
+}
+
+#[test]
+fn a_client_that_stalls_holds_up_nobody_and_is_dropped() {
+    with_server(manager(), |path| {
+        let begun = Instant::now();
+        let mut stalled = connect(path);
+        send(&mut stalled, b"{\"method\":");
+        // This one asks for much and reads none of it.
+        let mut deaf = connect(path);
+        let status = b"{\"method\":\"hls.Control.Status\"}\0".repeat(2_000);
+        deaf.get_ref().set_nonblocking(true).unwrap();
+        let _ = deaf.get_mut().write(&status);
+        let mut hls = Client::connect_to(path).unwrap();
+        (0..10).for_each(|_| drop(hls.status().unwrap()));
+        assert!(begun.elapsed() < Duration::from_secs(4), "nobody waits for them");
+        assert_eq!(receive(&mut stalled).unwrap()["error"], "hls.Control.Malformed");
+        assert_eq!(receive(&mut stalled), None);
+    });
+}
+
+/// Each client dies when it has sent so much of a request: what it asked for is done, or not, and nothing between.
+#[test]
+fn a_client_that_dies_leaves_the_hierarchy_as_before_or_after() {
+    let requests = [
+        json!({"method": "hls.Control.Create", "parameters":
+            {"policy": "round-robin", "name": "RR", "below": "rest"}}),
+        json!({"method": "hls.Control.Move", "parameters": {"thread": BOBS, "to": "RR"}}),
+        json!({"method": "hls.Control.Reserve", "parameters": {"thread": BOBS, "guarantee": "RESBH 3ms 30ms"}}),
+        json!({"method": "hls.Control.Message", "parameters":
+            {"thread": BOBS, "parameter": "budget", "value": "4ms"}}),
+        json!({"method": "hls.Control.Release", "parameters": {"thread": BOBS}}),
+        json!({"method": "hls.Control.Destroy", "parameters": {"name": "RR"}}),
+    ];
+    let manager = with_server(manager(), |path| {
+        let mut hls = Client::connect_to(path).unwrap();
+        let mut state = || {
+            let status = hls.status().unwrap();
+            let schedulers: Vec<_> =
+                status.schedulers.into_iter().map(|it| (it.name, it.processors.len())).collect();
+            let threads: Vec<_> =
+                status.threads.into_iter().map(|it| (it.thread, it.scheduler, it.supply.guarantee)).collect();
+            (schedulers, threads)
+        };
+        for request in requests {
+            let message = format!("{request}\0").into_bytes();
+            let before = state();
+            for length in 0..message.len() {
+                send(&mut connect(path), &message[..length]);
+            }
+            assert_eq!(state(), before, "{request}");
+            // All of it was sent, and nobody waits for the answer.
+            send(&mut connect(path), &message);
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while state() == before {
+                assert!(Instant::now() < deadline, "{request} was never carried out");
+            }
+        }
+    });
+    drop(manager);
+}
+
+#[test]
+fn two_clients_at_once_get_what_there_is_between_them() {
+    with_server(manager(), |path| {
+        // 40% are free, so two of these reservations fit, never three.
+        let attempts = std::thread::scope(|scope| {
+            let one = |tid: u32| {
+                scope.spawn(move || {
+                    let mut hls = Client::connect_to(path).unwrap();
+                    let one = |_| {
+                        let granted = hls.reserve(tid, "RESBH 4ms 20ms", None).is_ok();
+                        hls.release(tid).unwrap();
+                        usize::from(granted)
+                    };
+                    (0..50).map(one).sum::<usize>()
+                })
+            };
+            let threads: Vec<_> = ALICES.into_iter().map(one).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum::<usize>()
+        });
+        println!("{attempts} of 150 reservations were granted");
+        assert!(attempts >= 50, "one thread at least always finds room");
+        let status = Client::connect_to(path).unwrap().status().unwrap();
+        assert!(
+            status.threads.iter().all(|thread| thread.scheduler != "RES" || thread.thread == support::VIDEO)
+        );
+    });
+}
+
+#[test]
+fn a_second_server_does_not_take_the_socket() {
+    with_server(manager(), |path| {
+        let error = hls_control::Socket::bind(path).err().expect("the first one lives");
+        assert!(error.to_string().contains("a server on"), "{error}");
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("left");
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    assert!(path.exists(), "a dead server left it behind");
+    drop(hls_control::Socket::bind(&path).unwrap());
+    let error = Client::connect_to(&path).err().expect("nobody listens");
+    assert!(error.to_string().contains("expected `hls run"), "{error}");
+}
+
+/// Others can read the definitions that the server gives out, and every method in them is there.
+#[test]
+fn the_definitions_are_those_of_the_service() {
+    with_server(manager(), |path| {
+        let mut stream = connect(path);
+        let mut call = |method: String, parameters: Value| {
+            let call = json!({ "method": method, "parameters": parameters });
+            send(&mut stream, format!("{call}\0").as_bytes());
+            receive(&mut stream).unwrap()
+        };
+        let info = call("org.varlink.service.GetInfo".into(), json!({}));
+        assert_eq!(info["parameters"]["interfaces"], json!(["org.varlink.service", "hls.Control"]));
+        for interface in ["org.varlink.service", "hls.Control"] {
+            let description =
+                call("org.varlink.service.GetInterfaceDescription".into(), json!({ "interface": interface }));
+            let text = description["parameters"]["description"].as_str().unwrap();
+            let read = zlink_idl::Interface::try_from(text).unwrap();
+            assert_eq!(read.name().to_string(), interface);
+            for method in read.methods() {
+                let reply = call(format!("{interface}.{}", method.name()), json!({ "?": 1 }));
+                assert_eq!(
+                    reply["error"],
+                    "org.varlink.service.InvalidParameter",
+                    "{} is there",
+                    method.name()
+                );
+            }
+        }
+    });
+}
+
+/// An operation that an error of ours left in the middle: nobody goes on with the hierarchy, and the server says so.
+#[test]
+fn a_panic_ends_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("control.sock");
+    let mut manager = manager();
+    manager.engine().panics = true;
+    let (socket, manager) = (hls_control::Socket::bind(&path).unwrap(), Mutex::new(manager));
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| hls_control::serve(&socket, &manager, &AtomicBool::new(false)));
+        let mut hls = Client::connect_to(&path).unwrap();
+        let Err(ClientError::Connection(_)) = hls.release(BOBS) else { panic!("it was answered") };
+        let error = server.join().unwrap().unwrap_err();
+        assert!(error.to_string().contains("not finished"), "{error}");
+    });
+}

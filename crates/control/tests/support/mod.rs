@@ -1,0 +1,284 @@
+//! A hierarchy that runs in name only: the native core, with threads that are numbers. What tests ask their questions.
+//!
+//! Relies on the core to check its invariants after every call.
+
+// Each test file uses a part of this.
+#![allow(dead_code)]
+
+use hls_calculus::{Guarantee, Mode};
+use hls_control::{
+    EngineError, Hsi, Identity, Layout, Manager, Observed, Peer, Socket, Texts, Thread, ThreadKey, serve,
+};
+use hls_core::{Calls, Core, Params};
+use hls_hierarchy::analysis::Input;
+use hls_hierarchy::model::{Child, Hierarchy};
+use hls_units::Nanos;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The user who owns `ALICE` in [`FILE`].
+pub const ALICE: Peer = Peer { uid: 1000 };
+/// One who owns nothing.
+pub const BOB: Peer = Peer { uid: 1001 };
+/// A place of the file, filled by thread 10.
+pub const VIDEO: u32 = 10;
+/// Threads of Alice and of Bob, in the default scheduler.
+pub const ALICES: [u32; 3] = [100, 101, 102];
+pub const BOBS: u32 = 200;
+
+/// Half a CPU for Alice, a place for a video player, the rest by time sharing.
+pub const FILE: &str = r#"
+fixed-priority "FP" {
+    reservation "RES" priority=2 {
+        thread "video" guarantee="RESBH 5ms 50ms"
+        proportional-share "ALICE" guarantee="RESBH 10ms 20ms" quantum="1ms" {
+            thread "first" share=1
+        }
+    }
+    time-sharing "rest" priority=0 { thread "other" }
+}
+"#;
+
+/// The engine.
+pub struct Native {
+    pub core: Core,
+    now: Nanos,
+    threads: BTreeMap<u32, Thread>,
+    /// The core's number of the default scheduler.
+    default: u32,
+    /// What the monitor was told, by VP.
+    pub promises: BTreeMap<u32, String>,
+    /// How many calls the engine does before it fails once.
+    pub fails_after: Option<usize>,
+    /// Whether the next call panics.
+    pub panics: bool,
+    /// Whether it knows the real threads of this machine as well.
+    pub knows_real: bool,
+}
+
+impl Native {
+    /// The file in the core, and what the manager is to know of it.
+    pub fn new(file: &str, owners: &[(&str, u32)]) -> (Native, Layout) {
+        let (hierarchy, _) = hls_hierarchy::read(file.as_bytes()).expect("a valid file");
+        let input = Input::new(&hierarchy);
+        let mut core = Core::new();
+        (0..hierarchy.machine.cpus).for_each(|cpu| core.add_cpu(cpu).unwrap());
+        let create = |scheduler: &hls_hierarchy::model::Scheduler| {
+            core.create_scheduler(scheduler.policy.id, Params::from_slice(&scheduler.params)).unwrap()
+        };
+        let schedulers: Vec<u32> = hierarchy.schedulers.iter().map(create).collect();
+        let vps: Vec<Vec<u32>> = input
+            .origins
+            .iter()
+            .map(|origin| attach(&mut core, &hierarchy, &schedulers, origin.edge))
+            .collect();
+        let named = |name: &str| hierarchy.schedulers.iter().position(|scheduler| scheduler.name == name);
+        let owner = |scheduler: &hls_hierarchy::model::Scheduler| {
+            owners.iter().find(|(name, _)| *name == scheduler.name).map(|(_, uid)| *uid)
+        };
+        let layout = Layout {
+            graph: input.graph,
+            owners: hierarchy.schedulers.iter().map(owner).collect(),
+            default: named("rest").expect("a default"),
+            vps,
+            schedulers,
+        };
+        let native = Native {
+            core,
+            now: Nanos(1),
+            threads: BTreeMap::new(),
+            default: layout.schedulers[layout.default],
+            promises: BTreeMap::new(),
+            fails_after: None,
+            panics: false,
+            knows_real: false,
+        };
+        (native, layout)
+    }
+
+    /// A thread more in the default scheduler, or in a place of the file.
+    pub fn spawn(&mut self, tid: u32, uid: Option<u32>, slot: Option<(usize, u32, Params)>) {
+        let (scheduler, params) =
+            slot.map_or((self.default, Params::default()), |(_, at, params)| (at, params));
+        let vp = self.core.attach(scheduler, None, params).unwrap();
+        let key = ThreadKey { tid, vp, since: self.now.0 };
+        let (comm, slot) = (format!("t{tid}"), slot.map(|(edge, ..)| edge));
+        self.threads.insert(tid, Thread { key, pid: tid, comm, uid, pinned: false, scheduler, slot });
+        // Half of them want the CPU.
+        if tid.is_multiple_of(2) {
+            self.core.request(vp, self.now);
+        }
+        self.settle();
+    }
+
+    /// A thread ends.
+    pub fn exit(&mut self, tid: u32) {
+        let thread = self.threads.remove(&tid).expect("a living thread");
+        self.now.0 += 1;
+        self.core.detach(thread.key.vp, self.now).unwrap();
+        self.settle();
+    }
+
+    /// A thread may use some of the CPUs only.
+    pub fn pin(&mut self, tid: u32) {
+        self.threads.get_mut(&tid).unwrap().pinned = true;
+    }
+
+    /// Time passes, decisions are taken, and everything is as it must be.
+    fn settle(&mut self) {
+        self.now.0 += 1_000;
+        for cpu in (0..64).filter(|cpu| self.core.kick() >> cpu & 1 == 1).collect::<Vec<u16>>() {
+            self.core.schedule(cpu, self.now);
+        }
+        while self.core.kick() != 0 {
+            let cpu = self.core.kick().trailing_zeros() as u16;
+            self.core.schedule(cpu, self.now);
+        }
+        self.core.check().unwrap();
+    }
+
+    /// A call of the manager, which may be the one that fails.
+    fn call<T>(
+        &mut self,
+        call: impl FnOnce(&mut Core, Nanos) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        assert!(!self.panics, "a panic that a test asked for");
+        match &mut self.fails_after {
+            Some(0) => {
+                self.fails_after = None;
+                return Err(EngineError::Failed("found a failure that a test asked for".into()));
+            }
+            Some(calls) => *calls -= 1,
+            None => {}
+        }
+        let result = call(&mut self.core, self.now)?;
+        self.settle();
+        Ok(result)
+    }
+}
+
+/// Hangs the VPs of an edge to a scheduler.
+fn attach(core: &mut Core, hierarchy: &Hierarchy, schedulers: &[u32], edge: usize) -> Vec<u32> {
+    let edge = &hierarchy.edges[edge];
+    let Child::Scheduler(child) = edge.child else { return Vec::new() };
+    let params = Params::from_slice(&edge.params);
+    let one = |cpu: u16| match edge.parent {
+        None => core.attach_root(schedulers[child], cpu).unwrap(),
+        Some(parent) => core.attach(schedulers[parent], Some(schedulers[child]), params).unwrap(),
+    };
+    (0..edge.width).map(one).collect()
+}
+
+impl Hsi for Native {
+    fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, EngineError> {
+        self.call(|core, _| Ok(core.create_scheduler(policy, params)?))
+    }
+
+    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), EngineError> {
+        self.call(|core, _| Ok(core.destroy_scheduler(scheduler)?))
+    }
+
+    fn attach(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, EngineError> {
+        self.call(|core, _| Ok(core.attach(parent, Some(child), params)?))
+    }
+
+    fn detach(&mut self, vp: u32) -> Result<(), EngineError> {
+        self.call(|core, now| Ok(core.detach(vp, now)?))
+    }
+
+    fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError> {
+        if !self.lives(thread) {
+            return Err(EngineError::Gone);
+        }
+        self.call(|core, now| Ok(core.move_to(thread.vp, to, params, now)?))?;
+        let known = self.threads.get_mut(&thread.tid).expect("it lives");
+        (known.scheduler, known.slot) = (to, None);
+        Ok(())
+    }
+
+    fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError> {
+        if !self.lives(thread) {
+            return Err(EngineError::Gone);
+        }
+        self.call(|core, now| Ok(core.message(thread.vp, param, value, now)?))
+    }
+
+    fn thread(&mut self, tid: u32) -> Option<Thread> {
+        if self.knows_real && !self.threads.contains_key(&tid) {
+            let Identity { pid, uid, comm, .. } = Identity::of(tid)?;
+            self.spawn(tid, uid, None);
+            let thread = self.threads.get_mut(&tid)?;
+            (thread.pid, thread.comm) = (pid, comm);
+        }
+        self.threads.get(&tid).cloned()
+    }
+
+    fn lives(&self, thread: ThreadKey) -> bool {
+        self.threads.get(&thread.tid).is_some_and(|known| known.key == thread)
+    }
+
+    fn threads(&mut self) -> Vec<Thread> {
+        self.threads.values().cloned().collect()
+    }
+
+    fn promise(&mut self, vp: u32, guarantee: &Guarantee) {
+        self.promises.insert(vp, guarantee.rounded_for_people());
+    }
+
+    fn observed(&mut self, vp: u32) -> Observed {
+        Observed { ran: self.core.ran(vp, self.now), ..Observed::default() }
+    }
+
+    fn stolen(&mut self) -> Nanos {
+        Nanos::ZERO
+    }
+}
+
+/// The manager of [`FILE`], or of one like it, with some threads.
+pub fn manager_of(file: &str) -> Manager<Native> {
+    let (mut native, layout) = Native::new(file, &[("ALICE", ALICE.uid)]);
+    let slot_of = |name: &str| {
+        let is_it = |edge: &hls_calculus::Edge| edge.child == hls_calculus::Child::Thread(name.into());
+        layout.graph.edges.iter().position(is_it).expect("a thread of the file")
+    };
+    let slot = slot_of("video");
+    let edge = &layout.graph.edges[slot];
+    let values: Vec<u64> = edge.params.iter().map(|(_, value)| *value).collect();
+    let at = layout.schedulers[edge.parent.unwrap()];
+    native.spawn(VIDEO, Some(BOB.uid), Some((slot, at, Params::from_slice(&values))));
+    ALICES.into_iter().for_each(|tid| native.spawn(tid, Some(ALICE.uid), None));
+    native.spawn(BOBS, Some(BOB.uid), None);
+    Manager::new(native, layout, Mode::Tight).expect("a hierarchy that composes")
+}
+
+/// That of [`FILE`].
+pub fn manager() -> Manager<Native> {
+    manager_of(FILE)
+}
+
+/// Parameters.
+pub fn texts(texts: &[(&str, &str)]) -> Texts {
+    texts.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+}
+
+/// Runs `test` with the path of a socket that serves `manager`; ends the server, and gives the manager back.
+pub fn with_server(manager: Manager<Native>, test: impl FnOnce(&Path)) -> Manager<Native> {
+    let folder = tempfile::tempdir().unwrap();
+    let path: PathBuf = folder.path().join("below/control.sock");
+    // Other users are to reach it.
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), all).unwrap();
+    let (socket, stop, manager) = (Socket::bind(&path).unwrap(), AtomicBool::new(false), Mutex::new(manager));
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| serve(&socket, &manager, &stop));
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&path)));
+        stop.store(true, Ordering::Relaxed);
+        server.join().unwrap().unwrap();
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
+    drop(socket);
+    assert!(!path.exists(), "the socket's file goes with it");
+    manager.into_inner().unwrap()
+}
