@@ -212,7 +212,8 @@ pub enum Engine {
 pub struct RunArgs {
     /// The hierarchy file
     pub file: PathBuf,
-    /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s, and in the kernel until Ctrl-C]
+    /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s; in the
+    /// kernel: until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub length: Option<Nanos>,
     /// Seed of everything random: the same seed gives the same run

@@ -95,8 +95,8 @@ impl View {
     ///
     /// # Safety
     ///
-    /// There is a `struct hls` as long as the view lives. Others may change it meanwhile, as the core does: what is read
-    /// is then of some moment.
+    /// There is a `struct hls` as long as the view lives. Others may change it meanwhile, as the core does: what is
+    /// read is then of some moment.
     pub unsafe fn new(hls: NonNull<u8>) -> View {
         View { hls: hls.cast(), taken: 0 }
     }

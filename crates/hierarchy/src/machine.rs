@@ -17,8 +17,8 @@ const DEFAULT: Machine = Machine {
     interrupts: Vec::new(),
 };
 
-/// Reads the `machine` node, if there is one, and the `interrupt` nodes in it. `preset`: the CPUs of a file that does not
-/// say how many there are.
+/// Reads the `machine` node, if there is one, and the `interrupt` nodes in it. `preset`: the CPUs of a file that does
+/// not say how many there are.
 pub(crate) fn read(node: Option<&Node>, interrupts: &[&Node], preset: u16, sink: &mut Sink) -> Machine {
     let Some(node) = node else {
         return Machine { cpus: preset, ..DEFAULT };

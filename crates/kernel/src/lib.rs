@@ -2,8 +2,8 @@
 //! shared with them. With `hls-core` the only crate with `unsafe` in it.
 //!
 //! [`Replay`] plays tapes on the core's BPF build, so that it can be held against the native one. It attaches to
-//! nothing: any kernel with BPF arenas does. [`Engine`] is the scheduler of a whole machine. All that needs a compiler for BPF, libelf and zlib is behind the feature
-//! `engine`.
+//! nothing: any kernel with BPF arenas does. [`Engine`] is the scheduler of a whole machine. All that needs a compiler
+//! for BPF, libelf and zlib is behind the feature `engine`.
 
 pub mod doctor;
 #[cfg(feature = "engine")]

@@ -18,8 +18,8 @@ pub struct Built<C> {
 }
 
 impl<C: Calls> Built<C> {
-    /// Builds all schedulers and the VPs between them in an empty core, and has those recorded that `watch` says. Threads come later.
-    /// With `tape` every call of the core is written down.
+    /// Builds all schedulers and the VPs between them in an empty core, and has those recorded that `watch` says.
+    /// Threads come later.
     pub fn new(mut core: C, plan: &Plan, watch: impl Fn(VpId) -> bool) -> Result<Built<C>, CoreError> {
         let hierarchy = &plan.hierarchy;
         for cpu in 0..hierarchy.machine.cpus {
