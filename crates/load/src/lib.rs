@@ -1,0 +1,29 @@
+//! Runs the workloads of a plan with real threads, so that an engine that schedules the machine has what the simulator
+//! has, from the same programs and the same seed.
+//!
+//! The threads live in a process of their own: an engine exempts itself from scheduling, and not them. [`Load`] starts
+//! that process, which calls [`serve`], and is told what the threads live through:
+//!
+//! ```text
+//!   Load::start ──── orders: the programs ─────────────► serve ──► a thread of Linux for each planned one
+//!        ▲  │                                              │                │
+//!        │  └── go, admit, end ──► area: shared memory ◄───┼── tids, events ┘
+//!        └───────────── messages: ready, arrived, done ◄───┘
+//! ```
+//!
+//! [`hls_thread`] says what a thread does next; `body` carries that out. Computing is counted in the thread's own CPU
+//! time, so that nobody computes while preempted; sleeping ends at absolute times, so that nothing drifts. No thread
+//! takes a lock or allocates but where its program asks for that. The process ends with the thread that started it,
+//! whatever happens to that.
+
+mod area;
+mod body;
+mod clock;
+mod load;
+mod orders;
+mod serve;
+mod sharing;
+
+pub use load::{Load, Outcome, Tid};
+pub use orders::ThreadEnd;
+pub use serve::serve;
