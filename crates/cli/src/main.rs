@@ -9,6 +9,7 @@ mod explain;
 mod fit;
 mod guarantee;
 mod input;
+mod load;
 mod output;
 mod policies;
 mod progress;
@@ -26,6 +27,8 @@ fn main() -> ExitCode {
         Command::Fit(args) => fit::fit(&args),
         Command::Run(args) => run::run(&args),
         Command::Guarantee(args) => guarantee::guarantee(&args),
+        Command::Load(args) => load::load(&args),
+        Command::LoadThreads => load::threads(),
         Command::Policies => policies::policies(),
     };
     exit::code(outcome)

@@ -14,7 +14,7 @@ use hls_units::Nanos;
 use std::io::{self, Write};
 
 /// How long a run lasts when nobody says.
-const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
+pub const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<Verdict, Error> {

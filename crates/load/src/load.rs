@@ -113,23 +113,30 @@ impl Load {
         clock::now().saturating_sub(self.go_at)
     }
 
-    /// The threads that have come since this was asked last. Each waits until it is admitted. When there may be some,
-    /// the descriptor of the load can be read.
+    /// The threads that have come since this was asked last, waiting so long at most until there is one. Each waits until
+    /// it is admitted.
     ///
     /// # Errors
-    /// When the process has ended, or a thread cannot be created.
-    pub fn arrivals(&mut self) -> io::Result<Vec<(VpId, Tid)>> {
+    /// When the process has failed, or a thread cannot be created.
+    pub fn arrivals(&mut self, patience: Nanos) -> io::Result<Vec<(VpId, Tid)>> {
         let mut come = Vec::new();
-        while self.ends.is_none() {
-            match self.messages.next(Nanos::ZERO)? {
+        let mut until = clock::now().saturating_add(patience);
+        while !self.is_over() {
+            match self.messages.next(until)? {
                 None => break,
                 Some(Message::Arrived(number)) => come.extend(self.arrived(number)),
                 Some(Message::Done(ends)) => self.ends = Some(ends),
                 Some(Message::Failed(reason)) => return Err(io::Error::other(reason)),
                 other => return Err(unexpected(&other, "that a thread has come")),
             }
+            until = Nanos::ZERO;
         }
         Ok(come)
+    }
+
+    /// Whether all threads were found to have ended, when arrivals were asked for.
+    pub fn is_over(&self) -> bool {
+        self.ends.is_some()
     }
 
     fn arrived(&mut self, number: u32) -> Option<(VpId, Tid)> {
@@ -184,7 +191,7 @@ impl Load {
     pub fn finish(mut self, sink: &mut dyn FnMut(&Record)) -> io::Result<Outcome> {
         self.end();
         let patience = clock::now().saturating_add(GRACE);
-        while self.ends.is_none() {
+        while !self.is_over() {
             match self.messages.next(patience)? {
                 Some(Message::Done(ends)) => self.ends = Some(ends),
                 Some(Message::Arrived(_)) => {}
@@ -200,7 +207,7 @@ impl Load {
 }
 
 impl AsFd for Load {
-    /// Can be read when [`Load::arrivals`] may have news, or the process has ended.
+    /// Can be read when [`Load::arrivals`] has news, or the process has ended.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.messages.out.as_fd()
     }

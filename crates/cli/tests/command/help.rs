@@ -9,6 +9,7 @@ fn every_help_fits_a_terminal() {
         (&["--help"][..], 100),
         (&["check", "--help"], 100),
         (&["run", "--help"], 100),
+        (&["load", "--help"], 100),
         (&["guarantee", "--help"], 100),
         (&["guarantee", "RESBH 10ms 33ms"], 100),
         (&["policies"], 80),

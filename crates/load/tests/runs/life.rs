@@ -32,12 +32,7 @@ fn a_thread_that_comes_later_tells_its_tid_and_waits_to_be_admitted() {
     let comm = |tid: u32| fs::read_to_string(format!("/proc/{}/task/{tid}/comm", load.pid())).unwrap();
     assert_eq!((here, &comm(tid)[..]), (plan.groups[0].first_vp, "here\n"));
     load.go(ms(300));
-    let (vp, tid) = loop {
-        if let [late] = load.arrivals().unwrap()[..] {
-            break late;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    };
+    let [(vp, tid)] = load.arrivals(Nanos::from_secs(60)).unwrap()[..] else { panic!("one comes later") };
     assert!(load.elapsed() >= ms(50), "{}", load.elapsed());
     let comm = fs::read_to_string(format!("/proc/{}/task/{tid}/comm", load.pid())).unwrap();
     assert_eq!((vp, &comm[..]), (plan.groups[1].first_vp, "a name longer t\n"));

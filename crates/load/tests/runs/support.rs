@@ -48,9 +48,8 @@ pub fn run(hierarchy: &str, workload: &Workload, length: Nanos) -> Run {
     let mut records = Vec::new();
     load.go(length);
     while load.elapsed() < length {
-        load.arrivals().unwrap().iter().for_each(|&(vp, _)| load.admit(vp));
+        load.arrivals(ms(5)).unwrap().iter().for_each(|&(vp, _)| load.admit(vp));
         load.events(&mut |record| records.push(*record));
-        std::thread::sleep(std::time::Duration::from_millis(5));
     }
     let outcome = load.finish(&mut |record| records.push(*record)).unwrap();
     assert_eq!((outcome.lost, outcome.length), (0, length));
