@@ -1,5 +1,5 @@
-//! `hls load`: the threads of a hierarchy as plain threads of Linux, under whatever scheduler is in force. What comes of
-//! it is what a hierarchy is to be compared with.
+//! `hls load`: the threads of a hierarchy as plain threads of Linux, under whatever scheduler is in force. What comes
+//! of it is what a hierarchy is to be compared with.
 
 use crate::args::LoadArgs;
 use crate::exit::{Error, Verdict, say};
@@ -16,6 +16,7 @@ use hls_report::table::write_threads_alone;
 use hls_units::Nanos;
 use std::collections::HashMap;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::thread::available_parallelism;
 
@@ -54,7 +55,7 @@ pub fn threads() -> Result<Verdict, Error> {
 
 fn carry_out(plan: &Plan, seed: u64, length: Nanos) -> Result<RunResult, Error> {
     let mut command = Command::new("/proc/self/exe");
-    command.arg("load-threads");
+    command.arg0("hls").arg("load-threads");
     let mut load = Load::start(command, plan, seed)?;
     let mut observer = Observer::new(plan.topology.clone(), Vec::new());
     load.go(length);

@@ -12,7 +12,7 @@
 use crate::area::Slot;
 use crate::clock;
 use crate::orders::{Group, ThreadEnd};
-use crate::serve::Stage;
+use crate::process::Stage;
 use hls_record::event::What;
 use hls_record::histogram::Histogram;
 use hls_thread::{Action, Compute, Job, Thread};

@@ -22,9 +22,9 @@ mod body;
 mod clock;
 mod load;
 mod orders;
-mod serve;
+mod process;
 mod sharing;
 
 pub use load::{Load, Outcome, Tid};
 pub use orders::ThreadEnd;
-pub use serve::serve;
+pub use process::serve;

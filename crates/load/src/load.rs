@@ -113,8 +113,8 @@ impl Load {
         clock::now().saturating_sub(self.go_at)
     }
 
-    /// The threads that have come since this was asked last, waiting so long at most until there is one. Each waits until
-    /// it is admitted.
+    /// The threads that have come since this was asked last, waiting so long at most until there is one. Each waits
+    /// until it is admitted.
     ///
     /// # Errors
     /// When the process has failed, or a thread cannot be created.
@@ -154,9 +154,10 @@ impl Load {
         ring(slot.bell());
     }
 
-    /// Hands on what the threads told since this was called last: `Arrive`, `Leave`, `JobRelease`, `JobDone` and `Miss`,
-    /// in order of time. The time is from the begin of the run. What a thread tells late, because it lost the CPU
-    /// while it did so, comes with the time of what was told before it.
+    /// Hands on what the threads told since this was called last: `Arrive`, `Leave`, `JobRelease`, `JobDone` and
+    /// `Miss`, in order of time, which is from the begin of the run. What a thread tells late, because it lost the CPU
+    /// while it did so, comes with the time of what was told before it. A ring holds 2,048 events or, for more than
+    /// 1,365 threads, fewer: call this some times a second.
     pub fn events(&mut self, sink: &mut dyn FnMut(&Record)) {
         let mut records = Vec::new();
         for (number, &vp) in (0..).zip(&self.vps) {
