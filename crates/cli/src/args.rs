@@ -59,6 +59,13 @@ A hierarchy that fails the check runs all the same, to show what comes of it.
 Exit codes: 0 every guarantee was kept, 1 one was broken or fails the check,
 2 bad usage or input, 3 the system failed.";
 
+const AFTER_LOAD_HELP: &str = "\
+This is the yardstick: real threads do what those of `hls run` do, with the same
+random numbers, on as many CPUs, and nothing schedules them but the system. What
+the file says of schedulers, shares and guarantees has no effect.
+
+Exit codes: 0, 2 bad usage or input, 3 the system failed.";
+
 const AFTER_CHECK_HELP: &str = "\
 Exit codes: 0 every guarantee that is asked for can be given, 1 one cannot,
 2 bad usage or input, 3 the system failed.";
@@ -102,6 +109,11 @@ pub enum Command {
     Run(RunArgs),
     /// Look at the hierarchy that runs on this machine, or change it
     Ctl(CtlArgs),
+    /// Run the threads of a hierarchy under the system's own scheduler, to compare with
+    Load(LoadArgs),
+    /// The process of the threads; started by others
+    #[command(hide = true)]
+    LoadThreads,
     /// Say what a guarantee promises, what follows from it, and where people fall
     Guarantee(GuaranteeArgs),
     /// Find the least reservations that carry the tasks of each thread
@@ -329,6 +341,26 @@ pub enum Request {
 
 /// A parameter and its value.
 pub type Parameter = (String, String);
+
+/// Arguments of `hls load`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_LOAD_HELP)]
+pub struct LoadArgs {
+    /// The hierarchy file
+    pub file: PathBuf,
+    /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s]
+    #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub length: Option<Nanos>,
+    /// Seed of everything random: the same as that of the run to compare with
+    #[arg(long, default_value = "0", value_parser = seed, allow_hyphen_values = true)]
+    pub seed: u64,
+    /// What the threads do, as rt-app's JSON; its tasks are the threads of the same name
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
+    /// Print the result as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod input;
 #[cfg(feature = "kernel")]
 mod kernel;
 mod listeners;
+mod load;
 mod output;
 mod policies;
 mod progress;
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Ctl(args) => ctl::ctl(&args),
         Command::Guarantee(args) => guarantee::guarantee(&args),
+        Command::Load(args) => load::load(&args),
+        Command::LoadThreads => load::threads(),
         Command::Policies => policies::policies(),
         Command::Doctor(args) => doctor::doctor(&args),
     };

@@ -19,7 +19,7 @@ use std::io::{self, Write};
 use crate::kernel::schedule;
 
 /// How long a run lasts when nobody says.
-const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
+pub const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<Verdict, Error> {

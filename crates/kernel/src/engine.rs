@@ -1,7 +1,8 @@
 //! A hierarchy that schedules the threads of this machine: loads it into the kernel, attaches it, gives the threads
 //! that the file names their places as they come, and hands on what the core records.
 //!
-//! Relies on the plan's having a default scheduler (`Hierarchy::with_default`) and as many CPUs as the machine. When an [`Engine`] goes, or its process ends however it may, the kernel takes its threads back.
+//! Relies on the plan's having a default scheduler (`Hierarchy::with_default`) and as many CPUs as the machine. When an
+//! [`Engine`] goes, or its process ends however it may, the kernel takes its threads back.
 
 use crate::domain::Domain;
 use crate::news::{self, News, Ring};

@@ -3,6 +3,7 @@
 use crate::event::VpId;
 use compact_str::CompactString;
 use hls_units::Nanos;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Who there was: the hierarchy as the engine had it, in the order of the file.
@@ -95,7 +96,7 @@ pub struct VpInfo {
 }
 
 /// Distribution of a latency: exact count and worst, percentiles rounded up by less than 1 in 32.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Percentiles {
     /// How many samples.
     pub count: u64,
@@ -139,7 +140,7 @@ pub struct ThreadResult {
 }
 
 /// What became of one task of a thread.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskResult {
     /// Its name.
     pub name: String,
@@ -265,7 +266,7 @@ impl GuaranteeResult {
 pub struct RunResult {
     /// Who there was.
     pub topology: Arc<Topology>,
-    /// Name of the engine: `sim` or `kernel`.
+    /// What carried it out: the engine `sim` or `kernel`, or `linux`, the system's own scheduler.
     pub engine: String,
     /// The seed of the run.
     pub seed: u64,

@@ -27,7 +27,7 @@ pub fn write_json(out: &mut impl Write, result: &RunResult) -> io::Result<()> {
 struct JsonRun<'a> {
     /// Always [`FORMAT`].
     format: u32,
-    /// `sim` or `kernel`.
+    /// `sim` or `kernel`; `linux` where the system's own scheduler did it, and times and counts of schedulers are none.
     engine: &'a str,
     seed: u64,
     cpus: u16,

@@ -26,10 +26,18 @@ const NAME_WIDTH: usize = 24;
 /// Those of `out`.
 pub fn write_tables(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_summary(out, run)?;
-    write_threads(out, run)?;
-    write_tasks(out, run)?;
+    write_threads_alone(out, run)?;
     write_schedulers(out, run)?;
     write_guarantees(out, run)
+}
+
+/// Writes what the threads lived through, and their tasks: the tables of a run of which no more is known.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_threads_alone(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    write_threads(out, run)?;
+    write_tasks(out, run)
 }
 
 fn write_summary(out: &mut impl Write, run: &RunResult) -> io::Result<()> {

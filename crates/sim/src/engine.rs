@@ -6,12 +6,11 @@
 
 use crate::events::{Event, Events};
 use crate::machine::{Cpu, on_tick};
-use crate::sync::{Signalled, Sync};
-use crate::thread::{Action, Compute, Job, Thread, draw};
 use hls_core::{Call, Calls, Core, CoreError, Fault};
 use hls_plan::{Built, Plan, planned_record};
 use hls_record::event::{Record, VpId, What};
 use hls_record::result::{Child, RunResult};
+use hls_thread::{Action, Compute, Job, Signalled, Sync, Thread, draw};
 use hls_units::Nanos;
 use oorandom::Rand32;
 use std::fmt;
@@ -97,6 +96,8 @@ pub struct Simulation {
     /// CPUs, a bit each, that an interrupt has; their decisions wait for its end.
     interrupted: u64,
     threads: Vec<Thread>,
+    /// For each thread its VP in the core; 0: it has not come yet, or is no more.
+    core_vps: Vec<u32>,
     /// For each planned VP its thread.
     thread_of: Vec<u32>,
     sync: Sync,
@@ -160,6 +161,7 @@ impl Simulation {
             options,
             now: Nanos::ZERO,
             events,
+            core_vps: vec![0; threads.len()],
             threads,
             thread_of,
             interrupts,
@@ -205,7 +207,7 @@ impl Simulation {
     pub fn end(&mut self, sink: &mut Sink) {
         (0..self.cpus.len()).for_each(|cpu| self.steal_so_far(cpu));
         for number in 0..self.threads.len() {
-            if self.threads[number].core_vp != 0 {
+            if self.core_vps[number] != 0 {
                 self.count_misses_at_end(number);
             }
         }
@@ -402,13 +404,13 @@ impl Simulation {
     }
 
     fn wake(&mut self, thread: u32) {
-        if self.threads[thread as usize].core_vp == 0 {
+        if self.core_vps[thread as usize] == 0 {
             return;
         }
         if let Some(job) = self.threads[thread as usize].next_job.take() {
             self.begin_job(thread, job);
         }
-        let vp = self.threads[thread as usize].core_vp;
+        let vp = self.core_vps[thread as usize];
         if vp != 0 {
             self.scheduling_events += 1;
             self.built.core.request(vp, self.now);
@@ -417,7 +419,7 @@ impl Simulation {
 
     fn block(&mut self, thread: u32) {
         self.scheduling_events += 1;
-        self.built.core.release(self.threads[thread as usize].core_vp, self.now);
+        self.built.core.release(self.core_vps[thread as usize], self.now);
     }
 
     fn begin_job(&mut self, thread: u32, job: Job) {
@@ -511,7 +513,7 @@ impl Simulation {
             },
             Action::Yield => {
                 self.scheduling_events += 1;
-                self.built.core.yield_now(self.threads[thread as usize].core_vp, self.now);
+                self.built.core.yield_now(self.core_vps[thread as usize], self.now);
                 return false;
             }
             Action::SetAffinity(cpus) => {
@@ -548,7 +550,7 @@ impl Simulation {
 
     fn set_affinity(&mut self, thread: u32, cpus: Option<Vec<u32>>) {
         let mask = cpus.map_or(u64::MAX, |cpus| cpus.iter().fold(0, |mask, cpu| mask | 1 << cpu));
-        let vp = self.threads[thread as usize].core_vp;
+        let vp = self.core_vps[thread as usize];
         self.scheduling_events += 1;
         self.built.core.set_affinity(vp, mask, self.now).expect("the plan has checked the CPUs");
     }
@@ -576,33 +578,21 @@ impl Simulation {
         if planned.affinity != u64::MAX {
             self.built.core.set_affinity(vp, planned.affinity, self.now).map_err(refused)?;
         }
-        self.threads[thread as usize].core_vp = vp;
+        self.core_vps[thread as usize] = vp;
         self.threads[thread as usize].arrive(&planned.program.steps, self.now);
         self.record(self.vp(thread), 0, What::Arrive);
         self.threads[thread as usize].next_job = Job { release: self.now, deadline: Nanos::MAX };
-        match self.first_wait(thread) {
+        let steps = &self.plan.groups[self.threads[thread as usize].group as usize].program.steps;
+        match self.threads[thread as usize].first_wait(steps, self.now) {
             Some(until) => self.events.add(self.tick(until), Event::Wake(thread)),
             None => self.wake(thread),
         }
         Ok(())
     }
 
-    /// A program that begins with a wait begins it when the thread comes, not when it first has a CPU: the end of that
-    /// wait, if there is one.
-    fn first_wait(&mut self, thread: u32) -> Option<Nanos> {
-        let steps = &self.plan.groups[self.threads[thread as usize].group as usize].program.steps;
-        let thread = &mut self.threads[thread as usize];
-        while thread.waits_next(steps, self.now) {
-            if let Action::SleepUntil(until) = thread.next(steps, self.now) {
-                return Some(until);
-            }
-        }
-        None
-    }
-
     /// The thread is no more: by its own step, or from outside wherever it is.
     fn leave(&mut self, thread: u32) {
-        let vp = std::mem::take(&mut self.threads[thread as usize].core_vp);
+        let vp = std::mem::take(&mut self.core_vps[thread as usize]);
         if vp == 0 {
             return;
         }

@@ -2,16 +2,13 @@
 //!
 //! Deterministic: the same hierarchy, workload and seed give the same records, byte for byte. The way of a run:
 //! [`hls_plan`] makes threads and VPs of a hierarchy and a workload; [`engine`] carries events out in order of time,
-//! with `thread` interpreting the programs, `sync` what threads share, and `machine` the CPUs, their ticks and what
-//! is stolen from them. Time stands still while the core decides; what a decision costs is a parameter of the
-//! machine. Does no IO: records go to whoever the caller names.
+//! with [`hls_thread`] interpreting the programs, and `machine` the CPUs, their ticks and what is stolen from them.
+//! Time stands still while the core decides; what a decision costs is a parameter of the machine. Does no IO: records
+//! go to whoever the caller names.
 
 pub mod engine;
 mod events;
 mod machine;
-mod serving;
-mod sync;
-mod thread;
 
 pub use engine::{Failure, Options, Simulation};
 pub use hls_plan::Plan;

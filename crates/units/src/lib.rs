@@ -3,12 +3,14 @@
 //! Relies on nothing. Never uses a float: `1.5ms` is read exactly, and a number that is not a whole count of
 //! nanoseconds is refused.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 /// A length of time, or an instant counted from the start of a run, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Nanos(pub u64);
 
 /// Why a text is not a time. `offset` and `len` are bytes in the text that was given.

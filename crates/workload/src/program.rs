@@ -4,10 +4,11 @@
 //! engine knows one language only. Nothing here runs anything.
 
 use hls_units::Nanos;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A length of time that is drawn anew, uniformly and from the run's seed, each time the step is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The least value.
     pub min: Nanos,
@@ -23,7 +24,7 @@ impl Span {
 }
 
 /// One step of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
     /// Compute for this much CPU time (rt-app `run`, and the shapes of the hierarchy file).
     Run(Span),
@@ -94,7 +95,7 @@ pub enum Step {
 }
 
 /// A periodic task, as one of several that a thread serves, or as all that it does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServedTask {
     /// Its name, unique in its set.
     pub name: String,
@@ -111,7 +112,7 @@ pub struct ServedTask {
 }
 
 /// Which job runs first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServedBy {
     /// That with the earliest deadline; of several, that of the first task.
     Edf,
@@ -120,7 +121,7 @@ pub enum ServedBy {
 }
 
 /// Tasks that share a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServedTasks {
     /// Which job runs first. Jobs of one task run in the order of their releases.
     pub by: ServedBy,
@@ -132,7 +133,7 @@ pub struct ServedTasks {
 pub type ResourceId = u32;
 
 /// A thread's program. The step after the last one is `Exit`.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Program {
     /// The steps, shared between instances.
     pub steps: Arc<[Step]>,
@@ -141,7 +142,7 @@ pub struct Program {
 }
 
 /// What a shared resource is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResourceKind {
     /// For `Lock`, `Unlock`, `Wait`.
     Mutex,
@@ -152,7 +153,7 @@ pub enum ResourceKind {
 }
 
 /// A named thing that threads share.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resource {
     /// The name it has in the workload file.
     pub name: String,

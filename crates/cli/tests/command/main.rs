@@ -9,6 +9,7 @@ mod files;
 mod fit;
 mod guarantee;
 mod help;
+mod load;
 mod mends;
 mod outcome;
 mod runs;

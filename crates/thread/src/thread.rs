@@ -20,21 +20,33 @@ pub enum Action {
     NextJob,
     /// A job of a task that the thread serves is done.
     Served(Job),
+    /// Take the mutex, or block until it is handed over.
     Lock(ResourceId),
+    /// Release the mutex.
     Unlock(ResourceId),
+    /// Release the mutex and block until the condition is signalled and the mutex handed over again.
     Wait {
+        /// The condition.
         condition: ResourceId,
+        /// The mutex.
         mutex: ResourceId,
     },
+    /// Wake one waiter of the condition.
     Signal(ResourceId),
+    /// Wake all waiters of the condition.
     Broadcast(ResourceId),
+    /// Block until enough threads have come to the barrier.
     Barrier(ResourceId),
+    /// Let others run first.
     Yield,
+    /// Use these CPUs only; `None`: all.
     SetAffinity(Option<Vec<u32>>),
-    /// A frame is done, and so many were due before it.
+    /// A frame is done.
     Frame {
+        /// So many were due before it.
         missed: u32,
     },
+    /// The thread ends.
     Exit,
 }
 
@@ -78,8 +90,6 @@ impl Job {
 pub struct Thread {
     /// Its VP in the plan.
     pub vp: VpId,
-    /// Its VP in the core; 0: it has not come yet, or is no more.
-    pub core_vp: u32,
     /// Its group in the plan.
     pub group: u32,
     next_step: u32,
@@ -116,7 +126,6 @@ impl Thread {
     pub fn new(vp: VpId, group: u32, seed: u64, number: u32) -> Thread {
         Thread {
             vp,
-            core_vp: 0,
             group,
             next_step: 0,
             compute: Compute::Nothing,
@@ -149,8 +158,19 @@ impl Thread {
         }
     }
 
+    /// A program that begins with a wait begins it when the thread comes, at `now`, not when it first has a CPU: the
+    /// end of that wait, if there is one.
+    pub fn first_wait(&mut self, steps: &[Step], now: Nanos) -> Option<Nanos> {
+        while self.waits_next(steps, now) {
+            if let Action::SleepUntil(until) = self.next(steps, now) {
+                return Some(until);
+            }
+        }
+        None
+    }
+
     /// Whether the next step is a wait for time.
-    pub fn waits_next(&self, steps: &[Step], now: Nanos) -> bool {
+    fn waits_next(&self, steps: &[Step], now: Nanos) -> bool {
         match steps.get(self.next_step as usize) {
             Some(Step::Sleep(_) | Step::AwaitTimer { .. }) => true,
             Some(Step::Serve(_)) => self.serving().is_some_and(|serving| serving.is_idle(now)),

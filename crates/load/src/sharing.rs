@@ -1,0 +1,145 @@
+//! What real threads share: [`hls_thread::Sync`] under a lock, and who was woken since when.
+//!
+//! The lock is held for as long as it takes to change a few words, and only where a program takes a step that concerns
+//! others. A mutex of a program is not this lock: who waits for one sleeps at its own bell until it is handed over.
+
+use crate::area::Area;
+use crate::clock::ring;
+use hls_thread::{Signalled, Sync};
+use hls_units::Nanos;
+use hls_workload::program::{Resource, ResourceId};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Woken {
+    /// When.
+    pub at: Nanos,
+    /// The release of the job that begins with it.
+    pub release: Option<Nanos>,
+}
+
+/// All that threads share.
+pub struct Sharing<'a> {
+    area: &'a Area,
+    state: Mutex<State>,
+}
+
+struct State {
+    sync: Sync,
+    threads: Vec<Waiting>,
+}
+
+/// A thread that waits for others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    woken_at: Option<Nanos>,
+    /// When its condition was signalled: it may have to wait for its mutex after that.
+    release: Option<Nanos>,
+}
+
+impl<'a> Sharing<'a> {
+    /// Everything free.
+    pub fn new(area: &'a Area, resources: &[Resource], threads: u32) -> Sharing<'a> {
+        let threads = vec![Waiting::default(); threads as usize];
+        Sharing { area, state: Mutex::new(State { sync: Sync::new(resources), threads }) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is held.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the thread has been woken since it last asked.
+    pub fn take_woken(&self, thread: u32) -> Option<Woken> {
+        let waiting = &mut self.state().threads[thread as usize];
+        let at = waiting.woken_at.take()?;
+        Some(Woken { at, release: waiting.release.take() })
+    }
+
+    /// Takes a mutex; false: the thread is to wait.
+    pub fn lock(&self, mutex: ResourceId, thread: u32) -> bool {
+        self.state().sync.lock(mutex, thread)
+    }
+
+    /// Releases a mutex.
+    pub fn unlock(&self, mutex: ResourceId, thread: u32, now: Nanos) {
+        let next = self.state().sync.unlock(mutex, thread);
+        self.wake(next, now);
+    }
+
+    /// The thread is to wait for a condition.
+    pub fn wait(&self, condition: ResourceId, mutex: ResourceId, thread: u32, now: Nanos) {
+        let next = self.state().sync.wait(condition, mutex, thread);
+        self.wake(next, now);
+    }
+
+    /// Ends the wait of the first waiter of a condition, or of all.
+    pub fn signal(&self, condition: ResourceId, all: bool, now: Nanos) {
+        let mut state = self.state();
+        let signalled = match all {
+            true => state.sync.broadcast(condition),
+            false => state.sync.signal(condition).into_iter().collect(),
+        };
+        for Signalled { thread, .. } in &signalled {
+            state.threads[*thread as usize].release = Some(now);
+        }
+        drop(state);
+        self.wake(signalled.iter().filter(|one| one.has_mutex).map(|one| one.thread), now);
+    }
+
+    /// The thread has come to a barrier; false: it is to wait.
+    pub fn arrive(&self, barrier: ResourceId, thread: u32, now: Nanos) -> bool {
+        let mut state = self.state();
+        let Some(others) = state.sync.arrive(barrier, thread) else { return false };
+        others.iter().for_each(|&other| state.threads[other as usize].release = Some(now));
+        drop(state);
+        self.wake(others, now);
+        true
+    }
+
+    /// The thread is no more.
+    pub fn forget(&self, thread: u32, now: Nanos) {
+        let next = self.state().sync.forget(thread);
+        self.wake(next, now);
+    }
+
+    fn wake(&self, threads: impl IntoIterator<Item = u32>, now: Nanos) {
+        for thread in threads {
+            self.state().threads[thread as usize].woken_at = Some(now);
+            ring(self.area.slot(thread).bell());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hls_workload::program::ResourceKind;
+
+    #[test]
+    fn who_is_signalled_wakes_when_he_has_the_mutex_again() {
+        let (area, _file) = Area::create(2).unwrap();
+        let resource = |kind| Resource { name: String::new(), kind };
+        let sharing =
+            Sharing::new(&area, &[resource(ResourceKind::Mutex), resource(ResourceKind::Condition)], 2);
+        assert!(sharing.lock(0, 0));
+        sharing.wait(1, 0, 0, Nanos(1));
+        assert!(sharing.lock(0, 1));
+        sharing.signal(1, false, Nanos(5));
+        assert_eq!(sharing.take_woken(0), None);
+        sharing.unlock(0, 1, Nanos(7));
+        assert_eq!(sharing.take_woken(0), Some(Woken { at: Nanos(7), release: Some(Nanos(5)) }));
+        assert_eq!(sharing.take_woken(0), None);
+    }
+
+    #[test]
+    fn the_dead_hand_on_what_they_held() {
+        let (area, _file) = Area::create(2).unwrap();
+        let sharing = Sharing::new(&area, &[Resource { name: String::new(), kind: ResourceKind::Mutex }], 2);
+        assert!(sharing.lock(0, 0));
+        assert!(!sharing.lock(0, 1));
+        sharing.forget(0, Nanos(3));
+        assert_eq!(sharing.take_woken(1), Some(Woken { at: Nanos(3), release: None }));
+    }
+}
