@@ -114,6 +114,14 @@ pub enum Command {
     /// The process of the threads; started by others
     #[command(hide = true)]
     LoadThreads,
+    /// A process that becomes a command; started by others
+    #[cfg(feature = "kernel")]
+    #[command(hide = true)]
+    StartCommand {
+        /// The program and its arguments.
+        #[arg(last = true)]
+        words: Vec<String>,
+    },
     /// Say what a guarantee promises, what follows from it, and where people fall
     Guarantee(GuaranteeArgs),
     /// Find the least reservations that carry the tasks of each thread

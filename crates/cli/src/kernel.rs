@@ -1,10 +1,18 @@
-//! A run in the kernel: attaches the hierarchy, listens to it, and detaches it whatever happens.
+//! A run in the kernel: attaches the hierarchy, sets its threads going, listens, and detaches it whatever happens.
+//!
+//! A thread of the file has threads of this machine by its rule, or else does its workload, as in the simulator: with
+//! real threads (`hls_load`).
 
 use crate::args::RunArgs;
+use crate::commands::Commands;
 use crate::exit::{Error, say};
 use crate::listeners::Listeners;
+use crate::load::threads_process;
+use hls_hierarchy::model::Child;
 use hls_kernel::{Engine, Notice};
+use hls_load::Load;
 use hls_plan::Plan;
+use hls_record::event::{Record, What};
 use hls_record::observe::Promise;
 use hls_record::result::RunResult;
 use hls_units::Nanos;
@@ -16,6 +24,8 @@ use std::time::Duration;
 
 /// How often the engine is listened to: its ring of records must not overflow in between.
 const PAUSE: Duration = Duration::from_millis(10);
+/// A run that nobody limits.
+const ENDLESS: Nanos = Nanos(u64::MAX / 4);
 
 /// Has the plan schedule this machine for `length`, or until Ctrl-C, and writes the files that are asked for.
 pub fn schedule(
@@ -31,12 +41,42 @@ pub fn schedule(
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, stop.clone())?;
     }
+    let mut commands = Commands::prepare(&plan.hierarchy)?;
+    let of_load = workload_only(&plan);
     let mut engine = Engine::new(plan).map_err(failed)?;
+    let mut load = match of_load.groups.is_empty() {
+        true => None,
+        false => Some(Load::start(threads_process(), &of_load, args.seed)?),
+    };
+    commands.each(|node, tgid| engine.started(node, tgid));
     engine.attach().map_err(failed)?;
+    // Whoever was here before has its place when the run begins.
+    engine.poll(&mut |_| ()).map_err(failed)?;
+    for &(vp, tid) in load.iter().flat_map(Load::threads) {
+        engine.place(tid, vp).map_err(|error| Error::System(format!("thread {tid} of the workload: {error}")))?;
+    }
     engine.begin().map_err(failed)?;
+    if let Some(load) = &mut load {
+        load.go(length.unwrap_or(ENDLESS));
+    }
+    commands.go()?;
+    let mut batch = Vec::new();
     let end = loop {
-        let notices = engine.poll(&mut |record| listeners.hear(record)).map_err(failed)?;
+        if let Some(load) = &mut load {
+            // The engine hears of a new thread before it is asked to place it.
+            let come = load.arrivals(Nanos::ZERO)?;
+            let notices = engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
+            notices.iter().for_each(|notice| tell(notice, &names));
+            for (vp, tid) in come {
+                engine.place(tid, vp).map_err(|error| Error::System(format!("thread {tid}: {error}")))?;
+                load.admit(vp);
+            }
+            load.events(&mut |record| batch.extend(of_job(record)));
+        }
+        let notices = engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
         notices.iter().for_each(|notice| tell(notice, &names));
+        batch.sort_by_key(|record: &Record| record.at);
+        batch.drain(..).for_each(|record| listeners.hear(&record));
         listeners.check()?;
         if args.paranoid {
             engine.check().map_err(failed)?;
@@ -50,15 +90,38 @@ pub fn schedule(
     };
     let mut result = listeners.finish(end)?;
     engine.complete(&mut result).map_err(failed)?;
+    // A thread without a CPU cannot end: first the machine is given back.
+    drop(engine);
+    commands.end();
+    if let Some(mut load) = load {
+        load.end();
+        let outcome = load.finish(&mut |_| ())?;
+        outcome.complete(&mut result);
+    }
+    result.seed = args.seed;
     Ok(result)
+}
+
+/// The plan with the threads alone that are to do a workload: those that no rule gives threads of this machine.
+fn workload_only(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    let Plan { groups, hierarchy, .. } = &mut plan;
+    groups.retain(|group| match hierarchy.edges[group.edge].child {
+        Child::Thread(node) => hierarchy.threads[node].who.is_none(),
+        Child::Scheduler(_) => false,
+    });
+    plan
+}
+
+/// What a workload's process tells and the kernel does not: of jobs. Who comes and goes, the engine knows.
+fn of_job(record: &Record) -> Option<Record> {
+    matches!(record.what, What::JobRelease { .. } | What::JobDone { .. } | What::Miss { .. }).then_some(*record)
 }
 
 /// Where the user or the machine could help, `hls doctor` says how.
 fn failed(error: hls_kernel::Error) -> Error {
     match error {
-        hls_kernel::Error::NotAllowed(_) => {
-            Error::System(format!("{error}\nhls doctor says what this takes"))
-        }
+        hls_kernel::Error::NotAllowed(_) => Error::System(format!("{error}\nhls doctor says what this takes")),
         _ => Error::System(error.to_string()),
     }
 }

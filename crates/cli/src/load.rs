@@ -53,10 +53,15 @@ pub fn threads() -> Result<Verdict, Error> {
     Ok(Verdict::Kept)
 }
 
-fn carry_out(plan: &Plan, seed: u64, length: Nanos) -> Result<RunResult, Error> {
+/// What starts that process.
+pub fn threads_process() -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("hls").arg("load-threads");
-    let mut load = Load::start(command, plan, seed)?;
+    command
+}
+
+fn carry_out(plan: &Plan, seed: u64, length: Nanos) -> Result<RunResult, Error> {
+    let mut load = Load::start(threads_process(), plan, seed)?;
     let mut observer = Observer::new(plan.topology.clone(), Vec::new());
     load.go(length);
     while load.elapsed() < length && !load.is_over() {

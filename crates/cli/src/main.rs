@@ -4,6 +4,8 @@
 
 mod args;
 mod check;
+#[cfg(feature = "kernel")]
+mod commands;
 mod ctl;
 mod doctor;
 mod exit;
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         Command::Guarantee(args) => guarantee::guarantee(&args),
         Command::Load(args) => load::load(&args),
         Command::LoadThreads => load::threads(),
+        #[cfg(feature = "kernel")]
+        Command::StartCommand { words } => commands::start(&words),
         Command::Policies => policies::policies(),
         Command::Doctor(args) => doctor::doctor(&args),
     };

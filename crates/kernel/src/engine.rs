@@ -255,6 +255,7 @@ impl Engine {
         let parent = edge.parent.ok_or(CoreError::NotFound)?;
         let to = (self.built.schedulers[parent], vp_params(&self.plan.hierarchy, edge));
         let core_vp = self.move_thread(tid, to)?;
+        self.leave(core_vp);
         self.built.name(core_vp, vp, true);
         self.tell(vp, What::Arrive);
         Ok(())
