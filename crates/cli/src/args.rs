@@ -266,6 +266,9 @@ pub struct RunArgs {
     /// Check every invariant of the core after every event (slow)
     #[arg(long)]
     pub paranoid: bool,
+    /// Where `hls ctl` is answered while the hierarchy runs in the kernel
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    pub socket: PathBuf,
 }
 
 /// Arguments of `hls ctl`.

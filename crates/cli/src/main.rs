@@ -6,6 +6,8 @@ mod args;
 mod check;
 #[cfg(feature = "kernel")]
 mod commands;
+#[cfg(feature = "kernel")]
+mod control;
 mod ctl;
 mod doctor;
 mod exit;
