@@ -87,7 +87,7 @@ fn complete(result: &mut RunResult, outcome: &Outcome) {
     let ends: HashMap<VpId, &ThreadEnd> = outcome.threads.iter().map(|end| (end.vp, end)).collect();
     for thread in &mut result.threads {
         let Some(end) = ends.get(&thread.vp) else { continue };
-        (thread.ran, thread.activations, thread.wake_latency) = (end.ran, end.activations, end.wake_latency);
+        (thread.ran, thread.activations) = (end.ran, end.activations);
         (thread.preemptions, thread.migrations) = (end.preemptions, end.migrations);
     }
     let ran = outcome.threads.iter().map(|end| end.ran).fold(Nanos::ZERO, Nanos::saturating_add);

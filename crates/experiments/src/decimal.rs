@@ -1,6 +1,7 @@
 //! Numbers with three decimals, exact: what the papers' tables hold, without floating point.
 
 use std::fmt;
+use std::ops::Sub;
 
 /// A number in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,13 +33,23 @@ impl Decimal {
     }
 }
 
+impl Sub for Decimal {
+    type Output = Decimal;
+
+    fn sub(self, other: Decimal) -> Decimal {
+        Decimal(self.0.saturating_sub(other.0))
+    }
+}
+
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, rest) = (self.0 / 1_000, self.0 % 1_000);
-        match rest {
-            0 => f.pad(&format!("{whole}")),
-            _ => f.pad(format!("{whole}.{rest:03}").trim_end_matches('0')),
-        }
+        let amount = self.0.unsigned_abs();
+        let (whole, rest) = (amount / 1_000, amount % 1_000);
+        let text = match rest {
+            0 => format!("{whole}"),
+            _ => format!("{whole}.{rest:03}").trim_end_matches('0').to_owned(),
+        };
+        f.pad_integral(self.0 >= 0, "", &text)
     }
 }
 
@@ -56,6 +67,14 @@ mod tests {
         for bad in ["", ".", "1.", ".5", "-1", "1.2345", "x", "1e3", "99999999999999999999"] {
             assert_eq!(Decimal::parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn differences_have_a_sign() {
+        let difference = |a: i64, b: i64| format!("{:+}", Decimal(a) - Decimal(b));
+        assert_eq!(difference(500, 1_250), "-0.75");
+        assert_eq!(difference(2_000, 1_000), "+1");
+        assert_eq!(Decimal(i64::MIN) - Decimal(1), Decimal(i64::MIN));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Experiments: found by glob, carried out row by row, and printed beside what is expected.
+//!
+//! A folder is an experiment when it has `expected.csv`, for the simulator, or `kernel.csv`, for a real kernel.
 
 use crate::expected::{self, Expectation};
+use crate::kernel::Comparison;
 use crate::measure::Value;
 use crate::run::{Outcome, run};
 use hls_sim::Options;
@@ -10,13 +13,22 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+/// The tables of an experiment: what is expected in the simulator,
+const SIMULATED: &str = "expected.csv";
+/// and on a real kernel.
+const ON_KERNEL: &str = "kernel.csv";
+
 /// A folder of `experiments/`.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// Its name: that of its folder.
     pub name: String,
-    folder: PathBuf,
-    rows: Vec<Expectation>,
+    /// Where its files are.
+    pub folder: PathBuf,
+    /// What is measured in the simulator.
+    pub rows: Vec<Expectation>,
+    /// What is measured on a real kernel.
+    pub on_kernel: Vec<Expectation>,
 }
 
 /// A row with what came out.
@@ -32,6 +44,29 @@ impl Finding {
     /// Whether it is within its tolerance.
     pub fn is_within(&self) -> bool {
         self.row.tolerance.admits(&self.row.expected, &self.measured)
+    }
+
+    /// The columns of a table.
+    fn cells(&self) -> [String; 8] {
+        let Finding { row, measured } = self;
+        [
+            row.file.clone(),
+            row.run.to_string(),
+            row.measure.name().to_owned(),
+            row.of.clone(),
+            row.source.clone(),
+            row.expected.to_string(),
+            row.tolerance.to_string(),
+            measured.to_string(),
+        ]
+    }
+
+    /// How much more was measured than was expected.
+    fn difference(&self) -> String {
+        match (&self.row.expected, &self.measured) {
+            (Value::Number(expected), Value::Number(measured)) => format!("{:+}", *measured - *expected),
+            _ => String::new(),
+        }
     }
 }
 
@@ -58,33 +93,30 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Vec<String>> {
 }
 
 impl Experiment {
-    /// All experiments of a folder: its folders that have an `expected.csv`. In order of name.
+    /// All experiments of a folder, in order of name.
     ///
     /// # Errors
     /// All that is wrong with what is there.
     pub fn find_all(folder: &Path) -> Result<Vec<Experiment>, Vec<String>> {
-        let folders = files(folder, "")?.into_iter().filter(|path| path.join("expected.csv").is_file());
-        folders.map(Experiment::open).collect()
+        let is_one = |path: &PathBuf| [SIMULATED, ON_KERNEL].iter().any(|table| path.join(table).is_file());
+        files(folder, "")?.into_iter().filter(is_one).map(Experiment::open).collect()
     }
 
     fn open(folder: PathBuf) -> Result<Experiment, Vec<String>> {
-        let table = folder.join("expected.csv");
-        let text = String::from_utf8_lossy(&read(&table)?).into_owned();
-        let located = |error| format!("{}: {error}", table.display());
-        let rows =
-            expected::read(&text).map_err(|errors| errors.into_iter().map(located).collect::<Vec<_>>())?;
-        let is_used =
-            |path: &PathBuf| rows.iter().any(|row| path.file_stem().is_some_and(|stem| *stem == *row.file));
+        let (rows, on_kernel) = (table(&folder.join(SIMULATED))?, table(&folder.join(ON_KERNEL))?);
+        let is_used = |path: &PathBuf| {
+            rows.iter().chain(&on_kernel).any(|row| path.file_stem().is_some_and(|stem| *stem == *row.file))
+        };
         let unused: Vec<String> = files(&folder, ".kdl")?
             .iter()
             .filter(|path| !is_used(path))
-            .map(|path| format!("{}: found no row of expected.csv for this file", path.display()))
+            .map(|path| format!("{}: found no row of a table for this file", path.display()))
             .collect();
         if !unused.is_empty() {
             return Err(unused);
         }
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Experiment { name, folder, rows })
+        Ok(Experiment { name, folder, rows, on_kernel })
     }
 
     /// Carries out every row. Rows of one file and length that follow each other share a run.
@@ -109,6 +141,16 @@ impl Experiment {
         }
         if errors.is_empty() { Ok(findings) } else { Err(errors) }
     }
+}
+
+/// The rows of a table; none where there is no such file.
+fn table(path: &Path) -> Result<Vec<Expectation>, Vec<String>> {
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let located = |error| format!("{}: {error}", path.display());
+    let text = String::from_utf8_lossy(&read(path)?).into_owned();
+    expected::read(&text).map_err(|errors| errors.into_iter().map(located).collect())
 }
 
 /// Runs a hierarchy file; with the rt-app file of the same name ending in `.json`, if there is one, as its workload.
@@ -136,29 +178,54 @@ pub fn run_file(path: &Path, length: Nanos, options: &Options) -> Result<Outcome
 pub fn write_table(out: &mut impl Write, name: &str, findings: &[Finding]) -> io::Result<()> {
     let head =
         ["file", "run", "measure", "of", "source", "expected", "tolerance", "measured"].map(String::from);
-    let cells = |Finding { row, measured }: &Finding| {
-        [
-            row.file.clone(),
-            row.run.to_string(),
-            row.measure.name().to_owned(),
-            row.of.clone(),
-            row.source.clone(),
-            row.expected.to_string(),
-            row.tolerance.to_string(),
-            measured.to_string(),
-        ]
+    let rows = findings.iter().map(|finding| (finding.cells(), finding.is_within()));
+    write_columns(out, name, head, &rows.collect::<Vec<_>>())
+}
+
+/// Writes what came of rows on a real kernel: the difference from what is expected, and others beside it.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_comparison(out: &mut impl Write, name: &str, comparisons: &[Comparison]) -> io::Result<()> {
+    let head = [
+        "file",
+        "run",
+        "measure",
+        "of",
+        "source",
+        "expected",
+        "tolerance",
+        "kernel",
+        "difference",
+        "fair",
+        "fifo",
+    ];
+    let cells = |Comparison { finding, fair, fifo }: &Comparison| {
+        let beside = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), Value::to_string);
+        let [file, run, measure, of, source, expected, tolerance, measured] = finding.cells();
+        let (difference, fair, fifo) = (finding.difference(), beside(fair), beside(fifo));
+        [file, run, measure, of, source, expected, tolerance, measured, difference, fair, fifo]
     };
-    let rows: Vec<_> = std::iter::once(head).chain(findings.iter().map(cells)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 8] = std::array::from_fn(width);
-    let marks =
-        std::iter::once("").chain(findings.iter().map(|f| if f.is_within() { "" } else { "  <-- out" }));
+    let rows = comparisons.iter().map(|comparison| (cells(comparison), comparison.finding.is_within()));
+    write_columns(out, name, head.map(String::from), &rows.collect::<Vec<_>>())
+}
+
+/// Writes rows, each with whether it is as expected; from the sixth column on there are numbers.
+fn write_columns<const COLUMNS: usize>(
+    out: &mut impl Write,
+    name: &str,
+    head: [String; COLUMNS],
+    rows: &[([String; COLUMNS], bool)],
+) -> io::Result<()> {
+    let all = || std::iter::once((&head, true)).chain(rows.iter().map(|(row, is_within)| (row, *is_within)));
+    let width = |column: usize| all().map(|(row, _)| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; COLUMNS] = std::array::from_fn(width);
     writeln!(out, "\n{name}")?;
-    for (row, mark) in rows.iter().zip(marks) {
+    for (row, is_within) in all() {
         for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
             if column < 5 { write!(out, "  {cell:<width$}")? } else { write!(out, "  {cell:>width$}")? }
         }
-        writeln!(out, "{mark}")?;
+        writeln!(out, "{}", if is_within { "" } else { "  <-- out" })?;
     }
     Ok(())
 }

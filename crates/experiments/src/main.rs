@@ -1,54 +1,146 @@
-//! Runs every experiment and prints its table, what was measured beside what is expected. Exit status as `hls` has it:
+//! Runs experiments and prints their tables, what was measured beside what is expected. Exit status as `hls` has it:
 //! 0 all rows are within their tolerances, 1 some is not, 2 the experiments are wrong, 3 the system failed.
 
+use clap::{Parser, ValueEnum};
 use hls_core::limits::MAX_DEPTH;
 use hls_experiments::chain;
-use hls_experiments::experiment::{Experiment, write_table};
+use hls_experiments::experiment::{Experiment, write_comparison, write_table};
+use hls_experiments::kernel::Kernel;
+use hls_lab::Lab;
 use hls_sim::Options;
+use hls_units::Nanos;
 use std::io::{self, Write, stdout};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// Run the experiments of the papers, and print what was measured beside what is expected.
+#[derive(Parser)]
+#[command(name = "hls-experiments", version)]
+struct Args {
+    /// Those of these names; without one, all
+    names: Vec<String>,
+    /// Where the experiments are, a folder each
+    #[arg(long, value_name = "FOLDER", default_value = "experiments")]
+    folder: PathBuf,
+    /// What carries them out
+    #[arg(long, value_enum, default_value = "sim")]
+    engine: Engine,
+    /// On a kernel: an instruction takes 2^SHIFT ns
+    #[arg(long, default_value = "2", value_parser = clap::value_parser!(u32).range(0..=10))]
+    shift: u32,
+    /// On a kernel: how long an experiment may take, in time of the host
+    #[arg(long, value_name = "TIME", default_value = "3600s", value_parser = Nanos::parse)]
+    limit: Nanos,
+    /// On a kernel: the command hls
+    #[arg(long, value_name = "PROGRAM", default_value = "target/release/hls")]
+    hls: PathBuf,
+    /// On a kernel: where logs and results go
+    #[arg(long, value_name = "FOLDER", default_value = "out/experiments")]
+    results: PathBuf,
+    /// On a kernel: where the kernel is kept
+    #[arg(long, value_name = "FOLDER", default_value = ".cache/lab")]
+    cache: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Engine {
+    /// The simulator
+    Sim,
+    /// A real kernel in the laboratory, with the fair class doing the same beside it
+    Kernel,
+}
+
+/// Why there are no tables.
+enum Failure {
+    /// What is wrong with the experiments, or keeps them from being carried out.
+    Wrong(Vec<String>),
+    /// The system failed.
+    System(String),
+}
+
+impl From<Vec<String>> for Failure {
+    fn from(errors: Vec<String>) -> Failure {
+        Failure::Wrong(errors)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::System(error.to_string())
+    }
+}
 
 fn main() -> ExitCode {
-    let folder = std::env::args_os().nth(1).unwrap_or_else(|| "experiments".into());
-    match carry_out_all(Path::new(&folder), &mut stdout().lock()) {
-        Ok(Ok(true)) => ExitCode::SUCCESS,
-        Ok(Ok(false)) => ExitCode::from(1),
-        Ok(Err(errors)) => {
+    let args = Args::parse();
+    let out = &mut stdout().lock();
+    let is_within = chosen(&args).and_then(|experiments| match args.engine {
+        Engine::Sim => simulate(&args, &experiments, out),
+        Engine::Kernel => on_kernel(&args, &experiments, out),
+    });
+    match is_within {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(Failure::Wrong(errors)) => {
             errors.iter().for_each(|error| eprintln!("{error}"));
             ExitCode::from(2)
         }
-        Err(error) => {
+        Err(Failure::System(error)) => {
             eprintln!("hls-experiments: {error}");
             ExitCode::from(3)
         }
     }
 }
 
-/// Whether all is within its tolerance.
-fn carry_out_all(folder: &Path, out: &mut impl Write) -> io::Result<Result<bool, Vec<String>>> {
-    let options = Options::default();
-    let experiments = match Experiment::find_all(folder) {
-        Ok(experiments) if experiments.is_empty() => {
-            return Ok(Err(vec![format!("found no experiment in {}, expected some", folder.display())]));
-        }
-        Ok(experiments) => experiments,
-        Err(errors) => return Ok(Err(errors)),
-    };
-    let tables =
-        experiments.iter().map(|experiment| (experiment.name.as_str(), experiment.carry_out(&options)));
-    let depths = (0..).map(|n| 1 << n).take_while(|depth| *depth <= MAX_DEPTH as u32);
-    let of_depths =
-        std::iter::once_with(|| ("figure-10.2 at other depths", chain::carry_out(depths, &options)));
-    let mut is_within = true;
-    for (name, findings) in tables.chain(of_depths) {
-        match findings {
-            Ok(findings) => {
-                write_table(out, name, &findings)?;
-                is_within &= findings.iter().all(|finding| finding.is_within());
-            }
-            Err(errors) => return Ok(Err(errors)),
-        }
+/// The experiments that were asked for.
+fn chosen(args: &Args) -> Result<Vec<Experiment>, Failure> {
+    let mut experiments = Experiment::find_all(&args.folder)?;
+    let (there, folder) = (experiments.len(), args.folder.display());
+    let absent = |name: &&String| experiments.iter().all(|experiment| experiment.name != **name);
+    if let Some(name) = args.names.iter().find(absent) {
+        return Err(vec![format!("found no experiment `{name}` among the {there} in {folder}")].into());
     }
-    Ok(Ok(is_within))
+    if there == 0 {
+        return Err(vec![format!("found no experiment in {folder}, expected some")].into());
+    }
+    experiments.retain(|experiment| args.names.is_empty() || args.names.contains(&experiment.name));
+    Ok(experiments)
+}
+
+/// Whether all is within its tolerance.
+fn simulate(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Result<bool, Failure> {
+    let options = Options::default();
+    let mut is_within = true;
+    for experiment in experiments.iter().filter(|experiment| !experiment.rows.is_empty()) {
+        let findings = experiment.carry_out(&options)?;
+        write_table(out, &experiment.name, &findings)?;
+        is_within &= findings.iter().all(|finding| finding.is_within());
+    }
+    if args.names.is_empty() {
+        let depths = (0..).map(|n| 1 << n).take_while(|depth| *depth <= MAX_DEPTH as u32);
+        let findings = chain::carry_out(depths, &options)?;
+        write_table(out, "figure-10.2 at other depths", &findings)?;
+        is_within &= findings.iter().all(|finding| finding.is_within());
+    }
+    Ok(is_within)
+}
+
+/// Whether all is within its tolerance.
+fn on_kernel(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Result<bool, Failure> {
+    let lab = Lab::open(&args.cache).map_err(|error| Failure::System(error.to_string()))?;
+    let mut is_within = true;
+    for experiment in experiments.iter().filter(|experiment| !experiment.on_kernel.is_empty()) {
+        let kernel = Kernel {
+            lab: &lab,
+            hls: &args.hls,
+            shift: args.shift,
+            limit: Duration::from_nanos(args.limit.0),
+            results: &args.results.join(&experiment.name),
+        };
+        let comparisons = kernel.carry_out(&experiment.folder, &experiment.on_kernel)?;
+        write_comparison(out, &experiment.name, &comparisons)?;
+        out.flush()?;
+        is_within &= comparisons.iter().all(|comparison| comparison.finding.is_within());
+    }
+    Ok(is_within)
 }

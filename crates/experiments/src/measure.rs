@@ -3,7 +3,8 @@
 use crate::decimal::Decimal;
 use crate::run::Outcome;
 use hls_calculus::Mode;
-use hls_record::result::{ThreadResult, Verdict, WindowResult};
+use hls_record::result::{Percentiles, ThreadResult, Verdict, WindowResult};
+use hls_units::Nanos;
 use std::fmt;
 
 /// A quantity.
@@ -15,6 +16,14 @@ pub enum Measure {
     Fps,
     /// Deadlines missed.
     Misses,
+    /// From the end of a thread's wait to its next instruction, in microseconds: 99 in 100 wake-ups took no longer.
+    WakeP99,
+    /// The longest.
+    WakeWorst,
+    /// CPU time beyond the budget of a hard reservation, in microseconds: 99 in 100 periods had no more.
+    OverrunP99,
+    /// The most.
+    OverrunWorst,
     /// Lengths of windows, over all guarantees, that were put to the test and had what was promised.
     Kept,
     /// Lengths of windows, over all guarantees, in which some had less than promised or more than allowed.
@@ -45,10 +54,14 @@ impl fmt::Display for Value {
 
 impl Measure {
     /// Every measure with its name in a table.
-    const EVERY: [(Measure, &str); 7] = [
+    const EVERY: [(Measure, &str); 11] = [
         (Measure::Share, "share"),
         (Measure::Fps, "fps"),
         (Measure::Misses, "misses"),
+        (Measure::WakeP99, "wake-up p99"),
+        (Measure::WakeWorst, "wake-up worst"),
+        (Measure::OverrunP99, "overrun p99"),
+        (Measure::OverrunWorst, "overrun worst"),
         (Measure::Kept, "kept"),
         (Measure::Broken, "broken"),
         (Measure::Guarantee, "guarantee"),
@@ -75,6 +88,16 @@ impl Measure {
         matches!(self, Measure::Guarantee | Measure::GuaranteeInPaper)
     }
 
+    /// Whether it is about a thread's wake-ups.
+    pub fn is_of_wake_ups(self) -> bool {
+        matches!(self, Measure::WakeP99 | Measure::WakeWorst)
+    }
+
+    /// Whether it is about the budget of a thread, which has to be watched for it.
+    pub fn is_of_budget(self) -> bool {
+        matches!(self, Measure::OverrunP99 | Measure::OverrunWorst)
+    }
+
     /// Takes the measure of a thread (of all its instances together) or a scheduler; `*`: of all.
     ///
     /// # Errors
@@ -88,9 +111,17 @@ impl Measure {
             let windows = windows.clone().flat_map(|result| &result.windows).map(WindowResult::verdict);
             Value::Number(Decimal::whole(windows.filter(|verdict| is_counted(*verdict)).count() as u64))
         };
+        let worst_wake = |time: fn(&Percentiles) -> Nanos| {
+            micros(threads.clone().map(|thread| time(&thread.wake_latency)).max().unwrap_or_default())
+        };
+        let overruns = &outcome.overruns;
         let absent = || Err(format!("found nothing called `{of}` that has a {}", self.name()));
         let value = match self {
-            Measure::Share | Measure::Fps | Measure::Misses if threads.clone().next().is_none() => {
+            Measure::OverrunP99 | Measure::OverrunWorst if overruns.is_empty() => return absent(),
+            Measure::Kept | Measure::Broken if windows.clone().next().is_none() => return absent(),
+            Measure::Share | Measure::Fps | Measure::Misses | Measure::WakeP99 | Measure::WakeWorst
+                if threads.clone().next().is_none() =>
+            {
                 return absent();
             }
             Measure::Share => Value::Number(Decimal::ratio_nearest(sum(|thread| thread.ran.0) * 100, length)),
@@ -98,7 +129,10 @@ impl Measure {
                 Value::Number(Decimal::ratio_nearest(sum(|thread| thread.frames) * 1_000_000_000, length))
             }
             Measure::Misses => Value::Number(Decimal::whole(sum(|thread| thread.misses))),
-            Measure::Kept | Measure::Broken if windows.clone().next().is_none() => return absent(),
+            Measure::WakeP99 => worst_wake(|latency| latency.p99),
+            Measure::WakeWorst => worst_wake(|latency| latency.worst),
+            Measure::OverrunP99 => micros(overruns[(overruns.len() - 1) * 99 / 100]),
+            Measure::OverrunWorst => micros(overruns[overruns.len() - 1]),
             Measure::Kept => count(|verdict| verdict == Verdict::Kept),
             Measure::Broken => count(|verdict| matches!(verdict, Verdict::Short | Verdict::Over)),
             Measure::Guarantee => Value::Text(outcome.guarantees(of, Mode::Tight)),
@@ -106,4 +140,8 @@ impl Measure {
         };
         Ok(value)
     }
+}
+
+fn micros(time: Nanos) -> Value {
+    Value::Number(Decimal::ratio_nearest(time.0, 1_000))
 }

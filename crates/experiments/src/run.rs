@@ -1,4 +1,5 @@
-//! Runs a hierarchy: derives what it promises, carries it out in the simulator, holds the one against the other.
+//! Runs a hierarchy: derives what it promises, carries it out in the simulator, holds the one against the other. Or
+//! takes what another engine made of it.
 
 use hls_calculus::Mode;
 use hls_hierarchy::Source;
@@ -14,9 +15,12 @@ use hls_workload::program::Workload;
 /// A run that came to its end.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    plan: Plan,
+    pub(crate) plan: Plan,
     /// What was delivered.
     pub result: RunResult,
+    /// Of a thread that was watched for it, in every period of its hard reservation: how much more CPU time than its
+    /// budget it had. In order of size.
+    pub overruns: Vec<Nanos>,
 }
 
 /// Runs a hierarchy for so long. `name` stands before messages about the text.
@@ -31,6 +35,21 @@ pub fn run(
     length: Nanos,
     options: &Options,
 ) -> Result<Outcome, Vec<String>> {
+    let (plan, promises) = planned(name, text, workload)?;
+    let result =
+        simulate(&plan, promises, length, options).map_err(|error| vec![format!("{name}: {error}")])?;
+    Ok(Outcome { plan, result, overruns: Vec::new() })
+}
+
+/// Who takes part in a run, and what each is promised.
+///
+/// # Errors
+/// As [`run`], before it begins.
+pub(crate) fn planned(
+    name: &str,
+    text: &[u8],
+    workload: &Workload,
+) -> Result<(Plan, Vec<Promise>), Vec<String>> {
     let source = Source::new(name, text);
     let (hierarchy, _warnings) = hls_hierarchy::read(text)
         .map_err(|errors| errors.iter().map(|error| source.line(error)).collect::<Vec<_>>())?;
@@ -42,9 +61,7 @@ pub fn run(
         return Err(problems.iter().map(|problem| source.line(problem)).collect());
     }
     let promises = derived.promises(&plan);
-    let result =
-        simulate(&plan, promises, length, options).map_err(|error| vec![format!("{name}: {error}")])?;
-    Ok(Outcome { plan, result })
+    Ok((plan, promises))
 }
 
 fn simulate(

@@ -223,8 +223,8 @@ impl Drop for Load {
 }
 
 impl Outcome {
-    /// Fills in what only the threads know of a result: the work, frames and tasks of each, and the work below each
-    /// scheduler.
+    /// Fills in what only the threads know of a result: the work, frames and tasks of each, how long it took them to
+    /// their first instruction when they woke up, and the work below each scheduler.
     pub fn complete(&self, result: &mut RunResult) {
         let ends: HashMap<VpId, &ThreadEnd> = self.threads.iter().map(|end| (end.vp, end)).collect();
         let topology = result.topology.clone();
@@ -232,6 +232,7 @@ impl Outcome {
         for thread in &mut result.threads {
             let Some(end) = ends.get(&thread.vp) else { continue };
             (thread.work, thread.frames, thread.tasks) = (end.work, end.frames, end.tasks.clone());
+            thread.wake_latency = end.wake_latency;
             let parent = topology.vps.get(thread.vp as usize).and_then(|vp| vp.parent);
             for &above in parent.map_or(&[][..], |parent| &lineages[parent as usize]) {
                 if let Some(scheduler) = result.schedulers.get_mut(above as usize) {

@@ -1,0 +1,181 @@
+//! The rows of an experiment on a real kernel: boots the laboratory, has the kernel engine run each hierarchy there,
+//! and the fair class the same threads beside it.
+//!
+//! Time in the guest is exact: an instruction takes a fixed time, and so every run gives the same numbers. Relies on
+//! `guest.sh` for what is done in the guest, and on `hls run --json` and `hls load --json` for what came of it.
+
+use crate::expected::Expectation;
+use crate::experiment::{Finding, read};
+use crate::measure::{Measure, Value};
+use crate::run::{Outcome, planned};
+use crate::told::{Told, ToldThread, pieces};
+use hls_calculus::{Guarantee, Mode, floor_nanos};
+use hls_lab::{CutShort, Guest, Lab, Machine, OUT, Script, Time};
+use hls_plan::{Derived, Plan};
+use hls_record::observe::Observer;
+use hls_units::Nanos;
+use hls_workload::program::Workload;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The laboratory, and what is done there.
+pub struct Kernel<'a> {
+    /// The laboratory.
+    pub lab: &'a Lab,
+    /// The command `hls`.
+    pub hls: &'a Path,
+    /// An instruction takes 2^`shift` ns.
+    pub shift: u32,
+    /// How long all of an experiment may take, in time of the host.
+    pub limit: Duration,
+    /// Where logs and results go; made if need be.
+    pub results: &'a Path,
+}
+
+/// A row with what came of it.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// In the kernel engine.
+    pub finding: Finding,
+    /// In the fair class, where that can be measured.
+    pub fair: Option<Value>,
+    /// In the fair class but for the thread that is measured, which is under SCHED_FIFO; where it is about wake-ups.
+    pub fifo: Option<Value>,
+}
+
+/// Rows that share a run, and what they are about.
+struct Run<'a> {
+    rows: &'a [Expectation],
+    /// Of its results.
+    name: String,
+    plan: Plan,
+}
+
+impl Kernel<'_> {
+    /// Carries out these rows of an experiment in that folder. Rows of one file and length that follow each other share
+    /// a run.
+    ///
+    /// # Errors
+    /// All that keeps rows from being measured; what the kernel complained about.
+    pub fn carry_out(&self, folder: &Path, rows: &[Expectation]) -> Result<Vec<Comparison>, Vec<String>> {
+        let runs: Vec<Run> = rows
+            .chunk_by(|a, b| (&a.file, a.run) == (&b.file, b.run))
+            .map(|rows| Run::new(folder, rows))
+            .collect::<Result<_, _>>()?;
+        self.boot(folder, &runs)?;
+        let left = self.results.join(OUT);
+        let mut comparisons = Vec::new();
+        for run in runs {
+            comparisons.extend(run.compare(&left).map_err(|error| vec![error])?);
+        }
+        Ok(comparisons)
+    }
+
+    /// Has the guest do all the runs.
+    fn boot(&self, folder: &Path, runs: &[Run]) -> Result<(), Vec<String>> {
+        let guest = Guest {
+            scripts: runs.iter().map(Run::script).collect(),
+            programs: vec![self.hls.to_owned(), PathBuf::from("chrt")],
+            files: vec![(folder.to_owned(), "/experiment".into())],
+        };
+        // The kernel counts the CPU time of threads for whoever looks on only when it is told to.
+        let append = "schedstats=enable".to_owned();
+        let (cpus, time) = (1, Time::Exact { shift: self.shift });
+        let machine = Machine { cpus, time, append, limit: self.limit, ..Machine::default() };
+        let outcome = self.lab.run_quietly(&machine, &guest, self.results);
+        let outcome = outcome.map_err(|error| vec![error.to_string()])?;
+        let failed = outcome.scripts.iter().filter(|script| script.status != Some(0));
+        let mut errors: Vec<String> =
+            failed.map(|script| format!("{}: {}", script.name, script.output.trim())).collect();
+        errors.extend(outcome.problems.iter().map(|problem| format!("the kernel complained: {problem}")));
+        errors.extend(outcome.cut_short.iter().map(CutShort::to_string));
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(folder: &Path, rows: &'a [Expectation]) -> Result<Run<'a>, Vec<String>> {
+        let Expectation { file, run, .. } = &rows[0];
+        let path = folder.join(format!("{file}.kdl"));
+        let (plan, _) = planned(&path.display().to_string(), &read(&path)?, &Workload::default())?;
+        Ok(Run { rows, name: format!("{file}-{run}"), plan })
+    }
+
+    /// The thread that the first row of such a measure is about; empty: there is none.
+    fn subject(&self, is_such: fn(Measure) -> bool) -> &'a str {
+        self.rows.iter().find(|row| is_such(row.measure)).map_or("", |row| &row.of)
+    }
+
+    fn script(&self) -> Script {
+        let Expectation { file, run, .. } = &self.rows[0];
+        let (watched, fifo) = (self.subject(Measure::is_of_budget), self.subject(Measure::is_of_wake_ups));
+        let told = format!(
+            "NAME='{}' FILE='/experiment/{file}.kdl' LENGTH={run} WATCHED='{watched}' FIFO='{fifo}'",
+            self.name
+        );
+        Script { name: self.name.clone(), text: format!("#!/bin/sh\n{told}\n{}", include_str!("guest.sh")) }
+    }
+
+    /// What came of its rows.
+    fn compare(&self, left: &Path) -> Result<Vec<Comparison>, String> {
+        let told = |by: &str| self.outcome(&left.join(format!("{}.{by}.json", self.name)));
+        let (mut kernel, fair) = (told("kernel")?, told("fair")?);
+        let is_fifo = !self.subject(Measure::is_of_wake_ups).is_empty();
+        let fifo = if is_fifo { Some(told("fifo")?) } else { None };
+        let watched = self.subject(Measure::is_of_budget);
+        if !watched.is_empty() {
+            kernel.overruns = self.overruns(watched, &left.join(format!("{}.trace", self.name)))?;
+        }
+        let compare = |row: &Expectation| {
+            let measured = row.measure.take(&kernel, &row.of)?;
+            Ok(Comparison {
+                finding: Finding { row: row.clone(), measured },
+                fair: row.measure.take(&fair, &row.of).ok(),
+                fifo: fifo.as_ref().and_then(|fifo| row.measure.take(fifo, &row.of).ok()),
+            })
+        };
+        self.rows.iter().map(compare).collect()
+    }
+
+    /// What a run told of its threads.
+    fn outcome(&self, path: &Path) -> Result<Outcome, String> {
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let text = std::fs::read(path).map_err(|error| failed(&error))?;
+        let told: Told = serde_json::from_slice(&text).map_err(|error| failed(&error))?;
+        let length = Nanos(told.length_ns);
+        let mut result = Observer::new(self.plan.topology.clone(), Vec::new()).finish(length);
+        let by_name: HashMap<&str, &ToldThread> =
+            told.threads.iter().map(|thread| (thread.name.as_str(), thread)).collect();
+        for thread in &mut result.threads {
+            let name = self.plan.topology.child_name(thread.vp);
+            let told = by_name.get(name).ok_or_else(|| failed(&format!("found no thread `{name}`")))?;
+            (thread.ran, thread.misses) = (Nanos(told.ran_ns), told.misses);
+            (thread.frames, thread.wake_latency) = (told.frames, told.wake_latency.into());
+        }
+        Ok(Outcome { plan: self.plan.clone(), result, overruns: Vec::new() })
+    }
+
+    /// By how much a thread exceeded its budget in each of its periods, in order of size.
+    fn overruns(&self, thread: &str, trace: &Path) -> Result<Vec<Nanos>, String> {
+        let failed = |what: String| format!("{}: {what}", trace.display());
+        let derived = Derived::new(&self.plan, Mode::Tight);
+        let is_it = |vp| self.plan.topology.child_name(vp) == thread;
+        let promised = derived.labels(&self.plan).find(|(vp, _)| is_it(*vp)).map(|(_, guarantee)| guarantee);
+        let Some(Guarantee::Reservation { hard: true, amount, period, .. }) = promised else {
+            return Err(failed(format!("found `{thread}` without a hard reservation, expected one")));
+        };
+        let (budget, period) = (floor_nanos(amount), floor_nanos(period));
+        let text = std::fs::read_to_string(trace).map_err(|error| failed(error.to_string()))?;
+        let mut pieces = pieces(&text, Nanos((period - budget).0 / 2));
+        // The first began before the run did, and the last may not have come to its end.
+        pieces.pop();
+        let mut overruns: Vec<Nanos> =
+            pieces.iter().skip(1).map(|piece| piece.saturating_sub(budget)).collect();
+        overruns.sort_unstable();
+        match overruns.is_empty() {
+            true => Err(failed(format!("found no period of `{thread}` that was over"))),
+            false => Ok(overruns),
+        }
+    }
+}
