@@ -314,7 +314,7 @@ impl Engine {
         }
     }
 
-    /// What builds and changes a hierarchy, for requests from outside. Moves and messages of threads: [`Engine::request`].
+    /// What builds and changes a hierarchy, for requests from outside. Moves of threads: [`Engine::request`].
     pub fn calls(&mut self) -> &mut impl Calls {
         &mut self.built.core
     }
