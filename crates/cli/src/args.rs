@@ -117,7 +117,7 @@ pub enum Command {
     /// A process that becomes a command; started by others
     #[cfg(feature = "kernel")]
     #[command(hide = true)]
-    StartCommand {
+    Start {
         /// The program and its arguments.
         #[arg(last = true)]
         words: Vec<String>,

@@ -31,7 +31,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves the socket. A hierarchy that fails its check has no guarantees to hold requests against: nobody serves it.
+    /// Serves the socket; none for a hierarchy that fails its check, whose requests could be held against nothing.
     pub fn start(
         path: &Path,
         engine: &Engine,

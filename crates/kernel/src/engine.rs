@@ -234,7 +234,7 @@ impl Engine {
         if assignment != before {
             match assignment {
                 Assignment::Instance(instance) => self.place_instance(tid, instance),
-                _ => self.to_default(tid),
+                _ => self.place_in_default(tid),
             }
             match assignment {
                 Assignment::Conflict(one, other) => {
@@ -283,7 +283,7 @@ impl Engine {
         Ok(())
     }
 
-    fn to_default(&mut self, tid: u32) {
+    fn place_in_default(&mut self, tid: u32) {
         // As above: a thread that ended needs no place.
         if let Ok(core_vp) = self.move_thread(tid, self.default) {
             self.leave(core_vp);
@@ -314,7 +314,7 @@ impl Engine {
         }
     }
 
-    /// What builds and changes a hierarchy, for requests from outside. Moves and messages of threads: [`Engine::request`].
+    /// What builds and changes a hierarchy, for requests from outside. Moves of threads: [`Engine::request`].
     pub fn calls(&mut self) -> &mut impl Calls {
         &mut self.built.core
     }
