@@ -45,8 +45,11 @@ struct engine_domain {
 #define DOMAIN_PAGES ((sizeof(struct engine_domain) + 4095) / 4096)
 #define domain ((struct engine_domain ARENA *)DOMAIN_AT)
 
-/* What user space is told of threads, in the order in which it happened. */
-enum news_kind { NEWS_THREAD = 1, NEWS_GONE, NEWS_RENAMED, NEWS_MOVED };
+/*
+ * What user space is told of threads, in the order in which it happened; and, so that it need not look all the time,
+ * that there are many records to be read.
+ */
+enum news_kind { NEWS_THREAD = 1, NEWS_GONE, NEWS_RENAMED, NEWS_MOVED, NEWS_RECORDS };
 struct news {
 	u32 kind;
 	u32 vp;

@@ -51,6 +51,9 @@ struct engine_exit {
 	char message[1024];
 } left SEC(".data.left");
 
+/* How many records there were when user space was told of them last. */
+static u64 nr_records_told;
+
 #define LOCK_SPINS (1 << 22)
 
 /* Ends the run: sched_ext takes its threads back and tells the loader. */
@@ -102,6 +105,15 @@ static inline void kick(u64 cpus)
 		cpus &= cpus - 1;
 		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 	}
+}
+
+/* Whether another quarter of the records has been written. To be called under the lock. */
+static inline bool are_many_records(void)
+{
+	if (likely(domain->hls.nr_records - nr_records_told < HLS_MAX_RECORDS / 4))
+		return false;
+	nr_records_told = domain->hls.nr_records;
+	return true;
 }
 
 static inline void steal(u32 cpu, u64 length_ns)
@@ -270,7 +282,12 @@ int hls_dispatch(u64 *ctx)
 	}
 	due = to_kick();
 	set_timer(cpu, now);
+	bool many = are_many_records();
 	unlock();
+	if (many) {
+		struct news n = {.kind = NEWS_RECORDS};
+		bpf_ringbuf_output(&news, &n, sizeof(n), 0);
+	}
 	if (goes_on)
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 	if (tid) {

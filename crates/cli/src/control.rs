@@ -12,20 +12,26 @@ use hls_kernel::Engine;
 use hls_plan::{Derived, Plan};
 use hls_record::event::VpId;
 use hls_units::Nanos;
+use rustix::event::{EventfdFlags, eventfd};
 use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
 /// Something that is wanted of the engine.
 type Question = Box<dyn FnOnce(&mut Engine) + Send>;
 
+/// Rung when a question has been sent.
+type Bell = Arc<OwnedFd>;
+
 /// Who answers at the socket.
 pub struct Server {
     questions: Receiver<Question>,
+    bell: Bell,
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
@@ -40,12 +46,15 @@ impl Server {
         mode: Mode,
     ) -> Result<Option<Server>, Error> {
         let (to, questions) = mpsc::channel();
+        let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(io::Error::from)?;
+        let bell = Arc::new(bell);
         let layout = layout(engine, plan, derived)?;
         let slot = |thread: hls_plan::PlannedThread| {
             Some((thread.vp, derived.input.graph_edge_of(thread.edge, thread.instance)?))
         };
         let cpus = u64::MAX >> (64 - plan.topology.cpus.clamp(1, 64));
-        let remote = Remote { to, slots: plan.threads().filter_map(slot).collect(), cpus };
+        let remote =
+            Remote { to, bell: bell.clone(), slots: plan.threads().filter_map(slot).collect(), cpus };
         let manager = match Manager::new(remote, layout, mode) {
             Ok(manager) => Mutex::new(manager),
             Err(error) => {
@@ -61,21 +70,14 @@ impl Server {
                 say(format_args!("note: hls ctl is not answered any more: {error}"));
             }
         })?;
-        Ok(Some(Server { questions, stop, thread }))
+        Ok(Some(Server { questions, bell, stop, thread }))
     }
 
-    /// Answers what is asked in that time.
-    pub fn answer(&self, engine: &mut Engine, time: Duration) {
-        let until = Instant::now() + time;
-        loop {
-            match self.questions.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(question) => question(engine),
-                Err(RecvTimeoutError::Timeout) => return,
-                Err(RecvTimeoutError::Disconnected) => {
-                    return thread::sleep(until.saturating_duration_since(Instant::now()));
-                }
-            }
-        }
+    /// Answers what has been asked.
+    pub fn answer(&self, engine: &mut Engine) {
+        // The bell is silenced first: what is asked from here on rings it again. If it was silent, that is as well.
+        let _ = rustix::io::read(&*self.bell, &mut [0; 8]);
+        self.questions.try_iter().for_each(|question| question(engine));
     }
 
     /// Serves nobody any more.
@@ -85,6 +87,13 @@ impl Server {
         drop(self.questions);
         // A server that panicked has said so.
         let _ = self.thread.join();
+    }
+}
+
+impl AsFd for Server {
+    /// Can be read when there is something to answer.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        (*self.bell).as_fd()
     }
 }
 
@@ -116,6 +125,7 @@ fn layout(engine: &Engine, plan: &Plan, derived: &Derived) -> Result<Layout, Err
 /// The engine, for the threads of the socket.
 struct Remote {
     to: Sender<Question>,
+    bell: Bell,
     /// The edge of the calculus' graph for each VP of a thread of the plan.
     slots: HashMap<VpId, usize>,
     /// All CPUs, a bit each.
@@ -134,6 +144,8 @@ impl Remote {
             let _ = to.send(question(engine));
         });
         self.to.send(question).map_err(|_| ended())?;
+        // Fails only where it has been rung more often than anybody can ask.
+        let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
         answer.recv().map_err(|_| ended())
     }
 

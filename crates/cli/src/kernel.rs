@@ -17,14 +17,19 @@ use hls_plan::{Derived, Plan};
 use hls_record::event::{Record, VpId, What};
 use hls_record::result::RunResult;
 use hls_units::Nanos;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How often the engine is listened to: its ring of records must not overflow in between.
-const PAUSE: Duration = Duration::from_millis(10);
+/// The engine is listened to at least that often, never in step with what people's threads do,
+const LONGEST: Duration = Duration::from_millis(97);
+/// and when something happened, not before this: every time takes the CPU from whoever has it.
+const SHORTEST: Duration = Duration::from_millis(10);
 /// A run that nobody limits.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
 
@@ -50,11 +55,8 @@ pub fn schedule(
         if stop.load(Ordering::Relaxed) || length.is_some_and(|length| now >= length) {
             break now;
         }
-        let left = length.map_or(PAUSE, |length| Duration::from_nanos((length - now).0)).min(PAUSE);
-        match &server {
-            Some(server) => server.answer(&mut run.engine, left),
-            None => sleep(left),
-        }
+        let left = length.map_or(LONGEST, |length| Duration::from_nanos((length - now).0)).min(LONGEST);
+        run.rest(server.as_ref(), left)?;
     };
     server.into_iter().for_each(Server::end);
     run.finish(end)
@@ -124,6 +126,35 @@ impl<'t> Run<'t> {
             self.engine.check().map_err(failed)?;
         }
         Ok(self.listeners.check()?)
+    }
+
+    /// Waits for something to listen to, or for so long, and answers what is asked meanwhile.
+    fn rest(&mut self, server: Option<&Server>, mut time: Duration) -> Result<(), Error> {
+        let begun = Instant::now();
+        let mut is_news = false;
+        loop {
+            server.inspect(|server| server.answer(&mut self.engine));
+            let left = time.saturating_sub(begun.elapsed());
+            if left == Duration::ZERO {
+                return Ok(());
+            }
+            let readable = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+            let mut fds: Vec<PollFd> = server.iter().map(|server| readable(server.as_fd())).collect();
+            let asked = fds.len();
+            if !is_news {
+                fds.push(readable(self.engine.as_fd()));
+                fds.extend(self.load.iter().map(|load| readable(load.as_fd())));
+            }
+            let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+            match poll(&mut fds, Some(&left)) {
+                // A signal: it may be the end.
+                Err(Errno::INTR) => return Ok(()),
+                answer => answer.map_err(io::Error::from)?,
+            };
+            if fds.iter().skip(asked).any(|fd| !fd.revents().is_empty()) {
+                (is_news, time) = (true, time.min(SHORTEST));
+            }
+        }
     }
 
     /// Gives the machine back, and says what came of it all.

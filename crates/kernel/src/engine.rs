@@ -17,6 +17,7 @@ use hls_units::Nanos;
 use libbpf_rs::Link;
 use std::collections::{HashMap, HashSet};
 use std::mem;
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Something that whoever runs the engine should hear of; the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -425,5 +426,12 @@ impl Engine {
         let used = result.schedulers.first().map_or(Nanos::ZERO, |root| root.ran);
         result.idle = all.saturating_sub(used).saturating_sub(result.stolen);
         Ok(())
+    }
+}
+
+impl AsFd for Engine {
+    /// Can be read when [`Engine::poll`] should be called: a thread came, went or changed, or there are many records.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.ring.fd()
     }
 }

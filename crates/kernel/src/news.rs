@@ -3,6 +3,7 @@
 use crate::Error;
 use libbpf_rs::{MapHandle, RingBuffer, RingBufferBuilder};
 use std::cell::RefCell;
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 /// What happened to a thread.
@@ -50,6 +51,12 @@ impl Ring {
         };
         builder.add(map, hear).map_err(failed)?;
         Ok(Ring { ring: builder.build().map_err(failed)?, came })
+    }
+
+    /// A descriptor that can be read when there is news, of whatever kind; it lives as long as this.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the ring has it open until it is dropped, and `self` is borrowed.
+        unsafe { BorrowedFd::borrow_raw(self.ring.epoll_fd()) }
     }
 
     /// All news since the last time.
