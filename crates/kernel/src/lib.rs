@@ -15,4 +15,6 @@ mod replay;
 #[cfg(feature = "engine")]
 pub use error::Error;
 #[cfg(feature = "engine")]
+pub use object::{ENGINE, Loaded};
+#[cfg(feature = "engine")]
 pub use replay::Replay;

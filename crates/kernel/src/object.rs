@@ -6,12 +6,16 @@
 
 use crate::Error;
 use libbpf_rs::{
-    AsRawLibbpf, ErrorKind, MapCore, MapHandle, MapType, Object, ObjectBuilder, ProgramInput, libbpf_sys,
+    AsRawLibbpf, ErrorKind, Link, MapCore, MapHandle, MapType, Object, ObjectBuilder, ProgramInput,
+    libbpf_sys,
 };
 use std::ptr::NonNull;
 
 /// Least size of a page. Where pages are larger, so is the arena, and we use a part of it.
 const PAGE: usize = 4096;
+
+/// The kernel engine, compiled by `build.rs`.
+pub static ENGINE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/engine.bpf.o"));
 
 /// A loaded object and its arena.
 pub struct Loaded {
@@ -67,12 +71,22 @@ impl Loaded {
     pub fn run(&mut self, program: &str, context: &mut [u8]) -> Result<i32, Error> {
         let found = self.object.progs_mut().find(|found| found.name() == program);
         let found = found.ok_or_else(|| Error::Failed(format!("found no BPF program `{program}`")))?;
-        let input = ProgramInput { context_in: Some(context), ..ProgramInput::default() };
+        let context_in = Some(context).filter(|context| !context.is_empty());
+        let input = ProgramInput { context_in, ..ProgramInput::default() };
         let output = found.test_run(input);
         let output = output.map_err(|error| {
             Error::Failed(format!("the kernel does not run the BPF program `{program}`: {error:#}"))
         })?;
         Ok(output.return_value as i32)
+    }
+
+    /// Attaches the operations in the struct_ops map of this name, until what is returned is dropped.
+    pub fn attach(&mut self, operations: &str) -> Result<Link, Error> {
+        let found = self.object.maps_mut().find(|map| map.name() == operations);
+        let mut map = found.ok_or_else(|| Error::Failed(format!("found no operations `{operations}`")))?;
+        let attached = map.attach_struct_ops();
+        attached
+            .map_err(|error| Error::Failed(format!("the kernel does not attach `{operations}`: {error:#}")))
     }
 }
 
