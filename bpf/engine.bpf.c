@@ -61,13 +61,18 @@ char exit_message[1024];
 		scx_bpf_error_bstr(message, nothing, sizeof(nothing));     \
 	})
 
-static inline bool lock(void)
+static __attribute__((noinline)) bool wait_for_lock(void)
 {
 	for (u32 i = from(0); i < LOCK_SPINS && can_loop; i++)
 		if (!__sync_val_compare_and_swap(&domain->lock, 0, 1))
 			return true;
 	give_up_with("the lock of the hierarchy cannot be had");
 	return false;
+}
+
+static inline bool lock(void)
+{
+	return likely(!__sync_val_compare_and_swap(&domain->lock, 0, 1)) || wait_for_lock();
 }
 
 static inline void unlock(void)
@@ -95,13 +100,19 @@ static inline u64 to_kick(void)
 	return fresh;
 }
 
-static inline void kick(u64 cpus)
+static __attribute__((noinline)) void kick_all(u64 cpus)
 {
 	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
 		u32 cpu = __builtin_ctzll(cpus);
 		cpus &= cpus - 1;
 		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 	}
+}
+
+static inline void kick(u64 cpus)
+{
+	if (unlikely(cpus))
+		kick_all(cpus);
 }
 
 static inline void steal(u32 cpu, u64 length_ns)
@@ -145,19 +156,23 @@ static inline void settle_clock(u32 cpu, u64 now)
 	}
 }
 
+static __attribute__((noinline)) void start_timer(u32 cpu, u64 at, u64 now)
+{
+	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
+	if (!t)
+		return;
+	domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
+	bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN);
+}
+
 /* Sets this CPU's timer when something is due before it would go off. One that is too early sets itself anew. */
 static inline void set_timer(u32 cpu, u64 now)
 {
 	u64 at = hls_expires_at(&domain->hls, cpu), first = hls_timer_at(&domain->hls);
 	if (first < at)
 		at = first;
-	if (at >= domain->cpu[cpu].timer_at_ns)
-		return;
-	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
-	if (!t)
-		return;
-	domain->cpu[cpu].timer_at_ns = at;
-	bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN);
+	if (unlikely(at < domain->cpu[cpu].timer_at_ns))
+		start_timer(cpu, at, now);
 }
 
 /* A slice is over somewhere, or a scheduler wants to be called. */

@@ -269,8 +269,7 @@ static inline void settle_requests(hls_t *h, u32 s)
 	}
 }
 
-/* Carries out what was put off until the event at hand, or the decision, is otherwise done with. */
-HLS_ONCE u32 settle_pending(hls_t *h ARENA_ARG)
+HLS_ONCE u32 settle_all(hls_t *h ARENA_ARG)
 {
 	for (u32 i = from(0); i < HLS_MAX_VPS && (h->pending || h->seeking) && can_loop; i++) {
 		if (h->pending) {
@@ -288,6 +287,13 @@ HLS_ONCE u32 settle_pending(hls_t *h ARENA_ARG)
 			place(h, v);
 	}
 	return 0;
+}
+
+/* Carries out what was put off until the event at hand, or the decision, is otherwise done with. */
+static inline void settle_pending(hls_t *h)
+{
+	if (unlikely(h->pending || h->seeking))
+		settle_all(h);
 }
 
 /* The thread wants a CPU. No effect when it does already. */
@@ -374,7 +380,7 @@ HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 }
 
 /* When hls_timers() is next due; HLS_NEVER: not before something else happens. */
-HLS_ENTRY u64 hls_timer_at(hls_t *h ARENA_ARG)
+u64 hls_timer_at(hls_t *h ARENA_ARG)
 {
 	return h->timers ? h->scheduler[h->timers].timer_at : HLS_NEVER;
 }

@@ -260,7 +260,7 @@ HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 }
 
 /* A slice may be over on `cpu`: marks the levels where it is. */
-HLS_ENTRY u64 hls_expire(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
+u64 hls_expire(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 {
 	h->now_ns = now_ns;
 	mark_expired(h, cpu);
@@ -268,7 +268,7 @@ HLS_ENTRY u64 hls_expire(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 }
 
 /* When the first slice on `cpu` is over if no more time is stolen; HLS_NEVER: none is. */
-HLS_ENTRY u64 hls_expires_at(hls_t *h ARENA_ARG, u32 cpu)
+u64 hls_expires_at(hls_t *h ARENA_ARG, u32 cpu)
 {
 	const cpu_t *c = &h->cpu[cpu];
 	u64 first = c->depth ? c->first_expiry[c->depth - 1] : HLS_NEVER;
@@ -276,7 +276,7 @@ HLS_ENTRY u64 hls_expires_at(hls_t *h ARENA_ARG, u32 cpu)
 }
 
 /* Interrupts or the host had `cpu` for length_ns up to now: nobody is charged for it. */
-HLS_ENTRY u64 hls_steal(hls_t *h ARENA_ARG, u32 cpu, u64 length_ns)
+u64 hls_steal(hls_t *h ARENA_ARG, u32 cpu, u64 length_ns)
 {
 	h->cpu[cpu].stolen_ns += length_ns;
 	return h->kick;
