@@ -87,6 +87,16 @@ static inline u64 now_ns(void)
 	return now > domain->hls.now_ns ? now : domain->hls.now_ns;
 }
 
+/*
+ * The same in the midst of a decision of the kernel's, which has brought the clock of the run queue up to date: there
+ * scx_bpf_now() reads the hardware's again.
+ */
+static inline u64 pass_ns(void)
+{
+	const struct rq *rq = bpf_this_cpu_ptr(&runqueues);
+	return rq->clock;
+}
+
 static inline u32 vp_of(const struct task_struct *p)
 {
 	return p->scx.dsq_vtime;
@@ -103,7 +113,7 @@ static inline u64 to_kick(void)
 static __attribute__((noinline)) void kick_all(u64 cpus)
 {
 	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
-		u32 cpu = __builtin_ctzll(cpus);
+		u32 cpu = hls_low_bit(cpus);
 		cpus &= cpus - 1;
 		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 	}
@@ -314,7 +324,7 @@ int hls_running(u64 *ctx)
 	vp_t *vp = &domain->hls.vp[v];
 	u64 due = domain->hls.kick & 1ULL << cpu;
 	if (likely(vp->state == HLS_RUNNING && vp->cpu == cpu)) {
-		settle_clock(cpu, scx_bpf_now());
+		settle_clock(cpu, pass_ns());
 		domain->cpu[cpu].off_since_ns = 0;
 	} else if (lock()) {
 		/* The kernel restored a thread whose properties were changed, or overruled us. */

@@ -165,15 +165,6 @@ static inline void lift_refusals(hls_t *h, u32 s)
 static inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	u32 only = sched->first_up;
-	if (likely(sched->nr_up == 1 && !sched->refused)) {
-		/* With one VP there is one thing to ask for, unless it has been. */
-		if (h->vp[only].state != HLS_WAITING ||
-		    (!h->vp[only].parent && !hls_usable(&h->vp[v], h->vp[only].cpu)))
-			return 0;
-		make_ready(h, only);
-		return h->vp[only].flags & HLS_THROTTLED ? 0 : only;
-	}
 	if (unlikely(sched->refused))
 		lift_refusals(h, s);
 	if (sched->nr_requested >= wanted(sched))
@@ -195,6 +186,33 @@ static inline bool unpinned(hls_t *h, u32 v)
 }
 
 /*
+ * The way up from v as far as schedulers hold one VP each: requests it where nobody has, and where it is RUNNING marks
+ * its CPU if v should take that from its sibling. The VP from which on a scheduler has a choice; 0: all is done.
+ */
+static inline u32 request_single(hls_t *h, u32 v)
+{
+	for (u32 i = from(0); i < HLS_MAX_DEPTH && h->vp[v].parent && can_loop; i++) {
+		u32 s = h->vp[v].parent;
+		if (unlikely(h->scheduler[s].nr_up != 1 || h->scheduler[s].refused))
+			return v;
+		u32 up = h->scheduler[s].first_up;
+		if (h->vp[up].state != HLS_WAITING) {
+			u32 r = running_below(h, up);
+			if (r && hls_usable(&h->vp[v], h->vp[r].cpu) && policy_preempts(h, s, v, r))
+				hls_recheck(h, r);
+			return 0;
+		}
+		if (!h->vp[up].parent && !hls_usable(&h->vp[v], h->vp[up].cpu))
+			return 0;
+		make_ready(h, up);
+		if (h->vp[up].flags & HLS_THROTTLED)
+			return 0;
+		v = up;
+	}
+	return 0;
+}
+
+/*
  * A VP is READY and not throttled: asks for a CPU for it, level by level, until a scheduler has asked for all that
  * it may have, or the machine has a free CPU. Else, from the top down, lets each scheduler that would rather run
  * what is on this way than what it runs now decide anew.
@@ -203,6 +221,9 @@ HLS_ONCE u32 place(hls_t *h ARENA_ARG, u32 v)
 {
 	u32 n = from(0);
 	bool any_cpu_will_do = unpinned(h, v);
+	v = request_single(h, v);
+	if (likely(!v))
+		return 0;
 	for (u32 i = from(0); i < HLS_MAX_DEPTH && v && h->vp[v].parent && can_loop; i++) {
 		u32 s = h->vp[v].parent;
 		if (h->scheduler[s].nr_running || h->scheduler[s].nr_up > 1) {

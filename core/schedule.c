@@ -244,7 +244,7 @@ HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 	h->now_ns = now_ns;
 	h->kick &= ~(1ULL << cpu);
 	for (u32 i = from(0); i < HLS_MAX_STEPS && c->resched && can_loop; i++) {
-		u32 level = __builtin_ctzll(c->resched);
+		u32 level = hls_low_bit(c->resched);
 		c->resched &= ~(1ULL << level);
 		if (level < c->depth && c->path[level]) {
 			renew(h, cpu, level);
