@@ -15,6 +15,7 @@ struct engine_cpu {
 	u64 timer_at_ns;  /* when its timer goes off; HLS_NEVER: it is not set */
 	u64 wakeups;      /* how often its timer went off */
 	u64 untold_ns;    /* stolen time of which there is no record yet */
+	u64 settled_at_ns; /* when stolen time was last looked for */
 };
 
 /* A thread, under the index of its VP. */

@@ -80,16 +80,20 @@ static inline void unlock(void)
 	__sync_lock_test_and_set(&domain->lock, 0);
 }
 
-/* The time; it must not run backwards from one CPU to another. To be called under the lock. */
-static inline u64 now_ns(void)
+/* A time as the core wants it, which must not run backwards from one CPU to another. To be called under the lock. */
+static inline u64 not_before_ns(u64 now)
 {
-	u64 now = scx_bpf_now();
 	return now > domain->hls.now_ns ? now : domain->hls.now_ns;
 }
 
+static inline u64 now_ns(void)
+{
+	return not_before_ns(scx_bpf_now());
+}
+
 /*
- * The same in the midst of a decision of the kernel's, which has brought the clock of the run queue up to date: there
- * scx_bpf_now() reads the hardware's again.
+ * When the kernel began the decision that it is in the midst of: it has brought the clock of this CPU's run queue up to
+ * date then. scx_bpf_now() would read the hardware's again.
  */
 static inline u64 pass_ns(void)
 {
@@ -150,6 +154,9 @@ static inline void tell_stolen(u32 cpu, u64 now)
 static inline void settle_clock(u32 cpu, u64 now)
 {
 	struct engine_cpu ARENA *c = &domain->cpu[cpu];
+	if (c->settled_at_ns == now)
+		return;
+	c->settled_at_ns = now;
 	if (c->off_since_ns) {
 		if (now > c->off_since_ns)
 			steal(cpu, now - c->off_since_ns);
@@ -175,14 +182,18 @@ static __attribute__((noinline)) void start_timer(u32 cpu, u64 at, u64 now)
 	bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN);
 }
 
-/* Sets this CPU's timer when something is due before it would go off. One that is too early sets itself anew. */
+/* Something is due at a time: sets this CPU's timer if it would go off later. One that is too early sets itself anew. */
+static inline void be_called_at(u32 cpu, u64 at, u64 now)
+{
+	if (unlikely(at < domain->cpu[cpu].timer_at_ns))
+		start_timer(cpu, at, now);
+}
+
+/* Sets this CPU's timer for the end of its slice and for what schedulers wait for. */
 static inline void set_timer(u32 cpu, u64 now)
 {
 	u64 at = hls_expires_at(&domain->hls, cpu), first = hls_timer_at(&domain->hls);
-	if (first < at)
-		at = first;
-	if (unlikely(at < domain->cpu[cpu].timer_at_ns))
-		start_timer(cpu, at, now);
+	be_called_at(cpu, first < at ? first : at, now);
 }
 
 /* A slice is over somewhere, or a scheduler wants to be called. */
@@ -259,7 +270,8 @@ int hls_enqueue(u64 *ctx)
 	u32 cpu = vp->cpu;
 	domain->thread[v].queued = !granted;
 	due = to_kick();
-	set_timer(bpf_get_smp_processor_id(), now);
+	/* A request ends no slice, and begins none. */
+	be_called_at(bpf_get_smp_processor_id(), hls_timer_at(&domain->hls), now);
 	unlock();
 	if (granted)
 		insert(p, SCX_DSQ_LOCAL_ON | cpu, SCX_SLICE_INF, flags);
@@ -278,7 +290,7 @@ int hls_dispatch(u64 *ctx)
 	bool goes_on = false;
 	if (cpu >= HLS_MAX_CPUS || !lock())
 		return 0;
-	u64 now = now_ns();
+	u64 now = not_before_ns(cpu == bpf_get_smp_processor_id() ? pass_ns() : scx_bpf_now());
 	settle_clock(cpu, now);
 	tell_stolen(cpu, now);
 	hls_expire(&domain->hls, cpu, now);

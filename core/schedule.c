@@ -252,7 +252,8 @@ HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 			c->resched = 0;
 			decide(h, cpu, c->depth ? level : 0);
 		}
-		hear_claims(h, c);
+		if (unlikely(c->claims))
+			hear_claims(h, c);
 		settle_pending(h);
 	}
 	h->kick &= ~(1ULL << cpu);
