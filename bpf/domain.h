@@ -35,14 +35,22 @@ struct engine_domain {
 	struct hls_params params; /* of new threads there */
 	struct hls_call call;     /* what user space asks for */
 	struct engine_cpu cpu[HLS_MAX_CPUS];
-	struct engine_thread thread[HLS_MAX_VPS];
 	struct hls hls;
+	struct engine_thread thread[HLS_MAX_VPS];
 };
 
 /* The arena's address in user space, and so the upper half of its pointers. */
 #define DOMAIN_AT (1ULL << 44)
 #define DOMAIN_PAGES ((sizeof(struct engine_domain) + 4095) / 4096)
-#define domain ((struct engine_domain ARENA *)DOMAIN_AT)
+
+/* The domain, as a pointer that the compiler does not see through: it makes one register of it, not many constants. */
+static inline struct engine_domain ARENA *the_domain(void)
+{
+	struct engine_domain ARENA *at = (struct engine_domain ARENA *)DOMAIN_AT;
+	asm("" : "+r"(at));
+	return at;
+}
+#define domain the_domain()
 
 /* What user space is told of threads, in the order in which it happened. */
 enum news_kind { NEWS_THREAD = 1, NEWS_GONE, NEWS_RENAMED, NEWS_MOVED };

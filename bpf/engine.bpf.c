@@ -61,7 +61,10 @@ char exit_message[1024];
 		scx_bpf_error_bstr(message, nothing, sizeof(nothing));     \
 	})
 
-static __attribute__((noinline)) bool wait_for_lock(void)
+/* What is seldom needed: kept out of the functions that are always. */
+#define SLOW __attribute__((noinline))
+
+static SLOW bool wait_for_lock(void)
 {
 	for (u32 i = from(0); i < LOCK_SPINS && can_loop; i++)
 		if (!__sync_val_compare_and_swap(&domain->lock, 0, 1))
@@ -114,7 +117,7 @@ static inline u64 to_kick(void)
 	return fresh;
 }
 
-static __attribute__((noinline)) void kick_all(u64 cpus)
+static SLOW void kick_all(u64 cpus)
 {
 	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
 		u32 cpu = hls_low_bit(cpus);
@@ -135,27 +138,25 @@ static inline void steal(u32 cpu, u64 length_ns)
 	domain->cpu[cpu].untold_ns += length_ns;
 }
 
-/* Records what was stolen since the last time. To be called under the lock, before the CPU is given to another. */
-static inline void tell_stolen(u32 cpu, u64 now)
+static SLOW void record_stolen(u32 cpu, u64 now)
 {
-	struct engine_cpu ARENA *c = &domain->cpu[cpu];
-	if (!c->untold_ns)
-		return;
+	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	domain->hls.now_ns = now;
 	if (domain->tell)
 		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, c->untold_ns, 0);
 	c->untold_ns = 0;
 }
 
-/*
- * Brings the clock of a CPU up to date before anybody is charged by it: less the time for which the thread that was
- * granted it was not on it, less that of interrupts.
- */
-static inline void settle_clock(u32 cpu, u64 now)
+/* Records what was stolen since the last time. To be called under the lock, before the CPU is given to another. */
+static inline void tell_stolen(u32 cpu, u64 now)
 {
-	struct engine_cpu ARENA *c = &domain->cpu[cpu];
-	if (c->settled_at_ns == now)
-		return;
+	if (unlikely(domain->cpu[cpu].untold_ns))
+		record_stolen(cpu, now);
+}
+
+static SLOW void look_for_stolen(u32 cpu, u64 now)
+{
+	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	c->settled_at_ns = now;
 	if (c->off_since_ns) {
 		if (now > c->off_since_ns)
@@ -173,7 +174,17 @@ static inline void settle_clock(u32 cpu, u64 now)
 	}
 }
 
-static __attribute__((noinline)) void start_timer(u32 cpu, u64 at, u64 now)
+/*
+ * Brings the clock of a CPU up to date before anybody is charged by it: less the time for which the thread that was
+ * granted it was not on it, less that of interrupts.
+ */
+static inline void settle_clock(u32 cpu, u64 now)
+{
+	if (domain->cpu[cpu].settled_at_ns != now)
+		look_for_stolen(cpu, now);
+}
+
+static SLOW void start_timer(u32 cpu, u64 at, u64 now)
 {
 	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
 	if (!t)

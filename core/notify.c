@@ -318,7 +318,7 @@ static inline void settle_pending(hls_t *h)
 }
 
 /* The thread wants a CPU. No effect when it does already. */
-HLS_ENTRY u64 hls_request(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+u64 hls_request(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 {
 	h->now_ns = now_ns;
 	if (h->vp[v].state != HLS_WAITING)
@@ -341,7 +341,7 @@ static inline u64 charge(hls_t *h, vp_t *vp)
 }
 
 /* The thread wants no CPU any more. No effect when it did not want any. */
-HLS_ENTRY u64 hls_release(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+u64 hls_release(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 {
 	vp_t *vp = &h->vp[v];
 	h->now_ns = now_ns;

@@ -223,22 +223,21 @@ static void hear_claims(hls_t *h, cpu_t *c)
 }
 
 /* Marks the levels of the path whose slice is over. */
-static void mark_expired(hls_t *h, u32 cpu)
+HLS_ONCE u32 mark_expired(hls_t *h ARENA_ARG, u32 cpu)
 {
 	const cpu_t *c = &h->cpu[cpu];
 	u64 clock = h->now_ns - c->stolen_ns;
-	if (!c->depth || c->first_expiry[c->depth - 1] > clock)
-		return;
 	for (u32 i = from(1); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++)
 		if (c->expires_at[i] <= clock)
 			hls_mark(h, cpu, i);
+	return 0;
 }
 
 /*
  * The decision: what `cpu` runs from now on, as a thread's VP; 0: nothing. Levels that are due are taken from the
  * top; a level where another VP is chosen settles all below it.
  */
-HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
+u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 {
 	cpu_t *c = &h->cpu[cpu];
 	h->now_ns = now_ns;
@@ -263,8 +262,10 @@ HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 /* A slice may be over on `cpu`: marks the levels where it is. */
 u64 hls_expire(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 {
+	const cpu_t *c = &h->cpu[cpu];
 	h->now_ns = now_ns;
-	mark_expired(h, cpu);
+	if (unlikely(c->depth && c->first_expiry[c->depth - 1] <= now_ns - c->stolen_ns))
+		mark_expired(h, cpu);
 	return h->kick;
 }
 

@@ -96,7 +96,7 @@ fn values(params: &[ParamInfo]) -> Params {
 const ROOT: usize = 4;
 const PARAMS: usize = 24;
 const CALL: usize = 56;
-const THREADS: usize = 3200;
+const THREADS: usize = 16_169_408;
 const THREAD_BYTES: usize = 32;
 const PID_IN_THREAD: usize = 16;
 
