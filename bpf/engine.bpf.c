@@ -120,7 +120,7 @@ static inline u64 to_kick(void)
 static SLOW void kick_all(u64 cpus)
 {
 	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
-		u32 cpu = hls_low_bit(cpus);
+		u32 cpu = __builtin_ctzll(cpus);
 		cpus &= cpus - 1;
 		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 	}
@@ -276,7 +276,7 @@ int hls_enqueue(u64 *ctx)
 	follow_affinity(v, p, now);
 	vp_t *vp = &domain->hls.vp[v];
 	if (vp->state == HLS_WAITING)
-		hls_request(&domain->hls, v, now);
+		request(&domain->hls, v, now);
 	bool granted = vp->state == HLS_RUNNING;
 	u32 cpu = vp->cpu;
 	domain->thread[v].queued = !granted;
@@ -305,7 +305,7 @@ int hls_dispatch(u64 *ctx)
 	settle_clock(cpu, now);
 	tell_stolen(cpu, now);
 	hls_expire(&domain->hls, cpu, now);
-	u32 v = hls_schedule(&domain->hls, cpu, now);
+	u32 v = schedule(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
 	if (v && prev && vp_of(prev) == v && !domain->thread[v].queued) {
 		goes_on = true;
@@ -395,7 +395,7 @@ int hls_quiescent(u64 *ctx)
 		tell_stolen(vp->cpu & (HLS_MAX_CPUS - 1), now);
 	}
 	domain->thread[v].queued = 0;
-	hls_release(&domain->hls, v, now);
+	release(&domain->hls, v, now);
 	/* A thread that blocks is on its way to dispatch() already. */
 	if (p == bpf_get_current_task_btf())
 		domain->kicked |= 1ULL << cpu;

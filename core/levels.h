@@ -3,7 +3,8 @@
  * A queue of READY VPs for each of 64 levels, the highest level first, in order of arrival within one: for policies
  * that choose by priority. A VP is in one queue at most, and its policy knows at which level.
  *
- * Invariant: bit n of `occupied` is set exactly when the queue of the n-th level from the highest has a member.
+ * Invariant: bit n of `occupied` is set exactly when the queue of the n-th level from the highest has a member. The
+ * lowest bit is cheaper to find than the highest where there is an instruction for neither.
  */
 #ifndef HLS_LEVELS_H
 #define HLS_LEVELS_H
@@ -44,7 +45,7 @@ HLS_ONCE u32 levels_search(hls_t *h ARENA_ARG, const levels_t *levels ARENA_ARG,
 {
 	u64 occupied = levels->occupied;
 	for (u32 i = from(0); i < HLS_LEVELS && occupied && can_loop; i++) {
-		u32 level = HLS_LEVELS - 1 - hls_low_bit(occupied);
+		u32 level = HLS_LEVELS - 1 - __builtin_ctzll(occupied);
 		u32 v = hls_first_usable(h, &levels->queue[level], cpu);
 		if (v)
 			return v;
@@ -58,7 +59,7 @@ static inline u32 levels_first_usable(hls_t *h, const levels_t *levels, u32 cpu)
 {
 	if (!levels->occupied)
 		return 0;
-	u32 v = levels->queue[HLS_LEVELS - 1 - hls_low_bit(levels->occupied)].head;
+	u32 v = levels->queue[HLS_LEVELS - 1 - __builtin_ctzll(levels->occupied)].head;
 	return likely(hls_usable(&h->vp[v], cpu)) ? v : levels_search(h, levels, cpu);
 }
 

@@ -213,17 +213,13 @@ static inline u32 request_single(hls_t *h, u32 v)
 }
 
 /*
- * A VP is READY and not throttled: asks for a CPU for it, level by level, until a scheduler has asked for all that
+ * From v on, where schedulers have a choice, asks for a CPU, level by level, until a scheduler has asked for all that
  * it may have, or the machine has a free CPU. Else, from the top down, lets each scheduler that would rather run
  * what is on this way than what it runs now decide anew.
  */
-HLS_ONCE u32 place(hls_t *h ARENA_ARG, u32 v)
+HLS_ONCE u32 request_any(hls_t *h ARENA_ARG, u32 v, bool any_cpu_will_do)
 {
 	u32 n = from(0);
-	bool any_cpu_will_do = unpinned(h, v);
-	v = request_single(h, v);
-	if (likely(!v))
-		return 0;
 	for (u32 i = from(0); i < HLS_MAX_DEPTH && v && h->vp[v].parent && can_loop; i++) {
 		u32 s = h->vp[v].parent;
 		if (h->scheduler[s].nr_running || h->scheduler[s].nr_up > 1) {
@@ -244,6 +240,14 @@ HLS_ONCE u32 place(hls_t *h ARENA_ARG, u32 v)
 			take_cpu(h, h->vp[w].parent, w);
 	}
 	return 0;
+}
+
+/* A VP is READY and not throttled: asks for a CPU for it. */
+static inline void place(hls_t *h, u32 v)
+{
+	u32 choice = request_single(h, v);
+	if (unlikely(choice))
+		request_any(h, choice, unpinned(h, v));
 }
 
 /* A READY child of s for which a VP of s can be requested; 0: none. */
@@ -318,15 +322,20 @@ static inline void settle_pending(hls_t *h)
 }
 
 /* The thread wants a CPU. No effect when it does already. */
-u64 hls_request(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+static inline void request(hls_t *h, u32 v, u64 now_ns)
 {
 	h->now_ns = now_ns;
 	if (h->vp[v].state != HLS_WAITING)
-		return h->kick;
+		return;
 	make_ready(h, v);
 	if (!(h->vp[v].flags & HLS_THROTTLED))
 		place(h, v);
 	settle_pending(h);
+}
+
+HLS_ENTRY u64 hls_request(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+{
+	request(h, v, now_ns);
 	return h->kick;
 }
 
@@ -341,7 +350,7 @@ static inline u64 charge(hls_t *h, vp_t *vp)
 }
 
 /* The thread wants no CPU any more. No effect when it did not want any. */
-u64 hls_release(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+static inline void release(hls_t *h, u32 v, u64 now_ns)
 {
 	vp_t *vp = &h->vp[v];
 	h->now_ns = now_ns;
@@ -360,6 +369,11 @@ u64 hls_release(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 		withdraw(h, v);
 	}
 	settle_pending(h);
+}
+
+HLS_ENTRY u64 hls_release(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+{
+	release(h, v, now_ns);
 	return h->kick;
 }
 

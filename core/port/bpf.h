@@ -55,17 +55,6 @@ static volatile u32 hls_zero;
 /* Behind a parameter of such functions: a pointer into the arena. */
 #define ARENA_ARG __attribute__((btf_decl_tag("arg:arena")))
 
-/* The position of the lowest bit of a word that is not 0: BPF has no instruction for it, and clang makes thirty. */
-static const u8 hls_bit_of[64] = {0,  1,  48, 2,  57, 49, 28, 3,  61, 58, 50, 42, 38, 29, 17, 4,
-				  62, 55, 59, 36, 53, 51, 43, 22, 45, 39, 33, 30, 24, 18, 12, 5,
-				  63, 47, 56, 27, 60, 41, 37, 16, 54, 35, 52, 21, 44, 32, 23, 11,
-				  46, 26, 40, 15, 34, 20, 31, 10, 25, 14, 19, 9,  13, 8,  7,  6};
-
-static inline u32 hls_low_bit(u64 word)
-{
-	return hls_bit_of[(word & -word) * 0x03f79d71b4cb0a89ULL >> 58];
-}
-
 /* Which of two things the compiler should expect. */
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)

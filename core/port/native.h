@@ -34,12 +34,6 @@ typedef int64_t s64;
 /* Behind a parameter of such functions; the BPF verifier wants it. */
 #define ARENA_ARG
 
-/* The position of the lowest bit of a word that is not 0. */
-static inline u32 hls_low_bit(u64 word)
-{
-	return (u32)__builtin_ctzll(word);
-}
-
 /* Which of two things the compiler should expect. */
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
