@@ -20,7 +20,6 @@ struct engine_cpu {
 
 /* A thread, under the index of its VP. */
 struct engine_thread {
-	u64 tid;  /* sched_ext's number of it */
 	u64 cpus; /* its affinity, as the core knows it */
 	u32 pid, tgid;
 	u32 queued; /* runnable and nowhere in the kernel's queues: in our hands */

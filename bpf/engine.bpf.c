@@ -42,6 +42,18 @@ struct {
 	__type(value, struct cpu_timer);
 } timers SEC(".maps");
 
+struct held_task {
+	struct task_struct __kptr *task;
+};
+
+/* The thread of each VP, to be found again when it is chosen. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HLS_MAX_VPS);
+	__type(key, u32);
+	__type(value, struct held_task);
+} tasks SEC(".maps");
+
 /* Set by the loader before it loads: the process that must be able to end all this. */
 const volatile u32 own_tgid;
 
@@ -297,7 +309,8 @@ int hls_dispatch(u64 *ctx)
 	USES(arena);
 	u32 cpu = (u32)ctx[0];
 	struct task_struct *prev = (void *)ctx[1];
-	u64 tid = 0, due;
+	u64 due;
+	u32 next = 0;
 	bool goes_on = false;
 	if (cpu >= HLS_MAX_CPUS || !lock())
 		return 0;
@@ -313,7 +326,7 @@ int hls_dispatch(u64 *ctx)
 	} else if (v) {
 		domain->cpu[cpu].off_since_ns = now;
 		if (domain->thread[v].queued)
-			tid = domain->thread[v].tid;
+			next = v;
 		domain->thread[v].queued = 0;
 	}
 	due = to_kick();
@@ -321,13 +334,10 @@ int hls_dispatch(u64 *ctx)
 	unlock();
 	if (goes_on)
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
-	if (tid) {
-		bpf_rcu_read_lock();
-		struct task_struct *next = scx_bpf_tid_to_task(tid);
-		if (next)
-			insert(next, SCX_DSQ_LOCAL, SCX_SLICE_INF, 0);
-		bpf_rcu_read_unlock();
-	}
+	struct held_task *held = next ? bpf_map_lookup_elem(&tasks, &next) : NULL;
+	struct task_struct *task = held ? held->task : NULL;
+	if (task)
+		insert(task, SCX_DSQ_LOCAL, SCX_SLICE_INF, 0);
 	kick(due);
 	return 0;
 }
@@ -452,6 +462,26 @@ static inline void tell(struct task_struct *p, u32 kind, u32 v)
 	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
 }
 
+/* Holds the thread of a VP. */
+static inline void hold(u32 v, struct task_struct *p)
+{
+	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+	struct task_struct *task = held ? bpf_task_acquire(p) : NULL;
+	if (!task)
+		return;
+	task = bpf_kptr_xchg(&held->task, task);
+	if (task)
+		bpf_task_release(task);
+}
+
+static inline void let_go(u32 v)
+{
+	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+	struct task_struct *task = held ? bpf_kptr_xchg(&held->task, NULL) : NULL;
+	if (task)
+		bpf_task_release(task);
+}
+
 /* A thread comes: it is forked, or was there when the engine was attached. */
 SEC("struct_ops.s/hls_init_task")
 int hls_init_task(u64 *ctx)
@@ -469,7 +499,6 @@ int hls_init_task(u64 *ctx)
 		v = hls_attach(&domain->hls, domain->root, 0, &domain->params);
 		if (v > 0) {
 			struct engine_thread ARENA *t = &domain->thread[v];
-			t->tid = p->scx.tid;
 			t->pid = p->pid;
 			t->tgid = p->tgid;
 			t->queued = 0;
@@ -485,6 +514,7 @@ int hls_init_task(u64 *ctx)
 		return -11; /* EAGAIN, as for any other limit on threads */
 	}
 	p->scx.dsq_vtime = v;
+	hold(v, p);
 	tell(p, NEWS_THREAD, v);
 	return 0;
 }
@@ -502,6 +532,7 @@ int hls_exit_task(u64 *ctx)
 	u64 due = to_kick();
 	unlock();
 	p->scx.dsq_vtime = 0;
+	let_go(v);
 	kick(due);
 	tell(p, NEWS_GONE, v);
 	return 0;
@@ -598,7 +629,7 @@ struct sched_ext_ops hls_ops = {
     .cgroup_move = (void *)hls_cgroup_move,
     .init = (void *)hls_init,
     .exit = (void *)hls_exit,
-    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED | SCX_OPS_TID_TO_TASK,
+    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,
     .timeout_ms = 30000,
     .name = "hls",
 };

@@ -97,8 +97,8 @@ const ROOT: usize = 4;
 const PARAMS: usize = 24;
 const CALL: usize = 56;
 const THREADS: usize = 16_169_408;
-const THREAD_BYTES: usize = 32;
-const PID_IN_THREAD: usize = 16;
+const THREAD_BYTES: usize = 24;
+const PID_IN_THREAD: usize = 8;
 
 /// The engine, loaded.
 struct Engine(Loaded);
