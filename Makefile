@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench lab clean lint licences core
-.PHONY: setup-run setup-check setup-test setup-bench setup-lab
+.PHONY: help run test check bench lab cost clean lint licences core
+.PHONY: setup-run setup-check setup-test setup-bench setup-lab setup-cost
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
@@ -39,6 +39,10 @@ lab: setup-lab ## boot a kernel with sched_ext in a virtual machine; SCRIPT=path
 	cargo build --locked -p hls-lab
 	$(target)/debug/hls-lab $(SCRIPT)
 
+cost: setup-cost ## instructions of one switch in the kernel, by scheduler and depth, beside other schedulers
+	cargo build --locked -p hls-cost
+	$(target)/debug/hls-cost
+
 clean: ## remove what was built and written; the tools in .cache stay
 	cargo clean
 	rm -rf out
@@ -72,3 +76,6 @@ setup-bench:
 
 setup-lab:
 	@scripts/setup rust cc lab
+
+setup-cost:
+	@scripts/setup rust cc clang lab

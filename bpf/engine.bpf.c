@@ -42,6 +42,18 @@ struct {
 	__type(value, struct cpu_timer);
 } timers SEC(".maps");
 
+struct held_task {
+	struct task_struct __kptr *task;
+};
+
+/* The thread of each VP, to be found again when it is chosen. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HLS_MAX_VPS);
+	__type(key, u32);
+	__type(value, struct held_task);
+} tasks SEC(".maps");
+
 /* Why the kernel let go of us, for the loader; in a map of its own. */
 struct engine_exit {
 	s64 code;
@@ -61,7 +73,10 @@ struct engine_exit {
 		scx_bpf_error_bstr(message, nothing, sizeof(nothing));     \
 	})
 
-static inline bool lock(void)
+/* What is seldom needed: kept out of the functions that are always. */
+#define SLOW __attribute__((noinline))
+
+static SLOW bool wait_for_lock(void)
 {
 	for (u32 i = from(0); i < LOCK_SPINS && can_loop; i++)
 		if (!__sync_val_compare_and_swap(&domain->lock, 0, 1))
@@ -70,16 +85,35 @@ static inline bool lock(void)
 	return false;
 }
 
+static inline bool lock(void)
+{
+	return likely(!__sync_val_compare_and_swap(&domain->lock, 0, 1)) || wait_for_lock();
+}
+
 static inline void unlock(void)
 {
 	__sync_lock_test_and_set(&domain->lock, 0);
 }
 
-/* The time; it must not run backwards from one CPU to another. To be called under the lock. */
+/* A time as the core wants it, which must not run backwards from one CPU to another. To be called under the lock. */
+static inline u64 not_before_ns(u64 now)
+{
+	return now > domain->hls.now_ns ? now : domain->hls.now_ns;
+}
+
 static inline u64 now_ns(void)
 {
-	u64 now = scx_bpf_now();
-	return now > domain->hls.now_ns ? now : domain->hls.now_ns;
+	return not_before_ns(scx_bpf_now());
+}
+
+/*
+ * When the kernel began the decision that it is in the midst of: it has brought the clock of this CPU's run queue up to
+ * date then. scx_bpf_now() would read the hardware's again.
+ */
+static inline u64 pass_ns(void)
+{
+	const struct rq *rq = bpf_this_cpu_ptr(&runqueues);
+	return rq->clock;
 }
 
 static inline u32 vp_of(const struct task_struct *p)
@@ -95,7 +129,7 @@ static inline u64 to_kick(void)
 	return fresh;
 }
 
-static inline void kick(u64 cpus)
+static SLOW void kick_all(u64 cpus)
 {
 	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
 		u32 cpu = __builtin_ctzll(cpus);
@@ -104,31 +138,38 @@ static inline void kick(u64 cpus)
 	}
 }
 
+static inline void kick(u64 cpus)
+{
+	if (unlikely(cpus))
+		kick_all(cpus);
+}
+
 static inline void steal(u32 cpu, u64 length_ns)
 {
 	hls_steal(&domain->hls, cpu, length_ns);
 	domain->cpu[cpu].untold_ns += length_ns;
 }
 
-/* Records what was stolen since the last time. To be called under the lock, before the CPU is given to another. */
-static inline void tell_stolen(u32 cpu, u64 now)
+static SLOW void record_stolen(u32 cpu, u64 now)
 {
-	struct engine_cpu ARENA *c = &domain->cpu[cpu];
-	if (!c->untold_ns)
-		return;
+	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	domain->hls.now_ns = now;
 	if (domain->tell)
 		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, c->untold_ns, 0);
 	c->untold_ns = 0;
 }
 
-/*
- * Brings the clock of a CPU up to date before anybody is charged by it: less the time for which the thread that was
- * granted it was not on it, less that of interrupts.
- */
-static inline void settle_clock(u32 cpu, u64 now)
+/* Records what was stolen since the last time. To be called under the lock, before the CPU is given to another. */
+static inline void tell_stolen(u32 cpu, u64 now)
 {
-	struct engine_cpu ARENA *c = &domain->cpu[cpu];
+	if (unlikely(domain->cpu[cpu].untold_ns))
+		record_stolen(cpu, now);
+}
+
+static SLOW void look_for_stolen(u32 cpu, u64 now)
+{
+	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	c->settled_at_ns = now;
 	if (c->off_since_ns) {
 		if (now > c->off_since_ns)
 			steal(cpu, now - c->off_since_ns);
@@ -145,19 +186,37 @@ static inline void settle_clock(u32 cpu, u64 now)
 	}
 }
 
-/* Sets this CPU's timer when something is due before it would go off. One that is too early sets itself anew. */
-static inline void set_timer(u32 cpu, u64 now)
+/*
+ * Brings the clock of a CPU up to date before anybody is charged by it: less the time for which the thread that was
+ * granted it was not on it, less that of interrupts.
+ */
+static inline void settle_clock(u32 cpu, u64 now)
 {
-	u64 at = hls_expires_at(&domain->hls, cpu), first = hls_timer_at(&domain->hls);
-	if (first < at)
-		at = first;
-	if (at >= domain->cpu[cpu].timer_at_ns)
-		return;
+	if (domain->cpu[cpu].settled_at_ns != now)
+		look_for_stolen(cpu, now);
+}
+
+static SLOW void start_timer(u32 cpu, u64 at, u64 now)
+{
 	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
 	if (!t)
 		return;
-	domain->cpu[cpu].timer_at_ns = at;
+	domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
 	bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN);
+}
+
+/* Something is due at a time: sets this CPU's timer if it would go off later. One that is too early sets itself anew. */
+static inline void be_called_at(u32 cpu, u64 at, u64 now)
+{
+	if (unlikely(at < domain->cpu[cpu].timer_at_ns))
+		start_timer(cpu, at, now);
+}
+
+/* Sets this CPU's timer for the end of its slice and for what schedulers wait for. */
+static inline void set_timer(u32 cpu, u64 now)
+{
+	u64 at = hls_expires_at(&domain->hls, cpu), first = hls_timer_at(&domain->hls);
+	be_called_at(cpu, first < at ? first : at, now);
 }
 
 /* A slice is over somewhere, or a scheduler wants to be called. */
@@ -229,12 +288,13 @@ int hls_enqueue(u64 *ctx)
 	follow_affinity(v, p, now);
 	vp_t *vp = &domain->hls.vp[v];
 	if (vp->state == HLS_WAITING)
-		hls_request(&domain->hls, v, now);
+		request(&domain->hls, v, now);
 	bool granted = vp->state == HLS_RUNNING;
 	u32 cpu = vp->cpu;
 	domain->thread[v].queued = !granted;
 	due = to_kick();
-	set_timer(bpf_get_smp_processor_id(), now);
+	/* A request ends no slice, and begins none. */
+	be_called_at(bpf_get_smp_processor_id(), hls_timer_at(&domain->hls), now);
 	unlock();
 	if (granted)
 		insert(p, SCX_DSQ_LOCAL_ON | cpu, SCX_SLICE_INF, flags);
@@ -249,15 +309,16 @@ int hls_dispatch(u64 *ctx)
 	USES(arena);
 	u32 cpu = (u32)ctx[0];
 	struct task_struct *prev = (void *)ctx[1];
-	u64 tid = 0, due;
+	u64 due;
+	u32 next = 0;
 	bool goes_on = false;
 	if (cpu >= HLS_MAX_CPUS || !lock())
 		return 0;
-	u64 now = now_ns();
+	u64 now = not_before_ns(cpu == bpf_get_smp_processor_id() ? pass_ns() : scx_bpf_now());
 	settle_clock(cpu, now);
 	tell_stolen(cpu, now);
 	hls_expire(&domain->hls, cpu, now);
-	u32 v = hls_schedule(&domain->hls, cpu, now);
+	u32 v = schedule(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
 	if (v && prev && vp_of(prev) == v && !domain->thread[v].queued) {
 		goes_on = true;
@@ -265,7 +326,7 @@ int hls_dispatch(u64 *ctx)
 	} else if (v) {
 		domain->cpu[cpu].off_since_ns = now;
 		if (domain->thread[v].queued)
-			tid = domain->thread[v].tid;
+			next = v;
 		domain->thread[v].queued = 0;
 	}
 	due = to_kick();
@@ -273,13 +334,10 @@ int hls_dispatch(u64 *ctx)
 	unlock();
 	if (goes_on)
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
-	if (tid) {
-		bpf_rcu_read_lock();
-		struct task_struct *next = scx_bpf_tid_to_task(tid);
-		if (next)
-			insert(next, SCX_DSQ_LOCAL, SCX_SLICE_INF, 0);
-		bpf_rcu_read_unlock();
-	}
+	struct held_task *held = next ? bpf_map_lookup_elem(&tasks, &next) : NULL;
+	struct task_struct *task = held ? held->task : NULL;
+	if (task)
+		insert(task, SCX_DSQ_LOCAL, SCX_SLICE_INF, 0);
 	kick(due);
 	return 0;
 }
@@ -299,7 +357,7 @@ int hls_running(u64 *ctx)
 	vp_t *vp = &domain->hls.vp[v];
 	u64 due = domain->hls.kick & 1ULL << cpu;
 	if (likely(vp->state == HLS_RUNNING && vp->cpu == cpu)) {
-		settle_clock(cpu, scx_bpf_now());
+		settle_clock(cpu, pass_ns());
 		domain->cpu[cpu].off_since_ns = 0;
 	} else if (lock()) {
 		/* The kernel restored a thread whose properties were changed, or overruled us. */
@@ -347,7 +405,7 @@ int hls_quiescent(u64 *ctx)
 		tell_stolen(vp->cpu & (HLS_MAX_CPUS - 1), now);
 	}
 	domain->thread[v].queued = 0;
-	hls_release(&domain->hls, v, now);
+	release(&domain->hls, v, now);
 	/* A thread that blocks is on its way to dispatch() already. */
 	if (p == bpf_get_current_task_btf())
 		domain->kicked |= 1ULL << cpu;
@@ -404,6 +462,26 @@ static inline void tell(struct task_struct *p, u32 kind, u32 v)
 	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
 }
 
+/* Holds the thread of a VP. */
+static inline void hold(u32 v, struct task_struct *p)
+{
+	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+	struct task_struct *task = held ? bpf_task_acquire(p) : NULL;
+	if (!task)
+		return;
+	task = bpf_kptr_xchg(&held->task, task);
+	if (task)
+		bpf_task_release(task);
+}
+
+static inline void let_go(u32 v)
+{
+	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+	struct task_struct *task = held ? bpf_kptr_xchg(&held->task, NULL) : NULL;
+	if (task)
+		bpf_task_release(task);
+}
+
 /* A thread comes: it is forked, or was there when the engine was attached. */
 SEC("struct_ops.s/hls_init_task")
 int hls_init_task(u64 *ctx)
@@ -421,7 +499,7 @@ int hls_init_task(u64 *ctx)
 		v = hls_attach(&domain->hls, domain->root, 0, &domain->params);
 		if (v > 0) {
 			struct engine_thread ARENA *t = &domain->thread[v];
-			t->tid = p->scx.tid;
+			t->since = p->start_boottime;
 			t->pid = p->pid;
 			t->tgid = p->tgid;
 			t->queued = 0;
@@ -437,6 +515,7 @@ int hls_init_task(u64 *ctx)
 		return -11; /* EAGAIN, as for any other limit on threads */
 	}
 	p->scx.dsq_vtime = v;
+	hold(v, p);
 	tell(p, NEWS_THREAD, v);
 	return 0;
 }
@@ -454,6 +533,7 @@ int hls_exit_task(u64 *ctx)
 	u64 due = to_kick();
 	unlock();
 	p->scx.dsq_vtime = 0;
+	let_go(v);
 	kick(due);
 	tell(p, NEWS_GONE, v);
 	return 0;
@@ -563,7 +643,7 @@ struct sched_ext_ops hls_ops = {
     .cgroup_move = (void *)hls_cgroup_move,
     .init = (void *)hls_init,
     .exit = (void *)hls_exit,
-    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED | SCX_OPS_TID_TO_TASK,
+    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,
     .timeout_ms = 30000,
     .name = "hls",
 };
