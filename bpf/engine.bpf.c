@@ -205,7 +205,7 @@ static SLOW void start_timer(u32 cpu, u64 at, u64 now)
 	bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN);
 }
 
-/* Something is due at a time: sets this CPU's timer if it would go off later. One that is too early sets itself anew. */
+/* Something is due then: sets this CPU's timer if it would go off later. One that is too early sets itself anew. */
 static inline void be_called_at(u32 cpu, u64 at, u64 now)
 {
 	if (unlikely(at < domain->cpu[cpu].timer_at_ns))

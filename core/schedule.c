@@ -248,10 +248,14 @@ static inline void follow_up(hls_t *h, u32 cpu)
 	settle_pending(h);
 }
 
-/* Takes the decisions that are due on a CPU, from the top. */
-HLS_ONCE u32 decide_all(hls_t *h ARENA_ARG, u32 cpu)
+/*
+ * The decision: what `cpu` runs from now on, as a thread's VP; 0: nothing. Levels that are due are taken from the
+ * top; a level where another VP is chosen settles all below it.
+ */
+HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 {
 	cpu_t *c = &h->cpu[cpu];
+	h->now_ns = now_ns;
 	for (u32 i = from(0); i < HLS_MAX_STEPS && c->resched && can_loop; i++) {
 		u32 level = __builtin_ctzll(c->resched);
 		c->resched &= ~(1ULL << level);
@@ -263,12 +267,13 @@ HLS_ONCE u32 decide_all(hls_t *h ARENA_ARG, u32 cpu)
 		}
 		follow_up(h, cpu);
 	}
-	return 0;
+	h->kick &= ~(1ULL << cpu);
+	return c->depth ? c->path[c->depth - 1] : 0;
 }
 
 /*
- * The decision: what `cpu` runs from now on, as a thread's VP; 0: nothing. Levels that are due are taken from the
- * top; a level where another VP is chosen settles all below it.
+ * The same, by a shorter way in the usual case: a thread has gone, and its scheduler may have another. For a caller for
+ * which that makes a difference.
  */
 static inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 {
@@ -276,20 +281,14 @@ static inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 	u32 last = c->depth - 1;
 	h->now_ns = now_ns;
 	if (likely(c->depth > 1 && c->resched == 1ULL << last && !c->path[last])) {
-		/* As mostly: a thread has gone, and its scheduler may have another. */
 		c->resched = 0;
 		follow(h, cpu, last, choose(h, h->vp[c->path[last - 1]].child, cpu));
 		follow_up(h, cpu);
 	}
 	if (unlikely(c->resched))
-		decide_all(h, cpu);
+		return hls_schedule(h, cpu, now_ns);
 	h->kick &= ~(1ULL << cpu);
 	return c->depth ? c->path[c->depth - 1] : 0;
-}
-
-HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
-{
-	return schedule(h, cpu, now_ns);
 }
 
 /* A slice may be over on `cpu`: marks the levels where it is. */
