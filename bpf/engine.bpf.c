@@ -63,7 +63,7 @@ struct engine_exit {
 	char message[1024];
 } left SEC(".data.left");
 
-#define LOCK_SPINS (1 << 22)
+#define LOCK_SPINS (1 << 30)
 
 /* Ends the run: sched_ext takes its threads back and tells the loader. */
 #define give_up_with(text)                                                 \
@@ -76,11 +76,22 @@ struct engine_exit {
 /* What is seldom needed: kept out of the functions that are always. */
 #define SLOW __attribute__((noinline))
 
-static SLOW bool wait_for_lock(void)
+static SLOW bool spin(void)
 {
 	for (u32 i = from(0); i < LOCK_SPINS && can_loop; i++)
 		if (!__sync_val_compare_and_swap(&domain->lock, 0, 1))
 			return true;
+	return false;
+}
+
+/*
+ * Who has the lock may be a virtual CPU to which the host gives no time now, and the kernel ends any loop after a
+ * quarter of a second. So this waits in several: two seconds in all, far less than it takes to be found stuck.
+ */
+static SLOW bool wait_for_lock(void)
+{
+	if (spin() || spin() || spin() || spin() || spin() || spin() || spin() || spin())
+		return true;
 	give_up_with("the lock of the hierarchy cannot be had");
 	return false;
 }
