@@ -444,26 +444,6 @@ int hls_yielded(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/hls_set_cpumask")
-int hls_set_cpumask(u64 *ctx)
-{
-	USES(arena);
-	struct task_struct *p = (void *)ctx[0];
-	const struct cpumask *mask = (void *)ctx[1];
-	u32 v = vp_of(p);
-	if (!v || !lock())
-		return 0;
-	u64 cpus = mask->bits[0] & domain->hls.cpus, due = 0;
-	if (cpus && cpus != domain->thread[v].cpus) {
-		domain->thread[v].cpus = cpus;
-		hls_set_affinity(&domain->hls, v, cpus, now_ns());
-		due = to_kick();
-	}
-	unlock();
-	kick(due);
-	return 0;
-}
-
 static inline void tell(struct task_struct *p, u32 kind, u32 v)
 {
 	struct news n = {.kind = kind, .vp = v, .pid = p->pid, .tgid = p->tgid};
@@ -493,6 +473,12 @@ static inline void let_go(u32 v)
 		bpf_task_release(task);
 }
 
+/* Kernel threads that are bound to one CPU, which they may be only after they came, and our own process. */
+static inline bool never_waits(const struct task_struct *p)
+{
+	return ((p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1) || (u32)p->tgid == domain->own_tgid;
+}
+
 /* A thread comes: it is forked, or was there when the engine was attached. */
 SEC("struct_ops.s/hls_init_task")
 int hls_init_task(u64 *ctx)
@@ -501,7 +487,7 @@ int hls_init_task(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	unsigned long irq;
 	p->scx.dsq_vtime = 0;
-	if (((p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1) || (u32)p->tgid == domain->own_tgid)
+	if (never_waits(p))
 		return 0;
 	u64 cpus = p->cpus_ptr->bits[0];
 	s64 v = 0;
@@ -531,14 +517,11 @@ int hls_init_task(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/hls_exit_task")
-int hls_exit_task(u64 *ctx)
+/* Takes a thread out of the hierarchy: it ends, or is one that never waits from now on. */
+static SLOW void leave(struct task_struct *p, u32 v)
 {
-	USES(arena);
-	struct task_struct *p = (void *)ctx[0];
-	u32 v = vp_of(p);
-	if (!v || !lock())
-		return 0;
+	if (!lock())
+		return;
 	domain->thread[v].pid = 0;
 	hls_detach(&domain->hls, v, now_ns());
 	u64 due = to_kick();
@@ -547,6 +530,42 @@ int hls_exit_task(u64 *ctx)
 	let_go(v);
 	kick(due);
 	tell(p, NEWS_GONE, v);
+}
+
+SEC("struct_ops/hls_exit_task")
+int hls_exit_task(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	u32 v = vp_of(p);
+	if (v)
+		leave(p, v);
+	return 0;
+}
+
+SEC("struct_ops/hls_set_cpumask")
+int hls_set_cpumask(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	const struct cpumask *mask = (void *)ctx[1];
+	u32 v = vp_of(p);
+	if (!v)
+		return 0;
+	if (never_waits(p)) {
+		leave(p, v);
+		return 0;
+	}
+	if (!lock())
+		return 0;
+	u64 cpus = mask->bits[0] & domain->hls.cpus, due = 0;
+	if (cpus && cpus != domain->thread[v].cpus) {
+		domain->thread[v].cpus = cpus;
+		hls_set_affinity(&domain->hls, v, cpus, now_ns());
+		due = to_kick();
+	}
+	unlock();
+	kick(due);
 	return 0;
 }
 
