@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench lab clean lint licences core
-.PHONY: setup-run setup-check setup-test setup-bench setup-lab
+.PHONY: help run test check bench lab tables cost clean lint licences core
+.PHONY: setup-run setup-check setup-test setup-bench setup-lab setup-cost setup-tables
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
@@ -39,6 +39,14 @@ lab: setup-lab ## boot a kernel with sched_ext in a virtual machine; SCRIPT=path
 	cargo build --locked -p hls-lab
 	$(target)/debug/hls-lab $(SCRIPT)
 
+cost: setup-cost ## instructions of one switch in the kernel, by scheduler and depth, beside other schedulers
+	cargo build --locked -p hls-cost
+	$(target)/debug/hls-cost
+
+tables: setup-tables ## the thesis' tables and what else is measured on a real kernel, the fair class beside it; an hour
+	cargo build --locked --release -p hls-cli -p hls-experiments
+	$(target)/release/hls-experiments --engine kernel --hls $(target)/release/hls
+
 clean: ## remove what was built and written; the tools in .cache stay
 	cargo clean
 	rm -rf out
@@ -67,8 +75,14 @@ setup-check:
 setup-test:
 	@scripts/setup rust cc clang bpf deny lab
 
+setup-tables:
+	@scripts/setup rust cc clang bpf lab
+
 setup-bench:
 	@scripts/setup rust cc bpf valgrind
 
 setup-lab:
 	@scripts/setup rust cc lab
+
+setup-cost:
+	@scripts/setup rust cc clang lab

@@ -10,17 +10,18 @@
 
 /* A CPU, as the engine sees it. Times are those of scx_bpf_now(). */
 struct engine_cpu {
-	u64 off_since_ns; /* since when the thread that was granted the CPU is not on it; 0: it is */
-	u64 irq_seen_ns;  /* time of interrupts and of the host that is accounted for */
-	u64 timer_at_ns;  /* when its timer goes off; HLS_NEVER: it is not set */
-	u64 wakeups;      /* how often its timer went off */
-	u64 untold_ns;    /* stolen time of which there is no record yet */
+	u64 off_since_ns;  /* since when the thread that was granted the CPU is not on it; 0: it is */
+	u64 irq_seen_ns;   /* time of interrupts and of the host that is accounted for */
+	u64 timer_at_ns;   /* when its timer goes off; HLS_NEVER: it is not set */
+	u64 wakeups;       /* how often its timer went off */
+	u64 untold_ns;     /* stolen time of which there is no record yet */
+	u64 settled_at_ns; /* when stolen time was last looked for */
 };
 
 /* A thread, under the index of its VP. */
 struct engine_thread {
-	u64 tid;  /* sched_ext's number of it */
-	u64 cpus; /* its affinity, as the core knows it */
+	u64 since; /* when it came into being: no other thread has its TID and this */
+	u64 cpus;  /* its affinity, as the core knows it */
 	u32 pid, tgid;
 	u32 queued; /* runnable and nowhere in the kernel's queues: in our hands */
 	u32 unused;
@@ -36,14 +37,22 @@ struct engine_domain {
 	struct hls_params params; /* of new threads there */
 	struct hls_call call;     /* what user space asks for */
 	struct engine_cpu cpu[HLS_MAX_CPUS];
-	struct engine_thread thread[HLS_MAX_VPS];
 	struct hls hls;
+	struct engine_thread thread[HLS_MAX_VPS];
 };
 
 /* The arena's address in user space, and so the upper half of its pointers. */
 #define DOMAIN_AT (1ULL << 44)
 #define DOMAIN_PAGES ((sizeof(struct engine_domain) + 4095) / 4096)
-#define domain ((struct engine_domain ARENA *)DOMAIN_AT)
+
+/* The domain, as a pointer that the compiler does not see through: it makes one register of it, not many constants. */
+static inline struct engine_domain ARENA *the_domain(void)
+{
+	struct engine_domain ARENA *at = (struct engine_domain ARENA *)DOMAIN_AT;
+	asm("" : "+r"(at));
+	return at;
+}
+#define domain the_domain()
 
 /*
  * What user space is told of threads, in the order in which it happened; and, so that it need not look all the time,

@@ -42,6 +42,18 @@ struct {
 	__type(value, struct cpu_timer);
 } timers SEC(".maps");
 
+struct held_task {
+	struct task_struct __kptr *task;
+};
+
+/* The thread of each VP, to be found again when it is chosen. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HLS_MAX_VPS);
+	__type(key, u32);
+	__type(value, struct held_task);
+} tasks SEC(".maps");
+
 /* Why the kernel let go of us, for the loader; in a map of its own. */
 struct engine_exit {
 	s64 code;
@@ -54,7 +66,7 @@ struct engine_exit {
 /* How many records there were when user space was told of them last. */
 static u64 nr_records_told;
 
-#define LOCK_SPINS (1 << 22)
+#define LOCK_SPINS (1 << 30)
 
 /* Ends the run: sched_ext takes its threads back and tells the loader. */
 #define give_up_with(text)                                                 \
@@ -64,13 +76,32 @@ static u64 nr_records_told;
 		scx_bpf_error_bstr(message, nothing, sizeof(nothing));     \
 	})
 
-static inline bool lock(void)
+/* What is seldom needed: kept out of the functions that are always. */
+#define SLOW __attribute__((noinline))
+
+static SLOW bool spin(void)
 {
 	for (u32 i = from(0); i < LOCK_SPINS && can_loop; i++)
 		if (!__sync_val_compare_and_swap(&domain->lock, 0, 1))
 			return true;
+	return false;
+}
+
+/*
+ * Who has the lock may be a virtual CPU to which the host gives no time now, and the kernel ends any loop after a
+ * quarter of a second. So this waits in several: two seconds in all, far less than it takes to be found stuck.
+ */
+static SLOW bool wait_for_lock(void)
+{
+	if (spin() || spin() || spin() || spin() || spin() || spin() || spin() || spin())
+		return true;
 	give_up_with("the lock of the hierarchy cannot be had");
 	return false;
+}
+
+static inline bool lock(void)
+{
+	return likely(!__sync_val_compare_and_swap(&domain->lock, 0, 1)) || wait_for_lock();
 }
 
 static inline void unlock(void)
@@ -78,11 +109,25 @@ static inline void unlock(void)
 	__sync_lock_test_and_set(&domain->lock, 0);
 }
 
-/* The time; it must not run backwards from one CPU to another. To be called under the lock. */
+/* A time as the core wants it, which must not run backwards from one CPU to another. To be called under the lock. */
+static inline u64 not_before_ns(u64 now)
+{
+	return now > domain->hls.now_ns ? now : domain->hls.now_ns;
+}
+
 static inline u64 now_ns(void)
 {
-	u64 now = scx_bpf_now();
-	return now > domain->hls.now_ns ? now : domain->hls.now_ns;
+	return not_before_ns(scx_bpf_now());
+}
+
+/*
+ * When the kernel began the decision that it is in the midst of: it has brought the clock of this CPU's run queue up to
+ * date then. scx_bpf_now() would read the hardware's again.
+ */
+static inline u64 pass_ns(void)
+{
+	const struct rq *rq = bpf_this_cpu_ptr(&runqueues);
+	return rq->clock;
 }
 
 static inline u32 vp_of(const struct task_struct *p)
@@ -98,13 +143,19 @@ static inline u64 to_kick(void)
 	return fresh;
 }
 
-static inline void kick(u64 cpus)
+static SLOW void kick_all(u64 cpus)
 {
 	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
 		u32 cpu = __builtin_ctzll(cpus);
 		cpus &= cpus - 1;
 		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 	}
+}
+
+static inline void kick(u64 cpus)
+{
+	if (unlikely(cpus))
+		kick_all(cpus);
 }
 
 /* Whether another quarter of the records has been written. To be called under the lock. */
@@ -116,31 +167,38 @@ static inline bool are_many_records(void)
 	return true;
 }
 
+static SLOW void tell_of_records(void)
+{
+	struct news n = {.kind = NEWS_RECORDS};
+	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
+}
+
 static inline void steal(u32 cpu, u64 length_ns)
 {
 	hls_steal(&domain->hls, cpu, length_ns);
 	domain->cpu[cpu].untold_ns += length_ns;
 }
 
-/* Records what was stolen since the last time. To be called under the lock, before the CPU is given to another. */
-static inline void tell_stolen(u32 cpu, u64 now)
+static SLOW void record_stolen(u32 cpu, u64 now)
 {
-	struct engine_cpu ARENA *c = &domain->cpu[cpu];
-	if (!c->untold_ns)
-		return;
+	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	domain->hls.now_ns = now;
 	if (domain->tell)
 		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, c->untold_ns, 0);
 	c->untold_ns = 0;
 }
 
-/*
- * Brings the clock of a CPU up to date before anybody is charged by it: less the time for which the thread that was
- * granted it was not on it, less that of interrupts.
- */
-static inline void settle_clock(u32 cpu, u64 now)
+/* Records what was stolen since the last time. To be called under the lock, before the CPU is given to another. */
+static inline void tell_stolen(u32 cpu, u64 now)
 {
-	struct engine_cpu ARENA *c = &domain->cpu[cpu];
+	if (unlikely(domain->cpu[cpu].untold_ns))
+		record_stolen(cpu, now);
+}
+
+static SLOW void look_for_stolen(u32 cpu, u64 now)
+{
+	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	c->settled_at_ns = now;
 	if (c->off_since_ns) {
 		if (now > c->off_since_ns)
 			steal(cpu, now - c->off_since_ns);
@@ -157,19 +215,37 @@ static inline void settle_clock(u32 cpu, u64 now)
 	}
 }
 
-/* Sets this CPU's timer when something is due before it would go off. One that is too early sets itself anew. */
-static inline void set_timer(u32 cpu, u64 now)
+/*
+ * Brings the clock of a CPU up to date before anybody is charged by it: less the time for which the thread that was
+ * granted it was not on it, less that of interrupts.
+ */
+static inline void settle_clock(u32 cpu, u64 now)
 {
-	u64 at = hls_expires_at(&domain->hls, cpu), first = hls_timer_at(&domain->hls);
-	if (first < at)
-		at = first;
-	if (at >= domain->cpu[cpu].timer_at_ns)
-		return;
+	if (domain->cpu[cpu].settled_at_ns != now)
+		look_for_stolen(cpu, now);
+}
+
+static SLOW void start_timer(u32 cpu, u64 at, u64 now)
+{
 	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
 	if (!t)
 		return;
-	domain->cpu[cpu].timer_at_ns = at;
+	domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
 	bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN);
+}
+
+/* Something is due then: sets this CPU's timer if it would go off later. One that is too early sets itself anew. */
+static inline void be_called_at(u32 cpu, u64 at, u64 now)
+{
+	if (unlikely(at < domain->cpu[cpu].timer_at_ns))
+		start_timer(cpu, at, now);
+}
+
+/* Sets this CPU's timer for the end of its slice and for what schedulers wait for. */
+static inline void set_timer(u32 cpu, u64 now)
+{
+	u64 at = hls_expires_at(&domain->hls, cpu), first = hls_timer_at(&domain->hls);
+	be_called_at(cpu, first < at ? first : at, now);
 }
 
 /* A slice is over somewhere, or a scheduler wants to be called. */
@@ -241,12 +317,13 @@ int hls_enqueue(u64 *ctx)
 	follow_affinity(v, p, now);
 	vp_t *vp = &domain->hls.vp[v];
 	if (vp->state == HLS_WAITING)
-		hls_request(&domain->hls, v, now);
+		request(&domain->hls, v, now);
 	bool granted = vp->state == HLS_RUNNING;
 	u32 cpu = vp->cpu;
 	domain->thread[v].queued = !granted;
 	due = to_kick();
-	set_timer(bpf_get_smp_processor_id(), now);
+	/* A request ends no slice, and begins none. */
+	be_called_at(bpf_get_smp_processor_id(), hls_timer_at(&domain->hls), now);
 	unlock();
 	if (granted)
 		insert(p, SCX_DSQ_LOCAL_ON | cpu, SCX_SLICE_INF, flags);
@@ -261,15 +338,16 @@ int hls_dispatch(u64 *ctx)
 	USES(arena);
 	u32 cpu = (u32)ctx[0];
 	struct task_struct *prev = (void *)ctx[1];
-	u64 tid = 0, due;
+	u64 due;
+	u32 next = 0;
 	bool goes_on = false;
 	if (cpu >= HLS_MAX_CPUS || !lock())
 		return 0;
-	u64 now = now_ns();
+	u64 now = not_before_ns(cpu == bpf_get_smp_processor_id() ? pass_ns() : scx_bpf_now());
 	settle_clock(cpu, now);
 	tell_stolen(cpu, now);
 	hls_expire(&domain->hls, cpu, now);
-	u32 v = hls_schedule(&domain->hls, cpu, now);
+	u32 v = schedule(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
 	if (v && prev && vp_of(prev) == v && !domain->thread[v].queued) {
 		goes_on = true;
@@ -277,26 +355,21 @@ int hls_dispatch(u64 *ctx)
 	} else if (v) {
 		domain->cpu[cpu].off_since_ns = now;
 		if (domain->thread[v].queued)
-			tid = domain->thread[v].tid;
+			next = v;
 		domain->thread[v].queued = 0;
 	}
 	due = to_kick();
 	set_timer(cpu, now);
 	bool many = are_many_records();
 	unlock();
-	if (many) {
-		struct news n = {.kind = NEWS_RECORDS};
-		bpf_ringbuf_output(&news, &n, sizeof(n), 0);
-	}
+	if (unlikely(many))
+		tell_of_records();
 	if (goes_on)
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
-	if (tid) {
-		bpf_rcu_read_lock();
-		struct task_struct *next = scx_bpf_tid_to_task(tid);
-		if (next)
-			insert(next, SCX_DSQ_LOCAL, SCX_SLICE_INF, 0);
-		bpf_rcu_read_unlock();
-	}
+	struct held_task *held = next ? bpf_map_lookup_elem(&tasks, &next) : NULL;
+	struct task_struct *task = held ? held->task : NULL;
+	if (task)
+		insert(task, SCX_DSQ_LOCAL, SCX_SLICE_INF, 0);
 	kick(due);
 	return 0;
 }
@@ -316,7 +389,7 @@ int hls_running(u64 *ctx)
 	vp_t *vp = &domain->hls.vp[v];
 	u64 due = domain->hls.kick & 1ULL << cpu;
 	if (likely(vp->state == HLS_RUNNING && vp->cpu == cpu)) {
-		settle_clock(cpu, scx_bpf_now());
+		settle_clock(cpu, pass_ns());
 		domain->cpu[cpu].off_since_ns = 0;
 	} else if (lock()) {
 		/* The kernel restored a thread whose properties were changed, or overruled us. */
@@ -364,7 +437,7 @@ int hls_quiescent(u64 *ctx)
 		tell_stolen(vp->cpu & (HLS_MAX_CPUS - 1), now);
 	}
 	domain->thread[v].queued = 0;
-	hls_release(&domain->hls, v, now);
+	release(&domain->hls, v, now);
 	/* A thread that blocks is on its way to dispatch() already. */
 	if (p == bpf_get_current_task_btf())
 		domain->kicked |= 1ULL << cpu;
@@ -392,26 +465,6 @@ int hls_yielded(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/hls_set_cpumask")
-int hls_set_cpumask(u64 *ctx)
-{
-	USES(arena);
-	struct task_struct *p = (void *)ctx[0];
-	const struct cpumask *mask = (void *)ctx[1];
-	u32 v = vp_of(p);
-	if (!v || !lock())
-		return 0;
-	u64 cpus = mask->bits[0] & domain->hls.cpus, due = 0;
-	if (cpus && cpus != domain->thread[v].cpus) {
-		domain->thread[v].cpus = cpus;
-		hls_set_affinity(&domain->hls, v, cpus, now_ns());
-		due = to_kick();
-	}
-	unlock();
-	kick(due);
-	return 0;
-}
-
 static inline void tell(struct task_struct *p, u32 kind, u32 v)
 {
 	struct news n = {.kind = kind, .vp = v, .pid = p->pid, .tgid = p->tgid};
@@ -419,6 +472,32 @@ static inline void tell(struct task_struct *p, u32 kind, u32 v)
 	n.refused = kind == NEWS_THREAD && !v;
 	bpf_probe_read_kernel_str(n.comm, sizeof(n.comm), p->comm);
 	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
+}
+
+/* Holds the thread of a VP. */
+static inline void hold(u32 v, struct task_struct *p)
+{
+	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+	struct task_struct *task = held ? bpf_task_acquire(p) : NULL;
+	if (!task)
+		return;
+	task = bpf_kptr_xchg(&held->task, task);
+	if (task)
+		bpf_task_release(task);
+}
+
+static inline void let_go(u32 v)
+{
+	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+	struct task_struct *task = held ? bpf_kptr_xchg(&held->task, NULL) : NULL;
+	if (task)
+		bpf_task_release(task);
+}
+
+/* Kernel threads that are bound to one CPU, which they may be only after they came, and our own process. */
+static inline bool never_waits(const struct task_struct *p)
+{
+	return ((p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1) || (u32)p->tgid == domain->own_tgid;
 }
 
 /* A thread comes: it is forked, or was there when the engine was attached. */
@@ -429,7 +508,7 @@ int hls_init_task(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	unsigned long irq;
 	p->scx.dsq_vtime = 0;
-	if (((p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1) || (u32)p->tgid == domain->own_tgid)
+	if (never_waits(p))
 		return 0;
 	u64 cpus = p->cpus_ptr->bits[0];
 	s64 v = 0;
@@ -438,7 +517,7 @@ int hls_init_task(u64 *ctx)
 		v = hls_attach(&domain->hls, domain->root, 0, &domain->params);
 		if (v > 0) {
 			struct engine_thread ARENA *t = &domain->thread[v];
-			t->tid = p->scx.tid;
+			t->since = p->start_boottime;
 			t->pid = p->pid;
 			t->tgid = p->tgid;
 			t->queued = 0;
@@ -454,8 +533,24 @@ int hls_init_task(u64 *ctx)
 		return -11; /* EAGAIN, as for any other limit on threads */
 	}
 	p->scx.dsq_vtime = v;
+	hold(v, p);
 	tell(p, NEWS_THREAD, v);
 	return 0;
+}
+
+/* Takes a thread out of the hierarchy: it ends, or is one that never waits from now on. */
+static SLOW void leave(struct task_struct *p, u32 v)
+{
+	if (!lock())
+		return;
+	domain->thread[v].pid = 0;
+	hls_detach(&domain->hls, v, now_ns());
+	u64 due = to_kick();
+	unlock();
+	p->scx.dsq_vtime = 0;
+	let_go(v);
+	kick(due);
+	tell(p, NEWS_GONE, v);
 }
 
 SEC("struct_ops/hls_exit_task")
@@ -464,15 +559,34 @@ int hls_exit_task(u64 *ctx)
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p);
-	if (!v || !lock())
+	if (v)
+		leave(p, v);
+	return 0;
+}
+
+SEC("struct_ops/hls_set_cpumask")
+int hls_set_cpumask(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	const struct cpumask *mask = (void *)ctx[1];
+	u32 v = vp_of(p);
+	if (!v)
 		return 0;
-	domain->thread[v].pid = 0;
-	hls_detach(&domain->hls, v, now_ns());
-	u64 due = to_kick();
+	if (never_waits(p)) {
+		leave(p, v);
+		return 0;
+	}
+	if (!lock())
+		return 0;
+	u64 cpus = mask->bits[0] & domain->hls.cpus, due = 0;
+	if (cpus && cpus != domain->thread[v].cpus) {
+		domain->thread[v].cpus = cpus;
+		hls_set_affinity(&domain->hls, v, cpus, now_ns());
+		due = to_kick();
+	}
 	unlock();
-	p->scx.dsq_vtime = 0;
 	kick(due);
-	tell(p, NEWS_GONE, v);
 	return 0;
 }
 
@@ -580,7 +694,7 @@ struct sched_ext_ops hls_ops = {
     .cgroup_move = (void *)hls_cgroup_move,
     .init = (void *)hls_init,
     .exit = (void *)hls_exit,
-    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED | SCX_OPS_TID_TO_TASK,
+    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,
     .timeout_ms = 30000,
     .name = "hls",
 };

@@ -17,12 +17,12 @@ struct cpumask {
 struct sched_ext_entity {
 	u64 slice;
 	u64 dsq_vtime;
-	u64 tid;
 };
 
 struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
+	u64 start_boottime;
 	char comm[16];
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
@@ -88,7 +88,6 @@ enum scx_kick_flags { SCX_KICK_PREEMPT = 1ULL << 1 };
 #define SCX_OPS_ENQ_LAST (1ULL << 1)
 #define SCX_OPS_ENQ_EXITING (1ULL << 2)
 #define SCX_OPS_ENQ_MIGRATION_DISABLED (1ULL << 4)
-#define SCX_OPS_TID_TO_TASK (1ULL << 8)
 #define PF_KTHREAD 0x00200000
 
 /* libbpf looks for the name up to the last three underscores: the kernel's own ends in ___v2. */
@@ -98,9 +97,8 @@ bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym;
 void scx_bpf_kick_cpu(int cpu, u64 flags) __ksym;
 u64 scx_bpf_now(void) __ksym;
 void scx_bpf_error_bstr(char *format, unsigned long long *data, u32 bytes) __ksym;
-struct task_struct *scx_bpf_tid_to_task(u64 tid) __ksym;
-void bpf_rcu_read_lock(void) __ksym;
-void bpf_rcu_read_unlock(void) __ksym;
+struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
+void bpf_task_release(struct task_struct *p) __ksym;
 void bpf_local_irq_save(unsigned long *flags) __ksym;
 void bpf_local_irq_restore(unsigned long *flags) __ksym;
 extern const struct rq runqueues __ksym;
@@ -121,5 +119,9 @@ static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158
 static long (*const bpf_timer_init)(struct bpf_timer *timer, void *map, u64 clock) = (void *)169;
 static long (*const bpf_timer_set_callback)(struct bpf_timer *timer, void *callback) = (void *)170;
 static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;
+static void *(*const bpf_kptr_xchg)(void *slot, void *pointer) = (void *)194;
+
+/* A member of a map that holds a reference to something of the kernel's. */
+#define __kptr __attribute__((btf_type_tag("kptr")))
 
 #endif

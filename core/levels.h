@@ -3,7 +3,8 @@
  * A queue of READY VPs for each of 64 levels, the highest level first, in order of arrival within one: for policies
  * that choose by priority. A VP is in one queue at most, and its policy knows at which level.
  *
- * Invariant: bit n of `occupied` is set exactly when the queue of level n has a member.
+ * Invariant: bit n of `occupied` is set exactly when the queue of the n-th level from the highest has a member. The
+ * lowest bit is cheaper to find than the highest where there is an instruction for neither.
  */
 #ifndef HLS_LEVELS_H
 #define HLS_LEVELS_H
@@ -18,6 +19,11 @@ struct hls_levels {
 };
 typedef struct hls_levels ARENA levels_t;
 
+static inline u64 levels_bit(u64 level)
+{
+	return 1ULL << (HLS_LEVELS - 1 - level);
+}
+
 /* Puts a VP behind the others of its level, or before them. */
 static inline void levels_push(node_t *nodes, levels_t *levels, u64 level, u32 v, bool behind)
 {
@@ -25,34 +31,42 @@ static inline void levels_push(node_t *nodes, levels_t *levels, u64 level, u32 v
 		list_push_tail(nodes, &levels->queue[level], v);
 	else
 		list_push_head(nodes, &levels->queue[level], v);
-	levels->occupied |= 1ULL << level;
+	levels->occupied |= levels_bit(level);
 }
 
 static inline void levels_remove(node_t *nodes, levels_t *levels, u64 level, u32 v)
 {
 	list_remove(nodes, &levels->queue[level], v);
 	if (!levels->queue[level].head)
-		levels->occupied &= ~(1ULL << level);
+		levels->occupied &= ~levels_bit(level);
 }
 
-/* The first VP of the highest level that can use the CPU; 0: none. */
-HLS_ONCE u32 levels_first_usable(hls_t *h ARENA_ARG, const levels_t *levels ARENA_ARG, u32 cpu)
+HLS_ONCE u32 levels_search(hls_t *h ARENA_ARG, const levels_t *levels ARENA_ARG, u32 cpu)
 {
 	u64 occupied = levels->occupied;
 	for (u32 i = from(0); i < HLS_LEVELS && occupied && can_loop; i++) {
-		u32 level = hls_top_bit(occupied);
+		u32 level = HLS_LEVELS - 1 - __builtin_ctzll(occupied);
 		u32 v = hls_first_usable(h, &levels->queue[level], cpu);
-		if (likely(v))
+		if (v)
 			return v;
-		occupied &= ~(1ULL << level);
+		occupied &= ~levels_bit(level);
 	}
 	return 0;
+}
+
+/* The first VP of the highest level that can use the CPU; 0: none. */
+static inline u32 levels_first_usable(hls_t *h, const levels_t *levels, u32 cpu)
+{
+	if (!levels->occupied)
+		return 0;
+	u32 v = levels->queue[HLS_LEVELS - 1 - __builtin_ctzll(levels->occupied)].head;
+	return likely(hls_usable(&h->vp[v], cpu)) ? v : levels_search(h, levels, cpu);
 }
 
 static inline bool levels_are_sound(const levels_t *levels)
 {
 	for (u32 level = from(0); level < HLS_LEVELS && can_loop; level++)
-		if (((levels->occupied >> level) & 1) != (levels->queue[level].head != 0))
+		if (((levels->occupied & levels_bit(level)) != 0) != (levels->queue[level].head != 0))
 			return false;
 	return true;
 }

@@ -165,15 +165,6 @@ static inline void lift_refusals(hls_t *h, u32 s)
 static inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	u32 only = sched->first_up;
-	if (likely(sched->nr_up == 1 && !sched->refused)) {
-		/* With one VP there is one thing to ask for, unless it has been. */
-		if (h->vp[only].state != HLS_WAITING ||
-		    (!h->vp[only].parent && !hls_usable(&h->vp[v], h->vp[only].cpu)))
-			return 0;
-		make_ready(h, only);
-		return h->vp[only].flags & HLS_THROTTLED ? 0 : only;
-	}
 	if (unlikely(sched->refused))
 		lift_refusals(h, s);
 	if (sched->nr_requested >= wanted(sched))
@@ -195,14 +186,40 @@ static inline bool unpinned(hls_t *h, u32 v)
 }
 
 /*
- * A VP is READY and not throttled: asks for a CPU for it, level by level, until a scheduler has asked for all that
+ * The way up from v as far as schedulers hold one VP each: requests it where nobody has, and where it is RUNNING marks
+ * its CPU if v should take that from its sibling. The VP from which on a scheduler has a choice; 0: all is done.
+ */
+static inline u32 request_single(hls_t *h, u32 v)
+{
+	for (u32 i = from(0); i < HLS_MAX_DEPTH && h->vp[v].parent && can_loop; i++) {
+		u32 s = h->vp[v].parent;
+		if (unlikely(h->scheduler[s].nr_up != 1 || h->scheduler[s].refused))
+			return v;
+		u32 up = h->scheduler[s].first_up;
+		if (h->vp[up].state != HLS_WAITING) {
+			u32 r = running_below(h, up);
+			if (r && hls_usable(&h->vp[v], h->vp[r].cpu) && policy_preempts(h, s, v, r))
+				hls_recheck(h, r);
+			return 0;
+		}
+		if (!h->vp[up].parent && !hls_usable(&h->vp[v], h->vp[up].cpu))
+			return 0;
+		make_ready(h, up);
+		if (h->vp[up].flags & HLS_THROTTLED)
+			return 0;
+		v = up;
+	}
+	return 0;
+}
+
+/*
+ * From v on, where schedulers have a choice, asks for a CPU, level by level, until a scheduler has asked for all that
  * it may have, or the machine has a free CPU. Else, from the top down, lets each scheduler that would rather run
  * what is on this way than what it runs now decide anew.
  */
-HLS_ONCE u32 place(hls_t *h ARENA_ARG, u32 v)
+HLS_ONCE u32 request_any(hls_t *h ARENA_ARG, u32 v, bool any_cpu_will_do)
 {
 	u32 n = from(0);
-	bool any_cpu_will_do = unpinned(h, v);
 	for (u32 i = from(0); i < HLS_MAX_DEPTH && v && h->vp[v].parent && can_loop; i++) {
 		u32 s = h->vp[v].parent;
 		if (h->scheduler[s].nr_running || h->scheduler[s].nr_up > 1) {
@@ -223,6 +240,14 @@ HLS_ONCE u32 place(hls_t *h ARENA_ARG, u32 v)
 			take_cpu(h, h->vp[w].parent, w);
 	}
 	return 0;
+}
+
+/* A VP is READY and not throttled: asks for a CPU for it. */
+static inline void place(hls_t *h, u32 v)
+{
+	u32 choice = request_single(h, v);
+	if (unlikely(choice))
+		request_any(h, choice, unpinned(h, v));
 }
 
 /* A READY child of s for which a VP of s can be requested; 0: none. */
@@ -269,8 +294,7 @@ static inline void settle_requests(hls_t *h, u32 s)
 	}
 }
 
-/* Carries out what was put off until the event at hand, or the decision, is otherwise done with. */
-HLS_ONCE u32 settle_pending(hls_t *h ARENA_ARG)
+HLS_ONCE u32 settle_all(hls_t *h ARENA_ARG)
 {
 	for (u32 i = from(0); i < HLS_MAX_VPS && (h->pending || h->seeking) && can_loop; i++) {
 		if (h->pending) {
@@ -290,16 +314,28 @@ HLS_ONCE u32 settle_pending(hls_t *h ARENA_ARG)
 	return 0;
 }
 
+/* Carries out what was put off until the event at hand, or the decision, is otherwise done with. */
+static inline void settle_pending(hls_t *h)
+{
+	if (unlikely(h->pending || h->seeking))
+		settle_all(h);
+}
+
 /* The thread wants a CPU. No effect when it does already. */
-HLS_ENTRY u64 hls_request(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+static inline void request(hls_t *h, u32 v, u64 now_ns)
 {
 	h->now_ns = now_ns;
 	if (h->vp[v].state != HLS_WAITING)
-		return h->kick;
+		return;
 	make_ready(h, v);
 	if (!(h->vp[v].flags & HLS_THROTTLED))
 		place(h, v);
 	settle_pending(h);
+}
+
+HLS_ENTRY u64 hls_request(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+{
+	request(h, v, now_ns);
 	return h->kick;
 }
 
@@ -314,7 +350,7 @@ static inline u64 charge(hls_t *h, vp_t *vp)
 }
 
 /* The thread wants no CPU any more. No effect when it did not want any. */
-HLS_ENTRY u64 hls_release(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+static inline void release(hls_t *h, u32 v, u64 now_ns)
 {
 	vp_t *vp = &h->vp[v];
 	h->now_ns = now_ns;
@@ -333,6 +369,11 @@ HLS_ENTRY u64 hls_release(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 		withdraw(h, v);
 	}
 	settle_pending(h);
+}
+
+HLS_ENTRY u64 hls_release(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+{
+	release(h, v, now_ns);
 	return h->kick;
 }
 
@@ -374,7 +415,7 @@ HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 }
 
 /* When hls_timers() is next due; HLS_NEVER: not before something else happens. */
-HLS_ENTRY u64 hls_timer_at(hls_t *h ARENA_ARG)
+u64 hls_timer_at(hls_t *h ARENA_ARG)
 {
 	return h->timers ? h->scheduler[h->timers].timer_at : HLS_NEVER;
 }

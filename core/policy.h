@@ -169,12 +169,6 @@ HLS_ONCE u32 hls_least_usable(hls_t *h ARENA_ARG, u32 root, u32 cpu)
 	return least;
 }
 
-/* The position of the highest bit of a word that is not 0. */
-static inline u32 hls_top_bit(u64 word)
-{
-	return 63 - __builtin_clzll(word);
-}
-
 /* Takes used_ns off the rest of a turn; says whether the turn is over: used up, or given up by a yield. */
 static inline bool hls_turn_over(hls_t *h, u32 v, u64 ARENA *left_ns, u64 used_ns)
 {

@@ -181,6 +181,23 @@ HLS_ONCE u32 decide(hls_t *h ARENA_ARG, u32 cpu, u32 level)
 	return 0;
 }
 
+/* What comes of the choice at `level`: a grant, on to a thread; or, of none, that the CPU is given up. */
+static inline void follow(hls_t *h, u32 cpu, u32 level, u32 chosen)
+{
+	cpu_t *c = &h->cpu[cpu];
+	if (unlikely(!chosen)) {
+		give_up(h, c->path[level - 1]);
+		decide(h, cpu, level - 1);
+		return;
+	}
+	grant(h, chosen, cpu, level, h->slice_ns);
+	tell_grant(h, chosen);
+	if (h->vp[chosen].child)
+		decide(h, cpu, level + 1);
+	else
+		c->depth = level + 1;
+}
+
 /* Revokes the VP at `level` and asks its scheduler again. When that names the same one, the path is as it was. */
 HLS_ONCE u32 renew(hls_t *h ARENA_ARG, u32 cpu, u32 level)
 {
@@ -197,17 +214,7 @@ HLS_ONCE u32 renew(hls_t *h ARENA_ARG, u32 cpu, u32 level)
 	revoke_below(h, c, level);
 	revoke_for_good(h, v);
 	c->resched = 0;
-	if (!next) {
-		give_up(h, c->path[level - 1]);
-		decide(h, cpu, level - 1);
-		return 0;
-	}
-	grant(h, next, cpu, level, h->slice_ns);
-	tell_grant(h, next);
-	if (h->vp[next].child)
-		decide(h, cpu, level + 1);
-	else
-		c->depth = level + 1;
+	follow(h, cpu, level, next);
 	return 0;
 }
 
@@ -223,15 +230,22 @@ static void hear_claims(hls_t *h, cpu_t *c)
 }
 
 /* Marks the levels of the path whose slice is over. */
-static void mark_expired(hls_t *h, u32 cpu)
+HLS_ONCE u32 mark_expired(hls_t *h ARENA_ARG, u32 cpu)
 {
 	const cpu_t *c = &h->cpu[cpu];
 	u64 clock = h->now_ns - c->stolen_ns;
-	if (!c->depth || c->first_expiry[c->depth - 1] > clock)
-		return;
 	for (u32 i = from(1); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++)
 		if (c->expires_at[i] <= clock)
 			hls_mark(h, cpu, i);
+	return 0;
+}
+
+/* A decision has been taken: looks after those that it has disappointed, and after what was put off. */
+static inline void follow_up(hls_t *h, u32 cpu)
+{
+	if (unlikely(h->cpu[cpu].claims))
+		hear_claims(h, &h->cpu[cpu]);
+	settle_pending(h);
 }
 
 /*
@@ -242,7 +256,6 @@ HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 {
 	cpu_t *c = &h->cpu[cpu];
 	h->now_ns = now_ns;
-	h->kick &= ~(1ULL << cpu);
 	for (u32 i = from(0); i < HLS_MAX_STEPS && c->resched && can_loop; i++) {
 		u32 level = __builtin_ctzll(c->resched);
 		c->resched &= ~(1ULL << level);
@@ -252,23 +265,44 @@ HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 			c->resched = 0;
 			decide(h, cpu, c->depth ? level : 0);
 		}
-		hear_claims(h, c);
-		settle_pending(h);
+		follow_up(h, cpu);
 	}
 	h->kick &= ~(1ULL << cpu);
 	return c->depth ? c->path[c->depth - 1] : 0;
 }
 
-/* A slice may be over on `cpu`: marks the levels where it is. */
-HLS_ENTRY u64 hls_expire(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
+/*
+ * The same, by a shorter way in the usual case: a thread has gone, and its scheduler may have another. For a caller for
+ * which that makes a difference.
+ */
+static inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 {
+	cpu_t *c = &h->cpu[cpu];
+	u32 last = c->depth - 1;
 	h->now_ns = now_ns;
-	mark_expired(h, cpu);
+	if (likely(c->depth > 1 && c->resched == 1ULL << last && !c->path[last])) {
+		c->resched = 0;
+		follow(h, cpu, last, choose(h, h->vp[c->path[last - 1]].child, cpu));
+		follow_up(h, cpu);
+	}
+	if (unlikely(c->resched))
+		return hls_schedule(h, cpu, now_ns);
+	h->kick &= ~(1ULL << cpu);
+	return c->depth ? c->path[c->depth - 1] : 0;
+}
+
+/* A slice may be over on `cpu`: marks the levels where it is. */
+u64 hls_expire(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
+{
+	const cpu_t *c = &h->cpu[cpu];
+	h->now_ns = now_ns;
+	if (unlikely(c->depth && c->first_expiry[c->depth - 1] <= now_ns - c->stolen_ns))
+		mark_expired(h, cpu);
 	return h->kick;
 }
 
 /* When the first slice on `cpu` is over if no more time is stolen; HLS_NEVER: none is. */
-HLS_ENTRY u64 hls_expires_at(hls_t *h ARENA_ARG, u32 cpu)
+u64 hls_expires_at(hls_t *h ARENA_ARG, u32 cpu)
 {
 	const cpu_t *c = &h->cpu[cpu];
 	u64 first = c->depth ? c->first_expiry[c->depth - 1] : HLS_NEVER;
@@ -276,7 +310,7 @@ HLS_ENTRY u64 hls_expires_at(hls_t *h ARENA_ARG, u32 cpu)
 }
 
 /* Interrupts or the host had `cpu` for length_ns up to now: nobody is charged for it. */
-HLS_ENTRY u64 hls_steal(hls_t *h ARENA_ARG, u32 cpu, u64 length_ns)
+u64 hls_steal(hls_t *h ARENA_ARG, u32 cpu, u64 length_ns)
 {
 	h->cpu[cpu].stolen_ns += length_ns;
 	return h->kick;

@@ -264,7 +264,7 @@ HLS_ENTRY s64 hls_detach(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
  * Registers the WAITING VP anew, elsewhere or with other parameters; when the policy refuses, as it was before.
  * With its old scheduler a VP keeps what it has earned and what it owes.
  */
-static s64 reregister(hls_t *h, u32 v, u32 parent, const params_t *params)
+HLS_ONCE s64 reregister(hls_t *h ARENA_ARG, u32 v, u32 parent, const params_t *params ARENA_ARG)
 {
 	vp_t *vp = &h->vp[v];
 	u64 param[HLS_PARAMS], word[HLS_VP_WORDS];

@@ -32,7 +32,7 @@ fn main() {
         return;
     }
     let out = env::var_os("OUT_DIR").expect("cargo sets it");
-    for object in ["replay", "engine"] {
+    for object in ["engine", "replay"] {
         let source = format!("{root}/bpf/{object}.bpf.c");
         let result = Path::new(&out).join(format!("{object}.bpf.o"));
         let status = Command::new(CLANG).args(FLAGS).arg(&source).arg("-o").arg(result).status();

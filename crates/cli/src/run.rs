@@ -40,7 +40,12 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
         say("note: the check fails, as said above; the run shows what comes of it");
     }
 
-    let tick = plan.hierarchy.machine.tick_hz;
+    let machine = &plan.hierarchy.machine;
+    let is_real = matches!(args.engine, Engine::Kernel);
+    if is_real && (machine.tick_hz.is_some() || !machine.interrupts.is_empty()) {
+        say("note: the ticks and interrupts of the file are the simulator's; this machine has its own");
+    }
+    let tick = machine.tick_hz.filter(|_| !is_real);
     let topology = derived.with_refusals(&plan);
     let checked = verdict(&derived, &problems);
     let result = match args.engine {

@@ -4,14 +4,11 @@
 //! Relies on the object staying loaded, which [`Domain`] sees to.
 
 use crate::Error;
-use crate::object::Loaded;
+use crate::object::{ENGINE, Loaded};
 use hls_core::{Call, Calls, Core, CoreError, Fault, Op, Params, View, limits};
 use hls_units::Nanos;
 use std::mem::offset_of;
 use std::ptr::NonNull;
-
-/// The object, compiled by `build.rs`.
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/engine.bpf.o"));
 
 /// `struct engine_cpu`.
 #[repr(C)]
@@ -22,14 +19,15 @@ struct CpuEntry {
     timer_at_ns: u64,
     wakeups: u64,
     untold_ns: u64,
+    settled_at_ns: u64,
 }
 
 /// `struct engine_thread`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadEntry {
-    /// The number that sched_ext has given it, which no other thread ever has.
-    pub tid: u64,
+    /// When it came into being: no other thread has its TID and this.
+    pub since: u64,
     /// Its affinity.
     pub cpus: u64,
     /// Linux' TID of it; 0: the entry is free.
@@ -41,7 +39,7 @@ pub struct ThreadEntry {
     unused: u32,
 }
 
-/// `struct engine_domain`, up to the core's own.
+/// `struct engine_domain`, up to the core's own, behind which are the threads.
 #[repr(C, align(64))]
 struct Layout {
     lock: u32,
@@ -53,7 +51,6 @@ struct Layout {
     params: [u64; limits::PARAMS],
     call: Call,
     cpu: [CpuEntry; limits::MAX_CPUS],
-    thread: [ThreadEntry; limits::MAX_VPS],
 }
 
 /// A domain in the kernel.
@@ -66,7 +63,7 @@ pub struct Domain {
 impl Domain {
     /// Loads the engine with an empty domain. Nothing is attached.
     pub fn new() -> Result<Domain, Error> {
-        let mut loaded = Loaded::new(OBJECT)?;
+        let mut loaded = Loaded::new(ENGINE)?;
         let mut context = [0; 2].map(u64::to_ne_bytes);
         let result = loaded.run("set_up", context.as_flattened_mut())?;
         if result != 0 {
@@ -74,7 +71,8 @@ impl Domain {
         }
         let found = context.map(|word| u64::from_ne_bytes(word) as usize);
         let expected = [size_of::<Layout>(), Core::size()];
-        if found != expected || loaded.arena().len() < expected[0] + expected[1] {
+        let bytes = expected[0] + expected[1] + limits::MAX_VPS * size_of::<ThreadEntry>();
+        if found != expected || loaded.arena().len() < bytes {
             return Err(Error::Failed(format!("found a domain of {found:?} bytes, expected {expected:?}")));
         }
         let hls = (loaded.address() as usize + size_of::<Layout>()) as *mut u8;
@@ -90,9 +88,9 @@ impl Domain {
     }
 
     fn field<T: Copy>(&self, offset: usize) -> T {
-        assert!(offset + size_of::<T>() <= size_of::<Layout>(), "the field is in the layout");
+        assert!(offset + size_of::<T>() <= self.loaded.arena().len(), "the field is in the arena");
         let place = (self.loaded.address() as usize + offset) as *const T;
-        // SAFETY: within the arena and aligned, as the layout is; all bytes are valid for what is asked for here.
+        // SAFETY: within the arena and aligned, as the layouts are; all bytes are valid for what is asked for here.
         unsafe { place.read_volatile() }
     }
 
@@ -130,7 +128,8 @@ impl Domain {
     /// The thread of a VP.
     pub fn thread(&self, vp: u32) -> ThreadEntry {
         assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
-        self.field(offset_of!(Layout, thread) + vp as usize * size_of::<ThreadEntry>())
+        let threads = size_of::<Layout>() + Core::size();
+        self.field(threads + vp as usize * size_of::<ThreadEntry>())
     }
 }
 

@@ -343,7 +343,7 @@ impl Engine {
         let entry = self.built.core.thread(core_vp);
         (entry.pid == tid).then(|| EngineThread {
             core_vp,
-            since: entry.tid,
+            since: entry.since,
             cpus: entry.cpus,
             scheduler: self.built.core.view().parent(core_vp),
             vp: self.built.planned.get(core_vp as usize).copied().unwrap_or(0),

@@ -24,6 +24,8 @@ mod proc;
 mod replay;
 
 #[cfg(feature = "engine")]
+pub use domain::Domain;
+#[cfg(feature = "engine")]
 pub use engine::{Engine, EngineThread, Notice};
 #[cfg(feature = "engine")]
 pub use error::Error;

@@ -14,6 +14,9 @@ use std::ptr::NonNull;
 /// Least size of a page. Where pages are larger, so is the arena, and we use a part of it.
 const PAGE: usize = 4096;
 
+/// The kernel engine, compiled by `build.rs`.
+pub static ENGINE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/engine.bpf.o"));
+
 /// A loaded object and its arena.
 pub struct Loaded {
     /// Keeps the arena mapped.
@@ -68,7 +71,8 @@ impl Loaded {
     pub fn run(&mut self, program: &str, context: &mut [u8]) -> Result<i32, Error> {
         let found = self.object.progs_mut().find(|found| found.name() == program);
         let found = found.ok_or_else(|| Error::Failed(format!("found no BPF program `{program}`")))?;
-        let input = ProgramInput { context_in: Some(context), ..ProgramInput::default() };
+        let context_in = Some(context).filter(|context| !context.is_empty());
+        let input = ProgramInput { context_in, ..ProgramInput::default() };
         let output = found.test_run(input);
         let output = output.map_err(|error| {
             Error::Failed(format!("the kernel does not run the BPF program `{program}`: {error:#}"))

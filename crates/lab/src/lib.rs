@@ -4,6 +4,7 @@
 //! Relies on QEMU, on apt for the kernel, and on a static busybox for the guest. Never changes the machine that it runs
 //! on: all that it writes is in the folder of its cache and in the folder of the run.
 
+mod apt;
 mod error;
 mod guest;
 mod kernel;
@@ -13,6 +14,7 @@ mod outcome;
 mod run;
 mod tool;
 
+pub use apt::Apt;
 pub use error::Error;
 pub use guest::{Guest, Script};
 pub use kernel::Kernel;

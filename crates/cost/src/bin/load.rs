@@ -1,0 +1,129 @@
+//! `load`: attaches a scheduler, runs a command under it, and detaches it. It runs in the guest, for `hls-cost`.
+//!
+//!     load simple OBJECT COMMAND...          scx_simple, or any other that needs only to be attached
+//!     load POLICY DEPTH one COMMAND...       our engine: a chain of schedulers, all threads below the last
+//!     load POLICY DEPTH two COMMAND...       the same, and a second branch below the first scheduler, as deep,
+//!                                            with the first child of the command at its end
+//!
+//! Exit status: that of the command; 2 usage; 3 the scheduler could not be attached, or did not stay so.
+
+use hls_core::{Calls, ParamInfo, Params, PolicyInfo};
+use hls_kernel::Domain;
+use hls_units::Nanos;
+use libbpf_rs::{MapCore, MapType, ObjectBuilder};
+use std::fmt::Display;
+use std::fs;
+use std::io;
+use std::process::{Command, ExitCode};
+use std::thread::sleep;
+use std::time::Duration;
+
+type Result<T> = std::result::Result<T, String>;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let run = match &args[..] {
+        [simple, object, command @ ..] if simple == "simple" && !command.is_empty() => {
+            under_object(object, command)
+        }
+        [policy, depth, branches, command @ ..] if !command.is_empty() => {
+            under_engine(policy, depth, branches == "two", command)
+        }
+        _ => {
+            eprintln!("usage: load simple OBJECT COMMAND... | load POLICY DEPTH one|two COMMAND...");
+            return ExitCode::from(2);
+        }
+    };
+    run.map_or_else(
+        |why| {
+            eprintln!("load: {why}");
+            ExitCode::from(3)
+        },
+        ExitCode::from,
+    )
+}
+
+/// Under the one scheduler that an object has.
+fn under_object(object: &str, command: &[String]) -> Result<u8> {
+    let load = || {
+        let mut object = ObjectBuilder::default().open_file(object)?.load()?;
+        let mut found = object.maps_mut();
+        let map = found.find(|map| map.map_type() == MapType::StructOps);
+        let link = map.expect("a scheduler has its operations").attach_struct_ops()?;
+        drop(found);
+        Ok((object, link))
+    };
+    let _attached = load().map_err(|error: libbpf_rs::Error| format!("{object}: {error:#}"))?;
+    run(command, |_| Ok(()))
+}
+
+/// Under our engine, with schedulers of one policy, so deep, on the first CPU.
+fn under_engine(policy: &str, depth: &str, two_branches: bool, command: &[String]) -> Result<u8> {
+    let depth: u32 = depth.parse().map_err(|error| format!("depth `{depth}`: {error}"))?;
+    let found = hls_core::policies().iter().find(|info| info.name == policy);
+    let policy = found.ok_or_else(|| format!("found no policy `{policy}`"))?;
+    let mut engine = Domain::new().map_err(said)?;
+    engine.add_cpu(0).map_err(said)?;
+    let root = engine.create_scheduler(policy.id, values(&policy.scheduler_params)).map_err(said)?;
+    engine.attach_root(root, 0).map_err(said)?;
+    let leaf = add_branch(&mut engine, root, policy, depth)?;
+    let other = if two_branches { add_branch(&mut engine, root, policy, depth)? } else { leaf };
+    engine.set_default(leaf, values(&policy.vp_params), 0);
+    let _attached = engine.loaded.attach_ops("hls_ops").map_err(said)?;
+    let status = run(command, |child| {
+        let vp = vp_of(&engine, child)?;
+        engine.move_to(vp, other, values(&policy.vp_params), Nanos::ZERO).map_err(said)
+    })?;
+    match engine.check().map_err(said)? {
+        None => Ok(status),
+        Some(fault) => Err(fault.to_string()),
+    }
+}
+
+fn said(error: impl Display) -> String {
+    error.to_string()
+}
+
+/// The presets of parameters; the least, where there is none.
+fn values(params: &[ParamInfo]) -> Params {
+    let preset = |param: &ParamInfo| param.default.unwrap_or(param.min);
+    Params::from_slice(&params.iter().map(preset).collect::<Vec<_>>())
+}
+
+/// Schedulers below `parent` until there are `depth` levels; the last.
+fn add_branch(engine: &mut Domain, parent: u32, policy: &PolicyInfo, depth: u32) -> Result<u32> {
+    let mut last = parent;
+    for _ in 1..depth {
+        let next = engine.create_scheduler(policy.id, values(&policy.scheduler_params)).map_err(said)?;
+        engine.attach(last, Some(next), values(&policy.vp_params)).map_err(said)?;
+        last = next;
+    }
+    Ok(last)
+}
+
+/// The VP of a thread.
+fn vp_of(engine: &Domain, pid: u32) -> Result<u32> {
+    let found = (1..hls_core::limits::MAX_VPS as u32).find(|&vp| engine.thread(vp).pid == pid);
+    found.ok_or_else(|| format!("found no VP of the process {pid}"))
+}
+
+/// Runs the command; `with_child` is called with its first child, once that is there. The scheduler must still be there
+/// when the command has ended.
+fn run(command: &[String], with_child: impl FnOnce(u32) -> Result<()>) -> Result<u8> {
+    let failed = |error: io::Error| format!("{}: {error}", command[0]);
+    let mut running = Command::new(&command[0]).args(&command[1..]).spawn().map_err(failed)?;
+    let children = format!("/proc/{0}/task/{0}/children", running.id());
+    let child = loop {
+        sleep(Duration::from_millis(10));
+        let children = fs::read_to_string(&children).map_err(failed)?;
+        if let Some(child) = children.split_whitespace().next() {
+            break child.parse().map_err(|error| format!("child `{child}`: {error}"))?;
+        }
+    };
+    with_child(child)?;
+    let status = running.wait().map_err(failed)?;
+    match fs::read_to_string("/sys/kernel/sched_ext/state").unwrap_or_default().trim() {
+        "enabled" => Ok(status.code().map_or(u8::MAX, |code| code as u8)),
+        other => Err(format!("found sched_ext {other} at the end, expected enabled")),
+    }
+}

@@ -1,0 +1,121 @@
+//! `hls-cost`: what a switch between threads costs in the kernel, by scheduler and by depth; `make cost` calls it.
+//!
+//! Boots the laboratory once, where time is counted in instructions, and measures a switch through a pipe under each
+//! scheduler. Prints a table, and writes the figures to `experiments/cost/results.csv`, whose README says what is
+//! counted. Exit status: 0, 1 when the engine costs more than was aimed at, 2 input, 3 the system failed.
+
+mod figures;
+mod simple;
+
+use figures::{Figures, Place};
+use hls_lab::{Error, Guest, Lab, Machine, Outcome, Script, Time};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+/// Levels of schedulers above the threads. The fair class, which is a scheduler itself, has one more than cgroups.
+const DEPTHS: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// Policies of ours that are measured.
+const POLICIES: [&str; 2] = ["fixed-priority", "proportional-share"];
+
+fn main() -> ExitCode {
+    match measure(Path::new(".cache/lab"), Path::new("out/cost")) {
+        Ok(figures) => {
+            print!("{}", figures.table());
+            ExitCode::from(u8::from(!figures.verdicts().iter().all(|verdict| verdict.kept)))
+        }
+        Err(error) => {
+            eprintln!("hls-cost: {error}");
+            ExitCode::from(if matches!(error, Error::Input(_)) { 2 } else { 3 })
+        }
+    }
+}
+
+/// Everything in one run, so that one thing can be held against another.
+fn measure(cache: &Path, folder: &Path) -> Result<Figures, Error> {
+    let lab = Lab::open(cache)?;
+    let work = tempfile::tempdir().map_err(|error| Error::Failed(format!("a folder for work: {error}")))?;
+    let simple = simple::object(&lab, cache, work.path())?;
+    let pipe = work.path().join("pipe");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pipe.c");
+    compile(Command::new("gcc").args(["-O2", "-static", "-o"]).arg(&pipe).arg(source))?;
+    let guest = Guest {
+        scripts: vec![Script { name: "cost".into(), text: script() }],
+        programs: vec![pipe, beside_us("load")?],
+        files: vec![(simple, "/simple.bpf.o".into())],
+    };
+    let machine = Machine {
+        cpus: 1,
+        time: Time::Exact { shift: 0 },
+        limit: Duration::from_secs(900),
+        ..Machine::default()
+    };
+    let outcome = lab.run_quietly(&machine, &guest, folder)?;
+    let figures = Figures::read(&output(&outcome)?)?;
+    let results = Path::new("experiments/cost/results.csv");
+    std::fs::write(results, figures.csv(&lab.kernel().release))
+        .map_err(|error| Error::Failed(format!("{}: {error}", results.display())))?;
+    Ok(figures)
+}
+
+/// What is measured, for a shell: each line of its output is `SCHEDULER PLACE DEPTH INSTRUCTIONS`.
+fn script() -> String {
+    // At first the kernel still looks after its own boot.
+    let mut text = String::from("#!/bin/sh -e\nsleep 5\n");
+    let mut measure = |scheduler: &str, place: Place, depth: u32, command: &str| {
+        let place = place.name();
+        writeln!(text, "echo {scheduler} {place} {depth} $({command})").expect("a string takes all");
+    };
+    measure("SCHED_FIFO", Place::OneLeaf, 1, "pipe fifo");
+    measure("fair", Place::OneLeaf, 1, "pipe");
+    for depth in &DEPTHS[1..] {
+        for (place, other) in [(Place::OneLeaf, "a"), (Place::TwoBranches, "b")] {
+            let below = |top: &str| format!("/sys/fs/cgroup/{top}{}", "/x".repeat(*depth as usize - 2));
+            let (one, other) = (below("a"), below(other));
+            measure("fair", place, *depth, &format!("nest {one}; nest {other}; pipe {one} {other}"));
+        }
+    }
+    measure("scx_simple", Place::OneLeaf, 1, "load simple /simple.bpf.o pipe");
+    for policy in POLICIES {
+        for (place, branches) in [(Place::OneLeaf, "one"), (Place::TwoBranches, "two")] {
+            for depth in DEPTHS {
+                measure(policy, place, depth, &format!("load {policy} {depth} {branches} pipe"));
+            }
+        }
+    }
+    text.replacen("\nsleep", &format!("\n{NEST}sleep"), 1)
+}
+
+/// Makes a cgroup, and the fair class tell its threads from others at every level above it.
+const NEST: &str = "nest() {
+	mkdir -p \"$1\"
+	folder=/sys/fs/cgroup
+	for name in $(echo \"${1#$folder}\" | tr / ' '); do
+		echo +cpu >$folder/cgroup.subtree_control
+		folder=$folder/$name
+	done
+}
+";
+
+fn output(outcome: &Outcome) -> Result<String, Error> {
+    let said: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
+    if outcome.is_clean() { Ok(said) } else { Err(Error::Failed(format!("the guest failed: {outcome:#?}"))) }
+}
+
+/// Runs a compiler.
+fn compile(command: &mut Command) -> Result<(), Error> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Error::Failed(format!("{name} failed ({status}); its messages are above"))),
+        Err(error) => Err(Error::Unavailable(format!("{name}: {error}"))),
+    }
+}
+
+/// A program that was built with this one.
+fn beside_us(name: &str) -> Result<PathBuf, Error> {
+    let us = std::env::current_exe().map_err(|error| Error::Failed(format!("our own path: {error}")))?;
+    Ok(us.with_file_name(name))
+}

@@ -1,0 +1,80 @@
+//! scx_simple, the least scheduler that sched_ext comes with: its source, of the kernel that the laboratory boots,
+//! compiled for that kernel.
+//!
+//! Relies on Debian's packages of that kernel's source, of libbpf's headers, and of bpftool, which are fetched once and
+//! kept beside the kernel; on clang; and on the guest for a description of the kernel's types.
+
+use crate::{compile, output};
+use hls_lab::{Apt, Error, Guest, Lab, Machine, OUT, Script};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Has the kernel's source. Of the packages only headers and bpftool are from the other suite, whose programs run on
+/// older systems too.
+const SOURCE_SUITE: &str = "trixie-backports";
+const TOOLS_SUITE: &str = "bookworm-backports";
+
+/// The object, compiled into the folder `work`.
+///
+/// # Errors
+/// `Unavailable` when something cannot be fetched or run here.
+pub fn object(lab: &Lab, cache: &Path, work: &Path) -> Result<PathBuf, Error> {
+    let home = cache.join("scx_simple");
+    if !home.is_dir() {
+        fetch(lab, cache, &home)?;
+    }
+    let object = work.join("simple.bpf.o");
+    let mut clang = Command::new("clang-19");
+    // As tools/sched_ext/Makefile has them.
+    clang.args(["--target=bpf", "-mcpu=v3", "-g", "-O2", "-D__TARGET_ARCH_x86"]);
+    clang.args(["-fms-extensions", "-Wno-microsoft-anon-tag"]);
+    for folder in ["sched_ext", "sched_ext/include", "include"] {
+        clang.arg("-I").arg(home.join(folder));
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/simple.bpf.c");
+    compile(clang.arg("-c").arg(source).arg("-o").arg(&object))?;
+    Ok(object)
+}
+
+/// Makes `home`, whole or not at all, with `sched_ext` of the kernel's tools, and `include` with libbpf's headers and
+/// `vmlinux.h`.
+fn fetch(lab: &Lab, cache: &Path, home: &Path) -> Result<(), Error> {
+    let work = tempfile::tempdir_in(cache).map_err(failed(cache))?;
+    let (ready, unpacked) = (work.path().join("ready"), work.path().join("unpacked"));
+    fs::create_dir(&ready).map_err(failed(&ready))?;
+
+    let mut numbers = lab.kernel().release.split('.');
+    let version = format!("{}.{}", numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+    let source = format!("linux-source-{version}");
+    Apt::new(&work.path().join("source"), SOURCE_SUITE)?.unpack(std::slice::from_ref(&source), &unpacked)?;
+    let archive = unpacked.join(format!("usr/src/{source}.tar.xz"));
+    let mut tar = Command::new("tar");
+    tar.arg("-xJf").arg(archive).arg("--strip-components=2").arg("-C").arg(&ready);
+    compile(tar.arg(format!("{source}/tools/sched_ext")))?;
+
+    let tools = ["bpftool", "libbpf-dev"].map(str::to_owned);
+    Apt::new(&work.path().join("tools"), TOOLS_SUITE)?.unpack(&tools, &unpacked)?;
+    let include = ready.join("include");
+    fs::rename(unpacked.join("usr/include"), &include).map_err(failed(&include))?;
+    let types = types(lab, unpacked.join("usr/sbin/bpftool"), &work.path().join("guest"))?;
+    fs::rename(types, include.join("vmlinux.h")).map_err(failed(&include))?;
+    fs::rename(&ready, home).map_err(failed(home))
+}
+
+/// The kernel's types as C, which it has a description of in itself.
+fn types(lab: &Lab, bpftool: PathBuf, folder: &Path) -> Result<PathBuf, Error> {
+    let text = "#!/bin/sh -e\nbpftool btf dump file /sys/kernel/btf/vmlinux format c >\"$OUT/vmlinux.h\"\n";
+    let guest = Guest {
+        scripts: vec![Script { name: "types".into(), text: text.into() }],
+        programs: vec![bpftool],
+        ..Guest::default()
+    };
+    output(&lab.run_quietly(&Machine::default(), &guest, folder)?)?;
+    Ok(folder.join(OUT).join("vmlinux.h"))
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |error| Error::Failed(format!("{}: {error}", path.display()))
+}
