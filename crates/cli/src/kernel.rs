@@ -1,5 +1,6 @@
 //! A run in the kernel: attaches the hierarchy, listens to it, and detaches it whatever happens.
 
+use crate::alarm::Alarm;
 use crate::args::RunArgs;
 use crate::exit::{Error, say};
 use crate::listeners::Listeners;
@@ -16,6 +17,9 @@ use std::time::Duration;
 
 /// How often the engine is listened to: its ring of records must not overflow in between.
 const PAUSE: Duration = Duration::from_millis(10);
+/// A thread that waits is said to be starved this much later. Time that is being stolen from it is told when its CPU
+/// decides again or a slice is over, and the kernel lets nobody hold a CPU for longer without a pause.
+const PATIENCE: Nanos = Nanos::from_secs(1);
 
 /// Has the plan schedule this machine for `length`, or until Ctrl-C, and writes the files that are asked for.
 pub fn schedule(
@@ -34,23 +38,29 @@ pub fn schedule(
     let mut engine = Engine::new(plan).map_err(failed)?;
     engine.attach().map_err(failed)?;
     engine.begin().map_err(failed)?;
+    let mut alarm = Alarm::default();
     let end = loop {
+        // All records up to now are there when the engine is asked after it.
+        let now = engine.now().map_err(failed)?;
         let notices = engine.poll(&mut |record| listeners.hear(record)).map_err(failed)?;
         notices.iter().for_each(|notice| tell(notice, &names));
+        if notices.contains(&Notice::Lost) {
+            listeners.observer.lose(now);
+        }
+        listeners.observer.advance(now.saturating_sub(PATIENCE));
+        alarm.raise(&mut listeners.observer, now);
         listeners.check()?;
         if args.paranoid {
             engine.check().map_err(failed)?;
         }
-        let now = engine.now().map_err(failed)?;
         if stop.load(Ordering::Relaxed) || length.is_some_and(|length| now >= length) {
             break now;
         }
         let left = length.map_or(PAUSE, |length| Duration::from_nanos((length - now).0));
         sleep(PAUSE.min(left));
     };
-    let mut result = listeners.finish(end)?;
-    engine.complete(&mut result).map_err(failed)?;
-    Ok(result)
+    alarm.end();
+    listeners.finish(end, |result| engine.complete(result).map_err(failed))
 }
 
 /// Where the user or the machine could help, `hls doctor` says how.

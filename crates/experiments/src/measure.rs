@@ -100,7 +100,7 @@ impl Measure {
             Measure::Misses => Value::Number(Decimal::whole(sum(|thread| thread.misses))),
             Measure::Kept | Measure::Broken if windows.clone().next().is_none() => return absent(),
             Measure::Kept => count(|verdict| verdict == Verdict::Kept),
-            Measure::Broken => count(|verdict| matches!(verdict, Verdict::Short | Verdict::Over)),
+            Measure::Broken => count(Verdict::is_broken),
             Measure::Guarantee => Value::Text(outcome.guarantees(of, Mode::Tight)),
             Measure::GuaranteeInPaper => Value::Text(outcome.guarantees(of, Mode::Paper)),
         };

@@ -4,10 +4,11 @@
 //! left out. Shares are of one CPU, so that a scheduler with two CPUs can have 200%. What was seen is rounded against
 //! the promise, but has all its digits where the promise is broken.
 
+use crate::broken::cause_in_words;
 use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
 use crate::layout::{Column, number, text, write_rows};
 use hls_record::result::{
-    Below, Cause, Child, GuaranteeResult, Percentiles, RunResult, SchedulerResult, TaskResult, ThreadResult,
+    Below, Child, GuaranteeResult, Percentiles, RunResult, SchedulerResult, TaskResult, ThreadResult,
     Topology, Verdict, WindowResult,
 };
 use hls_units::Nanos;
@@ -187,18 +188,6 @@ fn write_causes(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         writeln!(out, "  {name}: {}", cause_in_words(&run.topology, *cause))?;
     }
     write_rest(out, known.len().saturating_sub(MAX_ROWS), "causes")
-}
-
-/// Why a promise broke.
-pub fn cause_in_words(topology: &Topology, cause: Cause) -> String {
-    match cause {
-        Cause::Lost => "records of that time were lost, so it may have been kept".into(),
-        Cause::Above(vp) => {
-            let name = shorten(topology.child_name(vp), NAME_WIDTH);
-            let above = shorten(topology.parent_name(vp).unwrap_or("the machine"), NAME_WIDTH);
-            format!("{name} got too little itself from {above} at that time")
-        }
-    }
 }
 
 /// Who was promised what by whom.
