@@ -147,6 +147,8 @@ pub struct Observer {
     stolen: Vec<Nanos>,
     /// By VP.
     accounts: Vec<Account>,
+    /// The VPs of the root, by CPU, each with what was stolen from the CPU when it last woke up.
+    roots: Vec<(VpId, Nanos)>,
     promises: Promises,
     /// When the last record was made.
     heard_at: Nanos,
@@ -156,7 +158,10 @@ impl Observer {
     /// Begins at time 0 with nothing running. A VP has one promise; of several, only the last is held against the run.
     pub fn new(topology: impl Into<Arc<Topology>>, promises: Vec<Promise>) -> Observer {
         let topology = topology.into();
+        let is_root = |(_, info): &(VpId, &VpInfo)| info.parent.is_none() && has_child(info);
+        let roots = (0..).zip(&topology.vps).filter(is_root).map(|(vp, _)| (vp, Nanos::ZERO)).collect();
         let mut observer = Observer {
+            roots,
             planned: topology.vps.len(),
             free: Vec::new(),
             stolen: vec![Nanos::ZERO; usize::from(topology.cpus)],
@@ -180,8 +185,10 @@ impl Observer {
     pub fn observe(&mut self, record: &Record) {
         let Record { at, vp, cpu, what } = *record;
         self.heard_at = at;
-        if let What::Stolen { length } = what {
-            return self.steal(cpu, at, length);
+        match what {
+            What::Stolen { length } => return self.steal(cpu, at, length),
+            What::Request | What::Grant => self.meet_root(vp, at, what),
+            _ => {}
         }
         let Some(account) = self.accounts.get_mut(vp as usize) else {
             return;
@@ -206,6 +213,31 @@ impl Observer {
         }
         if let Some(slot) = account.watched {
             self.promises.hear(slot, account.last_cpu.unwrap_or(cpu), at, what);
+        }
+    }
+
+    /// A VP of the root waits only while others are on its CPU, or the CPU is late: that is stolen, as far as it has not
+    /// been told.
+    fn meet_root(&mut self, vp: VpId, at: Nanos, what: What) {
+        let Some(cpu) = self.roots.iter().position(|(root, _)| *root == vp) else { return };
+        let Some(stolen) = self.stolen.get(cpu).copied() else { return };
+        if what == What::Request {
+            self.roots[cpu].1 = stolen;
+        } else if let Some(State::Woken(since)) = self.accounts.get(vp as usize).map(|account| account.state)
+        {
+            let told = stolen.saturating_sub(self.roots[cpu].1);
+            let waited = at.saturating_sub(since);
+            self.stolen[cpu] = stolen.saturating_add(waited.saturating_sub(told));
+            self.promises.steal(cpu as u16, at, waited);
+        }
+    }
+
+    /// Tells the promises of what is being stolen from the root until `at`; again and again makes no difference.
+    fn steal_so_far(&mut self, at: Nanos) {
+        for (cpu, (vp, _)) in (0..).zip(&self.roots) {
+            if let Some(State::Woken(since)) = self.accounts.get(*vp as usize).map(|account| account.state) {
+                self.promises.steal(cpu, at, at.saturating_sub(since));
+            }
         }
     }
 
@@ -270,6 +302,7 @@ impl Observer {
     /// All records from here on are later than `at`: notices who starves. Without it a promise to a VP that waits is
     /// seen to be broken when it waits no longer.
     pub fn advance(&mut self, at: Nanos) {
+        self.steal_so_far(at);
         self.promises.advance(at);
     }
 
@@ -305,6 +338,7 @@ impl Observer {
     /// Ends the run at `end`. What an observer cannot know is left empty for the engine: its name, the seed, overhead,
     /// events, switches, and the work and frames of the threads.
     pub fn finish(mut self, end: Nanos) -> RunResult {
+        self.steal_so_far(end);
         for account in &mut self.accounts {
             account.stop(clock(&self.stolen, account.last_cpu, end), State::Waiting);
         }
@@ -506,6 +540,8 @@ mod tests {
     fn what_broke_above_is_a_cause() {
         let records = [
             (0, 1, 0, What::Request),
+            (0, 1, 0, What::Grant),
+            (0, 1, 0, What::Revoke),
             (0, 3, 0, What::Request),
             (50, 1, 0, What::Grant),
             (50, 3, 0, What::Grant),
@@ -525,6 +561,30 @@ mod tests {
         assert_eq!(broken.iter().map(|b| (b.vp, b.cause)).collect::<Vec<_>>(), [(3, Some(Cause::Lost))]);
         assert_eq!((broken[0].breach.to, broken[0].breach.got), (Nanos(20), Nanos(0)), "the first of them");
         assert_eq!(observer.take_broken(), []);
+    }
+
+    /// A CPU that does not come is the machine's fault, not that of the hierarchy.
+    #[test]
+    fn the_root_waits_for_none_but_the_machine() {
+        let promises = || vec![promise(1, 20, 20, 0), promise(3, 20, 20, 0)];
+        let records = [
+            (10, 1, 0, What::Request),
+            (10, 3, 0, What::Request),
+            (40, 0, 0, What::Stolen { length: Nanos(12) }),
+            (50, 1, 0, What::Grant),
+            (50, 3, 0, What::Grant),
+        ];
+        let result = observe(promises(), &records);
+        assert_eq!(result.stolen, Nanos(40), "told or not");
+        let counts = Counts { stolen: 1, ..Counts::default() };
+        assert!(result.guarantees.iter().all(|result| result.counts == counts), "{:?}", result.guarantees);
+
+        let mut observer = Observer::new(topology(), promises());
+        for &(at, vp, cpu, what) in &records[..2] {
+            observer.observe(&Record { at: Nanos(at), vp, cpu, what });
+        }
+        [40, 45, 60].map(|at| observer.advance(Nanos(at)));
+        assert_eq!((observer.take_broken(), observer.standing(3, Nanos(60)).stolen), (vec![], Nanos(50)));
     }
 
     #[test]
