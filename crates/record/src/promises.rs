@@ -149,11 +149,13 @@ impl Promises {
             }
             What::Grant => {
                 entry.monitor.grant(at);
+                entry.wanted_since.get_or_insert(at);
                 Place::On(cpu)
             }
             What::Revoke => {
                 entry.monitor.revoke(at);
-                if entry.wanted_since.is_some() { Place::Ready } else { Place::Off }
+                entry.wanted_since.get_or_insert(at);
+                Place::Ready
             }
             What::Release | What::Leave => {
                 entry.monitor.release(at);

@@ -268,14 +268,16 @@ impl Monitor {
         }
     }
 
-    /// The VP starts running.
+    /// The VP starts running, and wants the CPU if nobody said so before: of a real run the beginning may be missing.
     pub fn grant(&mut self, at: Nanos) {
+        self.request(at);
         self.settle(at);
         self.bend(at, Has::Cpu);
     }
 
-    /// The VP stops running, and still wants the CPU if it did before.
+    /// The VP stops running, and still wants the CPU.
     pub fn revoke(&mut self, at: Nanos) {
+        self.request(at);
         self.settle(at);
         self.bend(at, Has::Nothing);
     }
@@ -527,6 +529,16 @@ mod tests {
             is_over: false,
         };
         assert_eq!((breaches, monitor.take_breaches()), (vec![breach], vec![]));
+    }
+
+    #[test]
+    fn who_runs_wants_to() {
+        for begin in [Monitor::grant, Monitor::revoke] {
+            let mut monitor = Monitor::new(vec![window(10, 10)], Nanos::ZERO, Nanos::ZERO);
+            begin(&mut monitor, Nanos(5));
+            assert_eq!(monitor.finish(Nanos(14))[0].least, None);
+            assert!(monitor.finish(Nanos(15))[0].least.is_some());
+        }
     }
 
     #[test]
