@@ -1,4 +1,5 @@
-//! Says on standard error that a promise breaks, while the run goes on: a few lines a second, and how many were not said.
+//! Says on standard error that a promise breaks, while the run goes on: a few lines a second, and how many were not
+//! said.
 //!
 //! Relies on being asked again and again. The tables and the JSON of the result have all of it.
 

@@ -1,9 +1,10 @@
 //! Turns the stream of records into the result of the run.
 //!
 //! Keeps one small account for each VP, of a thread or of a scheduler alike, indexed by its number; and a supply
-//! monitor for each promise. VPs and promises may come and go while the run goes on, and be looked at. Relies on records in time order. Records of scheduler VPs may be absent, since an engine
-//! may leave out what nobody watches: a scheduler's numbers come from what was seen, and are zero when nothing was.
-//! Records of a VP that the topology does not have are ignored. Does no IO.
+//! monitor for each promise. VPs and promises may come and go while the run goes on, and be looked at. Relies on
+//! records in time order. Records of scheduler VPs may be absent, since an engine may leave out what nobody watches: a
+//! scheduler's numbers come from what was seen, and are zero when nothing was. Records of a VP that the topology does
+//! not have are ignored. Does no IO.
 
 use crate::event::{Record, VpId, What};
 use crate::histogram::Histogram;
@@ -216,8 +217,8 @@ impl Observer {
         }
     }
 
-    /// A VP of the root waits only while others are on its CPU, or the CPU is late: that is stolen, as far as it has not
-    /// been told.
+    /// A VP of the root waits only while others are on its CPU, or the CPU is late: that is stolen, as far as it has
+    /// not been told.
     fn meet_root(&mut self, vp: VpId, at: Nanos, what: What) {
         let Some(cpu) = self.roots.iter().position(|(root, _)| *root == vp) else { return };
         let Some(stolen) = self.stolen.get(cpu).copied() else { return };

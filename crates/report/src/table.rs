@@ -254,13 +254,12 @@ pub fn write_verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let is_stolen = |result: &GuaranteeResult| {
         result.is_kept() && !has(result, Verdict::Late) && has(result, Verdict::Stolen)
     };
-    let apart: [(&dyn Fn(&GuaranteeResult) -> bool, &str); 3] = [
-        (&is_stolen, "kept but for stolen time"),
-        (&is_late, "within the slack"),
-        (&|result| !is_tested(result), "not tested (never wanted the CPU for a whole window)"),
+    let apart = [
+        (how_many(&is_stolen), "kept but for stolen time"),
+        (how_many(&is_late), "within the slack"),
+        (how_many(&|result| !is_tested(result)), "not tested (never wanted the CPU for a whole window)"),
     ];
-    for (what, text) in apart {
-        let number = how_many(what);
+    for (number, text) in apart {
         if number != "0" {
             write!(out, "; {number} {text}")?;
         }
