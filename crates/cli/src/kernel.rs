@@ -3,6 +3,7 @@
 //! A thread of the file has threads of this machine by its rule, or else does its workload, as in the simulator: with
 //! real threads (`hls_load`).
 
+use crate::alarm::Alarm;
 use crate::args::RunArgs;
 use crate::commands::Commands;
 use crate::control::Server;
@@ -32,6 +33,9 @@ const LONGEST: Duration = Duration::from_millis(97);
 const SHORTEST: Duration = Duration::from_millis(10);
 /// A run that nobody limits.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
+/// A thread that waits is said to be starved this much later. Time that is being stolen from it is told when its CPU
+/// decides again or a slice is over, and the kernel lets nobody hold a CPU for longer without a pause.
+const PATIENCE: Nanos = Nanos::from_secs(1);
 
 /// Has the plan schedule this machine for `length`, or until Ctrl-C, and writes the files that are asked for.
 pub fn schedule(
@@ -50,8 +54,7 @@ pub fn schedule(
     let server = Server::start(&args.socket, &run.engine, &plan, derived, Rules::from(args.rules).mode)?;
     run.begin(length)?;
     let end = loop {
-        run.listen()?;
-        let now = run.engine.now().map_err(failed)?;
+        let now = run.listen()?;
         if stop.load(Ordering::Relaxed) || length.is_some_and(|length| now >= length) {
             break now;
         }
@@ -72,6 +75,7 @@ struct Run<'t> {
     names: Vec<String>,
     /// What was told and not yet handed on.
     batch: Vec<Record>,
+    alarm: Alarm,
     paranoid: bool,
     seed: u64,
 }
@@ -94,7 +98,17 @@ impl<'t> Run<'t> {
             place(&mut engine, tid, vp)?;
         }
         let (paranoid, seed) = (args.paranoid, args.seed);
-        Ok(Run { engine, listeners, commands, load, names, batch: Vec::new(), paranoid, seed })
+        Ok(Run {
+            engine,
+            listeners,
+            commands,
+            load,
+            names,
+            batch: Vec::new(),
+            alarm: Alarm::default(),
+            paranoid,
+            seed,
+        })
     }
 
     /// Sets everybody going; times count from now.
@@ -106,13 +120,18 @@ impl<'t> Run<'t> {
         Ok(self.commands.go()?)
     }
 
-    /// Hears what happened since the last time, and hands it on in order.
-    fn listen(&mut self) -> Result<(), Error> {
+    /// Hears what happened since the last time, and hands it on in order. Says up to when that is.
+    fn listen(&mut self) -> Result<Nanos, Error> {
+        // All records up to now are there when the engine is asked after it.
+        let now = self.engine.now().map_err(failed)?;
         // A thread that came is known to the engine only when that has heard of it.
         let come = self.load.as_mut().map_or(Ok(Vec::new()), |load| load.arrivals(Nanos::ZERO))?;
         let batch = &mut self.batch;
         let notices = self.engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
         notices.iter().for_each(|notice| tell(notice, &self.names));
+        if notices.contains(&Notice::Lost) {
+            self.listeners.observer.lose(now);
+        }
         if let Some(load) = &mut self.load {
             for (vp, tid) in come {
                 place(&mut self.engine, tid, vp)?;
@@ -122,10 +141,13 @@ impl<'t> Run<'t> {
         }
         batch.sort_by_key(|record| record.at);
         batch.drain(..).for_each(|record| self.listeners.hear(&record));
+        self.listeners.observer.advance(now.saturating_sub(PATIENCE));
+        self.alarm.raise(&mut self.listeners.observer, now);
         if self.paranoid {
             self.engine.check().map_err(failed)?;
         }
-        Ok(self.listeners.check()?)
+        self.listeners.check()?;
+        Ok(now)
     }
 
     /// Waits for something to listen to, or for so long, and answers what is asked meanwhile.
@@ -159,8 +181,9 @@ impl<'t> Run<'t> {
 
     /// Gives the machine back, and says what came of it all.
     fn finish(mut self, end: Nanos) -> Result<RunResult, Error> {
-        let mut result = self.listeners.finish(end)?;
-        self.engine.complete(&mut result).map_err(failed)?;
+        self.alarm.end();
+        let engine = &mut self.engine;
+        let mut result = self.listeners.finish(end, |result| engine.complete(result).map_err(failed))?;
         // A thread without a CPU cannot end.
         drop(self.engine);
         self.commands.end();

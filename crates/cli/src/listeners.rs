@@ -4,6 +4,7 @@
 //! them written: a run that fails leaves none.
 
 use crate::args::RunArgs;
+use crate::exit::Error;
 use hls_record::event::Record;
 use hls_record::observe::{Observer, Promise};
 use hls_record::result::{RunResult, Topology};
@@ -17,7 +18,8 @@ use std::path::PathBuf;
 
 /// Everyone who listens to the records of a run.
 pub struct Listeners<'t> {
-    observer: Observer,
+    /// Who makes the result.
+    pub observer: Observer,
     timeline: Option<(Timeline<'t>, AtomicFile)>,
     trace: Option<TraceWriter<'t, AtomicFile>>,
     timehist: Option<TimeHist<'t, AtomicFile>>,
@@ -32,7 +34,7 @@ impl<'t> Listeners<'t> {
         let window = args.window;
         let timeline = create(&args.timeline)?;
         Ok(Listeners {
-            observer: Observer::new(topology.clone(), promises),
+            observer: Observer::new(topology.clone(), promises).with_slack(args.slack()),
             timeline: timeline.map(|file| (Timeline::new(topology, window.from, window.to), file)),
             trace: create(&args.trace)?.map(|file| TraceWriter::new(file, topology)).transpose()?,
             timehist: create(&args.timehist)?.map(|file| TimeHist::new(file, topology)).transpose()?,
@@ -58,9 +60,16 @@ impl<'t> Listeners<'t> {
         self.error.take().map_or(Ok(()), Err)
     }
 
-    /// Ends the files, then puts all of them in their places.
-    pub fn finish(mut self, length: Nanos) -> io::Result<RunResult> {
+    /// Makes the result, has the engine complete it before its numbers move on, ends the files, and puts all of them in
+    /// their places.
+    pub fn finish(
+        mut self,
+        length: Nanos,
+        complete: impl FnOnce(&mut RunResult) -> Result<(), Error>,
+    ) -> Result<RunResult, Error> {
         self.check()?;
+        let mut result = self.observer.finish(length);
+        complete(&mut result)?;
         let mut files = Vec::new();
         if let Some((timeline, mut file)) = self.timeline {
             timeline.write(&mut file, length)?;
@@ -74,6 +83,6 @@ impl<'t> Listeners<'t> {
         }
         files.iter_mut().try_for_each(io::Write::flush)?;
         files.into_iter().try_for_each(AtomicFile::commit)?;
-        Ok(self.observer.finish(length))
+        Ok(result)
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Dispatches only. Exit codes: 0 all guarantees hold, 1 one does not, 2 bad usage or input, 3 the system failed.
 
+#[cfg(feature = "kernel")]
+mod alarm;
 mod args;
 mod check;
 #[cfg(feature = "kernel")]

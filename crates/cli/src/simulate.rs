@@ -32,9 +32,10 @@ pub fn simulate(
         progress.is_at(part);
     }
     simulation.end(&mut |record| listeners.hear(record));
-    let mut result = listeners.finish(length)?;
-    simulation.complete(&mut result);
-    Ok(result)
+    listeners.finish(length, |result| {
+        simulation.complete(result);
+        Ok(())
+    })
 }
 
 /// A run that ends early for a broken invariant is our error, else the workload's.

@@ -134,7 +134,7 @@ impl Measure {
             Measure::OverrunP99 => micros(overruns[(overruns.len() - 1) * 99 / 100]),
             Measure::OverrunWorst => micros(overruns[overruns.len() - 1]),
             Measure::Kept => count(|verdict| verdict == Verdict::Kept),
-            Measure::Broken => count(|verdict| matches!(verdict, Verdict::Short | Verdict::Over)),
+            Measure::Broken => count(Verdict::is_broken),
             Measure::Guarantee => Value::Text(outcome.guarantees(of, Mode::Tight)),
             Measure::GuaranteeInPaper => Value::Text(outcome.guarantees(of, Mode::Paper)),
         };

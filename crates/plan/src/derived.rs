@@ -1,14 +1,15 @@
 //! The calculus at work on a plan: labels for every VP, promises to watch, problems with their place.
 
 use crate::plan::{Plan, PlannedEdge};
-use hls_calculus::{Analysis, Guarantee, Place, Problem, Rules, analyse};
+use hls_calculus::{Analysis, Guarantee, Place, Problem, Rational, Rules, analyse, ceil_nanos, floor_nanos};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy, Span};
 use hls_hierarchy::{Diagnostic, Severity};
 use hls_record::event::VpId;
-use hls_record::observe::Promise;
+use hls_record::observe::{Pace, Promise};
 use hls_record::result::Topology;
 use hls_record::windows::Window;
+use hls_units::Nanos;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -94,12 +95,13 @@ impl Derived {
     /// What the monitor is to hold against the run.
     pub fn promises(&self, plan: &Plan) -> Vec<Promise> {
         let mut promises = Vec::new();
+        let machine = self.machine(plan);
         // Instances of one thread mostly have one guarantee, and its windows take a while to compute.
         let mut last: Option<(&Guarantee, Promise)> = None;
         for (vp, guarantee) in self.watchable(plan) {
             let promise = match last {
                 Some((same, ref promise)) if same == guarantee => Promise { vp, ..promise.clone() },
-                _ => promise(vp, guarantee),
+                _ => promise(vp, guarantee, machine),
             };
             last = Some((guarantee, promise.clone()));
             if !promise.windows.is_empty() {
@@ -107,6 +109,18 @@ impl Derived {
             }
         }
         promises
+    }
+
+    /// What the monitor is to hold against a run from the time on when that is promised to a VP of the plan, or to one
+    /// that joins.
+    pub fn promise(&self, plan: &Plan, vp: VpId, guarantee: &Guarantee) -> Promise {
+        promise(vp, guarantee, self.machine(plan))
+    }
+
+    /// What the machine gives: all, less what the interrupts take that the file declares.
+    fn machine(&self, plan: &Plan) -> &Guarantee {
+        let root = plan.edges.iter().find(|edge| plan.hierarchy.edges[edge.edge].parent.is_none());
+        root.map_or(&Guarantee::Null, |root| self.label(root.edge, 0).0)
     }
 
     /// What the calculus finds wrong, at its place in the file, causes before what comes of them. The first one comes
@@ -187,13 +201,21 @@ fn reached(hierarchy: &Hierarchy) -> Vec<usize> {
     reached
 }
 
-/// What a guarantee promises to a VP, and allows, in each of the windows that are watched.
-fn promise(vp: VpId, guarantee: &Guarantee) -> Promise {
+/// What a guarantee promises to a VP, and allows, in each of the windows that are watched. What a `machine` does not
+/// give has been taken into account.
+fn promise(vp: VpId, guarantee: &Guarantee, machine: &Guarantee) -> Promise {
     let window = |length| Window {
         length,
         promised: guarantee.sbf_floor_nanos(length),
         allowed: guarantee.is_hard().then(|| guarantee.ubf_ceil_nanos(length)),
+        accounted: length.saturating_sub(machine.sbf_floor_nanos(length)),
     };
     let windows = guarantee.windows().into_iter().map(window).collect();
-    Promise { vp, text: guarantee.rounded_for_people(), windows }
+    let vps = if let Guarantee::Mpr { cpus, .. } = guarantee { *cpus } else { 1 };
+    let per_second = Rational::new(Nanos::from_secs(1).0.into(), vps.max(1).into()) * guarantee.rate();
+    let pace = guarantee.blackout().map_or_else(Pace::default, |blackout| Pace {
+        per_second: floor_nanos(&per_second),
+        blackout: ceil_nanos(&blackout),
+    });
+    Promise { vp, text: guarantee.rounded_for_people(), windows, pace }
 }

@@ -1,14 +1,16 @@
 //! Turns the stream of records into the result of the run.
 //!
 //! Keeps one small account for each VP, of a thread or of a scheduler alike, indexed by its number; and a supply
-//! monitor for each promise. Relies on records in time order. Records of scheduler VPs may be absent, since an engine
-//! may leave out what nobody watches: a scheduler's numbers come from what was seen, and are zero when nothing was.
-//! Records of a VP that the topology does not have are ignored. Does no IO.
+//! monitor for each promise. VPs and promises may come and go while the run goes on, and be looked at. Relies on
+//! records in time order. Records of scheduler VPs may be absent, since an engine may leave out what nobody watches: a
+//! scheduler's numbers come from what was seen, and are zero when nothing was. Records of a VP that the topology does
+//! not have are ignored. Does no IO.
 
 use crate::event::{Record, VpId, What};
 use crate::histogram::Histogram;
-use crate::result::{Below, Child, GuaranteeResult, RunResult, SchedulerResult, ThreadResult, Topology};
-use crate::windows::{Monitor, Window};
+use crate::promises::{Broken, Place, Promises};
+use crate::result::{Below, Child, Counts, RunResult, SchedulerResult, ThreadResult, Topology, VpInfo};
+use crate::windows::Window;
 use hls_units::Nanos;
 use std::sync::Arc;
 
@@ -21,27 +23,62 @@ pub struct Promise {
     pub text: String,
     /// The lengths of windows to watch, with what is promised for each.
     pub windows: Vec<Window>,
+    /// What it comes to in the long run.
+    pub pace: Pace,
 }
 
-/// Where a VP is, as far as its account goes.
+/// What is promised for a stretch of time of any length, roughly: a line below all of sbf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
-    /// Waiting, or ready again after a revoke.
+pub struct Pace {
+    /// CPU time a second, rounded down.
+    pub per_second: Nanos,
+    /// For how long there may be none at first, rounded up.
+    pub blackout: Nanos,
+}
+
+impl Pace {
+    /// For a stretch of that length in which the CPU is wanted.
+    pub fn promised_in(self, wanted: Nanos) -> Nanos {
+        let served = u128::from(wanted.saturating_sub(self.blackout).0);
+        let promised = served * u128::from(self.per_second.0) / u128::from(Nanos::from_secs(1).0);
+        Nanos(u64::try_from(promised).unwrap_or(u64::MAX))
+    }
+}
+
+/// What a VP got so far, and what became of what it was promised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// CPU time that it has had since the run began.
+    pub ran: Nanos,
+    /// CPU time that it was promised for the time in which it wanted a CPU, at least (see [`Pace`]), since the promise
+    /// began, as all below.
+    pub promised: Nanos,
+    /// What was stolen from it, as far as is known.
+    pub stolen: Nanos,
+    /// How often windows came off badly.
+    pub counts: Counts,
+}
+
+/// What a VP does, as far as its account goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
     #[default]
-    Off,
+    Waiting,
+    /// Ready again after a revoke.
+    Ready,
     /// Woken up at that time, and not granted a CPU since.
     Woken(Nanos),
-    /// Running since the clock of its CPU showed that (see [`Cpu`]).
+    /// Running since the clock of its CPU showed that (see [`Observer::stolen`]).
     Running(Nanos),
 }
 
 /// What one VP got.
 #[derive(Clone, Debug, Default)]
 struct Account {
-    place: Place,
+    state: State,
     /// The CPU that it was granted last.
     last_cpu: Option<u16>,
-    /// Index into [`Observer::watched`].
+    /// The slot of what it is promised.
     watched: Option<u32>,
     ran: Nanos,
     activations: u32,
@@ -56,14 +93,14 @@ struct Account {
 impl Account {
     fn request(&mut self, at: Nanos) {
         self.activations += 1;
-        self.place = Place::Woken(at);
+        self.state = State::Woken(at);
     }
 
     fn grant(&mut self, at: Nanos, cpu: u16, clock: Nanos) {
-        if let Place::Woken(since) = self.place {
+        if let State::Woken(since) = self.state {
             self.wake_latency.add(at.saturating_sub(since));
         }
-        self.place = Place::Running(clock);
+        self.state = State::Running(clock);
         self.grants += 1;
         self.migrations += u32::from(self.last_cpu.is_some_and(|last| last != cpu));
         self.last_cpu = Some(cpu);
@@ -79,73 +116,94 @@ impl Account {
         self.response.add_all(&other.response);
     }
 
-    fn stop(&mut self, clock: Nanos) {
-        if let Place::Running(since) = self.place {
-            self.ran = self.ran.saturating_add(clock.saturating_sub(since));
-        }
-        self.place = Place::Off;
+    fn stop(&mut self, clock: Nanos, state: State) {
+        self.ran = self.ran_until(clock);
+        self.state = state;
     }
-}
 
-/// One CPU.
-#[derive(Clone, Debug, Default)]
-struct Cpu {
-    /// What was stolen so far. The CPU's clock is the time minus this; with it, the CPU time of every VP of the chain
-    /// that runs here comes out right without a visit to each.
-    stolen: Nanos,
-    /// The promises (indexes into [`Observer::watched`]) whose VP runs here; at most one a level of the hierarchy.
-    watched: Vec<u32>,
+    fn ran_until(&self, clock: Nanos) -> Nanos {
+        let State::Running(since) = self.state else { return self.ran };
+        self.ran.saturating_add(clock.saturating_sub(since))
+    }
+
+    fn place(&self) -> Place {
+        match (self.state, self.last_cpu) {
+            (State::Waiting, _) => Place::Off,
+            (State::Running(_), Some(cpu)) => Place::On(cpu),
+            _ => Place::Ready,
+        }
+    }
 }
 
 /// Watches a run.
 #[derive(Clone, Debug)]
 pub struct Observer {
     topology: Arc<Topology>,
-    cpus: Vec<Cpu>,
+    /// How many VPs there were from the beginning.
+    planned: usize,
+    /// VPs that have left, of which nothing is kept.
+    free: Vec<VpId>,
+    /// What was stolen from each CPU so far. The CPU's clock is the time minus this; with it, the CPU time of every VP
+    /// of the chain that runs there comes out right without a visit to each.
+    stolen: Vec<Nanos>,
     /// By VP.
     accounts: Vec<Account>,
-    watched: Vec<(Promise, Monitor)>,
+    /// The VPs of the root, by CPU, each with what was stolen from the CPU when it last woke up.
+    roots: Vec<(VpId, Nanos)>,
+    promises: Promises,
+    /// When the last record was made.
+    heard_at: Nanos,
 }
 
 impl Observer {
     /// Begins at time 0 with nothing running. A VP has one promise; of several, only the last is held against the run.
     pub fn new(topology: impl Into<Arc<Topology>>, promises: Vec<Promise>) -> Observer {
         let topology = topology.into();
-        let mut accounts = vec![Account::default(); topology.vps.len()];
-        for (index, promise) in (0..).zip(&promises) {
-            if let Some(account) = accounts.get_mut(promise.vp as usize) {
-                account.watched = Some(index);
-            }
-        }
-        let with_monitor = |promise: Promise| {
-            let monitor = Monitor::new(promise.windows.clone());
-            (promise, monitor)
-        };
-        Observer {
-            cpus: vec![Cpu::default(); usize::from(topology.cpus)],
-            accounts,
-            watched: promises.into_iter().map(with_monitor).collect(),
+        let is_root = |(_, info): &(VpId, &VpInfo)| info.parent.is_none() && has_child(info);
+        let roots = (0..).zip(&topology.vps).filter(is_root).map(|(vp, _)| (vp, Nanos::ZERO)).collect();
+        let mut observer = Observer {
+            roots,
+            planned: topology.vps.len(),
+            free: Vec::new(),
+            stolen: vec![Nanos::ZERO; usize::from(topology.cpus)],
+            accounts: vec![Account::default(); topology.vps.len()],
+            promises: Promises::new(topology.cpus),
+            heard_at: Nanos::ZERO,
             topology,
-        }
+        };
+        promises.into_iter().for_each(|promise| observer.watch(promise, Nanos::ZERO));
+        observer
+    }
+
+    /// What is missing, or too much, by at most `slack` breaks no promise from now on; without it, by nothing.
+    #[must_use]
+    pub fn with_slack(mut self, slack: Nanos) -> Observer {
+        self.promises.set_slack(slack);
+        self
     }
 
     /// Takes the next record into account.
     pub fn observe(&mut self, record: &Record) {
         let Record { at, vp, cpu, what } = *record;
-        if let What::Stolen { length } = what {
-            return self.steal(cpu, at, length);
+        self.heard_at = at;
+        match what {
+            What::Stolen { length } => return self.steal(cpu, at, length),
+            What::Request | What::Grant => self.meet_root(vp, at, what),
+            _ => {}
         }
         let Some(account) = self.accounts.get_mut(vp as usize) else {
             return;
         };
         match what {
             What::Request => account.request(at),
-            What::Grant => account.grant(at, cpu, clock(&self.cpus, Some(cpu), at)),
+            What::Grant => account.grant(at, cpu, clock(&self.stolen, Some(cpu), at)),
             What::Revoke => {
                 account.revokes += 1;
-                account.stop(clock(&self.cpus, account.last_cpu, at));
+                account.stop(clock(&self.stolen, account.last_cpu, at), State::Ready);
             }
-            What::Release | What::Leave => account.stop(clock(&self.cpus, account.last_cpu, at)),
+            What::Release | What::Leave => {
+                account.stop(clock(&self.stolen, account.last_cpu, at), State::Waiting);
+            }
             What::JobDone { response } => account.response.add(response),
             What::Miss { count } => account.misses = account.misses.saturating_add(count),
             What::Throttle
@@ -154,66 +212,150 @@ impl Observer {
             | What::JobRelease { .. }
             | What::Stolen { .. } => {}
         }
-        if let Some(index) = account.watched {
-            let cpu = account.last_cpu.unwrap_or(cpu);
-            self.watch(index, cpu, at, what);
+        if let Some(slot) = account.watched {
+            self.promises.hear(slot, account.last_cpu.unwrap_or(cpu), at, what);
         }
     }
 
-    /// Tells the monitor of a promise what happened to its VP, which is or was on `cpu`.
-    fn watch(&mut self, index: u32, cpu: u16, at: Nanos, what: What) {
-        let Some((_, monitor)) = self.watched.get_mut(index as usize) else {
-            return;
-        };
-        match what {
-            What::Request => return monitor.request(at),
-            What::Grant => monitor.grant(at),
-            What::Revoke => monitor.revoke(at),
-            What::Release | What::Leave => monitor.release(at),
-            _ => return,
+    /// A VP of the root waits only while others are on its CPU, or the CPU is late: that is stolen, as far as it has
+    /// not been told.
+    fn meet_root(&mut self, vp: VpId, at: Nanos, what: What) {
+        let Some(cpu) = self.roots.iter().position(|(root, _)| *root == vp) else { return };
+        let Some(stolen) = self.stolen.get(cpu).copied() else { return };
+        if what == What::Request {
+            self.roots[cpu].1 = stolen;
+        } else if let Some(State::Woken(since)) = self.accounts.get(vp as usize).map(|account| account.state)
+        {
+            let told = stolen.saturating_sub(self.roots[cpu].1);
+            let waited = at.saturating_sub(since);
+            self.stolen[cpu] = stolen.saturating_add(waited.saturating_sub(told));
+            self.promises.steal(cpu as u16, at, waited);
         }
-        if let Some(cpu) = self.cpus.get_mut(usize::from(cpu)) {
-            cpu.watched.retain(|&running| running != index);
-            if what == What::Grant {
-                cpu.watched.push(index);
+    }
+
+    /// Tells the promises of what is being stolen from the root until `at`; again and again makes no difference.
+    fn steal_so_far(&mut self, at: Nanos) {
+        for (cpu, (vp, _)) in (0..).zip(&self.roots) {
+            if let Some(State::Woken(since)) = self.accounts.get(*vp as usize).map(|account| account.state) {
+                self.promises.steal(cpu, at, at.saturating_sub(since));
             }
         }
     }
 
     /// The CPU was taken from whoever runs on it for `length` until `at`.
     fn steal(&mut self, cpu: u16, at: Nanos, length: Nanos) {
-        let Some(cpu) = self.cpus.get_mut(usize::from(cpu)) else {
-            return;
-        };
-        cpu.stolen = cpu.stolen.saturating_add(length);
-        for &index in &cpu.watched {
-            if let Some((_, monitor)) = self.watched.get_mut(index as usize) {
-                monitor.steal(at, length);
-            }
+        if let Some(stolen) = self.stolen.get_mut(usize::from(cpu)) {
+            *stolen = stolen.saturating_add(length);
+            self.promises.steal(cpu, at, length);
         }
+    }
+
+    /// A VP that the topology did not have comes, waiting. Returns its number, which may be that of one that has left.
+    pub fn join(&mut self, info: VpInfo) -> VpId {
+        let vps = &mut Arc::make_mut(&mut self.topology).vps;
+        if let Some(vp) = self.free.pop() {
+            vps[vp as usize] = info;
+            self.accounts[vp as usize] = Account::default();
+            return vp;
+        }
+        vps.push(info);
+        self.accounts.push(Account::default());
+        self.accounts.len() as VpId - 1
+    }
+
+    /// A VP that joined is gone, and so are its promise and, unless a result speaks of it, its account. No effect on
+    /// others.
+    pub fn leave(&mut self, vp: VpId, at: Nanos) {
+        self.withdraw(vp, at);
+        let index = vp as usize;
+        let is_joined = self.planned <= index && self.topology.vps.get(index).is_some_and(has_child);
+        if is_joined && !self.promises.ended.iter().any(|result| result.vp == vp) {
+            Arc::make_mut(&mut self.topology).vps[index].child = Child::None;
+            self.free.push(vp);
+        }
+    }
+
+    /// A promise begins at `at`, in the place of what the VP was promised before. No effect for a VP that is unknown.
+    pub fn promise(&mut self, promise: Promise, at: Nanos) {
+        self.withdraw(promise.vp, at);
+        if self.accounts.len() > promise.vp as usize {
+            self.watch(promise, at);
+        }
+    }
+
+    /// What the VP was promised ends at `at`. No effect where it was promised nothing.
+    pub fn withdraw(&mut self, vp: VpId, at: Nanos) {
+        let account = self.accounts.get_mut(vp as usize);
+        if let Some(slot) = account.and_then(|account| account.watched.take()) {
+            self.promises.end(slot, at, &self.topology);
+        }
+    }
+
+    fn watch(&mut self, promise: Promise, at: Nanos) {
+        let account = self.accounts.get_mut(promise.vp as usize);
+        let place = account.as_ref().map_or(Place::Off, |account| account.place());
+        let slot = self.promises.begin(promise, at, place);
+        if let Some(account) = account {
+            account.watched = Some(slot);
+        }
+    }
+
+    /// All records from here on are later than `at`: notices who starves. Without it a promise to a VP that waits is
+    /// seen to be broken when it waits no longer.
+    pub fn advance(&mut self, at: Nanos) {
+        self.steal_so_far(at);
+        self.promises.advance(at);
+    }
+
+    /// Records between the last one and `at` were lost.
+    pub fn lose(&mut self, at: Nanos) {
+        self.promises.lost = Some((self.heard_at.min(at), at));
+    }
+
+    /// The promises that broke since the last time, each the first time that it did; at most a hundred.
+    pub fn take_broken(&mut self) -> Vec<Broken> {
+        self.promises.take_broken(&self.topology)
+    }
+
+    /// Who there is.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// How things stand with a VP at `at`, no earlier than the last record; nothing for one that is unknown.
+    pub fn standing(&self, vp: VpId, at: Nanos) -> Standing {
+        let Some(account) = self.accounts.get(vp as usize) else { return Standing::default() };
+        let ran = account.ran_until(clock(&self.stolen, account.last_cpu, at));
+        let standing = |slot| self.promises.standing(slot, at);
+        let (promised, stolen, counts) = account.watched.map_or_else(Default::default, standing);
+        Standing { ran, promised, stolen, counts }
+    }
+
+    /// What was stolen so far, over all CPUs.
+    pub fn stolen(&self) -> Nanos {
+        self.stolen.iter().copied().fold(Nanos::ZERO, Nanos::saturating_add)
     }
 
     /// Ends the run at `end`. What an observer cannot know is left empty for the engine: its name, the seed, overhead,
     /// events, switches, and the work and frames of the threads.
     pub fn finish(mut self, end: Nanos) -> RunResult {
+        self.steal_so_far(end);
         for account in &mut self.accounts {
-            account.stop(clock(&self.cpus, account.last_cpu, end));
+            account.stop(clock(&self.stolen, account.last_cpu, end), State::Waiting);
         }
         let threads = self.threads();
-        let stolen = self.cpus.iter().map(|cpu| cpu.stolen).fold(Nanos::ZERO, Nanos::saturating_add);
+        let stolen = self.stolen();
         let ran = threads.iter().map(|thread| thread.ran).fold(Nanos::ZERO, Nanos::saturating_add);
         let all = Nanos(end.0.saturating_mul(u64::from(self.topology.cpus)));
+        let last = self.promises.finish_all(end, &self.topology);
         RunResult {
             length: end,
             idle: all.saturating_sub(ran).saturating_sub(stolen),
             stolen,
             threads,
             schedulers: self.schedulers(),
-            guarantees: self
-                .watched
-                .into_iter()
-                .map(|(promise, monitor)| hold(promise, monitor, end))
-                .collect(),
+            guarantees: self.promises.ended.into_iter().chain(last).collect(),
+            unlisted: self.promises.unlisted,
             topology: self.topology,
             ..RunResult::default()
         }
@@ -279,22 +421,21 @@ impl Observer {
     }
 }
 
-/// The time minus what was stolen from that CPU.
-fn clock(cpus: &[Cpu], cpu: Option<u16>, at: Nanos) -> Nanos {
-    let stolen = cpu.and_then(|cpu| cpus.get(usize::from(cpu))).map_or(Nanos::ZERO, |cpu| cpu.stolen);
-    at.saturating_sub(stolen)
+/// Whether a VP stands for anything.
+fn has_child(info: &VpInfo) -> bool {
+    info.child != Child::None
 }
 
-/// Holds a promise against what its monitor saw.
-fn hold(promise: Promise, monitor: Monitor, end: Nanos) -> GuaranteeResult {
-    let (windows, broken) = monitor.finish(end);
-    GuaranteeResult { vp: promise.vp, guarantee: promise.text, windows, broken }
+/// The time minus what was stolen from that CPU.
+fn clock(stolen: &[Nanos], cpu: Option<u16>, at: Nanos) -> Nanos {
+    let stolen = cpu.and_then(|cpu| stolen.get(usize::from(cpu))).copied().unwrap_or_default();
+    at.saturating_sub(stolen)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{SchedulerInfo, VpInfo};
+    use crate::result::{Cause, GuaranteeResult, SchedulerInfo};
 
     /// Scheduler 0 with VPs 1 and 2 of a machine with two CPUs, and the threads 3 and 4.
     fn topology() -> Topology {
@@ -356,34 +497,175 @@ mod tests {
         assert_eq!((scheduler.ran, scheduler.grants, scheduler.revokes), (Nanos(40), 1, 1));
     }
 
+    /// In each window of `length` so much, above what `accounted` may take.
+    fn promise(vp: VpId, length: u64, promised: u64, accounted: u64) -> Promise {
+        let (length, promised, accounted) = (Nanos(length), Nanos(promised), Nanos(accounted));
+        let windows = vec![Window { length, promised, allowed: None, accounted }];
+        Promise { vp, text: format!("{promised} in {length}"), windows, pace: Pace::default() }
+    }
+
     #[test]
     fn stolen_time_is_nobodys() {
-        let window = Window { length: Nanos(20), promised: Nanos(20), allowed: None };
-        let promise = |vp| Promise { vp, text: "ALL".into(), windows: vec![window] };
-        let stolen = What::Stolen { length: Nanos(5) };
-        let result = observe(
-            vec![promise(3), promise(4)],
-            &[
-                (0, 3, 0, What::Request),
-                (0, 4, 0, What::Request),
-                (0, 3, 0, What::Grant),
-                (0, 4, 1, What::Grant),
-                (30, 0, 0, stolen),
-                (40, 3, 0, What::Release),
-                (60, 0, 0, stolen),
-            ],
+        for accounted in [0, 20] {
+            let stolen = What::Stolen { length: Nanos(5) };
+            let result = observe(
+                vec![promise(3, 20, 20, accounted), promise(4, 20, 20, accounted)],
+                &[
+                    (0, 3, 0, What::Request),
+                    (0, 4, 0, What::Request),
+                    (0, 3, 0, What::Grant),
+                    (0, 4, 1, What::Grant),
+                    (30, 0, 0, stolen),
+                    (40, 3, 0, What::Release),
+                    (60, 0, 0, stolen),
+                ],
+            );
+            assert_eq!((result.threads[0].ran, result.threads[1].ran), (Nanos(35), Nanos(100)));
+            assert_eq!((result.stolen, result.idle), (Nanos(10), Nanos(200 - 35 - 100 - 10)));
+            let [first, second] = &result.guarantees[..] else { panic!("two promises") };
+            assert_eq!((first.vp, first.windows[0].least), (3, Some(Nanos(15))));
+            // What the promise takes into account is no excuse.
+            assert_eq!(
+                (first.counts.short, first.counts.stolen),
+                if accounted > 0 { (1, 0) } else { (0, 1) }
+            );
+            assert_eq!(
+                (second.vp, second.counts, second.windows[0].least),
+                (4, Counts::default(), Some(Nanos(20)))
+            );
+        }
+    }
+
+    /// A promise to the scheduler and one below it, both broken from 0 to 50; thread `b` is broken later, alone.
+    #[test]
+    fn what_broke_above_is_a_cause() {
+        let records = [
+            (0, 1, 0, What::Request),
+            (0, 1, 0, What::Grant),
+            (0, 1, 0, What::Revoke),
+            (0, 3, 0, What::Request),
+            (50, 1, 0, What::Grant),
+            (50, 3, 0, What::Grant),
+            (60, 3, 0, What::Release),
+            (65, 4, 0, What::Request),
+        ];
+        let promises = || vec![promise(1, 20, 10, 0), promise(3, 20, 10, 0), promise(4, 20, 10, 0)];
+        let result = observe(promises(), &records);
+        let causes = result.guarantees.iter().map(|result| (result.counts.short, result.cause));
+        assert_eq!(causes.collect::<Vec<_>>(), [(1, None), (1, Some(Cause::Above(1))), (1, None)]);
+
+        let mut observer = Observer::new(topology(), promises());
+        observer.observe(&Record { at: Nanos(0), vp: 3, cpu: 0, what: What::Request });
+        observer.lose(Nanos(5));
+        observer.advance(Nanos(30));
+        let broken = observer.take_broken();
+        assert_eq!(broken.iter().map(|b| (b.vp, b.cause)).collect::<Vec<_>>(), [(3, Some(Cause::Lost))]);
+        assert_eq!((broken[0].breach.to, broken[0].breach.got), (Nanos(20), Nanos(0)), "the first of them");
+        assert_eq!(observer.take_broken(), []);
+    }
+
+    /// A CPU that does not come is the machine's fault, not that of the hierarchy.
+    #[test]
+    fn the_root_waits_for_none_but_the_machine() {
+        let promises = || vec![promise(1, 20, 20, 0), promise(3, 20, 20, 0)];
+        let records = [
+            (10, 1, 0, What::Request),
+            (10, 3, 0, What::Request),
+            (40, 0, 0, What::Stolen { length: Nanos(12) }),
+            (50, 1, 0, What::Grant),
+            (50, 3, 0, What::Grant),
+        ];
+        let result = observe(promises(), &records);
+        assert_eq!(result.stolen, Nanos(40), "told or not");
+        let counts = Counts { stolen: 1, ..Counts::default() };
+        assert!(result.guarantees.iter().all(|result| result.counts == counts), "{:?}", result.guarantees);
+
+        let mut observer = Observer::new(topology(), promises());
+        for &(at, vp, cpu, what) in &records[..2] {
+            observer.observe(&Record { at: Nanos(at), vp, cpu, what });
+        }
+        [40, 45, 60].map(|at| observer.advance(Nanos(at)));
+        assert_eq!((observer.take_broken(), observer.standing(3, Nanos(60)).stolen), (vec![], Nanos(50)));
+    }
+
+    #[test]
+    fn promises_come_and_go_while_the_run_goes_on() {
+        let mut observer = Observer::new(topology(), vec![]);
+        let tell = |observer: &mut Observer, at, vp, what| {
+            observer.observe(&Record { at: Nanos(at), vp, cpu: 0, what });
+        };
+        tell(&mut observer, 0, 3, What::Request);
+        tell(&mut observer, 5, 3, What::Grant);
+        // It runs already, then waits for too long.
+        observer.promise(promise(3, 20, 10, 0), Nanos(10));
+        tell(&mut observer, 30, 3, What::Revoke);
+        assert_eq!(observer.take_broken(), []);
+        observer.advance(Nanos(45));
+        assert_eq!(observer.take_broken().len(), 1);
+        let standing = observer.standing(3, Nanos(45));
+        assert_eq!((standing.ran, standing.counts.broken()), (Nanos(25), 1));
+        observer.withdraw(3, Nanos(45));
+        observer.advance(Nanos(90));
+        assert_eq!(observer.standing(3, Nanos(90)), Standing { ran: Nanos(25), ..Standing::default() });
+        // It waits already.
+        observer.promise(promise(3, 20, 10, 0), Nanos(90));
+        let result = observer.finish(Nanos(100));
+        let seen =
+            |result: &GuaranteeResult| (result.from, result.to, result.windows[0].least, result.is_kept());
+        let seen: Vec<_> = result.guarantees.iter().map(seen).collect();
+        assert_eq!(
+            seen,
+            [(Nanos(10), Nanos(45), Some(Nanos(5)), false), (Nanos(90), Nanos(100), None, true)]
         );
-        assert_eq!((result.threads[0].ran, result.threads[1].ran), (Nanos(35), Nanos(100)));
-        assert_eq!((result.stolen, result.idle), (Nanos(10), Nanos(200 - 35 - 100 - 10)));
-        let [first, second] = &result.guarantees[..] else { panic!("two promises") };
-        assert_eq!((first.vp, first.broken, first.windows[0].least), (3, 1, Some(Nanos(15))));
-        assert_eq!((second.vp, second.broken, second.windows[0].least), (4, 0, Some(Nanos(20))));
+    }
+
+    #[test]
+    fn threads_that_join_are_seen_and_their_numbers_used_again() {
+        let mut observer = Observer::new(topology(), vec![]);
+        let guest = |name: &str| VpInfo {
+            name: name.into(),
+            parent: Some(0),
+            child: Child::Thread,
+            ..VpInfo::default()
+        };
+        let one = observer.join(guest("one"));
+        observer.observe(&Record { at: Nanos(0), vp: one, cpu: 0, what: What::Grant });
+        assert_eq!(observer.standing(one, Nanos(7)).ran, Nanos(7));
+        observer.leave(one, Nanos(7));
+        observer.leave(one, Nanos(7));
+        let other = observer.join(guest("other"));
+        assert_eq!((one, other, observer.join(guest("third"))), (5, 5, 6));
+        observer.promise(promise(other, 20, 10, 0), Nanos(10));
+        observer.leave(other, Nanos(20));
+        assert_eq!(observer.join(guest("fourth")), 7, "a result speaks of 5");
+        observer.leave(3, Nanos(20));
+        let result = observer.finish(Nanos(100));
+        let names: Vec<_> = result.threads.iter().map(|t| result.topology.child_name(t.vp)).collect();
+        assert_eq!(names, ["a", "b", "other", "third", "fourth"]);
+    }
+
+    #[test]
+    fn what_has_ended_takes_no_more_memory_than_it_may() {
+        let mut observer = Observer::new(topology(), vec![]);
+        (0..1_500).for_each(|at| observer.promise(promise(3, 20, 10, 0), Nanos(at)));
+        let result = observer.finish(Nanos(10_000));
+        assert_eq!((result.guarantees.len(), result.unlisted), (1_001, 499));
+    }
+
+    #[test]
+    fn a_pace_is_below_what_is_promised() {
+        // 5 of every 33 ms, after 56 ms at worst.
+        let pace = Pace { per_second: Nanos(151_515_151), blackout: Nanos::from_millis(56) };
+        assert_eq!(pace.promised_in(Nanos::from_millis(56)), Nanos(0));
+        assert_eq!(pace.promised_in(Nanos::from_millis(89)), Nanos(4_999_999));
+        let most = Pace { per_second: Nanos::from_secs(1), blackout: Nanos::ZERO };
+        assert_eq!(most.promised_in(Nanos::MAX), Nanos::MAX);
     }
 
     #[test]
     fn what_the_topology_does_not_have_is_ignored() {
         let stolen = What::Stolen { length: Nanos(5) };
-        let promise = Promise { vp: 99, text: String::new(), windows: vec![] };
+        let promise = promise(99, 20, 10, 0);
         let records =
             [(1, 77, 0, What::Grant), (2, 3, 9, What::Grant), (3, 0, 9, stolen), (4, 3, 9, What::Leave)];
         let result = observe(vec![promise], &records);

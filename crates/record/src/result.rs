@@ -202,7 +202,7 @@ impl From<&ThreadResult> for Below {
 }
 
 /// One promise held against the run: the least supply in all windows of one length.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WindowResult {
     /// Length of the windows.
     pub window: Nanos,
@@ -210,10 +210,16 @@ pub struct WindowResult {
     pub promised: Nanos,
     /// The least CPU time seen in such a window; `None` when the VP never wanted the CPU for a whole window.
     pub least: Option<Nanos>,
+    /// What was stolen in the window in which that was seen (see [`crate::windows`]).
+    pub stolen: Nanos,
+    /// The most that was missing in any window and is not explained by what was stolen in it.
+    pub missing: Nanos,
     /// The most CPU time that a hard guarantee allows in such a window: ubf(window); `None` for a soft one.
     pub allowed: Option<Nanos>,
     /// The most CPU time seen in a window of at most this length in which the VP wanted the CPU all the time.
     pub most: Nanos,
+    /// Up to this much missing, or too much, breaks no promise.
+    pub slack: Nanos,
 }
 
 /// What the windows of one length say about a promise.
@@ -221,7 +227,11 @@ pub struct WindowResult {
 pub enum Verdict {
     /// Every window got what it was promised, and no more than allowed.
     Kept,
-    /// Some window got less than promised.
+    /// Some window got less than promised, but enough together with what was stolen in it: not the hierarchy's fault.
+    Stolen,
+    /// Some window got less than promised, or more than allowed, but by no more than the slack.
+    Late,
+    /// Some window got less than promised, and what was stolen does not explain it.
     Short,
     /// No window got less, but some got more than a hard guarantee allows.
     Over,
@@ -229,16 +239,61 @@ pub enum Verdict {
     Untested,
 }
 
+impl Verdict {
+    /// Whether it speaks against the hierarchy.
+    pub fn is_broken(self) -> bool {
+        matches!(self, Verdict::Short | Verdict::Over)
+    }
+}
+
 impl WindowResult {
     /// Holds what was seen against what was promised.
     pub fn verdict(&self) -> Verdict {
+        let excess = self.excess();
         match self.least {
-            Some(least) if least < self.promised => Verdict::Short,
-            _ if self.allowed.is_some_and(|allowed| self.most > allowed) => Verdict::Over,
+            _ if self.missing > self.slack => Verdict::Short,
+            _ if excess > self.slack => Verdict::Over,
+            _ if self.missing.max(excess) > Nanos::ZERO => Verdict::Late,
+            Some(least) if least < self.promised => Verdict::Stolen,
             Some(_) => Verdict::Kept,
             None => Verdict::Untested,
         }
     }
+
+    /// By how much the most that was seen is more than allowed.
+    pub fn excess(&self) -> Nanos {
+        self.allowed.map_or(Nanos::ZERO, |allowed| self.most.saturating_sub(allowed))
+    }
+}
+
+/// How often the windows of a promise came off badly: each time counts once, as the worst of it, for each watched
+/// length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Windows got too little.
+    pub short: u64,
+    /// Windows got too much.
+    pub over: u64,
+    /// Windows got too little or too much by no more than the slack.
+    pub late: u64,
+    /// Windows got too little, and what was stolen explains it.
+    pub stolen: u64,
+}
+
+impl Counts {
+    /// How often the promise was broken.
+    pub fn broken(self) -> u64 {
+        self.short.saturating_add(self.over)
+    }
+}
+
+/// Why a promise was broken, where that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Records of that time were lost: it may have been kept.
+    Lost,
+    /// The scheduler that promised got too little itself at that time, by this VP.
+    Above(VpId),
 }
 
 /// A guarantee and how it was kept.
@@ -248,16 +303,22 @@ pub struct GuaranteeResult {
     pub vp: VpId,
     /// The promise as text.
     pub guarantee: String,
+    /// When it began,
+    pub from: Nanos,
+    /// and when it ended: with the run, if not before.
+    pub to: Nanos,
     /// The windows that were watched.
     pub windows: Vec<WindowResult>,
-    /// In how many windows the supply fell short (counted once for each watched length and shortfall).
-    pub broken: u64,
+    /// How often windows came off badly.
+    pub counts: Counts,
+    /// Why it was broken the first time.
+    pub cause: Option<Cause>,
 }
 
 impl GuaranteeResult {
-    /// Whether nothing seen speaks against the promise.
+    /// Whether nothing seen speaks against those who promised.
     pub fn is_kept(&self) -> bool {
-        self.windows.iter().all(|window| matches!(window.verdict(), Verdict::Kept | Verdict::Untested))
+        !self.windows.iter().any(|window| window.verdict().is_broken())
     }
 }
 
@@ -286,8 +347,10 @@ pub struct RunResult {
     pub threads: Vec<ThreadResult>,
     /// The schedulers in file order.
     pub schedulers: Vec<SchedulerResult>,
-    /// The promises.
+    /// The promises, those that ended before the run first.
     pub guarantees: Vec<GuaranteeResult>,
+    /// Promises that ended before the run and are not among them, since there were too many.
+    pub unlisted: u64,
 }
 
 #[cfg(test)]
@@ -296,15 +359,31 @@ mod tests {
 
     #[test]
     fn a_verdict_needs_a_whole_window() {
-        let verdict = |least: Option<u64>, allowed: Option<u64>| {
-            let (least, allowed) = (least.map(Nanos), allowed.map(Nanos));
-            WindowResult { window: Nanos(9), promised: Nanos(3), least, allowed, most: Nanos(5) }.verdict()
+        let result = |least: Option<u64>, allowed: Option<u64>| {
+            let (least, allowed, promised) = (least.map(Nanos), allowed.map(Nanos), Nanos(3));
+            let missing = least.map_or(Nanos::ZERO, |least| promised.saturating_sub(least));
+            let window = Nanos(9);
+            WindowResult {
+                window,
+                promised,
+                least,
+                allowed,
+                most: Nanos(5),
+                missing,
+                ..WindowResult::default()
+            }
         };
+        let verdict = |least, allowed| result(least, allowed).verdict();
         assert_eq!(verdict(Some(3), None), Verdict::Kept);
         assert_eq!(verdict(Some(3), Some(5)), Verdict::Kept);
         assert_eq!(verdict(Some(2), Some(4)), Verdict::Short);
         assert_eq!(verdict(Some(3), Some(4)), Verdict::Over);
         assert_eq!(verdict(None, Some(4)), Verdict::Over);
         assert_eq!(verdict(None, None), Verdict::Untested);
+        let stolen = WindowResult { missing: Nanos(0), stolen: Nanos(1), ..result(Some(2), None) };
+        assert_eq!(stolen.verdict(), Verdict::Stolen);
+        for late in [result(Some(2), None), result(None, Some(4))] {
+            assert_eq!(WindowResult { slack: Nanos(1), ..late }.verdict(), Verdict::Late);
+        }
     }
 }

@@ -1,23 +1,34 @@
-//! The supply monitor: the least and the most CPU time that one VP got in any window of given lengths.
+//! The supply monitor: the least and the most CPU time that one VP got in any window of given lengths, and whether that
+//! is what it was promised.
 //!
 //! A guarantee speaks only of windows in which the VP wants the CPU all the time, that is of windows between a request
 //! and the release after it; the *least* is taken over those. A hard guarantee also bounds the supply from above; the
 //! *most* is taken over windows of at most that length between a request and the release, since what bounds a window
 //! bounds its parts. Across a sleep there is no bound: a sleeper's reservation begins a new period when it wakes up.
 //!
-//! The supply up to an instant is a piecewise linear function of it, which bends only where the VP starts or stops
-//! running. So, for windows of one length, the supply takes its extremes where the window starts or ends at a bend, at
-//! a request or at a release. The monitor keeps the recent bends in a queue and looks at those windows only:
-//! amortised constant time for each bend and watched length, and memory for the bends within the longest window.
-//! Exact: integers only. Relies on being told of changes in time order; time that runs backwards is taken as standing
-//! still.
+//! **Stolen time.** Interrupts, threads of higher classes and the host take time from CPUs, which no scheduler can give
+//! away. Of a window, what counts as stolen is the time for which the VP did not compute because its CPU had been taken
+//! while it was granted, or for which it waited while any CPU was taken: those before it in line were held up too. A
+//! window that got too little, but enough with what was stolen in it, is not the hierarchy's fault. That is so only for
+//! what is stolen beyond what the promise takes into account (interrupts that the file declares): else a promise that
+//! was derived in spite of them would be excused by them. No stolen time makes anybody get too much.
+//!
+//! **Slack.** Real timers go off late. What is missing, or too much, by no more than the slack is counted apart.
+//!
+//! All of it, up to an instant, is a piecewise linear function of that instant ([`crate::curve`]). So, for windows of
+//! one length, the supply takes its extremes where the window starts or ends at a bend, at a request or at a release.
+//! The monitor keeps the recent bends in a queue and looks at those windows only: amortised constant time for each bend
+//! and watched length, and memory for the bends within the longest window. Exact: integers only. (Where a promise takes
+//! stolen time into account and more than that is stolen, what cannot be explained may be largest between two bends;
+//! then a little less is seen.) Relies on being told of changes in time order; time that runs backwards is taken as
+//! standing still.
 
-use crate::result::WindowResult;
+use crate::curve::{Bend, Curve, Has};
+use crate::result::{Counts, WindowResult};
 use hls_units::Nanos;
-use std::collections::VecDeque;
 
 /// A length of windows to be watched and what is promised for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// Length of the windows.
     pub length: Nanos,
@@ -25,57 +36,25 @@ pub struct Window {
     pub promised: Nanos,
     /// The most that it may get: ubf(length), rounded up; `None` where the guarantee is soft.
     pub allowed: Option<Nanos>,
+    /// How much of such a window may be stolen by those whom `promised` takes into account.
+    pub accounted: Nanos,
 }
 
-/// A point where the supply may bend.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bend {
-    at: Nanos,
-    /// The supply up to `at`.
-    supply: Nanos,
-    /// Whether the VP runs from here to the next bend.
-    runs: bool,
-}
-
-impl Bend {
-    /// The supply up to `at`, which lies between this bend and the next.
-    fn supply_until(self, at: Nanos) -> Nanos {
-        if self.runs { self.supply + at.saturating_sub(self.at) } else { self.supply }
-    }
-}
-
-/// The recent part of the supply function. Bends are numbered from the start of the run.
-#[derive(Clone, Debug)]
-struct Curve {
-    /// Never empty.
-    bends: VecDeque<Bend>,
-    /// How many bends have been dropped from the front.
-    dropped: u64,
-}
-
-impl Curve {
-    fn new() -> Curve {
-        Curve { bends: VecDeque::from([Bend::default()]), dropped: 0 }
-    }
-
-    /// The bend of that number, unless it is yet to come.
-    fn get(&self, number: u64) -> Option<Bend> {
-        let index = usize::try_from(number.checked_sub(self.dropped)?).ok()?;
-        self.bends.get(index).copied()
-    }
-
-    /// The newest bend.
-    fn last(&self) -> Bend {
-        self.bends.back().copied().unwrap_or_default()
-    }
-
-    /// Forgets the bends below that number, but never the newest.
-    fn drop_below(&mut self, number: u64) {
-        while self.dropped < number && self.bends.len() > 1 {
-            self.bends.pop_front();
-            self.dropped += 1;
-        }
-    }
+/// A window in which a promise was broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Breach {
+    /// Where it begins; later than its end less its length where the VP did not want the CPU before.
+    pub from: Nanos,
+    /// Where it ends.
+    pub to: Nanos,
+    /// What was promised.
+    pub window: Window,
+    /// What the VP got.
+    pub got: Nanos,
+    /// What was stolen from it.
+    pub stolen: Nanos,
+    /// Whether it got too much, rather than too little.
+    pub is_over: bool,
 }
 
 /// A request that has not been released.
@@ -84,6 +63,58 @@ struct Wanted {
     since: Nanos,
     /// The supply up to then.
     supply: Nanos,
+    /// What had been stolen up to then.
+    stolen: Nanos,
+}
+
+/// How a window came off, the worst last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    #[default]
+    Kept,
+    /// Too little, and what was stolen explains it.
+    Stolen,
+    /// Within the slack.
+    Late,
+    Broken,
+}
+
+/// Successive windows that came off badly count once, as the worst of them.
+#[derive(Clone, Debug, Default)]
+struct Episodes {
+    now: Level,
+    stolen: u64,
+    late: u64,
+    broken: u64,
+}
+
+impl Episodes {
+    /// Takes the next window into account; whether a promise breaks here.
+    fn add(&mut self, level: Level) -> bool {
+        if level == Level::Kept {
+            self.now = level;
+        }
+        if level <= self.now {
+            return false;
+        }
+        if let Some(count) = self.count(self.now) {
+            *count -= 1;
+        }
+        if let Some(count) = self.count(level) {
+            *count += 1;
+        }
+        self.now = level;
+        level == Level::Broken
+    }
+
+    fn count(&mut self, level: Level) -> Option<&mut u64> {
+        match level {
+            Level::Kept => None,
+            Level::Stolen => Some(&mut self.stolen),
+            Level::Late => Some(&mut self.late),
+            Level::Broken => Some(&mut self.broken),
+        }
+    }
 }
 
 /// One watched length.
@@ -92,124 +123,258 @@ struct Watch {
     window: Window,
     /// The number of the first bend that the tail of the newest window has not reached.
     next_bend: u64,
-    least: Option<Nanos>,
+    /// The least supply, and what was stolen in that window.
+    least: Option<(Nanos, Nanos)>,
     most: Nanos,
-    /// Whether the newest window judged fell short.
-    is_short: bool,
-    shortfalls: u64,
+    /// The most that was missing in a window and not stolen.
+    missing: Nanos,
+    short: Episodes,
+    over: Episodes,
 }
 
 impl Watch {
     fn new(window: Window) -> Watch {
-        Watch { window, next_bend: 0, least: None, most: Nanos::ZERO, is_short: false, shortfalls: 0 }
+        let (short, over) = Default::default();
+        Watch { window, next_bend: 0, least: None, most: Nanos::ZERO, missing: Nanos::ZERO, short, over }
     }
 
     /// Moves the head of the window from the newest bend of `curve` to `at`, and judges the windows on the way whose
     /// tail is at a bend, and the one whose head is at `at`.
-    fn advance(&mut self, curve: &Curve, at: Nanos, wanted: Option<Wanted>) {
+    fn advance(&mut self, curve: &Curve, at: Nanos, wanted: Option<Wanted>, judge: &mut Judge) {
         let length = self.window.length;
         let last = curve.last();
         let is_wanted = |tail: Nanos| wanted.is_some_and(|wanted| wanted.since <= tail);
         while let Some(bend) = curve.get(self.next_bend)
             && at.saturating_sub(bend.at) >= length
         {
-            let head = bend.at + length;
-            self.judge(last.supply_until(head).saturating_sub(bend.supply), is_wanted(bend.at));
+            if is_wanted(bend.at) {
+                self.judge(bend, last.until(bend.at + length), true, judge);
+            }
             self.next_bend += 1;
         }
-        let head_supply = last.supply_until(at);
+        let Some(wanted) = wanted else { return };
         let tail = at.saturating_sub(length);
-        let tail_bend = self.next_bend.checked_sub(1).and_then(|number| curve.get(number));
-        let tail_supply = tail_bend.map_or(Nanos::ZERO, |bend| bend.supply_until(tail));
-        self.judge(head_supply.saturating_sub(tail_supply), at >= length && is_wanted(tail));
-        if let Some(wanted) = wanted {
-            self.most = self.most.max(head_supply.saturating_sub(tail_supply.max(wanted.supply)));
+        let head = last.until(at);
+        if at >= length && wanted.since <= tail {
+            let tail_bend = self.next_bend.checked_sub(1).and_then(|number| curve.get(number));
+            self.judge(tail_bend.unwrap_or_default().until(tail), head, true, judge);
+        } else {
+            let Wanted { since: at, supply, stolen } = wanted;
+            self.judge(Bend { at, supply, stolen, has: Has::Nothing }, head, false, judge);
         }
     }
 
-    /// Takes the supply of a window into account; `is_wanted`: the VP wanted the CPU all through it.
-    fn judge(&mut self, supply: Nanos, is_wanted: bool) {
-        if is_wanted {
-            self.most = self.most.max(supply);
-            self.least = Some(self.least.map_or(supply, |least| least.min(supply)));
-            let is_short = supply < self.window.promised;
-            self.shortfalls += u64::from(is_short && !self.is_short);
-            self.is_short = is_short;
+    /// Holds what came between two instants, of which the VP wanted the CPU all the time, against the promise; against
+    /// the upper limit only, unless it is a whole window.
+    fn judge(&mut self, tail: Bend, head: Bend, is_whole: bool, judge: &mut Judge) {
+        let got = head.supply.saturating_sub(tail.supply);
+        let stolen = head.stolen.saturating_sub(tail.stolen);
+        let breach = Breach { from: tail.at, to: head.at, window: self.window, got, stolen, is_over: false };
+        self.most = self.most.max(got);
+        let excess = self.window.allowed.map_or(Nanos::ZERO, |allowed| got.saturating_sub(allowed));
+        if self.over.add(judge.level(excess)) {
+            judge.breaches.push(Breach { is_over: true, ..breach });
+        }
+        if !is_whole {
+            return;
+        }
+        if self.least.is_none_or(|(least, _)| got < least) {
+            self.least = Some((got, stolen));
+        }
+        let too_little = self.window.promised.saturating_sub(got);
+        let missing = too_little.saturating_sub(stolen.saturating_sub(self.window.accounted));
+        self.missing = self.missing.max(missing);
+        let level = match judge.level(missing) {
+            Level::Kept if too_little > Nanos::ZERO => Level::Stolen,
+            level => level,
+        };
+        if level == Level::Broken {
+            judge.short_until = head.at;
+        }
+        if self.short.add(level) {
+            judge.breaches.push(breach);
         }
     }
 
-    fn result(self) -> WindowResult {
-        let Window { length, promised, allowed } = self.window;
-        WindowResult { window: length, promised, least: self.least, allowed, most: self.most }
+    fn result(&self, slack: Nanos) -> WindowResult {
+        let Window { length, promised, allowed, accounted: _ } = self.window;
+        let (least, stolen) = self.least.unzip();
+        let (most, missing, stolen) = (self.most, self.missing, stolen.unwrap_or_default());
+        WindowResult { window: length, promised, least, stolen, missing, allowed, most, slack }
     }
 }
 
-/// The supply monitor of one VP. Starts at time 0 with a VP that neither runs nor wants to.
+/// By what windows are judged, and what comes of it.
+#[derive(Clone, Debug, Default)]
+struct Judge {
+    slack: Nanos,
+    breaches: Vec<Breach>,
+    /// The end of the latest window that got too little.
+    short_until: Nanos,
+}
+
+impl Judge {
+    /// Of what is too little or too much by so much.
+    fn level(&self, by: Nanos) -> Level {
+        match by {
+            Nanos::ZERO => Level::Kept,
+            by if by <= self.slack => Level::Late,
+            _ => Level::Broken,
+        }
+    }
+}
+
+/// The supply monitor of one VP.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     watches: Vec<Watch>,
     curve: Curve,
     wanted: Option<Wanted>,
+    /// What was stolen while the VP waited for a CPU, since the newest bend: disjoint, in order.
+    pending: Vec<(Nanos, Nanos)>,
+    judge: Judge,
 }
 
+/// No more stolen stretches are kept before they become bends.
+const MAX_PENDING: usize = 1_000;
+
 impl Monitor {
-    /// Watches windows of the given lengths.
-    pub fn new(windows: Vec<Window>) -> Monitor {
-        Monitor { watches: windows.into_iter().map(Watch::new).collect(), curve: Curve::new(), wanted: None }
+    /// Watches windows of the given lengths from `at` on, when the VP neither runs nor wants to; what is missing or too
+    /// much by at most `slack` breaks no promise.
+    pub fn new(windows: Vec<Window>, at: Nanos, slack: Nanos) -> Monitor {
+        Monitor {
+            watches: windows.into_iter().map(Watch::new).collect(),
+            curve: Curve::new(at),
+            wanted: None,
+            pending: Vec::new(),
+            judge: Judge { slack, ..Judge::default() },
+        }
+    }
+
+    /// Another slack from now on.
+    pub fn set_slack(&mut self, slack: Nanos) {
+        self.judge.slack = slack;
     }
 
     /// The VP begins to want the CPU. No effect where it does already.
     pub fn request(&mut self, at: Nanos) {
         if self.wanted.is_none() {
-            self.bend(at, self.curve.last().runs);
-            let Bend { at: since, supply, .. } = self.curve.last();
-            self.wanted = Some(Wanted { since, supply });
-            self.watches.iter_mut().for_each(|watch| watch.is_short = false);
+            self.bend(at, self.curve.last().has);
+            let Bend { at: since, supply, stolen, .. } = self.curve.last();
+            self.wanted = Some(Wanted { since, supply, stolen });
+            for watch in &mut self.watches {
+                (watch.short.now, watch.over.now) = Default::default();
+            }
         }
     }
 
-    /// The VP starts running.
+    /// The VP starts running, and wants the CPU if nobody said so before: of a real run the beginning may be missing.
     pub fn grant(&mut self, at: Nanos) {
-        self.bend(at, true);
+        self.request(at);
+        self.settle(at);
+        self.bend(at, Has::Cpu);
     }
 
-    /// The VP stops running, and still wants the CPU if it did before.
+    /// The VP stops running, and still wants the CPU.
     pub fn revoke(&mut self, at: Nanos) {
-        self.bend(at, false);
+        self.request(at);
+        self.settle(at);
+        self.bend(at, Has::Nothing);
     }
 
     /// The VP does not want the CPU any more, whether it was running or not.
     pub fn release(&mut self, at: Nanos) {
-        self.bend(at, false);
+        self.settle(at);
+        self.bend(at, Has::Nothing);
         self.wanted = None;
     }
 
-    /// The CPU was taken for `length` until `at` while the VP was running. All that was told before happened no later
-    /// than `at - length`.
+    /// A CPU was taken for `length` until `at`: that on which the VP runs, or any while the VP waits for one. Of what
+    /// happened to the VP before, all happened no later than `at - length`; of a part that did not, nothing is seen.
     pub fn steal(&mut self, at: Nanos, length: Nanos) {
-        self.revoke(at.saturating_sub(length));
-        self.grant(at);
+        let mut from = at.saturating_sub(length);
+        if self.curve.last().has == Has::Cpu {
+            self.bend(from, Has::Stolen);
+            self.bend(at, Has::Cpu);
+        } else if self.wanted.is_some() {
+            // Several CPUs may be taken at once, and that is told as each is given back.
+            while let Some((begin, _)) = self.pending.pop_if(|(_, end)| *end >= from) {
+                from = from.min(begin);
+            }
+            self.pending.push((from, at));
+            if self.pending.len() > MAX_PENDING {
+                self.settle(at);
+            }
+        }
     }
 
-    /// Ends the run and tells what was seen for each watched length, and the number of shortfalls: of times when the
-    /// windows of one length began to get less than promised.
-    pub fn finish(mut self, end: Nanos) -> (Vec<WindowResult>, u64) {
-        self.bend(end, false);
-        let shortfalls = self.watches.iter().map(|watch| watch.shortfalls).sum();
-        (self.watches.into_iter().map(Watch::result).collect(), shortfalls)
+    /// All that will be told happened after `at`. Judges windows up to then in which the VP waits for a CPU; those in
+    /// which it runs are judged when it stops.
+    pub fn advance(&mut self, at: Nanos) {
+        if self.wanted.is_some() && self.curve.last().has != Has::Cpu {
+            self.settle(at);
+            self.bend(at, Has::Nothing);
+        }
+    }
+
+    /// The windows in which a promise broke since the last time: the first of each time that it did.
+    pub fn take_breaches(&mut self) -> Vec<Breach> {
+        std::mem::take(&mut self.judge.breaches)
+    }
+
+    /// The end of the latest window that got too little; 0: none did.
+    pub fn short_until(&self) -> Nanos {
+        self.judge.short_until
+    }
+
+    /// What was stolen from the VP so far, as far as is known.
+    pub fn stolen(&self) -> Nanos {
+        let pending = self.pending.iter().map(|(from, to)| to.saturating_sub(*from));
+        pending.fold(self.curve.last().stolen, Nanos::saturating_add)
+    }
+
+    /// How often windows came off badly so far.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for Watch { short, over, .. } in &self.watches {
+            counts.short += short.broken;
+            counts.over += over.broken;
+            counts.late += short.late + over.late;
+            counts.stolen += short.stolen;
+        }
+        counts
+    }
+
+    /// Tells what was seen for each watched length up to `end`.
+    pub fn finish(&mut self, end: Nanos) -> Vec<WindowResult> {
+        self.settle(end);
+        self.bend(end, Has::Nothing);
+        self.watches.iter().map(|watch| watch.result(self.judge.slack)).collect()
+    }
+
+    /// Makes bends of what was stolen up to `at` while the VP waited.
+    fn settle(&mut self, at: Nanos) {
+        for (from, to) in std::mem::take(&mut self.pending) {
+            if from < at {
+                self.bend(from, Has::Stolen);
+                self.bend(to.min(at), Has::Nothing);
+            }
+            if to > at {
+                self.pending.push((from.max(at), to));
+            }
+        }
     }
 
     /// Moves every window on to `at` and adds a bend there.
-    fn bend(&mut self, at: Nanos, runs: bool) {
+    fn bend(&mut self, at: Nanos, has: Has) {
         let at = at.max(self.curve.last().at);
         let mut oldest = u64::MAX;
         for watch in &mut self.watches {
-            watch.advance(&self.curve, at, self.wanted);
+            watch.advance(&self.curve, at, self.wanted, &mut self.judge);
             oldest = oldest.min(watch.next_bend);
         }
-        let supply = self.curve.last().supply_until(at);
-        self.curve.bends.push_back(Bend { at, supply, runs });
-        // The bend before the tail tells whether the VP runs at the tail.
+        self.curve.push(at, has);
+        // The bend before the tail tells what the VP has at the tail.
         self.curve.drop_below(oldest.saturating_sub(1));
     }
 }
@@ -217,6 +382,7 @@ impl Monitor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::Verdict;
     use proptest::prelude::*;
 
     /// What the VP does in one unit of time.
@@ -230,16 +396,25 @@ mod tests {
     }
     use Unit::*;
 
-    /// Plays `units` to a monitor of windows of the given lengths, with `promised` for each.
+    /// Of windows of that length, which take no stolen time into account.
+    fn window(length: u64, promised: u64) -> Window {
+        Window { length: Nanos(length), promised: Nanos(promised), ..Window::default() }
+    }
+
+    /// Plays `units` to a monitor of windows of the given lengths, with `promised` for each, and counts the shortfalls,
+    /// stolen or not.
     fn watch(units: &[Unit], lengths: &[u64], promised: u64) -> (Vec<WindowResult>, u64) {
-        let window = |&length| Window { length: Nanos(length), promised: Nanos(promised), allowed: None };
-        let mut monitor = Monitor::new(lengths.iter().map(window).collect());
+        let windows = lengths.iter().map(|&length| window(length, promised)).collect();
+        let (found, counts) = play(units, Monitor::new(windows, Nanos::ZERO, Nanos::ZERO));
+        (found, counts.short + counts.stolen)
+    }
+
+    fn play(units: &[Unit], mut monitor: Monitor) -> (Vec<WindowResult>, Counts) {
         let mut before = Waits;
         let mut stolen = 0;
         for (at, &unit) in (0..).map(Nanos).zip(units) {
             if before == Stolen && unit != Stolen {
-                monitor.steal(at, Nanos(stolen));
-                stolen = 0;
+                monitor.steal(at, Nanos(std::mem::take(&mut stolen)));
             }
             let (had, has) = (matches!(before, Runs | Stolen), matches!(unit, Runs | Stolen));
             match (before, unit) {
@@ -259,7 +434,8 @@ mod tests {
         if before == Stolen {
             monitor.steal(end, Nanos(stolen));
         }
-        monitor.finish(end)
+        let found = monitor.finish(end);
+        (found, monitor.counts())
     }
 
     fn supply(units: &[Unit]) -> u64 {
@@ -307,13 +483,107 @@ mod tests {
         assert_eq!((found[0].least, shortfalls), (Some(Nanos(0)), 1));
     }
 
+    /// What each window lacks, stolen time apart.
+    fn missing_most(units: &[Unit], length: usize, promised: u64) -> Nanos {
+        let stolen = |window: &[Unit]| window.iter().filter(|&&unit| unit == Stolen).count() as u64;
+        let wanted = units.windows(length).filter(|window| !window.contains(&Waits));
+        Nanos(wanted.map(|w| promised.saturating_sub(supply(w) + stolen(w))).max().unwrap_or(0))
+    }
+
+    #[test]
+    fn stolen_time_explains_what_is_missing_up_to_its_length() {
+        let of = |units: &[Unit], accounted| {
+            let window = Window { accounted: Nanos(accounted), ..window(4, 3) };
+            play(units, Monitor::new(vec![window], Nanos::ZERO, Nanos::ZERO))
+        };
+        let (found, counts) = of(&[Runs, Stolen, Stolen, Runs], 0);
+        assert_eq!(counts, Counts { stolen: 1, ..Counts::default() });
+        assert_eq!((found[0].least, found[0].stolen, found[0].missing), (Some(Nanos(2)), Nanos(2), Nanos(0)));
+        // One unit is not explained by what was stolen, or is promised in spite of it.
+        for (units, accounted) in [([Runs, Stolen, Ready, Ready], 0), ([Runs, Stolen, Stolen, Runs], 2)] {
+            let (found, counts) = of(&units, accounted);
+            assert_eq!((counts, found[0].missing), (Counts { short: 1, ..Counts::default() }, Nanos(1)));
+        }
+    }
+
+    #[test]
+    fn what_is_stolen_from_others_holds_up_those_who_wait() {
+        let mut monitor = Monitor::new(vec![window(10, 6)], Nanos::ZERO, Nanos::ZERO);
+        monitor.request(Nanos(0));
+        // Two CPUs are taken at once for a while: from 1 to 5 in all.
+        monitor.steal(Nanos(4), Nanos(2));
+        monitor.steal(Nanos(5), Nanos(4));
+        assert_eq!(monitor.stolen(), Nanos(4));
+        monitor.grant(Nanos(8));
+        monitor.revoke(Nanos(10));
+        assert_eq!(monitor.counts(), Counts { stolen: 1, ..Counts::default() });
+        monitor.release(Nanos(12));
+        assert_eq!(monitor.counts(), Counts { short: 1, ..Counts::default() }, "the windows from 1 on");
+        let breaches = monitor.take_breaches();
+        let breach = Breach {
+            from: Nanos(2),
+            to: Nanos(12),
+            window: window(10, 6),
+            got: Nanos(2),
+            stolen: Nanos(3),
+            is_over: false,
+        };
+        assert_eq!((breaches, monitor.take_breaches()), (vec![breach], vec![]));
+    }
+
+    #[test]
+    fn who_runs_wants_to() {
+        for begin in [Monitor::grant, Monitor::revoke] {
+            let mut monitor = Monitor::new(vec![window(10, 10)], Nanos::ZERO, Nanos::ZERO);
+            begin(&mut monitor, Nanos(5));
+            assert_eq!(monitor.finish(Nanos(14))[0].least, None);
+            assert!(monitor.finish(Nanos(15))[0].least.is_some());
+        }
+    }
+
+    #[test]
+    fn slack_is_counted_apart_below_and_above() {
+        let window = Window { allowed: Some(Nanos(4)), ..window(6, 3) };
+        let of = |units: &[Unit], slack| {
+            let (found, counts) = play(units, Monitor::new(vec![window], Nanos::ZERO, Nanos(slack)));
+            (counts, found[0].verdict())
+        };
+        let (late, over) = ([Ready, Ready, Ready, Ready, Runs, Runs], [Runs; 6]);
+        let none = Counts::default();
+        assert_eq!(of(&late, 1), (Counts { late: 1, ..none }, Verdict::Late));
+        assert_eq!(of(&late, 0), (Counts { short: 1, ..none }, Verdict::Short));
+        assert_eq!(of(&over, 2), (Counts { late: 1, ..none }, Verdict::Late));
+        assert_eq!(of(&over, 1), (Counts { over: 1, ..none }, Verdict::Over));
+    }
+
+    #[test]
+    fn who_starves_is_noticed_while_it_waits() {
+        let mut monitor = Monitor::new(vec![window(10, 6)], Nanos(100), Nanos::ZERO);
+        monitor.request(Nanos(100));
+        monitor.advance(Nanos(109));
+        assert_eq!(monitor.take_breaches(), []);
+        monitor.advance(Nanos(110));
+        assert_eq!(monitor.take_breaches().len(), 1);
+        monitor.advance(Nanos(130));
+        assert_eq!((monitor.take_breaches(), monitor.counts().short), (vec![], 1), "it goes on");
+    }
+
+    #[test]
+    fn memory_is_bounded_while_time_is_stolen_again_and_again() {
+        let mut monitor = Monitor::new(vec![window(100, 6)], Nanos::ZERO, Nanos::ZERO);
+        monitor.request(Nanos(0));
+        (1..100_000).for_each(|at| monitor.steal(Nanos(3 * at), Nanos(1)));
+        assert!(monitor.pending.len() <= MAX_PENDING, "{}", monitor.pending.len());
+        assert_eq!((monitor.stolen(), monitor.counts().short), (Nanos(99_999), 0));
+    }
+
     #[test]
     fn time_that_runs_backwards_stands_still() {
-        let mut monitor = Monitor::new(vec![Window { length: Nanos(5), promised: Nanos(0), allowed: None }]);
+        let mut monitor = Monitor::new(vec![window(5, 0)], Nanos::ZERO, Nanos::ZERO);
         monitor.request(Nanos(10));
         monitor.grant(Nanos(3));
         monitor.steal(Nanos(4), Nanos(9));
-        let (found, _) = monitor.finish(Nanos(20));
+        let found = monitor.finish(Nanos(20));
         assert_eq!((found[0].least, found[0].most), (Some(Nanos(5)), Nanos(5)));
     }
 
@@ -335,6 +605,7 @@ mod tests {
             for result in found {
                 let least = least_of_all(&units, result.window.0 as usize);
                 prop_assert_eq!(result.least, least);
+                prop_assert_eq!(result.missing, missing_most(&units, result.window.0 as usize, promised));
                 prop_assert_eq!(result.most, most_of_all(&units, result.window.0 as usize));
                 is_any_short |= least.is_some_and(|least| least.0 < promised);
             }

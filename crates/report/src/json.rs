@@ -4,8 +4,8 @@
 //! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
 
 use hls_record::result::{
-    GuaranteeResult, Percentiles, RunResult, SchedulerResult, TaskResult, ThreadResult, Topology, Verdict,
-    WindowResult,
+    Cause, GuaranteeResult, Percentiles, RunResult, SchedulerResult, TaskResult, ThreadResult, Topology,
+    Verdict, WindowResult,
 };
 use serde::Serialize;
 use std::io::{self, Write};
@@ -43,6 +43,8 @@ struct JsonRun<'a> {
     schedulers: Vec<JsonScheduler<'a>>,
     threads: Vec<JsonThread<'a>>,
     guarantees: Vec<JsonGuarantee<'a>>,
+    /// Promises that ended before the run and are not among them, since there were too many.
+    guarantees_unlisted: u64,
 }
 
 /// A scheduler, over all its VPs.
@@ -121,6 +123,18 @@ struct JsonGuarantee<'a> {
     kept: bool,
     /// How often the supply began to fall short.
     shortfalls: u64,
+    /// How often it began to be too much.
+    overruns: u64,
+    /// How often either was within the slack.
+    within_slack: u64,
+    /// How often it began to fall short by no more than was stolen.
+    stolen: u64,
+    /// When the promise began, and when it ended.
+    from_ns: u64,
+    to_ns: u64,
+    /// Why it was broken the first time: null (not known, or not broken), `lost` (records of that time were) or `above`
+    /// (who promised got too little at that time).
+    cause: Option<&'static str>,
     windows: Vec<JsonWindow>,
 }
 
@@ -131,10 +145,14 @@ struct JsonWindow {
     promised_ns: u64,
     /// Null when the VP never wanted the CPU for a whole window.
     least_ns: Option<u64>,
+    /// What was stolen in that window.
+    stolen_ns: u64,
+    /// The most that was missing in any window beyond what was stolen in it.
+    missing_ns: u64,
     /// Null for a soft guarantee.
     allowed_ns: Option<u64>,
     most_ns: u64,
-    /// `kept`, `short`, `over` or `untested`.
+    /// `kept`, `stolen`, `late` (within the slack), `short`, `over` or `untested`.
     verdict: &'static str,
 }
 
@@ -156,6 +174,7 @@ impl<'a> From<&'a RunResult> for JsonRun<'a> {
             schedulers: run.schedulers.iter().map(|result| scheduler(topology, result)).collect(),
             threads: run.threads.iter().map(|result| thread(topology, result)).collect(),
             guarantees: run.guarantees.iter().map(|result| guarantee(topology, result)).collect(),
+            guarantees_unlisted: run.unlisted,
         }
     }
 }
@@ -217,7 +236,16 @@ fn guarantee<'a>(topology: &'a Topology, result: &'a GuaranteeResult) -> JsonGua
         by: topology.parent_name(result.vp),
         guarantee: &result.guarantee,
         kept: result.is_kept(),
-        shortfalls: result.broken,
+        shortfalls: result.counts.short,
+        overruns: result.counts.over,
+        within_slack: result.counts.late,
+        stolen: result.counts.stolen,
+        from_ns: result.from.0,
+        to_ns: result.to.0,
+        cause: result.cause.map(|cause| match cause {
+            Cause::Lost => "lost",
+            Cause::Above(_) => "above",
+        }),
         windows: result.windows.iter().map(window).collect(),
     }
 }
@@ -227,10 +255,14 @@ fn window(result: &WindowResult) -> JsonWindow {
         window_ns: result.window.0,
         promised_ns: result.promised.0,
         least_ns: result.least.map(|least| least.0),
+        stolen_ns: result.stolen.0,
+        missing_ns: result.missing.0,
         allowed_ns: result.allowed.map(|allowed| allowed.0),
         most_ns: result.most.0,
         verdict: match result.verdict() {
             Verdict::Kept => "kept",
+            Verdict::Stolen => "stolen",
+            Verdict::Late => "late",
             Verdict::Short => "short",
             Verdict::Over => "over",
             Verdict::Untested => "untested",

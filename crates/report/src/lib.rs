@@ -7,6 +7,7 @@
 //! user and are escaped where the format needs it.
 
 pub mod atomic_file;
+pub mod broken;
 pub mod format;
 mod hierarchy;
 pub mod json;

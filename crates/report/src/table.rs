@@ -4,6 +4,7 @@
 //! left out. Shares are of one CPU, so that a scheduler with two CPUs can have 200%. What was seen is rounded against
 //! the promise, but has all its digits where the promise is broken.
 
+use crate::broken::cause_in_words;
 use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
 use crate::layout::{Column, number, text, write_rows};
 use hls_record::result::{
@@ -167,8 +168,10 @@ fn write_guarantees(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         run.guarantees.iter().flat_map(|result| result.windows.iter().map(move |w| (result, w))).collect();
     let shown = pick(&all, |(_, window)| match window.verdict() {
         Verdict::Short | Verdict::Over => 0,
-        Verdict::Kept => 1,
-        Verdict::Untested => 2,
+        Verdict::Late => 1,
+        Verdict::Stolen => 2,
+        Verdict::Kept => 3,
+        Verdict::Untested => 4,
     });
     let mut last = None;
     let rows: Vec<_> = (shown.iter())
@@ -181,7 +184,18 @@ fn write_guarantees(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         })
         .collect();
     write_section(out, &COLUMNS, &rows)?;
-    write_rest(out, all.len() - shown.len(), "windows")
+    write_rest(out, all.len() - shown.len(), "windows")?;
+    write_causes(out, run)
+}
+
+/// Why promises broke, of those of which that is known.
+fn write_causes(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    let known: Vec<_> = run.guarantees.iter().filter_map(|result| Some((result, result.cause?))).collect();
+    for (result, cause) in known.iter().take(MAX_ROWS) {
+        let name = shorten(run.topology.child_name(result.vp), NAME_WIDTH);
+        writeln!(out, "  {name}: {}", cause_in_words(&run.topology, *cause))?;
+    }
+    write_rest(out, known.len().saturating_sub(MAX_ROWS), "causes")
 }
 
 /// Who was promised what by whom.
@@ -193,23 +207,32 @@ fn promise(topology: &Topology, result: &GuaranteeResult) -> [String; 3] {
 /// What was seen in the windows of one length.
 fn seen(window: &WindowResult) -> [String; 6] {
     let verdict = window.verdict();
-    let is_broken = matches!(verdict, Verdict::Short | Verdict::Over);
-    let down = |time| if is_broken { time_exact(time) } else { time_floor(time) };
-    let up = |time| if is_broken { time_exact(time) } else { time_ceil(time) };
+    let down = |time| if verdict.is_broken() { time_exact(time) } else { time_floor(time) };
+    let up = |time| if verdict.is_broken() { time_exact(time) } else { time_ceil(time) };
     [
         time_exact(window.window),
         down(window.promised),
         window.least.map_or("-".into(), down),
         window.allowed.map_or("-".into(), up),
         window.allowed.map_or("-".into(), |_| up(window.most)),
-        match verdict {
-            Verdict::Kept => "kept",
-            Verdict::Short => "BROKEN: too little",
-            Verdict::Over => "BROKEN: too much",
-            Verdict::Untested => "not tested",
-        }
-        .to_owned(),
+        in_words(window),
     ]
+}
+
+/// What a window says about its promise, and by how much it was missed.
+fn in_words(window: &WindowResult) -> String {
+    let WindowResult { missing, stolen, .. } = *window;
+    match window.verdict() {
+        Verdict::Kept => "kept".into(),
+        Verdict::Stolen => format!("kept but for {} stolen", time_rounded(stolen)),
+        Verdict::Late if missing > Nanos::ZERO => {
+            format!("within slack: {} short", time_rounded(missing))
+        }
+        Verdict::Late => format!("within slack: {} over", time_rounded(window.excess())),
+        Verdict::Short => format!("BROKEN: {} short", time_rounded(missing)),
+        Verdict::Over => format!("BROKEN: {} over", time_rounded(window.excess())),
+        Verdict::Untested => "not tested".into(),
+    }
 }
 
 /// Writes in one line whether the promises were kept, and how many deadlines were missed.
@@ -217,23 +240,40 @@ fn seen(window: &WindowResult) -> [String; 6] {
 /// # Errors
 /// Those of `out`.
 pub fn write_verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    let has = |result: &GuaranteeResult, verdict| result.windows.iter().any(|w| w.verdict() == verdict);
+    let how_many = |what: &dyn Fn(&GuaranteeResult) -> bool| {
+        count(run.guarantees.iter().filter(|result| what(result)).count() as u64)
+    };
     let broken: Vec<_> = run.guarantees.iter().filter(|result| !result.is_kept()).collect();
-    let is_tested = |result: &&GuaranteeResult| result.windows.iter().any(|w| w.verdict() == Verdict::Kept);
-    let kept = run.guarantees.iter().filter(|result| result.is_kept()).filter(is_tested).count();
-    let untested = run.guarantees.len() - broken.len() - kept;
-    let tested = kept + broken.len();
-    let promises = if tested == 1 { "promise" } else { "promises" };
+    let is_tested =
+        |result: &GuaranteeResult| result.windows.iter().any(|window| window.verdict() != Verdict::Untested);
+    let tested = how_many(&is_tested);
+    let promises = if tested == "1" { "promise" } else { "promises" };
     if broken.is_empty() {
-        write!(out, "kept: {} {promises} tested, none broken", count(tested as u64))?;
+        write!(out, "kept: {tested} {promises} tested, none broken")?;
     } else {
         let name = |result: &&GuaranteeResult| shorten(run.topology.child_name(result.vp), NAME_WIDTH);
         let mut names: Vec<String> = broken.iter().take(MAX_NAMES).map(name).collect();
         names.extend((broken.len() > MAX_NAMES).then(|| "…".to_owned()));
-        let (broken, tested) = (count(broken.len() as u64), count(tested as u64));
+        let broken = count(broken.len() as u64);
         write!(out, "BROKEN: {broken} of {tested} {promises} tested ({})", names.join(", "))?;
     }
-    if untested > 0 {
-        write!(out, "; {} not tested (never wanted the CPU for a whole window)", count(untested as u64))?;
+    let is_late = |result: &GuaranteeResult| result.is_kept() && has(result, Verdict::Late);
+    let is_stolen = |result: &GuaranteeResult| {
+        result.is_kept() && !has(result, Verdict::Late) && has(result, Verdict::Stolen)
+    };
+    let apart = [
+        (how_many(&is_stolen), "kept but for stolen time"),
+        (how_many(&is_late), "within the slack"),
+        (how_many(&|result| !is_tested(result)), "not tested (never wanted the CPU for a whole window)"),
+    ];
+    for (number, text) in apart {
+        if number != "0" {
+            write!(out, "; {number} {text}")?;
+        }
+    }
+    if run.unlisted > 0 {
+        write!(out, "; {} that ended are not listed", count(run.unlisted))?;
     }
     let misses: u64 = run.threads.iter().map(|thread| thread.misses).sum();
     if misses > 0 {

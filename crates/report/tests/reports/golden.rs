@@ -4,7 +4,10 @@
 
 use crate::support;
 use hls_record::event::{Record, VpId, What};
-use hls_record::result::{Child, RunResult, SchedulerInfo, SchedulerResult, ThreadResult, Topology, VpInfo};
+use hls_record::result::{
+    Cause, Child, Counts, GuaranteeResult, RunResult, SchedulerInfo, SchedulerResult, ThreadResult, Topology,
+    VpInfo, WindowResult,
+};
 use hls_report::timehist::TimeHist;
 use hls_report::{json, table, timeline, tree};
 use hls_units::Nanos;
@@ -186,4 +189,48 @@ fn timeline_of_quick_changes_stays_small() {
     picture.write(&mut bytes, Nanos(at)).unwrap();
     assert!(bytes.len() < 1_000_000, "{} bytes", bytes.len());
     assert!(String::from_utf8(bytes).unwrap().contains("… and 81 more schedulers and threads"));
+}
+
+/// One promise for each verdict, as a run in the kernel may have them.
+#[test]
+fn table_of_every_verdict() {
+    let [us, ms] = [Nanos::from_micros, Nanos::from_millis];
+    let window = WindowResult {
+        window: ms(66),
+        promised: ms(5),
+        least: Some(ms(5)),
+        allowed: Some(ms(15)),
+        most: ms(10),
+        slack: us(100),
+        ..WindowResult::default()
+    };
+    let short = WindowResult { least: Some(us(4_300)), ..window.clone() };
+    let windows = [
+        WindowResult { stolen: us(850), ..short.clone() },
+        WindowResult { stolen: us(650), missing: us(50), ..short.clone() },
+        WindowResult { most: us(15_099), ..window.clone() },
+        WindowResult { stolen: us(100), missing: us(600), ..short },
+        WindowResult { most: us(15_101), ..window.clone() },
+        WindowResult { least: None, ..window.clone() },
+        window,
+    ];
+    let of = |(vp, window): (VpId, &WindowResult)| GuaranteeResult {
+        vp,
+        guarantee: "RESBH 5ms 33ms".into(),
+        from: Nanos::ZERO,
+        to: Nanos::from_secs(1),
+        windows: vec![window.clone()],
+        counts: Counts::default(),
+        cause: (vp == 6).then_some(Cause::Above(1)),
+    };
+    let mut run = many_threads(7);
+    run.threads.clear();
+    run.schedulers.clear();
+    run.engine = "kernel".into();
+    run.unlisted = 2;
+    run.guarantees = (3..).zip(&windows).map(of).collect();
+    check("verdicts.table", |out| {
+        table::write_tables(out, &run)?;
+        table::write_verdict(out, &run)
+    });
 }

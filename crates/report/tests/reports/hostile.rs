@@ -2,7 +2,7 @@
 
 use crate::support;
 use hls_record::event::{Record, What};
-use hls_record::observe::{Observer, Promise};
+use hls_record::observe::{Observer, Pace, Promise};
 use hls_record::windows::Window;
 use hls_report::timehist::TimeHist;
 use hls_report::{json, table, timeline::Timeline};
@@ -32,8 +32,8 @@ proptest! {
     #[test]
     fn nothing_panics(records in prop::collection::vec(any_record(), 0..60), from in 0u64..100, to in 0u64..100) {
         let topology = support::topology();
-        let window = Window { length: Nanos(7), promised: Nanos(3), allowed: Some(Nanos(5)) };
-        let promises = vec![Promise { vp: 2, text: "ALL".into(), windows: vec![window] }];
+        let window = Window { length: Nanos(7), promised: Nanos(3), allowed: Some(Nanos(5)), accounted: Nanos(1) };
+        let promises = vec![Promise { vp: 2, text: "ALL".into(), windows: vec![window], pace: Pace::default() }];
         let mut observer = Observer::new(topology.clone(), promises);
         let mut picture = Timeline::new(&topology, Nanos(from), Nanos(to));
         let mut list = TimeHist::new(Vec::new(), &topology).unwrap();

@@ -4,7 +4,7 @@
 //! takes 7 ms instead of 4, so that its budget runs out and a deadline is missed; one millisecond is stolen.
 
 use hls_record::event::{Record, VpId, What};
-use hls_record::observe::{Observer, Promise};
+use hls_record::observe::{Observer, Pace, Promise};
 use hls_record::result::{Child, RunResult, SchedulerInfo, Topology, VpInfo};
 use hls_record::windows::Window;
 use hls_units::Nanos;
@@ -197,8 +197,9 @@ pub fn result(length: u64) -> RunResult {
         length: ms(length),
         promised: ms(promised),
         allowed: allowed.map(ms),
+        accounted: Nanos::ZERO,
     };
-    let promise = |vp, text: &str, windows| Promise { vp, text: text.into(), windows };
+    let promise = |vp, text: &str, windows| Promise { vp, text: text.into(), windows, pace: Pace::default() };
     let promises = vec![
         promise(VIDEO, "RESBH 5ms 33ms", vec![window(61, 5, Some(15)), window(300, 10, Some(50))]),
         promise(J_BY_RES, "RESBH 10ms 20ms", vec![window(30, 10, Some(30)), window(100, 40, Some(60))]),

@@ -2,10 +2,11 @@
 
 use crate::support::{carry_out, ms, paranoid, plan};
 use hls_hierarchy::model::Child;
-use hls_record::observe::Promise;
+use hls_record::observe::{Pace, Promise};
 use hls_record::result::Verdict;
 use hls_record::windows::Window;
 use hls_sim::Plan;
+use hls_units::Nanos;
 use hls_workload::program::Workload;
 use oorandom::Rand32;
 
@@ -57,9 +58,15 @@ fn promises(plan: &Plan) -> Vec<Promise> {
             length,
             promised: guarantee.sbf_floor_nanos(length),
             allowed: Some(guarantee.ubf_ceil_nanos(length)),
+            accounted: Nanos::ZERO,
         };
         let windows = guarantee.windows().into_iter().map(window).collect();
-        Some(Promise { vp: vp_of(edge)?, text: guarantee.rounded_for_people(), windows })
+        Some(Promise {
+            vp: vp_of(edge)?,
+            text: guarantee.rounded_for_people(),
+            windows,
+            pace: Pace::default(),
+        })
     };
     (0..plan.hierarchy.edges.len()).filter_map(promise).collect()
 }

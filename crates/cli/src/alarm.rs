@@ -1,0 +1,47 @@
+//! Says on standard error that a promise breaks, while the run goes on: a few lines a second, and how many were not
+//! said.
+//!
+//! Relies on being asked again and again. The tables and the JSON of the result have all of it.
+
+use crate::exit::say;
+use hls_record::observe::Observer;
+use hls_report::broken::broken_in_words;
+use hls_units::Nanos;
+
+/// No more lines are said in a second.
+const LINES: u32 = 5;
+
+/// What has been said lately.
+#[derive(Default)]
+pub struct Alarm {
+    second: u64,
+    said: u32,
+    held_back: u64,
+}
+
+impl Alarm {
+    /// Says what broke since the last time.
+    pub fn raise(&mut self, observer: &mut Observer, now: Nanos) {
+        let second = now.0 / Nanos::from_secs(1).0;
+        if second != self.second {
+            self.end();
+            (self.second, self.said) = (second, 0);
+        }
+        for broken in observer.take_broken() {
+            if self.said == LINES {
+                self.held_back += 1;
+            } else {
+                self.said += 1;
+                say(broken_in_words(observer.topology(), &broken));
+            }
+        }
+    }
+
+    /// Says how many times were not said.
+    pub fn end(&mut self) {
+        if self.held_back > 0 {
+            say(format_args!("promises broke {} more times; the result has all of it", self.held_back));
+        }
+        self.held_back = 0;
+    }
+}

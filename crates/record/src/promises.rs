@@ -1,0 +1,288 @@
+//! The promises that are watched, each with its monitor: who runs where and who waits, so that stolen time comes to
+//! those from whom it was stolen; which promises broke, and why where that is known.
+//!
+//! Relies on records in time order. A promise may begin and end while the run goes on. Memory is bounded: what nobody
+//! asks for, or too much of what has ended, is counted instead of kept.
+
+use crate::event::{VpId, What};
+use crate::observe::Promise;
+use crate::result::{Cause, Child, Counts, GuaranteeResult, Topology};
+use crate::windows::{Breach, Monitor};
+use hls_units::Nanos;
+use std::mem;
+
+/// A promise that broke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The VP that was promised something.
+    pub vp: VpId,
+    /// The promise as text.
+    pub guarantee: String,
+    /// The first window of this time in which it broke.
+    pub breach: Breach,
+    /// Why, where that is known.
+    pub cause: Option<Cause>,
+}
+
+/// Where a VP is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// It wants no CPU.
+    Off,
+    /// It waits for a CPU.
+    Ready,
+    /// It runs on this CPU.
+    On(u16),
+}
+
+/// A promise.
+#[derive(Clone, Debug)]
+struct Entry {
+    promise: Promise,
+    monitor: Monitor,
+    from: Nanos,
+    place: Place,
+    /// The place among those that wait, where it is there.
+    ready_at: usize,
+    wanted_since: Option<Nanos>,
+    /// What was promised for the times before that.
+    promised: Nanos,
+    /// The first and the latest window in which it broke.
+    broken: Option<(Breach, Breach)>,
+}
+
+impl Entry {
+    fn promised_until(&self, at: Nanos) -> Nanos {
+        let open = self.wanted_since.map_or(Nanos::ZERO, |since| at.saturating_sub(since));
+        self.promised.saturating_add(self.promise.pace.promised_in(open))
+    }
+
+    /// Whether it got too little at some time of that window, so far as is remembered.
+    fn was_short_in(&self, window: &Breach) -> bool {
+        let meets = |mine: &Breach, to| !mine.is_over && mine.from < window.to && window.from < to;
+        let latest_to = self.monitor.short_until();
+        self.broken.as_ref().is_some_and(|(first, latest)| meets(first, first.to) || meets(latest, latest_to))
+    }
+}
+
+/// No more broken promises wait to be asked for;
+const MAX_FRESH: usize = 100;
+/// and the results of no more promises that ended are kept.
+const MAX_ENDED: usize = 1_000;
+
+/// All promises, each in a slot with a number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Promises {
+    slots: Vec<Option<Entry>>,
+    free: Vec<u32>,
+    /// Those that run, by CPU; at most one a level of the hierarchy.
+    running: Vec<Vec<u32>>,
+    ready: Vec<u32>,
+    fresh: Vec<(u32, Breach)>,
+    pub slack: Nanos,
+    /// The latest stretch of time of which records were lost.
+    pub lost: Option<(Nanos, Nanos)>,
+    pub ended: Vec<GuaranteeResult>,
+    pub unlisted: u64,
+}
+
+impl Promises {
+    pub fn new(cpus: u16) -> Promises {
+        Promises { running: vec![Vec::new(); usize::from(cpus)], ..Promises::default() }
+    }
+
+    /// Watches a promise from `at` on to a VP that is at `place`; returns its slot.
+    pub fn begin(&mut self, promise: Promise, at: Nanos, place: Place) -> u32 {
+        let monitor = Monitor::new(promise.windows.clone(), at, self.slack);
+        let entry = Entry {
+            promise,
+            monitor,
+            from: at,
+            place: Place::Off,
+            ready_at: 0,
+            wanted_since: None,
+            promised: Nanos::ZERO,
+            broken: None,
+        };
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() as u32 - 1
+        });
+        self.slots[slot as usize] = Some(entry);
+        if place != Place::Off {
+            self.hear(slot, 0, at, What::Request);
+        }
+        if let Place::On(cpu) = place {
+            self.hear(slot, cpu, at, What::Grant);
+        }
+        slot
+    }
+
+    /// Watches it no longer.
+    pub fn end(&mut self, slot: u32, at: Nanos, topology: &Topology) {
+        let Some(result) = self.finish(slot, at, topology) else { return };
+        self.put(slot, Place::Off);
+        self.fresh.retain(|(of, _)| *of != slot);
+        self.slots[slot as usize] = None;
+        self.free.push(slot);
+        if self.ended.len() < MAX_ENDED {
+            self.ended.push(result);
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    /// Sets the slack of all promises from now on.
+    pub fn set_slack(&mut self, slack: Nanos) {
+        self.slack = slack;
+        self.slots.iter_mut().flatten().for_each(|entry| entry.monitor.set_slack(slack));
+    }
+
+    /// Takes what happened to the VP of a promise into account; it is or was on `cpu`.
+    pub fn hear(&mut self, slot: u32, cpu: u16, at: Nanos, what: What) {
+        let Some(Some(entry)) = self.slots.get_mut(slot as usize) else { return };
+        let place = match what {
+            What::Request => {
+                entry.monitor.request(at);
+                entry.wanted_since.get_or_insert(at);
+                if entry.place == Place::Off { Place::Ready } else { entry.place }
+            }
+            What::Grant => {
+                entry.monitor.grant(at);
+                entry.wanted_since.get_or_insert(at);
+                Place::On(cpu)
+            }
+            What::Revoke => {
+                entry.monitor.revoke(at);
+                entry.wanted_since.get_or_insert(at);
+                Place::Ready
+            }
+            What::Release | What::Leave => {
+                entry.monitor.release(at);
+                entry.promised = entry.promised_until(at);
+                entry.wanted_since = None;
+                Place::Off
+            }
+            _ => return,
+        };
+        self.note_breaches(slot);
+        self.put(slot, place);
+    }
+
+    /// That CPU was taken from whoever runs there, or might have, for `length` until `at`.
+    pub fn steal(&mut self, cpu: u16, at: Nanos, length: Nanos) {
+        let held_up = self.running.get(usize::from(cpu)).into_iter().flatten().chain(&self.ready);
+        for slot in held_up.copied().collect::<Vec<_>>() {
+            if let Some(Some(entry)) = self.slots.get_mut(slot as usize) {
+                entry.monitor.steal(at, length);
+                self.note_breaches(slot);
+            }
+        }
+    }
+
+    /// All that will be told happened after `at`: what starves until then is noticed.
+    pub fn advance(&mut self, at: Nanos) {
+        for slot in self.ready.clone() {
+            if let Some(Some(entry)) = self.slots.get_mut(slot as usize) {
+                entry.monitor.advance(at);
+                self.note_breaches(slot);
+            }
+        }
+    }
+
+    /// The promises that broke since the last time.
+    pub fn take_broken(&mut self, topology: &Topology) -> Vec<Broken> {
+        let fresh = mem::take(&mut self.fresh);
+        let tell = |(slot, breach): (u32, Breach)| {
+            let promise = &self.slots.get(slot as usize)?.as_ref()?.promise;
+            let cause = self.cause(promise.vp, &breach, topology);
+            Some(Broken { vp: promise.vp, guarantee: promise.text.clone(), breach, cause })
+        };
+        fresh.into_iter().filter_map(tell).collect()
+    }
+
+    /// What was promised until `at`, what was stolen, and how often windows came off badly.
+    pub fn standing(&self, slot: u32, at: Nanos) -> (Nanos, Nanos, Counts) {
+        let entry = self.slots.get(slot as usize).and_then(Option::as_ref);
+        entry.map_or_else(Default::default, |entry| {
+            (entry.promised_until(at), entry.monitor.stolen(), entry.monitor.counts())
+        })
+    }
+
+    /// How all promises that have not ended were kept until `at`.
+    pub fn finish_all(&mut self, at: Nanos, topology: &Topology) -> Vec<GuaranteeResult> {
+        // All of them first: what broke above may be noticed only now.
+        for slot in 0..self.slots.len() as u32 {
+            if let Some(Some(entry)) = self.slots.get_mut(slot as usize) {
+                entry.monitor.finish(at);
+                self.note_breaches(slot);
+            }
+        }
+        (0..self.slots.len() as u32).filter_map(|slot| self.finish(slot, at, topology)).collect()
+    }
+
+    fn finish(&mut self, slot: u32, at: Nanos, topology: &Topology) -> Option<GuaranteeResult> {
+        let windows = self.slots.get_mut(slot as usize)?.as_mut()?.monitor.finish(at);
+        self.note_breaches(slot);
+        let entry = self.slots[slot as usize].as_ref()?;
+        let Promise { vp, ref text, .. } = entry.promise;
+        let cause = entry.broken.and_then(|(first, _)| self.cause(vp, &first, topology));
+        let (from, counts) = (entry.from, entry.monitor.counts());
+        Some(GuaranteeResult { vp, guarantee: text.clone(), from, to: at, windows, counts, cause })
+    }
+
+    fn note_breaches(&mut self, slot: u32) {
+        let Some(Some(entry)) = self.slots.get_mut(slot as usize) else { return };
+        for breach in entry.monitor.take_breaches() {
+            let first = entry.broken.map_or(breach, |(first, _)| first);
+            entry.broken = Some((first, breach));
+            if self.fresh.len() < MAX_FRESH {
+                self.fresh.push((slot, breach));
+            }
+        }
+    }
+
+    /// Why a promise to `vp` broke.
+    fn cause(&self, vp: VpId, breach: &Breach, topology: &Topology) -> Option<Cause> {
+        if self.lost.is_some_and(|(from, to)| breach.from <= to && from <= breach.to) {
+            return Some(Cause::Lost);
+        }
+        let parent = topology.vps.get(vp as usize)?.parent?;
+        let is_above = |vp: VpId| {
+            topology.vps.get(vp as usize).is_some_and(|info| info.child == Child::Scheduler(parent))
+        };
+        let mut short = self.slots.iter().flatten().filter(|entry| entry.was_short_in(breach));
+        let above = short.find(|entry| !breach.is_over && is_above(entry.promise.vp))?;
+        Some(Cause::Above(above.promise.vp))
+    }
+
+    /// Notes where the VP of a promise is.
+    fn put(&mut self, slot: u32, place: Place) {
+        let Some(Some(entry)) = self.slots.get_mut(slot as usize) else { return };
+        let (before, ready_at) = (mem::replace(&mut entry.place, place), entry.ready_at);
+        if before == place {
+            return;
+        }
+        entry.ready_at = self.ready.len() - usize::from(before == Place::Ready);
+        match before {
+            Place::Off => {}
+            Place::Ready => {
+                self.ready.swap_remove(ready_at);
+                if let Some(&moved) = self.ready.get(ready_at)
+                    && let Some(moved) = &mut self.slots[moved as usize]
+                {
+                    moved.ready_at = ready_at;
+                }
+            }
+            Place::On(cpu) => {
+                let running = self.running.get_mut(usize::from(cpu));
+                running.into_iter().for_each(|running| running.retain(|&other| other != slot));
+            }
+        }
+        match place {
+            Place::Off => {}
+            Place::Ready => self.ready.push(slot),
+            Place::On(cpu) => self.running.get_mut(usize::from(cpu)).into_iter().for_each(|r| r.push(slot)),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! A broken promise in words, on one line. Relies on the topology for names, which may be hostile.
+
+use crate::format::{shorten, time_exact};
+use hls_record::promises::Broken;
+use hls_record::result::{Cause, Topology};
+use hls_units::Nanos;
+
+/// No name is longer.
+const NAME_WIDTH: usize = 24;
+
+/// When it broke, to whom what was promised by whom, what came of it, what was stolen, and why.
+pub fn broken_in_words(topology: &Topology, broken: &Broken) -> String {
+    let Broken { vp, ref guarantee, breach, cause } = *broken;
+    let to = shorten(topology.child_name(vp), NAME_WIDTH);
+    let by = shorten(topology.parent_name(vp).unwrap_or("the machine"), NAME_WIDTH);
+    let (bound, promised) = match breach.window.allowed {
+        Some(allowed) if breach.is_over => ("at most", allowed),
+        _ => ("at least", breach.window.promised),
+    };
+    let [at, promised, got] = [breach.to, promised, breach.got].map(time_exact);
+    let mut line = format!(
+        "{at}: BROKEN: {to} was promised {guarantee} by {by}, {bound} {promised} in {}, and got {got}",
+        time_exact(breach.window.length)
+    );
+    if breach.stolen > Nanos::ZERO {
+        line += &format!("; {} stolen", time_exact(breach.stolen));
+    }
+    if let Some(cause) = cause {
+        line += &format!("; {}", cause_in_words(topology, cause));
+    }
+    line
+}
+
+/// Why a promise broke.
+pub(crate) fn cause_in_words(topology: &Topology, cause: Cause) -> String {
+    match cause {
+        Cause::Lost => "records of that time were lost, so it may have been kept".into(),
+        Cause::Above(vp) => {
+            let name = shorten(topology.child_name(vp), NAME_WIDTH);
+            let above = shorten(topology.parent_name(vp).unwrap_or("the machine"), NAME_WIDTH);
+            format!("{name} got too little itself from {above} at that time")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hls_record::result::{Child, SchedulerInfo, VpInfo};
+    use hls_record::windows::{Breach, Window};
+
+    #[test]
+    fn a_line_says_all_that_is_known() {
+        let vp = |name: &str, parent, child| VpInfo { name: name.into(), parent, child, ..VpInfo::default() };
+        let topology = Topology {
+            cpus: 1,
+            schedulers: vec![SchedulerInfo { name: "RES".into(), policy: "reservation".into() }],
+            vps: vec![
+                VpInfo::default(),
+                vp("RES", None, Child::Scheduler(0)),
+                vp("vid\neo", Some(0), Child::Thread),
+            ],
+        };
+        let ms = Nanos::from_millis;
+        let window = Window { length: ms(66), promised: ms(5), allowed: Some(ms(15)), accounted: ms(0) };
+        let breach = Breach { from: ms(10), to: ms(76), window, got: ms(3), stolen: ms(1), is_over: false };
+        let mut broken =
+            Broken { vp: 2, guarantee: "RESBH 5ms 33ms".into(), breach, cause: Some(Cause::Above(1)) };
+        assert_eq!(
+            broken_in_words(&topology, &broken),
+            "76ms: BROKEN: vid\u{fffd}eo was promised RESBH 5ms 33ms by RES, at least 5ms in 66ms, and got 3ms; \
+             1ms stolen; RES got too little itself from the machine at that time"
+        );
+        broken.breach = Breach { got: ms(16), stolen: ms(0), is_over: true, ..breach };
+        broken.cause = None;
+        assert!(broken_in_words(&topology, &broken).ends_with("at most 15ms in 66ms, and got 16ms"));
+    }
+}
