@@ -51,7 +51,9 @@ struct engine_exit {
 	char message[1024];
 } left SEC(".data.left");
 
+/* The kernel ends a function's loops after 250 ms, and the holder's CPU may be away for longer: one of a virtual machine. */
 #define LOCK_SPINS (1 << 22)
+#define LOCK_ROUNDS 16
 
 /* Ends the run: sched_ext takes its threads back and tells the loader. */
 #define give_up_with(text)                                                 \
@@ -61,18 +63,42 @@ struct engine_exit {
 		scx_bpf_error_bstr(message, nothing, sizeof(nothing));     \
 	})
 
+static inline bool try_lock(void)
+{
+	return !__sync_val_compare_and_swap(&domain->lock, FREE, HELD);
+}
+
+/* Waits for the lock for a while; a function of its own, so that its time is not that of the loops of its caller. */
+HLS_ONCE u32 spin(void)
+{
+	USES(arena);
+	for (u32 i = from(0); i < LOCK_SPINS && can_loop; i++)
+		if (domain->lock == FREE && try_lock())
+			return true;
+	return false;
+}
+
 static inline bool lock(void)
 {
-	for (u32 i = from(0); i < LOCK_SPINS && can_loop; i++)
-		if (!__sync_val_compare_and_swap(&domain->lock, 0, 1))
+	if (likely(try_lock()))
+		return true;
+	for (u32 i = 0; i < LOCK_ROUNDS && domain->lock != SEALED; i++)
+		if (spin())
 			return true;
-	give_up_with("the lock of the hierarchy cannot be had");
+	if (domain->lock != SEALED)
+		give_up_with("the lock of the hierarchy cannot be had");
 	return false;
 }
 
 static inline void unlock(void)
 {
-	__sync_lock_test_and_set(&domain->lock, 0);
+	__sync_lock_test_and_set(&domain->lock, FREE);
+}
+
+/* Ends the run and leaves the hierarchy as it is, for user space to look at: nobody has the lock from now on. */
+static inline void seal(void)
+{
+	__sync_lock_test_and_set(&domain->lock, SEALED);
 }
 
 /* The time; it must not run backwards from one CPU to another. To be called under the lock. */
@@ -545,6 +571,50 @@ int make_call(void *ctx)
 	}
 	bpf_local_irq_restore(&irq);
 	kick(due);
+	return (int)result;
+}
+
+/* A look at the invariants, which hold where no decision is due. */
+struct check {
+	u64 late; /* CPUs that idle although one is: for a moment only */
+};
+
+static inline u64 idle_of(u64 cpus)
+{
+	u64 idle = 0;
+	bpf_rcu_read_lock();
+	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
+		u32 cpu = __builtin_ctzll(cpus);
+		cpus &= cpus - 1;
+		const struct task_struct *now = scx_bpf_cpu_curr(cpu);
+		if (now && !now->pid)
+			idle |= 1ULL << cpu;
+	}
+	bpf_rcu_read_unlock();
+	return idle;
+}
+
+SEC("syscall")
+int check(struct check *found)
+{
+	USES(arena);
+	unsigned long irq;
+	s64 result = -HLS_E_BUSY;
+	u64 due = 0;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		due = domain->hls.kick;
+		if (!due)
+			result = hls_check(&domain->hls);
+		if (result > 0)
+			seal();
+		else
+			unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	if (result > 0)
+		give_up_with("an invariant of the hierarchy is broken");
+	found->late = idle_of(due);
 	return (int)result;
 }
 

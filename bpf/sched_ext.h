@@ -99,6 +99,7 @@ void scx_bpf_kick_cpu(int cpu, u64 flags) __ksym;
 u64 scx_bpf_now(void) __ksym;
 void scx_bpf_error_bstr(char *format, unsigned long long *data, u32 bytes) __ksym;
 struct task_struct *scx_bpf_tid_to_task(u64 tid) __ksym;
+struct task_struct *scx_bpf_cpu_curr(int cpu) __ksym;
 void bpf_rcu_read_lock(void) __ksym;
 void bpf_rcu_read_unlock(void) __ksym;
 void bpf_local_irq_save(unsigned long *flags) __ksym;

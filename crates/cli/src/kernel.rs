@@ -79,7 +79,7 @@ pub fn schedule(
         batch.drain(..).for_each(|record| listeners.hear(&record));
         listeners.check()?;
         if args.paranoid {
-            engine.check().map_err(failed)?;
+            check(&mut engine)?;
         }
         let now = engine.now().map_err(failed)?;
         if stop.load(Ordering::Relaxed) || length.is_some_and(|length| now >= length) {
@@ -116,6 +116,16 @@ fn workload_only(plan: &Plan) -> Plan {
 /// What a workload's process tells and the kernel does not: of jobs. Who comes and goes, the engine knows.
 fn of_job(record: &Record) -> Option<Record> {
     matches!(record.what, What::JobRelease { .. } | What::JobDone { .. } | What::Miss { .. }).then_some(*record)
+}
+
+/// Looks at all invariants. When one is broken the machine is given back, with a dump of what was found.
+fn check(engine: &mut Engine) -> Result<(), Error> {
+    engine.check().map_err(|error| {
+        if matches!(error, hls_kernel::Error::Broken(_)) {
+            say(engine.dump().trim_end());
+        }
+        failed(error)
+    })
 }
 
 /// Where the user or the machine could help, `hls doctor` says how.

@@ -5,6 +5,7 @@
 //! [`Engine`] goes, or its process ends however it may, the kernel takes its threads back.
 
 use crate::domain::Domain;
+use crate::dump::dump;
 use crate::news::{self, News, Ring};
 use crate::proc;
 use crate::{Error, exit};
@@ -297,11 +298,16 @@ impl Engine {
     /// # Errors
     /// What is broken; the kernel cannot be asked.
     pub fn check(&mut self) -> Result<(), Error> {
-        match self.built.core.check() {
-            Ok(None) => Ok(()),
-            Ok(Some(fault)) => Err(Error::Broken(fault)),
-            Err(error) => Err(refused("the invariants cannot be checked", error)),
+        match self.built.core.check()? {
+            None => Ok(()),
+            Some(fault) => Err(Error::Broken(fault)),
         }
+    }
+
+    /// The state of the whole hierarchy in words, by the numbers that a broken invariant has. After one was found it
+    /// is the state in which it was.
+    pub fn dump(&mut self) -> String {
+        dump(&mut self.built.core)
     }
 
     /// Fills in what only the engine knows of the result.
