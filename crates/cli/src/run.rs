@@ -30,7 +30,9 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     input::runs(&hierarchy, &source)?;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration);
-    say_who_is_made_up(&hierarchy, &workload.0);
+    if args.engine == Engine::Sim {
+        say_who_is_made_up(&hierarchy, &workload.0);
+    }
     let mut plan = input::plan(hierarchy, &workload)?;
     let derived = Derived::new(&plan, args.rules);
     derived.write_on(&mut plan);
