@@ -51,7 +51,7 @@ struct engine_exit {
 	char message[1024];
 } left SEC(".data.left");
 
-/* The kernel ends a function's loops after 250 ms, and the holder's CPU may be away for longer: one of a virtual machine. */
+/* The kernel ends a function's loops after 250 ms; the holder's CPU, where it is a virtual one, may be away for longer. */
 #define LOCK_SPINS (1 << 22)
 #define LOCK_ROUNDS 16
 
@@ -78,6 +78,12 @@ HLS_ONCE u32 spin(void)
 	return false;
 }
 
+/* Nobody has the lock from now on: the hierarchy stays as it is, for user space to look at. */
+static inline void seal(void)
+{
+	__sync_lock_test_and_set(&domain->lock, SEALED);
+}
+
 static inline bool lock(void)
 {
 	if (likely(try_lock()))
@@ -85,20 +91,16 @@ static inline bool lock(void)
 	for (u32 i = 0; i < LOCK_ROUNDS && domain->lock != SEALED; i++)
 		if (spin())
 			return true;
-	if (domain->lock != SEALED)
+	if (domain->lock != SEALED) {
+		seal();
 		give_up_with("the lock of the hierarchy cannot be had");
+	}
 	return false;
 }
 
 static inline void unlock(void)
 {
 	__sync_lock_test_and_set(&domain->lock, FREE);
-}
-
-/* Ends the run and leaves the hierarchy as it is, for user space to look at: nobody has the lock from now on. */
-static inline void seal(void)
-{
-	__sync_lock_test_and_set(&domain->lock, SEALED);
 }
 
 /* The time; it must not run backwards from one CPU to another. To be called under the lock. */
@@ -485,11 +487,15 @@ int hls_exit_task(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/hls_cgroup_move")
-int hls_cgroup_move(u64 *ctx)
+/*
+ * A thread, or a process by its first thread, is in another cgroup. sched_ext would tell of cgroups with the controller
+ * `cpu` alone.
+ */
+SEC("tp_btf/cgroup_attach_task")
+int hls_moved(u64 *ctx)
 {
 	USES(arena);
-	struct task_struct *p = (void *)ctx[0];
+	struct task_struct *p = (void *)ctx[2];
 	tell(p, NEWS_MOVED, vp_of(p));
 	return 0;
 }
@@ -630,7 +636,6 @@ struct sched_ext_ops hls_ops = {
     .set_cpumask = (void *)hls_set_cpumask,
     .init_task = (void *)hls_init_task,
     .exit_task = (void *)hls_exit_task,
-    .cgroup_move = (void *)hls_cgroup_move,
     .init = (void *)hls_init,
     .exit = (void *)hls_exit,
     .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED | SCX_OPS_TID_TO_TASK,

@@ -54,8 +54,6 @@ struct scx_exit_info {
 
 #pragma clang attribute pop
 
-struct cgroup;
-
 /* The operations that we have; libbpf matches them with the kernel's by name. */
 struct sched_ext_ops {
 	int (*select_cpu)(struct task_struct *p, int prev_cpu, u64 flags);
@@ -68,7 +66,6 @@ struct sched_ext_ops {
 	void (*set_cpumask)(struct task_struct *p, const struct cpumask *mask);
 	int (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
-	void (*cgroup_move)(struct task_struct *p, struct cgroup *from, struct cgroup *to);
 	int (*init)(void);
 	void (*exit)(struct scx_exit_info *info);
 	u64 flags;

@@ -104,6 +104,16 @@ u32 hls_nr_revokes(const struct hls *h, u32 v)
 	return h->vp[v].nr_revokes;
 }
 
+u32 hls_parent(const struct hls *h, u32 v)
+{
+	return h->vp[v].parent;
+}
+
+u64 hls_stolen_ns(const struct hls *h, u32 cpu)
+{
+	return h->cpu[cpu].stolen_ns;
+}
+
 u32 hls_vp_state(const struct hls *h, u32 v)
 {
 	return h->vp[v].state;

@@ -117,7 +117,7 @@ pub enum Command {
     /// A process that becomes a command; started by others
     #[cfg(feature = "kernel")]
     #[command(hide = true)]
-    StartCommand {
+    Start {
         /// The program and its arguments.
         #[arg(last = true)]
         words: Vec<String>,
@@ -266,6 +266,9 @@ pub struct RunArgs {
     /// Check every invariant of the core after every event (slow)
     #[arg(long)]
     pub paranoid: bool,
+    /// Where `hls ctl` is answered while the hierarchy runs in the kernel
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    pub socket: PathBuf,
 }
 
 /// Arguments of `hls ctl`.

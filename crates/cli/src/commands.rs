@@ -21,7 +21,7 @@ impl Commands {
         for (node, thread) in hierarchy.threads.iter().enumerate() {
             let Some(Who::Command(words)) = thread.who.as_ref().map(|who| &who.value) else { continue };
             let mut command = Command::new("/proc/self/exe");
-            command.arg0("hls").arg("start-command").arg("--").args(words).stdin(Stdio::piped());
+            command.arg0("hls").arg("start").arg("--").args(words).stdin(Stdio::piped());
             commands.children.push((node, command.spawn()?));
         }
         Ok(commands)

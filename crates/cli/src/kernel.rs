@@ -5,15 +5,16 @@
 
 use crate::args::RunArgs;
 use crate::commands::Commands;
+use crate::control::Server;
 use crate::exit::{Error, say};
 use crate::listeners::Listeners;
 use crate::load::threads_process;
+use hls_calculus::Rules;
 use hls_hierarchy::model::Child;
 use hls_kernel::{Engine, Notice};
 use hls_load::Load;
-use hls_plan::Plan;
-use hls_record::event::{Record, What};
-use hls_record::observe::Promise;
+use hls_plan::{Derived, Plan};
+use hls_record::event::{Record, VpId, What};
 use hls_record::result::RunResult;
 use hls_units::Nanos;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -31,75 +32,118 @@ const ENDLESS: Nanos = Nanos(u64::MAX / 4);
 pub fn schedule(
     args: &RunArgs,
     plan: Plan,
-    promises: Vec<Promise>,
+    derived: &Derived,
     length: Option<Nanos>,
 ) -> Result<RunResult, Error> {
-    let topology = plan.topology.clone();
-    let names: Vec<String> = plan.hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
-    let mut listeners = Listeners::new(args, &topology, promises)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, stop.clone())?;
     }
-    let mut commands = Commands::prepare(&plan.hierarchy)?;
-    let of_load = workload_only(&plan);
-    let mut engine = Engine::new(plan).map_err(failed)?;
-    let mut load = match of_load.groups.is_empty() {
-        true => None,
-        false => Some(Load::start(threads_process(), &of_load, args.seed)?),
-    };
-    commands.each(|node, tgid| engine.started(node, tgid));
-    engine.attach().map_err(failed)?;
-    // Whoever was here before has its place when the run begins.
-    engine.poll(&mut |_| ()).map_err(failed)?;
-    for &(vp, tid) in load.iter().flat_map(Load::threads) {
-        engine.place(tid, vp).map_err(|error| Error::System(format!("thread {tid} of the workload: {error}")))?;
-    }
-    engine.begin().map_err(failed)?;
-    if let Some(load) = &mut load {
-        load.go(length.unwrap_or(ENDLESS));
-    }
-    commands.go()?;
-    let mut batch = Vec::new();
+    let topology = plan.topology.clone();
+    let listeners = Listeners::new(args, &topology, derived.promises(&plan))?;
+    let mut run = Run::attach(args, plan.clone(), listeners)?;
+    let server = Server::start(&args.socket, &run.engine, &plan, derived, Rules::from(args.rules).mode)?;
+    run.begin(length)?;
     let end = loop {
-        if let Some(load) = &mut load {
-            // The engine hears of a new thread before it is asked to place it.
-            let come = load.arrivals(Nanos::ZERO)?;
-            let notices = engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
-            notices.iter().for_each(|notice| tell(notice, &names));
+        run.listen()?;
+        let now = run.engine.now().map_err(failed)?;
+        if stop.load(Ordering::Relaxed) || length.is_some_and(|length| now >= length) {
+            break now;
+        }
+        let left = length.map_or(PAUSE, |length| Duration::from_nanos((length - now).0)).min(PAUSE);
+        match &server {
+            Some(server) => server.answer(&mut run.engine, left),
+            None => sleep(left),
+        }
+    };
+    server.into_iter().for_each(Server::end);
+    run.finish(end)
+}
+
+/// A hierarchy that schedules this machine, and who lives in it.
+struct Run<'t> {
+    engine: Engine,
+    listeners: Listeners<'t>,
+    commands: Commands,
+    load: Option<Load>,
+    /// Of the file's threads.
+    names: Vec<String>,
+    /// What was told and not yet handed on.
+    batch: Vec<Record>,
+    paranoid: bool,
+    seed: u64,
+}
+
+impl<'t> Run<'t> {
+    /// Loads and attaches the hierarchy and gives everybody a place; workloads and commands wait.
+    fn attach(args: &RunArgs, plan: Plan, listeners: Listeners<'t>) -> Result<Run<'t>, Error> {
+        let names = plan.hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
+        let commands = Commands::prepare(&plan.hierarchy)?;
+        let of_load = workload_only(&plan);
+        let mut engine = Engine::new(plan).map_err(failed)?;
+        let load = match of_load.groups.is_empty() {
+            true => None,
+            false => Some(Load::start(threads_process(), &of_load, args.seed)?),
+        };
+        commands.each(|node, tgid| engine.started(node, tgid));
+        engine.attach().map_err(failed)?;
+        engine.poll(&mut |_| ()).map_err(failed)?;
+        for &(vp, tid) in load.iter().flat_map(Load::threads) {
+            place(&mut engine, tid, vp)?;
+        }
+        let (paranoid, seed) = (args.paranoid, args.seed);
+        Ok(Run { engine, listeners, commands, load, names, batch: Vec::new(), paranoid, seed })
+    }
+
+    /// Sets everybody going; times count from now.
+    fn begin(&mut self, length: Option<Nanos>) -> Result<(), Error> {
+        self.engine.begin().map_err(failed)?;
+        if let Some(load) = &mut self.load {
+            load.go(length.unwrap_or(ENDLESS));
+        }
+        Ok(self.commands.go()?)
+    }
+
+    /// Hears what happened since the last time, and hands it on in order.
+    fn listen(&mut self) -> Result<(), Error> {
+        // A thread that came is known to the engine only when that has heard of it.
+        let come = self.load.as_mut().map_or(Ok(Vec::new()), |load| load.arrivals(Nanos::ZERO))?;
+        let batch = &mut self.batch;
+        let notices = self.engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
+        notices.iter().for_each(|notice| tell(notice, &self.names));
+        if let Some(load) = &mut self.load {
             for (vp, tid) in come {
-                engine.place(tid, vp).map_err(|error| Error::System(format!("thread {tid}: {error}")))?;
+                place(&mut self.engine, tid, vp)?;
                 load.admit(vp);
             }
             load.events(&mut |record| batch.extend(of_job(record)));
         }
-        let notices = engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
-        notices.iter().for_each(|notice| tell(notice, &names));
-        batch.sort_by_key(|record: &Record| record.at);
-        batch.drain(..).for_each(|record| listeners.hear(&record));
-        listeners.check()?;
-        if args.paranoid {
-            check(&mut engine)?;
+        batch.sort_by_key(|record| record.at);
+        batch.drain(..).for_each(|record| self.listeners.hear(&record));
+        if self.paranoid {
+            check(&mut self.engine)?;
         }
-        let now = engine.now().map_err(failed)?;
-        if stop.load(Ordering::Relaxed) || length.is_some_and(|length| now >= length) {
-            break now;
-        }
-        let left = length.map_or(PAUSE, |length| Duration::from_nanos((length - now).0));
-        sleep(PAUSE.min(left));
-    };
-    let mut result = listeners.finish(end)?;
-    engine.complete(&mut result).map_err(failed)?;
-    // A thread without a CPU cannot end: first the machine is given back.
-    drop(engine);
-    commands.end();
-    if let Some(mut load) = load {
-        load.end();
-        let outcome = load.finish(&mut |_| ())?;
-        outcome.complete(&mut result);
+        Ok(self.listeners.check()?)
     }
-    result.seed = args.seed;
-    Ok(result)
+
+    /// Gives the machine back, and says what came of it all.
+    fn finish(mut self, end: Nanos) -> Result<RunResult, Error> {
+        let mut result = self.listeners.finish(end)?;
+        self.engine.complete(&mut result).map_err(failed)?;
+        // A thread without a CPU cannot end.
+        drop(self.engine);
+        self.commands.end();
+        if let Some(load) = self.load {
+            load.end();
+            load.finish(&mut |_| ())?.complete(&mut result);
+        }
+        result.seed = self.seed;
+        Ok(result)
+    }
+}
+
+fn place(engine: &mut Engine, tid: u32, vp: VpId) -> Result<(), Error> {
+    engine.place(tid, vp).map_err(|error| Error::System(format!("thread {tid} of the workload: {error}")))
 }
 
 /// The plan with the threads alone that are to do a workload: those that no rule gives threads of this machine.
@@ -115,7 +159,8 @@ fn workload_only(plan: &Plan) -> Plan {
 
 /// What a workload's process tells and the kernel does not: of jobs. Who comes and goes, the engine knows.
 fn of_job(record: &Record) -> Option<Record> {
-    matches!(record.what, What::JobRelease { .. } | What::JobDone { .. } | What::Miss { .. }).then_some(*record)
+    matches!(record.what, What::JobRelease { .. } | What::JobDone { .. } | What::Miss { .. })
+        .then_some(*record)
 }
 
 /// Looks at all invariants. When one is broken the machine is given back, with a dump of what was found.
@@ -131,7 +176,9 @@ fn check(engine: &mut Engine) -> Result<(), Error> {
 /// Where the user or the machine could help, `hls doctor` says how.
 fn failed(error: hls_kernel::Error) -> Error {
     match error {
-        hls_kernel::Error::NotAllowed(_) => Error::System(format!("{error}\nhls doctor says what this takes")),
+        hls_kernel::Error::NotAllowed(_) => {
+            Error::System(format!("{error}\nhls doctor says what this takes"))
+        }
         _ => Error::System(error.to_string()),
     }
 }

@@ -6,6 +6,8 @@ mod args;
 mod check;
 #[cfg(feature = "kernel")]
 mod commands;
+#[cfg(feature = "kernel")]
+mod control;
 mod ctl;
 mod doctor;
 mod exit;
@@ -38,7 +40,7 @@ fn main() -> ExitCode {
         Command::Load(args) => load::load(&args),
         Command::LoadThreads => load::threads(),
         #[cfg(feature = "kernel")]
-        Command::StartCommand { words } => commands::start(&words),
+        Command::Start { words } => commands::start(&words),
         Command::Policies => policies::policies(),
         Command::Doctor(args) => doctor::doctor(&args),
     };

@@ -30,8 +30,9 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     input::runs(&hierarchy, &source)?;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration);
-    if args.engine == Engine::Sim {
-        say_who_is_made_up(&hierarchy, &workload.0);
+    match args.engine {
+        Engine::Sim => say_who_is_made_up(&hierarchy, &workload.0),
+        Engine::Kernel => input::is_here(&hierarchy, &source)?,
     }
     let mut plan = input::plan(hierarchy, &workload)?;
     let derived = Derived::new(&plan, args.rules);
@@ -45,10 +46,12 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let tick = plan.hierarchy.machine.tick_hz;
     let topology = derived.with_refusals(&plan);
     let checked = verdict(&derived, &problems);
-    let promises = derived.promises(&plan);
     let result = match args.engine {
-        Engine::Sim => simulate(args, plan, promises, length.unwrap_or(DEFAULT_LENGTH))?,
-        Engine::Kernel => schedule(args, plan, promises, length)?,
+        Engine::Sim => {
+            let promises = derived.promises(&plan);
+            simulate(args, plan, promises, length.unwrap_or(DEFAULT_LENGTH))?
+        }
+        Engine::Kernel => schedule(args, plan, &derived, length)?,
     };
     let kept = result.guarantees.iter().all(|guarantee| guarantee.is_kept());
 
@@ -102,7 +105,7 @@ fn say_who_is_made_up(hierarchy: &Hierarchy, workload: &Workload) {
 fn schedule(
     _: &RunArgs,
     _: hls_plan::Plan,
-    _: Vec<hls_record::observe::Promise>,
+    _: &Derived,
     _: Option<Nanos>,
 ) -> Result<hls_record::result::RunResult, Error> {
     Err(Error::Input(

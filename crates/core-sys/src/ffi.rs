@@ -154,6 +154,8 @@ unsafe extern "C" {
     pub fn hls_ran_ns(h: *const Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_nr_grants(h: *const Hls, vp: u32) -> u32;
     pub fn hls_nr_revokes(h: *const Hls, vp: u32) -> u32;
+    pub fn hls_parent(h: *const Hls, vp: u32) -> u32;
+    pub fn hls_stolen_ns(h: *const Hls, cpu: u32) -> u64;
     pub fn hls_vp_state(h: *const Hls, vp: u32) -> u32;
     pub fn hls_fault(h: *const Hls) -> HlsFault;
     pub fn hls_vp(h: *const Hls, vp: u32) -> *const HlsVp;

@@ -232,6 +232,20 @@ impl View {
         (raw.path.into_iter().take(raw.depth as usize).collect(), raw.resched)
     }
 
+    /// The scheduler above a VP; 0: the machine, or the VP is nobody's.
+    pub fn parent(&self, vp: u32) -> u32 {
+        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
+        // SAFETY: the index is in range.
+        unsafe { ffi::hls_parent(self.hls.as_ptr(), vp) }
+    }
+
+    /// Time that others than the hierarchy have had of a CPU.
+    pub fn stolen(&self, cpu: u16) -> Nanos {
+        assert!(usize::from(cpu) < limits::MAX_CPUS, "CPU {cpu} is out of range");
+        // SAFETY: the index is in range.
+        Nanos(unsafe { ffi::hls_stolen_ns(self.hls.as_ptr(), cpu.into()) })
+    }
+
     /// The state of a VP.
     pub fn state(&self, vp: u32) -> VpState {
         assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");

@@ -16,7 +16,7 @@ use hls_record::event::{Record, VpId, What};
 use hls_record::result::{Child, RunResult};
 use hls_units::Nanos;
 use libbpf_rs::Link;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::mem;
 
 /// Something that whoever runs the engine should hear of; the run goes on.
@@ -55,6 +55,21 @@ struct Known {
     tgid: u32,
 }
 
+/// Where a thread of the machine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineThread {
+    /// Its VP in the core.
+    pub core_vp: u32,
+    /// A number that no other thread ever has.
+    pub since: u64,
+    /// The CPUs that it may use, a bit each.
+    pub cpus: u64,
+    /// The core's scheduler above it.
+    pub scheduler: u32,
+    /// Its VP in the plan; 0: it is nobody there.
+    pub vp: VpId,
+}
+
 /// A loaded hierarchy.
 pub struct Engine {
     plan: Plan,
@@ -67,6 +82,8 @@ pub struct Engine {
     has_rules: bool,
     /// By TID.
     known: HashMap<u32, Known>,
+    /// TIDs of threads that a request has moved.
+    moved: HashSet<u32>,
     /// The core's scheduler for all threads that the file does not name, and the parameters there.
     default: (u32, Params),
     /// The kernel's time at which the run began.
@@ -104,6 +121,7 @@ impl Engine {
             ring,
             links: Vec::new(),
             known: HashMap::new(),
+            moved: HashSet::new(),
             began: Nanos::ZERO,
             notices: Vec::new(),
             told: Vec::new(),
@@ -120,6 +138,7 @@ impl Engine {
     /// The kernel does not take it: another scheduler is there, or what it looks at is not as it must be.
     pub fn attach(&mut self) -> Result<(), Error> {
         self.links.push(self.built.core.loaded.attach("hls_renamed")?);
+        self.links.push(self.built.core.loaded.attach("hls_moved")?);
         self.links.push(self.built.core.loaded.attach_ops("hls_ops")?);
         self.began =
             self.built.core.now().map_err(|error| refused("the kernel does not tell the time", error))?;
@@ -186,8 +205,14 @@ impl Engine {
                 self.assign(news.tid);
             }
             news::What::Changed => self.assign(news.tid),
+            news::What::Moved => {
+                let of_process = self.known.iter().filter(|(_, known)| known.tgid == news.tgid);
+                let tids: Vec<u32> = of_process.map(|(&tid, _)| tid).collect();
+                tids.into_iter().for_each(|tid| self.assign(tid));
+            }
             news::What::Refused => self.notices.push(Notice::NoRoom { tgid: news.tgid }),
             news::What::Gone => {
+                self.moved.remove(&news.tid);
                 if self.known.remove(&news.tid).is_some() {
                     self.leave(news.vp);
                     let successor = self.assignments.exit(news.tid);
@@ -199,7 +224,10 @@ impl Engine {
 
     /// Gives a thread the place that the rules of the file give it now.
     fn assign(&mut self, tid: u32) {
-        let Some(known) = self.known.get(&tid).copied().filter(|_| self.has_rules) else { return };
+        let Some(known) = self.known.get(&tid).copied() else { return };
+        if !self.has_rules || self.moved.contains(&tid) {
+            return;
+        }
         let Some(described) = proc::describe(known.tgid, tid) else { return };
         let before = self.assignments.assignment(tid).unwrap_or(Assignment::Default);
         let real = RealThread {
@@ -213,7 +241,7 @@ impl Engine {
         if assignment != before {
             match assignment {
                 Assignment::Instance(instance) => self.place_instance(tid, instance),
-                _ => self.to_default(tid),
+                _ => self.place_in_default(tid),
             }
             match assignment {
                 Assignment::Conflict(one, other) => {
@@ -262,7 +290,7 @@ impl Engine {
         Ok(())
     }
 
-    fn to_default(&mut self, tid: u32) {
+    fn place_in_default(&mut self, tid: u32) {
         // As above: a thread that ended needs no place.
         if let Ok(core_vp) = self.move_thread(tid, self.default) {
             self.leave(core_vp);
@@ -291,6 +319,80 @@ impl Engine {
             0 => Ok(core_vp),
             error => Err(CoreError::from_answer(error)),
         }
+    }
+
+    /// What builds and changes a hierarchy, for requests from outside. Moves of threads: [`Engine::request`].
+    pub fn calls(&mut self) -> &mut impl Calls {
+        &mut self.built.core
+    }
+
+    /// The core's scheduler for each of the hierarchy.
+    pub fn schedulers(&self) -> &[u32] {
+        &self.built.schedulers
+    }
+
+    /// The core's VPs of an edge of the hierarchy to a scheduler.
+    pub fn vps_of(&self, edge: usize) -> Vec<u32> {
+        let planned = self.plan.edges.iter().find(|planned| planned.edge == edge);
+        let of_core = |vp: &VpId| self.built.of_schedulers.iter().find(|(planned, _)| planned == vp);
+        planned
+            .iter()
+            .flat_map(|planned| &planned.vps)
+            .filter_map(of_core)
+            .map(|&(_, core_vp)| core_vp)
+            .collect()
+    }
+
+    /// A thread of the machine that has a VP, and lives.
+    pub fn thread(&mut self, tid: u32) -> Option<EngineThread> {
+        let core_vp = self.known.get(&tid)?.core_vp;
+        let entry = self.built.core.thread(core_vp);
+        (entry.pid == tid).then(|| EngineThread {
+            core_vp,
+            since: entry.tid,
+            cpus: entry.cpus,
+            scheduler: self.built.core.view().parent(core_vp),
+            vp: self.built.planned.get(core_vp as usize).copied().unwrap_or(0),
+        })
+    }
+
+    /// The TIDs of all threads that have a VP.
+    pub fn tids(&self) -> Vec<u32> {
+        let mut tids: Vec<u32> = self.known.keys().copied().collect();
+        tids.sort_unstable();
+        tids
+    }
+
+    /// Makes the call about a thread's VP. After a move no rule of the file moves the thread again.
+    ///
+    /// # Errors
+    /// The thread is gone, or what the core says.
+    pub fn request(&mut self, tid: u32, op: Op, call: Call) -> Result<(), CoreError> {
+        let core_vp = self.known.get(&tid).ok_or(CoreError::NotFound)?.core_vp;
+        let answer = self.built.core.make(op, Call { a: core_vp, tid, ..call })?;
+        if answer != 0 {
+            return Err(CoreError::from_answer(answer));
+        }
+        if op == Op::Move {
+            self.leave(core_vp);
+            self.moved.insert(tid);
+            let successor = self.assignments.exit(tid);
+            self.succeed(successor);
+        }
+        Ok(())
+    }
+
+    /// CPU time that a VP of the core has had.
+    pub fn ran(&mut self, core_vp: u32) -> Nanos {
+        let now = self.built.core.now().unwrap_or_default();
+        self.built.core.view().ran(core_vp, now)
+    }
+
+    /// Time that others than the hierarchy have had, over all CPUs.
+    pub fn stolen(&mut self) -> Nanos {
+        let cpus = self.plan.topology.cpus;
+        let view = self.built.core.view();
+        (0..cpus).map(|cpu| view.stolen(cpu)).fold(Nanos::ZERO, Nanos::saturating_add)
     }
 
     /// Checks every invariant of the core, at a moment when no decision is due.

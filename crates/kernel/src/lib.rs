@@ -26,7 +26,7 @@ mod proc;
 mod replay;
 
 #[cfg(feature = "engine")]
-pub use engine::{Engine, Notice};
+pub use engine::{Engine, EngineThread, Notice};
 #[cfg(feature = "engine")]
 pub use error::Error;
 #[cfg(feature = "engine")]

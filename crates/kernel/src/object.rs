@@ -87,7 +87,9 @@ impl Loaded {
         found.attach_struct_ops().map_err(|error| {
             let who = fs::read_to_string("/sys/kernel/sched_ext/root/ops");
             Error::Failed(match who {
-                Ok(name) => format!("another scheduler, `{}`, has the machine; there can be one", name.trim()),
+                Ok(name) => {
+                    format!("another scheduler, `{}`, has the machine; there can be one", name.trim())
+                }
                 Err(_) => format!("the kernel does not take the scheduler: {error:#}"),
             })
         })

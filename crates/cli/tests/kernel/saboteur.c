@@ -17,7 +17,6 @@ static const struct {
 	u64 at;
 } places[] = {
 	{"counts", AT(hls.scheduler[1].nr_children)},
-	{"held", AT(hls.scheduler[1].nr_requested)},
 	{"lock", AT(lock)},
 };
 

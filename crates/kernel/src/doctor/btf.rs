@@ -7,20 +7,20 @@
 pub struct Needed {
     /// The type or function.
     pub name: &'static str,
-    /// The first Linux that has it.
+    /// The first Linux that is known to have it.
     pub since: (u32, u32),
 }
 
-/// What the engine calls and fills in.
+/// What the engine calls and fills in: `bpf/sched_ext.h` and `bpf/kernel.h`.
 pub const NEEDED_NAMES: [Needed; 8] = [
     Needed { name: "sched_ext_ops", since: (6, 12) },
-    Needed { name: "scx_bpf_create_dsq", since: (6, 12) },
     Needed { name: "scx_bpf_kick_cpu", since: (6, 12) },
-    Needed { name: "scx_bpf_dsq_insert", since: (6, 13) },
-    Needed { name: "scx_bpf_dsq_move_to_local", since: (6, 13) },
     Needed { name: "scx_bpf_now", since: (6, 14) },
+    Needed { name: "scx_bpf_dsq_insert___v2", since: (6, 19) },
+    Needed { name: "scx_bpf_task_set_slice", since: (6, 19) },
+    Needed { name: "scx_bpf_tid_to_task", since: (7, 3) },
     Needed { name: "bpf_arena_alloc_pages", since: (6, 9) },
-    Needed { name: "bpf_task_from_pid", since: (6, 2) },
+    Needed { name: "bpf_local_irq_save", since: (6, 14) },
 ];
 
 /// The first two bytes.

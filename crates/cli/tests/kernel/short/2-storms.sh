@@ -2,14 +2,12 @@
 # Storms of threads that come, change and go, while some of every kind must get on; all invariants hold throughout.
 . /kernel/lib.sh
 
-storm() { stress-ng --timeout "$SECONDS_OF_STORM" --oomable "$@" >/tmp/stress 2>&1 || fail "$(cat /tmp/stress)"; }
+storm() { stress-ng --timeout "$STORM" --oomable "$@" >/tmp/stress 2>&1 || fail "$(cat /tmp/stress)"; }
 
 start /kernel/half.kdl
-hogs 2
-cp /bin/busybox /tmp/shared-sh
-cp /bin/busybox /tmp/reserved-sh
+hogs 1
 for name in shared reserved; do
-	"/tmp/$name-sh" sh -c 'while :; do :; done' &
+	sh -c "echo $name >/proc/self/comm; while :; do :; done" &
 	hogs="$hogs $!"
 done
 hogs_get_on 2
@@ -19,7 +17,7 @@ runs "fork and clone"
 storm --exec 2 --vfork 2
 runs "exec"
 hogs_get_on 1
-storm --affinity 3 --schedpolicy 2 --prio-inv 1
+storm --affinity 3 --schedpolicy 2
 runs "affinity and policies"
 storm --yield 2 --futex 2 --switch 2
 runs "yield, futex and switch"

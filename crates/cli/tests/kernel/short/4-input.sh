@@ -10,8 +10,8 @@ refused() {
 	grep -q "$2" /tmp/said || fail "$1: hls does not say '$2'"
 	is disabled || fail "$1: sched_ext is $(cat /sys/kernel/sched_ext/state)"
 }
-refused 'pid=4000000' "there is no process 4000000"
-refused 'cgroup="/no/such"' "there is no cgroup /no/such"
+refused 'pid=4000000' "found pid=4000000, a process that is not there"
+refused 'cgroup="/no/such"' which is not there
 
 mkdir /sys/fs/cgroup/here
 cat >/tmp/two.kdl <<'KDL'
@@ -21,11 +21,10 @@ time-sharing "TS" {
 }
 KDL
 start /tmp/two.kdl
-cp /bin/busybox /tmp/twice
-hogs 4
+hogs 3
 for pid in $hogs; do echo "$pid" >/sys/fs/cgroup/here/cgroup.procs; done
 within 50 grep -q 'all instances of `two` are taken' /tmp/said || fail "that instances are taken is not told"
-sh -c 'echo $$ >/sys/fs/cgroup/here/cgroup.procs; exec /tmp/twice sh -c "while :; do :; done"' &
+sh -c 'echo $$ >/sys/fs/cgroup/here/cgroup.procs; echo twice >/proc/self/comm; while :; do :; done' &
 hogs="$hogs $!"
 within 50 grep -q 'fits both `one` and `two`' /tmp/said || fail "that two rules fit is not told"
 hogs_get_on 1

@@ -1,0 +1,212 @@
+//! The socket of a run in the kernel: what `hls ctl` and other clients ask, answered by the engine of the run.
+//!
+//! The engine belongs to the thread that runs it. What the socket's threads want of it they send there as a question,
+//! and wait for the answer; so no request sees the engine in the middle of something.
+
+use crate::exit::{Error, say};
+use hls_calculus::{Guarantee, Mode};
+use hls_control::{EngineError, Hsi, Identity, Layout, Manager, Observed, Socket, Thread, ThreadKey, serve};
+use hls_core::{Call, Calls, CoreError, Op, Params};
+use hls_hierarchy::model::User;
+use hls_kernel::Engine;
+use hls_plan::{Derived, Plan};
+use hls_record::event::VpId;
+use hls_units::Nanos;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Something that is wanted of the engine.
+type Question = Box<dyn FnOnce(&mut Engine) + Send>;
+
+/// Who answers at the socket.
+pub struct Server {
+    questions: Receiver<Question>,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Server {
+    /// Serves the socket; none for a hierarchy that fails its check, whose requests could be held against nothing.
+    pub fn start(
+        path: &Path,
+        engine: &Engine,
+        plan: &Plan,
+        derived: &Derived,
+        mode: Mode,
+    ) -> Result<Option<Server>, Error> {
+        let (to, questions) = mpsc::channel();
+        let layout = layout(engine, plan, derived)?;
+        let slot = |thread: hls_plan::PlannedThread| {
+            Some((thread.vp, derived.input.graph_edge_of(thread.edge, thread.instance)?))
+        };
+        let cpus = u64::MAX >> (64 - plan.topology.cpus.clamp(1, 64));
+        let remote = Remote { to, slots: plan.threads().filter_map(slot).collect(), cpus };
+        let manager = match Manager::new(remote, layout, mode) {
+            Ok(manager) => Mutex::new(manager),
+            Err(error) => {
+                say(format_args!("note: hls ctl has nothing to talk to: {error}"));
+                return Ok(None);
+            }
+        };
+        let socket = Socket::bind(path)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = thread::Builder::new().name("hls-socket".into()).spawn(move || {
+            if let Err(error) = serve(&socket, &manager, &stopped) {
+                say(format_args!("note: hls ctl is not answered any more: {error}"));
+            }
+        })?;
+        Ok(Some(Server { questions, stop, thread }))
+    }
+
+    /// Answers what is asked in that time.
+    pub fn answer(&self, engine: &mut Engine, time: Duration) {
+        let until = Instant::now() + time;
+        loop {
+            match self.questions.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(question) => question(engine),
+                Err(RecvTimeoutError::Timeout) => return,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return thread::sleep(until.saturating_duration_since(Instant::now()));
+                }
+            }
+        }
+    }
+
+    /// Serves nobody any more.
+    pub fn end(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Whoever still waits for an answer hears that there is none.
+        drop(self.questions);
+        // A server that panicked has said so.
+        let _ = self.thread.join();
+    }
+}
+
+/// What the manager is to know of the hierarchy.
+fn layout(engine: &Engine, plan: &Plan, derived: &Derived) -> Result<Layout, Error> {
+    let hierarchy = &plan.hierarchy;
+    let owner = |scheduler: &hls_hierarchy::model::Scheduler| {
+        let Some(owner) = &scheduler.owner else { return Ok(None) };
+        match &owner.value {
+            User::Uid(uid) => Ok(Some(*uid)),
+            User::Name(name) => match uzers::get_user_by_name(name) {
+                Some(user) => Ok(Some(user.uid())),
+                None => Err(Error::Input(format!(
+                    "scheduler `{}`: there is no user `{name}` on this machine",
+                    scheduler.name
+                ))),
+            },
+        }
+    };
+    Ok(Layout {
+        graph: derived.input.graph.clone(),
+        schedulers: engine.schedulers().to_vec(),
+        vps: derived.input.origins.iter().map(|origin| engine.vps_of(origin.edge)).collect(),
+        owners: hierarchy.schedulers.iter().map(owner).collect::<Result<_, _>>()?,
+        default: hierarchy.default_scheduler().unwrap_or_default(),
+    })
+}
+
+/// The engine, for the threads of the socket.
+struct Remote {
+    to: Sender<Question>,
+    /// The edge of the calculus' graph for each VP of a thread of the plan.
+    slots: HashMap<VpId, usize>,
+    /// All CPUs, a bit each.
+    cpus: u64,
+}
+
+impl Remote {
+    fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&mut Engine) -> T + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let ended = || EngineError::Failed("the run has ended".into());
+        let (to, answer) = mpsc::sync_channel(1);
+        let question: Question = Box::new(move |engine| {
+            // Whoever asked may have gone.
+            let _ = to.send(question(engine));
+        });
+        self.to.send(question).map_err(|_| ended())?;
+        answer.recv().map_err(|_| ended())
+    }
+
+    /// Makes a call about a thread that must still be the one that is meant.
+    fn ask_about(&self, thread: ThreadKey, op: Op, call: Call) -> Result<(), EngineError> {
+        let answer = self.ask(move |engine| match engine.thread(thread.tid) {
+            Some(found) if found.since == thread.since => Some(engine.request(thread.tid, op, call)),
+            _ => None,
+        })?;
+        match answer {
+            None | Some(Err(CoreError::NotFound)) => Err(EngineError::Gone),
+            Some(answer) => Ok(answer?),
+        }
+    }
+}
+
+impl Hsi for Remote {
+    fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, EngineError> {
+        Ok(self.ask(move |engine| engine.calls().create_scheduler(policy, params))??)
+    }
+
+    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), EngineError> {
+        Ok(self.ask(move |engine| engine.calls().destroy_scheduler(scheduler))??)
+    }
+
+    fn attach(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, EngineError> {
+        Ok(self.ask(move |engine| engine.calls().attach(parent, Some(child), params))??)
+    }
+
+    fn detach(&mut self, vp: u32) -> Result<(), EngineError> {
+        Ok(self.ask(move |engine| engine.calls().detach(vp, Nanos::ZERO))??)
+    }
+
+    fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError> {
+        self.ask_about(thread, Op::Move, Call { b: to, params: params.0, ..Call::default() })
+    }
+
+    fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError> {
+        self.ask_about(thread, Op::Message, Call { b: param, value, ..Call::default() })
+    }
+
+    fn thread(&mut self, tid: u32) -> Option<Thread> {
+        let found = self.ask(move |engine| engine.thread(tid)).ok()??;
+        let identity = Identity::of(tid)?;
+        Some(Thread {
+            key: ThreadKey { tid, vp: found.core_vp, since: found.since },
+            pid: identity.pid,
+            comm: identity.comm,
+            uid: identity.uid,
+            pinned: found.cpus & self.cpus != self.cpus,
+            scheduler: found.scheduler,
+            slot: self.slots.get(&found.vp).copied(),
+        })
+    }
+
+    fn lives(&self, thread: ThreadKey) -> bool {
+        let found = self.ask(move |engine| engine.thread(thread.tid)).ok().flatten();
+        found.is_some_and(|found| found.since == thread.since)
+    }
+
+    fn threads(&mut self) -> Vec<Thread> {
+        let tids = self.ask(|engine| engine.tids()).unwrap_or_default();
+        tids.into_iter().filter_map(|tid| self.thread(tid)).collect()
+    }
+
+    fn promise(&mut self, _: u32, _: &Guarantee) {}
+
+    fn observed(&mut self, vp: u32) -> Observed {
+        let ran = self.ask(move |engine| engine.ran(vp)).unwrap_or_default();
+        Observed { ran, ..Observed::default() }
+    }
+
+    fn stolen(&mut self) -> Nanos {
+        self.ask(|engine| engine.stolen()).unwrap_or_default()
+    }
+}
