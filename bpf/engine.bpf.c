@@ -3,7 +3,7 @@
  * The kernel engine: the core behind sched_ext's operations.
  *
  * Every thread that sched_ext schedules has a VP, whose index lies in p->scx.dsq_vtime (which sched_ext leaves to the
- * scheduler); 0 marks those that never wait: kernel threads bound to a CPU, and the engine's own process. A wake-up is
+ * scheduler); 0 marks those that never wait: kernel threads, and the engine's own process. A wake-up is
  * a request, blocking a release. What they change is decided on each CPU in dispatch() by hls_schedule(); a CPU where
  * a decision is due is kicked, and so preempted. The thread that is chosen gets an endless slice; it loses the CPU only
  * by a kick.
@@ -440,7 +440,11 @@ int hls_init_task(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	unsigned long irq;
 	p->scx.dsq_vtime = 0;
-	if (((p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1) || (u32)p->tgid == domain->own_tgid)
+	/*
+	 * Not only those that are bound to a CPU, which some are when they have come: what waits for one waits for all
+	 * that it serves, and the machine ends when RCU's starves.
+	 */
+	if ((p->flags & PF_KTHREAD) || (u32)p->tgid == domain->own_tgid)
 		return 0;
 	u64 cpus = p->cpus_ptr->bits[0];
 	s64 v = 0;

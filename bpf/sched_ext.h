@@ -24,7 +24,6 @@ struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
 	char comm[16];
-	int nr_cpus_allowed;
 	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;
 	struct task_struct *real_parent;

@@ -91,12 +91,7 @@ pub fn is_here(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
         .filter_map(|thread| {
             let who = thread.who.as_ref()?;
             let (found, expected) = missing(&who.value)?;
-            Some(Diagnostic::error(
-                who.span.clone(),
-                format!("thread `{}`", thread.name),
-                found,
-                expected,
-            ))
+            Some(Diagnostic::error(who.span.clone(), format!("thread `{}`", thread.name), found, expected))
         })
         .collect();
     report(source, &errors);

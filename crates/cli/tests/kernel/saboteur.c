@@ -16,8 +16,8 @@ static const struct {
 	const char *what;
 	u64 at;
 } places[] = {
-	{"counts", AT(hls.scheduler[1].nr_children)},
-	{"lock", AT(lock)},
+    {"counts", AT(hls.scheduler[1].nr_children)},
+    {"lock", AT(lock)},
 };
 
 int main(int argc, char **argv)
