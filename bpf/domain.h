@@ -27,6 +27,9 @@ struct engine_thread {
 	u32 unused;
 };
 
+/* The lock of the domain. Once it is sealed nothing there changes any more. */
+enum { FREE, HELD, SEALED };
+
 struct engine_domain {
 	u32 lock;
 	u32 root;     /* the scheduler below which new threads are hung */

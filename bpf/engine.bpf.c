@@ -3,7 +3,7 @@
  * The kernel engine: the core behind sched_ext's operations.
  *
  * Every thread that sched_ext schedules has a VP, whose index lies in p->scx.dsq_vtime (which sched_ext leaves to the
- * scheduler); 0 marks those that never wait: kernel threads bound to a CPU, and the engine's own process. A wake-up is
+ * scheduler); 0 marks those that never wait: kernel threads, and the engine's own process. A wake-up is
  * a request, blocking a release. What they change is decided on each CPU in dispatch() by hls_schedule(); a CPU where
  * a decision is due is kicked, and so preempted. The thread that is chosen gets an endless slice; it loses the CPU only
  * by a kick.
@@ -66,7 +66,9 @@ struct engine_exit {
 /* How many records there were when user space was told of them last. */
 static u64 nr_records_told;
 
+/* The kernel ends a function's loops after 250 ms; the holder's CPU, where it is a virtual one, may be away for longer. */
 #define LOCK_SPINS (1 << 30)
+#define LOCK_ROUNDS 16
 
 /* Ends the run: sched_ext takes its threads back and tells the loader. */
 #define give_up_with(text)                                                 \
@@ -79,34 +81,47 @@ static u64 nr_records_told;
 /* What is seldom needed: kept out of the functions that are always. */
 #define SLOW __attribute__((noinline))
 
-static SLOW bool spin(void)
+static inline bool try_lock(void)
 {
+	return !__sync_val_compare_and_swap(&domain->lock, FREE, HELD);
+}
+
+/* Waits for the lock for a while; a function of its own, so that its time is not that of the loops of its caller. */
+HLS_ONCE u32 spin(void)
+{
+	USES(arena);
 	for (u32 i = from(0); i < LOCK_SPINS && can_loop; i++)
-		if (!__sync_val_compare_and_swap(&domain->lock, 0, 1))
+		if (domain->lock == FREE && try_lock())
 			return true;
 	return false;
 }
 
-/*
- * Who has the lock may be a virtual CPU to which the host gives no time now, and the kernel ends any loop after a
- * quarter of a second. So this waits in several: two seconds in all, far less than it takes to be found stuck.
- */
+/* Nobody has the lock from now on: the hierarchy stays as it is, for user space to look at. */
+static inline void seal(void)
+{
+	__sync_lock_test_and_set(&domain->lock, SEALED);
+}
+
 static SLOW bool wait_for_lock(void)
 {
-	if (spin() || spin() || spin() || spin() || spin() || spin() || spin() || spin())
-		return true;
-	give_up_with("the lock of the hierarchy cannot be had");
+	for (u32 i = 0; i < LOCK_ROUNDS && domain->lock != SEALED; i++)
+		if (spin())
+			return true;
+	if (domain->lock != SEALED) {
+		seal();
+		give_up_with("the lock of the hierarchy cannot be had");
+	}
 	return false;
 }
 
 static inline bool lock(void)
 {
-	return likely(!__sync_val_compare_and_swap(&domain->lock, 0, 1)) || wait_for_lock();
+	return likely(try_lock()) || wait_for_lock();
 }
 
 static inline void unlock(void)
 {
-	__sync_lock_test_and_set(&domain->lock, 0);
+	__sync_lock_test_and_set(&domain->lock, FREE);
 }
 
 /* A time as the core wants it, which must not run backwards from one CPU to another. To be called under the lock. */
@@ -494,12 +509,6 @@ static inline void let_go(u32 v)
 		bpf_task_release(task);
 }
 
-/* Kernel threads that are bound to one CPU, which they may be only after they came, and our own process. */
-static inline bool never_waits(const struct task_struct *p)
-{
-	return ((p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1) || (u32)p->tgid == domain->own_tgid;
-}
-
 /* A thread comes: it is forked, or was there when the engine was attached. */
 SEC("struct_ops.s/hls_init_task")
 int hls_init_task(u64 *ctx)
@@ -508,7 +517,11 @@ int hls_init_task(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	unsigned long irq;
 	p->scx.dsq_vtime = 0;
-	if (never_waits(p))
+	/*
+	 * Not only those that are bound to a CPU, which some are when they have come: what waits for one waits for all
+	 * that it serves, and the machine ends when RCU's starves.
+	 */
+	if ((p->flags & PF_KTHREAD) || (u32)p->tgid == domain->own_tgid)
 		return 0;
 	u64 cpus = p->cpus_ptr->bits[0];
 	s64 v = 0;
@@ -571,13 +584,7 @@ int hls_set_cpumask(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	const struct cpumask *mask = (void *)ctx[1];
 	u32 v = vp_of(p);
-	if (!v)
-		return 0;
-	if (never_waits(p)) {
-		leave(p, v);
-		return 0;
-	}
-	if (!lock())
+	if (!v || !lock())
 		return 0;
 	u64 cpus = mask->bits[0] & domain->hls.cpus, due = 0;
 	if (cpus && cpus != domain->thread[v].cpus) {
@@ -590,11 +597,15 @@ int hls_set_cpumask(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/hls_cgroup_move")
-int hls_cgroup_move(u64 *ctx)
+/*
+ * A thread, or a process by its first thread, is in another cgroup. sched_ext would tell of cgroups with the controller
+ * `cpu` alone.
+ */
+SEC("tp_btf/cgroup_attach_task")
+int hls_moved(u64 *ctx)
 {
 	USES(arena);
-	struct task_struct *p = (void *)ctx[0];
+	struct task_struct *p = (void *)ctx[2];
 	tell(p, NEWS_MOVED, vp_of(p));
 	return 0;
 }
@@ -679,6 +690,50 @@ int make_call(void *ctx)
 	return (int)result;
 }
 
+/* A look at the invariants, which hold where no decision is due. */
+struct check {
+	u64 late; /* CPUs that idle although one is: for a moment only */
+};
+
+static inline u64 idle_of(u64 cpus)
+{
+	u64 idle = 0;
+	bpf_rcu_read_lock();
+	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
+		u32 cpu = __builtin_ctzll(cpus);
+		cpus &= cpus - 1;
+		const struct task_struct *now = scx_bpf_cpu_curr(cpu);
+		if (now && !now->pid)
+			idle |= 1ULL << cpu;
+	}
+	bpf_rcu_read_unlock();
+	return idle;
+}
+
+SEC("syscall")
+int check(struct check *found)
+{
+	USES(arena);
+	unsigned long irq;
+	s64 result = -HLS_E_BUSY;
+	u64 due = 0;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		due = domain->hls.kick;
+		if (!due)
+			result = hls_check(&domain->hls);
+		if (result > 0)
+			seal();
+		else
+			unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	if (result > 0)
+		give_up_with("an invariant of the hierarchy is broken");
+	found->late = idle_of(due);
+	return (int)result;
+}
+
 SEC(".struct_ops.link")
 struct sched_ext_ops hls_ops = {
     .select_cpu = (void *)hls_select_cpu,
@@ -691,7 +746,6 @@ struct sched_ext_ops hls_ops = {
     .set_cpumask = (void *)hls_set_cpumask,
     .init_task = (void *)hls_init_task,
     .exit_task = (void *)hls_exit_task,
-    .cgroup_move = (void *)hls_cgroup_move,
     .init = (void *)hls_init,
     .exit = (void *)hls_exit,
     .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,

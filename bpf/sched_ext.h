@@ -24,7 +24,6 @@ struct task_struct {
 	int pid, tgid;
 	u64 start_boottime;
 	char comm[16];
-	int nr_cpus_allowed;
 	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;
 	struct task_struct *real_parent;
@@ -54,8 +53,6 @@ struct scx_exit_info {
 
 #pragma clang attribute pop
 
-struct cgroup;
-
 /* The operations that we have; libbpf matches them with the kernel's by name. */
 struct sched_ext_ops {
 	int (*select_cpu)(struct task_struct *p, int prev_cpu, u64 flags);
@@ -68,7 +65,6 @@ struct sched_ext_ops {
 	void (*set_cpumask)(struct task_struct *p, const struct cpumask *mask);
 	int (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
-	void (*cgroup_move)(struct task_struct *p, struct cgroup *from, struct cgroup *to);
 	int (*init)(void);
 	void (*exit)(struct scx_exit_info *info);
 	u64 flags;
@@ -99,6 +95,9 @@ u64 scx_bpf_now(void) __ksym;
 void scx_bpf_error_bstr(char *format, unsigned long long *data, u32 bytes) __ksym;
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
+struct task_struct *scx_bpf_cpu_curr(int cpu) __ksym;
+void bpf_rcu_read_lock(void) __ksym;
+void bpf_rcu_read_unlock(void) __ksym;
 void bpf_local_irq_save(unsigned long *flags) __ksym;
 void bpf_local_irq_restore(unsigned long *flags) __ksym;
 extern const struct rq runqueues __ksym;

@@ -123,3 +123,19 @@ struct hls_fault hls_fault(const struct hls *h)
 {
 	return h->fault;
 }
+
+/* All of a VP, of a scheduler and of a CPU: for a dump. */
+const struct hls_vp *hls_vp(const struct hls *h, u32 v)
+{
+	return &h->vp[v];
+}
+
+const struct hls_scheduler *hls_scheduler(const struct hls *h, u32 s)
+{
+	return &h->scheduler[s];
+}
+
+const struct hls_cpu *hls_cpu(const struct hls *h, u32 cpu)
+{
+	return &h->cpu[cpu];
+}

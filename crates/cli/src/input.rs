@@ -1,7 +1,7 @@
 //! Reading files, and saying what is wrong with them.
 
 use crate::exit::{Error, say};
-use hls_hierarchy::model::Hierarchy;
+use hls_hierarchy::model::{Hierarchy, Who};
 use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source};
 use hls_plan::{Plan, PlanError};
 use hls_workload::WorkloadError;
@@ -72,6 +72,30 @@ pub fn hierarchy_for_kernel(path: &Path) -> Result<(Hierarchy, Source), Error> {
             Err(Error::Reported)
         }
     }
+}
+
+/// Prints what a file names that is not on this machine. What a name, a unit or a command stands for may come later.
+pub fn is_here(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
+    let missing = |who: &Who| match who {
+        Who::Pid(pid) if !Path::new(&format!("/proc/{pid}")).exists() => {
+            Some((format!("pid={pid}, a process that is not there"), "a thread or process that runs"))
+        }
+        Who::Cgroup(path) if !Path::new(&format!("/sys/fs/cgroup{path}")).exists() => {
+            Some((format!("cgroup=\"{path}\", which is not there"), "a cgroup of this machine"))
+        }
+        _ => None,
+    };
+    let errors: Vec<Diagnostic> = hierarchy
+        .threads
+        .iter()
+        .filter_map(|thread| {
+            let who = thread.who.as_ref()?;
+            let (found, expected) = missing(&who.value)?;
+            Some(Diagnostic::error(who.span.clone(), format!("thread `{}`", thread.name), found, expected))
+        })
+        .collect();
+    report(source, &errors);
+    if errors.is_empty() { Ok(()) } else { Err(Error::Reported) }
 }
 
 /// Prints what keeps the hierarchy from being run.

@@ -144,7 +144,7 @@ impl<'t> Run<'t> {
         self.listeners.observer.advance(now.saturating_sub(PATIENCE));
         self.alarm.raise(&mut self.listeners.observer, now);
         if self.paranoid {
-            self.engine.check().map_err(failed)?;
+            check(&mut self.engine)?;
         }
         self.listeners.check()?;
         Ok(now)
@@ -215,6 +215,16 @@ fn workload_only(plan: &Plan) -> Plan {
 fn of_job(record: &Record) -> Option<Record> {
     matches!(record.what, What::JobRelease { .. } | What::JobDone { .. } | What::Miss { .. })
         .then_some(*record)
+}
+
+/// Looks at all invariants. When one is broken the machine is given back, with a dump of what was found.
+fn check(engine: &mut Engine) -> Result<(), Error> {
+    engine.check().map_err(|error| {
+        if matches!(error, hls_kernel::Error::Broken(_)) {
+            say(engine.dump().trim_end());
+        }
+        failed(error)
+    })
 }
 
 /// Where the user or the machine could help, `hls doctor` says how.

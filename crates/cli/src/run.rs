@@ -30,7 +30,10 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     input::runs(&hierarchy, &source)?;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration);
-    say_who_is_made_up(&hierarchy, &workload.0);
+    match args.engine {
+        Engine::Sim => say_who_is_made_up(&hierarchy, &workload.0),
+        Engine::Kernel => input::is_here(&hierarchy, &source)?,
+    }
     let mut plan = input::plan(hierarchy, &workload)?;
     let derived = Derived::new(&plan, args.rules);
     derived.write_on(&mut plan);

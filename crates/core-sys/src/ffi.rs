@@ -30,6 +30,56 @@ pub struct HlsFault {
     pub cpu: u32,
 }
 
+/// `struct hls_vp`, up to its state.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct HlsVp {
+    pub parent: u32,
+    pub child: u32,
+    pub up_next: u32,
+    pub sib_prev: u32,
+    pub sib_next: u32,
+    pub seeking_next: u32,
+    pub nr_grants: u32,
+    pub nr_revokes: u32,
+    pub unused: u32,
+    pub state: u8,
+    pub flags: u8,
+    pub cpu: u8,
+    pub level: u8,
+    pub usable: u64,
+}
+
+/// `struct hls_scheduler`, up to its lists.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct HlsScheduler {
+    pub policy: u8,
+    pub level: u8,
+    pub in_pending: u8,
+    pub refused: u8,
+    pub joins: u8,
+    pub nr_up: u16,
+    pub nr_requested: u16,
+    pub nr_children: u32,
+    pub nr_ready: u32,
+    pub nr_running: u32,
+    pub first_up: u32,
+    pub first_child: u32,
+}
+
+/// `struct hls_cpu`, up to its path.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct HlsCpu {
+    pub stolen_ns: u64,
+    pub root_vp: u32,
+    pub depth: u32,
+    pub resched: u64,
+    pub claims: u32,
+    pub path: [u32; limits::MAX_DEPTH + 1],
+}
+
 #[repr(C)]
 pub struct ParamDescription {
     pub name: *const c_char,
@@ -108,4 +158,7 @@ unsafe extern "C" {
     pub fn hls_stolen_ns(h: *const Hls, cpu: u32) -> u64;
     pub fn hls_vp_state(h: *const Hls, vp: u32) -> u32;
     pub fn hls_fault(h: *const Hls) -> HlsFault;
+    pub fn hls_vp(h: *const Hls, vp: u32) -> *const HlsVp;
+    pub fn hls_scheduler(h: *const Hls, s: u32) -> *const HlsScheduler;
+    pub fn hls_cpu(h: *const Hls, cpu: u32) -> *const HlsCpu;
 }

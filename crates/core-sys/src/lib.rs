@@ -16,7 +16,7 @@ pub use crate::core::Core;
 pub use calls::{Calls, CoreError, Params};
 pub use policy::{ParamInfo, PolicyInfo, Unit, policies};
 pub use tape::{Call, Op, Unsound};
-pub use view::{Fault, RawRecord, RecordKind, View, VpState};
+pub use view::{Fault, RawRecord, RecordKind, SchedulerEntry, View, VpEntry, VpState};
 
 /// The named limits of the core; `core/hls.h` has their reasons. A test holds them against the C side.
 pub mod limits {

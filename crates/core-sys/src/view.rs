@@ -83,6 +83,46 @@ impl fmt::Display for Fault {
     }
 }
 
+/// A VP, as a dump shows it. Indexes are the core's, and 0 is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VpEntry {
+    /// The scheduler above; 0: the machine.
+    pub parent: u32,
+    /// The scheduler below; 0: it stands for a thread.
+    pub child: u32,
+    /// What its parent thinks of it.
+    pub state: VpState,
+    /// Ready, but out of budget.
+    pub throttled: bool,
+    /// It claims a CPU, or looks for one.
+    pub seeking: bool,
+    /// Where it runs, or ran last.
+    pub cpu: u8,
+    /// The CPUs that are of use to it.
+    pub usable: u64,
+    /// The next child of its parent.
+    pub next: u32,
+}
+
+/// A scheduler, as a dump shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchedulerEntry {
+    /// Its policy's name.
+    pub policy: &'static str,
+    /// VPs that it holds of its parents.
+    pub vps: u16,
+    /// Of these, ready or running.
+    pub requested: u16,
+    /// How many children it has.
+    pub children: u32,
+    /// Of these, ready and with a budget.
+    pub ready: u32,
+    /// Of these, running.
+    pub running: u32,
+    /// The first of its children.
+    pub first: u32,
+}
+
 /// A domain to be read.
 pub struct View {
     hls: NonNull<ffi::Hls>,
@@ -149,6 +189,49 @@ impl View {
         unsafe { (ffi::hls_nr_grants(self.hls.as_ptr(), vp), ffi::hls_nr_revokes(self.hls.as_ptr(), vp)) }
     }
 
+    /// All that a dump says of a VP; `None`: there is none of this number.
+    pub fn vp(&self, vp: u32) -> Option<VpEntry> {
+        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
+        // SAFETY: the index is in range; others may write there meanwhile, and all bytes are valid.
+        let raw = unsafe { ffi::hls_vp(self.hls.as_ptr(), vp).read_volatile() };
+        let has = |flag| raw.flags & flag != 0;
+        has(1).then(|| VpEntry {
+            parent: raw.parent,
+            child: raw.child,
+            state: VpState::from(raw.state),
+            throttled: has(2),
+            seeking: has(64),
+            cpu: raw.cpu,
+            usable: raw.usable,
+            next: raw.sib_next,
+        })
+    }
+
+    /// All that a dump says of a scheduler; `None`: there is none of this number.
+    pub fn scheduler(&self, scheduler: u32) -> Option<SchedulerEntry> {
+        assert!((scheduler as usize) < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
+        // SAFETY: as above.
+        let raw = unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler).read_volatile() };
+        let policy = policy::policies().iter().find(|info| raw.policy != 0 && info.id == raw.policy);
+        policy.map(|info| SchedulerEntry {
+            policy: info.name,
+            vps: raw.nr_up,
+            requested: raw.nr_requested,
+            children: raw.nr_children,
+            ready: raw.nr_ready,
+            running: raw.nr_running,
+            first: raw.first_child,
+        })
+    }
+
+    /// The VPs to which a CPU is granted, the root's first, and the levels at which a decision is due, a bit each.
+    pub fn path(&self, cpu: u32) -> (Vec<u32>, u64) {
+        assert!((cpu as usize) < limits::MAX_CPUS, "CPU {cpu} is out of range");
+        // SAFETY: as above.
+        let raw = unsafe { ffi::hls_cpu(self.hls.as_ptr(), cpu).read_volatile() };
+        (raw.path.into_iter().take(raw.depth as usize).collect(), raw.resched)
+    }
+
     /// The scheduler above a VP; 0: the machine, or the VP is nobody's.
     pub fn parent(&self, vp: u32) -> u32 {
         assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
@@ -167,7 +250,13 @@ impl View {
     pub fn state(&self, vp: u32) -> VpState {
         assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
         // SAFETY: the index is in range.
-        match unsafe { ffi::hls_vp_state(self.hls.as_ptr(), vp) } {
+        VpState::from(unsafe { ffi::hls_vp_state(self.hls.as_ptr(), vp) } as u8)
+    }
+}
+
+impl From<u8> for VpState {
+    fn from(raw: u8) -> VpState {
+        match raw {
             0 => VpState::Waiting,
             1 => VpState::Ready,
             _ => VpState::Running,

@@ -36,8 +36,8 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error.
-    pub(crate) fn error(
+    /// An error that is about these bytes of the file.
+    pub fn error(
         span: Span,
         message: impl Into<String>,
         found: impl Into<String>,

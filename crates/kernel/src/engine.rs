@@ -5,6 +5,7 @@
 //! [`Engine`] goes, or its process ends however it may, the kernel takes its threads back.
 
 use crate::domain::Domain;
+use crate::dump::dump;
 use crate::news::{self, News, Ring};
 use crate::proc;
 use crate::{Error, exit};
@@ -138,6 +139,7 @@ impl Engine {
     /// The kernel does not take it: another scheduler is there, or what it looks at is not as it must be.
     pub fn attach(&mut self) -> Result<(), Error> {
         self.links.push(self.built.core.loaded.attach("hls_renamed")?);
+        self.links.push(self.built.core.loaded.attach("hls_moved")?);
         self.links.push(self.built.core.loaded.attach_ops("hls_ops")?);
         self.began =
             self.built.core.now().map_err(|error| refused("the kernel does not tell the time", error))?;
@@ -204,6 +206,11 @@ impl Engine {
                 self.assign(news.tid);
             }
             news::What::Changed => self.assign(news.tid),
+            news::What::Moved => {
+                let of_process = self.known.iter().filter(|(_, known)| known.tgid == news.tgid);
+                let tids: Vec<u32> = of_process.map(|(&tid, _)| tid).collect();
+                tids.into_iter().for_each(|tid| self.assign(tid));
+            }
             news::What::Refused => self.notices.push(Notice::NoRoom { tgid: news.tgid }),
             news::What::Gone => {
                 self.moved.remove(&news.tid);
@@ -394,11 +401,16 @@ impl Engine {
     /// # Errors
     /// What is broken; the kernel cannot be asked.
     pub fn check(&mut self) -> Result<(), Error> {
-        match self.built.core.check() {
-            Ok(None) => Ok(()),
-            Ok(Some(fault)) => Err(Error::Broken(fault)),
-            Err(error) => Err(refused("the invariants cannot be checked", error)),
+        match self.built.core.check()? {
+            None => Ok(()),
+            Some(fault) => Err(Error::Broken(fault)),
         }
+    }
+
+    /// The state of the whole hierarchy in words, by the numbers that a broken invariant has. After one was found it
+    /// is the state in which it was.
+    pub fn dump(&mut self) -> String {
+        dump(&mut self.built.core)
     }
 
     /// Fills in what only the engine knows of the result.

@@ -9,6 +9,8 @@ pub mod doctor;
 #[cfg(feature = "engine")]
 mod domain;
 #[cfg(feature = "engine")]
+mod dump;
+#[cfg(feature = "engine")]
 mod engine;
 #[cfg(feature = "engine")]
 mod error;

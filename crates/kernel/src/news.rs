@@ -15,8 +15,10 @@ pub enum What {
     Refused,
     /// It ended; the VP may be another's soon.
     Gone,
-    /// Its name or its cgroup is another now.
+    /// Its name is another now.
     Changed,
+    /// It is in another cgroup, and so may be all threads of its process.
+    Moved,
 }
 
 /// A thread and what happened to it.
@@ -78,7 +80,8 @@ fn read(bytes: &[u8]) -> Option<News> {
         1 if vp == 0 => What::Refused,
         1 => What::Came,
         2 => What::Gone,
-        3 | 4 => What::Changed,
+        3 => What::Changed,
+        4 => What::Moved,
         _ => return None,
     };
     Some(News { what, vp, tid, tgid })
@@ -94,7 +97,7 @@ mod tests {
         let came = read(&bytes([1, 7, 100, 99]));
         assert_eq!(came, Some(News { what: What::Came, vp: 7, tid: 100, tgid: 99 }));
         assert_eq!(read(&bytes([1, 0, 100, 99])).map(|news| news.what), Some(What::Refused));
-        assert_eq!(read(&bytes([4, 7, 100, 99])).map(|news| news.what), Some(What::Changed));
+        assert_eq!(read(&bytes([4, 7, 100, 99])).map(|news| news.what), Some(What::Moved));
         assert_eq!(read(&bytes([9, 7, 100, 99])), None);
         assert_eq!(read(&[1, 0, 0]), None);
     }

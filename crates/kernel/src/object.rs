@@ -9,6 +9,7 @@ use libbpf_rs::{
     AsRawLibbpf, ErrorKind, Link, MapCore, MapHandle, MapType, Object, ObjectBuilder, ProgramInput,
     libbpf_sys,
 };
+use std::fs;
 use std::ptr::NonNull;
 
 /// Least size of a page. Where pages are larger, so is the arena, and we use a part of it.
@@ -87,9 +88,15 @@ impl Loaded {
     pub fn attach_ops(&mut self, name: &str) -> Result<Link, Error> {
         let found = self.object.maps_mut().find(|map| map.name() == name);
         let mut found = found.ok_or_else(|| Error::Failed(format!("found no BPF map `{name}`")))?;
-        found
-            .attach_struct_ops()
-            .map_err(|error| Error::Failed(format!("the kernel does not take the scheduler: {error:#}")))
+        found.attach_struct_ops().map_err(|error| {
+            let who = fs::read_to_string("/sys/kernel/sched_ext/root/ops");
+            Error::Failed(match who {
+                Ok(name) => {
+                    format!("another scheduler, `{}`, has the machine; there can be one", name.trim())
+                }
+                Err(_) => format!("the kernel does not take the scheduler: {error:#}"),
+            })
+        })
     }
 
     /// Attaches a tracing program.

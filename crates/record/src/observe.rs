@@ -584,7 +584,7 @@ mod tests {
         for &(at, vp, cpu, what) in &records[..2] {
             observer.observe(&Record { at: Nanos(at), vp, cpu, what });
         }
-        [40, 45, 60].map(|at| observer.advance(Nanos(at)));
+        [40, 45, 60].into_iter().for_each(|at| observer.advance(Nanos(at)));
         assert_eq!((observer.take_broken(), observer.standing(3, Nanos(60)).stolen), (vec![], Nanos(50)));
     }
 

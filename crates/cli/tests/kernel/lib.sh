@@ -1,0 +1,100 @@
+# What the scripts of this folder share. Each runs as root in the laboratory's guest, which has `hls` in its PATH.
+set -u
+
+fail() {
+	echo "FAILED: $*"
+	for file in /tmp/said /tmp/said2 /tmp/report; do
+		[ -s "$file" ] && echo "--- $file:" && tail -n 80 "$file"
+	done
+	kill -9 ${hls-} ${hogs-} 2>/dev/null
+	within 100 is disabled
+	echo "--- the kernel:"
+	dmesg | sed "1,/init as init/d" | tail -n 60
+	exit 1
+}
+
+# within TENTHS COMMAND...: waits at most so many tenths of a second for the command to succeed.
+within() {
+	tenths=$1
+	shift
+	until "$@"; do
+		tenths=$((tenths - 1))
+		[ "$tenths" -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+# Whether sched_ext is in this state.
+is() { [ "$(cat /sys/kernel/sched_ext/state)" = "$1" ]; }
+
+gone() { ! [ -e "/proc/$1" ]; }
+
+# start FILE OPTION...: has the hierarchy schedule the machine, with all invariants checked, until `stop`.
+start() {
+	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) before the start"
+	hls run --engine kernel --paranoid "$@" >/tmp/report 2>/tmp/said &
+	hls=$!
+	within 600 is enabled || fail "the hierarchy was not attached"
+}
+
+# It must be there still: neither hls nor the kernel has ended it.
+runs() {
+	is enabled || fail "$1: sched_ext is $(cat /sys/kernel/sched_ext/state)"
+	gone "$hls" && fail "$1: hls has gone"
+	return 0
+}
+
+# Ends the run as Ctrl-C does, and wants it to leave the machine as it was.
+stop() {
+	runs "at the end"
+	kill -INT "$hls"
+	wait "$hls"
+	status=$?
+	[ "$status" -le 1 ] || fail "hls exited with $status"
+	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) after the end"
+}
+
+# Starts so many hogs.
+hogs() {
+	hogs=
+	for _ in $(seq "$1"); do
+		while :; do :; done &
+		hogs="$hogs $!"
+	done
+}
+
+# The CPU time that each hog has had, in ns.
+had() { for pid in $hogs; do cut -d' ' -f1 "/proc/$pid/schedstat"; done; }
+
+# Every hog gets on within so many seconds.
+hogs_get_on() {
+	had >/tmp/had
+	sleep "$1"
+	had | paste -d' ' - /tmp/had | while read -r now before; do
+		[ "$now" -gt "$before" ] || exit 1
+	done || fail "a hog stands still: $(had | paste -d' ' - /tmp/had)"
+}
+
+end_hogs() {
+	kill $hogs
+	wait $hogs 2>/dev/null
+	for pid in $hogs; do within 50 gone "$pid" || fail "hog $pid does not end"; done
+}
+
+# Whether every thread of the machine that wants a CPU gets one: none is runnable and without for 5 seconds.
+none_is_lost() {
+	waiting >/tmp/waited
+	sleep 5
+	waiting >/tmp/waits
+	lost=$(grep -xFf /tmp/waited /tmp/waits)
+	[ -z "$lost" ] || fail "lost threads (TID, name, CPU time, switches): $lost"
+}
+
+# Threads that are runnable, each with its CPU time and how often it was switched to.
+waiting() {
+	for task in /proc/[0-9]*/task/[0-9]*; do
+		if grep -q '^State:.R' "$task/status" 2>/dev/null; then
+			echo "${task##*/} $(cat "$task/comm") $(cat "$task/schedstat")"
+		fi
+	done 2>/dev/null
+}

@@ -1,0 +1,103 @@
+//! The kernel engine in the laboratory: scripts that run `hls` on a kernel with sched_ext, under every kind of storm,
+//! with its invariants checked all the while. The scripts of `short/` are part of every test; those of `long/`, and
+//! longer forms of the short ones, are run by `make storm`.
+//!
+//! Relies on `hls_lab`, on stress-ng, and on the built `hls`; says that it is skipped where one of these is missing.
+
+use hls_lab::{Accel, Guest, Lab, Machine, Outcome, Script, Time};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// How much of everything: what a script does again and again is set before its first line.
+const SHORT: &str = "KILLS='300 2000'\nCYCLES=2\nSTORM=2\n";
+const LONG: &str = "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\n";
+
+fn here() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel")
+}
+
+/// All scripts of a folder, in order, with what is set for them.
+fn scripts(folder: &str, set: &str) -> Vec<Script> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(here().join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let read = |path: &PathBuf| {
+        let script = Script::read(path).unwrap();
+        Script { text: script.text.replacen('\n', &format!("\n{set}"), 1), ..script }
+    };
+    paths.iter().map(read).collect()
+}
+
+/// The program that breaks what nothing else breaks.
+fn saboteur(folder: &Path) -> PathBuf {
+    let program = folder.join("saboteur");
+    let status = Command::new("gcc")
+        .args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(here().join("../../../.."))
+        .arg(here().join("saboteur.c"))
+        .arg("-o")
+        .arg(&program)
+        .status();
+    assert!(status.is_ok_and(|status| status.success()), "the saboteur cannot be compiled");
+    program
+}
+
+/// Boots once and runs the scripts; `None` where that cannot be done here.
+fn boot(scripts: Vec<Script>, limit: Duration) -> Option<Outcome> {
+    let cache = here().join("../../../../.cache/lab");
+    let lab = Lab::open_or_skip(&cache).unwrap()?;
+    let folder = tempfile::tempdir().unwrap();
+    let stripped = folder.path().join("hls");
+    // As it is it would take a tenth of the guest's memory, twice.
+    let strip = Command::new("strip").arg("-o").arg(&stripped).arg(env!("CARGO_BIN_EXE_hls")).status();
+    assert!(strip.is_ok_and(|status| status.success()), "hls cannot be stripped");
+    let mut programs = vec![stripped, saboteur(folder.path())];
+    programs.extend(["stress-ng", "chrt", "taskset", "renice"].map(PathBuf::from));
+    let guest = Guest { scripts, programs, files: vec![(here(), "/kernel".into())] };
+    // By TCG, so that every machine does the same.
+    let machine = Machine { time: Time::Free(Accel::Tcg), limit, ..Machine::default() };
+    Some(lab.run_quietly(&machine, &guest, folder.path()).unwrap())
+}
+
+fn is_clean(outcome: &Outcome) {
+    let failed = outcome.scripts.iter().filter(|script| script.status != Some(0));
+    failed.for_each(|script| println!("== {} ({:?})\n{}", script.name, script.status, script.output));
+    assert!(outcome.is_clean(), "{:?} {:?} {}", outcome.problems, outcome.cut_short, outcome.kernel_log);
+}
+
+#[test]
+fn the_engine_weathers_the_storms() {
+    if let Some(outcome) = boot(scripts("short", SHORT), Duration::from_secs(600)) {
+        is_clean(&outcome);
+    }
+}
+
+#[test]
+#[ignore = "takes an hour: make storm"]
+fn the_engine_weathers_long_storms() {
+    for script in scripts("short", LONG).into_iter().chain(scripts("long", LONG)) {
+        if let Some(outcome) = boot(vec![script], Duration::from_secs(3600)) {
+            is_clean(&outcome);
+        }
+    }
+}
+
+/// Only where that cannot happen by mistake: on a kernel that has none.
+#[test]
+fn a_kernel_without_sched_ext_is_told() {
+    if Path::new("/sys/kernel/sched_ext").exists() {
+        eprintln!("skipped: this kernel has sched_ext");
+        return;
+    }
+    let file = here().join("any.kdl");
+    let output = Command::new(env!("CARGO_BIN_EXE_hls"))
+        .args(["run", "--engine", "kernel", "--for", "1ms"])
+        .arg(file)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("hls doctor says what this takes"), "{said}");
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Attach and detach, in every way in which a run may end; and who is turned away.
+. /kernel/lib.sh
+
+enabled() { cat /sys/kernel/sched_ext/enable_seq; }
+
+before=$(enabled)
+start /kernel/half.kdl
+hogs 1
+[ "$(cat /sys/kernel/sched_ext/root/ops)" = hls ] || fail "the scheduler is $(cat /sys/kernel/sched_ext/root/ops)"
+hogs_get_on 1
+
+# A second one is turned away, and the first goes on.
+hls run /kernel/half.kdl --engine kernel >/dev/null 2>/tmp/said2
+[ $? = 3 ] || fail "a second hls did not exit with 3"
+grep -q "another scheduler" /tmp/said2 || fail "a second hls does not say why"
+hogs_get_on 1
+stop
+[ "$(enabled)" = $((before + 1)) ] || fail "sched_ext was enabled $(enabled) times, expected one more than $before"
+hogs_get_on 1
+end_hogs
+
+# Nobody but root.
+echo 'nobody:x:65534:65534::/:/bin/sh' >>/etc/passwd
+su nobody -c 'hls run /kernel/half.kdl --engine kernel' >/dev/null 2>/tmp/said2
+[ $? = 3 ] || fail "an hls of nobody did not exit with 3"
+grep -q "it takes root" /tmp/said2 || fail "an hls of nobody does not say why"
+
+# A killed one leaves the machine as it was, at whatever moment.
+for moment in $KILLS; do
+	hls run /kernel/half.kdl --engine kernel >/dev/null 2>/tmp/said &
+	hls=$!
+	usleep "${moment}000"
+	kill -9 "$hls"
+	wait "$hls" 2>/dev/null
+	within 50 is disabled || fail "killed after $moment ms: sched_ext is $(cat /sys/kernel/sched_ext/state)"
+done
+
+# SysRq-S: hls says so.
+start /kernel/half.kdl
+hogs 3
+echo S >/proc/sysrq-trigger
+wait "$hls"
+[ $? = 3 ] || fail "after SysRq-S hls did not exit with 3"
+is disabled || fail "after SysRq-S sched_ext is $(cat /sys/kernel/sched_ext/state)"
+grep -q "the kernel has taken its threads back: .*sysrq" /tmp/said || fail "hls does not say that it was SysRq-S"
+hogs_get_on 1
+end_hogs
+
+# Again and again.
+for _ in $(seq "$CYCLES"); do
+	hls run /kernel/half.kdl --engine kernel --for 100ms >/dev/null 2>/tmp/said || fail "a cycle: hls exited with $?"
+	is disabled || fail "a cycle: sched_ext is $(cat /sys/kernel/sched_ext/state)"
+done
+none_is_lost

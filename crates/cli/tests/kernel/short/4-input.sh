@@ -1,0 +1,32 @@
+#!/bin/sh
+# What the machine does not have is an error before anything is attached; what does not fit is told, and no more.
+. /kernel/lib.sh
+
+refused() {
+	printf 'time-sharing "TS" {\n\tthread "x" %s\n}\n' "$1" >/tmp/refused.kdl
+	hls run /tmp/refused.kdl --engine kernel >/tmp/report 2>/tmp/said
+	status=$?
+	[ "$status" = 2 ] || fail "$1: hls exited with $status, expected 2"
+	grep -q "$2" /tmp/said || fail "$1: hls does not say '$2'"
+	is disabled || fail "$1: sched_ext is $(cat /sys/kernel/sched_ext/state)"
+}
+refused 'pid=4000000' "found pid=4000000, a process that is not there"
+refused 'cgroup="/no/such"' which is not there
+
+mkdir /sys/fs/cgroup/here
+cat >/tmp/two.kdl <<'KDL'
+time-sharing "TS" {
+	thread "one" comm="twice*"
+	thread "two" cgroup="/here" instances=2
+}
+KDL
+start /tmp/two.kdl
+hogs 3
+for pid in $hogs; do echo "$pid" >/sys/fs/cgroup/here/cgroup.procs; done
+within 50 grep -q 'all instances of `two` are taken' /tmp/said || fail "that instances are taken is not told"
+sh -c 'echo $$ >/sys/fs/cgroup/here/cgroup.procs; echo twice >/proc/self/comm; while :; do :; done' &
+hogs="$hogs $!"
+within 50 grep -q 'fits both `one` and `two`' /tmp/said || fail "that two rules fit is not told"
+hogs_get_on 1
+end_hogs
+stop
