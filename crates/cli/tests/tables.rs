@@ -41,16 +41,16 @@ fn assert_as_expected(name: &str, files: &[&str], length: Nanos) {
 
 #[test]
 fn principals_are_isolated() {
-    assert_as_expected("table-10.4", &["1-level-4", "2-level-4"], Nanos::from_secs(1));
+    assert_as_expected("table-10.4", &["1-level-4", "2-level-4"], Nanos::from_secs(2));
 }
 
 #[test]
 fn a_reservation_misses_no_deadline() {
-    let files = ["1-background-hard-11-ticks", "1-background-soft-11-ticks"];
+    let files = ["1-background-hard-11-ticks"];
     assert_as_expected("table-10.5", &files, Nanos::from_secs(2));
 }
 
 #[test]
-fn budgets_end_when_they_end_and_who_has_one_runs_at_once() {
-    assert_as_expected("enforcement", &["overrun", "wake-up"], Nanos::from_secs(1));
+fn budgets_end_when_they_end() {
+    assert_as_expected("enforcement", &["overrun"], Nanos::from_secs(1));
 }
