@@ -356,6 +356,14 @@ int hls_dispatch(u64 *ctx)
 	u64 due;
 	u32 next = 0;
 	bool goes_on = false;
+	/*
+	 * A thread that never waits was kicked for a decision that is not about it: it goes on, and the decision is taken
+	 * when it has gone. Put off the CPU it would wait behind whoever is chosen, who has no end.
+	 */
+	if (prev && !vp_of(prev) && (prev->scx.flags & SCX_TASK_QUEUED)) {
+		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
+		return 0;
+	}
 	if (cpu >= HLS_MAX_CPUS || !lock())
 		return 0;
 	u64 now = not_before_ns(cpu == bpf_get_smp_processor_id() ? pass_ns() : scx_bpf_now());

@@ -15,6 +15,7 @@ struct cpumask {
 };
 
 struct sched_ext_entity {
+	unsigned int flags;
 	u64 slice;
 	u64 dsq_vtime;
 };
@@ -84,6 +85,7 @@ enum scx_kick_flags { SCX_KICK_PREEMPT = 1ULL << 1 };
 #define SCX_OPS_ENQ_LAST (1ULL << 1)
 #define SCX_OPS_ENQ_EXITING (1ULL << 2)
 #define SCX_OPS_ENQ_MIGRATION_DISABLED (1ULL << 4)
+#define SCX_TASK_QUEUED 1 /* of a thread's sched_ext flags: it is runnable */
 #define PF_KTHREAD 0x00200000
 
 /* libbpf looks for the name up to the last three underscores: the kernel's own ends in ___v2. */

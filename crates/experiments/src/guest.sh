@@ -26,8 +26,8 @@ hls load "$FILE" --for "$LENGTH" --json >"$OUT/$NAME.fair.json" || exit 2
 hls load "$FILE" --for "$LENGTH" --json >"$OUT/$NAME.fifo.json" &
 # Before the run begins, while its threads are still being made, this shell has to find the one: it comes first.
 chrt --fifo --pid 60 $$
-until found=$(grep -lx "$FIFO" /proc/[0-9]*/task/*/comm 2>/dev/null); do
+until found=$(cd /proc && grep -lx "$FIFO" [0-9]*/*/*/comm 2>/dev/null); do
 	sleep 0.001
 done
-chrt --fifo --pid 50 "$(echo "$found" | cut -d/ -f5)"
+chrt --fifo --pid 50 "$(echo "$found" | cut -d/ -f3)"
 wait $! || exit 2

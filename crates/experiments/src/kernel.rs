@@ -19,6 +19,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// Where the guest has the hierarchy files.
+const FILES: &str = "/usr/experiment";
+
 /// The laboratory, and what is done there.
 pub struct Kernel<'a> {
     /// The laboratory.
@@ -77,7 +80,7 @@ impl Kernel<'_> {
         let guest = Guest {
             scripts: runs.iter().map(Run::script).collect(),
             programs: vec![self.hls.to_owned(), PathBuf::from("chrt")],
-            files: vec![(folder.to_owned(), "/experiment".into())],
+            files: vec![(folder.to_owned(), FILES.into())],
         };
         // The kernel counts the CPU time of threads for whoever looks on only when it is told to.
         let append = "schedstats=enable".to_owned();
@@ -111,7 +114,7 @@ impl<'a> Run<'a> {
         let Expectation { file, run, .. } = &self.rows[0];
         let (watched, fifo) = (self.subject(Measure::is_of_budget), self.subject(Measure::is_of_wake_ups));
         let told = format!(
-            "NAME='{}' FILE='/experiment/{file}.kdl' LENGTH={run} WATCHED='{watched}' FIFO='{fifo}'",
+            "NAME='{}' FILE='{FILES}/{file}.kdl' LENGTH={run} WATCHED='{watched}' FIFO='{fifo}'",
             self.name
         );
         Script { name: self.name.clone(), text: format!("#!/bin/sh\n{told}\n{}", include_str!("guest.sh")) }

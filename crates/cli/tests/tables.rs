@@ -1,0 +1,58 @@
+//! The thesis' tables on a real kernel, short forms: of each a row or two, for few seconds. `make tables` has them all.
+//!
+//! Relies on the laboratory; says that it is skipped where that cannot work.
+#![cfg(feature = "kernel")]
+
+use hls_experiments::experiment::{Experiment, write_comparison};
+use hls_experiments::kernel::Kernel;
+use hls_lab::Lab;
+use hls_units::Nanos;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Carries out the rows of these files of an experiment, each for so long, and fails with a table if one is not as
+/// expected.
+fn assert_as_expected(name: &str, files: &[&str], length: Nanos) {
+    let Some(lab) = Lab::open_or_skip(&root().join(".cache/lab")).unwrap() else { return };
+    let all = Experiment::find_all(&root().join("experiments")).unwrap();
+    let experiment = all.iter().find(|experiment| experiment.name == name).unwrap();
+    let mut rows = experiment.on_kernel.clone();
+    rows.retain(|row| files.contains(&row.file.as_str()));
+    assert!(!rows.is_empty(), "found no rows of {files:?} in {name}");
+    rows.iter_mut().for_each(|row| row.run = length);
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = Kernel {
+        lab: &lab,
+        hls: Path::new(env!("CARGO_BIN_EXE_hls")),
+        // 500 MIPS, as the machine of the papers had.
+        shift: 1,
+        limit: Duration::from_secs(600),
+        results: folder.path(),
+    };
+    let mut comparisons = kernel.carry_out(&experiment.folder, &rows).unwrap();
+    comparisons.retain(|comparison| !comparison.finding.is_within());
+    let mut table = Vec::new();
+    write_comparison(&mut table, name, &comparisons).unwrap();
+    assert!(comparisons.is_empty(), "out of tolerance: {}", String::from_utf8_lossy(&table));
+}
+
+#[test]
+fn principals_are_isolated() {
+    assert_as_expected("table-10.4", &["1-level-4", "2-level-4"], Nanos::from_secs(2));
+}
+
+#[test]
+fn a_reservation_misses_no_deadline() {
+    // Not the row of one background thread, which at times misses one: see the README of the table.
+    let files = ["10-background-hard-11-ticks"];
+    assert_as_expected("table-10.5", &files, Nanos::from_secs(2));
+}
+
+#[test]
+fn budgets_end_when_they_end() {
+    assert_as_expected("enforcement", &["overrun"], Nanos::from_secs(1));
+}
