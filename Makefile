@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench lab clean lint licences core
-.PHONY: setup-run setup-check setup-test setup-bench setup-lab
+.PHONY: help run test check bench lab storm clean lint licences core
+.PHONY: setup-run setup-check setup-test setup-bench setup-lab setup-storm
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
@@ -39,6 +39,9 @@ lab: setup-lab ## boot a kernel with sched_ext in a virtual machine; SCRIPT=path
 	cargo build --locked -p hls-lab
 	$(target)/debug/hls-lab $(SCRIPT)
 
+storm: setup-storm ## the kernel engine in the laboratory under long storms; an hour
+	cargo test --locked -p hls-cli --test kernel -- --include-ignored --nocapture
+
 clean: ## remove what was built and written; the tools in .cache stay
 	cargo clean
 	rm -rf out
@@ -65,10 +68,13 @@ setup-check:
 	@scripts/setup rust cc clang bpf
 
 setup-test:
-	@scripts/setup rust cc clang bpf deny lab
+	@scripts/setup rust cc clang bpf deny storm
 
 setup-bench:
 	@scripts/setup rust cc bpf valgrind
 
 setup-lab:
 	@scripts/setup rust cc lab
+
+setup-storm:
+	@scripts/setup rust cc clang bpf storm
