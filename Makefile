@@ -46,6 +46,8 @@ cost: setup-cost ## instructions of one switch in the kernel, by scheduler and d
 tables: setup-tables ## the thesis' tables and what else is measured on a real kernel, the fair class beside it; an hour
 	cargo build --locked --release -p hls-cli -p hls-experiments
 	$(target)/release/hls-experiments --engine kernel --hls $(target)/release/hls
+storm: setup-storm ## the kernel engine in the laboratory under long storms; an hour
+	cargo test --locked -p hls-cli --test kernel -- --include-ignored --nocapture
 
 clean: ## remove what was built and written; the tools in .cache stay
 	cargo clean
@@ -73,7 +75,7 @@ setup-check:
 	@scripts/setup rust cc clang bpf
 
 setup-test:
-	@scripts/setup rust cc clang bpf deny lab
+	@scripts/setup rust cc clang bpf deny storm
 
 setup-tables:
 	@scripts/setup rust cc clang bpf lab
@@ -86,3 +88,5 @@ setup-lab:
 
 setup-cost:
 	@scripts/setup rust cc clang lab
+setup-storm:
+	@scripts/setup rust cc clang bpf storm

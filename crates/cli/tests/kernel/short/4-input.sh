@@ -15,9 +15,10 @@ refused 'cgroup="/no/such"' which is not there
 
 mkdir /sys/fs/cgroup/here
 cat >/tmp/two.kdl <<'KDL'
-time-sharing "TS" {
-	thread "one" comm="twice*"
-	thread "two" cgroup="/here" instances=2
+proportional-share "PS" {
+	thread "one" share=1 comm="twice*"
+	thread "two" share=1 cgroup="/here" instances=2
+	time-sharing "rest" share=4 width=2 default=#true
 }
 KDL
 start /tmp/two.kdl
