@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench lab tables cost clean lint licences core
-.PHONY: setup-run setup-check setup-test setup-bench setup-lab setup-cost setup-tables
+.PHONY: help run test check bench lab tables cost storm clean lint licences core
+.PHONY: setup-run setup-check setup-test setup-bench setup-lab setup-cost setup-tables setup-storm
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 

@@ -5,8 +5,8 @@
  * Every thread that sched_ext schedules has a VP, whose index lies in p->scx.dsq_vtime (which sched_ext leaves to the
  * scheduler); 0 marks those that never wait: kernel threads, and the engine's own process. A wake-up is
  * a request, blocking a release. What they change is decided on each CPU in dispatch() by hls_schedule(); a CPU where
- * a decision is due is kicked, and so preempted. The thread that is chosen gets an endless slice; it loses the CPU only
- * by a kick.
+ * a decision is due is kicked, and so preempted. The thread that is chosen goes on until it is kicked: its slice is only
+ * for what may have been put into the CPU's queue unseen.
  *
  * A CPU that the hierarchy has granted to a thread may be taken by others: interrupts, real-time and deadline threads,
  * threads that never wait. That is stolen time: the CPU's clock stands still in it (hls_steal).
@@ -66,7 +66,7 @@ struct engine_exit {
 /* How many records there were when user space was told of them last. */
 static u64 nr_records_told;
 
-/* The kernel ends a function's loops after 250 ms; the holder's CPU, where it is a virtual one, may be away for longer. */
+/* The kernel ends a function's loops after 250 ms; the CPU of the holder, if a virtual one, may be away for longer. */
 #define LOCK_SPINS (1 << 30)
 #define LOCK_ROUNDS 16
 
@@ -77,6 +77,12 @@ static u64 nr_records_told;
 		unsigned long long nothing[1] = {0}; /* may not be none */ \
 		scx_bpf_error_bstr(message, nothing, sizeof(nothing));     \
 	})
+
+/*
+ * How long a thread of the hierarchy runs before its CPU looks again at its own queue: sched_ext does not preempt for
+ * what comes there while a decision is being taken, such as a kernel thread that must not wait.
+ */
+#define SLICE_NS HLS_MS(5)
 
 /* What is seldom needed: kept out of the functions that are always. */
 #define SLOW __attribute__((noinline))
@@ -341,7 +347,7 @@ int hls_enqueue(u64 *ctx)
 	be_called_at(bpf_get_smp_processor_id(), hls_timer_at(&domain->hls), now);
 	unlock();
 	if (granted)
-		insert(p, SCX_DSQ_LOCAL_ON | cpu, SCX_SLICE_INF, flags);
+		insert(p, SCX_DSQ_LOCAL_ON | cpu, SLICE_NS, flags);
 	kick(due);
 	return 0;
 }
@@ -357,8 +363,8 @@ int hls_dispatch(u64 *ctx)
 	u32 next = 0;
 	bool goes_on = false;
 	/*
-	 * A thread that never waits was kicked for a decision that is not about it: it goes on, and the decision is taken
-	 * when it has gone. Put off the CPU it would wait behind whoever is chosen, who has no end.
+	 * A thread that never waits was kicked for a decision that is not about it: it goes on, and the decision is
+	 * taken when it has gone. Put off the CPU it would wait behind whoever is chosen.
 	 */
 	if (prev && !vp_of(prev) && (prev->scx.flags & SCX_TASK_QUEUED)) {
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
@@ -388,11 +394,11 @@ int hls_dispatch(u64 *ctx)
 	if (unlikely(many))
 		tell_of_records();
 	if (goes_on)
-		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
+		scx_bpf_task_set_slice(prev, SLICE_NS);
 	struct held_task *held = next ? bpf_map_lookup_elem(&tasks, &next) : NULL;
 	struct task_struct *task = held ? held->task : NULL;
 	if (task)
-		insert(task, SCX_DSQ_LOCAL, SCX_SLICE_INF, 0);
+		insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
 	kick(due);
 	return 0;
 }

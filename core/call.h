@@ -43,7 +43,7 @@ struct hls_call {
 	u64 value; /* of a message; CPUs of an affinity; stolen nanoseconds */
 	u32 op;    /* enum hls_call_op */
 	u32 a, b;  /* scheduler, VP, CPU, policy or parameter, in the entry point's order */
-	u32 tid;     /* the kernel engine refuses the call unless VP `a` is this thread's; 0: whosever it is */
+	u32 tid;   /* the kernel engine refuses the call unless VP `a` is this thread's; 0: whosever it is */
 	struct hls_params params;
 	s64 result; /* what the entry point returned */
 };

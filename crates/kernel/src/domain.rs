@@ -8,6 +8,7 @@ use crate::object::{ENGINE, Loaded};
 use hls_core::{Call, Calls, Core, CoreError, Fault, Op, Params, View, limits};
 use hls_units::Nanos;
 use std::mem::offset_of;
+use std::path::Path;
 use std::ptr::NonNull;
 use std::thread::sleep;
 use std::time::Duration;
@@ -68,6 +69,9 @@ pub struct Domain {
 impl Domain {
     /// Loads the engine with an empty domain. Nothing is attached.
     pub fn new() -> Result<Domain, Error> {
+        if !Path::new("/sys/kernel/sched_ext").exists() {
+            return Err(Error::NotAllowed("this kernel has no sched_ext".into()));
+        }
         let mut loaded = Loaded::new(ENGINE)?;
         let mut context = [0; 2].map(u64::to_ne_bytes);
         let result = loaded.run("set_up", context.as_flattened_mut())?;

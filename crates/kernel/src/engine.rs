@@ -141,8 +141,7 @@ impl Engine {
         self.links.push(self.built.core.loaded.attach("hls_renamed")?);
         self.links.push(self.built.core.loaded.attach("hls_moved")?);
         self.links.push(self.built.core.loaded.attach_ops("hls_ops")?);
-        self.began =
-            self.built.core.now().map_err(|error| refused("the kernel does not tell the time", error))?;
+        self.began = self.time()?;
         Ok(())
     }
 
@@ -152,9 +151,19 @@ impl Engine {
     /// The kernel cannot be asked.
     pub fn begin(&mut self) -> Result<(), Error> {
         self.poll(&mut |_| ())?;
-        self.began =
-            self.built.core.now().map_err(|error| refused("the kernel does not tell the time", error))?;
+        self.began = self.time()?;
         Ok(())
+    }
+
+    /// The kernel's time; why it has taken its threads back, if it has.
+    fn time(&mut self) -> Result<Nanos, Error> {
+        match self.built.core.now() {
+            Ok(now) => Ok(now),
+            Err(error) => match exit::read(&self.built.core.loaded)? {
+                Some(exit) => Err(Error::Ended(exit)),
+                None => Err(refused("the kernel does not tell the time", error)),
+            },
+        }
     }
 
     /// How long the run has lasted.
@@ -162,8 +171,7 @@ impl Engine {
     /// # Errors
     /// The kernel cannot be asked.
     pub fn now(&mut self) -> Result<Nanos, Error> {
-        let now =
-            self.built.core.now().map_err(|error| refused("the kernel does not tell the time", error))?;
+        let now = self.time()?;
         Ok(now.saturating_sub(self.began))
     }
 
@@ -418,8 +426,7 @@ impl Engine {
     /// # Errors
     /// The kernel cannot be asked.
     pub fn complete(&mut self, result: &mut RunResult) -> Result<(), Error> {
-        let now =
-            self.built.core.now().map_err(|error| refused("the kernel does not tell the time", error))?;
+        let now = self.time()?;
         result.engine = "kernel".into();
         for scheduler in &mut result.schedulers {
             (scheduler.ran, scheduler.grants, scheduler.revokes) = (Nanos::ZERO, 0, 0);

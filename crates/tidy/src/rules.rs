@@ -142,10 +142,10 @@ fn machine_paths(file: &File<'_>) -> Vec<Finding> {
     })
 }
 
-/// The first folders of the absolute paths in a line. What follows a name, a URL or a variable, `${x}` or `$(x)`, is
-/// none.
+/// The first folders of the absolute paths in a line. What follows a name, a pattern, a URL or a variable, `${x}` or
+/// `$(x)`, is none.
 fn first_folders(line: &str) -> impl Iterator<Item = &str> {
-    let goes_on = |before: &str| before.ends_with(|c: char| c.is_alphanumeric() || "._-~})".contains(c));
+    let goes_on = |before: &str| before.ends_with(|c: char| c.is_alphanumeric() || "._-~})]*".contains(c));
     line.match_indices('/').filter(move |(at, _)| !goes_on(&line[..*at])).filter_map(|(at, _)| {
         let (folder, _) = line[at + 1..].split_once('/')?;
         (!folder.is_empty() && folder.bytes().all(|c| c.is_ascii_lowercase())).then_some(folder)

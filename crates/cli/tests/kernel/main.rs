@@ -55,7 +55,7 @@ fn boot(scripts: Vec<Script>, limit: Duration) -> Option<Outcome> {
     assert!(strip.is_ok_and(|status| status.success()), "hls cannot be stripped");
     let mut programs = vec![stripped, saboteur(folder.path())];
     programs.extend(["stress-ng", "chrt", "taskset", "renice"].map(PathBuf::from));
-    let guest = Guest { scripts, programs, files: vec![(here(), "/kernel".into())] };
+    let guest = Guest { scripts, programs, files: vec![(here(), "/usr/kernel".into())] };
     // By TCG, so that every machine does the same.
     let machine = Machine { time: Time::Free(Accel::Tcg), limit, ..Machine::default() };
     Some(lab.run_quietly(&machine, &guest, folder.path()).unwrap())

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Breaks an invariant of a running hierarchy, as nothing else does: writes into the domain through the memory of the
  * process that has it mapped. `saboteur PID WHAT`, where WHAT is one of the words below; for tests, as root.

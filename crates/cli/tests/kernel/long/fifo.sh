@@ -1,8 +1,8 @@
 #!/bin/sh
 # A hog of a real-time class, and hogs that become one and cease to be.
-. /kernel/lib.sh
+. /usr/kernel/lib.sh
 
-start /kernel/half.kdl
+start /usr/kernel/half.kdl
 hogs 3
 # A hog of a real-time class takes CPU 0 from everybody, by right; who may use CPU 1 gets on there.
 taskset 1 chrt -f 10 sh -c 'while :; do :; done' &

@@ -1,8 +1,8 @@
 #!/bin/sh
 # 1,000 threads of one process, in several schedulers, and all of them get on.
-. /kernel/lib.sh
+. /usr/kernel/lib.sh
 
-start /kernel/many.kdl --json
+start /usr/kernel/many.kdl --json
 sleep 5
 runs "1,000 threads"
 none_is_lost

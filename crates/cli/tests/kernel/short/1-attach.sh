@@ -1,17 +1,17 @@
 #!/bin/sh
 # Attach and detach, in every way in which a run may end; and who is turned away.
-. /kernel/lib.sh
+. /usr/kernel/lib.sh
 
 enabled() { cat /sys/kernel/sched_ext/enable_seq; }
 
 before=$(enabled)
-start /kernel/half.kdl
+start /usr/kernel/half.kdl
 hogs 1
 [ "$(cat /sys/kernel/sched_ext/root/ops)" = hls ] || fail "the scheduler is $(cat /sys/kernel/sched_ext/root/ops)"
 hogs_get_on 1
 
 # A second one is turned away, and the first goes on.
-hls run /kernel/half.kdl --engine kernel >/dev/null 2>/tmp/said2
+hls run /usr/kernel/half.kdl --engine kernel >/dev/null 2>/tmp/said2
 [ $? = 3 ] || fail "a second hls did not exit with 3"
 grep -q "another scheduler" /tmp/said2 || fail "a second hls does not say why"
 hogs_get_on 1
@@ -22,13 +22,13 @@ end_hogs
 
 # Nobody but root.
 echo 'nobody:x:65534:65534::/:/bin/sh' >>/etc/passwd
-su nobody -c 'hls run /kernel/half.kdl --engine kernel' >/dev/null 2>/tmp/said2
+su nobody -c 'hls run /usr/kernel/half.kdl --engine kernel' >/dev/null 2>/tmp/said2
 [ $? = 3 ] || fail "an hls of nobody did not exit with 3"
 grep -q "it takes root" /tmp/said2 || fail "an hls of nobody does not say why"
 
 # A killed one leaves the machine as it was, at whatever moment.
 for moment in $KILLS; do
-	hls run /kernel/half.kdl --engine kernel >/dev/null 2>/tmp/said &
+	hls run /usr/kernel/half.kdl --engine kernel >/dev/null 2>/tmp/said &
 	hls=$!
 	usleep "${moment}000"
 	kill -9 "$hls"
@@ -37,7 +37,7 @@ for moment in $KILLS; do
 done
 
 # SysRq-S: hls says so.
-start /kernel/half.kdl
+start /usr/kernel/half.kdl
 hogs 3
 echo S >/proc/sysrq-trigger
 wait "$hls"
@@ -49,7 +49,7 @@ end_hogs
 
 # Again and again.
 for _ in $(seq "$CYCLES"); do
-	hls run /kernel/half.kdl --engine kernel --for 100ms >/dev/null 2>/tmp/said || fail "a cycle: hls exited with $?"
+	hls run /usr/kernel/half.kdl --engine kernel --for 100ms >/dev/null 2>/tmp/said || fail "a cycle: hls exited with $?"
 	is disabled || fail "a cycle: sched_ext is $(cat /sys/kernel/sched_ext/state)"
 done
 none_is_lost

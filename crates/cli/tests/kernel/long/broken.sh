@@ -1,8 +1,8 @@
 #!/bin/sh
 # A broken invariant ends the run with a dump that names it, and the machine is as it was.
-. /kernel/lib.sh
+. /usr/kernel/lib.sh
 
-start /kernel/half.kdl
+start /usr/kernel/half.kdl
 hogs 1
 saboteur "$hls" counts || fail "the saboteur failed"
 wait "$hls"
@@ -16,7 +16,7 @@ hogs_get_on 1
 end_hogs
 
 # A lock that nobody gives back ends the run as well.
-start /kernel/half.kdl
+start /usr/kernel/half.kdl
 hogs 1
 saboteur "$hls" lock || fail "the saboteur failed"
 wait "$hls"

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Storms of threads that come, change and go, while some of every kind must get on; all invariants hold throughout.
-. /kernel/lib.sh
+. /usr/kernel/lib.sh
 
 storm() { stress-ng --timeout "$STORM" --oomable "$@" >/tmp/stress 2>&1 || fail "$(cat /tmp/stress)"; }
 
-start /kernel/half.kdl
+start /usr/kernel/half.kdl
 hogs 1
 for name in shared reserved; do
 	sh -c "echo $name >/proc/self/comm; while :; do :; done" &

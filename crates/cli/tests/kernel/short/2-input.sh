@@ -1,6 +1,6 @@
 #!/bin/sh
 # What the machine does not have is an error before anything is attached; what does not fit is told, and no more.
-. /kernel/lib.sh
+. /usr/kernel/lib.sh
 
 refused() {
 	printf 'time-sharing "TS" {\n\tthread "x" %s\n}\n' "$1" >/tmp/refused.kdl
@@ -11,7 +11,7 @@ refused() {
 	is disabled || fail "$1: sched_ext is $(cat /sys/kernel/sched_ext/state)"
 }
 refused 'pid=4000000' "found pid=4000000, a process that is not there"
-refused 'cgroup="/no/such"' which is not there
+refused 'cgroup="/sys/no/such"' which is not there
 
 mkdir /sys/fs/cgroup/here
 cat >/tmp/two.kdl <<'KDL'
