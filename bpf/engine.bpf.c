@@ -3,10 +3,9 @@
  * The kernel engine: the core behind sched_ext's operations.
  *
  * Every thread that sched_ext schedules has a VP, whose index lies in p->scx.dsq_vtime (which sched_ext leaves to the
- * scheduler); 0 marks those that never wait: kernel threads, and the engine's own process. A wake-up is
- * a request, blocking a release. What they change is decided on each CPU in dispatch() by hls_schedule(); a CPU where
- * a decision is due is kicked, and so preempted. The thread that is chosen goes on until it is kicked: its slice is only
- * for what may have been put into the CPU's queue unseen.
+ * scheduler); 0 marks those that never wait: kernel threads, and the engine's own process. A wake-up is a request,
+ * blocking a release. What they change is decided on each CPU in dispatch() by hls_schedule(); a CPU where a decision
+ * is due is kicked, and so preempted. The thread that is chosen goes on until it is kicked.
  *
  * A CPU that the hierarchy has granted to a thread may be taken by others: interrupts, real-time and deadline threads,
  * threads that never wait. That is stolen time: the CPU's clock stands still in it (hls_steal).
