@@ -211,6 +211,7 @@ impl Hsi for Remote {
         tids.into_iter().filter_map(|tid| self.thread(tid)).collect()
     }
 
+    /// What requests are granted is not watched: the run's observer knows the plan's VPs alone.
     fn promise(&mut self, _: u32, _: &Guarantee) {}
 
     fn observed(&mut self, vp: u32) -> Observed {
