@@ -15,7 +15,7 @@
 //!
 //! **Slack.** Real timers go off late. What is missing, or too much, by no more than the slack is counted apart.
 //!
-//! All of it, up to an instant, is a piecewise linear function of that instant ([`crate::curve`]). So, for windows of
+//! All of it, up to an instant, is a piecewise linear function of that instant (`curve.rs`). So, for windows of
 //! one length, the supply takes its extremes where the window starts or ends at a bend, at a request or at a release.
 //! The monitor keeps the recent bends in a queue and looks at those windows only: amortised constant time for each bend
 //! and watched length, and memory for the bends within the longest window. Exact: integers only. (Where a promise takes
