@@ -564,11 +564,14 @@ int hls_init_task(u64 *ctx)
 	return 0;
 }
 
-/* Takes a thread out of the hierarchy: it ends, or is one that never waits from now on. */
-static SLOW void leave(struct task_struct *p, u32 v)
+SEC("struct_ops/hls_exit_task")
+int hls_exit_task(u64 *ctx)
 {
-	if (!lock())
-		return;
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	u32 v = vp_of(p);
+	if (!v || !lock())
+		return 0;
 	domain->thread[v].pid = 0;
 	hls_detach(&domain->hls, v, now_ns());
 	u64 due = to_kick();
@@ -577,16 +580,6 @@ static SLOW void leave(struct task_struct *p, u32 v)
 	let_go(v);
 	kick(due);
 	tell(p, NEWS_GONE, v);
-}
-
-SEC("struct_ops/hls_exit_task")
-int hls_exit_task(u64 *ctx)
-{
-	USES(arena);
-	struct task_struct *p = (void *)ctx[0];
-	u32 v = vp_of(p);
-	if (v)
-		leave(p, v);
 	return 0;
 }
 

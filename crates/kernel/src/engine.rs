@@ -322,9 +322,13 @@ impl Engine {
     }
 
     fn move_thread(&mut self, tid: u32, (to, params): (u32, Params)) -> Result<u32, CoreError> {
+        self.call_about(tid, Op::Move, Call { b: to, params: params.0, ..Call::default() })
+    }
+
+    /// Makes the call about a thread's VP, if that is still the thread's; which VP that is.
+    fn call_about(&mut self, tid: u32, op: Op, call: Call) -> Result<u32, CoreError> {
         let core_vp = self.known.get(&tid).ok_or(CoreError::NotFound)?.core_vp;
-        let call = Call { a: core_vp, b: to, tid, params: params.0, ..Call::default() };
-        match self.built.core.make(Op::Move, call)? {
+        match self.built.core.make(op, Call { a: core_vp, tid, ..call })? {
             0 => Ok(core_vp),
             error => Err(CoreError::from_answer(error)),
         }
@@ -377,11 +381,7 @@ impl Engine {
     /// # Errors
     /// The thread is gone, or what the core says.
     pub fn request(&mut self, tid: u32, op: Op, call: Call) -> Result<(), CoreError> {
-        let core_vp = self.known.get(&tid).ok_or(CoreError::NotFound)?.core_vp;
-        let answer = self.built.core.make(op, Call { a: core_vp, tid, ..call })?;
-        if answer != 0 {
-            return Err(CoreError::from_answer(answer));
-        }
+        let core_vp = self.call_about(tid, op, call)?;
         if op == Op::Move {
             self.leave(core_vp);
             self.moved.insert(tid);
