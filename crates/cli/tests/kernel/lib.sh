@@ -86,15 +86,15 @@ none_is_lost() {
 	waiting >/tmp/waited
 	sleep 5
 	waiting >/tmp/waits
-	lost=$(grep -xFf /tmp/waited /tmp/waits)
+	lost=$(sort /tmp/waited /tmp/waits | uniq -d)
 	[ -z "$lost" ] || fail "lost threads (TID, name, CPU time, switches): $lost"
 }
 
-# Threads that are runnable, each with its CPU time and how often it was switched to.
+# Threads that are runnable, each with its CPU time and how often it was switched to. These are read before its state:
+# else one that ran between the two, and was asleep since, would seem to have waited ever since when it wakes up.
 waiting() {
 	for task in /proc/[0-9]*/task/[0-9]*; do
-		if grep -q '^State:.R' "$task/status" 2>/dev/null; then
-			echo "${task##*/} $(cat "$task/comm") $(cat "$task/schedstat")"
-		fi
+		read -r name <"$task/comm" && read -r had <"$task/schedstat" || continue
+		grep -q '^State:.R' "$task/status" && echo "${task##*/} $name $had"
 	done 2>/dev/null
 }
