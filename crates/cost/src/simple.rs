@@ -1,8 +1,8 @@
 //! scx_simple, the least scheduler that sched_ext comes with: its source, of the kernel that the laboratory boots,
 //! compiled for that kernel.
 //!
-//! Relies on Debian's packages of that kernel's source, of libbpf's headers, and of bpftool, which are fetched once and
-//! kept beside the kernel; on clang; and on the guest for a description of the kernel's types.
+//! Relies on that kernel's source, and on Debian's packages of libbpf's headers and of bpftool, which are fetched once
+//! and kept beside the kernel; on clang; and on the guest for a description of the kernel's types.
 
 use crate::{compile, output};
 use hls_lab::{Apt, Error, Guest, Lab, Machine, OUT, Script};
@@ -11,9 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Has the kernel's source. Of the packages only headers and bpftool are from the other suite, whose programs run on
-/// older systems too.
-const SOURCE_SUITE: &str = "trixie-backports";
+/// Has headers and bpftool. It is not that of the kernel: its programs run on older systems too.
 const TOOLS_SUITE: &str = "bookworm-backports";
 
 /// The object, compiled into the folder `work`.
@@ -45,17 +43,12 @@ fn fetch(lab: &Lab, cache: &Path, home: &Path) -> Result<(), Error> {
     let (ready, unpacked) = (work.path().join("ready"), work.path().join("unpacked"));
     fs::create_dir(&ready).map_err(failed(&ready))?;
 
-    let mut numbers = lab.kernel().release.split('.');
-    let version = format!("{}.{}", numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
-    let source = format!("linux-source-{version}");
-    Apt::new(&work.path().join("source"), SOURCE_SUITE)?.unpack(std::slice::from_ref(&source), &unpacked)?;
-    let archive = unpacked.join(format!("usr/src/{source}.tar.xz"));
-    let mut tar = Command::new("tar");
-    tar.arg("-xJf").arg(archive).arg("--strip-components=2").arg("-C").arg(&ready);
-    compile(tar.arg(format!("{source}/tools/sched_ext")))?;
+    lab.unpack_source(&["tools/sched_ext"], work.path())?;
+    let sched_ext = ready.join("sched_ext");
+    fs::rename(work.path().join("tools/sched_ext"), &sched_ext).map_err(failed(&sched_ext))?;
 
     let tools = ["bpftool", "libbpf-dev"].map(str::to_owned);
-    Apt::new(&work.path().join("tools"), TOOLS_SUITE)?.unpack(&tools, &unpacked)?;
+    Apt::new(&work.path().join("apt"), TOOLS_SUITE)?.unpack(&tools, &unpacked)?;
     let include = ready.join("include");
     fs::rename(unpacked.join("usr/include"), &include).map_err(failed(&include))?;
     let types = types(lab, unpacked.join("usr/sbin/bpftool"), &work.path().join("guest"))?;

@@ -9,7 +9,7 @@ use crate::error::failed;
 use crate::{Apt, Error};
 
 /// The suite whose kernels have sched_ext; those of the suite that it adds to do not.
-const SUITE: &str = "trixie-backports";
+pub(crate) const SUITE: &str = "trixie-backports";
 
 /// Depends on the newest kernel of the suite. The variant for virtual machines has what the guest needs built in.
 const NEWEST: &str = "linux-image-cloud-amd64";

@@ -12,6 +12,7 @@ mod kvm;
 mod machine;
 mod outcome;
 mod run;
+mod source;
 mod tool;
 
 pub use apt::Apt;
@@ -79,6 +80,15 @@ impl Lab {
     #[must_use]
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
+    }
+
+    /// Unpacks parts of the source of its kernel, folders and files by their paths in it, to the same paths below the
+    /// folder `to`. They are fetched anew each time, which takes minutes.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Failed` when they cannot be had.
+    pub fn unpack_source(&self, parts: &[&str], to: &Path) -> Result<(), Error> {
+        source::unpack(&self.kernel, &self.cache, parts, to)
     }
 
     /// Boots, runs the scripts of `guest`, and powers off. `folder`, made if need be, then has `kernel.log`,

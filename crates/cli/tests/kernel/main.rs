@@ -4,6 +4,8 @@
 //!
 //! Relies on `hls_lab`, on stress-ng, and on the built `hls`; says that it is skipped where one of these is missing.
 
+mod selftests;
+
 use hls_lab::{Accel, Guest, Lab, Machine, Outcome, Script, Time};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,11 +25,12 @@ fn scripts(folder: &str, set: &str) -> Vec<Script> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(here().join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    let read = |path: &PathBuf| {
-        let script = Script::read(path).unwrap();
-        Script { text: script.text.replacen('\n', &format!("\n{set}"), 1), ..script }
-    };
-    paths.iter().map(read).collect()
+    paths.iter().map(|path| script(path, set)).collect()
+}
+
+fn script(path: &Path, set: &str) -> Script {
+    let script = Script::read(path).unwrap();
+    Script { text: script.text.replacen('\n', &format!("\n{set}"), 1), ..script }
 }
 
 /// The program that breaks what nothing else breaks.
@@ -44,10 +47,21 @@ fn saboteur(folder: &Path) -> PathBuf {
     program
 }
 
+/// Of the laboratory: the kernel, and what was made of its source.
+fn cache() -> PathBuf {
+    here().join("../../../../.cache/lab")
+}
+
 /// Boots once and runs the scripts; `None` where that cannot be done here.
 fn boot(scripts: Vec<Script>, limit: Duration) -> Option<Outcome> {
-    let cache = here().join("../../../../.cache/lab");
-    let lab = Lab::open_or_skip(&cache).unwrap()?;
+    let lab = Lab::open_or_skip(&cache()).unwrap()?;
+    // By TCG, so that every machine does the same.
+    let machine = Machine { time: Time::Free(Accel::Tcg), limit, ..Machine::default() };
+    Some(run(&lab, &machine, scripts, None))
+}
+
+/// Runs the scripts in the guest, which has `hls` and what the scripts need beside it.
+fn run(lab: &Lab, machine: &Machine, scripts: Vec<Script>, program: Option<PathBuf>) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let stripped = folder.path().join("hls");
     // As it is it would take a tenth of the guest's memory, twice.
@@ -55,10 +69,9 @@ fn boot(scripts: Vec<Script>, limit: Duration) -> Option<Outcome> {
     assert!(strip.is_ok_and(|status| status.success()), "hls cannot be stripped");
     let mut programs = vec![stripped, saboteur(folder.path())];
     programs.extend(["stress-ng", "chrt", "taskset", "renice"].map(PathBuf::from));
+    programs.extend(program);
     let guest = Guest { scripts, programs, files: vec![(here(), "/usr/kernel".into())] };
-    // By TCG, so that every machine does the same.
-    let machine = Machine { time: Time::Free(Accel::Tcg), limit, ..Machine::default() };
-    Some(lab.run_quietly(&machine, &guest, folder.path()).unwrap())
+    lab.run_quietly(machine, &guest, folder.path()).unwrap()
 }
 
 fn is_clean(outcome: &Outcome) {
@@ -82,6 +95,21 @@ fn the_engine_weathers_long_storms() {
             is_clean(&outcome);
         }
     }
+}
+
+#[test]
+#[ignore = "takes half an hour: make storm"]
+fn the_kernels_own_tests_pass_as_before() {
+    let Some(lab) = Lab::open_or_skip(&cache()).unwrap() else { return };
+    let runner = selftests::runner(&lab, &cache());
+    // They have deadlines of a second, which a busy host would miss.
+    let (time, limit) = (Time::Exact { shift: 0 }, Duration::from_secs(3600));
+    let machine = Machine { time, limit, ..Machine::default() };
+    let outcome = run(&lab, &machine, vec![script(&here().join("selftests.sh"), LONG)], Some(runner));
+    // The kernel complains, as it should: many of the tests are of schedulers that do wrong.
+    let [script] = &outcome.scripts[..] else { panic!("{:?} {}", outcome.cut_short, outcome.kernel_log) };
+    println!("{}", script.output);
+    assert_eq!(script.status, Some(0), "{}", outcome.kernel_log);
 }
 
 /// Only where that cannot happen by mistake: on a kernel that has none.

@@ -1,0 +1,43 @@
+//! The kernel's own tests of sched_ext, made of the source of the very kernel that the laboratory boots, once; their
+//! program is kept beside the kernel.
+
+use hls_lab::{Guest, Lab, Machine, OUT, Script};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What their Makefile needs of the source.
+const PARTS: [&str; 4] = ["tools", "scripts", "include", "kernel/bpf"];
+
+/// Their program.
+pub fn runner(lab: &Lab, cache: &Path) -> PathBuf {
+    let runner = cache.join("selftests/runner");
+    if !runner.is_file() {
+        fs::create_dir_all(cache.join("selftests")).unwrap();
+        let work = tempfile::tempdir_in(cache).unwrap();
+        lab.unpack_source(&PARTS, work.path()).unwrap();
+        make(work.path(), &types(lab, &work.path().join("guest")));
+        fs::rename(work.path().join("built/runner"), &runner).unwrap();
+    }
+    runner
+}
+
+fn make(source: &Path, types: &Path) {
+    let mut make = Command::new("make");
+    make.arg("-C").arg(source.join("tools/testing/selftests/sched_ext")).args(["CLANG=clang-19", "-j2"]);
+    make.arg(format!("VMLINUX_BTF={}", types.display()));
+    let made = source.join("built");
+    fs::create_dir(&made).unwrap();
+    let output = make.arg(format!("OUTPUT={}", made.display())).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The description of the kernel's types that it has in itself.
+fn types(lab: &Lab, folder: &Path) -> PathBuf {
+    let text = "#!/bin/sh -e\ncp /sys/kernel/btf/vmlinux \"$OUT\"\n";
+    let guest =
+        Guest { scripts: vec![Script { name: "types".into(), text: text.into() }], ..Guest::default() };
+    let outcome = lab.run_quietly(&Machine::default(), &guest, folder).unwrap();
+    assert!(outcome.is_clean(), "{:?}", outcome.problems);
+    folder.join(OUT).join("vmlinux")
+}

@@ -1,0 +1,20 @@
+#!/bin/sh
+# The kernel's own tests of sched_ext, before the engine was ever attached and after it has come and gone: what passed
+# passes again. Relies on `runner`, which is made of the kernel's source.
+. /usr/kernel/lib.sh
+
+# verdicts FILE: what came of every test, a line each.
+verdicts() {
+	runner >"$OUT/$1" 2>&1
+	sed -n 's/^\(ok\|not ok\) [0-9]* /\1 /p' "$OUT/$1" | sort
+}
+
+verdicts before >/tmp/before
+grep -q '^ok' /tmp/before || fail "no test passes before: $(cat "$OUT/before")"
+for _ in $(seq "$CYCLES"); do
+	hls run /usr/kernel/half.kdl --engine kernel --for 100ms >/dev/null 2>/tmp/said || fail "hls exited with $?"
+done
+verdicts after >/tmp/after
+lost=$(sort /tmp/before /tmp/after | uniq -u)
+[ -z "$lost" ] || fail "before and after differ: $lost"
+cat /tmp/after
