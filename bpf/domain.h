@@ -16,6 +16,8 @@ struct engine_cpu {
 	u64 wakeups;       /* how often its timer went off */
 	u64 untold_ns;     /* stolen time of which there is no record yet */
 	u64 settled_at_ns; /* when stolen time was last looked for */
+	u32 rescue;        /* the VP of a starved thread that is to have the CPU for a moment */
+	u32 rescued;       /* that has it */
 };
 
 /* A thread, under the index of its VP. */
@@ -23,8 +25,7 @@ struct engine_thread {
 	u64 since; /* when it came into being: no other thread has its TID and this */
 	u64 cpus;  /* its affinity, as the core knows it */
 	u32 pid, tgid;
-	u32 queued; /* runnable and nowhere in the kernel's queues: in our hands */
-	u32 unused;
+	u64 queued_at_ns; /* since when it is runnable and nowhere in the kernel's queues: in our hands; 0: it is not */
 };
 
 /* The lock of the domain. Once it is sealed nothing there changes any more. */
@@ -64,11 +65,9 @@ static inline struct engine_domain ARENA *the_domain(void)
 enum news_kind { NEWS_THREAD = 1, NEWS_GONE, NEWS_RENAMED, NEWS_MOVED, NEWS_RECORDS };
 struct news {
 	u32 kind;
-	u32 vp;
+	u32 vp; /* of NEWS_THREAD 0: there was no room for it */
 	u32 pid, tgid;
-	u32 parent;  /* pid of its parent's or, for a further thread, its process' first thread */
-	u32 refused; /* there was no room for it */
-	char comm[16];
+	char comm[16]; /* of NEWS_RENAMED: the name */
 };
 
 #endif

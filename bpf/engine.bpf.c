@@ -41,6 +41,13 @@ struct {
 	__type(value, struct cpu_timer);
 } timers SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct cpu_timer);
+} rescuer SEC(".maps");
+
 struct held_task {
 	struct task_struct __kptr *task;
 };
@@ -78,10 +85,21 @@ static u64 nr_records_told;
 	})
 
 /*
- * How long a thread of the hierarchy runs before its CPU looks again at its own queue: sched_ext does not preempt for
- * what comes there while a decision is being taken, such as a kernel thread that must not wait.
+ * How long a thread runs before its CPU looks again at its own queue: sched_ext does not preempt for what comes there
+ * while a decision is being taken, such as a kernel thread that must not wait.
  */
 #define SLICE_NS HLS_MS(5)
+
+/*
+ * A thread that the hierarchy lets starve may hold what the whole machine waits for, such as a grace period of RCU's,
+ * and after half a minute sched_ext would take its threads back. So one that was queued for so long gets a CPU for a
+ * moment, which is stolen from whoever was granted it.
+ */
+#define STARVED_NS HLS_S(5)
+#define RESCUE_NS HLS_MS(5)
+/* How often such threads are looked for, and while there are some. */
+#define RESCUE_INTERVAL_NS HLS_S(1)
+#define RESCUE_SHORT_INTERVAL_NS HLS_MS(100)
 
 /* What is seldom needed: kept out of the functions that are always. */
 #define SLOW __attribute__((noinline))
@@ -288,12 +306,39 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 		hls_timers(&domain->hls, now);
 		hls_expire(&domain->hls, cpu, now);
 		due = to_kick();
+		if (domain->cpu[cpu].rescued)
+			due |= 1ULL << cpu;
+		domain->cpu[cpu].rescued = 0;
 		if (!((domain->hls.kick >> cpu) & 1))
 			set_timer(cpu, now);
 		unlock();
 	}
 	bpf_local_irq_restore(&irq);
 	kick(due);
+	return 0;
+}
+
+/* Has starved threads rescued, one on each CPU. */
+static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
+{
+	USES(arena);
+	(void)map, (void)key;
+	u64 now = scx_bpf_now(), cpus = 0, again_ns = RESCUE_INTERVAL_NS;
+	for (u32 v = from(1); v <= domain->hls.used_vps && v < HLS_MAX_VPS && can_loop; v++) {
+		struct engine_thread ARENA *thread = &domain->thread[v];
+		u64 since = thread->queued_at_ns;
+		if (!since || now < since + STARVED_NS)
+			continue;
+		again_ns = RESCUE_SHORT_INTERVAL_NS;
+		u64 usable = thread->cpus & domain->hls.cpus & ~cpus;
+		if (!usable)
+			continue;
+		u32 cpu = __builtin_ctzll(usable);
+		domain->cpu[cpu].rescue = v;
+		cpus |= 1ULL << cpu;
+	}
+	kick(cpus);
+	bpf_timer_start(&t->timer, again_ns, 0);
 	return 0;
 }
 
@@ -305,7 +350,7 @@ static inline void follow_affinity(u32 v, const struct task_struct *p, u64 now)
 	/* The program that runs here keeps the current thread where it is; that does not count. */
 	bool bound = p->migration_disabled > (p == bpf_get_current_task_btf());
 	if (bound)
-		cpus = 1ULL << domain->hls.vp[v].cpu;
+		cpus = 1ULL << (scx_bpf_task_cpu(p) & (HLS_MAX_CPUS - 1));
 	cpus &= domain->hls.cpus;
 	if (cpus == t->cpus || !cpus)
 		return;
@@ -328,7 +373,7 @@ int hls_enqueue(u64 *ctx)
 	u64 flags = ctx[1], due = 0;
 	u32 v = vp_of(p);
 	if (!v) {
-		insert(p, SCX_DSQ_LOCAL, SCX_SLICE_INF, flags | KERNEL(scx_enq_flags, SCX_ENQ_PREEMPT));
+		insert(p, SCX_DSQ_LOCAL, SLICE_NS, flags | KERNEL(scx_enq_flags, SCX_ENQ_PREEMPT));
 		return 0;
 	}
 	if (!lock())
@@ -340,7 +385,7 @@ int hls_enqueue(u64 *ctx)
 		request(&domain->hls, v, now);
 	bool granted = vp->state == HLS_RUNNING;
 	u32 cpu = vp->cpu;
-	domain->thread[v].queued = !granted;
+	domain->thread[v].queued_at_ns = granted ? 0 : now;
 	due = to_kick();
 	/* A request ends no slice, and begins none. */
 	be_called_at(bpf_get_smp_processor_id(), hls_timer_at(&domain->hls), now);
@@ -351,6 +396,29 @@ int hls_enqueue(u64 *ctx)
 	return 0;
 }
 
+/* The starved thread that this CPU is to have now, on which nobody may decide meanwhile. To be called under the lock. */
+static SLOW u32 take_starved(u32 cpu, u64 now)
+{
+	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	u32 v = c->rescue & (HLS_MAX_VPS - 1);
+	struct engine_thread ARENA *t = &domain->thread[v];
+	c->rescue = 0;
+	if (!t->queued_at_ns || !(t->cpus >> cpu & 1))
+		return 0;
+	t->queued_at_ns = 0;
+	c->rescued = v;
+	be_called_at(cpu, now + RESCUE_NS, now);
+	return v;
+}
+
+static inline void insert_thread_of(u32 v)
+{
+	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+	struct task_struct *task = held ? held->task : NULL;
+	if (task)
+		insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
+}
+
 /* The decision for a CPU whose thread has blocked or has been kicked off. */
 SEC("struct_ops/hls_dispatch")
 int hls_dispatch(u64 *ctx)
@@ -359,14 +427,14 @@ int hls_dispatch(u64 *ctx)
 	u32 cpu = (u32)ctx[0];
 	struct task_struct *prev = (void *)ctx[1];
 	u64 due;
-	u32 next = 0;
+	u32 next = 0, starved = 0;
 	bool goes_on = false;
 	/*
 	 * A thread that never waits was kicked for a decision that is not about it: it goes on, and the decision is
 	 * taken when it has gone. Put off the CPU it would wait behind whoever is chosen.
 	 */
 	if (prev && !vp_of(prev) && (prev->scx.flags & SCX_TASK_QUEUED)) {
-		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
+		scx_bpf_task_set_slice(prev, SLICE_NS);
 		return 0;
 	}
 	if (cpu >= HLS_MAX_CPUS || !lock())
@@ -377,27 +445,29 @@ int hls_dispatch(u64 *ctx)
 	hls_expire(&domain->hls, cpu, now);
 	u32 v = schedule(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
-	if (v && prev && vp_of(prev) == v && !domain->thread[v].queued) {
+	if (v && prev && vp_of(prev) == v && !domain->thread[v].queued_at_ns) {
 		goes_on = true;
 		domain->cpu[cpu].off_since_ns = 0;
 	} else if (v) {
 		domain->cpu[cpu].off_since_ns = now;
-		if (domain->thread[v].queued)
+		if (domain->thread[v].queued_at_ns)
 			next = v;
-		domain->thread[v].queued = 0;
+		domain->thread[v].queued_at_ns = 0;
 	}
+	if (unlikely(domain->cpu[cpu].rescue))
+		starved = take_starved(cpu, now);
 	due = to_kick();
 	set_timer(cpu, now);
 	bool many = are_many_records();
 	unlock();
 	if (unlikely(many))
 		tell_of_records();
-	if (goes_on)
+	if (unlikely(starved))
+		insert_thread_of(starved);
+	else if (goes_on)
 		scx_bpf_task_set_slice(prev, SLICE_NS);
-	struct held_task *held = next ? bpf_map_lookup_elem(&tasks, &next) : NULL;
-	struct task_struct *task = held ? held->task : NULL;
-	if (task)
-		insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
+	if (next)
+		insert_thread_of(next);
 	kick(due);
 	return 0;
 }
@@ -419,7 +489,7 @@ int hls_running(u64 *ctx)
 	if (likely(vp->state == HLS_RUNNING && vp->cpu == cpu)) {
 		settle_clock(cpu, pass_ns());
 		domain->cpu[cpu].off_since_ns = 0;
-	} else if (lock()) {
+	} else if (v != domain->cpu[cpu].rescued && lock()) {
 		/* The kernel restored a thread whose properties were changed, or overruled us. */
 		if (vp->state == HLS_WAITING)
 			hls_request(&domain->hls, v, now_ns());
@@ -464,7 +534,7 @@ int hls_quiescent(u64 *ctx)
 		settle_clock(vp->cpu & (HLS_MAX_CPUS - 1), now);
 		tell_stolen(vp->cpu & (HLS_MAX_CPUS - 1), now);
 	}
-	domain->thread[v].queued = 0;
+	domain->thread[v].queued_at_ns = 0;
 	release(&domain->hls, v, now);
 	/* A thread that blocks is on its way to dispatch() already. */
 	if (p == bpf_get_current_task_btf())
@@ -493,13 +563,17 @@ int hls_yielded(u64 *ctx)
 	return 0;
 }
 
-static inline void tell(struct task_struct *p, u32 kind, u32 v)
+static inline void tell_name(struct task_struct *p, u32 kind, u32 v, const char *comm)
 {
 	struct news n = {.kind = kind, .vp = v, .pid = p->pid, .tgid = p->tgid};
-	n.parent = p->pid == p->tgid ? p->real_parent->tgid : p->tgid;
-	n.refused = kind == NEWS_THREAD && !v;
-	bpf_probe_read_kernel_str(n.comm, sizeof(n.comm), p->comm);
+	if (comm)
+		bpf_probe_read_kernel_str(n.comm, sizeof(n.comm), comm);
 	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
+}
+
+static inline void tell(struct task_struct *p, u32 kind, u32 v)
+{
+	tell_name(p, kind, v, NULL);
 }
 
 /* Holds the thread of a VP. */
@@ -546,7 +620,7 @@ int hls_init_task(u64 *ctx)
 			t->since = p->start_boottime;
 			t->pid = p->pid;
 			t->tgid = p->tgid;
-			t->queued = 0;
+			t->queued_at_ns = 0;
 			t->cpus = cpus & domain->hls.cpus;
 			if (t->cpus && t->cpus != domain->hls.cpus)
 				hls_set_affinity(&domain->hls, v, t->cpus, now_ns());
@@ -554,6 +628,9 @@ int hls_init_task(u64 *ctx)
 		unlock();
 	}
 	bpf_local_irq_restore(&irq);
+	/* Threads are being taken back: they must be able to fork meanwhile. */
+	if (domain->lock == SEALED)
+		return 0;
 	if (v <= 0) {
 		tell(p, NEWS_THREAD, 0);
 		return -11; /* EAGAIN, as for any other limit on threads */
@@ -616,7 +693,7 @@ int hls_moved(u64 *ctx)
 	return 0;
 }
 
-/* A thread has a new name: by exec, or of its own will. */
+/* A thread is given a new name: by exec, or of its own will. It does not have it yet. */
 SEC("tp_btf/task_rename")
 int hls_renamed(u64 *ctx)
 {
@@ -624,7 +701,7 @@ int hls_renamed(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p);
 	if (v)
-		tell(p, NEWS_RENAMED, v);
+		tell_name(p, NEWS_RENAMED, v, (const char *)ctx[1]);
 	return 0;
 }
 
@@ -642,6 +719,24 @@ int hls_init(void *ctx)
 		bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC);
 		bpf_timer_set_callback(&t->timer, on_timer);
 	}
+	u32 only = 0;
+	struct cpu_timer *t = bpf_map_lookup_elem(&rescuer, &only);
+	if (!t)
+		return -1;
+	bpf_timer_init(&t->timer, &rescuer, CLOCK_MONOTONIC);
+	bpf_timer_set_callback(&t->timer, look_for_starved);
+	bpf_timer_start(&t->timer, RESCUE_INTERVAL_NS, 0);
+	return 0;
+}
+
+/* Before threads are taken back for an error: what went wrong stays as it is. SysRq-D wants to know as well. */
+SEC("struct_ops/hls_dump")
+int hls_dump(u64 *ctx)
+{
+	USES(arena);
+	struct scx_dump_ctx *about = (void *)ctx[0];
+	if (about->kind != SCX_EXIT_NONE)
+		seal();
 	return 0;
 }
 
@@ -753,6 +848,7 @@ struct sched_ext_ops hls_ops = {
     .init_task = (void *)hls_init_task,
     .exit_task = (void *)hls_exit_task,
     .init = (void *)hls_init,
+    .dump = (void *)hls_dump,
     .exit = (void *)hls_exit,
     .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,
     .timeout_ms = 30000,

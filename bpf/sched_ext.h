@@ -24,10 +24,8 @@ struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
 	u64 start_boottime;
-	char comm[16];
 	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;
-	struct task_struct *real_parent;
 	struct sched_ext_entity scx;
 };
 
@@ -44,6 +42,10 @@ struct scx_exit_task_args {
 };
 
 enum scx_exit_kind { SCX_EXIT_NONE };
+
+struct scx_dump_ctx {
+	enum scx_exit_kind kind;
+};
 
 struct scx_exit_info {
 	enum scx_exit_kind kind;
@@ -66,6 +68,7 @@ struct sched_ext_ops {
 	void (*set_cpumask)(struct task_struct *p, const struct cpumask *mask);
 	int (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
+	void (*dump)(struct scx_dump_ctx *about);
 	int (*init)(void);
 	void (*exit)(struct scx_exit_info *info);
 	u64 flags;
@@ -81,7 +84,6 @@ enum scx_kick_flags { SCX_KICK_PREEMPT = 1ULL << 1 };
 /* These are part of what sched_ext promises programs: they do not change. */
 #define SCX_DSQ_LOCAL 0x8000000000000002ULL
 #define SCX_DSQ_LOCAL_ON 0xc000000000000000ULL
-#define SCX_SLICE_INF (~0ULL)
 #define SCX_OPS_ENQ_LAST (1ULL << 1)
 #define SCX_OPS_ENQ_EXITING (1ULL << 2)
 #define SCX_OPS_ENQ_MIGRATION_DISABLED (1ULL << 4)
@@ -98,6 +100,7 @@ void scx_bpf_error_bstr(char *format, unsigned long long *data, u32 bytes) __ksy
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
 struct task_struct *scx_bpf_cpu_curr(int cpu) __ksym;
+int scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 void bpf_rcu_read_lock(void) __ksym;
 void bpf_rcu_read_unlock(void) __ksym;
 void bpf_local_irq_save(unsigned long *flags) __ksym;

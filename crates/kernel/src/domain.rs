@@ -26,6 +26,8 @@ struct CpuEntry {
     wakeups: u64,
     untold_ns: u64,
     settled_at_ns: u64,
+    rescue: u32,
+    rescued: u32,
 }
 
 /// `struct engine_thread`.
@@ -40,9 +42,8 @@ pub struct ThreadEntry {
     pub pid: u32,
     /// Its process.
     pub tgid: u32,
-    /// Whether it is runnable and in no queue of the kernel's.
-    pub queued: u32,
-    unused: u32,
+    /// Since when it is runnable and in no queue of the kernel's; 0: it is not.
+    pub queued_at_ns: u64,
 }
 
 /// `struct engine_domain`, up to the core's own, behind which are the threads.

@@ -59,7 +59,7 @@ fn write_scheduler(domain: &mut Domain, number: u32, out: &mut String) -> fmt::R
         let notes = [
             (child.throttled, ", throttled"),
             (child.seeking, ", seeking a CPU"),
-            (child.child == 0 && domain.thread(vp).queued != 0, ", queued"),
+            (child.child == 0 && domain.thread(vp).queued_at_ns != 0, ", queued"),
         ];
         notes.iter().filter(|(is, _)| *is).try_for_each(|(_, note)| out.write_str(note))?;
         if child.usable != u64::MAX {

@@ -8,7 +8,7 @@ use crate::domain::Domain;
 use crate::dump::dump;
 use crate::news::{self, News, Ring};
 use crate::proc;
-use crate::{Error, exit};
+use crate::{Error, Exit, exit};
 use hls_core::{Call, Calls, CoreError, Op, Params};
 use hls_plan::assign::{Assignment, Assignments, Instance, RealThread, Successor};
 use hls_plan::{Built, Plan, planned_record, vp_params};
@@ -19,6 +19,11 @@ use libbpf_rs::Link;
 use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// How long it may take the kernel to take its threads back.
+const PATIENCE_MS: u64 = 5000;
 
 /// Something that whoever runs the engine should hear of; the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,10 +164,23 @@ impl Engine {
     fn time(&mut self) -> Result<Nanos, Error> {
         match self.built.core.now() {
             Ok(now) => Ok(now),
-            Err(error) => match exit::read(&self.built.core.loaded)? {
-                Some(exit) => Err(Error::Ended(exit)),
-                None => Err(refused("the kernel does not tell the time", error)),
-            },
+            Err(error) => {
+                // When it takes its threads back, the hierarchy is sealed first.
+                for _ in 0..PATIENCE_MS / 10 {
+                    self.look_for_exit()?;
+                    sleep(Duration::from_millis(10));
+                }
+                Err(refused("the kernel does not tell the time", error))
+            }
+        }
+    }
+
+    /// Fails if the kernel has taken its threads back.
+    fn look_for_exit(&mut self) -> Result<(), Error> {
+        match exit::read(&self.built.core.loaded)? {
+            None => Ok(()),
+            Some(exit) if exit.is_error() => Err(Error::Ended(Exit { dump: self.dump(), ..exit })),
+            Some(exit) => Err(Error::Ended(exit)),
         }
     }
 
@@ -201,23 +219,21 @@ impl Engine {
         if !all {
             self.notices.push(Notice::Lost);
         }
-        match exit::read(&self.built.core.loaded)? {
-            Some(exit) => Err(Error::Ended(exit)),
-            None => Ok(mem::take(&mut self.notices)),
-        }
+        self.look_for_exit()?;
+        Ok(mem::take(&mut self.notices))
     }
 
     fn hear(&mut self, news: News) {
         match news.what {
             news::What::Came => {
                 self.known.insert(news.tid, Known { core_vp: news.vp, tgid: news.tgid });
-                self.assign(news.tid);
+                self.assign(news.tid, None);
             }
-            news::What::Changed => self.assign(news.tid),
+            news::What::Renamed(comm) => self.assign(news.tid, Some(&comm)),
             news::What::Moved => {
                 let of_process = self.known.iter().filter(|(_, known)| known.tgid == news.tgid);
                 let tids: Vec<u32> = of_process.map(|(&tid, _)| tid).collect();
-                tids.into_iter().for_each(|tid| self.assign(tid));
+                tids.into_iter().for_each(|tid| self.assign(tid, None));
             }
             news::What::Refused => self.notices.push(Notice::NoRoom { tgid: news.tgid }),
             news::What::Gone => {
@@ -231,8 +247,8 @@ impl Engine {
         }
     }
 
-    /// Gives a thread the place that the rules of the file give it now.
-    fn assign(&mut self, tid: u32) {
+    /// Gives a thread the place that the rules of the file give it now. `comm`: a name that it is being given.
+    fn assign(&mut self, tid: u32, comm: Option<&[u8]>) {
         let Some(known) = self.known.get(&tid).copied() else { return };
         if !self.has_rules || self.moved.contains(&tid) {
             return;
@@ -243,7 +259,7 @@ impl Engine {
             tid,
             tgid: known.tgid,
             parent: described.parent,
-            comm: &described.comm,
+            comm: comm.unwrap_or(&described.comm),
             cgroup: &described.cgroup,
         };
         let (assignment, successor) = self.assignments.update(&real);

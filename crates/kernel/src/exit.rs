@@ -16,9 +16,18 @@ pub struct Exit {
     pub reason: String,
     /// What happened.
     pub message: String,
+    /// The hierarchy as it was then, if it was an error; see [`crate::Engine::dump`].
+    pub dump: String,
 }
 
 impl Exit {
+    /// Whether something went wrong, rather than that somebody asked for it.
+    pub fn is_error(&self) -> bool {
+        /// SCX_EXIT_ERROR, the first of its kinds
+        const FIRST: u32 = 1024;
+        self.kind >= FIRST
+    }
+
     /// Whether a CPU came or went, which sched_ext answers by asking for a new start.
     pub fn wants_restart(&self) -> bool {
         /// SCX_ECODE_ACT_RESTART
@@ -30,7 +39,10 @@ impl Exit {
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the kernel has taken its threads back: {}", self.reason)?;
-        if self.message.is_empty() { Ok(()) } else { write!(f, " ({})", self.message) }
+        if !self.message.is_empty() {
+            write!(f, " ({})", self.message)?;
+        }
+        if self.dump.is_empty() { Ok(()) } else { write!(f, "\n{}", self.dump.trim_end()) }
     }
 }
 
@@ -50,7 +62,8 @@ fn parse(bytes: &[u8]) -> Option<Option<Exit>> {
         let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
         String::from_utf8_lossy(&bytes[..end]).into_owned()
     };
-    let exit = Exit { kind, code: i64::from_ne_bytes(*code), reason: text(reason), message: text(message) };
+    let (reason, message, dump) = (text(reason), text(message), String::new());
+    let exit = Exit { kind, code: i64::from_ne_bytes(*code), reason, message, dump };
     Some((kind != 0).then_some(exit))
 }
 
@@ -67,7 +80,8 @@ mod tests {
         bytes[16..21].copy_from_slice(b"hello");
         let exit = parse(&bytes).flatten().expect("it has ended");
         assert_eq!((exit.kind, &exit.reason[..], &exit.message[..]), (66, "hello", ""));
-        assert!(exit.wants_restart());
+        assert!(exit.wants_restart() && !exit.is_error());
+        assert!(Exit { kind: 1026, ..exit.clone() }.is_error());
         assert_eq!(parse(&bytes[..20]), None);
     }
 }

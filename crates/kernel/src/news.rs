@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 /// What happened to a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// It came, and has the VP.
     Came,
@@ -15,14 +15,14 @@ pub enum What {
     Refused,
     /// It ended; the VP may be another's soon.
     Gone,
-    /// Its name is another now.
-    Changed,
+    /// It is being given this name, which `/proc` may not have yet.
+    Renamed(Vec<u8>),
     /// It is in another cgroup, and so may be all threads of its process.
     Moved,
 }
 
 /// A thread and what happened to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct News {
     /// What.
     pub what: What,
@@ -80,7 +80,7 @@ fn read(bytes: &[u8]) -> Option<News> {
         1 if vp == 0 => What::Refused,
         1 => What::Came,
         2 => What::Gone,
-        3 => What::Changed,
+        3 => What::Renamed(bytes.get(16..32)?.split(|&byte| byte == 0).next()?.to_vec()),
         4 => What::Moved,
         _ => return None,
     };
@@ -98,6 +98,9 @@ mod tests {
         assert_eq!(came, Some(News { what: What::Came, vp: 7, tid: 100, tgid: 99 }));
         assert_eq!(read(&bytes([1, 0, 100, 99])).map(|news| news.what), Some(What::Refused));
         assert_eq!(read(&bytes([4, 7, 100, 99])).map(|news| news.what), Some(What::Moved));
+        let renamed = [&bytes([3, 7, 100, 99])[..], b"new name\0of old.."].concat();
+        assert_eq!(read(&renamed).map(|news| news.what), Some(What::Renamed(b"new name".to_vec())));
+        assert_eq!(read(&renamed[..20]), None);
         assert_eq!(read(&bytes([9, 7, 100, 99])), None);
         assert_eq!(read(&[1, 0, 0]), None);
     }

@@ -10,6 +10,10 @@ hogs 1
 [ "$(cat /sys/kernel/sched_ext/root/ops)" = hls ] || fail "the scheduler is $(cat /sys/kernel/sched_ext/root/ops)"
 hogs_get_on 1
 
+# Who has the kernel tell how things are (SysRq-D) changes nothing.
+echo D >/proc/sysrq-trigger
+hogs_get_on 1
+
 # A second one is turned away, and the first goes on.
 hls run /usr/kernel/half.kdl --engine kernel >/dev/null 2>/tmp/said2
 [ $? = 3 ] || fail "a second hls did not exit with 3"
