@@ -305,7 +305,7 @@ static inline void follow_affinity(u32 v, const struct task_struct *p, u64 now)
 	/* The program that runs here keeps the current thread where it is; that does not count. */
 	bool bound = p->migration_disabled > (p == bpf_get_current_task_btf());
 	if (bound)
-		cpus = 1ULL << domain->hls.vp[v].cpu;
+		cpus = 1ULL << (scx_bpf_task_cpu(p) & (HLS_MAX_CPUS - 1));
 	cpus &= domain->hls.cpus;
 	if (cpus == t->cpus || !cpus)
 		return;
@@ -604,6 +604,50 @@ int hls_set_cpumask(u64 *ctx)
 }
 
 /*
+ * A CPU goes, or is back; told by a thread of that CPU's own. When it goes, dispatch() is not called there any more, and
+ * the kernel moves its threads to other CPUs, where they are enqueued. What runs on it until then does so ungranted.
+ */
+static inline void come_or_go(u32 cpu, bool is_back)
+{
+	unsigned long irq;
+	u64 due = 0;
+	s64 error = 0;
+	if (cpu >= HLS_MAX_CPUS)
+		return;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		u64 now = now_ns();
+		settle_clock(cpu, now);
+		tell_stolen(cpu, now);
+		domain->cpu[cpu].off_since_ns = 0;
+		domain->kicked &= ~(1ULL << cpu);
+		error = is_back ? hls_online(&domain->hls, cpu, now) : hls_offline(&domain->hls, cpu, now);
+		due = to_kick();
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	if (error)
+		give_up_with("a CPU came or went that the hierarchy does not have");
+	kick(due);
+}
+
+SEC("struct_ops/hls_cpu_online")
+int hls_cpu_online(u64 *ctx)
+{
+	USES(arena);
+	come_or_go((u32)ctx[0], true);
+	return 0;
+}
+
+SEC("struct_ops/hls_cpu_offline")
+int hls_cpu_offline(u64 *ctx)
+{
+	USES(arena);
+	come_or_go((u32)ctx[0], false);
+	return 0;
+}
+
+/*
  * A thread, or a process by its first thread, is in another cgroup. sched_ext would tell of cgroups with the controller
  * `cpu` alone.
  */
@@ -633,6 +677,11 @@ int hls_init(void *ctx)
 {
 	USES(arena);
 	(void)ctx;
+	const struct cpumask *mask = scx_bpf_get_online_cpumask();
+	u64 online = mask->bits[0];
+	scx_bpf_put_cpumask(mask);
+	if (online & ~domain->hls.cpus)
+		return -19; /* ENODEV: one came since user space has counted them */
 	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && can_loop; cpu++) {
 		u32 key = cpu;
 		struct cpu_timer *t = bpf_map_lookup_elem(&timers, &key);
@@ -641,6 +690,8 @@ int hls_init(void *ctx)
 		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
 		bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC);
 		bpf_timer_set_callback(&t->timer, on_timer);
+		if (((domain->hls.cpus & ~online) >> cpu) & 1)
+			hls_offline(&domain->hls, cpu, now_ns());
 	}
 	return 0;
 }
@@ -750,6 +801,8 @@ struct sched_ext_ops hls_ops = {
     .quiescent = (void *)hls_quiescent,
     .yield = (void *)hls_yielded,
     .set_cpumask = (void *)hls_set_cpumask,
+    .cpu_online = (void *)hls_cpu_online,
+    .cpu_offline = (void *)hls_cpu_offline,
     .init_task = (void *)hls_init_task,
     .exit_task = (void *)hls_exit_task,
     .init = (void *)hls_init,

@@ -152,6 +152,8 @@ impl Engine {
     pub fn begin(&mut self) -> Result<(), Error> {
         self.poll(&mut |_| ())?;
         self.began = self.time()?;
+        let gone = |cpu| Record { at: self.began, vp: 0, cpu, what: What::Offline };
+        self.told.extend(self.built.core.view().offline().map(gone));
         Ok(())
     }
 
