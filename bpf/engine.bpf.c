@@ -163,8 +163,34 @@ static inline u64 to_kick(void)
 	return fresh;
 }
 
+/*
+ * Whether this CPU is about to be off: the last that it does, without interrupts, is to wake who waits for that. Kicks
+ * and timers take an interrupt to itself. That would never come, nor any later one when the CPU is back.
+ */
+static SLOW bool is_dying(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	const struct cpumask *online = scx_bpf_get_online_cpumask();
+	bool is_online = (online->bits[0] >> (cpu & (HLS_MAX_CPUS - 1))) & 1;
+	scx_bpf_put_cpumask(online);
+	return !is_online;
+}
+
+/* Leaves it to whoever looks next on another CPU: user space does so ten times a second. */
+static SLOW void leave_kicks(u64 cpus)
+{
+	if (!lock())
+		return;
+	domain->kicked &= ~cpus;
+	unlock();
+}
+
 static SLOW void kick_all(u64 cpus)
 {
+	if (unlikely(domain->hls.offline) && is_dying()) {
+		leave_kicks(cpus);
+		return;
+	}
 	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
 		u32 cpu = __builtin_ctzll(cpus);
 		cpus &= cpus - 1;
@@ -248,10 +274,10 @@ static inline void settle_clock(u32 cpu, u64 now)
 static SLOW void start_timer(u32 cpu, u64 at, u64 now)
 {
 	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
-	if (!t)
+	if (!t || (unlikely(domain->hls.offline) && is_dying()))
 		return;
-	domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
-	bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN);
+	if (!bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN))
+		domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
 }
 
 /* Something is due then: sets this CPU's timer if it would go off later. One that is too early sets itself anew. */
