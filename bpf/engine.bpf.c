@@ -65,69 +65,13 @@ struct engine_exit {
 /* How many records there were when user space was told of them last. */
 static u64 nr_records_told;
 
-/* The kernel ends a function's loops after 250 ms; the CPU of the holder, if a virtual one, may be away for longer. */
-#define LOCK_SPINS (1 << 30)
-#define LOCK_ROUNDS 16
-
-/* Ends the run: sched_ext takes its threads back and tells the loader. */
-#define give_up_with(text)                                                 \
-	({                                                                 \
-		static char message[] = text;                              \
-		unsigned long long nothing[1] = {0}; /* may not be none */ \
-		scx_bpf_error_bstr(message, nothing, sizeof(nothing));     \
-	})
+#include "lock.h"
 
 /*
  * How long a thread of the hierarchy runs before its CPU looks again at its own queue: sched_ext does not preempt for
  * what comes there while a decision is being taken, such as a kernel thread that must not wait.
  */
 #define SLICE_NS HLS_MS(5)
-
-/* What is seldom needed: kept out of the functions that are always. */
-#define SLOW __attribute__((noinline))
-
-static inline bool try_lock(void)
-{
-	return !__sync_val_compare_and_swap(&domain->lock, FREE, HELD);
-}
-
-/* Waits for the lock for a while; a function of its own, so that its time is not that of the loops of its caller. */
-HLS_ONCE u32 spin(void)
-{
-	USES(arena);
-	for (u32 i = from(0); i < LOCK_SPINS && can_loop; i++)
-		if (domain->lock == FREE && try_lock())
-			return true;
-	return false;
-}
-
-/* Nobody has the lock from now on: the hierarchy stays as it is, for user space to look at. */
-static inline void seal(void)
-{
-	__sync_lock_test_and_set(&domain->lock, SEALED);
-}
-
-static SLOW bool wait_for_lock(void)
-{
-	for (u32 i = 0; i < LOCK_ROUNDS && domain->lock != SEALED; i++)
-		if (spin())
-			return true;
-	if (domain->lock != SEALED) {
-		seal();
-		give_up_with("the lock of the hierarchy cannot be had");
-	}
-	return false;
-}
-
-static inline bool lock(void)
-{
-	return likely(try_lock()) || wait_for_lock();
-}
-
-static inline void unlock(void)
-{
-	__sync_lock_test_and_set(&domain->lock, FREE);
-}
 
 /* A time as the core wants it, which must not run backwards from one CPU to another. To be called under the lock. */
 static inline u64 not_before_ns(u64 now)
@@ -630,8 +574,8 @@ int hls_set_cpumask(u64 *ctx)
 }
 
 /*
- * A CPU goes, or is back; told by a thread of that CPU's own. When it goes, dispatch() is not called there any more, and
- * the kernel moves its threads to other CPUs, where they are enqueued. What runs on it until then does so ungranted.
+ * A CPU goes, or is back; told by a thread of that CPU's own. When it goes, dispatch() is not called there any more,
+ * and the kernel moves its threads to other CPUs, where they are enqueued. Until then some run there without a grant.
  */
 static inline void come_or_go(u32 cpu, bool is_back)
 {

@@ -228,7 +228,7 @@ HLS_ENTRY s64 hls_offline(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 	return 0;
 }
 
-/* A CPU that was offline is back: the root scheduler holds its root VP again, and requests it if it has a use for it. */
+/* A CPU that was offline is back: the root scheduler holds its root VP again, and requests it if it has use for it. */
 HLS_ENTRY s64 hls_online(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 {
 	if (!cpu_exists(h, cpu))

@@ -19,6 +19,11 @@ use libbpf_rs::Link;
 use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// The kernel says within this time why it has taken its threads back.
+const PATIENCE_MS: u32 = 5_000;
 
 /// Something that whoever runs the engine should hear of; the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,13 +164,18 @@ impl Engine {
 
     /// The kernel's time; why it has taken its threads back, if it has.
     fn time(&mut self) -> Result<Nanos, Error> {
-        match self.built.core.now() {
-            Ok(now) => Ok(now),
-            Err(error) => match exit::read(&self.built.core.loaded)? {
-                Some(exit) => Err(Error::Ended(exit)),
-                None => Err(refused("the kernel does not tell the time", error)),
-            },
+        let error = match self.built.core.now() {
+            Ok(now) => return Ok(now),
+            Err(error) => error,
+        };
+        // It says why only when all of them are its own again.
+        for _ in 0..PATIENCE_MS {
+            if let Some(exit) = exit::read(&self.built.core.loaded)? {
+                return Err(Error::Ended(exit));
+            }
+            sleep(Duration::from_millis(1));
         }
+        Err(refused("the kernel does not tell the time", error))
     }
 
     /// How long the run has lasted.

@@ -18,15 +18,6 @@ pub struct Exit {
     pub message: String,
 }
 
-impl Exit {
-    /// Whether a CPU came or went, which sched_ext answers by asking for a new start.
-    pub fn wants_restart(&self) -> bool {
-        /// SCX_ECODE_ACT_RESTART
-        const RESTART: i64 = 1 << 48;
-        self.code & RESTART != 0
-    }
-}
-
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the kernel has taken its threads back: {}", self.reason)?;
@@ -62,12 +53,11 @@ mod tests {
     fn reads_what_the_program_writes() {
         let mut bytes = vec![0; 16 + 128 + 1024];
         assert_eq!(parse(&bytes), Some(None));
-        bytes[..8].copy_from_slice(&(1_i64 << 48).to_ne_bytes());
+        bytes[..8].copy_from_slice(&7_i64.to_ne_bytes());
         bytes[8..12].copy_from_slice(&66_u32.to_ne_bytes());
         bytes[16..21].copy_from_slice(b"hello");
         let exit = parse(&bytes).flatten().expect("it has ended");
-        assert_eq!((exit.kind, &exit.reason[..], &exit.message[..]), (66, "hello", ""));
-        assert!(exit.wants_restart());
+        assert_eq!((exit.code, exit.kind, &exit.reason[..], &exit.message[..]), (7, 66, "hello", ""));
         assert_eq!(parse(&bytes[..20]), None);
     }
 }
