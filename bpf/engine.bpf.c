@@ -72,17 +72,7 @@ struct engine_exit {
 /* How many records there were when user space was told of them last. */
 static u64 nr_records_told;
 
-/* The kernel ends a function's loops after 250 ms; the CPU of the holder, if a virtual one, may be away for longer. */
-#define LOCK_SPINS (1 << 30)
-#define LOCK_ROUNDS 16
-
-/* Ends the run: sched_ext takes its threads back and tells the loader. */
-#define give_up_with(text)                                                 \
-	({                                                                 \
-		static char message[] = text;                              \
-		unsigned long long nothing[1] = {0}; /* may not be none */ \
-		scx_bpf_error_bstr(message, nothing, sizeof(nothing));     \
-	})
+#include "lock.h"
 
 /*
  * How long a thread runs before its CPU looks again at its own queue: sched_ext does not preempt for what comes there
@@ -100,52 +90,6 @@ static u64 nr_records_told;
 /* How often such threads are looked for, and while there are some. */
 #define RESCUE_INTERVAL_NS HLS_S(1)
 #define RESCUE_SHORT_INTERVAL_NS HLS_MS(100)
-
-/* What is seldom needed: kept out of the functions that are always. */
-#define SLOW __attribute__((noinline))
-
-static inline bool try_lock(void)
-{
-	return !__sync_val_compare_and_swap(&domain->lock, FREE, HELD);
-}
-
-/* Waits for the lock for a while; a function of its own, so that its time is not that of the loops of its caller. */
-HLS_ONCE u32 spin(void)
-{
-	USES(arena);
-	for (u32 i = from(0); i < LOCK_SPINS && can_loop; i++)
-		if (domain->lock == FREE && try_lock())
-			return true;
-	return false;
-}
-
-/* Nobody has the lock from now on: the hierarchy stays as it is, for user space to look at. */
-static inline void seal(void)
-{
-	__sync_lock_test_and_set(&domain->lock, SEALED);
-}
-
-static SLOW bool wait_for_lock(void)
-{
-	for (u32 i = 0; i < LOCK_ROUNDS && domain->lock != SEALED; i++)
-		if (spin())
-			return true;
-	if (domain->lock != SEALED) {
-		seal();
-		give_up_with("the lock of the hierarchy cannot be had");
-	}
-	return false;
-}
-
-static inline bool lock(void)
-{
-	return likely(try_lock()) || wait_for_lock();
-}
-
-static inline void unlock(void)
-{
-	__sync_lock_test_and_set(&domain->lock, FREE);
-}
 
 /* A time as the core wants it, which must not run backwards from one CPU to another. To be called under the lock. */
 static inline u64 not_before_ns(u64 now)
@@ -181,8 +125,34 @@ static inline u64 to_kick(void)
 	return fresh;
 }
 
+/*
+ * Whether this CPU is about to be off: the last that it does, without interrupts, is to wake who waits for that. Kicks
+ * and timers take an interrupt to itself. That would never come, nor any later one when the CPU is back.
+ */
+static SLOW bool is_dying(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	const struct cpumask *online = scx_bpf_get_online_cpumask();
+	bool is_online = (online->bits[0] >> (cpu & (HLS_MAX_CPUS - 1))) & 1;
+	scx_bpf_put_cpumask(online);
+	return !is_online;
+}
+
+/* Leaves it to whoever looks next on another CPU: user space does so ten times a second. */
+static SLOW void leave_kicks(u64 cpus)
+{
+	if (!lock())
+		return;
+	domain->kicked &= ~cpus;
+	unlock();
+}
+
 static SLOW void kick_all(u64 cpus)
 {
+	if (unlikely(domain->hls.offline) && is_dying()) {
+		leave_kicks(cpus);
+		return;
+	}
 	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
 		u32 cpu = __builtin_ctzll(cpus);
 		cpus &= cpus - 1;
@@ -266,10 +236,10 @@ static inline void settle_clock(u32 cpu, u64 now)
 static SLOW void start_timer(u32 cpu, u64 at, u64 now)
 {
 	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
-	if (!t)
+	if (!t || (unlikely(domain->hls.offline) && is_dying()))
 		return;
-	domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
-	bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN);
+	if (!bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN))
+		domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
 }
 
 /* Something is due then: sets this CPU's timer if it would go off later. One that is too early sets itself anew. */
@@ -681,6 +651,50 @@ int hls_set_cpumask(u64 *ctx)
 }
 
 /*
+ * A CPU goes, or is back; told by a thread of that CPU's own. When it goes, dispatch() is not called there any more,
+ * and the kernel moves its threads to other CPUs, where they are enqueued. Until then some run there without a grant.
+ */
+static inline void come_or_go(u32 cpu, bool is_back)
+{
+	unsigned long irq;
+	u64 due = 0;
+	s64 error = 0;
+	if (cpu >= HLS_MAX_CPUS)
+		return;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		u64 now = now_ns();
+		settle_clock(cpu, now);
+		tell_stolen(cpu, now);
+		domain->cpu[cpu].off_since_ns = 0;
+		domain->kicked &= ~(1ULL << cpu);
+		error = is_back ? hls_online(&domain->hls, cpu, now) : hls_offline(&domain->hls, cpu, now);
+		due = to_kick();
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	if (error)
+		give_up_with("a CPU came or went that the hierarchy does not have");
+	kick(due);
+}
+
+SEC("struct_ops/hls_cpu_online")
+int hls_cpu_online(u64 *ctx)
+{
+	USES(arena);
+	come_or_go((u32)ctx[0], true);
+	return 0;
+}
+
+SEC("struct_ops/hls_cpu_offline")
+int hls_cpu_offline(u64 *ctx)
+{
+	USES(arena);
+	come_or_go((u32)ctx[0], false);
+	return 0;
+}
+
+/*
  * A thread, or a process by its first thread, is in another cgroup. sched_ext would tell of cgroups with the controller
  * `cpu` alone.
  */
@@ -710,6 +724,11 @@ int hls_init(void *ctx)
 {
 	USES(arena);
 	(void)ctx;
+	const struct cpumask *mask = scx_bpf_get_online_cpumask();
+	u64 online = mask->bits[0];
+	scx_bpf_put_cpumask(mask);
+	if (online & ~domain->hls.cpus)
+		return -19; /* ENODEV: one came since user space has counted them */
 	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && can_loop; cpu++) {
 		u32 key = cpu;
 		struct cpu_timer *t = bpf_map_lookup_elem(&timers, &key);
@@ -718,6 +737,8 @@ int hls_init(void *ctx)
 		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
 		bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC);
 		bpf_timer_set_callback(&t->timer, on_timer);
+		if (((domain->hls.cpus & ~online) >> cpu) & 1)
+			hls_offline(&domain->hls, cpu, now_ns());
 	}
 	u32 only = 0;
 	struct cpu_timer *t = bpf_map_lookup_elem(&rescuer, &only);
@@ -845,6 +866,8 @@ struct sched_ext_ops hls_ops = {
     .quiescent = (void *)hls_quiescent,
     .yield = (void *)hls_yielded,
     .set_cpumask = (void *)hls_set_cpumask,
+    .cpu_online = (void *)hls_cpu_online,
+    .cpu_offline = (void *)hls_cpu_offline,
     .init_task = (void *)hls_init_task,
     .exit_task = (void *)hls_exit_task,
     .init = (void *)hls_init,

@@ -66,6 +66,8 @@ struct sched_ext_ops {
 	void (*quiescent)(struct task_struct *p, u64 flags);
 	bool (*yield)(struct task_struct *from, struct task_struct *to);
 	void (*set_cpumask)(struct task_struct *p, const struct cpumask *mask);
+	void (*cpu_online)(int cpu);
+	void (*cpu_offline)(int cpu);
 	int (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
 	void (*dump)(struct scx_dump_ctx *about);
@@ -101,6 +103,8 @@ struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
 struct task_struct *scx_bpf_cpu_curr(int cpu) __ksym;
 int scx_bpf_task_cpu(const struct task_struct *p) __ksym;
+const struct cpumask *scx_bpf_get_online_cpumask(void) __ksym;
+void scx_bpf_put_cpumask(const struct cpumask *mask) __ksym;
 void bpf_rcu_read_lock(void) __ksym;
 void bpf_rcu_read_unlock(void) __ksym;
 void bpf_local_irq_save(unsigned long *flags) __ksym;

@@ -33,7 +33,9 @@
 	OP(17, EXPIRES_AT, hls_expires_at(h, c->a))                         \
 	OP(18, TIMER_AT, hls_timer_at(h))                                   \
 	OP(19, SCHEDULE, hls_schedule(h, c->a, c->now_ns))                  \
-	OP(20, CHECK, hls_check(h))
+	OP(20, CHECK, hls_check(h))                                         \
+	OP(21, OFFLINE, hls_offline(h, c->a, c->now_ns))                    \
+	OP(22, ONLINE, hls_online(h, c->a, c->now_ns))
 
 #define HLS_CALL_NUMBER(number, name, call) HLS_CALL_##name = number,
 enum hls_call_op { HLS_CALLS(HLS_CALL_NUMBER) };

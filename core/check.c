@@ -65,6 +65,10 @@ static bool in_need(hls_t *h, u32 v)
 HLS_ONCE u32 check_idle(hls_t *h ARENA_ARG, u32 cpu)
 {
 	u32 root = h->cpu[cpu].root_vp;
+	if (hls_is_offline(h, cpu)) {
+		bool is_used = h->cpu[cpu].depth || h->cpu[cpu].resched || h->vp[root].state != HLS_WAITING;
+		return is_used ? broken(h, HLS_BROKEN_OFFLINE, 0, root, cpu) : 0;
+	}
 	if (!root || h->cpu[cpu].depth)
 		return 0;
 	u32 s = h->vp[root].child, v = h->scheduler[s].first_child;

@@ -16,7 +16,8 @@
 	I(7, WANTS, "a scheduler requests a VP for each child that wants a CPU, as far as it has VPs")          \
 	I(8, IDLE, "no CPU is idle while a child of its root scheduler could use it")                           \
 	I(9, POLICY, "the policy's own invariants hold")                                                        \
-	I(10, PRIORITY, "no ready VP waits where it should preempt a running sibling")
+	I(10, PRIORITY, "no ready VP waits where it should preempt a running sibling")                          \
+	I(12, OFFLINE, "no CPU that is offline is granted, nor wanted of the machine")
 /* 11, of records that were lost, is not used any more. */
 
 #define HLS_INVARIANT_NUMBER(number, name, doc) HLS_BROKEN_##name = number,

@@ -16,7 +16,10 @@
  *  3. After an event, or several at one instant, the platform calls hls_schedule() on every CPU in `kick` until none
  *     is left there. Only hls_schedule() changes what a CPU runs, so that a migration is one step: the thread is off
  *     its old CPU before any other may be told to run it.
- *  4. The platform calls hls_expire() when hls_expires_at() is reached on a CPU, and hls_timers() when
+ *  4. The platform may say at any time that a CPU goes or comes back (hls_offline, hls_online). One that is offline is
+ *     granted to nobody: who had it is READY, and looks for another CPU. Affinities stay what they were; a thread that
+ *     may use no other CPU waits until the platform gives it another affinity, or the CPU is back.
+ *  5. The platform calls hls_expire() when hls_expires_at() is reached on a CPU, and hls_timers() when
  *     hls_timer_at() is. It may be late (a tick); it must not be early.
  *
  * The life of a virtual processor (VP), as its parent scheduler sees it:
@@ -75,6 +78,8 @@ enum hls_record_kind {
 	HLS_REC_THROTTLE,
 	HLS_REC_REPLENISH, /* a: new budget in ns, b: absolute deadline in ns */
 	HLS_REC_STOLEN,    /* by the platform, where it tells such things: others had the CPU for a ns; vp: 0 */
+	HLS_REC_OFFLINE,   /* the CPU has gone; vp: 0 */
+	HLS_REC_ONLINE,    /* it is back; vp: 0 */
 };
 
 /* Why a call was refused; entry points return these negated. */
@@ -83,7 +88,7 @@ enum hls_error {
 	HLS_E_FULL,      /* no free entry */
 	HLS_E_NOT_FOUND, /* no such scheduler, VP, CPU or policy */
 	HLS_E_PARAM,     /* a parameter out of the range that the policy states */
-	HLS_E_BUSY,      /* still has children, or is still held by a parent */
+	HLS_E_BUSY,      /* still has children, is still held by a parent, or is the last CPU */
 	HLS_E_CHILDREN,  /* the policy takes no further VP */
 	HLS_E_DEPTH,     /* would be deeper than HLS_MAX_DEPTH, or a cycle */
 	HLS_E_UNKNOWN,   /* the policy does not know this message */
@@ -181,7 +186,8 @@ struct hls {
 	u64 now_ns;
 	u64 kick;      /* CPUs on which hls_schedule() is due */
 	u64 slice_ns;  /* answer of a grant hook beside the VP: how long until it wants to be asked again */
-	u64 cpus;      /* CPUs in use */
+	u64 cpus;      /* CPUs that there are */
+	u64 offline;   /* of these, the ones that are not there now: their root VPs are held by nobody */
 	u64 decisions; /* grant hooks called */
 	u32 nr_pinned; /* threads that may not use every CPU */
 	u32 seq;
@@ -220,6 +226,10 @@ s64 hls_detach(hls_t *h, u32 vp, u64 now_ns);
 s64 hls_move(hls_t *h, u32 vp, u32 parent, const params_t *params, u64 now_ns);
 s64 hls_set_affinity(hls_t *h, u32 vp, u64 cpus, u64 now_ns);
 s64 hls_watch(hls_t *h, u32 vp, u32 on);
+
+/* A CPU goes, and comes back. No effect where it has already. */
+s64 hls_offline(hls_t *h, u32 cpu, u64 now_ns);
+s64 hls_online(hls_t *h, u32 cpu, u64 now_ns);
 
 /* What happens to threads. These and those below return `kick`: the CPUs on which hls_schedule() is due. */
 u64 hls_request(hls_t *h, u32 vp, u64 now_ns);

@@ -80,6 +80,12 @@ static inline bool hls_usable(const vp_t *vp, u32 cpu)
 	return ((vp->usable >> cpu) & 1) != 0;
 }
 
+/* Whether a CPU of the machine is not there now. */
+static inline bool hls_is_offline(const hls_t *h, u32 cpu)
+{
+	return ((h->offline >> cpu) & 1) != 0;
+}
+
 /* Leaves a record behind for whoever reads them. */
 static inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind, u64 a, u64 b)
 {

@@ -49,6 +49,11 @@ HLS_ENTRY s64 hls_add_cpu(hls_t *h ARENA_ARG, u32 cpu)
 	return 0;
 }
 
+static bool cpu_exists(hls_t *h, u32 cpu)
+{
+	return cpu < HLS_MAX_CPUS && ((h->cpus >> cpu) & 1);
+}
+
 /* Creates an instance of a policy and returns its index. It is in no hierarchy yet. */
 HLS_ENTRY s64 hls_create_scheduler(hls_t *h ARENA_ARG, u32 policy, const params_t *params ARENA_ARG)
 {
@@ -72,13 +77,22 @@ HLS_ENTRY s64 hls_create_scheduler(hls_t *h ARENA_ARG, u32 policy, const params_
 	return s;
 }
 
+/* Whether the machine would grant s a CPU if that came back. */
+static bool is_root_of_offline(hls_t *h, u32 s)
+{
+	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && can_loop; cpu++)
+		if (hls_is_offline(h, cpu) && h->vp[h->cpu[cpu].root_vp].child == s)
+			return true;
+	return false;
+}
+
 /* Destroys a scheduler that has no children and is held by no parent. */
 HLS_ENTRY s64 hls_destroy_scheduler(hls_t *h ARENA_ARG, u32 s)
 {
 	if (!scheduler_exists(h, s))
 		return -HLS_E_NOT_FOUND;
 	scheduler_t *sched = &h->scheduler[s];
-	if (sched->nr_children || sched->nr_up)
+	if (sched->nr_children || sched->nr_up || is_root_of_offline(h, s))
 		return -HLS_E_BUSY;
 	policy_deinit(h, s);
 	hls_set_timer(h, s, HLS_NEVER);
@@ -86,6 +100,30 @@ HLS_ENTRY s64 hls_destroy_scheduler(hls_t *h ARENA_ARG, u32 s)
 	sched->pending_next = h->free_scheduler;
 	h->free_scheduler = s;
 	return 0;
+}
+
+/* Adds a VP to those that its child scheduler holds of its parents. */
+static void add_up(hls_t *h, u32 v)
+{
+	scheduler_t *below = &h->scheduler[h->vp[v].child];
+	h->vp[v].up_next = below->first_up;
+	below->first_up = v;
+	below->nr_up++;
+}
+
+/* Takes it away again; no effect where it is not one of them. */
+static void remove_up(hls_t *h, u32 v)
+{
+	scheduler_t *below = &h->scheduler[h->vp[v].child];
+	u32 ARENA *link = &below->first_up;
+	for (u32 i = from(0); i < HLS_MAX_VPS && *link && can_loop; i++) {
+		if (*link == v) {
+			*link = h->vp[v].up_next;
+			below->nr_up--;
+			return;
+		}
+		link = &h->vp[*link].up_next;
+	}
 }
 
 /* A new VP entry, WAITING, held by the child scheduler if there is one. */
@@ -102,11 +140,8 @@ static u32 new_vp(hls_t *h, u32 parent, u32 child, const params_t *params)
 	vp->usable = HLS_NEVER;
 	for (u32 i = 0; i < HLS_PARAMS && params; i++)
 		vp->param[i] = params->value[i];
-	if (child) {
-		vp->up_next = h->scheduler[child].first_up;
-		h->scheduler[child].first_up = v;
-		h->scheduler[child].nr_up++;
-	}
+	if (child)
+		add_up(h, v);
 	return v;
 }
 
@@ -139,17 +174,8 @@ static void free_vp(hls_t *h, u32 v)
 	vp_t *vp = &h->vp[v];
 	set_pinned(h, vp, false);
 	drop_claim(h, v);
-	if (vp->child) {
-		scheduler_t *below = &h->scheduler[vp->child];
-		if (below->first_up == v) {
-			below->first_up = vp->up_next;
-		} else {
-			for_each_up (h, u, vp->child)
-				if (h->vp[u].up_next == v)
-					h->vp[u].up_next = vp->up_next;
-		}
-		below->nr_up--;
-	}
+	if (vp->child)
+		remove_up(h, v);
 	vp->flags = 0;
 	vp->up_next = h->free_vp;
 	h->free_vp = v;
@@ -158,7 +184,7 @@ static void free_vp(hls_t *h, u32 v)
 /* Makes s a root scheduler on `cpu`: the machine grants it that CPU, whole, whenever it wants it. */
 HLS_ENTRY s64 hls_attach_root(hls_t *h ARENA_ARG, u32 s, u32 cpu)
 {
-	if (!scheduler_exists(h, s) || cpu >= HLS_MAX_CPUS || !((h->cpus >> cpu) & 1))
+	if (!scheduler_exists(h, s) || !cpu_exists(h, cpu) || hls_is_offline(h, cpu))
 		return -HLS_E_NOT_FOUND;
 	if (h->cpu[cpu].root_vp)
 		return -HLS_E_BUSY;
@@ -168,6 +194,57 @@ HLS_ENTRY s64 hls_attach_root(hls_t *h ARENA_ARG, u32 s, u32 cpu)
 	h->vp[v].cpu = cpu;
 	h->cpu[cpu].root_vp = v;
 	return v;
+}
+
+/*
+ * A CPU goes: it is taken from whoever has it, and its root VP from the root scheduler, which asks for the others only.
+ * The last CPU stays.
+ */
+HLS_ENTRY s64 hls_offline(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
+{
+	if (!cpu_exists(h, cpu))
+		return -HLS_E_NOT_FOUND;
+	if (hls_is_offline(h, cpu))
+		return 0;
+	u64 offline = h->offline | 1ULL << cpu;
+	if (offline == h->cpus)
+		return -HLS_E_BUSY;
+	cpu_t *c = &h->cpu[cpu];
+	u32 root = c->root_vp;
+	h->now_ns = now_ns;
+	h->offline = offline;
+	hls_write_record(h, 0, cpu, HLS_REC_OFFLINE, 0, 0);
+	revoke_below(h, c, 0);
+	if (h->vp[root].state == HLS_RUNNING)
+		give_up(h, root);
+	else if (h->vp[root].state == HLS_READY)
+		withdraw(h, root);
+	c->depth = 0;
+	c->resched = 0;
+	h->kick &= ~(1ULL << cpu);
+	if (root)
+		remove_up(h, root);
+	follow_up(h, cpu);
+	return 0;
+}
+
+/* A CPU that was offline is back: the root scheduler holds its root VP again, and requests it if it has use for it. */
+HLS_ENTRY s64 hls_online(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
+{
+	if (!cpu_exists(h, cpu))
+		return -HLS_E_NOT_FOUND;
+	if (!hls_is_offline(h, cpu))
+		return 0;
+	u32 root = h->cpu[cpu].root_vp;
+	h->now_ns = now_ns;
+	h->offline &= ~(1ULL << cpu);
+	hls_write_record(h, 0, cpu, HLS_REC_ONLINE, 0, 0);
+	if (root) {
+		add_up(h, root);
+		settle_later(h, h->vp[root].child);
+	}
+	settle_pending(h);
+	return 0;
 }
 
 /* Links the VP below `parent` and registers it there; 0, or the policy's reason against it. */

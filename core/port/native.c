@@ -81,6 +81,12 @@ const struct hls_record *hls_record(const struct hls *h, u64 number)
 	return &h->record[number % HLS_MAX_RECORDS];
 }
 
+/* The CPUs that have gone, a bit each. */
+u64 hls_offline_cpus(const struct hls *h)
+{
+	return h->offline;
+}
+
 u64 hls_decisions(const struct hls *h)
 {
 	return h->decisions;

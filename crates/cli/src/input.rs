@@ -3,13 +3,16 @@
 use crate::exit::{Error, say};
 use hls_hierarchy::model::{Hierarchy, Who};
 use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source};
+use hls_kernel::doctor::cpus;
 use hls_plan::{Plan, PlanError};
 use hls_workload::WorkloadError;
 use hls_workload::program::Workload;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::fs::File;
 use std::io::{IsTerminal, Read};
+use std::num::NonZero;
 use std::path::Path;
+use std::thread::available_parallelism;
 
 /// No message lists more names.
 const MAX_NAMES: usize = 12;
@@ -51,18 +54,21 @@ pub fn hierarchy(path: &Path) -> Result<(Hierarchy, Source), Error> {
 pub fn hierarchy_for_kernel(path: &Path) -> Result<(Hierarchy, Source), Error> {
     let bytes = read(path)?;
     let source = source(path, &bytes);
-    let cpus = std::thread::available_parallelism()?.get();
+    let counted = |which| cpus(Path::new("/"), which).map(|cpus| cpus as usize);
+    let online = counted("online").map_or_else(|| available_parallelism().map(NonZero::get), Ok)?;
+    // What is offline now may come back.
+    let present = counted("present").unwrap_or(online);
     let most = hls_core::limits::MAX_CPUS;
-    if cpus > most {
-        return Err(Error::Input(format!("found a machine with {cpus} CPUs, expected {most} at most")));
+    if online > most {
+        return Err(Error::Input(format!("found a machine with {online} CPUs, expected {most} at most")));
     }
-    match hls_hierarchy::read_for(cpus as u16, &bytes) {
+    match hls_hierarchy::read_for(online as u16, &bytes) {
         Ok((hierarchy, warnings)) => {
             report(&source, &warnings);
-            match hierarchy.machine.cpus {
-                said if usize::from(said) == cpus => Ok((hierarchy.with_default(), source)),
+            match usize::from(hierarchy.machine.cpus) {
+                said if (online..=present).contains(&said) => Ok((hierarchy.with_default(), source)),
                 said => Err(Error::Input(format!(
-                    "{} is for a machine with cpus={said}; this one has {cpus}",
+                    "{} is for a machine with cpus={said}; this one has {online}",
                     path.display()
                 ))),
             }

@@ -140,6 +140,7 @@ impl<'t> Run<'t> {
             load.events(&mut |record| batch.extend(of_job(record)));
         }
         batch.sort_by_key(|record| record.at);
+        batch.iter().for_each(tell_of_cpu);
         batch.drain(..).for_each(|record| self.listeners.hear(&record));
         self.listeners.observer.advance(now.saturating_sub(PATIENCE));
         self.alarm.raise(&mut self.listeners.observer, now);
@@ -234,6 +235,17 @@ fn failed(error: hls_kernel::Error) -> Error {
             Error::System(format!("{error}\nhls doctor says what this takes"))
         }
         _ => Error::System(error.to_string()),
+    }
+}
+
+fn tell_of_cpu(record: &Record) {
+    let cpu = record.cpu;
+    match record.what {
+        What::Offline => {
+            say(format_args!("note: CPU {cpu} is offline; its time counts as stolen until it is back"));
+        }
+        What::Online => say(format_args!("note: CPU {cpu} is back")),
+        _ => {}
     }
 }
 

@@ -30,7 +30,7 @@ pub enum CoreError {
     NotFound,
     /// A parameter is out of the range that the policy states.
     Param,
-    /// It still has children, or a parent still holds it.
+    /// It still has children, or a parent still holds it, or it is the last CPU.
     Busy,
     /// The policy takes no further VP.
     Children,
@@ -48,7 +48,7 @@ impl fmt::Display for CoreError {
             CoreError::Full => "no free entry is left in the core",
             CoreError::NotFound => "there is no such scheduler, virtual processor, CPU or policy",
             CoreError::Param => "a parameter is out of the range that the policy states",
-            CoreError::Busy => "it still has children, or a parent still holds it",
+            CoreError::Busy => "it still has children, or a parent still holds it, or it is the last CPU",
             CoreError::Children => "the policy takes no further child",
             CoreError::Depth => "the hierarchy would be too deep or have a cycle",
             CoreError::Unknown => "the policy does not know this parameter",
@@ -89,6 +89,17 @@ pub trait Calls {
     /// Puts a CPU into use.
     fn add_cpu(&mut self, cpu: u16) -> Result<(), CoreError> {
         self.make(Op::AddCpu, Call { a: u32::from(cpu), ..Call::default() }).and_then(answer).map(drop)
+    }
+
+    /// The CPU goes: it is taken from whoever has it, and nobody is granted it. The last one stays
+    /// ([`CoreError::Busy`]). No effect where it has gone already.
+    fn offline(&mut self, cpu: u16, now: Nanos) -> Result<(), CoreError> {
+        self.make(Op::Offline, Call::at(now, cpu.into())).and_then(answer).map(drop)
+    }
+
+    /// The CPU is back. No effect where it has not gone.
+    fn online(&mut self, cpu: u16, now: Nanos) -> Result<(), CoreError> {
+        self.make(Op::Online, Call::at(now, cpu.into())).and_then(answer).map(drop)
     }
 
     /// Creates an instance of the policy with this number; returns its index.

@@ -222,6 +222,8 @@ unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
             Op::TimerAt => ffi::hls_timer_at(h) as i64,
             Op::Schedule => ffi::hls_schedule(h, c.a, c.now_ns).into(),
             Op::Check => ffi::hls_check(h).into(),
+            Op::Offline => ffi::hls_offline(h, c.a, c.now_ns),
+            Op::Online => ffi::hls_online(h, c.a, c.now_ns),
         }
     }
 }

@@ -134,6 +134,8 @@ unsafe extern "C" {
     pub fn hls_move(h: *mut Hls, vp: u32, parent: u32, params: *const Params, now_ns: u64) -> i64;
     pub fn hls_set_affinity(h: *mut Hls, vp: u32, cpus: u64, now_ns: u64) -> i64;
     pub fn hls_watch(h: *mut Hls, vp: u32, on: u32) -> i64;
+    pub fn hls_offline(h: *mut Hls, cpu: u32, now_ns: u64) -> i64;
+    pub fn hls_online(h: *mut Hls, cpu: u32, now_ns: u64) -> i64;
     pub fn hls_request(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_release(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_yield(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
@@ -148,6 +150,7 @@ unsafe extern "C" {
 
     pub fn hls_play(h: *mut Hls, call: *mut Call);
     pub fn hls_kick(h: *const Hls) -> u64;
+    pub fn hls_offline_cpus(h: *const Hls) -> u64;
     pub fn hls_nr_records(h: *const Hls) -> u64;
     pub fn hls_record(h: *const Hls, number: u64) -> *const HlsRecord;
     pub fn hls_decisions(h: *const Hls) -> u64;

@@ -49,6 +49,8 @@ ops! {
     TimerAt = 18,
     Schedule = 19,
     Check = 20,
+    Offline = 21,
+    Online = 22,
 }
 
 /// One call of an entry point: what it was given, and what came of it. `struct hls_call` of `core/call.h`.

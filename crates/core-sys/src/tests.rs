@@ -161,6 +161,61 @@ fn idle_cpus_are_used_and_affinity_binds() {
     assert_eq!(m.ran_ms(a) + m.ran_ms(b), 200.0);
 }
 
+/// Two CPUs, and what is left when one goes: the more important thread, at once.
+#[test]
+fn who_loses_a_cpu_that_goes_takes_another() {
+    let mut m = Machine::new(2);
+    let fp = m.root(FP, &[]);
+    let ts = m.scheduler(TS, &[]);
+    for _ in 0..2 {
+        m.core.attach(fp, Some(ts), Params::from_slice(&[1])).unwrap();
+    }
+    let (low, high) = (m.thread(ts, &[1]), m.thread(fp, &[5]));
+    m.wake(low);
+    m.wake(high);
+    let cpu_of = |m: &Machine, thread| m.running.iter().position(|&vp| vp == Some(thread));
+    let gone = cpu_of(&m, high).unwrap() as u16;
+    m.offline(gone);
+    assert_eq!((cpu_of(&m, high), cpu_of(&m, low)), (Some(usize::from(1 - gone)), None));
+    // Nor can who wakes up later have it, or who may use no other.
+    let bound = m.thread(fp, &[9]);
+    m.core.set_affinity(bound, 1 << gone, m.now).unwrap();
+    m.wake(bound);
+    m.run_until(Nanos(100 * MS));
+    assert_eq!((m.ran_ms(high), m.ran_ms(low), m.ran_ms(bound)), (100.0, 0.0, 0.0));
+    m.online(gone);
+    assert_eq!(cpu_of(&m, bound), Some(gone.into()));
+    m.block(bound);
+    assert_eq!(cpu_of(&m, low), Some(gone.into()));
+}
+
+#[test]
+fn a_cpu_that_goes_is_one_that_is_there_and_not_the_last() {
+    let mut m = Machine::new(2);
+    let fp = m.root(FP, &[]);
+    let thread = m.thread(fp, &[1]);
+    m.wake(thread);
+    assert_eq!(m.core.offline(2, m.now), Err(CoreError::NotFound));
+    assert_eq!(m.core.offline(u16::MAX, m.now), Err(CoreError::NotFound));
+    assert_eq!(m.core.online(2, m.now), Err(CoreError::NotFound));
+    m.offline(0);
+    m.offline(0);
+    assert_eq!(m.core.offline(1, m.now), Err(CoreError::Busy));
+    assert_eq!(m.running, [None, Some(thread)]);
+    // What the machine would grant when it is back cannot be destroyed, nor granted to others.
+    assert_eq!(m.core.attach_root(fp, 0), Err(CoreError::NotFound));
+    m.core.detach(thread, m.now).unwrap();
+    m.settle();
+    let root_of_1 = m.roots[1];
+    m.core.detach(root_of_1, m.now).unwrap();
+    assert_eq!(m.core.destroy_scheduler(fp), Err(CoreError::Busy));
+    m.core.detach(m.roots[0], m.now).unwrap();
+    m.core.destroy_scheduler(fp).unwrap();
+    m.online(0);
+    m.online(0);
+    assert_eq!(m.running, [None, None]);
+}
+
 #[test]
 fn what_cannot_be_is_refused_and_changes_nothing() {
     let mut m = Machine::new(1);
@@ -239,7 +294,7 @@ fn a_tape_does_again_what_was_done() {
 fn a_tape_that_nobody_can_play_is_refused() {
     let sound = Call { op: Op::AddCpu as u32, ..Call::default() };
     for (op, a) in
-        [(0, 0), (Op::Check as u32 + 1, 0), (Op::Request as u32, 1 << 20), (Op::Schedule as u32, 64)]
+        [(0, 0), (Op::Online as u32 + 1, 0), (Op::Request as u32, 1 << 20), (Op::Schedule as u32, 64)]
     {
         let call = Call { op, a, ..Call::default() };
         let mut core = Core::new();

@@ -41,6 +41,10 @@ pub enum RecordKind {
         /// For how long, up to about now.
         length: Nanos,
     },
+    /// The CPU has gone; VP 0.
+    Offline,
+    /// The CPU is back; VP 0.
+    Online,
 }
 
 /// A change of state of a watched VP.
@@ -145,6 +149,13 @@ impl View {
     pub fn kick(&self) -> u64 {
         // SAFETY: reads one field.
         unsafe { ffi::hls_kick(self.hls.as_ptr()) }
+    }
+
+    /// The CPUs that have gone, in order.
+    pub fn offline(&self) -> impl Iterator<Item = u16> + use<> {
+        // SAFETY: reads one field.
+        let offline = unsafe { ffi::hls_offline_cpus(self.hls.as_ptr()) };
+        (0..u64::BITS as u16).filter(move |cpu| (offline >> cpu) & 1 == 1)
     }
 
     /// Hands the records since the last call to `each`, in order; `false` when some were lost because more than
@@ -272,6 +283,8 @@ fn convert(raw: &ffi::HlsRecord) -> RawRecord {
         4 => RecordKind::Release,
         5 => RecordKind::Throttle,
         7 => RecordKind::Stolen { length: Nanos(raw.a) },
+        8 => RecordKind::Offline,
+        9 => RecordKind::Online,
         _ => RecordKind::Replenish { budget: Nanos(raw.a), deadline: Nanos(raw.b) },
     };
     RawRecord { at: Nanos(raw.at_ns), vp: raw.vp, cpu: raw.cpu, kind }

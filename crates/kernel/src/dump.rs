@@ -16,6 +16,7 @@ pub fn dump(domain: &mut Domain) -> String {
 
 fn write(domain: &mut Domain, out: &mut String) -> fmt::Result {
     let kick = domain.view().kick();
+    domain.view().offline().try_for_each(|cpu| writeln!(out, "CPU {cpu} is offline"))?;
     for cpu in 0..limits::MAX_CPUS as u32 {
         let (path, due) = domain.view().path(cpu);
         if path.is_empty() && due == 0 && (kick >> cpu) & 1 == 0 {

@@ -22,8 +22,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How long it may take the kernel to take its threads back.
-const PATIENCE_MS: u64 = 5000;
+/// The kernel says within this time why it has taken its threads back.
+const PATIENCE_MS: u64 = 5_000;
 
 /// Something that whoever runs the engine should hear of; the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,22 +157,23 @@ impl Engine {
     pub fn begin(&mut self) -> Result<(), Error> {
         self.poll(&mut |_| ())?;
         self.began = self.time()?;
+        let gone = |cpu| Record { at: self.began, vp: 0, cpu, what: What::Offline };
+        self.told.extend(self.built.core.view().offline().map(gone));
         Ok(())
     }
 
     /// The kernel's time; why it has taken its threads back, if it has.
     fn time(&mut self) -> Result<Nanos, Error> {
-        match self.built.core.now() {
-            Ok(now) => Ok(now),
-            Err(error) => {
-                // When it takes its threads back, the hierarchy is sealed first.
-                for _ in 0..PATIENCE_MS / 10 {
-                    self.look_for_exit()?;
-                    sleep(Duration::from_millis(10));
-                }
-                Err(refused("the kernel does not tell the time", error))
-            }
+        let error = match self.built.core.now() {
+            Ok(now) => return Ok(now),
+            Err(error) => error,
+        };
+        // It says why only when all of them are its own again.
+        for _ in 0..PATIENCE_MS {
+            self.look_for_exit()?;
+            sleep(Duration::from_millis(1));
         }
+        Err(refused("the kernel does not tell the time", error))
     }
 
     /// Fails if the kernel has taken its threads back.

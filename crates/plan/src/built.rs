@@ -83,6 +83,8 @@ fn what(kind: RecordKind) -> What {
         RecordKind::Throttle => What::Throttle,
         RecordKind::Replenish { budget, deadline } => What::Replenish { budget, deadline },
         RecordKind::Stolen { length } => What::Stolen { length },
+        RecordKind::Offline => What::Offline,
+        RecordKind::Online => What::Online,
     }
 }
 

@@ -13,7 +13,7 @@ pub struct Record {
     pub at: Nanos,
     /// To which VP; 0 where the event belongs to a CPU only.
     pub vp: VpId,
-    /// On which CPU; meaningful for `Grant`, `Revoke`, `Release`, `Stolen`.
+    /// On which CPU; meaningful for `Grant`, `Revoke`, `Release`, `Stolen`, `Offline`, `Online`.
     pub cpu: u16,
     /// What.
     pub what: What,
@@ -63,4 +63,8 @@ pub enum What {
         /// For how long.
         length: Nanos,
     },
+    /// The CPU has gone.
+    Offline,
+    /// The CPU is back.
+    Online,
 }

@@ -150,6 +150,8 @@ pub struct Observer {
     accounts: Vec<Account>,
     /// The VPs of the root, by CPU, each with what was stolen from the CPU when it last woke up.
     roots: Vec<(VpId, Nanos)>,
+    /// The CPUs that have gone, each with the time up to when it is counted as stolen.
+    offline: Vec<(u16, Nanos)>,
     promises: Promises,
     /// When the last record was made.
     heard_at: Nanos,
@@ -167,6 +169,7 @@ impl Observer {
             free: Vec::new(),
             stolen: vec![Nanos::ZERO; usize::from(topology.cpus)],
             accounts: vec![Account::default(); topology.vps.len()],
+            offline: Vec::new(),
             promises: Promises::new(topology.cpus),
             heard_at: Nanos::ZERO,
             topology,
@@ -186,9 +189,14 @@ impl Observer {
     pub fn observe(&mut self, record: &Record) {
         let Record { at, vp, cpu, what } = *record;
         self.heard_at = at;
+        self.steal_offline(at);
         match what {
             What::Stolen { length } => return self.steal(cpu, at, length),
-            What::Request | What::Grant => self.meet_root(vp, at, what),
+            What::Offline if self.offline.iter().all(|(other, _)| *other != cpu) => {
+                return self.offline.push((cpu, at));
+            }
+            What::Online => return self.offline.retain(|(other, _)| *other != cpu),
+            What::Request | What::Grant | What::Release => self.meet_root(vp, at, what),
             _ => {}
         }
         let Some(account) = self.accounts.get_mut(vp as usize) else {
@@ -210,7 +218,9 @@ impl Observer {
             | What::Replenish { .. }
             | What::Arrive
             | What::JobRelease { .. }
-            | What::Stolen { .. } => {}
+            | What::Stolen { .. }
+            | What::Offline
+            | What::Online => {}
         }
         if let Some(slot) = account.watched {
             self.promises.hear(slot, account.last_cpu.unwrap_or(cpu), at, what);
@@ -239,6 +249,15 @@ impl Observer {
             if let Some(State::Woken(since)) = self.accounts.get(*vp as usize).map(|account| account.state) {
                 self.promises.steal(cpu, at, at.saturating_sub(since));
             }
+        }
+    }
+
+    /// All the time of a CPU that has gone is stolen.
+    fn steal_offline(&mut self, at: Nanos) {
+        for index in 0..self.offline.len() {
+            let (cpu, since) = self.offline[index];
+            self.offline[index].1 = since.max(at);
+            self.steal(cpu, at, at.saturating_sub(since));
         }
     }
 
@@ -303,6 +322,7 @@ impl Observer {
     /// All records from here on are later than `at`: notices who starves. Without it a promise to a VP that waits is
     /// seen to be broken when it waits no longer.
     pub fn advance(&mut self, at: Nanos) {
+        self.steal_offline(at);
         self.steal_so_far(at);
         self.promises.advance(at);
     }
@@ -310,6 +330,8 @@ impl Observer {
     /// Records between the last one and `at` were lost.
     pub fn lose(&mut self, at: Nanos) {
         self.promises.lost = Some((self.heard_at.min(at), at));
+        // Whether they have come back nobody knows.
+        self.offline.clear();
     }
 
     /// The promises that broke since the last time, each the first time that it did; at most a hundred.
@@ -339,6 +361,7 @@ impl Observer {
     /// Ends the run at `end`. What an observer cannot know is left empty for the engine: its name, the seed, overhead,
     /// events, switches, and the work and frames of the threads.
     pub fn finish(mut self, end: Nanos) -> RunResult {
+        self.steal_offline(end);
         self.steal_so_far(end);
         for account in &mut self.accounts {
             account.stop(clock(&self.stolen, account.last_cpu, end), State::Waiting);
@@ -586,6 +609,49 @@ mod tests {
         }
         [40, 45, 60].into_iter().for_each(|at| observer.advance(Nanos(at)));
         assert_eq!((observer.take_broken(), observer.standing(3, Nanos(60)).stolen), (vec![], Nanos(50)));
+    }
+
+    /// All that waits does so for the CPU that has gone; who runs on the other is not held up.
+    #[test]
+    fn the_time_of_a_cpu_that_has_gone_is_stolen() {
+        let promises = || vec![promise(3, 20, 10, 0), promise(4, 20, 10, 0)];
+        let records = |is_told| {
+            let mut records = vec![
+                (0, 3, 0, What::Request),
+                (0, 3, 0, What::Grant),
+                (0, 4, 1, What::Request),
+                (0, 4, 1, What::Grant),
+                (20, 0, 1, What::Offline),
+                (20, 4, 1, What::Revoke),
+                (60, 3, 0, What::Revoke),
+                (60, 4, 0, What::Grant),
+                (70, 0, 1, What::Online),
+                (70, 3, 1, What::Grant),
+            ];
+            records.retain(|(_, _, _, what)| is_told || !matches!(what, What::Offline | What::Online));
+            records
+        };
+        let counts = |result: &RunResult| result.guarantees.iter().map(|g| g.counts).collect::<Vec<_>>();
+        let stolen = Counts { stolen: 1, ..Counts::default() };
+        let short = Counts { short: 1, ..Counts::default() };
+        let result = observe(promises(), &records(true));
+        assert_eq!((result.stolen, result.idle), (Nanos(50), Nanos(0)));
+        assert_eq!(counts(&result), [Counts::default(), stolen]);
+        assert_eq!(counts(&observe(promises(), &records(false))), [Counts::default(), short]);
+
+        // Told twice it counts once, and when records are lost nobody knows that it is still gone.
+        let mut observer = Observer::new(topology(), promises());
+        for &(at, vp, cpu, what) in
+            &[(0, 4, 1, What::Request), (0, 0, 1, What::Offline), (5, 0, 1, What::Offline)]
+        {
+            observer.observe(&Record { at: Nanos(at), vp, cpu, what });
+        }
+        observer.advance(Nanos(40));
+        observer.advance(Nanos(30));
+        assert_eq!((observer.take_broken(), observer.stolen()), (vec![], Nanos(40)));
+        observer.lose(Nanos(40));
+        observer.advance(Nanos(80));
+        assert_eq!((observer.take_broken().len(), observer.stolen()), (1, Nanos(40)));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Machine {
     pub cpus: u16,
     pub running: Vec<Option<u32>>,
     pub now: Nanos,
+    /// The VPs by which the machine grants each CPU.
+    pub roots: Vec<u32>,
 }
 
 impl Machine {
@@ -29,7 +31,7 @@ impl Machine {
         let mut core = Core::new();
         core.record();
         (0..cpus).for_each(|cpu| core.add_cpu(cpu).unwrap());
-        Machine { core, cpus, running: vec![None; cpus.into()], now: Nanos(0) }
+        Machine { core, cpus, running: vec![None; cpus.into()], now: Nanos(0), roots: Vec::new() }
     }
 
     pub fn scheduler(&mut self, policy: u8, params: &[u64]) -> u32 {
@@ -41,8 +43,19 @@ impl Machine {
 
     pub fn root(&mut self, policy: u8, params: &[u64]) -> u32 {
         let s = self.scheduler(policy, params);
-        (0..self.cpus).for_each(|cpu| assert!(self.core.attach_root(s, cpu).is_ok()));
+        self.roots = (0..self.cpus).map(|cpu| self.core.attach_root(s, cpu).unwrap()).collect();
         s
+    }
+
+    pub fn offline(&mut self, cpu: u16) {
+        self.core.offline(cpu, self.now).unwrap();
+        self.running[usize::from(cpu)] = None;
+        self.settle();
+    }
+
+    pub fn online(&mut self, cpu: u16) {
+        self.core.online(cpu, self.now).unwrap();
+        self.settle();
     }
 
     pub fn settle(&mut self) {
@@ -187,6 +200,7 @@ impl Scenario {
             0..6 => core.request(thread, now),
             6..10 => core.release(thread, now),
             10 => core.yield_now(thread, now),
+            11 if self.random.below(2) == 0 => self.cpu_comes_or_goes(),
             11 => {
                 let mask = 1 + self.random.below((1 << self.machine.cpus) - 1);
                 core.set_affinity(thread, mask, now).unwrap();
@@ -220,6 +234,17 @@ impl Scenario {
         let (param, value) =
             (self.random.below(3) as u32, self.random.below(40) * MS.pow(self.random.below(2) as u32));
         let _ = self.machine.core.message(thread, param, value, self.machine.now);
+    }
+
+    /// A CPU goes, if it is not the last, or is back.
+    fn cpu_comes_or_goes(&mut self) {
+        let cpu = self.random.below(self.machine.cpus.into()) as u16;
+        let now = self.machine.now;
+        if self.random.below(3) > 0 {
+            self.machine.core.online(cpu, now).unwrap();
+        } else if self.machine.core.offline(cpu, now).is_ok() {
+            self.machine.running[usize::from(cpu)] = None;
+        }
     }
 
     fn hierarchy_moves(&mut self, thread: u32) {

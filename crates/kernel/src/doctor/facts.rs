@@ -91,7 +91,7 @@ impl Facts {
             capabilities: text("proc/self/status").and_then(|status| capabilities(&status)),
             is_in_user_namespace: text("proc/self/uid_map").is_some_and(|map| !is_whole(&map)),
             has_cgroup2: exists("sys/fs/cgroup/cgroup.controllers"),
-            cpus: text("sys/devices/system/cpu/online").and_then(|list| cpus(&list)),
+            cpus: cpus(root, "online"),
         }
     }
 }
@@ -140,7 +140,9 @@ fn is_whole(map: &str) -> bool {
     map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
-/// One more than the largest number in a list of CPUs such as `0-3,8`.
-fn cpus(list: &str) -> Option<u32> {
-    list.rsplit([',', '-']).next()?.parse::<u32>().ok()?.checked_add(1)
+/// One more than the largest number of a CPU that is `online`, or `present` but maybe offline, below that root folder.
+pub fn cpus(root: &Path, which: &str) -> Option<u32> {
+    // A list such as `0-3,8`.
+    let list = fs::read_to_string(root.join("sys/devices/system/cpu").join(which)).ok()?;
+    list.trim().rsplit([',', '-']).next()?.parse::<u32>().ok()?.checked_add(1)
 }

@@ -8,5 +8,5 @@ mod facts;
 mod judge;
 
 pub use btf::{NEEDED_NAMES, Needed};
-pub use facts::{Btf, Config, Facts, NEEDED_OPTIONS};
+pub use facts::{Btf, Config, Facts, NEEDED_OPTIONS, cpus};
 pub use judge::{Finding, Verdict, can_run, judge};

@@ -123,7 +123,7 @@ fn random_runs_are_decided_alike() {
 #[test]
 fn random_events_in_random_hierarchies_are_decided_alike() {
     let Some(mut replay) = replay() else { return };
-    let mut used = [0; Op::Check as usize + 1];
+    let mut used = [0; Op::Online as usize + 1];
     for seed in 0..seeds(200) {
         let tape = tapes::scenario(seed);
         tape.iter().for_each(|call| used[call.op as usize] += 1);

@@ -111,7 +111,9 @@ impl<'t> Timeline<'t> {
             What::Throttle => state.is_throttled = true,
             What::Replenish { .. } => state.is_throttled = false,
             What::JobRelease { .. } | What::Miss { .. } => return self.mark(vp, what, at),
-            What::Arrive | What::JobDone { .. } | What::Stolen { .. } => return,
+            What::Arrive | What::JobDone { .. } | What::Stolen { .. } | What::Offline | What::Online => {
+                return;
+            }
         }
         self.update(vp, at);
     }

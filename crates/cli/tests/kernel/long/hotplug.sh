@@ -1,0 +1,58 @@
+#!/bin/sh
+# A CPU goes and comes back, again and again, under load: whoever may use another CPU gets on all the while.
+. /usr/kernel/lib.sh
+
+cpu=/sys/devices/system/cpu/cpu1/online
+set_online() { echo "$1" >"$cpu" || fail "CPU 1: online cannot be set to $1"; }
+
+again_and_again() {
+	for round in $(seq "$STORM"); do
+		set_online 0
+		usleep $((round * 79190 % 300000))
+		set_online 1
+		usleep $((round * 61010 % 100000))
+		runs "CPU 1 has come and gone $round times"
+	done
+}
+
+start /usr/kernel/half.kdl
+hogs 2
+for name in shared reserved; do
+	sh -c "echo $name >/proc/self/comm; while :; do :; done" &
+	hogs="$hogs $!"
+done
+hogs_get_on 2
+set_online 0
+within 50 grep -q "CPU 1 is offline" /tmp/said || fail "hls does not say that the CPU has gone"
+hogs_get_on 2
+set_online 1
+within 50 grep -q "CPU 1 is back" /tmp/said || fail "hls does not say that the CPU is back"
+hogs_get_on 2
+again_and_again
+hogs_get_on 2
+end_hogs
+none_is_lost
+stop
+
+# What has gone before the start is missing from the start, and welcome later.
+set_online 0
+start /usr/kernel/half.kdl
+hogs 2
+hogs_get_on 1
+set_online 1
+within 50 grep -q "CPU 1 is back" /tmp/said || fail "hls does not say that the CPU is back"
+hogs_get_on 1
+end_hogs
+stop
+
+# What may use CPU 1 alone, the kernel lets use others when that goes.
+start /usr/kernel/any.kdl
+hogs 2
+taskset 2 sh -c 'while :; do :; done' &
+hogs="$hogs $!"
+hogs_get_on 1
+again_and_again
+hogs_get_on 2
+end_hogs
+none_is_lost
+stop
