@@ -205,7 +205,7 @@ static SLOW void tell_of_records(void)
 static inline u32 granted_on(u32 cpu)
 {
 	const cpu_t *c = &domain->hls.cpu[cpu];
-	return c->depth ? c->path[c->depth - 1] : 0;
+	return c->depth ? c->path[c->depth - 1].vp : 0;
 }
 
 /* How far the CPU time of a thread, which is on no CPU now, lags behind the clock. */
@@ -343,7 +343,7 @@ int hls_enqueue(u64 *ctx)
 	follow_affinity(v, p, now);
 	vp_t *vp = &domain->hls.vp[v];
 	if (vp->state == HLS_WAITING)
-		request(&domain->hls, v, now);
+		request(&domain->hls, v, now, true);
 	bool granted = vp->state == HLS_RUNNING;
 	u32 cpu = vp->cpu;
 	domain->thread[v].queued = !granted;
