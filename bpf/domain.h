@@ -10,14 +10,11 @@
 
 /* A CPU, as the engine sees it. Times are those of scx_bpf_now(). */
 struct engine_cpu {
-	u64 off_since_ns;  /* since when the thread that was granted the CPU is not on it; 0: it is */
-	u64 irq_seen_ns;   /* time of interrupts and of the host that is accounted for */
-	u64 timer_at_ns;   /* when its timer goes off; HLS_NEVER: it is not set */
-	u64 wakeups;       /* how often its timer went off */
-	u64 untold_ns;     /* stolen time of which there is no record yet */
-	u64 settled_at_ns; /* when stolen time was last looked for */
-	u32 rescue;        /* the VP of a starved thread that is to have the CPU for a moment */
-	u32 rescued;       /* that has it */
+	u64 lag_ns; /* how far the CPU time of the thread that has been granted the CPU lagged behind the clock */
+	u64 timer_at_ns; /* when its timer goes off; HLS_NEVER: it is not set */
+	u64 wakeups;     /* how often its timer went off */
+	u32 rescue;      /* the VP of a starved thread that is to have the CPU for a moment */
+	u32 rescued;     /* that has it */
 };
 
 /* A thread, under the index of its VP. */

@@ -8,7 +8,8 @@
  * is due is kicked, and so preempted. The thread that is chosen goes on until it is kicked.
  *
  * A CPU that the hierarchy has granted to a thread may be taken by others: interrupts, real-time and deadline threads,
- * threads that never wait. That is stolen time: the CPU's clock stands still in it (hls_steal).
+ * threads that never wait. That is stolen time: the CPU's clock stands still in it (hls_steal). Nobody tells us of it:
+ * it is what the kernel's own account of the thread lacks.
  *
  * Locks: the domain's is taken inside the run queue's, with interrupts off. Nothing is called under it but the core.
  */
@@ -60,6 +61,14 @@ struct {
 	__type(value, struct held_task);
 } tasks SEC(".maps");
 
+/* The VP of each thread, for when sched_ext has forgotten it: it does when a thread leaves our class. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, u32);
+} homes SEC(".maps");
+
 /* Why the kernel let go of us, for the loader; in a map of its own. */
 struct engine_exit {
 	s64 code;
@@ -103,13 +112,12 @@ static inline u64 now_ns(void)
 }
 
 /*
- * When the kernel began the decision that it is in the midst of: it has brought the clock of this CPU's run queue up to
- * date then. scx_bpf_now() would read the hardware's again.
+ * The run queue of this CPU, in the midst of a decision or of a thread's blocking: the kernel has brought its clock up
+ * to date when that began. scx_bpf_now() would read the hardware's again.
  */
-static inline u64 pass_ns(void)
+static inline const struct rq *this_rq(void)
 {
-	const struct rq *rq = bpf_this_cpu_ptr(&runqueues);
-	return rq->clock;
+	return bpf_this_cpu_ptr(&runqueues);
 }
 
 static inline u32 vp_of(const struct task_struct *p)
@@ -181,56 +189,53 @@ static SLOW void tell_of_records(void)
 	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
 }
 
-static inline void steal(u32 cpu, u64 length_ns)
+/* The thread that the CPU is granted to; 0: none. */
+static inline u32 granted_on(u32 cpu)
 {
+	const cpu_t *c = &domain->hls.cpu[cpu];
+	return c->depth ? c->path[c->depth - 1].vp : 0;
+}
+
+/* How far the CPU time of a thread, which is on no CPU now, lags behind the clock. */
+static inline u64 lag_off_cpu(const struct task_struct *p, u64 now)
+{
+	return now - p->se.sum_exec_runtime;
+}
+
+/* The same of the thread that computes here: it does not change meanwhile, but by interrupts. */
+static inline u64 lag_on_cpu(const struct task_struct *p, const struct rq *rq)
+{
+	return p->se.exec_start + (rq->clock - rq->clock_task) - p->se.sum_exec_runtime;
+}
+
+static SLOW void steal(u32 cpu, u64 lag_ns)
+{
+	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	u64 length_ns = lag_ns - c->lag_ns;
 	hls_steal(&domain->hls, cpu, length_ns);
-	domain->cpu[cpu].untold_ns += length_ns;
-}
-
-static SLOW void record_stolen(u32 cpu, u64 now)
-{
-	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	domain->hls.now_ns = now;
+	c->lag_ns = lag_ns;
 	if (domain->tell)
-		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, c->untold_ns, 0);
-	c->untold_ns = 0;
-}
-
-/* Records what was stolen since the last time. To be called under the lock, before the CPU is given to another. */
-static inline void tell_stolen(u32 cpu, u64 now)
-{
-	if (unlikely(domain->cpu[cpu].untold_ns))
-		record_stolen(cpu, now);
-}
-
-static SLOW void look_for_stolen(u32 cpu, u64 now)
-{
-	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	c->settled_at_ns = now;
-	if (c->off_since_ns) {
-		if (now > c->off_since_ns)
-			steal(cpu, now - c->off_since_ns);
-		c->off_since_ns = now;
-	}
-	if (cpu != bpf_get_smp_processor_id())
-		return;
-	const struct rq *rq = bpf_this_cpu_ptr(&runqueues);
-	u64 irq = rq->clock - rq->clock_task;
-	if (irq != c->irq_seen_ns) {
-		if (!c->off_since_ns)
-			steal(cpu, irq - c->irq_seen_ns);
-		c->irq_seen_ns = irq;
-	}
+		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, length_ns, 0);
 }
 
 /*
- * Brings the clock of a CPU up to date before anybody is charged by it: less the time for which the thread that was
- * granted it was not on it, less that of interrupts.
+ * Brings the clock of a CPU up to date before anybody is charged by it: since the CPU was granted to the thread that
+ * lags so far now, it has been somebody else's for as long as the lag has grown.
  */
-static inline void settle_clock(u32 cpu, u64 now)
+static inline void settle_clock(u32 cpu, u64 lag_ns)
 {
-	if (domain->cpu[cpu].settled_at_ns != now)
-		look_for_stolen(cpu, now);
+	if (unlikely((s64)(lag_ns - domain->cpu[cpu].lag_ns) > 0))
+		steal(cpu, lag_ns);
+}
+
+static SLOW void settle_granted(u32 cpu, u32 v, u64 now)
+{
+	const struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+	const struct task_struct *p = held ? held->task : NULL;
+	if (!p || cpu >= HLS_MAX_CPUS)
+		return;
+	domain->hls.now_ns = not_before_ns(now);
+	settle_clock(cpu, p == bpf_get_current_task_btf() ? lag_on_cpu(p, this_rq()) : lag_off_cpu(p, now));
 }
 
 static SLOW void start_timer(u32 cpu, u64 at, u64 now)
@@ -269,8 +274,9 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 	u64 due = 0;
 	if (lock()) {
 		u64 now = now_ns();
-		settle_clock(cpu, now);
-		tell_stolen(cpu, now);
+		u32 v = granted_on(cpu);
+		if (v)
+			settle_granted(cpu, v, now);
 		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
 		domain->cpu[cpu].wakeups++;
 		hls_timers(&domain->hls, now);
@@ -352,7 +358,7 @@ int hls_enqueue(u64 *ctx)
 	follow_affinity(v, p, now);
 	vp_t *vp = &domain->hls.vp[v];
 	if (vp->state == HLS_WAITING)
-		request(&domain->hls, v, now);
+		request(&domain->hls, v, now, true);
 	bool granted = vp->state == HLS_RUNNING;
 	u32 cpu = vp->cpu;
 	domain->thread[v].queued_at_ns = granted ? 0 : now;
@@ -397,7 +403,7 @@ int hls_dispatch(u64 *ctx)
 	u32 cpu = (u32)ctx[0];
 	struct task_struct *prev = (void *)ctx[1];
 	u64 due;
-	u32 next = 0, starved = 0;
+	u32 starved = 0;
 	bool goes_on = false;
 	/*
 	 * A thread that never waits was kicked for a decision that is not about it: it goes on, and the decision is
@@ -409,19 +415,24 @@ int hls_dispatch(u64 *ctx)
 	}
 	if (cpu >= HLS_MAX_CPUS || !lock())
 		return 0;
-	u64 now = not_before_ns(cpu == bpf_get_smp_processor_id() ? pass_ns() : scx_bpf_now());
-	settle_clock(cpu, now);
-	tell_stolen(cpu, now);
+	u64 clock = this_rq()->clock, now = not_before_ns(clock);
+	u32 before = granted_on(cpu);
+	if (before)
+		settle_granted(cpu, before, clock);
 	hls_expire(&domain->hls, cpu, now);
 	u32 v = schedule(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
-	if (v && prev && vp_of(prev) == v && !domain->thread[v].queued_at_ns) {
-		goes_on = true;
-		domain->cpu[cpu].off_since_ns = 0;
-	} else if (v) {
-		domain->cpu[cpu].off_since_ns = now;
-		if (domain->thread[v].queued_at_ns)
-			next = v;
+	struct task_struct *task = NULL;
+	if (v) {
+		if (prev && vp_of(prev) == v && !domain->thread[v].queued_at_ns)
+			goes_on = true;
+		const struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+		if (held)
+			task = held->task;
+		if (task && v != before)
+			domain->cpu[cpu].lag_ns = lag_off_cpu(task, clock);
+		if (!domain->thread[v].queued_at_ns)
+			task = NULL;
 		domain->thread[v].queued_at_ns = 0;
 	}
 	if (unlikely(domain->cpu[cpu].rescue))
@@ -436,15 +447,15 @@ int hls_dispatch(u64 *ctx)
 		insert_thread_of(starved);
 	else if (goes_on)
 		scx_bpf_task_set_slice(prev, SLICE_NS);
-	if (next)
-		insert_thread_of(next);
+	if (task)
+		insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
 	kick(due);
 	return 0;
 }
 
 /*
- * A thread is on its CPU, for the first time or again. What is ours of a CPU is written by whoever holds the lock of
- * its run queue, as we do here; so the common case needs no other.
+ * A thread is on its CPU, for the first time or again. Where the kernel has overruled us, or there was no asking us
+ * when a decision was due, the CPU is to decide now.
  */
 SEC("struct_ops/hls_running")
 int hls_running(u64 *ctx)
@@ -452,66 +463,83 @@ int hls_running(u64 *ctx)
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p), cpu = bpf_get_smp_processor_id();
-	if (!v || cpu >= HLS_MAX_CPUS)
+	if (!v)
 		return 0;
-	vp_t *vp = &domain->hls.vp[v];
-	u64 due = domain->hls.kick & 1ULL << cpu;
-	if (likely(vp->state == HLS_RUNNING && vp->cpu == cpu)) {
-		settle_clock(cpu, pass_ns());
-		domain->cpu[cpu].off_since_ns = 0;
-	} else if (v != domain->cpu[cpu].rescued && lock()) {
-		/* The kernel restored a thread whose properties were changed, or overruled us. */
-		if (vp->state == HLS_WAITING)
-			hls_request(&domain->hls, v, now_ns());
-		due = to_kick() | 1ULL << cpu;
-		unlock();
-	}
-	kick(due);
+	const vp_t *vp = &domain->hls.vp[v];
+	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1);
+	if (unlikely(is_due) && v != domain->cpu[cpu & (HLS_MAX_CPUS - 1)].rescued)
+		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 	return 0;
 }
 
-/* A thread is off its CPU. If it did not block, and keeps what it was granted, others have taken the CPU from it. */
-SEC("struct_ops/hls_stopping")
-int hls_stopping(u64 *ctx)
+/* A thread wants no CPU any more. `lag_ns`: how far its CPU time lags behind the clock. */
+static inline void stop(u32 v, u64 lag_ns, u64 now, bool blocks)
 {
-	USES(arena);
-	struct task_struct *p = (void *)ctx[0];
-	bool runnable = ctx[1];
-	u32 v = vp_of(p), cpu = bpf_get_smp_processor_id();
-	if (!runnable || !v || cpu >= HLS_MAX_CPUS)
-		return 0;
+	if (!lock())
+		return;
+	now = not_before_ns(now);
 	vp_t *vp = &domain->hls.vp[v];
-	if (vp->state == HLS_RUNNING && vp->cpu == cpu) {
-		u64 now = scx_bpf_now();
-		settle_clock(cpu, now);
-		domain->cpu[cpu].off_since_ns = now;
-	}
-	return 0;
+	domain->hls.now_ns = now;
+	if (vp->state == HLS_RUNNING)
+		settle_clock(vp->cpu & (HLS_MAX_CPUS - 1), lag_ns);
+	domain->thread[v].queued_at_ns = 0;
+	release(&domain->hls, v, now);
+	/* A thread that blocks is on its way to dispatch() already. */
+	if (likely(blocks))
+		domain->kicked |= 1ULL << (bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1));
+	u64 due = to_kick();
+	unlock();
+	kick(due);
 }
 
-/* A thread is not runnable any more, or is about to be changed. */
+/* The same of a thread that does not compute here, as far as we know. */
+static SLOW void stop_elsewhere(u32 v, struct task_struct *p)
+{
+	u64 now = scx_bpf_now();
+	stop(v, lag_off_cpu(p, now), now, false);
+}
+
+/*
+ * A thread is not runnable any more, or is about to be changed. One that is changed while it runs keeps its CPU, unless
+ * it leaves us: then we hear of that, too.
+ */
 SEC("struct_ops/hls_quiescent")
 int hls_quiescent(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
-	u32 v = vp_of(p), cpu = bpf_get_smp_processor_id();
-	if (!v || !lock())
+	u64 flags = ctx[1];
+	u32 v = vp_of(p);
+	if (!v)
 		return 0;
-	u64 now = now_ns();
-	vp_t *vp = &domain->hls.vp[v];
-	if (vp->state == HLS_RUNNING) {
-		settle_clock(vp->cpu & (HLS_MAX_CPUS - 1), now);
-		tell_stolen(vp->cpu & (HLS_MAX_CPUS - 1), now);
-	}
-	domain->thread[v].queued_at_ns = 0;
-	release(&domain->hls, v, now);
-	/* A thread that blocks is on its way to dispatch() already. */
-	if (p == bpf_get_current_task_btf())
-		domain->kicked |= 1ULL << cpu;
-	u64 due = to_kick();
-	unlock();
-	kick(due);
+	const struct rq *rq = this_rq();
+	if (likely(flags & KERNEL(scx_deq_flags, SCX_DEQ_SLEEP)))
+		stop(v, lag_on_cpu(p, rq), rq->clock, true);
+	else if (!scx_bpf_task_running(p))
+		stop_elsewhere(v, p);
+	return 0;
+}
+
+/* A thread comes to us, for the first time or back. */
+SEC("struct_ops/hls_enable")
+int hls_enable(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u32 *home = bpf_task_storage_get(&homes, p, NULL, 0);
+	if (home)
+		p->scx.dsq_vtime = *home;
+	return 0;
+}
+
+/* A thread leaves us, for another class or for good. */
+SEC("struct_ops/hls_disable")
+int hls_disable(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	u32 v = vp_of(p);
+	if (v)
+		stop_elsewhere(v, p);
 	return 0;
 }
 
@@ -580,10 +608,11 @@ int hls_init_task(u64 *ctx)
 	 */
 	if ((p->flags & PF_KTHREAD) || (u32)p->tgid == domain->own_tgid)
 		return 0;
+	u32 *home = bpf_task_storage_get(&homes, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	u64 cpus = p->cpus_ptr->bits[0];
 	s64 v = 0;
 	bpf_local_irq_save(&irq);
-	if (lock()) {
+	if (home && lock()) {
 		v = hls_attach(&domain->hls, domain->root, 0, &domain->params);
 		if (v > 0) {
 			struct engine_thread ARENA *t = &domain->thread[v];
@@ -601,11 +630,11 @@ int hls_init_task(u64 *ctx)
 	/* Threads are being taken back: they must be able to fork meanwhile. */
 	if (domain->lock == SEALED)
 		return 0;
-	if (v <= 0) {
+	if (!home || v <= 0) {
 		tell(p, NEWS_THREAD, 0);
 		return -11; /* EAGAIN, as for any other limit on threads */
 	}
-	p->scx.dsq_vtime = v;
+	*home = v;
 	hold(v, p);
 	tell(p, NEWS_THREAD, v);
 	return 0;
@@ -616,14 +645,13 @@ int hls_exit_task(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
-	u32 v = vp_of(p);
+	u32 *home = bpf_task_storage_get(&homes, p, NULL, 0), v = home ? *home : 0;
 	if (!v || !lock())
 		return 0;
 	domain->thread[v].pid = 0;
 	hls_detach(&domain->hls, v, now_ns());
 	u64 due = to_kick();
 	unlock();
-	p->scx.dsq_vtime = 0;
 	let_go(v);
 	kick(due);
 	tell(p, NEWS_GONE, v);
@@ -664,9 +692,9 @@ static inline void come_or_go(u32 cpu, bool is_back)
 	bpf_local_irq_save(&irq);
 	if (lock()) {
 		u64 now = now_ns();
-		settle_clock(cpu, now);
-		tell_stolen(cpu, now);
-		domain->cpu[cpu].off_since_ns = 0;
+		u32 v = granted_on(cpu);
+		if (v)
+			settle_granted(cpu, v, now);
 		domain->kicked &= ~(1ULL << cpu);
 		error = is_back ? hls_online(&domain->hls, cpu, now) : hls_offline(&domain->hls, cpu, now);
 		due = to_kick();
@@ -862,12 +890,13 @@ struct sched_ext_ops hls_ops = {
     .enqueue = (void *)hls_enqueue,
     .dispatch = (void *)hls_dispatch,
     .running = (void *)hls_running,
-    .stopping = (void *)hls_stopping,
     .quiescent = (void *)hls_quiescent,
     .yield = (void *)hls_yielded,
     .set_cpumask = (void *)hls_set_cpumask,
     .cpu_online = (void *)hls_cpu_online,
     .cpu_offline = (void *)hls_cpu_offline,
+    .enable = (void *)hls_enable,
+    .disable = (void *)hls_disable,
     .init_task = (void *)hls_init_task,
     .exit_task = (void *)hls_exit_task,
     .init = (void *)hls_init,

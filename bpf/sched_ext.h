@@ -20,12 +20,17 @@ struct sched_ext_entity {
 	u64 dsq_vtime;
 };
 
+struct sched_entity {
+	u64 exec_start, sum_exec_runtime;
+};
+
 struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
 	u64 start_boottime;
 	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;
+	struct sched_entity se;
 	struct sched_ext_entity scx;
 };
 
@@ -62,12 +67,13 @@ struct sched_ext_ops {
 	void (*enqueue)(struct task_struct *p, u64 flags);
 	void (*dispatch)(int cpu, struct task_struct *prev);
 	void (*running)(struct task_struct *p);
-	void (*stopping)(struct task_struct *p, bool runnable);
 	void (*quiescent)(struct task_struct *p, u64 flags);
 	bool (*yield)(struct task_struct *from, struct task_struct *to);
 	void (*set_cpumask)(struct task_struct *p, const struct cpumask *mask);
 	void (*cpu_online)(int cpu);
 	void (*cpu_offline)(int cpu);
+	void (*enable)(struct task_struct *p);
+	void (*disable)(struct task_struct *p);
 	int (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
 	void (*dump)(struct scx_dump_ctx *about);
@@ -80,6 +86,7 @@ struct sched_ext_ops {
 
 /* Constants whose values the loader takes from the running kernel. */
 enum scx_enq_flags { SCX_ENQ_PREEMPT = 1ULL << 32 };
+enum scx_deq_flags { SCX_DEQ_SLEEP = 1 };
 enum scx_kick_flags { SCX_KICK_PREEMPT = 1ULL << 1 };
 #define KERNEL(type, name) __builtin_preserve_enum_value(*(typeof(enum type) *)name, 1)
 
@@ -98,6 +105,7 @@ bool scx_bpf_dsq_insert___v2___hls(struct task_struct *p, u64 dsq, u64 slice, u6
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym;
 void scx_bpf_kick_cpu(int cpu, u64 flags) __ksym;
 u64 scx_bpf_now(void) __ksym;
+bool scx_bpf_task_running(const struct task_struct *p) __ksym;
 void scx_bpf_error_bstr(char *format, unsigned long long *data, u32 bytes) __ksym;
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
@@ -116,6 +124,7 @@ struct bpf_timer {
 } __attribute__((aligned(8)));
 enum { CLOCK_MONOTONIC = 1 };
 enum { BPF_F_TIMER_CPU_PIN = 2 };
+enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 
 /* Helpers, by their numbers in the kernel's interface. */
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
@@ -123,6 +132,7 @@ static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static long (*const bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
 static void *(*const bpf_this_cpu_ptr)(const void *variable) = (void *)154;
+static void *(*const bpf_task_storage_get)(void *map, struct task_struct *p, void *value, u64 flags) = (void *)156;
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
 static long (*const bpf_timer_init)(struct bpf_timer *timer, void *map, u64 clock) = (void *)169;
 static long (*const bpf_timer_set_callback)(struct bpf_timer *timer, void *callback) = (void *)170;

@@ -26,7 +26,7 @@ HLS_ONCE u32 check_vp(hls_t *h ARENA_ARG, u32 v)
 	if (vp->state != HLS_RUNNING)
 		return 0;
 	cpu_t *c = &h->cpu[vp->cpu & (HLS_MAX_CPUS - 1)];
-	if (vp->level >= c->depth || c->path[vp->level] != v)
+	if (vp->level >= c->depth || c->path[vp->level].vp != v)
 		return broken(h, HLS_BROKEN_PATH, vp->parent, v, vp->cpu);
 	if (!vp->child && !hls_usable(vp, vp->cpu))
 		return broken(h, HLS_BROKEN_PATH, vp->parent, v, vp->cpu);
@@ -38,13 +38,14 @@ HLS_ONCE u32 check_path(hls_t *h ARENA_ARG, u32 cpu)
 {
 	cpu_t *c = &h->cpu[cpu];
 	for (u32 i = from(0); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
-		vp_t *vp = &h->vp[c->path[i]];
+		u32 v = c->path[i].vp;
+		vp_t *vp = &h->vp[v];
 		if (vp->state != HLS_RUNNING || vp->cpu != cpu || vp->level != i)
-			return broken(h, HLS_BROKEN_ONE_CPU, vp->parent, c->path[i], cpu);
-		if (i && h->vp[c->path[i - 1]].child != vp->parent)
-			return broken(h, HLS_BROKEN_PATH, vp->parent, c->path[i], cpu);
+			return broken(h, HLS_BROKEN_ONE_CPU, vp->parent, v, cpu);
+		if (i && h->vp[c->path[i - 1].vp].child != vp->parent)
+			return broken(h, HLS_BROKEN_PATH, vp->parent, v, cpu);
 		if ((i + 1 == c->depth) != (vp->child == 0))
-			return broken(h, HLS_BROKEN_PATH, vp->parent, c->path[i], cpu);
+			return broken(h, HLS_BROKEN_PATH, vp->parent, v, cpu);
 	}
 	return 0;
 }
@@ -88,7 +89,7 @@ HLS_ONCE u32 check_priority(hls_t *h ARENA_ARG, u32 s, u32 v)
 		vp_t *up = &h->vp[u];
 		if (up->state != HLS_RUNNING)
 			continue;
-		u32 r = h->cpu[up->cpu].path[up->level + 1];
+		u32 r = h->cpu[up->cpu].path[up->level + 1].vp;
 		if (r && hls_usable(&h->vp[v], up->cpu) && policy_preempts(h, s, v, r))
 			return broken(h, HLS_BROKEN_PRIORITY, s, v, up->cpu);
 	}

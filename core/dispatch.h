@@ -161,6 +161,44 @@ HLS_ONCE bool policy_check_invariants(hls_t *h ARENA_ARG, u32 s)
 }
 
 /*
+ * The hooks that a switch calls at every level, for its loops: those of policies that are near become part of the
+ * caller; the others are called as above.
+ */
+static inline u32 near_request(hls_t *h, u32 s, u32 v)
+{
+#define NEAR(number, fn, CONST, name, most, joins, strict, near, ...) \
+	if (near && h->scheduler[s].policy == number) {               \
+		fn##_request(h, s, v);                                \
+		return 0;                                             \
+	}
+	HLS_POLICIES(NEAR)
+#undef NEAR
+	return policy_request(h, s, v);
+}
+
+static inline u32 near_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+#define NEAR(number, fn, CONST, name, most, joins, strict, near, ...) \
+	if (near && h->scheduler[s].policy == number) {               \
+		fn##_release(h, s, v, used_ns);                       \
+		return 0;                                             \
+	}
+	HLS_POLICIES(NEAR)
+#undef NEAR
+	return policy_release(h, s, v, used_ns);
+}
+
+static inline u32 near_grant(hls_t *h, u32 s, u32 cpu)
+{
+#define NEAR(number, fn, CONST, name, most, joins, strict, near, ...) \
+	if (near && h->scheduler[s].policy == number)                 \
+		return fn##_grant(h, s, cpu);
+	HLS_POLICIES(NEAR)
+#undef NEAR
+	return policy_grant(h, s, cpu);
+}
+
+/*
  * Whether the policy is one of those whose schedulers hold VPs of several parents and request all of them at once.
  */
 static inline bool policy_joins(u32 policy)

@@ -81,15 +81,24 @@ static inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
 	return root;
 }
 
-/* Adds node i under `key`; `seq` orders equal keys. */
-HLS_ONCE u32 heap_push(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32 i, u64 key, u32 seq)
+/* Makes node i a heap of its own. */
+static inline void heap_begin(node_t *nodes, u32 ARENA *root, u32 i, u64 key, u32 seq)
 {
 	node_t *n = &nodes[i];
 	n->key = key;
 	n->seq = seq;
 	n->dist = 1;
 	n->left = n->right = n->up = 0;
-	*root = *root ? heap_merge(nodes, *root, i) : i;
+	*root = i;
+}
+
+/* Adds node i under `key`; `seq` orders equal keys. */
+HLS_ONCE u32 heap_push(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32 i, u64 key, u32 seq)
+{
+	u32 others = *root;
+	heap_begin(nodes, root, i, key, seq);
+	if (others)
+		*root = heap_merge(nodes, others, i);
 	return 0;
 }
 
@@ -112,6 +121,18 @@ HLS_ONCE u32 heap_remove(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32
 	for (u32 d = from(0); d < HLS_HEAP_SPINE && up && heap_settle(nodes, up) && can_loop; d++)
 		up = nodes[up].up;
 	return 0;
+}
+
+/* Takes the root out. */
+static inline void heap_pop(node_t *nodes, u32 ARENA *root)
+{
+	u32 i = *root;
+	if (nodes[i].left) {
+		heap_remove(nodes, root, i);
+		return;
+	}
+	nodes[i].dist = 0;
+	*root = 0;
 }
 
 /* The member behind i when a heap is walked from its root, children after parents; 0 at the end. */

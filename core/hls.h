@@ -156,6 +156,14 @@ struct hls_scheduler {
 	u64 word[HLS_SCHEDULER_WORDS];
 };
 
+/* One of the VPs that a CPU is granted to. */
+struct hls_step {
+	u64 expires_at;   /* end of its slice, by the CPU's clock */
+	u64 first_expiry; /* the least of these from the root's to this one */
+	u32 vp;           /* 0: it has been released, and the decision is due */
+	u32 unused;
+};
+
 /* A physical CPU and the VPs, from the root's down to the thread's, that it is granted to now. */
 struct hls_cpu {
 	u64 stolen_ns; /* time that interrupts and the host took: the CPU's clock stands still in it */
@@ -163,9 +171,7 @@ struct hls_cpu {
 	u32 depth;   /* entries of path; 0: idle */
 	u64 resched; /* bit n: the decision at level n is due */
 	u32 claims;  /* list of VPs that are to displace one that runs here, when the decision is taken */
-	u32 path[HLS_MAX_DEPTH + 1];
-	u64 expires_at[HLS_MAX_DEPTH + 1];   /* end of the slice at each level, by the CPU's clock */
-	u64 first_expiry[HLS_MAX_DEPTH + 1]; /* the least of expires_at[0..=level] */
+	struct hls_step path[HLS_MAX_DEPTH + 1];
 };
 
 /* The first broken invariant that hls_check() found. */
@@ -213,6 +219,7 @@ typedef struct hls ARENA hls_t;
 typedef struct hls_vp ARENA vp_t;
 typedef struct hls_scheduler ARENA scheduler_t;
 typedef struct hls_cpu ARENA cpu_t;
+typedef struct hls_step ARENA step_t;
 typedef struct hls_node ARENA node_t;
 typedef struct hls_params ARENA params_t;
 

@@ -41,26 +41,35 @@ static inline void levels_remove(node_t *nodes, levels_t *levels, u64 level, u32
 		levels->occupied &= ~levels_bit(level);
 }
 
-HLS_ONCE u32 levels_search(hls_t *h ARENA_ARG, const levels_t *levels ARENA_ARG, u32 cpu)
+HLS_ONCE u32 levels_take_usable(hls_t *h ARENA_ARG, levels_t *levels ARENA_ARG, u32 cpu)
 {
 	u64 occupied = levels->occupied;
 	for (u32 i = from(0); i < HLS_LEVELS && occupied && can_loop; i++) {
 		u32 level = HLS_LEVELS - 1 - __builtin_ctzll(occupied);
 		u32 v = hls_first_usable(h, &levels->queue[level], cpu);
-		if (v)
+		if (v) {
+			levels_remove(h->node, levels, level, v);
 			return v;
+		}
 		occupied &= ~levels_bit(level);
 	}
 	return 0;
 }
 
-/* The first VP of the highest level that can use the CPU; 0: none. */
-static inline u32 levels_first_usable(hls_t *h, const levels_t *levels, u32 cpu)
+/* Takes out the first VP of the highest level that can use the CPU; 0: none. */
+static inline u32 levels_take(hls_t *h, levels_t *levels, u32 cpu)
 {
-	if (!levels->occupied)
+	u64 occupied = levels->occupied;
+	if (!occupied)
 		return 0;
-	u32 v = levels->queue[HLS_LEVELS - 1 - __builtin_ctzll(levels->occupied)].head;
-	return likely(hls_usable(&h->vp[v], cpu)) ? v : levels_search(h, levels, cpu);
+	list_t *queue = &levels->queue[HLS_LEVELS - 1 - __builtin_ctzll(occupied)];
+	u32 v = queue->head;
+	if (unlikely(!hls_usable(&h->vp[v], cpu)))
+		return levels_take_usable(h, levels, cpu);
+	list_pop(h->node, queue);
+	if (!queue->head)
+		levels->occupied = occupied & (occupied - 1);
+	return v;
 }
 
 static inline bool levels_are_sound(const levels_t *levels)

@@ -35,6 +35,17 @@ static inline void list_push_head(node_t *nodes, list_t *list, u32 i)
 	list->head = i;
 }
 
+/* Takes the first member out. */
+static inline void list_pop(node_t *nodes, list_t *list)
+{
+	u32 next = nodes[list->head].next;
+	list->head = next;
+	if (next)
+		nodes[next].prev = 0;
+	else
+		list->tail = 0;
+}
+
 static inline void list_remove(node_t *nodes, list_t *list, u32 i)
 {
 	u32 prev = nodes[i].prev, next = nodes[i].next;

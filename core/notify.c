@@ -37,22 +37,21 @@ static inline void settle_later(hls_t *h, u32 s)
 		add_pending(h, s);
 }
 
-/* WAITING -> READY. */
-static inline void make_ready(hls_t *h, u32 v)
+/* WAITING -> READY. What its scheduler is to hear of it comes next. */
+static inline void become_ready(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
+	u32 s = vp->parent, below = vp->child;
 	vp->state = HLS_READY;
 	hls_emit(h, v, HLS_REC_REQUEST, 0, 0);
-	if (vp->child) {
+	if (below) {
 		vp->usable = HLS_NEVER;
-		h->scheduler[vp->child].nr_requested++;
+		h->scheduler[below].nr_requested++;
 	}
-	if (vp->parent) {
-		h->scheduler[vp->parent].nr_ready++;
-		policy_request(h, vp->parent, v);
-	} else {
+	if (s)
+		h->scheduler[s].nr_ready++;
+	else
 		hls_mark(h, vp->cpu, 0);
-	}
 }
 
 /* READY -> WAITING. */
@@ -106,7 +105,7 @@ static inline u32 running_below(hls_t *h, u32 u)
 	cpu_t *c = &h->cpu[up->cpu];
 	if (up->state != HLS_RUNNING || ((c->resched >> (up->level + 1)) & 1))
 		return 0;
-	return c->path[up->level + 1];
+	return c->path[up->level + 1].vp;
 }
 
 /* Puts a READY VP, once, into a list of those that claim a CPU, or that seek one when the event is dealt with. */
@@ -149,7 +148,7 @@ static inline void look_elsewhere(hls_t *h, u32 v)
 }
 
 /* CPUs that VPs of s have refused for want of a thread may be welcome now. */
-static inline void lift_refusals(hls_t *h, u32 s)
+HLS_ONCE u32 lift_refusals(hls_t *h ARENA_ARG, u32 s)
 {
 	h->scheduler[s].refused = 0;
 	for_each_up (h, u, s) {
@@ -159,6 +158,7 @@ static inline void lift_refusals(hls_t *h, u32 s)
 		if (h->vp[u].state == HLS_READY)
 			look_elsewhere(h, u);
 	}
+	return 0;
 }
 
 /* Requests a further VP of s on behalf of its READY child v. The VP, when it is one to go on with; else 0. */
@@ -170,8 +170,11 @@ static inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 	if (sched->nr_requested >= wanted(sched))
 		return 0;
 	u32 asked = next_up(h, s, v);
-	if (asked)
-		make_ready(h, asked);
+	if (asked) {
+		become_ready(h, asked);
+		if (h->vp[asked].parent)
+			policy_request(h, h->vp[asked].parent, asked);
+	}
 	/* There may be more to ask for; where v can use none of the free CPUs, on behalf of a sibling. */
 	settle_later(h, s);
 	if (!asked)
@@ -186,49 +189,61 @@ static inline bool unpinned(hls_t *h, u32 v)
 }
 
 /*
- * The way up from v as far as schedulers hold one VP each: requests it where nobody has, and where it is RUNNING marks
- * its CPU if v should take that from its sibling. The VP from which on a scheduler has a choice; 0: all is done.
+ * The WAITING VP v wants a CPU, and so do those above as far as schedulers hold one VP each that is WAITING; where one
+ * is RUNNING its CPU is marked, in case what is below should take that from its sibling. The VP from which on a
+ * scheduler has a choice; 0: all is done. `near`: with hooks that are near, for a caller for which that matters.
  */
-static inline u32 request_single(hls_t *h, u32 v)
+static inline u32 request_single(hls_t *h, u32 v, bool near)
 {
-	for (u32 i = from(0); i < HLS_MAX_DEPTH && h->vp[v].parent && can_loop; i++) {
-		u32 s = h->vp[v].parent;
-		if (unlikely(h->scheduler[s].nr_up != 1 || h->scheduler[s].refused))
+	for (u32 i = from(0); i <= HLS_MAX_DEPTH && can_loop; i++) {
+		vp_t *vp = &h->vp[v];
+		u32 s = vp->parent;
+		scheduler_t *sched = &h->scheduler[s];
+		become_ready(h, v);
+		if (!s)
+			return 0;
+		if (near)
+			near_request(h, s, v);
+		else
+			policy_request(h, s, v);
+		if (vp->flags & HLS_THROTTLED)
+			return 0;
+		if (unlikely(sched->nr_up != 1 || sched->refused))
 			return v;
-		u32 up = h->scheduler[s].first_up;
-		if (h->vp[up].state != HLS_WAITING) {
-			u32 r = running_below(h, up);
-			if (r && hls_usable(&h->vp[v], h->vp[r].cpu) && policy_preempts(h, s, v, r))
+		u32 u = sched->first_up;
+		vp_t *up = &h->vp[u];
+		if (up->state != HLS_WAITING) {
+			u32 r = running_below(h, u);
+			if (r && hls_usable(vp, h->vp[r].cpu) && policy_preempts(h, s, v, r))
 				hls_recheck(h, r);
 			return 0;
 		}
-		if (!h->vp[up].parent && !hls_usable(&h->vp[v], h->vp[up].cpu))
+		if (unlikely(!up->parent && !hls_usable(vp, up->cpu)))
 			return 0;
-		make_ready(h, up);
-		if (h->vp[up].flags & HLS_THROTTLED)
-			return 0;
-		v = up;
+		v = u;
 	}
 	return 0;
 }
 
 /*
- * From v on, where schedulers have a choice, asks for a CPU, level by level, until a scheduler has asked for all that
- * it may have, or the machine has a free CPU. Else, from the top down, lets each scheduler that would rather run
- * what is on this way than what it runs now decide anew.
+ * From the READY v on, whatever choice schedulers have, asks for a CPU, level by level, until a scheduler has asked for
+ * all that it may have, or the machine has a free CPU. Else, from the top down, lets each scheduler that would rather
+ * run what is on this way than what it runs now decide anew.
  */
-HLS_ONCE u32 request_any(hls_t *h ARENA_ARG, u32 v, bool any_cpu_will_do)
+HLS_ONCE u32 request_any(hls_t *h ARENA_ARG, u32 v)
 {
-	u32 n = from(0);
+	u32 n = from(0), choice = 0;
 	for (u32 i = from(0); i < HLS_MAX_DEPTH && v && h->vp[v].parent && can_loop; i++) {
 		u32 s = h->vp[v].parent;
+		if (!choice && (h->scheduler[s].nr_up > 1 || h->scheduler[s].refused))
+			choice = v;
 		if (h->scheduler[s].nr_running || h->scheduler[s].nr_up > 1) {
 			h->way[n & (HLS_MAX_DEPTH - 1)] = v;
 			n++;
 		}
 		v = ask_parent(h, s, v);
 	}
-	bool free_cpu = v && any_cpu_will_do;
+	bool free_cpu = v && unpinned(h, choice);
 	u32 ARENA *claims = &h->cpu[h->vp[v].cpu].claims;
 	for (u32 i = from(0); i < HLS_MAX_DEPTH && n && can_loop; i++) {
 		n--;
@@ -240,14 +255,6 @@ HLS_ONCE u32 request_any(hls_t *h ARENA_ARG, u32 v, bool any_cpu_will_do)
 			take_cpu(h, h->vp[w].parent, w);
 	}
 	return 0;
-}
-
-/* A VP is READY and not throttled: asks for a CPU for it. */
-static inline void place(hls_t *h, u32 v)
-{
-	u32 choice = request_single(h, v);
-	if (unlikely(choice))
-		request_any(h, choice, unpinned(h, v));
 }
 
 /* A READY child of s for which a VP of s can be requested; 0: none. */
@@ -289,7 +296,7 @@ static inline void settle_requests(hls_t *h, u32 s)
 			u32 v = short_of ? child_to_place(h, s) : 0;
 			if (!v)
 				return;
-			place(h, v);
+			request_any(h, v);
 		}
 	}
 }
@@ -309,7 +316,7 @@ HLS_ONCE u32 settle_all(hls_t *h ARENA_ARG)
 		h->seeking = vp->seeking_next;
 		vp->flags &= ~HLS_SEEKING;
 		if (vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED))
-			place(h, v);
+			request_any(h, v);
 	}
 	return 0;
 }
@@ -322,20 +329,20 @@ static inline void settle_pending(hls_t *h)
 }
 
 /* The thread wants a CPU. No effect when it does already. */
-static inline void request(hls_t *h, u32 v, u64 now_ns)
+static inline void request(hls_t *h, u32 v, u64 now_ns, bool near)
 {
 	h->now_ns = now_ns;
 	if (h->vp[v].state != HLS_WAITING)
 		return;
-	make_ready(h, v);
-	if (!(h->vp[v].flags & HLS_THROTTLED))
-		place(h, v);
+	u32 choice = request_single(h, v, near);
+	if (unlikely(choice))
+		request_any(h, choice);
 	settle_pending(h);
 }
 
 HLS_ENTRY u64 hls_request(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 {
-	request(h, v, now_ns);
+	request(h, v, now_ns, false);
 	return h->kick;
 }
 
@@ -358,7 +365,7 @@ static inline void release(hls_t *h, u32 v, u64 now_ns)
 		u64 used_ns = charge(h, vp);
 		vp->state = HLS_WAITING;
 		vp->flags &= ~HLS_YIELDED;
-		h->cpu[vp->cpu].path[vp->level] = 0;
+		h->cpu[vp->cpu].path[vp->level].vp = 0;
 		hls_emit(h, v, HLS_REC_RELEASE, 0, 0);
 		h->scheduler[vp->parent].nr_running--;
 		policy_release(h, vp->parent, v, used_ns);
@@ -400,12 +407,12 @@ HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 		u32 v = policy_timer(h, s);
 		for (u32 n = from(0); n < HLS_MAX_BATCH && v && can_loop; n++) {
 			if (h->vp[v].state == HLS_READY)
-				place(h, v);
+				request_any(h, v);
 			v = policy_timer(h, s);
 		}
 		if (v) {
 			if (h->vp[v].state == HLS_READY)
-				place(h, v);
+				request_any(h, v);
 			hls_set_timer(h, s, now_ns);
 			break;
 		}

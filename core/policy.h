@@ -100,12 +100,17 @@ static inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind, u64 a, u
 	h->nr_records++;
 }
 
+HLS_ONCE u32 hls_record_change(hls_t *h ARENA_ARG, u32 v, u32 kind, u64 a, u64 b)
+{
+	hls_write_record(h, v, h->vp[v].cpu, kind, a, b);
+	return 0;
+}
+
 /* Records a change of a VP's state if it is watched. */
 static inline void hls_emit(hls_t *h, u32 v, u32 kind, u64 a, u64 b)
 {
-	vp_t *vp = &h->vp[v];
-	if (unlikely(vp->flags & HLS_WATCHED))
-		hls_write_record(h, v, vp->cpu, kind, a, b);
+	if (unlikely(h->vp[v].flags & HLS_WATCHED))
+		hls_record_change(h, v, kind, a, b);
 }
 
 /* The READY VP v is out of budget. */
@@ -161,11 +166,8 @@ static inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cpu)
 	return v;
 }
 
-/* The least VP of the heap that can use the CPU; 0: none. */
-HLS_ONCE u32 hls_least_usable(hls_t *h ARENA_ARG, u32 root, u32 cpu)
+HLS_ONCE u32 hls_search_usable(hls_t *h ARENA_ARG, u32 root, u32 cpu)
 {
-	if (!root || likely(hls_usable(&h->vp[root], cpu)))
-		return root;
 	u32 least = 0, v = root;
 	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (hls_usable(&h->vp[v], cpu) && (!least || heap_before(&h->node[v], &h->node[least])))
@@ -173,6 +175,12 @@ HLS_ONCE u32 hls_least_usable(hls_t *h ARENA_ARG, u32 root, u32 cpu)
 		v = heap_next(h->node, v);
 	}
 	return least;
+}
+
+/* The least VP of the heap that can use the CPU; 0: none. */
+static inline u32 hls_least_usable(hls_t *h, u32 root, u32 cpu)
+{
+	return !root || likely(hls_usable(&h->vp[root], cpu)) ? root : hls_search_usable(h, root, cpu);
 }
 
 /* Takes used_ns off the rest of a turn; says whether the turn is over: used up, or given up by a yield. */

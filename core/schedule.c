@@ -37,27 +37,31 @@ static inline void revoke_for_good(hls_t *h, u32 v)
 		look_elsewhere(h, v);
 }
 
-/* READY -> RUNNING on `cpu` at `level`; the slice is the grant hook's. */
-static inline void grant(hls_t *h, u32 v, u32 cpu, u32 level, u64 slice_ns)
+/* READY -> RUNNING on `cpu` at `level`, which is the root's or not; the slice is the grant hook's. */
+static inline void run(hls_t *h, u32 v, u32 cpu, u32 level, bool root)
 {
 	vp_t *vp = &h->vp[v];
 	cpu_t *c = &h->cpu[cpu];
-	u64 clock = h->now_ns - c->stolen_ns;
-	u64 expires_at = slice_ns == HLS_NEVER ? HLS_NEVER : clock + slice_ns;
+	step_t *step = &c->path[level];
+	u64 clock = h->now_ns - c->stolen_ns, slice_ns = h->slice_ns;
+	u64 expires_at = likely(slice_ns == HLS_NEVER) ? HLS_NEVER : clock + slice_ns;
 	vp->state = HLS_RUNNING;
 	vp->cpu = cpu;
 	vp->level = level;
 	vp->granted_at = clock;
-	if (level) {
-		scheduler_t *sched = &h->scheduler[vp->parent];
-		sched->nr_ready--;
-		sched->nr_running++;
-	}
-	c->path[level] = v;
-	c->expires_at[level] = expires_at;
-	if (level && c->first_expiry[level - 1] < expires_at)
-		expires_at = c->first_expiry[level - 1];
-	c->first_expiry[level] = expires_at;
+	step->vp = v;
+	step->expires_at = expires_at;
+	if (!root && step[-1].first_expiry < expires_at)
+		expires_at = step[-1].first_expiry;
+	step->first_expiry = expires_at;
+}
+
+/* The same by a scheduler. */
+static inline void grant(hls_t *h, scheduler_t *sched, u32 v, u32 cpu, u32 level)
+{
+	sched->nr_ready--;
+	sched->nr_running++;
+	run(h, v, cpu, level, false);
 }
 
 /* The grant of a CPU that the VP did not have before. */
@@ -68,35 +72,43 @@ static inline void tell_grant(hls_t *h, u32 v)
 }
 
 /* Whom s grants the CPU at hand; 0: none of its children. Sets the slice. */
-static inline u32 choose(hls_t *h, u32 s, u32 cpu)
+static inline u32 choose(hls_t *h, u32 s, u32 cpu, bool near)
 {
+	h->slice_ns = HLS_NEVER;
 	if (!h->scheduler[s].nr_ready)
 		return 0;
-	h->slice_ns = HLS_NEVER;
 	h->decisions++;
-	return policy_grant(h, s, cpu);
+	return near ? near_grant(h, s, cpu) : policy_grant(h, s, cpu);
+}
+
+/* The same at `level` of the CPU's path. */
+static inline u32 choose_at(hls_t *h, u32 cpu, u32 level, bool near)
+{
+	return choose(h, h->vp[h->cpu[cpu].path[level - 1].vp].child, cpu, near);
 }
 
 /* Revokes what is on the path below `level`, from the bottom up. */
-static void revoke_below(hls_t *h, cpu_t *c, u32 level)
+HLS_ONCE u32 revoke_below(hls_t *h ARENA_ARG, u32 cpu, u32 level)
 {
+	cpu_t *c = &h->cpu[cpu];
 	for (u32 i = from(0); i <= HLS_MAX_DEPTH && c->depth > level + 1 && can_loop; i++) {
-		u32 v = c->path[--c->depth];
+		u32 v = c->path[--c->depth].vp;
 		if (!v)
 			continue;
 		revoke(h, v);
 		revoke_for_good(h, v);
 	}
+	return 0;
 }
 
 /* The slice at `level` is set anew: brings the sums below it up to date. */
-static void update_expiries(cpu_t *c, u32 level)
+static inline void update_expiries(cpu_t *c, u32 level)
 {
-	u64 first = c->first_expiry[level];
+	u64 first = c->path[level].first_expiry;
 	for (u32 i = level + 1; i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
-		if (c->expires_at[i] < first)
-			first = c->expires_at[i];
-		c->first_expiry[i] = first;
+		if (c->path[i].expires_at < first)
+			first = c->path[i].expires_at;
+		c->path[i].first_expiry = first;
 	}
 }
 
@@ -113,108 +125,127 @@ static void note_resumption(hls_t *h, u32 s, u32 declined)
 		h->vp[u].flags &= ~HLS_RESUMED;
 }
 
-/*
- * The scheduler below `v`, a RUNNING VP, has nothing for the CPU. If it has children that only cannot use this one,
- * v stays READY and refuses the CPU; else v is released.
- */
-HLS_ONCE u32 give_up(hls_t *h ARENA_ARG, u32 v)
+/* The scheduler below v, a RUNNING VP, has children that only cannot use this CPU: v stays READY and refuses it. */
+HLS_ONCE u32 refuse(hls_t *h ARENA_ARG, u32 v)
 {
 	vp_t *vp = &h->vp[v];
-	scheduler_t *below = &h->scheduler[vp->child];
+	vp->usable &= ~(1ULL << vp->cpu);
+	h->scheduler[vp->child].refused = 1;
+	hls_emit(h, v, HLS_REC_REVOKE, 0, 0);
+	revoke(h, v);
+	settle_later(h, vp->child);
+	look_elsewhere(h, v);
+	return 0;
+}
+
+/* RUNNING -> WAITING: the scheduler `below` has nothing for the CPU, and gives v up, to `sched`. */
+static inline void give_up(hls_t *h, scheduler_t *below, scheduler_t *sched, u32 v)
+{
+	vp_t *vp = &h->vp[v];
 	u32 s = vp->parent;
-	if (below->nr_ready && s) {
-		vp->usable &= ~(1ULL << vp->cpu);
-		below->refused = 1;
-		hls_emit(h, v, HLS_REC_REVOKE, 0, 0);
-		revoke(h, v);
-		settle_later(h, vp->child);
-		look_elsewhere(h, v);
-		return 0;
-	}
 	u64 used_ns = charge(h, vp);
 	vp->state = HLS_WAITING;
 	below->nr_requested--;
 	hls_emit(h, v, HLS_REC_RELEASE, 0, 0);
 	if (s) {
-		h->scheduler[s].nr_running--;
-		policy_release(h, s, v, used_ns);
-		if (h->scheduler[s].nr_up > 1)
+		sched->nr_running--;
+		near_release(h, s, v, used_ns);
+		if (unlikely(sched->nr_up > 1))
 			settle_later(h, s);
 	}
 	if (unlikely(below->joins))
 		note_resumption(h, vp->child, v);
-	if (below->nr_up > 1)
+	if (unlikely(below->nr_up > 1))
 		settle_later(h, vp->child);
-	return 0;
 }
 
 /*
- * Lets the scheduler at `level` choose, and those below the one it chose, down to a thread; or gives up, upwards.
+ * The scheduler at `level` has chosen nobody: the CPU goes up, to the first scheduler that has children which want it.
+ * The level at which that is to choose; 0: the machine.
  */
-HLS_ONCE u32 decide(hls_t *h ARENA_ARG, u32 cpu, u32 level)
+static inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
+{
+	const cpu_t *c = &h->cpu[cpu];
+	u32 v = c->path[--level].vp;
+	scheduler_t *below = &h->scheduler[h->vp[v].child];
+	if (unlikely(below->nr_ready && level)) {
+		refuse(h, v);
+		return level;
+	}
+	for (u32 i = from(0); i <= HLS_MAX_DEPTH && can_loop; i++) {
+		scheduler_t *sched = &h->scheduler[h->vp[v].parent];
+		give_up(h, below, sched, v);
+		if (!level || sched->nr_ready)
+			break;
+		v = c->path[--level].vp;
+		below = sched;
+	}
+	return level;
+}
+
+/* The machine grants a CPU that nobody has to the VP of its root scheduler, if that wants it; whether it does. */
+static inline bool grant_root(hls_t *h, u32 cpu)
+{
+	u32 root = h->cpu[cpu].root_vp;
+	if (!root || h->vp[root].state != HLS_READY)
+		return false;
+	h->slice_ns = HLS_NEVER;
+	run(h, root, cpu, 0, true);
+	tell_grant(h, root);
+	return true;
+}
+
+/*
+ * The scheduler at `level` has chosen: a grant, and on down to a thread; or, of none, that the CPU is given up, and the
+ * level above chooses. At level 0 that is the machine.
+ */
+HLS_ONCE u32 decide(hls_t *h ARENA_ARG, u32 cpu, u32 level, u32 chosen)
 {
 	cpu_t *c = &h->cpu[cpu];
 	for (u32 i = from(0); i < HLS_MAX_STEPS && can_loop; i++) {
 		if (!level) {
-			u32 root = c->root_vp;
 			c->depth = 0;
-			if (!root || h->vp[root].state != HLS_READY)
+			if (!grant_root(h, cpu))
 				return 0;
-			grant(h, root, cpu, 0, HLS_NEVER);
-			tell_grant(h, root);
 			level = from(1);
+			chosen = choose_at(h, cpu, level, false);
 		}
-		u32 s = h->vp[c->path[level - 1]].child;
-		u32 v = choose(h, s, cpu);
-		if (!v) {
-			give_up(h, c->path[--level]);
-			continue;
+		scheduler_t *sched = &h->scheduler[h->vp[chosen].parent];
+		for (u32 n = from(0); n <= HLS_MAX_DEPTH && chosen && can_loop; n++) {
+			grant(h, sched, chosen, cpu, level++);
+			tell_grant(h, chosen);
+			u32 s = h->vp[chosen].child;
+			if (!s) {
+				c->depth = level;
+				return 0;
+			}
+			sched = &h->scheduler[s];
+			chosen = choose(h, s, cpu, true);
 		}
-		grant(h, v, cpu, level, h->slice_ns);
-		tell_grant(h, v);
-		level++;
-		if (!h->vp[v].child) {
-			c->depth = level;
-			return 0;
-		}
+		level = give_up_from(h, cpu, level);
+		if (level)
+			chosen = choose_at(h, cpu, level, false);
 	}
 	return 0;
-}
-
-/* What comes of the choice at `level`: a grant, on to a thread; or, of none, that the CPU is given up. */
-static inline void follow(hls_t *h, u32 cpu, u32 level, u32 chosen)
-{
-	cpu_t *c = &h->cpu[cpu];
-	if (unlikely(!chosen)) {
-		give_up(h, c->path[level - 1]);
-		decide(h, cpu, level - 1);
-		return;
-	}
-	grant(h, chosen, cpu, level, h->slice_ns);
-	tell_grant(h, chosen);
-	if (h->vp[chosen].child)
-		decide(h, cpu, level + 1);
-	else
-		c->depth = level + 1;
 }
 
 /* Revokes the VP at `level` and asks its scheduler again. When that names the same one, the path is as it was. */
 HLS_ONCE u32 renew(hls_t *h ARENA_ARG, u32 cpu, u32 level)
 {
 	cpu_t *c = &h->cpu[cpu];
-	u32 v = c->path[level];
+	u32 v = c->path[level].vp;
 	revoke(h, v);
-	u32 next = choose(h, h->vp[v].parent, cpu);
+	u32 next = choose(h, h->vp[v].parent, cpu, false);
 	if (next == v) {
-		grant(h, v, cpu, level, h->slice_ns);
+		grant(h, &h->scheduler[h->vp[v].parent], v, cpu, level);
 		update_expiries(c, level);
 		return 0;
 	}
 	settle_later(h, h->vp[v].parent);
-	revoke_below(h, c, level);
+	revoke_below(h, cpu, level);
 	revoke_for_good(h, v);
 	c->resched = 0;
-	follow(h, cpu, level, next);
+	decide(h, cpu, level, next);
 	return 0;
 }
 
@@ -235,7 +266,7 @@ HLS_ONCE u32 mark_expired(hls_t *h ARENA_ARG, u32 cpu)
 	const cpu_t *c = &h->cpu[cpu];
 	u64 clock = h->now_ns - c->stolen_ns;
 	for (u32 i = from(1); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++)
-		if (c->expires_at[i] <= clock)
+		if (c->path[i].expires_at <= clock)
 			hls_mark(h, cpu, i);
 	return 0;
 }
@@ -259,16 +290,19 @@ HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 	for (u32 i = from(0); i < HLS_MAX_STEPS && c->resched && can_loop; i++) {
 		u32 level = __builtin_ctzll(c->resched);
 		c->resched &= ~(1ULL << level);
-		if (level < c->depth && c->path[level]) {
+		if (level < c->depth && c->path[level].vp) {
 			renew(h, cpu, level);
 		} else if (level < c->depth || !c->depth) {
 			c->resched = 0;
-			decide(h, cpu, c->depth ? level : 0);
+			if (c->depth)
+				decide(h, cpu, level, choose_at(h, cpu, level, false));
+			else
+				decide(h, cpu, 0, 0);
 		}
 		follow_up(h, cpu);
 	}
 	h->kick &= ~(1ULL << cpu);
-	return c->depth ? c->path[c->depth - 1] : 0;
+	return c->depth ? c->path[c->depth - 1].vp : 0;
 }
 
 /*
@@ -280,15 +314,21 @@ static inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 	cpu_t *c = &h->cpu[cpu];
 	u32 last = c->depth - 1;
 	h->now_ns = now_ns;
-	if (likely(c->depth > 1 && c->resched == 1ULL << last && !c->path[last])) {
+	if (likely(c->depth > 1 && c->resched == 1ULL << last && !c->path[last].vp)) {
 		c->resched = 0;
-		follow(h, cpu, last, choose(h, h->vp[c->path[last - 1]].child, cpu));
+		u32 chosen = choose_at(h, cpu, last, true);
+		if (likely(chosen && !h->vp[chosen].child)) {
+			grant(h, &h->scheduler[h->vp[chosen].parent], chosen, cpu, last);
+			tell_grant(h, chosen);
+		} else {
+			decide(h, cpu, last, chosen);
+		}
 		follow_up(h, cpu);
 	}
 	if (unlikely(c->resched))
 		return hls_schedule(h, cpu, now_ns);
 	h->kick &= ~(1ULL << cpu);
-	return c->depth ? c->path[c->depth - 1] : 0;
+	return c->depth ? c->path[c->depth - 1].vp : 0;
 }
 
 /* A slice may be over on `cpu`: marks the levels where it is. */
@@ -296,7 +336,7 @@ u64 hls_expire(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 {
 	const cpu_t *c = &h->cpu[cpu];
 	h->now_ns = now_ns;
-	if (unlikely(c->depth && c->first_expiry[c->depth - 1] <= now_ns - c->stolen_ns))
+	if (unlikely(c->depth && c->path[c->depth - 1].first_expiry <= now_ns - c->stolen_ns))
 		mark_expired(h, cpu);
 	return h->kick;
 }
@@ -305,7 +345,7 @@ u64 hls_expire(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 u64 hls_expires_at(hls_t *h ARENA_ARG, u32 cpu)
 {
 	const cpu_t *c = &h->cpu[cpu];
-	u64 first = c->depth ? c->first_expiry[c->depth - 1] : HLS_NEVER;
+	u64 first = c->depth ? c->path[c->depth - 1].first_expiry : HLS_NEVER;
 	return first < HLS_NEVER - c->stolen_ns ? first + c->stolen_ns : HLS_NEVER;
 }
 

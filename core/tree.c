@@ -214,9 +214,9 @@ HLS_ENTRY s64 hls_offline(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 	h->now_ns = now_ns;
 	h->offline = offline;
 	hls_write_record(h, 0, cpu, HLS_REC_OFFLINE, 0, 0);
-	revoke_below(h, c, 0);
+	revoke_below(h, cpu, 0);
 	if (h->vp[root].state == HLS_RUNNING)
-		give_up(h, root);
+		give_up(h, &h->scheduler[h->vp[root].child], &h->scheduler[h->vp[root].parent], root);
 	else if (h->vp[root].state == HLS_READY)
 		withdraw(h, root);
 	c->depth = 0;

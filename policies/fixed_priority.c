@@ -58,13 +58,10 @@ static void fixed_priority_withdraw(hls_t *h, u32 s, u32 v)
 static u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
-	u32 v = levels_first_usable(h, &fp->ready, cpu);
-	if (v) {
-		struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
-		levels_remove(h->node, &fp->ready, vp->level, v);
-		if (unlikely(fp->registered[vp->level] > 1))
-			h->slice_ns = vp->left_ns;
-	}
+	u32 v = levels_take(h, &fp->ready, cpu);
+	const struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
+	if (unlikely(v && fp->registered[vp->level] > 1))
+		h->slice_ns = vp->left_ns;
 	return v;
 }
 

@@ -70,7 +70,10 @@ static void proportional_share_enqueue(hls_t *h, u32 s, u32 v)
 	    warp_ns = h->vp[v].param[PROPORTIONAL_SHARE_WARP];
 	if (warp_ns)
 		key -= (warp_ns << PROPORTIONAL_SHARE_SHIFT) / h->vp[v].param[PROPORTIONAL_SHARE_SHARE];
-	heap_push(h->node, &ps->ready, v, key, h->seq++);
+	if (ps->ready)
+		heap_push(h->node, &ps->ready, v, key, h->seq++);
+	else
+		heap_begin(h->node, &ps->ready, v, key, h->seq++);
 }
 
 static void proportional_share_request(hls_t *h, u32 s, u32 v)
@@ -110,7 +113,10 @@ static u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
 	u32 v = hls_least_usable(h, ps->ready, cpu);
 	if (!v)
 		return 0;
-	heap_remove(h->node, &ps->ready, v);
+	if (likely(v == ps->ready))
+		heap_pop(h->node, &ps->ready);
+	else
+		heap_remove(h->node, &ps->ready, v);
 	u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
 	if (ps->nr_warped)
 		start = proportional_share_least_start(h, s, start);
@@ -127,8 +133,9 @@ static void proportional_share_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 	struct proportional_share_vp ARENA *vp = POLICY_VP(struct proportional_share_vp, v);
 	u64 share = h->vp[v].param[PROPORTIONAL_SHARE_SHARE];
 	u64 service = (used_ns << PROPORTIONAL_SHARE_SHIFT) + vp->rest;
-	vp->start += service / share;
-	vp->rest = service % share;
+	u64 quotient = service / share;
+	vp->start += quotient;
+	vp->rest = service - quotient * share;
 	if (tag_before(ps->last_finish, vp->start))
 		ps->last_finish = vp->start;
 }

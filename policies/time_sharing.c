@@ -87,9 +87,11 @@ static void time_sharing_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 time_sharing_grant(hls_t *h, u32 s, u32 cpu)
 {
-	u32 v = levels_first_usable(h, &POLICY_STATE(struct time_sharing, s)->ready, cpu);
+	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	u32 v = levels_take(h, &ts->ready, cpu);
 	if (v) {
-		time_sharing_dequeue(h, s, v);
+		if (POLICY_VP(struct time_sharing_vp, v)->level != TIME_SHARING_STARVED)
+			heap_remove(h->node, &ts->waiting, v);
 		h->slice_ns = POLICY_VP(struct time_sharing_vp, v)->left_ns;
 	}
 	return v;

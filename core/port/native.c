@@ -34,8 +34,8 @@ struct hls_call_description {
 HLS_POLICIES(TABLES)
 
 #define LENGTH(table) (sizeof(table) / sizeof((table)[0]) - 1)
-#define POLICY(number, fn, CONST, name, most, joins, strict, doc, source) \
-	{name,   doc,  source, fn##_params,         fn##_vp_params,       \
+#define POLICY(number, fn, CONST, name, most, joins, strict, near, doc, source) \
+	{name,   doc,  source, fn##_params,         fn##_vp_params,             \
 	 number, most, joins,  LENGTH(fn##_params), LENGTH(fn##_vp_params)},
 const struct hls_policy_description hls_policy_table[] = {HLS_POLICIES(POLICY){0}};
 

@@ -68,6 +68,16 @@ pub struct HlsScheduler {
     pub first_child: u32,
 }
 
+/// `struct hls_step`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct HlsStep {
+    pub expires_at: u64,
+    pub first_expiry: u64,
+    pub vp: u32,
+    pub unused: u32,
+}
+
 /// `struct hls_cpu`, up to its path.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -77,7 +87,7 @@ pub struct HlsCpu {
     pub depth: u32,
     pub resched: u64,
     pub claims: u32,
-    pub path: [u32; limits::MAX_DEPTH + 1],
+    pub path: [HlsStep; limits::MAX_DEPTH + 1],
 }
 
 #[repr(C)]

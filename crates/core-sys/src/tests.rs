@@ -175,7 +175,8 @@ fn who_loses_a_cpu_that_goes_takes_another() {
     m.wake(high);
     let cpu_of = |m: &Machine, thread| m.running.iter().position(|&vp| vp == Some(thread));
     let gone = cpu_of(&m, high).unwrap() as u16;
-    m.offline(gone);
+    m.offline(gone).unwrap();
+    m.settle();
     assert_eq!((cpu_of(&m, high), cpu_of(&m, low)), (Some(usize::from(1 - gone)), None));
     // Nor can who wakes up later have it, or who may use no other.
     let bound = m.thread(fp, &[9]);
@@ -183,7 +184,8 @@ fn who_loses_a_cpu_that_goes_takes_another() {
     m.wake(bound);
     m.run_until(Nanos(100 * MS));
     assert_eq!((m.ran_ms(high), m.ran_ms(low), m.ran_ms(bound)), (100.0, 0.0, 0.0));
-    m.online(gone);
+    m.core.online(gone, m.now).unwrap();
+    m.settle();
     assert_eq!(cpu_of(&m, bound), Some(gone.into()));
     m.block(bound);
     assert_eq!(cpu_of(&m, low), Some(gone.into()));
@@ -195,12 +197,13 @@ fn a_cpu_that_goes_is_one_that_is_there_and_not_the_last() {
     let fp = m.root(FP, &[]);
     let thread = m.thread(fp, &[1]);
     m.wake(thread);
-    assert_eq!(m.core.offline(2, m.now), Err(CoreError::NotFound));
-    assert_eq!(m.core.offline(u16::MAX, m.now), Err(CoreError::NotFound));
+    assert_eq!(m.offline(2), Err(CoreError::NotFound));
+    assert_eq!(m.offline(u16::MAX), Err(CoreError::NotFound));
     assert_eq!(m.core.online(2, m.now), Err(CoreError::NotFound));
-    m.offline(0);
-    m.offline(0);
-    assert_eq!(m.core.offline(1, m.now), Err(CoreError::Busy));
+    m.offline(0).unwrap();
+    m.settle();
+    m.offline(0).unwrap();
+    assert_eq!(m.offline(1), Err(CoreError::Busy));
     assert_eq!(m.running, [None, Some(thread)]);
     // What the machine would grant when it is back cannot be destroyed, nor granted to others.
     assert_eq!(m.core.attach_root(fp, 0), Err(CoreError::NotFound));
@@ -211,8 +214,10 @@ fn a_cpu_that_goes_is_one_that_is_there_and_not_the_last() {
     assert_eq!(m.core.destroy_scheduler(fp), Err(CoreError::Busy));
     m.core.detach(m.roots[0], m.now).unwrap();
     m.core.destroy_scheduler(fp).unwrap();
-    m.online(0);
-    m.online(0);
+    m.core.online(0, m.now).unwrap();
+    m.settle();
+    m.core.online(0, m.now).unwrap();
+    m.settle();
     assert_eq!(m.running, [None, None]);
 }
 

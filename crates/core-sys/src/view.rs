@@ -240,7 +240,7 @@ impl View {
         assert!((cpu as usize) < limits::MAX_CPUS, "CPU {cpu} is out of range");
         // SAFETY: as above.
         let raw = unsafe { ffi::hls_cpu(self.hls.as_ptr(), cpu).read_volatile() };
-        (raw.path.into_iter().take(raw.depth as usize).collect(), raw.resched)
+        (raw.path.iter().take(raw.depth as usize).map(|step| step.vp).collect(), raw.resched)
     }
 
     /// The scheduler above a VP; 0: the machine, or the VP is nobody's.

@@ -20,12 +20,9 @@ const PATIENCE_MS: u32 = 1000;
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct CpuEntry {
-    off_since_ns: u64,
-    irq_seen_ns: u64,
+    lag_ns: u64,
     timer_at_ns: u64,
     wakeups: u64,
-    untold_ns: u64,
-    settled_at_ns: u64,
     rescue: u32,
     rescued: u32,
 }

@@ -2,7 +2,7 @@
 //! move and talk. Every invariant is checked after every event. Shared with the tests of `hls-kernel`, which play the
 //! tapes.
 
-use hls_core::{Calls, Core, Params, limits, policies};
+use hls_core::{Calls, Core, CoreError, Params, limits, policies};
 use hls_units::Nanos;
 
 pub const FP: u8 = 1;
@@ -47,15 +47,11 @@ impl Machine {
         s
     }
 
-    pub fn offline(&mut self, cpu: u16) {
-        self.core.offline(cpu, self.now).unwrap();
+    /// To be followed by `settle`.
+    pub fn offline(&mut self, cpu: u16) -> Result<(), CoreError> {
+        self.core.offline(cpu, self.now)?;
         self.running[usize::from(cpu)] = None;
-        self.settle();
-    }
-
-    pub fn online(&mut self, cpu: u16) {
-        self.core.online(cpu, self.now).unwrap();
-        self.settle();
+        Ok(())
     }
 
     pub fn settle(&mut self) {
@@ -239,11 +235,10 @@ impl Scenario {
     /// A CPU goes, if it is not the last, or is back.
     fn cpu_comes_or_goes(&mut self) {
         let cpu = self.random.below(self.machine.cpus.into()) as u16;
-        let now = self.machine.now;
         if self.random.below(3) > 0 {
-            self.machine.core.online(cpu, now).unwrap();
-        } else if self.machine.core.offline(cpu, now).is_ok() {
-            self.machine.running[usize::from(cpu)] = None;
+            self.machine.core.online(cpu, self.machine.now).unwrap();
+        } else {
+            let _ = self.machine.offline(cpu);
         }
     }
 
