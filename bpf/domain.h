@@ -64,11 +64,8 @@ static inline struct engine_domain ARENA *the_domain(void)
 enum news_kind { NEWS_THREAD = 1, NEWS_GONE, NEWS_RENAMED, NEWS_MOVED, NEWS_RECORDS };
 struct news {
 	u32 kind;
-	u32 vp;
+	u32 vp; /* of NEWS_THREAD 0: there was no room for it */
 	u32 pid, tgid;
-	u32 parent;  /* pid of its parent's or, for a further thread, its process' first thread */
-	u32 refused; /* there was no room for it */
-	char comm[16];
 };
 
 #endif

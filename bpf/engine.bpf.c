@@ -496,9 +496,6 @@ int hls_yielded(u64 *ctx)
 static inline void tell(struct task_struct *p, u32 kind, u32 v)
 {
 	struct news n = {.kind = kind, .vp = v, .pid = p->pid, .tgid = p->tgid};
-	n.parent = p->pid == p->tgid ? p->real_parent->tgid : p->tgid;
-	n.refused = kind == NEWS_THREAD && !v;
-	bpf_probe_read_kernel_str(n.comm, sizeof(n.comm), p->comm);
 	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
 }
 
@@ -685,7 +682,7 @@ int make_call(void *ctx)
 	u64 due = 0;
 	bpf_local_irq_save(&irq);
 	if (lock()) {
-		domain->call.now_ns = now_ns();
+		domain->call.now_ns = domain->hls.now_ns = now_ns();
 		result = is_of(&domain->call) ? hls_make_call(&domain->hls, &domain->call) : -HLS_E_NOT_FOUND;
 		due = to_kick();
 		set_timer(bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1), domain->call.now_ns);

@@ -24,10 +24,8 @@ struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
 	u64 start_boottime;
-	char comm[16];
 	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;
-	struct task_struct *real_parent;
 	struct sched_ext_entity scx;
 };
 

@@ -219,9 +219,15 @@ impl Observer {
         if let Some(slot) = account.watched {
             self.promises.hear(slot, account.last_cpu.unwrap_or(cpu), at, what);
         }
-        if what == What::Leave && vp as usize >= self.planned {
+        if what == What::Leave && !self.is_place(vp) {
             self.leave(vp, at);
         }
+    }
+
+    /// Whether it is the VP of a thread that was there from the beginning, and that others may have after the first.
+    fn is_place(&self, vp: VpId) -> bool {
+        let info = self.topology.vps.get(vp as usize);
+        (vp as usize) < self.planned && info.is_some_and(|info| info.child == Child::Thread)
     }
 
     /// A VP of the root waits only while others are on its CPU, or the CPU is late: that is stolen, as far as it has
@@ -305,8 +311,9 @@ impl Observer {
         }
     }
 
-    /// A promise begins at `at`, in the place of what the VP was promised before. No effect for a VP that is unknown.
+    /// A promise begins at `at`, or with the last record if that was later, in the place of what the VP was promised before. No effect for a VP that is unknown.
     pub fn promise(&mut self, promise: Promise, at: Nanos) {
+        let at = at.max(self.heard_at);
         self.withdraw(promise.vp, at);
         if self.accounts.len() > promise.vp as usize {
             self.watch(promise, at);
@@ -315,6 +322,7 @@ impl Observer {
 
     /// What the VP was promised ends at `at`. No effect where it was promised nothing.
     pub fn withdraw(&mut self, vp: VpId, at: Nanos) {
+        let at = at.max(self.heard_at);
         let account = self.accounts.get_mut(vp as usize);
         if let Some(slot) = account.and_then(|account| account.watched.take()) {
             self.promises.end(slot, at, &self.topology);
