@@ -385,6 +385,8 @@ int hls_dispatch(u64 *ctx)
 		if (domain->thread[v].queued)
 			next = v;
 		domain->thread[v].queued = 0;
+	} else {
+		domain->cpu[cpu].off_since_ns = 0;
 	}
 	due = to_kick();
 	set_timer(cpu, now);
@@ -461,8 +463,11 @@ int hls_quiescent(u64 *ctx)
 	u64 now = now_ns();
 	vp_t *vp = &domain->hls.vp[v];
 	if (vp->state == HLS_RUNNING) {
-		settle_clock(vp->cpu & (HLS_MAX_CPUS - 1), now);
-		tell_stolen(vp->cpu & (HLS_MAX_CPUS - 1), now);
+		u32 on = vp->cpu & (HLS_MAX_CPUS - 1);
+		settle_clock(on, now);
+		tell_stolen(on, now);
+		/* The next decision comes at this very time, unless others get the CPU first. */
+		domain->cpu[on].off_since_ns = now;
 	}
 	domain->thread[v].queued = 0;
 	release(&domain->hls, v, now);

@@ -89,7 +89,8 @@ impl Run<'_> {
             return Some(thread.vp).filter(is_some);
         }
         let comm = std::fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
-        let name = format!("{} ({tid})", comm.trim_end_matches('\n')).into();
+        // The number first: tables cut long names.
+        let name = format!("{tid} {}", comm.trim_end_matches('\n')).into();
         let guarantee = promise.text.as_str().into();
         self.join(
             core_vp,
