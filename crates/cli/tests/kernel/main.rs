@@ -1,6 +1,6 @@
 //! The kernel engine in the laboratory: scripts that run `hls` on a kernel with sched_ext, under every kind of storm,
-//! with its invariants checked all the while. The scripts of `short/` are part of every test; those of `long/`, and
-//! longer forms of the short ones, are run by `make storm`.
+//! with its invariants checked all the while. The scripts of `short/`, and those of `exact/`, where time is exact, are
+//! part of every test; those of `long/`, and longer forms of the short ones, are run by `make storm`.
 //!
 //! Relies on `hls_lab`, on stress-ng, and on the built `hls`; says that it is skipped where one of these is missing.
 
@@ -44,8 +44,13 @@ fn saboteur(folder: &Path) -> PathBuf {
     program
 }
 
+/// Two processors, translated, so that every host does the same.
+fn machine(limit: Duration) -> Machine {
+    Machine { time: Time::Free(Accel::Tcg), limit, ..Machine::default() }
+}
+
 /// Boots once and runs the scripts; `None` where that cannot be done here.
-fn boot(scripts: Vec<Script>, limit: Duration) -> Option<Outcome> {
+fn boot(scripts: Vec<Script>, machine: &Machine) -> Option<Outcome> {
     let cache = here().join("../../../../.cache/lab");
     let lab = Lab::open_or_skip(&cache).unwrap()?;
     let folder = tempfile::tempdir().unwrap();
@@ -56,9 +61,7 @@ fn boot(scripts: Vec<Script>, limit: Duration) -> Option<Outcome> {
     let mut programs = vec![stripped, saboteur(folder.path())];
     programs.extend(["stress-ng", "chrt", "taskset", "renice"].map(PathBuf::from));
     let guest = Guest { scripts, programs, files: vec![(here(), "/usr/kernel".into())] };
-    // By TCG, so that every machine does the same.
-    let machine = Machine { time: Time::Free(Accel::Tcg), limit, ..Machine::default() };
-    Some(lab.run_quietly(&machine, &guest, folder.path()).unwrap())
+    Some(lab.run_quietly(machine, &guest, folder.path()).unwrap())
 }
 
 fn is_clean(outcome: &Outcome) {
@@ -69,7 +72,16 @@ fn is_clean(outcome: &Outcome) {
 
 #[test]
 fn the_engine_weathers_the_storms() {
-    if let Some(outcome) = boot(scripts("short", SHORT), Duration::from_secs(600)) {
+    if let Some(outcome) = boot(scripts("short", SHORT), &machine(Duration::from_secs(600))) {
+        is_clean(&outcome);
+    }
+}
+
+#[test]
+fn promises_are_kept_where_time_is_exact() {
+    let time = Time::Exact { shift: 2 };
+    let machine = Machine { cpus: 1, time, ..machine(Duration::from_secs(300)) };
+    if let Some(outcome) = boot(scripts("exact", SHORT), &machine) {
         is_clean(&outcome);
     }
 }
@@ -78,7 +90,7 @@ fn the_engine_weathers_the_storms() {
 #[ignore = "takes an hour: make storm"]
 fn the_engine_weathers_long_storms() {
     for script in scripts("short", LONG).into_iter().chain(scripts("long", LONG)) {
-        if let Some(outcome) = boot(vec![script], Duration::from_secs(3600)) {
+        if let Some(outcome) = boot(vec![script], &machine(Duration::from_secs(3600))) {
             is_clean(&outcome);
         }
     }

@@ -84,4 +84,3 @@ end_hogs
 stop
 grep -q "^  $member .*GROUP .*PSBE" /tmp/report || fail "the report does not have the promise that broke"
 grep -q "^  $own .*RESBH 50ms 100ms" /tmp/report || fail "the report does not have the promise to $own"
-grep -q "^run: BROKEN: .*$member " /tmp/report || fail "the verdict does not name the promise to $member"
