@@ -10,7 +10,7 @@
 
 /* A CPU, as the engine sees it. Times are those of scx_bpf_now(). */
 struct engine_cpu {
-	u64 off_since_ns;  /* since when the thread that was granted the CPU is not on it; 0: it is, or nobody wants it */
+	u64 off_since_ns; /* since when the thread that was granted the CPU is not on it; 0: it is, or there is none */
 	u64 irq_seen_ns;   /* time of interrupts and of the host that is accounted for */
 	u64 timer_at_ns;   /* when its timer goes off; HLS_NEVER: it is not set */
 	u64 wakeups;       /* how often its timer went off */

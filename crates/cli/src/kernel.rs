@@ -130,8 +130,7 @@ impl<'t> Run<'t> {
         Ok(self.commands.go()?)
     }
 
-    /// Hears what happened since the last time, hands it on in order, and looks at what came of it. Says up to when that
-    /// is.
+    /// Hears what happened since the last time, and looks at what came of it. Says up to when that is.
     fn listen(&mut self) -> Result<Nanos, Error> {
         let now = self.hear()?;
         self.listeners.observer.advance(now.saturating_sub(PATIENCE));

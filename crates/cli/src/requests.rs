@@ -1,7 +1,7 @@
 //! What requests change in a run that goes on, and what they are told of it.
 //!
-//! Whoever comes into the hierarchy by a request gets a number in the observer, as the file's have, and what is promised
-//! from then on is held against what happens. Relies on the engine to record how things stand when a VP gets its number.
+//! Whoever comes into the hierarchy by a request gets a number in the observer, as the file's have; what is promised
+//! from then on is held against what happens. Relies on the engine to record how a VP stands when it gets its number.
 
 use crate::kernel::Run;
 use hls_control::{Observed, Promisee, ThreadKey};

@@ -3,8 +3,9 @@
 //! An experiment is a folder of `experiments/`: one hierarchy file for each row of a table, and `expected.csv`, which
 //! says what is measured in each, what the paper has, and how far off we may be; `kernel.csv` says it of a real kernel.
 //! [`experiment`] finds them and carries them out in the simulator, [`kernel`] in the laboratory; [`expected`] reads
-//! what is expected, [`operations`] measures what requests cost, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes the hierarchies of any depth
-//! that Figure 10.2 needs. Reads files, and writes none but what the laboratory brings back.
+//! what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes the hierarchies of any depth
+//! that Figure 10.2 needs; [`operations`] has Table 10.1, which is of another form. Reads files, and writes none but
+//! what the laboratory brings back.
 
 pub mod chain;
 pub mod decimal;

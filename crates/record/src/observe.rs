@@ -299,8 +299,8 @@ impl Observer {
         self.destroyed.push(scheduler);
     }
 
-    /// A VP that joined is gone, as by a record of [`What::Leave`], and so are its promise and, unless a result speaks of it, its account. No effect on
-    /// others.
+    /// A VP that joined is gone, as by a record of [`What::Leave`], and so are its promise and, unless a result speaks
+    /// of it, its account. Of others the promise ends.
     pub fn leave(&mut self, vp: VpId, at: Nanos) {
         self.withdraw(vp, at);
         let index = vp as usize;
@@ -311,7 +311,8 @@ impl Observer {
         }
     }
 
-    /// A promise begins at `at`, or with the last record if that was later, in the place of what the VP was promised before. No effect for a VP that is unknown.
+    /// A promise begins at `at`, or with the last record if that was later, in the place of what the VP was promised
+    /// before. No effect for a VP that is unknown.
     pub fn promise(&mut self, promise: Promise, at: Nanos) {
         let at = at.max(self.heard_at);
         self.withdraw(promise.vp, at);
