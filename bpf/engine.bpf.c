@@ -208,12 +208,10 @@ static inline u64 lag_on_cpu(const struct task_struct *p, const struct rq *rq)
 	return p->se.exec_start + (rq->clock - rq->clock_task) - p->se.sum_exec_runtime;
 }
 
-static SLOW void steal(u32 cpu, u64 lag_ns)
+static SLOW void steal(u32 cpu, u64 length_ns, u64 now)
 {
-	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	u64 length_ns = lag_ns - c->lag_ns;
+	domain->hls.now_ns = not_before_ns(now);
 	hls_steal(&domain->hls, cpu, length_ns);
-	c->lag_ns = lag_ns;
 	if (domain->tell)
 		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, length_ns, 0);
 }
@@ -222,10 +220,13 @@ static SLOW void steal(u32 cpu, u64 lag_ns)
  * Brings the clock of a CPU up to date before anybody is charged by it: since the CPU was granted to the thread that
  * lags so far now, it has been somebody else's for as long as the lag has grown.
  */
-static inline void settle_clock(u32 cpu, u64 lag_ns)
+static inline void settle_clock(u32 cpu, u64 lag_ns, u64 now)
 {
-	if (unlikely((s64)(lag_ns - domain->cpu[cpu].lag_ns) > 0))
-		steal(cpu, lag_ns);
+	s64 length_ns = lag_ns - domain->cpu[cpu].lag_ns;
+	if (unlikely(length_ns > 0)) {
+		domain->cpu[cpu].lag_ns = lag_ns;
+		steal(cpu, length_ns, now);
+	}
 }
 
 static SLOW void settle_granted(u32 cpu, u32 v, u64 now)
@@ -234,8 +235,24 @@ static SLOW void settle_granted(u32 cpu, u32 v, u64 now)
 	const struct task_struct *p = held ? held->task : NULL;
 	if (!p || cpu >= HLS_MAX_CPUS)
 		return;
-	domain->hls.now_ns = not_before_ns(now);
-	settle_clock(cpu, p == bpf_get_current_task_btf() ? lag_on_cpu(p, this_rq()) : lag_off_cpu(p, now));
+	settle_clock(cpu, p == bpf_get_current_task_btf() ? lag_on_cpu(p, this_rq()) : lag_off_cpu(p, now), now);
+}
+
+/*
+ * The same, whoever has the CPU: the thread, or 0. Its next decision comes as soon as it is given up, unless others get
+ * it first.
+ */
+static inline u32 settle(u32 cpu, u64 now)
+{
+	struct engine_cpu ARENA *c = &domain->cpu[cpu];
+	u32 v = granted_on(cpu);
+	if (v)
+		settle_granted(cpu, v, now);
+	else if (unlikely(c->free_since_ns && now > c->free_since_ns)) {
+		steal(cpu, now - c->free_since_ns, now);
+		c->free_since_ns = now;
+	}
+	return v;
 }
 
 static SLOW void start_timer(u32 cpu, u64 at, u64 now)
@@ -274,9 +291,7 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 	u64 due = 0;
 	if (lock()) {
 		u64 now = now_ns();
-		u32 v = granted_on(cpu);
-		if (v)
-			settle_granted(cpu, v, now);
+		settle(cpu, now);
 		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
 		domain->cpu[cpu].wakeups++;
 		hls_timers(&domain->hls, now);
@@ -416,12 +431,11 @@ int hls_dispatch(u64 *ctx)
 	if (cpu >= HLS_MAX_CPUS || !lock())
 		return 0;
 	u64 clock = this_rq()->clock, now = not_before_ns(clock);
-	u32 before = granted_on(cpu);
-	if (before)
-		settle_granted(cpu, before, clock);
+	u32 before = settle(cpu, clock);
 	hls_expire(&domain->hls, cpu, now);
 	u32 v = schedule(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
+	domain->cpu[cpu].free_since_ns = 0;
 	struct task_struct *task = NULL;
 	if (v) {
 		if (prev && vp_of(prev) == v && !domain->thread[v].queued_at_ns)
@@ -473,15 +487,18 @@ int hls_running(u64 *ctx)
 }
 
 /* A thread wants no CPU any more. `lag_ns`: how far its CPU time lags behind the clock. */
-static inline void stop(u32 v, u64 lag_ns, u64 now, bool blocks)
+static inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
 {
 	if (!lock())
 		return;
-	now = not_before_ns(now);
+	u64 now = not_before_ns(clock);
 	vp_t *vp = &domain->hls.vp[v];
 	domain->hls.now_ns = now;
-	if (vp->state == HLS_RUNNING)
-		settle_clock(vp->cpu & (HLS_MAX_CPUS - 1), lag_ns);
+	if (vp->state == HLS_RUNNING) {
+		u32 cpu = vp->cpu & (HLS_MAX_CPUS - 1);
+		settle_clock(cpu, lag_ns, clock);
+		domain->cpu[cpu].free_since_ns = clock;
+	}
 	domain->thread[v].queued_at_ns = 0;
 	release(&domain->hls, v, now);
 	/* A thread that blocks is on its way to dispatch() already. */
@@ -692,9 +709,7 @@ static inline void come_or_go(u32 cpu, bool is_back)
 	bpf_local_irq_save(&irq);
 	if (lock()) {
 		u64 now = now_ns();
-		u32 v = granted_on(cpu);
-		if (v)
-			settle_granted(cpu, v, now);
+		settle(cpu, now);
 		domain->kicked &= ~(1ULL << cpu);
 		error = is_back ? hls_online(&domain->hls, cpu, now) : hls_offline(&domain->hls, cpu, now);
 		due = to_kick();
@@ -829,7 +844,7 @@ int make_call(void *ctx)
 	u64 due = 0;
 	bpf_local_irq_save(&irq);
 	if (lock()) {
-		domain->call.now_ns = now_ns();
+		domain->call.now_ns = domain->hls.now_ns = now_ns();
 		result = is_of(&domain->call) ? hls_make_call(&domain->hls, &domain->call) : -HLS_E_NOT_FOUND;
 		due = to_kick();
 		set_timer(bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1), domain->call.now_ns);

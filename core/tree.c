@@ -422,14 +422,21 @@ HLS_ENTRY s64 hls_set_affinity(hls_t *h ARENA_ARG, u32 v, u64 cpus, u64 now_ns)
 	return 0;
 }
 
-/* Has the changes of a VP's state recorded, or not any more. */
+/*
+ * Has the changes of a VP's state recorded, or not any more. How it stands when that begins is recorded first: as a
+ * request if it is READY, as a grant if it is RUNNING.
+ */
 HLS_ENTRY s64 hls_watch(hls_t *h ARENA_ARG, u32 v, u32 on)
 {
 	if (!vp_exists(h, v))
 		return -HLS_E_NOT_FOUND;
-	if (on)
-		h->vp[v].flags |= HLS_WATCHED;
-	else
-		h->vp[v].flags &= ~HLS_WATCHED;
+	vp_t *vp = &h->vp[v];
+	if (!on) {
+		vp->flags &= ~HLS_WATCHED;
+		return 0;
+	}
+	vp->flags |= HLS_WATCHED;
+	if (vp->state != HLS_WAITING)
+		hls_emit(h, v, vp->state == HLS_RUNNING ? HLS_REC_GRANT : HLS_REC_REQUEST, 0, 0);
 	return 0;
 }

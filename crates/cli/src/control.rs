@@ -1,14 +1,17 @@
 //! The socket of a run in the kernel: what `hls ctl` and other clients ask, answered by the engine of the run.
 //!
-//! The engine belongs to the thread that runs it. What the socket's threads want of it they send there as a question,
-//! and wait for the answer; so no request sees the engine in the middle of something.
+//! The run belongs to one thread. What the socket's threads want of it they send there as a question, and wait for the
+//! answer; so no request sees the engine, or the observer, in the middle of something.
 
 use crate::exit::{Error, say};
-use hls_calculus::{Guarantee, Mode};
-use hls_control::{EngineError, Hsi, Identity, Layout, Manager, Observed, Socket, Thread, ThreadKey, serve};
-use hls_core::{Call, Calls, CoreError, Op, Params};
+use crate::kernel::{Run, places};
+use hls_calculus::{Guarantee, Rules};
+use hls_control::{
+    EngineError, Hsi, Identity, Layout, Manager, Observed, Promisee, Socket, Thread, ThreadKey, serve,
+};
+use hls_core::{Call, CoreError, Op, Params};
 use hls_hierarchy::model::User;
-use hls_kernel::Engine;
+use hls_kernel::{Engine, EngineThread};
 use hls_plan::{Derived, Plan};
 use hls_record::event::VpId;
 use hls_units::Nanos;
@@ -18,12 +21,12 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SendError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-/// Something that is wanted of the engine.
-type Question = Box<dyn FnOnce(&mut Engine) + Send>;
+/// Something that is wanted of the run.
+type Question = Box<dyn FnOnce(&mut Run) + Send>;
 
 /// Rung when a question has been sent.
 type Bell = Arc<OwnedFd>;
@@ -37,25 +40,31 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves the socket; none for a hierarchy that fails its check, whose requests could be held against nothing.
+    /// Serves the socket; none for a hierarchy that fails its check, whose requests could be held against nothing, or
+    /// where promises were made that a request could take back unseen (`--global`).
     pub fn start(
         path: &Path,
         engine: &Engine,
         plan: &Plan,
         derived: &Derived,
-        mode: Mode,
+        rules: Rules,
     ) -> Result<Option<Server>, Error> {
+        if rules.global {
+            say("note: hls ctl is not answered: it could give away what --global promises");
+            return Ok(None);
+        }
         let (to, questions) = mpsc::channel();
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(io::Error::from)?;
         let bell = Arc::new(bell);
         let layout = layout(engine, plan, derived)?;
-        let slot = |thread: hls_plan::PlannedThread| {
-            Some((thread.vp, derived.input.graph_edge_of(thread.edge, thread.instance)?))
+        let remote = Remote {
+            to,
+            bell: bell.clone(),
+            slots: places(plan, derived).collect(),
+            cpus: u64::MAX >> (64 - plan.topology.cpus.clamp(1, 64)),
+            machine: derived.machine(plan).clone(),
         };
-        let cpus = u64::MAX >> (64 - plan.topology.cpus.clamp(1, 64));
-        let remote =
-            Remote { to, bell: bell.clone(), slots: plan.threads().filter_map(slot).collect(), cpus };
-        let manager = match Manager::new(remote, layout, mode) {
+        let manager = match Manager::new(remote, layout, rules.mode) {
             Ok(manager) => Mutex::new(manager),
             Err(error) => {
                 say(format_args!("note: hls ctl has nothing to talk to: {error}"));
@@ -74,10 +83,10 @@ impl Server {
     }
 
     /// Answers what has been asked.
-    pub fn answer(&self, engine: &mut Engine) {
+    pub fn answer(&self, run: &mut Run) {
         // The bell is silenced first: what is asked from here on rings it again. If it was silent, that is as well.
         let _ = rustix::io::read(&*self.bell, &mut [0; 8]);
-        self.questions.try_iter().for_each(|question| question(engine));
+        self.questions.try_iter().for_each(|question| question(run));
     }
 
     /// Serves nobody any more.
@@ -122,7 +131,7 @@ fn layout(engine: &Engine, plan: &Plan, derived: &Derived) -> Result<Layout, Err
     })
 }
 
-/// The engine, for the threads of the socket.
+/// The run, for the threads of the socket.
 struct Remote {
     to: Sender<Question>,
     bell: Bell,
@@ -130,29 +139,36 @@ struct Remote {
     slots: HashMap<VpId, usize>,
     /// All CPUs, a bit each.
     cpus: u64,
+    /// What the machine gives.
+    machine: Guarantee,
 }
 
 impl Remote {
     fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&mut Engine) -> T + Send + 'static,
+        question: impl FnOnce(&mut Run) -> T + Send + 'static,
     ) -> Result<T, EngineError> {
         let ended = || EngineError::Failed("the run has ended".into());
         let (to, answer) = mpsc::sync_channel(1);
-        let question: Question = Box::new(move |engine| {
+        let question = move |run: &mut Run| {
             // Whoever asked may have gone.
-            let _ = to.send(question(engine));
-        });
-        self.to.send(question).map_err(|_| ended())?;
+            let _ = to.send(question(run));
+        };
+        self.send(Box::new(question)).map_err(|_| ended())?;
+        answer.recv().map_err(|_| ended())
+    }
+
+    fn send(&self, question: Question) -> Result<(), SendError<Question>> {
+        self.to.send(question)?;
         // Fails only where it has been rung more often than anybody can ask.
         let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
-        answer.recv().map_err(|_| ended())
+        Ok(())
     }
 
     /// Makes a call about a thread that must still be the one that is meant.
     fn ask_about(&self, thread: ThreadKey, op: Op, call: Call) -> Result<(), EngineError> {
-        let answer = self.ask(move |engine| match engine.thread(thread.tid) {
-            Some(found) if found.since == thread.since => Some(engine.request(thread.tid, op, call)),
+        let answer = self.ask(move |run| match run.engine.thread(thread.tid) {
+            Some(found) if found.since == thread.since => Some(run.engine.request(thread.tid, op, call)),
             _ => None,
         })?;
         match answer {
@@ -160,35 +176,9 @@ impl Remote {
             Some(answer) => Ok(answer?),
         }
     }
-}
 
-impl Hsi for Remote {
-    fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, EngineError> {
-        Ok(self.ask(move |engine| engine.calls().create_scheduler(policy, params))??)
-    }
-
-    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), EngineError> {
-        Ok(self.ask(move |engine| engine.calls().destroy_scheduler(scheduler))??)
-    }
-
-    fn attach(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, EngineError> {
-        Ok(self.ask(move |engine| engine.calls().attach(parent, Some(child), params))??)
-    }
-
-    fn detach(&mut self, vp: u32) -> Result<(), EngineError> {
-        Ok(self.ask(move |engine| engine.calls().detach(vp, Nanos::ZERO))??)
-    }
-
-    fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError> {
-        self.ask_about(thread, Op::Move, Call { b: to, params: params.0, ..Call::default() })
-    }
-
-    fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError> {
-        self.ask_about(thread, Op::Message, Call { b: param, value, ..Call::default() })
-    }
-
-    fn thread(&mut self, tid: u32) -> Option<Thread> {
-        let found = self.ask(move |engine| engine.thread(tid)).ok()??;
+    /// The thread that the engine knows, with what the system says of it.
+    fn described(&self, tid: u32, found: EngineThread) -> Option<Thread> {
         let identity = Identity::of(tid)?;
         Some(Thread {
             key: ThreadKey { tid, vp: found.core_vp, since: found.since },
@@ -200,26 +190,66 @@ impl Hsi for Remote {
             slot: self.slots.get(&found.vp).copied(),
         })
     }
+}
+
+impl Hsi for Remote {
+    fn create_scheduler(&mut self, name: &str, policy: u8, params: Params) -> Result<u32, EngineError> {
+        let name = name.to_owned();
+        Ok(self.ask(move |run| run.create_scheduler(name, policy, params))??)
+    }
+
+    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), EngineError> {
+        Ok(self.ask(move |run| run.destroy_scheduler(scheduler))??)
+    }
+
+    fn attach(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, EngineError> {
+        Ok(self.ask(move |run| run.attach_scheduler(parent, child, params))??)
+    }
+
+    fn detach(&mut self, vp: u32) -> Result<(), EngineError> {
+        Ok(self.ask(move |run| run.engine.detach_scheduler(vp))??)
+    }
+
+    fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError> {
+        self.ask_about(thread, Op::Move, Call { b: to, params: params.0, ..Call::default() })
+    }
+
+    fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError> {
+        self.ask_about(thread, Op::Message, Call { b: param, value, ..Call::default() })
+    }
+
+    fn thread(&mut self, tid: u32) -> Option<Thread> {
+        let found = self.ask(move |run| run.engine.thread(tid)).ok()??;
+        self.described(tid, found)
+    }
 
     fn lives(&self, thread: ThreadKey) -> bool {
-        let found = self.ask(move |engine| engine.thread(thread.tid)).ok().flatten();
+        let found = self.ask(move |run| run.engine.thread(thread.tid)).ok().flatten();
         found.is_some_and(|found| found.since == thread.since)
     }
 
     fn threads(&mut self) -> Vec<Thread> {
-        let tids = self.ask(|engine| engine.tids()).unwrap_or_default();
-        tids.into_iter().filter_map(|tid| self.thread(tid)).collect()
+        let known = self.ask(|run| {
+            let tids = run.engine.tids().into_iter();
+            tids.filter_map(|tid| Some((tid, run.engine.thread(tid)?))).collect::<Vec<_>>()
+        });
+        let known = known.unwrap_or_default().into_iter();
+        known.filter_map(|(tid, found)| self.described(tid, found)).collect()
     }
 
-    /// What requests are granted is not watched: the run's observer knows the plan's VPs alone.
-    fn promise(&mut self, _: u32, _: &Guarantee) {}
+    /// Nobody waits for it: whatever is asked later is answered later.
+    fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
+        let promise = hls_plan::promise(0, guarantee, &self.machine);
+        // A run that has ended promises nothing.
+        let _ = self.send(Box::new(move |run| run.promise(to, promise)));
+    }
 
-    fn observed(&mut self, vp: u32) -> Observed {
-        let ran = self.ask(move |engine| engine.ran(vp)).unwrap_or_default();
-        Observed { ran, ..Observed::default() }
+    fn observed(&mut self, vps: &[u32]) -> Vec<Observed> {
+        let vps = vps.to_vec();
+        self.ask(move |run| run.observed(&vps)).unwrap_or_default()
     }
 
     fn stolen(&mut self) -> Nanos {
-        self.ask(|engine| engine.stolen()).unwrap_or_default()
+        self.ask(|run| run.engine.stolen()).unwrap_or_default()
     }
 }

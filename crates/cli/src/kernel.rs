@@ -10,17 +10,18 @@ use crate::control::Server;
 use crate::exit::{Error, say};
 use crate::listeners::Listeners;
 use crate::load::threads_process;
-use hls_calculus::Rules;
+use crate::requests::Numbers;
 use hls_hierarchy::model::Child;
 use hls_kernel::{Engine, Notice};
 use hls_load::Load;
-use hls_plan::{Derived, Plan};
+use hls_plan::{Derived, Plan, PlannedThread};
 use hls_record::event::{Record, VpId, What};
 use hls_record::result::RunResult;
 use hls_units::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -51,7 +52,8 @@ pub fn schedule(
     let topology = plan.topology.clone();
     let listeners = Listeners::new(args, &topology, derived.promises(&plan))?;
     let mut run = Run::attach(args, plan.clone(), listeners)?;
-    let server = Server::start(&args.socket, &run.engine, &plan, derived, Rules::from(args.rules).mode)?;
+    run.places = places(&plan, derived).map(|(vp, edge)| (edge, vp)).collect();
+    let server = Server::start(&args.socket, &run.engine, &plan, derived, args.rules.into())?;
     run.begin(length)?;
     let end = loop {
         let now = run.listen()?;
@@ -66,9 +68,12 @@ pub fn schedule(
 }
 
 /// A hierarchy that schedules this machine, and who lives in it.
-struct Run<'t> {
-    engine: Engine,
-    listeners: Listeners<'t>,
+pub struct Run<'t> {
+    pub engine: Engine,
+    pub listeners: Listeners<'t>,
+    pub numbers: Numbers,
+    /// For each place of a thread in the calculus' graph its VP in the plan.
+    pub places: HashMap<usize, VpId>,
     commands: Commands,
     load: Option<Load>,
     /// Of the file's threads.
@@ -76,6 +81,8 @@ struct Run<'t> {
     /// What was told and not yet handed on.
     batch: Vec<Record>,
     alarm: Alarm,
+    /// Why it cannot go on, where that was noticed in the midst of a request.
+    failed: Option<Error>,
     paranoid: bool,
     seed: u64,
 }
@@ -99,13 +106,16 @@ impl<'t> Run<'t> {
         }
         let (paranoid, seed) = (args.paranoid, args.seed);
         Ok(Run {
+            numbers: Numbers::new(engine.schedulers()),
             engine,
             listeners,
+            places: HashMap::new(),
             commands,
             load,
             names,
             batch: Vec::new(),
             alarm: Alarm::default(),
+            failed: None,
             paranoid,
             seed,
         })
@@ -120,8 +130,28 @@ impl<'t> Run<'t> {
         Ok(self.commands.go()?)
     }
 
-    /// Hears what happened since the last time, and hands it on in order. Says up to when that is.
+    /// Hears what happened since the last time, and looks at what came of it. Says up to when that is.
     fn listen(&mut self) -> Result<Nanos, Error> {
+        let now = self.hear()?;
+        self.listeners.observer.advance(now.saturating_sub(PATIENCE));
+        self.alarm.raise(&mut self.listeners.observer, now);
+        if self.paranoid {
+            check(&mut self.engine)?;
+        }
+        self.listeners.check()?;
+        Ok(now)
+    }
+
+    /// Hears what happened up to now, for a request. An error ends the run after it.
+    pub fn hear_now(&mut self) -> Nanos {
+        self.hear().unwrap_or_else(|error| {
+            self.failed.get_or_insert(error);
+            self.engine.now().unwrap_or_default()
+        })
+    }
+
+    /// Hears what happened since the last time, and hands it on in order. Says up to when that is.
+    fn hear(&mut self) -> Result<Nanos, Error> {
         // All records up to now are there when the engine is asked after it.
         let now = self.engine.now().map_err(failed)?;
         // A thread that came is known to the engine only when that has heard of it.
@@ -142,12 +172,6 @@ impl<'t> Run<'t> {
         batch.sort_by_key(|record| record.at);
         batch.iter().for_each(tell_of_cpu);
         batch.drain(..).for_each(|record| self.listeners.hear(&record));
-        self.listeners.observer.advance(now.saturating_sub(PATIENCE));
-        self.alarm.raise(&mut self.listeners.observer, now);
-        if self.paranoid {
-            check(&mut self.engine)?;
-        }
-        self.listeners.check()?;
         Ok(now)
     }
 
@@ -156,7 +180,8 @@ impl<'t> Run<'t> {
         let begun = Instant::now();
         let mut is_news = false;
         loop {
-            server.inspect(|server| server.answer(&mut self.engine));
+            server.inspect(|server| server.answer(self));
+            self.failed.take().map_or(Ok(()), Err)?;
             let left = time.saturating_sub(begun.elapsed());
             if left == Duration::ZERO {
                 return Ok(());
@@ -195,6 +220,12 @@ impl<'t> Run<'t> {
         result.seed = self.seed;
         Ok(result)
     }
+}
+
+/// The VPs of threads in the plan, each with its edge in the calculus' graph.
+pub fn places(plan: &Plan, derived: &Derived) -> impl Iterator<Item = (VpId, usize)> {
+    let edge = |thread: PlannedThread| derived.input.graph_edge_of(thread.edge, thread.instance);
+    plan.threads().filter_map(move |thread| Some((thread.vp, edge(thread)?)))
 }
 
 fn place(engine: &mut Engine, tid: u32, vp: VpId) -> Result<(), Error> {

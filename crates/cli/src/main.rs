@@ -24,6 +24,8 @@ mod load;
 mod output;
 mod policies;
 mod progress;
+#[cfg(feature = "kernel")]
+mod requests;
 mod run;
 mod simulate;
 mod tasks;

@@ -7,7 +7,7 @@ use hls_units::Nanos;
 use std::fmt;
 
 /// A thread while it lives. No later thread has the same key, even if it has the same numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ThreadKey {
     /// Its number in the system.
     pub tid: u32,
@@ -37,10 +37,21 @@ pub struct Thread {
     pub slot: Option<usize>,
 }
 
+/// Who is promised something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Promisee {
+    /// A scheduler, by one of its VPs in the core.
+    Scheduler(u32),
+    /// A thread that a request has placed.
+    Thread(ThreadKey),
+    /// Whoever takes the place of this edge of the first graph, that of the file.
+    Place(usize),
+}
+
 /// What became of the promise to a VP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// CPU time that it has had.
+    /// CPU time that it has had since the promise began; where there is none, since it came.
     pub ran: Nanos,
     /// CPU time that it was promised in the time in which it wanted a CPU.
     pub promised: Nanos,
@@ -81,11 +92,11 @@ impl From<CoreError> for EngineError {
 
 /// The hierarchical scheduler infrastructure of a running engine. Every call is done or refused as a whole.
 pub trait Hsi {
-    /// Creates an instance of a policy; returns its number.
+    /// Creates an instance of a policy, with a name for people; returns its number.
     ///
     /// # Errors
     /// What the core says.
-    fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, EngineError>;
+    fn create_scheduler(&mut self, name: &str, policy: u8, params: Params) -> Result<u32, EngineError>;
 
     /// Destroys a scheduler without children and parents.
     ///
@@ -99,13 +110,14 @@ pub trait Hsi {
     /// What the core says.
     fn attach(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, EngineError>;
 
-    /// Takes the VP of a scheduler without children out of the hierarchy.
+    /// Takes the VP of a scheduler without children out of the hierarchy. What it was promised ends.
     ///
     /// # Errors
     /// What the core says.
     fn detach(&mut self, vp: u32) -> Result<(), EngineError>;
 
-    /// Moves a thread below a scheduler, the same one included. No rule of the file moves it again.
+    /// Moves a thread below a scheduler, the same one included. What it was promised by a request ends, as it does with
+    /// the thread. No rule of the file moves it again.
     ///
     /// # Errors
     /// What the core says; the thread is gone.
@@ -126,11 +138,12 @@ pub trait Hsi {
     /// All threads of the machine.
     fn threads(&mut self) -> Vec<Thread>;
 
-    /// What VPs are promised from now on, in real time: for the monitor. Told when it changes.
-    fn promise(&mut self, vp: u32, guarantee: &Guarantee);
+    /// What somebody is promised from now on, in real time, in the place of what he was before: for the monitor. Told
+    /// when it becomes another; what the file promises is known at the beginning.
+    fn promise(&mut self, to: Promisee, guarantee: &Guarantee);
 
-    /// What became of a VP.
-    fn observed(&mut self, vp: u32) -> Observed;
+    /// What became of these VPs, in their order.
+    fn observed(&mut self, vps: &[u32]) -> Vec<Observed>;
 
     /// Time that was stolen from the machine so far, over all CPUs.
     fn stolen(&mut self) -> Nanos;

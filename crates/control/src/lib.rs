@@ -27,7 +27,7 @@ mod tree;
 mod varlink;
 
 pub use client::{Client, ClientError, Grant, this_thread};
-pub use engine::{EngineError, Hsi, Observed, Thread, ThreadKey};
+pub use engine::{EngineError, Hsi, Observed, Promisee, Thread, ThreadKey};
 pub use error::{Error, Refusal};
 pub use identity::Identity;
 pub use manager::{Granted, Manager, Peer};

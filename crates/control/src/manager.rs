@@ -4,7 +4,7 @@
 //! engine do it; then the copy is the hierarchy. Whatever says no, nothing has changed. Relies on the engine to do a
 //! call as a whole or not at all, and on its caller to let one operation in at a time.
 
-use crate::engine::{EngineError, Hsi, Thread};
+use crate::engine::{EngineError, Hsi, Promisee, Thread};
 use crate::error::{Case, Error, Refusal};
 use crate::params::{self, Reader, Texts};
 use crate::status::{self, Status};
@@ -13,7 +13,6 @@ use hls_calculus::{Child, Edge, Guarantee, Mode, Problem};
 use hls_core::Params;
 use hls_hierarchy::default_width;
 use hls_hierarchy::params::set_by;
-use std::collections::BTreeSet;
 
 /// A name is no longer, in bytes.
 const MAX_NAME: usize = 64;
@@ -52,26 +51,17 @@ pub struct Manager<E> {
 }
 
 impl<E: Hsi> Manager<E> {
-    /// Takes over a hierarchy that the engine has built, and tells the engine what its schedulers are promised.
+    /// Takes over a hierarchy that the engine has built.
     ///
     /// # Errors
     /// Everything that is wrong with the hierarchy.
     pub fn new(engine: E, layout: Layout, mode: Mode) -> Result<Manager<E>, Error> {
-        let mut manager = Manager { engine, tree: Tree::new(layout, mode)? };
-        for (vp, (edge, at)) in manager.tree.vps() {
-            manager.engine.promise(vp, &manager.tree.promised_to(edge, at));
-        }
-        Ok(manager)
+        Ok(Manager { engine, tree: Tree::new(layout, mode)? })
     }
 
     /// The engine, for whoever runs it.
     pub fn engine(&mut self) -> &mut E {
         &mut self.engine
-    }
-
-    /// What the thread that takes the place of this edge of the file is promised.
-    pub fn promised(&self, slot: usize) -> Guarantee {
-        self.tree.promised_to(slot, 0)
     }
 
     /// The hierarchy, what was promised and what became of it.
@@ -123,7 +113,7 @@ impl<E: Hsi> Manager<E> {
 
         let of_vp = tree.core_params(parent, &values, width);
         let own = Params::from_slice(&own);
-        let (id, vps) = self.build(policy.id, own, parent_id, of_vp, usize::from(width))?;
+        let (id, vps) = self.build(name, (policy.id, own), (parent_id, of_vp), width)?;
         tree.schedulers.resize(tree.schedulers.len().max(number + 1), None);
         tree.schedulers[number] = Some(Scheduler {
             name: name.into(),
@@ -286,6 +276,7 @@ impl<E: Hsi> Manager<E> {
         }
         let mut tree = self.tree.clone();
         for tid in gone {
+            self.tree.leases.remove(&tid);
             if let Some(lease) = tree.leases.remove(&tid) {
                 // The edge of a thread always can end.
                 let _ = tree.admission.end(lease.edge);
@@ -314,6 +305,8 @@ impl<E: Hsi> Manager<E> {
         let params = tree.core_params(slot.scheduler, &slot.params, 1);
         self.engine.move_thread(thread.key, to.id, params)?;
         let scheduler = to.name.clone();
+        // What it was promised has ended there, even where it is promised the same again.
+        self.tree.leases.remove(&tid);
         self.commit(tree);
         Ok(Granted { scheduler, guarantee })
     }
@@ -333,15 +326,14 @@ impl<E: Hsi> Manager<E> {
     /// Has the engine make a scheduler and hang it below its parent, or leave all as it was.
     fn build(
         &mut self,
-        policy: u8,
-        own: Params,
-        parent: u32,
-        params: Params,
-        width: usize,
+        name: &str,
+        (policy, own): (u8, Params),
+        (parent, params): (u32, Params),
+        width: u16,
     ) -> Result<(u32, Vec<u32>), Error> {
-        let id = self.engine.create_scheduler(policy, own)?;
+        let id = self.engine.create_scheduler(name, policy, own)?;
         let mut vps = Vec::new();
-        while vps.len() < width {
+        while vps.len() < usize::from(width) {
             match self.engine.attach(parent, id, params) {
                 Ok(vp) => vps.push(vp),
                 Err(error) => {
@@ -364,15 +356,19 @@ impl<E: Hsi> Manager<E> {
         };
         let parents: Vec<u32> = scheduler.above.iter().map(|above| self.core_number(above.parent)).collect();
         let Some(known) = self.tree.schedulers[number].as_mut() else { return Err(error.into()) };
-        let mut undone = Ok(());
+        let (mut undone, mut back) = (Ok(()), Vec::new());
         for (above, parent) in known.above.iter_mut().zip(parents) {
+            let at = (above.edge, above.vps.len());
             for vp in above.vps.iter_mut().take(detached) {
                 match self.engine.attach(parent, scheduler.id, above.params) {
-                    Ok(again) => *vp = again,
+                    Ok(again) => (*vp, _) = (again, back.push((again, at))),
                     Err(error) => undone = Err(error),
                 }
             }
             detached = detached.saturating_sub(above.vps.len());
+        }
+        for (vp, at) in back {
+            self.engine.promise(Promisee::Scheduler(vp), &self.tree.promised_to_each(at));
         }
         Err(after_undoing(error, undone))
     }
@@ -385,25 +381,10 @@ impl<E: Hsi> Manager<E> {
     /// Makes a copy the hierarchy, and tells the engine which promises are others now.
     fn commit(&mut self, tree: Tree) {
         let old = std::mem::replace(&mut self.tree, tree);
-        let mut before = old.vps();
-        for (vp, (edge, at)) in self.tree.vps() {
-            let was = before.remove(&vp);
-            let stays = |(of_old, old_at)| old_at == at && self.tree.promises_as(edge, &old, of_old);
-            if !was.is_some_and(stays) {
-                self.engine.promise(vp, &self.tree.promised_to(edge, at));
-            }
-        }
-        for vp in before.into_keys() {
-            self.engine.promise(vp, &Guarantee::Null);
-        }
-        let others = |slot: usize| !self.tree.promises_as(slot, &old, slot);
-        let others: BTreeSet<usize> = self.tree.slots.keys().copied().filter(|slot| others(*slot)).collect();
-        if others.is_empty() {
-            return;
-        }
-        for thread in self.engine.threads() {
-            if let Some(slot) = thread.slot.filter(|slot| others.contains(slot)) {
-                self.engine.promise(thread.key.vp, &self.tree.promised_to(slot, 0));
+        let before = old.promisees();
+        for (who, at) in self.tree.promisees() {
+            if !before.get(&who).is_some_and(|(of_old, _)| self.tree.promises_as(at.0, &old, *of_old)) {
+                self.engine.promise(who, &self.tree.promised_to_each(at));
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::engine::{Hsi, Observed, Thread};
 use crate::tree::{Above, Tree};
 use hls_calculus::Guarantee;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The hierarchy, what was promised and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ pub struct ThreadStatus {
 pub struct Supply {
     /// The promise, such as `RESBH 5ms 33ms`; `NULL`: none.
     pub guarantee: String,
-    /// CPU time that it has had.
+    /// CPU time that it has had since it was promised that; where it is promised nothing, since it came.
     pub ran_ns: u64,
     /// CPU time that it was promised in the time in which it wanted a CPU.
     pub promised_ns: u64,
@@ -82,7 +82,8 @@ pub struct Supply {
 }
 
 impl Supply {
-    fn new(guarantee: &Guarantee, observed: Observed) -> Supply {
+    fn new(guarantee: &Guarantee, observed: Option<&Observed>) -> Supply {
+        let observed = observed.copied().unwrap_or_default();
         Supply {
             guarantee: guarantee.rounded_for_people(),
             ran_ns: observed.ran.0,
@@ -95,6 +96,10 @@ impl Supply {
 
 /// Asks for all of it.
 pub(crate) fn status(tree: &Tree, engine: &mut impl Hsi) -> Status {
+    let threads = engine.threads();
+    let of_schedulers = tree.all().flat_map(|(_, scheduler)| &scheduler.above).flat_map(|above| &above.vps);
+    let vps: Vec<u32> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();
+    let observed: ByVp = vps.iter().copied().zip(engine.observed(&vps)).collect();
     let mut schedulers = Vec::new();
     for at in parents_first(tree) {
         let Some(scheduler) = tree.scheduler(at) else { continue };
@@ -104,25 +109,28 @@ pub(crate) fn status(tree: &Tree, engine: &mut impl Hsi) -> Status {
             parameters: tree.shown_params(scheduler),
             owner: scheduler.owner,
             default: at == tree.default,
-            processors: scheduler.above.iter().flat_map(|above| processors(tree, above, engine)).collect(),
+            processors: scheduler.above.iter().flat_map(|above| processors(tree, above, &observed)).collect(),
         });
     }
-    let threads = engine.threads().into_iter().map(|thread| of_thread(tree, thread, engine)).collect();
+    let threads = threads.into_iter().map(|thread| of_thread(tree, thread, &observed)).collect();
     Status { cpus: tree.cpus, stolen_ns: engine.stolen().0, schedulers, threads }
 }
 
+/// What became of each VP.
+type ByVp = HashMap<u32, Observed>;
+
 /// The VPs of an edge.
-fn processors(tree: &Tree, above: &Above, engine: &mut impl Hsi) -> Vec<ProcessorStatus> {
+fn processors(tree: &Tree, above: &Above, observed: &ByVp) -> Vec<ProcessorStatus> {
     let (guarantee, count) = tree.promised(above.edge);
     let parent = above.parent.and_then(|parent| tree.scheduler(parent)).map(|parent| parent.name.clone());
     let one = |(at, vp): (usize, &u32)| {
         let guarantee = if at < count { &guarantee } else { &Guarantee::Null };
-        ProcessorStatus { parent: parent.clone(), supply: Supply::new(guarantee, engine.observed(*vp)) }
+        ProcessorStatus { parent: parent.clone(), supply: Supply::new(guarantee, observed.get(vp)) }
     };
     above.vps.iter().enumerate().map(one).collect()
 }
 
-fn of_thread(tree: &Tree, thread: Thread, engine: &mut impl Hsi) -> ThreadStatus {
+fn of_thread(tree: &Tree, thread: Thread, observed: &ByVp) -> ThreadStatus {
     let lease = tree.leases.get(&thread.key.tid).filter(|lease| lease.key == thread.key);
     let edge = lease.map(|lease| lease.edge).or(thread.slot);
     let guarantee = edge.map_or(Guarantee::Null, |edge| tree.promised(edge).0);
@@ -132,7 +140,7 @@ fn of_thread(tree: &Tree, thread: Thread, engine: &mut impl Hsi) -> ThreadStatus
         process: thread.pid,
         comm: thread.comm,
         scheduler: scheduler.map_or_else(String::new, |scheduler| scheduler.name.clone()),
-        supply: Supply::new(&guarantee, engine.observed(thread.key.vp)),
+        supply: Supply::new(&guarantee, observed.get(&thread.key.vp)),
     }
 }
 

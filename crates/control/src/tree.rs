@@ -4,7 +4,7 @@
 //! Relies on the calculus' numbers for schedulers and edges. Of threads only those are known whose guarantee, or whose
 //! share of what others are promised, was asked for: the rest is in the default scheduler and is promised nothing.
 
-use crate::engine::{Thread, ThreadKey};
+use crate::engine::{Promisee, Thread, ThreadKey};
 use crate::error::Error;
 use crate::params::shown;
 use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode};
@@ -239,19 +239,22 @@ impl Tree {
         label.map_or((Guarantee::Null, 0), |label| (label.absolute(), usize::from(label.count)))
     }
 
-    /// The VPs of schedulers and of the threads that requests have placed: which edge each is of, and which of its VPs.
-    pub(crate) fn vps(&self) -> BTreeMap<u32, (usize, usize)> {
-        let of_schedulers = self
-            .all()
-            .flat_map(|(_, scheduler)| &scheduler.above)
-            .flat_map(|above| above.vps.iter().enumerate().map(|(at, vp)| (*vp, (above.edge, at))));
-        of_schedulers.chain(self.leases.values().map(|lease| (lease.key.vp, (lease.edge, 0)))).collect()
+    /// All who may be promised something, each with the edge whose label says what, and how many VPs that has.
+    pub(crate) fn promisees(&self) -> BTreeMap<Promisee, (usize, usize)> {
+        let above = self.all().flat_map(|(_, scheduler)| &scheduler.above);
+        let of_schedulers = above.flat_map(|Above { edge, vps, .. }| {
+            vps.iter().map(|vp| (Promisee::Scheduler(*vp), (*edge, vps.len())))
+        });
+        let of_threads = self.leases.values().map(|lease| (Promisee::Thread(lease.key), (lease.edge, 1)));
+        let of_places = self.slots.keys().map(|slot| (Promisee::Place(*slot), (*slot, 1)));
+        of_schedulers.chain(of_threads).chain(of_places).collect()
     }
 
-    /// What one of the VPs of an edge is promised, in real time.
-    pub(crate) fn promised_to(&self, edge: usize, at: usize) -> Guarantee {
+    /// What each of the VPs of an edge is promised, in real time. What holds for some of them, at any time for others,
+    /// is promised to none.
+    pub(crate) fn promised_to_each(&self, (edge, vps): (usize, usize)) -> Guarantee {
         let (guarantee, count) = self.promised(edge);
-        if at < count { guarantee } else { Guarantee::Null }
+        if count < vps { Guarantee::Null } else { guarantee }
     }
 
     /// Whether an edge of this tree promises the same as one of another.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use hls_control::{Error, Manager, Peer, Status};
+use hls_control::{Error, Manager, Peer, Promisee, Status};
 use support::{ALICE, ALICES, BOB, BOBS, FILE, Native, VIDEO, manager, manager_of, texts};
 
 const ROOT: Peer = Peer::ROOT;
@@ -286,20 +286,45 @@ fn what_the_engine_fails_at_is_undone() {
 #[test]
 fn the_monitor_is_told_of_every_promise_that_changes() {
     let mut manager = manager();
+    assert_eq!(manager.engine().promises.len(), 0, "it knows the file");
     let granted = manager.move_thread(ROOT, ALICES[0], "ALICE", &texts(&[("share", "1")])).unwrap();
-    let vp_of = |it: &mut Manager<Native>, tid: u32| {
-        hls_control::Hsi::thread(it.engine(), tid).expect("a living thread").key.vp
+    let promise = |it: &mut Manager<Native>, tid: u32| {
+        let key = hls_control::Hsi::thread(it.engine(), tid).expect("a living thread").key;
+        it.engine().promises.get(&Promisee::Thread(key)).cloned()
     };
-    let vp = vp_of(&mut manager, ALICES[0]);
-    assert_eq!(manager.engine().promises[&vp], granted.guarantee.rounded_for_people());
+    let first = Some(granted.guarantee.rounded_for_people());
+    assert_eq!(promise(&mut manager, ALICES[0]), first);
+    let place = |it: &mut Manager<Native>| {
+        let places = it.engine().promises.iter().filter(|(to, _)| matches!(to, Promisee::Place(_)));
+        places.map(|(_, promise)| promise.clone()).collect::<Vec<_>>()
+    };
+    let of_place = place(&mut manager);
+    assert_eq!(of_place.len(), 1, "the place of `first` has a brother, that of `video` has none");
     manager.move_thread(ROOT, ALICES[1], "ALICE", &texts(&[("share", "2")])).unwrap();
-    assert_ne!(
-        manager.engine().promises[&vp],
-        granted.guarantee.rounded_for_people(),
-        "a brother takes of it"
-    );
+    assert_ne!(promise(&mut manager, ALICES[0]), first, "a brother takes of it");
+    assert_ne!(place(&mut manager), of_place);
+    // The same again is a new promise; that to the brother goes on.
+    manager.engine().told = 0;
+    manager.move_thread(ROOT, ALICES[1], "ALICE", &texts(&[("share", "2")])).unwrap();
+    assert_eq!(manager.engine().told, 1);
     manager.release(ROOT, ALICES[0]).unwrap();
-    assert_eq!(manager.engine().promises[&vp], "NULL");
+    assert_eq!(promise(&mut manager, ALICES[0]), None);
+    manager.engine().exit(ALICES[1]);
+    manager.sweep();
+    let left = manager.engine().promises.keys().filter(|to| matches!(to, Promisee::Thread(_))).count();
+    assert_eq!((left, promise_of_schedulers(&mut manager)), (0, vec![]));
+    // A scheduler's ends with its VP.
+    let own = texts(&[("guarantee", "RESBH 4ms 20ms")]);
+    manager.create(ROOT, "proportional-share", "NEW", "RES", &own).unwrap();
+    assert_eq!(promise_of_schedulers(&mut manager), ["RESBH 4ms 20ms"]);
+    manager.destroy(ROOT, "NEW").unwrap();
+    assert_eq!(promise_of_schedulers(&mut manager), [""; 0]);
+}
+
+fn promise_of_schedulers(manager: &mut Manager<Native>) -> Vec<String> {
+    let promises = manager.engine().promises.iter();
+    let of_schedulers = promises.filter(|(to, _)| matches!(to, Promisee::Scheduler(_)));
+    of_schedulers.map(|(_, promise)| promise.clone()).collect()
 }
 
 /// A share is meant for the whole of a child: one with a VP on each CPU has a part of it in each.

@@ -141,7 +141,7 @@ pub trait Calls {
         self.make(Op::SetAffinity, Call { value: cpus, ..Call::at(now, vp) }).and_then(answer).map(drop)
     }
 
-    /// Has the changes of a VP's state recorded, or not any more.
+    /// Has the changes of a VP's state recorded, how it stands at first; or not any more.
     fn watch(&mut self, vp: u32, on: bool) -> Result<(), CoreError> {
         self.make(Op::Watch, Call { a: vp, b: u32::from(on), ..Call::default() }).and_then(answer).map(drop)
     }

@@ -3,7 +3,7 @@
 
 mod scenario;
 
-use crate::{Call, Calls, Core, CoreError, Op, Params, Unsound, ffi, limits};
+use crate::{Call, Calls, Core, CoreError, Op, Params, RecordKind, Unsound, ffi, limits};
 use hls_units::Nanos;
 use scenario::{FP, JOIN, LIMIT, MS, Machine, PS, RES, RR, Scenario, TS};
 use std::ffi::CStr;
@@ -219,6 +219,24 @@ fn a_cpu_that_goes_is_one_that_is_there_and_not_the_last() {
     m.core.online(0, m.now).unwrap();
     m.settle();
     assert_eq!(m.running, [None, None]);
+}
+
+/// Whoever begins to watch hears how things stand, and only then what changes.
+#[test]
+fn what_is_watched_is_told_as_it_stands() {
+    let mut m = Machine::new(1);
+    let fp = m.root(FP, &[]);
+    let [runs, waits, sleeps] = [2, 1, 0].map(|priority| m.thread(fp, &[priority]));
+    m.wake(waits);
+    m.wake(runs);
+    for vp in [runs, waits, sleeps] {
+        m.core.watch(vp, true).unwrap();
+    }
+    let mut told = Vec::new();
+    assert!(m.core.take_records(|record| told.push((record.at, record.vp, record.kind))));
+    assert_eq!(told, [(m.now, runs, RecordKind::Grant), (m.now, waits, RecordKind::Request)]);
+    m.core.watch(runs, false).unwrap();
+    assert!(m.core.take_records(|_| panic!("nothing changed")));
 }
 
 #[test]

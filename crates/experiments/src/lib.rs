@@ -4,7 +4,8 @@
 //! says what is measured in each, what the paper has, and how far off we may be; `kernel.csv` says it of a real kernel.
 //! [`experiment`] finds them and carries them out in the simulator, [`kernel`] in the laboratory; [`expected`] reads
 //! what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes the hierarchies of any depth
-//! that Figure 10.2 needs. Reads files, and writes none but what the laboratory brings back.
+//! that Figure 10.2 needs; [`operations`] has Table 10.1, which is of another form. Reads files, and writes none but
+//! what the laboratory brings back.
 
 pub mod chain;
 pub mod decimal;
@@ -12,5 +13,6 @@ pub mod expected;
 pub mod experiment;
 pub mod kernel;
 pub mod measure;
+pub mod operations;
 pub mod run;
 mod told;

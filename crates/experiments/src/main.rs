@@ -6,6 +6,7 @@ use hls_core::limits::MAX_DEPTH;
 use hls_experiments::chain;
 use hls_experiments::experiment::{Experiment, write_comparison, write_table};
 use hls_experiments::kernel::Kernel;
+use hls_experiments::operations::{self, Operations};
 use hls_lab::Lab;
 use hls_sim::Options;
 use hls_units::Nanos;
@@ -96,7 +97,9 @@ fn main() -> ExitCode {
 fn chosen(args: &Args) -> Result<Vec<Experiment>, Failure> {
     let mut experiments = Experiment::find_all(&args.folder)?;
     let (there, folder) = (experiments.len(), args.folder.display());
-    let absent = |name: &&String| experiments.iter().all(|experiment| experiment.name != **name);
+    let absent = |name: &&String| {
+        **name != operations::NAME && experiments.iter().all(|experiment| experiment.name != **name)
+    };
     if let Some(name) = args.names.iter().find(absent) {
         return Err(vec![format!("found no experiment `{name}` among the {there} in {folder}")].into());
     }
@@ -141,6 +144,16 @@ fn on_kernel(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> R
         write_comparison(out, &experiment.name, &comparisons)?;
         out.flush()?;
         is_within &= comparisons.iter().all(|comparison| comparison.finding.is_within());
+    }
+    if args.names.is_empty() || args.names.iter().any(|name| name == operations::NAME) {
+        let operations = Operations {
+            lab: &lab,
+            programs: [args.hls.clone(), args.hls.with_file_name("hls-operations")],
+            limit: Duration::from_nanos(args.limit.0),
+            results: &args.results.join(operations::NAME),
+        };
+        let rows = operations.measure(&args.folder.join(operations::NAME).join("operations.kdl"))?;
+        write!(out, "{}", operations::table(&rows))?;
     }
     Ok(is_within)
 }

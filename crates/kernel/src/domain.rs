@@ -21,6 +21,7 @@ const PATIENCE_MS: u32 = 1000;
 #[derive(Clone, Copy)]
 struct CpuEntry {
     lag_ns: u64,
+    free_since_ns: u64,
     timer_at_ns: u64,
     wakeups: u64,
     rescue: u32,

@@ -11,9 +11,9 @@ use crate::proc;
 use crate::{Error, Exit, exit};
 use hls_core::{Call, Calls, CoreError, Op, Params};
 use hls_plan::assign::{Assignment, Assignments, Instance, RealThread, Successor};
-use hls_plan::{Built, Plan, planned_record, vp_params};
+use hls_plan::{Built, Had, Plan, planned_record, vp_params};
 use hls_record::event::{Record, VpId, What};
-use hls_record::result::{Child, RunResult};
+use hls_record::result::RunResult;
 use hls_units::Nanos;
 use libbpf_rs::Link;
 use std::collections::{HashMap, HashSet};
@@ -92,10 +92,12 @@ pub struct Engine {
     moved: HashSet<u32>,
     /// The core's scheduler for all threads that the file does not name, and the parameters there.
     default: (u32, Params),
-    /// The kernel's time at which the run began.
+    /// The kernel's time at which the run began,
     began: Nanos,
+    /// and how many decisions had been taken by then.
+    decisions: u64,
     notices: Vec<Notice>,
-    /// The engine's own records, behind those of the core.
+    /// Records that have not been handed on: the core's, and the engine's own.
     told: Vec<Record>,
 }
 
@@ -129,6 +131,7 @@ impl Engine {
             known: HashMap::new(),
             moved: HashSet::new(),
             began: Nanos::ZERO,
+            decisions: 0,
             notices: Vec::new(),
             told: Vec::new(),
         };
@@ -150,7 +153,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Begins the run anew: records from before are dropped, times count from now.
+    /// Begins the run anew: records from before are dropped, and times and totals count from now. Of whoever wants a
+    /// CPU already, or has one, that is recorded first.
     ///
     /// # Errors
     /// The kernel cannot be asked.
@@ -159,6 +163,13 @@ impl Engine {
         self.began = self.time()?;
         let gone = |cpu| Record { at: self.began, vp: 0, cpu, what: What::Offline };
         self.told.extend(self.built.core.view().offline().map(gone));
+        let Built { core, planned, of_schedulers, .. } = &mut self.built;
+        self.decisions = core.view().decisions();
+        of_schedulers.begin(core.view(), self.began);
+        for core_vp in (0..).zip(planned).filter(|(_, vp)| **vp != 0).map(|(core_vp, _)| core_vp) {
+            // A thread that ended meanwhile has nothing to be told.
+            let _ = core.watch(core_vp, true);
+        }
         Ok(())
     }
 
@@ -208,20 +219,21 @@ impl Engine {
         for news in self.ring.take() {
             self.hear(news);
         }
-        let began = self.began;
-        let Built { core, planned, .. } = &mut self.built;
-        let mut hand_on = |record: Record| {
-            if record.at >= began {
-                sink(&Record { at: record.at - began, ..record });
-            }
-        };
-        let all = core.view().take_records(|raw| hand_on(planned_record(planned, raw)));
-        mem::take(&mut self.told).into_iter().for_each(hand_on);
-        if !all {
-            self.notices.push(Notice::Lost);
+        self.take_records();
+        let told = mem::take(&mut self.told);
+        for record in told.into_iter().filter(|record| record.at >= self.began) {
+            sink(&Record { at: record.at - self.began, ..record });
         }
         self.look_for_exit()?;
         Ok(mem::take(&mut self.notices))
+    }
+
+    /// Takes what the core has recorded, under the numbers that VPs have now: always before one gets another.
+    fn take_records(&mut self) {
+        let (Built { core, planned, .. }, told) = (&mut self.built, &mut self.told);
+        if !core.view().take_records(|raw| told.push(planned_record(planned, raw))) {
+            self.notices.push(Notice::Lost);
+        }
     }
 
     fn hear(&mut self, news: News) {
@@ -311,9 +323,28 @@ impl Engine {
         let to = (self.built.schedulers[parent], vp_params(&self.plan.hierarchy, edge));
         let core_vp = self.move_thread(tid, to)?;
         self.leave(core_vp);
-        self.built.name(core_vp, vp, true);
         self.tell(vp, What::Arrive);
-        Ok(())
+        self.watch(core_vp, tid, vp)
+    }
+
+    /// From now on what happens to a VP of the core is recorded under this number, how it stands at first. It is the
+    /// thread `tid`'s; 0: a scheduler's.
+    ///
+    /// # Errors
+    /// There is no such VP any more, or it is another's.
+    pub fn watch(&mut self, core_vp: u32, tid: u32, vp: VpId) -> Result<(), CoreError> {
+        self.take_records();
+        self.built.name(core_vp, vp);
+        let watched = self.make(Op::Watch, Call { a: core_vp, b: 1, tid, ..Call::default() });
+        if watched.is_err() {
+            self.built.name(core_vp, 0);
+        }
+        watched
+    }
+
+    /// The number under which what happens to a VP of the core is recorded; 0: it is not.
+    pub fn number(&self, core_vp: u32) -> VpId {
+        self.built.planned.get(core_vp as usize).copied().unwrap_or(0)
     }
 
     fn place_in_default(&mut self, tid: u32) {
@@ -323,11 +354,12 @@ impl Engine {
         }
     }
 
-    /// The VP of the core is nobody's of the plan any more.
+    /// The VP of the core has its number no longer.
     fn leave(&mut self, core_vp: u32) {
-        let Some(planned) = self.built.planned.get_mut(core_vp as usize) else { return };
-        let vp = mem::take(planned);
+        let vp = self.number(core_vp);
         if vp != 0 {
+            self.take_records();
+            self.built.name(core_vp, 0);
             self.tell(vp, What::Leave);
         }
     }
@@ -345,15 +377,51 @@ impl Engine {
     /// Makes the call about a thread's VP, if that is still the thread's; which VP that is.
     fn call_about(&mut self, tid: u32, op: Op, call: Call) -> Result<u32, CoreError> {
         let core_vp = self.known.get(&tid).ok_or(CoreError::NotFound)?.core_vp;
-        match self.built.core.make(op, Call { a: core_vp, tid, ..call })? {
-            0 => Ok(core_vp),
+        self.make(op, Call { a: core_vp, tid, ..call }).map(|()| core_vp)
+    }
+
+    fn make(&mut self, op: Op, call: Call) -> Result<(), CoreError> {
+        match self.built.core.make(op, call)? {
+            0 => Ok(()),
             error => Err(CoreError::from_answer(error)),
         }
     }
 
-    /// What builds and changes a hierarchy, for requests from outside. Moves of threads: [`Engine::request`].
-    pub fn calls(&mut self) -> &mut impl Calls {
-        &mut self.built.core
+    /// Creates a scheduler, for a request; which it is in the core.
+    ///
+    /// # Errors
+    /// What the core says.
+    pub fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, CoreError> {
+        self.built.core.create_scheduler(policy, params)
+    }
+
+    /// Destroys a scheduler of the core without VPs.
+    ///
+    /// # Errors
+    /// What the core says.
+    pub fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), CoreError> {
+        self.built.core.destroy_scheduler(scheduler)
+    }
+
+    /// Hangs a scheduler of the core below another; which VP of the core that is.
+    ///
+    /// # Errors
+    /// What the core says.
+    pub fn attach_scheduler(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, CoreError> {
+        self.built.core.attach(parent, Some(child), params)
+    }
+
+    /// Takes a VP of a scheduler out of the hierarchy.
+    ///
+    /// # Errors
+    /// What the core says.
+    pub fn detach_scheduler(&mut self, core_vp: u32) -> Result<(), CoreError> {
+        let now = self.built.core.now()?;
+        let had = Had::of(self.built.core.view(), core_vp, now);
+        self.built.core.detach(core_vp, now)?;
+        self.built.of_schedulers.retire(core_vp, had);
+        self.leave(core_vp);
+        Ok(())
     }
 
     /// The core's scheduler for each of the hierarchy.
@@ -364,13 +432,8 @@ impl Engine {
     /// The core's VPs of an edge of the hierarchy to a scheduler.
     pub fn vps_of(&self, edge: usize) -> Vec<u32> {
         let planned = self.plan.edges.iter().find(|planned| planned.edge == edge);
-        let of_core = |vp: &VpId| self.built.of_schedulers.iter().find(|(planned, _)| planned == vp);
-        planned
-            .iter()
-            .flat_map(|planned| &planned.vps)
-            .filter_map(of_core)
-            .map(|&(_, core_vp)| core_vp)
-            .collect()
+        let vps = planned.iter().flat_map(|planned| &planned.vps);
+        vps.filter_map(|vp| self.built.of_schedulers.core_vp(*vp)).collect()
     }
 
     /// A thread of the machine that has a VP, and lives.
@@ -382,7 +445,7 @@ impl Engine {
             since: entry.since,
             cpus: entry.cpus,
             scheduler: self.built.core.view().parent(core_vp),
-            vp: self.built.planned.get(core_vp as usize).copied().unwrap_or(0),
+            vp: self.number(core_vp),
         })
     }
 
@@ -445,19 +508,9 @@ impl Engine {
     pub fn complete(&mut self, result: &mut RunResult) -> Result<(), Error> {
         let now = self.time()?;
         result.engine = "kernel".into();
-        for scheduler in &mut result.schedulers {
-            (scheduler.ran, scheduler.grants, scheduler.revokes) = (Nanos::ZERO, 0, 0);
-        }
-        let view = self.built.core.view();
-        result.events = view.decisions();
-        for &(vp, core_vp) in &self.built.of_schedulers {
-            let Child::Scheduler(index) = self.plan.topology.vps[vp as usize].child else { continue };
-            let (grants, revokes) = view.grants_and_revokes(core_vp);
-            let scheduler = &mut result.schedulers[index as usize];
-            scheduler.ran += view.ran(core_vp, now);
-            scheduler.grants += u64::from(grants);
-            scheduler.revokes += u64::from(revokes);
-        }
+        let Built { core, of_schedulers, .. } = &mut self.built;
+        result.events = core.view().decisions() - self.decisions;
+        of_schedulers.complete(core.view(), now, result);
         let all = Nanos(result.length.0.saturating_mul(u64::from(self.plan.topology.cpus)));
         let used = result.schedulers.first().map_or(Nanos::ZERO, |root| root.ran);
         result.idle = all.saturating_sub(used).saturating_sub(result.stolen);

@@ -1,9 +1,12 @@
-//! The hierarchy of a plan, built in a core, and whose number each VP there is. Both engines begin with it.
+//! The hierarchy of a plan, built in a core, whose number each VP there is, and what the VPs of its schedulers have
+//! had. Both engines begin and end with it.
 
 use crate::{Plan, ShareScale};
-use hls_core::{Calls, CoreError, Params, RawRecord, RecordKind};
+use hls_core::{Calls, CoreError, Params, RawRecord, RecordKind, View};
 use hls_hierarchy::model::{Child, Edge, Hierarchy};
 use hls_record::event::{Record, VpId, What};
+use hls_record::result::RunResult;
+use hls_units::Nanos;
 
 /// The hierarchy in the core.
 pub struct Built<C> {
@@ -13,8 +16,8 @@ pub struct Built<C> {
     pub schedulers: Vec<u32>,
     /// For each VP of the core the planned one; 0: none.
     pub planned: Vec<VpId>,
-    /// The planned VPs of schedulers, each with that of the core.
-    pub of_schedulers: Vec<(VpId, u32)>,
+    /// The planned VPs of schedulers.
+    pub of_schedulers: OfSchedulers,
 }
 
 impl<C: Calls> Built<C> {
@@ -29,7 +32,8 @@ impl<C: Calls> Built<C> {
             core.create_scheduler(s.policy.id, Params::from_slice(&s.params))
         };
         let schedulers: Vec<u32> = hierarchy.schedulers.iter().map(&mut create).collect::<Result<_, _>>()?;
-        let mut built = Built { core, schedulers, planned: Vec::new(), of_schedulers: Vec::new() };
+        let mut built =
+            Built { core, schedulers, planned: Vec::new(), of_schedulers: OfSchedulers::default() };
         for planned in &plan.edges {
             let edge = &hierarchy.edges[planned.edge];
             let Child::Scheduler(child) = edge.child else { continue };
@@ -38,8 +42,9 @@ impl<C: Calls> Built<C> {
                     None => built.core.attach_root(built.schedulers[child], cpu)?,
                     Some(_) => built.attach(hierarchy, edge, Some(child))?,
                 };
-                built.of_schedulers.push((vp, core_vp));
-                built.name(core_vp, vp, watch(vp));
+                built.of_schedulers.add(vp, child, core_vp);
+                built.name(core_vp, vp);
+                built.core.watch(core_vp, watch(vp))?;
             }
         }
         Ok(built)
@@ -57,14 +62,85 @@ impl<C: Calls> Built<C> {
         self.core.attach(self.schedulers[parent], child, vp_params(hierarchy, edge))
     }
 
-    /// Gives a VP of the core its planned number; has the changes of its state recorded, if asked to.
-    pub fn name(&mut self, core_vp: u32, vp: VpId, watch: bool) {
+    /// Gives a VP of the core its planned number.
+    pub fn name(&mut self, core_vp: u32, vp: VpId) {
         let index = core_vp as usize;
         if self.planned.len() <= index {
             self.planned.resize(index + 1, 0);
         }
         self.planned[index] = vp;
-        self.core.watch(core_vp, watch).expect("a VP that was just attached can be watched");
+    }
+}
+
+/// What a VP has had.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Had {
+    ran: Nanos,
+    grants: u32,
+    revokes: u32,
+}
+
+impl Had {
+    /// A VP of the core, until now.
+    pub fn of(view: &View, core_vp: u32, now: Nanos) -> Had {
+        let (grants, revokes) = view.grants_and_revokes(core_vp);
+        Had { ran: view.ran(core_vp, now), grants, revokes }
+    }
+}
+
+/// A planned VP of a scheduler.
+struct OfScheduler {
+    vp: VpId,
+    /// The scheduler, by its number in the plan.
+    scheduler: usize,
+    /// That of the core, or what it had when it was taken out of the hierarchy.
+    is: Result<u32, Had>,
+    /// What it had before the run began.
+    before: Had,
+}
+
+/// The planned VPs of schedulers, and what they have had of a run.
+#[derive(Default)]
+pub struct OfSchedulers(Vec<OfScheduler>);
+
+impl OfSchedulers {
+    fn add(&mut self, vp: VpId, scheduler: usize, core_vp: u32) {
+        self.0.push(OfScheduler { vp, scheduler, is: Ok(core_vp), before: Had::default() });
+    }
+
+    /// The VP of the core, while there is one.
+    pub fn core_vp(&self, vp: VpId) -> Option<u32> {
+        self.0.iter().find(|of| of.vp == vp)?.is.ok()
+    }
+
+    /// What they have had so far does not count.
+    pub fn begin(&mut self, view: &View, now: Nanos) {
+        for of in &mut self.0 {
+            if let Ok(core_vp) = of.is {
+                of.before = Had::of(view, core_vp, now);
+            }
+        }
+    }
+
+    /// A VP of the core has been taken out of the hierarchy. No effect where it was nobody's of the plan.
+    pub fn retire(&mut self, core_vp: u32, had: Had) {
+        self.0.iter_mut().filter(|of| of.is.ok() == Some(core_vp)).for_each(|of| of.is = Err(had));
+    }
+
+    /// Writes what the schedulers of the plan have had since the beginning: counted by the core, and so even of those
+    /// that nobody watched.
+    pub fn complete(&self, view: &View, now: Nanos, result: &mut RunResult) {
+        for of in &self.0 {
+            let total = &mut result.schedulers[of.scheduler];
+            (total.ran, total.grants, total.revokes) = (Nanos::ZERO, 0, 0);
+        }
+        for of in &self.0 {
+            let had = of.is.map_or_else(|had| had, |core_vp| Had::of(view, core_vp, now));
+            let total = &mut result.schedulers[of.scheduler];
+            total.ran += had.ran.saturating_sub(of.before.ran);
+            total.grants += u64::from(had.grants.wrapping_sub(of.before.grants));
+            total.revokes += u64::from(had.revokes.wrapping_sub(of.before.revokes));
+        }
     }
 }
 

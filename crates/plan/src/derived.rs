@@ -111,14 +111,8 @@ impl Derived {
         promises
     }
 
-    /// What the monitor is to hold against a run from the time on when that is promised to a VP of the plan, or to one
-    /// that joins.
-    pub fn promise(&self, plan: &Plan, vp: VpId, guarantee: &Guarantee) -> Promise {
-        promise(vp, guarantee, self.machine(plan))
-    }
-
     /// What the machine gives: all, less what the interrupts take that the file declares.
-    fn machine(&self, plan: &Plan) -> &Guarantee {
+    pub fn machine(&self, plan: &Plan) -> &Guarantee {
         let root = plan.edges.iter().find(|edge| plan.hierarchy.edges[edge.edge].parent.is_none());
         root.map_or(&Guarantee::Null, |root| self.label(root.edge, 0).0)
     }
@@ -201,9 +195,9 @@ fn reached(hierarchy: &Hierarchy) -> Vec<usize> {
     reached
 }
 
-/// What a guarantee promises to a VP, and allows, in each of the windows that are watched. What a `machine` does not
-/// give has been taken into account.
-fn promise(vp: VpId, guarantee: &Guarantee, machine: &Guarantee) -> Promise {
+/// What the monitor is to hold against a run when a VP has this guarantee: what it promises, and allows, in each of the
+/// windows that are watched. What a `machine` does not give has been taken into account.
+pub fn promise(vp: VpId, guarantee: &Guarantee, machine: &Guarantee) -> Promise {
     let window = |length| Window {
         length,
         promised: guarantee.sbf_floor_nanos(length),

@@ -10,8 +10,8 @@ mod plan;
 mod shares;
 mod tasks;
 
-pub use built::{Built, planned_record, vp_params};
-pub use derived::Derived;
+pub use built::{Built, Had, OfSchedulers, planned_record, vp_params};
+pub use derived::{Derived, promise};
 pub use fit::Change;
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};
 pub use shares::ShareScale;

@@ -9,7 +9,9 @@
 use crate::event::{Record, VpId, What};
 use crate::histogram::Histogram;
 use crate::promises::{Broken, Place, Promises};
-use crate::result::{Below, Child, Counts, RunResult, SchedulerResult, ThreadResult, Topology, VpInfo};
+use crate::result::{
+    Below, Child, Counts, RunResult, SchedulerInfo, SchedulerResult, ThreadResult, Topology, VpInfo,
+};
 use crate::windows::Window;
 use hls_units::Nanos;
 use std::sync::Arc;
@@ -48,10 +50,9 @@ impl Pace {
 /// What a VP got so far, and what became of what it was promised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// CPU time that it has had since the run began.
+    /// CPU time that it has had since what it is promised began, as all below; where that is nothing, since it came.
     pub ran: Nanos,
-    /// CPU time that it was promised for the time in which it wanted a CPU, at least (see [`Pace`]), since the promise
-    /// began, as all below.
+    /// CPU time that it was promised for the time in which it wanted a CPU, at least (see [`Pace`]).
     pub promised: Nanos,
     /// What was stolen from it, as far as is known.
     pub stolen: Nanos,
@@ -143,6 +144,8 @@ pub struct Observer {
     planned: usize,
     /// VPs that have left, of which nothing is kept.
     free: Vec<VpId>,
+    /// Schedulers that were destroyed.
+    destroyed: Vec<u32>,
     /// What was stolen from each CPU so far. The CPU's clock is the time minus this; with it, the CPU time of every VP
     /// of the chain that runs there comes out right without a visit to each.
     stolen: Vec<Nanos>,
@@ -167,6 +170,7 @@ impl Observer {
             roots,
             planned: topology.vps.len(),
             free: Vec::new(),
+            destroyed: Vec::new(),
             stolen: vec![Nanos::ZERO; usize::from(topology.cpus)],
             accounts: vec![Account::default(); topology.vps.len()],
             offline: Vec::new(),
@@ -225,6 +229,15 @@ impl Observer {
         if let Some(slot) = account.watched {
             self.promises.hear(slot, account.last_cpu.unwrap_or(cpu), at, what);
         }
+        if what == What::Leave && !self.is_place(vp) {
+            self.leave(vp, at);
+        }
+    }
+
+    /// Whether it is the VP of a thread that was there from the beginning, and that others may have after the first.
+    fn is_place(&self, vp: VpId) -> bool {
+        let info = self.topology.vps.get(vp as usize);
+        (vp as usize) < self.planned && info.is_some_and(|info| info.child == Child::Thread)
     }
 
     /// A VP of the root waits only while others are on its CPU, or the CPU is late: that is stolen, as far as it has
@@ -282,8 +295,31 @@ impl Observer {
         self.accounts.len() as VpId - 1
     }
 
-    /// A VP that joined is gone, and so are its promise and, unless a result speaks of it, its account. No effect on
-    /// others.
+    /// A scheduler that the topology did not have comes. Returns its number there, which may be that of one that was
+    /// destroyed.
+    pub fn create_scheduler(&mut self, info: SchedulerInfo) -> u32 {
+        let Topology { schedulers, vps, .. } = Arc::make_mut(&mut self.topology);
+        let is_spoken_of = |scheduler: &u32| {
+            let is_it =
+                |vp: &VpInfo| vp.parent == Some(*scheduler) || vp.child == Child::Scheduler(*scheduler);
+            vps.iter().any(|vp| has_child(vp) && is_it(vp))
+        };
+        if let Some(at) = self.destroyed.iter().position(|scheduler| !is_spoken_of(scheduler)) {
+            let scheduler = self.destroyed.swap_remove(at);
+            schedulers[scheduler as usize] = info;
+            return scheduler;
+        }
+        schedulers.push(info);
+        schedulers.len() as u32 - 1
+    }
+
+    /// A scheduler that was created is no more, and the result does not count it among the others.
+    pub fn destroy_scheduler(&mut self, scheduler: u32) {
+        self.destroyed.push(scheduler);
+    }
+
+    /// A VP that joined is gone, as by a record of [`What::Leave`], and so are its promise and, unless a result speaks
+    /// of it, its account. Of others the promise ends.
     pub fn leave(&mut self, vp: VpId, at: Nanos) {
         self.withdraw(vp, at);
         let index = vp as usize;
@@ -294,8 +330,10 @@ impl Observer {
         }
     }
 
-    /// A promise begins at `at`, in the place of what the VP was promised before. No effect for a VP that is unknown.
+    /// A promise begins at `at`, or with the last record if that was later, in the place of what the VP was promised
+    /// before. No effect for a VP that is unknown.
     pub fn promise(&mut self, promise: Promise, at: Nanos) {
+        let at = at.max(self.heard_at);
         self.withdraw(promise.vp, at);
         if self.accounts.len() > promise.vp as usize {
             self.watch(promise, at);
@@ -304,6 +342,7 @@ impl Observer {
 
     /// What the VP was promised ends at `at`. No effect where it was promised nothing.
     pub fn withdraw(&mut self, vp: VpId, at: Nanos) {
+        let at = at.max(self.heard_at);
         let account = self.accounts.get_mut(vp as usize);
         if let Some(slot) = account.and_then(|account| account.watched.take()) {
             self.promises.end(slot, at, &self.topology);
@@ -312,8 +351,10 @@ impl Observer {
 
     fn watch(&mut self, promise: Promise, at: Nanos) {
         let account = self.accounts.get_mut(promise.vp as usize);
-        let place = account.as_ref().map_or(Place::Off, |account| account.place());
-        let slot = self.promises.begin(promise, at, place);
+        let (place, ran) = account.as_ref().map_or((Place::Off, Nanos::ZERO), |account| {
+            (account.place(), account.ran_until(clock(&self.stolen, account.last_cpu, at)))
+        });
+        let slot = self.promises.begin(promise, at, place, ran);
         if let Some(account) = account {
             account.watched = Some(slot);
         }
@@ -348,9 +389,8 @@ impl Observer {
     pub fn standing(&self, vp: VpId, at: Nanos) -> Standing {
         let Some(account) = self.accounts.get(vp as usize) else { return Standing::default() };
         let ran = account.ran_until(clock(&self.stolen, account.last_cpu, at));
-        let standing = |slot| self.promises.standing(slot, at);
-        let (promised, stolen, counts) = account.watched.map_or_else(Default::default, standing);
-        Standing { ran, promised, stolen, counts }
+        let nothing = Standing { ran, ..Standing::default() };
+        account.watched.map_or(nothing, |slot| self.promises.standing(slot, at, ran))
     }
 
     /// What was stolen so far, over all CPUs.
@@ -427,6 +467,7 @@ impl Observer {
                 migrations: sum.migrations.into(),
             };
         }
+        results.retain(|result| !self.destroyed.contains(&result.scheduler));
         results
     }
 
@@ -458,7 +499,7 @@ fn clock(stolen: &[Nanos], cpu: Option<u16>, at: Nanos) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Cause, GuaranteeResult, SchedulerInfo};
+    use crate::result::{Cause, GuaranteeResult};
 
     /// Scheduler 0 with VPs 1 and 2 of a machine with two CPUs, and the threads 3 and 4.
     fn topology() -> Topology {
@@ -669,7 +710,7 @@ mod tests {
         observer.advance(Nanos(45));
         assert_eq!(observer.take_broken().len(), 1);
         let standing = observer.standing(3, Nanos(45));
-        assert_eq!((standing.ran, standing.counts.broken()), (Nanos(25), 1));
+        assert_eq!((standing.ran, standing.counts.broken()), (Nanos(20), 1), "since the promise began");
         observer.withdraw(3, Nanos(45));
         observer.advance(Nanos(90));
         assert_eq!(observer.standing(3, Nanos(90)), Standing { ran: Nanos(25), ..Standing::default() });
@@ -697,7 +738,7 @@ mod tests {
         let one = observer.join(guest("one"));
         observer.observe(&Record { at: Nanos(0), vp: one, cpu: 0, what: What::Grant });
         assert_eq!(observer.standing(one, Nanos(7)).ran, Nanos(7));
-        observer.leave(one, Nanos(7));
+        observer.observe(&Record { at: Nanos(7), vp: one, cpu: 0, what: What::Leave });
         observer.leave(one, Nanos(7));
         let other = observer.join(guest("other"));
         assert_eq!((one, other, observer.join(guest("third"))), (5, 5, 6));
@@ -708,6 +749,33 @@ mod tests {
         let result = observer.finish(Nanos(100));
         let names: Vec<_> = result.threads.iter().map(|t| result.topology.child_name(t.vp)).collect();
         assert_eq!(names, ["a", "b", "other", "third", "fourth"]);
+    }
+
+    /// A scheduler is created, promised something, and destroyed; the next one may have its number only if nothing is
+    /// said of the first.
+    #[test]
+    fn schedulers_come_and_go() {
+        for is_promised in [false, true] {
+            let mut observer = Observer::new(topology(), vec![]);
+            let policy = || "round-robin".to_owned();
+            let one = observer.create_scheduler(SchedulerInfo { name: "one".into(), policy: policy() });
+            let child = Child::Scheduler(one);
+            let vp =
+                observer.join(VpInfo { name: "one".into(), parent: Some(0), child, ..VpInfo::default() });
+            observer.observe(&Record { at: Nanos(0), vp, cpu: 0, what: What::Grant });
+            if is_promised {
+                observer.promise(promise(vp, 20, 10, 0), Nanos(5));
+            }
+            assert_eq!(observer.clone().finish(Nanos(30)).schedulers[1].ran, Nanos(30));
+            observer.destroy_scheduler(one);
+            observer.observe(&Record { at: Nanos(30), vp, cpu: 0, what: What::Leave });
+            assert_eq!(observer.clone().finish(Nanos(40)).schedulers.len(), 1);
+            let other = observer.create_scheduler(SchedulerInfo { name: "other".into(), policy: policy() });
+            assert_eq!((one, other), (1, 1 + u32::from(is_promised)));
+            let result = observer.finish(Nanos(40));
+            assert_eq!(result.guarantees.len(), usize::from(is_promised));
+            assert!(result.guarantees.iter().all(|result| result.to == Nanos(30)));
+        }
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! asks for, or too much of what has ended, is counted instead of kept.
 
 use crate::event::{VpId, What};
-use crate::observe::Promise;
-use crate::result::{Cause, Child, Counts, GuaranteeResult, Topology};
+use crate::observe::{Promise, Standing};
+use crate::result::{Cause, Child, GuaranteeResult, Topology};
 use crate::windows::{Breach, Monitor};
 use hls_units::Nanos;
 use std::mem;
@@ -41,6 +41,8 @@ struct Entry {
     promise: Promise,
     monitor: Monitor,
     from: Nanos,
+    /// CPU time that the VP had had by then.
+    ran_before: Nanos,
     place: Place,
     /// The place among those that wait, where it is there.
     ready_at: usize,
@@ -91,13 +93,14 @@ impl Promises {
         Promises { running: vec![Vec::new(); usize::from(cpus)], ..Promises::default() }
     }
 
-    /// Watches a promise from `at` on to a VP that is at `place`; returns its slot.
-    pub fn begin(&mut self, promise: Promise, at: Nanos, place: Place) -> u32 {
+    /// Watches a promise from `at` on to a VP that is at `place` and has had so much CPU time; returns its slot.
+    pub fn begin(&mut self, promise: Promise, at: Nanos, place: Place, ran_before: Nanos) -> u32 {
         let monitor = Monitor::new(promise.windows.clone(), at, self.slack);
         let entry = Entry {
             promise,
             monitor,
             from: at,
+            ran_before,
             place: Place::Off,
             ready_at: 0,
             wanted_since: None,
@@ -201,11 +204,14 @@ impl Promises {
         fresh.into_iter().filter_map(tell).collect()
     }
 
-    /// What was promised until `at`, what was stolen, and how often windows came off badly.
-    pub fn standing(&self, slot: u32, at: Nanos) -> (Nanos, Nanos, Counts) {
+    /// How things stand at `at` with a VP that has had so much CPU time by then.
+    pub fn standing(&self, slot: u32, at: Nanos, ran: Nanos) -> Standing {
         let entry = self.slots.get(slot as usize).and_then(Option::as_ref);
-        entry.map_or_else(Default::default, |entry| {
-            (entry.promised_until(at), entry.monitor.stolen(), entry.monitor.counts())
+        entry.map_or_else(Standing::default, |entry| Standing {
+            ran: ran.saturating_sub(entry.ran_before),
+            promised: entry.promised_until(at),
+            stolen: entry.monitor.stolen(),
+            counts: entry.monitor.counts(),
         })
     }
 

@@ -9,7 +9,7 @@ use crate::machine::{Cpu, on_tick};
 use hls_core::{Call, Calls, Core, CoreError, Fault};
 use hls_plan::{Built, Plan, planned_record};
 use hls_record::event::{Record, VpId, What};
-use hls_record::result::{Child, RunResult};
+use hls_record::result::RunResult;
 use hls_thread::{Action, Compute, Job, Signalled, Sync, Thread, draw};
 use hls_units::Nanos;
 use oorandom::Rand32;
@@ -233,17 +233,8 @@ impl Simulation {
                 result.schedulers[above as usize].below.work += ours.work;
             }
         }
-        for scheduler in &mut result.schedulers {
-            (scheduler.ran, scheduler.grants, scheduler.revokes) = (Nanos::ZERO, 0, 0);
-        }
-        for &(vp, core_vp) in &self.built.of_schedulers {
-            let Child::Scheduler(index) = self.plan.topology.vps[vp as usize].child else { continue };
-            let (grants, revokes) = self.built.core.grants_and_revokes(core_vp);
-            let scheduler = &mut result.schedulers[index as usize];
-            scheduler.ran += self.built.core.ran(core_vp, self.now);
-            scheduler.grants += u64::from(grants);
-            scheduler.revokes += u64::from(revokes);
-        }
+        let Built { core, of_schedulers, .. } = &self.built;
+        of_schedulers.complete(core, self.now, result);
     }
 
     /// The calls of the core since the beginning, or since the last time, if [`Options::tape`] asks for them. They are
@@ -574,7 +565,8 @@ impl Simulation {
             Failure::Refused { what: format!("thread `{name}` cannot be created"), error }
         };
         let vp = self.built.attach(&self.plan.hierarchy, edge, None).map_err(refused)?;
-        self.built.name(vp, self.threads[thread as usize].vp, true);
+        self.built.name(vp, self.threads[thread as usize].vp);
+        self.built.core.watch(vp, true).map_err(refused)?;
         if planned.affinity != u64::MAX {
             self.built.core.set_affinity(vp, planned.affinity, self.now).map_err(refused)?;
         }

@@ -98,3 +98,22 @@ waiting() {
 		grep -q '^State:.R' "$task/status" && echo "${task##*/} $name $had"
 	done 2>/dev/null
 }
+
+# of THREAD FIELD: what `hls ctl status` says of a thread.
+of() {
+	hls ctl status --json | awk -v thread="$1," -v field="\"$2\":" '
+		$1 == "\"thread\":" { is_it = $2 == thread }
+		is_it && $1 == field { sub(/^[^:]*: /, ""); gsub(/[",]/, ""); print; exit }'
+}
+
+# asks REQUEST...: of the hierarchy that runs, which must grant it.
+asks() { hls ctl "$@" >/tmp/granted 2>/tmp/said2 || fail "hls ctl $*: $(cat /tmp/said2)"; }
+
+# Whoever has been started must answer.
+answers() { within 100 hls ctl status >/tmp/granted 2>/tmp/said2 || fail "nobody answers"; }
+
+# as_nobody COMMAND: carries the command out as a user who owns nothing.
+as_nobody() {
+	grep -q ^nobody: /etc/passwd || echo 'nobody:x:65534:65534::/:/bin/sh' >>/etc/passwd
+	su nobody -c "$1"
+}

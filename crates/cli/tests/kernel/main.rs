@@ -1,6 +1,6 @@
 //! The kernel engine in the laboratory: scripts that run `hls` on a kernel with sched_ext, under every kind of storm,
-//! with its invariants checked all the while. The scripts of `short/` are part of every test; those of `long/`, and
-//! longer forms of the short ones, are run by `make storm`.
+//! with its invariants checked all the while. The scripts of `short/`, and those of `exact/`, where time is exact, are
+//! part of every test; those of `long/`, and longer forms of the short ones, are run by `make storm`.
 //!
 //! Relies on `hls_lab`, on stress-ng, and on the built `hls`; says that it is skipped where one of these is missing.
 
@@ -52,15 +52,18 @@ fn cache() -> PathBuf {
     here().join("../../../../.cache/lab")
 }
 
-/// Boots once and runs the scripts; `None` where that cannot be done here.
-fn boot(scripts: Vec<Script>, limit: Duration) -> Option<Outcome> {
-    let lab = Lab::open_or_skip(&cache()).unwrap()?;
-    // By TCG, so that every machine does the same.
-    let machine = Machine { time: Time::Free(Accel::Tcg), limit, ..Machine::default() };
-    Some(run(&lab, &machine, scripts, None))
+/// Two processors, translated, so that every host does the same.
+fn machine(limit: Duration) -> Machine {
+    Machine { time: Time::Free(Accel::Tcg), limit, ..Machine::default() }
 }
 
-/// Runs the scripts in the guest, which has `hls` and what the scripts need beside it.
+/// Boots once and runs the scripts; `None` where that cannot be done here.
+fn boot(scripts: Vec<Script>, machine: &Machine) -> Option<Outcome> {
+    let lab = Lab::open_or_skip(&cache()).unwrap()?;
+    Some(run(&lab, machine, scripts, None))
+}
+
+/// Runs the scripts in the guest, which has `hls` and what the scripts need, and `program`, beside it.
 fn run(lab: &Lab, machine: &Machine, scripts: Vec<Script>, program: Option<PathBuf>) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let stripped = folder.path().join("hls");
@@ -82,7 +85,16 @@ fn is_clean(outcome: &Outcome) {
 
 #[test]
 fn the_engine_weathers_the_storms() {
-    if let Some(outcome) = boot(scripts("short", SHORT), Duration::from_secs(600)) {
+    if let Some(outcome) = boot(scripts("short", SHORT), &machine(Duration::from_secs(600))) {
+        is_clean(&outcome);
+    }
+}
+
+#[test]
+fn promises_are_kept_where_time_is_exact() {
+    let time = Time::Exact { shift: 2 };
+    let machine = Machine { cpus: 1, time, ..machine(Duration::from_secs(300)) };
+    if let Some(outcome) = boot(scripts("exact", SHORT), &machine) {
         is_clean(&outcome);
     }
 }
@@ -91,7 +103,7 @@ fn the_engine_weathers_the_storms() {
 #[ignore = "takes an hour: make storm"]
 fn the_engine_weathers_long_storms() {
     for script in scripts("short", LONG).into_iter().chain(scripts("long", LONG)) {
-        if let Some(outcome) = boot(vec![script], Duration::from_secs(3600)) {
+        if let Some(outcome) = boot(vec![script], &machine(Duration::from_secs(3600))) {
             is_clean(&outcome);
         }
     }
@@ -103,8 +115,7 @@ fn the_kernels_own_tests_pass_as_before() {
     let Some(lab) = Lab::open_or_skip(&cache()).unwrap() else { return };
     let runner = selftests::runner(&lab, &cache());
     // They have deadlines of a second, which a busy host would miss.
-    let (time, limit) = (Time::Exact { shift: 0 }, Duration::from_secs(3600));
-    let machine = Machine { time, limit, ..Machine::default() };
+    let machine = Machine { time: Time::Exact { shift: 0 }, ..machine(Duration::from_secs(3600)) };
     let outcome = run(&lab, &machine, vec![script(&here().join("selftests.sh"), LONG)], Some(runner));
     // The kernel complains, as it should: many of the tests are of schedulers that do wrong.
     let [script] = &outcome.scripts[..] else { panic!("{:?} {}", outcome.cut_short, outcome.kernel_log) };

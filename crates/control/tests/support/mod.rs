@@ -7,7 +7,8 @@
 
 use hls_calculus::{Guarantee, Mode};
 use hls_control::{
-    EngineError, Hsi, Identity, Layout, Manager, Observed, Peer, Socket, Texts, Thread, ThreadKey, serve,
+    EngineError, Hsi, Identity, Layout, Manager, Observed, Peer, Promisee, Socket, Texts, Thread, ThreadKey,
+    serve,
 };
 use hls_core::{Calls, Core, Params};
 use hls_hierarchy::analysis::Input;
@@ -48,8 +49,10 @@ pub struct Native {
     threads: BTreeMap<u32, Thread>,
     /// The core's number of the default scheduler.
     default: u32,
-    /// What the monitor was told, by VP.
-    pub promises: BTreeMap<u32, String>,
+    /// What the monitor was told and what has not ended.
+    pub promises: BTreeMap<Promisee, String>,
+    /// How often.
+    pub told: u32,
     /// How many calls the engine does before it fails once.
     pub fails_after: Option<usize>,
     /// Whether the next call panics.
@@ -91,6 +94,7 @@ impl Native {
             threads: BTreeMap::new(),
             default: layout.schedulers[layout.default],
             promises: BTreeMap::new(),
+            told: 0,
             fails_after: None,
             panics: false,
             knows_real: false,
@@ -118,6 +122,7 @@ impl Native {
         let thread = self.threads.remove(&tid).expect("a living thread");
         self.now.0 += 1;
         self.core.detach(thread.key.vp, self.now).unwrap();
+        self.promises.remove(&Promisee::Thread(thread.key));
         self.settle();
     }
 
@@ -172,7 +177,7 @@ fn attach(core: &mut Core, hierarchy: &Hierarchy, schedulers: &[u32], edge: usiz
 }
 
 impl Hsi for Native {
-    fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, EngineError> {
+    fn create_scheduler(&mut self, _: &str, policy: u8, params: Params) -> Result<u32, EngineError> {
         self.call(|core, _| Ok(core.create_scheduler(policy, params)?))
     }
 
@@ -185,7 +190,9 @@ impl Hsi for Native {
     }
 
     fn detach(&mut self, vp: u32) -> Result<(), EngineError> {
-        self.call(|core, now| Ok(core.detach(vp, now)?))
+        self.call(|core, now| Ok(core.detach(vp, now)?))?;
+        self.promises.remove(&Promisee::Scheduler(vp));
+        Ok(())
     }
 
     fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError> {
@@ -193,6 +200,7 @@ impl Hsi for Native {
             return Err(EngineError::Gone);
         }
         self.call(|core, now| Ok(core.move_to(thread.vp, to, params, now)?))?;
+        self.promises.remove(&Promisee::Thread(thread));
         let known = self.threads.get_mut(&thread.tid).expect("it lives");
         (known.scheduler, known.slot) = (to, None);
         Ok(())
@@ -223,12 +231,14 @@ impl Hsi for Native {
         self.threads.values().cloned().collect()
     }
 
-    fn promise(&mut self, vp: u32, guarantee: &Guarantee) {
-        self.promises.insert(vp, guarantee.rounded_for_people());
+    fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
+        self.told += 1;
+        self.promises.insert(to, guarantee.rounded_for_people());
     }
 
-    fn observed(&mut self, vp: u32) -> Observed {
-        Observed { ran: self.core.ran(vp, self.now), ..Observed::default() }
+    fn observed(&mut self, vps: &[u32]) -> Vec<Observed> {
+        let of = |vp: &u32| Observed { ran: self.core.ran(*vp, self.now), ..Observed::default() };
+        vps.iter().map(of).collect()
     }
 
     fn stolen(&mut self) -> Nanos {

@@ -1,0 +1,41 @@
+#!/bin/sh
+# What requests are granted is kept, and what others steal is told apart. One CPU, whose time is exact.
+. /usr/kernel/lib.sh
+
+# keeps THREAD LEAST: so much was owed to it, in ns, and it has had that; nothing broke.
+keeps() {
+	owed=$(of "$1" promised_ns) had=$(of "$1" ran_ns) broken=$(of "$1" broken)
+	[ "$owed" -ge "$2" ] || fail "thread $1 was owed $owed ns, expected $2"
+	[ "$had" -ge "$owed" ] || fail "thread $1 was owed $owed ns, and had $had"
+	[ "$broken" = 0 ] || fail "a promise to thread $1 broke"
+}
+
+# A look at all invariants holds timers up.
+start /usr/kernel/ctl.kdl --slack 500us
+answers
+hogs 2
+one=$(echo $hogs | cut -d" " -f1) other=${hogs##* }
+asks reserve "$one" "RESBH 4ms 20ms"
+asks create proportional-share GROUP --below RES guarantee="RESBH 5ms 20ms"
+asks move "$other" --to GROUP share=1
+sleep 1
+keeps "$one" 180000000
+keeps "$other" 200000000
+
+# A hog of a real-time class takes the CPU, by right: what is missing for that is no promise broken.
+chrt -f 20 timeout 0.2 chrt -f 10 sh -c 'while :; do :; done'
+sleep 0.5
+for thread in $one $other; do
+	[ "$(of "$thread" broken)" = 0 ] || fail "stolen time broke a promise to $thread"
+	[ "$(of "$thread" stolen_ns)" -gt 150000000 ] || fail "$(of "$thread" stolen_ns) ns were stolen, expected 150 ms"
+done
+
+# Another promise begins anew.
+asks release "$one"
+asks reserve "$one" "RESBH 10ms 20ms"
+sleep 0.5
+keeps "$one" 200000000
+end_hogs
+stop
+[ "$status" = 0 ] || fail "hls exited with $status"
+grep -q "^  $one .*RES .*RESBH 4ms 20ms" /tmp/report || fail "the report does not tell of stolen time"

@@ -1,0 +1,86 @@
+#!/bin/sh
+# Requests while the hierarchy runs: granted, or refused with the reason and nothing changed; watched, and reported. Two
+# CPUs. That promises are kept is seen where time is exact.
+. /usr/kernel/lib.sh
+
+# refuses CODE REASON REQUEST...: the request ends with that code and reason, and all is as before.
+refuses() {
+	code=$1 reason=$2
+	shift 2
+	places >/tmp/before
+	hls ctl "$@" >/dev/null 2>/tmp/said2
+	status=$?
+	[ "$status" = "$code" ] || fail "hls ctl $*: exited with $status, expected $code"
+	grep -q "$reason" /tmp/said2 || fail "hls ctl $*: does not say '$reason'"
+	places | cmp -s - /tmp/before || fail "hls ctl $*: was refused, and changed something"
+}
+
+# Who there is, where, and what it is promised, but for the threads that are promised nothing.
+places() { hls ctl status | sed 's/  *[^ ]*  *[^ ]*  *[^ ]*  *[^ ]*$//' | grep -v " threads\|^machine"; }
+
+# Whether the log says that a promise to this member of GROUP broke, and why.
+says_why() {
+	grep "BROKEN: $1 .* was promised .* by GROUP" /tmp/said | grep -q "GROUP got too little itself from RES"
+}
+
+# Half a CPU for oneself, a third for another process.
+start /usr/kernel/ctl.kdl --slack 50ms
+answers
+hogs 4
+sh -c 'hls ctl reserve $$ "RESBH 50ms 100ms" >/dev/null && while :; do :; done' &
+own=$! other=${hogs##* }
+member=$(echo $hogs | cut -d' ' -f1)
+asks reserve "$other" "RESBH 100ms 300ms"
+grep -qx "thread $other is below .RES., which promises it RESBH 100ms 300ms" /tmp/granted || fail "$(cat /tmp/granted)"
+within 50 sh -c "hls ctl status | grep -q ' ($own) .*RESBH 50ms 100ms'" || fail "no reservation for oneself"
+sleep 1
+for thread in $own $other; do
+	[ "$(of "$thread" promised_ns)" -gt 50000000 ] || fail "thread $thread was owed nothing in a second"
+	[ "$(of "$thread" ran_ns)" -gt 50000000 ] || fail "thread $thread had nothing in a second"
+done
+
+# What cannot be, and what is nobody's to ask.
+refuses 1 "needs" reserve "$member" "RESBH 100ms 100ms"
+refuses 2 "at most the period" reserve "$member" "RESBH 150ms 100ms"
+refuses 2 "thread 4000000" reserve 4000000 "RESBH 1ms 20ms"
+refuses 2 "no scheduler .X." move "$own" --to X
+refuses 2 "the root" destroy FP
+refuses 2 "the default" destroy rest
+as_nobody "hls ctl reserve $own 'RESBH 1ms 100ms'" 2>/tmp/said2 && fail "nobody may do anything"
+grep -q "of user" /tmp/said2 || fail "nobody is not told why"
+
+# To and fro: each time another promise, or none.
+for _ in 1 2 3; do
+	asks release "$other"
+	[ "$(of "$other" scheduler) $(of "$other" promised_ns)" = "rest 0" ] || fail "$other is not released"
+	asks move "$other" --to RES guarantee="RESBH 50ms 200ms"
+	[ "$(of "$other" scheduler)" = RES ] || fail "$other is not in RES"
+done
+asks message "$other" budget=60ms
+[ "$(of "$other" guarantee)" = "RESBH 60ms 200ms" ] || fail "the message changed nothing"
+
+# A scheduler comes, is used, and goes.
+asks create proportional-share GROUP --below RES guarantee="RESBH 165ms 500ms"
+asks move "$member" --to GROUP share=1
+refuses 2 "below .GROUP." destroy GROUP
+hls ctl status | grep -q "GROUP .*RESBH 165ms 500ms" || fail "the tree does not have GROUP"
+
+# What is bound to one CPU cannot have more than that has: the longest period comes off worst, and the log says why.
+asks reserve "$other" "RESBH 50ms 100ms"
+for thread in $own $other $member; do taskset -p 1 "$thread" >/dev/null; done
+within 300 says_why "$member" || fail "the log does not say that a promise to $member broke, and why"
+hls ctl status >/tmp/tree
+[ "$(of "$member" broken)" -gt 0 ] || fail "no promise to $member broke: $(cat /tmp/tree)"
+grep -q " ($member) .* [1-9][0-9]*$" /tmp/tree || fail "the tree does not count it: $(cat /tmp/tree)"
+for thread in $own $other $member; do taskset -p 3 "$thread" >/dev/null; done
+
+asks release "$member"
+asks destroy GROUP
+refuses 2 "no scheduler .GROUP." destroy GROUP
+kill "$own"
+within 50 gone "$own" || fail "$own does not end"
+hogs_get_on 1
+end_hogs
+stop
+grep -q "^  $member .*GROUP .*PSBE" /tmp/report || fail "the report does not have the promise that broke"
+grep -q "^  $own .*RESBH 50ms 100ms" /tmp/report || fail "the report does not have the promise to $own"

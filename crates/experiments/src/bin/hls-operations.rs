@@ -1,0 +1,177 @@
+//! `hls-operations FILE`: how long requests to a running hierarchy take, from user level (HLS thesis, section 10.2),
+//! and how long it takes to attach one and to detach it. A line for each operation: its name, and times in nanoseconds.
+//!
+//! Runs as root in the laboratory's guest, where `hls` is in the PATH, and has it run FILE, which must have the
+//! schedulers that are named here. Everything is done once more while the kernel counts the time of BPF programs: lines
+//! `kernel OPERATION` have how many of its calls one took, and how long they were, in all.
+
+use hls_control::{Client, ClientError, Texts, this_thread};
+use hls_experiments::operations::{ATTACHES, REPEATS, WARM_UPS};
+use std::error::Error;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Between operations, so that none meets the rest of the one before, and budgets are full.
+const SETTLE: Duration = Duration::from_millis(50);
+const SOCKET: &str = "/run/hls/operations.sock";
+const RESERVATION: &str = "RESBH 20ms 40ms";
+/// The type of programs that user space calls, in the kernel's numbers: `BPF_PROG_TYPE_SYSCALL`.
+const SYSCALL: u64 = 31;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+/// Something that is asked of the hierarchy.
+type Ask<'a> = Box<dyn FnMut(&mut Peer) -> Outcome<()> + 'a>;
+
+fn main() -> Outcome<()> {
+    let file = std::env::args().nth(1).ok_or("expected a hierarchy file")?;
+    let (mut attach, mut detach) = (Vec::new(), Vec::new());
+    for _ in 0..=ATTACHES {
+        let begun = Instant::now();
+        let hls = start(&file)?;
+        attach.push(begun.elapsed());
+        sleep(SETTLE);
+        let begun = Instant::now();
+        stop(hls)?;
+        detach.push(begun.elapsed());
+        sleep(SETTLE);
+    }
+    tell("attach", &attach[1..]);
+    tell("detach", &detach[1..]);
+
+    let hls = start(&file)?;
+    let mut other = Command::new("sleep").arg("1000000").spawn()?;
+    let mut peer = Peer { hls: Client::connect_to(Path::new(SOCKET))?, raw: UnixStream::connect(SOCKET)? };
+    let done = measure(&mut peer, hls.id(), other.id());
+    other.kill()?;
+    stop(hls)?;
+    done
+}
+
+/// Has the hierarchy schedule the machine; it does, and answers, when this returns.
+fn start(file: &str) -> Outcome<Child> {
+    let mut hls = Command::new("hls");
+    hls.args(["run", file, "--engine", "kernel", "--socket", SOCKET]).stdout(Stdio::null());
+    let mut hls = hls.spawn()?;
+    while Client::connect_to(Path::new(SOCKET)).and_then(|mut client| client.status()).is_err() {
+        if let Some(status) = hls.try_wait()? {
+            return Err(format!("hls ended: {status}").into());
+        }
+        sleep(Duration::from_millis(1));
+    }
+    Ok(hls)
+}
+
+/// Ends it as Ctrl-C does.
+fn stop(mut hls: Child) -> Outcome<()> {
+    Command::new("kill").args(["-INT", &hls.id().to_string()]).status()?;
+    // That a promise was broken is none of our business.
+    match hls.wait()?.code() {
+        Some(0 | 1) => Ok(()),
+        code => Err(format!("hls ended with {code:?}").into()),
+    }
+}
+
+/// The other end of the socket, twice.
+struct Peer {
+    hls: Client,
+    /// To ask what needs neither the calculus nor the engine.
+    raw: UnixStream,
+}
+
+impl Peer {
+    /// A round trip over the socket.
+    fn greet(&mut self) -> Outcome<()> {
+        self.raw.write_all(b"{\"method\":\"org.varlink.service.GetInfo\"}\0")?;
+        let mut reply = Vec::new();
+        BufReader::new(&self.raw).read_until(0, &mut reply)?;
+        if reply.len() > 1 { Ok(()) } else { Err("the server closed the connection".into()) }
+    }
+}
+
+/// Does everything, each as often as the thesis did, and tells how long it took.
+fn measure(peer: &mut Peer, server: u32, other: u32) -> Outcome<()> {
+    let own = this_thread();
+    fn ask<'a, T>(mut request: impl FnMut(&mut Client) -> Result<T, ClientError> + 'a) -> Ask<'a> {
+        Box::new(move |peer: &mut Peer| Ok(request(&mut peer.hls).map(drop)?))
+    }
+    let texts = |name: &str, value: &str| Texts::from([(name.to_owned(), value.to_owned())]);
+    let (high, usual) = (texts("priority", "1"), Texts::new());
+    let mut pairs: Vec<[(&str, Ask); 2]> = vec![
+        [("socket", Box::new(Peer::greet)), ("socket-again", Box::new(Peer::greet))],
+        [
+            ("create", ask(|hls| hls.create("reservation", "new", "FP", &high))),
+            ("destroy", ask(|hls| hls.destroy("new"))),
+        ],
+        [
+            ("move", ask(|hls| hls.move_thread(own, "other", &usual))),
+            ("move-back", ask(|hls| hls.move_thread(own, "rest", &usual))),
+        ],
+        [
+            ("begin-same", ask(|hls| hls.reserve(own, RESERVATION, None))),
+            ("end-same", ask(|hls| hls.release(own))),
+        ],
+        [
+            ("begin-other", ask(|hls| hls.reserve(other, RESERVATION, None))),
+            ("end-other", ask(|hls| hls.release(other))),
+        ],
+    ];
+    for pair in &mut pairs {
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..WARM_UPS + REPEATS {
+            for ((_, operation), times) in pair.iter_mut().zip(&mut times) {
+                sleep(SETTLE);
+                let begun = Instant::now();
+                operation(peer)?;
+                times.push(begun.elapsed());
+            }
+        }
+        for ((name, _), times) in pair.iter().zip(&times) {
+            tell(name, &times[WARM_UPS..]);
+        }
+    }
+    fs::write("/proc/sys/kernel/bpf_stats_enabled", "1")?;
+    for pair in &mut pairs {
+        let mut calls = [(0, 0); 2];
+        for _ in 0..REPEATS {
+            for ((_, operation), (count, time)) in pair.iter_mut().zip(&mut calls) {
+                sleep(SETTLE);
+                let before = programs(server)?;
+                operation(peer)?;
+                let after = programs(server)?;
+                (*count, *time) = (*count + after.0 - before.0, *time + after.1 - before.1);
+            }
+        }
+        let each = REPEATS as u64;
+        for ((name, _), (count, time)) in pair.iter().zip(&calls) {
+            println!("kernel {name} {} {}", count / each, time / each);
+        }
+    }
+    Ok(())
+}
+
+/// How often the BPF programs that this process may call have been called so far, and for how many nanoseconds.
+fn programs(pid: u32) -> Outcome<(u64, u64)> {
+    let (mut count, mut time) = (0, 0);
+    for entry in fs::read_dir(format!("/proc/{pid}/fdinfo"))? {
+        // A descriptor may be gone since it was listed.
+        let Ok(text) = fs::read_to_string(entry?.path()) else { continue };
+        let field = |name: &str| -> Option<u64> {
+            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?.trim().parse().ok()
+        };
+        if field("prog_type") == Some(SYSCALL) {
+            count += field("run_cnt").unwrap_or(0);
+            time += field("run_time_ns").unwrap_or(0);
+        }
+    }
+    Ok((count, time))
+}
+
+fn tell(name: &str, times: &[Duration]) {
+    let times: Vec<String> = times.iter().map(|time| time.as_nanos().to_string()).collect();
+    println!("{name} {}", times.join(" "));
+}
