@@ -31,24 +31,6 @@ struct {
 	__uint(max_entries, 1 << 20);
 } news SEC(".maps");
 
-struct cpu_timer {
-	struct bpf_timer timer;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, HLS_MAX_CPUS);
-	__type(key, u32);
-	__type(value, struct cpu_timer);
-} timers SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct cpu_timer);
-} rescuer SEC(".maps");
-
 struct held_task {
 	struct task_struct __kptr *task;
 };
@@ -81,7 +63,8 @@ struct engine_exit {
 /* How many records there were when user space was told of them last. */
 static u64 nr_records_told;
 
-#include "lock.h"
+#include "clock.h"
+#include "rescue.h"
 
 /*
  * How long a thread runs before its CPU looks again at its own queue: sched_ext does not preempt for what comes there
@@ -89,89 +72,9 @@ static u64 nr_records_told;
  */
 #define SLICE_NS HLS_MS(5)
 
-/*
- * A thread that the hierarchy lets starve may hold what the whole machine waits for, such as a grace period of RCU's,
- * and after half a minute sched_ext would take its threads back. So one that was queued for so long gets a CPU for a
- * moment, which is stolen from whoever was granted it.
- */
-#define STARVED_NS HLS_S(5)
-#define RESCUE_NS HLS_MS(5)
-/* How often such threads are looked for, and while there are some. */
-#define RESCUE_INTERVAL_NS HLS_S(1)
-#define RESCUE_SHORT_INTERVAL_NS HLS_MS(100)
-
-/* A time as the core wants it, which must not run backwards from one CPU to another. To be called under the lock. */
-static inline u64 not_before_ns(u64 now)
-{
-	return now > domain->hls.now_ns ? now : domain->hls.now_ns;
-}
-
-static inline u64 now_ns(void)
-{
-	return not_before_ns(scx_bpf_now());
-}
-
-/*
- * The run queue of this CPU, in the midst of a decision or of a thread's blocking: the kernel has brought its clock up
- * to date when that began. scx_bpf_now() would read the hardware's again.
- */
-static inline const struct rq *this_rq(void)
-{
-	return bpf_this_cpu_ptr(&runqueues);
-}
-
 static inline u32 vp_of(const struct task_struct *p)
 {
 	return p->scx.dsq_vtime;
-}
-
-/* The CPUs that are newly due for a decision, to be told so when the lock is not held any more. */
-static inline u64 to_kick(void)
-{
-	u64 fresh = domain->hls.kick & ~domain->kicked;
-	domain->kicked |= fresh;
-	return fresh;
-}
-
-/*
- * Whether this CPU is about to be off: the last that it does, without interrupts, is to wake who waits for that. Kicks
- * and timers take an interrupt to itself. That would never come, nor any later one when the CPU is back.
- */
-static SLOW bool is_dying(void)
-{
-	u32 cpu = bpf_get_smp_processor_id();
-	const struct cpumask *online = scx_bpf_get_online_cpumask();
-	bool is_online = (online->bits[0] >> (cpu & (HLS_MAX_CPUS - 1))) & 1;
-	scx_bpf_put_cpumask(online);
-	return !is_online;
-}
-
-/* Leaves it to whoever looks next on another CPU: user space does so ten times a second. */
-static SLOW void leave_kicks(u64 cpus)
-{
-	if (!lock())
-		return;
-	domain->kicked &= ~cpus;
-	unlock();
-}
-
-static SLOW void kick_all(u64 cpus)
-{
-	if (unlikely(domain->hls.offline) && is_dying()) {
-		leave_kicks(cpus);
-		return;
-	}
-	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
-		u32 cpu = __builtin_ctzll(cpus);
-		cpus &= cpus - 1;
-		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
-	}
-}
-
-static inline void kick(u64 cpus)
-{
-	if (unlikely(cpus))
-		kick_all(cpus);
 }
 
 /* Whether another quarter of the records has been written. To be called under the lock. */
@@ -187,95 +90,6 @@ static SLOW void tell_of_records(void)
 {
 	struct news n = {.kind = NEWS_RECORDS};
 	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
-}
-
-/* The thread that the CPU is granted to; 0: none. */
-static inline u32 granted_on(u32 cpu)
-{
-	const cpu_t *c = &domain->hls.cpu[cpu];
-	return c->depth ? c->path[c->depth - 1].vp : 0;
-}
-
-/* How far the CPU time of a thread, which is on no CPU now, lags behind the clock. */
-static inline u64 lag_off_cpu(const struct task_struct *p, u64 now)
-{
-	return now - p->se.sum_exec_runtime;
-}
-
-/* The same of the thread that computes here: it does not change meanwhile, but by interrupts. */
-static inline u64 lag_on_cpu(const struct task_struct *p, const struct rq *rq)
-{
-	return p->se.exec_start + (rq->clock - rq->clock_task) - p->se.sum_exec_runtime;
-}
-
-static SLOW void steal(u32 cpu, u64 length_ns, u64 now)
-{
-	domain->hls.now_ns = not_before_ns(now);
-	hls_steal(&domain->hls, cpu, length_ns);
-	if (domain->tell)
-		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, length_ns, 0);
-}
-
-/*
- * Brings the clock of a CPU up to date before anybody is charged by it: since the CPU was granted to the thread that
- * lags so far now, it has been somebody else's for as long as the lag has grown.
- */
-static inline void settle_clock(u32 cpu, u64 lag_ns, u64 now)
-{
-	s64 length_ns = lag_ns - domain->cpu[cpu].lag_ns;
-	if (unlikely(length_ns > 0)) {
-		domain->cpu[cpu].lag_ns = lag_ns;
-		steal(cpu, length_ns, now);
-	}
-}
-
-static SLOW void settle_granted(u32 cpu, u32 v, u64 now)
-{
-	const struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
-	const struct task_struct *p = held ? held->task : NULL;
-	if (!p || cpu >= HLS_MAX_CPUS)
-		return;
-	settle_clock(cpu, p == bpf_get_current_task_btf() ? lag_on_cpu(p, this_rq()) : lag_off_cpu(p, now), now);
-}
-
-/*
- * The same, whoever has the CPU: the thread, or 0. Its next decision comes as soon as it is given up, unless others get
- * it first.
- */
-static inline u32 settle(u32 cpu, u64 now)
-{
-	struct engine_cpu ARENA *c = &domain->cpu[cpu];
-	u32 v = granted_on(cpu);
-	if (v)
-		settle_granted(cpu, v, now);
-	else if (unlikely(c->free_since_ns && now > c->free_since_ns)) {
-		steal(cpu, now - c->free_since_ns, now);
-		c->free_since_ns = now;
-	}
-	return v;
-}
-
-static SLOW void start_timer(u32 cpu, u64 at, u64 now)
-{
-	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
-	if (!t || (unlikely(domain->hls.offline) && is_dying()))
-		return;
-	if (!bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN))
-		domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
-}
-
-/* Something is due then: sets this CPU's timer if it would go off later. One that is too early sets itself anew. */
-static inline void be_called_at(u32 cpu, u64 at, u64 now)
-{
-	if (unlikely(at < domain->cpu[cpu].timer_at_ns))
-		start_timer(cpu, at, now);
-}
-
-/* Sets this CPU's timer for the end of its slice and for what schedulers wait for. */
-static inline void set_timer(u32 cpu, u64 now)
-{
-	u64 at = hls_expires_at(&domain->hls, cpu), first = hls_timer_at(&domain->hls);
-	be_called_at(cpu, first < at ? first : at, now);
 }
 
 /* A slice is over somewhere, or a scheduler wants to be called. */
@@ -306,30 +120,6 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 	}
 	bpf_local_irq_restore(&irq);
 	kick(due);
-	return 0;
-}
-
-/* Has starved threads rescued, one on each CPU. */
-static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
-{
-	USES(arena);
-	(void)map, (void)key;
-	u64 now = scx_bpf_now(), cpus = 0, again_ns = RESCUE_INTERVAL_NS;
-	for (u32 v = from(1); v <= domain->hls.used_vps && v < HLS_MAX_VPS && can_loop; v++) {
-		struct engine_thread ARENA *thread = &domain->thread[v];
-		u64 since = thread->queued_at_ns;
-		if (!since || now < since + STARVED_NS)
-			continue;
-		again_ns = RESCUE_SHORT_INTERVAL_NS;
-		u64 usable = thread->cpus & domain->hls.cpus & ~cpus;
-		if (!usable)
-			continue;
-		u32 cpu = __builtin_ctzll(usable);
-		domain->cpu[cpu].rescue = v;
-		cpus |= 1ULL << cpu;
-	}
-	kick(cpus);
-	bpf_timer_start(&t->timer, again_ns, 0);
 	return 0;
 }
 
@@ -385,21 +175,6 @@ int hls_enqueue(u64 *ctx)
 		insert(p, SCX_DSQ_LOCAL_ON | cpu, SLICE_NS, flags);
 	kick(due);
 	return 0;
-}
-
-/* The starved thread that this CPU is to have now, on which nobody may decide meanwhile. To be called under the lock. */
-static SLOW u32 take_starved(u32 cpu, u64 now)
-{
-	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	u32 v = c->rescue & (HLS_MAX_VPS - 1);
-	struct engine_thread ARENA *t = &domain->thread[v];
-	c->rescue = 0;
-	if (!t->queued_at_ns || !(t->cpus >> cpu & 1))
-		return 0;
-	t->queued_at_ns = 0;
-	c->rescued = v;
-	be_called_at(cpu, now + RESCUE_NS, now);
-	return v;
 }
 
 static inline void insert_thread_of(u32 v)

@@ -4,6 +4,7 @@
 //! that what is shown of a simulated run and of a real one is the same thing. [`observe`] turns the stream into the
 //! result, with the help of [`histogram`] and [`windows`]. Does no IO.
 
+mod account;
 mod curve;
 pub mod event;
 pub mod histogram;

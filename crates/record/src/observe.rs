@@ -6,8 +6,8 @@
 //! scheduler's numbers come from what was seen, and are zero when nothing was. Records of a VP that the topology does
 //! not have are ignored. Does no IO.
 
+use crate::account::{Account, State};
 use crate::event::{Record, VpId, What};
-use crate::histogram::Histogram;
 use crate::promises::{Broken, Place, Promises};
 use crate::result::{
     Below, Child, Counts, RunResult, SchedulerInfo, SchedulerResult, ThreadResult, Topology, VpInfo,
@@ -58,82 +58,6 @@ pub struct Standing {
     pub stolen: Nanos,
     /// How often windows came off badly.
     pub counts: Counts,
-}
-
-/// What a VP does, as far as its account goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Waiting,
-    /// Ready again after a revoke.
-    Ready,
-    /// Woken up at that time, and not granted a CPU since.
-    Woken(Nanos),
-    /// Running since the clock of its CPU showed that (see [`Observer::stolen`]).
-    Running(Nanos),
-}
-
-/// What one VP got.
-#[derive(Clone, Debug, Default)]
-struct Account {
-    state: State,
-    /// The CPU that it was granted last.
-    last_cpu: Option<u16>,
-    /// The slot of what it is promised.
-    watched: Option<u32>,
-    ran: Nanos,
-    activations: u32,
-    grants: u32,
-    revokes: u32,
-    migrations: u32,
-    misses: u32,
-    wake_latency: Histogram,
-    response: Histogram,
-}
-
-impl Account {
-    fn request(&mut self, at: Nanos) {
-        self.activations += 1;
-        self.state = State::Woken(at);
-    }
-
-    fn grant(&mut self, at: Nanos, cpu: u16, clock: Nanos) {
-        if let State::Woken(since) = self.state {
-            self.wake_latency.add(at.saturating_sub(since));
-        }
-        self.state = State::Running(clock);
-        self.grants += 1;
-        self.migrations += u32::from(self.last_cpu.is_some_and(|last| last != cpu));
-        self.last_cpu = Some(cpu);
-    }
-
-    /// Adds what another account has counted.
-    fn include(&mut self, other: &Account) {
-        self.activations = self.activations.saturating_add(other.activations);
-        self.misses = self.misses.saturating_add(other.misses);
-        self.revokes = self.revokes.saturating_add(other.revokes);
-        self.migrations = self.migrations.saturating_add(other.migrations);
-        self.wake_latency.add_all(&other.wake_latency);
-        self.response.add_all(&other.response);
-    }
-
-    fn stop(&mut self, clock: Nanos, state: State) {
-        self.ran = self.ran_until(clock);
-        self.state = state;
-    }
-
-    fn ran_until(&self, clock: Nanos) -> Nanos {
-        let State::Running(since) = self.state else { return self.ran };
-        self.ran.saturating_add(clock.saturating_sub(since))
-    }
-
-    fn place(&self) -> Place {
-        match (self.state, self.last_cpu) {
-            (State::Waiting, _) => Place::Off,
-            (State::Running(_), Some(cpu)) => Place::On(cpu),
-            _ => Place::Ready,
-        }
-    }
 }
 
 /// Watches a run.
@@ -804,10 +728,5 @@ mod tests {
             [(1, 77, 0, What::Grant), (2, 3, 9, What::Grant), (3, 0, 9, stolen), (4, 3, 9, What::Leave)];
         let result = observe(vec![promise], &records);
         assert_eq!((result.threads[0].ran, result.guarantees.len()), (Nanos(2), 1));
-    }
-
-    #[test]
-    fn an_account_is_small() {
-        assert!(size_of::<Account>() <= 184, "{} bytes for each of 65,536 threads", size_of::<Account>());
     }
 }

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * How a CPU is told that something is due there: a decision by a kick, which preempts; what is due later by the CPU's
+ * timer. Needs the map `arena`.
+ */
+#ifndef HLS_BPF_DUE_H
+#define HLS_BPF_DUE_H
+
+#include "lock.h"
+
+struct cpu_timer {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HLS_MAX_CPUS);
+	__type(key, u32);
+	__type(value, struct cpu_timer);
+} timers SEC(".maps");
+
+/* The CPUs that are newly due for a decision, to be told so when the lock is not held any more. */
+static inline u64 to_kick(void)
+{
+	u64 fresh = domain->hls.kick & ~domain->kicked;
+	domain->kicked |= fresh;
+	return fresh;
+}
+
+/*
+ * Whether this CPU is about to be off: the last that it does, without interrupts, is to wake who waits for that. Kicks
+ * and timers take an interrupt to itself. That would never come, nor any later one when the CPU is back.
+ */
+static SLOW bool is_dying(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	const struct cpumask *online = scx_bpf_get_online_cpumask();
+	bool is_online = (online->bits[0] >> (cpu & (HLS_MAX_CPUS - 1))) & 1;
+	scx_bpf_put_cpumask(online);
+	return !is_online;
+}
+
+/* Leaves it to whoever looks next on another CPU: user space does so ten times a second. */
+static SLOW void leave_kicks(u64 cpus)
+{
+	if (!lock())
+		return;
+	domain->kicked &= ~cpus;
+	unlock();
+}
+
+static SLOW void kick_all(u64 cpus)
+{
+	if (unlikely(domain->hls.offline) && is_dying()) {
+		leave_kicks(cpus);
+		return;
+	}
+	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
+		u32 cpu = __builtin_ctzll(cpus);
+		cpus &= cpus - 1;
+		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
+	}
+}
+
+static inline void kick(u64 cpus)
+{
+	if (unlikely(cpus))
+		kick_all(cpus);
+}
+
+static SLOW void start_timer(u32 cpu, u64 at, u64 now)
+{
+	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
+	if (!t || (unlikely(domain->hls.offline) && is_dying()))
+		return;
+	if (!bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN))
+		domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
+}
+
+/* Something is due then: sets this CPU's timer if it would go off later. One that is too early sets itself anew. */
+static inline void be_called_at(u32 cpu, u64 at, u64 now)
+{
+	if (unlikely(at < domain->cpu[cpu].timer_at_ns))
+		start_timer(cpu, at, now);
+}
+
+/* Sets this CPU's timer for the end of its slice and for what schedulers wait for. */
+static inline void set_timer(u32 cpu, u64 now)
+{
+	u64 at = hls_expires_at(&domain->hls, cpu), first = hls_timer_at(&domain->hls);
+	be_called_at(cpu, first < at ? first : at, now);
+}
+
+#endif
