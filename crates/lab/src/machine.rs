@@ -1,7 +1,8 @@
 //! The machine that QEMU is: its processors, its memory, and how its time passes.
 //!
-//! Relies on what was found out about these options: with [`Time::Exact`] two runs of the same content are the same
-//! to the byte, since instructions run at a fixed rate and every clock follows them.
+//! Relies on what was found out about these options: with [`Time::Exact`] two runs of the same content on one processor
+//! are the same to the byte, since instructions run at a fixed rate and every clock follows them. When several take
+//! turns has been seen to differ by a few nanoseconds.
 
 use std::path::Path;
 use std::process::Command;

@@ -32,7 +32,7 @@ struct Args {
     /// How many processors: 2, or 1 with --exact.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
     cpus: Option<u32>,
-    /// An instruction takes a fixed time: every run is the same, to the byte.
+    /// An instruction takes a fixed time: every run on one processor is the same, to the byte.
     #[arg(long)]
     exact: bool,
     /// With --exact: an instruction takes 2^SHIFT ns.
