@@ -124,7 +124,7 @@ impl Observer {
                 return self.offline.push((cpu, at));
             }
             What::Online => return self.offline.retain(|(other, _)| *other != cpu),
-            What::Request | What::Grant | What::Release => self.meet_root(vp, at, what),
+            What::Request | What::Grant => self.meet_root(vp, at, what),
             _ => {}
         }
         let Some(account) = self.accounts.get_mut(vp as usize) else {
