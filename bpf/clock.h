@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Time: as the core wants it, and how much of it others have stolen. All of this is to be called under the lock. Needs
- * the maps `arena` and `tasks`.
+ * the map `arena` and thread_of().
  */
 #ifndef HLS_BPF_CLOCK_H
 #define HLS_BPF_CLOCK_H
@@ -70,8 +70,7 @@ static inline void settle_clock(u32 cpu, u64 lag_ns, u64 now)
 
 static SLOW void settle_granted(u32 cpu, u32 v, u64 now)
 {
-	const struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
-	const struct task_struct *p = held ? held->task : NULL;
+	const struct task_struct *p = thread_of(v);
 	if (!p || cpu >= HLS_MAX_CPUS)
 		return;
 	settle_clock(cpu, p == bpf_get_current_task_btf() ? lag_on_cpu(p, this_rq()) : lag_off_cpu(p, now), now);

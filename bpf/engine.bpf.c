@@ -43,6 +43,12 @@ struct {
 	__type(value, struct held_task);
 } tasks SEC(".maps");
 
+static inline struct task_struct *thread_of(u32 v)
+{
+	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+	return held ? held->task : NULL;
+}
+
 /* The VP of each thread, for when sched_ext has forgotten it: it does when a thread leaves our class. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -53,9 +59,7 @@ struct {
 
 /* Why the kernel let go of us, for the loader; in a map of its own. */
 struct engine_exit {
-	s64 code;
 	u32 kind; /* 0: it has not */
-	u32 unused;
 	char reason[128];
 	char message[1024];
 } left SEC(".data.left");
@@ -179,8 +183,7 @@ int hls_enqueue(u64 *ctx)
 
 static inline void insert_thread_of(u32 v)
 {
-	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
-	struct task_struct *task = held ? held->task : NULL;
+	struct task_struct *task = thread_of(v);
 	if (task)
 		insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
 }
@@ -215,9 +218,7 @@ int hls_dispatch(u64 *ctx)
 	if (v) {
 		if (prev && vp_of(prev) == v && !domain->thread[v].queued_at_ns)
 			goes_on = true;
-		const struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
-		if (held)
-			task = held->task;
+		task = thread_of(v);
 		if (task && v != before)
 			domain->cpu[cpu].lag_ns = lag_off_cpu(task, clock);
 		if (!domain->thread[v].queued_at_ns)
@@ -583,7 +584,6 @@ SEC("struct_ops/hls_exit")
 int hls_exit(u64 *ctx)
 {
 	struct scx_exit_info *info = (void *)ctx[0];
-	left.code = info->exit_code;
 	bpf_probe_read_kernel_str(left.reason, sizeof(left.reason), info->reason);
 	bpf_probe_read_kernel_str(left.message, sizeof(left.message), info->msg);
 	left.kind = info->kind;

@@ -54,7 +54,6 @@ struct scx_dump_ctx {
 
 struct scx_exit_info {
 	enum scx_exit_kind kind;
-	s64 exit_code;
 	const char *reason;
 	char *msg;
 };

@@ -10,8 +10,6 @@ use std::fmt;
 pub struct Exit {
     /// sched_ext's number of the kind: below 1024 as asked for, from there on an error.
     pub kind: u32,
-    /// What the one who asked for it said.
-    pub code: i64,
     /// The kind in words.
     pub reason: String,
     /// What happened.
@@ -47,16 +45,14 @@ pub fn read(loaded: &Loaded) -> Result<Option<Exit>, Error> {
 }
 
 fn parse(bytes: &[u8]) -> Option<Option<Exit>> {
-    let (code, rest) = bytes.split_first_chunk::<8>()?;
-    let (kind, rest) = rest.split_first_chunk::<4>()?;
+    let (kind, rest) = bytes.split_first_chunk::<4>()?;
     let kind = u32::from_ne_bytes(*kind);
-    let (reason, message) = rest.get(4..)?.split_at_checked(128)?;
+    let (reason, message) = rest.split_at_checked(128)?;
     let text = |bytes: &[u8]| {
         let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
         String::from_utf8_lossy(&bytes[..end]).into_owned()
     };
-    let (reason, message, dump) = (text(reason), text(message), String::new());
-    let exit = Exit { kind, code: i64::from_ne_bytes(*code), reason, message, dump };
+    let exit = Exit { kind, reason: text(reason), message: text(message), dump: String::new() };
     Some((kind != 0).then_some(exit))
 }
 
@@ -66,13 +62,12 @@ mod tests {
 
     #[test]
     fn reads_what_the_program_writes() {
-        let mut bytes = vec![0; 16 + 128 + 1024];
+        let mut bytes = vec![0; 4 + 128 + 1024];
         assert_eq!(parse(&bytes), Some(None));
-        bytes[..8].copy_from_slice(&7_i64.to_ne_bytes());
-        bytes[8..12].copy_from_slice(&66_u32.to_ne_bytes());
-        bytes[16..21].copy_from_slice(b"hello");
+        bytes[..4].copy_from_slice(&66_u32.to_ne_bytes());
+        bytes[4..9].copy_from_slice(b"hello");
         let exit = parse(&bytes).flatten().expect("it has ended");
-        assert_eq!((exit.code, exit.kind, &exit.reason[..], &exit.message[..]), (7, 66, "hello", ""));
+        assert_eq!((exit.kind, &exit.reason[..], &exit.message[..]), (66, "hello", ""));
         assert!(!exit.is_error());
         assert!(Exit { kind: 1026, ..exit }.is_error());
         assert_eq!(parse(&bytes[..20]), None);

@@ -63,6 +63,14 @@ hogs() {
 	done
 }
 
+# named_hogs NAME...: starts a further hog of each name.
+named_hogs() {
+	for name in "$@"; do
+		sh -c "printf $name >/proc/self/comm; while :; do :; done" &
+		hogs="${hogs-} $!"
+	done
+}
+
 # The CPU time that each hog has had, in ns.
 had() { for pid in $hogs; do cut -d' ' -f1 "/proc/$pid/schedstat"; done; }
 

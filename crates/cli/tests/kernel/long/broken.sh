@@ -2,27 +2,24 @@
 # A broken invariant ends the run with a dump that names it, and the machine is as it was.
 . /usr/kernel/lib.sh
 
-start /usr/kernel/half.kdl
-hogs 1
-saboteur "$hls" counts || fail "the saboteur failed"
-wait "$hls"
-status=$?
-[ "$status" = 3 ] || fail "hls exited with $status, expected 3"
-is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state)"
+# ends_run WHAT: the saboteur does it, and the run ends with 3; a hog gets on all the while.
+ends_run() {
+	start /usr/kernel/half.kdl
+	hogs 1
+	saboteur "$hls" "$1" || fail "the saboteur failed"
+	wait "$hls"
+	status=$?
+	[ "$status" = 3 ] || fail "hls exited with $status, expected 3"
+	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state)"
+	hogs_get_on 1
+	end_hogs
+}
+
+ends_run counts
 grep -q "hls: invariant 4 is broken: .*(scheduler 1, " /tmp/said || fail "hls does not name the invariant"
 grep -q "^scheduler 1, fixed-priority: 77 children, " /tmp/said || fail "hls does not show the scheduler"
 grep -q "^CPU [01] is granted to VPs \[" /tmp/said || fail "hls does not show the CPUs"
-hogs_get_on 1
-end_hogs
 
 # A lock that nobody gives back ends the run as well.
-start /usr/kernel/half.kdl
-hogs 1
-saboteur "$hls" lock || fail "the saboteur failed"
-wait "$hls"
-status=$?
-[ "$status" = 3 ] || fail "hls exited with $status, expected 3"
+ends_run lock
 grep -q "the lock of the hierarchy cannot be had" /tmp/said || fail "hls does not say that it was the lock"
-is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state)"
-hogs_get_on 1
-end_hogs

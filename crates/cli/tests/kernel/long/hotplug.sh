@@ -17,10 +17,7 @@ again_and_again() {
 
 start /usr/kernel/half.kdl
 hogs 2
-for name in shared reserved; do
-	sh -c "echo $name >/proc/self/comm; while :; do :; done" &
-	hogs="$hogs $!"
-done
+named_hogs shared reserved
 hogs_get_on 2
 set_online 0
 within 50 grep -q "CPU 1 is offline" /tmp/said || fail "hls does not say that the CPU has gone"

@@ -3,11 +3,7 @@
 . /usr/kernel/lib.sh
 
 start /usr/kernel/starve.kdl
-hogs=
-for _ in 1 2 3 4; do
-	sh -c "printf shared >/proc/self/comm; while :; do :; done" &
-	hogs="$hogs $!"
-done
+named_hogs shared shared shared shared
 for _ in 1 2 3; do
 	sh -c "while :; do :; done" &
 	starved="${starved-} $!"

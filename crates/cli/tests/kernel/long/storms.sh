@@ -6,10 +6,7 @@ storm() { stress-ng --timeout "$STORM" --oomable "$@" >/tmp/stress 2>&1 || fail 
 
 start /usr/kernel/half.kdl
 hogs 1
-for name in shared reserved; do
-	sh -c "echo $name >/proc/self/comm; while :; do :; done" &
-	hogs="$hogs $!"
-done
+named_hogs shared reserved
 hogs_get_on 2
 
 storm --fork 4 --clone 2 --clone-max 50
