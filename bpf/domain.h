@@ -16,6 +16,8 @@ struct engine_cpu {
 	u64 wakeups;       /* how often its timer went off */
 	u32 rescue;        /* the VP of a starved thread that is to have the CPU for a moment */
 	u32 rescued;       /* that has it */
+	/* The end of its slice is not waited for: its clock stands still until the thread that was granted it is back. */
+	bool slice_waits;
 };
 
 /* A thread, under the index of its VP. */

@@ -91,4 +91,14 @@ static inline void set_timer(u32 cpu, u64 now)
 	be_called_at(cpu, first < at ? first : at, now);
 }
 
+/*
+ * The same while somebody else has the CPU than the thread that it is granted to. What is left of the slice may be less
+ * than a timer takes: waiting for that again and again, the CPU would do nothing else.
+ */
+static inline void set_timer_without_slice(u32 cpu, u64 now)
+{
+	domain->cpu[cpu & (HLS_MAX_CPUS - 1)].slice_waits = true;
+	be_called_at(cpu, hls_timer_at(&domain->hls), now);
+}
+
 #endif

@@ -109,7 +109,7 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 	u64 due = 0;
 	if (lock()) {
 		u64 now = now_ns();
-		settle(cpu, now);
+		u32 v = settle(cpu, now);
 		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
 		domain->cpu[cpu].wakeups++;
 		hls_timers(&domain->hls, now);
@@ -118,7 +118,9 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 		if (domain->cpu[cpu].rescued)
 			due |= 1ULL << cpu;
 		domain->cpu[cpu].rescued = 0;
-		if (!((domain->hls.kick >> cpu) & 1))
+		if (v && thread_of(v) != bpf_get_current_task_btf())
+			set_timer_without_slice(cpu, now);
+		else if (!((domain->hls.kick >> cpu) & 1))
 			set_timer(cpu, now);
 		unlock();
 	}
@@ -243,6 +245,18 @@ int hls_dispatch(u64 *ctx)
 	return 0;
 }
 
+/* The clock of a CPU goes on. */
+static SLOW void resume_slice(u32 cpu)
+{
+	if (cpu >= HLS_MAX_CPUS || !lock())
+		return;
+	u64 clock = this_rq()->clock;
+	settle(cpu, clock);
+	domain->cpu[cpu].slice_waits = false;
+	set_timer(cpu, not_before_ns(clock));
+	unlock();
+}
+
 /*
  * A thread is on its CPU, for the first time or again. Where the kernel has overruled us, or there was no asking us
  * when a decision was due, the CPU is to decide now.
@@ -256,9 +270,14 @@ int hls_running(u64 *ctx)
 	if (!v)
 		return 0;
 	const vp_t *vp = &domain->hls.vp[v];
+	const struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1);
-	if (unlikely(is_due) && v != domain->cpu[cpu & (HLS_MAX_CPUS - 1)].rescued)
-		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
+	if (unlikely(is_due)) {
+		if (v != c->rescued)
+			scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
+	} else if (unlikely(c->slice_waits)) {
+		resume_slice(cpu);
+	}
 	return 0;
 }
 
@@ -622,7 +641,7 @@ int make_call(void *ctx)
 		domain->call.now_ns = domain->hls.now_ns = now_ns();
 		result = is_of(&domain->call) ? hls_make_call(&domain->hls, &domain->call) : -HLS_E_NOT_FOUND;
 		due = to_kick();
-		set_timer(bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1), domain->call.now_ns);
+		set_timer_without_slice(bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1), domain->call.now_ns);
 		unlock();
 	}
 	bpf_local_irq_restore(&irq);
