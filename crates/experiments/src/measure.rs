@@ -12,6 +12,8 @@ use std::fmt;
 pub enum Measure {
     /// CPU time, as a percentage of one CPU.
     Share,
+    /// The same as a percentage of what all threads of the file had.
+    Part,
     /// Frames finished a second.
     Fps,
     /// Deadlines missed.
@@ -54,8 +56,9 @@ impl fmt::Display for Value {
 
 impl Measure {
     /// Every measure with its name in a table.
-    const EVERY: [(Measure, &str); 11] = [
+    const EVERY: [(Measure, &str); 12] = [
         (Measure::Share, "share"),
+        (Measure::Part, "part"),
         (Measure::Fps, "fps"),
         (Measure::Misses, "misses"),
         (Measure::WakeP99, "wake-up p99"),
@@ -119,12 +122,24 @@ impl Measure {
         let value = match self {
             Measure::OverrunP99 | Measure::OverrunWorst if overruns.is_empty() => return absent(),
             Measure::Kept | Measure::Broken if windows.clone().next().is_none() => return absent(),
-            Measure::Share | Measure::Fps | Measure::Misses | Measure::WakeP99 | Measure::WakeWorst
+            Measure::Share
+            | Measure::Part
+            | Measure::Fps
+            | Measure::Misses
+            | Measure::WakeP99
+            | Measure::WakeWorst
                 if threads.clone().next().is_none() =>
             {
                 return absent();
             }
-            Measure::Share => Value::Number(Decimal::ratio_nearest(sum(|thread| thread.ran.0) * 100, length)),
+            Measure::Share => percent(sum(|thread| thread.ran.0), length),
+            Measure::Part => {
+                let all = outcome.result.threads.iter().map(|thread| thread.ran.0).sum::<u64>();
+                if all == 0 {
+                    return absent();
+                }
+                percent(sum(|thread| thread.ran.0), all)
+            }
             Measure::Fps => {
                 Value::Number(Decimal::ratio_nearest(sum(|thread| thread.frames) * 1_000_000_000, length))
             }
@@ -140,6 +155,10 @@ impl Measure {
         };
         Ok(value)
     }
+}
+
+fn percent(part: u64, whole: u64) -> Value {
+    Value::Number(Decimal::ratio_nearest(part * 100, whole))
 }
 
 fn micros(time: Nanos) -> Value {
