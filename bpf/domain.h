@@ -15,7 +15,7 @@ struct engine_cpu {
 	u64 timer_at_ns;   /* when its timer goes off; HLS_NEVER: it is not set */
 	u64 wakeups;       /* how often its timer went off */
 	u32 rescue;        /* the VP of a starved thread that is to have the CPU for a moment */
-	u32 rescued; /* that has it */
+	u32 rescued;       /* that has it */
 	/* Its clock stands still, so that the end of its slice is not waited for, until the granted thread is back. */
 	bool slice_waits;
 };
