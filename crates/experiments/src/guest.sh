@@ -24,10 +24,13 @@ hls load "$FILE" --for "$LENGTH" --json >"$OUT/$NAME.fair.json" || exit 2
 
 [ "$FIFO" ] || exit 0
 hls load "$FILE" --for "$LENGTH" --json >"$OUT/$NAME.fifo.json" &
-# Before the run begins, while its threads are still being made, this shell has to find the one: it comes first.
+load=$!
+# Before the run begins, while its threads are still being made, this shell has to find the one: it comes first, but not
+# always, or nobody would make them.
 chrt --fifo --pid 60 $$
-until found=$(cd /proc && grep -lx "$FIFO" [0-9]*/*/*/comm 2>/dev/null); do
-	sleep 0.001
-done
-chrt --fifo --pid 50 "$(echo "$found" | cut -d/ -f3)"
-wait $! || exit 2
+until found=$(grep -lx "$FIFO" /dev/null $(sed 's: *$:/task/*/comm:; s:^:/proc/:' "/proc/$load/task/$load/children")); do
+	kill -0 $load || exit 2
+	sleep 0.005
+done 2>/dev/null
+chrt --fifo --pid 50 "$(echo "$found" | cut -d/ -f5)"
+wait $load || exit 2
