@@ -23,7 +23,7 @@ answers
 load=$(cat "/proc/$hls/task/$hls/children")
 load=${load% }
 all_get_on "1,000 threads"
-mover "$load" 2 >/tmp/moves 2>/tmp/said2 &
+mover "$load" 1 >/tmp/moves 2>/tmp/said2 &
 mover=$!
 all_get_on "while they are moved"
 wait "$mover" || fail "a move was refused"
