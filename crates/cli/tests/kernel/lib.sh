@@ -74,7 +74,7 @@ named_hogs() {
 }
 
 # The CPU time that each hog has had, in ns.
-had() { for pid in $hogs; do cut -d' ' -f1 "/proc/$pid/schedstat"; done; }
+had() { for pid in $hogs; do read -r ns _ <"/proc/$pid/schedstat" && echo "$ns"; done; }
 
 # Every hog gets on within so many seconds.
 hogs_get_on() {

@@ -3,16 +3,19 @@
 # put an end to it.
 . /usr/kernel/lib.sh
 
-hogs 300
-starved=$hogs
-renice -n 19 -p $starved >/dev/null
+# Before the start they are not to be in the way.
+starved=
+for _ in $(seq 200); do
+	nice -n 19 sh -c 'while :; do :; done' &
+	starved="$starved $!"
+done
 mkdir /sys/fs/cgroup/ours
 echo $$ >/sys/fs/cgroup/ours/cgroup.procs
 start /usr/kernel/turns.kdl
 hogs 4
 hogs="$hogs $starved"
 hogs_get_on 30
-runs "300 that starve"
+runs "200 that starve"
 end_hogs
 none_is_lost
 stop
