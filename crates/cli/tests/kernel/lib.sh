@@ -73,8 +73,13 @@ named_hogs() {
 	done
 }
 
-# The CPU time that each hog has had, in ns.
-had() { for pid in $hogs; do read -r ns _ <"/proc/$pid/schedstat" && echo "$ns"; done; }
+# The CPU time that each hog has had, in ns; 0: it is gone.
+had() {
+	for pid in $hogs; do
+		read -r ns _ <"/proc/$pid/schedstat" || ns=0
+		echo "$ns"
+	done
+}
 
 # Every hog gets on within so many seconds.
 hogs_get_on() {

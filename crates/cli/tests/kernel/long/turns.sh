@@ -6,7 +6,7 @@
 # Before the start they are not to be in the way.
 starved=
 for _ in $(seq 200); do
-	nice -n 19 sh -c 'while :; do :; done' &
+	chrt -i 0 sh -c 'while :; do :; done' &
 	starved="$starved $!"
 done
 mkdir /sys/fs/cgroup/ours
