@@ -47,9 +47,29 @@ static inline u64 lag_on_cpu(const struct task_struct *p, const struct rq *rq)
 	return p->se.exec_start + (rq->clock - rq->clock_task) - p->se.sum_exec_runtime;
 }
 
+/*
+ * How long ago somebody was last charged by this CPU's clock. What is charged elsewhere than in a decision there, of a
+ * running thread that is moved or bound, is charged by a clock that was not brought up to date.
+ */
+static inline u64 since_charge_ns(u32 cpu)
+{
+	const cpu_t *c = &domain->hls.cpu[cpu];
+	u64 clock = domain->hls.now_ns - c->stolen_ns, least = HLS_NEVER;
+	for (u32 i = from(0); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
+		u32 v = c->path[i].vp;
+		if (v && clock - domain->hls.vp[v].granted_at < least)
+			least = clock - domain->hls.vp[v].granted_at;
+	}
+	return least;
+}
+
+/* The clock does not run backwards: what was stolen before the last charge has been paid. */
 static SLOW void steal(u32 cpu, u64 length_ns, u64 now)
 {
 	domain->hls.now_ns = not_before_ns(now);
+	u64 most = since_charge_ns(cpu);
+	if (length_ns > most)
+		length_ns = most;
 	hls_steal(&domain->hls, cpu, length_ns);
 	if (domain->tell)
 		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, length_ns, 0);

@@ -151,6 +151,16 @@ int hls_select_cpu(u64 *ctx)
 	return (int)ctx[1];
 }
 
+/*
+ * Whether a CPU is about to go. The kernel pushes all threads off it, and decides nothing there any more; we are told
+ * of it only when readers of RCU have come to their ends, which those may be that are granted that CPU.
+ */
+static inline bool is_leaving(u32 cpu)
+{
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+	return rq && rq->balance_callback && rq->balance_callback == &balance_push_callback;
+}
+
 /* A thread is runnable and has no CPU: it woke up, or was put off its CPU. */
 SEC("struct_ops/hls_enqueue")
 int hls_enqueue(u64 *ctx)
@@ -170,8 +180,10 @@ int hls_enqueue(u64 *ctx)
 	vp_t *vp = &domain->hls.vp[v];
 	if (vp->state == HLS_WAITING)
 		request(&domain->hls, v, now, true);
-	bool granted = vp->state == HLS_RUNNING;
 	u32 cpu = vp->cpu;
+	if (vp->state == HLS_RUNNING && cpu != bpf_get_smp_processor_id() && unlikely(is_leaving(cpu)))
+		hls_offline(&domain->hls, cpu, now);
+	bool granted = vp->state == HLS_RUNNING;
 	domain->thread[v].queued_at_ns = granted ? 0 : now;
 	due = to_kick();
 	/* A request ends no slice, and begins none. */

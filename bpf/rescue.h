@@ -2,7 +2,8 @@
 /*
  * A thread that the hierarchy lets starve may hold what the whole machine waits for, such as a grace period of RCU's,
  * and after half a minute sched_ext would take its threads back. So one that was queued for long gets a CPU for a
- * moment, which is stolen from whoever was granted it. Needs the map `arena`.
+ * moment, which is stolen from whoever was granted it. They take turns, the faster the more there are, and the shorter
+ * are their moments: a twentieth of a CPU is all that is stolen. Needs the map `arena`.
  */
 #ifndef HLS_BPF_RESCUE_H
 #define HLS_BPF_RESCUE_H
@@ -17,32 +18,63 @@ struct {
 } rescuer SEC(".maps");
 
 #define STARVED_NS HLS_S(5)
-#define RESCUE_NS HLS_MS(5)
-/* How often such threads are looked for, and while there are some. */
+/* How often such threads are looked for; and while there are some, so that all have had their turn in a round. */
 #define RESCUE_INTERVAL_NS HLS_S(1)
-#define RESCUE_SHORT_INTERVAL_NS HLS_MS(100)
+#define RESCUE_ROUND_NS HLS_S(10)
+#define RESCUE_LONGEST_TURN_NS HLS_MS(100)
+#define RESCUE_SHORTEST_TURN_NS HLS_MS(5)
+/* The part of a turn that the thread has. */
+#define RESCUE_PART 20
+
+/* Whose turn was the last, and how long it is. */
+static u32 rescued_last;
+static u64 rescue_turn_ns;
+
+static inline u64 turn_of(u32 starved)
+{
+	u64 turn_ns = RESCUE_ROUND_NS / starved;
+	if (turn_ns > RESCUE_LONGEST_TURN_NS)
+		return RESCUE_LONGEST_TURN_NS;
+	return turn_ns < RESCUE_SHORTEST_TURN_NS ? RESCUE_SHORTEST_TURN_NS : turn_ns;
+}
+
+/* The CPUs that are to have a starved thread, and those that have one. */
+static inline u64 in_rescue(u64 *to_kick)
+{
+	u64 busy = 0;
+	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && can_loop; cpu++) {
+		*to_kick |= (u64) !!domain->cpu[cpu].rescue << cpu;
+		busy |= (u64) !!domain->cpu[cpu].rescued << cpu;
+	}
+	return busy | *to_kick;
+}
 
 /* Has starved threads rescued, one on each CPU. */
 static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 {
 	USES(arena);
 	(void)map, (void)key;
-	u64 now = scx_bpf_now(), cpus = 0, again_ns = RESCUE_INTERVAL_NS;
-	for (u32 v = from(1); v <= domain->hls.used_vps && v < HLS_MAX_VPS && can_loop; v++) {
+	u64 now = scx_bpf_now(), due = 0, free = domain->hls.cpus & ~domain->hls.offline & ~in_rescue(&due);
+	u32 v = rescued_last, starved = from(0), vps = domain->hls.used_vps;
+	for (u32 i = from(0); i < vps && i < HLS_MAX_VPS && can_loop; i++) {
+		v = v < vps ? v + 1 : from(1);
 		struct engine_thread ARENA *thread = &domain->thread[v];
 		u64 since = thread->queued_at_ns;
 		if (!since || now < since + STARVED_NS)
 			continue;
-		again_ns = RESCUE_SHORT_INTERVAL_NS;
-		u64 usable = thread->cpus & domain->hls.cpus & ~domain->hls.offline & ~cpus;
+		starved++;
+		u64 usable = thread->cpus & free;
 		if (!usable)
 			continue;
 		u32 cpu = __builtin_ctzll(usable);
 		domain->cpu[cpu].rescue = v;
-		cpus |= 1ULL << cpu;
+		free &= ~(1ULL << cpu);
+		due |= 1ULL << cpu;
+		rescued_last = v;
 	}
-	kick(cpus);
-	bpf_timer_start(&t->timer, again_ns, 0);
+	rescue_turn_ns = starved ? turn_of(starved) : RESCUE_LONGEST_TURN_NS;
+	kick(due);
+	bpf_timer_start(&t->timer, starved ? rescue_turn_ns : RESCUE_INTERVAL_NS, 0);
 	return 0;
 }
 
@@ -50,14 +82,14 @@ static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 static SLOW u32 take_starved(u32 cpu, u64 now)
 {
 	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	u32 v = c->rescue & (HLS_MAX_VPS - 1);
+	u32 v = c->rescue;
 	struct engine_thread ARENA *t = &domain->thread[v];
 	c->rescue = 0;
 	if (!t->queued_at_ns || !(t->cpus >> cpu & 1))
 		return 0;
 	t->queued_at_ns = 0;
 	c->rescued = v;
-	be_called_at(cpu, now + RESCUE_NS, now);
+	be_called_at(cpu, now + rescue_turn_ns / RESCUE_PART, now);
 	return v;
 }
 

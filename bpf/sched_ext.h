@@ -36,6 +36,7 @@ struct task_struct {
 
 struct rq {
 	u64 clock, clock_task;
+	const void *balance_callback;
 };
 
 struct scx_init_task_args {
@@ -117,6 +118,8 @@ void bpf_rcu_read_unlock(void) __ksym;
 void bpf_local_irq_save(unsigned long *flags) __ksym;
 void bpf_local_irq_restore(unsigned long *flags) __ksym;
 extern const struct rq runqueues __ksym;
+/* What a run queue calls while the kernel pushes all threads away from it. */
+extern const void balance_push_callback __ksym __weak;
 
 struct bpf_timer {
 	u64 opaque[2];
@@ -130,6 +133,7 @@ static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static long (*const bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
+static void *(*const bpf_per_cpu_ptr)(const void *variable, u32 cpu) = (void *)153;
 static void *(*const bpf_this_cpu_ptr)(const void *variable) = (void *)154;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *p, void *value, u64 flags) = (void *)156;
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;

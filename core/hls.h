@@ -244,7 +244,7 @@ u64 hls_release(hls_t *h, u32 vp, u64 now_ns);
 u64 hls_yield(hls_t *h, u32 vp, u64 now_ns);
 s64 hls_message(hls_t *h, u32 vp, u32 param, u64 value, u64 now_ns);
 
-/* What happens to time. */
+/* What happens to time. What is stolen is stolen since the last charge there: a CPU's clock never runs backwards. */
 u64 hls_expire(hls_t *h, u32 cpu, u64 now_ns);
 u64 hls_timers(hls_t *h, u64 now_ns);
 u64 hls_steal(hls_t *h, u32 cpu, u64 length_ns);

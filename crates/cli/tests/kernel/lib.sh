@@ -34,8 +34,10 @@ start() {
 	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) before the start"
 	hls run --engine kernel --paranoid "$@" >/tmp/report 2>/tmp/said &
 	hls=$!
-	within 600 is enabled || fail "the hierarchy was not attached"
+	within 600 attached_or_gone && is enabled || fail "the hierarchy was not attached"
 }
+
+attached_or_gone() { is enabled || gone "$hls"; }
 
 # It must be there still: neither hls nor the kernel has ended it.
 runs() {
@@ -71,8 +73,13 @@ named_hogs() {
 	done
 }
 
-# The CPU time that each hog has had, in ns.
-had() { for pid in $hogs; do cut -d' ' -f1 "/proc/$pid/schedstat"; done; }
+# The CPU time that each hog has had, in ns; 0: it is gone.
+had() {
+	for pid in $hogs; do
+		read -r ns _ <"/proc/$pid/schedstat" || ns=0
+		echo "$ns"
+	done
+}
 
 # Every hog gets on within so many seconds.
 hogs_get_on() {
@@ -101,10 +108,14 @@ none_is_lost() {
 # Threads that are runnable, each with its CPU time and how often it was switched to. These are read before its state:
 # else one that ran between the two, and was asleep since, would seem to have waited ever since when it wakes up.
 waiting() {
-	for task in /proc/[0-9]*/task/[0-9]*; do
-		read -r name <"$task/comm" && read -r had <"$task/schedstat" || continue
-		grep -q '^State:.R' "$task/status" && echo "${task##*/} $name $had"
-	done 2>/dev/null
+	(
+		cd /proc
+		grep -H . [0-9]*/task/[0-9]*/comm [0-9]*/task/[0-9]*/schedstat
+		grep -l '^State:.R' [0-9]*/task/[0-9]*/status
+	) 2>/dev/null | awk -F/ '
+		sub(/^comm:/, "", $4) { name[$3] = $4 }
+		sub(/^schedstat:/, "", $4) { had[$3] = $4 }
+		$4 == "status" { print $3, name[$3], had[$3] }'
 }
 
 # of THREAD FIELD: what `hls ctl status` says of a thread.

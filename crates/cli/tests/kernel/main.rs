@@ -33,17 +33,17 @@ fn script(path: &Path, set: &str) -> Script {
     Script { text: script.text.replacen('\n', &format!("\n{set}"), 1), ..script }
 }
 
-/// The program that breaks what nothing else breaks.
-fn saboteur(folder: &Path) -> PathBuf {
-    let program = folder.join("saboteur");
+/// A program of the tests' own, made in the folder.
+fn compiled(name: &str, folder: &Path) -> PathBuf {
+    let program = folder.join(name);
     let status = Command::new("gcc")
         .args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-I"])
         .arg(here().join("../../../.."))
-        .arg(here().join("saboteur.c"))
+        .arg(here().join(name).with_extension("c"))
         .arg("-o")
         .arg(&program)
         .status();
-    assert!(status.is_ok_and(|status| status.success()), "the saboteur cannot be compiled");
+    assert!(status.is_ok_and(|status| status.success()), "{name} cannot be compiled");
     program
 }
 
@@ -70,7 +70,8 @@ fn run(lab: &Lab, machine: &Machine, scripts: Vec<Script>, program: Option<PathB
     // As it is it would take a tenth of the guest's memory, twice.
     let strip = Command::new("strip").arg("-o").arg(&stripped).arg(env!("CARGO_BIN_EXE_hls")).status();
     assert!(strip.is_ok_and(|status| status.success()), "hls cannot be stripped");
-    let mut programs = vec![stripped, saboteur(folder.path())];
+    let mut programs = vec![stripped];
+    programs.extend(["saboteur", "mover"].map(|name| compiled(name, folder.path())));
     programs.extend(["stress-ng", "chrt", "taskset", "renice"].map(PathBuf::from));
     programs.extend(program);
     let guest = Guest { scripts, programs, files: vec![(here(), "/usr/kernel".into())] };

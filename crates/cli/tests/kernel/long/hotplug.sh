@@ -53,3 +53,17 @@ hogs_get_on 2
 end_hogs
 none_is_lost
 stop
+
+# The same beside threads that come, change and go all the time.
+start /usr/kernel/half.kdl
+named_hogs reserved
+stress-ng --timeout 3600 --oomable --fork 1 --clone 1 --clone-max 8 --affinity 1 >/tmp/stress 2>&1 &
+stress=$!
+again_and_again
+gone "$stress" && fail "stress-ng has ended: $(cat /tmp/stress)"
+kill -INT "$stress"
+wait "$stress"
+hogs_get_on 5
+end_hogs
+none_is_lost
+stop
