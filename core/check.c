@@ -124,7 +124,7 @@ HLS_ONCE u32 check_scheduler(hls_t *h ARENA_ARG, u32 s)
 		requested += h->vp[u].state != HLS_WAITING;
 		held += h->vp[u].state == HLS_RUNNING;
 	}
-	if (requested != sched->nr_requested || held != sched->nr_running)
+	if (requested != sched->nr_requested || held != sched->nr_running || sched->single != is_single(sched))
 		return broken(h, HLS_BROKEN_HELD, s, 0, 0);
 	u32 want = wanted(sched);
 	bool root = sched->first_up && !h->vp[sched->first_up].parent;

@@ -60,7 +60,8 @@ HLS_ONCE u32 policy_unregister_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 	return 0;
 }
 
-HLS_ONCE u32 policy_request(hls_t *h ARENA_ARG, u32 s, u32 v)
+/* Whether the VP may have a CPU: it may be out of budget. */
+HLS_ONCE bool policy_request(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
 #define CASE(number, fn, ...)          \
 	case number:                   \
@@ -70,7 +71,7 @@ HLS_ONCE u32 policy_request(hls_t *h ARENA_ARG, u32 s, u32 v)
 		HLS_POLICIES(CASE)
 	}
 #undef CASE
-	return 0;
+	return !(h->vp[v].flags & HLS_THROTTLED);
 }
 
 HLS_ONCE u32 policy_withdraw(hls_t *h ARENA_ARG, u32 s, u32 v)
@@ -162,14 +163,14 @@ HLS_ONCE bool policy_check_invariants(hls_t *h ARENA_ARG, u32 s)
 
 /*
  * The hooks that a switch calls at every level, for its loops: those of policies that are near become part of the
- * caller; the others are called as above.
+ * caller, and throttle nobody; the others are called as above.
  */
-static inline u32 near_request(hls_t *h, u32 s, u32 v)
+static inline bool near_request(hls_t *h, u32 s, u32 v)
 {
 #define NEAR(number, fn, CONST, name, most, joins, strict, near, ...) \
-	if (near && h->scheduler[s].policy == number) {               \
+	if (near && kept(&h->scheduler[s])->policy == number) {       \
 		fn##_request(h, s, v);                                \
-		return 0;                                             \
+		return true;                                          \
 	}
 	HLS_POLICIES(NEAR)
 #undef NEAR
@@ -179,7 +180,7 @@ static inline u32 near_request(hls_t *h, u32 s, u32 v)
 static inline u32 near_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 #define NEAR(number, fn, CONST, name, most, joins, strict, near, ...) \
-	if (near && h->scheduler[s].policy == number) {               \
+	if (near && kept(&h->scheduler[s])->policy == number) {       \
 		fn##_release(h, s, v, used_ns);                       \
 		return 0;                                             \
 	}
@@ -191,7 +192,7 @@ static inline u32 near_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static inline u32 near_grant(hls_t *h, u32 s, u32 cpu)
 {
 #define NEAR(number, fn, CONST, name, most, joins, strict, near, ...) \
-	if (near && h->scheduler[s].policy == number)                 \
+	if (near && kept(&h->scheduler[s])->policy == number)         \
 		return fn##_grant(h, s, cpu);
 	HLS_POLICIES(NEAR)
 #undef NEAR

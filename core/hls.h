@@ -143,6 +143,7 @@ struct hls_scheduler {
 	u8 in_pending;
 	u8 refused;       /* some VP of it refuses some CPU, until another child comes */
 	u8 joins;         /* its policy holds VPs of several parents and requests all of them at once */
+	u8 single;        /* it holds one VP, refuses no CPU and does not join: it has nothing to choose among */
 	u16 nr_up;        /* VPs that it holds of its parents */
 	u16 nr_requested; /* of these, READY or RUNNING */
 	u32 nr_children;

@@ -56,15 +56,13 @@ HLS_ONCE u32 levels_take_usable(hls_t *h ARENA_ARG, levels_t *levels ARENA_ARG, 
 	return 0;
 }
 
-/* Takes out the first VP of the highest level that can use the CPU; 0: none. */
+/* Takes out the first VP of the highest level that can use the CPU; 0: none. The queues must not all be empty. */
 static inline u32 levels_take(hls_t *h, levels_t *levels, u32 cpu)
 {
 	u64 occupied = levels->occupied;
-	if (!occupied)
-		return 0;
 	list_t *queue = &levels->queue[HLS_LEVELS - 1 - __builtin_ctzll(occupied)];
 	u32 v = queue->head;
-	if (unlikely(!hls_usable(&h->vp[v], cpu)))
+	if (unlikely(!hls_usable(kept(&h->vp[v]), cpu)))
 		return levels_take_usable(h, levels, cpu);
 	list_pop(h->node, queue);
 	if (!queue->head)

@@ -21,7 +21,7 @@ static inline u32 wanted(const scheduler_t *sched)
 /* Says that a scheduler has VPs to request (or to withdraw); settle_pending() looks after it. */
 static inline void add_pending(hls_t *h, u32 s)
 {
-	scheduler_t *sched = &h->scheduler[s];
+	scheduler_t *sched = kept(&h->scheduler[s]);
 	if (sched->in_pending)
 		return;
 	sched->in_pending = 1;
@@ -32,26 +32,38 @@ static inline void add_pending(hls_t *h, u32 s)
 /* To be called wherever a scheduler's wants may have changed while a VP of it may be READY. */
 static inline void settle_later(hls_t *h, u32 s)
 {
-	scheduler_t *sched = &h->scheduler[s];
+	scheduler_t *sched = kept(&h->scheduler[s]);
 	if (unlikely(sched->nr_requested != wanted(sched)))
 		add_pending(h, s);
 }
 
-/* WAITING -> READY. What its scheduler is to hear of it comes next. */
-static inline void become_ready(hls_t *h, u32 v)
+static inline bool is_single(const scheduler_t *sched)
 {
-	vp_t *vp = &h->vp[v];
-	u32 s = vp->parent, below = vp->child;
+	return sched->nr_up == 1 && !sched->refused && !sched->joins;
+}
+
+/* To be called where what `single` is made of has changed. */
+static inline void note_single(scheduler_t *sched)
+{
+	sched->single = is_single(sched);
+}
+
+/* hls_emit() for the VP v when it is at hand. */
+static inline void emit(hls_t *h, const vp_t *vp, u32 v, u32 kind)
+{
+	if (unlikely(vp->flags & HLS_WATCHED))
+		hls_record_change(h, v, kind, 0, 0);
+}
+
+/* WAITING -> READY, at the request of the scheduler `below`; NULL: of a thread. What those above hear comes next. */
+static inline void become_ready(hls_t *h, vp_t *vp, u32 v, scheduler_t *below)
+{
 	vp->state = HLS_READY;
-	hls_emit(h, v, HLS_REC_REQUEST, 0, 0);
+	emit(h, vp, v, HLS_REC_REQUEST);
 	if (below) {
 		vp->usable = HLS_NEVER;
-		h->scheduler[below].nr_requested++;
+		below->nr_requested++;
 	}
-	if (s)
-		h->scheduler[s].nr_ready++;
-	else
-		hls_mark(h, vp->cpu, 0);
 }
 
 /* READY -> WAITING. */
@@ -151,6 +163,7 @@ static inline void look_elsewhere(hls_t *h, u32 v)
 HLS_ONCE u32 lift_refusals(hls_t *h ARENA_ARG, u32 s)
 {
 	h->scheduler[s].refused = 0;
+	note_single(&h->scheduler[s]);
 	for_each_up (h, u, s) {
 		if (h->vp[u].usable == HLS_NEVER)
 			continue;
@@ -170,16 +183,21 @@ static inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 	if (sched->nr_requested >= wanted(sched))
 		return 0;
 	u32 asked = next_up(h, s, v);
+	vp_t *up = &h->vp[asked];
 	if (asked) {
-		become_ready(h, asked);
-		if (h->vp[asked].parent)
-			policy_request(h, h->vp[asked].parent, asked);
+		become_ready(h, up, asked, sched);
+		if (up->parent) {
+			h->scheduler[up->parent].nr_ready++;
+			policy_request(h, up->parent, asked);
+		} else {
+			hls_mark(h, up->cpu, 0);
+		}
 	}
 	/* There may be more to ask for; where v can use none of the free CPUs, on behalf of a sibling. */
 	settle_later(h, s);
 	if (!asked)
 		return 0;
-	return h->vp[asked].flags & HLS_THROTTLED ? 0 : asked;
+	return up->flags & HLS_THROTTLED ? 0 : asked;
 }
 
 /* Whether any CPU will do for what is below the VP. */
@@ -188,39 +206,50 @@ static inline bool unpinned(hls_t *h, u32 v)
 	return !h->nr_pinned || (!h->vp[v].child && !(h->vp[v].flags & HLS_PINNED));
 }
 
+/* A scheduler that has one VP, u, which it has requested already, decides anew where v should run instead. */
+static inline void compete(hls_t *h, u32 u, u32 v)
+{
+	const vp_t *vp = kept(&h->vp[v]);
+	u32 r = running_below(h, u);
+	if (r && hls_usable(vp, h->vp[r].cpu) && policy_preempts(h, vp->parent, v, r))
+		hls_recheck(h, r);
+}
+
 /*
- * The WAITING VP v wants a CPU, and so do those above as far as schedulers hold one VP each that is WAITING; where one
- * is RUNNING its CPU is marked, in case what is below should take that from its sibling. The VP from which on a
- * scheduler has a choice; 0: all is done. `near`: with hooks that are near, for a caller for which that matters.
+ * The thread v wants a CPU, and so do the VPs above it as far as schedulers hold one each that is WAITING. The VP from
+ * which on a scheduler has a choice; 0: all is done. `near`: with hooks that are near, for a caller for which that
+ * matters.
  */
 static inline u32 request_single(hls_t *h, u32 v, bool near)
 {
-	for (u32 i = from(0); i <= HLS_MAX_DEPTH && can_loop; i++) {
-		vp_t *vp = &h->vp[v];
+	scheduler_t *below = NULL;
+	u32 child = 0;
+	/* A bound that the verifier sees costs less than can_loop; the loops of a decision are too much for it. */
+	for (u32 i = 0; i <= HLS_MAX_DEPTH; i++) {
+		vp_t *vp = kept(&h->vp[v]);
 		u32 s = vp->parent;
-		scheduler_t *sched = &h->scheduler[s];
-		become_ready(h, v);
-		if (!s)
-			return 0;
-		if (near)
-			near_request(h, s, v);
-		else
-			policy_request(h, s, v);
-		if (vp->flags & HLS_THROTTLED)
-			return 0;
-		if (unlikely(sched->nr_up != 1 || sched->refused))
-			return v;
-		u32 u = sched->first_up;
-		vp_t *up = &h->vp[u];
-		if (up->state != HLS_WAITING) {
-			u32 r = running_below(h, u);
-			if (r && hls_usable(vp, h->vp[r].cpu) && policy_preempts(h, s, v, r))
-				hls_recheck(h, r);
+		scheduler_t *sched = kept(&h->scheduler[s]);
+		if (vp->state != HLS_WAITING) {
+			if (child)
+				compete(h, v, child);
 			return 0;
 		}
-		if (unlikely(!up->parent && !hls_usable(vp, up->cpu)))
+		if (!s) {
+			if (hls_usable(kept(&h->vp[child]), vp->cpu)) {
+				become_ready(h, vp, v, below);
+				hls_mark(h, vp->cpu, 0);
+			}
 			return 0;
-		v = u;
+		}
+		become_ready(h, vp, v, below);
+		sched->nr_ready++;
+		if (!(near ? near_request(h, s, v) : policy_request(h, s, v)))
+			return 0;
+		if (unlikely(!sched->single))
+			return v;
+		child = v;
+		below = sched;
+		v = sched->first_up;
 	}
 	return 0;
 }
@@ -328,13 +357,17 @@ static inline void settle_pending(hls_t *h)
 		settle_all(h);
 }
 
+/* The same with all hooks called; a function of its own, so that what comes next has the stack. */
+HLS_ONCE u32 request_far(hls_t *h ARENA_ARG, u32 v)
+{
+	return request_single(h, v, false);
+}
+
 /* The thread wants a CPU. No effect when it does already. */
 static inline void request(hls_t *h, u32 v, u64 now_ns, bool near)
 {
 	h->now_ns = now_ns;
-	if (h->vp[v].state != HLS_WAITING)
-		return;
-	u32 choice = request_single(h, v, near);
+	u32 choice = near ? request_single(h, v, true) : request_far(h, v);
 	if (unlikely(choice))
 		request_any(h, choice);
 	settle_pending(h);
@@ -346,10 +379,15 @@ HLS_ENTRY u64 hls_request(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 	return h->kick;
 }
 
-/* Takes a RUNNING VP off its CPU's clock; returns how long it ran since it was granted or charged last. */
-static inline u64 charge(hls_t *h, vp_t *vp)
+/* The clock of a CPU: time that others had it left out. */
+static inline u64 clock_of(const hls_t *h, u32 cpu)
 {
-	u64 clock = h->now_ns - h->cpu[vp->cpu].stolen_ns;
+	return h->now_ns - h->cpu[cpu].stolen_ns;
+}
+
+/* Takes a RUNNING VP off its CPU's clock; returns how long it ran since it was granted or charged last. */
+static inline u64 charge(vp_t *vp, u64 clock)
+{
 	u64 used_ns = clock - vp->granted_at;
 	vp->granted_at = clock;
 	vp->ran_ns += used_ns;
@@ -362,7 +400,7 @@ static inline void release(hls_t *h, u32 v, u64 now_ns)
 	vp_t *vp = &h->vp[v];
 	h->now_ns = now_ns;
 	if (vp->state == HLS_RUNNING) {
-		u64 used_ns = charge(h, vp);
+		u64 used_ns = charge(vp, clock_of(h, vp->cpu));
 		vp->state = HLS_WAITING;
 		vp->flags &= ~HLS_YIELDED;
 		h->cpu[vp->cpu].path[vp->level].vp = 0;

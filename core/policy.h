@@ -22,8 +22,9 @@
  *                       RUNNING for used_ns
  *  withdraw             a READY child became WAITING (Table 3   none
  *                       calls this a release, too)
- *  grant                the scheduler has a CPU and must say    none
- *                       which READY child gets it (0: none of
+ *  grant                the scheduler has a CPU, and children   none
+ *                       that are READY and not throttled, and
+ *                       must say which gets it (0: none of
  *                       them); may set h->slice_ns, after
  *                       which the child is revoked
  *  revoke               a child is off its CPU after used_ns    none
@@ -68,8 +69,8 @@ static inline bool hls_in_range(u64 value, u64 least, u64 greatest)
 }
 
 /* A policy's own state in a scheduler and in a VP. */
-#define POLICY_STATE(type, s) ((type ARENA *)h->scheduler[s].word)
-#define POLICY_VP(type, v) ((type ARENA *)h->vp[v].word)
+#define POLICY_STATE(type, s) ((type ARENA *)kept(&h->scheduler[s])->word)
+#define POLICY_VP(type, v) ((type ARENA *)kept(&h->vp[v])->word)
 #define POLICY_FITS(sched_type, vp_type)                                                                      \
 	_Static_assert(sizeof(sched_type) <= sizeof(u64) * HLS_SCHEDULER_WORDS, "scheduler state too large"); \
 	_Static_assert(sizeof(vp_type) <= sizeof(u64) * HLS_VP_WORDS, "VP state too large")
@@ -180,7 +181,7 @@ HLS_ONCE u32 hls_search_usable(hls_t *h ARENA_ARG, u32 root, u32 cpu)
 /* The least VP of the heap that can use the CPU; 0: none. */
 static inline u32 hls_least_usable(hls_t *h, u32 root, u32 cpu)
 {
-	return !root || likely(hls_usable(&h->vp[root], cpu)) ? root : hls_search_usable(h, root, cpu);
+	return !root || likely(hls_usable(kept(&h->vp[root]), cpu)) ? root : hls_search_usable(h, root, cpu);
 }
 
 /* Takes used_ns off the rest of a turn; says whether the turn is over: used up, or given up by a yield. */

@@ -12,7 +12,7 @@
 static inline void revoke(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
-	u64 used_ns = charge(h, vp);
+	u64 used_ns = charge(vp, clock_of(h, vp->cpu));
 	vp->state = HLS_READY;
 	if (!vp->parent)
 		return;
@@ -37,45 +37,47 @@ static inline void revoke_for_good(hls_t *h, u32 v)
 		look_elsewhere(h, v);
 }
 
-/* READY -> RUNNING on `cpu` at `level`, which is the root's or not; the slice is the grant hook's. */
-static inline void run(hls_t *h, u32 v, u32 cpu, u32 level, bool root)
+/* READY -> RUNNING on `cpu` at `level` of its path, which is `step`. */
+static inline void run(hls_t *h, u32 v, step_t *step, u32 cpu, u32 level, u64 clock)
 {
-	vp_t *vp = &h->vp[v];
-	cpu_t *c = &h->cpu[cpu];
-	step_t *step = &c->path[level];
-	u64 clock = h->now_ns - c->stolen_ns, slice_ns = h->slice_ns;
-	u64 expires_at = likely(slice_ns == HLS_NEVER) ? HLS_NEVER : clock + slice_ns;
+	vp_t *vp = kept(&h->vp[v]);
 	vp->state = HLS_RUNNING;
 	vp->cpu = cpu;
 	vp->level = level;
 	vp->granted_at = clock;
 	step->vp = v;
-	step->expires_at = expires_at;
-	if (!root && step[-1].first_expiry < expires_at)
-		expires_at = step[-1].first_expiry;
-	step->first_expiry = expires_at;
 }
 
-/* The same by a scheduler. */
-static inline void grant(hls_t *h, scheduler_t *sched, u32 v, u32 cpu, u32 level)
+/* The same by a scheduler, for the slice that its grant hook has set. */
+static inline void grant(hls_t *h, scheduler_t *sched, u32 v, step_t *step, u32 cpu, u32 level, u64 clock)
 {
+	u64 slice_ns = h->slice_ns, first_expiry = step[-1].first_expiry;
 	sched->nr_ready--;
 	sched->nr_running++;
-	run(h, v, cpu, level, false);
+	run(h, v, step, cpu, level, clock);
+	if (slice_ns == HLS_NEVER) {
+		step->expires_at = HLS_NEVER;
+		step->first_expiry = first_expiry;
+	} else {
+		u64 expires_at = clock + slice_ns;
+		step->expires_at = expires_at;
+		step->first_expiry = expires_at < first_expiry ? expires_at : first_expiry;
+	}
 }
 
 /* The grant of a CPU that the VP did not have before. */
 static inline void tell_grant(hls_t *h, u32 v)
 {
-	h->vp[v].nr_grants++;
-	hls_emit(h, v, HLS_REC_GRANT, 0, 0);
+	vp_t *vp = kept(&h->vp[v]);
+	vp->nr_grants++;
+	emit(h, vp, v, HLS_REC_GRANT);
 }
 
 /* Whom s grants the CPU at hand; 0: none of its children. Sets the slice. */
 static inline u32 choose(hls_t *h, u32 s, u32 cpu, bool near)
 {
 	h->slice_ns = HLS_NEVER;
-	if (!h->scheduler[s].nr_ready)
+	if (!kept(&h->scheduler[s])->nr_ready)
 		return 0;
 	h->decisions++;
 	return near ? near_grant(h, s, cpu) : policy_grant(h, s, cpu);
@@ -131,6 +133,7 @@ HLS_ONCE u32 refuse(hls_t *h ARENA_ARG, u32 v)
 	vp_t *vp = &h->vp[v];
 	vp->usable &= ~(1ULL << vp->cpu);
 	h->scheduler[vp->child].refused = 1;
+	note_single(&h->scheduler[vp->child]);
 	hls_emit(h, v, HLS_REC_REVOKE, 0, 0);
 	revoke(h, v);
 	settle_later(h, vp->child);
@@ -138,25 +141,33 @@ HLS_ONCE u32 refuse(hls_t *h ARENA_ARG, u32 v)
 	return 0;
 }
 
-/* RUNNING -> WAITING: the scheduler `below` has nothing for the CPU, and gives v up, to `sched`. */
-static inline void give_up(hls_t *h, scheduler_t *below, scheduler_t *sched, u32 v)
+/* RUNNING -> WAITING: the scheduler `below` has nothing for the CPU of v; how long it had that. */
+static inline u64 give_up(hls_t *h, vp_t *vp, u32 v, scheduler_t *below, u64 clock)
 {
-	vp_t *vp = &h->vp[v];
-	u32 s = vp->parent;
-	u64 used_ns = charge(h, vp);
+	u64 used_ns = charge(vp, clock);
 	vp->state = HLS_WAITING;
 	below->nr_requested--;
-	hls_emit(h, v, HLS_REC_RELEASE, 0, 0);
-	if (s) {
-		sched->nr_running--;
-		near_release(h, s, v, used_ns);
-		if (unlikely(sched->nr_up > 1))
-			settle_later(h, s);
-	}
-	if (unlikely(below->joins))
-		note_resumption(h, vp->child, v);
-	if (unlikely(below->nr_up > 1))
-		settle_later(h, vp->child);
+	emit(h, vp, v, HLS_REC_RELEASE);
+	return used_ns;
+}
+
+/* A scheduler that has some choice has given v up. */
+HLS_ONCE u32 note_loss(hls_t *h ARENA_ARG, u32 s, u32 v)
+{
+	const scheduler_t *sched = &h->scheduler[s];
+	if (sched->joins)
+		note_resumption(h, s, v);
+	if (sched->nr_up > 1)
+		settle_later(h, s);
+	return 0;
+}
+
+/* The root scheduler gives up the CPU, which it has nothing for. */
+static inline void give_up_root(hls_t *h, u32 cpu)
+{
+	u32 v = h->cpu[cpu].root_vp, s = h->vp[v].child;
+	give_up(h, &h->vp[v], v, &h->scheduler[s], clock_of(h, cpu));
+	note_loss(h, s, v);
 }
 
 /*
@@ -165,22 +176,32 @@ static inline void give_up(hls_t *h, scheduler_t *below, scheduler_t *sched, u32
  */
 static inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 {
-	const cpu_t *c = &h->cpu[cpu];
-	u32 v = c->path[--level].vp;
-	scheduler_t *below = &h->scheduler[h->vp[v].child];
+	const cpu_t *c = kept(&h->cpu[cpu]);
+	u64 clock = clock_of(h, cpu);
+	const step_t *step = kept(&c->path[--level]);
+	scheduler_t *below = kept(&h->scheduler[h->vp[step->vp].child]);
 	if (unlikely(below->nr_ready && level)) {
-		refuse(h, v);
+		refuse(h, step->vp);
 		return level;
 	}
-	for (u32 i = from(0); i <= HLS_MAX_DEPTH && can_loop; i++) {
-		scheduler_t *sched = &h->scheduler[h->vp[v].parent];
-		give_up(h, below, sched, v);
-		if (!level || sched->nr_ready)
-			break;
-		v = c->path[--level].vp;
+	for (level = from(level); level && level <= HLS_MAX_DEPTH && can_loop; level--, step--) {
+		u32 v = step->vp;
+		vp_t *vp = kept(&h->vp[v]);
+		u32 s = vp->parent;
+		scheduler_t *sched = kept(&h->scheduler[s]);
+		u64 used_ns = give_up(h, vp, v, below, clock);
+		sched->nr_running--;
+		near_release(h, s, v, used_ns);
+		if (unlikely(!sched->single && sched->nr_up > 1))
+			settle_later(h, s);
+		if (unlikely(!below->single))
+			note_loss(h, vp->child, v);
+		if (sched->nr_ready)
+			return level;
 		below = sched;
 	}
-	return level;
+	give_up_root(h, cpu);
+	return 0;
 }
 
 /* The machine grants a CPU that nobody has to the VP of its root scheduler, if that wants it; whether it does. */
@@ -189,8 +210,9 @@ static inline bool grant_root(hls_t *h, u32 cpu)
 	u32 root = h->cpu[cpu].root_vp;
 	if (!root || h->vp[root].state != HLS_READY)
 		return false;
-	h->slice_ns = HLS_NEVER;
-	run(h, root, cpu, 0, true);
+	step_t *step = &h->cpu[cpu].path[0];
+	step->expires_at = step->first_expiry = HLS_NEVER;
+	run(h, root, step, cpu, 0, clock_of(h, cpu));
 	tell_grant(h, root);
 	return true;
 }
@@ -201,7 +223,8 @@ static inline bool grant_root(hls_t *h, u32 cpu)
  */
 HLS_ONCE u32 decide(hls_t *h ARENA_ARG, u32 cpu, u32 level, u32 chosen)
 {
-	cpu_t *c = &h->cpu[cpu];
+	cpu_t *c = kept(&h->cpu[cpu]);
+	u64 clock = clock_of(h, cpu);
 	for (u32 i = from(0); i < HLS_MAX_STEPS && can_loop; i++) {
 		if (!level) {
 			c->depth = 0;
@@ -210,16 +233,17 @@ HLS_ONCE u32 decide(hls_t *h ARENA_ARG, u32 cpu, u32 level, u32 chosen)
 			level = from(1);
 			chosen = choose_at(h, cpu, level, false);
 		}
-		scheduler_t *sched = &h->scheduler[h->vp[chosen].parent];
-		for (u32 n = from(0); n <= HLS_MAX_DEPTH && chosen && can_loop; n++) {
-			grant(h, sched, chosen, cpu, level++);
+		scheduler_t *sched = kept(&h->scheduler[h->vp[chosen].parent]);
+		step_t *step = kept(&c->path[level]);
+		for (; chosen && level <= HLS_MAX_DEPTH && can_loop; level++, step++) {
+			grant(h, sched, chosen, step, cpu, level, clock);
 			tell_grant(h, chosen);
-			u32 s = h->vp[chosen].child;
+			u32 s = kept(&h->vp[chosen])->child;
 			if (!s) {
-				c->depth = level;
+				c->depth = level + 1;
 				return 0;
 			}
-			sched = &h->scheduler[s];
+			sched = kept(&h->scheduler[s]);
 			chosen = choose(h, s, cpu, true);
 		}
 		level = give_up_from(h, cpu, level);
@@ -229,7 +253,10 @@ HLS_ONCE u32 decide(hls_t *h ARENA_ARG, u32 cpu, u32 level, u32 chosen)
 	return 0;
 }
 
-/* Revokes the VP at `level` and asks its scheduler again. When that names the same one, the path is as it was. */
+/*
+ * Revokes the VP at `level` and asks its scheduler again: whom that names. When it is the same VP, the path is as it
+ * was; else the decision is to be taken from there on.
+ */
 HLS_ONCE u32 renew(hls_t *h ARENA_ARG, u32 cpu, u32 level)
 {
 	cpu_t *c = &h->cpu[cpu];
@@ -237,16 +264,15 @@ HLS_ONCE u32 renew(hls_t *h ARENA_ARG, u32 cpu, u32 level)
 	revoke(h, v);
 	u32 next = choose(h, h->vp[v].parent, cpu, false);
 	if (next == v) {
-		grant(h, &h->scheduler[h->vp[v].parent], v, cpu, level);
+		grant(h, &h->scheduler[h->vp[v].parent], v, &c->path[level], cpu, level, clock_of(h, cpu));
 		update_expiries(c, level);
-		return 0;
+		return next;
 	}
 	settle_later(h, h->vp[v].parent);
 	revoke_below(h, cpu, level);
 	revoke_for_good(h, v);
 	c->resched = 0;
-	decide(h, cpu, level, next);
-	return 0;
+	return next;
 }
 
 /* The CPU has been given away: those that claimed it and did not get it seek another. */
@@ -264,7 +290,7 @@ static void hear_claims(hls_t *h, cpu_t *c)
 HLS_ONCE u32 mark_expired(hls_t *h ARENA_ARG, u32 cpu)
 {
 	const cpu_t *c = &h->cpu[cpu];
-	u64 clock = h->now_ns - c->stolen_ns;
+	u64 clock = clock_of(h, cpu);
 	for (u32 i = from(1); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++)
 		if (c->path[i].expires_at <= clock)
 			hls_mark(h, cpu, i);
@@ -290,8 +316,11 @@ HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 	for (u32 i = from(0); i < HLS_MAX_STEPS && c->resched && can_loop; i++) {
 		u32 level = __builtin_ctzll(c->resched);
 		c->resched &= ~(1ULL << level);
-		if (level < c->depth && c->path[level].vp) {
-			renew(h, cpu, level);
+		u32 v = level < c->depth ? c->path[level].vp : 0;
+		if (v) {
+			u32 next = renew(h, cpu, level);
+			if (next != v)
+				decide(h, cpu, level, next);
 		} else if (level < c->depth || !c->depth) {
 			c->resched = 0;
 			if (c->depth)
@@ -318,7 +347,8 @@ static inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 		c->resched = 0;
 		u32 chosen = choose_at(h, cpu, last, true);
 		if (likely(chosen && !h->vp[chosen].child)) {
-			grant(h, &h->scheduler[h->vp[chosen].parent], chosen, cpu, last);
+			scheduler_t *sched = &h->scheduler[h->vp[chosen].parent];
+			grant(h, sched, chosen, &c->path[last], cpu, last, clock_of(h, cpu));
 			tell_grant(h, chosen);
 		} else {
 			decide(h, cpu, last, chosen);

@@ -109,6 +109,7 @@ static void add_up(hls_t *h, u32 v)
 	h->vp[v].up_next = below->first_up;
 	below->first_up = v;
 	below->nr_up++;
+	note_single(below);
 }
 
 /* Takes it away again; no effect where it is not one of them. */
@@ -120,6 +121,7 @@ static void remove_up(hls_t *h, u32 v)
 		if (*link == v) {
 			*link = h->vp[v].up_next;
 			below->nr_up--;
+			note_single(below);
 			return;
 		}
 		link = &h->vp[*link].up_next;
@@ -216,7 +218,7 @@ HLS_ENTRY s64 hls_offline(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 	hls_write_record(h, 0, cpu, HLS_REC_OFFLINE, 0, 0);
 	revoke_below(h, cpu, 0);
 	if (h->vp[root].state == HLS_RUNNING)
-		give_up(h, &h->scheduler[h->vp[root].child], &h->scheduler[h->vp[root].parent], root);
+		give_up_root(h, cpu);
 	else if (h->vp[root].state == HLS_READY)
 		withdraw(h, root);
 	c->depth = 0;

@@ -19,6 +19,7 @@ enum { FIXED_PRIORITY_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct fixed_priority {
 	struct hls_levels ready;
+	u32 nr_shared; /* levels under which several are registered */
 	u32 registered[HLS_LEVELS];
 };
 
@@ -33,19 +34,21 @@ static s64 fixed_priority_register_vp(hls_t *h, u32 s, u32 v)
 {
 	u64 level = h->vp[v].param[FIXED_PRIORITY_PRIORITY];
 	POLICY_VP(struct fixed_priority_vp, v)->level = level;
-	POLICY_STATE(struct fixed_priority, s)->registered[level]++;
+	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
+	fp->nr_shared += ++fp->registered[level] == 2;
 	return 0;
 }
 
 static void fixed_priority_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	POLICY_STATE(struct fixed_priority, s)->registered[POLICY_VP(struct fixed_priority_vp, v)->level]--;
+	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
+	fp->nr_shared -= --fp->registered[POLICY_VP(struct fixed_priority_vp, v)->level] == 1;
 }
 
 static void fixed_priority_request(hls_t *h, u32 s, u32 v)
 {
 	struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
-	vp->left_ns = h->scheduler[s].param[FIXED_PRIORITY_QUANTUM];
+	vp->left_ns = kept(&h->scheduler[s])->param[FIXED_PRIORITY_QUANTUM];
 	levels_push(h->node, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, true);
 }
 
@@ -59,9 +62,11 @@ static u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
 	u32 v = levels_take(h, &fp->ready, cpu);
-	const struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
-	if (unlikely(v && fp->registered[vp->level] > 1))
-		h->slice_ns = vp->left_ns;
+	if (fp->nr_shared && v) {
+		const struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
+		if (fp->registered[vp->level] > 1)
+			h->slice_ns = vp->left_ns;
+	}
 	return v;
 }
 

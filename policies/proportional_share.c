@@ -66,10 +66,10 @@ static void proportional_share_unregister_vp(hls_t *h, u32 s, u32 v)
 static void proportional_share_enqueue(hls_t *h, u32 s, u32 v)
 {
 	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
-	u64 key = POLICY_VP(struct proportional_share_vp, v)->start,
-	    warp_ns = h->vp[v].param[PROPORTIONAL_SHARE_WARP];
+	const vp_t *vp = kept(&h->vp[v]);
+	u64 key = POLICY_VP(struct proportional_share_vp, v)->start, warp_ns = vp->param[PROPORTIONAL_SHARE_WARP];
 	if (warp_ns)
-		key -= (warp_ns << PROPORTIONAL_SHARE_SHIFT) / h->vp[v].param[PROPORTIONAL_SHARE_SHARE];
+		key -= (warp_ns << PROPORTIONAL_SHARE_SHIFT) / vp->param[PROPORTIONAL_SHARE_SHARE];
 	if (ps->ready)
 		heap_push(h->node, &ps->ready, v, key, h->seq++);
 	else
@@ -107,22 +107,32 @@ static u64 proportional_share_least_start(hls_t *h, u32 s, u64 least)
 	return least;
 }
 
-static u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
+/* The VP, which is in the heap no more, is in service from now on. */
+static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 {
 	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
-	u32 v = hls_least_usable(h, ps->ready, cpu);
-	if (!v)
-		return 0;
-	if (likely(v == ps->ready))
-		heap_pop(h->node, &ps->ready);
-	else
-		heap_remove(h->node, &ps->ready, v);
 	u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
 	if (ps->nr_warped)
 		start = proportional_share_least_start(h, s, start);
 	if (tag_before(ps->virtual_time, start))
 		ps->virtual_time = start;
-	h->slice_ns = h->scheduler[s].param[PROPORTIONAL_SHARE_QUANTUM];
+	h->slice_ns = kept(&h->scheduler[s])->param[PROPORTIONAL_SHARE_QUANTUM];
+}
+
+static u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	u32 least = ps->ready;
+	if (likely(hls_usable(kept(&h->vp[least]), cpu))) {
+		heap_pop(h->node, &ps->ready);
+		proportional_share_serve(h, s, least);
+		return least;
+	}
+	u32 v = hls_search_usable(h, least, cpu);
+	if (v) {
+		heap_remove(h->node, &ps->ready, v);
+		proportional_share_serve(h, s, v);
+	}
 	return v;
 }
 
@@ -131,7 +141,7 @@ static void proportional_share_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
 	struct proportional_share_vp ARENA *vp = POLICY_VP(struct proportional_share_vp, v);
-	u64 share = h->vp[v].param[PROPORTIONAL_SHARE_SHARE];
+	u64 share = kept(&h->vp[v])->param[PROPORTIONAL_SHARE_SHARE];
 	u64 service = (used_ns << PROPORTIONAL_SHARE_SHIFT) + vp->rest;
 	u64 quotient = service / share;
 	vp->start += quotient;
@@ -151,7 +161,7 @@ static void proportional_share_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
 	proportional_share_charge(h, s, v, used_ns);
 	POLICY_VP(struct proportional_share_vp, v)->released_at = h->now_ns;
-	if (!ps->ready && !h->scheduler[s].nr_running)
+	if (!ps->ready && !kept(&h->scheduler[s])->nr_running)
 		ps->virtual_time = ps->last_finish;
 }
 

@@ -46,6 +46,14 @@ typedef long long s64;
 static volatile u32 hls_zero;
 #define from(n) ((n) + hls_zero)
 
+/* A pointer to be kept in a register: the compiler would compute the address anew for every other use of it. */
+#define kept(pointer)                                \
+	({                                           \
+		__typeof__(pointer) kept_ = pointer; \
+		asm("" : "+r"(kept_));               \
+		kept_;                               \
+	})
+
 /* A function of the core that the platform calls: verified once, for any arguments. */
 #define HLS_ENTRY __attribute__((noinline))
 

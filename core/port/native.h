@@ -25,6 +25,9 @@ typedef int64_t s64;
 /* The first value of a loop's counter; the BPF verifier must not know it. */
 #define from(n) (n)
 
+/* A pointer to be kept in a register; natively the compiler knows best. */
+#define kept(pointer) (pointer)
+
 /* A function of the core that the platform calls. */
 #define HLS_ENTRY
 

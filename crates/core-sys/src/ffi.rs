@@ -59,6 +59,7 @@ pub struct HlsScheduler {
     pub in_pending: u8,
     pub refused: u8,
     pub joins: u8,
+    pub single: u8,
     pub nr_up: u16,
     pub nr_requested: u16,
     pub nr_children: u32,
