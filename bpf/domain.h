@@ -11,11 +11,12 @@
 /* A CPU, as the engine sees it. Times are those of scx_bpf_now(). */
 struct engine_cpu {
 	u64 lag_ns; /* how far the CPU time of the thread that has been granted the CPU lagged behind the clock */
-	u64 free_since_ns; /* since when it is given up and not decided on yet; 0: it is not */
-	u64 timer_at_ns;   /* when its timer goes off; HLS_NEVER: it is not set */
-	u64 wakeups;       /* how often its timer went off */
-	u32 rescue;        /* the VP of a starved thread that is to have the CPU for a moment */
-	u32 rescued;       /* that has it */
+	u64 free_since_ns;    /* since when it is given up and not decided on yet; 0: it is not */
+	u64 timer_at_ns;      /* when its timer goes off; HLS_NEVER: it is not set */
+	u64 wakeups;          /* how often its timer went off */
+	u32 rescue;           /* the VP of a starved thread that is to have the CPU for a moment */
+	u32 rescued;          /* that has it, */
+	u64 rescued_until_ns; /* and until when */
 	/* Its clock stands still, so that the end of its slice is not waited for, until the granted thread is back. */
 	bool slice_waits;
 };

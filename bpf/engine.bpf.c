@@ -115,9 +115,8 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 		hls_timers(&domain->hls, now);
 		hls_expire(&domain->hls, cpu, now);
 		due = to_kick();
-		if (domain->cpu[cpu].rescued)
-			due |= 1ULL << cpu;
-		domain->cpu[cpu].rescued = 0;
+		if (unlikely(domain->cpu[cpu].rescued))
+			due |= end_rescue(cpu, now);
 		if (v && thread_of(v) != bpf_get_current_task_btf())
 			set_timer_without_slice(cpu, now);
 		else if (!((domain->hls.kick >> cpu) & 1))

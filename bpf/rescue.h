@@ -89,8 +89,21 @@ static SLOW u32 take_starved(u32 cpu, u64 now)
 		return 0;
 	t->queued_at_ns = 0;
 	c->rescued = v;
-	be_called_at(cpu, now + rescue_turn_ns / RESCUE_PART, now);
+	c->rescued_until_ns = now + rescue_turn_ns / RESCUE_PART;
+	be_called_at(cpu, c->rescued_until_ns, now);
 	return v;
+}
+
+/* The timer of a CPU that a starved thread has, or had, went off: the CPU, if it is to be taken from that now. */
+static SLOW u64 end_rescue(u32 cpu, u64 now)
+{
+	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	if (now < c->rescued_until_ns) {
+		be_called_at(cpu, c->rescued_until_ns, now);
+		return 0;
+	}
+	c->rescued = 0;
+	return 1ULL << cpu;
 }
 
 #endif

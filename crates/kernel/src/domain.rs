@@ -26,6 +26,7 @@ struct CpuEntry {
     wakeups: u64,
     rescue: u32,
     rescued: u32,
+    rescued_until_ns: u64,
     slice_waits: u8,
 }
 
