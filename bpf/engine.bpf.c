@@ -167,9 +167,8 @@ int hls_enqueue(u64 *ctx)
 		return 0;
 	u64 now = now_ns();
 	follow_affinity(v, p, now);
-	vp_t *vp = &domain->hls.vp[v];
-	if (vp->state == HLS_WAITING)
-		request(&domain->hls, v, now, true);
+	const vp_t *vp = kept(&domain->hls.vp[v]);
+	request(&domain->hls, v, now, true);
 	bool granted = vp->state == HLS_RUNNING;
 	u32 cpu = vp->cpu;
 	domain->thread[v].queued_at_ns = granted ? 0 : now;
@@ -287,7 +286,7 @@ static inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
 	if (!lock())
 		return;
 	u64 now = not_before_ns(clock);
-	vp_t *vp = &domain->hls.vp[v];
+	const vp_t *vp = kept(&domain->hls.vp[v]);
 	domain->hls.now_ns = now;
 	if (vp->state == HLS_RUNNING) {
 		u32 cpu = vp->cpu & (HLS_MAX_CPUS - 1);
