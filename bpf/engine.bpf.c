@@ -176,9 +176,8 @@ int hls_enqueue(u64 *ctx)
 		return 0;
 	u64 now = now_ns();
 	follow_affinity(v, p, now);
-	vp_t *vp = &domain->hls.vp[v];
-	if (vp->state == HLS_WAITING)
-		request(&domain->hls, v, now, true);
+	const vp_t *vp = kept(&domain->hls.vp[v]);
+	request(&domain->hls, v, now, true);
 	u32 cpu = vp->cpu;
 	if (vp->state == HLS_RUNNING && cpu != bpf_get_smp_processor_id() && unlikely(is_leaving(cpu)))
 		hls_offline(&domain->hls, cpu, now);
@@ -298,7 +297,7 @@ static inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
 	if (!lock())
 		return;
 	u64 now = not_before_ns(clock);
-	vp_t *vp = &domain->hls.vp[v];
+	const vp_t *vp = kept(&domain->hls.vp[v]);
 	domain->hls.now_ns = now;
 	if (vp->state == HLS_RUNNING) {
 		u32 cpu = vp->cpu & (HLS_MAX_CPUS - 1);

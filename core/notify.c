@@ -353,7 +353,7 @@ HLS_ONCE u32 settle_all(hls_t *h ARENA_ARG)
 /* Carries out what was put off until the event at hand, or the decision, is otherwise done with. */
 static inline void settle_pending(hls_t *h)
 {
-	if (unlikely(h->pending || h->seeking))
+	if (unlikely(h->pending | h->seeking))
 		settle_all(h);
 }
 
@@ -397,18 +397,19 @@ static inline u64 charge(vp_t *vp, u64 clock)
 /* The thread wants no CPU any more. No effect when it did not want any. */
 static inline void release(hls_t *h, u32 v, u64 now_ns)
 {
-	vp_t *vp = &h->vp[v];
+	vp_t *vp = kept(&h->vp[v]);
 	h->now_ns = now_ns;
 	if (vp->state == HLS_RUNNING) {
+		scheduler_t *sched = kept(&h->scheduler[vp->parent]);
 		u64 used_ns = charge(vp, clock_of(h, vp->cpu));
 		vp->state = HLS_WAITING;
 		vp->flags &= ~HLS_YIELDED;
 		h->cpu[vp->cpu].path[vp->level].vp = 0;
-		hls_emit(h, v, HLS_REC_RELEASE, 0, 0);
-		h->scheduler[vp->parent].nr_running--;
+		emit(h, vp, v, HLS_REC_RELEASE);
+		sched->nr_running--;
 		policy_release(h, vp->parent, v, used_ns);
 		hls_recheck(h, v);
-		if (h->scheduler[vp->parent].nr_up > 1)
+		if (sched->nr_up > 1)
 			settle_later(h, vp->parent);
 	} else if (vp->state == HLS_READY) {
 		withdraw(h, v);

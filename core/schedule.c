@@ -346,8 +346,9 @@ static inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 	if (likely(c->depth > 1 && c->resched == 1ULL << last && !c->path[last].vp)) {
 		c->resched = 0;
 		u32 chosen = choose_at(h, cpu, last, true);
-		if (likely(chosen && !h->vp[chosen].child)) {
-			scheduler_t *sched = &h->scheduler[h->vp[chosen].parent];
+		const vp_t *vp = kept(&h->vp[chosen]);
+		if (likely(chosen && !vp->child)) {
+			scheduler_t *sched = &h->scheduler[vp->parent];
 			grant(h, sched, chosen, &c->path[last], cpu, last, clock_of(h, cpu));
 			tell_grant(h, chosen);
 		} else {

@@ -94,6 +94,7 @@ end_hogs() {
 	kill $hogs
 	wait $hogs 2>/dev/null
 	for pid in $hogs; do within 50 gone "$pid" || fail "hog $pid does not end"; done
+	hogs=
 }
 
 # Whether every thread of the machine that wants a CPU gets one: none is runnable and without for 5 seconds.
