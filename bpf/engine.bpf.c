@@ -305,7 +305,7 @@ static inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
 		domain->cpu[cpu].free_since_ns = clock;
 	}
 	domain->thread[v].queued_at_ns = 0;
-	release(&domain->hls, v, now);
+	release(&domain->hls, v, now, blocks);
 	/* A thread that blocks is on its way to dispatch() already. */
 	if (likely(blocks))
 		domain->kicked |= 1ULL << (bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1));

@@ -353,7 +353,7 @@ HLS_ONCE u32 settle_all(hls_t *h ARENA_ARG)
 /* Carries out what was put off until the event at hand, or the decision, is otherwise done with. */
 static inline void settle_pending(hls_t *h)
 {
-	if (unlikely(h->pending | h->seeking))
+	if (unlikely(h->pending || h->seeking))
 		settle_all(h);
 }
 
@@ -394,8 +394,8 @@ static inline u64 charge(vp_t *vp, u64 clock)
 	return used_ns;
 }
 
-/* The thread wants no CPU any more. No effect when it did not want any. */
-static inline void release(hls_t *h, u32 v, u64 now_ns)
+/* The thread wants no CPU any more. No effect when it did not want any. `near` as above. */
+static inline void release(hls_t *h, u32 v, u64 now_ns, bool near)
 {
 	vp_t *vp = kept(&h->vp[v]);
 	h->now_ns = now_ns;
@@ -407,7 +407,10 @@ static inline void release(hls_t *h, u32 v, u64 now_ns)
 		h->cpu[vp->cpu].path[vp->level].vp = 0;
 		emit(h, vp, v, HLS_REC_RELEASE);
 		sched->nr_running--;
-		policy_release(h, vp->parent, v, used_ns);
+		if (near)
+			near_release(h, vp->parent, v, used_ns);
+		else
+			policy_release(h, vp->parent, v, used_ns);
 		hls_recheck(h, v);
 		if (sched->nr_up > 1)
 			settle_later(h, vp->parent);
@@ -419,7 +422,7 @@ static inline void release(hls_t *h, u32 v, u64 now_ns)
 
 HLS_ENTRY u64 hls_release(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 {
-	release(h, v, now_ns);
+	release(h, v, now_ns, false);
 	return h->kick;
 }
 
