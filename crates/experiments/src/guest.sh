@@ -28,7 +28,7 @@ load=$!
 # Before the run begins, while its threads are still being made, this shell has to find the one: it comes first, but not
 # always, or nobody would make them.
 chrt --fifo --pid 60 $$
-until found=$(grep -lx "$FIFO" /dev/null $(sed 's: *$:/task/*/comm:; s:^:/proc/:' "/proc/$load/task/$load/children")); do
+until found=$(grep -lx "$FIFO" "/proc/$(tr -d ' ' <"/proc/$load/task/$load/children")/task/"*/comm); do
 	kill -0 $load || exit 2
 	sleep 0.005
 done 2>/dev/null
