@@ -14,7 +14,8 @@ pub fn runner(lab: &Lab, cache: &Path) -> PathBuf {
     let runner = cache.join("selftests/runner");
     if !runner.is_file() {
         fs::create_dir_all(cache.join("selftests")).unwrap();
-        let work = tempfile::tempdir_in(cache).unwrap();
+        // Without `..`, which their Makefile takes for something else.
+        let work = tempfile::tempdir_in(cache.canonicalize().unwrap()).unwrap();
         lab.unpack_source(&PARTS, work.path()).unwrap();
         make(work.path(), &types(lab, &work.path().join("guest")));
         fs::rename(work.path().join("built/runner"), &runner).unwrap();
