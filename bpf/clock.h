@@ -54,7 +54,7 @@ static inline u64 lag_on_cpu(const struct task_struct *p, const struct rq *rq)
 static inline u64 since_charge_ns(u32 cpu)
 {
 	const cpu_t *c = &domain->hls.cpu[cpu];
-	u64 clock = domain->hls.now_ns - c->stolen_ns, least = HLS_NEVER;
+	u64 clock = clock_of(&domain->hls, cpu), least = HLS_NEVER;
 	for (u32 i = from(0); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
 		u32 v = c->path[i].vp;
 		if (v && clock - domain->hls.vp[v].granted_at < least)

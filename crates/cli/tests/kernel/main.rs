@@ -111,7 +111,7 @@ fn the_engine_weathers_long_storms() {
 }
 
 #[test]
-#[ignore = "takes half an hour: make storm"]
+#[ignore = "takes ten minutes: make storm"]
 fn the_kernels_own_tests_pass_as_before() {
     let Some(lab) = Lab::open_or_skip(&cache()).unwrap() else { return };
     let runner = selftests::runner(&lab, &cache());
