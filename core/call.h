@@ -35,7 +35,9 @@
 	OP(19, SCHEDULE, hls_schedule(h, c->a, c->now_ns))                  \
 	OP(20, CHECK, hls_check(h))                                         \
 	OP(21, OFFLINE, hls_offline(h, c->a, c->now_ns))                    \
-	OP(22, ONLINE, hls_online(h, c->a, c->now_ns))
+	OP(22, ONLINE, hls_online(h, c->a, c->now_ns))                      \
+	OP(23, TELL, hls_tell(h, c->a, c->b, &c->params, c->now_ns))        \
+	OP(24, REPLACE, hls_replace(h, c->a, c->b, &c->params, c->now_ns))
 
 #define HLS_CALL_NUMBER(number, name, call) HLS_CALL_##name = number,
 enum hls_call_op { HLS_CALLS(HLS_CALL_NUMBER) };

@@ -7,6 +7,7 @@
 #include "notify.c"
 #include "schedule.c"
 #include "tree.c"
+#include "replace.c"
 #include "check.c"
 
 /* Makes zeroed memory ready for use: nothing to do, and that is an invariant. */

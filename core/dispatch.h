@@ -3,17 +3,26 @@
  * From a scheduler to its policy: for each hook of the contract a switch over the registry. No function pointers,
  * so that the compiler sees through and the BPF verifier can follow. It wants a number of each function that it
  * looks at by itself: where a hook has nothing to say that is 0.
+ *
+ * Hooks of policies that were loaded are called within guards, and not at all when their scheduler is to be taken out.
  */
 #ifndef HLS_DISPATCH_H
 #define HLS_DISPATCH_H
 
 #include "../policies/registry.h"
 
+/* Calls a hook: of a policy that was loaded within guards, and not at all when s is to be taken out. */
+#define CALL(number, call)                                     \
+	if (number < HLS_FIRST_LOADED || hls_begin_hook(h, s)) \
+		call;                                          \
+	if (number >= HLS_FIRST_LOADED)                        \
+		hls_end_hook(h, s);
+
 HLS_ONCE u32 policy_init(hls_t *h ARENA_ARG, u32 s)
 {
-#define CASE(number, fn, ...)    \
-	case number:             \
-		fn##_init(h, s); \
+#define CASE(number, fn, ...)                 \
+	case number:                          \
+		CALL(number, fn##_init(h, s)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -24,9 +33,9 @@ HLS_ONCE u32 policy_init(hls_t *h ARENA_ARG, u32 s)
 
 HLS_ONCE u32 policy_deinit(hls_t *h ARENA_ARG, u32 s)
 {
-#define CASE(number, fn, ...)      \
-	case number:               \
-		fn##_deinit(h, s); \
+#define CASE(number, fn, ...)                   \
+	case number:                            \
+		CALL(number, fn##_deinit(h, s)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -37,9 +46,11 @@ HLS_ONCE u32 policy_deinit(hls_t *h ARENA_ARG, u32 s)
 
 HLS_ONCE s64 policy_register_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
-#define CASE(number, fn, ...) \
-	case number:          \
-		return fn##_register_vp(h, s, v);
+	s64 answer = 0;
+#define CASE(number, fn, ...)                                    \
+	case number:                                             \
+		CALL(number, answer = fn##_register_vp(h, s, v)) \
+		return number < HLS_FIRST_LOADED ? answer : hls_checked_refusal(answer);
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
 	}
@@ -49,9 +60,9 @@ HLS_ONCE s64 policy_register_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 
 HLS_ONCE u32 policy_unregister_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
-#define CASE(number, fn, ...)                \
-	case number:                         \
-		fn##_unregister_vp(h, s, v); \
+#define CASE(number, fn, ...)                             \
+	case number:                                      \
+		CALL(number, fn##_unregister_vp(h, s, v)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -63,9 +74,9 @@ HLS_ONCE u32 policy_unregister_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 /* Whether the VP may have a CPU: it may be out of budget. */
 HLS_ONCE bool policy_request(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
-#define CASE(number, fn, ...)          \
-	case number:                   \
-		fn##_request(h, s, v); \
+#define CASE(number, fn, ...)                       \
+	case number:                                \
+		CALL(number, fn##_request(h, s, v)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -76,9 +87,9 @@ HLS_ONCE bool policy_request(hls_t *h ARENA_ARG, u32 s, u32 v)
 
 HLS_ONCE u32 policy_withdraw(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
-#define CASE(number, fn, ...)           \
-	case number:                    \
-		fn##_withdraw(h, s, v); \
+#define CASE(number, fn, ...)                        \
+	case number:                                 \
+		CALL(number, fn##_withdraw(h, s, v)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -89,9 +100,11 @@ HLS_ONCE u32 policy_withdraw(hls_t *h ARENA_ARG, u32 s, u32 v)
 
 HLS_ONCE u32 policy_grant(hls_t *h ARENA_ARG, u32 s, u32 cpu)
 {
-#define CASE(number, fn, ...) \
-	case number:          \
-		return fn##_grant(h, s, cpu);
+	u32 answer = 0;
+#define CASE(number, fn, ...)                                \
+	case number:                                         \
+		CALL(number, answer = fn##_grant(h, s, cpu)) \
+		return number < HLS_FIRST_LOADED ? answer : hls_checked_grant(h, s, answer, cpu);
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
 	}
@@ -101,9 +114,9 @@ HLS_ONCE u32 policy_grant(hls_t *h ARENA_ARG, u32 s, u32 cpu)
 
 HLS_ONCE u32 policy_revoke(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
 {
-#define CASE(number, fn, ...)                  \
-	case number:                           \
-		fn##_revoke(h, s, v, used_ns); \
+#define CASE(number, fn, ...)                               \
+	case number:                                        \
+		CALL(number, fn##_revoke(h, s, v, used_ns)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -114,9 +127,9 @@ HLS_ONCE u32 policy_revoke(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
 
 HLS_ONCE u32 policy_release(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
 {
-#define CASE(number, fn, ...)                   \
-	case number:                            \
-		fn##_release(h, s, v, used_ns); \
+#define CASE(number, fn, ...)                                \
+	case number:                                         \
+		CALL(number, fn##_release(h, s, v, used_ns)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -127,9 +140,11 @@ HLS_ONCE u32 policy_release(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
 
 HLS_ONCE bool policy_preempts(hls_t *h ARENA_ARG, u32 s, u32 ready, u32 running)
 {
-#define CASE(number, fn, ...) \
-	case number:          \
-		return fn##_preempts(h, s, ready, running);
+	bool answer = false;
+#define CASE(number, fn, ...)                                              \
+	case number:                                                       \
+		CALL(number, answer = fn##_preempts(h, s, ready, running)) \
+		return answer;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
 	}
@@ -139,9 +154,11 @@ HLS_ONCE bool policy_preempts(hls_t *h ARENA_ARG, u32 s, u32 ready, u32 running)
 
 HLS_ONCE u32 policy_timer(hls_t *h ARENA_ARG, u32 s)
 {
-#define CASE(number, fn, ...) \
-	case number:          \
-		return fn##_timer(h, s);
+	u32 answer = 0;
+#define CASE(number, fn, ...)                           \
+	case number:                                    \
+		CALL(number, answer = fn##_timer(h, s)) \
+		return number < HLS_FIRST_LOADED ? answer : hls_checked_timer(h, s, answer);
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
 	}
@@ -149,11 +166,31 @@ HLS_ONCE u32 policy_timer(hls_t *h ARENA_ARG, u32 s)
 	return 0;
 }
 
+/* What the policy answers to a message about its VP v. */
+HLS_ONCE s64 policy_message(hls_t *h ARENA_ARG, u32 s, u32 v, u32 message, const params_t *payload ARENA_ARG)
+{
+	s64 answer = -HLS_E_UNKNOWN;
+	unused(v);
+	unused(message);
+	unused(payload);
+#define CASE(number, fn, ...)                                                  \
+	case number:                                                           \
+		CALL(number, answer = fn##_message(h, s, v, message, payload)) \
+		return answer;
+	switch (h->scheduler[s].policy) {
+		HLS_POLICIES(CASE)
+	}
+#undef CASE
+	return answer;
+}
+
 HLS_ONCE bool policy_check_invariants(hls_t *h ARENA_ARG, u32 s)
 {
-#define CASE(number, fn, ...) \
-	case number:          \
-		return fn##_check_invariants(h, s);
+	bool answer = true;
+#define CASE(number, fn, ...)                                      \
+	case number:                                               \
+		CALL(number, answer = fn##_check_invariants(h, s)) \
+		return number < HLS_FIRST_LOADED ? answer : hls_checked_invariants(h, s, answer);
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
 	}
@@ -161,103 +198,114 @@ HLS_ONCE bool policy_check_invariants(hls_t *h ARENA_ARG, u32 s)
 	return true;
 }
 
+#undef CALL
+
 /*
  * The hooks that a switch calls at every level, for its loops: those of policies that are near become part of the
  * caller, and throttle nobody; the others are called as above.
  */
 static inline bool near_request(hls_t *h, u32 s, u32 v)
 {
-#define NEAR(number, fn, CONST, name, most, joins, strict, near, ...) \
-	if (near && kept(&h->scheduler[s])->policy == number) {       \
-		fn##_request(h, s, v);                                \
-		return true;                                          \
+#define NEAR(number, fn, ...)                                               \
+	if (fn##_policy.near && kept(&h->scheduler[s])->policy == number) { \
+		fn##_request(h, s, v);                                      \
+		return true;                                                \
 	}
-	HLS_POLICIES(NEAR)
+	HLS_BUILT_IN_POLICIES(NEAR)
 #undef NEAR
 	return policy_request(h, s, v);
 }
 
 static inline u32 near_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-#define NEAR(number, fn, CONST, name, most, joins, strict, near, ...) \
-	if (near && kept(&h->scheduler[s])->policy == number) {       \
-		fn##_release(h, s, v, used_ns);                       \
-		return 0;                                             \
+#define NEAR(number, fn, ...)                                               \
+	if (fn##_policy.near && kept(&h->scheduler[s])->policy == number) { \
+		fn##_release(h, s, v, used_ns);                             \
+		return 0;                                                   \
 	}
-	HLS_POLICIES(NEAR)
+	HLS_BUILT_IN_POLICIES(NEAR)
 #undef NEAR
 	return policy_release(h, s, v, used_ns);
 }
 
 static inline u32 near_grant(hls_t *h, u32 s, u32 cpu)
 {
-#define NEAR(number, fn, CONST, name, most, joins, strict, near, ...) \
-	if (near && kept(&h->scheduler[s])->policy == number)         \
+#define NEAR(number, fn, ...)                                             \
+	if (fn##_policy.near && kept(&h->scheduler[s])->policy == number) \
 		return fn##_grant(h, s, cpu);
-	HLS_POLICIES(NEAR)
+	HLS_BUILT_IN_POLICIES(NEAR)
 #undef NEAR
 	return policy_grant(h, s, cpu);
 }
 
-/*
- * Whether the policy is one of those whose schedulers hold VPs of several parents and request all of them at once.
- */
-static inline bool policy_joins(u32 policy)
-{
-#define CASE(number, fn, CONST, name, most, joins, ...) \
-	case number:                                    \
-		return joins;
-	switch (policy) {
-		HLS_POLICIES(CASE)
+/* What the policy says of itself; none: there is no such policy. */
+#define SAID(type, what, none, fn_says)              \
+	static inline type policy_##what(u32 policy) \
+	{                                            \
+		switch (policy) {                    \
+			HLS_POLICIES(fn_says)        \
+		}                                    \
+		return none;                         \
 	}
-#undef CASE
-	return false;
-}
+
+/* Whether its schedulers hold VPs of several parents and request all of them at once. */
+#define JOINS(number, fn, ...) \
+	case number:           \
+		return fn##_policy.joins;
+SAID(bool, joins, false, JOINS)
+#undef JOINS
 
 /* Whether no READY child ever waits beside a RUNNING one that it would preempt. */
-static inline bool policy_strict(u32 policy)
-{
-#define CASE(number, fn, CONST, name, most, joins, strict, ...) \
-	case number:                                            \
-		return strict;
-	switch (policy) {
-		HLS_POLICIES(CASE)
-	}
-#undef CASE
-	return false;
-}
+#define STRICT(number, fn, ...) \
+	case number:            \
+		return fn##_policy.strict;
+SAID(bool, strict, false, STRICT)
+#undef STRICT
 
 /* How many children a scheduler of the policy takes; 0: there is no such policy. */
-static inline u32 policy_most_children(u32 policy)
-{
-#define CASE(number, fn, CONST, name, most, ...) \
-	case number:                             \
-		return most;
-	switch (policy) {
-		HLS_POLICIES(CASE)
-	}
-#undef CASE
-	return 0;
-}
+#define MOST(number, fn, ...) \
+	case number:          \
+		return fn##_policy.most_children ? fn##_policy.most_children : HLS_MAX_VPS;
+SAID(u32, most_children, 0, MOST)
+#undef MOST
+#undef SAID
 
-/* Whether a value is in the range that the policy states for parameter `param` of its schedulers, or of its VPs. */
-#define CHECK(number, fn, CONST, ...)                                   \
-	static inline bool fn##_param_in_range(u32 param, u64 value)    \
-	{                                                               \
-		switch (param) {                                        \
-			CONST##_PARAMS(HLS_PARAM_RANGE)                 \
-		}                                                       \
-		return value == 0;                                      \
-	}                                                               \
-	static inline bool fn##_vp_param_in_range(u32 param, u64 value) \
-	{                                                               \
-		switch (param) {                                        \
-			CONST##_VP_PARAMS(HLS_PARAM_RANGE)              \
-		}                                                       \
-		return value == 0;                                      \
+/*
+ * Whether a value is in the range that the policy states for parameter `param` of its schedulers, of its VPs, or of a
+ * message; an error where there is no such message.
+ */
+#define FIELDS(constant, fields, name, doc)     \
+	case constant:                          \
+		switch (param) {                \
+			fields(HLS_PARAM_RANGE) \
+		}                               \
+		return value == 0;
+#define CHECK(number, fn, CONST, ...)                                            \
+	static inline bool fn##_param_in_range(u32 param, u64 value)             \
+	{                                                                        \
+		switch (param) {                                                 \
+			CONST##_PARAMS(HLS_PARAM_RANGE)                          \
+		}                                                                \
+		return value == 0;                                               \
+	}                                                                        \
+	static inline bool fn##_vp_param_in_range(u32 param, u64 value)          \
+	{                                                                        \
+		switch (param) {                                                 \
+			CONST##_VP_PARAMS(HLS_PARAM_RANGE)                       \
+		}                                                                \
+		return value == 0;                                               \
+	}                                                                        \
+	static inline s64 fn##_field_in_range(u32 message, u32 param, u64 value) \
+	{                                                                        \
+		(void)param, (void)value;                                        \
+		switch (message) {                                               \
+			CONST##_MESSAGES(FIELDS)                                 \
+		}                                                                \
+		return -HLS_E_UNKNOWN;                                           \
 	}
 HLS_POLICIES(CHECK)
 #undef CHECK
+#undef FIELDS
 
 static inline bool policy_param_in_range(u32 policy, u32 param, u64 value)
 {
@@ -281,6 +329,18 @@ static inline bool policy_vp_param_in_range(u32 policy, u32 param, u64 value)
 	}
 #undef CASE
 	return false;
+}
+
+static inline s64 policy_field_in_range(u32 policy, u32 message, u32 param, u64 value)
+{
+#define CASE(number, fn, ...) \
+	case number:          \
+		return fn##_field_in_range(message, param, value);
+	switch (policy) {
+		HLS_POLICIES(CASE)
+	}
+#undef CASE
+	return -HLS_E_UNKNOWN;
 }
 
 #endif

@@ -56,6 +56,12 @@
 
 #define HLS_NEVER (~0ULL)
 
+/* The policies that were loaded have numbers from here on. */
+#define HLS_FIRST_LOADED 64
+
+/* Loops ask whether they may go on; those of loaded policies ask more, see guard.h. */
+#define can_loop port_can_loop
+
 enum hls_state { HLS_WAITING, HLS_READY, HLS_RUNNING };
 
 /* Flags of a VP. */
@@ -80,6 +86,7 @@ enum hls_record_kind {
 	HLS_REC_STOLEN,    /* by the platform, where it tells such things: others had the CPU for a ns; vp: 0 */
 	HLS_REC_OFFLINE,   /* the CPU has gone; vp: 0 */
 	HLS_REC_ONLINE,    /* it is back; vp: 0 */
+	HLS_REC_TAKEN_OUT, /* a: scheduler whose policy was replaced by a fallback, b: enum hls_offence; vp, cpu: 0 */
 };
 
 /* Why a call was refused; entry points return these negated. */
@@ -141,9 +148,11 @@ struct hls_scheduler {
 	u8 policy; /* 0: the entry is free */
 	u8 level;  /* where its children are in a CPU's path, on the longest way to the root */
 	u8 in_pending;
-	u8 refused;       /* some VP of it refuses some CPU, until another child comes */
-	u8 joins;         /* its policy holds VPs of several parents and requests all of them at once */
-	u8 single;        /* it holds one VP, refuses no CPU and does not join: it has nothing to choose among */
+	u8 refused; /* some VP of it refuses some CPU, until another child comes */
+	u8 joins;   /* its policy holds VPs of several parents and requests all of them at once */
+	u8 single;  /* it holds one VP, refuses no CPU and does not join: it has nothing to choose among */
+	u8 offence; /* what its policy, that was loaded, did against the contract; enum hls_offence in guard.h */
+	u8 unused;
 	u16 nr_up;        /* VPs that it holds of its parents */
 	u16 nr_requested; /* of these, READY or RUNNING */
 	u32 nr_children;
@@ -153,6 +162,7 @@ struct hls_scheduler {
 	u32 first_child;
 	u32 pending_next;
 	u64 timer_at;
+	u64 busy_until; /* a loaded policy may be called of its own will from then on as often as it likes */
 	u64 param[HLS_PARAMS];
 	u64 word[HLS_SCHEDULER_WORDS];
 };
@@ -183,7 +193,7 @@ struct hls_fault {
 	u32 cpu;
 };
 
-/* Parameters of a new scheduler or VP, in the order of the policy's list. */
+/* Parameters of a new scheduler or VP, or what a message carries, in the order of the policy's list. */
 struct hls_params {
 	u64 value[HLS_PARAMS];
 };
@@ -191,12 +201,14 @@ struct hls_params {
 /* One root domain: everything that the core knows. */
 struct hls {
 	u64 now_ns;
-	u64 kick;      /* CPUs on which hls_schedule() is due */
-	u64 slice_ns;  /* answer of a grant hook beside the VP: how long until it wants to be asked again */
-	u64 cpus;      /* CPUs that there are */
-	u64 offline;   /* of these, the ones that are not there now: their root VPs are held by nobody */
-	u64 decisions; /* grant hooks called */
-	u32 nr_pinned; /* threads that may not use every CPU */
+	u64 kick;       /* CPUs on which hls_schedule() is due */
+	u64 slice_ns;   /* answer of a grant hook beside the VP: how long until it wants to be asked again */
+	u64 cpus;       /* CPUs that there are */
+	u64 offline;    /* of these, the ones that are not there now: their root VPs are held by nobody */
+	u64 decisions;  /* grant hooks called */
+	u64 hook_at_ns; /* when the hook at hand of a loaded policy was called, */
+	u32 steps;      /* and the steps that it has left */
+	u32 nr_pinned;  /* threads that may not use every CPU */
 	u32 seq;
 	u32 pending; /* schedulers that have VPs to request or to withdraw */
 	u32 seeking; /* VPs that did not get, or lost, one CPU and might displace others on another */
@@ -234,6 +246,7 @@ s64 hls_detach(hls_t *h, u32 vp, u64 now_ns);
 s64 hls_move(hls_t *h, u32 vp, u32 parent, const params_t *params, u64 now_ns);
 s64 hls_set_affinity(hls_t *h, u32 vp, u64 cpus, u64 now_ns);
 s64 hls_watch(hls_t *h, u32 vp, u32 on);
+s64 hls_replace(hls_t *h, u32 s, u32 policy, const params_t *params, u64 now_ns);
 
 /* A CPU goes, and comes back. No effect where it has already. */
 s64 hls_offline(hls_t *h, u32 cpu, u64 now_ns);
@@ -244,6 +257,7 @@ u64 hls_request(hls_t *h, u32 vp, u64 now_ns);
 u64 hls_release(hls_t *h, u32 vp, u64 now_ns);
 u64 hls_yield(hls_t *h, u32 vp, u64 now_ns);
 s64 hls_message(hls_t *h, u32 vp, u32 param, u64 value, u64 now_ns);
+s64 hls_tell(hls_t *h, u32 vp, u32 message, const params_t *payload, u64 now_ns);
 
 /* What happens to time. What is stolen is stolen since the last charge there: a CPU's clock never runs backwards. */
 u64 hls_expire(hls_t *h, u32 cpu, u64 now_ns);

@@ -437,6 +437,8 @@ HLS_ENTRY u64 hls_yield(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 	return h->kick;
 }
 
+HLS_ONCE u32 take_out(hls_t *h ARENA_ARG, u32 s);
+
 /* Calls the timer hooks that are due. Late calls are allowed; an early one does nothing. */
 HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 {
@@ -446,6 +448,10 @@ HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 		if (h->scheduler[s].timer_at > now_ns)
 			break;
 		hls_set_timer(h, s, HLS_NEVER);
+		if (unlikely(h->scheduler[s].offence)) {
+			take_out(h, s);
+			continue;
+		}
 		u32 v = policy_timer(h, s);
 		for (u32 n = from(0); n < HLS_MAX_BATCH && v && can_loop; n++) {
 			if (h->vp[v].state == HLS_READY)

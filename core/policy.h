@@ -34,11 +34,16 @@
  *  timer                hls_set_timer()'s time has come;        nothing, 0
  *                       called again until it returns 0, else
  *                       the VP that may now want a CPU
+ *  message              a thread, or someone about its VP,      -HLS_E_UNKNOWN
+ *                       tells the scheduler something, in the
+ *                       policy's own terms; its answer, if it
+ *                       is negative an enum hls_error
  *  check_invariants     whether its own state is sound          yes
  *
- * Table 3's Msg, a thread talking to its scheduler, is hls_message(): it changes one parameter of the VP. The
- * policy sees its child withdrawn or released, unregistered with the old parameters, registered with the new
- * ones, and requested again; so it needs no code for it.
+ * A parameter of a VP that is changed (hls_message(), Table 3's Msg) needs no code: the policy sees its child withdrawn
+ * or released, unregistered with the old parameters, registered with the new ones, and requested again. What else
+ * threads may say is in the policy's list of messages. A message may throttle a READY child, have a RUNNING one
+ * rechecked, and set the timer; one that makes a throttled child able to run sets the timer to now, which does it.
  */
 #ifndef HLS_POLICY_H
 #define HLS_POLICY_H
@@ -67,6 +72,28 @@ static inline bool hls_in_range(u64 value, u64 least, u64 greatest)
 {
 	return value >= least && value <= greatest;
 }
+
+/* The messages that a policy takes: M(CONSTANT, FIELDS, "name", "what it is"), FIELDS a list like those above. */
+#define HLS_MESSAGE_INDEX(constant, fields, name, doc) constant,
+
+/* What a policy says of itself; a constant NAME_policy. */
+struct hls_policy {
+	const char *name;   /* in hierarchy files */
+	const char *what;   /* in a few words */
+	const char *source; /* paper and section */
+	/*
+	 * Of a policy that is loaded: what it needs of its place, and what it promises there, in the language of
+	 * docs/guarantees.md. The calculus has those of the others. NULL: nothing.
+	 */
+	const char *accepts, *provides;
+	u32 state_version; /* of its words: builds with the same one understand each other's */
+	u32 most_children; /* 0: any number */
+	bool joins;        /* it holds VPs of several parents and requests all of them at once */
+	/* No READY child ever waits beside a RUNNING one that it would preempt. */
+	bool strict;
+	/* Its hooks are short enough to be part of the loops that every switch goes through; for built-in ones. */
+	bool near;
+};
 
 /* A policy's own state in a scheduler and in a VP. */
 #define POLICY_STATE(type, s) ((type ARENA *)kept(&h->scheduler[s])->word)
@@ -241,6 +268,12 @@ static inline u32 hls_no_timer(hls_t *h, u32 s)
 {
 	(void)h, (void)s;
 	return 0;
+}
+
+static inline s64 hls_no_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
+{
+	(void)h, (void)s, (void)v, (void)message, (void)payload;
+	return -HLS_E_UNKNOWN;
 }
 
 static inline bool hls_no_check_invariants(hls_t *h, u32 s)

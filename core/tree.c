@@ -408,6 +408,27 @@ HLS_ENTRY s64 hls_message(hls_t *h ARENA_ARG, u32 v, u32 param, u64 value, u64 n
 	return error;
 }
 
+/* Tells the scheduler above a VP something, in its policy's terms; what it answers, or why it cannot take that. */
+HLS_ENTRY s64 hls_tell(hls_t *h ARENA_ARG, u32 v, u32 message, const params_t *payload ARENA_ARG, u64 now_ns)
+{
+	if (!vp_exists(h, v) || !h->vp[v].parent)
+		return -HLS_E_NOT_FOUND;
+	u32 s = h->vp[v].parent;
+	unused(message);
+	unused(payload);
+	unused(now_ns);
+	for (u32 i = 0; i < HLS_PARAMS; i++) {
+		s64 fits = policy_field_in_range(h->scheduler[s].policy, message, i, payload->value[i]);
+		if (fits < 1)
+			return fits ? fits : -HLS_E_PARAM;
+	}
+	h->now_ns = now_ns;
+	s64 answer = policy_message(h, s, v, message, payload);
+	settle_later(h, s);
+	settle_pending(h);
+	return answer;
+}
+
 /* Binds a thread to CPUs. */
 HLS_ENTRY s64 hls_set_affinity(hls_t *h ARENA_ARG, u32 v, u64 cpus, u64 now_ns)
 {

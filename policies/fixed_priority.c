@@ -7,12 +7,21 @@
  */
 #include "../core/levels.h"
 
+static const struct hls_policy fixed_priority_policy = {
+    .name = "fixed-priority",
+    .what = "the highest priority runs; VPs of one level take turns",
+    .source = "HLS, RTSS 2001, section 5.1",
+    .strict = true,
+    .near = true,
+};
+
 #define FIXED_PRIORITY_PARAMS(P)                                                          \
 	P(FIXED_PRIORITY_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), \
 	  "turn of each VP when several share a level")
 #define FIXED_PRIORITY_VP_PARAMS(P)                                                        \
 	P(FIXED_PRIORITY_PRIORITY, "priority", HLS_COUNT, HLS_REQUIRED, 0, HLS_LEVELS - 1, \
 	  "level of the VP; the greatest runs first")
+#define FIXED_PRIORITY_MESSAGES(M)
 
 enum { FIXED_PRIORITY_PARAMS(HLS_PARAM_INDEX) };
 enum { FIXED_PRIORITY_VP_PARAMS(HLS_PARAM_INDEX) };
@@ -99,3 +108,4 @@ static bool fixed_priority_check_invariants(hls_t *h, u32 s)
 #define fixed_priority_init hls_no_init
 #define fixed_priority_deinit hls_no_init
 #define fixed_priority_timer hls_no_timer
+#define fixed_priority_message hls_no_message

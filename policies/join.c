@@ -7,8 +7,17 @@
  */
 #include "../core/policy.h"
 
+static const struct hls_policy join_policy = {
+    .name = "join",
+    .what = "runs its child when any of its parents gives it a CPU",
+    .source = "HLS, RTSS 2001, section 5.1",
+    .most_children = 1,
+    .joins = true,
+};
+
 #define JOIN_PARAMS(P)
 #define JOIN_VP_PARAMS(P)
+#define JOIN_MESSAGES(M)
 
 struct join {
 	u64 ready; /* the child, while it is READY; else 0 */
@@ -59,3 +68,4 @@ static void join_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 #define join_preempts hls_no_preempts
 #define join_timer hls_no_timer
 #define join_check_invariants hls_no_check_invariants
+#define join_message hls_no_message

@@ -9,11 +9,19 @@
  */
 #include "../core/policy.h"
 
+static const struct hls_policy limit_policy = {
+    .name = "limit",
+    .what = "at most so much CPU time in every period, for one child",
+    .source = "HLS, RTSS 2001, section 5.1",
+    .most_children = 1,
+};
+
 #define LIMIT_PARAMS(P)
 #define LIMIT_VP_PARAMS(P)                                                        \
 	P(LIMIT_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), \
 	  "most CPU time that the child gets in a period")                        \
 	P(LIMIT_PERIOD, "period", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), "length of a period")
+#define LIMIT_MESSAGES(M)
 
 enum { LIMIT_VP_PARAMS(HLS_PARAM_INDEX) };
 
@@ -147,3 +155,4 @@ static bool limit_check_invariants(hls_t *h, u32 s)
 #define limit_deinit hls_no_init
 #define limit_unregister_vp hls_no_unregister_vp
 #define limit_preempts hls_no_preempts
+#define limit_message hls_no_message

@@ -15,6 +15,13 @@
  */
 #include "../core/policy.h"
 
+static const struct hls_policy proportional_share_policy = {
+    .name = "proportional-share",
+    .what = "CPU time in proportion to shares: SFQ with warp",
+    .source = "Goyal et al., OSDI 1996; BVT, SOSP 1999",
+    .near = true,
+};
+
 #define PROPORTIONAL_SHARE_PARAMS(P)                                                          \
 	P(PROPORTIONAL_SHARE_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), \
 	  "how long a VP runs before others are considered")
@@ -22,6 +29,7 @@
 	P(PROPORTIONAL_SHARE_SHARE, "share", HLS_COUNT, 1, 1, 65536, "weight of the VP among its siblings") \
 	P(PROPORTIONAL_SHARE_WARP, "warp", HLS_TIME, 0, 0, HLS_S(3600),                                     \
 	  "CPU time that the VP may get ahead of its turn")
+#define PROPORTIONAL_SHARE_MESSAGES(M)
 
 enum { PROPORTIONAL_SHARE_PARAMS(HLS_PARAM_INDEX) };
 enum { PROPORTIONAL_SHARE_VP_PARAMS(HLS_PARAM_INDEX) };
@@ -176,3 +184,4 @@ static bool proportional_share_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 #define proportional_share_deinit hls_no_init
 #define proportional_share_timer hls_no_timer
 #define proportional_share_check_invariants hls_no_check_invariants
+#define proportional_share_message hls_no_message

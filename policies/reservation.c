@@ -21,11 +21,19 @@
  */
 #include "../core/policy.h"
 
+static const struct hls_policy reservation_policy = {
+    .name = "reservation",
+    .what = "so much CPU time in every period, hard, by EDF",
+    .source = "HLS, RTSS 2001, section 5.1",
+    .strict = true,
+};
+
 #define RESERVATION_PARAMS(P)
 #define RESERVATION_VP_PARAMS(P)                                                        \
 	P(RESERVATION_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), \
 	  "CPU time that the VP gets in every period")                                  \
 	P(RESERVATION_PERIOD, "period", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), "length of a period")
+#define RESERVATION_MESSAGES(M)
 
 enum { RESERVATION_VP_PARAMS(HLS_PARAM_INDEX) };
 
@@ -225,3 +233,4 @@ static bool reservation_check_invariants(hls_t *h, u32 s)
 #define reservation_init hls_no_init
 #define reservation_deinit hls_no_init
 #define reservation_unregister_vp hls_no_unregister_vp
+#define reservation_message hls_no_message

@@ -5,9 +5,16 @@
  */
 #include "../core/policy.h"
 
+static const struct hls_policy round_robin_policy = {
+    .name = "round-robin",
+    .what = "every child in turn",
+    .source = "HLS, RTSS 2001, section 5.4",
+};
+
 #define ROUND_ROBIN_PARAMS(P) \
 	P(ROUND_ROBIN_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), "turn of each VP")
 #define ROUND_ROBIN_VP_PARAMS(P)
+#define ROUND_ROBIN_MESSAGES(M)
 
 enum { ROUND_ROBIN_PARAMS(HLS_PARAM_INDEX) };
 
@@ -65,3 +72,4 @@ static void round_robin_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 #define round_robin_preempts hls_no_preempts
 #define round_robin_timer hls_no_timer
 #define round_robin_check_invariants hls_no_check_invariants
+#define round_robin_message hls_no_message

@@ -20,6 +20,13 @@
 #define TIME_SHARING_STARVED TIME_SHARING_LEVELS /* one more, over all of them */
 _Static_assert(TIME_SHARING_STARVED < HLS_LEVELS, "the level of the starved must exist");
 
+static const struct hls_policy time_sharing_policy = {
+    .name = "time-sharing",
+    .what = "multi-level queue with boosts for those that wake up or starve",
+    .source = "HLS thesis, section 10.5.2",
+    .strict = true,
+};
+
 #define TIME_SHARING_PARAMS(P)                                                                    \
 	P(TIME_SHARING_QUANTUM, "quantum", HLS_TIME, HLS_MS(20), HLS_US(10), HLS_S(10),           \
 	  "how long a VP runs before others of its level")                                        \
@@ -32,6 +39,7 @@ _Static_assert(TIME_SHARING_STARVED < HLS_LEVELS, "the level of the starved must
 #define TIME_SHARING_VP_PARAMS(P)                                                      \
 	P(TIME_SHARING_PRIORITY, "priority", HLS_COUNT, 8, 0, TIME_SHARING_LEVELS - 1, \
 	  "base level of the VP; the greatest runs first")
+#define TIME_SHARING_MESSAGES(M)
 
 enum { TIME_SHARING_PARAMS(HLS_PARAM_INDEX) };
 enum { TIME_SHARING_VP_PARAMS(HLS_PARAM_INDEX) };
@@ -151,3 +159,4 @@ static bool time_sharing_check_invariants(hls_t *h, u32 s)
 #define time_sharing_deinit hls_no_init
 #define time_sharing_register_vp hls_no_register_vp
 #define time_sharing_unregister_vp hls_no_unregister_vp
+#define time_sharing_message hls_no_message

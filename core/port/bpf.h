@@ -24,7 +24,7 @@ typedef long long s64;
  * True until the kernel's own bound on loops is reached (the may_goto instruction): with it the verifier accepts a
  * loop whose trip count it cannot see. The core's loops all end long before.
  */
-#define can_loop                                                         \
+#define port_can_loop                                                    \
 	({                                                               \
 		__label__ l_stop, l_go;                                  \
 		bool more = true;                                        \
@@ -59,6 +59,9 @@ static volatile u32 hls_zero;
 
 /* One that others of the core call: not static, so that it, too, is verified once and not anew at each call. */
 #define HLS_ONCE __attribute__((noinline))
+
+/* What nothing is done with: the compiler would not pass it at all, and the verifier misses it. */
+#define unused(value) asm volatile("" : : "r"(value))
 
 /* Behind a parameter of such functions: a pointer into the arena. */
 #define ARENA_ARG __attribute__((btf_decl_tag("arg:arena")))

@@ -11,15 +11,23 @@ struct hls_param_description {
 	u64 unit, preset, least, greatest;
 };
 
-struct hls_policy_description {
-	const char *name, *doc, *source;
-	const struct hls_param_description *params, *vp_params;
-	u32 number, most_children, joins, nr_params, nr_vp_params;
+struct hls_message_description {
+	const char *name, *doc;
+	const struct hls_param_description *fields;
+	u64 nr_fields;
 };
 
-struct hls_invariant_description {
-	u32 number;
-	const char *name, *doc;
+struct hls_policy_description {
+	const struct hls_policy *policy;
+	const struct hls_param_description *params, *vp_params;
+	const struct hls_message_description *messages;
+	u32 number, nr_params, nr_vp_params, nr_messages;
+};
+
+/* What goes by numbers: invariants and offences. */
+struct hls_number_description {
+	u64 number;
+	const char *doc;
 };
 
 struct hls_call_description {
@@ -28,41 +36,59 @@ struct hls_call_description {
 };
 
 #define PARAM(constant, name, unit, preset, least, greatest, doc) {name, doc, unit, preset, least, greatest},
-#define TABLES(number, fn, CONST, ...)                                                        \
-	static const struct hls_param_description fn##_params[] = {CONST##_PARAMS(PARAM){0}}; \
-	static const struct hls_param_description fn##_vp_params[] = {CONST##_VP_PARAMS(PARAM){0}};
+#define FIELDS(constant, fields, name, doc) \
+	static const struct hls_param_description constant##_fields[] = {fields(PARAM){0}};
+#define LENGTH(table) (sizeof(table) / sizeof((table)[0]) - 1)
+#define MESSAGE(constant, fields, name, doc) {name, doc, constant##_fields, LENGTH(constant##_fields)},
+#define TABLES(number, fn, CONST)                                                                   \
+	static const struct hls_param_description fn##_params[] = {CONST##_PARAMS(PARAM){0}};       \
+	static const struct hls_param_description fn##_vp_params[] = {CONST##_VP_PARAMS(PARAM){0}}; \
+	CONST##_MESSAGES(FIELDS) static const struct hls_message_description fn##_messages[] = {    \
+	    CONST##_MESSAGES(MESSAGE){0}};
 HLS_POLICIES(TABLES)
 
-#define LENGTH(table) (sizeof(table) / sizeof((table)[0]) - 1)
-#define POLICY(number, fn, CONST, name, most, joins, strict, near, doc, source) \
-	{name,   doc,  source, fn##_params,         fn##_vp_params,             \
-	 number, most, joins,  LENGTH(fn##_params), LENGTH(fn##_vp_params)},
-const struct hls_policy_description hls_policy_table[] = {HLS_POLICIES(POLICY){0}};
+#define POLICY(number, fn, CONST)                                                  \
+	{&fn##_policy, fn##_params,         fn##_vp_params,         fn##_messages, \
+	 number,       LENGTH(fn##_params), LENGTH(fn##_vp_params), LENGTH(fn##_messages)},
+static const struct hls_policy_description policy_table[] = {HLS_POLICIES(POLICY){0}};
 
-#define INVARIANT(number, name, doc) {number, #name, doc},
-const struct hls_invariant_description hls_invariant_table[] = {HLS_INVARIANTS(INVARIANT){0}};
+#define NUMBER(number, name, doc) {number, doc},
+static const struct hls_number_description invariant_table[] = {HLS_INVARIANTS(NUMBER){0}};
+static const struct hls_number_description offence_table[] = {HLS_OFFENCES(NUMBER){0}};
 
-#define CALL(number, name, call) {number, #name},
-const struct hls_call_description hls_call_table[] = {HLS_CALLS(CALL){0}};
+#define NAMED(number, name, call) {number, #name},
+const struct hls_call_description hls_call_table[] = {HLS_CALLS(NAMED){0}};
 
-const u64 hls_sizes[] = {sizeof(struct hls),
-			 sizeof(struct hls_scheduler),
-			 sizeof(struct hls_vp),
-			 sizeof(struct hls_node),
-			 sizeof(struct hls_record),
-			 HLS_MAX_DEPTH,
-			 HLS_MAX_CPUS,
-			 HLS_MAX_SCHEDULERS,
-			 HLS_MAX_VPS,
-			 HLS_MAX_RECORDS,
-			 HLS_PARAMS,
-			 sizeof(struct hls_call)};
+static const u64 sizes[] = {sizeof(struct hls),
+			    sizeof(struct hls_scheduler),
+			    sizeof(struct hls_vp),
+			    sizeof(struct hls_node),
+			    sizeof(struct hls_record),
+			    HLS_MAX_DEPTH,
+			    HLS_MAX_CPUS,
+			    HLS_MAX_SCHEDULERS,
+			    HLS_MAX_VPS,
+			    HLS_MAX_RECORDS,
+			    HLS_PARAMS,
+			    sizeof(struct hls_call),
+			    HLS_FIRST_LOADED};
 
-/* One call of a tape. */
-void hls_play(struct hls *h, struct hls_call *c)
+/* One call of an entry point, as data. */
+static void play(struct hls *h, struct hls_call *c)
 {
 	hls_make_call(h, c);
 }
+
+/*
+ * All that a build of the core is to the Rust side: what is in it, and how to call it. Readers of fields are the same
+ * for all builds whose sizes are.
+ */
+const struct hls_library {
+	const u64 *sizes;
+	const struct hls_policy_description *policies;
+	const struct hls_number_description *invariants, *offences;
+	void (*play)(struct hls *h, struct hls_call *c);
+} hls_library = {sizes, policy_table, invariant_table, offence_table, play};
 
 /* What Rust reads without a call of the core; field access stays on this side. */
 u64 hls_kick(const struct hls *h)

@@ -20,7 +20,7 @@ typedef int64_t s64;
 #define ARENA
 
 /* Every loop asks this beside its own named bound; the BPF verifier wants it, natively it is free. */
-#define can_loop true
+#define port_can_loop true
 
 /* The first value of a loop's counter; the BPF verifier must not know it. */
 #define from(n) (n)
@@ -33,6 +33,9 @@ typedef int64_t s64;
 
 /* One that others of the core call; the BPF verifier is to look at it once. */
 #define HLS_ONCE static inline
+
+/* What nothing is done with; the BPF verifier wants it passed all the same. */
+#define unused(value) ((void)(value))
 
 /* Behind a parameter of such functions; the BPF verifier wants it. */
 #define ARENA_ARG

@@ -36,7 +36,7 @@ pub enum CoreError {
     Children,
     /// It would be deeper than [`limits::MAX_DEPTH`], or a cycle.
     Depth,
-    /// The policy does not know this message.
+    /// The policy does not know this parameter or message.
     Unknown,
     /// Whoever runs the core could not be asked.
     Unreachable,
@@ -51,7 +51,7 @@ impl fmt::Display for CoreError {
             CoreError::Busy => "it still has children, or a parent still holds it, or it is the last CPU",
             CoreError::Children => "the policy takes no further child",
             CoreError::Depth => "the hierarchy would be too deep or have a cycle",
-            CoreError::Unknown => "the policy does not know this parameter",
+            CoreError::Unknown => "the policy does not know this parameter or message",
             CoreError::Unreachable => "the core cannot be reached",
         })
     }
@@ -149,5 +149,17 @@ pub trait Calls {
     /// A message to the scheduler above a VP: sets parameter number `param` of the VP. A refusal changes nothing.
     fn message(&mut self, vp: u32, param: u32, value: u64, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::Message, Call { b: param, value, ..Call::at(now, vp) }).and_then(answer).map(drop)
+    }
+
+    /// A message, number `message` of its policy's, to the scheduler above a VP; what that answers.
+    fn tell(&mut self, vp: u32, message: u32, payload: Params, now: Nanos) -> Result<u32, CoreError> {
+        self.make(Op::Tell, Call { b: message, params: payload.0, ..Call::at(now, vp) }).and_then(answer)
+    }
+
+    /// Gives a scheduler another policy in its place. A refusal changes nothing, but for [`CoreError`]s of the policy
+    /// itself about a child: then the fallback's policy is in its place.
+    fn replace(&mut self, scheduler: u32, policy: u8, params: Params, now: Nanos) -> Result<(), CoreError> {
+        let call = Call { b: policy.into(), params: params.0, ..Call::at(now, scheduler) };
+        self.make(Op::Replace, call).and_then(answer).map(drop)
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::tape::{Call, Op, Unsound};
 use crate::view::{Fault, View};
-use crate::{Calls, CoreError, ffi, limits};
+use crate::{Calls, CoreError, Library, ffi, limits};
 use hls_units::Nanos;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// A root domain: a `struct hls`, empty at first.
 pub struct Core {
@@ -81,12 +82,23 @@ impl Core {
     /// all of them, this is compiled into a plain call of C.
     #[inline(always)]
     fn call(&mut self, op: Op, call: Call) -> i64 {
-        // SAFETY: the core checks the indexes, but for those that `vp` and `cpu` below have checked.
-        let result = unsafe { make(self.hls.as_ptr(), op, &call) };
+        let result = match self.view.library() {
+            // SAFETY: the core checks the indexes, but for those that `vp` and `cpu` below have checked.
+            None => unsafe { make(self.hls.as_ptr(), op, &call) },
+            // SAFETY: as above.
+            Some(library) => unsafe { play(library, self.hls.as_ptr(), op, call) },
+        };
         if let Some(tape) = &mut self.tape {
             write_down(tape, Call { op: op as u32, result, ..call });
         }
         result
+    }
+
+    /// From now on another build of the core makes the calls; `None`: the one that is built in. All that the domain
+    /// knows stays as it is, so it must have no scheduler of a policy that the build lacks, and none of one whose state
+    /// it does not understand.
+    pub fn set_library(&mut self, library: Option<Arc<Library>>) {
+        self.view.set_library(library);
     }
 
     /// Writes down every call from now on; [`Core::take_tape`] hands them out. They are kept in memory until then.
@@ -104,8 +116,12 @@ impl Core {
     pub fn play(&mut self, tape: &mut [Call]) -> Result<(), Unsound> {
         Unsound::first_of(tape)?;
         for call in tape {
-            // SAFETY: a sound call passes no index that the core would not check.
-            unsafe { ffi::hls_play(self.hls.as_ptr(), call) };
+            match self.view.library() {
+                // SAFETY: a sound call passes no index that the core would not check.
+                None => unsafe { (ffi::hls_library.play)(self.hls.as_ptr(), call) },
+                // SAFETY: as above.
+                Some(library) => unsafe { library.play(self.hls.as_ptr(), call) },
+            }
         }
         Ok(())
     }
@@ -113,7 +129,7 @@ impl Core {
     /// Bytes that a domain takes.
     pub fn size() -> usize {
         // SAFETY: a constant of the C side.
-        unsafe { ffi::hls_sizes[0] as usize }
+        unsafe { (*ffi::hls_library.sizes)[0] as usize }
     }
 
     /// All bytes of the domain: what two builds of the core must agree on.
@@ -191,6 +207,18 @@ fn write_down(tape: &mut Vec<Call>, call: Call) {
     tape.push(call);
 }
 
+/// The same by another build of the core.
+///
+/// # Safety
+///
+/// As of `make`.
+unsafe fn play(library: &Library, h: *mut ffi::Hls, op: Op, call: Call) -> i64 {
+    let mut call = Call { op: op as u32, ..call };
+    // SAFETY: the caller's promise.
+    unsafe { library.play(h, &mut call) };
+    call.result
+}
+
 /// What `core/call.h` says that the call means.
 ///
 /// # Safety
@@ -224,6 +252,8 @@ unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
             Op::Check => ffi::hls_check(h).into(),
             Op::Offline => ffi::hls_offline(h, c.a, c.now_ns),
             Op::Online => ffi::hls_online(h, c.a, c.now_ns),
+            Op::Tell => ffi::hls_tell(h, c.a, c.b, params, c.now_ns),
+            Op::Replace => ffi::hls_replace(h, c.a, c.b, params, c.now_ns),
         }
     }
 }

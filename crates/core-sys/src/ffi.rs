@@ -60,6 +60,8 @@ pub struct HlsScheduler {
     pub refused: u8,
     pub joins: u8,
     pub single: u8,
+    pub offence: u8,
+    pub unused: u8,
     pub nr_up: u16,
     pub nr_requested: u16,
     pub nr_children: u32,
@@ -102,25 +104,61 @@ pub struct ParamDescription {
 }
 
 #[repr(C)]
-pub struct PolicyDescription {
+pub struct MessageDescription {
     pub name: *const c_char,
     pub doc: *const c_char,
+    pub fields: *const ParamDescription,
+    pub nr_fields: u64,
+}
+
+/// `struct hls_policy` of `core/policy.h`.
+#[repr(C)]
+pub struct Policy {
+    pub name: *const c_char,
+    pub what: *const c_char,
     pub source: *const c_char,
-    pub params: *const ParamDescription,
-    pub vp_params: *const ParamDescription,
-    pub number: u32,
+    pub accepts: *const c_char,
+    pub provides: *const c_char,
+    pub state_version: u32,
     pub most_children: u32,
-    pub joins: u32,
-    pub nr_params: u32,
-    pub nr_vp_params: u32,
+    pub joins: u8,
+    pub strict: u8,
+    pub near: u8,
 }
 
 #[repr(C)]
-pub struct InvariantDescription {
+pub struct PolicyDescription {
+    pub policy: *const Policy,
+    pub params: *const ParamDescription,
+    pub vp_params: *const ParamDescription,
+    pub messages: *const MessageDescription,
     pub number: u32,
-    pub name: *const c_char,
+    pub nr_params: u32,
+    pub nr_vp_params: u32,
+    pub nr_messages: u32,
+}
+
+#[repr(C)]
+pub struct NumberDescription {
+    pub number: u64,
     pub doc: *const c_char,
 }
+
+/// How many entries `sizes` has.
+pub const SIZES: usize = 13;
+
+/// `struct hls_library`: one build of the core.
+#[repr(C)]
+pub struct Library {
+    pub sizes: *const [u64; SIZES],
+    pub policies: *const PolicyDescription,
+    pub invariants: *const NumberDescription,
+    pub offences: *const NumberDescription,
+    pub play: unsafe extern "C" fn(h: *mut Hls, call: *mut Call),
+}
+
+// SAFETY: all of it is constant.
+unsafe impl Sync for Library {}
 
 #[cfg(test)]
 #[repr(C)]
@@ -130,11 +168,9 @@ pub struct CallDescription {
 }
 
 unsafe extern "C" {
-    pub static hls_policy_table: [PolicyDescription; 0];
-    pub static hls_invariant_table: [InvariantDescription; 0];
+    pub static hls_library: Library;
     #[cfg(test)]
     pub static hls_call_table: [CallDescription; 0];
-    pub static hls_sizes: [u64; 12];
 
     pub fn hls_add_cpu(h: *mut Hls, cpu: u32) -> i64;
     pub fn hls_create_scheduler(h: *mut Hls, policy: u32, params: *const Params) -> i64;
@@ -151,6 +187,8 @@ unsafe extern "C" {
     pub fn hls_release(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_yield(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_message(h: *mut Hls, vp: u32, param: u32, value: u64, now_ns: u64) -> i64;
+    pub fn hls_tell(h: *mut Hls, vp: u32, message: u32, payload: *const Params, now_ns: u64) -> i64;
+    pub fn hls_replace(h: *mut Hls, s: u32, policy: u32, params: *const Params, now_ns: u64) -> i64;
     pub fn hls_expire(h: *mut Hls, cpu: u32, now_ns: u64) -> u64;
     pub fn hls_timers(h: *mut Hls, now_ns: u64) -> u64;
     pub fn hls_steal(h: *mut Hls, cpu: u32, length_ns: u64) -> u64;
@@ -159,7 +197,6 @@ unsafe extern "C" {
     pub fn hls_schedule(h: *mut Hls, cpu: u32, now_ns: u64) -> u32;
     pub fn hls_check(h: *mut Hls) -> u32;
 
-    pub fn hls_play(h: *mut Hls, call: *mut Call);
     pub fn hls_kick(h: *const Hls) -> u64;
     pub fn hls_offline_cpus(h: *const Hls) -> u64;
     pub fn hls_nr_records(h: *const Hls) -> u64;

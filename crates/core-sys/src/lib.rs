@@ -8,13 +8,15 @@
 mod calls;
 mod core;
 mod ffi;
+mod library;
 mod policy;
 mod tape;
 mod view;
 
 pub use crate::core::Core;
 pub use calls::{Calls, CoreError, Params};
-pub use policy::{ParamInfo, PolicyInfo, Unit, policies};
+pub use library::{Library, OpenError};
+pub use policy::{MessageInfo, ParamInfo, PolicyInfo, Unit, offence, policies};
 pub use tape::{Call, Op, Unsound};
 pub use view::{Fault, RawRecord, RecordKind, SchedulerEntry, View, VpEntry, VpState};
 
@@ -30,8 +32,10 @@ pub mod limits {
     pub const MAX_VPS: usize = 4096 + 65536;
     /// Records that may wait to be taken.
     pub const MAX_RECORDS: usize = 16384;
-    /// Parameters of a scheduler, and of a VP.
+    /// Parameters of a scheduler, and of a VP; values of a message.
     pub const PARAMS: usize = 4;
+    /// Policies that were loaded have numbers from here on.
+    pub const FIRST_LOADED: u8 = 64;
 }
 
 /// What the tests share with those of other crates knows this crate by its name.

@@ -1,8 +1,10 @@
 //! The policies as the C registry lists them: names, parameters, units, defaults.
 
 use crate::ffi;
+use crate::limits::MAX_VPS;
+use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// What a parameter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,17 @@ pub struct ParamInfo {
     pub doc: &'static str,
 }
 
+/// A message that threads may send to their scheduler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageInfo {
+    /// Its name, such as `run-at`. Its number is its place in the list.
+    pub name: &'static str,
+    /// One sentence for people.
+    pub doc: &'static str,
+    /// What it carries, at most [`limits::PARAMS`](crate::limits::PARAMS) values.
+    pub fields: Vec<ParamInfo>,
+}
+
 /// A policy that a file may name: one of the core, or one that is known and cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyInfo {
@@ -41,6 +54,13 @@ pub struct PolicyInfo {
     pub doc: &'static str,
     /// Paper and section that it follows.
     pub source: &'static str,
+    /// What it needs of its place, and what it promises there, as it says itself; `None`: nothing, or it is for the
+    /// calculus to know.
+    pub accepts: Option<&'static str>,
+    /// What it promises, likewise.
+    pub provides: Option<&'static str>,
+    /// Builds of a policy with the same one understand each other's state.
+    pub state_version: u32,
     /// How many VPs an instance schedules at most.
     pub max_children: u32,
     /// Whether an instance may hold several VPs of different parents (a join).
@@ -49,6 +69,8 @@ pub struct PolicyInfo {
     pub scheduler_params: Vec<ParamInfo>,
     /// Parameters that an instance asks of each VP that it schedules.
     pub vp_params: Vec<ParamInfo>,
+    /// The messages that it takes.
+    pub messages: Vec<MessageInfo>,
 }
 
 impl PolicyInfo {
@@ -58,71 +80,129 @@ impl PolicyInfo {
     }
 }
 
-static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(read_table);
+static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(|| {
+    // SAFETY: the table of this process's own build.
+    unsafe { read_table(&raw const ffi::hls_library) }
+});
 
-/// All policies of the core, in the order of the registry.
+/// All policies that are built in, in the order of the registry.
 pub fn policies() -> &'static [PolicyInfo] {
     &POLICIES
 }
 
-/// A string literal of the C side.
-fn literal(text: *const c_char) -> &'static str {
-    // SAFETY: the tables hold string literals, which are NUL-terminated and live as long as the program.
-    unsafe { CStr::from_ptr(text) }.to_str().expect("the tables of the core are ASCII")
+/// A string of the C side, kept for the life of this process: one of a build that may go is copied.
+///
+/// # Safety
+/// It is NULL, or a string with a NUL at its end.
+unsafe fn literal(text: *const c_char) -> Option<&'static str> {
+    // SAFETY: the caller's promise.
+    let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })?;
+    Some(interned(&text.to_string_lossy()))
 }
 
-fn read_params(first: *const ffi::ParamDescription, count: u32) -> Vec<ParamInfo> {
-    (0..count as usize)
-        .map(|i| {
-            // SAFETY: the C side states how many entries the constant table has.
-            let param = unsafe { &*first.add(i) };
+/// The same text, of which this process keeps one copy.
+fn interned(text: &str) -> &'static str {
+    static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = texts.get(text) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(text.into());
+    texts.insert(kept);
+    kept
+}
+
+/// # Safety
+/// There are so many entries.
+unsafe fn read_params(first: *const ffi::ParamDescription, count: u64) -> Vec<ParamInfo> {
+    let read = |i| {
+        // SAFETY: the caller's promise; the strings are literals.
+        unsafe {
+            let param = &*first.add(i);
             ParamInfo {
-                name: literal(param.name),
+                name: literal(param.name).unwrap_or_default(),
                 unit: if param.unit == 0 { Unit::Time } else { Unit::Count },
                 default: (param.preset != u64::MAX).then_some(param.preset),
                 min: param.least,
                 max: param.greatest,
-                doc: literal(param.doc),
+                doc: literal(param.doc).unwrap_or_default(),
             }
-        })
-        .collect()
+        }
+    };
+    (0..count as usize).map(read).collect()
 }
 
-fn read_table() -> Vec<PolicyInfo> {
-    let mut policies = Vec::new();
-    loop {
-        // SAFETY: the table ends with an entry whose number is 0, and the loop stops there.
-        let policy = unsafe {
-            &*(&raw const ffi::hls_policy_table).cast::<ffi::PolicyDescription>().add(policies.len())
-        };
-        if policy.number == 0 {
-            return policies;
+/// # Safety
+/// As above.
+unsafe fn read_messages(first: *const ffi::MessageDescription, count: u32) -> Vec<MessageInfo> {
+    let read = |i| {
+        // SAFETY: as above.
+        unsafe {
+            let message = &*first.add(i);
+            MessageInfo {
+                name: literal(message.name).unwrap_or_default(),
+                doc: literal(message.doc).unwrap_or_default(),
+                fields: read_params(message.fields, message.nr_fields),
+            }
         }
-        policies.push(PolicyInfo {
-            id: u8::try_from(policy.number).expect("policy numbers fit a byte"),
-            name: literal(policy.name),
-            doc: literal(policy.doc),
-            source: literal(policy.source),
-            max_children: policy.most_children,
+    };
+    (0..count as usize).map(read).collect()
+}
+
+/// # Safety
+/// A build of the core has it.
+unsafe fn read_policy(entry: &ffi::PolicyDescription) -> PolicyInfo {
+    // SAFETY: the caller's promise: pointers are good, counts are those of the tables, strings are literals.
+    unsafe {
+        let policy = &*entry.policy;
+        PolicyInfo {
+            id: u8::try_from(entry.number).expect("the compiler has seen that policy numbers fit a byte"),
+            name: literal(policy.name).unwrap_or_default(),
+            doc: literal(policy.what).unwrap_or_default(),
+            source: literal(policy.source).unwrap_or_default(),
+            accepts: literal(policy.accepts),
+            provides: literal(policy.provides),
+            state_version: policy.state_version,
+            max_children: if policy.most_children == 0 { MAX_VPS as u32 } else { policy.most_children },
             joins: policy.joins != 0,
-            scheduler_params: read_params(policy.params, policy.nr_params),
-            vp_params: read_params(policy.vp_params, policy.nr_vp_params),
-        });
+            scheduler_params: read_params(entry.params, entry.nr_params.into()),
+            vp_params: read_params(entry.vp_params, entry.nr_vp_params.into()),
+            messages: read_messages(entry.messages, entry.nr_messages),
+        }
     }
 }
 
-/// The invariant of this number in words.
-pub(crate) fn invariant(number: u32) -> &'static str {
-    for i in 0.. {
-        // SAFETY: the table ends with an entry whose number is 0, and the loop stops there.
-        let entry =
-            unsafe { &*(&raw const ffi::hls_invariant_table).cast::<ffi::InvariantDescription>().add(i) };
-        if entry.number == 0 {
-            break;
-        }
-        if entry.number == number {
-            return literal(entry.doc);
-        }
+/// The policies of a build.
+///
+/// # Safety
+/// It is a build of the core whose sizes are ours.
+pub(crate) unsafe fn read_table(library: *const ffi::Library) -> Vec<PolicyInfo> {
+    // SAFETY: the caller's promise; the table ends with an entry whose number is 0.
+    unsafe {
+        let entry = |i| &*(*library).policies.add(i);
+        (0..).map(entry).take_while(|entry| entry.number != 0).map(|entry| read_policy(entry)).collect()
     }
-    "an invariant that this version does not know"
+}
+
+/// What a number means, in words.
+fn in_words(table: *const ffi::NumberDescription, number: u64, unknown: &'static str) -> &'static str {
+    // SAFETY: a table of this process's own build; it ends with an entry whose number is 0.
+    let mut entries = (0..).map(|i| unsafe { &*table.add(i) }).take_while(|entry| entry.number != 0);
+    let entry = entries.find(|entry| entry.number == number);
+    // SAFETY: a literal.
+    entry.and_then(|entry| unsafe { literal(entry.doc) }).unwrap_or(unknown)
+}
+
+/// The invariant of this number.
+pub(crate) fn invariant(number: u32) -> &'static str {
+    // SAFETY: a constant of the C side.
+    let table = unsafe { ffi::hls_library.invariants };
+    in_words(table, number.into(), "an invariant that this version does not know")
+}
+
+/// The offence of this number: what a policy did that it must not.
+pub fn offence(number: u64) -> &'static str {
+    // SAFETY: a constant of the C side.
+    let table = unsafe { ffi::hls_library.offences };
+    in_words(table, number, "its policy did what this version has no word for")
 }

@@ -51,6 +51,8 @@ ops! {
     Check = 20,
     Offline = 21,
     Online = 22,
+    Tell = 23,
+    Replace = 24,
 }
 
 /// One call of an entry point: what it was given, and what came of it. `struct hls_call` of `core/call.h`.
@@ -69,7 +71,7 @@ pub struct Call {
     pub b: u32,
     /// The kernel engine refuses the call unless VP `a` is that of the thread with this TID; 0: whosever it is.
     pub tid: u32,
-    /// Those of a scheduler or of a VP.
+    /// Those of a scheduler or of a VP, or what a message carries.
     pub params: [u64; limits::PARAMS],
     /// What the entry point returned.
     pub result: i64,

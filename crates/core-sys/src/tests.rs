@@ -38,13 +38,14 @@ impl Machine {
 #[test]
 fn limits_are_those_of_the_c_side() {
     // SAFETY: a constant.
-    let sizes = unsafe { ffi::hls_sizes };
+    let sizes = unsafe { *ffi::hls_library.sizes };
     let ours =
         [limits::MAX_DEPTH, limits::MAX_CPUS, limits::MAX_SCHEDULERS, limits::MAX_VPS, limits::MAX_RECORDS];
     assert_eq!(sizes[5..10], ours.map(|n| n as u64));
     assert_eq!(sizes[10], limits::PARAMS as u64);
     assert_eq!(sizes[4], size_of::<ffi::HlsRecord>() as u64);
     assert_eq!(sizes[11], size_of::<Call>() as u64);
+    assert_eq!(sizes[12], u64::from(limits::FIRST_LOADED));
 }
 
 #[test]
@@ -317,7 +318,7 @@ fn a_tape_does_again_what_was_done() {
 fn a_tape_that_nobody_can_play_is_refused() {
     let sound = Call { op: Op::AddCpu as u32, ..Call::default() };
     for (op, a) in
-        [(0, 0), (Op::Online as u32 + 1, 0), (Op::Request as u32, 1 << 20), (Op::Schedule as u32, 64)]
+        [(0, 0), (Op::Replace as u32 + 1, 0), (Op::Request as u32, 1 << 20), (Op::Schedule as u32, 64)]
     {
         let call = Call { op, a, ..Call::default() };
         let mut core = Core::new();

@@ -1,9 +1,11 @@
 //! What can be read of a domain while it runs: here, or in the kernel.
 
-use crate::{ffi, limits, policy};
+use crate::library::policy_of;
+use crate::{Library, PolicyInfo, ffi, limits, policy};
 use hls_units::Nanos;
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// The state of a VP, as its parent sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,13 @@ pub enum RecordKind {
     Offline,
     /// The CPU is back; VP 0.
     Online,
+    /// The policy of a scheduler did what it must not, and a fallback took its place; VP 0.
+    TakenOut {
+        /// The scheduler.
+        scheduler: u32,
+        /// What the policy did.
+        offence: &'static str,
+    },
 }
 
 /// A change of state of a watched VP.
@@ -113,6 +122,8 @@ pub struct VpEntry {
 pub struct SchedulerEntry {
     /// Its policy's name.
     pub policy: &'static str,
+    /// What the policy that it had before did, for which that was taken out.
+    pub offence: Option<&'static str>,
     /// VPs that it holds of its parents.
     pub vps: u16,
     /// Of these, ready or running.
@@ -132,6 +143,8 @@ pub struct View {
     hls: NonNull<ffi::Hls>,
     /// Records that `take_records` has handed out or missed.
     taken: u64,
+    /// The build of the core that works on it; `None`: the one that is built in.
+    library: Option<Arc<Library>>,
 }
 
 impl View {
@@ -142,7 +155,22 @@ impl View {
     /// There is a `struct hls` as long as the view lives. Others may change it meanwhile, as the core does: what is
     /// read is then of some moment.
     pub unsafe fn new(hls: NonNull<u8>) -> View {
-        View { hls: hls.cast(), taken: 0 }
+        View { hls: hls.cast(), taken: 0, library: None }
+    }
+
+    /// The build of the core that works on the domain; `None`: the one that is built in.
+    pub fn library(&self) -> Option<&Library> {
+        self.library.as_deref()
+    }
+
+    /// Says that another build works on it from now on.
+    pub fn set_library(&mut self, library: Option<Arc<Library>>) {
+        self.library = library;
+    }
+
+    /// The policy of this number.
+    pub fn policy(&self, number: u8) -> Option<&PolicyInfo> {
+        policy_of(self.library(), number)
     }
 
     /// The CPUs on which `schedule` is due, a bit each.
@@ -223,9 +251,9 @@ impl View {
         assert!((scheduler as usize) < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
         // SAFETY: as above.
         let raw = unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler).read_volatile() };
-        let policy = policy::policies().iter().find(|info| raw.policy != 0 && info.id == raw.policy);
-        policy.map(|info| SchedulerEntry {
+        policy_of(self.library(), raw.policy).map(|info| SchedulerEntry {
             policy: info.name,
+            offence: (raw.offence != 0).then(|| policy::offence(raw.offence.into())),
             vps: raw.nr_up,
             requested: raw.nr_requested,
             children: raw.nr_children,
@@ -285,6 +313,7 @@ fn convert(raw: &ffi::HlsRecord) -> RawRecord {
         7 => RecordKind::Stolen { length: Nanos(raw.a) },
         8 => RecordKind::Offline,
         9 => RecordKind::Online,
+        10 => RecordKind::TakenOut { scheduler: raw.a as u32, offence: policy::offence(raw.b) },
         _ => RecordKind::Replenish { budget: Nanos(raw.a), deadline: Nanos(raw.b) },
     };
     RawRecord { at: Nanos(raw.at_ns), vp: raw.vp, cpu: raw.cpu, kind }

@@ -40,10 +40,14 @@ fn described(entry: &Entry, description: Description) -> PolicyInfo {
         name: entry.policy,
         doc: description.doc,
         source: entry.source,
+        accepts: None,
+        provides: None,
+        state_version: 0,
         max_children: MAX_VPS as u32,
         joins: entry.joins,
         scheduler_params: description.scheduler_params.iter().map(param).collect(),
         vp_params: description.vp_params.iter().map(param).collect(),
+        messages: Vec::new(),
     }
 }
 

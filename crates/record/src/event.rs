@@ -67,4 +67,11 @@ pub enum What {
     Offline,
     /// The CPU is back.
     Online,
+    /// The policy of a scheduler was taken out for what it did, and a fallback is in its place.
+    TakenOut {
+        /// The scheduler, by its number in the core.
+        scheduler: u32,
+        /// What the policy did.
+        offence: &'static str,
+    },
 }

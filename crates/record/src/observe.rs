@@ -148,7 +148,8 @@ impl Observer {
             | What::JobRelease { .. }
             | What::Stolen { .. }
             | What::Offline
-            | What::Online => {}
+            | What::Online
+            | What::TakenOut { .. } => {}
         }
         if let Some(slot) = account.watched {
             self.promises.hear(slot, account.last_cpu.unwrap_or(cpu), at, what);

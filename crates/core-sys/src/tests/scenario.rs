@@ -204,6 +204,7 @@ impl Scenario {
             12 => self.leave(thread),
             13 => self.arrive(),
             14 => self.change(thread),
+            _ if self.random.below(4) == 0 => self.replace(),
             _ => self.hierarchy_moves(thread),
         }
         // Several things may happen at one instant before the CPUs decide.
@@ -225,11 +226,12 @@ impl Scenario {
         self.threads.retain(|&t| t != thread);
     }
 
-    /// The thread tells its scheduler a new value of some parameter, which that may refuse.
+    /// The thread tells its scheduler a new value of some parameter, which that may refuse, and something else.
     fn change(&mut self, thread: u32) {
         let (param, value) =
             (self.random.below(3) as u32, self.random.below(40) * MS.pow(self.random.below(2) as u32));
         let _ = self.machine.core.message(thread, param, value, self.machine.now);
+        let _ = self.machine.core.tell(thread, 0, Params([value, 0, 0, 0]), self.machine.now);
     }
 
     /// A CPU goes, if it is not the last, or is back.
@@ -246,5 +248,19 @@ impl Scenario {
         let (parent, policy) = self.pick(|s| &s.schedulers).unwrap();
         let params = vp_params(policy, &mut self.random);
         let _ = self.machine.core.move_to(thread, parent, params, self.machine.now);
+    }
+
+    /// A scheduler gets another policy in its place, which may refuse.
+    fn replace(&mut self) {
+        let at = self.random.below(self.schedulers.len() as u64) as usize;
+        let policy = [FP, TS, PS, RES, LIMIT, RR][self.random.below(6) as usize];
+        let (scheduler, old) = self.schedulers[at];
+        let policy = if old == JOIN { JOIN } else { policy };
+        let info = policies().iter().find(|p| p.id == policy).unwrap();
+        let params: Vec<u64> = info.scheduler_params.iter().map(|p| p.default.unwrap()).collect();
+        let now = self.machine.now;
+        let _ = self.machine.core.replace(scheduler, policy, Params::from_slice(&params), now);
+        let name = self.machine.core.scheduler(scheduler).unwrap().policy;
+        self.schedulers[at].1 = policies().iter().find(|p| p.name == name).unwrap().id;
     }
 }

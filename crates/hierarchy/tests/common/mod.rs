@@ -53,10 +53,14 @@ fn policy(
         name,
         doc: "a policy",
         source: "the tests",
+        accepts: None,
+        provides: None,
+        state_version: 0,
         max_children,
         joins: false,
         scheduler_params,
         vp_params,
+        messages: Vec::new(),
     }
 }
 

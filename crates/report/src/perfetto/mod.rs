@@ -111,7 +111,9 @@ impl<'t, W: Write> TraceWriter<'t, W> {
             }
             What::Miss { count: 1 } => self.instant(vp, at, "deadline missed"),
             What::Miss { count } => self.instant(vp, at, &format!("{count} deadlines missed")),
-            What::Arrive | What::JobDone { .. } | What::Offline | What::Online => Ok(()),
+            What::Arrive | What::JobDone { .. } | What::Offline | What::Online | What::TakenOut { .. } => {
+                Ok(())
+            }
         }
     }
 

@@ -111,9 +111,12 @@ impl<'t> Timeline<'t> {
             What::Throttle => state.is_throttled = true,
             What::Replenish { .. } => state.is_throttled = false,
             What::JobRelease { .. } | What::Miss { .. } => return self.mark(vp, what, at),
-            What::Arrive | What::JobDone { .. } | What::Stolen { .. } | What::Offline | What::Online => {
-                return;
-            }
+            What::Arrive
+            | What::JobDone { .. }
+            | What::Stolen { .. }
+            | What::Offline
+            | What::Online
+            | What::TakenOut { .. } => return,
         }
         self.update(vp, at);
     }

@@ -71,7 +71,7 @@ impl Life {
             What::Leave => state == State::Waiting,
             What::Arrive | What::Replenish { .. } | What::JobRelease { .. } => true,
             What::JobDone { .. } | What::Miss { .. } | What::Stolen { .. } => true,
-            What::Offline | What::Online => false,
+            What::Offline | What::Online | What::TakenOut { .. } => false,
         };
         let state = match what {
             What::Request | What::Revoke => State::Ready,

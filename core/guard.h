@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What stands between the core and a policy that was loaded: its author is trusted to mean well, not to have made no
+ * mistake. Each of its hooks has so many steps; the time is as it was; who is chosen is looked at. A scheduler whose
+ * policy does what it must not is accused: its hooks are not called any more, and when timers are next looked after, at
+ * once, it is taken out (replace.c). All this is about mistakes. A policy that writes where it has no business is kept
+ * out of the kernel's memory by the verifier, but not out of the domain's.
+ */
+#ifndef HLS_GUARD_H
+#define HLS_GUARD_H
+
+#include "policy.h"
+
+/* O(number, NAME, "what the policy did"). The numbers are part of the tape format. */
+#define HLS_OFFENCES(O)                                                                                       \
+	O(1, CHOSE_WRONG, "its grant hook chose a VP that is not a ready child of its which can use the CPU") \
+	O(2, CHOSE_NONE, "its grant hook chose nobody while a ready child could use the CPU")                 \
+	O(3, TOO_LONG, "a hook of it took more steps than it may")                                            \
+	O(4, TOO_OFTEN, "it had itself called more often than every 10 us, by timers and slices, for long")   \
+	O(5, CHANGED_TIME, "a hook of it changed the time")                                                   \
+	O(6, INVARIANTS, "its own invariants did not hold")
+
+#define HLS_OFFENCE_NUMBER(number, name, doc) HLS_##name = number,
+enum hls_offence { HLS_INNOCENT, HLS_OFFENCES(HLS_OFFENCE_NUMBER) };
+
+/* Steps of a policy's own loops in one call of a hook; a look at its invariants looks at as many of its VPs. */
+#define HLS_HOOK_STEPS 4096
+
+/* What a policy makes happen by itself may come in a burst, but not go on like this for each CPU that it holds. */
+#define HLS_LEAST_INTERVAL HLS_US(10)
+#define HLS_BURST 100
+
+/* Takes one of the steps that the hook at hand has left, if there is one. */
+static inline bool hls_may_step(hls_t *h)
+{
+	if (!h->steps)
+		return false;
+	h->steps--;
+	return can_loop;
+}
+
+/* Only the first offence of a scheduler counts. Its timer is what has it taken out. */
+HLS_ONCE u32 hls_accuse(hls_t *h ARENA_ARG, u32 s, u32 offence)
+{
+	scheduler_t *sched = &h->scheduler[s];
+	if (sched->offence)
+		return 0;
+	sched->offence = offence;
+	hls_set_timer(h, s, h->now_ns);
+	return 0;
+}
+
+/* Before a hook of s, and behind it; whether it is to be called at all. */
+static inline bool hls_begin_hook(hls_t *h, u32 s)
+{
+	h->steps = HLS_HOOK_STEPS;
+	h->hook_at_ns = h->now_ns;
+	return !h->scheduler[s].offence;
+}
+
+static inline void hls_end_hook(hls_t *h, u32 s)
+{
+	if (unlikely(!h->steps))
+		hls_accuse(h, s, HLS_TOO_LONG);
+	if (unlikely(h->now_ns != h->hook_at_ns)) {
+		h->now_ns = h->hook_at_ns;
+		hls_accuse(h, s, HLS_CHANGED_TIME);
+	}
+}
+
+/* The policy is called again of its own will after `interval_ns`: a leaking bucket of such calls. */
+static inline void hls_count_call(hls_t *h, u32 s, u64 interval_ns)
+{
+	scheduler_t *sched = &h->scheduler[s];
+	if (likely(interval_ns >= HLS_LEAST_INTERVAL))
+		return;
+	u64 burst_ns = HLS_BURST * HLS_LEAST_INTERVAL,
+	    each_ns = HLS_LEAST_INTERVAL / (sched->nr_up ? sched->nr_up : 1);
+	if (sched->busy_until < h->now_ns)
+		sched->busy_until = h->now_ns;
+	sched->busy_until += each_ns;
+	if (sched->busy_until > h->now_ns + burst_ns)
+		hls_accuse(h, s, HLS_TOO_OFTEN);
+}
+
+/* Whether v may be granted `cpu` by s. */
+static inline bool hls_may_grant(const hls_t *h, u32 s, u32 v, u32 cpu)
+{
+	if (v >= HLS_MAX_VPS)
+		return false;
+	const vp_t *vp = kept(&h->vp[v]);
+	return vp->parent == s && vp->state == HLS_READY && (vp->flags & HLS_USED) &&
+	       !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu);
+}
+
+/* Whether a child of s waits that could have `cpu`. */
+HLS_ONCE bool hls_has_use_for(hls_t *h ARENA_ARG, u32 s, u32 cpu)
+{
+	u32 v = h->scheduler[s].first_child;
+	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+		if (hls_may_grant(h, s, v, cpu))
+			return true;
+		v = h->vp[v].sib_next;
+	}
+	return false;
+}
+
+/* What the grant hook of s has chosen, if that is what it may. */
+static inline u32 hls_checked_grant(hls_t *h, u32 s, u32 v, u32 cpu)
+{
+	hls_count_call(h, s, h->slice_ns);
+	if (likely(v && hls_may_grant(h, s, v, cpu)))
+		return unlikely(h->scheduler[s].offence) ? 0 : v;
+	if (v)
+		hls_accuse(h, s, HLS_CHOSE_WRONG);
+	else if (hls_has_use_for(h, s, cpu))
+		hls_accuse(h, s, HLS_CHOSE_NONE);
+	return 0;
+}
+
+/* The same of a timer hook, whose VP asks for a CPU. */
+static inline u32 hls_checked_timer(hls_t *h, u32 s, u32 v)
+{
+	u64 next = h->scheduler[s].timer_at;
+	hls_count_call(h, s, next > h->now_ns ? next - h->now_ns : 0);
+	if (v && (v >= HLS_MAX_VPS || h->vp[v].parent != s))
+		hls_accuse(h, s, HLS_CHOSE_WRONG);
+	return h->scheduler[s].offence ? 0 : v;
+}
+
+/* What a hook said against a VP, as the negative number that it must be. */
+static inline s64 hls_checked_refusal(s64 answer)
+{
+	return answer > 0 ? -HLS_E_PARAM : answer;
+}
+
+static inline bool hls_checked_invariants(hls_t *h, u32 s, bool hold)
+{
+	if (!hold)
+		hls_accuse(h, s, HLS_INVARIANTS);
+	return true;
+}
+
+#endif

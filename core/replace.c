@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Another policy for a scheduler, in its place: what it holds of its parents stays as it is, and so do its children and
+ * all above and beside it. Either somebody asks for that, or the policy, which was loaded, did what it must not.
+ *
+ * Nothing is asked of the old policy, which may be the one that went wrong. Children that run are taken off their CPUs,
+ * which are to decide anew; then all that are READY are requests to the new policy.
+ */
+
+/* A RUNNING child of s, at `level` of the path of `cpu`: READY, without a word to its scheduler. */
+static void take_off(hls_t *h, u32 s, u32 v, u32 cpu, u32 level)
+{
+	revoke_below(h, cpu, level);
+	charge(&h->vp[v], clock_of(h, cpu));
+	h->vp[v].state = HLS_READY;
+	h->scheduler[s].nr_running--;
+	h->scheduler[s].nr_ready++;
+	h->cpu[cpu].path[level].vp = 0;
+	revoke_for_good(h, v);
+	hls_mark(h, cpu, level);
+}
+
+static void take_off_all(hls_t *h, u32 s)
+{
+	for_each_up (h, u, s) {
+		const vp_t *up = &h->vp[u];
+		u32 cpu = up->cpu, level = up->level + 1;
+		if (up->state != HLS_RUNNING || level >= h->cpu[cpu].depth)
+			continue;
+		u32 v = h->cpu[cpu].path[level].vp;
+		if (v)
+			take_off(h, s, v, cpu, level);
+	}
+}
+
+/* Children have nothing left of what the old policy knew of them, and are asked for anew. */
+static s64 register_anew(hls_t *h, u32 s)
+{
+	scheduler_t *sched = &h->scheduler[s];
+	u32 v = sched->first_child;
+	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+		vp_t *vp = &h->vp[v];
+		clear((u64 ARENA *)vp->word, sizeof(vp->word));
+		if (vp->flags & HLS_THROTTLED)
+			hls_unthrottle(h, v);
+		s64 error = policy_register_vp(h, s, v);
+		if (error)
+			return error;
+		if (vp->state == HLS_READY)
+			policy_request(h, s, v);
+		v = vp->sib_next;
+	}
+	return 0;
+}
+
+/* The policy of s from now on. An error: it does not take one of the children. */
+HLS_ONCE s64 give_policy(hls_t *h ARENA_ARG, u32 s, u32 policy)
+{
+	scheduler_t *sched = &h->scheduler[s];
+	hls_set_timer(h, s, HLS_NEVER);
+	take_off_all(h, s);
+	sched->policy = policy;
+	clear((u64 ARENA *)sched->word, sizeof(sched->word));
+	if (sched->refused)
+		lift_refusals(h, s);
+	policy_init(h, s);
+	s64 error = register_anew(h, s);
+	add_pending(h, s);
+	return error;
+}
+
+/* What takes the place of a policy that was taken out: it asks for nothing and takes whatever children there are. */
+static inline u32 fallback(const scheduler_t *sched)
+{
+	return sched->joins ? POLICY_JOIN : POLICY_ROUND_ROBIN;
+}
+
+#define PRESET(constant, name, unit, preset, ...) \
+	case constant:                            \
+		return preset;
+static inline u64 fallback_param(u32 policy, u32 param)
+{
+	if (policy == POLICY_ROUND_ROBIN)
+		switch (param) {
+			ROUND_ROBIN_PARAMS(PRESET)
+		}
+	return 0;
+}
+#undef PRESET
+
+static void give_fallback(hls_t *h, u32 s)
+{
+	scheduler_t *sched = &h->scheduler[s];
+	u32 policy = fallback(sched);
+	for (u32 i = 0; i < HLS_PARAMS; i++)
+		sched->param[i] = fallback_param(policy, i);
+	give_policy(h, s, policy);
+}
+
+/* The policy of s has been accused. The offence stays, for those who ask why. */
+HLS_ONCE u32 take_out(hls_t *h ARENA_ARG, u32 s)
+{
+	if (h->scheduler[s].policy < HLS_FIRST_LOADED)
+		return 0;
+	hls_write_record(h, 0, 0, HLS_REC_TAKEN_OUT, s, h->scheduler[s].offence);
+	give_fallback(h, s);
+	return 0;
+}
+
+/* Whether the children of s could be those of the policy; 0, or why not. */
+static s64 may_replace(hls_t *h, u32 s, u32 policy, const params_t *params)
+{
+	scheduler_t *sched = &h->scheduler[s];
+	if (!policy_most_children(policy))
+		return -HLS_E_NOT_FOUND;
+	if (sched->nr_children > policy_most_children(policy) || sched->joins != policy_joins(policy))
+		return -HLS_E_CHILDREN;
+	for (u32 i = 0; i < HLS_PARAMS; i++)
+		if (!policy_param_in_range(policy, i, params->value[i]))
+			return -HLS_E_PARAM;
+	u32 v = sched->first_child;
+	for (u32 n = from(0); n < HLS_MAX_VPS && v && can_loop; n++) {
+		for (u32 i = 0; i < HLS_PARAMS; i++)
+			if (!policy_vp_param_in_range(policy, i, h->vp[v].param[i]))
+				return -HLS_E_PARAM;
+		v = h->vp[v].sib_next;
+	}
+	return 0;
+}
+
+/*
+ * Gives a scheduler another policy, with parameters; its children keep theirs. A refusal changes nothing, but for one
+ * by the new policy itself, of a child: then it is the fallback's.
+ */
+HLS_ENTRY s64 hls_replace(hls_t *h ARENA_ARG, u32 s, u32 policy, const params_t *params ARENA_ARG, u64 now_ns)
+{
+	if (!scheduler_exists(h, s))
+		return -HLS_E_NOT_FOUND;
+	s64 error = may_replace(h, s, policy, params);
+	if (error)
+		return error;
+	h->now_ns = now_ns;
+	h->scheduler[s].offence = 0;
+	for (u32 i = 0; i < HLS_PARAMS; i++)
+		h->scheduler[s].param[i] = params->value[i];
+	error = give_policy(h, s, policy);
+	if (error)
+		give_fallback(h, s);
+	settle_pending(h);
+	return error;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Asked times: the sample scheduler of Vassal (G. M. Candea, M. B. Jones, "Vassal: Loadable Scheduler Support for
+ * Multi-Policy Scheduling", USENIX NT Symposium 1998, section 5). A thread tells it when it is to run next, and runs at
+ * that time, before all that have asked for none; a time that cannot be kept is refused at once.
+ *
+ *   tell run-in        its time comes         `slot` is used up, or it blocks
+ *  ------------> asked -------------> due -------------------------------------> others
+ *
+ * One that has asked is not run here before its time (it is throttled); below a join another scheduler may run it.
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy asked_times_policy = {
+    .name = "asked-times",
+    .what = "runs each thread at the time that it has asked for",
+    .source = "Vassal, USENIX NT Symposium 1998, section 5",
+    .strict = true,
+};
+
+#define ASKED_TIMES_PARAMS(P)                                                     \
+	P(ASKED_TIMES_SLOT, "slot", HLS_TIME, HLS_US(100), HLS_US(10), HLS_S(10), \
+	  "how long a thread runs undisturbed at its time, and then in its turn")
+#define ASKED_TIMES_VP_PARAMS(P)
+#define ASKED_TIMES_RUN_IN_FIELDS(P) \
+	P(ASKED_TIMES_DELAY, "delay", HLS_TIME, HLS_REQUIRED, 0, HLS_S(3600), "from now on")
+#define ASKED_TIMES_MESSAGES(M)                                    \
+	M(ASKED_TIMES_RUN_IN, ASKED_TIMES_RUN_IN_FIELDS, "run-in", \
+	  "run this thread so long from now, and not before")
+
+enum { ASKED_TIMES_PARAMS(HLS_PARAM_INDEX) };
+enum { ASKED_TIMES_MESSAGES(HLS_MESSAGE_INDEX) };
+enum { ASKED_TIMES_RUN_IN_FIELDS(HLS_PARAM_INDEX) };
+
+struct asked_times {
+	u32 asked;              /* heap of those whose time is to come, by that */
+	u32 due;                /* heap of those whose time has come, by that */
+	struct hls_list others; /* those that have no time, in turn */
+};
+
+struct asked_times_vp {
+	u64 at;      /* the time that it has asked for; 0: none */
+	u64 left_ns; /* of its slot */
+};
+
+POLICY_FITS(struct asked_times, struct asked_times_vp);
+
+static void asked_times_set_timer(hls_t *h, u32 s)
+{
+	u32 first = POLICY_STATE(struct asked_times, s)->asked;
+	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
+}
+
+/* The VP is READY. */
+static void asked_times_enqueue(hls_t *h, u32 s, u32 v)
+{
+	struct asked_times ARENA *state = POLICY_STATE(struct asked_times, s);
+	struct asked_times_vp ARENA *vp = POLICY_VP(struct asked_times_vp, v);
+	if (vp->at > h->now_ns) {
+		hls_throttle(h, v);
+		heap_push(h->node, &state->asked, v, vp->at, h->seq++);
+		asked_times_set_timer(h, s);
+	} else if (vp->at) {
+		heap_push(h->node, &state->due, v, vp->at, h->seq++);
+	} else {
+		list_push_tail(h->node, &state->others, v);
+	}
+}
+
+static void asked_times_request(hls_t *h, u32 s, u32 v)
+{
+	POLICY_VP(struct asked_times_vp, v)->left_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
+	asked_times_enqueue(h, s, v);
+}
+
+static void asked_times_withdraw(hls_t *h, u32 s, u32 v)
+{
+	struct asked_times ARENA *state = POLICY_STATE(struct asked_times, s);
+	if (h->vp[v].flags & HLS_THROTTLED)
+		heap_remove(h->node, &state->asked, v);
+	else if (POLICY_VP(struct asked_times_vp, v)->at)
+		heap_remove(h->node, &state->due, v);
+	else
+		list_remove(h->node, &state->others, v);
+	asked_times_set_timer(h, s);
+}
+
+static u32 asked_times_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct asked_times ARENA *state = POLICY_STATE(struct asked_times, s);
+	u32 v = hls_least_usable(h, state->due, cpu);
+	if (v) {
+		heap_remove(h->node, &state->due, v);
+	} else {
+		v = hls_first_usable(h, &state->others, cpu);
+		if (v)
+			list_remove(h->node, &state->others, v);
+	}
+	if (v)
+		h->slice_ns = POLICY_VP(struct asked_times_vp, v)->left_ns;
+	return v;
+}
+
+static void asked_times_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	struct asked_times_vp ARENA *vp = POLICY_VP(struct asked_times_vp, v);
+	if (hls_turn_over(h, v, &vp->left_ns, used_ns)) {
+		vp->left_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
+		if (vp->at <= h->now_ns)
+			vp->at = 0;
+	}
+	asked_times_enqueue(h, s, v);
+}
+
+static void asked_times_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)s, (void)used_ns;
+	if (POLICY_VP(struct asked_times_vp, v)->at <= h->now_ns)
+		POLICY_VP(struct asked_times_vp, v)->at = 0;
+}
+
+/* Those whose time has come run before others, the earlier time first. */
+static bool asked_times_preempts(hls_t *h, u32 s, u32 ready, u32 running)
+{
+	u64 asked = POLICY_VP(struct asked_times_vp, ready)->at,
+	    had = POLICY_VP(struct asked_times_vp, running)->at;
+	(void)s;
+	return asked && (!had || asked < had);
+}
+
+/* Whether another thread has a time that is closer than a slot. */
+static bool asked_times_is_taken(hls_t *h, u32 s, u32 v, u64 at_ns)
+{
+	u64 slot_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
+	u32 other = POLICY_STATE(struct asked_times, s)->asked;
+	for (u32 i = from(0); i < HLS_MAX_VPS && other && can_loop; i++) {
+		u64 key = h->node[other].key;
+		if (other != v && key < at_ns + slot_ns && at_ns < key + slot_ns)
+			return true;
+		other = heap_next(h->node, other);
+	}
+	return false;
+}
+
+static s64 asked_times_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
+{
+	u64 at_ns = h->now_ns + payload->value[ASKED_TIMES_DELAY];
+	(void)message;
+	if (asked_times_is_taken(h, s, v, at_ns))
+		return -HLS_E_BUSY;
+	bool is_ready = h->vp[v].state == HLS_READY;
+	if (is_ready)
+		asked_times_withdraw(h, s, v);
+	if (h->vp[v].flags & HLS_THROTTLED)
+		hls_unthrottle(h, v);
+	POLICY_VP(struct asked_times_vp, v)->at = at_ns;
+	if (is_ready)
+		asked_times_request(h, s, v);
+	else if (h->vp[v].state == HLS_RUNNING)
+		hls_recheck(h, v);
+	return 0;
+}
+
+static u32 asked_times_timer(hls_t *h, u32 s)
+{
+	struct asked_times ARENA *state = POLICY_STATE(struct asked_times, s);
+	u32 v = state->asked;
+	if (!v || h->node[v].key > h->now_ns) {
+		asked_times_set_timer(h, s);
+		return 0;
+	}
+	heap_remove(h->node, &state->asked, v);
+	hls_unthrottle(h, v);
+	POLICY_VP(struct asked_times_vp, v)->left_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
+	heap_push(h->node, &state->due, v, h->node[v].key, h->seq++);
+	return v;
+}
+
+#define asked_times_init hls_no_init
+#define asked_times_deinit hls_no_init
+#define asked_times_register_vp hls_no_register_vp
+#define asked_times_unregister_vp hls_no_unregister_vp
+#define asked_times_check_invariants hls_no_check_invariants
