@@ -69,6 +69,7 @@ static u64 nr_records_told;
 
 #include "clock.h"
 #include "rescue.h"
+#include "newer.h"
 
 /*
  * How long a thread runs before its CPU looks again at its own queue: sched_ext does not preempt for what comes there
@@ -164,6 +165,7 @@ static inline bool is_leaving(u32 cpu)
 SEC("struct_ops/hls_enqueue")
 int hls_enqueue(u64 *ctx)
 {
+	GO_TO_NEWER(enqueue);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u64 flags = ctx[1], due = 0;
@@ -201,8 +203,8 @@ static inline void insert_thread_of(u32 v)
 }
 
 /* The decision for a CPU whose thread has blocked or has been kicked off. */
-SEC("struct_ops/hls_dispatch")
-int hls_dispatch(u64 *ctx)
+SEC("struct_ops/hls_decide")
+int hls_decide(u64 *ctx)
 {
 	USES(arena);
 	u32 cpu = (u32)ctx[0];
@@ -252,6 +254,17 @@ int hls_dispatch(u64 *ctx)
 	if (task)
 		insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
 	kick(due);
+	return 0;
+}
+
+/*
+ * A program that may jump has less stack, too little for a decision. So this does nothing else, and the first engine's
+ * own program, too, is where it jumps to.
+ */
+SEC("struct_ops/hls_dispatch")
+int hls_dispatch(u64 *ctx)
+{
+	bpf_tail_call(ctx, &newer_dispatch, 0);
 	return 0;
 }
 
@@ -328,6 +341,7 @@ static SLOW void stop_elsewhere(u32 v, struct task_struct *p)
 SEC("struct_ops/hls_quiescent")
 int hls_quiescent(u64 *ctx)
 {
+	GO_TO_NEWER(quiescent);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u64 flags = ctx[1];
@@ -357,6 +371,7 @@ int hls_enable(u64 *ctx)
 SEC("struct_ops/hls_disable")
 int hls_disable(u64 *ctx)
 {
+	GO_TO_NEWER(disable);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p);
@@ -368,6 +383,7 @@ int hls_disable(u64 *ctx)
 SEC("struct_ops/hls_yielded")
 int hls_yielded(u64 *ctx)
 {
+	GO_TO_NEWER(yielded);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p);
@@ -420,6 +436,7 @@ static inline void let_go(u32 v)
 SEC("struct_ops.s/hls_init_task")
 int hls_init_task(u64 *ctx)
 {
+	GO_TO_NEWER(init_task);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	unsigned long irq;
@@ -465,6 +482,7 @@ int hls_init_task(u64 *ctx)
 SEC("struct_ops/hls_exit_task")
 int hls_exit_task(u64 *ctx)
 {
+	GO_TO_NEWER(exit_task);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 *home = bpf_task_storage_get(&homes, p, NULL, 0), v = home ? *home : 0;
@@ -483,6 +501,7 @@ int hls_exit_task(u64 *ctx)
 SEC("struct_ops/hls_set_cpumask")
 int hls_set_cpumask(u64 *ctx)
 {
+	GO_TO_NEWER(set_cpumask);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	const struct cpumask *mask = (void *)ctx[1];
@@ -529,6 +548,7 @@ static inline void come_or_go(u32 cpu, bool is_back)
 SEC("struct_ops/hls_cpu_online")
 int hls_cpu_online(u64 *ctx)
 {
+	GO_TO_NEWER(cpu_online);
 	USES(arena);
 	come_or_go((u32)ctx[0], true);
 	return 0;
@@ -537,6 +557,7 @@ int hls_cpu_online(u64 *ctx)
 SEC("struct_ops/hls_cpu_offline")
 int hls_cpu_offline(u64 *ctx)
 {
+	GO_TO_NEWER(cpu_offline);
 	USES(arena);
 	come_or_go((u32)ctx[0], false);
 	return 0;
@@ -724,4 +745,11 @@ struct sched_ext_ops hls_ops = {
     .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,
     .timeout_ms = 30000,
     .name = "hls",
+};
+
+/* What is jumped to only. It is never attached: it tells the kernel what kind of program each is. */
+SEC(".struct_ops.link")
+struct sched_ext_ops hls_jumped_to = {
+    .dispatch = (void *)hls_decide,
+    .name = "hls_jumped_to",
 };

@@ -16,7 +16,13 @@
 #define __type(name, val) typeof(val) *name
 #define __ulong(name, val) enum { name##_value = val } name
 
-enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_RINGBUF = 27, BPF_MAP_TYPE_TASK_STORAGE = 29, BPF_MAP_TYPE_ARENA = 33 };
+enum {
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PROG_ARRAY = 3,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+	BPF_MAP_TYPE_ARENA = 33
+};
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
 
 void ARENA *bpf_arena_alloc_pages(void *map, void ARENA *addr, u32 count, int node, u64 flags) __ksym;

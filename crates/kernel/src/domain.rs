@@ -4,12 +4,14 @@
 //! Relies on the object staying loaded, which [`Domain`] sees to.
 
 use crate::Error;
+use crate::newer::{Jumps, Newer};
 use crate::object::{ENGINE, Loaded};
-use hls_core::{Call, Calls, Core, CoreError, Fault, Op, Params, View, limits};
+use hls_core::{Call, Calls, Core, CoreError, Fault, Library, Op, Params, View, limits};
 use hls_units::Nanos;
 use std::mem::offset_of;
 use std::path::Path;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -62,8 +64,11 @@ struct Layout {
 
 /// A domain in the kernel.
 pub struct Domain {
-    /// The object that has it.
+    /// The object that has it, and that is attached.
     pub loaded: Loaded,
+    jumps: Jumps,
+    /// The engine that has taken over.
+    newer: Option<Newer>,
     view: View,
 }
 
@@ -89,7 +94,28 @@ impl Domain {
         let hls = NonNull::new(hls).expect("the arena is not at 0");
         // SAFETY: `struct hls` lies there, as its sizes say, and the arena stays as long as `loaded`.
         let view = unsafe { View::new(hls) };
-        Ok(Domain { loaded, view })
+        Ok(Domain { jumps: Jumps::of(&loaded)?, loaded, newer: None, view })
+    }
+
+    /// A newer engine takes over, at once and without holding anything up: one of this build of the core. No scheduler
+    /// may have a policy that it lacks, or whose state it does not understand.
+    ///
+    /// # Errors
+    /// It may have taken over in part: then all must be detached.
+    pub fn take_over(&mut self, newer: Newer, library: Arc<Library>) -> Result<(), Error> {
+        let newest = self.newer.insert(newer);
+        self.jumps.lead_to(newest)?;
+        self.loaded.run("supersede", &mut [])?;
+        self.view.set_library(Some(library));
+        Ok(())
+    }
+
+    /// Runs a program of the newest engine.
+    fn run(&mut self, program: &str, context: &mut [u8]) -> Result<i32, Error> {
+        match &mut self.newer {
+            Some(newer) => newer.run(program, context),
+            None => self.loaded.run(program, context),
+        }
     }
 
     /// What can be read of the core.
@@ -135,7 +161,7 @@ impl Domain {
         let mut late = u64::MAX;
         for attempt in 0..PATIENCE_MS {
             let mut found = 0_u64.to_ne_bytes();
-            match self.loaded.run("check", &mut found)? {
+            match self.run("check", &mut found)? {
                 0 => return Ok(None),
                 code if code > 0 => return Ok(Some(self.view.fault())),
                 _ => late &= u64::from_ne_bytes(found),
@@ -166,7 +192,7 @@ impl Calls for Domain {
             return Err(CoreError::NotFound);
         }
         self.set_field(offset_of!(Layout, call), call);
-        match self.loaded.run("make_call", &mut [0; 8]) {
+        match self.run("make_call", &mut [0; 8]) {
             Ok(0) => Ok(self.field::<Call>(offset_of!(Layout, call)).result),
             _ => Err(CoreError::Unreachable),
         }

@@ -17,6 +17,8 @@ mod error;
 #[cfg(feature = "engine")]
 mod exit;
 #[cfg(feature = "engine")]
+mod newer;
+#[cfg(feature = "engine")]
 mod news;
 #[cfg(feature = "engine")]
 mod object;
@@ -33,5 +35,7 @@ pub use engine::{Engine, EngineThread, Notice};
 pub use error::Error;
 #[cfg(feature = "engine")]
 pub use exit::Exit;
+#[cfg(feature = "engine")]
+pub use newer::{Newer, Refusal, SharedMaps};
 #[cfg(feature = "engine")]
 pub use replay::Replay;

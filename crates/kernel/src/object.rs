@@ -10,6 +10,7 @@ use libbpf_rs::{
     libbpf_sys,
 };
 use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::NonNull;
 
 /// Least size of a page. Where pages are larger, so is the arena, and we use a part of it.
@@ -70,16 +71,20 @@ impl Loaded {
 
     /// Runs a program of type syscall, which may change the context; returns what it returned.
     pub fn run(&mut self, program: &str, context: &mut [u8]) -> Result<i32, Error> {
-        let found = self.object.progs_mut().find(|found| found.name() == program);
-        let found = found.ok_or_else(|| Error::Failed(format!("found no BPF program `{program}`")))?;
-        let context_in = Some(context).filter(|context| !context.is_empty());
-        let input = ProgramInput { context_in, ..ProgramInput::default() };
-        let output = found.test_run(input);
-        let output = output.map_err(|error| {
-            Error::Failed(format!("the kernel does not run the BPF program `{program}`: {error:#}"))
-        })?;
-        Ok(output.return_value as i32)
+        run(&mut self.object, program, context)
     }
+}
+
+/// Runs a program of type syscall of an object.
+pub(crate) fn run(object: &mut Object, program: &str, context: &mut [u8]) -> Result<i32, Error> {
+    let found = object.progs_mut().find(|found| found.name() == program);
+    let found = found.ok_or_else(|| Error::Failed(format!("found no BPF program `{program}`")))?;
+    let context_in = Some(context).filter(|context| !context.is_empty());
+    let input = ProgramInput { context_in, ..ProgramInput::default() };
+    let output = found.test_run(input).map_err(|error| {
+        Error::Failed(format!("the kernel does not run the BPF program `{program}`: {error:#}"))
+    })?;
+    Ok(output.return_value as i32)
 }
 
 /// What is to be attached, and read from, of an object that schedules.
@@ -108,6 +113,11 @@ impl Loaded {
         })
     }
 
+    /// A program of the object.
+    pub(crate) fn program(&self, name: &str) -> Result<OwnedFd, Error> {
+        program(&self.object, name)
+    }
+
     /// A map of the object.
     pub fn map(&self, name: &str) -> Result<MapHandle, Error> {
         let found = self.object.maps().find(|map| map.name() == name);
@@ -115,6 +125,14 @@ impl Loaded {
         MapHandle::try_from(&found)
             .map_err(|error| Error::Failed(format!("the BPF map `{name}` cannot be had: {error:#}")))
     }
+}
+
+/// A program of an object.
+pub(crate) fn program(object: &Object, name: &str) -> Result<OwnedFd, Error> {
+    let found = object.progs().find(|found| found.name() == name);
+    let found = found.ok_or_else(|| Error::Failed(format!("found no BPF program `{name}`")))?;
+    let descriptor = found.as_fd().try_clone_to_owned();
+    descriptor.map_err(|error| Error::Failed(format!("the BPF program `{name}` cannot be had: {error}")))
 }
 
 /// Tries the least of what is needed, for a reason that can be understood.
