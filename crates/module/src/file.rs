@@ -1,0 +1,168 @@
+//! A policy file: read, checked as far as that needs no compiler, and given another name where that is asked for.
+
+use crate::diagnostic::{Diagnostic, Error};
+use crate::tokens;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Largest file that is read, in bytes. The longest built-in policy has a hundredth of it.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Longest name of a policy, in bytes.
+const MAX_NAME: usize = 40;
+
+/// A policy that may be loaded: one file of C.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyFile {
+    path: PathBuf,
+    /// What its identifiers began with when it was read.
+    stem: String,
+    /// What they begin with now.
+    identifier: String,
+    text: String,
+}
+
+impl PolicyFile {
+    /// Reads a policy from its file.
+    pub fn read(path: &Path) -> Result<PolicyFile, Error> {
+        let mut bytes = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
+        read.map_err(|error| refuse(path, None, format!("cannot be read: {error}")))?;
+        PolicyFile::new(path, bytes)
+    }
+
+    /// A policy with the content of its file. The path gives it its name, and is what messages say.
+    pub fn new(path: &Path, bytes: Vec<u8>) -> Result<PolicyFile, Error> {
+        let refuse = |line, what: String| refuse(path, line, what);
+        let stem = stem(path).map_err(|what| refuse(None, what))?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(refuse(None, format!("found a larger file, expected {MAX_BYTES} bytes at most")));
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let line = 1 + error.as_bytes()[..valid].iter().filter(|&&byte| byte == b'\n').count();
+            refuse(Some(line), "found a byte that is not UTF-8, expected a text".into())
+        })?;
+        if let Some(at) = text.find('\0') {
+            return Err(refuse(Some(line_of(&text, at)), "found a NUL, expected a text".into()));
+        }
+        let file = PolicyFile { path: path.into(), identifier: stem.clone(), stem, text };
+        let (range, found) = file.said_name()?;
+        match file.name() {
+            expected if found == expected => Ok(file),
+            expected => {
+                let what = format!("found the name {found:?}, expected {expected:?} in {}", path.display());
+                Err(refuse(Some(line_of(&file.text, range.start)), what))
+            }
+        }
+    }
+
+    /// The same policy under another name, as hierarchy files have it (`asked-times-2`): so that there may be several
+    /// versions. Every identifier that begins with the old name begins with the new one; lines stay where they are.
+    pub fn renamed(&self, name: &str) -> Result<PolicyFile, Error> {
+        let identifier = name.replace('-', "_");
+        let parts = name.split('-').all(is_part);
+        if !(parts && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.len() <= MAX_NAME) {
+            let expected = format!("lower-case words joined by `-`, {MAX_NAME} letters at most");
+            return Err(refuse(
+                &self.path,
+                None,
+                format!("found the new name {name:?}, expected {expected}"),
+            ));
+        }
+        let (range, _) = self.said_name()?;
+        let rename = |text| tokens::rename(text, &self.identifier, &identifier);
+        // Strings stay as they are, but for this one.
+        let text =
+            format!("{}\"{name}\"{}", rename(&self.text[..range.start]), rename(&self.text[range.end..]));
+        Ok(PolicyFile { identifier, text, ..self.clone() })
+    }
+
+    /// The file, as the caller named it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The policy's name in hierarchy files.
+    pub fn name(&self) -> String {
+        self.identifier.replace('_', "-")
+    }
+
+    /// What its functions and types begin with.
+    pub fn identifier(&self) -> &str {
+        &self.identifier
+    }
+
+    /// What the compiler sees.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A message as its author would have it who knows nothing of the other name.
+    pub(crate) fn in_its_own_words(&self, message: &str) -> String {
+        match self.stem == self.identifier {
+            true => message.to_owned(),
+            false => tokens::rename(message, &self.identifier, &self.stem),
+        }
+    }
+
+    /// Whether a word is of this policy: its name, or one that begins with it.
+    pub(crate) fn owns(&self, word: &str) -> bool {
+        let behind = |name: &str| tokens::behind(word, name).is_some();
+        behind(&self.identifier) || behind(&self.identifier.to_uppercase())
+    }
+
+    /// The first line with this word, outside of strings and comments.
+    pub(crate) fn line_with(&self, word: &str) -> Option<usize> {
+        let place = tokens::find(&self.text, &[Some(word)])?;
+        Some(line_of(&self.text, place[0].start))
+    }
+
+    /// Where the file says the policy's name, and which.
+    fn said_name(&self) -> Result<(std::ops::Range<usize>, &str), Error> {
+        let variable = format!("{}_policy", self.identifier);
+        let opening = tokens::find(&self.text, &["hls_policy", &variable, "=", "{"].map(Some));
+        let Some(opening) = opening else {
+            let expected = format!("`static const struct hls_policy {}_policy = {{`", self.stem);
+            return Err(refuse(&self.path, None, format!("does not say what it is, expected {expected}")));
+        };
+        let from = opening[3].end;
+        let said = tokens::find(&self.text[from..], &[Some("."), Some("name"), Some("="), None]);
+        let Some(said) = said else {
+            let line = Some(line_of(&self.text, opening[0].start));
+            let what =
+                format!("found no name in `{}_policy`, expected `.name = \"{}\"`", self.stem, self.name());
+            return Err(refuse(&self.path, line, what));
+        };
+        let range = from + said[3].start..from + said[3].end;
+        Ok((range.clone(), self.text[range].trim_matches('"')))
+    }
+}
+
+fn refuse(path: &Path, line: Option<usize>, message: impl Into<String>) -> Error {
+    Error::Refused(vec![Diagnostic::error(path, line, message)])
+}
+
+/// The line of a place, counted from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text[..at].matches('\n').count()
+}
+
+fn is_part(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+}
+
+/// What the identifiers in a file of this name begin with.
+fn stem(path: &Path) -> Result<String, String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.strip_suffix(".c").filter(|stem| {
+        stem.split('_').all(is_part)
+            && stem.starts_with(|c: char| c.is_ascii_lowercase())
+            && stem.len() <= MAX_NAME
+    });
+    stem.map(str::to_owned).ok_or_else(|| {
+        let expected = format!("lower-case words joined by `_`, {MAX_NAME} letters at most, and `.c`");
+        format!("found a file that is named {name:?}, expected {expected}")
+    })
+}

@@ -1,0 +1,38 @@
+//! The C sources of core, policies and engine, as they were when this program was built: an installed `hls` compiles
+//! policies without the repository.
+
+use std::path::Path;
+use std::{fs, io};
+
+/// Every file: its path from the root of the repository, and its text.
+pub(crate) static SOURCES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+
+/// The text of one of the files.
+pub(crate) fn text(path: &str) -> &'static str {
+    SOURCES.iter().find(|(name, _)| *name == path).map_or("", |(_, text)| text)
+}
+
+/// Whether one of the files has this name, up to its first dot.
+pub(crate) fn has_stem(stem: &str) -> bool {
+    SOURCES.iter().any(|(path, _)| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        name.split('.').next() == Some(stem)
+    })
+}
+
+/// The flags in a file of flags: words, but for lines that begin with `#`.
+pub(crate) fn flags(path: &str) -> impl Iterator<Item = &'static str> {
+    text(path).lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)
+}
+
+/// Writes all files below a folder.
+pub(crate) fn write(folder: &Path) -> io::Result<()> {
+    for (path, text) in SOURCES {
+        let path = folder.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, text)?;
+    }
+    Ok(())
+}

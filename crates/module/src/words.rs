@@ -1,0 +1,59 @@
+//! What compiler and verifier say of BPF, in the words of who writes policies.
+
+/// What a message means whose text has one of these in it; the first that fits.
+const WORDS: &[(&[&str], &str)] = &[
+    (
+        &["infinite loop detected", "back-edge", "loop is not bounded"],
+        "a loop without an end that the verifier can see: count from(0) to a named bound, and ask can_loop",
+    ),
+    (
+        &["BPF program is too large", "too complex", "too many states"],
+        "more ways through than the verifier follows: a loop lacks from(0) or can_loop, or calls itself, or the \
+         policy is too long",
+    ),
+    (
+        &["stack limit is exceeded", "combined stack size", "stack size"],
+        "too much stack: all functions along a chain of calls share 512 bytes, most of which the core has. Keep \
+         less in local variables, more in the words of the scheduler and its VPs",
+    ),
+    (&["call stack of", "frames is too deep"], "calls nest too deep: let the function be inlined"),
+    (
+        &["invalid mem access", "invalid access to memory"],
+        "what is not the address of anything is used as one: name schedulers, VPs and CPUs by their index into the \
+         arrays of `h`",
+    ),
+    (
+        &["variable-offset", "invalid access to map value", "outside of the allowed memory", "is negative"],
+        "an index that may lie outside of its array: compare it with the array's length first",
+    ),
+    (
+        &["unknown opcode 8d"],
+        "a call through a pointer, which BPF has not: choose with `switch` among functions",
+    ),
+    (
+        &[
+            "invalid func unknown",
+            "unknown func",
+            "failed to find BTF for extern",
+            "extern (func ksym)",
+            "is not allowed",
+            "undefined reference",
+        ],
+        "a function that there is not: a policy calls only its own and those that core/policy.h offers",
+    ),
+    (&["!read_ok"], "a variable that is read before anything was written to it"),
+    (
+        &["memory intrinsic", "built-in function 'mem"],
+        "a struct or an array is set or copied as a whole, for which BPF has no function: set its members",
+    ),
+    (&["built-in function '__"], "arithmetic that BPF has not, such as floating point: use whole numbers"),
+];
+
+/// A message, in those words where there are any.
+pub(crate) fn in_words(message: &str) -> String {
+    let known = WORDS.iter().find(|(parts, _)| parts.iter().any(|part| message.contains(part)));
+    match known {
+        Some((_, words)) => format!("{words} ({message})"),
+        None => message.to_owned(),
+    }
+}

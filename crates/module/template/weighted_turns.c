@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A policy to begin with: every READY child in turn, for a quantum of CPU time times its weight. It promises nothing.
+ *
+ * This file is the whole policy. It is compiled together with the scheduling infrastructure, natively for the simulator
+ * and as BPF for the kernel. The contract, and all that a policy may call, is in core/policy.h; in short:
+ *
+ *   - Everything that the file defines begins with its name.
+ *   - A child is a virtual processor (VP), named by its index v in h->vp; 0 is none. The scheduler that a hook is called
+ *     for is h->scheduler[s]. There may be many schedulers of one policy: no state lies in variables of the file.
+ *   - Nothing is allocated, and no hook waits. The time is h->now_ns. Every loop counts from(0) to a named bound, such as
+ *     HLS_MAX_VPS, and asks can_loop.
+ *   - A scheduler whose policy breaks the contract is taken out, and says why.
+ */
+#include "../core/policy.h"
+
+/* What it is called in hierarchy files, and what `hls policies` says of it. */
+static const struct hls_policy weighted_turns_policy = {
+    .name = "weighted-turns",
+    .what = "every child in turn, for a quantum times its weight",
+    .source = "round robin, with turns of different lengths",
+    .state_version = 1, /* to be counted up when the structs below change */
+};
+
+/*
+ * The parameters of a scheduler: the constant by which they are found, their name in hierarchy files, the unit, default,
+ * least and greatest value, and what they are. Values outside of these are refused before the policy hears of them.
+ */
+#define WEIGHTED_TURNS_PARAMS(P) \
+	P(WEIGHTED_TURNS_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(1), "turn of a child of weight 1")
+
+/* Those of each of its children. HLS_REQUIRED in place of the default would make one that must be given. */
+#define WEIGHTED_TURNS_VP_PARAMS(P) \
+	P(WEIGHTED_TURNS_WEIGHT, "weight", HLS_COUNT, 1, 1, 100, "how many quanta a turn has")
+
+/* What threads may tell their scheduler, beside new values of parameters: nothing. */
+#define WEIGHTED_TURNS_MESSAGES(M)
+
+enum { WEIGHTED_TURNS_PARAMS(HLS_PARAM_INDEX) };
+enum { WEIGHTED_TURNS_VP_PARAMS(HLS_PARAM_INDEX) };
+
+/* The state of a scheduler: the children that are READY, in the order of their turns. It begins as zeros. */
+struct weighted_turns {
+	struct hls_list queue;
+};
+
+/* The state of a child. */
+struct weighted_turns_vp {
+	u64 left_ns; /* of its turn */
+};
+
+POLICY_FITS(struct weighted_turns, struct weighted_turns_vp);
+
+/* A child wants a CPU: WAITING becomes READY. */
+static void weighted_turns_request(hls_t *h, u32 s, u32 v)
+{
+	u64 quantum_ns = h->scheduler[s].param[WEIGHTED_TURNS_QUANTUM];
+	POLICY_VP(struct weighted_turns_vp, v)->left_ns = quantum_ns * h->vp[v].param[WEIGHTED_TURNS_WEIGHT];
+	list_push_tail(h->node, &POLICY_STATE(struct weighted_turns, s)->queue, v);
+}
+
+/* It does not any more, and has not been granted one: READY becomes WAITING. */
+static void weighted_turns_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct weighted_turns, s)->queue, v);
+}
+
+/*
+ * Here is a CPU: which READY child gets it? Not every child can use every CPU, by the affinity of its threads. After
+ * slice_ns, if it is still RUNNING, it is revoked.
+ */
+static u32 weighted_turns_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct weighted_turns ARENA *turns = POLICY_STATE(struct weighted_turns, s);
+	u32 v = hls_first_usable(h, &turns->queue, cpu);
+	if (v) {
+		list_remove(h->node, &turns->queue, v);
+		h->slice_ns = POLICY_VP(struct weighted_turns_vp, v)->left_ns;
+	}
+	return v;
+}
+
+/* A child is off its CPU after used_ns, and wants to go on: RUNNING becomes READY. */
+static void weighted_turns_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	struct weighted_turns ARENA *turns = POLICY_STATE(struct weighted_turns, s);
+	struct weighted_turns_vp ARENA *vp = POLICY_VP(struct weighted_turns_vp, v);
+	if (hls_turn_over(h, v, &vp->left_ns, used_ns))
+		weighted_turns_request(h, s, v);
+	else
+		list_push_head(h->node, &turns->queue, v);
+}
+
+/* It has given its CPU up: RUNNING becomes WAITING. */
+static void weighted_turns_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* The next request begins a new turn. */
+}
+
+/* The hooks that this policy does not need, each as the default that the contract states. */
+#define weighted_turns_init hls_no_init
+#define weighted_turns_deinit hls_no_init
+#define weighted_turns_register_vp hls_no_register_vp
+#define weighted_turns_unregister_vp hls_no_unregister_vp
+#define weighted_turns_preempts hls_no_preempts
+#define weighted_turns_timer hls_no_timer
+#define weighted_turns_message hls_no_message
+#define weighted_turns_check_invariants hls_no_check_invariants

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Has more on its stack than the core leaves. */
+#include "../core/policy.h"
+
+/* at no line: found by verifier */
+
+struct deep_stack {
+	struct hls_list queue;
+};
+
+static u32 deep_stack_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct deep_stack ARENA *all = POLICY_STATE(struct deep_stack, s);
+	u64 seen[50];
+	for (u32 i = 0; i < 50; i++)
+		((volatile u64 *)seen)[i] = h->node[i + cpu].key;
+	for (u32 i = 0; i < 50; i++)
+		h->node[i].key = ((volatile u64 *)seen)[49 - i];
+	return hls_first_usable(h, &all->queue, cpu);
+}

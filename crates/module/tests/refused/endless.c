@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* A loop that ends with a list, and nothing says that lists end. */
+#include "../core/policy.h"
+
+struct endless {
+	struct hls_list queue;
+};
+
+static u32 endless_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct endless ARENA *all = POLICY_STATE(struct endless, s);
+	u32 v = all->queue.head;
+	while (v && !hls_usable(&h->vp[v], cpu)) /* found by verifier */
+		v = h->node[v].next;
+	return v;
+}

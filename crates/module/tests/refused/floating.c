@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Computes with what BPF has not. */
+#include "../core/policy.h"
+
+struct floating {
+	struct hls_list queue;
+};
+
+static u32 floating_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct floating ARENA *all = POLICY_STATE(struct floating, s);
+	u32 v = hls_first_usable(h, &all->queue, cpu);
+	h->slice_ns = (u64)(1.5 * (double)h->vp[v].nr_grants); /* found by clang */
+	return v;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Has more on its stack than BPF has at all. */
+#include "../core/policy.h"
+
+/* at no line: found by clang */
+
+struct large_stack {
+	struct hls_list queue;
+};
+
+static u32 large_stack_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct large_stack ARENA *all = POLICY_STATE(struct large_stack, s);
+	u64 seen[100];
+	for (u32 i = from(0); i < 100 && can_loop; i++)
+		seen[i] = h->node[i].key;
+	for (u32 i = from(0); i < 100 && can_loop; i++)
+		h->node[i].key = seen[99 - i];
+	return hls_first_usable(h, &all->queue, cpu);
+}

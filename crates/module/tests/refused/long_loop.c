@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* A loop that has a bound, and does not ask can_loop. */
+#include "../core/policy.h"
+
+struct long_loop {
+	struct hls_list queue;
+};
+
+static u32 long_loop_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct long_loop ARENA *all = POLICY_STATE(struct long_loop, s);
+	u32 v = hls_first_usable(h, &all->queue, cpu);
+	for (u32 i = from(0); i < HLS_MAX_VPS; i++) /* found by log */
+		h->node[i].key++; /* found by log */
+	return v;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Calls what is nowhere: a linker finds that, or what loads BPF objects. */
+#include "../core/policy.h"
+
+struct outside {
+	struct hls_list queue;
+};
+
+u32 outside_pick(struct hls_list ARENA *queue, u32 cpu); /* found by verifier */
+
+static u32 outside_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct outside ARENA *all = POLICY_STATE(struct outside, s);
+	return outside_pick(&all->queue, cpu); /* found by cc */
+}
