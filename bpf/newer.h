@@ -5,6 +5,7 @@
  * moment that it is superseded each begins with a jump into the newer object's program of its kind. User space puts
  * these where the jumps lead to, has timers call the newer object (adopt), and then says that they are there
  * (supersede). Nothing is held up meanwhile: both objects work on one domain, under one lock, and agree on all of it.
+ * With no more loaded policies the first object takes over again, in the same way.
  */
 #ifndef HLS_BPF_NEWER_H
 #define HLS_BPF_NEWER_H
@@ -41,12 +42,11 @@ NEWER(cpu_offline);
 			bpf_tail_call(ctx, &newer_##op, 0); \
 	} while (0)
 
-/* There is a newer engine than this one from now on. */
+/* Whether there is a newer engine than this one, from now on. */
 SEC("syscall")
-int supersede(void *ctx)
+int supersede(u64 *by_newer)
 {
-	(void)ctx;
-	is_superseded = 1;
+	is_superseded = *by_newer;
 	return 0;
 }
 

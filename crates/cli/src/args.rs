@@ -112,11 +112,19 @@ pub enum Command {
     Run(RunArgs),
     /// Look at the hierarchy that runs on this machine, or change it
     Ctl(CtlArgs),
-    /// Run the threads of a hierarchy under the system's own scheduler, to compare with
+    /// Load a scheduling policy into the hierarchy that runs on this machine
     Load(LoadArgs),
+    /// Unload a policy from the hierarchy that runs on this machine
+    Unload(UnloadArgs),
+    /// Run the threads of a hierarchy under the system's own scheduler, to compare with
+    Yardstick(YardstickArgs),
     /// The process of the threads; started by others
     #[command(hide = true)]
     LoadThreads,
+    /// The process that makes an engine with other policies ready; started by others
+    #[cfg(feature = "kernel")]
+    #[command(hide = true)]
+    PreparePolicies,
     /// A process that becomes a command; started by others
     #[cfg(feature = "kernel")]
     #[command(hide = true)]
@@ -375,8 +383,34 @@ pub type Parameter = (String, String);
 
 /// Arguments of `hls load`.
 #[derive(clap::Args)]
-#[command(after_help = AFTER_LOAD_HELP)]
 pub struct LoadArgs {
+    /// The policy's file, in C
+    pub file: PathBuf,
+    /// The name that it is to have in the hierarchy [default: that of the file]
+    #[arg(long = "as", value_name = "NAME")]
+    pub name: Option<String>,
+    /// Take the place of a policy of that name: its schedulers go on with what they know
+    #[arg(long)]
+    pub replace: bool,
+    /// The socket of the run
+    #[arg(long, value_name = "PATH", default_value = hls_control::DEFAULT_SOCKET)]
+    pub socket: PathBuf,
+}
+
+/// Arguments of `hls unload`.
+#[derive(clap::Args)]
+pub struct UnloadArgs {
+    /// The policy's name
+    pub name: String,
+    /// The socket of the run
+    #[arg(long, value_name = "PATH", default_value = hls_control::DEFAULT_SOCKET)]
+    pub socket: PathBuf,
+}
+
+/// Arguments of `hls yardstick`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_LOAD_HELP)]
+pub struct YardstickArgs {
     /// The hierarchy file
     pub file: PathBuf,
     /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s]

@@ -5,9 +5,11 @@
 
 use crate::exit::{Error, say};
 use crate::kernel::{Run, places};
+use crate::newer::{NewerEngine, prepare};
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
-    EngineError, Hsi, Identity, Layout, Manager, Observed, Promisee, Socket, Thread, ThreadKey, serve,
+    EngineError, Hsi, Identity, Layout, Manager, Observed, PolicySource, Prepared, Promisee, Socket, Thread,
+    ThreadKey, serve,
 };
 use hls_core::{Call, CoreError, Op, Params};
 use hls_hierarchy::model::User;
@@ -193,6 +195,17 @@ impl Remote {
 }
 
 impl Hsi for Remote {
+    type Newer = NewerEngine;
+
+    fn prepare(&mut self, policies: &[PolicySource]) -> Result<Prepared<NewerEngine>, EngineError> {
+        let maps = self.ask(|run| run.engine.shared_maps())?;
+        prepare(policies.to_vec(), &maps.map_err(|error| EngineError::Failed(error.to_string()))?)
+    }
+
+    fn publish(&mut self, newer: NewerEngine) -> Result<(), EngineError> {
+        self.ask(move |run| run.take_over(newer))?
+    }
+
     fn create_scheduler(&mut self, name: &str, policy: u8, params: Params) -> Result<u32, EngineError> {
         let name = name.to_owned();
         Ok(self.ask(move |run| run.create_scheduler(name, policy, params))??)

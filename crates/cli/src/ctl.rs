@@ -11,7 +11,11 @@ use tree::write_status;
 
 /// Runs the command.
 pub fn ctl(args: &CtlArgs) -> Result<Verdict, Error> {
-    let outcome = Client::connect_to(&args.socket).and_then(|hls| ask(hls, &args.request));
+    verdict(Client::connect_to(&args.socket).and_then(|hls| ask(hls, &args.request)))
+}
+
+/// What came of a request.
+pub fn verdict(outcome: Result<(), ClientError>) -> Result<Verdict, Error> {
     match outcome {
         Ok(()) => Ok(Verdict::Kept),
         Err(error @ ClientError::Refused { .. }) => {

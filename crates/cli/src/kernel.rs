@@ -9,7 +9,7 @@ use crate::commands::Commands;
 use crate::control::Server;
 use crate::exit::{Error, say};
 use crate::listeners::Listeners;
-use crate::load::threads_process;
+use crate::yardstick::threads_process;
 use crate::requests::Numbers;
 use hls_hierarchy::model::Child;
 use hls_kernel::{Engine, Notice};
@@ -145,9 +145,14 @@ impl<'t> Run<'t> {
     /// Hears what happened up to now, for a request. An error ends the run after it.
     pub fn hear_now(&mut self) -> Nanos {
         self.hear().unwrap_or_else(|error| {
-            self.failed.get_or_insert(error);
+            self.fail(error);
             self.engine.now().unwrap_or_default()
         })
+    }
+
+    /// Has the run end after the request at hand.
+    pub fn fail(&mut self, error: Error) {
+        self.failed.get_or_insert(error);
     }
 
     /// Hears what happened since the last time, and hands it on in order. Says up to when that is.

@@ -20,7 +20,9 @@ mod input;
 #[cfg(feature = "kernel")]
 mod kernel;
 mod listeners;
-mod load;
+mod loading;
+#[cfg(feature = "kernel")]
+mod newer;
 mod output;
 mod policies;
 mod progress;
@@ -29,6 +31,7 @@ mod requests;
 mod run;
 mod simulate;
 mod tasks;
+mod yardstick;
 
 use args::{Args, Command};
 use clap::Parser;
@@ -41,8 +44,12 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Ctl(args) => ctl::ctl(&args),
         Command::Guarantee(args) => guarantee::guarantee(&args),
-        Command::Load(args) => load::load(&args),
-        Command::LoadThreads => load::threads(),
+        Command::Load(args) => loading::load(&args),
+        Command::Unload(args) => loading::unload(&args),
+        Command::Yardstick(args) => yardstick::yardstick(&args),
+        Command::LoadThreads => yardstick::threads(),
+        #[cfg(feature = "kernel")]
+        Command::PreparePolicies => newer::serve().map(|()| exit::Verdict::Kept).map_err(exit::Error::from),
         #[cfg(feature = "kernel")]
         Command::Start { words } => commands::start(&words),
         Command::Policies => policies::policies(),

@@ -3,9 +3,11 @@
 //! Whoever comes into the hierarchy by a request gets a number in the observer, as the file's have; what is promised
 //! from then on is held against what happens. Relies on the engine to record how a VP stands when it gets its number.
 
+use crate::exit::Error;
 use crate::kernel::Run;
-use hls_control::{Observed, Promisee, ThreadKey};
-use hls_core::{CoreError, Params, policies};
+use crate::newer::NewerEngine;
+use hls_control::{EngineError, Observed, Promisee, ThreadKey};
+use hls_core::{CoreError, Params};
 use hls_record::event::VpId;
 use hls_record::observe::Promise;
 use hls_record::result::{Child, SchedulerInfo, VpInfo};
@@ -34,10 +36,19 @@ impl Run<'_> {
     /// Creates a scheduler; which it is in the core.
     pub fn create_scheduler(&mut self, name: String, policy: u8, params: Params) -> Result<u32, CoreError> {
         let scheduler = self.engine.create_scheduler(policy, params)?;
-        let policy = policies().iter().find(|info| info.id == policy).map_or("", |info| info.name);
-        let info = SchedulerInfo { name, policy: policy.to_owned() };
+        let policy = self.engine.policy(policy).map_or(String::new(), |info| info.name.to_owned());
+        let info = SchedulerInfo { name, policy };
         self.numbers.schedulers.insert(scheduler, self.listeners.observer.create_scheduler(info));
         Ok(scheduler)
+    }
+
+    /// An engine with other policies takes over. One that cannot do so whole ends the run.
+    pub fn take_over(&mut self, newer: NewerEngine) -> Result<(), EngineError> {
+        self.engine.take_over(newer).map_err(|error| {
+            let error = error.to_string();
+            self.fail(Error::System(error.clone()));
+            EngineError::Failed(error)
+        })
     }
 
     /// Destroys a scheduler.

@@ -9,6 +9,7 @@
 //! Relies on the server for everything that is decided. A connection on which nothing is asked for a minute ends.
 
 use crate::params::Texts;
+use crate::policies::{LoadReport, PolicyStatus, Took};
 use crate::server::DEFAULT_SOCKET;
 use crate::status::Status;
 use crate::varlink::{CONTROL, message};
@@ -173,6 +174,44 @@ impl Client {
     /// Why not.
     pub fn message(&mut self, thread: u32, parameter: &str, value: &str) -> Result<Grant, ClientError> {
         self.call("Message", json!({ "thread": thread, "parameter": parameter, "value": value }))
+    }
+
+    /// The policies that a scheduler may have, and who has them.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn policies(&mut self) -> Result<Vec<PolicyStatus>, ClientError> {
+        #[derive(Deserialize)]
+        struct Policies {
+            policies: Vec<PolicyStatus>,
+        }
+        self.call("Policies", json!({})).map(|Policies { policies }| policies)
+    }
+
+    /// Loads a policy from its file, whose content this is; in the place of one of that name, if `replace`.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn load(
+        &mut self,
+        name: &str,
+        path: &Path,
+        text: &str,
+        replace: bool,
+    ) -> Result<LoadReport, ClientError> {
+        self.call("Load", json!({ "name": name, "path": path, "text": text, "replace": replace }))
+    }
+
+    /// Unloads a policy that no scheduler has.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn unload(&mut self, name: &str) -> Result<Took, ClientError> {
+        #[derive(Deserialize)]
+        struct Unloaded {
+            took: Took,
+        }
+        self.call("Unload", json!({ "name": name })).map(|Unloaded { took }| took)
     }
 
     fn call<T: DeserializeOwned>(&mut self, method: &str, parameters: Value) -> Result<T, ClientError> {

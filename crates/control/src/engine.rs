@@ -2,9 +2,12 @@
 //! the threads are. Relies on the core's numbers for schedulers and VPs. Decides nothing.
 
 use hls_calculus::Guarantee;
-use hls_core::{CoreError, Params};
+use hls_core::{CoreError, Params, PolicyInfo};
 use hls_units::Nanos;
+use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
 
 /// A thread while it lives. No later thread has the same key, even if it has the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +64,32 @@ pub struct Observed {
     pub broken: u64,
 }
 
+/// A policy that is loaded, or to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicySource {
+    /// That of the policy in the core.
+    pub number: u8,
+    /// The name under which it is known here.
+    pub name: String,
+    /// Where its author has it, for messages.
+    pub path: PathBuf,
+    /// The file.
+    pub text: String,
+}
+
+/// An engine with other policies, ready to take over.
+#[derive(Debug)]
+pub struct Prepared<T> {
+    /// The engine.
+    pub newer: T,
+    /// Its policies, those that are built in included.
+    pub policies: Vec<PolicyInfo>,
+    /// How long it took to compile it,
+    pub build: Duration,
+    /// and until the kernel had it ready.
+    pub verify: Duration,
+}
+
 /// Why the engine did not do what it was asked for. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EngineError {
@@ -68,6 +97,8 @@ pub enum EngineError {
     Core(CoreError),
     /// The thread has ended, or another has its numbers now.
     Gone,
+    /// A policy is wrong; where, and how.
+    Policy(String),
     /// The system failed.
     Failed(String),
 }
@@ -77,7 +108,7 @@ impl fmt::Display for EngineError {
         match self {
             EngineError::Core(error) => error.fmt(f),
             EngineError::Gone => f.write_str("the thread has ended"),
-            EngineError::Failed(reason) => f.write_str(reason),
+            EngineError::Policy(reason) | EngineError::Failed(reason) => f.write_str(reason),
         }
     }
 }
@@ -92,6 +123,21 @@ impl From<CoreError> for EngineError {
 
 /// The hierarchical scheduler infrastructure of a running engine. Every call is done or refused as a whole.
 pub trait Hsi {
+    /// An engine with other policies.
+    type Newer;
+
+    /// Makes an engine ready that has these policies beside those that are built in. Nothing that runs is touched.
+    ///
+    /// # Errors
+    /// [`EngineError::Policy`]: what is wrong with them.
+    fn prepare(&mut self, policies: &[PolicySource]) -> Result<Prepared<Self::Newer>, EngineError>;
+
+    /// Has an engine take over. No scheduler has a policy that it lacks.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn publish(&mut self, newer: Self::Newer) -> Result<(), EngineError>;
+
     /// Creates an instance of a policy, with a name for people; returns its number.
     ///
     /// # Errors

@@ -46,6 +46,7 @@ impl From<EngineError> for Error {
             EngineError::Core(CoreError::Param | CoreError::Unknown) => Error::BadValue(reason),
             EngineError::Core(CoreError::NotFound) | EngineError::Gone => Error::NotFound(reason),
             EngineError::Core(_) => Error::InUse(reason),
+            EngineError::Policy(_) => Error::BadValue(reason),
             EngineError::Failed(_) => Error::Failed(reason),
         }
     }

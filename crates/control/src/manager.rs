@@ -7,8 +7,9 @@
 use crate::engine::{EngineError, Hsi, Promisee, Thread};
 use crate::error::{Case, Error, Refusal};
 use crate::params::{self, Reader, Texts};
+use crate::policies::{LoadedPolicy, policy_of};
 use crate::status::{self, Status};
-use crate::tree::{Above, Layout, Lease, Scheduler, Slot, Tree, named, policy_of, share_scale};
+use crate::tree::{Above, Layout, Lease, Scheduler, Slot, Tree, named, share_scale};
 use hls_calculus::{Child, Edge, Guarantee, Mode, Problem};
 use hls_core::Params;
 use hls_hierarchy::default_width;
@@ -46,8 +47,10 @@ pub struct Granted {
 
 /// A hierarchy while an engine runs it.
 pub struct Manager<E> {
-    engine: E,
-    tree: Tree,
+    pub(crate) engine: E,
+    pub(crate) tree: Tree,
+    /// The policies that were loaded.
+    pub(crate) loaded: Vec<LoadedPolicy>,
 }
 
 impl<E: Hsi> Manager<E> {
@@ -56,7 +59,7 @@ impl<E: Hsi> Manager<E> {
     /// # Errors
     /// Everything that is wrong with the hierarchy.
     pub fn new(engine: E, layout: Layout, mode: Mode) -> Result<Manager<E>, Error> {
-        Ok(Manager { engine, tree: Tree::new(layout, mode)? })
+        Ok(Manager { engine, tree: Tree::new(layout, mode)?, loaded: Vec::new() })
     }
 
     /// The engine, for whoever runs it.
@@ -86,7 +89,7 @@ impl<E: Hsi> Manager<E> {
         let (parent, above) = self.tree.find(below)?;
         self.may_change_below(who, parent)?;
         self.may_create(who, name)?;
-        let policy = policy_of(policy)?;
+        let policy = policy_of(&self.loaded, policy)?;
         let mut reader = Reader::new(texts);
         let need = reader.guarantee()?;
         let own = reader.values(&policy.scheduler_params, None)?;

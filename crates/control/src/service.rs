@@ -1,10 +1,11 @@
 //! From a message to its answer: which method, with what, for whom. Relies on the manager for all that is decided.
 //! Holds the manager for the operation alone, not while it reads, searches a mend or writes.
 
-use crate::engine::Hsi;
+use crate::engine::{Hsi, PolicySource};
 use crate::error::Error;
 use crate::manager::{Granted, Manager, Peer};
 use crate::varlink::{CONTROL, Call, DEFINITION, Fault, SERVICE, SERVICE_DEFINITION, call, reply};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::{Mutex, MutexGuard};
 
@@ -79,8 +80,7 @@ fn control<E: Hsi>(
     match name {
         "Status" => {
             parameters.finish()?;
-            let status = hold(manager)?.status();
-            serde_json::to_value(status).map_err(|error| fault(Error::Failed(error.to_string())))
+            value(Ok(hold(manager)?.status()))
         }
         "Create" => {
             let [policy, name, below] = [p.text("policy")?, p.text("name")?, p.text("below")?];
@@ -114,6 +114,22 @@ fn control<E: Hsi>(
             parameters.finish()?;
             granted(hold(manager)?.message(who, thread, &name, &value))
         }
+        "Policies" => {
+            parameters.finish()?;
+            value(Ok(json!({ "policies": hold(manager)?.policies() })))
+        }
+        "Load" => {
+            let [name, path, text] = [p.text("name")?, p.text("path")?, p.text("text")?];
+            let replace = p.flag("replace")?;
+            parameters.finish()?;
+            let source = PolicySource { number: 0, name, path: path.into(), text };
+            value(hold(manager)?.load(who, source, replace))
+        }
+        "Unload" => {
+            let name = p.text("name")?;
+            parameters.finish()?;
+            value(hold(manager)?.unload(who, &name).map(|took| json!({ "took": took })))
+        }
         _ => Err(Fault::of_service("MethodNotFound", json!({ "method": format!("{CONTROL}.{name}") }))),
     }
 }
@@ -130,6 +146,10 @@ fn hold<E>(manager: &Mutex<Manager<E>>) -> Result<MutexGuard<'_, Manager<E>>, Fa
 fn granted(result: Result<Granted, Error>) -> Result<Value, Fault> {
     let Granted { scheduler, guarantee } = result.map_err(fault)?;
     Ok(json!({ "scheduler": scheduler, "guarantee": guarantee.rounded_for_people() }))
+}
+
+fn value(result: Result<impl Serialize, Error>) -> Result<Value, Fault> {
+    serde_json::to_value(result.map_err(fault)?).map_err(|error| fault(Error::Failed(error.to_string())))
 }
 
 fn done(result: Result<(), Error>) -> Result<Value, Fault> {

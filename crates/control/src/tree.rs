@@ -7,6 +7,7 @@
 use crate::engine::{Promisee, Thread, ThreadKey};
 use crate::error::Error;
 use crate::params::shown;
+use crate::policies::policy_of;
 use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode};
 use hls_core::{ParamInfo, Params, PolicyInfo};
 use hls_plan::ShareScale;
@@ -288,7 +289,7 @@ fn admission(graph: &Graph, mode: Mode) -> Result<Admission, Error> {
 /// A scheduler of the file; the edges above it come later.
 fn scheduler(graph: &Graph, at: usize, id: u32, owner: Option<u32>) -> Result<Scheduler, Error> {
     let hls_calculus::Scheduler { name, policy, params } = &graph.schedulers[at];
-    let info = policy_of(policy)?;
+    let info = policy_of(&[], policy)?;
     let shares = graph.edges.iter().filter(|edge| edge.parent == Some(at)).filter_map(|edge| {
         let (_, share) = edge.params.iter().find(|(name, _)| name == SHARE)?;
         Some((*share, edge.width))
@@ -308,12 +309,4 @@ pub(crate) fn share_scale(
 ) -> ShareScale {
     let share = policy.vp_params.iter().find(|info| info.name == SHARE);
     ShareScale::new(children, held, share.map_or(u64::MAX, |info| info.max))
-}
-
-/// The policy of a name that runs.
-pub(crate) fn policy_of(name: &str) -> Result<&'static PolicyInfo, Error> {
-    hls_core::policies().iter().find(|policy| policy.name == name).ok_or_else(|| {
-        let names: Vec<&str> = hls_core::policies().iter().map(|policy| policy.name).collect();
-        Error::NotFound(format!("found the policy `{name}`, expected one that runs: {}", names.join(", ")))
-    })
 }

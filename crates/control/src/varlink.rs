@@ -118,6 +118,15 @@ impl Parameters {
         self.optional_text(name)?.ok_or_else(|| Fault::parameter(name))
     }
 
+    /// Yes or no; no where it is missing.
+    pub(crate) fn flag(&mut self, name: &str) -> Result<bool, Fault> {
+        match self.0.remove(name) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(_) => Err(Fault::parameter(name)),
+        }
+    }
+
     /// The number of a thread.
     pub(crate) fn thread(&mut self, name: &str) -> Result<u32, Fault> {
         let number = self.0.remove(name).and_then(|value| value.as_u64()?.try_into().ok());

@@ -78,6 +78,18 @@ impl PolicyInfo {
     pub fn runs(&self) -> bool {
         self.id != 0
     }
+
+    /// The same, for the life of this process, which keeps one of each.
+    pub fn kept(&self) -> &'static PolicyInfo {
+        static KEPT: Mutex<Vec<&'static PolicyInfo>> = Mutex::new(Vec::new());
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.iter().find(|known| **known == self) {
+            return known;
+        }
+        let info: &'static PolicyInfo = Box::leak(Box::new(self.clone()));
+        kept.push(info);
+        info
+    }
 }
 
 static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(|| {

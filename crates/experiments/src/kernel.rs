@@ -2,7 +2,7 @@
 //! and the fair class the same threads beside it.
 //!
 //! Time in the guest is exact: an instruction takes a fixed time, and so every run gives the same numbers. Relies on
-//! `guest.sh` for what is done in the guest, and on `hls run --json` and `hls load --json` for what came of it.
+//! `guest.sh` for what is done in the guest, and on `hls run --json` and `hls yardstick --json` for what came of it.
 
 use crate::expected::Expectation;
 use crate::experiment::{Finding, read};

@@ -4,7 +4,7 @@
 //! Relies on the object staying loaded, which [`Domain`] sees to.
 
 use crate::Error;
-use crate::newer::{Jumps, Newer};
+use crate::newer::{Jumps, Newer, supersede};
 use crate::object::{ENGINE, Loaded};
 use hls_core::{Call, Calls, Core, CoreError, Fault, Library, Op, Params, View, limits};
 use hls_units::Nanos;
@@ -97,16 +97,23 @@ impl Domain {
         Ok(Domain { jumps: Jumps::of(&loaded)?, loaded, newer: None, view })
     }
 
-    /// A newer engine takes over, at once and without holding anything up: one of this build of the core. No scheduler
-    /// may have a policy that it lacks, or whose state it does not understand.
+    /// Another engine takes over, at once and without holding anything up: a newer one with its build of the core, or,
+    /// with `None`, the first one. No scheduler may have a policy that it lacks, or whose state it does not understand.
     ///
     /// # Errors
     /// It may have taken over in part: then all must be detached.
-    pub fn take_over(&mut self, newer: Newer, library: Arc<Library>) -> Result<(), Error> {
-        let newest = self.newer.insert(newer);
-        self.jumps.lead_to(newest)?;
-        self.loaded.run("supersede", &mut [])?;
-        self.view.set_library(Some(library));
+    pub fn take_over(&mut self, newer: Option<(Newer, Arc<Library>)>) -> Result<(), Error> {
+        let (newer, library) = newer.unzip();
+        // The old one is there until nothing leads to it.
+        let _old = std::mem::replace(&mut self.newer, newer);
+        match &mut self.newer {
+            Some(newer) => {
+                self.jumps.lead_to(newer)?;
+                supersede(&mut self.loaded, true)?;
+            }
+            None => self.jumps.lead_back(&mut self.loaded)?,
+        }
+        self.view.set_library(library);
         Ok(())
     }
 

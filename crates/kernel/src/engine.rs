@@ -6,10 +6,11 @@
 
 use crate::domain::Domain;
 use crate::dump::dump;
+use crate::newer::{Newer, SharedMaps};
 use crate::news::{self, News, Ring};
 use crate::proc;
 use crate::{Error, Exit, exit};
-use hls_core::{Call, Calls, CoreError, Op, Params};
+use hls_core::{Call, Calls, CoreError, Library, Op, Params, PolicyInfo};
 use hls_plan::assign::{Assignment, Assignments, Instance, RealThread, Successor};
 use hls_plan::{Built, Had, Plan, planned_record, vp_params};
 use hls_record::event::{Record, VpId, What};
@@ -19,6 +20,7 @@ use libbpf_rs::Link;
 use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -422,6 +424,27 @@ impl Engine {
         self.built.of_schedulers.retire(core_vp, had);
         self.leave(core_vp);
         Ok(())
+    }
+
+    /// What a newer engine has to share with this one.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn shared_maps(&self) -> Result<SharedMaps, Error> {
+        SharedMaps::of(&self.built.core.loaded)
+    }
+
+    /// Another engine takes over: see [`Domain::take_over`].
+    ///
+    /// # Errors
+    /// It may have taken over in part: then the run must end.
+    pub fn take_over(&mut self, newer: Option<(Newer, Arc<Library>)>) -> Result<(), Error> {
+        self.built.core.take_over(newer)
+    }
+
+    /// The policy of this number.
+    pub fn policy(&mut self, number: u8) -> Option<&PolicyInfo> {
+        self.built.core.view().policy(number)
     }
 
     /// The core's scheduler for each of the hierarchy.

@@ -36,6 +36,6 @@ pub use error::Error;
 #[cfg(feature = "engine")]
 pub use exit::Exit;
 #[cfg(feature = "engine")]
-pub use newer::{Newer, Refusal, SharedMaps};
+pub use newer::{Newer, Refusal, SharedMaps, Verified};
 #[cfg(feature = "engine")]
 pub use replay::Replay;

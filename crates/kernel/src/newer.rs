@@ -6,17 +6,20 @@
 
 use crate::Error;
 use crate::object::{Loaded, program, run};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, PrintLevel};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, PrintLevel, Program};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Mutex;
 
 /// The maps that all engines of a run work on.
 const SHARED: [&str; 6] = ["arena", "news", "tasks", "homes", "timers", "rescuer"];
 
+/// The operation that leads on to another program even where there is no newer engine.
+const DISPATCH: &str = "dispatch";
+
 /// The operations that lead on to the newest engine, each with its program there.
 const OPERATIONS: [(&str, &str); 10] = [
     ("enqueue", "hls_enqueue"),
-    ("dispatch", "hls_decide"),
+    (DISPATCH, "hls_decide"),
     ("quiescent", "hls_quiescent"),
     ("disable", "hls_disable"),
     ("yielded", "hls_yielded"),
@@ -27,7 +30,10 @@ const OPERATIONS: [(&str, &str); 10] = [
     ("cpu_offline", "hls_cpu_offline"),
 ];
 
-/// What a newer engine needs of the first one; it may be taken to another thread.
+/// The programs that user space calls.
+const CALLED: [&str; 3] = ["adopt", "make_call", "check"];
+
+/// What a newer engine needs of the first one.
 pub struct SharedMaps(Vec<(&'static str, MapHandle)>);
 
 impl SharedMaps {
@@ -36,10 +42,27 @@ impl SharedMaps {
         let map = |name| Ok((name, attached.map(name)?));
         SHARED.into_iter().map(map).collect::<Result<_, _>>().map(SharedMaps)
     }
+
+    /// The kernel's numbers of them, by which another process finds them.
+    pub fn ids(&self) -> Result<Vec<u32>, Error> {
+        let id = |(_, map): &(_, MapHandle)| map.info().map(|info| info.info.id);
+        self.0.iter().map(id).collect::<Result<_, _>>().map_err(lost)
+    }
+
+    /// Finds them again.
+    pub fn from_ids(ids: &[u32]) -> Result<SharedMaps, Error> {
+        let map = |(name, id): (_, &u32)| Ok((name, MapHandle::from_map_id(*id).map_err(lost)?));
+        SHARED.into_iter().zip(ids).map(map).collect::<Result<_, _>>().map(SharedMaps)
+    }
 }
 
-/// A newer engine, which the kernel's verifier has let through. It does nothing yet.
-pub struct Newer(Object);
+fn lost(error: libbpf_rs::Error) -> Error {
+    Error::Failed(format!("what another engine has loaded cannot be had: {error:#}"))
+}
+
+/// An engine that the kernel's verifier has let through, in the process that had it do so: that takes seconds, which
+/// are to be the time of somebody who may have to wait. It is there as long as this is, or somebody has its programs.
+pub struct Verified(Object);
 
 /// Why the kernel does not take an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,9 +73,9 @@ pub struct Refusal {
     pub log: String,
 }
 
-impl Newer {
-    /// Loads an engine from its ELF file; that takes seconds where the machine is slow, and holds nothing up.
-    pub fn load(maps: &SharedMaps, file: &[u8]) -> Result<Newer, Refusal> {
+impl Verified {
+    /// Loads an engine from its ELF file. It does nothing yet, and holds nothing up.
+    pub fn load(maps: &SharedMaps, file: &[u8]) -> Result<Verified, Refusal> {
         let mut builder = ObjectBuilder::default();
         let (object, log) = listening(|| {
             let mut open = builder.open_memory(file)?;
@@ -63,12 +86,38 @@ impl Newer {
             }
             open.load()
         });
-        object.map(Newer).map_err(|error| Refusal { what: format!("{error:#}"), log })
+        object.map(Verified).map_err(|error| Refusal { what: format!("{error:#}"), log })
     }
 
-    /// Runs a program of type syscall.
+    /// The kernel's numbers of the programs that [`Newer`] needs, by name.
+    pub fn ids(&self) -> Result<Vec<(String, u32)>, Error> {
+        let id = |name: &str| {
+            let descriptor = program(&self.0, name)?;
+            Ok((name.to_owned(), Program::id_from_fd(descriptor.as_fd()).map_err(lost)?))
+        };
+        OPERATIONS.iter().map(|(_, name)| *name).chain(CALLED).map(id).collect()
+    }
+}
+
+/// An engine that may take over: its programs.
+pub struct Newer(Vec<(String, OwnedFd)>);
+
+impl Newer {
+    /// Finds the programs that another process has loaded, and still has.
+    pub fn from_ids(ids: &[(String, u32)]) -> Result<Newer, Error> {
+        let find = |(name, id): &(String, u32)| Ok((name.clone(), Program::fd_from_id(*id).map_err(lost)?));
+        ids.iter().map(find).collect::<Result<_, _>>().map(Newer)
+    }
+
+    /// Runs a program of type syscall, which may change the context; returns what it returned.
     pub fn run(&mut self, program: &str, context: &mut [u8]) -> Result<i32, Error> {
-        run(&mut self.0, program, context)
+        run(self.program(program)?, program, context)
+    }
+
+    fn program(&self, name: &str) -> Result<BorrowedFd<'_>, Error> {
+        let found = self.0.iter().find(|(found, _)| found == name);
+        let missing = || Error::Failed(format!("found no BPF program `{name}` in the newer engine"));
+        found.map(|(_, descriptor)| descriptor.as_fd()).ok_or_else(missing)
     }
 }
 
@@ -80,27 +129,46 @@ impl Jumps {
     pub fn of(first: &Loaded) -> Result<Jumps, Error> {
         let map = |(operation, _)| first.map(&format!("newer_{operation}"));
         let jumps = Jumps(OPERATIONS.into_iter().map(map).collect::<Result<_, _>>()?);
-        for (map, (operation, name)) in jumps.0.iter().zip(OPERATIONS) {
-            if operation == "dispatch" {
-                set(map, first.program(name)?)?;
-            }
-        }
+        jumps.decide_by(first)?;
         Ok(jumps)
     }
 
     /// Has all of them lead to an engine. When it fails on its way some do: then the engine must stay.
     pub fn lead_to(&self, newer: &mut Newer) -> Result<(), Error> {
-        if newer.run("adopt", &mut [])? != 0 {
-            return Err(Error::Failed("the timers of the CPUs cannot be set anew".into()));
-        }
+        adopted(newer.run("adopt", &mut [])?)?;
         for (map, (_, name)) in self.0.iter().zip(OPERATIONS) {
-            set(map, program(&newer.0, name)?)?;
+            set(map, newer.program(name)?)?;
         }
         Ok(())
     }
+
+    /// Has them lead to the first engine again, the attached one.
+    pub fn lead_back(&self, first: &mut Loaded) -> Result<(), Error> {
+        adopted(first.run("adopt", &mut [])?)?;
+        supersede(first, false)?;
+        self.decide_by(first)
+    }
+
+    fn decide_by(&self, first: &Loaded) -> Result<(), Error> {
+        let dispatch = OPERATIONS.iter().position(|(operation, _)| *operation == DISPATCH);
+        let (map, name) = dispatch.map(|at| (&self.0[at], OPERATIONS[at].1)).expect("it is one of them");
+        set(map, first.program(name)?.as_fd())
+    }
 }
 
-fn set(jump: &MapHandle, program: OwnedFd) -> Result<(), Error> {
+/// Tells the first engine whether there is a newer one.
+pub fn supersede(first: &mut Loaded, by_newer: bool) -> Result<(), Error> {
+    first.run("supersede", &mut u64::from(by_newer).to_ne_bytes()).map(drop)
+}
+
+fn adopted(result: i32) -> Result<(), Error> {
+    match result {
+        0 => Ok(()),
+        _ => Err(Error::Failed(format!("the timers of the CPUs cannot be set anew ({result})"))),
+    }
+}
+
+fn set(jump: &MapHandle, program: BorrowedFd) -> Result<(), Error> {
     let descriptor = program.as_raw_fd() as u32;
     jump.update(&0_u32.to_ne_bytes(), &descriptor.to_ne_bytes(), MapFlags::ANY)
         .map_err(|error| Error::Failed(format!("an operation cannot lead on to the new engine: {error:#}")))

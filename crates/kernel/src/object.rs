@@ -6,11 +6,10 @@
 
 use crate::Error;
 use libbpf_rs::{
-    AsRawLibbpf, ErrorKind, Link, MapCore, MapHandle, MapType, Object, ObjectBuilder, ProgramInput,
-    libbpf_sys,
+    AsRawLibbpf, ErrorKind, Link, MapCore, MapHandle, MapType, Object, ObjectBuilder, libbpf_sys,
 };
 use std::fs;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
 /// Least size of a page. Where pages are larger, so is the arena, and we use a part of it.
@@ -71,20 +70,27 @@ impl Loaded {
 
     /// Runs a program of type syscall, which may change the context; returns what it returned.
     pub fn run(&mut self, program: &str, context: &mut [u8]) -> Result<i32, Error> {
-        run(&mut self.object, program, context)
+        run(self.program(program)?.as_fd(), program, context)
     }
 }
 
-/// Runs a program of type syscall of an object.
-pub(crate) fn run(object: &mut Object, program: &str, context: &mut [u8]) -> Result<i32, Error> {
-    let found = object.progs_mut().find(|found| found.name() == program);
-    let found = found.ok_or_else(|| Error::Failed(format!("found no BPF program `{program}`")))?;
-    let context_in = Some(context).filter(|context| !context.is_empty());
-    let input = ProgramInput { context_in, ..ProgramInput::default() };
-    let output = found.test_run(input).map_err(|error| {
-        Error::Failed(format!("the kernel does not run the BPF program `{program}`: {error:#}"))
-    })?;
-    Ok(output.return_value as i32)
+/// Runs a program of type syscall, which may change the context; returns what it returned.
+pub(crate) fn run(program: BorrowedFd, name: &str, context: &mut [u8]) -> Result<i32, Error> {
+    let mut options = libbpf_sys::bpf_test_run_opts {
+        sz: size_of::<libbpf_sys::bpf_test_run_opts>() as libbpf_sys::size_t,
+        ..Default::default()
+    };
+    if !context.is_empty() {
+        options.ctx_in = context.as_mut_ptr().cast();
+        options.ctx_size_in = context.len() as u32;
+    }
+    // SAFETY: the options are of their size, and the context is there, to be written to, while the program runs.
+    let error = unsafe { libbpf_sys::bpf_prog_test_run_opts(program.as_raw_fd(), &mut options) };
+    if error != 0 {
+        let error = std::io::Error::from_raw_os_error(-error);
+        return Err(Error::Failed(format!("the kernel does not run the BPF program `{name}`: {error}")));
+    }
+    Ok(options.retval as i32)
 }
 
 /// What is to be attached, and read from, of an object that schedules.

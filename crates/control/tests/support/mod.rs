@@ -7,17 +7,19 @@
 
 use hls_calculus::{Guarantee, Mode};
 use hls_control::{
-    EngineError, Hsi, Identity, Layout, Manager, Observed, Peer, Promisee, Socket, Texts, Thread, ThreadKey,
-    serve,
+    EngineError, Hsi, Identity, Layout, Manager, Observed, Peer, PolicySource, Prepared, Promisee, Socket,
+    Texts, Thread, ThreadKey, serve,
 };
-use hls_core::{Calls, Core, Params};
+use hls_core::{Calls, Core, Library, Params};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy};
+use hls_module::{Builder, PolicyFile, Target};
 use hls_units::Nanos;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// The user who owns `ALICE` in [`FILE`].
 pub const ALICE: Peer = Peer { uid: 1000 };
@@ -177,6 +179,31 @@ fn attach(core: &mut Core, hierarchy: &Hierarchy, schedulers: &[u32], edge: usiz
 }
 
 impl Hsi for Native {
+    type Newer = Arc<Library>;
+
+    fn prepare(&mut self, policies: &[PolicySource]) -> Result<Prepared<Arc<Library>>, EngineError> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |source: &PolicySource| {
+            let file = PolicyFile::new(&source.path, source.text.clone().into_bytes())?;
+            Ok((source.number, if file.name() == source.name { file } else { file.renamed(&source.name)? }))
+        };
+        let files = policies.iter().map(file).collect::<Result<Vec<_>, hls_module::Error>>();
+        let built = files.and_then(|files| Builder::default().build(Target::Native, &files));
+        let built = built.map_err(|error| EngineError::Policy(error.to_string()))?;
+        let path = folder.path().join("core.so");
+        std::fs::write(&path, &built.bytes).unwrap();
+        let newer = Arc::new(Library::open(&path).unwrap());
+        let policies = newer.policies().to_vec();
+        Ok(Prepared { newer, policies, build: built.took, verify: Duration::ZERO })
+    }
+
+    fn publish(&mut self, newer: Arc<Library>) -> Result<(), EngineError> {
+        self.call(|core, _| {
+            core.set_library(Some(newer));
+            Ok(())
+        })
+    }
+
     fn create_scheduler(&mut self, _: &str, policy: u8, params: Params) -> Result<u32, EngineError> {
         self.call(|core, _| Ok(core.create_scheduler(policy, params)?))
     }

@@ -1,7 +1,7 @@
-//! `hls load`: the threads of a hierarchy as plain threads of Linux, under whatever scheduler is in force. What comes
+//! `hls yardstick`: the threads of a hierarchy as plain threads of Linux, under whatever scheduler is in force. What comes
 //! of it is what a hierarchy is to be compared with.
 
-use crate::args::LoadArgs;
+use crate::args::YardstickArgs;
 use crate::exit::{Error, Verdict, say};
 use crate::input;
 use crate::output::output;
@@ -24,7 +24,7 @@ use std::thread::available_parallelism;
 const PATIENCE: Nanos = Nanos::from_millis(50);
 
 /// Runs the command.
-pub fn load(args: &LoadArgs) -> Result<Verdict, Error> {
+pub fn yardstick(args: &YardstickArgs) -> Result<Verdict, Error> {
     let (hierarchy, _) = input::hierarchy(&args.file)?;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration).unwrap_or(DEFAULT_LENGTH);

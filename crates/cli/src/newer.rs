@@ -1,0 +1,164 @@
+//! Engines with other policies, made ready while the one that runs goes on.
+//!
+//! That takes seconds, most of them the compiler's and the verifier's. They are spent by a process of its own, which is
+//! a thread like others to the hierarchy: it waits where those wait that nobody placed. This process, which never
+//! waits, only finds what that one has left in the kernel. Publishes nothing.
+
+use hls_control::{EngineError, PolicySource, Prepared};
+use hls_core::Library;
+use hls_kernel::{Newer, Refusal, SharedMaps, Verified};
+use hls_module::{Builder, Error, PolicyFile, Target, verifier_error};
+use rustix::fs::{MemfdFlags, memfd_create};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// An engine that may take over, with its core natively; `None`: the first one, which has built-in policies only.
+pub type NewerEngine = Option<(Newer, Arc<Library>)>;
+
+/// What the other process is to do.
+#[derive(Serialize, Deserialize)]
+struct Order {
+    policies: Vec<PolicySource>,
+    /// The kernel's numbers of the maps that all engines work on.
+    maps: Vec<u32>,
+}
+
+/// What it has done.
+#[derive(Serialize, Deserialize)]
+enum Answer {
+    Done {
+        /// The native build; gone when the process is.
+        native: PathBuf,
+        /// The kernel's numbers of the engine's programs; they may be gone when the process is.
+        programs: Vec<(String, u32)>,
+        build: Duration,
+        verify: Duration,
+    },
+    /// A policy is wrong.
+    Wrong(String),
+    Failed(String),
+}
+
+impl Answer {
+    fn refused(error: Error) -> Answer {
+        match error {
+            Error::Refused(_) => Answer::Wrong(error.to_string()),
+            Error::System(what) => Answer::Failed(what),
+        }
+    }
+
+    fn failed(what: &str, error: impl std::fmt::Display) -> Answer {
+        Answer::Failed(format!("{what}: {error}"))
+    }
+}
+
+/// Makes an engine ready that has these policies.
+pub fn prepare(policies: Vec<PolicySource>, maps: &SharedMaps) -> Result<Prepared<NewerEngine>, EngineError> {
+    if policies.is_empty() {
+        let policies = hls_core::policies().to_vec();
+        return Ok(Prepared { newer: None, policies, build: Duration::ZERO, verify: Duration::ZERO });
+    }
+    let failed = |error: hls_kernel::Error| EngineError::Failed(error.to_string());
+    let order = Order { policies, maps: maps.ids().map_err(failed)? };
+    let (answer, worker) = give(&order)
+        .map_err(|error| EngineError::Failed(format!("the process that prepares policies: {error}")))?;
+    let (native, programs, build, verify) = match answer {
+        Answer::Done { native, programs, build, verify } => (native, programs, build, verify),
+        Answer::Wrong(what) => return Err(EngineError::Policy(what)),
+        Answer::Failed(what) => return Err(EngineError::Failed(what)),
+    };
+    let newer = Newer::from_ids(&programs).map_err(failed)?;
+    let library = Library::open(&native)
+        .map_err(|error| EngineError::Failed(format!("the native build, {}: {error}", native.display())))?;
+    drop(worker);
+    Ok(Prepared { policies: library.policies().to_vec(), newer: Some((newer, Arc::new(library))), build, verify })
+}
+
+/// The process, which ends when this goes.
+struct Worker(std::process::Child);
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        // It ends by itself now; how does not matter any more.
+        let _ = self.0.wait();
+    }
+}
+
+/// Has a process do it.
+fn give(order: &Order) -> io::Result<(Answer, Worker)> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("hls").arg("prepare-policies").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut worker = Worker(command.spawn()?);
+    let (Some(stdin), Some(stdout)) = (worker.0.stdin.as_mut(), worker.0.stdout.take()) else {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    };
+    serde_json::to_writer(&mut *stdin, order)?;
+    stdin.write_all(b"\n")?;
+    let mut line = Vec::new();
+    BufReader::new(stdout).read_until(b'\n', &mut line)?;
+    if line.is_empty() {
+        let status = worker.0.wait()?;
+        return Err(io::Error::other(format!("found that it has ended ({status}), expected an answer")));
+    }
+    Ok((serde_json::from_slice(&line)?, worker))
+}
+
+/// Is that process. What it has made goes with it, but for what somebody else holds by then.
+pub fn serve() -> io::Result<()> {
+    let mut line = Vec::new();
+    let mut stdin = io::stdin().lock();
+    stdin.read_until(b'\n', &mut line)?;
+    let order: Order = serde_json::from_slice(&line)?;
+    // The dynamic linker takes files only; this one leaves nothing behind, however the process ends.
+    let mut native = File::from(memfd_create("hls-policies", MemfdFlags::CLOEXEC)?);
+    let (answer, _verified) = match carry_out(&order, &mut native) {
+        Ok((answer, verified)) => (answer, Some(verified)),
+        Err(answer) => (answer, None),
+    };
+    let mut stdout = io::stdout().lock();
+    serde_json::to_writer(&mut stdout, &answer)?;
+    stdout.write_all(b"\n")?;
+    stdout.flush()?;
+    // Until it has been taken, or nobody is there any more.
+    stdin.read_to_end(&mut line).map(drop)
+}
+
+fn carry_out(order: &Order, native: &mut File) -> Result<(Answer, Verified), Answer> {
+    let begin = Instant::now();
+    let files = order.policies.iter().map(|source| Ok((source.number, file(source)?)));
+    let files = files.collect::<Result<Vec<_>, Error>>().map_err(Answer::refused)?;
+    let builder = Builder { cache: cache(), ..Builder::default() };
+    let object = builder.build(Target::Native, &files).map_err(Answer::refused)?;
+    native.write_all(&object.bytes).map_err(|error| Answer::failed("a file for the native build", error))?;
+    let engine = builder.build(Target::Engine, &files).map_err(Answer::refused)?;
+    let build = begin.elapsed();
+    let begin = Instant::now();
+    let maps = SharedMaps::from_ids(&order.maps).map_err(|error| Answer::failed("the engine", error))?;
+    let verified = Verified::load(&maps, &engine.bytes).map_err(|Refusal { what, log }| {
+        Answer::refused(verifier_error(&format!("{log}\n{what}"), &files))
+    })?;
+    let programs = verified.ids().map_err(|error| Answer::failed("the newer engine", error))?;
+    let native = format!("/proc/{}/fd/{}", std::process::id(), native.as_raw_fd()).into();
+    Ok((Answer::Done { native, programs, build, verify: begin.elapsed() }, verified))
+}
+
+/// The policy's file, under the name that it is to have.
+fn file(source: &PolicySource) -> Result<PolicyFile, Error> {
+    let file = PolicyFile::new(&source.path, source.text.clone().into_bytes())?;
+    if file.name() == source.name { Ok(file) } else { file.renamed(&source.name) }
+}
+
+/// Where builds are kept, so that one that was made before need not be made again.
+fn cache() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
+    Some(folder.join("hls").join("policies"))
+}

@@ -1,0 +1,200 @@
+//! Policies that come and go while the hierarchy runs (Vassal, sections 3 and 4): loaded, replaced, unloaded.
+//!
+//! The engine runs one set of loaded policies at a time. A change is a new set: it is prepared while the old one
+//! decides, and then takes its place. Relies on the engine to leave the old one where it is when the new one fails.
+
+use crate::engine::{Hsi, PolicySource, Prepared};
+use crate::error::Error;
+use crate::manager::{Manager, Peer};
+use crate::tree::Tree;
+use hls_core::PolicyInfo;
+use hls_core::limits::FIRST_LOADED;
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// A policy that was loaded.
+#[derive(Clone, Debug)]
+pub(crate) struct LoadedPolicy {
+    pub(crate) source: PolicySource,
+    pub(crate) info: &'static PolicyInfo,
+}
+
+/// How long a change of policies took. All but the last part holds nobody up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Took {
+    /// To compile the engine, in nanoseconds.
+    pub build_ns: u64,
+    /// Until the kernel had looked at it and had it ready.
+    pub verify_ns: u64,
+    /// Until it had taken over.
+    pub publish_ns: u64,
+}
+
+/// What became of a request to load a policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadReport {
+    /// The name under which files and requests know it.
+    pub policy: String,
+    /// Schedulers of the policy that it replaced, with all that they knew.
+    pub kept: Vec<String>,
+    /// How long it took.
+    pub took: Took,
+}
+
+/// A policy, and who uses it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyStatus {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a few words.
+    pub what: String,
+    /// The file that it was loaded from; none: it is built in.
+    pub file: Option<String>,
+    /// Its schedulers.
+    pub schedulers: Vec<String>,
+}
+
+impl<E: Hsi> Manager<E> {
+    /// The policies that a scheduler may have now.
+    pub fn policies(&self) -> Vec<PolicyStatus> {
+        let status = |info: &PolicyInfo, file: Option<String>| PolicyStatus {
+            name: info.name.into(),
+            what: info.doc.into(),
+            file,
+            schedulers: users(&self.tree, info).into_iter().map(str::to_owned).collect(),
+        };
+        let built_in = hls_core::policies().iter().map(|info| status(info, None));
+        let path = |loaded: &LoadedPolicy| Some(loaded.source.path.display().to_string());
+        let loaded = self.loaded.iter().map(|loaded| status(loaded.info, path(loaded)));
+        built_in.chain(loaded).collect()
+    }
+
+    /// Loads a policy, under the name that its source has. One of that name is replaced, if that is wanted: its
+    /// schedulers go on with what they know.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn load(&mut self, who: Peer, source: PolicySource, replace: bool) -> Result<LoadReport, Error> {
+        may_load(who)?;
+        let (name, path) = (source.name.clone(), source.path.display().to_string());
+        if hls_core::policies().iter().any(|info| info.name == name) {
+            let reason = format!("found the policy `{name}`, which is built in, expected another name for {path}");
+            return Err(Error::InUse(reason));
+        }
+        let old = self.loaded.iter().position(|loaded| loaded.source.name == name);
+        if old.is_some() && !replace {
+            let expected = "expected another name, or that it is to be replaced";
+            return Err(Error::InUse(format!("found a policy `{name}` already, {expected}")));
+        }
+        let number = old.map_or_else(|| self.free_number(), |at| Ok(self.loaded[at].source.number))?;
+        let source = PolicySource { number, ..source };
+        let mut sources: Vec<PolicySource> = self.loaded.iter().map(|loaded| loaded.source.clone()).collect();
+        match old {
+            Some(at) => sources[at] = source,
+            None => sources.push(source),
+        }
+        let kept = old.map_or_else(Vec::new, |at| users(&self.tree, self.loaded[at].info));
+        let kept = kept.into_iter().map(str::to_owned).collect();
+        let took = self.change(sources, old)?;
+        Ok(LoadReport { policy: name, kept, took })
+    }
+
+    /// Unloads a policy that no scheduler has.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn unload(&mut self, who: Peer, name: &str) -> Result<Took, Error> {
+        may_load(who)?;
+        let at = self.loaded.iter().position(|loaded| loaded.source.name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.loaded.iter().map(|loaded| loaded.source.name.as_str()).collect();
+            let expected = if names.is_empty() { "one that was loaded: none was".into() } else { names.join(", ") };
+            Error::NotFound(format!("found no policy `{name}` that was loaded, expected {expected}"))
+        })?;
+        let users = users(&self.tree, self.loaded[at].info);
+        if !users.is_empty() {
+            let users: Vec<String> = users.iter().map(|user| format!("`{user}`")).collect();
+            let reason = format!("found the policy `{name}` in use by {}, expected no scheduler of it", users.join(", "));
+            return Err(Error::InUse(reason));
+        }
+        let mut sources: Vec<PolicySource> = self.loaded.iter().map(|loaded| loaded.source.clone()).collect();
+        sources.remove(at);
+        self.change(sources, None)
+    }
+
+    /// Has the engine go on with this set. `replaced`: which of the old ones has schedulers that are to go on.
+    fn change(&mut self, sources: Vec<PolicySource>, replaced: Option<usize>) -> Result<Took, Error> {
+        let Prepared { newer, policies, build, verify } = self.engine.prepare(&sources)?;
+        let describe = |source: PolicySource| {
+            let info = policies.iter().find(|info| info.id == source.number && info.name == source.name);
+            let missing = || Error::Failed(format!("found no policy `{}` in what was built", source.name));
+            Ok(LoadedPolicy { info: info.ok_or_else(missing)?.kept(), source })
+        };
+        let loaded = sources.into_iter().map(describe).collect::<Result<Vec<_>, Error>>()?;
+        if let Some(at) = replaced {
+            may_go_on(self.loaded[at].info, loaded[at].info)?;
+        }
+        let begin = Instant::now();
+        self.engine.publish(newer)?;
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let took = Took { build_ns: ns(build), verify_ns: ns(verify), publish_ns: ns(begin.elapsed()) };
+        for (scheduler, info) in self.tree.schedulers.iter_mut().flatten().filter_map(|scheduler| {
+            let same = |loaded: &&LoadedPolicy| loaded.info.name == scheduler.policy.name;
+            let info = loaded.iter().find(same)?.info;
+            Some((scheduler, info))
+        }) {
+            scheduler.policy = info;
+        }
+        self.loaded = loaded;
+        Ok(took)
+    }
+
+    fn free_number(&self) -> Result<u8, Error> {
+        let is_free = |number: &u8| self.loaded.iter().all(|loaded| loaded.source.number != *number);
+        (FIRST_LOADED..=u8::MAX).find(is_free).ok_or_else(|| {
+            Error::InUse(format!("found {} loaded policies, expected one less", self.loaded.len()))
+        })
+    }
+}
+
+/// The policy of a name that a scheduler may have now.
+pub(crate) fn policy_of(loaded: &[LoadedPolicy], name: &str) -> Result<&'static PolicyInfo, Error> {
+    let all = || hls_core::policies().iter().chain(loaded.iter().map(|loaded| loaded.info));
+    all().find(|policy| policy.name == name).ok_or_else(|| {
+        let names: Vec<&str> = all().map(|policy| policy.name).collect();
+        Error::NotFound(format!("found the policy `{name}`, expected one that runs: {}", names.join(", ")))
+    })
+}
+
+/// Whose word is code that decides for everybody.
+fn may_load(who: Peer) -> Result<(), Error> {
+    match who {
+        Peer::ROOT => Ok(()),
+        Peer { uid } => Err(Error::Denied(format!("found user {uid}, expected root: a policy decides for all"))),
+    }
+}
+
+/// The schedulers of a policy.
+fn users<'t>(tree: &'t Tree, policy: &PolicyInfo) -> Vec<&'t str> {
+    let uses = tree.all().filter(|(_, scheduler)| scheduler.policy.id == policy.id);
+    uses.map(|(_, scheduler)| scheduler.name.as_str()).collect()
+}
+
+/// Whether schedulers of one build of a policy can go on with another.
+fn may_go_on(old: &PolicyInfo, new: &PolicyInfo) -> Result<(), Error> {
+    let differs = [
+        (old.state_version != new.state_version, "state_version"),
+        (old.scheduler_params != new.scheduler_params, "the parameters of a scheduler"),
+        (old.vp_params != new.vp_params, "the parameters of a VP"),
+        (old.max_children != new.max_children, "most_children"),
+        (old.joins != new.joins, "joins"),
+        ((old.accepts, old.provides) != (new.accepts, new.provides), "what it promises"),
+    ];
+    match differs.iter().find(|(differs, _)| *differs) {
+        None => Ok(()),
+        Some((_, what)) => Err(Error::InUse(format!(
+            "found another build of `{}` in which {what} differs, expected one whose schedulers can go on with \
+             what they know; unload it first",
+            new.name
+        ))),
+    }
+}
