@@ -288,7 +288,7 @@ fn admission(graph: &Graph, mode: Mode) -> Result<Admission, Error> {
 /// A scheduler of the file; the edges above it come later.
 fn scheduler(graph: &Graph, at: usize, id: u32, owner: Option<u32>) -> Result<Scheduler, Error> {
     let hls_calculus::Scheduler { name, policy, params } = &graph.schedulers[at];
-    let info = policy_of(policy)?;
+    let info = policy_of(policy.name())?;
     let shares = graph.edges.iter().filter(|edge| edge.parent == Some(at)).filter_map(|edge| {
         let (_, share) = edge.params.iter().find(|(name, _)| name == SHARE)?;
         Some((*share, edge.width))
