@@ -5,9 +5,9 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::edges::{self, Attributes, SchedulerAttributes};
 use crate::graph::{self, Graph};
 use crate::model::{Child, Edge, Hierarchy, Machine, Scheduler};
+use crate::policies::Policies;
 use crate::syntax::{self, Node};
 use crate::{children, machine, who};
-use hls_core::PolicyInfo;
 
 /// The largest file that is read: 16 MiB, some four times what the largest hierarchy takes.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
@@ -17,7 +17,7 @@ pub const MAX_FILE_BYTES: usize = 16 << 20;
 /// # Errors
 /// All errors and warnings of the file in the order of their places, but at most [`crate::MAX_DIAGNOSTICS`].
 pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
-    read_with(crate::policies(), bytes)
+    read_with(&Policies::default(), 1, bytes)
 }
 
 /// Reads a hierarchy file for a machine with so many CPUs, which is what a file means that does not say how many.
@@ -25,22 +25,16 @@ pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic
 /// # Errors
 /// As [`read`].
 pub fn read_for(cpus: u16, bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
-    read_preset(crate::policies(), cpus, bytes)
+    read_with(&Policies::default(), cpus, bytes)
 }
 
-/// Reads a hierarchy file, as [`read`] does, with these policies.
+/// Reads a hierarchy file with these policies, which must have those that its [`crate::loads()`] are for, and for a
+/// machine with so many CPUs where the file does not say how many.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_with(
-    policies: &'static [PolicyInfo],
-    bytes: &[u8],
-) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
-    read_preset(policies, 1, bytes)
-}
-
-fn read_preset(
-    policies: &'static [PolicyInfo],
+    policies: &Policies,
     cpus: u16,
     bytes: &[u8],
 ) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
@@ -53,7 +47,7 @@ fn read_preset(
 }
 
 /// The bytes as text of a bearable size.
-fn text<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
+pub(crate) fn text<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
     if bytes.len() > MAX_FILE_BYTES {
         let (found, expected) = (format!("{} bytes", bytes.len()), format!("at most {MAX_FILE_BYTES}"));
         sink.add(Diagnostic::error(0..0, "the file", found, expected));
@@ -76,7 +70,7 @@ fn text<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
 
 /// What the text says; not to be used when the sink has errors. A file with broken syntax is judged node by node only:
 /// what is said elsewhere about the nodes that could not be read would be wrong.
-fn hierarchy(policies: &'static [PolicyInfo], cpus: u16, text: &str, sink: &mut Sink) -> Option<Hierarchy> {
+fn hierarchy(policies: &Policies, cpus: u16, text: &str, sink: &mut Sink) -> Option<Hierarchy> {
     let nodes = syntax::parse(text, sink);
     let is_whole = !sink.has_errors();
     let declared = declare::declare(policies, &nodes, is_whole, sink);
@@ -111,9 +105,10 @@ fn assemble(
         declared.schedulers.into_iter().zip(attributes.schedulers).enumerate().collect();
     schedulers.sort_by_key(|(declared, _)| place_of[*declared]);
     let schedulers = schedulers.into_iter().filter_map(|(_, (scheduler, attributes))| {
-        let declare::Scheduler { name, policy, span } = scheduler;
+        let declare::Scheduler { name, policy, declared, span } = scheduler;
         let SchedulerAttributes { params, owner, default } = attributes;
-        Some(Scheduler { name, policy: policy?, params, owner, is_default: default.is_some(), span })
+        let (policy, is_default) = (policy?, default.is_some());
+        Some(Scheduler { name, policy, declared, params, owner, is_default, span })
     });
 
     let edges = attributes.edges.into_iter().zip(graph.widths).map(|(edge, width)| Edge {
@@ -132,5 +127,6 @@ fn assemble(
     });
     let mut edges: Vec<Edge> = edges.collect();
     edges[..=root].rotate_right(1);
-    Hierarchy { machine, schedulers: schedulers.collect(), threads: attributes.threads, edges }
+    let (loads, schedulers) = (declared.loads, schedulers.collect());
+    Hierarchy { machine, loads, schedulers, threads: attributes.threads, edges }
 }
