@@ -4,7 +4,7 @@ use crate::declare::{self, Declarations, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::edges::{self, Attributes, SchedulerAttributes};
 use crate::graph::{self, Graph};
-use crate::model::{Child, Edge, Hierarchy, Machine, Scheduler};
+use crate::model::{Child, Edge, Hierarchy, Load, Machine, Scheduler};
 use crate::policies::Policies;
 use crate::syntax::{self, Node};
 use crate::{children, machine, who};
@@ -12,12 +12,14 @@ use crate::{children, machine, who};
 /// The largest file that is read: 16 MiB, some four times what the largest hierarchy takes.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
 
-/// Reads a hierarchy file, with all [`policies`](crate::policies()). The warnings come with the hierarchy.
+/// Reads a hierarchy file, with all [`policies`](crate::policies()) that need not be loaded. The warnings come with the
+/// hierarchy.
 ///
 /// # Errors
-/// All errors and warnings of the file in the order of their places, but at most [`crate::MAX_DIAGNOSTICS`].
+/// All errors and warnings of the file in the order of their places, but at most [`crate::MAX_DIAGNOSTICS`]. A file that
+/// loads policies is for [`read_with`], and refused here.
 pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
-    read_with(&Policies::default(), 1, bytes)
+    read_for(1, bytes)
 }
 
 /// Reads a hierarchy file for a machine with so many CPUs, which is what a file means that does not say how many.
@@ -25,7 +27,18 @@ pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic
 /// # Errors
 /// As [`read`].
 pub fn read_for(cpus: u16, bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
-    read_with(&Policies::default(), cpus, bytes)
+    let (hierarchy, warnings) = read_with(&Policies::default(), cpus, bytes)?;
+    let error = |load: &Load| {
+        let found = "a policy from a file of its own";
+        Diagnostic::error(
+            load.span.clone(),
+            "`load`",
+            found,
+            "none: what reads this file cannot load policies",
+        )
+    };
+    let errors: Vec<Diagnostic> = hierarchy.loads.iter().map(error).collect();
+    if errors.is_empty() { Ok((hierarchy, warnings)) } else { Err(errors) }
 }
 
 /// Reads a hierarchy file with these policies, which must have those that its [`crate::loads()`] are for, and for a
