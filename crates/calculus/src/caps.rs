@@ -10,7 +10,7 @@
 //! length; whole periods use U times theirs; the two at the ends of the window use at most x each, and as much time.
 //! For a continuous request this is the line through the corners of ubf (RESBH x,y): nothing is lost in the long run.
 
-use crate::graph::{Child, Edge, Graph, Links};
+use crate::graph::{Child, Edge, Graph, Links, Policy};
 use crate::rational::{Rational, whole};
 use crate::schedulers;
 use num_traits::{One, Zero};
@@ -80,7 +80,7 @@ fn stricter(one: Option<Cap>, other: Option<Cap>) -> Option<Cap> {
 
 /// What the parent's policy lets through: a budget a period for each of the edge's VPs.
 fn enforced(graph: &Graph, edge: &Edge) -> Option<Cap> {
-    let policy = &graph.schedulers.get(edge.parent?)?.policy;
+    let Policy::Named(policy) = &graph.schedulers.get(edge.parent?)?.policy else { return None };
     if !schedulers::find(policy)?.limits {
         return None;
     }

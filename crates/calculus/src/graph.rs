@@ -2,7 +2,9 @@
 //! Checks nothing: a malformed graph is for [`crate::analyse`] to complain of.
 
 use crate::guarantee::Guarantee;
+use crate::schedulers::Declared;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A hierarchy of schedulers and threads.
 #[derive(Clone, Debug, Default)]
@@ -26,13 +28,39 @@ pub struct Stolen {
     pub takes: u64,
 }
 
+/// A policy: what its instances promise.
+#[derive(Clone, Debug)]
+pub enum Policy {
+    /// One of [`crate::schedulers::REGISTRY`], by its name.
+    Named(String),
+    /// One that says itself what it promises. The graph carries it, so that several versions of one policy can be in
+    /// it at once and nothing outside has to know them.
+    Declared(Arc<Declared>),
+}
+
+impl Policy {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Policy::Named(name) => name,
+            Policy::Declared(declared) => declared.policy(),
+        }
+    }
+}
+
+impl<S: Into<String>> From<S> for Policy {
+    fn from(name: S) -> Policy {
+        Policy::Named(name.into())
+    }
+}
+
 /// A scheduler instance.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     /// Its name.
     pub name: String,
-    /// The name of its policy, as in [`crate::schedulers::REGISTRY`].
-    pub policy: String,
+    /// Its policy.
+    pub policy: Policy,
     /// Its parameters by name; times in nanoseconds.
     pub params: Vec<(String, u64)>,
 }

@@ -2,7 +2,7 @@
 //! nothing about what a guarantee is worth; that is `supply.rs`.
 
 use crate::rational::{Rational, share_floor, time_ceil, time_exact, time_floor, whole};
-use num_traits::{One, Signed};
+use num_traits::{One, Signed, ToPrimitive};
 use std::fmt;
 
 /// Whether the windows of a reservation lie on a grid that the scheduler chooses, or anywhere.
@@ -131,6 +131,56 @@ impl Kind {
             Kind::Mpr => "MPR",
         }
     }
+
+    /// What the numbers of its text form are, in their order.
+    pub(crate) fn parameters(self) -> &'static [(&'static str, Quantity)] {
+        use Quantity::{Cpus, Share, Time};
+        match self {
+            Kind::All | Kind::Null => &[],
+            Kind::Resu => &[("a rate", Share)],
+            Kind::Ps => &[("a share", Share)],
+            Kind::Psbe => &[("a share", Share), ("an error", Time)],
+            Kind::Reservation(..) => &[("an amount", Time), ("a period", Time)],
+            Kind::Edp => &[("a period", Time), ("an amount", Time), ("a deadline", Time)],
+            Kind::Mpr => &[("a period", Time), ("an amount", Time), ("a number of CPUs", Cpus)],
+        }
+    }
+
+    /// The guarantee with these numbers, whose invariants are not looked at; `None` where there are not as many as
+    /// [`Kind::parameters`] has, or no number of CPUs among them.
+    pub(crate) fn with(self, numbers: &[Rational]) -> Option<Guarantee> {
+        let guarantee = match (self, numbers) {
+            (Kind::All, []) => Guarantee::All,
+            (Kind::Null, []) => Guarantee::Null,
+            (Kind::Resu, [rate]) => Guarantee::Resu { rate: rate.clone() },
+            (Kind::Ps, [share]) => Guarantee::Ps { share: share.clone() },
+            (Kind::Psbe, [share, delta]) => Guarantee::Psbe { share: share.clone(), delta: delta.clone() },
+            (Kind::Reservation(continuity, hard), [amount, period]) => {
+                Guarantee::Reservation { continuity, hard, amount: amount.clone(), period: period.clone() }
+            }
+            (Kind::Edp, [period, amount, deadline]) => {
+                Guarantee::Edp { period: period.clone(), amount: amount.clone(), deadline: deadline.clone() }
+            }
+            (Kind::Mpr, [period, amount, cpus]) => Guarantee::Mpr {
+                period: period.clone(),
+                amount: amount.clone(),
+                cpus: cpus.to_u16().filter(|_| cpus.is_integer())?,
+            },
+            _ => return None,
+        };
+        Some(guarantee)
+    }
+}
+
+/// What a number of a guarantee's text form counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    /// Nanoseconds.
+    Time,
+    /// A part of one CPU.
+    Share,
+    /// CPUs.
+    Cpus,
 }
 
 /// A parameter that breaks an invariant of [`Guarantee`].

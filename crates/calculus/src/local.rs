@@ -102,19 +102,7 @@ impl<'a> Surroundings<'a> {
             mode: self.mode,
             caps: below.iter().map(|edge| self.caps.get(*edge).cloned().flatten()).collect(),
         };
-        match schedulers::find(policy) {
-            None => instance.nothing_because(
-                schedulers::UNKNOWN,
-                format!("a policy with an analysis ({})", schedulers::names()),
-                format!("policy `{policy}`"),
-            ),
-            Some(entry) if instance.held.len() > 1 && !entry.joins => instance.nothing_because(
-                schedulers::UNKNOWN,
-                "one parent (only a join takes several)",
-                format!("{} parents", instance.held.len()),
-            ),
-            Some(entry) => (entry.provide)(&instance),
-        }
+        schedulers::provide(policy, &instance)
     }
 
     /// The label as it stands on the edge: with its name, and nothing for a child that may use only some CPUs.

@@ -1,8 +1,8 @@
 //! Guarantees from text, such as `RESBH 10ms 33ms` or `PSBE 1/10, 22ms`. Relies on `hls_units` for the units of time.
 //! Reads every number exactly; never rounds.
 
-use crate::guarantee::{Guarantee, Kind};
-use crate::rational::{Rational, from_nanos};
+use crate::guarantee::{Guarantee, Kind, Quantity};
+use crate::rational::{Rational, from_nanos, whole};
 use hls_units::Nanos;
 use num_bigint::BigInt;
 use num_traits::Zero;
@@ -34,19 +34,52 @@ impl std::error::Error for ParseError {}
 
 /// A word of the text and where it begins.
 #[derive(Clone, Copy)]
-struct Token<'a> {
-    text: &'a str,
-    offset: usize,
+pub(crate) struct Token<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) offset: usize,
 }
 
 impl Token<'_> {
-    fn error(self, found: String, expected: impl Into<String>) -> ParseError {
+    pub(crate) fn error(self, found: String, expected: impl Into<String>) -> ParseError {
         ParseError { offset: self.offset, len: self.text.len(), found, expected: expected.into() }
     }
 
-    fn wrong(self, expected: impl Into<String>) -> ParseError {
+    pub(crate) fn wrong(self, expected: impl Into<String>) -> ParseError {
         let shown: String = self.text.chars().take(40).collect();
         self.error(format!("`{shown}`"), expected)
+    }
+
+    /// A time with its unit, in nanoseconds.
+    pub(crate) fn time(self, what: &str) -> Result<Rational, ParseError> {
+        let digits = self.text.find(|c: char| !is_number_char(c)).unwrap_or(self.text.len());
+        let (number, unit) = self.text.split_at(digits);
+        if number.is_empty() {
+            return Err(self.wrong(format!("{what}, a time such as 10ms")));
+        }
+        if unit.is_empty() {
+            return Err(self.error(format!("the bare number `{number}`"), "a time with a unit, such as 10ms"));
+        }
+        let unit =
+            Nanos::parse(&format!("1{unit}")).map_err(|error| self.error(error.found, error.expected))?;
+        let number = rational(number)
+            .ok_or_else(|| self.wrong(format!("{what}, a time such as 10ms, 1.5ms or 10/3ms")))?;
+        Ok(number * from_nanos(unit))
+    }
+
+    pub(crate) fn share(self, what: &str) -> Result<Rational, ParseError> {
+        let (number, scale) = match self.text.strip_suffix('%') {
+            Some(number) => (number, 100),
+            None => (self.text, 1),
+        };
+        let number =
+            rational(number).ok_or_else(|| self.wrong(format!("{what}, such as 1/10, 0.1 or 10%")))?;
+        Ok(number / whole(scale))
+    }
+
+    fn cpus(self, what: &str) -> Result<Rational, ParseError> {
+        let cpus: Result<u16, _> = self.text.parse();
+        let wrong = |_| self.wrong(format!("{what}, from 1 to {}", u16::MAX));
+        cpus.map(|cpus| whole(u64::from(cpus))).map_err(wrong)
     }
 }
 
@@ -132,39 +165,15 @@ impl<'a> Parameters<'a> {
         Ok(token)
     }
 
-    fn time(&mut self, what: &str) -> Result<Rational, ParseError> {
-        let token = self.take(&format!("{what}, a time with a unit such as 10ms,"))?;
-        let digits = token.text.find(|c: char| !is_number_char(c)).unwrap_or(token.text.len());
-        let (number, unit) = token.text.split_at(digits);
-        if number.is_empty() {
-            return Err(token.wrong(format!("{what}, a time such as 10ms")));
+    fn number(&mut self, what: &str, quantity: Quantity) -> Result<Rational, ParseError> {
+        match quantity {
+            Quantity::Time => {
+                let token = self.take(&format!("{what}, a time with a unit such as 10ms,"))?;
+                token.time(what)
+            }
+            Quantity::Share => self.take(&format!("{what}, such as 1/10, 0.1 or 10%,"))?.share(what),
+            Quantity::Cpus => self.take(what)?.cpus(what),
         }
-        if unit.is_empty() {
-            return Err(
-                token.error(format!("the bare number `{number}`"), "a time with a unit, such as 10ms")
-            );
-        }
-        let unit =
-            Nanos::parse(&format!("1{unit}")).map_err(|error| token.error(error.found, error.expected))?;
-        let number = rational(number)
-            .ok_or_else(|| token.wrong(format!("{what}, a time such as 10ms, 1.5ms or 10/3ms")))?;
-        Ok(number * from_nanos(unit))
-    }
-
-    fn share(&mut self, what: &str) -> Result<Rational, ParseError> {
-        let token = self.take(&format!("{what}, such as 1/10, 0.1 or 10%,"))?;
-        let (number, scale) = match token.text.strip_suffix('%') {
-            Some(number) => (number, 100),
-            None => (token.text, 1),
-        };
-        let number =
-            rational(number).ok_or_else(|| token.wrong(format!("{what}, such as 1/10, 0.1 or 10%")))?;
-        Ok(number / Rational::from_integer(BigInt::from(scale)))
-    }
-
-    fn cpus(&mut self) -> Result<u16, ParseError> {
-        let token = self.take("a number of CPUs")?;
-        token.text.parse().map_err(|_| token.wrong(format!("a number of CPUs, from 1 to {}", u16::MAX)))
     }
 
     fn finish(&self) -> Result<(), ParseError> {
@@ -180,33 +189,11 @@ impl<'a> Parameters<'a> {
 }
 
 fn build(kind: Kind, parameters: &mut Parameters) -> Result<Guarantee, ParseError> {
-    let guarantee = match kind {
-        Kind::All => Guarantee::All,
-        Kind::Null => Guarantee::Null,
-        Kind::Resu => Guarantee::Resu { rate: parameters.share("a rate")? },
-        Kind::Ps => Guarantee::Ps { share: parameters.share("a share")? },
-        Kind::Psbe => {
-            Guarantee::Psbe { share: parameters.share("a share")?, delta: parameters.time("an error")? }
-        }
-        Kind::Reservation(continuity, hard) => Guarantee::Reservation {
-            continuity,
-            hard,
-            amount: parameters.time("an amount")?,
-            period: parameters.time("a period")?,
-        },
-        Kind::Edp => Guarantee::Edp {
-            period: parameters.time("a period")?,
-            amount: parameters.time("an amount")?,
-            deadline: parameters.time("a deadline")?,
-        },
-        Kind::Mpr => Guarantee::Mpr {
-            period: parameters.time("a period")?,
-            amount: parameters.time("an amount")?,
-            cpus: parameters.cpus()?,
-        },
-    };
+    let numbers: Result<Vec<Rational>, ParseError> =
+        kind.parameters().iter().map(|(what, quantity)| parameters.number(what, *quantity)).collect();
+    let guarantee = kind.with(&numbers?);
     parameters.finish()?;
-    Ok(guarantee)
+    Ok(guarantee.expect("there is a number for each parameter"))
 }
 
 fn is_number_char(c: char) -> bool {

@@ -103,7 +103,7 @@ fn percent(tenths: BigInt) -> String {
     if tenth.is_zero() { format!("{percent}%") } else { format!("{percent}.{tenth}%") }
 }
 
-/// A sum of fractions, none negative, that is compared and shown but not calculated with.
+/// A sum of fractions that is compared and shown but not calculated with.
 ///
 /// Thousands of unrelated denominators make the exact sum a huge number. So it is kept as two fixed-point numbers, one
 /// rounded down and one up, and the exact value is worked out only for a question that those two leave open.
@@ -157,6 +157,13 @@ impl Total {
             return Rational::new(numerator, denominator);
         }
         Rational::new(self.ceil.clone(), BigInt::one() << FRACTION_BITS)
+    }
+
+    /// The sum; `None` where it has too many denominators to be worked out in a moment.
+    pub(crate) fn value(&self) -> Option<Rational> {
+        const MOST: usize = 4_096;
+        let (numerator, denominator) = (self.parts.len() <= MOST).then(|| self.exact())?;
+        Some(Rational::new(numerator, denominator))
     }
 
     /// The sum as [`percent_ceil`] shows it.

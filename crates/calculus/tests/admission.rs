@@ -178,7 +178,7 @@ fn a_scheduler_is_destroyed_without_edges_only() {
     let second = admission.create(scheduler("proportional-share"));
     assert_eq!(second, first, "the number is given out again");
     admission.begin(edge(Some(0), Child::Scheduler(second))).unwrap();
-    assert_eq!(admission.graph().schedulers[second].policy, "proportional-share");
+    assert_eq!(admission.graph().schedulers[second].policy.name(), "proportional-share");
 }
 
 #[test]

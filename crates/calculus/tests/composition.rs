@@ -1,8 +1,9 @@
 //! Whole hierarchies: the paper's Figure 3, each scheduler accepted and refused, and graphs that make no sense.
 
-use hls_calculus::schedulers::REGISTRY;
-use hls_calculus::{Analysis, Child, Edge, Graph, Guarantee, Mode, Place, Rules, Scheduler, analyse};
+use hls_calculus::schedulers::{Declared, Param, REGISTRY, Signature, Unit};
+use hls_calculus::{Analysis, Child, Edge, Graph, Guarantee, Mode, Place, Policy, Rules, Scheduler, analyse};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
 
@@ -229,6 +230,36 @@ fn limited_siblings_leave_something_over() {
     let low = full.thread(0, &[("priority", 1)]);
     let analysis = analyse(&full.0, Rules { global: true, ..Rules::default() });
     assert_eq!(label(&analysis, low), "NULL");
+}
+
+/// What a loaded policy says holds for its own children; nobody else is promised anything for it.
+#[test]
+fn a_declared_policy_counts_for_its_own_children_alone() {
+    let budget = |name| Param { name, unit: Unit::Time, default: None, min: 1, max: u64::MAX, doc: "" };
+    let signature = |name| {
+        let vp_params = vec![budget("budget"), budget("period")];
+        Signature { name, scheduler_params: Vec::new(), vp_params }
+    };
+    let like = [signature("reservation"), signature("limit"), signature("join")];
+    for (provides, given) in [
+        (Some("as reservation"), "RESBH 5ms 20ms"),
+        (Some("RESBS budget period when sum(budget / period) <= 1/4"), "RESBS 5ms 20ms"),
+        (Some("RESBS budget period when sum(budget / period) < 1/4"), "NULL"),
+        (None, "NULL"),
+    ] {
+        let mut build = Build::new(1, "fixed-priority", &[]);
+        let own = build.scheduler("reservation", &[]);
+        build.edge(Some(0), Child::Scheduler(own), &[("priority", 2)]);
+        let thread = build.reserve(own, 5, 20);
+        let low = build.thread(0, &[("priority", 1)]);
+        let declared = Declared::read(&signature("reservation"), &like, None, provides).unwrap();
+        build.0.schedulers[own].policy = Policy::Declared(Arc::new(declared));
+        let analysis = analyse(&build.0, Rules { global: true, ..Rules::default() });
+        assert_eq!(label(&analysis, thread), given, "{provides:?}");
+        assert_eq!(label(&analysis, low), "NULL", "a declared budget is no limit");
+        let refused = given == "NULL" && provides.is_some();
+        assert_eq!(analysis.problems.len(), usize::from(refused), "{:?}", analysis.problems);
+    }
 }
 
 #[test]
@@ -531,7 +562,7 @@ proptest! {
         let named = |values: [u64; 8]| NAMES.iter().zip(values).map(value_of).collect();
         let schedulers = policies.into_iter()
             .map(|(number, values)| {
-                Scheduler { name: String::new(), policy: policy(number), params: named(values) }
+                Scheduler { name: String::new(), policy: policy(number).into(), params: named(values) }
             })
             .collect();
         let edges: Vec<Edge> = edges.into_iter().map(|(parent, child, values, width, pinned)| {

@@ -179,7 +179,7 @@ fn random(random: &mut Random) -> Build {
     let mut open = vec![0];
     let mut joins = Vec::new();
     while let Some(parent) = open.pop() {
-        let policy = build.graph.schedulers[parent].policy.clone();
+        let policy = build.graph.schedulers[parent].policy.name().to_owned();
         let children = if matches!(&policy[..], "limit" | "join") { 1 } else { 1 + random.below(3) };
         for _ in 0..children {
             let (period, share) = (4 + random.below(MOST - 3), 1 + random.below(8));
@@ -200,7 +200,7 @@ fn random(random: &mut Random) -> Build {
                         child
                     }
                 };
-                if build.graph.schedulers[child].policy == "join" {
+                if build.graph.schedulers[child].policy.name() == "join" {
                     joins.push(child);
                 }
                 build.edge(Some(parent), Child::Scheduler(child), params, None);

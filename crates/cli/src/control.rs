@@ -130,6 +130,7 @@ fn layout(engine: &Engine, plan: &Plan, derived: &Derived) -> Result<Layout, Err
         vps: derived.input.origins.iter().map(|origin| engine.vps_of(origin.edge)).collect(),
         owners: hierarchy.schedulers.iter().map(owner).collect::<Result<_, _>>()?,
         default: hierarchy.default_scheduler().unwrap_or_default(),
+        loaded: Vec::new(),
     })
 }
 

@@ -7,12 +7,12 @@
 use crate::engine::{EngineError, Hsi, Promisee, Thread};
 use crate::error::{Case, Error, Refusal};
 use crate::params::{self, Reader, Texts};
-use crate::policies::{LoadedPolicy, policy_of};
+use crate::policies::{LoadedPolicy, known, policy_of};
 use crate::status::{self, Status};
 use crate::tree::{Above, Layout, Lease, Scheduler, Slot, Tree, named, share_scale};
 use hls_calculus::{Child, Edge, Guarantee, Mode, Problem};
 use hls_core::Params;
-use hls_hierarchy::default_width;
+use hls_hierarchy::{Policies, Policy, default_width};
 use hls_hierarchy::params::set_by;
 
 /// A name is no longer, in bytes.
@@ -49,8 +49,10 @@ pub struct Granted {
 pub struct Manager<E> {
     pub(crate) engine: E,
     pub(crate) tree: Tree,
-    /// The policies that were loaded.
+    /// The policies that were loaded,
     pub(crate) loaded: Vec<LoadedPolicy>,
+    /// and these with all others.
+    pub(crate) policies: Policies,
 }
 
 impl<E: Hsi> Manager<E> {
@@ -59,7 +61,9 @@ impl<E: Hsi> Manager<E> {
     /// # Errors
     /// Everything that is wrong with the hierarchy.
     pub fn new(engine: E, layout: Layout, mode: Mode) -> Result<Manager<E>, Error> {
-        Ok(Manager { engine, tree: Tree::new(layout, mode)?, loaded: Vec::new() })
+        let loaded = layout.loaded.clone();
+        let policies = known(&loaded)?;
+        Ok(Manager { engine, tree: Tree::new(layout, &policies, mode)?, loaded, policies })
     }
 
     /// The engine, for whoever runs it.
@@ -89,7 +93,8 @@ impl<E: Hsi> Manager<E> {
         let (parent, above) = self.tree.find(below)?;
         self.may_change_below(who, parent)?;
         self.may_create(who, name)?;
-        let policy = policy_of(&self.loaded, policy)?;
+        let Policy { info: policy, declared } = policy_of(&self.policies, policy)?;
+        let (policy, declared) = (*policy, declared.clone());
         let mut reader = Reader::new(texts);
         let need = reader.guarantee()?;
         let own = reader.values(&policy.scheduler_params, None)?;
@@ -101,7 +106,7 @@ impl<E: Hsi> Manager<E> {
         let params = named(&policy.scheduler_params, &own);
         let number = tree.admission.create(hls_calculus::Scheduler {
             name: name.into(),
-            policy: policy.name.into(),
+            policy: declared.map_or_else(|| policy.name.into(), hls_calculus::Policy::Declared),
             params: params.clone(),
         });
         let edge = Edge {

@@ -9,14 +9,17 @@ use crate::manager::{Manager, Peer};
 use crate::tree::Tree;
 use hls_core::PolicyInfo;
 use hls_core::limits::FIRST_LOADED;
+use hls_hierarchy::{Policies, Policy};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// A policy that was loaded.
 #[derive(Clone, Debug)]
-pub(crate) struct LoadedPolicy {
-    pub(crate) source: PolicySource,
-    pub(crate) info: &'static PolicyInfo,
+pub struct LoadedPolicy {
+    /// What it was built from.
+    pub source: PolicySource,
+    /// What it says of itself.
+    pub info: PolicyInfo,
 }
 
 /// How long a change of policies took. All but the last part holds nobody up.
@@ -65,7 +68,7 @@ impl<E: Hsi> Manager<E> {
         };
         let built_in = hls_core::policies().iter().map(|info| status(info, None));
         let path = |loaded: &LoadedPolicy| Some(loaded.source.path.display().to_string());
-        let loaded = self.loaded.iter().map(|loaded| status(loaded.info, path(loaded)));
+        let loaded = self.loaded.iter().map(|loaded| status(&loaded.info, path(loaded)));
         built_in.chain(loaded).collect()
     }
 
@@ -93,7 +96,7 @@ impl<E: Hsi> Manager<E> {
             Some(at) => sources[at] = source,
             None => sources.push(source),
         }
-        let kept = old.map_or_else(Vec::new, |at| users(&self.tree, self.loaded[at].info));
+        let kept = old.map_or_else(Vec::new, |at| users(&self.tree, &self.loaded[at].info));
         let kept = kept.into_iter().map(str::to_owned).collect();
         let took = self.change(sources, old)?;
         Ok(LoadReport { policy: name, kept, took })
@@ -110,7 +113,7 @@ impl<E: Hsi> Manager<E> {
             let expected = if names.is_empty() { "one that was loaded: none was".into() } else { names.join(", ") };
             Error::NotFound(format!("found no policy `{name}` that was loaded, expected {expected}"))
         })?;
-        let users = users(&self.tree, self.loaded[at].info);
+        let users = users(&self.tree, &self.loaded[at].info);
         if !users.is_empty() {
             let users: Vec<String> = users.iter().map(|user| format!("`{user}`")).collect();
             let reason = format!("found the policy `{name}` in use by {}, expected no scheduler of it", users.join(", "));
@@ -127,24 +130,21 @@ impl<E: Hsi> Manager<E> {
         let describe = |source: PolicySource| {
             let info = policies.iter().find(|info| info.id == source.number && info.name == source.name);
             let missing = || Error::Failed(format!("found no policy `{}` in what was built", source.name));
-            Ok(LoadedPolicy { info: info.ok_or_else(missing)?.kept(), source })
+            Ok(LoadedPolicy { info: info.ok_or_else(missing)?.clone(), source })
         };
         let loaded = sources.into_iter().map(describe).collect::<Result<Vec<_>, Error>>()?;
         if let Some(at) = replaced {
-            may_go_on(self.loaded[at].info, loaded[at].info)?;
+            may_go_on(&self.loaded[at].info, &loaded[at].info)?;
         }
+        let policies = known(&loaded)?;
         let begin = Instant::now();
         self.engine.publish(newer)?;
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let took = Took { build_ns: ns(build), verify_ns: ns(verify), publish_ns: ns(begin.elapsed()) };
-        for (scheduler, info) in self.tree.schedulers.iter_mut().flatten().filter_map(|scheduler| {
-            let same = |loaded: &&LoadedPolicy| loaded.info.name == scheduler.policy.name;
-            let info = loaded.iter().find(same)?.info;
-            Some((scheduler, info))
-        }) {
-            scheduler.policy = info;
+        for scheduler in self.tree.schedulers.iter_mut().flatten() {
+            scheduler.policy = policies.find(scheduler.policy.name).map_or(scheduler.policy, |found| found.info);
         }
-        self.loaded = loaded;
+        (self.loaded, self.policies) = (loaded, policies);
         Ok(took)
     }
 
@@ -156,11 +156,20 @@ impl<E: Hsi> Manager<E> {
     }
 }
 
-/// The policy of a name that a scheduler may have now.
-pub(crate) fn policy_of(loaded: &[LoadedPolicy], name: &str) -> Result<&'static PolicyInfo, Error> {
-    let all = || hls_core::policies().iter().chain(loaded.iter().map(|loaded| loaded.info));
-    all().find(|policy| policy.name == name).ok_or_else(|| {
-        let names: Vec<&str> = all().map(|policy| policy.name).collect();
+/// Those that need not be loaded, and these.
+pub(crate) fn known(loaded: &[LoadedPolicy]) -> Result<Policies, Error> {
+    let mut policies = Policies::of(hls_core::policies());
+    for LoadedPolicy { info, source } in loaded {
+        let wrong = |error| Error::BadValue(format!("{}: {error}", source.path.display()));
+        policies.load(info).map_err(wrong)?;
+    }
+    Ok(policies)
+}
+
+/// The policy of a name that a scheduler may have.
+pub(crate) fn policy_of<'p>(policies: &'p Policies, name: &str) -> Result<&'p Policy, Error> {
+    policies.find(name).ok_or_else(|| {
+        let names: Vec<&str> = policies.names().collect();
         Error::NotFound(format!("found the policy `{name}`, expected one that runs: {}", names.join(", ")))
     })
 }

@@ -7,9 +7,10 @@
 use crate::engine::{Promisee, Thread, ThreadKey};
 use crate::error::Error;
 use crate::params::shown;
-use crate::policies::policy_of;
+use crate::policies::{LoadedPolicy, policy_of};
 use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode};
 use hls_core::{ParamInfo, Params, PolicyInfo};
+use hls_hierarchy::Policies;
 use hls_plan::ShareScale;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +30,8 @@ pub struct Layout {
     pub owners: Vec<Option<u32>>,
     /// The scheduler of the graph where threads are that nobody placed.
     pub default: usize,
+    /// The policies that were loaded for it.
+    pub loaded: Vec<LoadedPolicy>,
 }
 
 /// What is known of a running hierarchy.
@@ -90,8 +93,8 @@ pub(crate) struct Lease {
 
 impl Tree {
     /// Takes what an engine has built.
-    pub(crate) fn new(layout: Layout, mode: Mode) -> Result<Tree, Error> {
-        let Layout { graph, schedulers, vps, owners, default } = layout;
+    pub(crate) fn new(layout: Layout, policies: &Policies, mode: Mode) -> Result<Tree, Error> {
+        let Layout { graph, schedulers, vps, owners, default, .. } = layout;
         let counts = [schedulers.len(), owners.len()];
         let fits = counts.iter().all(|count| *count == graph.schedulers.len());
         if !fits || vps.len() != graph.edges.len() || default >= graph.schedulers.len() {
@@ -109,7 +112,7 @@ impl Tree {
             mode,
         };
         for (at, (id, owner)) in schedulers.into_iter().zip(owners).enumerate() {
-            tree.schedulers.push(Some(scheduler(&graph, at, id, owner)?));
+            tree.schedulers.push(Some(scheduler(&graph, at, policies, id, owner)?));
         }
         for (at, (edge, vps)) in graph.edges.iter().zip(vps).enumerate() {
             tree.enter(at, edge, vps);
@@ -287,9 +290,15 @@ fn admission(graph: &Graph, mode: Mode) -> Result<Admission, Error> {
 }
 
 /// A scheduler of the file; the edges above it come later.
-fn scheduler(graph: &Graph, at: usize, id: u32, owner: Option<u32>) -> Result<Scheduler, Error> {
+fn scheduler(
+    graph: &Graph,
+    at: usize,
+    policies: &Policies,
+    id: u32,
+    owner: Option<u32>,
+) -> Result<Scheduler, Error> {
     let hls_calculus::Scheduler { name, policy, params } = &graph.schedulers[at];
-    let info = policy_of(&[], policy)?;
+    let info = policy_of(policies, policy.name())?.info;
     let shares = graph.edges.iter().filter(|edge| edge.parent == Some(at)).filter_map(|edge| {
         let (_, share) = edge.params.iter().find(|(name, _)| name == SHARE)?;
         Some((*share, edge.width))

@@ -36,7 +36,10 @@ impl Input {
     pub fn with_instances(hierarchy: &Hierarchy, instances: &[u32]) -> Input {
         let schedulers = hierarchy.schedulers.iter().map(|scheduler| calculus::Scheduler {
             name: scheduler.name.clone(),
-            policy: scheduler.policy.name.to_owned(),
+            policy: match &scheduler.declared {
+                Some(declared) => calculus::Policy::Declared(declared.clone()),
+                None => scheduler.policy.name.into(),
+            },
             params: named(&scheduler.policy.scheduler_params, &scheduler.params),
         });
         let graph = calculus::Graph {

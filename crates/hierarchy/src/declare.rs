@@ -3,19 +3,26 @@
 //! Relies on the raw nodes only. Reads no property but `parent`.
 
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::model::{Child, Span};
+use crate::loads::{self, LOAD};
+use crate::model::{Child, Load, Span};
 use crate::names::{did_you_mean, nearest, one_of};
+use crate::policies::{Policies, name_fault};
 use crate::syntax::{Name, Node};
 use crate::value;
+use hls_calculus::schedulers::Declared;
 use hls_core::PolicyInfo;
+use hls_units::Nanos;
 use kdl::KdlValue;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A scheduler, with the place of its first mention.
 pub(crate) struct Scheduler {
     pub(crate) name: String,
     /// `None`: the file names a policy that does not exist.
     pub(crate) policy: Option<&'static PolicyInfo>,
+    /// What the policy says that it promises, if it was loaded.
+    pub(crate) declared: Option<Arc<Declared>>,
     pub(crate) span: Span,
 }
 
@@ -59,6 +66,7 @@ pub(crate) struct Mention {
 pub(crate) struct Declarations {
     pub(crate) machine: Option<usize>,
     pub(crate) interrupts: Vec<usize>,
+    pub(crate) loads: Vec<Load>,
     pub(crate) schedulers: Vec<Scheduler>,
     pub(crate) threads: Vec<Thread>,
     /// In file order.
@@ -80,7 +88,7 @@ enum Role {
 }
 
 struct Declarer<'a> {
-    policies: &'static [PolicyInfo],
+    policies: &'a Policies,
     nodes: &'a [Node],
     sink: &'a mut Sink,
     roles: Vec<Role>,
@@ -91,13 +99,8 @@ struct Declarer<'a> {
 
 /// Finds out what each node is. Parents come before their children in `nodes`. When the nodes are not `whole`, since
 /// some could not be read, a `parent` that is not found is not reported.
-pub(crate) fn declare(
-    policies: &'static [PolicyInfo],
-    nodes: &[Node],
-    whole: bool,
-    sink: &mut Sink,
-) -> Declarations {
-    let declared = Declarations::default();
+pub(crate) fn declare(policies: &Policies, nodes: &[Node], whole: bool, sink: &mut Sink) -> Declarations {
+    let declared = Declarations { loads: loads::read(nodes, policies, sink), ..Declarations::default() };
     let mut declarer = Declarer { policies, nodes, sink, roles: Vec::new(), names: HashMap::new(), declared };
     for at in 0..nodes.len() {
         if declarer.sink.is_full() {
@@ -115,7 +118,13 @@ impl<'a> Declarer<'a> {
         let node = &self.nodes[at];
         match (node.parent.map(|parent| self.roles[parent]), node.name.text.as_str()) {
             (None, "machine") => self.machine(at),
+            (None, LOAD) => Role::Leaf,
             (None | Some(Role::Scheduler(_)), "thread") => self.thread(at),
+            (Some(Role::Scheduler(_)), LOAD) => {
+                let found = "`load` in a scheduler's braces";
+                self.error(node.name.span.clone(), "`load`", found, "it at the top of the file", None);
+                Role::Unknown
+            }
             (None | Some(Role::Scheduler(_)), _) => self.scheduler(at),
             (Some(Role::Machine), "interrupt") => {
                 self.no_arguments(node);
@@ -218,7 +227,9 @@ impl<'a> Declarer<'a> {
     fn scheduler(&mut self, at: usize) -> Role {
         let node = &self.nodes[at];
         let word = node.name.text.as_str();
-        let policy = self.policies.iter().find(|policy| policy.name == word);
+        let known = self.policies.find(word);
+        let (policy, promises) =
+            (known.map(|known| known.info), known.and_then(|known| known.declared.clone()));
         if policy.is_none() && self.unknown_policy(node) {
             return Role::Unknown;
         }
@@ -247,7 +258,8 @@ impl<'a> Declarer<'a> {
         } else {
             self.names.insert(name, (Child::Scheduler(scheduler), node));
         }
-        self.declared.schedulers.push(Scheduler { name: name.to_owned(), policy, span: node.span() });
+        let (name, span) = (name.to_owned(), node.span());
+        self.declared.schedulers.push(Scheduler { name, policy, declared: promises, span });
         self.mention(at, Child::Scheduler(scheduler), true);
         Role::Scheduler(scheduler)
     }
@@ -255,14 +267,28 @@ impl<'a> Declarer<'a> {
     /// Reports a node that is neither a policy nor anything else; whether it was probably meant as something else.
     fn unknown_policy(&mut self, node: &Node) -> bool {
         let word = node.name.text.as_str();
-        let others: &[&str] = if node.parent.is_none() { &["machine", "thread"] } else { &["thread"] };
-        let known: Vec<&str> =
-            self.policies.iter().map(|policy| policy.name).chain(others.iter().copied()).collect();
+        let others: &[&str] = if node.parent.is_none() { &["machine", "thread", LOAD] } else { &["thread"] };
+        let known: Vec<&str> = self.policies.names().chain(others.iter().copied()).collect();
         let meant = nearest(word, known.iter().copied());
-        let help = meant.map(did_you_mean);
+        let help = self.not_loaded(word).or_else(|| meant.map(did_you_mean)).or_else(|| {
+            let file = format!("load \"{}.c\"", word.replace('-', "_"));
+            name_fault(word)
+                .is_none()
+                .then(|| format!("a policy with a file of its own is loaded first: {file}"))
+        });
         let found = format!("the unknown policy `{word}`");
         self.error(node.name.span.clone(), "a node's name", found, one_of(&known), help);
         meant.is_some_and(|meant| others.contains(&meant))
+    }
+
+    /// Why a policy is not there although the file loads it.
+    fn not_loaded(&self, word: &str) -> Option<String> {
+        let Load { path, at, .. } = self.declared.loads.iter().find(|load| load.policy() == word)?;
+        Some(if *at > Nanos::ZERO {
+            format!("`{path}` is loaded at {at} only, and what the file has is there from the start")
+        } else {
+            format!("the file loads `{path}`, but that has not given a policy of this name")
+        })
     }
 
     fn duplicate(&mut self, node: &Node, name: &str, first: &Node) {

@@ -6,7 +6,8 @@
 //! all at once. [`analysis`] hands a hierarchy to the calculus, [`settings`] the numbers of it that could be changed.
 //!
 //! A file may name the policies of the core and those that only the calculus has ([`policies`](policies())). A
-//! hierarchy with one of the latter can be checked and not run: [`cannot_run`] says where it is.
+//! hierarchy with one of the latter can be checked and not run: [`cannot_run`] says where it is. Policies that it loads
+//! come from whoever reads it: [`loads`](loads()) finds the statements, and [`read_with`] takes the [`Policies`].
 //!
 //! # The language
 //! ```kdl
@@ -23,6 +24,13 @@
 //! proportional-share "PS" parent="J" quantum="10ms" {    // parameters of its own policy; hangs below `J`
 //!     thread "words" share=1 instances=3 affinity="0,1" arrive="2s" leave="8s" { bursty run="1ms..5ms" sleep="10ms" }
 //! }
+//! ```
+//! A policy from a C file of its own is loaded by a statement at the top, wherever the file then names it:
+//! ```kdl
+//! load "asked_times.c"                          // the path begins at the folder of the hierarchy file
+//! load "versions/asked_times.c" as="asked-2"    // under another name, beside the first
+//! load "late.c" at="2s"                         // only when the run is so old; nothing in the file can name it
+//! asked-times "A" { thread "clock" }
 //! ```
 //! A property whose name is a parameter both of a scheduler's policy and of its parent's sets both. Times stand in
 //! quotes, with a unit; below a uniformly slower processor (RESU) CPU time, guarantees included, is in its time. A name
@@ -55,6 +63,7 @@ mod edges;
 mod glob;
 mod graph;
 mod lex;
+mod loads;
 mod machine;
 pub mod model;
 mod names;
@@ -71,5 +80,6 @@ mod workload_shapes;
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Report, Severity, Source};
 pub use glob::Glob;
 pub use graph::default_width;
-pub use policies::{cannot_run, policies};
+pub use loads::loads;
+pub use policies::{Policies, Policy, Unusable, cannot_run, policies};
 pub use read::{MAX_FILE_BYTES, read, read_for, read_with};

@@ -7,11 +7,13 @@
 
 use crate::glob::Glob;
 use hls_calculus::Guarantee;
+use hls_calculus::schedulers::Declared;
 use hls_core::PolicyInfo;
 use hls_units::Nanos;
 use hls_workload::program::Program;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Bytes of the file that something was read from.
 pub type Span = Range<usize>;
@@ -30,6 +32,8 @@ pub struct Placed<T> {
 pub struct Hierarchy {
     /// What it runs on.
     pub machine: Machine,
+    /// The policies that come from files of their own, in file order.
+    pub loads: Vec<Load>,
     /// The schedulers: the root first, each after all of its parents, otherwise in file order.
     pub schedulers: Vec<Scheduler>,
     /// The threads in file order.
@@ -59,7 +63,7 @@ impl Hierarchy {
             let preset = |param: &hls_core::ParamInfo| param.default.unwrap_or(0);
             let params = policy.scheduler_params.iter().map(preset).collect();
             let name = unused_name(&names, name);
-            Scheduler { name, policy, params, owner: None, is_default, span: span.clone() }
+            Scheduler { name, policy, declared: None, params, owner: None, is_default, span: span.clone() }
         };
         let (top, rest) =
             (scheduler("fixed-priority", "all", false), scheduler("time-sharing", "rest", true));
@@ -117,6 +121,30 @@ pub struct Interrupt {
     pub takes: hls_workload::program::Span,
 }
 
+/// A policy that comes from a file of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Its C file; a relative path begins where the hierarchy file is.
+    pub path: String,
+    /// The name that it shall have; `None`: the one that it gives itself.
+    pub name: Option<String>,
+    /// When it is loaded, from the start of the run; zero: before it. The file's schedulers are there from the start,
+    /// so only a policy that is loaded before can be named in it.
+    pub at: Nanos,
+    /// Where it stands in the file.
+    pub span: Span,
+}
+
+impl Load {
+    /// What the policy is called: as the statement says, or else as a policy of such a file is by custom,
+    /// `asked-times` for `asked_times.c`.
+    pub fn policy(&self) -> String {
+        let file = self.path.rsplit('/').next().unwrap_or_default();
+        let custom = || file.strip_suffix(".c").unwrap_or(file).replace('_', "-");
+        self.name.clone().unwrap_or_else(custom)
+    }
+}
+
 /// A scheduler instance.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
@@ -124,6 +152,8 @@ pub struct Scheduler {
     pub name: String,
     /// Its policy.
     pub policy: &'static PolicyInfo,
+    /// What its policy says that it promises, if that was loaded.
+    pub declared: Option<Arc<Declared>>,
     /// Values of `policy.scheduler_params`, in that order, defaults filled in.
     pub params: Vec<u64>,
     /// Who may change what is below it while it runs, within what it is guaranteed; `None`: root alone.

@@ -1,24 +1,142 @@
-//! The policies that a file may name: those of the core, which run, and those that only the calculus has, which are
-//! analysed and not run.
+//! The policies that a file may name: those that are built into the core, which run; those that only the calculus has,
+//! which are analysed and not run; and those that were loaded, which whoever reads a file must give.
 //!
-//! Relies on the two registries; no policy is known by name.
+//! Relies on the two registries, and on what loaded policies say of themselves; no policy is known by name.
 
 use crate::diagnostic::Diagnostic;
+use crate::loads::LOAD;
 use crate::model::Hierarchy;
 use crate::names::one_of;
-use hls_calculus::schedulers::{self, Description, Entry};
+use hls_calculus::schedulers::{self, Declared, DeclaredError, Description, Entry, Signature};
 use hls_core::limits::MAX_VPS;
 use hls_core::{ParamInfo, PolicyInfo, Unit};
-use std::sync::LazyLock;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
 
 static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(|| {
     let analysed = schedulers::REGISTRY.iter().filter_map(|entry| Some(described(entry, entry.description?)));
     hls_core::policies().iter().cloned().chain(analysed).collect()
 });
 
-/// All policies, those that run before those that are only analysed.
+/// All policies that need not be loaded, those that run before those that are only analysed.
 pub fn policies() -> &'static [PolicyInfo] {
     &POLICIES
+}
+
+/// The policies that a file may name.
+#[derive(Clone, Debug)]
+pub struct Policies {
+    known: Vec<Policy>,
+}
+
+/// A policy that a file may name.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// What it is.
+    pub info: &'static PolicyInfo,
+    /// What it says that it promises; `None`: it was not loaded, and the calculus knows it.
+    pub declared: Option<Arc<Declared>>,
+}
+
+/// Why a policy cannot be used in files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// It is called so, and should be called otherwise.
+    Name {
+        /// Its name.
+        found: String,
+        /// What its name should be.
+        expected: String,
+    },
+    /// What it declares of itself cannot be read.
+    Declares(Vec<DeclaredError>),
+}
+
+impl Default for Policies {
+    /// Those that need not be loaded.
+    fn default() -> Policies {
+        Policies::of(policies())
+    }
+}
+
+impl Policies {
+    /// These, which the calculus knows by their names.
+    pub fn of(known: &'static [PolicyInfo]) -> Policies {
+        Policies { known: known.iter().map(|info| Policy { info, declared: None }).collect() }
+    }
+
+    /// Adds one that was loaded. Its description is kept for the life of the process, as its texts are: hierarchies
+    /// refer to it, and nobody counts those.
+    ///
+    /// # Errors
+    /// Its name is that of another, or none that a file can say; or what it declares cannot be read.
+    pub fn load(&mut self, info: &PolicyInfo) -> Result<(), Unusable> {
+        let taken = self.find(info.name).map(|_| "a name that no other policy has");
+        if let Some(expected) = taken.or_else(|| name_fault(info.name)) {
+            return Err(Unusable::Name { found: info.name.into(), expected: expected.into() });
+        }
+        let others: Vec<Signature> = self.analysed().map(signature).collect();
+        let declared = Declared::read(&signature(info), &others, info.accepts, info.provides)
+            .map_err(Unusable::Declares)?;
+        self.known.push(Policy { info: info.kept(), declared: Some(Arc::new(declared)) });
+        Ok(())
+    }
+
+    /// The policy of a name.
+    pub fn find(&self, name: &str) -> Option<&Policy> {
+        self.known.iter().find(|policy| policy.info.name == name)
+    }
+
+    /// Their names, the loaded ones last.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.known.iter().map(|policy| policy.info.name)
+    }
+
+    /// Those that a loaded one may say it is like.
+    fn analysed(&self) -> impl Iterator<Item = &'static PolicyInfo> {
+        self.known.iter().filter(|policy| policy.declared.is_none()).map(|policy| policy.info)
+    }
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unusable::Name { found, expected } => write!(f, "found the name `{found}`, expected {expected}"),
+            Unusable::Declares(errors) => {
+                let lines: Vec<String> = errors.iter().map(DeclaredError::to_string).collect();
+                f.write_str(&lines.join("\n"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for Unusable {}
+
+/// What a policy's name should be, if it is not: a word that a file can begin a node with, and that means nothing else.
+pub(crate) fn name_fault(name: &str) -> Option<&'static str> {
+    let is_word = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    match name {
+        "machine" | "thread" | LOAD => Some("a name that means nothing else in a file"),
+        _ if is_word => None,
+        _ => Some("a name of lower-case letters, digits and `-` that begins with a letter"),
+    }
+}
+
+fn signature(info: &PolicyInfo) -> Signature {
+    let params = |params: &[ParamInfo]| params.iter().map(param_of).collect();
+    let (scheduler_params, vp_params) = (params(&info.scheduler_params), params(&info.vp_params));
+    Signature { name: info.name, scheduler_params, vp_params }
+}
+
+/// A parameter as the calculus has it.
+fn param_of(param: &ParamInfo) -> schedulers::Param {
+    let unit = match param.unit {
+        Unit::Time => schedulers::Unit::Time,
+        Unit::Count => schedulers::Unit::Count,
+    };
+    let ParamInfo { name, default, min, max, doc, .. } = *param;
+    schedulers::Param { name, unit, default, min, max, doc }
 }
 
 /// What keeps a hierarchy from being run: an error for each scheduler whose policy the core does not have.

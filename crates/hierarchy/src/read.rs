@@ -4,20 +4,22 @@ use crate::declare::{self, Declarations, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::edges::{self, Attributes, SchedulerAttributes};
 use crate::graph::{self, Graph};
-use crate::model::{Child, Edge, Hierarchy, Machine, Scheduler};
+use crate::model::{Child, Edge, Hierarchy, Load, Machine, Scheduler};
+use crate::policies::Policies;
 use crate::syntax::{self, Node};
 use crate::{children, machine, who};
-use hls_core::PolicyInfo;
 
 /// The largest file that is read: 16 MiB, some four times what the largest hierarchy takes.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
 
-/// Reads a hierarchy file, with all [`policies`](crate::policies()). The warnings come with the hierarchy.
+/// Reads a hierarchy file, with all [`policies`](crate::policies()) that need not be loaded. The warnings come with the
+/// hierarchy.
 ///
 /// # Errors
-/// All errors and warnings of the file in the order of their places, but at most [`crate::MAX_DIAGNOSTICS`].
+/// All errors and warnings of the file in the order of their places, but at most [`crate::MAX_DIAGNOSTICS`]. A file that
+/// loads policies is for [`read_with`], and refused here.
 pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
-    read_with(crate::policies(), bytes)
+    read_for(1, bytes)
 }
 
 /// Reads a hierarchy file for a machine with so many CPUs, which is what a file means that does not say how many.
@@ -25,22 +27,27 @@ pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic
 /// # Errors
 /// As [`read`].
 pub fn read_for(cpus: u16, bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
-    read_preset(crate::policies(), cpus, bytes)
+    let (hierarchy, warnings) = read_with(&Policies::default(), cpus, bytes)?;
+    let error = |load: &Load| {
+        let found = "a policy from a file of its own";
+        Diagnostic::error(
+            load.span.clone(),
+            "`load`",
+            found,
+            "none: what reads this file cannot load policies",
+        )
+    };
+    let errors: Vec<Diagnostic> = hierarchy.loads.iter().map(error).collect();
+    if errors.is_empty() { Ok((hierarchy, warnings)) } else { Err(errors) }
 }
 
-/// Reads a hierarchy file, as [`read`] does, with these policies.
+/// Reads a hierarchy file with these policies, which must have those that its [`crate::loads()`] are for, and for a
+/// machine with so many CPUs where the file does not say how many.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_with(
-    policies: &'static [PolicyInfo],
-    bytes: &[u8],
-) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
-    read_preset(policies, 1, bytes)
-}
-
-fn read_preset(
-    policies: &'static [PolicyInfo],
+    policies: &Policies,
     cpus: u16,
     bytes: &[u8],
 ) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
@@ -53,7 +60,7 @@ fn read_preset(
 }
 
 /// The bytes as text of a bearable size.
-fn text<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
+pub(crate) fn text<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
     if bytes.len() > MAX_FILE_BYTES {
         let (found, expected) = (format!("{} bytes", bytes.len()), format!("at most {MAX_FILE_BYTES}"));
         sink.add(Diagnostic::error(0..0, "the file", found, expected));
@@ -76,7 +83,7 @@ fn text<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
 
 /// What the text says; not to be used when the sink has errors. A file with broken syntax is judged node by node only:
 /// what is said elsewhere about the nodes that could not be read would be wrong.
-fn hierarchy(policies: &'static [PolicyInfo], cpus: u16, text: &str, sink: &mut Sink) -> Option<Hierarchy> {
+fn hierarchy(policies: &Policies, cpus: u16, text: &str, sink: &mut Sink) -> Option<Hierarchy> {
     let nodes = syntax::parse(text, sink);
     let is_whole = !sink.has_errors();
     let declared = declare::declare(policies, &nodes, is_whole, sink);
@@ -111,9 +118,10 @@ fn assemble(
         declared.schedulers.into_iter().zip(attributes.schedulers).enumerate().collect();
     schedulers.sort_by_key(|(declared, _)| place_of[*declared]);
     let schedulers = schedulers.into_iter().filter_map(|(_, (scheduler, attributes))| {
-        let declare::Scheduler { name, policy, span } = scheduler;
+        let declare::Scheduler { name, policy, declared, span } = scheduler;
         let SchedulerAttributes { params, owner, default } = attributes;
-        Some(Scheduler { name, policy: policy?, params, owner, is_default: default.is_some(), span })
+        let (policy, is_default) = (policy?, default.is_some());
+        Some(Scheduler { name, policy, declared, params, owner, is_default, span })
     });
 
     let edges = attributes.edges.into_iter().zip(graph.widths).map(|(edge, width)| Edge {
@@ -132,5 +140,6 @@ fn assemble(
     });
     let mut edges: Vec<Edge> = edges.collect();
     edges[..=root].rotate_right(1);
-    Hierarchy { machine, schedulers: schedulers.collect(), threads: attributes.threads, edges }
+    let (loads, schedulers) = (declared.loads, schedulers.collect());
+    Hierarchy { machine, loads, schedulers, threads: attributes.threads, edges }
 }

@@ -2,21 +2,22 @@
 
 mod common;
 
-use hls_calculus::{Child, Guarantee, Setting};
+use hls_calculus::{Child, Guarantee, Mode, Setting, analyse};
+use hls_core::PolicyInfo;
 use hls_hierarchy::analysis::{Input, Origin};
 use hls_hierarchy::model::Hierarchy;
-use hls_hierarchy::read_with;
 use hls_hierarchy::settings::settings;
+use hls_hierarchy::{Policies, Unusable, read_with};
 
 fn read(text: &str) -> Hierarchy {
-    read_with(common::policies(), text.as_bytes()).expect("it is a good file").0
+    read_with(&common::policies(text.as_bytes()), 1, text.as_bytes()).expect("it is a good file").0
 }
 
 #[test]
 fn figure_1_keeps_its_names_values_and_requests() {
     let input = Input::new(&read(include_str!("ok/figure-1.kdl")));
     let schedulers: Vec<_> =
-        input.graph.schedulers.iter().map(|s| (s.name.as_str(), s.policy.as_str())).collect();
+        input.graph.schedulers.iter().map(|s| (s.name.as_str(), s.policy.name())).collect();
     let expected =
         [("FP", "fixed-priority"), ("RES", "reservation"), ("J", "join"), ("PS", "proportional-share")];
     assert_eq!(schedulers, expected);
@@ -48,6 +49,52 @@ fn instances_become_edges_that_lead_back() {
     let two = Input::with_instances(&hierarchy, &[1, 2]);
     let children: Vec<_> = two.graph.edges[1..].iter().map(|edge| edge.child.clone()).collect();
     assert_eq!(children, [thread("a"), thread("b-0"), thread("b-1")]);
+}
+
+/// A loaded policy's own word reaches the calculus, each version's its own.
+#[test]
+fn what_a_loaded_policy_declares_is_analysed() {
+    let hierarchy = read(include_str!("ok/loads.kdl"));
+    let analysis = analyse(&Input::new(&hierarchy).graph, Mode::Tight);
+    assert_eq!(analysis.problems, []);
+    let labels: Vec<String> = analysis.labels.iter().map(|label| label.guarantee.to_string()).collect();
+    assert_eq!(labels, ["ALL", "ALL", "RESBH 5ms 20ms", "RESBH 5ms 10ms", "NULL"]);
+}
+
+#[test]
+fn a_file_that_loads_is_refused_where_nothing_can() {
+    let rest = "round-robin { thread \"a\" }";
+    let with_load = format!("load \"late.c\" at=\"2s\"\n{rest}");
+    assert!(hls_hierarchy::read(rest.as_bytes()).is_ok());
+    assert!(read_with(&Policies::default(), 1, with_load.as_bytes()).is_ok());
+    let errors = hls_hierarchy::read(with_load.as_bytes()).unwrap_err();
+    let found: Vec<_> = errors.iter().map(|error| (error.span.clone(), error.found.as_str())).collect();
+    assert_eq!(found, [(0..13, "a policy from a file of its own")]);
+}
+
+/// A policy that says something of itself, and is otherwise that of the tests.
+fn told(name: &'static str, provides: &'static str) -> Result<Policies, Unusable> {
+    let file = b"load \"round_table.c\"";
+    let policies = common::policies(file);
+    let table = policies.find("round-table").unwrap().info;
+    let mut policies = Policies::default();
+    policies.load(&PolicyInfo { name, provides: Some(provides), ..table.clone() }).map(|()| policies)
+}
+
+#[test]
+fn policies_that_cannot_be_used_are_refused() {
+    let good = "RESBS slice round when sum(slice / round) <= 1";
+    assert!(told("table", good).unwrap().find("table").is_some_and(|policy| policy.declared.is_some()));
+    for (name, provides, said) in [
+        ("reservation", good, "found the name `reservation`, expected a name that no other policy has"),
+        ("load", good, "found the name `load`, expected a name that means nothing else in a file"),
+        ("My_Table", good, "found the name `My_Table`, expected a name of lower-case letters"),
+        ("table", "RESBS slice", "`.provides`, byte 11: found the end, expected a period for RESBS"),
+        ("table", "as bss-i", "`.provides`, byte 3: found nothing for `rate-ppm` of `bss-i`"),
+    ] {
+        let error = told(name, provides).unwrap_err().to_string();
+        assert!(error.starts_with(said), "{error}");
+    }
 }
 
 /// What a setting is of, what else it sets, and the values that it may have.

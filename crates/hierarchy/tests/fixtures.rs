@@ -5,14 +5,14 @@
 mod common;
 
 use hls_hierarchy::model::{Child, Hierarchy};
-use hls_hierarchy::{Source, read_with};
+use hls_hierarchy::{Policies, Source, read_with};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 #[test]
 fn good_files_are_read() {
     check_folder("ok", |source, bytes| {
-        let (hierarchy, warnings) = read_with(common::policies(), bytes)
+        let (hierarchy, warnings) = read_with(&common::policies(bytes), 1, bytes)
             .map_err(|errors| errors.iter().map(|error| source.line(error) + "\n").collect::<String>())?;
         let warnings: String = warnings.iter().map(|warning| source.line(warning) + "\n").collect();
         Ok(warnings + &describe(&hierarchy))
@@ -24,14 +24,15 @@ fn good_files_are_read() {
 fn good_files_are_good_with_the_core_s_policies() {
     for file in hierarchy_files("ok") {
         let bytes = std::fs::read(&file).expect("it can be read");
-        let errors = hls_hierarchy::read(&bytes).err();
+        let policies = common::loaded(Policies::default(), &bytes);
+        let errors = read_with(&policies, 1, &bytes).err();
         assert_eq!(errors, None, "{}", file.display());
     }
 }
 
 #[test]
 fn bad_files_are_refused() {
-    check_folder("err", |source, bytes| match read_with(common::policies(), bytes) {
+    check_folder("err", |source, bytes| match read_with(&common::policies(bytes), 1, bytes) {
         Ok(_) => Err("it was read without an error".to_owned()),
         Err(errors) => Ok(errors.iter().map(|error| source.line(error) + "\n").collect()),
     });
@@ -74,6 +75,9 @@ fn hierarchy_files(folder: &str) -> Vec<PathBuf> {
 /// All that a hierarchy holds but its spans, one line an item.
 fn describe(hierarchy: &Hierarchy) -> String {
     let mut text = format!("{:?}\n", hierarchy.machine);
+    for load in &hierarchy.loads {
+        writeln!(text, "load {} as {:?} at {}: {}", load.path, load.name, load.at, load.policy()).unwrap();
+    }
     for scheduler in &hierarchy.schedulers {
         writeln!(text, "{} `{}` {:?}", scheduler.policy.name, scheduler.name, scheduler.params).unwrap();
         scheduler.owner.iter().for_each(|owner| writeln!(text, "    of {:?}", owner.value).unwrap());

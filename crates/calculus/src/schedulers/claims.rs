@@ -1,11 +1,12 @@
-//! What every scheduler of reservations is asked for: a budget in every period, for each child. Relies on the
-//! parameters `budget` and `period`. Decides nothing but whether each is a reservation at all.
+//! What every scheduler of reservations is asked for: a budget in every period, for each child, and whether a supply
+//! carries that. Relies on the parameters `budget` and `period`.
 
-use super::{Complaint, Instance, Provided};
+use super::{Complaint, Instance, Provided, Refused};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
-use crate::rational::{Rational, Total, time_exact, whole};
+use crate::rational::{Rational, Total, percent_ceil, time_ceil, time_exact, time_floor, whole};
+use crate::together::{Shortfall, Supply};
 use num_traits::{ToPrimitive, Zero};
 
 /// A child's VPs, and the budget and period of each, whole nanoseconds; `0 < budget <= period`.
@@ -84,4 +85,21 @@ pub(super) fn spelled_out(claims: &[Claim], load: &Total) -> String {
         String::new()
     };
     format!("{}{more} = {}", terms.join(" + "), load.percent_ceil())
+}
+
+/// Whether a supply carries servers of this load, which `sum` spells out, that sleep and wake: U*t <= sbf(t) for every
+/// t >= start, the least period less budget (see `reservation.rs`). The formula, or what is missing.
+pub(super) fn carried(held: &Supply, load: &Total, sum: &str, start: &Rational) -> Result<String, Refused> {
+    let demand = load.value_ceil();
+    let has_pauses = held.bounded().is_none_or(|(_, delta)| !delta.is_zero());
+    if demand > held.rate() || (demand == held.rate() && has_pauses) {
+        let found = format!("{sum} of {} held", percent_ceil(&held.rate()));
+        return Err((format!("a utilisation below the rate of {held}"), found));
+    }
+    if let Some(Shortfall { window, wanted, supply }) = held.shortfall(&demand, &Rational::zero(), start) {
+        let window = time_ceil(&window);
+        let needed = format!("{} in a window of {window} ({sum})", time_ceil(&wanted));
+        return Err((needed, format!("sbf({window}) = {} of {held}", time_floor(&supply))));
+    }
+    Ok(format!("U = {sum}; U*t <= sbf(t) of {held} for every t >= {}", time_ceil(start)))
 }

@@ -8,6 +8,7 @@
 mod bss_i;
 mod cbs;
 mod claims;
+mod declared;
 mod description;
 mod eevdf;
 mod fixed_priority;
@@ -31,11 +32,12 @@ mod tbs;
 mod time_sharing;
 mod windows_2000;
 
+pub use declared::{Declared, DeclaredError, Signature};
 pub use description::{Description, Param, Unit};
 
 use crate::caps::Cap;
 use crate::derivation::{Derivation, Rule};
-use crate::graph::Edge;
+use crate::graph::{Edge, Policy};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::local::Mode;
@@ -44,6 +46,7 @@ use num_traits::Signed;
 use std::sync::Arc;
 
 /// The analysis of a policy.
+#[derive(Debug)]
 pub struct Entry {
     /// The policy's name, as in the core's registry where it has it.
     pub policy: &'static str,
@@ -60,6 +63,32 @@ pub struct Entry {
     /// What files may say of it, where the core does not have it: it is analysed, not run.
     pub description: Option<Description>,
     pub(crate) provide: fn(&Instance) -> Provided,
+}
+
+impl Entry {
+    /// The labels of an instance's children.
+    pub(crate) fn provided(&self, instance: &Instance) -> Provided {
+        if instance.held.len() > 1 && !self.joins {
+            let found = format!("{} parents", instance.held.len());
+            return instance.nothing_because(UNKNOWN, "one parent (only a join takes several)", found);
+        }
+        (self.provide)(instance)
+    }
+}
+
+/// The labels of an instance's children by its policy, whichever that is.
+pub(crate) fn provide(policy: &Policy, instance: &Instance) -> Provided {
+    match policy {
+        Policy::Declared(declared) => declared.provide(instance),
+        Policy::Named(name) => match find(name) {
+            Some(entry) => entry.provided(instance),
+            None => instance.nothing_because(
+                UNKNOWN,
+                format!("a policy with an analysis ({})", names()),
+                format!("policy `{name}`"),
+            ),
+        },
+    }
 }
 
 /// Every policy that can be analysed.
@@ -94,13 +123,13 @@ pub fn find(policy: &str) -> Option<&'static Entry> {
 }
 
 /// The names of all policies that can be analysed.
-pub(crate) fn names() -> String {
+fn names() -> String {
     REGISTRY.iter().map(|entry| entry.policy).collect::<Vec<_>>().join(", ")
 }
 
 const A_CPU_EACH: Rule =
     Rule { name: "a CPU each", source: "no more VPs below than whole CPUs above: nobody waits" };
-pub(crate) const UNKNOWN: Rule = Rule { name: "no analysis", source: "HLS, Table 1" };
+const UNKNOWN: Rule = Rule { name: "no analysis", source: "HLS, Table 1" };
 
 /// A VP (or `width` of them) that a scheduler receives.
 #[derive(Clone, Copy)]

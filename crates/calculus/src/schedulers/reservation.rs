@@ -26,13 +26,13 @@
 //! here for m jobs that come before it, and they are not done there either. Below anything but ALL the CPU itself
 //! would have to be asked for again, so only there is the label one that resumes.
 
-use super::claims::{Claim, claims, load, spelled_out};
+use super::claims::{Claim, carried, claims, load, spelled_out};
 use super::{Entry, Instance, Provided, Refused};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::rational::{Rational, percent_ceil, time_ceil, time_floor, whole};
-use crate::together::{Shortfall, Supply};
+use crate::together::Supply;
 use num_traits::{One, Zero};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -128,19 +128,8 @@ fn supply_test(held: &Supply, claims: &[Claim]) -> Verdict {
         };
     }
     let load = load(claims);
-    let (demand, sum) = (load.value_ceil(), spelled_out(claims, &load));
-    let has_pauses = held.bounded().is_none_or(|(_, delta)| !delta.is_zero());
-    if demand > held.rate() || (demand == held.rate() && has_pauses) {
-        let found = format!("{sum} of {} held", percent_ceil(&held.rate()));
-        return Err((format!("a utilisation below the rate of {held}"), found));
-    }
     let start = claims.iter().map(|claim| &claim.period - &claim.budget).min().unwrap_or_else(Rational::zero);
-    if let Some(Shortfall { window, wanted, supply }) = held.shortfall(&demand, &Rational::zero(), &start) {
-        let window = time_ceil(&window);
-        let needed = format!("{} in a window of {window} ({sum})", time_ceil(&wanted));
-        return Err((needed, format!("sbf({window}) = {} of {held}", time_floor(&supply))));
-    }
-    Ok((SUPPLY, format!("U = {sum}; U*t <= sbf(t) of {held} for every t >= {}", time_ceil(&start))))
+    carried(held, &load, &spelled_out(claims, &load), &start).map(|formula| (SUPPLY, formula))
 }
 
 fn on_several(instance: &Instance, held: &Label, claims: &[Claim]) -> Verdict {

@@ -142,7 +142,7 @@ pub fn labels(chain: &[Link], children: &[Vec<(&str, usize)>]) -> Vec<Label> {
     let mut graph = Graph { cpus: 1, ..Graph::default() };
     for (at, (policy, params, of_vp)) in chain.iter().enumerate() {
         let scheduler =
-            Scheduler { name: policy.to_string(), policy: policy.to_string(), params: owned(params) };
+            Scheduler { name: policy.to_string(), policy: policy.to_string().into(), params: owned(params) };
         graph.schedulers.push(scheduler);
         graph.edges.push(edge(at.checked_sub(1), Child::Scheduler(at), owned(of_vp)));
     }

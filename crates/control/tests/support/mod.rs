@@ -89,6 +89,7 @@ impl Native {
             default: named("rest").expect("a default"),
             vps,
             schedulers,
+            loaded: Vec::new(),
         };
         let native = Native {
             core,

@@ -1,10 +1,32 @@
 //! The policies that the tests read files with: a table of their own, so that they fail only when the reader changes.
 
 use hls_core::{ParamInfo, PolicyInfo, Unit};
+use hls_hierarchy::{Policies, loads};
 use std::sync::LazyLock;
 
+/// What a file is read with: policies of the tests' own, and those that it loads before it begins.
+pub fn policies(file: &[u8]) -> Policies {
+    loaded(Policies::of(built_in()), file)
+}
+
+/// These policies, and those that a file loads before it begins: as many as there are of a "round_table.c".
+pub fn loaded(mut policies: Policies, file: &[u8]) -> Policies {
+    let is_there = |path: &str| path.ends_with("round_table.c");
+    for load in loads(file).iter().filter(|load| load.at.0 == 0 && is_there(&load.path)) {
+        let name: &'static str = load.policy().leak();
+        let vp_params = vec![time("slice", None), time("round", None)];
+        let table = PolicyInfo {
+            provides: Some("as reservation with budget = slice, period = round"),
+            ..policy(64, name, 4096, vec![], vp_params)
+        };
+        // A name that is taken is the reader's to report.
+        let _ = policies.load(&table);
+    }
+    policies
+}
+
 /// The six policies of HLS and round-robin, as the registry of the core has them, and two that do not run.
-pub fn policies() -> &'static [PolicyInfo] {
+fn built_in() -> &'static [PolicyInfo] {
     static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(|| {
         let budget = || time("budget", None);
         let period = || time("period", None);

@@ -1,0 +1,148 @@
+//! What the numbers and conditions of a declaration are made of. Relies on exact rationals. Never rounds, and never
+//! panics: what has no value says why.
+
+use crate::rational::{Rational, Total, share_floor, time_ceil, whole};
+use crate::schedulers::Instance;
+use num_traits::Zero;
+
+/// An expression over the parameters of an instance and of one of its children.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Expression {
+    Number(Rational),
+    /// A parameter of the instance.
+    OfScheduler(&'static str),
+    /// A parameter of the child's VP.
+    OfChild(&'static str),
+    /// A sum over all children, by its place among those of the text.
+    Sum(usize),
+    Two(Box<Expression>, Operator, Box<Expression>),
+}
+
+/// What is done with two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Plus,
+    Minus,
+    Times,
+    Over,
+}
+
+/// What an expression is worth: sums are worked out once for all children.
+pub(super) struct Values<'a> {
+    instance: &'a Instance<'a>,
+    child: Option<usize>,
+    sums: &'a [Result<Rational, String>],
+}
+
+impl<'a> Values<'a> {
+    /// Those of an instance and no child.
+    pub(super) fn of(instance: &'a Instance<'a>, sums: &'a [Result<Rational, String>]) -> Values<'a> {
+        Values { instance, child: None, sums }
+    }
+
+    /// Those of a child.
+    pub(super) fn of_child(&self, child: usize) -> Values<'a> {
+        Values { child: Some(child), ..*self }
+    }
+}
+
+impl Expression {
+    /// The value, or why there is none.
+    pub(super) fn value(&self, values: &Values) -> Result<Rational, String> {
+        let missing = |name: &str| format!("no value for `{name}`");
+        match self {
+            Expression::Number(number) => Ok(number.clone()),
+            Expression::OfScheduler(name) => values.instance.param(name).ok_or_else(|| missing(name)),
+            Expression::OfChild(name) => {
+                let value = values.child.and_then(|child| values.instance.child_param(child, name));
+                value.ok_or_else(|| missing(name))
+            }
+            Expression::Sum(at) => values.sums.get(*at).cloned().unwrap_or_else(|| Err(missing("sum"))),
+            Expression::Two(left, operator, right) => {
+                let (left, right) = (left.value(values)?, right.value(values)?);
+                match operator {
+                    Operator::Plus => Ok(left + right),
+                    Operator::Minus => Ok(left - right),
+                    Operator::Times => Ok(left * right),
+                    Operator::Over if right.is_zero() => Err("a division by zero".into()),
+                    Operator::Over => Ok(left / right),
+                }
+            }
+        }
+    }
+}
+
+/// The sums of a text, each over every VP of every child.
+pub(super) fn sums(terms: &[Expression], instance: &Instance) -> Vec<Result<Rational, String>> {
+    let no_child = Values::of(instance, &[]);
+    let sum = |term: &Expression| {
+        let of_child =
+            |(child, vps): (usize, u16)| Ok(term.value(&no_child.of_child(child))? * whole(vps.into()));
+        let vps = instance.children.iter().map(|edge| edge.width.max(1)).enumerate();
+        vps.map(of_child)
+            .collect::<Result<Total, String>>()?
+            .value()
+            .ok_or_else(|| "a sum of too many different fractions".to_owned())
+    };
+    terms.iter().map(sum).collect()
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    AtMost,
+    Below,
+    AtLeast,
+    Above,
+}
+
+/// A condition that must hold before anything is promised.
+#[derive(Clone, Debug)]
+pub(super) struct Condition {
+    pub(super) left: Expression,
+    pub(super) relation: Relation,
+    pub(super) right: Expression,
+    /// Whether the two are times; else they are shown as plain numbers.
+    pub(super) of_times: bool,
+    /// Whether it is about each child by itself.
+    pub(super) of_child: bool,
+    /// As it is written.
+    pub(super) text: String,
+}
+
+impl Condition {
+    /// The numbers, if it holds; else what was needed and what there is.
+    pub(super) fn holds(&self, values: &Values) -> Result<String, (String, String)> {
+        let needed = || format!("`{}`, as its policy says", self.text);
+        let no_value = |reason| (needed(), reason);
+        let left = self.left.value(values).map_err(no_value)?;
+        let right = self.right.value(values).map_err(no_value)?;
+        let show = if self.of_times { time_ceil } else { share_floor };
+        let (holds, not) = match self.relation {
+            Relation::AtMost => (left <= right, ">"),
+            Relation::Below => (left < right, ">="),
+            Relation::AtLeast => (left >= right, "<"),
+            Relation::Above => (left > right, "<="),
+        };
+        let (left, right) = (show(&left), show(&right));
+        if holds {
+            Ok(format!("{} {} {}", left, self.relation.symbol(), right))
+        } else {
+            Err((needed(), format!("{left} {not} {right}")))
+        }
+    }
+}
+
+impl Relation {
+    pub(super) const EVERY: [Relation; 4] =
+        [Relation::AtMost, Relation::Below, Relation::AtLeast, Relation::Above];
+
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Relation::AtMost => "<=",
+            Relation::Below => "<",
+            Relation::AtLeast => ">=",
+            Relation::Above => ">",
+        }
+    }
+}

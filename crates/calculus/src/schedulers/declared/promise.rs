@@ -1,0 +1,146 @@
+//! A declared guarantee: its own conditions, and whether what is promised to all children fits the supply above.
+//! Relies on the same test as the reservation scheduler. Never claims what no algorithm could keep.
+
+use super::expression::{self, Condition, Expression, Values};
+use super::{REFUSED, SOURCE, Template};
+use crate::derivation::Rule;
+use crate::guarantee::{Continuity, Guarantee};
+use crate::label::Label;
+use crate::rational::{Rational, Total, percent_ceil, whole};
+use crate::rewrite::sum_implies;
+use crate::schedulers::claims::carried;
+use crate::schedulers::{Complaint, Instance, Provided, Refused};
+use num_traits::{Signed, Zero};
+
+const RULE: Rule = Rule { name: "declared, the policy's word", source: SOURCE };
+
+/// A guarantee to each child.
+#[derive(Clone, Debug)]
+pub(super) struct Promise {
+    pub(super) template: Template,
+    pub(super) conditions: Vec<Condition>,
+    /// What the text sums over all children.
+    pub(super) sums: Vec<Expression>,
+    /// As it is written.
+    pub(super) text: String,
+}
+
+/// What a child is promised, and the numbers of the conditions; or which of them does not hold.
+type Verdict = Result<(Guarantee, String), Refused>;
+
+impl Promise {
+    pub(super) fn provide(&self, instance: &Instance) -> Provided {
+        match self.claim(instance) {
+            Ok((verdicts, fit)) => self.provided(instance, verdicts, &fit),
+            Err(complaint) => {
+                let reason = format!("needs {}, but there is {}", complaint.needed, complaint.found);
+                Provided { complaints: vec![complaint], ..instance.nothing(REFUSED, reason) }
+            }
+        }
+    }
+
+    /// A verdict for each child, and why all of it fits; or why nothing is promised to anyone.
+    fn claim(&self, instance: &Instance) -> Result<(Vec<Verdict>, String), Complaint> {
+        let of_all = |(needed, found)| Complaint { child: None, needed, found };
+        let held = instance.single_vp().map_err(|found| of_all(("one VP a child".to_owned(), found)))?;
+        if let Guarantee::Resu { .. } = held.guarantee {
+            let needed = "a supply in real time: below RESU only `as POLICY` is analysed".to_owned();
+            return Err(of_all((needed, held.absolute().rounded_for_people())));
+        }
+        let sums = expression::sums(&self.sums, instance);
+        let values = Values::of(instance, &sums);
+        let common = self.conditions.iter().filter(|condition| !condition.of_child);
+        let common = all_hold(common, &values).map_err(of_all)?;
+        let verdict = |child| self.verdict(child, &common, &values.of_child(child));
+        let verdicts = (0..instance.children.len()).map(verdict).collect::<Result<Vec<Verdict>, _>>()?;
+        let promised: Vec<&Guarantee> = verdicts.iter().flatten().map(|(guarantee, _)| guarantee).collect();
+        let fit = fits(held, &promised).map_err(of_all)?;
+        Ok((verdicts, fit))
+    }
+
+    /// What one child is promised. Where its numbers are no guarantee, nothing says what it takes from the others.
+    fn verdict(&self, child: usize, common: &str, values: &Values) -> Result<Verdict, Complaint> {
+        let own = self.conditions.iter().filter(|condition| condition.of_child);
+        let own = match all_hold(own, values) {
+            Ok(own) => own,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        match self.template.value(values) {
+            Ok(guarantee) => Ok(Ok((guarantee, format!("{common}{own}")))),
+            Err(found) => {
+                let needed = format!("the numbers of {}, as its policy says", self.template.kind.name());
+                Err(Complaint { child: Some(child), needed, found })
+            }
+        }
+    }
+
+    fn provided(&self, instance: &Instance, verdicts: Vec<Verdict>, fit: &str) -> Provided {
+        let mut provided = Provided { labels: Vec::new(), complaints: Vec::new() };
+        for (child, verdict) in verdicts.into_iter().enumerate() {
+            let label = match verdict {
+                Ok((guarantee, numbers)) => {
+                    instance.label(guarantee, RULE, format!("{}: {numbers}{fit}", self.text))
+                }
+                Err((needed, found)) => {
+                    let label = instance.null(REFUSED, format!("needs {needed}, but there is {found}"));
+                    provided.complaints.push(Complaint { child: Some(child), needed, found });
+                    label
+                }
+            };
+            provided.labels.push(label);
+        }
+        provided
+    }
+}
+
+/// The numbers of these conditions, each with a `; ` behind it, if all of them hold.
+fn all_hold<'c>(conditions: impl Iterator<Item = &'c Condition>, values: &Values) -> Result<String, Refused> {
+    conditions.map(|condition| Ok(condition.holds(values)? + "; ")).collect()
+}
+
+/// Why these guarantees, each to one child, can all be kept on what is held.
+fn fits(held: &Label, promised: &[&Guarantee]) -> Result<String, Refused> {
+    let supply = held.supply();
+    if let [only] = promised {
+        let need = anywhere(only);
+        let is_carried = supply.sums().iter().any(|sum| sum_implies(sum, &need, &held.derivation).is_some());
+        let need = need.rounded_for_people();
+        return if is_carried || only.rate().is_zero() {
+            Ok(format!("{supply} gives {need}"))
+        } else {
+            Err((format!("{need} for one child"), supply.to_string()))
+        };
+    }
+    let load: Total = promised.iter().map(|guarantee| guarantee.rate()).collect();
+    let sum = load.percent_ceil();
+    match promised.iter().filter_map(|guarantee| patience(guarantee)).min() {
+        Some(start) => carried(&supply, &load, &sum, &start),
+        None if load.at_most(&supply.rate()) => {
+            Ok(format!("U = {sum} <= {} of {supply}", percent_ceil(&supply.rate())))
+        }
+        None => {
+            let needed = format!("a rate of {sum}, which all children are promised together");
+            Err((needed, format!("{} of {supply}", percent_ceil(&supply.rate()))))
+        }
+    }
+}
+
+/// The same or more in windows that begin anywhere: a loaded policy need not know the grid of what is above.
+fn anywhere(guarantee: &Guarantee) -> Guarantee {
+    match guarantee {
+        Guarantee::Reservation { amount, period, .. } => Guarantee::rescs(amount.clone(), period.clone()),
+        Guarantee::Edp { amount, deadline, .. } => Guarantee::rescs(amount.clone(), deadline.clone()),
+        _ => guarantee.clone(),
+    }
+}
+
+/// The y-x of a server x a y that is no weaker and of the same rate; `None` where nothing is promised in finite time.
+fn patience(guarantee: &Guarantee) -> Option<Rational> {
+    match guarantee {
+        Guarantee::Reservation { continuity: Continuity::Basic, amount, period, .. } => Some(period - amount),
+        Guarantee::Edp { amount, deadline, .. } => Some((deadline - amount) / whole(2)),
+        Guarantee::Psbe { share, delta } if share.is_positive() => Some(delta / (whole(2) * share)),
+        Guarantee::All | Guarantee::Reservation { .. } => Some(Rational::zero()),
+        _ => None,
+    }
+}
