@@ -3,7 +3,7 @@
 use crate::args::CheckArgs;
 use crate::exit::{Error, Verdict};
 use crate::explain::{Explained, explain};
-use crate::input;
+use crate::input::{self, HierarchyFile};
 use crate::output::output;
 use crate::tasks::write_tasks;
 use hls_hierarchy::{Diagnostic, Severity};
@@ -13,7 +13,7 @@ use std::io::Write;
 
 /// Runs the command.
 pub fn check(args: &CheckArgs) -> Result<Verdict, Error> {
-    let (hierarchy, source) = input::hierarchy(&args.file)?;
+    let HierarchyFile { hierarchy, source, .. } = input::hierarchy(&args.file)?;
     let mut plan = input::plan(hierarchy, &Default::default())?;
     let explained = Explained::find_all(&plan, &args.explain)?;
     let derived = Derived::new(&plan, args.rules);

@@ -5,6 +5,7 @@
 
 use crate::exit::{Error, say};
 use crate::kernel::{Run, places};
+use crate::modules::Modules;
 use crate::newer::{NewerEngine, prepare};
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
@@ -48,6 +49,7 @@ impl Server {
         path: &Path,
         engine: &Engine,
         plan: &Plan,
+        modules: &Modules,
         derived: &Derived,
         rules: Rules,
     ) -> Result<Option<Server>, Error> {
@@ -58,7 +60,7 @@ impl Server {
         let (to, questions) = mpsc::channel();
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(io::Error::from)?;
         let bell = Arc::new(bell);
-        let layout = layout(engine, plan, derived)?;
+        let layout = layout(engine, plan, modules, derived)?;
         let remote = Remote {
             to,
             bell: bell.clone(),
@@ -109,7 +111,7 @@ impl AsFd for Server {
 }
 
 /// What the manager is to know of the hierarchy.
-fn layout(engine: &Engine, plan: &Plan, derived: &Derived) -> Result<Layout, Error> {
+fn layout(engine: &Engine, plan: &Plan, modules: &Modules, derived: &Derived) -> Result<Layout, Error> {
     let hierarchy = &plan.hierarchy;
     let owner = |scheduler: &hls_hierarchy::model::Scheduler| {
         let Some(owner) = &scheduler.owner else { return Ok(None) };
@@ -130,7 +132,7 @@ fn layout(engine: &Engine, plan: &Plan, derived: &Derived) -> Result<Layout, Err
         vps: derived.input.origins.iter().map(|origin| engine.vps_of(origin.edge)).collect(),
         owners: hierarchy.schedulers.iter().map(owner).collect::<Result<_, _>>()?,
         default: hierarchy.default_scheduler().unwrap_or_default(),
-        loaded: Vec::new(),
+        loaded: modules.loaded.clone(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::args::FitArgs;
 use crate::exit::{Error, Verdict};
-use crate::input::{self, names};
+use crate::input::{self, HierarchyFile, names};
 use crate::output::output;
 use hls_calculus::tasks::{Fit, Miss};
 use hls_calculus::{Continuity, Guarantee, Rational, ceil_nanos};
@@ -14,7 +14,7 @@ use std::io::Write;
 
 /// Runs the command.
 pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
-    let (hierarchy, source) = input::hierarchy(&args.file)?;
+    let HierarchyFile { hierarchy, source, .. } = input::hierarchy(&args.file)?;
     let plan = input::plan(hierarchy, &Default::default())?;
     let derived = Derived::new(&plan, args.rules);
     let serving = wanted(&plan, derived.tasks(&plan), &args.thread)?;

@@ -1,6 +1,7 @@
 //! Reading files, and saying what is wrong with them.
 
 use crate::exit::{Error, say};
+use crate::modules::Modules;
 use hls_hierarchy::model::{Hierarchy, Who};
 use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source};
 use hls_kernel::doctor::cpus;
@@ -34,14 +35,29 @@ fn source(path: &Path, bytes: &[u8]) -> Source {
     Source::new(&path.display().to_string(), bytes)
 }
 
-/// Reads and validates a hierarchy file; prints its warnings, or all of its errors. The source is for saying where.
-pub fn hierarchy(path: &Path) -> Result<(Hierarchy, Source), Error> {
+/// A hierarchy file that was read.
+pub struct HierarchyFile {
+    pub hierarchy: Hierarchy,
+    /// For saying where.
+    pub source: Source,
+    /// The policies that it loads.
+    pub modules: Modules,
+}
+
+/// Reads and validates a hierarchy file; prints its warnings, or all of its errors.
+pub fn hierarchy(path: &Path) -> Result<HierarchyFile, Error> {
+    hierarchy_for(path, 1)
+}
+
+/// The same for a machine with so many CPUs, where the file does not say how many.
+fn hierarchy_for(path: &Path, cpus: u16) -> Result<HierarchyFile, Error> {
     let bytes = read(path)?;
     let source = source(path, &bytes);
-    match hls_hierarchy::read(&bytes) {
+    let modules = Modules::load(path, &hls_hierarchy::loads(&bytes))?;
+    match hls_hierarchy::read_with(&modules.policies, cpus, &bytes) {
         Ok((hierarchy, warnings)) => {
             report(&source, &warnings);
-            Ok((hierarchy, source))
+            Ok(HierarchyFile { hierarchy, source, modules })
         }
         Err(errors) => {
             report(&source, &errors);
@@ -51,9 +67,7 @@ pub fn hierarchy(path: &Path) -> Result<(Hierarchy, Source), Error> {
 }
 
 /// The same for the kernel engine: a hierarchy for this machine, with a default scheduler.
-pub fn hierarchy_for_kernel(path: &Path) -> Result<(Hierarchy, Source), Error> {
-    let bytes = read(path)?;
-    let source = source(path, &bytes);
+pub fn hierarchy_for_kernel(path: &Path) -> Result<HierarchyFile, Error> {
     let counted = |which| cpus(Path::new("/"), which).map(|cpus| cpus as usize);
     let online = counted("online").map_or_else(|| available_parallelism().map(NonZero::get), Ok)?;
     // What is offline now may come back.
@@ -62,21 +76,15 @@ pub fn hierarchy_for_kernel(path: &Path) -> Result<(Hierarchy, Source), Error> {
     if online > most {
         return Err(Error::Input(format!("found a machine with {online} CPUs, expected {most} at most")));
     }
-    match hls_hierarchy::read_for(online as u16, &bytes) {
-        Ok((hierarchy, warnings)) => {
-            report(&source, &warnings);
-            match usize::from(hierarchy.machine.cpus) {
-                said if (online..=present).contains(&said) => Ok((hierarchy.with_default(), source)),
-                said => Err(Error::Input(format!(
-                    "{} is for a machine with cpus={said}; this one has {online}",
-                    path.display()
-                ))),
-            }
+    let file = hierarchy_for(path, online as u16)?;
+    match usize::from(file.hierarchy.machine.cpus) {
+        said if (online..=present).contains(&said) => {
+            Ok(HierarchyFile { hierarchy: file.hierarchy.with_default(), ..file })
         }
-        Err(errors) => {
-            report(&source, &errors);
-            Err(Error::Reported)
-        }
+        said => Err(Error::Input(format!(
+            "{} is for a machine with cpus={said}; this one has {online}",
+            path.display()
+        ))),
     }
 }
 

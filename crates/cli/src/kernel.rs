@@ -9,10 +9,13 @@ use crate::commands::Commands;
 use crate::control::Server;
 use crate::exit::{Error, say};
 use crate::listeners::Listeners;
-use crate::yardstick::threads_process;
+use crate::modules::Modules;
+use crate::newer::prepare;
 use crate::requests::Numbers;
+use crate::yardstick::threads_process;
+use hls_control::{EngineError, PolicySource};
 use hls_hierarchy::model::Child;
-use hls_kernel::{Engine, Notice};
+use hls_kernel::{Domain, Engine, Notice};
 use hls_load::Load;
 use hls_plan::{Derived, Plan, PlannedThread};
 use hls_record::event::{Record, VpId, What};
@@ -42,6 +45,7 @@ const PATIENCE: Nanos = Nanos::from_secs(1);
 pub fn schedule(
     args: &RunArgs,
     plan: Plan,
+    modules: &Modules,
     derived: &Derived,
     length: Option<Nanos>,
 ) -> Result<RunResult, Error> {
@@ -51,9 +55,9 @@ pub fn schedule(
     }
     let topology = plan.topology.clone();
     let listeners = Listeners::new(args, &topology, derived.promises(&plan))?;
-    let mut run = Run::attach(args, plan.clone(), listeners)?;
+    let mut run = Run::attach(args, plan.clone(), domain(modules)?, listeners)?;
     run.places = places(&plan, derived).map(|(vp, edge)| (edge, vp)).collect();
-    let server = Server::start(&args.socket, &run.engine, &plan, derived, args.rules.into())?;
+    let server = Server::start(&args.socket, &run.engine, &plan, modules, derived, args.rules.into())?;
     run.begin(length)?;
     let end = loop {
         let now = run.listen()?;
@@ -89,11 +93,16 @@ pub struct Run<'t> {
 
 impl<'t> Run<'t> {
     /// Loads and attaches the hierarchy and gives everybody a place; workloads and commands wait.
-    fn attach(args: &RunArgs, plan: Plan, listeners: Listeners<'t>) -> Result<Run<'t>, Error> {
+    fn attach(
+        args: &RunArgs,
+        plan: Plan,
+        domain: Domain,
+        listeners: Listeners<'t>,
+    ) -> Result<Run<'t>, Error> {
         let names = plan.hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
         let commands = Commands::prepare(&plan.hierarchy)?;
         let of_load = workload_only(&plan);
-        let mut engine = Engine::new(plan).map_err(failed)?;
+        let mut engine = Engine::new(plan, domain).map_err(failed)?;
         let load = match of_load.groups.is_empty() {
             true => None,
             false => Some(Load::start(threads_process(), &of_load, args.seed)?),
@@ -225,6 +234,21 @@ impl<'t> Run<'t> {
         result.seed = self.seed;
         Ok(result)
     }
+}
+
+/// An empty domain in the kernel, whose engine has the policies of the file.
+fn domain(modules: &Modules) -> Result<Domain, Error> {
+    let mut domain = Domain::new().map_err(failed)?;
+    let policies: Vec<PolicySource> = modules.loaded.iter().map(|loaded| loaded.source.clone()).collect();
+    if !policies.is_empty() {
+        let maps = domain.shared_maps().map_err(failed)?;
+        let prepared = prepare(policies, &maps).map_err(|error| match error {
+            EngineError::Policy(what) => Error::Input(what),
+            other => Error::System(other.to_string()),
+        })?;
+        domain.take_over(prepared.newer).map_err(failed)?;
+    }
+    Ok(domain)
 }
 
 /// The VPs of threads in the plan, each with its edge in the calculus' graph.

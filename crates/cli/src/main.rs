@@ -21,6 +21,7 @@ mod input;
 mod kernel;
 mod listeners;
 mod loading;
+mod modules;
 #[cfg(feature = "kernel")]
 mod newer;
 mod output;

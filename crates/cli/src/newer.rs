@@ -4,10 +4,11 @@
 //! a thread like others to the hierarchy: it waits where those wait that nobody placed. This process, which never
 //! waits, only finds what that one has left in the kernel. Publishes nothing.
 
+use crate::modules::{builder, files};
 use hls_control::{EngineError, PolicySource, Prepared};
 use hls_core::Library;
 use hls_kernel::{Newer, Refusal, SharedMaps, Verified};
-use hls_module::{Builder, Error, PolicyFile, Target, verifier_error};
+use hls_module::{Error, Target, verifier_error};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -78,7 +79,12 @@ pub fn prepare(policies: Vec<PolicySource>, maps: &SharedMaps) -> Result<Prepare
     let library = Library::open(&native)
         .map_err(|error| EngineError::Failed(format!("the native build, {}: {error}", native.display())))?;
     drop(worker);
-    Ok(Prepared { policies: library.policies().to_vec(), newer: Some((newer, Arc::new(library))), build, verify })
+    Ok(Prepared {
+        policies: library.policies().to_vec(),
+        newer: Some((newer, Arc::new(library))),
+        build,
+        verify,
+    })
 }
 
 /// The process, which ends when this goes.
@@ -133,9 +139,8 @@ pub fn serve() -> io::Result<()> {
 
 fn carry_out(order: &Order, native: &mut File) -> Result<(Answer, Verified), Answer> {
     let begin = Instant::now();
-    let files = order.policies.iter().map(|source| Ok((source.number, file(source)?)));
-    let files = files.collect::<Result<Vec<_>, Error>>().map_err(Answer::refused)?;
-    let builder = Builder { cache: cache(), ..Builder::default() };
+    let files = files(&order.policies).map_err(Answer::refused)?;
+    let builder = builder();
     let object = builder.build(Target::Native, &files).map_err(Answer::refused)?;
     native.write_all(&object.bytes).map_err(|error| Answer::failed("a file for the native build", error))?;
     let engine = builder.build(Target::Engine, &files).map_err(Answer::refused)?;
@@ -148,17 +153,4 @@ fn carry_out(order: &Order, native: &mut File) -> Result<(Answer, Verified), Ans
     let programs = verified.ids().map_err(|error| Answer::failed("the newer engine", error))?;
     let native = format!("/proc/{}/fd/{}", std::process::id(), native.as_raw_fd()).into();
     Ok((Answer::Done { native, programs, build, verify: begin.elapsed() }, verified))
-}
-
-/// The policy's file, under the name that it is to have.
-fn file(source: &PolicySource) -> Result<PolicyFile, Error> {
-    let file = PolicyFile::new(&source.path, source.text.clone().into_bytes())?;
-    if file.name() == source.name { Ok(file) } else { file.renamed(&source.name) }
-}
-
-/// Where builds are kept, so that one that was made before need not be made again.
-fn cache() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
-    Some(folder.join("hls").join("policies"))
 }

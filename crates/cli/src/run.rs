@@ -3,7 +3,7 @@
 use crate::args::{Engine, RunArgs};
 use crate::check::verdict;
 use crate::exit::{Error, Verdict, say};
-use crate::input;
+use crate::input::{self, HierarchyFile};
 use crate::output::output;
 use crate::simulate::simulate;
 use hls_hierarchy::model::{Hierarchy, Thread};
@@ -23,7 +23,7 @@ pub const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
-    let (hierarchy, source) = match args.engine {
+    let HierarchyFile { hierarchy, source, modules } = match args.engine {
         Engine::Sim => input::hierarchy(&args.file)?,
         Engine::Kernel => input::hierarchy_for_kernel(&args.file)?,
     };
@@ -54,9 +54,10 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let result = match args.engine {
         Engine::Sim => {
             let promises = derived.promises(&plan);
-            simulate(args, plan, promises, length.unwrap_or(DEFAULT_LENGTH))?
+            let length = length.unwrap_or(DEFAULT_LENGTH);
+            simulate(args, plan, modules.library, promises, length)?
         }
-        Engine::Kernel => schedule(args, plan, &derived, length)?,
+        Engine::Kernel => schedule(args, plan, &modules, &derived, length)?,
     };
     let kept = result.guarantees.iter().all(|guarantee| guarantee.is_kept());
 
@@ -110,6 +111,7 @@ fn say_who_is_made_up(hierarchy: &Hierarchy, workload: &Workload) {
 fn schedule(
     _: &RunArgs,
     _: hls_plan::Plan,
+    _: &crate::modules::Modules,
     _: &Derived,
     _: Option<Nanos>,
 ) -> Result<hls_record::result::RunResult, Error> {

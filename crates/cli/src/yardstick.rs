@@ -25,7 +25,7 @@ const PATIENCE: Nanos = Nanos::from_millis(50);
 
 /// Runs the command.
 pub fn yardstick(args: &YardstickArgs) -> Result<Verdict, Error> {
-    let (hierarchy, _) = input::hierarchy(&args.file)?;
+    let hierarchy = input::hierarchy(&args.file)?.hierarchy;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration).unwrap_or(DEFAULT_LENGTH);
     let plan = input::plan(hierarchy, &workload)?;

@@ -12,8 +12,8 @@ use crate::status::{self, Status};
 use crate::tree::{Above, Layout, Lease, Scheduler, Slot, Tree, named, share_scale};
 use hls_calculus::{Child, Edge, Guarantee, Mode, Problem};
 use hls_core::Params;
-use hls_hierarchy::{Policies, Policy, default_width};
 use hls_hierarchy::params::set_by;
+use hls_hierarchy::{Policies, Policy, default_width};
 
 /// A name is no longer, in bytes.
 const MAX_NAME: usize = 64;

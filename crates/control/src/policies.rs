@@ -81,7 +81,8 @@ impl<E: Hsi> Manager<E> {
         may_load(who)?;
         let (name, path) = (source.name.clone(), source.path.display().to_string());
         if hls_core::policies().iter().any(|info| info.name == name) {
-            let reason = format!("found the policy `{name}`, which is built in, expected another name for {path}");
+            let reason =
+                format!("found the policy `{name}`, which is built in, expected another name for {path}");
             return Err(Error::InUse(reason));
         }
         let old = self.loaded.iter().position(|loaded| loaded.source.name == name);
@@ -110,13 +111,17 @@ impl<E: Hsi> Manager<E> {
         may_load(who)?;
         let at = self.loaded.iter().position(|loaded| loaded.source.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.loaded.iter().map(|loaded| loaded.source.name.as_str()).collect();
-            let expected = if names.is_empty() { "one that was loaded: none was".into() } else { names.join(", ") };
+            let expected =
+                if names.is_empty() { "one that was loaded: none was".into() } else { names.join(", ") };
             Error::NotFound(format!("found no policy `{name}` that was loaded, expected {expected}"))
         })?;
         let users = users(&self.tree, &self.loaded[at].info);
         if !users.is_empty() {
             let users: Vec<String> = users.iter().map(|user| format!("`{user}`")).collect();
-            let reason = format!("found the policy `{name}` in use by {}, expected no scheduler of it", users.join(", "));
+            let reason = format!(
+                "found the policy `{name}` in use by {}, expected no scheduler of it",
+                users.join(", ")
+            );
             return Err(Error::InUse(reason));
         }
         let mut sources: Vec<PolicySource> = self.loaded.iter().map(|loaded| loaded.source.clone()).collect();
@@ -142,7 +147,8 @@ impl<E: Hsi> Manager<E> {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let took = Took { build_ns: ns(build), verify_ns: ns(verify), publish_ns: ns(begin.elapsed()) };
         for scheduler in self.tree.schedulers.iter_mut().flatten() {
-            scheduler.policy = policies.find(scheduler.policy.name).map_or(scheduler.policy, |found| found.info);
+            scheduler.policy =
+                policies.find(scheduler.policy.name).map_or(scheduler.policy, |found| found.info);
         }
         (self.loaded, self.policies) = (loaded, policies);
         Ok(took)
@@ -178,7 +184,9 @@ pub(crate) fn policy_of<'p>(policies: &'p Policies, name: &str) -> Result<&'p Po
 fn may_load(who: Peer) -> Result<(), Error> {
     match who {
         Peer::ROOT => Ok(()),
-        Peer { uid } => Err(Error::Denied(format!("found user {uid}, expected root: a policy decides for all"))),
+        Peer { uid } => {
+            Err(Error::Denied(format!("found user {uid}, expected root: a policy decides for all")))
+        }
     }
 }
 

@@ -20,6 +20,12 @@ unsafe impl Send for Library {}
 // SAFETY: as above.
 unsafe impl Sync for Library {}
 
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.loaded().map(|policy| policy.name)).finish()
+    }
+}
+
 /// Why a file could not be opened as a build of the core.
 #[derive(Debug)]
 pub enum OpenError {

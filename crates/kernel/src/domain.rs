@@ -4,7 +4,7 @@
 //! Relies on the object staying loaded, which [`Domain`] sees to.
 
 use crate::Error;
-use crate::newer::{Jumps, Newer, supersede};
+use crate::newer::{Jumps, Newer, SharedMaps, supersede};
 use crate::object::{ENGINE, Loaded};
 use hls_core::{Call, Calls, Core, CoreError, Fault, Library, Op, Params, View, limits};
 use hls_units::Nanos;
@@ -115,6 +115,11 @@ impl Domain {
         }
         self.view.set_library(library);
         Ok(())
+    }
+
+    /// What a newer engine has to share with this one.
+    pub fn shared_maps(&self) -> Result<SharedMaps, Error> {
+        SharedMaps::of(&self.loaded)
     }
 
     /// Runs a program of the newest engine.

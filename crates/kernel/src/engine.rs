@@ -108,16 +108,16 @@ fn refused(what: &str, error: CoreError) -> Error {
 }
 
 impl Engine {
-    /// Loads the hierarchy of a plan into the kernel. Nothing is attached yet.
+    /// Builds the hierarchy of a plan in an empty domain. Nothing is attached yet.
     ///
     /// # Errors
     /// [`Error::NotAllowed`] where this kernel or this user cannot have it; [`Error::Failed`] for all else.
     ///
     /// # Panics
     /// When the hierarchy has no default scheduler.
-    pub fn new(plan: Plan) -> Result<Engine, Error> {
+    pub fn new(plan: Plan, domain: Domain) -> Result<Engine, Error> {
         let default = plan.hierarchy.default_scheduler().expect("the hierarchy has a default scheduler");
-        let built = Built::new(Domain::new()?, &plan, |_| true)
+        let built = Built::new(domain, &plan, |_| true)
             .map_err(|error| refused("the hierarchy cannot be built", error))?;
         let policy = plan.hierarchy.schedulers[default].policy;
         let params: Vec<u64> = policy.vp_params.iter().map(|param| param.default.unwrap_or(0)).collect();
@@ -431,7 +431,7 @@ impl Engine {
     /// # Errors
     /// The system's.
     pub fn shared_maps(&self) -> Result<SharedMaps, Error> {
-        SharedMaps::of(&self.built.core.loaded)
+        self.built.core.shared_maps()
     }
 
     /// Another engine takes over: see [`Domain::take_over`].

@@ -6,7 +6,7 @@
 
 use crate::events::{Event, Events};
 use crate::machine::{Cpu, on_tick};
-use hls_core::{Call, Calls, Core, CoreError, Fault};
+use hls_core::{Call, Calls, Core, CoreError, Fault, Library};
 use hls_plan::{Built, Plan, planned_record};
 use hls_record::event::{Record, VpId, What};
 use hls_record::result::RunResult;
@@ -14,6 +14,7 @@ use hls_thread::{Action, Compute, Job, Signalled, Sync, Thread, draw};
 use hls_units::Nanos;
 use oorandom::Rand32;
 use std::fmt;
+use std::sync::Arc;
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +28,8 @@ pub struct Options {
     pub watched: Option<Vec<VpId>>,
     /// Write down every call of the core; see [`Simulation::take_tape`].
     pub tape: bool,
+    /// The build of the core that has the policies which the hierarchy loads; `None`: the one that is built in.
+    pub library: Option<Arc<Library>>,
 }
 
 /// Why a run ended early. Each is somebody's error: the workload's, or ours.
@@ -129,6 +132,7 @@ impl Simulation {
         let refused = |error| Failure::Refused { what: "the hierarchy cannot be built".into(), error };
         let watch = |vp| options.watched.as_ref().is_none_or(|watched| watched.contains(&vp));
         let mut core = Core::new();
+        core.set_library(options.library.clone());
         if options.tape {
             core.record();
         }

@@ -9,7 +9,7 @@ mod files;
 mod fit;
 mod guarantee;
 mod help;
-mod yardstick;
 mod mends;
 mod outcome;
 mod runs;
+mod yardstick;

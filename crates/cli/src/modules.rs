@@ -1,0 +1,99 @@
+//! The policies that a hierarchy file loads: built natively, opened, and asked what they say of themselves.
+//!
+//! They are needed to read the file, wherever it is then run. Relies on the compilers of this machine, and keeps what
+//! they have made for the next time.
+
+use crate::exit::Error;
+use hls_control::{LoadedPolicy, PolicySource};
+use hls_core::Library;
+use hls_core::limits::FIRST_LOADED;
+use hls_hierarchy::Policies;
+use hls_hierarchy::model::Load;
+use hls_module::{Builder, Error as BuildError, PolicyFile, Target};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a file loads.
+pub struct Modules {
+    /// The policies.
+    pub loaded: Vec<LoadedPolicy>,
+    /// The core with them; `None`: there are none.
+    pub library: Option<Arc<Library>>,
+    /// What the file may name.
+    pub policies: Policies,
+}
+
+impl Modules {
+    /// The policies of these statements in a hierarchy file of this path.
+    pub fn load(path: &Path, loads: &[Load]) -> Result<Modules, Error> {
+        let mut policies = Policies::default();
+        if loads.is_empty() {
+            return Ok(Modules { loaded: Vec::new(), library: None, policies });
+        }
+        let numbers = FIRST_LOADED..=u8::MAX;
+        if loads.len() > numbers.len() {
+            let (found, most) = (loads.len(), numbers.len());
+            return Err(Error::Input(format!("found {found} policies to load, expected {most} at most")));
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let source = |(number, load): (u8, &Load)| {
+            let path = folder.join(&load.path);
+            let text = std::fs::read_to_string(&path);
+            let text =
+                text.map_err(|error| Error::Input(format!("cannot read {}: {error}", path.display())))?;
+            Ok(PolicySource { number, name: load.policy(), path, text })
+        };
+        let sources: Vec<PolicySource> = numbers.zip(loads).map(source).collect::<Result<_, Error>>()?;
+        let files = files(&sources).map_err(error)?;
+        let built = builder().build(Target::Native, &files).map_err(error)?;
+        let library = open(&built.bytes)?;
+        let describe = |source: PolicySource| {
+            let info = library.loaded().find(|info| info.id == source.number).cloned();
+            let missing = || Error::System(format!("{}: was built and is not there", source.path.display()));
+            Ok(LoadedPolicy { info: info.ok_or_else(missing)?, source })
+        };
+        let loaded = sources.into_iter().map(describe).collect::<Result<Vec<_>, Error>>()?;
+        for LoadedPolicy { source, info } in &loaded {
+            let unusable = |error| Error::Input(format!("{}: {error}", source.path.display()));
+            policies.load(info).map_err(unusable)?;
+        }
+        Ok(Modules { loaded, library: Some(Arc::new(library)), policies })
+    }
+}
+
+/// The files of policies, each under the name that it is to have, by the numbers that they have in the core.
+pub fn files(sources: &[PolicySource]) -> Result<Vec<(u8, PolicyFile)>, BuildError> {
+    let file = |source: &PolicySource| {
+        let file = PolicyFile::new(&source.path, source.text.clone().into_bytes())?;
+        Ok((source.number, if file.name() == source.name { file } else { file.renamed(&source.name)? }))
+    };
+    sources.iter().map(file).collect()
+}
+
+/// Opens a native build. The dynamic linker takes files only; this one leaves nothing behind.
+fn open(object: &[u8]) -> Result<Library, Error> {
+    let mut file =
+        File::from(memfd_create("hls-policies", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?);
+    file.write_all(object)?;
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Library::open(Path::new(&path))
+        .map_err(|error| Error::System(format!("the build of the policies: {error}")))
+}
+
+/// Builds of policies, which are kept so that one that was made before need not be made again.
+pub fn builder() -> Builder {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    Builder { cache: folder.map(|folder| folder.join("hls").join("policies")), ..Builder::default() }
+}
+
+fn error(error: BuildError) -> Error {
+    match error {
+        BuildError::Refused(_) => Error::Input(error.to_string()),
+        BuildError::System(what) => Error::System(what),
+    }
+}
