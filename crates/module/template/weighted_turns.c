@@ -26,8 +26,9 @@ static const struct hls_policy weighted_turns_policy = {
  * The parameters of a scheduler: the constant by which they are found, their name in hierarchy files, the unit, default,
  * least and greatest value, and what they are. Values outside of these are refused before the policy hears of them.
  */
-#define WEIGHTED_TURNS_PARAMS(P) \
-	P(WEIGHTED_TURNS_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(1), "turn of a child of weight 1")
+#define WEIGHTED_TURNS_PARAMS(P)                                                          \
+	P(WEIGHTED_TURNS_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(1), \
+	  "turn of a child of weight 1")
 
 /* Those of each of its children. HLS_REQUIRED in place of the default would make one that must be given. */
 #define WEIGHTED_TURNS_VP_PARAMS(P) \

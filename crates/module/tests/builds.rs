@@ -1,0 +1,157 @@
+//! Policies that are built: the template, and all that are built in, under other names.
+
+use hls_module::{Builder, Error, PolicyFile, Target, Template};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The policy of a template.
+fn template(name: &str) -> PolicyFile {
+    let [(path, text), _] = Template::new(name).expect("it is a name").files;
+    PolicyFile::new(&path, text.into_bytes()).expect("a template is a policy")
+}
+
+/// Only what is refused, or only what the system said.
+fn refusal(outcome: Result<hls_module::Built, Error>) -> String {
+    match outcome.expect_err("it was to be refused") {
+        Error::Refused(found) => found.iter().map(|one| format!("{one}\n")).collect(),
+        Error::System(what) => panic!("{what}"),
+    }
+}
+
+/// Working folders of builds that are there now.
+fn folders() -> Vec<PathBuf> {
+    let all = fs::read_dir(std::env::temp_dir())
+        .expect("there is one")
+        .map(|entry| entry.expect("it is listed").path());
+    all.filter(|path| path.to_string_lossy().contains("hls-policy-")).collect()
+}
+
+#[test]
+fn a_template_is_built_for_everything() {
+    for target in Target::ALL {
+        let built = Builder::default().build(target, &[(64, template("asked-times"))]);
+        let built = built.unwrap_or_else(|error| panic!("{target:?}: {error}"));
+        assert!(built.bytes.starts_with(b"\x7fELF") && !built.cached);
+        let has = |text: &str| built.bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        assert!(has("asked_times_grant"), "{target:?}");
+        // The same wherever it is built.
+        assert!(!has("hls-policy-"), "{target:?}");
+    }
+}
+
+#[test]
+fn policies_that_are_built_in_are_built_beside_themselves() {
+    let folder = Path::new("../../policies");
+    let paths = fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it is listed").path());
+    let mut policies = Vec::new();
+    for path in paths.filter(|path| path.extension().is_some_and(|end| end == "c")) {
+        let file = PolicyFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
+        let name = file.name();
+        for name in [format!("{name}-2"), format!("my-{name}")] {
+            policies.push((64 + policies.len() as u8, file.renamed(&name).expect("it is a name")));
+        }
+        let found = refusal(Builder::default().build(Target::Native, &[(64, file)]));
+        assert!(found.contains(&format!("found the name `{name}`, which is taken")), "{found}");
+    }
+    assert!(policies.len() >= 14, "{policies:?}");
+    for target in [Target::Native, Target::Replay] {
+        let built = Builder::default().build(target, &policies);
+        assert!(built.is_ok(), "{target:?}: {}", built.expect_err("it was not"));
+    }
+}
+
+#[test]
+fn numbers_and_names_are_there_once() {
+    let (one, other) = (template("one"), template("other"));
+    let build = |policies: &[(u8, PolicyFile)]| refusal(Builder::default().build(Target::Native, policies));
+    let found = build(&[(64, one.clone()), (64, other.clone()), (63, template("third"))]);
+    let told = "other.c: error: found the number 64, expected one from 64 to 255 that is free\n\
+                third.c: error: found the number 63, expected one from 64 to 255 that is free\n";
+    assert_eq!(found, told);
+    let found = build(&[(64, one.clone()), (65, other.renamed("one").expect("it is a name"))]);
+    assert_eq!(found, "other.c: error: found the name `one`, which is taken, expected another\n");
+    assert!(Builder::default().build(Target::Native, &[]).is_ok());
+}
+
+#[test]
+fn a_hook_that_is_missing_is_named() {
+    let [(path, text), _] = Template::new("one").expect("it is a name").files;
+    for (hook, line) in
+        [("one_timer", "#define one_timer hls_no_timer\n"), ("ONE_MESSAGES", "#define ONE_MESSAGES(M)\n")]
+    {
+        let text = text.replace(line, "");
+        let file = PolicyFile::new(&path, text.into_bytes())
+            .expect("it is a policy")
+            .renamed("two")
+            .expect("a name");
+        for target in [Target::Native, Target::Replay] {
+            let found = refusal(Builder::default().build(target, &[(64, file.clone())]));
+            let told = format!(
+                "one.c: error: lacks `{hook}`, which the core asks of every policy: see core/policy.h\n"
+            );
+            assert!(found.starts_with(&told), "{target:?}: {found}");
+        }
+    }
+}
+
+#[test]
+fn what_was_built_is_kept_until_something_changes() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let builder = Builder { cache: Some(folder.path().join("made/here")), ..Builder::default() };
+    let build = |number, file: &PolicyFile| {
+        let built = builder.build(Target::Native, &[(number, file.clone())]);
+        built.unwrap_or_else(|error| panic!("{error}"))
+    };
+    let one = template("one");
+    let first = build(64, &one);
+    let again = build(64, &one);
+    assert_eq!((first.cached, again.cached), (false, true));
+    assert_eq!(first.bytes, again.bytes);
+    assert!(!build(65, &one).cached && !build(64, &one.renamed("two").expect("it is a name")).cached);
+    assert!(build(64, &one).cached);
+    let files = fs::read_dir(folder.path().join("made/here")).expect("it was made").count();
+    assert_eq!(files, 3);
+    // A cache that cannot be one is an error, not a build that takes long each time.
+    fs::write(folder.path().join("file"), "").expect("there is room");
+    let builder = Builder { cache: Some(folder.path().join("file")), ..Builder::default() };
+    assert!(matches!(builder.build(Target::Native, &[(64, one)]), Err(Error::System(_))));
+}
+
+#[test]
+fn a_compiler_that_is_missing_is_named_with_its_package() {
+    let none = || "no-such-compiler".into();
+    let builder = Builder { cc: none(), clang: none(), ..Builder::default() };
+    for (target, package) in
+        [(Target::Native, "gcc"), (Target::Engine, "clang-19"), (Target::Replay, "clang-19")]
+    {
+        let found = builder.build(target, &[(64, template("one"))]).expect_err("there is none").to_string();
+        assert!(found.contains("found no no-such-compiler that runs") && found.contains(package), "{found}");
+    }
+}
+
+#[test]
+fn a_compiler_that_takes_too_long_is_ended_with_all_that_it_started() {
+    let folder = tempfile::tempdir().expect("there is room");
+    // Stands for a compiler whose parts have been started by it, as those of gcc are.
+    let script = folder.path().join("slow");
+    let said = folder.path().join("said");
+    let text = format!("#!/bin/sh\nsh -c 'pwd >{0}; echo $$ >>{0}; exec sleep 60' & wait\n", said.display());
+    fs::write(&script, text).expect("there is room");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&script, mode).expect("it is ours");
+    let builder = Builder { cc: script.into(), time_limit: Duration::from_millis(500), ..Builder::default() };
+    let begin = Instant::now();
+    let error = builder.build(Target::Native, &[(64, template("one"))]).expect_err("it takes too long");
+    assert!(error.to_string().contains("was ended, as it took more than 0.5 s"), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(30));
+    let said = fs::read_to_string(said).expect("it got so far");
+    let (here, process) = said.trim().split_once('\n').expect("it said both");
+    assert!(!Path::new(here).exists() && !folders().contains(&here.into()));
+    let gone =
+        || fs::read_to_string(format!("/proc/{process}/stat")).map_or(true, |stat| stat.contains(") Z "));
+    assert!((0..100).any(|_| gone() || {
+        std::thread::sleep(Duration::from_millis(50));
+        false
+    }));
+}
