@@ -25,6 +25,7 @@ mod loading;
 mod newer;
 mod output;
 mod policies;
+mod policy;
 mod progress;
 #[cfg(feature = "kernel")]
 mod requests;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "kernel")]
         Command::Start { words } => commands::start(&words),
         Command::Policies => policies::policies(),
+        Command::Policy(args) => policy::policy(&args),
         Command::Doctor(args) => doctor::doctor(&args),
     };
     exit::code(outcome)

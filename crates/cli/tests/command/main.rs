@@ -12,4 +12,5 @@ mod help;
 mod yardstick;
 mod mends;
 mod outcome;
+mod policy;
 mod runs;
