@@ -247,6 +247,8 @@ pub enum PolicyCommand {
         #[arg(long, value_name = "DIR", default_value = ".")]
         to: PathBuf,
     },
+    /// Print what a policy must do, and what it may call
+    Contract,
     /// Compile a policy for the simulator and for the kernel
     Build {
         /// The policy, a file of C

@@ -12,6 +12,7 @@ use std::path::Path;
 pub fn policy(args: &PolicyArgs) -> Result<Verdict, Error> {
     match &args.command {
         PolicyCommand::New { name, to } => new(name, to),
+        PolicyCommand::Contract => contract(),
         PolicyCommand::Build { file, name, out } => build(file, name.as_deref(), out.as_deref()),
     }
 }
@@ -32,6 +33,16 @@ fn new(name: &str, folder: &Path) -> Result<Verdict, Error> {
     writeln!(out, "{policy}: the policy; its comments say what a policy is")?;
     writeln!(out, "{hierarchy}: a hierarchy to try it in")?;
     writeln!(out, "next: hls policy build {policy}")?;
+    out.flush()?;
+    Ok(Verdict::Kept)
+}
+
+/// Prints the headers that an installed command has only within itself.
+fn contract() -> Result<Verdict, Error> {
+    let mut out = output();
+    for (path, text) in hls_module::contract() {
+        writeln!(out, "/* {path} */\n{text}")?;
+    }
     out.flush()?;
     Ok(Verdict::Kept)
 }

@@ -25,5 +25,6 @@ mod words;
 pub use build::{Builder, Built, NUMBERS, Target};
 pub use diagnostic::{Diagnostic, Error, Severity};
 pub use file::PolicyFile;
+pub use sources::contract;
 pub use template::Template;
 pub use verifier::verifier_error;

@@ -1,6 +1,7 @@
 //! What needs no compiler: the words of C, names, files, and what compilers wrote.
 
 use crate::compiler::diagnostics;
+use crate::contract;
 use crate::tokens::{Kind, rename, tokens};
 use crate::{Diagnostic, Error, PolicyFile, Severity, Template};
 use proptest::prelude::*;
@@ -139,8 +140,11 @@ fn messages_are_told_by_the_line_of_the_author() {
         core/dispatch.h:3:4: error: expected ';'\n";
     assert_eq!(
         found(output),
-        ["d/one.c: error: lacks `one_timer`, which the core asks of every policy: see core/policy.h"]
+        ["d/one.c: error: lacks `one_timer`, which every policy has: `hls policy contract`"]
     );
+    let policies = [(64, policy("ask.c", "")), (65, policy("ask_times.c", "")), (66, policy("ask_2.c", ""))];
+    let told = diagnostics("core/a.h:1:2: error: 'ask_times_timer' undeclared\n", &policies);
+    assert_eq!(told[0].file, Path::new("ask_times.c"));
     // The linker, and a compiler that breaks down.
     let told = found(
         "/usr/bin/ld: /tmp/a.o: in function `one_grant':\n./loaded/one.c:9: undefined reference to `pick'\n",
@@ -151,6 +155,15 @@ fn messages_are_told_by_the_line_of_the_author() {
     );
     assert_eq!(told, ["d/two.c: error: error in backend: cannot do it"]);
     assert_eq!(found("make me a sandwich\n\n:::\n1:2:3\n"), [""; 0]);
+}
+
+#[test]
+fn the_contract_is_there_without_the_repository() {
+    let included: Vec<_> = contract().map(|(path, text)| (path, text.contains("#ifndef HLS_"))).collect();
+    assert!(included.len() == 4 && included.iter().all(|(_, is_header)| *is_header), "{included:?}");
+    for path in ["core/port/native.c", "core/port/bpf.flags", "bpf/engine.bpf.c", "policies/registry.h"] {
+        assert!(!crate::sources::text(path).is_empty(), "{path}");
+    }
 }
 
 #[test]

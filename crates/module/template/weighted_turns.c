@@ -3,7 +3,7 @@
  * A policy to begin with: every READY child in turn, for a quantum of CPU time times its weight. It promises nothing.
  *
  * This file is the whole policy. It is compiled together with the scheduling infrastructure, natively for the simulator
- * and as BPF for the kernel. The contract, and all that a policy may call, is in core/policy.h; in short:
+ * and as BPF for the kernel. `hls policy contract` prints all that a policy must do and may call; in short:
  *
  *   - Everything that the file defines begins with its name.
  *   - A child is a virtual processor (VP), named by its index v in h->vp; 0 is none. The scheduler that a hook is called

@@ -1,9 +1,12 @@
 //! Policies that are built: the template, and all that are built in, under other names.
 
+use hls_core::Library;
 use hls_module::{Builder, Error, PolicyFile, Target, Template};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use tempfile::NamedTempFile;
 
 /// The policy of a template.
 fn template(name: &str) -> PolicyFile {
@@ -37,6 +40,25 @@ fn a_template_is_built_for_everything() {
         assert!(has("asked_times_grant"), "{target:?}");
         // The same wherever it is built.
         assert!(!has("hls-policy-"), "{target:?}");
+    }
+}
+
+#[test]
+fn a_native_build_has_the_policy_among_its_own() {
+    let policies =
+        [(70, template("one")), (200, template("one").renamed("other-one").expect("it is a name"))];
+    let built = Builder::default().build(Target::Native, &policies).unwrap_or_else(|error| panic!("{error}"));
+    let mut file = NamedTempFile::new().expect("there is room");
+    file.write_all(&built.bytes).expect("there is room");
+    let library = Library::open(file.path()).unwrap_or_else(|error| panic!("{error}"));
+    let loaded: Vec<_> = library.loaded().map(|policy| (policy.id, policy.name)).collect();
+    assert_eq!(loaded, [(70, "one"), (200, "other-one")]);
+    let params = |list: &[hls_core::ParamInfo]| list.iter().map(|param| param.name).collect::<Vec<_>>();
+    for policy in library.loaded() {
+        assert_eq!(
+            (params(&policy.scheduler_params), params(&policy.vp_params)),
+            (vec!["quantum"], vec!["weight"])
+        );
     }
 }
 
@@ -87,9 +109,8 @@ fn a_hook_that_is_missing_is_named() {
             .expect("a name");
         for target in [Target::Native, Target::Replay] {
             let found = refusal(Builder::default().build(target, &[(64, file.clone())]));
-            let told = format!(
-                "one.c: error: lacks `{hook}`, which the core asks of every policy: see core/policy.h\n"
-            );
+            let told =
+                format!("one.c: error: lacks `{hook}`, which every policy has: `hls policy contract`\n");
             assert!(found.starts_with(&told), "{target:?}: {found}");
         }
     }

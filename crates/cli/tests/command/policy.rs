@@ -28,6 +28,13 @@ fn a_new_policy_is_built() {
 }
 
 #[test]
+fn the_contract_is_printed() {
+    let Outcome { code, stdout, stderr } = hls(&["policy", "contract"]);
+    assert_eq!((code, &stderr[..]), (Some(0), ""));
+    assert!(stdout.contains("The contract for policies") && stdout.contains("list_push_tail"), "{stdout}");
+}
+
+#[test]
 fn a_policy_that_is_wrong_is_refused_by_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("turns.c").display().to_string();
