@@ -5,6 +5,7 @@ use crate::contract;
 use crate::tokens::{Kind, rename, tokens};
 use crate::{Diagnostic, Error, PolicyFile, Severity, Template};
 use proptest::prelude::*;
+use std::fs;
 use std::path::Path;
 
 /// A policy as short as can be read.
@@ -83,78 +84,22 @@ fn a_template_takes_its_name_and_no_other() {
     }
 }
 
+/// What compilers said (`.said`) of two policies, a renamed one and two whose names begin alike.
 #[test]
 fn messages_are_told_by_the_line_of_the_author() {
-    let policies = [
-        (64, policy("d/one.c", "")),
-        (65, policy("d/two.c", "int two_grant;").renamed("new").expect("a name")),
-    ];
-    let found = |output: &str| {
-        let found = diagnostics(output, &policies).into_iter().map(|found| found.to_string());
-        found.collect::<Vec<_>>()
-    };
-    // In a file of an author, which has been renamed; a note that helps and one that does not.
-    let output = "In file included from loaded/loaded.h:2,\n                 from core/port/native.c:6:\n\
-        loaded/new.c: In function 'new_grant':\nloaded/new.c:7:3: error: 'new_x' undeclared (first use)\n\
-        \x20   7 |  new_x\n      |  ^~~\n\
-        loaded/new.c:7:3: note: each undeclared identifier is reported only once\n\
-        loaded/new.c:2:5: note: declared here\nloaded/new.c:7:3: error: 'new_x' undeclared (first use)\n\
-        core/list.h:3:4: error: follows from it\n1 error generated.\n";
-    let told = ["d/two.c:7:3: error: 'two_x' undeclared (first use)", "d/two.c:2:5: note: declared here"];
-    assert_eq!(found(output), told);
-    // In our own files: by an inclusion, by a call that was inlined, by a macro, as gcc and as clang tell it.
-    let led = "d/one.c:9";
-    for (column, output) in [
-        ("", "In file included from loaded/one.c:9:\ncore/list.h:3:4: error: what\n"),
-        (
-            "",
-            "In file included from core/heap.h:1,\n                 from loaded/one.c:9,\n   from loaded/loaded.h:2:\n\
-              core/list.h:3:4: error: what\n",
-        ),
-        (
-            ":5",
-            "In function 'f',\n    inlined from 'one_grant' at loaded/one.c:9:5:\ncore/list.h:3:4: error: what\n",
-        ),
-        (
-            ":5",
-            "core/list.h:3:4: error: what\ncore/list.h:8:8: note: in expansion of macro 'A'\n\
-                loaded/one.c:9:5: note: in expansion of macro 'B'\n",
-        ),
-        (":5", "core/list.h:3:4: error: what\n./loaded/one.c:9:5: note: expanded from macro 'B'\n"),
-    ] {
-        assert_eq!(
-            found(output),
-            [format!("{led}{column}: error: while compiling `one`: core/list.h:3: what")]
-        );
+    let two = policy("d/two.c", "int two_grant;").renamed("new").expect("it is a name");
+    let policies = [policy("d/one.c", ""), two, policy("d/ask.c", ""), policy("d/ask_times.c", "")];
+    let policies: Vec<_> = (64..).zip(policies).collect();
+    let folder =
+        fs::read_dir("tests/messages").expect("it is there").map(|entry| entry.expect("listed").path());
+    let cases: Vec<_> = folder.filter(|path| path.extension().is_some_and(|end| end == "said")).collect();
+    assert!(cases.len() > 10, "{cases:?}");
+    for case in cases {
+        let said = fs::read_to_string(&case).expect("it was listed");
+        let told = fs::read_to_string(case.with_extension("told")).expect("it stands beside");
+        let found: String = diagnostics(&said, &policies).iter().map(|found| format!("{found}\n")).collect();
+        assert_eq!(found, told, "{}", case.display());
     }
-    // The way to one file is not that to the next.
-    let output = "In file included from loaded/one.c:9:\ncore/list.h:3:4: warning: a\nbpf/../core/heap.h:1:2: error: b\n";
-    let told = [
-        "d/one.c:9: warning: while compiling `one`: core/list.h:3: a",
-        "d/two.c: error: while compiling `new`: core/heap.h:1: b",
-    ];
-    assert_eq!(found(output)[..1], told[..1]);
-    assert_eq!(found(&output[output.find("bpf").unwrap_or(0)..]), told[1..]);
-    // What the core asks for and does not find.
-    let output = "core/dispatch.h:3:4: error: implicit declaration of function 'one_timer'; did you mean 'one_policy'?\n\
-        core/dispatch.h:3:4: error: expected ';'\n";
-    assert_eq!(
-        found(output),
-        ["d/one.c: error: lacks `one_timer`, which every policy has: `hls policy contract`"]
-    );
-    let policies = [(64, policy("ask.c", "")), (65, policy("ask_times.c", "")), (66, policy("ask_2.c", ""))];
-    let told = diagnostics("core/a.h:1:2: error: 'ask_times_timer' undeclared\n", &policies);
-    assert_eq!(told[0].file, Path::new("ask_times.c"));
-    // The linker, and a compiler that breaks down.
-    let told = found(
-        "/usr/bin/ld: /tmp/a.o: in function `one_grant':\n./loaded/one.c:9: undefined reference to `pick'\n",
-    );
-    assert!(told[0].starts_with("d/one.c:9: error: a function that there is not"), "{told:?}");
-    let told = found(
-        "fatal error: error in backend: cannot do it\nPLEASE submit a bug report\nclang-19: error: exit code 70\n",
-    );
-    assert_eq!(told, ["d/two.c: error: error in backend: cannot do it"]);
-    assert_eq!(found("make me a sandwich\n\n:::\n1:2:3\n"), [""; 0]);
 }
 
 #[test]
@@ -214,12 +159,18 @@ proptest! {
     }
 
     #[test]
-    fn any_output_is_read(output in "\\PC*", lines in prop::collection::vec(
-        "(In file included from |    from |/usr/bin/ld: )?(loaded/one.c|core/a.h|x):[0-9]{0,22}(:[0-9]{1,3})?:? ?(error|note)?: .*", 0..9)
+    fn any_output_is_read(
+        text in "\\PC*",
+        lines in prop::collection::vec(
+            "(In file included from |    from |/usr/bin/ld: )?(loaded/one.c|core/a.h|x)\
+             :[0-9]{0,22}(:[0-9]{1,3})?:? ?(error|note)?: .*",
+            0..9,
+        ),
     ) {
         let policies = [(64, policy("one.c", ""))];
-        diagnostics(&output, &policies);
-        diagnostics(&lines.join("\n"), &policies);
-        crate::verifier_error(&output, &policies);
+        for output in [text, lines.join("\n"), lines.join("\nprocessed \n; x @ ")] {
+            diagnostics(&output, &policies);
+            crate::verifier_error(&output, &policies);
+        }
     }
 }
