@@ -147,7 +147,9 @@ fn leading_here(line: &str) -> Option<Place<'_>> {
 
 /// A line in which something is said: where, how bad it is, and what.
 fn complaint(line: &str) -> Option<(Option<Place<'_>>, Severity, &str)> {
-    let (at, rest) = match place(line.strip_prefix("/usr/bin/ld: ").unwrap_or(line)) {
+    // The linker says first who it is.
+    let line = line.split_once(": ").filter(|(who, _)| who.ends_with("ld")).map_or(line, |(_, rest)| rest);
+    let (at, rest) = match place(line) {
         Some((place, rest)) => (Some(place), rest),
         None => (None, line.rsplit_once(": error: ").map_or(line, |(who, _)| &line[who.len() + 2..])),
     };

@@ -1,10 +1,12 @@
 //! Policies that are built: the template, and all that are built in, under other names.
 
-use hls_core::Library;
-use hls_module::{Builder, Error, PolicyFile, Target, Template};
+use hls_core::{Calls, Core, CoreError, Library, Params, limits};
+use hls_module::{Builder, Error, NUMBERS, PolicyFile, Target, Template};
+use hls_units::Nanos;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
@@ -12,6 +14,14 @@ use tempfile::NamedTempFile;
 fn template(name: &str) -> PolicyFile {
     let [(path, text), _] = Template::new(name).expect("it is a name").files;
     PolicyFile::new(&path, text.into_bytes()).expect("a template is a policy")
+}
+
+/// The core with these policies, in this process.
+fn opened(policies: &[(u8, PolicyFile)]) -> Library {
+    let built = Builder::default().build(Target::Native, policies).unwrap_or_else(|error| panic!("{error}"));
+    let mut file = NamedTempFile::new().expect("there is room");
+    file.write_all(&built.bytes).expect("there is room");
+    Library::open(file.path()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Only what is refused, or only what the system said.
@@ -47,10 +57,7 @@ fn a_template_is_built_for_everything() {
 fn a_native_build_has_the_policy_among_its_own() {
     let policies =
         [(70, template("one")), (200, template("one").renamed("other-one").expect("it is a name"))];
-    let built = Builder::default().build(Target::Native, &policies).unwrap_or_else(|error| panic!("{error}"));
-    let mut file = NamedTempFile::new().expect("there is room");
-    file.write_all(&built.bytes).expect("there is room");
-    let library = Library::open(file.path()).unwrap_or_else(|error| panic!("{error}"));
+    let library = opened(&policies);
     let loaded: Vec<_> = library.loaded().map(|policy| (policy.id, policy.name)).collect();
     assert_eq!(loaded, [(70, "one"), (200, "other-one")]);
     let params = |list: &[hls_core::ParamInfo]| list.iter().map(|param| param.name).collect::<Vec<_>>();
@@ -60,6 +67,30 @@ fn a_native_build_has_the_policy_among_its_own() {
             (vec!["quantum"], vec!["weight"])
         );
     }
+}
+
+#[test]
+fn the_policy_of_the_template_does_what_it_says() {
+    let mut core = Core::new();
+    core.set_library(Some(Arc::new(opened(&[(64, template("one"))]))));
+    core.add_cpu(0).expect("there is room");
+    let one = core.create_scheduler(64, Params::from_slice(&[5_000_000])).expect("it is in range");
+    core.attach_root(one, 0).expect("it has no parent yet");
+    assert_eq!(core.attach(one, None, Params::from_slice(&[101])), Err(CoreError::Param));
+    let mut thread = |weight| core.attach(one, None, Params::from_slice(&[weight])).expect("it is in range");
+    let threads = [thread(3), thread(1)];
+    threads.iter().for_each(|&thread| core.request(thread, Nanos::ZERO));
+    let mut turns = Vec::new();
+    for _ in 0..6 {
+        let now = turns.iter().map(|&(_, length)| length).sum();
+        core.expire(0, Nanos(now));
+        let thread = core.schedule(0, Nanos(now));
+        core.check().unwrap_or_else(|fault| panic!("{fault}"));
+        turns.push((thread, core.expires_at(0).0 - now));
+    }
+    let [heavy, light] = threads.map(Some);
+    let round = [(heavy, 15_000_000), (light, 5_000_000)];
+    assert_eq!(turns, [round, round, round].concat());
 }
 
 #[test]
@@ -94,6 +125,7 @@ fn numbers_and_names_are_there_once() {
     let found = build(&[(64, one.clone()), (65, other.renamed("one").expect("it is a name"))]);
     assert_eq!(found, "other.c: error: found the name `one`, which is taken, expected another\n");
     assert!(Builder::default().build(Target::Native, &[]).is_ok());
+    assert_eq!(*NUMBERS.start(), limits::FIRST_LOADED);
 }
 
 #[test]
