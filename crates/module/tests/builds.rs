@@ -94,6 +94,18 @@ fn the_policy_of_the_template_does_what_it_says() {
 }
 
 #[test]
+fn the_hierarchy_of_the_template_is_read_with_its_policy() {
+    let [(path, _), (_, hierarchy)] = Template::new("asked-times").expect("it is a name").files;
+    let loads = hls_hierarchy::loads(hierarchy.as_bytes());
+    assert_eq!(loads.iter().map(|load| load.path.as_ref()).collect::<Vec<&Path>>(), [path]);
+    let library = opened(&[(64, template("asked-times"))]);
+    let mut policies = hls_hierarchy::Policies::default();
+    library.loaded().for_each(|policy| policies.load(policy).expect("a file can name it"));
+    let read = hls_hierarchy::read_with(&policies, 1, hierarchy.as_bytes());
+    assert!(read.as_ref().is_ok_and(|(_, warnings)| warnings.is_empty()), "{read:?}");
+}
+
+#[test]
 fn policies_that_are_built_in_are_built_beside_themselves() {
     let folder = Path::new("../../policies");
     let paths = fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it is listed").path());
