@@ -9,11 +9,10 @@
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
 target := $(or $(CARGO_TARGET_DIR),target)
-c_files := $(sort $(shell find bpf core policies include examples -name '*.[ch]'))
-# Freestanding, because the compiler makes calls of memset into the arena that BPF has not; inlined, because frames and
-# stack are scarce there. crates/kernel/build.rs has the same flags.
-bpf := --target=bpf -mcpu=v4 -ffreestanding -mllvm -inline-threshold=20000
-warnings := -std=gnu11 -O2 -g -Wall -Wextra -Werror -fno-strict-aliasing
+c_files := $(sort $(shell find bpf core policies include examples crates/module -name '*.[ch]'))
+# Whoever compiles the core takes its flags from there.
+bpf := $(shell sed '/^\#/d' core/port/bpf.flags)
+native := $(shell sed '/^\#/d' core/port/native.flags)
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -64,9 +63,9 @@ licences:
 # The core is one translation unit. The native object is what the simulator links; no kernel is needed for the other.
 core:
 	mkdir -p $(target)/bpf $(target)/native
-	clang-19 $(bpf) $(warnings) -c core/core.c -o $(target)/bpf/core.bpf.o
-	clang-19 $(bpf) $(warnings) -c bpf/engine.bpf.c -o $(target)/bpf/engine.bpf.o
-	gcc $(warnings) -c core/port/native.c -o $(target)/native/core.o
+	clang-19 $(bpf) -c core/core.c -o $(target)/bpf/core.bpf.o
+	clang-19 $(bpf) -c bpf/engine.bpf.c -o $(target)/bpf/engine.bpf.o
+	gcc $(native) -c core/port/native.c -o $(target)/native/core.o
 
 setup-run:
 	@scripts/setup rust cc

@@ -53,7 +53,7 @@ struct proportional_share_vp {
 
 POLICY_FITS(struct proportional_share, struct proportional_share_vp);
 
-static bool tag_before(u64 a, u64 b)
+static bool proportional_share_before(u64 a, u64 b)
 {
 	return (s64)(a - b) < 0;
 }
@@ -89,7 +89,7 @@ static void proportional_share_request(hls_t *h, u32 s, u32 v)
 	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
 	struct proportional_share_vp ARENA *vp = POLICY_VP(struct proportional_share_vp, v);
 	bool forgotten = h->now_ns - vp->released_at > PROPORTIONAL_SHARE_FORGET_NS;
-	if (forgotten || tag_before(vp->start, ps->virtual_time)) {
+	if (forgotten || proportional_share_before(vp->start, ps->virtual_time)) {
 		vp->start = ps->virtual_time;
 		vp->rest = 0;
 	}
@@ -108,7 +108,7 @@ static u64 proportional_share_least_start(hls_t *h, u32 s, u64 least)
 	u32 v = h->scheduler[s].first_child;
 	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
-		if (h->vp[v].state != HLS_WAITING && tag_before(start, least))
+		if (h->vp[v].state != HLS_WAITING && proportional_share_before(start, least))
 			least = start;
 		v = h->vp[v].sib_next;
 	}
@@ -122,7 +122,7 @@ static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 	u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
 	if (ps->nr_warped)
 		start = proportional_share_least_start(h, s, start);
-	if (tag_before(ps->virtual_time, start))
+	if (proportional_share_before(ps->virtual_time, start))
 		ps->virtual_time = start;
 	h->slice_ns = kept(&h->scheduler[s])->param[PROPORTIONAL_SHARE_QUANTUM];
 }
@@ -154,7 +154,7 @@ static void proportional_share_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 	u64 quotient = service / share;
 	vp->start += quotient;
 	vp->rest = service - quotient * share;
-	if (tag_before(ps->last_finish, vp->start))
+	if (proportional_share_before(ps->last_finish, vp->start))
 		ps->last_finish = vp->start;
 }
 
@@ -177,7 +177,7 @@ static void proportional_share_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool proportional_share_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return tag_before(h->node[ready].key, h->node[running].key);
+	return proportional_share_before(h->node[ready].key, h->node[running].key);
 }
 
 #define proportional_share_init hls_no_init

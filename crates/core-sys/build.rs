@@ -1,17 +1,12 @@
-//! Compiles the C core natively. The flags are those of the BPF build, as far as they mean the same.
+//! Compiles the C core natively, with the flags of `core/port/native.flags`.
+
+use std::fs;
 
 fn main() {
     let root = "../..";
     println!("cargo::rerun-if-changed={root}/core");
     println!("cargo::rerun-if-changed={root}/policies");
-    cc::Build::new()
-        .file(format!("{root}/core/port/native.c"))
-        .std("gnu11")
-        .opt_level(3)
-        .flag("-fno-strict-aliasing")
-        .force_frame_pointer(false)
-        .warnings(true)
-        .extra_warnings(true)
-        .warnings_into_errors(true)
-        .compile("hls_core");
+    let flags = fs::read_to_string(format!("{root}/core/port/native.flags")).expect("the core has the file");
+    let flags = flags.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+    cc::Build::new().file(format!("{root}/core/port/native.c")).flags(flags).compile("hls_core");
 }

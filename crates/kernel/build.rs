@@ -1,27 +1,12 @@
-//! Compiles the BPF objects with clang, where the feature `engine` wants them. The flags are those of `bpf` and
-//! `warnings` in the Makefile.
+//! Compiles the BPF objects with clang, where the feature `engine` wants them, and the flags of
+//! `core/port/bpf.flags`.
 
-use std::env;
 use std::path::Path;
 use std::process::{Command, exit};
+use std::{env, fs};
 
 /// Versions before this one compile the core into what the verifier refuses.
 const CLANG: &str = "clang-19";
-const FLAGS: [&str; 13] = [
-    "--target=bpf",
-    "-mcpu=v4",
-    "-ffreestanding",
-    "-mllvm",
-    "-inline-threshold=20000",
-    "-std=gnu11",
-    "-O2",
-    "-g",
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-    "-fno-strict-aliasing",
-    "-c",
-];
 
 fn main() {
     let root = "../..";
@@ -32,10 +17,13 @@ fn main() {
         return;
     }
     let out = env::var_os("OUT_DIR").expect("cargo sets it");
+    let flags = fs::read_to_string(format!("{root}/core/port/bpf.flags")).expect("the core has the file");
+    let flags = flags.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
     for object in ["engine", "replay"] {
         let source = format!("{root}/bpf/{object}.bpf.c");
         let result = Path::new(&out).join(format!("{object}.bpf.o"));
-        let status = Command::new(CLANG).args(FLAGS).arg(&source).arg("-o").arg(result).status();
+        let status =
+            Command::new(CLANG).args(flags.clone()).arg("-c").arg(&source).arg("-o").arg(result).status();
         let problem = match status {
             Ok(status) if status.success() => continue,
             Ok(status) => format!("{CLANG} failed on {source} ({status}); its messages are above"),

@@ -96,6 +96,13 @@ of a CPU, though shorter periods cost more switches.
 Exit codes: 0 with the least reservations the hierarchy holds, 1 it does not,
 2 bad usage or input, 3 the system failed.";
 
+const AFTER_POLICY_HELP: &str = "\
+A policy is compiled together with the core, by cc for the simulator and by
+clang-19 for the kernel. Messages name the lines of its file.
+
+Exit codes: 0, 2 bad usage or a policy that cannot be built, 3 the system failed,
+as when a compiler is missing.";
+
 const AFTER_DOCTOR_HELP: &str = "\
 It looks and changes nothing. What it says of rights is about this process: ask
 it as the user that is to run a hierarchy.
@@ -139,6 +146,8 @@ pub enum Command {
     Fit(FitArgs),
     /// List the scheduling policies with their parameters, units and defaults
     Policies,
+    /// Begin a policy of one's own, or build it
+    Policy(PolicyArgs),
     /// Say whether this machine's kernel can run hierarchies, and what to do where it cannot
     Doctor(DoctorArgs),
 }
@@ -216,6 +225,41 @@ pub struct FitArgs {
     /// How guarantees are derived
     #[command(flatten)]
     pub rules: RulesArgs,
+}
+
+/// Arguments of `hls policy`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_POLICY_HELP)]
+pub struct PolicyArgs {
+    /// What is done.
+    #[command(subcommand)]
+    pub command: PolicyCommand,
+}
+
+/// What can be done with a policy of one's own.
+#[derive(Subcommand)]
+pub enum PolicyCommand {
+    /// Write a policy that works, to be changed, and a hierarchy to try it in
+    New {
+        /// What it is called in hierarchy files, such as asked-times
+        name: String,
+        /// The folder for the files
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        to: PathBuf,
+    },
+    /// Print what a policy must do, and what it may call
+    Contract,
+    /// Compile a policy for the simulator and for the kernel
+    Build {
+        /// The policy, a file of C
+        file: PathBuf,
+        /// Build it under this name, beside another version of it
+        #[arg(long = "as", value_name = "NAME")]
+        name: Option<String>,
+        /// Keep what was built in this folder
+        #[arg(short, long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
 }
 
 /// Arguments of `hls doctor`.

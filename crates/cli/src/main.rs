@@ -26,6 +26,7 @@ mod modules;
 mod newer;
 mod output;
 mod policies;
+mod policy;
 mod progress;
 #[cfg(feature = "kernel")]
 mod requests;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "kernel")]
         Command::Start { words } => commands::start(&words),
         Command::Policies => policies::policies(),
+        Command::Policy(args) => policy::policy(&args),
         Command::Doctor(args) => doctor::doctor(&args),
     };
     exit::code(outcome)

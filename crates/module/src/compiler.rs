@@ -51,7 +51,9 @@ pub(crate) fn diagnostics(output: &str, policies: &[(u8, PolicyFile)]) -> Vec<Di
 fn lacking<'p>(said: &Said<'_, '_>, policies: &'p [(u8, PolicyFile)]) -> Option<(&'p PolicyFile, String)> {
     let mut words = said.message.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     words.find_map(|word| {
-        let (_, file) = policies.iter().find(|(_, file)| file.owns(word))?;
+        // Of `asked` and `asked_times` the longer one.
+        let owners = policies.iter().map(|(_, file)| file).filter(|file| file.owns(word));
+        let file = owners.max_by_key(|file| file.identifier().len())?;
         file.line_with(word).is_none().then(|| (file, file.in_its_own_words(word)))
     })
 }
@@ -59,7 +61,7 @@ fn lacking<'p>(said: &Said<'_, '_>, policies: &'p [(u8, PolicyFile)]) -> Option<
 fn diagnostic(said: &Said<'_, '_>, policies: &[(u8, PolicyFile)]) -> Option<Diagnostic> {
     let severity = said.severity;
     if let (None, Some((file, word))) = (said.mine, lacking(said, policies)) {
-        let message = format!("lacks `{word}`, which the core asks of every policy: see core/policy.h");
+        let message = format!("lacks `{word}`, which every policy has: `hls policy contract`");
         return Some(Diagnostic::error(file.path(), None, message));
     }
     // Of several it is the last that was added.
@@ -145,7 +147,9 @@ fn leading_here(line: &str) -> Option<Place<'_>> {
 
 /// A line in which something is said: where, how bad it is, and what.
 fn complaint(line: &str) -> Option<(Option<Place<'_>>, Severity, &str)> {
-    let (at, rest) = match place(line.strip_prefix("/usr/bin/ld: ").unwrap_or(line)) {
+    // The linker says first who it is.
+    let line = line.split_once(": ").filter(|(who, _)| who.ends_with("ld")).map_or(line, |(_, rest)| rest);
+    let (at, rest) = match place(line) {
         Some((place, rest)) => (Some(place), rest),
         None => (None, line.rsplit_once(": error: ").map_or(line, |(who, _)| &line[who.len() + 2..])),
     };

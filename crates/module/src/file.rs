@@ -101,10 +101,9 @@ impl PolicyFile {
 
     /// A message as its author would have it who knows nothing of the other name.
     pub(crate) fn in_its_own_words(&self, message: &str) -> String {
-        match self.stem == self.identifier {
-            true => message.to_owned(),
-            false => tokens::rename(message, &self.identifier, &self.stem),
-        }
+        // Word by word: the quotes of a message are not those of C.
+        let words = message.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words.map(|word| tokens::rename(word, &self.identifier, &self.stem)).collect()
     }
 
     /// Whether a word is of this policy: its name, or one that begins with it.

@@ -12,6 +12,13 @@ pub(crate) fn text(path: &str) -> &'static str {
     SOURCES.iter().find(|(name, _)| *name == path).map_or("", |(_, text)| text)
 }
 
+/// What a policy must do and may call: the headers of the contract, each with its path and its text.
+pub fn contract() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ["core/policy.h", "core/list.h", "core/heap.h", "core/levels.h"]
+        .into_iter()
+        .map(|path| (path, text(path)))
+}
+
 /// Whether one of the files has this name, up to its first dot.
 pub(crate) fn has_stem(stem: &str) -> bool {
     SOURCES.iter().any(|(path, _)| {

@@ -1,4 +1,4 @@
-//! What a new policy begins as: a small policy that works, whose comments teach the contract, and a hierarchy to try it.
+//! What a new policy begins as: a small one that works, whose comments teach the contract, and a hierarchy to try it.
 
 use crate::diagnostic::{Diagnostic, Error};
 use crate::file::PolicyFile;

@@ -39,7 +39,7 @@ const WORDS: &[(&[&str], &str)] = &[
             "is not allowed",
             "undefined reference",
         ],
-        "a function that there is not: a policy calls only its own and those that core/policy.h offers",
+        "a function that there is not: a policy calls only its own and those that `hls policy contract` prints",
     ),
     (&["!read_ok"], "a variable that is read before anything was written to it"),
     (

@@ -3,13 +3,13 @@
  * A policy to begin with: every READY child in turn, for a quantum of CPU time times its weight. It promises nothing.
  *
  * This file is the whole policy. It is compiled together with the scheduling infrastructure, natively for the simulator
- * and as BPF for the kernel. The contract, and all that a policy may call, is in core/policy.h; in short:
+ * and as BPF for the kernel. `hls policy contract` prints all that a policy must do and may call; in short:
  *
  *   - Everything that the file defines begins with its name.
- *   - A child is a virtual processor (VP), named by its index v in h->vp; 0 is none. The scheduler that a hook is called
- *     for is h->scheduler[s]. There may be many schedulers of one policy: no state lies in variables of the file.
- *   - Nothing is allocated, and no hook waits. The time is h->now_ns. Every loop counts from(0) to a named bound, such as
- *     HLS_MAX_VPS, and asks can_loop.
+ *   - A child is a virtual processor (VP), named by its index v in h->vp; 0 is none. The scheduler that a hook is
+ *     called for is h->scheduler[s]. There may be many schedulers of one policy: no state lies in the file's variables.
+ *   - Nothing is allocated, and no hook waits. The time is h->now_ns. Every loop counts from(0) to a named bound, such
+ *     as HLS_MAX_VPS, and asks can_loop.
  *   - A scheduler whose policy breaks the contract is taken out, and says why.
  */
 #include "../core/policy.h"
@@ -23,11 +23,12 @@ static const struct hls_policy weighted_turns_policy = {
 };
 
 /*
- * The parameters of a scheduler: the constant by which they are found, their name in hierarchy files, the unit, default,
- * least and greatest value, and what they are. Values outside of these are refused before the policy hears of them.
+ * The parameters of a scheduler: the constant by which they are found, their name in hierarchy files, the unit,
+ * default, least and greatest value, and what they are. Others are refused before the policy hears of them.
  */
-#define WEIGHTED_TURNS_PARAMS(P) \
-	P(WEIGHTED_TURNS_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(1), "turn of a child of weight 1")
+#define WEIGHTED_TURNS_PARAMS(P)                                                          \
+	P(WEIGHTED_TURNS_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(1), \
+	  "turn of a child of weight 1")
 
 /* Those of each of its children. HLS_REQUIRED in place of the default would make one that must be given. */
 #define WEIGHTED_TURNS_VP_PARAMS(P) \

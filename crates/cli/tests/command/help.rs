@@ -12,6 +12,7 @@ fn every_help_fits_a_terminal() {
         (&["yardstick", "--help"], 100),
         (&["guarantee", "--help"], 100),
         (&["doctor", "--help"], 100),
+        (&["policy", "--help"], 100),
         (&["ctl", "--help"], 100),
         (&["guarantee", "RESBH 10ms 33ms"], 100),
         (&["policies"], 80),

@@ -11,5 +11,6 @@ mod guarantee;
 mod help;
 mod mends;
 mod outcome;
+mod policy;
 mod runs;
 mod yardstick;

@@ -2,18 +2,20 @@
 /* Clears a large struct at once: the compiler makes a call of memset of that. */
 #include "../core/policy.h"
 
+/* at no line: found by clang */
+
 struct whole {
 	struct hls_list queue;
 };
 
 struct whole_large {
-	u64 word[HLS_SCHEDULER_WORDS];
+	u64 word[300];
 };
 
 static u32 whole_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct whole ARENA *all = POLICY_STATE(struct whole, s);
 	u32 v = hls_first_usable(h, &all->queue, cpu);
-	*(struct whole_large ARENA *)h->scheduler[s].word = (struct whole_large){0}; /* found by clang */
+	*(struct whole_large ARENA *)h->record = (struct whole_large){0};
 	return v;
 }

@@ -1,0 +1,88 @@
+//! `hls policy`: policies that are one's own, begun and built.
+
+use crate::args::{PolicyArgs, PolicyCommand};
+use crate::exit::{Error, Verdict, say};
+use crate::output::output;
+use hls_module::{Builder, PolicyFile, Target, Template};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Runs the command.
+pub fn policy(args: &PolicyArgs) -> Result<Verdict, Error> {
+    match &args.command {
+        PolicyCommand::New { name, to } => new(name, to),
+        PolicyCommand::Contract => contract(),
+        PolicyCommand::Build { file, name, out } => build(file, name.as_deref(), out.as_deref()),
+    }
+}
+
+/// Writes the files of a new policy, none of them over another.
+fn new(name: &str, folder: &Path) -> Result<Verdict, Error> {
+    let files = Template::new(name).map_err(refused)?.files.map(|(path, text)| (folder.join(path), text));
+    if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
+        return Err(Error::Input(format!("{}: there is a file already", path.display())));
+    }
+    fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    for (path, text) in &files {
+        let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|error| failed(path, error))?;
+    }
+    let [policy, hierarchy] = files.map(|(path, _)| path.display().to_string());
+    let mut out = output();
+    writeln!(out, "{policy}: the policy; its comments say what a policy is")?;
+    writeln!(out, "{hierarchy}: a hierarchy to try it in")?;
+    writeln!(out, "next: hls policy build {policy}")?;
+    out.flush()?;
+    Ok(Verdict::Kept)
+}
+
+/// Prints the headers that an installed command has only within itself.
+fn contract() -> Result<Verdict, Error> {
+    let mut out = output();
+    for (path, text) in hls_module::contract() {
+        writeln!(out, "/* {path} */\n{text}")?;
+    }
+    out.flush()?;
+    Ok(Verdict::Kept)
+}
+
+/// Builds a policy for the simulator and for the kernel, and keeps what comes of it where that is asked for.
+fn build(file: &Path, name: Option<&str>, folder: Option<&Path>) -> Result<Verdict, Error> {
+    let policy = PolicyFile::read(file).map_err(refused)?;
+    let policy = name.map_or(Ok(policy.clone()), |name| policy.renamed(name)).map_err(refused)?;
+    let stem = policy.identifier().to_owned();
+    if let Some(folder) = folder {
+        fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    }
+    let policies = [(*hls_module::NUMBERS.start(), policy)];
+    let mut out = output();
+    for (target, whose) in [(Target::Native, "simulator"), (Target::Engine, "kernel")] {
+        let built = Builder::default().build(target, &policies).map_err(refused)?;
+        let (size, took) = (built.bytes.len().div_ceil(1024), built.took.as_secs_f64());
+        write!(out, "{whose:<9}  {size:>5} KiB  {took:>5.1} s")?;
+        if let Some(folder) = folder {
+            let path = folder.join(format!("{stem}.{}", target.extension()));
+            fs::write(&path, &built.bytes).map_err(|error| failed(&path, error))?;
+            write!(out, "  {}", path.display())?;
+        }
+        writeln!(out)?;
+        out.flush()?;
+    }
+    Ok(Verdict::Kept)
+}
+
+/// What was refused has been said line by line, as compilers do.
+fn refused(error: hls_module::Error) -> Error {
+    match error {
+        hls_module::Error::Refused(_) => {
+            say(error);
+            Error::Reported
+        }
+        hls_module::Error::System(what) => Error::System(what),
+    }
+}
+
+fn failed(path: &Path, error: io::Error) -> Error {
+    Error::System(format!("{}: {error}", path.display()))
+}
