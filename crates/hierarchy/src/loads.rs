@@ -1,7 +1,7 @@
 //! The `load` statements: policies from files of their own, `load "asked_times.c" as="asked-times-2" at="2s"`.
 //!
-//! A file is read twice where it has some. [`loads`] finds the statements; whoever reads the file builds and opens those
-//! policies, and gives them to [`crate::read_with`]. Opens nothing itself.
+//! A file is read twice where it has some. [`loads`] finds the statements; whoever reads the file builds and opens
+//! those policies, and gives them to [`crate::read_with`]. Opens nothing itself.
 
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{Load, Span};

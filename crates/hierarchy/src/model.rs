@@ -126,7 +126,7 @@ pub struct Interrupt {
 pub struct Load {
     /// Its C file; a relative path begins where the hierarchy file is.
     pub path: String,
-    /// The name that it shall have; `None`: the one that it gives itself.
+    /// The name that it shall have; `None`: that of its file.
     pub name: Option<String>,
     /// When it is loaded, from the start of the run; zero: before it. The file's schedulers are there from the start,
     /// so only a policy that is loaded before can be named in it.
@@ -136,12 +136,11 @@ pub struct Load {
 }
 
 impl Load {
-    /// What the policy is called: as the statement says, or else as a policy of such a file is by custom,
-    /// `asked-times` for `asked_times.c`.
+    /// What the policy is called: as the statement says, or as its file is, `asked-times` for `asked_times.c`.
     pub fn policy(&self) -> String {
         let file = self.path.rsplit('/').next().unwrap_or_default();
-        let custom = || file.strip_suffix(".c").unwrap_or(file).replace('_', "-");
-        self.name.clone().unwrap_or_else(custom)
+        let of_file = || file.strip_suffix(".c").unwrap_or(file).replace('_', "-");
+        self.name.clone().unwrap_or_else(of_file)
     }
 }
 

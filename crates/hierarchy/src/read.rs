@@ -16,8 +16,8 @@ pub const MAX_FILE_BYTES: usize = 16 << 20;
 /// hierarchy.
 ///
 /// # Errors
-/// All errors and warnings of the file in the order of their places, but at most [`crate::MAX_DIAGNOSTICS`]. A file that
-/// loads policies is for [`read_with`], and refused here.
+/// All errors and warnings of the file in the order of their places, but at most [`crate::MAX_DIAGNOSTICS`]. A file
+/// that loads policies is for [`read_with`], and refused here.
 pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
     read_for(1, bytes)
 }

@@ -189,6 +189,10 @@ fn each_kind_of_promise_is_held_against_the_supply() {
             worth([accepts, Some(provides)], held, &[("quantum", 10)], &[&shares[0], &shares[1]]);
         labels
     };
+    // Turns of a round robin: each in every window as long as a round.
+    let turns = "RESCS quantum * share sum(quantum * share)";
+    assert_eq!(pair(turns, "ALL", [1, 3]), ["RESCS 10ns 40ns", "RESCS 30ns 40ns"]);
+    assert_eq!(pair(turns, "RESCS 39ns 40ns", [1, 3]), ["NULL"; 2]);
     let psbe = "PSBE share / sum(share) 4 * quantum";
     assert_eq!(pair(psbe, "ALL", [1, 3]), ["PSBE 1/4 40ns", "PSBE 3/4 40ns"]);
     assert_eq!(pair(psbe, "PSBE 1/2 1ns", [1, 3]), ["NULL"; 2], "more than the rate");
@@ -402,7 +406,8 @@ proptest! {
         for texts in [(Some(text.as_str()), None), (None, Some(text.as_str()))] {
             if let Ok(declared) = read(texts.0, texts.1) {
                 let claims = slices([(0, 0), (1, 2)]);
-                let provided = on(|instance| declared.provide(instance), "PSBE 1/2 2ns", &[], &[&claims[0], &claims[1]]);
+                let children: [&[Value]; 2] = [&claims[0], &claims[1]];
+                let provided = on(|instance| declared.provide(instance), "PSBE 1/2 2ns", &[], &children);
                 prop_assert_eq!(provided.labels.len(), 2);
             }
         }
