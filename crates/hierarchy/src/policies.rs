@@ -44,9 +44,9 @@ pub enum Unusable {
     /// It is called so, and should be called otherwise.
     Name {
         /// Its name.
-        found: String,
+        found: &'static str,
         /// What its name should be.
-        expected: String,
+        expected: &'static str,
     },
     /// What it declares of itself cannot be read.
     Declares(Vec<DeclaredError>),
@@ -71,14 +71,10 @@ impl Policies {
     /// # Errors
     /// Its name is that of another, or none that a file can say; or what it declares cannot be read.
     pub fn load(&mut self, info: &PolicyInfo) -> Result<(), Unusable> {
-        let taken = self.find(info.name).map(|_| "a name that no other policy has");
-        if let Some(expected) = taken.or_else(|| name_fault(info.name)) {
-            return Err(Unusable::Name { found: info.name.into(), expected: expected.into() });
+        if self.find(info.name).is_some() {
+            return Err(Unusable::Name { found: info.name, expected: "a name that no other policy has" });
         }
-        let others: Vec<Signature> = self.analysed().map(signature).collect();
-        let declared = Declared::read(&signature(info), &others, info.accepts, info.provides)
-            .map_err(Unusable::Declares)?;
-        self.known.push(Policy { info: info.kept(), declared: Some(Arc::new(declared)) });
+        self.known.push(Policy::loaded(info)?);
         Ok(())
     }
 
@@ -91,10 +87,18 @@ impl Policies {
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.known.iter().map(|policy| policy.info.name)
     }
+}
 
-    /// Those that a loaded one may say it is like.
-    fn analysed(&self) -> impl Iterator<Item = &'static PolicyInfo> {
-        self.known.iter().filter(|policy| policy.declared.is_none()).map(|policy| policy.info)
+impl Policy {
+    /// One that was loaded. It may say that it is like any that need not be, whether that runs or not.
+    fn loaded(info: &PolicyInfo) -> Result<Policy, Unusable> {
+        if let Some(expected) = name_fault(info.name) {
+            return Err(Unusable::Name { found: info.name, expected });
+        }
+        let others: Vec<Signature> = policies().iter().map(signature).collect();
+        let declared = Declared::read(&signature(info), &others, info.accepts, info.provides);
+        let declared = declared.map_err(Unusable::Declares)?;
+        Ok(Policy { info: info.kept(), declared: Some(Arc::new(declared)) })
     }
 }
 

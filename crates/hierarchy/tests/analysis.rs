@@ -84,6 +84,8 @@ fn told(name: &'static str, provides: &'static str) -> Result<Policies, Unusable
 #[test]
 fn policies_that_cannot_be_used_are_refused() {
     let good = "RESBS slice round when sum(slice / round) <= 1";
+    let like = "as cbs with budget = slice, period = round";
+    assert!(told("table", like).is_ok(), "it is like one that does not run");
     assert!(told("table", good).unwrap().find("table").is_some_and(|policy| policy.declared.is_some()));
     for (name, provides, said) in [
         ("reservation", good, "found the name `reservation`, expected a name that no other policy has"),
