@@ -27,6 +27,7 @@ struct engine_thread {
 	u64 cpus;  /* its affinity, as the core knows it */
 	u32 pid, tgid;
 	u64 queued_at_ns; /* since when it is runnable and nowhere in the kernel's queues: in our hands; 0: it is not */
+	u64 may_tell_at; /* it has told its scheduler so much that more than a burst has to wait until then */
 };
 
 /* The lock of the domain. Once it is sealed nothing there changes any more. */
@@ -34,16 +35,25 @@ enum { FREE, HELD, SEALED };
 
 struct engine_domain {
 	u32 lock;
-	u32 root;     /* the scheduler below which new threads are hung */
-	u32 own_tgid; /* the process that must be able to end all this: its threads never wait */
-	u32 unused;
+	u32 root;                 /* the scheduler below which new threads are hung */
+	u32 own_tgid;             /* the process that must be able to end all this: its threads never wait */
+	u32 has_begun;            /* it is attached, and so there are timers */
 	u64 tell;                 /* whether there are to be records of stolen time */
 	u64 kicked;               /* CPUs that have been told that a decision is due */
 	struct hls_params params; /* of new threads there */
 	struct hls_call call;     /* what user space asks for */
+	struct hls_params told;   /* what a thread tells its scheduler */
 	struct engine_cpu cpu[HLS_MAX_CPUS];
 	struct hls hls;
 	struct engine_thread thread[HLS_MAX_VPS];
+};
+
+/* What a thread tells its scheduler, in the terms of its policy, and what that answers. */
+struct message {
+	u32 number;
+	u32 unused;
+	u64 value[HLS_PARAMS];
+	s64 answer; /* if negative an enum hls_error */
 };
 
 /* The arena's address in user space, and so the upper half of its pointers. */

@@ -591,8 +591,8 @@ int hls_renamed(u64 *ctx)
 SEC("struct_ops.s/hls_init")
 int hls_init(void *ctx)
 {
+	GO_TO_NEWER(init);
 	USES(arena);
-	(void)ctx;
 	const struct cpumask *mask = scx_bpf_get_online_cpumask();
 	u64 online = mask->bits[0];
 	scx_bpf_put_cpumask(mask);
@@ -616,6 +616,7 @@ int hls_init(void *ctx)
 	bpf_timer_init(&t->timer, &rescuer, CLOCK_MONOTONIC);
 	bpf_timer_set_callback(&t->timer, look_for_starved);
 	bpf_timer_start(&t->timer, RESCUE_INTERVAL_NS, 0);
+	domain->has_begun = true;
 	return 0;
 }
 
@@ -678,6 +679,55 @@ int make_call(void *ctx)
 	bpf_local_irq_restore(&irq);
 	kick(due);
 	return (int)result;
+}
+
+/* A thread may talk to its scheduler as often as that for long, and in bursts of so many messages. */
+#define MESSAGE_INTERVAL_NS HLS_US(10)
+#define MESSAGE_BURST 100
+
+/* Whether a thread has talked too much: talk holds up the others' decisions. */
+static inline bool talks_too_much(u32 v, u64 now)
+{
+	struct engine_thread ARENA *t = &domain->thread[v];
+	u64 from_ns = t->may_tell_at > now ? t->may_tell_at : now;
+	if (from_ns > now + MESSAGE_BURST * MESSAGE_INTERVAL_NS)
+		return true;
+	t->may_tell_at = from_ns + MESSAGE_INTERVAL_NS;
+	return false;
+}
+
+/*
+ * The calling thread tells its scheduler something (Vassal's MessageToScheduler). Whoever has this program may run it:
+ * it is about the caller alone. What comes of it for the caller is decided when it leaves the kernel.
+ */
+SEC("syscall")
+int hls_told(struct message *ctx)
+{
+	GO_TO_NEWER(told);
+	USES(arena);
+	u32 v = vp_of(bpf_get_current_task_btf());
+	unsigned long irq;
+	u64 due = 0, now = now_ns();
+	ctx->answer = -HLS_E_NOT_FOUND;
+	if (!v || v >= HLS_MAX_VPS)
+		return 0;
+	ctx->answer = -HLS_E_BUSY;
+	if (talks_too_much(v, now))
+		return 0;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		u32 cpu = bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1);
+		now = now_ns();
+		for (u32 i = 0; i < HLS_PARAMS; i++)
+			domain->told.value[i] = ctx->value[i];
+		ctx->answer = hls_tell(&domain->hls, v, ctx->number, &domain->told, now);
+		due = to_kick();
+		be_called_at(cpu, hls_timer_at(&domain->hls), now);
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	kick(due);
+	return 0;
 }
 
 /* A look at the invariants, which hold where no decision is due. */

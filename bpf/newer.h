@@ -24,6 +24,7 @@ static volatile u32 is_superseded;
 		__type(value, u32);                    \
 	} newer_##op SEC(".maps")
 
+NEWER(init);
 NEWER(enqueue);
 NEWER(dispatch);
 NEWER(quiescent);
@@ -34,6 +35,7 @@ NEWER(exit_task);
 NEWER(set_cpumask);
 NEWER(cpu_online);
 NEWER(cpu_offline);
+NEWER(told);
 
 /* Does not come back where there is a newer engine. */
 #define GO_TO_NEWER(op)                                     \
@@ -59,6 +61,8 @@ int adopt(void *ctx)
 	USES(arena);
 	(void)ctx;
 	s64 error = 0;
+	if (!domain->has_begun)
+		return 0;
 	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && !error && can_loop; cpu++) {
 		u32 key = cpu;
 		struct cpu_timer *t = bpf_map_lookup_elem(&timers, &key);

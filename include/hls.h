@@ -6,7 +6,8 @@
  *		perror("hls_reserve");
  *
  * Plain C, header only, nothing but libc; where a strict standard hides syscall(2), define _GNU_SOURCE. Each call
- * asks the control socket once (docs/control.md has the protocol) and returns 0, or -1 with errno:
+ * asks the control socket once (docs/control.md has the protocol) and returns 0, or -1 with errno; but hls_tell(), which
+ * is one system call. The errors:
  *
  *	EBUSY   it cannot be guaranteed beside what others were promised, or the scheduler has no room
  *	EPERM   it is not the caller's to ask for
@@ -22,6 +23,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/bpf.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,14 +53,33 @@ static inline int hls_send(int fd, const char *message, size_t length)
 	return 0;
 }
 
+/* Receives what there is, and the descriptor that may come with it: -1 where none does. */
+static inline ssize_t hls_receive_some(int fd, char *chunk, size_t size, int *descriptor)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr aligned;
+	} control;
+	struct iovec part = {chunk, size};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+	message.msg_control = control.space;
+	message.msg_controllen = sizeof(control.space);
+	ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+		memcpy(descriptor, CMSG_DATA(header), sizeof(*descriptor));
+	return got;
+}
+
 /* Receives a message to its NUL; what does not fit is dropped. */
-static inline int hls_receive(int fd, char *reply, size_t size)
+static inline int hls_receive(int fd, char *reply, size_t size, int *descriptor)
 {
 	size_t length = 0;
 
 	for (;;) {
 		char chunk[512];
-		ssize_t got = recv(fd, chunk, sizeof(chunk), 0);
+		ssize_t got = hls_receive_some(fd, chunk, sizeof(chunk), descriptor);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
@@ -99,8 +120,8 @@ static inline int hls_errno_of(const char *reply)
 	return EIO;
 }
 
-/* Sends a message and waits for its reply, ten seconds at most. */
-static inline int hls_call(const char *message, size_t length)
+/* Sends a message and waits for its reply, ten seconds at most; `descriptor` is what came with that, or -1. */
+static inline int hls_call_for(const char *message, size_t length, int *descriptor)
 {
 	struct sockaddr_un address;
 	struct timeval patience = {10, 0};
@@ -120,13 +141,24 @@ static inline int hls_call(const char *message, size_t length)
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ||
 	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) || hls_send(fd, message, length) ||
-	    hls_receive(fd, reply, sizeof(reply)))
+	    hls_receive(fd, reply, sizeof(reply), descriptor))
 		error = errno;
 	else
 		error = hls_errno_of(reply);
 	close(fd);
 	errno = error ? error : errno;
 	return error ? -1 : 0;
+}
+
+/* The same where none comes. */
+static inline int hls_call(const char *message, size_t length)
+{
+	int descriptor = -1;
+	int result = hls_call_for(message, length, &descriptor);
+
+	if (descriptor >= 0)
+		close(descriptor);
+	return result;
 }
 
 /* Whether a text can stand in a message as it is. */
@@ -182,6 +214,67 @@ static inline int hls_message(const char *parameter, const char *value)
 		return -1;
 	}
 	return hls_call(message, (size_t)length + 1);
+}
+
+/* Moves the calling thread below a scheduler, with the presets of what that asks of its children. */
+static inline int hls_move(const char *scheduler)
+{
+	char message[512];
+	int length = snprintf(message, sizeof(message),
+			      "{\"method\":\"hls.Control.Move\",\"parameters\":{\"thread\":%ld,\"to\":\"%s\"}}",
+			      (long)syscall(SYS_gettid), scheduler);
+
+	if (length < 0 || (size_t)length >= sizeof(message) || !hls_is_plain(scheduler)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return hls_call(message, (size_t)length + 1);
+}
+
+/*
+ * The way to the schedulers of this process's threads, for hls_tell(): a descriptor, to be closed when it is not needed
+ * any more. It ends with the run.
+ */
+static inline int hls_messenger(void)
+{
+	static const char message[] = "{\"method\":\"hls.Control.Messenger\"}";
+	int descriptor = -1;
+
+	if (hls_call_for(message, sizeof(message), &descriptor))
+		return -1;
+	if (descriptor < 0)
+		errno = EIO;
+	return descriptor;
+}
+
+/*
+ * Tells the scheduler above the calling thread something, in the terms of its policy: message number `number` of those
+ * that `hls policies` lists for it, with up to four values in their order, times in nanoseconds. One system call, without
+ * privileges; where the policy has the thread wait, it waits before this returns. What the policy answers, or -1:
+ * EBUSY and EINVAL come from it as well, ENOENT is that the hierarchy does not schedule the thread, ENOSYS that its
+ * policy has no such message.
+ */
+static inline int64_t hls_tell(int messenger, uint32_t number, const uint64_t values[4])
+{
+	static const int errors[] = {0, ENOSPC, ENOENT, EINVAL, EBUSY, EBUSY, EINVAL, ENOSYS};
+	struct {
+		uint32_t number, unused;
+		uint64_t values[4];
+		int64_t answer;
+	} told = {number, 0, {values[0], values[1], values[2], values[3]}, 0};
+	union bpf_attr attributes;
+
+	memset(&attributes, 0, sizeof(attributes));
+	attributes.test.prog_fd = (uint32_t)messenger;
+	attributes.test.ctx_in = (uint64_t)(uintptr_t)&told;
+	attributes.test.ctx_size_in = sizeof(told);
+	if (syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attributes, sizeof(attributes)))
+		return -1;
+	if (told.answer >= 0)
+		return told.answer;
+	size_t error = (size_t)-told.answer;
+	errno = error < sizeof(errors) / sizeof(errors[0]) ? errors[error] : EIO;
+	return -1;
 }
 
 #endif

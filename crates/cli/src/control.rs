@@ -234,8 +234,20 @@ impl Hsi for Remote {
         self.ask_about(thread, Op::Message, Call { b: param, value, ..Call::default() })
     }
 
+    fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
+        let messenger = self.ask(|run| run.engine.messenger())?;
+        messenger.map_err(|error| EngineError::Failed(error.to_string()))
+    }
+
     fn thread(&mut self, tid: u32) -> Option<Thread> {
-        let found = self.ask(move |run| run.engine.thread(tid)).ok()??;
+        let look = move |run: &mut Run| {
+            // One that has just come may not have been heard of.
+            run.engine.thread(tid).or_else(|| {
+                run.hear_now();
+                run.engine.thread(tid)
+            })
+        };
+        let found = self.ask(look).ok()??;
         self.described(tid, found)
     }
 

@@ -6,6 +6,7 @@ use hls_core::{CoreError, Params, PolicyInfo};
 use hls_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -174,6 +175,13 @@ pub trait Hsi {
     /// # Errors
     /// What the core says; the thread is gone.
     fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError>;
+
+    /// The way by which a thread talks to its scheduler, to be handed to whoever asks. It is about the thread alone that
+    /// uses it.
+    ///
+    /// # Errors
+    /// The engine has none.
+    fn messenger(&mut self) -> Result<OwnedFd, EngineError>;
 
     /// The living thread of this number.
     fn thread(&mut self, tid: u32) -> Option<Thread>;

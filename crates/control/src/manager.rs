@@ -13,6 +13,7 @@ use crate::tree::{Above, Layout, Lease, Scheduler, Slot, Tree, named, share_scal
 use hls_calculus::{Child, Edge, Guarantee, Mode, Problem};
 use hls_core::Params;
 use hls_hierarchy::params::set_by;
+use std::os::fd::OwnedFd;
 use hls_hierarchy::{Policies, Policy, default_width};
 
 /// A name is no longer, in bytes.
@@ -273,6 +274,15 @@ impl<E: Hsi> Manager<E> {
             })?;
         }
         self.place(&thread, slot)
+    }
+
+    /// The way by which a thread talks to its scheduler in the terms of that one's policy. Anyone may have it: it is
+    /// about the thread alone that uses it.
+    ///
+    /// # Errors
+    /// The engine has none.
+    pub fn messenger(&mut self) -> Result<OwnedFd, Error> {
+        Ok(self.engine.messenger()?)
     }
 
     /// Ends the guarantees of threads that have ended.

@@ -10,11 +10,15 @@ use crate::varlink::{Fault, MAX_REQUEST};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
-use rustix::net::{SocketFlags, accept_with};
+use rustix::net::{
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, accept_with, sendmsg,
+};
 use std::collections::HashMap;
 use std::fs::{self, Permissions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::mem::MaybeUninit;
 use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{self, AssertUnwindSafe};
@@ -200,7 +204,11 @@ fn attend<E: Hsi>(client: &Client, manager: &Mutex<Manager<E>>) -> io::Result<()
         };
         let answer = answer(manager, client.peer, &message);
         if let Some(message) = answer.message {
-            send(&client.stream, &message)?;
+            let rest = match &answer.descriptor {
+                Some(descriptor) => send_with(&client.stream, &message, descriptor.as_fd())?,
+                None => &message[..],
+            };
+            send(&client.stream, rest)?;
         }
         if answer.close {
             return Ok(());
@@ -257,6 +265,17 @@ fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Receiv
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Sends the first part of a message, and a descriptor with it; the rest of the message.
+fn send_with<'m>(stream: &UnixStream, message: &'m [u8], descriptor: BorrowedFd) -> io::Result<&'m [u8]> {
+    stream.set_write_timeout(Some(MESSAGE_TIMEOUT))?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [descriptor];
+    control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    let sent = sendmsg(stream, &[IoSlice::new(message)], &mut control, SendFlags::NOSIGNAL)?;
+    Ok(&message[sent..])
 }
 
 /// Sends a message, if the client takes it in time.

@@ -7,13 +7,16 @@ use crate::manager::{Granted, Manager, Peer};
 use crate::varlink::{CONTROL, Call, DEFINITION, Fault, SERVICE, SERVICE_DEFINITION, call, reply};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard};
 
 /// What is to be done after a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Answer {
     /// The message to send back, its NUL included; `None`: the caller wants none.
     pub message: Option<Vec<u8>>,
+    /// What goes with its first byte.
+    pub descriptor: Option<OwnedFd>,
     /// Whether the connection ends here.
     pub close: bool,
 }
@@ -22,14 +25,24 @@ pub struct Answer {
 pub fn answer<E: Hsi>(manager: &Mutex<Manager<E>>, who: Peer, message: &[u8]) -> Answer {
     let call = match call(message) {
         Ok(call) => call,
-        Err(fault) => return Answer { message: Some(fault.message()), close: fault.is_fatal },
+        Err(fault) => {
+            let close = fault.is_fatal;
+            return Answer { message: Some(fault.message()), descriptor: None, close };
+        }
     };
     let is_oneway = call.is_oneway;
-    let message = dispatch(manager, who, call).map_or_else(|fault| fault.message(), reply);
-    Answer { message: (!is_oneway).then_some(message), close: false }
+    let mut descriptor = None;
+    let result = dispatch(manager, who, call, &mut descriptor);
+    let message = result.map_or_else(|fault| fault.message(), reply);
+    Answer { message: (!is_oneway).then_some(message), descriptor, close: false }
 }
 
-fn dispatch<E: Hsi>(manager: &Mutex<Manager<E>>, who: Peer, call: Call) -> Result<Value, Fault> {
+fn dispatch<E: Hsi>(
+    manager: &Mutex<Manager<E>>,
+    who: Peer,
+    call: Call,
+    descriptor: &mut Option<OwnedFd>,
+) -> Result<Value, Fault> {
     let Call { method, mut parameters, .. } = call;
     let Some((interface, name)) = method.rsplit_once('.') else {
         return Err(Fault::of_service("MethodNotFound", json!({ "method": method })));
@@ -43,6 +56,12 @@ fn dispatch<E: Hsi>(manager: &Mutex<Manager<E>>, who: Peer, call: Call) -> Resul
             let interface = parameters.text("interface")?;
             parameters.finish()?;
             description(&interface)
+        }
+        (CONTROL, "Messenger") => {
+            parameters.finish()?;
+            let messenger = hold(manager)?.messenger().map_err(fault)?;
+            *descriptor = Some(messenger);
+            Ok(json!({}))
         }
         (CONTROL, name) => control(manager, who, name, parameters),
         (SERVICE, _) => Err(Fault::of_service("MethodNotFound", json!({ "method": method }))),

@@ -9,6 +9,7 @@ use crate::object::{ENGINE, Loaded};
 use hls_core::{Call, Calls, Core, CoreError, Fault, Library, Op, Params, View, limits};
 use hls_units::Nanos;
 use std::mem::offset_of;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub struct ThreadEntry {
     pub tgid: u32,
     /// Since when it is runnable and in no queue of the kernel's; 0: it is not.
     pub queued_at_ns: u64,
+    /// Until when it may tell its scheduler nothing more than a burst.
+    pub may_tell_at: u64,
 }
 
 /// `struct engine_domain`, up to the core's own, behind which are the threads.
@@ -54,11 +57,12 @@ struct Layout {
     lock: u32,
     root: u32,
     own_tgid: u32,
-    unused: u32,
+    has_begun: u32,
     tell: u64,
     kicked: u64,
     params: [u64; limits::PARAMS],
     call: Call,
+    told: [u64; limits::PARAMS],
     cpu: [CpuEntry; limits::MAX_CPUS],
 }
 
@@ -115,6 +119,12 @@ impl Domain {
         }
         self.view.set_library(library);
         Ok(())
+    }
+
+    /// The program by which a thread talks to its scheduler, whichever engine that is of; `struct message` of
+    /// `bpf/domain.h` is its context. Any thread that is given it may run it, without privileges.
+    pub fn messenger(&self) -> Result<OwnedFd, Error> {
+        self.loaded.program("hls_told")
     }
 
     /// What a newer engine has to share with this one.

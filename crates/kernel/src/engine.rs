@@ -19,7 +19,7 @@ use hls_units::Nanos;
 use libbpf_rs::Link;
 use std::collections::{HashMap, HashSet};
 use std::mem;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
@@ -432,6 +432,14 @@ impl Engine {
     /// The system's.
     pub fn shared_maps(&self) -> Result<SharedMaps, Error> {
         self.built.core.shared_maps()
+    }
+
+    /// The program by which threads talk to their schedulers: see [`Domain::messenger`].
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn messenger(&self) -> Result<OwnedFd, Error> {
+        self.built.core.messenger()
     }
 
     /// Another engine takes over: see [`Domain::take_over`].

@@ -16,8 +16,9 @@ const SHARED: [&str; 6] = ["arena", "news", "tasks", "homes", "timers", "rescuer
 /// The operation that leads on to another program even where there is no newer engine.
 const DISPATCH: &str = "dispatch";
 
-/// The operations that lead on to the newest engine, each with its program there.
-const OPERATIONS: [(&str, &str); 10] = [
+/// The operations that lead on to the newest engine, and what threads call, each with its program there.
+const OPERATIONS: [(&str, &str); 12] = [
+    ("init", "hls_init"),
     ("enqueue", "hls_enqueue"),
     (DISPATCH, "hls_decide"),
     ("quiescent", "hls_quiescent"),
@@ -28,6 +29,7 @@ const OPERATIONS: [(&str, &str); 10] = [
     ("set_cpumask", "hls_set_cpumask"),
     ("cpu_online", "hls_cpu_online"),
     ("cpu_offline", "hls_cpu_offline"),
+    ("told", "hls_told"),
 ];
 
 /// The programs that user space calls.

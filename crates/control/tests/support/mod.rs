@@ -16,6 +16,7 @@ use hls_hierarchy::model::{Child, Hierarchy};
 use hls_module::{Builder, PolicyFile, Target};
 use hls_units::Nanos;
 use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -239,6 +240,11 @@ impl Hsi for Native {
             return Err(EngineError::Gone);
         }
         self.call(|core, now| Ok(core.message(thread.vp, param, value, now)?))
+    }
+
+    fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
+        // Something that can be told from others.
+        Ok(std::fs::File::open("/dev/zero").expect("it is on every system").into())
     }
 
     fn thread(&mut self, tid: u32) -> Option<Thread> {
