@@ -67,15 +67,15 @@ struct engine_exit {
 /* How many records there were when user space was told of them last. */
 static u64 nr_records_told;
 
-#include "clock.h"
-#include "rescue.h"
-#include "newer.h"
-
 /*
  * How long a thread runs before its CPU looks again at its own queue: sched_ext does not preempt for what comes there
  * while a decision is being taken, such as a kernel thread that must not wait.
  */
 #define SLICE_NS HLS_MS(5)
+
+#include "clock.h"
+#include "rescue.h"
+#include "jumps.h"
 
 static inline u32 vp_of(const struct task_struct *p)
 {
@@ -129,7 +129,10 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 	return 0;
 }
 
-/* Tells the core when the CPUs that a thread may use are others than it knows of. */
+/*
+ * Tells the core when the CPUs that a thread may use are others than it knows of. The thread is to be requested next:
+ * to have that done here takes stack that others need.
+ */
 static inline void follow_affinity(u32 v, const struct task_struct *p, u64 now)
 {
 	struct engine_thread ARENA *t = &domain->thread[v];
@@ -142,7 +145,7 @@ static inline void follow_affinity(u32 v, const struct task_struct *p, u64 now)
 	if (cpus == t->cpus || !cpus)
 		return;
 	t->cpus = cpus;
-	hls_set_affinity(&domain->hls, v, cpus, now);
+	bind(&domain->hls, v, cpus, now);
 }
 
 SEC("struct_ops/hls_select_cpu")
@@ -162,10 +165,9 @@ static inline bool is_leaving(u32 cpu)
 }
 
 /* A thread is runnable and has no CPU: it woke up, or was put off its CPU. */
-SEC("struct_ops/hls_enqueue")
-int hls_enqueue(u64 *ctx)
+SEC("struct_ops/engine_enqueue")
+int engine_enqueue(u64 *ctx)
 {
-	GO_TO_NEWER(enqueue);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u64 flags = ctx[1], due = 0;
@@ -203,8 +205,8 @@ static inline void insert_thread_of(u32 v)
 }
 
 /* The decision for a CPU whose thread has blocked or has been kicked off. */
-SEC("struct_ops/hls_decide")
-int hls_decide(u64 *ctx)
+SEC("struct_ops/engine_dispatch")
+int engine_dispatch(u64 *ctx)
 {
 	USES(arena);
 	u32 cpu = (u32)ctx[0];
@@ -254,17 +256,6 @@ int hls_decide(u64 *ctx)
 	if (task)
 		insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
 	kick(due);
-	return 0;
-}
-
-/*
- * A program that may jump has less stack, too little for a decision. So this does nothing else, and the first engine's
- * own program, too, is where it jumps to.
- */
-SEC("struct_ops/hls_dispatch")
-int hls_dispatch(u64 *ctx)
-{
-	bpf_tail_call(ctx, &newer_dispatch, 0);
 	return 0;
 }
 
@@ -338,10 +329,9 @@ static SLOW void stop_elsewhere(u32 v, struct task_struct *p)
  * A thread is not runnable any more, or is about to be changed. One that is changed while it runs keeps its CPU, unless
  * it leaves us: then we hear of that, too.
  */
-SEC("struct_ops/hls_quiescent")
-int hls_quiescent(u64 *ctx)
+SEC("struct_ops/engine_quiescent")
+int engine_quiescent(u64 *ctx)
 {
-	GO_TO_NEWER(quiescent);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u64 flags = ctx[1];
@@ -368,10 +358,9 @@ int hls_enable(u64 *ctx)
 }
 
 /* A thread leaves us, for another class or for good. */
-SEC("struct_ops/hls_disable")
-int hls_disable(u64 *ctx)
+SEC("struct_ops/engine_disable")
+int engine_disable(u64 *ctx)
 {
-	GO_TO_NEWER(disable);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p);
@@ -380,10 +369,9 @@ int hls_disable(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/hls_yielded")
-int hls_yielded(u64 *ctx)
+SEC("struct_ops/engine_yielded")
+int engine_yielded(u64 *ctx)
 {
-	GO_TO_NEWER(yielded);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p);
@@ -433,10 +421,9 @@ static inline void let_go(u32 v)
 }
 
 /* A thread comes: it is forked, or was there when the engine was attached. */
-SEC("struct_ops.s/hls_init_task")
-int hls_init_task(u64 *ctx)
+SEC("struct_ops.s/engine_init_task")
+int engine_init_task(u64 *ctx)
 {
-	GO_TO_NEWER(init_task);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	unsigned long irq;
@@ -479,10 +466,9 @@ int hls_init_task(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/hls_exit_task")
-int hls_exit_task(u64 *ctx)
+SEC("struct_ops/engine_exit_task")
+int engine_exit_task(u64 *ctx)
 {
-	GO_TO_NEWER(exit_task);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 *home = bpf_task_storage_get(&homes, p, NULL, 0), v = home ? *home : 0;
@@ -498,10 +484,9 @@ int hls_exit_task(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/hls_set_cpumask")
-int hls_set_cpumask(u64 *ctx)
+SEC("struct_ops/engine_set_cpumask")
+int engine_set_cpumask(u64 *ctx)
 {
-	GO_TO_NEWER(set_cpumask);
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	const struct cpumask *mask = (void *)ctx[1];
@@ -545,19 +530,17 @@ static inline void come_or_go(u32 cpu, bool is_back)
 	kick(due);
 }
 
-SEC("struct_ops/hls_cpu_online")
-int hls_cpu_online(u64 *ctx)
+SEC("struct_ops/engine_cpu_online")
+int engine_cpu_online(u64 *ctx)
 {
-	GO_TO_NEWER(cpu_online);
 	USES(arena);
 	come_or_go((u32)ctx[0], true);
 	return 0;
 }
 
-SEC("struct_ops/hls_cpu_offline")
-int hls_cpu_offline(u64 *ctx)
+SEC("struct_ops/engine_cpu_offline")
+int engine_cpu_offline(u64 *ctx)
 {
-	GO_TO_NEWER(cpu_offline);
 	USES(arena);
 	come_or_go((u32)ctx[0], false);
 	return 0;
@@ -588,11 +571,11 @@ int hls_renamed(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops.s/hls_init")
-int hls_init(void *ctx)
+SEC("struct_ops.s/engine_init")
+int engine_init(void *ctx)
 {
-	GO_TO_NEWER(init);
 	USES(arena);
+	(void)ctx;
 	const struct cpumask *mask = scx_bpf_get_online_cpumask();
 	u64 online = mask->bits[0];
 	scx_bpf_put_cpumask(mask);
@@ -701,9 +684,8 @@ static inline bool talks_too_much(u32 v, u64 now)
  * it is about the caller alone. What comes of it for the caller is decided when it leaves the kernel.
  */
 SEC("syscall")
-int hls_told(struct message *ctx)
+int engine_told(struct message *ctx)
 {
-	GO_TO_NEWER(told);
 	USES(arena);
 	u32 v = vp_of(bpf_get_current_task_btf());
 	unsigned long irq;
@@ -797,9 +779,19 @@ struct sched_ext_ops hls_ops = {
     .name = "hls",
 };
 
-/* What is jumped to only. It is never attached: it tells the kernel what kind of program each is. */
+/* What is jumped to. It is never attached: it tells the kernel what kind of program each is. */
 SEC(".struct_ops.link")
-struct sched_ext_ops hls_jumped_to = {
-    .dispatch = (void *)hls_decide,
-    .name = "hls_jumped_to",
+struct sched_ext_ops engine_ops = {
+    .enqueue = (void *)engine_enqueue,
+    .dispatch = (void *)engine_dispatch,
+    .quiescent = (void *)engine_quiescent,
+    .yield = (void *)engine_yielded,
+    .set_cpumask = (void *)engine_set_cpumask,
+    .cpu_online = (void *)engine_cpu_online,
+    .cpu_offline = (void *)engine_cpu_offline,
+    .disable = (void *)engine_disable,
+    .init_task = (void *)engine_init_task,
+    .exit_task = (void *)engine_exit_task,
+    .init = (void *)engine_init,
+    .name = "engine",
 };

@@ -39,15 +39,13 @@ static inline bool hls_may_step(hls_t *h)
 	return can_loop;
 }
 
-/* Only the first offence of a scheduler counts. Its timer is what has it taken out. */
-HLS_ONCE u32 hls_accuse(hls_t *h ARENA_ARG, u32 s, u32 offence)
+/* Only the first offence of a scheduler counts. */
+static inline void hls_accuse(hls_t *h, u32 s, u32 offence)
 {
-	scheduler_t *sched = &h->scheduler[s];
-	if (sched->offence)
-		return 0;
-	sched->offence = offence;
-	hls_set_timer(h, s, h->now_ns);
-	return 0;
+	if (h->scheduler[s].offence)
+		return;
+	h->scheduler[s].offence = offence;
+	h->accused = true;
 }
 
 /* Before a hook of s, and behind it; whether it is to be called at all. */

@@ -208,6 +208,7 @@ struct hls {
 	u64 decisions;  /* grant hooks called */
 	u64 hook_at_ns; /* when the hook at hand of a loaded policy was called, */
 	u32 steps;      /* and the steps that it has left */
+	u32 accused;    /* whether some scheduler is to be taken out */
 	u32 nr_pinned;  /* threads that may not use every CPU */
 	u32 seq;
 	u32 pending; /* schedulers that have VPs to request or to withdraw */

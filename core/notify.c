@@ -437,21 +437,19 @@ HLS_ENTRY u64 hls_yield(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 	return h->kick;
 }
 
-HLS_ONCE u32 take_out(hls_t *h ARENA_ARG, u32 s);
+HLS_ONCE u32 take_out_accused(hls_t *h ARENA_ARG);
 
 /* Calls the timer hooks that are due. Late calls are allowed; an early one does nothing. */
 HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 {
 	h->now_ns = now_ns;
+	if (unlikely(h->accused))
+		take_out_accused(h);
 	for (u32 i = from(0); i < HLS_MAX_SCHEDULERS && h->timers && can_loop; i++) {
 		u32 s = h->timers;
 		if (h->scheduler[s].timer_at > now_ns)
 			break;
 		hls_set_timer(h, s, HLS_NEVER);
-		if (unlikely(h->scheduler[s].offence)) {
-			take_out(h, s);
-			continue;
-		}
 		u32 v = policy_timer(h, s);
 		for (u32 n = from(0); n < HLS_MAX_BATCH && v && can_loop; n++) {
 			if (h->vp[v].state == HLS_READY)
@@ -472,5 +470,7 @@ HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 /* When hls_timers() is next due; HLS_NEVER: not before something else happens. */
 u64 hls_timer_at(hls_t *h ARENA_ARG)
 {
+	if (unlikely(h->accused))
+		return h->now_ns;
 	return h->timers ? h->scheduler[h->timers].timer_at : HLS_NEVER;
 }

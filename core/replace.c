@@ -97,13 +97,16 @@ static void give_fallback(hls_t *h, u32 s)
 	give_policy(h, s, policy);
 }
 
-/* The policy of s has been accused. The offence stays, for those who ask why. */
-HLS_ONCE u32 take_out(hls_t *h ARENA_ARG, u32 s)
+/* Takes out the policies that have been accused. The offences stay, for those who ask why. */
+HLS_ONCE u32 take_out_accused(hls_t *h ARENA_ARG)
 {
-	if (h->scheduler[s].policy < HLS_FIRST_LOADED)
-		return 0;
-	hls_write_record(h, 0, 0, HLS_REC_TAKEN_OUT, s, h->scheduler[s].offence);
-	give_fallback(h, s);
+	h->accused = false;
+	for (u32 s = from(1); s <= h->used_schedulers && s < HLS_MAX_SCHEDULERS && can_loop; s++) {
+		if (h->scheduler[s].policy < HLS_FIRST_LOADED || !h->scheduler[s].offence)
+			continue;
+		hls_write_record(h, 0, 0, HLS_REC_TAKEN_OUT, s, h->scheduler[s].offence);
+		give_fallback(h, s);
+	}
 	return 0;
 }
 

@@ -429,6 +429,15 @@ HLS_ENTRY s64 hls_tell(hls_t *h ARENA_ARG, u32 v, u32 message, const params_t *p
 	return answer;
 }
 
+/* Binds a thread, which wants no CPU any more, to CPUs of which there are some: for a caller that requests it next. */
+HLS_ONCE u32 bind(hls_t *h ARENA_ARG, u32 v, u64 cpus, u64 now_ns)
+{
+	release(h, v, now_ns, false);
+	h->vp[v].usable = cpus;
+	set_pinned(h, &h->vp[v], (h->cpus & ~cpus) != 0);
+	return 0;
+}
+
 /* Binds a thread to CPUs. */
 HLS_ENTRY s64 hls_set_affinity(hls_t *h ARENA_ARG, u32 v, u64 cpus, u64 now_ns)
 {
@@ -437,9 +446,7 @@ HLS_ENTRY s64 hls_set_affinity(hls_t *h ARENA_ARG, u32 v, u64 cpus, u64 now_ns)
 	if (!(cpus & h->cpus))
 		return -HLS_E_PARAM;
 	bool wants = h->vp[v].state != HLS_WAITING;
-	hls_release(h, v, now_ns);
-	h->vp[v].usable = cpus;
-	set_pinned(h, &h->vp[v], (h->cpus & ~cpus) != 0);
+	bind(h, v, cpus, now_ns);
 	if (wants)
 		hls_request(h, v, now_ns);
 	return 0;

@@ -45,6 +45,8 @@ pub struct Verdict {
 
 /// The first level: so much more than scx_simple, in hundredths.
 const MOST_PERCENT: u64 = 105;
+/// A policy that was loaded: so much of what it costs built in, in hundredths.
+const MOST_PERCENT_LOADED: u64 = 108;
 /// Each further one: so many instructions.
 const MOST_A_LEVEL: f64 = 250.0;
 
@@ -126,7 +128,29 @@ impl Figures {
                 kept: slope <= MOST_A_LEVEL,
             });
         }
+        verdicts.extend(crate::POLICIES.iter().filter_map(|policy| self.of_loaded(policy)));
         verdicts
+    }
+
+    /// How much more a policy costs where it was loaded, at the depth where that is most.
+    fn of_loaded(&self, policy: &str) -> Option<Verdict> {
+        let loaded = format!("{}{policy}", crate::LOADED);
+        let pair = |depth: &u32| {
+            let at = |scheduler| self.at(scheduler, Place::TwoBranches, *depth);
+            Some((at(&loaded)?, at(policy)?, *depth))
+        };
+        let ratio = |(loaded, built_in, _): &(u64, u64, u32)| *loaded as f64 / *built_in as f64;
+        let pairs = crate::DEPTHS.iter().filter_map(pair);
+        let worst = pairs.max_by(|one, other| ratio(one).total_cmp(&ratio(other)))?;
+        let (loaded, built_in, depth) = worst;
+        Some(Verdict {
+            text: format!(
+                "{policy}: loaded, a switch costs {:.3} times what it does built in at worst, at depth {depth}, \
+                 expected at most 1.08",
+                ratio(&worst)
+            ),
+            kept: loaded.saturating_mul(100) <= built_in.saturating_mul(MOST_PERCENT_LOADED),
+        })
     }
 
     /// The lines of the table, in the order in which they were measured.

@@ -9,6 +9,7 @@ mod simple;
 
 use figures::{Figures, Place};
 use hls_lab::{Error, Guest, Lab, Machine, Outcome, Script, Time};
+use hls_module::{Builder, NUMBERS, PolicyFile, Target};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -17,8 +18,11 @@ use std::time::Duration;
 /// Levels of schedulers above the threads. The fair class, which is a scheduler itself, has one more than cgroups.
 const DEPTHS: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// Policies of ours that are measured.
+/// Policies of ours that are measured: built in, and the same files loaded.
 const POLICIES: [&str; 2] = ["fixed-priority", "proportional-share"];
+
+/// What stands before the name of one that is loaded.
+const LOADED: &str = "loaded-";
 
 fn main() -> ExitCode {
     match measure(Path::new(".cache/lab"), Path::new("out/cost")) {
@@ -44,12 +48,12 @@ fn measure(cache: &Path, folder: &Path) -> Result<Figures, Error> {
     let guest = Guest {
         scripts: vec![Script { name: "cost".into(), text: script() }],
         programs: vec![pipe, beside_us("load")?],
-        files: vec![(simple, "/simple.bpf.o".into())],
+        files: [vec![(simple, "/simple.bpf.o".into())], loaded(work.path())?].concat(),
     };
     let machine = Machine {
         cpus: 1,
         time: Time::Exact { shift: 0 },
-        limit: Duration::from_secs(900),
+        limit: Duration::from_secs(1800),
         ..Machine::default()
     };
     let outcome = lab.run_quietly(&machine, &guest, folder)?;
@@ -58,6 +62,25 @@ fn measure(cache: &Path, folder: &Path) -> Result<Figures, Error> {
     std::fs::write(results, figures.csv(&lab.kernel().release))
         .map_err(|error| Error::Failed(format!("{}: {error}", results.display())))?;
     Ok(figures)
+}
+
+/// The engine, and the core natively, with our policies as ones that are loaded; and where the guest has them.
+fn loaded(work: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
+    let failed = |error: hls_module::Error| Error::Failed(error.to_string());
+    let file = |name: &&str| {
+        let path = PathBuf::from(format!("policies/{}.c", name.replace('-', "_")));
+        PolicyFile::read(&path)?.renamed(&format!("{LOADED}{name}"))
+    };
+    let files = POLICIES.iter().map(file).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let files: Vec<(u8, PolicyFile)> = NUMBERS.zip(files).collect();
+    let build = |target: Target, place: &str| {
+        let path = work.join(place);
+        let built = Builder::default().build(target, &files).map_err(failed)?;
+        std::fs::write(&path, built.bytes)
+            .map_err(|error| Error::Failed(format!("{}: {error}", path.display())))?;
+        Ok((path, format!("/{place}")))
+    };
+    Ok(vec![build(Target::Engine, "loaded.bpf.o")?, build(Target::Native, "loaded.so")?])
 }
 
 /// What is measured, for a shell: each line of its output is `SCHEDULER PLACE DEPTH INSTRUCTIONS`.
@@ -83,6 +106,10 @@ fn script() -> String {
             for depth in DEPTHS {
                 measure(policy, place, depth, &format!("load {policy} {depth} {branches} pipe"));
             }
+        }
+        for depth in DEPTHS {
+            let policy = format!("{LOADED}{policy}");
+            measure(&policy, Place::TwoBranches, depth, &format!("load {policy} {depth} two pipe"));
         }
     }
     text.replacen("\nsleep", &format!("\n{NEST}sleep"), 1)

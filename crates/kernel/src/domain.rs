@@ -4,7 +4,7 @@
 //! Relies on the object staying loaded, which [`Domain`] sees to.
 
 use crate::Error;
-use crate::newer::{Jumps, Newer, SharedMaps, supersede};
+use crate::newer::{Jumps, Newer, SharedMaps};
 use crate::object::{ENGINE, Loaded};
 use hls_core::{Call, Calls, Core, CoreError, Fault, Library, Op, Params, View, limits};
 use hls_units::Nanos;
@@ -98,7 +98,7 @@ impl Domain {
         let hls = NonNull::new(hls).expect("the arena is not at 0");
         // SAFETY: `struct hls` lies there, as its sizes say, and the arena stays as long as `loaded`.
         let view = unsafe { View::new(hls) };
-        Ok(Domain { jumps: Jumps::of(&loaded)?, loaded, newer: None, view })
+        Ok(Domain { jumps: Jumps::of(&mut loaded)?, loaded, newer: None, view })
     }
 
     /// Another engine takes over, at once and without holding anything up: a newer one with its build of the core, or,
@@ -111,10 +111,7 @@ impl Domain {
         // The old one is there until nothing leads to it.
         let _old = std::mem::replace(&mut self.newer, newer);
         match &mut self.newer {
-            Some(newer) => {
-                self.jumps.lead_to(newer)?;
-                supersede(&mut self.loaded, true)?;
-            }
+            Some(newer) => self.jumps.lead_to(newer)?,
             None => self.jumps.lead_back(&mut self.loaded)?,
         }
         self.view.set_library(library);

@@ -80,11 +80,11 @@ pub struct EngineThread {
 
 /// A loaded hierarchy.
 pub struct Engine {
+    /// What keeps it attached. Goes first: without the maps that the domain has nobody would be scheduled.
+    links: Vec<Link>,
     plan: Plan,
     built: Built<Domain>,
     ring: Ring,
-    /// What keeps it attached.
-    links: Vec<Link>,
     assignments: Assignments,
     /// Whether any thread of the file has a rule.
     has_rules: bool,

@@ -1,4 +1,4 @@
-//! Newer engines: objects with other policies that take over a running hierarchy (`bpf/newer.h`).
+//! Newer engines: objects with other policies that take over a running hierarchy (`bpf/jumps.h`).
 //!
 //! Relies on all of them being built from one version of the core: they agree on all that lies in the shared maps.
 //! Never detaches anything: until [`Jumps::lead_to`] nothing of the machine has changed, and with the attached object all
@@ -13,23 +13,20 @@ use std::sync::Mutex;
 /// The maps that all engines of a run work on.
 const SHARED: [&str; 6] = ["arena", "news", "tasks", "homes", "timers", "rescuer"];
 
-/// The operation that leads on to another program even where there is no newer engine.
-const DISPATCH: &str = "dispatch";
-
-/// The operations that lead on to the newest engine, and what threads call, each with its program there.
-const OPERATIONS: [(&str, &str); 12] = [
-    ("init", "hls_init"),
-    ("enqueue", "hls_enqueue"),
-    (DISPATCH, "hls_decide"),
-    ("quiescent", "hls_quiescent"),
-    ("disable", "hls_disable"),
-    ("yielded", "hls_yielded"),
-    ("init_task", "hls_init_task"),
-    ("exit_task", "hls_exit_task"),
-    ("set_cpumask", "hls_set_cpumask"),
-    ("cpu_online", "hls_cpu_online"),
-    ("cpu_offline", "hls_cpu_offline"),
-    ("told", "hls_told"),
+/// What is attached only jumps to the engine of the day, to its program of this name: `jump_X` leads to `engine_X`.
+const JUMPS: [&str; 12] = [
+    "init",
+    "enqueue",
+    "dispatch",
+    "quiescent",
+    "disable",
+    "yielded",
+    "init_task",
+    "exit_task",
+    "set_cpumask",
+    "cpu_online",
+    "cpu_offline",
+    "told",
 ];
 
 /// The programs that user space calls.
@@ -97,7 +94,8 @@ impl Verified {
             let descriptor = program(&self.0, name)?;
             Ok((name.to_owned(), Program::id_from_fd(descriptor.as_fd()).map_err(lost)?))
         };
-        OPERATIONS.iter().map(|(_, name)| *name).chain(CALLED).map(id).collect()
+        let jumped_to = JUMPS.map(engine_s);
+        jumped_to.iter().map(String::as_str).chain(CALLED).map(id).collect()
     }
 }
 
@@ -123,44 +121,38 @@ impl Newer {
     }
 }
 
-/// Where the operations of the attached engine lead on to.
+/// The name of an engine's program for an operation.
+fn engine_s(operation: &str) -> String {
+    format!("engine_{operation}")
+}
+
+/// Where the operations that are attached lead to.
 pub struct Jumps(Vec<MapHandle>);
 
 impl Jumps {
-    /// Those of the engine that is to be attached, whose dispatch leads to its own program at first.
-    pub fn of(first: &Loaded) -> Result<Jumps, Error> {
-        let map = |(operation, _)| first.map(&format!("newer_{operation}"));
-        let jumps = Jumps(OPERATIONS.into_iter().map(map).collect::<Result<_, _>>()?);
-        jumps.decide_by(first)?;
+    /// Those of the engine that is to be attached, to which they lead at first.
+    pub fn of(first: &mut Loaded) -> Result<Jumps, Error> {
+        let map = |operation| first.map(&format!("jump_{operation}"));
+        let jumps = Jumps(JUMPS.into_iter().map(map).collect::<Result<_, _>>()?);
+        jumps.lead_back(first)?;
         Ok(jumps)
     }
 
     /// Has all of them lead to an engine. When it fails on its way some do: then the engine must stay.
     pub fn lead_to(&self, newer: &mut Newer) -> Result<(), Error> {
         adopted(newer.run("adopt", &mut [])?)?;
-        for (map, (_, name)) in self.0.iter().zip(OPERATIONS) {
-            set(map, newer.program(name)?)?;
-        }
-        Ok(())
+        self.0.iter().zip(JUMPS).try_for_each(|(jump, operation)| {
+            set(jump, newer.program(&engine_s(operation))?)
+        })
     }
 
     /// Has them lead to the first engine again, the attached one.
     pub fn lead_back(&self, first: &mut Loaded) -> Result<(), Error> {
         adopted(first.run("adopt", &mut [])?)?;
-        supersede(first, false)?;
-        self.decide_by(first)
+        self.0.iter().zip(JUMPS).try_for_each(|(jump, operation)| {
+            set(jump, first.program(&engine_s(operation))?.as_fd())
+        })
     }
-
-    fn decide_by(&self, first: &Loaded) -> Result<(), Error> {
-        let dispatch = OPERATIONS.iter().position(|(operation, _)| *operation == DISPATCH);
-        let (map, name) = dispatch.map(|at| (&self.0[at], OPERATIONS[at].1)).expect("it is one of them");
-        set(map, first.program(name)?.as_fd())
-    }
-}
-
-/// Tells the first engine whether there is a newer one.
-pub fn supersede(first: &mut Loaded, by_newer: bool) -> Result<(), Error> {
-    first.run("supersede", &mut u64::from(by_newer).to_ne_bytes()).map(drop)
 }
 
 fn adopted(result: i32) -> Result<(), Error> {

@@ -2,19 +2,22 @@
 //!
 //!     load simple OBJECT COMMAND...          scx_simple, or any other that needs only to be attached
 //!     load POLICY DEPTH one COMMAND...       our engine: a chain of schedulers, all threads below the last
+//!                                            A policy that is not built in is that of the engine /loaded.bpf.o
 //!     load POLICY DEPTH two COMMAND...       the same, and a second branch below the first scheduler, as deep,
 //!                                            with the first child of the command at its end
 //!
 //! Exit status: that of the command; 2 usage; 3 the scheduler could not be attached, or did not stay so.
 
-use hls_core::{Calls, ParamInfo, Params, PolicyInfo};
-use hls_kernel::Domain;
+use hls_core::{Calls, Library, ParamInfo, Params, PolicyInfo};
+use hls_kernel::{Domain, Newer, Verified};
 use hls_units::Nanos;
 use libbpf_rs::{MapCore, MapType, ObjectBuilder};
 use std::fmt::Display;
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -60,9 +63,9 @@ fn under_object(object: &str, command: &[String]) -> Result<u8> {
 /// Under our engine, with schedulers of one policy, so deep, on the first CPU.
 fn under_engine(policy: &str, depth: &str, two_branches: bool, command: &[String]) -> Result<u8> {
     let depth: u32 = depth.parse().map_err(|error| format!("depth `{depth}`: {error}"))?;
-    let found = hls_core::policies().iter().find(|info| info.name == policy);
-    let policy = found.ok_or_else(|| format!("found no policy `{policy}`"))?;
     let mut engine = Domain::new().map_err(said)?;
+    let built_in = hls_core::policies().iter().find(|info| info.name == policy);
+    let policy = &built_in.map_or_else(|| load(&mut engine, policy), |info| Ok(info.clone()))?;
     engine.add_cpu(0).map_err(said)?;
     let root = engine.create_scheduler(policy.id, values(&policy.scheduler_params)).map_err(said)?;
     engine.attach_root(root, 0).map_err(said)?;
@@ -78,6 +81,18 @@ fn under_engine(policy: &str, depth: &str, two_branches: bool, command: &[String
         None => Ok(status),
         Some(fault) => Err(fault.to_string()),
     }
+}
+
+/// Has the engine with the policies that were loaded take over; the one of this name.
+fn load(engine: &mut Domain, policy: &str) -> Result<PolicyInfo> {
+    let library = Arc::new(Library::open(Path::new("/loaded.so")).map_err(said)?);
+    let object = fs::read("/loaded.bpf.o").map_err(said)?;
+    let maps = engine.shared_maps().map_err(said)?;
+    let verified = Verified::load(&maps, &object).map_err(|refusal| refusal.log)?;
+    let newer = Newer::from_ids(&verified.ids().map_err(said)?).map_err(said)?;
+    let info = library.loaded().find(|info| info.name == policy).cloned();
+    engine.take_over(Some((newer, library))).map_err(said)?;
+    info.ok_or_else(|| format!("found no policy `{policy}`"))
 }
 
 fn said(error: impl Display) -> String {
