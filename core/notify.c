@@ -452,6 +452,7 @@ HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 			take_out(h, s);
 			continue;
 		}
+		hls_count_call(h, s, HLS_HOOK_TIMER, 0);
 		u32 v = policy_timer(h, s);
 		for (u32 n = from(0); n < HLS_MAX_BATCH && v && can_loop; n++) {
 			if (h->vp[v].state == HLS_READY)

@@ -37,20 +37,23 @@ static void take_off_all(hls_t *h, u32 s)
 static s64 register_anew(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
+	s64 error = from(0);
 	u32 v = sched->first_child;
+	sched->nr_ready = 0;
 	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
 		clear((u64 ARENA *)vp->word, sizeof(vp->word));
-		if (vp->flags & HLS_THROTTLED)
-			hls_unthrottle(h, v);
-		s64 error = policy_register_vp(h, s, v);
-		if (error)
-			return error;
-		if (vp->state == HLS_READY)
-			policy_request(h, s, v);
+		vp->flags &= ~HLS_THROTTLED;
+		if (!error)
+			error = policy_register_vp(h, s, v);
+		if (vp->state == HLS_READY) {
+			sched->nr_ready++;
+			if (!error)
+				policy_request(h, s, v);
+		}
 		v = vp->sib_next;
 	}
-	return 0;
+	return error;
 }
 
 /* The policy of s from now on. An error: it does not take one of the children. */
@@ -102,7 +105,9 @@ HLS_ONCE u32 take_out(hls_t *h ARENA_ARG, u32 s)
 {
 	if (h->scheduler[s].policy < HLS_FIRST_LOADED)
 		return 0;
-	hls_write_record(h, 0, 0, HLS_REC_TAKEN_OUT, s, h->scheduler[s].offence);
+	const scheduler_t *sched = &h->scheduler[s];
+	u64 what = sched->offence | (u64)sched->offending_hook << 8 | (u64)sched->offended_about << 32;
+	hls_write_record(h, 0, 0, HLS_REC_TAKEN_OUT, s, what);
 	give_fallback(h, s);
 	return 0;
 }
