@@ -1,8 +1,9 @@
-//! `hls policy`: policies that are one's own, begun and built.
+//! `hls policy`: policies that are one's own, begun, tried and built.
 
 use crate::args::{PolicyArgs, PolicyCommand};
 use crate::exit::{Error, Verdict, say};
 use crate::output::output;
+use crate::trial;
 use hls_module::{Builder, PolicyFile, Target, Template};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -13,6 +14,7 @@ pub fn policy(args: &PolicyArgs) -> Result<Verdict, Error> {
     match &args.command {
         PolicyCommand::New { name, to } => new(name, to),
         PolicyCommand::Contract => contract(),
+        PolicyCommand::Test { file, name, seeds, from } => trial::test(file, name.as_deref(), *from, *seeds),
         PolicyCommand::Build { file, name, out } => build(file, name.as_deref(), out.as_deref()),
     }
 }
@@ -47,10 +49,15 @@ fn contract() -> Result<Verdict, Error> {
     Ok(Verdict::Kept)
 }
 
+/// A policy, under this name if it is to have another than its own.
+pub fn read(file: &Path, name: Option<&str>) -> Result<PolicyFile, Error> {
+    let policy = PolicyFile::read(file).map_err(refused)?;
+    name.map_or(Ok(policy.clone()), |name| policy.renamed(name)).map_err(refused)
+}
+
 /// Builds a policy for the simulator and for the kernel, and keeps what comes of it where that is asked for.
 fn build(file: &Path, name: Option<&str>, folder: Option<&Path>) -> Result<Verdict, Error> {
-    let policy = PolicyFile::read(file).map_err(refused)?;
-    let policy = name.map_or(Ok(policy.clone()), |name| policy.renamed(name)).map_err(refused)?;
+    let policy = read(file, name)?;
     let stem = policy.identifier().to_owned();
     if let Some(folder) = folder {
         fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
@@ -73,7 +80,7 @@ fn build(file: &Path, name: Option<&str>, folder: Option<&Path>) -> Result<Verdi
 }
 
 /// What was refused has been said line by line, as compilers do.
-fn refused(error: hls_module::Error) -> Error {
+pub fn refused(error: hls_module::Error) -> Error {
     match error {
         hls_module::Error::Refused(_) => {
             say(error);

@@ -1,7 +1,7 @@
 //! What may happen in a hierarchy, as data. Schedulers and threads have numbers by which later events name them; an
 //! event about one that is not there, or that the core refuses, does nothing. So any part of a script is a script.
 
-use hls_core::Params;
+use hls_core::{Params, PolicyInfo};
 use hls_units::Nanos;
 use std::fmt;
 
@@ -62,11 +62,20 @@ pub enum Event {
     Alone(usize, Nanos),
 }
 
-impl fmt::Display for Event {
+/// An event in words, with the names of policies.
+pub struct Told<'e>(pub &'e Event, pub &'e [PolicyInfo]);
+
+impl Told<'_> {
+    fn policy(&self, number: u8) -> &'static str {
+        self.1.iter().find(|policy| policy.id == number).map_or("a policy", |policy| policy.name)
+    }
+}
+
+impl fmt::Display for Told<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        match self.0 {
             Event::Scheduler { number, policy, params, below } => {
-                write!(f, "scheduler {number} comes, of policy {policy} with {}", Values(params))?;
+                write!(f, "scheduler {number} comes, {} with {}", self.policy(*policy), Values(params))?;
                 let above = below.iter().map(|(above, params)| format!("below {above} with {}", Values(params)));
                 match below.is_empty() {
                     true => f.write_str(", the root"),
@@ -94,7 +103,7 @@ impl fmt::Display for Event {
                 write!(f, "thread {thread} moves to scheduler {to} with {}", Values(params))
             }
             Event::Replace(scheduler, policy, params) => {
-                write!(f, "scheduler {scheduler} gets policy {policy} with {}", Values(params))
+                write!(f, "scheduler {scheduler} becomes {} with {}", self.policy(*policy), Values(params))
             }
             Event::Offline(cpu) => write!(f, "CPU {cpu} goes"),
             Event::Online(cpu) => write!(f, "CPU {cpu} is back"),

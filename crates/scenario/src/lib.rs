@@ -13,7 +13,7 @@ mod random;
 mod stage;
 mod trial;
 
-pub use event::{Event, Script};
+pub use event::{Event, Script, Told};
 pub use machine::{Machine, TakenOut, Trouble};
 pub use stage::Stage;
 pub use trial::{Finding, Trial};

@@ -1,6 +1,6 @@
 //! A policy on trial: the scripts of seeds, and what they find, made small.
 
-use crate::{Event, Script, Stage, TakenOut, Trouble};
+use crate::{Script, Stage, TakenOut, Told, Trouble};
 use hls_core::{Call, Library, PolicyInfo, policies};
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 const STEPS: u32 = 200;
 
 /// As often is tried whether less does, too.
-const MOST_TRIES: u32 = 2_000;
+const MOST_TRIES: u32 = 1_000;
 
 /// What scripts are about.
 #[derive(Clone)]
@@ -32,6 +32,8 @@ pub struct Finding {
     pub trouble: Trouble,
     /// The same, by the numbers that schedulers and threads have in the script.
     pub told: String,
+    /// The script, event by event.
+    pub events: Vec<String>,
 }
 
 impl Trial {
@@ -67,7 +69,18 @@ impl Trial {
         let (script, trouble) = self.shrink(script, after, trouble);
         let (stage, _) = Stage::play(&script, self.library.clone());
         let told = self.tell(&stage, &trouble);
-        Finding { seed, after: after + 1, script, trouble, told }
+        let events = script.events.iter().map(|event| Told(event, self.policies()).to_string()).collect();
+        Finding { seed, after: after + 1, script, trouble, told, events }
+    }
+
+    /// The policies that there are.
+    pub fn policies(&self) -> &[PolicyInfo] {
+        self.library.as_ref().map_or(policies(), |library| library.policies())
+    }
+
+    /// The build of the core that is tried; `None`: the one that is built in.
+    pub fn library(&self) -> Option<&Arc<Library>> {
+        self.library.as_ref()
     }
 
     /// As few events as lead to trouble of the same kind.
@@ -120,7 +133,8 @@ impl Trial {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.told)?;
-        writeln!(f, "the least that leads to it, on {} CPUs:", self.script.cpus)?;
-        self.script.events.iter().try_for_each(|event: &Event| writeln!(f, "    {event}"))
+        let cpus = self.script.cpus;
+        writeln!(f, "the least that leads to it, on {cpus} CPU{}:", if cpus == 1 { "" } else { "s" })?;
+        self.events.iter().try_for_each(|event| writeln!(f, "    {event}"))
     }
 }
