@@ -76,7 +76,7 @@ HLS_ONCE u32 check_idle(hls_t *h ARENA_ARG, u32 cpu)
 	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
 		/* What an accused policy leaves undone is made good when it is taken out. */
-		if (in_need(h, v) && hls_usable(vp, cpu) && !h->scheduler[s].offence)
+		if (in_need(h, v) && hls_usable(vp, cpu) && !hls_is_accused(&h->scheduler[s]))
 			return broken(h, HLS_BROKEN_IDLE, s, v, cpu);
 		v = vp->sib_next;
 	}
@@ -134,7 +134,7 @@ HLS_ONCE u32 check_scheduler(hls_t *h ARENA_ARG, u32 s)
 	u32 want = wanted(sched);
 	bool root = sched->first_up && !h->vp[sched->first_up].parent;
 	bool declined = sched->joins && sched->nr_running;
-	if (requested > want || (requested < want && !root && !declined))
+	if (!hls_is_accused(sched) && (requested > want || (requested < want && !root && !declined)))
 		return broken(h, HLS_BROKEN_WANTS, s, 0, 0);
 	u32 code = check_children(h, s);
 	if (code)

@@ -26,7 +26,7 @@
 #define HLS_OFFENCE_NUMBER(number, name, doc) HLS_##name = number,
 enum hls_offence { HLS_INNOCENT, HLS_OFFENCES(HLS_OFFENCE_NUMBER) };
 
-/* K(number, NAME, "the hook"). The numbers are part of the tape format, too. */
+/* K(number, NAME, "the hook"); from PREEMPTS on they only look. The numbers are part of the tape format, too. */
 #define HLS_HOOKS(K)                         \
 	K(1, INIT, "init")                   \
 	K(2, DEINIT, "deinit")               \
@@ -37,9 +37,9 @@ enum hls_offence { HLS_INNOCENT, HLS_OFFENCES(HLS_OFFENCE_NUMBER) };
 	K(7, GRANT, "grant")                 \
 	K(8, REVOKE, "revoke")               \
 	K(9, RELEASE, "release")             \
-	K(10, PREEMPTS, "preempts")          \
-	K(11, TIMER, "timer")                \
-	K(12, MESSAGE, "message")            \
+	K(10, TIMER, "timer")                \
+	K(11, MESSAGE, "message")            \
+	K(12, PREEMPTS, "preempts")          \
 	K(13, CHECK, "check_invariants")
 
 #define HLS_HOOK_NUMBER(number, name, text) HLS_HOOK_##name = number,
@@ -59,6 +59,12 @@ static inline bool hls_may_step(hls_t *h)
 		return false;
 	h->steps--;
 	return can_loop;
+}
+
+/* Whether a scheduler is to be taken out. The offence of one that was is not forgotten. */
+static inline bool hls_is_accused(const scheduler_t *sched)
+{
+	return unlikely(sched->offence) && sched->policy >= HLS_FIRST_LOADED;
 }
 
 /* Only the first offence of a scheduler counts. Its timer is what has it taken out. */
@@ -178,7 +184,8 @@ HLS_ONCE u32 hls_accuse_of_meddling(hls_t *h ARENA_ARG)
 
 static inline bool hls_is_child(const hls_t *h, u32 v, u8 state)
 {
-	return v < HLS_MAX_VPS && h->vp[v].parent == h->hook_scheduler && h->vp[v].state == state;
+	return v < HLS_MAX_VPS && h->vp[v].parent == h->hook_scheduler && h->vp[v].state == state &&
+	       h->hook < HLS_HOOK_PREEMPTS;
 }
 
 static inline void hls_checked_throttle(hls_t *h, u32 v)

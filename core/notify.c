@@ -9,10 +9,15 @@
 	for (u32 u = (h)->scheduler[s].first_up, n_##u = from(0); u && n_##u <= HLS_MAX_VPS && can_loop; \
 	     u = (h)->vp[u].up_next, n_##u++)
 
-/* How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all. */
+/*
+ * How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all. One that is
+ * to be taken out would choose nobody.
+ */
 static inline u32 wanted(const scheduler_t *sched)
 {
 	u32 wants = sched->nr_ready + sched->nr_running;
+	if (unlikely(hls_is_accused(sched)))
+		return sched->nr_running;
 	if (wants > sched->nr_up || (wants && sched->joins))
 		return sched->nr_up;
 	return wants;

@@ -33,27 +33,34 @@ static void take_off_all(hls_t *h, u32 s)
 	}
 }
 
-/* Children have nothing left of what the old policy knew of them, and are asked for anew. */
-static s64 register_anew(hls_t *h, u32 s)
+/* Children have nothing left of what the old policy knew of them, nor of what it did to their number. */
+static void forget_children(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	s64 error = from(0);
-	u32 v = sched->first_child;
-	sched->nr_ready = 0;
+	u32 ready = from(0), v = sched->first_child;
 	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
 		clear((u64 ARENA *)vp->word, sizeof(vp->word));
 		vp->flags &= ~HLS_THROTTLED;
-		if (!error)
-			error = policy_register_vp(h, s, v);
-		if (vp->state == HLS_READY) {
-			sched->nr_ready++;
-			if (!error)
-				policy_request(h, s, v);
-		}
+		ready += vp->state == HLS_READY;
 		v = vp->sib_next;
 	}
-	return error;
+	sched->nr_ready = ready;
+}
+
+/* They are asked for anew. */
+static s64 register_anew(hls_t *h, u32 s)
+{
+	u32 v = h->scheduler[s].first_child;
+	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+		s64 error = policy_register_vp(h, s, v);
+		if (error)
+			return error;
+		if (h->vp[v].state == HLS_READY)
+			policy_request(h, s, v);
+		v = h->vp[v].sib_next;
+	}
+	return 0;
 }
 
 /* The policy of s from now on. An error: it does not take one of the children. */
@@ -66,6 +73,7 @@ HLS_ONCE s64 give_policy(hls_t *h ARENA_ARG, u32 s, u32 policy)
 	clear((u64 ARENA *)sched->word, sizeof(sched->word));
 	if (sched->refused)
 		lift_refusals(h, s);
+	forget_children(h, s);
 	policy_init(h, s);
 	s64 error = register_anew(h, s);
 	add_pending(h, s);

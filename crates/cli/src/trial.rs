@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// A process that says nothing for so long is in a hook that never returns: a seed takes milliseconds.
-const SILENCE: Duration = Duration::from_secs(15);
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// As many seeds are decided by the BPF build, too; one takes longer than natively, and more find no more.
 #[cfg(feature = "kernel")]
@@ -217,7 +217,7 @@ impl Drop for Ending {
 /// Is that process.
 pub fn serve(args: &TryPolicyArgs) -> Result<Verdict, Error> {
     let library = Library::open(&args.native).map_err(|error| Error::System(error.to_string()))?;
-    let trial = Trial::of_loaded(Arc::new(library));
+    let trial = Trial::of_loaded(Arc::new(library), *NUMBERS.start());
     let mut replay = args.replay.as_deref().map(Replaying::new).transpose()?;
     for seed in args.from..args.from.saturating_add(args.seeds) {
         tell(&format!("seed {seed}"))?;

@@ -2,7 +2,7 @@
 //! checked after every event.
 
 use hls_core::{Call, Calls, Core, CoreError, Op, Params, RecordKind, Unsound, limits, policies};
-use hls_scenario::{Machine, Stage, Trial};
+use hls_scenario::{Machine, Trial};
 use hls_units::Nanos;
 
 const FP: u8 = 1;
@@ -312,7 +312,8 @@ fn it_is_thirty_two_levels_deep() {
 #[test]
 fn a_tape_does_again_what_was_done() {
     for seed in 0..50 {
-        let (mut stage, ended) = Stage::play(&Trial::of_built_in().script(seed), None);
+        let trial = Trial::of_built_in();
+        let (mut stage, ended) = trial.play(&trial.script(seed));
         ended.unwrap();
         let tape = stage.machine.core.take_tape();
         let (mut played, mut again) = (tape.clone(), Core::new());

@@ -1,7 +1,8 @@
 //! A policy on trial: the scripts of seeds, and what they find, made small.
 
-use crate::{Script, Stage, TakenOut, Told, Trouble};
+use crate::{Event, Script, Stage, TakenOut, Told, Trouble};
 use hls_core::{Call, Library, PolicyInfo, policies};
+use hls_units::Nanos;
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use std::sync::Arc;
 const STEPS: u32 = 200;
 
 /// As often is tried whether less does, too.
-const MOST_TRIES: u32 = 1_000;
+const MOST_TRIES: u32 = 600;
 
 /// What scripts are about.
 #[derive(Clone)]
@@ -17,6 +18,7 @@ pub struct Trial {
     library: Option<Arc<Library>>,
     /// The policy that is tried, with its number in the library.
     tried: Option<PolicyInfo>,
+    forgives: bool,
 }
 
 /// Something is wrong.
@@ -39,13 +41,32 @@ pub struct Finding {
 impl Trial {
     /// Of the policies that are built in.
     pub fn of_built_in() -> Trial {
-        Trial { library: None, tried: None }
+        Trial { library: None, tried: None, forgives: false }
     }
 
-    /// Of the policies that were loaded with a build, of which there is one.
-    pub fn of_loaded(library: Arc<Library>) -> Trial {
-        let tried = library.loaded().next().cloned();
-        Trial { library: Some(library), tried }
+    /// Of the policy with this number in a build.
+    pub fn of_loaded(library: Arc<Library>, number: u8) -> Trial {
+        let tried = library.policies().iter().find(|policy| policy.id == number).cloned();
+        Trial { library: Some(library), tried, forgives: false }
+    }
+
+    /// The same, where policies may be taken out: what they leave behind is tried.
+    pub fn forgiving(self) -> Trial {
+        Trial { forgives: true, ..self }
+    }
+
+    /// Carries a script out; the first trouble, and the number of the event that led to it. A last round serves what
+    /// is due when the script has ended.
+    pub fn play(&self, script: &Script) -> (Stage, Result<(), (usize, Trouble)>) {
+        let mut stage = Stage::new(script.cpus, self.library.clone());
+        stage.forgives = self.forgives;
+        let events = script.events.iter().chain([&Event::Pass(Nanos(0))]).enumerate();
+        for (at, event) in events {
+            if let Err(trouble) = stage.perform(event) {
+                return (stage, Err((at, trouble)));
+            }
+        }
+        (stage, Ok(()))
     }
 
     /// What happens under a seed.
@@ -59,7 +80,7 @@ impl Trial {
     /// What went wrong, made small.
     pub fn run(&self, seed: u64) -> Result<Vec<Call>, Box<Finding>> {
         let script = self.script(seed);
-        match Stage::play(&script, self.library.clone()) {
+        match self.play(&script) {
             (mut stage, Ok(())) => Ok(stage.machine.core.take_tape()),
             (_, Err((after, trouble))) => Err(Box::new(self.finding(seed, script, after, trouble))),
         }
@@ -67,7 +88,7 @@ impl Trial {
 
     fn finding(&self, seed: u64, script: Script, after: usize, trouble: Trouble) -> Finding {
         let (script, trouble) = self.shrink(script, after, trouble);
-        let (stage, _) = Stage::play(&script, self.library.clone());
+        let (stage, _) = self.play(&script);
         let told = self.tell(&stage, &trouble);
         let events = script.events.iter().map(|event| Told(event, self.policies()).to_string()).collect();
         Finding { seed, after: after + 1, script, trouble, told, events }
@@ -83,28 +104,36 @@ impl Trial {
         self.library.as_ref()
     }
 
-    /// As few events as lead to trouble of the same kind.
-    fn shrink(&self, mut script: Script, after: usize, mut trouble: Trouble) -> (Script, Trouble) {
+    /// As few events as lead to trouble of the same kind, then as few CPUs and VPs.
+    fn shrink(&self, mut script: Script, after: usize, trouble: Trouble) -> (Script, Trouble) {
         script.events.truncate(after + 1);
-        let mut tries = 0;
-        let mut step = script.events.len() / 2;
+        let mut least = Least { trial: self, tries: 0, script, trouble };
+        let mut step = least.script.events.len() / 2;
         while step > 0 {
             let mut from = 0;
-            while from < script.events.len() && tries < MOST_TRIES {
-                let mut fewer = script.clone();
-                fewer.events.drain(from..(from + step).min(script.events.len()));
-                tries += 1;
-                match Stage::play(&fewer, self.library.clone()).1 {
-                    Err((after, found)) if found.is_like(&trouble) => {
-                        fewer.events.truncate(after + 1);
-                        (script, trouble) = (fewer, found);
-                    }
-                    _ => from += step,
+            while from < least.script.events.len() {
+                let mut fewer = least.script.clone();
+                fewer.events.drain(from..(from + step).min(fewer.events.len()));
+                if !least.becomes(fewer) {
+                    from += step;
                 }
             }
             step /= 2;
         }
-        (script, trouble)
+        while least.script.cpus > 1 && least.becomes(Script { cpus: least.script.cpus - 1, ..least.script.clone() }) {}
+        for at in 0..least.script.events.len() {
+            loop {
+                let mut fewer = least.script.clone();
+                match fewer.events.get_mut(at) {
+                    Some(Event::Scheduler { below, .. }) if below.len() > 1 => below.truncate(below.len() - 1),
+                    _ => break,
+                }
+                if !least.becomes(fewer) {
+                    break;
+                }
+            }
+        }
+        (least.script, least.trouble)
     }
 
     /// The trouble in the words of who knows the script.
@@ -127,6 +156,31 @@ impl Trial {
                 format!("{} is ready, all others sleep, and no timer is set: it would wait for ever", vp(*which))
             }
         }
+    }
+}
+
+/// The least script so far, with the trouble to which it leads.
+struct Least<'t> {
+    trial: &'t Trial,
+    tries: u32,
+    script: Script,
+    trouble: Trouble,
+}
+
+impl Least<'_> {
+    /// Takes one that is less, if it leads to the same trouble; whether it does.
+    fn becomes(&mut self, mut less: Script) -> bool {
+        self.tries += 1;
+        if self.tries > MOST_TRIES {
+            return false;
+        }
+        let Err((after, found)) = self.trial.play(&less).1 else { return false };
+        if !found.is_like(&self.trouble) {
+            return false;
+        }
+        less.events.truncate(after + 1);
+        (self.script, self.trouble) = (less, found);
+        true
     }
 }
 

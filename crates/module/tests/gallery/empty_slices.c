@@ -2,7 +2,7 @@
 /*
  * Grants for no time at all.
  *
- * Noticed: hook grant of CPU
+ * Noticed: it had itself called more often than every 10 us
  */
 #include "../core/policy.h"
 

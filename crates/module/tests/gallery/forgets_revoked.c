@@ -2,7 +2,7 @@
 /*
  * Forgets a child whose slice is over.
  *
- * Noticed: hook grant: its grant hook chose nobody while a ready child could use the CPU
+ * Noticed: its grant hook chose nobody while a ready child could use the CPU
  */
 #include "../core/policy.h"
 

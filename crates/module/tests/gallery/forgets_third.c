@@ -3,7 +3,7 @@
  * Forgets every third request while siblings run: nobody can say that this is no policy, until the child is the
  * only one that waits.
  *
- * Noticed: hook grant: its grant hook chose nobody while a ready child could use the CPU
+ * Noticed: its grant hook chose nobody while a ready child could use the CPU
  */
 #include "../core/policy.h"
 

@@ -2,7 +2,7 @@
 /*
  * Leaves whom it grants a CPU in its queue, and grants it another one.
  *
- * Noticed: hook grant: its grant hook chose a VP that is not a ready child
+ * Noticed: its grant hook chose a VP that is not a ready child
  */
 #include "../core/policy.h"
 

@@ -2,7 +2,7 @@
 /*
  * Leaves a child in its queue that does not want a CPU any more.
  *
- * Noticed: hook grant: its grant hook chose a VP that is not a ready child
+ * Noticed: its grant hook chose a VP that is not a ready child
  */
 #include "../core/policy.h"
 

@@ -2,7 +2,7 @@
 /*
  * Names nobody, for ever, while work waits.
  *
- * Noticed: hook grant: its grant hook chose nobody while a ready child could use the CPU
+ * Noticed: its grant hook chose nobody while a ready child could use the CPU
  */
 #include "../core/policy.h"
 

@@ -2,7 +2,7 @@
 /*
  * Names whoever came last, whether that is ready or not.
  *
- * Noticed: hook grant: its grant hook chose a VP that is not a ready child
+ * Noticed: its grant hook chose a VP that is not a ready child
  */
 #include "../core/policy.h"
 

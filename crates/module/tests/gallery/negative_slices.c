@@ -2,7 +2,7 @@
 /*
  * Grants for less than no time: as a number without a sign that is very long.
  *
- * Noticed: hook grant of CPU
+ * Noticed: it had itself called more often than every 10 us
  */
 #include "../core/policy.h"
 

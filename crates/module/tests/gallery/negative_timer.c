@@ -2,7 +2,7 @@
 /*
  * Sets its timer to less than no time: as a number without a sign that is far ahead.
  *
- * Noticed: hook timer: it had itself called more often than every 10 us
+ * Noticed: it had itself called more often than every 10 us
  */
 #include "../core/policy.h"
 

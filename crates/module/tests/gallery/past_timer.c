@@ -2,7 +2,7 @@
 /*
  * Sets its timer to a time that is over, for ever.
  *
- * Noticed: hook timer: it had itself called more often than every 10 us
+ * Noticed: it had itself called more often than every 10 us
  */
 #include "../core/policy.h"
 

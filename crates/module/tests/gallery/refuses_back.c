@@ -2,7 +2,7 @@
 /*
  * Counts its children when they come, not when they go, and refuses further ones.
  *
- * Noticed: hook register_vp of thread
+ * Noticed: its register hook refused a child that it had accepted before
  */
 #include "../core/policy.h"
 

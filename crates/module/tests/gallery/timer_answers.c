@@ -2,7 +2,7 @@
 /*
  * Answers every call of its timer hook with a child, for ever.
  *
- * Noticed: hook timer: it had itself called more often than every 10 us
+ * Noticed: it had itself called more often than every 10 us
  */
 #include "../core/policy.h"
 

@@ -2,7 +2,7 @@
 /*
  * Has itself called every microsecond.
  *
- * Noticed: hook timer: it had itself called more often than every 10 us
+ * Noticed: it had itself called more often than every 10 us
  */
 #include "../core/policy.h"
 

@@ -2,7 +2,7 @@
 /*
  * Finds its own state unsound.
  *
- * Noticed: hook check_invariants: its own invariants did not hold
+ * Noticed: its own invariants did not hold
  */
 #include "../core/policy.h"
 
