@@ -172,6 +172,17 @@ static inline bool hls_checked_invariants(hls_t *h, u32 s, bool hold)
 	return true;
 }
 
+/* Says that a scheduler has VPs to request (or to withdraw); settle_pending() looks after it. */
+static inline void add_pending(hls_t *h, u32 s)
+{
+	scheduler_t *sched = kept(&h->scheduler[s]);
+	if (sched->in_pending)
+		return;
+	sched->in_pending = 1;
+	sched->pending_next = h->pending;
+	h->pending = s;
+}
+
 /*
  * What hooks call, as those of loaded policies do: for a child of the scheduler at hand, in the state for it. With
  * anything else the counts of the core would be wrong from then on.
@@ -188,12 +199,15 @@ static inline bool hls_is_child(const hls_t *h, u32 v, u8 state)
 	       h->hook < HLS_HOOK_PREEMPTS;
 }
 
+/* It may be another child than the hook is about: then fewer want a CPU than have asked for one. */
 static inline void hls_checked_throttle(hls_t *h, u32 v)
 {
-	if (likely(hls_is_child(h, v, HLS_READY) && !(h->vp[v].flags & HLS_THROTTLED)))
+	if (likely(hls_is_child(h, v, HLS_READY) && !(h->vp[v].flags & HLS_THROTTLED))) {
 		hls_throttle(h, v);
-	else
+		add_pending(h, h->hook_scheduler);
+	} else {
 		hls_accuse_of_meddling(h);
+	}
 }
 
 static inline void hls_checked_unthrottle(hls_t *h, u32 v)

@@ -23,17 +23,6 @@ static inline u32 wanted(const scheduler_t *sched)
 	return wants;
 }
 
-/* Says that a scheduler has VPs to request (or to withdraw); settle_pending() looks after it. */
-static inline void add_pending(hls_t *h, u32 s)
-{
-	scheduler_t *sched = kept(&h->scheduler[s]);
-	if (sched->in_pending)
-		return;
-	sched->in_pending = 1;
-	sched->pending_next = h->pending;
-	h->pending = s;
-}
-
 /* To be called wherever a scheduler's wants may have changed while a VP of it may be READY. */
 static inline void settle_later(hls_t *h, u32 s)
 {

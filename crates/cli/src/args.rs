@@ -266,16 +266,24 @@ pub enum PolicyCommand {
         #[arg(long, value_name = "SEED", default_value = "0")]
         from: u64,
     },
-    /// Compile a policy for the simulator and for the kernel
+    /// Compile policies for the simulator and for the kernel
     Build {
-        /// The policy, a file of C
-        file: PathBuf,
-        /// Build it under this name, beside another version of it
+        /// The policies, a file of C each; a hierarchy that loads these, in this order, finds them in a cache
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Build it under this name, beside another version of it; of one policy only
         #[arg(long = "as", value_name = "NAME")]
         name: Option<String>,
         /// Keep what was built in this folder
         #[arg(short, long, value_name = "DIR")]
         out: Option<PathBuf>,
+        /// Keep it by what it was built from, to be found by machines that have no compilers, as
+        /// $XDG_CACHE_HOME/hls/policies there
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+        /// The number that the first of them has in the core; those of a run are given in order, and never twice
+        #[arg(long, value_name = "N", default_value = "64")]
+        number: u8,
     },
 }
 

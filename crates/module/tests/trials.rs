@@ -205,23 +205,3 @@ fn what_is_beside_a_bad_policy_goes_on() {
         let _ = beside.hog;
     }
 }
-
-#[test]
-fn zz_debug() {
-    let library = opened([read(Path::new("tests/anything/anything.c"))].into_iter());
-    let trial = Trial::of_loaded(library, 64).forgiving();
-    let seed = std::env::var("SEED").ok().and_then(|t| t.parse().ok()).unwrap_or(18);
-    let finding = trial.run(seed).expect_err("bad");
-    println!("{finding}");
-    let mut s = hls_scenario::Stage::new(finding.script.cpus, trial.library().cloned());
-    s.forgives = true;
-    for event in &finding.script.events {
-        println!("--- {event:?}");
-        let r = s.perform(event);
-        println!("{r:?} running {:?} now {} kick {} taken {:?}", s.machine.running, s.machine.now, s.machine.core.kick(), s.machine.taken_out);
-        for v in 1..16 { if let Some(e) = s.machine.core.vp(v) { println!("  vp {v} {e:?}"); } }
-        for k in 1..8 { if let Some(e) = s.machine.core.scheduler(k) { println!("  s {k} {e:?}"); } }
-    }
-    let tape = s.machine.core.take_tape();
-    for c in tape.iter().rev().take(30).rev() { println!("{c}"); }
-}

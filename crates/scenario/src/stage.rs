@@ -170,7 +170,7 @@ impl Stage {
         let may_run = machine.core.vp(vp).is_some_and(|entry| {
             entry.state == VpState::Ready && entry.usable & there & ((1 << machine.cpus) - 1) != 0
         });
-        let is_stuck = may_run && !self.may_wait && machine.next() == Nanos::MAX;
+        let is_stuck = may_run && !self.may_wait && !self.forgives && machine.next() == Nanos::MAX;
         if is_stuck { Err(Trouble::Stuck(vp)) } else { Ok(()) }
     }
 }
