@@ -75,7 +75,8 @@ HLS_ONCE u32 check_idle(hls_t *h ARENA_ARG, u32 cpu)
 	u32 s = h->vp[root].child, v = h->scheduler[s].first_child;
 	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
-		if (in_need(h, v) && hls_usable(vp, cpu))
+		/* What an accused policy leaves undone is made good when it is taken out. */
+		if (in_need(h, v) && hls_usable(vp, cpu) && !hls_is_accused(&h->scheduler[s]))
 			return broken(h, HLS_BROKEN_IDLE, s, v, cpu);
 		v = vp->sib_next;
 	}
@@ -90,8 +91,12 @@ HLS_ONCE u32 check_priority(hls_t *h ARENA_ARG, u32 s, u32 v)
 		if (up->state != HLS_RUNNING)
 			continue;
 		u32 r = h->cpu[up->cpu].path[up->level + 1].vp;
-		if (r && hls_usable(&h->vp[v], up->cpu) && policy_preempts(h, s, v, r))
+		if (!r || !hls_usable(&h->vp[v], up->cpu) || !policy_preempts(h, s, v, r))
+			continue;
+		if (h->scheduler[s].policy < HLS_FIRST_LOADED)
 			return broken(h, HLS_BROKEN_PRIORITY, s, v, up->cpu);
+		hls_accuse(h, s, HLS_OUT_OF_ORDER);
+		return 0;
 	}
 	return 0;
 }
@@ -129,7 +134,7 @@ HLS_ONCE u32 check_scheduler(hls_t *h ARENA_ARG, u32 s)
 	u32 want = wanted(sched);
 	bool root = sched->first_up && !h->vp[sched->first_up].parent;
 	bool declined = sched->joins && sched->nr_running;
-	if (requested > want || (requested < want && !root && !declined))
+	if (!hls_is_accused(sched) && (requested > want || (requested < want && !root && !declined)))
 		return broken(h, HLS_BROKEN_WANTS, s, 0, 0);
 	u32 code = check_children(h, s);
 	if (code)

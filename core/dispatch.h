@@ -12,17 +12,17 @@
 #include "../policies/registry.h"
 
 /* Calls a hook: of a policy that was loaded within guards, and not at all when s is to be taken out. */
-#define CALL(number, call)                                     \
-	if (number < HLS_FIRST_LOADED || hls_begin_hook(h, s)) \
-		call;                                          \
-	if (number >= HLS_FIRST_LOADED)                        \
+#define CALL(number, hook, about, call)                                                \
+	if (number < HLS_FIRST_LOADED || hls_begin_hook(h, s, HLS_HOOK_##hook, about)) \
+		call;                                                                  \
+	if (number >= HLS_FIRST_LOADED)                                                \
 		hls_end_hook(h, s);
 
 HLS_ONCE u32 policy_init(hls_t *h ARENA_ARG, u32 s)
 {
-#define CASE(number, fn, ...)                 \
-	case number:                          \
-		CALL(number, fn##_init(h, s)) \
+#define CASE(number, fn, ...)                          \
+	case number:                                   \
+		CALL(number, INIT, 0, fn##_init(h, s)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -33,9 +33,9 @@ HLS_ONCE u32 policy_init(hls_t *h ARENA_ARG, u32 s)
 
 HLS_ONCE u32 policy_deinit(hls_t *h ARENA_ARG, u32 s)
 {
-#define CASE(number, fn, ...)                   \
-	case number:                            \
-		CALL(number, fn##_deinit(h, s)) \
+#define CASE(number, fn, ...)                              \
+	case number:                                       \
+		CALL(number, DEINIT, 0, fn##_deinit(h, s)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -47,9 +47,9 @@ HLS_ONCE u32 policy_deinit(hls_t *h ARENA_ARG, u32 s)
 HLS_ONCE s64 policy_register_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
 	s64 answer = 0;
-#define CASE(number, fn, ...)                                    \
-	case number:                                             \
-		CALL(number, answer = fn##_register_vp(h, s, v)) \
+#define CASE(number, fn, ...)                                                    \
+	case number:                                                             \
+		CALL(number, REGISTER_VP, v, answer = fn##_register_vp(h, s, v)) \
 		return number < HLS_FIRST_LOADED ? answer : hls_checked_refusal(answer);
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -60,9 +60,9 @@ HLS_ONCE s64 policy_register_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 
 HLS_ONCE u32 policy_unregister_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
-#define CASE(number, fn, ...)                             \
-	case number:                                      \
-		CALL(number, fn##_unregister_vp(h, s, v)) \
+#define CASE(number, fn, ...)                                               \
+	case number:                                                        \
+		CALL(number, UNREGISTER_VP, v, fn##_unregister_vp(h, s, v)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -74,9 +74,9 @@ HLS_ONCE u32 policy_unregister_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 /* Whether the VP may have a CPU: it may be out of budget. */
 HLS_ONCE bool policy_request(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
-#define CASE(number, fn, ...)                       \
-	case number:                                \
-		CALL(number, fn##_request(h, s, v)) \
+#define CASE(number, fn, ...)                                   \
+	case number:                                            \
+		CALL(number, REQUEST, v, fn##_request(h, s, v)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -87,9 +87,9 @@ HLS_ONCE bool policy_request(hls_t *h ARENA_ARG, u32 s, u32 v)
 
 HLS_ONCE u32 policy_withdraw(hls_t *h ARENA_ARG, u32 s, u32 v)
 {
-#define CASE(number, fn, ...)                        \
-	case number:                                 \
-		CALL(number, fn##_withdraw(h, s, v)) \
+#define CASE(number, fn, ...)                                     \
+	case number:                                              \
+		CALL(number, WITHDRAW, v, fn##_withdraw(h, s, v)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -101,9 +101,9 @@ HLS_ONCE u32 policy_withdraw(hls_t *h ARENA_ARG, u32 s, u32 v)
 HLS_ONCE u32 policy_grant(hls_t *h ARENA_ARG, u32 s, u32 cpu)
 {
 	u32 answer = 0;
-#define CASE(number, fn, ...)                                \
-	case number:                                         \
-		CALL(number, answer = fn##_grant(h, s, cpu)) \
+#define CASE(number, fn, ...)                                            \
+	case number:                                                     \
+		CALL(number, GRANT, cpu, answer = fn##_grant(h, s, cpu)) \
 		return number < HLS_FIRST_LOADED ? answer : hls_checked_grant(h, s, answer, cpu);
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -114,9 +114,9 @@ HLS_ONCE u32 policy_grant(hls_t *h ARENA_ARG, u32 s, u32 cpu)
 
 HLS_ONCE u32 policy_revoke(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
 {
-#define CASE(number, fn, ...)                               \
-	case number:                                        \
-		CALL(number, fn##_revoke(h, s, v, used_ns)) \
+#define CASE(number, fn, ...)                                          \
+	case number:                                                   \
+		CALL(number, REVOKE, v, fn##_revoke(h, s, v, used_ns)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -127,9 +127,9 @@ HLS_ONCE u32 policy_revoke(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
 
 HLS_ONCE u32 policy_release(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
 {
-#define CASE(number, fn, ...)                                \
-	case number:                                         \
-		CALL(number, fn##_release(h, s, v, used_ns)) \
+#define CASE(number, fn, ...)                                            \
+	case number:                                                     \
+		CALL(number, RELEASE, v, fn##_release(h, s, v, used_ns)) \
 		break;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -141,9 +141,9 @@ HLS_ONCE u32 policy_release(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
 HLS_ONCE bool policy_preempts(hls_t *h ARENA_ARG, u32 s, u32 ready, u32 running)
 {
 	bool answer = false;
-#define CASE(number, fn, ...)                                              \
-	case number:                                                       \
-		CALL(number, answer = fn##_preempts(h, s, ready, running)) \
+#define CASE(number, fn, ...)                                                               \
+	case number:                                                                        \
+		CALL(number, PREEMPTS, ready, answer = fn##_preempts(h, s, ready, running)) \
 		return answer;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -155,9 +155,9 @@ HLS_ONCE bool policy_preempts(hls_t *h ARENA_ARG, u32 s, u32 ready, u32 running)
 HLS_ONCE u32 policy_timer(hls_t *h ARENA_ARG, u32 s)
 {
 	u32 answer = 0;
-#define CASE(number, fn, ...)                           \
-	case number:                                    \
-		CALL(number, answer = fn##_timer(h, s)) \
+#define CASE(number, fn, ...)                                     \
+	case number:                                              \
+		CALL(number, TIMER, 0, answer = fn##_timer(h, s)) \
 		return number < HLS_FIRST_LOADED ? answer : hls_checked_timer(h, s, answer);
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -173,9 +173,9 @@ HLS_ONCE s64 policy_message(hls_t *h ARENA_ARG, u32 s, u32 v, u32 message, const
 	unused(v);
 	unused(message);
 	unused(payload);
-#define CASE(number, fn, ...)                                                  \
-	case number:                                                           \
-		CALL(number, answer = fn##_message(h, s, v, message, payload)) \
+#define CASE(number, fn, ...)                                                              \
+	case number:                                                                       \
+		CALL(number, MESSAGE, v, answer = fn##_message(h, s, v, message, payload)) \
 		return answer;
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -187,9 +187,9 @@ HLS_ONCE s64 policy_message(hls_t *h ARENA_ARG, u32 s, u32 v, u32 message, const
 HLS_ONCE bool policy_check_invariants(hls_t *h ARENA_ARG, u32 s)
 {
 	bool answer = true;
-#define CASE(number, fn, ...)                                      \
-	case number:                                               \
-		CALL(number, answer = fn##_check_invariants(h, s)) \
+#define CASE(number, fn, ...)                                                \
+	case number:                                                         \
+		CALL(number, CHECK, 0, answer = fn##_check_invariants(h, s)) \
 		return number < HLS_FIRST_LOADED ? answer : hls_checked_invariants(h, s, answer);
 	switch (h->scheduler[s].policy) {
 		HLS_POLICIES(CASE)
@@ -262,9 +262,11 @@ SAID(bool, joins, false, JOINS)
 SAID(bool, strict, false, STRICT)
 #undef STRICT
 
-/* How many children a scheduler of the policy takes; 0: there is no such policy. */
-#define MOST(number, fn, ...) \
-	case number:          \
+/* How many children a scheduler of the policy takes, a join one; 0: there is no such policy. */
+#define MOST(number, fn, ...)          \
+	case number:                   \
+		if (fn##_policy.joins) \
+			return 1;      \
 		return fn##_policy.most_children ? fn##_policy.most_children : HLS_MAX_VPS;
 SAID(u32, most_children, 0, MOST)
 #undef MOST

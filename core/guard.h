@@ -18,10 +18,32 @@
 	O(3, TOO_LONG, "a hook of it took more steps than it may")                                            \
 	O(4, TOO_OFTEN, "it had itself called more often than every 10 us, by timers and slices, for long")   \
 	O(5, CHANGED_TIME, "a hook of it changed the time")                                                   \
-	O(6, INVARIANTS, "its own invariants did not hold")
+	O(6, INVARIANTS, "its own invariants did not hold")                                                   \
+	O(7, MEDDLED, "a hook of it throttled, unthrottled, rechecked or set a timer for what it must not")   \
+	O(8, OUT_OF_ORDER, "it is strict, and a ready child waited beside a running one that it preempts")    \
+	O(9, REFUSED, "its register hook refused a child that it had accepted before")
 
 #define HLS_OFFENCE_NUMBER(number, name, doc) HLS_##name = number,
 enum hls_offence { HLS_INNOCENT, HLS_OFFENCES(HLS_OFFENCE_NUMBER) };
+
+/* K(number, NAME, "the hook"); from PREEMPTS on they only look. The numbers are part of the tape format, too. */
+#define HLS_HOOKS(K)                         \
+	K(1, INIT, "init")                   \
+	K(2, DEINIT, "deinit")               \
+	K(3, REGISTER_VP, "register_vp")     \
+	K(4, UNREGISTER_VP, "unregister_vp") \
+	K(5, REQUEST, "request")             \
+	K(6, WITHDRAW, "withdraw")           \
+	K(7, GRANT, "grant")                 \
+	K(8, REVOKE, "revoke")               \
+	K(9, RELEASE, "release")             \
+	K(10, TIMER, "timer")                \
+	K(11, MESSAGE, "message")            \
+	K(12, PREEMPTS, "preempts")          \
+	K(13, CHECK, "check_invariants")
+
+#define HLS_HOOK_NUMBER(number, name, text) HLS_HOOK_##name = number,
+enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER) };
 
 /* Steps of a policy's own loops in one call of a hook; a look at its invariants looks at as many of its VPs. */
 #define HLS_HOOK_STEPS 4096
@@ -39,18 +61,35 @@ static inline bool hls_may_step(hls_t *h)
 	return can_loop;
 }
 
+/* Whether a scheduler is to be taken out. The offence of one that was is not forgotten. */
+static inline bool hls_is_accused(const scheduler_t *sched)
+{
+#ifdef HLS_LOADED
+	return unlikely(sched->offence) && sched->policy >= HLS_FIRST_LOADED;
+#else
+	(void)sched; /* A build without such policies does not even look. */
+	return false;
+#endif
+}
+
 /* Only the first offence of a scheduler counts. */
 static inline void hls_accuse(hls_t *h, u32 s, u32 offence)
 {
-	if (h->scheduler[s].offence)
+	scheduler_t *sched = &h->scheduler[s];
+	if (sched->offence)
 		return;
-	h->scheduler[s].offence = offence;
+	sched->offence = offence;
+	sched->offending_hook = h->hook;
+	sched->offended_about = h->hook_about;
 	h->accused = true;
 }
 
-/* Before a hook of s, and behind it; whether it is to be called at all. */
-static inline bool hls_begin_hook(hls_t *h, u32 s)
+/* Before a hook of s about a VP or a CPU, and behind it; whether it is to be called at all. */
+static inline bool hls_begin_hook(hls_t *h, u32 s, u32 hook, u32 about)
 {
+	h->hook = hook;
+	h->hook_scheduler = s;
+	h->hook_about = about;
 	h->steps = HLS_HOOK_STEPS;
 	h->hook_at_ns = h->now_ns;
 	return !h->scheduler[s].offence;
@@ -58,27 +97,28 @@ static inline bool hls_begin_hook(hls_t *h, u32 s)
 
 static inline void hls_end_hook(hls_t *h, u32 s)
 {
-	if (unlikely(!h->steps))
-		hls_accuse(h, s, HLS_TOO_LONG);
 	if (unlikely(h->now_ns != h->hook_at_ns)) {
 		h->now_ns = h->hook_at_ns;
 		hls_accuse(h, s, HLS_CHANGED_TIME);
 	}
+	if (unlikely(!h->steps))
+		hls_accuse(h, s, HLS_TOO_LONG);
 }
 
-/* The policy is called again of its own will after `interval_ns`: a leaking bucket of such calls. */
-static inline void hls_count_call(hls_t *h, u32 s, u64 interval_ns)
+/* s is called of its own will: its timer is due, or a slice that it has set is over. A leaking bucket of such calls. */
+static inline void hls_count_call(hls_t *h, u32 s, u32 hook, u32 about)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	if (likely(interval_ns >= HLS_LEAST_INTERVAL))
+	if (sched->policy < HLS_FIRST_LOADED)
 		return;
-	u64 burst_ns = HLS_BURST * HLS_LEAST_INTERVAL,
-	    each_ns = HLS_LEAST_INTERVAL / (sched->nr_up ? sched->nr_up : 1);
 	if (sched->busy_until < h->now_ns)
 		sched->busy_until = h->now_ns;
-	sched->busy_until += each_ns;
-	if (sched->busy_until > h->now_ns + burst_ns)
-		hls_accuse(h, s, HLS_TOO_OFTEN);
+	sched->busy_until += HLS_LEAST_INTERVAL / (sched->nr_up ? sched->nr_up : 1);
+	if (likely(sched->busy_until <= h->now_ns + HLS_BURST * HLS_LEAST_INTERVAL))
+		return;
+	h->hook = hook;
+	h->hook_about = about;
+	hls_accuse(h, s, HLS_TOO_OFTEN);
 }
 
 /* Whether v may be granted `cpu` by s. */
@@ -106,7 +146,6 @@ HLS_ONCE bool hls_has_use_for(hls_t *h ARENA_ARG, u32 s, u32 cpu)
 /* What the grant hook of s has chosen, if that is what it may. */
 static inline u32 hls_checked_grant(hls_t *h, u32 s, u32 v, u32 cpu)
 {
-	hls_count_call(h, s, h->slice_ns);
 	if (likely(v && hls_may_grant(h, s, v, cpu)))
 		return unlikely(h->scheduler[s].offence) ? 0 : v;
 	if (v)
@@ -119,8 +158,6 @@ static inline u32 hls_checked_grant(hls_t *h, u32 s, u32 v, u32 cpu)
 /* The same of a timer hook, whose VP asks for a CPU. */
 static inline u32 hls_checked_timer(hls_t *h, u32 s, u32 v)
 {
-	u64 next = h->scheduler[s].timer_at;
-	hls_count_call(h, s, next > h->now_ns ? next - h->now_ns : 0);
 	if (v && (v >= HLS_MAX_VPS || h->vp[v].parent != s))
 		hls_accuse(h, s, HLS_CHOSE_WRONG);
 	return h->scheduler[s].offence ? 0 : v;
@@ -137,6 +174,72 @@ static inline bool hls_checked_invariants(hls_t *h, u32 s, bool hold)
 	if (!hold)
 		hls_accuse(h, s, HLS_INVARIANTS);
 	return true;
+}
+
+/* Says that a scheduler has VPs to request (or to withdraw); settle_pending() looks after it. */
+static inline void add_pending(hls_t *h, u32 s)
+{
+	scheduler_t *sched = kept(&h->scheduler[s]);
+	if (sched->in_pending)
+		return;
+	sched->in_pending = 1;
+	sched->pending_next = h->pending;
+	h->pending = s;
+}
+
+/*
+ * What hooks call, as those of loaded policies do: for a child of the scheduler at hand, in the state for it. With
+ * anything else the counts of the core would be wrong from then on.
+ */
+HLS_ONCE u32 hls_accuse_of_meddling(hls_t *h ARENA_ARG)
+{
+	h->now_ns = h->hook_at_ns;
+	hls_accuse(h, h->hook_scheduler, HLS_MEDDLED);
+	return 0;
+}
+
+static inline bool hls_is_child(const hls_t *h, u32 v, u8 state)
+{
+	return v < HLS_MAX_VPS && h->vp[v].parent == h->hook_scheduler && h->vp[v].state == state &&
+	       h->hook < HLS_HOOK_PREEMPTS;
+}
+
+/* It may be another child than the hook is about: then fewer want a CPU than have asked for one. */
+static inline void hls_checked_throttle(hls_t *h, u32 v)
+{
+	if (likely(hls_is_child(h, v, HLS_READY) && !(h->vp[v].flags & HLS_THROTTLED))) {
+		hls_throttle(h, v);
+		add_pending(h, h->hook_scheduler);
+	} else {
+		hls_accuse_of_meddling(h);
+	}
+}
+
+static inline void hls_checked_unthrottle(hls_t *h, u32 v)
+{
+	if (likely(hls_is_child(h, v, HLS_READY) && (h->vp[v].flags & HLS_THROTTLED)))
+		hls_unthrottle(h, v);
+	else
+		hls_accuse_of_meddling(h);
+}
+
+static inline void hls_checked_recheck(hls_t *h, u32 v)
+{
+	if (likely(hls_is_child(h, v, HLS_RUNNING)))
+		hls_recheck(h, v);
+	else
+		hls_accuse_of_meddling(h);
+}
+
+/* A time before that of the first clock is over; as a key it would come before all others, and hold them up. */
+static inline void hls_checked_set_timer(hls_t *h, u32 s, u64 at_ns)
+{
+	if (unlikely(s != h->hook_scheduler))
+		hls_accuse_of_meddling(h);
+	else if ((s64)at_ns < 0 && at_ns != HLS_NEVER)
+		hls_set_timer(h, s, h->now_ns);
+	else
+		hls_set_timer(h, s, at_ns);
 }
 
 #endif

@@ -86,7 +86,11 @@ enum hls_record_kind {
 	HLS_REC_STOLEN,    /* by the platform, where it tells such things: others had the CPU for a ns; vp: 0 */
 	HLS_REC_OFFLINE,   /* the CPU has gone; vp: 0 */
 	HLS_REC_ONLINE,    /* it is back; vp: 0 */
-	HLS_REC_TAKEN_OUT, /* a: scheduler whose policy was replaced by a fallback, b: enum hls_offence; vp, cpu: 0 */
+	/*
+	 * a: scheduler whose policy was replaced by a fallback; b: enum hls_offence, from bit 8 on enum hls_hook, and from
+	 * bit 32 on the VP or CPU that it was about; vp, cpu: 0
+	 */
+	HLS_REC_TAKEN_OUT,
 };
 
 /* Why a call was refused; entry points return these negated. */
@@ -152,15 +156,16 @@ struct hls_scheduler {
 	u8 joins;   /* its policy holds VPs of several parents and requests all of them at once */
 	u8 single;  /* it holds one VP, refuses no CPU and does not join: it has nothing to choose among */
 	u8 offence; /* what its policy, that was loaded, did against the contract; enum hls_offence in guard.h */
-	u8 unused;
-	u16 nr_up;        /* VPs that it holds of its parents */
-	u16 nr_requested; /* of these, READY or RUNNING */
+	u8 offending_hook; /* in which of its hooks; enum hls_hook there */
+	u16 nr_up;         /* VPs that it holds of its parents */
+	u16 nr_requested;  /* of these, READY or RUNNING */
 	u32 nr_children;
 	u32 nr_ready; /* children that are READY and not throttled */
 	u32 nr_running;
 	u32 first_up;
 	u32 first_child;
 	u32 pending_next;
+	u32 offended_about; /* the VP or, to the grant hook, the CPU that this was about */
 	u64 timer_at;
 	u64 busy_until; /* a loaded policy may be called of its own will from then on as often as it likes */
 	u64 param[HLS_PARAMS];
@@ -207,9 +212,10 @@ struct hls {
 	u64 offline;    /* of these, the ones that are not there now: their root VPs are held by nobody */
 	u64 decisions;  /* grant hooks called */
 	u64 hook_at_ns; /* when the hook at hand of a loaded policy was called, */
-	u32 steps;      /* and the steps that it has left */
-	u32 accused;    /* whether some scheduler is to be taken out */
-	u32 nr_pinned;  /* threads that may not use every CPU */
+	u32 steps;      /* the steps that it has left, */
+	u32 hook, hook_scheduler, hook_about; /* which it is, whose, and about which VP or CPU */
+	u32 accused;                          /* whether some scheduler is to be taken out */
+	u32 nr_pinned;                        /* threads that may not use every CPU */
 	u32 seq;
 	u32 pending; /* schedulers that have VPs to request or to withdraw */
 	u32 seeking; /* VPs that did not get, or lost, one CPU and might displace others on another */

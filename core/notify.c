@@ -9,24 +9,18 @@
 	for (u32 u = (h)->scheduler[s].first_up, n_##u = from(0); u && n_##u <= HLS_MAX_VPS && can_loop; \
 	     u = (h)->vp[u].up_next, n_##u++)
 
-/* How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all. */
+/*
+ * How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all. One that is
+ * to be taken out would choose nobody.
+ */
 static inline u32 wanted(const scheduler_t *sched)
 {
 	u32 wants = sched->nr_ready + sched->nr_running;
+	if (unlikely(hls_is_accused(sched)))
+		return sched->nr_running;
 	if (wants > sched->nr_up || (wants && sched->joins))
 		return sched->nr_up;
 	return wants;
-}
-
-/* Says that a scheduler has VPs to request (or to withdraw); settle_pending() looks after it. */
-static inline void add_pending(hls_t *h, u32 s)
-{
-	scheduler_t *sched = kept(&h->scheduler[s]);
-	if (sched->in_pending)
-		return;
-	sched->in_pending = 1;
-	sched->pending_next = h->pending;
-	h->pending = s;
 }
 
 /* To be called wherever a scheduler's wants may have changed while a VP of it may be READY. */
@@ -450,6 +444,7 @@ HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 		if (h->scheduler[s].timer_at > now_ns)
 			break;
 		hls_set_timer(h, s, HLS_NEVER);
+		hls_count_call(h, s, HLS_HOOK_TIMER, 0);
 		u32 v = policy_timer(h, s);
 		for (u32 n = from(0); n < HLS_MAX_BATCH && v && can_loop; n++) {
 			if (h->vp[v].state == HLS_READY)

@@ -33,22 +33,32 @@ static void take_off_all(hls_t *h, u32 s)
 	}
 }
 
-/* Children have nothing left of what the old policy knew of them, and are asked for anew. */
-static s64 register_anew(hls_t *h, u32 s)
+/* Children have nothing left of what the old policy knew of them, nor of what it did to their number. */
+static void forget_children(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	u32 v = sched->first_child;
+	u32 ready = from(0), v = sched->first_child;
 	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
 		clear((u64 ARENA *)vp->word, sizeof(vp->word));
-		if (vp->flags & HLS_THROTTLED)
-			hls_unthrottle(h, v);
+		vp->flags &= ~HLS_THROTTLED;
+		ready += vp->state == HLS_READY;
+		v = vp->sib_next;
+	}
+	sched->nr_ready = ready;
+}
+
+/* They are asked for anew. */
+static s64 register_anew(hls_t *h, u32 s)
+{
+	u32 v = h->scheduler[s].first_child;
+	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		s64 error = policy_register_vp(h, s, v);
 		if (error)
 			return error;
-		if (vp->state == HLS_READY)
+		if (h->vp[v].state == HLS_READY)
 			policy_request(h, s, v);
-		v = vp->sib_next;
+		v = h->vp[v].sib_next;
 	}
 	return 0;
 }
@@ -63,6 +73,7 @@ HLS_ONCE s64 give_policy(hls_t *h ARENA_ARG, u32 s, u32 policy)
 	clear((u64 ARENA *)sched->word, sizeof(sched->word));
 	if (sched->refused)
 		lift_refusals(h, s);
+	forget_children(h, s);
 	policy_init(h, s);
 	s64 error = register_anew(h, s);
 	add_pending(h, s);
@@ -102,9 +113,11 @@ HLS_ONCE u32 take_out_accused(hls_t *h ARENA_ARG)
 {
 	h->accused = false;
 	for (u32 s = from(1); s <= h->used_schedulers && s < HLS_MAX_SCHEDULERS && can_loop; s++) {
-		if (h->scheduler[s].policy < HLS_FIRST_LOADED || !h->scheduler[s].offence)
+		const scheduler_t *sched = &h->scheduler[s];
+		if (!hls_is_accused(sched))
 			continue;
-		hls_write_record(h, 0, 0, HLS_REC_TAKEN_OUT, s, h->scheduler[s].offence);
+		u64 what = sched->offence | (u64)sched->offending_hook << 8 | (u64)sched->offended_about << 32;
+		hls_write_record(h, 0, 0, HLS_REC_TAKEN_OUT, s, what);
 		give_fallback(h, s);
 	}
 	return 0;

@@ -291,9 +291,12 @@ HLS_ONCE u32 mark_expired(hls_t *h ARENA_ARG, u32 cpu)
 {
 	const cpu_t *c = &h->cpu[cpu];
 	u64 clock = clock_of(h, cpu);
-	for (u32 i = from(1); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++)
-		if (c->path[i].expires_at <= clock)
-			hls_mark(h, cpu, i);
+	for (u32 i = from(1); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
+		if (c->path[i].expires_at > clock)
+			continue;
+		hls_mark(h, cpu, i);
+		hls_count_call(h, h->vp[c->path[i].vp].parent, HLS_HOOK_GRANT, cpu);
+	}
 	return 0;
 }
 

@@ -249,22 +249,36 @@ HLS_ENTRY s64 hls_online(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 	return 0;
 }
 
-/* Links the VP below `parent` and registers it there; 0, or the policy's reason against it. */
-static s64 register_vp(hls_t *h, u32 parent, u32 v)
+/* Puts the VP, which is registered, among the children of its parent. */
+static void link_child(hls_t *h, u32 v)
 {
-	scheduler_t *sched = &h->scheduler[parent];
 	vp_t *vp = &h->vp[v];
-	vp->parent = parent;
-	s64 error = policy_register_vp(h, parent, v);
-	if (error)
-		return error;
+	scheduler_t *sched = &h->scheduler[vp->parent];
 	vp->sib_prev = 0;
 	vp->sib_next = sched->first_child;
 	if (sched->first_child)
 		h->vp[sched->first_child].sib_prev = v;
 	sched->first_child = v;
 	sched->nr_children++;
-	return 0;
+}
+
+/* Links the VP below `parent` and registers it there; 0, or the policy's reason against it. */
+static s64 register_vp(hls_t *h, u32 parent, u32 v)
+{
+	h->vp[v].parent = parent;
+	s64 error = policy_register_vp(h, parent, v);
+	if (!error)
+		link_child(h, v);
+	return error;
+}
+
+/* The same again with the scheduler that had it, which has no choice. */
+static void register_back(hls_t *h, u32 parent, u32 v)
+{
+	h->vp[v].parent = parent;
+	if (policy_register_vp(h, parent, v) && h->scheduler[parent].policy >= HLS_FIRST_LOADED)
+		hls_accuse(h, parent, HLS_REFUSED);
+	link_child(h, v);
 }
 
 static void unregister_vp(hls_t *h, u32 v)
@@ -364,7 +378,7 @@ HLS_ONCE s64 reregister(hls_t *h ARENA_ARG, u32 v, u32 parent, const params_t *p
 		vp->param[i] = param[i];
 	for (u32 i = 0; i < HLS_VP_WORDS; i++)
 		vp->word[i] = word[i];
-	register_vp(h, old_parent, v);
+	register_back(h, old_parent, v);
 	return error;
 }
 

@@ -36,7 +36,15 @@
 #pragma push_macro("can_loop")
 #undef can_loop
 #define can_loop hls_may_step(h)
+#define hls_throttle hls_checked_throttle
+#define hls_unthrottle hls_checked_unthrottle
+#define hls_recheck hls_checked_recheck
+#define hls_set_timer hls_checked_set_timer
 #include HLS_LOADED
+#undef hls_throttle
+#undef hls_unthrottle
+#undef hls_recheck
+#undef hls_set_timer
 #pragma pop_macro("can_loop")
 #else
 #define HLS_LOADED_POLICIES(P)

@@ -24,7 +24,7 @@ struct hls_policy_description {
 	u32 number, nr_params, nr_vp_params, nr_messages;
 };
 
-/* What goes by numbers: invariants and offences. */
+/* What goes by numbers: invariants, offences and hooks. */
 struct hls_number_description {
 	u64 number;
 	const char *doc;
@@ -55,6 +55,7 @@ static const struct hls_policy_description policy_table[] = {HLS_POLICIES(POLICY
 #define NUMBER(number, name, doc) {number, doc},
 static const struct hls_number_description invariant_table[] = {HLS_INVARIANTS(NUMBER){0}};
 static const struct hls_number_description offence_table[] = {HLS_OFFENCES(NUMBER){0}};
+static const struct hls_number_description hook_table[] = {HLS_HOOKS(NUMBER){0}};
 
 #define NAMED(number, name, call) {number, #name},
 const struct hls_call_description hls_call_table[] = {HLS_CALLS(NAMED){0}};
@@ -86,9 +87,9 @@ static void play(struct hls *h, struct hls_call *c)
 const struct hls_library {
 	const u64 *sizes;
 	const struct hls_policy_description *policies;
-	const struct hls_number_description *invariants, *offences;
+	const struct hls_number_description *invariants, *offences, *hooks;
 	void (*play)(struct hls *h, struct hls_call *c);
-} hls_library = {sizes, policy_table, invariant_table, offence_table, play};
+} hls_library = {sizes, policy_table, invariant_table, offence_table, hook_table, play};
 
 /* What Rust reads without a call of the core; field access stays on this side. */
 u64 hls_kick(const struct hls *h)

@@ -100,8 +100,8 @@ const AFTER_POLICY_HELP: &str = "\
 A policy is compiled together with the core, by cc for the simulator and by
 clang-19 for the kernel. Messages name the lines of its file.
 
-Exit codes: 0, 2 bad usage or a policy that cannot be built, 3 the system failed,
-as when a compiler is missing.";
+Exit codes: 0, 1 a test has found something, 2 bad usage or a policy that cannot
+be built, 3 the system failed, as when a compiler is missing.";
 
 const AFTER_DOCTOR_HELP: &str = "\
 It looks and changes nothing. What it says of rights is about this process: ask
@@ -128,6 +128,9 @@ pub enum Command {
     /// The process of the threads; started by others
     #[command(hide = true)]
     LoadThreads,
+    /// The process in which a policy is tried; started by others
+    #[command(hide = true)]
+    TryPolicy(TryPolicyArgs),
     /// The process that makes an engine with other policies ready; started by others
     #[cfg(feature = "kernel")]
     #[command(hide = true)]
@@ -249,17 +252,56 @@ pub enum PolicyCommand {
     },
     /// Print what a policy must do, and what it may call
     Contract,
-    /// Compile a policy for the simulator and for the kernel
-    Build {
+    /// Try a policy in hierarchies at random: what breaks, and the least that breaks it
+    Test {
         /// The policy, a file of C
         file: PathBuf,
-        /// Build it under this name, beside another version of it
+        /// Try it under this name, which may be beside a policy that is built in
+        #[arg(long = "as", value_name = "NAME")]
+        name: Option<String>,
+        /// How many hierarchies, each with what happens in it
+        #[arg(long, value_name = "N", default_value = "300")]
+        seeds: u64,
+        /// The number of the first
+        #[arg(long, value_name = "SEED", default_value = "0")]
+        from: u64,
+    },
+    /// Compile policies for the simulator and for the kernel
+    Build {
+        /// The policies, a file of C each; a hierarchy that loads these, in this order, finds them in a cache
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Build it under this name, beside another version of it; of one policy only
         #[arg(long = "as", value_name = "NAME")]
         name: Option<String>,
         /// Keep what was built in this folder
         #[arg(short, long, value_name = "DIR")]
         out: Option<PathBuf>,
+        /// Keep it by what it was built from, to be found by machines that have no compilers, as
+        /// $XDG_CACHE_HOME/hls/policies there
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+        /// The number that the first of them has in the core; those of a run are given in order, and never twice
+        #[arg(long, value_name = "N", default_value = "64")]
+        number: u8,
     },
+}
+
+/// What is to be tried.
+#[derive(clap::Args)]
+pub struct TryPolicyArgs {
+    /// The native build.
+    pub native: PathBuf,
+    /// The first seed.
+    pub from: u64,
+    /// How many.
+    pub seeds: u64,
+    /// Tell each event before it happens.
+    #[arg(long)]
+    pub tell: bool,
+    /// Instead have what happens be decided by this BPF build, too.
+    #[arg(long)]
+    pub replay: Option<PathBuf>,
 }
 
 /// Arguments of `hls doctor`.

@@ -33,6 +33,7 @@ mod requests;
 mod run;
 mod simulate;
 mod tasks;
+mod trial;
 mod yardstick;
 
 use args::{Args, Command};
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Unload(args) => loading::unload(&args),
         Command::Yardstick(args) => yardstick::yardstick(&args),
         Command::LoadThreads => yardstick::threads(),
+        Command::TryPolicy(args) => trial::serve(&args),
         #[cfg(feature = "kernel")]
         Command::PreparePolicies => newer::serve().map(|()| exit::Verdict::Kept).map_err(exit::Error::from),
         #[cfg(feature = "kernel")]

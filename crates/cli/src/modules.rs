@@ -74,13 +74,19 @@ pub fn files(sources: &[PolicySource]) -> Result<Vec<(u8, PolicyFile)>, BuildErr
     sources.iter().map(file).collect()
 }
 
-/// Opens a native build. The dynamic linker takes files only; this one leaves nothing behind.
-fn open(object: &[u8]) -> Result<Library, Error> {
-    let mut file =
-        File::from(memfd_create("hls-policies", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?);
+/// A file with a build in it, that leaves nothing behind, and its path in all processes: the dynamic linker takes files
+/// only.
+pub fn in_memory(object: &[u8]) -> std::io::Result<(File, PathBuf)> {
+    let mut file = File::from(memfd_create("hls-policies", MemfdFlags::CLOEXEC)?);
     file.write_all(object)?;
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Library::open(Path::new(&path))
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    Ok((file, path.into()))
+}
+
+/// Opens a native build.
+fn open(object: &[u8]) -> Result<Library, Error> {
+    let (_file, path) = in_memory(object)?;
+    Library::open(&path)
         .map_err(|error| Error::System(format!("the build of the policies: {error}")))
 }
 

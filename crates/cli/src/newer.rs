@@ -147,7 +147,7 @@ fn carry_out(order: &Order, native: &mut File) -> Result<(Answer, Verified), Ans
     let build = begin.elapsed();
     let begin = Instant::now();
     let maps = SharedMaps::from_ids(&order.maps).map_err(|error| Answer::failed("the engine", error))?;
-    let verified = Verified::load(&maps, &engine.bytes).map_err(|Refusal { what, log }| {
+    let verified = Verified::load(&maps, &engine.bytes).map_err(|Refusal { what, log, .. }| {
         Answer::refused(verifier_error(&format!("{log}\n{what}"), &files))
     })?;
     let programs = verified.ids().map_err(|error| Answer::failed("the newer engine", error))?;

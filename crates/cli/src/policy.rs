@@ -1,19 +1,24 @@
-//! `hls policy`: policies that are one's own, begun and built.
+//! `hls policy`: policies that are one's own, begun, tried and built.
 
 use crate::args::{PolicyArgs, PolicyCommand};
 use crate::exit::{Error, Verdict, say};
 use crate::output::output;
+use crate::trial;
 use hls_module::{Builder, PolicyFile, Target, Template};
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Runs the command.
 pub fn policy(args: &PolicyArgs) -> Result<Verdict, Error> {
     match &args.command {
         PolicyCommand::New { name, to } => new(name, to),
         PolicyCommand::Contract => contract(),
-        PolicyCommand::Build { file, name, out } => build(file, name.as_deref(), out.as_deref()),
+        PolicyCommand::Test { file, name, seeds, from } => trial::test(file, name.as_deref(), *from, *seeds),
+        PolicyCommand::Build { files, name, out, cache, number } => {
+            let named = named(files, name.as_deref(), *number)?;
+            build(&named, out.as_deref(), cache.clone())
+        }
     }
 }
 
@@ -47,18 +52,39 @@ fn contract() -> Result<Verdict, Error> {
     Ok(Verdict::Kept)
 }
 
-/// Builds a policy for the simulator and for the kernel, and keeps what comes of it where that is asked for.
-fn build(file: &Path, name: Option<&str>, folder: Option<&Path>) -> Result<Verdict, Error> {
+/// A policy, under this name if it is to have another than its own.
+pub fn read(file: &Path, name: Option<&str>) -> Result<PolicyFile, Error> {
     let policy = PolicyFile::read(file).map_err(refused)?;
-    let policy = name.map_or(Ok(policy.clone()), |name| policy.renamed(name)).map_err(refused)?;
-    let stem = policy.identifier().to_owned();
+    name.map_or(Ok(policy.clone()), |name| policy.renamed(name)).map_err(refused)
+}
+
+/// The policies of files, in order, with numbers from this one on.
+fn named(files: &[PathBuf], name: Option<&str>, first: u8) -> Result<Vec<(u8, PolicyFile)>, Error> {
+    if name.is_some() && files.len() > 1 {
+        return Err(Error::Input(format!("found --as and {} policies, expected one", files.len())));
+    }
+    let numbers = first..=*hls_module::NUMBERS.end();
+    if files.len() > numbers.len() {
+        let (found, most) = (files.len(), numbers.len());
+        return Err(Error::Input(format!("found {found} policies from number {first} on, expected {most} at most")));
+    }
+    numbers.zip(files).map(|(number, file)| Ok((number, read(file, name)?))).collect()
+}
+
+/// Builds policies for the simulator and for the kernel, and keeps what comes of it where that is asked for.
+fn build(
+    policies: &[(u8, PolicyFile)],
+    folder: Option<&Path>,
+    cache: Option<PathBuf>,
+) -> Result<Verdict, Error> {
+    let stem = policies.iter().map(|(_, policy)| policy.identifier()).collect::<Vec<_>>().join("+");
     if let Some(folder) = folder {
         fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     }
-    let policies = [(*hls_module::NUMBERS.start(), policy)];
+    let builder = Builder { cache, ..Builder::default() };
     let mut out = output();
     for (target, whose) in [(Target::Native, "simulator"), (Target::Engine, "kernel")] {
-        let built = Builder::default().build(target, &policies).map_err(refused)?;
+        let built = builder.build(target, policies).map_err(refused)?;
         let (size, took) = (built.bytes.len().div_ceil(1024), built.took.as_secs_f64());
         write!(out, "{whose:<9}  {size:>5} KiB  {took:>5.1} s")?;
         if let Some(folder) = folder {
@@ -73,7 +99,7 @@ fn build(file: &Path, name: Option<&str>, folder: Option<&Path>) -> Result<Verdi
 }
 
 /// What was refused has been said line by line, as compilers do.
-fn refused(error: hls_module::Error) -> Error {
+pub fn refused(error: hls_module::Error) -> Error {
     match error {
         hls_module::Error::Refused(_) => {
             say(error);

@@ -61,7 +61,7 @@ pub struct HlsScheduler {
     pub joins: u8,
     pub single: u8,
     pub offence: u8,
-    pub unused: u8,
+    pub offending_hook: u8,
     pub nr_up: u16,
     pub nr_requested: u16,
     pub nr_children: u32,
@@ -154,6 +154,7 @@ pub struct Library {
     pub policies: *const PolicyDescription,
     pub invariants: *const NumberDescription,
     pub offences: *const NumberDescription,
+    pub hooks: *const NumberDescription,
     pub play: unsafe extern "C" fn(h: *mut Hls, call: *mut Call),
 }
 

@@ -38,8 +38,5 @@ pub mod limits {
     pub const FIRST_LOADED: u8 = 64;
 }
 
-/// What the tests share with those of other crates knows this crate by its name.
-#[cfg(test)]
-extern crate self as hls_core;
 #[cfg(test)]
 mod tests;

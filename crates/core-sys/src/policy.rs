@@ -175,7 +175,11 @@ unsafe fn read_policy(entry: &ffi::PolicyDescription) -> PolicyInfo {
             accepts: literal(policy.accepts),
             provides: literal(policy.provides),
             state_version: policy.state_version,
-            max_children: if policy.most_children == 0 { MAX_VPS as u32 } else { policy.most_children },
+            max_children: match policy.most_children {
+                _ if policy.joins != 0 => 1,
+                0 => MAX_VPS as u32,
+                most => most,
+            },
             joins: policy.joins != 0,
             scheduler_params: read_params(entry.params, entry.nr_params.into()),
             vp_params: read_params(entry.vp_params, entry.nr_vp_params.into()),
@@ -217,4 +221,11 @@ pub fn offence(number: u64) -> &'static str {
     // SAFETY: a constant of the C side.
     let table = unsafe { ffi::hls_library.offences };
     in_words(table, number, "its policy did what this version has no word for")
+}
+
+/// The hook of this number, as its function's name ends.
+pub(crate) fn hook(number: u64) -> &'static str {
+    // SAFETY: a constant of the C side.
+    let table = unsafe { ffi::hls_library.hooks };
+    in_words(table, number, "no")
 }

@@ -53,6 +53,10 @@ pub enum RecordKind {
         scheduler: u32,
         /// What the policy did.
         offence: &'static str,
+        /// The hook that did it, such as `grant`.
+        hook: &'static str,
+        /// The VP that this was called about or, of a `grant`, the CPU.
+        about: u32,
     },
 }
 
@@ -313,7 +317,12 @@ fn convert(raw: &ffi::HlsRecord) -> RawRecord {
         7 => RecordKind::Stolen { length: Nanos(raw.a) },
         8 => RecordKind::Offline,
         9 => RecordKind::Online,
-        10 => RecordKind::TakenOut { scheduler: raw.a as u32, offence: policy::offence(raw.b) },
+        10 => RecordKind::TakenOut {
+            scheduler: raw.a as u32,
+            offence: policy::offence(raw.b & 0xff),
+            hook: policy::hook((raw.b >> 8) & 0xff),
+            about: (raw.b >> 32) as u32,
+        },
         _ => RecordKind::Replenish { budget: Nanos(raw.a), deadline: Nanos(raw.b) },
     };
     RawRecord { at: Nanos(raw.at_ns), vp: raw.vp, cpu: raw.cpu, kind }

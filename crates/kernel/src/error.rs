@@ -1,6 +1,6 @@
 //! Why something with BPF could not be done: because nobody may do it here, or because it went wrong.
 
-use crate::Exit;
+use crate::{Exit, Refusal};
 use hls_core::{Fault, Unsound};
 use std::fmt;
 
@@ -11,6 +11,8 @@ pub enum Error {
     NotAllowed(String),
     /// It may, and yet: what was tried, and what came of it.
     Failed(String),
+    /// The kernel does not take a BPF object.
+    Refused(Refusal),
     /// A tape has a call that no build of the core can make.
     Unsound(Unsound),
     /// The kernel has taken its threads back.
@@ -24,6 +26,7 @@ impl fmt::Display for Error {
         match self {
             Error::NotAllowed(reason) => write!(f, "BPF cannot be used: {reason}"),
             Error::Failed(what) => f.write_str(what),
+            Error::Refused(refusal) => refusal.fmt(f),
             Error::Unsound(unsound) => unsound.fmt(f),
             Error::Ended(exit) => exit.fmt(f),
             Error::Broken(fault) => fault.fmt(f),

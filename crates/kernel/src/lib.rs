@@ -36,6 +36,8 @@ pub use error::Error;
 #[cfg(feature = "engine")]
 pub use exit::Exit;
 #[cfg(feature = "engine")]
-pub use newer::{Newer, Refusal, SharedMaps, Verified};
+pub use newer::{Newer, SharedMaps, Verified};
+#[cfg(feature = "engine")]
+pub use object::Refusal;
 #[cfg(feature = "engine")]
 pub use replay::Replay;

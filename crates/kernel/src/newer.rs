@@ -4,11 +4,10 @@
 //! Never detaches anything: until [`Jumps::lead_to`] nothing of the machine has changed, and with the attached object all
 //! of it goes.
 
-use crate::Error;
-use crate::object::{Loaded, program, run};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, PrintLevel, Program};
+use crate::object::{Loaded, load, program, run};
+use crate::{Error, Refusal};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject, Program};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::Mutex;
 
 /// The maps that all engines of a run work on.
 const SHARED: [&str; 6] = ["arena", "news", "tasks", "homes", "timers", "rescuer"];
@@ -32,7 +31,8 @@ const JUMPS: [&str; 12] = [
 /// The programs that user space calls.
 const CALLED: [&str; 3] = ["adopt", "make_call", "check"];
 
-/// What a newer engine needs of the first one.
+/// What a newer engine needs of the first one; nothing where it is to have maps of its own, and never takes over.
+#[derive(Default)]
 pub struct SharedMaps(Vec<(&'static str, MapHandle)>);
 
 impl SharedMaps {
@@ -63,29 +63,16 @@ fn lost(error: libbpf_rs::Error) -> Error {
 /// are to be the time of somebody who may have to wait. It is there as long as this is, or somebody has its programs.
 pub struct Verified(Object);
 
-/// Why the kernel does not take an engine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// In short.
-    pub what: String,
-    /// What libbpf and the verifier said.
-    pub log: String,
-}
-
 impl Verified {
     /// Loads an engine from its ELF file. It does nothing yet, and holds nothing up.
     pub fn load(maps: &SharedMaps, file: &[u8]) -> Result<Verified, Refusal> {
-        let mut builder = ObjectBuilder::default();
-        let (object, log) = listening(|| {
-            let mut open = builder.open_memory(file)?;
-            for (name, shared) in &maps.0 {
-                if let Some(mut own) = open.maps_mut().find(|own| own.name() == *name) {
-                    own.reuse_fd(shared.as_fd())?;
-                }
-            }
-            open.load()
-        });
-        object.map(Verified).map_err(|error| Refusal { what: format!("{error:#}"), log })
+        let share = |open: &mut OpenObject| {
+            maps.0.iter().try_for_each(|(name, shared)| {
+                let own = open.maps_mut().find(|own| own.name() == *name);
+                own.map_or(Ok(()), |mut own| own.reuse_fd(shared.as_fd()))
+            })
+        };
+        load(file, share).map(Verified)
     }
 
     /// The kernel's numbers of the programs that [`Newer`] needs, by name.
@@ -166,20 +153,4 @@ fn set(jump: &MapHandle, program: BorrowedFd) -> Result<(), Error> {
     let descriptor = program.as_raw_fd() as u32;
     jump.update(&0_u32.to_ne_bytes(), &descriptor.to_ne_bytes(), MapFlags::ANY)
         .map_err(|error| Error::Failed(format!("an operation cannot lead on to the new engine: {error:#}")))
-}
-
-/// What libbpf has to say while something is done. One listens at a time.
-fn listening<T>(what: impl FnOnce() -> T) -> (T, String) {
-    static ONE: Mutex<()> = Mutex::new(());
-    static HEARD: Mutex<String> = Mutex::new(String::new());
-    fn hear(_: PrintLevel, text: String) {
-        HEARD.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push_str(&text);
-    }
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let before = libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
-    let result = what();
-    let speak: fn(PrintLevel, String) = |_, text| eprint!("{text}");
-    libbpf_rs::set_print(before.or(Some((PrintLevel::Warn, speak))));
-    let heard = std::mem::take(&mut *HEARD.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
-    (result, heard)
 }

@@ -6,11 +6,13 @@
 
 use crate::Error;
 use libbpf_rs::{
-    AsRawLibbpf, ErrorKind, Link, MapCore, MapHandle, MapType, Object, ObjectBuilder, libbpf_sys,
+    AsRawLibbpf, ErrorKind, Link, MapCore, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel,
+    libbpf_sys,
 };
-use std::fs;
+use std::{fmt, fs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
+use std::sync::Mutex;
 
 /// Least size of a page. Where pages are larger, so is the arena, and we use a part of it.
 const PAGE: usize = 4096;
@@ -30,13 +32,9 @@ impl Loaded {
     /// Loads an object from its ELF file.
     pub fn new(file: &[u8]) -> Result<Loaded, Error> {
         may_have_an_arena()?;
-        let mut builder = ObjectBuilder::default();
-        let object = builder.open_memory(file).and_then(|open| open.load()).map_err(|error| {
-            let what = format!("the kernel does not load the BPF build of the core: {error:#}");
-            match error.kind() {
-                ErrorKind::PermissionDenied => Error::NotAllowed(what),
-                _ => Error::Failed(what),
-            }
+        let object = load(file, |_| Ok(())).map_err(|refusal| match refusal.is_of_rights {
+            true => Error::NotAllowed(refusal.to_string()),
+            false => Error::Refused(refusal),
         })?;
         let no_arena = || Error::Failed("found no arena in the BPF object, expected one".into());
         let (arena, bytes) = {
@@ -131,6 +129,72 @@ impl Loaded {
         MapHandle::try_from(&found)
             .map_err(|error| Error::Failed(format!("the BPF map `{name}` cannot be had: {error:#}")))
     }
+}
+
+/// Why the kernel does not take an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// In short.
+    pub what: String,
+    /// What libbpf said, and the end of what the verifier did.
+    pub log: String,
+    /// This process may not load anything.
+    pub is_of_rights: bool,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the kernel does not load the BPF build of the core: {}", self.what)?;
+        let last = self.log.lines().rev().take(SHOWN).collect::<Vec<_>>();
+        last.iter().rev().try_for_each(|line| write!(f, "\n    {line}"))
+    }
+}
+
+/// Lines of a log that people are shown.
+const SHOWN: usize = 20;
+
+/// Bytes of the verifier's log that are kept: its end. A log may be a thousand times longer; to have all of it, libbpf
+/// would load the object again with twice the room until it fits.
+const LOG: usize = 1 << 20;
+
+/// Loads an object from its ELF file, with whatever is to be done before the kernel has it.
+pub(crate) fn load(
+    file: &[u8],
+    prepare: impl FnOnce(&mut OpenObject) -> libbpf_rs::Result<()>,
+) -> Result<Object, Refusal> {
+    let mut log = vec![0_u8; LOG];
+    let (object, mut said) = listening(|| {
+        let mut open = ObjectBuilder::default().open_memory(file)?;
+        prepare(&mut open)?;
+        for program in open.progs_mut() {
+            let program = program.as_libbpf_object().as_ptr();
+            // SAFETY: libbpf writes there while it loads the program, which ends before `log` does.
+            unsafe { libbpf_sys::bpf_program__set_log_buf(program, log.as_mut_ptr().cast(), LOG as _) };
+        }
+        open.load()
+    });
+    object.map_err(|error| {
+        let verifier = log.split(|&byte| byte == 0).next().unwrap_or_default();
+        let is_of_rights = verifier.is_empty() && error.kind() == ErrorKind::PermissionDenied;
+        said.push_str(&String::from_utf8_lossy(verifier));
+        Refusal { what: format!("{error:#}"), log: said, is_of_rights }
+    })
+}
+
+/// What libbpf has to say while something is done. One listens at a time.
+fn listening<T>(what: impl FnOnce() -> T) -> (T, String) {
+    static ONE: Mutex<()> = Mutex::new(());
+    static HEARD: Mutex<String> = Mutex::new(String::new());
+    fn hear(_: PrintLevel, text: String) {
+        HEARD.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push_str(&text);
+    }
+    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let before = libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
+    let result = what();
+    let speak: fn(PrintLevel, String) = |_, text| eprint!("{text}");
+    libbpf_rs::set_print(before.or(Some((PrintLevel::Warn, speak))));
+    let heard = std::mem::take(&mut *HEARD.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    (result, heard)
 }
 
 /// A program of an object.

@@ -23,7 +23,13 @@ pub struct Replay {
 impl Replay {
     /// Loads the core into the kernel, with an empty domain. [`Error::NotAllowed`] where nobody may do that here.
     pub fn new() -> Result<Replay, Error> {
-        let mut replay = Replay { loaded: Loaded::new(OBJECT)? };
+        Replay::of(OBJECT)
+    }
+
+    /// The same with another build of `bpf/replay.bpf.c`, such as one with further policies. [`Error::Refused`] where
+    /// the kernel's verifier does not take it.
+    pub fn of(object: &[u8]) -> Result<Replay, Error> {
+        let mut replay = Replay { loaded: Loaded::new(object)? };
         let (found, expected) = (replay.loaded.arena().len(), tape_at() + size_of::<[Call; PART]>());
         if found < expected {
             return Err(Error::Failed(format!("found an arena of {found} bytes, expected {expected}")));

@@ -71,7 +71,9 @@ impl Target {
 /// Builds objects. Two at once do not get into each other's way.
 #[derive(Clone, Debug)]
 pub struct Builder {
-    /// Where objects are kept by all that they were built from; it is made when it is needed. `None`: nowhere.
+    /// Where objects are kept by all that they were built from; it is made when it is needed. `None`: nowhere. Where
+    /// there is no compiler, what another one has made of the same is as good: so may machines without one load what
+    /// was built elsewhere.
     pub cache: Option<PathBuf>,
     /// How long a compiler may take.
     pub time_limit: Duration,
@@ -104,10 +106,7 @@ impl Builder {
     pub fn build(&self, target: Target, policies: &[(u8, PolicyFile)]) -> Result<Built, Error> {
         let begin = Instant::now();
         check(policies)?;
-        let kept = match &self.cache {
-            Some(folder) => Some(folder.join(self.key(target, policies)?)),
-            None => None,
-        };
+        let kept = self.cache.as_deref().map(|folder| self.kept(folder, target, policies)).transpose()?;
         if let Some(kept) = &kept {
             match fs::read(kept) {
                 Ok(bytes) => return Ok(Built { bytes, took: begin.elapsed(), cached: true }),
@@ -126,26 +125,21 @@ impl Builder {
         Command::new(if target == Target::Native { &self.cc } else { &self.clang })
     }
 
-    /// The name of the object in the cache: another one as soon as anything is different that it is built from.
-    fn key(&self, target: Target, policies: &[(u8, PolicyFile)]) -> Result<String, Error> {
-        let mut hash = Sha256::new();
-        let mut add = |bytes: &[u8]| {
-            hash.update(bytes.len().to_le_bytes());
-            hash.update(bytes);
-        };
+    /// The object's place in the cache: another one as soon as anything is different that it is built from, and behind
+    /// that the compiler.
+    fn kept(&self, folder: &Path, target: Target, policies: &[(u8, PolicyFile)]) -> Result<PathBuf, Error> {
+        let (source, extension) = (source_key(target, policies), target.extension());
         let mut compiler = self.compiler(target);
-        let version = compiler.arg("--version").stdin(Stdio::null()).output();
-        add(&version.map_err(|error| missing(&compiler, target, error))?.stdout);
-        let flags = target.flags();
-        let sources = sources::SOURCES.iter().flat_map(|(path, text)| [*path, *text]);
-        flags.into_iter().chain([target.source()]).chain(sources).for_each(|text| add(text.as_bytes()));
-        for (number, file) in policies {
-            add(&[*number]);
-            add(file.identifier().as_bytes());
-            add(file.text().as_bytes());
+        match compiler.arg("--version").stdin(Stdio::null()).output() {
+            Ok(version) => {
+                let compiler = digits(Sha256::new_with_prefix(version.stdout));
+                Ok(folder.join(format!("{source}-{}.{extension}", &compiler[..16])))
+            }
+            Err(error) => {
+                let others = any_kept(folder, &format!("{source}-"), extension);
+                others.map_err(|error| failed(folder, error))?.ok_or_else(|| missing(&compiler, target, error))
+            }
         }
-        let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(format!("{digits}.{}", target.extension()))
     }
 
     fn compile(&self, target: Target, policies: &[(u8, PolicyFile)]) -> Result<Vec<u8>, Error> {
@@ -176,6 +170,41 @@ impl Builder {
         }
         fs::read(here.join("object")).map_err(|error| failed(here, error))
     }
+}
+
+/// A name for all that an object is built from, but for the compiler.
+fn source_key(target: Target, policies: &[(u8, PolicyFile)]) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |bytes: &[u8]| {
+        hash.update(bytes.len().to_le_bytes());
+        hash.update(bytes);
+    };
+    let sources = sources::SOURCES.iter().flat_map(|(path, text)| [*path, *text]);
+    let texts = target.flags().into_iter().chain([target.source()]).chain(sources);
+    texts.for_each(|text| add(text.as_bytes()));
+    for (number, file) in policies {
+        add(&[*number]);
+        add(file.identifier().as_bytes());
+        add(file.text().as_bytes());
+    }
+    digits(hash)
+}
+
+fn digits(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The first file of a folder whose name begins and ends so.
+fn any_kept(folder: &Path, begin: &str, extension: &str) -> io::Result<Option<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        entries => entries?,
+    };
+    let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
+    let names = names.collect::<io::Result<Vec<_>>>()?;
+    let end = format!(".{extension}");
+    let fits = |name: &String| name.strip_prefix(begin).and_then(|rest| rest.strip_suffix(&end)).is_some();
+    Ok(names.into_iter().filter(fits).min().map(|name| folder.join(name)))
 }
 
 /// Whether they can stand beside each other and beside what is built in.

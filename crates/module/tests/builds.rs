@@ -183,6 +183,28 @@ fn what_was_built_is_kept_until_something_changes() {
     assert!(matches!(builder.build(Target::Native, &[(64, one)]), Err(Error::System(_))));
 }
 
+/// What was built elsewhere, in a cache that has come here, is as good where there is no compiler.
+#[test]
+fn where_there_is_no_compiler_another_has_built_it() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let there = Builder { cache: Some(folder.path().into()), ..Builder::default() };
+    let none = || "no-such-compiler".into();
+    let here = Builder { cc: none(), clang: none(), ..there.clone() };
+    let [one, other] = ["one", "other"].map(|name| (64, template(name)));
+    let both = [one.clone(), (65, other.1.clone())];
+    let build = |builder: &Builder, policies: &[(u8, PolicyFile)]| builder.build(Target::Native, policies);
+    assert!(build(&here, &both).is_err());
+    let made = build(&there, &both).unwrap_or_else(|error| panic!("{error}"));
+    let found = build(&here, &both).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((found.bytes, found.cached), (made.bytes, true));
+    // Other policies, another number, another target are not the same.
+    for policies in [[one].as_slice(), &[(66, other.1)]] {
+        let error = build(&here, policies).expect_err("it is not there").to_string();
+        assert!(error.contains("found no no-such-compiler that runs"), "{error}");
+    }
+    assert!(here.build(Target::Replay, &both).is_err());
+}
+
 #[test]
 fn a_compiler_that_is_missing_is_named_with_its_package() {
     let none = || "no-such-compiler".into();

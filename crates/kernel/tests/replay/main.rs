@@ -2,15 +2,13 @@
 //! answer and, at the end, every byte of the domain must be the same.
 //!
 //! Tapes come from the simulator (all examples, hierarchies and workloads drawn from a seed) and from the random
-//! scenarios of the core's own tests (moves, messages, depth). Where BPF is not allowed the tests say so and pass.
+//! scripts of `hls-scenario` (moves, messages, depth). Where BPF is not allowed the tests say so and pass.
 //!
 //! `HLS_SEEDS=20000 cargo test --release -p hls-kernel --test replay` makes a campaign of it.
 #![cfg(feature = "engine")]
 
 #[path = "../../../sim/tests/runs/generator.rs"]
 mod generator;
-#[path = "../../../core-sys/src/tests/scenario.rs"]
-mod scenario;
 mod tapes;
 
 use hls_core::{Call, Core, Op, Unsound, policies};

@@ -1,9 +1,9 @@
-//! Where tapes come from: runs of the simulator, and the random scenarios of the core's tests. The invariants are
+//! Where tapes come from: runs of the simulator, and the scripts of `hls-scenario`. The invariants are
 //! checked after every event of all of them, so the checks are on the tapes, too.
 
 use crate::generator::draw;
-use crate::scenario::Scenario;
 use hls_core::Call;
+use hls_scenario::Trial;
 use hls_sim::{Options, Plan, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
@@ -48,9 +48,7 @@ pub fn drawn(seed: u64) -> Vec<Call> {
     run(&name, drawn.hierarchy.as_bytes(), &workload, seed, Nanos::from_millis(200))
 }
 
-/// A tape of a random scenario.
+/// A tape of a random script.
 pub fn scenario(seed: u64) -> Vec<Call> {
-    let mut scenario = Scenario::new(seed);
-    (0..200).for_each(|_| scenario.step());
-    scenario.machine.core.take_tape()
+    Trial::of_built_in().run(seed).unwrap_or_else(|finding| panic!("seed {seed}: {finding}"))
 }

@@ -1,0 +1,311 @@
+//! `hls policy test`: a policy in hierarchies at random, in the simulator's core, and what the kernel makes of it.
+//!
+//! A policy is code that may do anything, crash and never return included. So it is tried in a process of its own,
+//! which says on its standard output how far it has come: `seed N` before each, and a finding behind the last one.
+
+use crate::args::TryPolicyArgs;
+use crate::exit::{Error, Verdict};
+use crate::modules::{builder, in_memory};
+use crate::output::output;
+use crate::policy::{read, refused};
+use hls_core::Library;
+use hls_module::{NUMBERS, PolicyFile, Target};
+use hls_scenario::{Event, Stage, Told, Trial};
+use hls_units::Nanos;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// A process that says nothing for so long is in a hook that never returns: a seed takes milliseconds.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// As many seeds are decided by the BPF build, too; one takes longer than natively, and more find no more.
+#[cfg(feature = "kernel")]
+const REPLAYED: u64 = 30;
+
+/// The exit code of a process that has found something.
+const FOUND: i32 = 1;
+
+/// Tries a policy, and says what came of it.
+pub fn test(file: &Path, name: Option<&str>, from: u64, seeds: u64) -> Result<Verdict, Error> {
+    let policies = [(*NUMBERS.start(), read(file, name)?)];
+    let again = |seed| {
+        let name = name.map(|name| format!(" --as {name}")).unwrap_or_default();
+        format!("again: hls policy test {}{name} --from {seed} --seeds 1", file.display())
+    };
+    let begin = Instant::now();
+    let native = builder().build(Target::Native, &policies).map_err(refused)?;
+    let (_file, native) = in_memory(&native.bytes)?;
+    say("build", begin, "for the simulator")?;
+
+    let begin = Instant::now();
+    let trying = Process { native: native.clone(), from, seeds, tell: false, replay: None };
+    match trying.watch()? {
+        Ended::Well => say("trial", begin, &format!("{seeds} hierarchies: nothing found"))?,
+        Ended::Found { seed, text } => {
+            say("trial", begin, &format!("seed {seed}: {text}{}", again(seed)))?;
+            return Ok(Verdict::Violated);
+        }
+        Ended::Badly { seed, how, .. } => {
+            let told = Process { from: seed, seeds: 1, tell: true, ..trying }.watch()?;
+            let last = match told {
+                Ended::Badly { last, .. } => last,
+                _ => "it does not do so again".into(),
+            };
+            say("trial", begin, &format!("seed {seed}: {how}, when {last}\n{}", again(seed)))?;
+            return Ok(Verdict::Violated);
+        }
+    }
+    in_the_kernel(&policies, &native, from, seeds, &again)
+}
+
+/// The BPF builds: whether what they decide is the same, and whether the verifier takes them.
+#[cfg(feature = "kernel")]
+fn in_the_kernel(
+    policies: &[(u8, PolicyFile)],
+    native: &Path,
+    from: u64,
+    seeds: u64,
+    again: &dyn Fn(u64) -> String,
+) -> Result<Verdict, Error> {
+    use hls_kernel::{Error as KernelError, Refusal, Replay, SharedMaps, Verified};
+    let not_taken = |Refusal { what, log, .. }: Refusal| {
+        refused(hls_module::verifier_error(&format!("{log}\n{what}"), policies))
+    };
+    let begin = Instant::now();
+    let object = builder().build(Target::Replay, policies).map_err(refused)?.bytes;
+    match Replay::of(&object) {
+        Err(KernelError::NotAllowed(why)) => {
+            say("BPF", begin, &format!("built; not tried: {why}"))?;
+            say("verifier", begin, "not asked, for the same reason")?;
+            return Ok(Verdict::Kept);
+        }
+        Err(KernelError::Refused(refusal)) => return Err(not_taken(refusal)),
+        Err(error) => return Err(Error::System(error.to_string())),
+        Ok(_) => {}
+    }
+    let (_file, object) = in_memory(&object)?;
+    let seeds = seeds.min(REPLAYED);
+    let trying = Process { native: native.into(), from, seeds, tell: false, replay: Some(object) };
+    match trying.watch()? {
+        Ended::Well => say("BPF", begin, &format!("{seeds} hierarchies: all decisions as natively"))?,
+        Ended::Found { seed, text } => {
+            say("BPF", begin, &format!("seed {seed}: {text}{}", again(seed)))?;
+            return Ok(Verdict::Violated);
+        }
+        Ended::Badly { how, .. } => return Err(Error::System(format!("the comparison with BPF: {how}"))),
+    }
+    let begin = Instant::now();
+    let engine = builder().build(Target::Engine, policies).map_err(refused)?;
+    if !Path::new("/sys/kernel/sched_ext").exists() {
+        say("verifier", begin, "takes the core; the engine was built, not loaded: this kernel has no sched_ext")?;
+        return Ok(Verdict::Kept);
+    }
+    Verified::load(&SharedMaps::default(), &engine.bytes).map_err(not_taken)?;
+    say("verifier", begin, "takes the engine")?;
+    Ok(Verdict::Kept)
+}
+
+#[cfg(not(feature = "kernel"))]
+fn in_the_kernel(
+    policies: &[(u8, PolicyFile)],
+    _: &Path,
+    _: u64,
+    _: u64,
+    _: &dyn Fn(u64) -> String,
+) -> Result<Verdict, Error> {
+    let begin = Instant::now();
+    builder().build(Target::Engine, policies).map_err(refused)?;
+    say("BPF", begin, "built; not tried: this hls was built without the kernel engine")?;
+    Ok(Verdict::Kept)
+}
+
+fn say(part: &str, begin: Instant, what: &str) -> Result<(), Error> {
+    let mut out = output();
+    writeln!(out, "{part:<9}  {:>5.1} s  {what}", begin.elapsed().as_secs_f64())?;
+    Ok(out.flush()?)
+}
+
+/// A process that tries something.
+struct Process {
+    native: PathBuf,
+    from: u64,
+    seeds: u64,
+    tell: bool,
+    replay: Option<PathBuf>,
+}
+
+/// How it ended.
+enum Ended {
+    Well,
+    /// It has found something, and says what.
+    Found { seed: u64, text: String },
+    /// It crashed, or was ended as it said nothing any more; what it said last.
+    Badly { seed: u64, how: String, last: String },
+}
+
+impl Process {
+    fn watch(&self) -> Result<Ended, Error> {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("hls").arg("try-policy").arg(&self.native);
+        command.args([self.from.to_string(), self.seeds.to_string()]);
+        command.args(self.tell.then_some("--tell")).stdin(Stdio::null()).stdout(Stdio::piped());
+        if let Some(replay) = &self.replay {
+            command.arg("--replay").arg(replay);
+        }
+        let mut child = Ending(command.spawn()?);
+        let lines = child.0.stdout.take().map(lines).ok_or(io::Error::from(io::ErrorKind::BrokenPipe))?;
+        let (mut seed, mut text, mut last) = (self.from, String::new(), String::new());
+        loop {
+            match lines.recv_timeout(SILENCE) {
+                Ok(line) => match line.strip_prefix("seed ").and_then(|number| number.parse().ok()) {
+                    Some(number) => seed = number,
+                    None => {
+                        text += &format!("{line}\n");
+                        last = line;
+                    }
+                },
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    let how = format!("a hook did not return within {} s", SILENCE.as_secs());
+                    return Ok(Ended::Badly { seed, how, last });
+                }
+            }
+        }
+        let status = child.0.wait()?;
+        Ok(match status.code() {
+            Some(0) => Ended::Well,
+            Some(code) if code == FOUND => Ended::Found { seed, text },
+            Some(_) => return Err(Error::System(text.trim().to_owned())),
+            None => Ended::Badly { seed, how: format!("the policy crashed ({})", in_words(status)), last },
+        })
+    }
+}
+
+fn in_words(status: ExitStatus) -> String {
+    status.to_string()
+}
+
+/// The lines of a process as they come.
+fn lines(from: ChildStdout) -> Receiver<String> {
+    let (to, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            if to.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    lines
+}
+
+/// A process that is not left behind.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // Either fails only for one that has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Is that process.
+pub fn serve(args: &TryPolicyArgs) -> Result<Verdict, Error> {
+    let library = Library::open(&args.native).map_err(|error| Error::System(error.to_string()))?;
+    let trial = Trial::of_loaded(Arc::new(library), *NUMBERS.start());
+    let mut replay = args.replay.as_deref().map(Replaying::new).transpose()?;
+    for seed in args.from..args.from.saturating_add(args.seeds) {
+        tell(&format!("seed {seed}"))?;
+        if args.tell {
+            tell_events(&trial, seed)?;
+            continue;
+        }
+        let tape = match trial.run(seed) {
+            Ok(tape) => tape,
+            Err(finding) => {
+                tell(&format!("after {} events: {}", finding.after, finding.to_string().trim_end()))?;
+                return Ok(Verdict::Violated);
+            }
+        };
+        if let Some(difference) = replay.as_mut().and_then(|replay| replay.difference(&trial, &tape)) {
+            tell(&difference)?;
+            return Ok(Verdict::Violated);
+        }
+    }
+    Ok(Verdict::Kept)
+}
+
+/// Says a line at once: the next moment may be the last.
+fn tell(line: &str) -> Result<(), Error> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}
+
+fn tell_events(trial: &Trial, seed: u64) -> Result<(), Error> {
+    let script = trial.script(seed);
+    let mut stage = Stage::new(script.cpus, trial.library().cloned());
+    for event in script.events.iter().chain([&Event::Pass(Nanos(0))]) {
+        tell(&Told(event, trial.policies()).to_string())?;
+        if stage.perform(event).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The BPF build beside the native one.
+#[cfg(feature = "kernel")]
+struct Replaying(hls_kernel::Replay);
+
+#[cfg(feature = "kernel")]
+impl Replaying {
+    fn new(object: &Path) -> Result<Replaying, Error> {
+        let object = std::fs::read(object)?;
+        hls_kernel::Replay::of(&object).map(Replaying).map_err(|error| Error::System(error.to_string()))
+    }
+
+    /// Where the two part.
+    fn difference(&mut self, trial: &Trial, tape: &[hls_core::Call]) -> Option<String> {
+        use hls_core::{Call, Core};
+        let mut native = Core::new();
+        native.set_library(trial.library().cloned());
+        let (mut again, mut played) = (tape.to_vec(), tape.to_vec());
+        played.iter_mut().for_each(|call| call.result = 0);
+        self.0.clear();
+        if let Err(error) = native.play(&mut again) {
+            return Some(error.to_string());
+        }
+        if let Err(error) = self.0.play(&mut played) {
+            return Some(error.to_string());
+        }
+        let parts = |one: &[Call]| one.iter().zip(tape).position(|(one, other)| one != other);
+        if let Some(at) = parts(&again) {
+            return Some(format!("the policy does not repeat itself: call {at}, {}, then {}", tape[at], again[at]));
+        }
+        if let Some(at) = parts(&played) {
+            return Some(format!("call {at} of the core: natively {}, in BPF {}", tape[at], played[at]));
+        }
+        let same = self.0.memory() == native.memory();
+        (!same).then(|| "all answers are the same, and the memory that the core leaves behind is not".into())
+    }
+}
+
+#[cfg(not(feature = "kernel"))]
+struct Replaying;
+
+#[cfg(not(feature = "kernel"))]
+impl Replaying {
+    fn new(_: &Path) -> Result<Replaying, Error> {
+        Err(Error::System("this hls was built without the kernel engine".into()))
+    }
+
+    fn difference(&mut self, _: &Trial, _: &[hls_core::Call]) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Does anything at random, one time in eight that a hook of it is called, that C and the contract's functions allow
+ * whoever is confused about what they are for: the wrong child, the wrong scheduler, the wrong time, twice, or not at
+ * all. Else it takes turns. Each scheduler is confused in its own way, by its parameter.
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy anything_policy = {
+    .name = "anything",
+    .what = "does anything at random",
+    .source = "none",
+    .strict = true,
+};
+
+#define ANYTHING_PARAMS(P) P(ANYTHING_SEED, "seed", HLS_COUNT, HLS_REQUIRED, 0, 1 << 20, "how it is confused")
+#define ANYTHING_VP_PARAMS(P)
+#define ANYTHING_MESSAGES(M)
+
+enum { ANYTHING_PARAMS(HLS_PARAM_INDEX) };
+
+struct anything {
+	u64 random;
+};
+
+struct anything_vp {
+	u64 unused;
+};
+
+POLICY_FITS(struct anything, struct anything_vp);
+
+static u32 anything_below(hls_t *h, u32 s, u32 n)
+{
+	struct anything ARENA *state = POLICY_STATE(struct anything, s);
+	state->random = (state->random + h->scheduler[s].param[ANYTHING_SEED]) * 6364136223846793005ULL + 1;
+	return (u32)(state->random >> 40) % n;
+}
+
+/* A VP of the scheduler, or of anybody. */
+static u32 anything_vp(hls_t *h, u32 s, u32 v)
+{
+	switch (anything_below(h, s, 4)) {
+	case 0:
+		return h->scheduler[s].first_child;
+	case 1:
+		return anything_below(h, s, 40);
+	default:
+		return v;
+	}
+}
+
+static u64 anything_time(hls_t *h, u32 s)
+{
+	switch (anything_below(h, s, 4)) {
+	case 0:
+		return 0;
+	case 1:
+		return h->now_ns;
+	case 2:
+		return 0 - (u64)anything_below(h, s, 1000);
+	default:
+		return h->now_ns + anything_below(h, s, 10000000);
+	}
+}
+
+/* Whether the hook at hand is to do something else than it should, which has been done then. */
+static bool anything_else(hls_t *h, u32 s, u32 v)
+{
+	if (anything_below(h, s, 8))
+		return false;
+	switch (anything_below(h, s, 9)) {
+	case 0:
+		hls_throttle(h, anything_vp(h, s, v));
+		break;
+	case 1:
+		hls_unthrottle(h, anything_vp(h, s, v));
+		break;
+	case 2:
+		hls_recheck(h, anything_vp(h, s, v));
+		break;
+	case 3:
+		hls_set_timer(h, anything_below(h, s, 3) ? s : anything_vp(h, s, v), anything_time(h, s));
+		break;
+	case 4:
+		h->now_ns = anything_time(h, s);
+		break;
+	case 5:
+		h->slice_ns = anything_time(h, s);
+		break;
+	case 6:
+		for (u32 i = from(0); i < HLS_MAX_VPS && can_loop; i++)
+			h->slice_ns += i;
+		break;
+	default:
+		return true;
+	}
+	return anything_below(h, s, 2);
+}
+
+static void anything_request(hls_t *h, u32 s, u32 v)
+{
+	anything_else(h, s, v);
+}
+
+static void anything_withdraw(hls_t *h, u32 s, u32 v)
+{
+	anything_else(h, s, v);
+}
+
+static u32 anything_grant(hls_t *h, u32 s, u32 cpu)
+{
+	u32 v = h->scheduler[s].first_child;
+	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+		const vp_t *vp = &h->vp[v];
+		if (vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu))
+			break;
+		v = vp->sib_next;
+	}
+	h->slice_ns = HLS_MS(5);
+	return anything_else(h, s, v) ? anything_vp(h, s, v) : v;
+}
+
+static void anything_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	anything_request(h, s, v);
+}
+
+static void anything_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	anything_else(h, s, v);
+}
+
+static void anything_init(hls_t *h, u32 s)
+{
+	anything_else(h, s, 0);
+}
+
+static s64 anything_register_vp(hls_t *h, u32 s, u32 v)
+{
+	return anything_else(h, s, v) ? (s64)anything_below(h, s, 9) - 4 : 0;
+}
+
+static void anything_unregister_vp(hls_t *h, u32 s, u32 v)
+{
+	anything_else(h, s, v);
+}
+
+static bool anything_preempts(hls_t *h, u32 s, u32 ready, u32 running)
+{
+	(void)running;
+	return anything_else(h, s, ready);
+}
+
+static u32 anything_timer(hls_t *h, u32 s)
+{
+	return anything_else(h, s, 0) ? anything_vp(h, s, 0) : 0;
+}
+
+static bool anything_check_invariants(hls_t *h, u32 s)
+{
+	return anything_below(h, s, 64);
+}
+
+#define anything_deinit anything_init
+#define anything_message hls_no_message

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Reads what lies far behind the VPs: natively a crash, in the kernel a zero.
+ *
+ * Noticed: the policy crashed
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy crashes_policy = {
+    .name = "crashes",
+    .what = "is bad on purpose",
+    .source = "none",
+};
+
+#define CRASHES_PARAMS(P)
+#define CRASHES_VP_PARAMS(P)
+#define CRASHES_MESSAGES(M)
+
+struct crashes {
+	struct hls_list queue;
+};
+
+struct crashes_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct crashes, struct crashes_vp);
+
+static void crashes_request(hls_t *h, u32 s, u32 v)
+{
+	if (h->vp[v + (1U << 30)].state != HLS_READY)
+		return;
+	list_push_tail(h->node, &POLICY_STATE(struct crashes, s)->queue, v);
+}
+
+static void crashes_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct crashes, s)->queue, v);
+}
+
+static u32 crashes_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct crashes ARENA *state = POLICY_STATE(struct crashes, s);
+	u32 v = hls_first_usable(h, &state->queue, cpu);
+	if (v)
+		list_remove(h->node, &state->queue, v);
+	h->slice_ns = HLS_MS(5);
+	return v;
+}
+
+static void crashes_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	crashes_request(h, s, v);
+}
+
+static void crashes_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
+}
+
+#define crashes_init hls_no_init
+#define crashes_deinit hls_no_init
+#define crashes_register_vp hls_no_register_vp
+#define crashes_unregister_vp hls_no_unregister_vp
+#define crashes_preempts hls_no_preempts
+#define crashes_timer hls_no_timer
+#define crashes_message hls_no_message
+#define crashes_check_invariants hls_no_check_invariants

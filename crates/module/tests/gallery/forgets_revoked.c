@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Forgets a child whose slice is over.
+ *
+ * Noticed: its grant hook chose nobody while a ready child could use the CPU
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy forgets_revoked_policy = {
+    .name = "forgets-revoked",
+    .what = "is bad on purpose",
+    .source = "none",
+};
+
+#define FORGETS_REVOKED_PARAMS(P)
+#define FORGETS_REVOKED_VP_PARAMS(P)
+#define FORGETS_REVOKED_MESSAGES(M)
+
+struct forgets_revoked {
+	struct hls_list queue;
+};
+
+struct forgets_revoked_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct forgets_revoked, struct forgets_revoked_vp);
+
+static void forgets_revoked_request(hls_t *h, u32 s, u32 v)
+{
+	list_push_tail(h->node, &POLICY_STATE(struct forgets_revoked, s)->queue, v);
+}
+
+static void forgets_revoked_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct forgets_revoked, s)->queue, v);
+}
+
+static u32 forgets_revoked_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct forgets_revoked ARENA *state = POLICY_STATE(struct forgets_revoked, s);
+	u32 v = hls_first_usable(h, &state->queue, cpu);
+	if (v)
+		list_remove(h->node, &state->queue, v);
+	h->slice_ns = HLS_MS(5);
+	return v;
+}
+
+static void forgets_revoked_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* It should be put back into the queue. */
+}
+
+static void forgets_revoked_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
+}
+
+#define forgets_revoked_init hls_no_init
+#define forgets_revoked_deinit hls_no_init
+#define forgets_revoked_register_vp hls_no_register_vp
+#define forgets_revoked_unregister_vp hls_no_unregister_vp
+#define forgets_revoked_preempts hls_no_preempts
+#define forgets_revoked_timer hls_no_timer
+#define forgets_revoked_message hls_no_message
+#define forgets_revoked_check_invariants hls_no_check_invariants

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Forgets every third request while siblings run: nobody can say that this is no policy, until the child is the
+ * only one that waits.
+ *
+ * Noticed: its grant hook chose nobody while a ready child could use the CPU
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy forgets_third_policy = {
+    .name = "forgets-third",
+    .what = "is bad on purpose",
+    .source = "none",
+};
+
+#define FORGETS_THIRD_PARAMS(P)
+#define FORGETS_THIRD_VP_PARAMS(P)
+#define FORGETS_THIRD_MESSAGES(M)
+
+struct forgets_third {
+	struct hls_list queue;
+};
+
+struct forgets_third_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct forgets_third, struct forgets_third_vp);
+
+static void forgets_third_request(hls_t *h, u32 s, u32 v)
+{
+	if (POLICY_VP(struct forgets_third_vp, v)->count++ % 3 < 2)
+		list_push_tail(h->node, &POLICY_STATE(struct forgets_third, s)->queue, v);
+}
+
+static void forgets_third_withdraw(hls_t *h, u32 s, u32 v)
+{
+	if (POLICY_VP(struct forgets_third_vp, v)->count % 3)
+		list_remove(h->node, &POLICY_STATE(struct forgets_third, s)->queue, v);
+}
+
+static u32 forgets_third_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct forgets_third ARENA *state = POLICY_STATE(struct forgets_third, s);
+	u32 v = hls_first_usable(h, &state->queue, cpu);
+	if (v)
+		list_remove(h->node, &state->queue, v);
+	h->slice_ns = HLS_MS(5);
+	return v;
+}
+
+static void forgets_third_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	forgets_third_request(h, s, v);
+}
+
+static void forgets_third_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
+}
+
+#define forgets_third_init hls_no_init
+#define forgets_third_deinit hls_no_init
+#define forgets_third_register_vp hls_no_register_vp
+#define forgets_third_unregister_vp hls_no_unregister_vp
+#define forgets_third_preempts hls_no_preempts
+#define forgets_third_timer hls_no_timer
+#define forgets_third_message hls_no_message
+#define forgets_third_check_invariants hls_no_check_invariants

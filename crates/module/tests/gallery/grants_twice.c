@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Leaves whom it grants a CPU in its queue, and grants it another one.
+ *
+ * Noticed: its grant hook chose a VP that is not a ready child
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy grants_twice_policy = {
+    .name = "grants-twice",
+    .what = "is bad on purpose",
+    .source = "none",
+};
+
+#define GRANTS_TWICE_PARAMS(P)
+#define GRANTS_TWICE_VP_PARAMS(P)
+#define GRANTS_TWICE_MESSAGES(M)
+
+struct grants_twice {
+	struct hls_list queue;
+};
+
+struct grants_twice_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct grants_twice, struct grants_twice_vp);
+
+static void grants_twice_request(hls_t *h, u32 s, u32 v)
+{
+	list_push_tail(h->node, &POLICY_STATE(struct grants_twice, s)->queue, v);
+}
+
+static void grants_twice_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct grants_twice, s)->queue, v);
+}
+
+static u32 grants_twice_grant(hls_t *h, u32 s, u32 cpu)
+{
+	h->slice_ns = HLS_MS(5);
+	return hls_first_usable(h, &POLICY_STATE(struct grants_twice, s)->queue, cpu);
+}
+
+static void grants_twice_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* It is in the queue. */
+}
+
+static void grants_twice_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	grants_twice_withdraw(h, s, v);
+}
+
+#define grants_twice_init hls_no_init
+#define grants_twice_deinit hls_no_init
+#define grants_twice_register_vp hls_no_register_vp
+#define grants_twice_unregister_vp hls_no_unregister_vp
+#define grants_twice_preempts hls_no_preempts
+#define grants_twice_timer hls_no_timer
+#define grants_twice_message hls_no_message
+#define grants_twice_check_invariants hls_no_check_invariants

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Leaves a child in its queue that does not want a CPU any more.
+ *
+ * Noticed: its grant hook chose a VP that is not a ready child
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy keeps_gone_policy = {
+    .name = "keeps-gone",
+    .what = "is bad on purpose",
+    .source = "none",
+};
+
+#define KEEPS_GONE_PARAMS(P)
+#define KEEPS_GONE_VP_PARAMS(P)
+#define KEEPS_GONE_MESSAGES(M)
+
+struct keeps_gone {
+	struct hls_list queue;
+};
+
+struct keeps_gone_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct keeps_gone, struct keeps_gone_vp);
+
+static void keeps_gone_request(hls_t *h, u32 s, u32 v)
+{
+	list_push_tail(h->node, &POLICY_STATE(struct keeps_gone, s)->queue, v);
+}
+
+static void keeps_gone_withdraw(hls_t *h, u32 s, u32 v)
+{
+	(void)h, (void)s, (void)v; /* It should be taken out of the queue. */
+}
+
+static u32 keeps_gone_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct keeps_gone ARENA *state = POLICY_STATE(struct keeps_gone, s);
+	u32 v = hls_first_usable(h, &state->queue, cpu);
+	if (v)
+		list_remove(h->node, &state->queue, v);
+	h->slice_ns = HLS_MS(5);
+	return v;
+}
+
+static void keeps_gone_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	keeps_gone_request(h, s, v);
+}
+
+static void keeps_gone_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
+}
+
+#define keeps_gone_init hls_no_init
+#define keeps_gone_deinit hls_no_init
+#define keeps_gone_register_vp hls_no_register_vp
+#define keeps_gone_unregister_vp hls_no_unregister_vp
+#define keeps_gone_preempts hls_no_preempts
+#define keeps_gone_timer hls_no_timer
+#define keeps_gone_message hls_no_message
+#define keeps_gone_check_invariants hls_no_check_invariants

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Names nobody, for ever, while work waits.
+ *
+ * Noticed: its grant hook chose nobody while a ready child could use the CPU
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy names_none_policy = {
+    .name = "names-none",
+    .what = "is bad on purpose",
+    .source = "none",
+};
+
+#define NAMES_NONE_PARAMS(P)
+#define NAMES_NONE_VP_PARAMS(P)
+#define NAMES_NONE_MESSAGES(M)
+
+struct names_none {
+	struct hls_list queue;
+};
+
+struct names_none_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct names_none, struct names_none_vp);
+
+static void names_none_request(hls_t *h, u32 s, u32 v)
+{
+	list_push_tail(h->node, &POLICY_STATE(struct names_none, s)->queue, v);
+}
+
+static void names_none_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct names_none, s)->queue, v);
+}
+
+static u32 names_none_grant(hls_t *h, u32 s, u32 cpu)
+{
+	(void)h, (void)s, (void)cpu;
+	return 0;
+}
+
+static void names_none_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	names_none_request(h, s, v);
+}
+
+static void names_none_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
+}
+
+#define names_none_init hls_no_init
+#define names_none_deinit hls_no_init
+#define names_none_register_vp hls_no_register_vp
+#define names_none_unregister_vp hls_no_unregister_vp
+#define names_none_preempts hls_no_preempts
+#define names_none_timer hls_no_timer
+#define names_none_message hls_no_message
+#define names_none_check_invariants hls_no_check_invariants

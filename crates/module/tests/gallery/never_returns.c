@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Waits for a state that nobody but itself could change.
+ *
+ * Noticed: a hook did not return; by the verifier
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy never_returns_policy = {
+    .name = "never-returns",
+    .what = "is bad on purpose",
+    .source = "none",
+};
+
+#define NEVER_RETURNS_PARAMS(P)
+#define NEVER_RETURNS_VP_PARAMS(P)
+#define NEVER_RETURNS_MESSAGES(M)
+
+struct never_returns {
+	struct hls_list queue;
+};
+
+struct never_returns_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct never_returns, struct never_returns_vp);
+
+static void never_returns_request(hls_t *h, u32 s, u32 v)
+{
+	list_push_tail(h->node, &POLICY_STATE(struct never_returns, s)->queue, v);
+}
+
+static void never_returns_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct never_returns, s)->queue, v);
+}
+
+static u32 never_returns_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct never_returns ARENA *state = POLICY_STATE(struct never_returns, s);
+	u32 v = hls_first_usable(h, &state->queue, cpu);
+	if (v)
+		list_remove(h->node, &state->queue, v);
+	h->slice_ns = HLS_MS(5);
+	return v;
+}
+
+static void never_returns_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	never_returns_request(h, s, v);
+}
+
+static void never_returns_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)s, (void)used_ns;
+	while (*(volatile u8 ARENA *)&h->vp[v].state != HLS_READY) /* here */
+		;
+}
+
+#define never_returns_init hls_no_init
+#define never_returns_deinit hls_no_init
+#define never_returns_register_vp hls_no_register_vp
+#define never_returns_unregister_vp hls_no_unregister_vp
+#define never_returns_preempts hls_no_preempts
+#define never_returns_timer hls_no_timer
+#define never_returns_message hls_no_message
+#define never_returns_check_invariants hls_no_check_invariants

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Sets its timer to a time that is over, for ever.
+ *
+ * Noticed: it had itself called more often than every 10 us
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy past_timer_policy = {
+    .name = "past-timer",
+    .what = "is bad on purpose",
+    .source = "none",
+};
+
+#define PAST_TIMER_PARAMS(P)
+#define PAST_TIMER_VP_PARAMS(P)
+#define PAST_TIMER_MESSAGES(M)
+
+struct past_timer {
+	struct hls_list queue;
+};
+
+struct past_timer_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct past_timer, struct past_timer_vp);
+
+static void past_timer_request(hls_t *h, u32 s, u32 v)
+{
+	hls_set_timer(h, s, h->now_ns);
+	list_push_tail(h->node, &POLICY_STATE(struct past_timer, s)->queue, v);
+}
+
+static void past_timer_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct past_timer, s)->queue, v);
+}
+
+static u32 past_timer_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct past_timer ARENA *state = POLICY_STATE(struct past_timer, s);
+	u32 v = hls_first_usable(h, &state->queue, cpu);
+	if (v)
+		list_remove(h->node, &state->queue, v);
+	h->slice_ns = HLS_MS(5);
+	return v;
+}
+
+static void past_timer_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	past_timer_request(h, s, v);
+}
+
+static void past_timer_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
+}
+
+static u32 past_timer_timer(hls_t *h, u32 s)
+{
+	hls_set_timer(h, s, h->now_ns - 1);
+	return 0;
+}
+
+#define past_timer_init hls_no_init
+#define past_timer_deinit hls_no_init
+#define past_timer_register_vp hls_no_register_vp
+#define past_timer_unregister_vp hls_no_unregister_vp
+#define past_timer_preempts hls_no_preempts
+#define past_timer_message hls_no_message
+#define past_timer_check_invariants hls_no_check_invariants

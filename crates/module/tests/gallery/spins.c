@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Looks for a child in a loop that goes round until it may not any more.
+ *
+ * Noticed: a hook of it took more steps than it may
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy spins_policy = {
+    .name = "spins",
+    .what = "is bad on purpose",
+    .source = "none",
+};
+
+#define SPINS_PARAMS(P)
+#define SPINS_VP_PARAMS(P)
+#define SPINS_MESSAGES(M)
+
+struct spins {
+	struct hls_list queue;
+};
+
+struct spins_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct spins, struct spins_vp);
+
+static void spins_request(hls_t *h, u32 s, u32 v)
+{
+	list_push_tail(h->node, &POLICY_STATE(struct spins, s)->queue, v);
+}
+
+static void spins_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct spins, s)->queue, v);
+}
+
+static u32 spins_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct spins ARENA *state = POLICY_STATE(struct spins, s);
+	u32 v = state->queue.head;
+	for (u32 i = from(0); i < HLS_MAX_VPS && can_loop; i++)
+		v = h->node[v].next ? h->node[v].next : state->queue.head;
+	if (!v || !hls_usable(&h->vp[v], cpu))
+		return 0;
+	list_remove(h->node, &state->queue, v);
+	return v;
+}
+
+static void spins_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	spins_request(h, s, v);
+}
+
+static void spins_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
+}
+
+#define spins_init hls_no_init
+#define spins_deinit hls_no_init
+#define spins_register_vp hls_no_register_vp
+#define spins_unregister_vp hls_no_unregister_vp
+#define spins_preempts hls_no_preempts
+#define spins_timer hls_no_timer
+#define spins_message hls_no_message
+#define spins_check_invariants hls_no_check_invariants

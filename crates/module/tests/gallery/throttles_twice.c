@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Throttles a child that is throttled.
+ *
+ * Noticed: a hook of it throttled, unthrottled, rechecked or set a timer for what it must not
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy throttles_twice_policy = {
+    .name = "throttles-twice",
+    .what = "is bad on purpose",
+    .source = "none",
+};
+
+#define THROTTLES_TWICE_PARAMS(P)
+#define THROTTLES_TWICE_VP_PARAMS(P)
+#define THROTTLES_TWICE_MESSAGES(M)
+
+struct throttles_twice {
+	struct hls_list queue;
+};
+
+struct throttles_twice_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct throttles_twice, struct throttles_twice_vp);
+
+static void throttles_twice_request(hls_t *h, u32 s, u32 v)
+{
+	hls_throttle(h, v);
+	hls_throttle(h, v);
+	list_push_tail(h->node, &POLICY_STATE(struct throttles_twice, s)->queue, v);
+}
+
+static void throttles_twice_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct throttles_twice, s)->queue, v);
+}
+
+static u32 throttles_twice_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct throttles_twice ARENA *state = POLICY_STATE(struct throttles_twice, s);
+	u32 v = hls_first_usable(h, &state->queue, cpu);
+	if (v)
+		list_remove(h->node, &state->queue, v);
+	h->slice_ns = HLS_MS(5);
+	return v;
+}
+
+static void throttles_twice_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	throttles_twice_request(h, s, v);
+}
+
+static void throttles_twice_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
+}
+
+#define throttles_twice_init hls_no_init
+#define throttles_twice_deinit hls_no_init
+#define throttles_twice_register_vp hls_no_register_vp
+#define throttles_twice_unregister_vp hls_no_unregister_vp
+#define throttles_twice_preempts hls_no_preempts
+#define throttles_twice_timer hls_no_timer
+#define throttles_twice_message hls_no_message
+#define throttles_twice_check_invariants hls_no_check_invariants

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Sets the timer of a scheduler by the number of a VP.
+ *
+ * Noticed: a hook of it throttled, unthrottled, rechecked or set a timer for what it must not
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy wrong_timer_policy = {
+    .name = "wrong-timer",
+    .what = "is bad on purpose",
+    .source = "none",
+};
+
+#define WRONG_TIMER_PARAMS(P)
+#define WRONG_TIMER_VP_PARAMS(P)
+#define WRONG_TIMER_MESSAGES(M)
+
+struct wrong_timer {
+	struct hls_list queue;
+};
+
+struct wrong_timer_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct wrong_timer, struct wrong_timer_vp);
+
+static void wrong_timer_request(hls_t *h, u32 s, u32 v)
+{
+	hls_set_timer(h, v + 1000, h->now_ns + HLS_MS(1));
+	list_push_tail(h->node, &POLICY_STATE(struct wrong_timer, s)->queue, v);
+}
+
+static void wrong_timer_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct wrong_timer, s)->queue, v);
+}
+
+static u32 wrong_timer_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct wrong_timer ARENA *state = POLICY_STATE(struct wrong_timer, s);
+	u32 v = hls_first_usable(h, &state->queue, cpu);
+	if (v)
+		list_remove(h->node, &state->queue, v);
+	h->slice_ns = HLS_MS(5);
+	return v;
+}
+
+static void wrong_timer_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	wrong_timer_request(h, s, v);
+}
+
+static void wrong_timer_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
+}
+
+#define wrong_timer_init hls_no_init
+#define wrong_timer_deinit hls_no_init
+#define wrong_timer_register_vp hls_no_register_vp
+#define wrong_timer_unregister_vp hls_no_unregister_vp
+#define wrong_timer_preempts hls_no_preempts
+#define wrong_timer_timer hls_no_timer
+#define wrong_timer_message hls_no_message
+#define wrong_timer_check_invariants hls_no_check_invariants

@@ -1,0 +1,236 @@
+//! Scripts from seeds: a hierarchy of some depth on a few CPUs, and threads that come, go, move and talk in it, often in
+//! the very instant in which something else happens.
+
+use crate::random::Random;
+use crate::{Event, Script};
+use hls_core::{ParamInfo, Params, PolicyInfo, Unit, limits};
+use hls_units::Nanos;
+use std::mem::take;
+
+const MS: u64 = 1_000_000;
+
+/// Times below this one are drawn only where a policy allows no other: they make events, and test nothing else.
+const LEAST_TIME: u64 = MS / 10;
+
+impl Script {
+    /// The script of a seed: so many steps of threads under schedulers of these policies. Half of the schedulers are of
+    /// the one that is to be tried, if there is such a one.
+    pub fn draw(seed: u64, steps: u32, policies: &[PolicyInfo], tried: Option<&PolicyInfo>) -> Script {
+        let mut random = Random(seed);
+        let cpus = 1 + random.below(4) as u16;
+        let policies: Vec<&PolicyInfo> = policies.iter().filter(|policy| policy.runs()).collect();
+        let mut drawer = Drawer { random, cpus, policies, tried, ..Drawer::default() };
+        drawer.hierarchy();
+        (0..steps).for_each(|_| drawer.step());
+        drawer.events.push(Event::Settle);
+        let alone = take(&mut drawer.threads).into_iter().map(|thread| Event::Alone(thread, Nanos(50 * MS)));
+        drawer.events.extend(alone);
+        Script { cpus, events: drawer.events }
+    }
+}
+
+struct Drawer<'p> {
+    random: Random,
+    cpus: u16,
+    policies: Vec<&'p PolicyInfo>,
+    tried: Option<&'p PolicyInfo>,
+    /// The policy that each scheduler has if the core has refused nothing.
+    schedulers: Vec<&'p PolicyInfo>,
+    /// Those that are there, likewise.
+    threads: Vec<usize>,
+    came: usize,
+    events: Vec<Event>,
+}
+
+impl Default for Drawer<'_> {
+    fn default() -> Self {
+        Drawer {
+            random: Random(0),
+            cpus: 1,
+            policies: Vec::new(),
+            tried: None,
+            schedulers: Vec::new(),
+            threads: Vec::new(),
+            came: 0,
+            events: Vec::new(),
+        }
+    }
+}
+
+/// The hierarchy.
+impl<'p> Drawer<'p> {
+    fn policy(&mut self) -> Option<&'p PolicyInfo> {
+        match self.tried {
+            Some(tried) if self.random.once_in(2) => Some(tried),
+            _ => self.random.of(&self.policies).copied(),
+        }
+    }
+
+    fn hierarchy(&mut self) {
+        let root = (0..100).find_map(|_| self.policy().filter(|policy| policy.max_children > 1));
+        let Some(root) = root else { return };
+        self.scheduler(root, Vec::new());
+        // One in eight goes as deep as it can.
+        let is_deep = self.random.once_in(8);
+        for _ in 0..if is_deep { limits::MAX_DEPTH as u64 + 2 } else { self.random.below(8) } {
+            let Some(policy) = self.policy() else { return };
+            let last = self.schedulers.len() - 1;
+            let above = if is_deep { last } else { self.random.below(last as u64 + 1) as usize };
+            let mut below = Vec::new();
+            for _ in 0..=self.random.below(self.cpus.into()) {
+                below.push((above, self.params(&self.schedulers[above].vp_params)));
+            }
+            if policy.joins {
+                let other = self.random.below(last as u64 + 1) as usize;
+                below.push((other, self.params(&self.schedulers[other].vp_params)));
+            }
+            self.scheduler(policy, below);
+        }
+        (0..12).for_each(|_| self.arrive());
+        for thread in self.threads.clone() {
+            if self.random.once_in(3) {
+                let cpus = self.some_cpus();
+                self.events.push(Event::Bind(thread, cpus));
+            }
+        }
+    }
+
+    fn scheduler(&mut self, policy: &'p PolicyInfo, below: Vec<(usize, Params)>) {
+        let params = self.params(&policy.scheduler_params);
+        let number = self.schedulers.len();
+        self.schedulers.push(policy);
+        self.events.push(Event::Scheduler { number, policy: policy.id, params, below });
+    }
+
+    fn some_cpus(&mut self) -> u64 {
+        1 + self.random.below((1 << self.cpus) - 1)
+    }
+
+    /// Values in the ranges that a policy states. Times that must be given ascend, as budgets are not above periods.
+    fn params(&mut self, infos: &[ParamInfo]) -> Params {
+        let mut values: Vec<u64> = infos.iter().map(|info| self.value(info)).collect();
+        let is_given = |info: &ParamInfo| info.default.is_none() && info.unit == Unit::Time;
+        let mut times: Vec<u64> =
+            infos.iter().zip(&values).filter(|(info, _)| is_given(info)).map(|(_, value)| *value).collect();
+        times.sort_unstable();
+        let given = infos.iter().zip(&mut values).filter(|(info, _)| is_given(info));
+        given.zip(times).for_each(|((info, value), time)| *value = time.clamp(info.min, info.max));
+        Params::from_slice(&values)
+    }
+
+    fn value(&mut self, info: &ParamInfo) -> u64 {
+        if let Some(default) = info.default.filter(|_| self.random.once_in(2)) {
+            return default;
+        }
+        let range = info.max.saturating_sub(info.min);
+        let usual = !self.random.once_in(8);
+        match info.unit {
+            Unit::Time if usual => (MS * (1 + self.random.below(40))).clamp(info.min, info.max),
+            Unit::Time => (LEAST_TIME << self.random.below(12)).clamp(info.min, info.max),
+            Unit::Count if usual => info.min + self.random.below(range.min(4) + 1),
+            Unit::Count => info.min + self.random.below(range.saturating_add(1)).min(range),
+        }
+    }
+}
+
+/// What happens there.
+impl Drawer<'_> {
+    /// Time goes on, and something happens to a thread.
+    fn step(&mut self) {
+        let length = Nanos(self.random.below(8 * MS));
+        match self.random.below(16) {
+            0 | 1 => {
+                let cpu = self.random.below(self.cpus.into()) as u16;
+                self.events.extend([Event::Steal(cpu, Nanos(length.0 / 8)), Event::Pass(length)]);
+            }
+            2 | 3 => self.events.push(Event::Reach),
+            _ => self.events.push(Event::Pass(length)),
+        }
+        if self.random.once_in(16) {
+            self.storm();
+        }
+        match self.random.of(&self.threads) {
+            Some(&thread) => self.happen(thread),
+            None => self.arrive(),
+        }
+        // Several things may happen at one instant before the CPUs decide.
+        if self.random.below(3) > 0 {
+            self.events.push(Event::Settle);
+        }
+    }
+
+    /// Threads wake up and block, and no time passes.
+    fn storm(&mut self) {
+        for _ in 0..self.random.below(40) {
+            let Some(&thread) = self.random.of(&self.threads) else { return };
+            let event = match self.random.below(4) {
+                0 => Event::Settle,
+                1 => Event::Block(thread),
+                _ => Event::Wake(thread),
+            };
+            self.events.push(event);
+        }
+    }
+
+    fn happen(&mut self, thread: usize) {
+        let event = match self.random.below(16) {
+            0..6 => Event::Wake(thread),
+            6..10 => Event::Block(thread),
+            10 => Event::Yield(thread),
+            11 if self.random.once_in(2) => self.cpu_comes_or_goes(),
+            11 => Event::Bind(thread, self.some_cpus()),
+            12 => {
+                self.threads.retain(|&other| other != thread);
+                Event::Leave(thread)
+            }
+            13 => return self.arrive(),
+            14 => self.talk(thread),
+            _ if self.random.once_in(4) => return self.replace(),
+            _ => {
+                let to = self.random.below(self.schedulers.len() as u64) as usize;
+                Event::Move(thread, to, self.params(&self.schedulers[to].vp_params))
+            }
+        };
+        self.events.push(event);
+    }
+
+    fn arrive(&mut self) {
+        let below = self.random.below(self.schedulers.len() as u64) as usize;
+        let Some(policy) = self.schedulers.get(below) else { return };
+        let params = self.params(&policy.vp_params);
+        self.events.push(Event::Thread { number: self.came, below, params });
+        self.threads.push(self.came);
+        self.came += 1;
+    }
+
+    /// A thread tells its scheduler a new value of some parameter, or something else, which may be no message there.
+    fn talk(&mut self, thread: usize) -> Event {
+        let messages = self.tried.map_or(&[][..], |tried| &tried.messages);
+        let number = self.random.below(messages.len() as u64 + 1);
+        match messages.get(number as usize) {
+            Some(message) => Event::Tell(thread, number as u32, self.params(&message.fields)),
+            None if self.random.once_in(4) => Event::Tell(thread, number as u32, Params::default()),
+            None => {
+                let value = self.random.below(40) * MS.pow(self.random.below(2) as u32);
+                Event::Set(thread, self.random.below(3) as u32, value)
+            }
+        }
+    }
+
+    /// A CPU goes, if it is not the last, or is back.
+    fn cpu_comes_or_goes(&mut self) -> Event {
+        let cpu = self.random.below(self.cpus.into()) as u16;
+        if self.random.below(3) > 0 { Event::Online(cpu) } else { Event::Offline(cpu) }
+    }
+
+    /// A scheduler gets another policy in its place, which may refuse.
+    fn replace(&mut self) {
+        let Some(policy) = self.policy() else { return };
+        let at = self.random.below(self.schedulers.len() as u64) as usize;
+        let params = self.params(&policy.scheduler_params);
+        self.events.push(Event::Replace(at, policy.id, params));
+        if policy.joins == self.schedulers[at].joins {
+            self.schedulers[at] = policy;
+        }
+    }
+}
