@@ -12,7 +12,10 @@
 
 #include "rescue.h"
 
-/* Where the engine of the day has its program for an operation. The kernel wants all in such a map to be of one kind. */
+/*
+ * Where the engine of the day has its program for an operation. The kernel wants all in such a map to be of one
+ * kind.
+ */
 #define ENGINE_OF_THE_DAY(operation)                   \
 	struct {                                       \
 		__uint(type, BPF_MAP_TYPE_PROG_ARRAY); \
@@ -43,8 +46,9 @@ JUMP("struct_ops/hls_cpu_online", cpu_online)
 JUMP("struct_ops/hls_cpu_offline", cpu_offline)
 
 /*
- * The same for threads that are runnable. When the process that has the maps ends, these are emptied a moment before all
- * is detached; in it whoever wants a CPU waits in the kernel's own queue, or that process might never come to its end.
+ * The same for threads that are runnable. When the process that has the maps ends, these are emptied a moment before
+ * all is detached; in it whoever wants a CPU waits in the kernel's own queue, or that process might never come to its
+ * end.
  */
 ENGINE_OF_THE_DAY(enqueue);
 SEC("struct_ops/hls_enqueue")

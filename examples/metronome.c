@@ -5,9 +5,9 @@
  *
  *	metronome WAY PERIOD_US TICKS
  *
- * WAY is `sleep` (clock_nanosleep to an absolute time) or `timer` (a timerfd), under whatever scheduler the thread has, or
- * the name of a scheduler of the policy `asked-times` in the hierarchy that runs. Prints the times between two ticks in
- * nanoseconds: least, greatest, average, standard deviation.
+ * WAY is `sleep` (clock_nanosleep to an absolute time) or `timer` (a timerfd), under whatever scheduler the thread
+ * has, or the name of a scheduler of the policy `asked-times` in the hierarchy that runs. Prints the times between two
+ * ticks in nanoseconds: least, greatest, average, standard deviation.
  */
 #define _GNU_SOURCE
 #include "hls.h"

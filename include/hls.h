@@ -6,8 +6,8 @@
  *		perror("hls_reserve");
  *
  * Plain C, header only, nothing but libc; where a strict standard hides syscall(2), define _GNU_SOURCE. Each call
- * asks the control socket once (docs/control.md has the protocol) and returns 0, or -1 with errno; but hls_tell(), which
- * is one system call. The errors:
+ * asks the control socket once (docs/control.md has the protocol) and returns 0, or -1 with errno; but hls_tell(),
+ * which is one system call. The errors:
  *
  *	EBUSY   it cannot be guaranteed beside what others were promised, or the scheduler has no room
  *	EPERM   it is not the caller's to ask for
@@ -249,10 +249,10 @@ static inline int hls_messenger(void)
 
 /*
  * Tells the scheduler above the calling thread something, in the terms of its policy: message number `number` of those
- * that `hls policies` lists for it, with up to four values in their order, times in nanoseconds. One system call, without
- * privileges; where the policy has the thread wait, it waits before this returns. What the policy answers, or -1:
- * EBUSY and EINVAL come from it as well, ENOENT is that the hierarchy does not schedule the thread, ENOSYS that its
- * policy has no such message.
+ * that `hls policies` lists for it, with up to four values in their order, times in nanoseconds. One system call,
+ * without privileges; where the policy has the thread wait, it waits before this returns. What the policy answers, or
+ * -1: EBUSY and EINVAL come from it as well, ENOENT is that the hierarchy does not schedule the thread, ENOSYS that
+ * its policy has no such message.
  */
 static inline int64_t hls_tell(int messenger, uint32_t number, const uint64_t values[4])
 {

@@ -1,5 +1,5 @@
-//! `hls yardstick`: the threads of a hierarchy as plain threads of Linux, under whatever scheduler is in force. What comes
-//! of it is what a hierarchy is to be compared with.
+//! `hls yardstick`: the threads of a hierarchy as plain threads of Linux, under whatever scheduler is in force. What
+//! comes of it is what a hierarchy is to be compared with.
 
 use crate::args::YardstickArgs;
 use crate::exit::{Error, Verdict, say};

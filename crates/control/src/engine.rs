@@ -176,8 +176,8 @@ pub trait Hsi {
     /// What the core says; the thread is gone.
     fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError>;
 
-    /// The way by which a thread talks to its scheduler, to be handed to whoever asks. It is about the thread alone that
-    /// uses it.
+    /// The way by which a thread talks to its scheduler, to be handed to whoever asks. It is about the thread alone
+    /// that uses it.
     ///
     /// # Errors
     /// The engine has none.

@@ -13,8 +13,8 @@ use crate::tree::{Above, Layout, Lease, Scheduler, Slot, Tree, named, share_scal
 use hls_calculus::{Child, Edge, Guarantee, Mode, Problem};
 use hls_core::Params;
 use hls_hierarchy::params::set_by;
-use std::os::fd::OwnedFd;
 use hls_hierarchy::{Policies, Policy, default_width};
+use std::os::fd::OwnedFd;
 
 /// A name is no longer, in bytes.
 const MAX_NAME: usize = 64;

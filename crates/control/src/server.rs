@@ -10,9 +10,7 @@ use crate::varlink::{Fault, MAX_REQUEST};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
-use rustix::net::{
-    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, accept_with, sendmsg,
-};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, accept_with, sendmsg};
 use std::collections::HashMap;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};

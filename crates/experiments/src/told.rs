@@ -1,5 +1,5 @@
-//! What runs elsewhere leave behind: the JSON of `hls run` and `hls yardstick`, as far as it is measured, and the kernel's
-//! trace of a thread's CPU time. Does no IO.
+//! What runs elsewhere leave behind: the JSON of `hls run` and `hls yardstick`, as far as it is measured, and the
+//! kernel's trace of a thread's CPU time. Does no IO.
 
 use hls_record::result::Percentiles;
 use hls_units::Nanos;

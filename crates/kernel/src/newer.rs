@@ -1,8 +1,8 @@
 //! Newer engines: objects with other policies that take over a running hierarchy (`bpf/jumps.h`).
 //!
 //! Relies on all of them being built from one version of the core: they agree on all that lies in the shared maps.
-//! Never detaches anything: until [`Jumps::lead_to`] nothing of the machine has changed, and with the attached object all
-//! of it goes.
+//! Never detaches anything: until [`Jumps::lead_to`] nothing of the machine has changed, and with the attached object
+//! all of it goes.
 
 use crate::object::{Loaded, load, program, run};
 use crate::{Error, Refusal};
@@ -128,17 +128,19 @@ impl Jumps {
     /// Has all of them lead to an engine. When it fails on its way some do: then the engine must stay.
     pub fn lead_to(&self, newer: &mut Newer) -> Result<(), Error> {
         adopted(newer.run("adopt", &mut [])?)?;
-        self.0.iter().zip(JUMPS).try_for_each(|(jump, operation)| {
-            set(jump, newer.program(&engine_s(operation))?)
-        })
+        self.0
+            .iter()
+            .zip(JUMPS)
+            .try_for_each(|(jump, operation)| set(jump, newer.program(&engine_s(operation))?))
     }
 
     /// Has them lead to the first engine again, the attached one.
     pub fn lead_back(&self, first: &mut Loaded) -> Result<(), Error> {
         adopted(first.run("adopt", &mut [])?)?;
-        self.0.iter().zip(JUMPS).try_for_each(|(jump, operation)| {
-            set(jump, first.program(&engine_s(operation))?.as_fd())
-        })
+        self.0
+            .iter()
+            .zip(JUMPS)
+            .try_for_each(|(jump, operation)| set(jump, first.program(&engine_s(operation))?.as_fd()))
     }
 }
 

@@ -7,6 +7,7 @@
 mod selftests;
 
 use hls_lab::{Accel, Guest, Lab, Machine, Outcome, Script, Time};
+use hls_module::{Builder, NUMBERS, PolicyFile, Target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -74,8 +75,41 @@ fn run(lab: &Lab, machine: &Machine, scripts: Vec<Script>, program: Option<PathB
     programs.extend(["saboteur", "mover"].map(|name| compiled(name, folder.path())));
     programs.extend(["stress-ng", "chrt", "taskset", "renice"].map(PathBuf::from));
     programs.extend(program);
-    let guest = Guest { scripts, programs, files: vec![(here(), "/usr/kernel".into())] };
-    lab.run_quietly(machine, &guest, folder.path()).unwrap()
+    let is_asked_for = |name: &str| scripts.iter().any(|script| script.text.contains(&format!("{name}.c")));
+    let built = built_policies(folder.path(), is_asked_for);
+    let files = vec![
+        (here(), "/usr/kernel".into()),
+        (folder.path().join("policies"), "/usr/policies".into()),
+        // The guest has no compilers. It finds there what they would make.
+        (built, "/usr/cache/hls/policies".into()),
+    ];
+    lab.run_quietly(machine, &Guest { scripts, programs, files }, folder.path()).unwrap()
+}
+
+/// Copies the policies of the examples and of the gallery, and builds those that scripts ask for; where that is.
+fn built_policies(folder: &Path, is_asked_for: impl Fn(&str) -> bool) -> PathBuf {
+    let (copies, cache) = (folder.join("policies"), folder.join("built"));
+    for folder in [&copies, &cache] {
+        fs::create_dir(folder).unwrap();
+    }
+    let builder = Builder { cache: Some(cache.clone()), ..Builder::default() };
+    for source in ["examples/policies", "crates/module/tests/gallery"] {
+        for entry in fs::read_dir(here().join("../../../..").join(source)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            if path.extension().is_none_or(|extension| extension != "c") {
+                continue;
+            }
+            fs::copy(&path, copies.join(path.file_name().unwrap())).unwrap();
+            if is_asked_for(&name) {
+                let policies = [(*NUMBERS.start(), PolicyFile::read(&path).unwrap())];
+                for target in [Target::Native, Target::Engine] {
+                    builder.build(target, &policies).unwrap();
+                }
+            }
+        }
+    }
+    cache
 }
 
 fn is_clean(outcome: &Outcome) {
