@@ -86,8 +86,7 @@ pub fn in_memory(object: &[u8]) -> std::io::Result<(File, PathBuf)> {
 /// Opens a native build.
 fn open(object: &[u8]) -> Result<Library, Error> {
     let (_file, path) = in_memory(object)?;
-    Library::open(&path)
-        .map_err(|error| Error::System(format!("the build of the policies: {error}")))
+    Library::open(&path).map_err(|error| Error::System(format!("the build of the policies: {error}")))
 }
 
 /// Builds of policies, which are kept so that one that was made before need not be made again.

@@ -66,7 +66,9 @@ fn named(files: &[PathBuf], name: Option<&str>, first: u8) -> Result<Vec<(u8, Po
     let numbers = first..=*hls_module::NUMBERS.end();
     if files.len() > numbers.len() {
         let (found, most) = (files.len(), numbers.len());
-        return Err(Error::Input(format!("found {found} policies from number {first} on, expected {most} at most")));
+        return Err(Error::Input(format!(
+            "found {found} policies from number {first} on, expected {most} at most"
+        )));
     }
     numbers.zip(files).map(|(number, file)| Ok((number, read(file, name)?))).collect()
 }

@@ -102,7 +102,11 @@ fn in_the_kernel(
     let begin = Instant::now();
     let engine = builder().build(Target::Engine, policies).map_err(refused)?;
     if !Path::new("/sys/kernel/sched_ext").exists() {
-        say("verifier", begin, "takes the core; the engine was built, not loaded: this kernel has no sched_ext")?;
+        say(
+            "verifier",
+            begin,
+            "takes the core; the engine was built, not loaded: this kernel has no sched_ext",
+        )?;
         return Ok(Verdict::Kept);
     }
     Verified::load(&SharedMaps::default(), &engine.bytes).map_err(not_taken)?;
@@ -143,9 +147,16 @@ struct Process {
 enum Ended {
     Well,
     /// It has found something, and says what.
-    Found { seed: u64, text: String },
+    Found {
+        seed: u64,
+        text: String,
+    },
     /// It crashed, or was ended as it said nothing any more; what it said last.
-    Badly { seed: u64, how: String, last: String },
+    Badly {
+        seed: u64,
+        how: String,
+        last: String,
+    },
 }
 
 impl Process {
@@ -286,7 +297,10 @@ impl Replaying {
         }
         let parts = |one: &[Call]| one.iter().zip(tape).position(|(one, other)| one != other);
         if let Some(at) = parts(&again) {
-            return Some(format!("the policy does not repeat itself: call {at}, {}, then {}", tape[at], again[at]));
+            return Some(format!(
+                "the policy does not repeat itself: call {at}, {}, then {}",
+                tape[at], again[at]
+            ));
         }
         if let Some(at) = parts(&played) {
             return Some(format!("call {at} of the core: natively {}, in BPF {}", tape[at], played[at]));

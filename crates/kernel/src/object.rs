@@ -9,10 +9,10 @@ use libbpf_rs::{
     AsRawLibbpf, ErrorKind, Link, MapCore, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel,
     libbpf_sys,
 };
-use std::{fmt, fs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Mutex;
+use std::{fmt, fs};
 
 /// Least size of a page. Where pages are larger, so is the arena, and we use a part of it.
 const PAGE: usize = 4096;

@@ -137,7 +137,9 @@ impl Builder {
             }
             Err(error) => {
                 let others = any_kept(folder, &format!("{source}-"), extension);
-                others.map_err(|error| failed(folder, error))?.ok_or_else(|| missing(&compiler, target, error))
+                others
+                    .map_err(|error| failed(folder, error))?
+                    .ok_or_else(|| missing(&compiler, target, error))
             }
         }
     }

@@ -133,14 +133,14 @@ impl Beside {
         let mut machine = Machine::new(2, Some(library));
         let core = &mut machine.core;
         let id = |name| policies().iter().find(|policy| policy.name == name).expect("it is built in").id;
-        let mut scheduler = |policy, params: &[u64]| core.create_scheduler(policy, Params::from_slice(params)).unwrap();
+        let mut scheduler =
+            |policy, params: &[u64]| core.create_scheduler(policy, Params::from_slice(params)).unwrap();
         let root = scheduler(id("fixed-priority"), &[10 * MS]);
         let [reservations, bad] = [id("reservation"), loaded].map(|policy| scheduler(policy, &[]));
         machine.make_root(root).unwrap();
         let core = &mut machine.core;
-        let mut below = |parent, child, params: &[u64]| {
-            core.attach(parent, child, Params::from_slice(params)).unwrap()
-        };
+        let mut below =
+            |parent, child, params: &[u64]| core.attach(parent, child, Params::from_slice(params)).unwrap();
         below(root, Some(reservations), &[9]);
         below(root, Some(bad), &[5]);
         below(root, Some(bad), &[5]);
@@ -169,7 +169,10 @@ impl Beside {
                 }
             }
             let end = machine.now + Nanos(3 * MS);
-            machine.settle().and_then(|()| machine.run_until(end)).unwrap_or_else(|trouble| panic!("{trouble}"));
+            machine
+                .settle()
+                .and_then(|()| machine.run_until(end))
+                .unwrap_or_else(|trouble| panic!("{trouble}"));
         }
     }
 }

@@ -76,7 +76,8 @@ impl fmt::Display for Told<'_> {
         match self.0 {
             Event::Scheduler { number, policy, params, below } => {
                 write!(f, "scheduler {number} comes, {} with {}", self.policy(*policy), Values(params))?;
-                let above = below.iter().map(|(above, params)| format!("below {above} with {}", Values(params)));
+                let above =
+                    below.iter().map(|(above, params)| format!("below {above} with {}", Values(params)));
                 match below.is_empty() {
                     true => f.write_str(", the root"),
                     false => write!(f, ", {}", above.collect::<Vec<_>>().join(", ")),

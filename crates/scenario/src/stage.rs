@@ -52,7 +52,9 @@ impl Stage {
             | Event::Bind(thread, _)
             | Event::Leave(thread)
             | Event::Set(thread, ..)
-            | Event::Tell(thread, ..) => self.threads.get(thread).copied().map_or(Ok(()), |vp| self.tell(event, vp)),
+            | Event::Tell(thread, ..) => {
+                self.threads.get(thread).copied().map_or(Ok(()), |vp| self.tell(event, vp))
+            }
         };
         match self.machine.taken_out.last() {
             Some(taken_out) if !self.forgives => Err(Trouble::TakenOut(*taken_out)),

@@ -120,12 +120,16 @@ impl Trial {
             }
             step /= 2;
         }
-        while least.script.cpus > 1 && least.becomes(Script { cpus: least.script.cpus - 1, ..least.script.clone() }) {}
+        while least.script.cpus > 1
+            && least.becomes(Script { cpus: least.script.cpus - 1, ..least.script.clone() })
+        {}
         for at in 0..least.script.events.len() {
             loop {
                 let mut fewer = least.script.clone();
                 match fewer.events.get_mut(at) {
-                    Some(Event::Scheduler { below, .. }) if below.len() > 1 => below.truncate(below.len() - 1),
+                    Some(Event::Scheduler { below, .. }) if below.len() > 1 => {
+                        below.truncate(below.len() - 1)
+                    }
                     _ => break,
                 }
                 if !least.becomes(fewer) {
@@ -138,8 +142,10 @@ impl Trial {
 
     /// The trouble in the words of who knows the script.
     fn tell(&self, stage: &Stage, trouble: &Trouble) -> String {
-        let scheduler = |s| stage.scheduler(s).map_or("a scheduler".into(), |number| format!("scheduler {number}"));
-        let vp = |vp| stage.thread(vp).map_or("a scheduler below".into(), |number| format!("thread {number}"));
+        let scheduler =
+            |s| stage.scheduler(s).map_or("a scheduler".into(), |number| format!("scheduler {number}"));
+        let vp =
+            |vp| stage.thread(vp).map_or("a scheduler below".into(), |number| format!("thread {number}"));
         match trouble {
             Trouble::TakenOut(TakenOut { at, scheduler: s, offence, hook, about }) => {
                 let of = match *hook {
@@ -151,9 +157,14 @@ impl Trial {
             }
             Trouble::Broken(fault) => format!("{}: {fault}", scheduler(fault.scheduler)),
             Trouble::TwoCpus(which) => format!("{} runs on two CPUs", vp(*which)),
-            Trouble::Endless => "timers, slices and decisions follow each other without end in one instant".into(),
+            Trouble::Endless => {
+                "timers, slices and decisions follow each other without end in one instant".into()
+            }
             Trouble::Stuck(which) => {
-                format!("{} is ready, all others sleep, and no timer is set: it would wait for ever", vp(*which))
+                format!(
+                    "{} is ready, all others sleep, and no timer is set: it would wait for ever",
+                    vp(*which)
+                )
             }
         }
     }
