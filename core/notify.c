@@ -10,8 +10,8 @@
 	     u = (h)->vp[u].up_next, n_##u++)
 
 /*
- * How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all. One that is
- * to be taken out would choose nobody.
+ * How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all. One that
+ * is to be taken out would choose nobody.
  */
 static inline u32 wanted(const scheduler_t *sched)
 {

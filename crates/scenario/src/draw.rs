@@ -1,5 +1,5 @@
-//! Scripts from seeds: a hierarchy of some depth on a few CPUs, and threads that come, go, move and talk in it, often in
-//! the very instant in which something else happens.
+//! Scripts from seeds: a hierarchy of some depth on a few CPUs, and threads that come, go, move and talk in it, often
+//! in the very instant in which something else happens.
 
 use crate::random::Random;
 use crate::{Event, Script};
