@@ -191,11 +191,9 @@ static inline void add_pending(hls_t *h, u32 s)
  * What hooks call, as those of loaded policies do: for a child of the scheduler at hand, in the state for it. With
  * anything else the counts of the core would be wrong from then on.
  */
-HLS_ONCE u32 hls_accuse_of_meddling(hls_t *h ARENA_ARG)
+static inline void hls_accuse_of_meddling(hls_t *h)
 {
-	h->now_ns = h->hook_at_ns;
 	hls_accuse(h, h->hook_scheduler, HLS_MEDDLED);
-	return 0;
 }
 
 static inline bool hls_is_child(const hls_t *h, u32 v, u8 state)

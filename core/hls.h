@@ -87,8 +87,8 @@ enum hls_record_kind {
 	HLS_REC_OFFLINE,   /* the CPU has gone; vp: 0 */
 	HLS_REC_ONLINE,    /* it is back; vp: 0 */
 	/*
-	 * a: scheduler whose policy was replaced by a fallback; b: enum hls_offence, from bit 8 on enum hls_hook, and
-	 * from bit 32 on the VP or CPU that it was about; vp, cpu: 0
+	 * a: scheduler whose policy was replaced by a fallback; b: enum hls_offence, from bit 8 on enum hls_hook,
+	 * and from bit 32 on the VP or CPU that it was about; vp, cpu: 0
 	 */
 	HLS_REC_TAKEN_OUT,
 };

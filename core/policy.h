@@ -12,6 +12,8 @@
  *     the children that are RUNNING are exactly the CPUs that it holds; nr_ready and nr_running say how many.
  *  4. Hooks of one scheduler never run at the same time. The infrastructure's lock is held: no hook may wait.
  *  5. Every loop counts from(0) to a named bound and asks can_loop, for the BPF verifier.
+ *  6. preempts and check_invariants only look. A hook throttles, unthrottles and rechecks children of its own scheduler
+ *     only, each in the state for it, and unregister_vp leaves its VP in no queue.
  *
  *  hook (Table 3)       called when                             default (hls_no_...)
  *  init, deinit         an instance is created, destroyed       nothing

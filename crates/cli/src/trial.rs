@@ -15,7 +15,7 @@ use hls_units::Nanos;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -192,13 +192,9 @@ impl Process {
             Some(0) => Ended::Well,
             Some(code) if code == FOUND => Ended::Found { seed, text },
             Some(_) => return Err(Error::System(text.trim().to_owned())),
-            None => Ended::Badly { seed, how: format!("the policy crashed ({})", in_words(status)), last },
+            None => Ended::Badly { seed, how: format!("the policy crashed ({status})"), last },
         })
     }
-}
-
-fn in_words(status: ExitStatus) -> String {
-    status.to_string()
 }
 
 /// The lines of a process as they come.

@@ -136,7 +136,7 @@ impl Machine {
     }
 
     /// The next instant at which the core wants to be called; [`Nanos::MAX`]: not before something else happens.
-    pub fn next(&mut self) -> Nanos {
+    pub fn due(&mut self) -> Nanos {
         let slices = (0..self.cpus).map(|cpu| self.core.expires_at(cpu)).min().unwrap_or(Nanos::MAX);
         slices.min(self.core.timer_at()).max(self.now)
     }
@@ -145,7 +145,7 @@ impl Machine {
     pub fn run_until(&mut self, end: Nanos) -> Result<(), Trouble> {
         let mut rounds = 0;
         loop {
-            let next = self.next();
+            let next = self.due();
             if next > end {
                 break;
             }
@@ -164,7 +164,7 @@ impl Machine {
 
     /// Interrupts have a CPU for a while, at most until something else happens.
     pub fn interrupt(&mut self, cpu: u16, length: Nanos) {
-        let end = (self.now + length).min(self.next());
+        let end = (self.now + length).min(self.due());
         self.core.steal(cpu, end - self.now);
         self.now = end;
     }

@@ -83,7 +83,7 @@ impl Stage {
         match event {
             Event::Pass(length) => machine.run_until(machine.now + *length),
             Event::Reach => {
-                let next = machine.next();
+                let next = machine.due();
                 machine.now = if next < Nanos::MAX { next } else { machine.now };
                 Ok(())
             }
@@ -172,7 +172,7 @@ impl Stage {
         let may_run = machine.core.vp(vp).is_some_and(|entry| {
             entry.state == VpState::Ready && entry.usable & there & ((1 << machine.cpus) - 1) != 0
         });
-        let is_stuck = may_run && !self.may_wait && !self.forgives && machine.next() == Nanos::MAX;
+        let is_stuck = may_run && !self.may_wait && !self.forgives && machine.due() == Nanos::MAX;
         if is_stuck { Err(Trouble::Stuck(vp)) } else { Ok(()) }
     }
 }

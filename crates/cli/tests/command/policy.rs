@@ -48,3 +48,73 @@ fn a_policy_that_is_wrong_is_refused_by_its_line() {
     assert_refused(&["policy", "build", &path, "--as", "Turns"], &["found the new name \"Turns\""]);
     assert_refused(&["policy", "new", "round-robin"], &["found the name \"round-robin\", which is taken"]);
 }
+
+#[test]
+fn a_policy_is_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("turns.c").display().to_string();
+    let [(_, text), _] = hls_module::Template::new("turns").unwrap().files;
+    fs::write(&path, &text).unwrap();
+    let Outcome { code, stdout, stderr } = hls(&["policy", "test", &path, "--seeds", "30"]);
+    assert_eq!((code, &stderr[..]), (Some(0), ""), "{stdout}");
+    assert!(stdout.contains("30 hierarchies: nothing found"), "{stdout}");
+    // Both BPF builds: compared and verified, or why not.
+    assert!(stdout.contains("\nBPF") && stdout.contains("\nverifier"), "{stdout}");
+
+    fs::write(&path, text.replace("return v;", "return 0;")).unwrap();
+    let Outcome { code, stdout, .. } = hls(&["policy", "test", &path, "--as", "my-turns"]);
+    assert_eq!(code, Some(1), "{stdout}");
+    let told = ["hook grant of CPU 0: its grant hook chose nobody", "the least that leads to it", "wakes up"];
+    told.iter().for_each(|told| assert!(stdout.contains(told), "{stdout}"));
+    // The command that is told finds the same again.
+    let again = stdout.lines().find_map(|line| line.strip_prefix("again: hls ")).expect("it is told");
+    let words: Vec<&str> = again.split(' ').collect();
+    let Outcome { code, stdout: second, .. } = hls(&words);
+    assert_eq!(code, Some(1), "{second}");
+    let events = |stdout: &str| stdout.lines().skip_while(|line| !line.starts_with("the least")).count();
+    assert_eq!(events(&second), events(&stdout), "{second}");
+}
+
+#[test]
+fn a_policy_that_crashes_takes_nobody_with_it() {
+    let gallery = concat!(env!("CARGO_MANIFEST_DIR"), "/../module/tests/gallery");
+    for (name, told) in
+        [("crashes", "the policy crashed (signal: 11"), ("never_returns", "a hook did not return")]
+    {
+        let Outcome { code, stdout, .. } = hls(&["policy", "test", &format!("{gallery}/{name}.c")]);
+        assert_eq!(code, Some(1), "{stdout}");
+        assert!(stdout.contains(told) && stdout.contains(", when thread "), "{stdout}");
+    }
+}
+
+#[test]
+fn the_verifier_is_asked_about_what_natively_runs() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../module/tests/gallery/unbounded.c");
+    let Outcome { code, stdout, stderr } = hls(&["policy", "test", path, "--seeds", "5"]);
+    if stdout.contains("not tried") {
+        eprintln!("skipped: {stdout}");
+        return;
+    }
+    assert_eq!(code, Some(2), "{stdout}");
+    assert!(stderr.contains("unbounded.c:4") && stderr.contains("a loop without an end"), "{stderr}");
+}
+
+#[test]
+fn policies_are_built_for_machines_without_compilers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for name in ["one", "other"] {
+        let [(file, text), _] = hls_module::Template::new(name).unwrap().files;
+        fs::write(folder.path().join(file), text).unwrap();
+    }
+    let (one, other, cache) = (path("one.c"), path("other.c"), path("cache"));
+    let built = hls(&["policy", "build", &one, &other, "--cache", &cache, "--out", &path("built")]);
+    assert_eq!((built.code, &built.stderr[..]), (Some(0), ""));
+    assert_eq!(fs::read_dir(&cache).unwrap().count(), 2, "{}", built.stdout);
+    assert!(fs::exists(path("built/one+other.so")).unwrap());
+    assert_refused(&["policy", "build", &one, &other, "--as", "third"], &["found --as and 2 policies"]);
+    assert_refused(
+        &["policy", "build", &one, &other, "--number", "255"],
+        &["found 2 policies from number 255 on, expected 1 at most"],
+    );
+}

@@ -2,7 +2,10 @@
 /*
  * Does anything at random, one time in eight that a hook of it is called, that C and the contract's functions allow
  * whoever is confused about what they are for: the wrong child, the wrong scheduler, the wrong time, twice, or not at
- * all. Else it takes turns. Each scheduler is confused in its own way, by its parameter.
+ * all. Else the first child that can, runs. Each scheduler is confused in its own way, by its parameter.
+ *
+ * It has no queue: who leaves a child in one that has gone elsewhere may tear the queue of its new scheduler, against
+ * which there is no guard.
  */
 #include "../core/policy.h"
 
