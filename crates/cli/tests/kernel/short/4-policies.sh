@@ -15,7 +15,7 @@ refuses() {
 }
 
 # The process that makes an engine ready.
-preparing() { grep -lz prepare-policies /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | head -n 1 | grep .; }
+preparing() { grep -lz 'prepare-policie[s]' /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | head -n 1 | grep .; }
 
 # How many BPF programs and maps the kernel has.
 in_kernel() { ls /proc/[0-9]*/fdinfo/* 2>/dev/null | xargs grep -hE '^(prog|map)_id' 2>/dev/null | sort -u | wc -l; }
