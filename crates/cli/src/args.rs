@@ -148,7 +148,7 @@ pub enum Command {
     /// Find the least reservations that carry the tasks of each thread
     Fit(FitArgs),
     /// List the scheduling policies with their parameters, units and defaults
-    Policies,
+    Policies(PoliciesArgs),
     /// Begin a policy of one's own, or build it
     Policy(PolicyArgs),
     /// Say whether this machine's kernel can run hierarchies, and what to do where it cannot
@@ -466,6 +466,17 @@ pub enum Request {
 
 /// A parameter and its value.
 pub type Parameter = (String, String);
+
+/// Arguments of `hls policies`.
+#[derive(clap::Args)]
+pub struct PoliciesArgs {
+    /// Those that the hierarchy that runs on this machine has, and who uses them
+    #[arg(long)]
+    pub running: bool,
+    /// The socket of the run
+    #[arg(long, value_name = "PATH", default_value = hls_control::DEFAULT_SOCKET)]
+    pub socket: PathBuf,
+}
 
 /// Arguments of `hls load`.
 #[derive(clap::Args)]

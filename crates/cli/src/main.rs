@@ -56,7 +56,7 @@ fn main() -> ExitCode {
         Command::PreparePolicies => newer::serve().map(|()| exit::Verdict::Kept).map_err(exit::Error::from),
         #[cfg(feature = "kernel")]
         Command::Start { words } => commands::start(&words),
-        Command::Policies => policies::policies(),
+        Command::Policies(args) => policies::policies(&args),
         Command::Policy(args) => policy::policy(&args),
         Command::Doctor(args) => doctor::doctor(&args),
     };

@@ -1,14 +1,38 @@
 //! `hls policies`: what there is and whether it runs, with parameters, units and defaults.
 
+use crate::args::PoliciesArgs;
+use crate::ctl::verdict;
 use crate::exit::{Error, Verdict};
 use crate::output::{output, paragraph};
 use hls_calculus::schedulers;
+use hls_control::{Client, PolicyStatus};
 use hls_core::{ParamInfo, PolicyInfo, Unit};
 use hls_units::Nanos;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Runs the command.
-pub fn policies() -> Result<Verdict, Error> {
+pub fn policies(args: &PoliciesArgs) -> Result<Verdict, Error> {
+    if args.running { running(&args.socket) } else { known() }
+}
+
+/// Those of the hierarchy that runs: where each comes from, and who has it.
+fn running(socket: &Path) -> Result<Verdict, Error> {
+    verdict(Client::connect_to(socket).and_then(|mut hls| {
+        let policies = hls.policies()?;
+        let width = policies.iter().map(|policy| policy.name.len()).max().unwrap_or(0);
+        let mut out = output();
+        for PolicyStatus { name, file, schedulers, .. } in policies {
+            let file = file.unwrap_or_else(|| "built in".into());
+            let users = if schedulers.is_empty() { "-".into() } else { schedulers.join(", ") };
+            writeln!(out, "{name:<width$}  {users}  ({file})")?;
+        }
+        Ok(out.flush()?)
+    }))
+}
+
+/// Those that files may name without loading them.
+fn known() -> Result<Verdict, Error> {
     let mut out = output();
     for policy in hls_hierarchy::policies() {
         describe(&mut out, policy)?;
