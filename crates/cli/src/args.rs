@@ -59,8 +59,8 @@ A hierarchy that fails the check runs all the same, to show what comes of it.
 Time that is stolen from the hierarchy and that the file does not declare breaks
 no promise; it is shown, and so is what is missed by no more than the slack.
 
-Exit codes: 0 every guarantee was kept, 1 one was broken or fails the check,
-2 bad usage or input, 3 the system failed.";
+Exit codes: 0 every guarantee was kept, 1 one was broken or fails the check, or a
+change of the script was refused, 2 bad usage or input, 3 the system failed.";
 
 const AFTER_LOAD_HELP: &str = "\
 This is the yardstick: real threads do what those of `hls run` do, with the same
@@ -367,6 +367,10 @@ pub struct RunArgs {
     /// Check every invariant of the core after every event (slow)
     #[arg(long)]
     pub paranoid: bool,
+    /// Changes to make at given times of a simulated run: a line each, a time and then the words behind `hls`, as in
+    /// `2s ctl move drummer --to A`; also load and unload
+    #[arg(long, value_name = "FILE", conflicts_with = "global")]
+    pub script: Option<PathBuf>,
     /// Where `hls ctl` is answered while the hierarchy runs in the kernel
     #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
     pub socket: PathBuf,
@@ -426,9 +430,9 @@ pub enum Request {
     },
     /// Move a thread to another scheduler
     Move {
-        /// The thread
-        #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(u32).range(1..))]
-        thread: u32,
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
         /// The scheduler that is to have it
         #[arg(long, value_name = "SCHEDULER")]
         to: String,
@@ -438,9 +442,9 @@ pub enum Request {
     },
     /// Reserve CPU time for a thread
     Reserve {
-        /// The thread
-        #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(u32).range(1..))]
-        thread: u32,
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
         /// The guarantee, such as "RESBH 5ms 33ms"
         guarantee: String,
         /// The scheduler that is to give it [default: the first that can]
@@ -449,19 +453,32 @@ pub enum Request {
     },
     /// Move a thread back to the default scheduler
     Release {
-        /// The thread
-        #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(u32).range(1..))]
-        thread: u32,
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
     },
     /// Set a parameter of a thread
     Message {
-        /// The thread
-        #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(u32).range(1..))]
-        thread: u32,
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
         /// The parameter and its new value
         #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
         parameter: Parameter,
     },
+}
+
+impl Request {
+    /// The thread that it is about.
+    pub fn thread(&self) -> Option<&str> {
+        match self {
+            Request::Move { thread, .. }
+            | Request::Reserve { thread, .. }
+            | Request::Release { thread }
+            | Request::Message { thread, .. } => Some(thread),
+            Request::Status { .. } | Request::Create { .. } | Request::Destroy { .. } => None,
+        }
+    }
 }
 
 /// A parameter and its value.

@@ -3,8 +3,9 @@
 //! The run belongs to one thread. What the socket's threads want of it they send there as a question, and wait for the
 //! answer; so no request sees the engine, or the observer, in the middle of something.
 
+use crate::books::{self, places};
 use crate::exit::{Error, say};
-use crate::kernel::{Run, places};
+use crate::kernel::Run;
 use crate::modules::Modules;
 use crate::newer::{NewerEngine, prepare};
 use hls_calculus::{Guarantee, Rules};
@@ -112,7 +113,6 @@ impl AsFd for Server {
 
 /// What the manager is to know of the hierarchy.
 fn layout(engine: &Engine, plan: &Plan, modules: &Modules, derived: &Derived) -> Result<Layout, Error> {
-    let hierarchy = &plan.hierarchy;
     let owner = |scheduler: &hls_hierarchy::model::Scheduler| {
         let Some(owner) = &scheduler.owner else { return Ok(None) };
         match &owner.value {
@@ -126,14 +126,9 @@ fn layout(engine: &Engine, plan: &Plan, modules: &Modules, derived: &Derived) ->
             },
         }
     };
-    Ok(Layout {
-        graph: derived.input.graph.clone(),
-        schedulers: engine.schedulers().to_vec(),
-        vps: derived.input.origins.iter().map(|origin| engine.vps_of(origin.edge)).collect(),
-        owners: hierarchy.schedulers.iter().map(owner).collect::<Result<_, _>>()?,
-        default: hierarchy.default_scheduler().unwrap_or_default(),
-        loaded: modules.loaded.clone(),
-    })
+    let owners = plan.hierarchy.schedulers.iter().map(owner).collect::<Result<_, _>>()?;
+    let layout = books::layout(plan, modules, derived, engine.schedulers(), |edge| engine.vps_of(edge));
+    Ok(Layout { owners, ..layout })
 }
 
 /// The run, for the threads of the socket.

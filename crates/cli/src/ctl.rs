@@ -11,7 +11,24 @@ use tree::write_status;
 
 /// Runs the command.
 pub fn ctl(args: &CtlArgs) -> Result<Verdict, Error> {
-    verdict(Client::connect_to(&args.socket).and_then(|hls| ask(hls, &args.request)))
+    let CtlArgs { socket, request } = args;
+    let checked = request.thread().map_or(Ok(0), number);
+    verdict(
+        checked
+            .and_then(|_| Client::connect_to(socket))
+            .and_then(|mut hls| ask(&mut hls, request, number, &mut output())),
+    )
+}
+
+/// A thread of this machine.
+fn number(text: &str) -> Result<u32, ClientError> {
+    let number = text.parse().ok().filter(|number| *number != 0);
+    number.ok_or_else(|| bad(format!("found `{text}`, expected the number of a thread")))
+}
+
+/// A request that is wrong before anybody is asked.
+pub fn bad(reason: String) -> ClientError {
+    ClientError::Request { error: "BadValue".into(), reason }
 }
 
 /// What came of a request.
@@ -27,14 +44,19 @@ pub fn verdict(outcome: Result<(), ClientError>) -> Result<Verdict, Error> {
     }
 }
 
-fn ask(mut hls: Client, request: &Request) -> Result<(), ClientError> {
-    let mut out = output();
+/// Asks, and writes what is answered. `number`: which thread is meant.
+pub fn ask(
+    hls: &mut Client,
+    request: &Request,
+    number: impl Fn(&str) -> Result<u32, ClientError>,
+    out: &mut impl Write,
+) -> Result<(), ClientError> {
     match request {
         Request::Status { json: true } => {
-            serde_json::to_writer_pretty(&mut out, &hls.status()?).map_err(io::Error::from)?;
+            serde_json::to_writer_pretty(&mut *out, &hls.status()?).map_err(io::Error::from)?;
             writeln!(out)?;
         }
-        Request::Status { json: false } => write_status(&mut out, &hls.status()?)?,
+        Request::Status { json: false } => write_status(out, &hls.status()?)?,
         Request::Create { policy, name, below, parameters } => {
             let granted = hls.create(policy, name, below, &texts(parameters)?)?;
             writeln!(out, "created `{name}` below `{below}`, which promises it {}", granted.guarantee)?;
@@ -44,17 +66,17 @@ fn ask(mut hls: Client, request: &Request) -> Result<(), ClientError> {
             writeln!(out, "destroyed `{name}`")?;
         }
         Request::Move { thread, to, parameters } => {
-            write_grant(&mut out, *thread, &hls.move_thread(*thread, to, &texts(parameters)?)?)?;
+            write_grant(out, thread, &hls.move_thread(number(thread)?, to, &texts(parameters)?)?)?;
         }
         Request::Reserve { thread, guarantee, below } => {
-            write_grant(&mut out, *thread, &hls.reserve(*thread, guarantee, below.as_deref())?)?;
+            write_grant(out, thread, &hls.reserve(number(thread)?, guarantee, below.as_deref())?)?;
         }
         Request::Release { thread } => {
-            hls.release(*thread)?;
+            hls.release(number(thread)?)?;
             writeln!(out, "thread {thread} is below the default scheduler, which promises it NULL")?;
         }
         Request::Message { thread, parameter: (name, value) } => {
-            write_grant(&mut out, *thread, &hls.message(*thread, name, value)?)?;
+            write_grant(out, thread, &hls.message(number(thread)?, name, value)?)?;
         }
     }
     Ok(out.flush()?)
@@ -65,14 +87,13 @@ fn texts(parameters: &[Parameter]) -> Result<Texts, ClientError> {
     let mut texts = Texts::new();
     for (name, value) in parameters {
         if let Some(first) = texts.insert(name.clone(), value.clone()) {
-            let reason = format!("found `{name}={first}` and `{name}={value}`, expected one of them");
-            return Err(ClientError::Request { error: "BadValue".into(), reason });
+            return Err(bad(format!("found `{name}={first}` and `{name}={value}`, expected one of them")));
         }
     }
     Ok(texts)
 }
 
-fn write_grant(out: &mut impl Write, thread: u32, granted: &Grant) -> io::Result<()> {
+fn write_grant(out: &mut impl Write, thread: &str, granted: &Grant) -> io::Result<()> {
     let Grant { scheduler, guarantee } = granted;
     writeln!(out, "thread {thread} is below `{scheduler}`, which promises it {guarantee}")
 }

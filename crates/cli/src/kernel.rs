@@ -5,19 +5,19 @@
 
 use crate::alarm::Alarm;
 use crate::args::RunArgs;
+use crate::books::{Books, places};
 use crate::commands::Commands;
 use crate::control::Server;
 use crate::exit::{Error, say};
 use crate::listeners::Listeners;
 use crate::modules::Modules;
 use crate::newer::prepare;
-use crate::requests::Numbers;
 use crate::yardstick::threads_process;
 use hls_control::{EngineError, PolicySource};
 use hls_hierarchy::model::Child;
 use hls_kernel::{Domain, Engine, Notice};
 use hls_load::Load;
-use hls_plan::{Derived, Plan, PlannedThread};
+use hls_plan::{Derived, Plan};
 use hls_record::event::{Record, VpId, What};
 use hls_record::result::RunResult;
 use hls_units::Nanos;
@@ -55,8 +55,8 @@ pub fn schedule(
     }
     let topology = plan.topology.clone();
     let listeners = Listeners::new(args, &topology, derived.promises(&plan))?;
-    let mut run = Run::attach(args, plan.clone(), domain(modules)?, listeners)?;
-    run.places = places(&plan, derived).map(|(vp, edge)| (edge, vp)).collect();
+    let places = places(&plan, derived).map(|(vp, edge)| (edge, vp)).collect();
+    let mut run = Run::attach(args, plan.clone(), domain(modules)?, listeners, places)?;
     let server = Server::start(&args.socket, &run.engine, &plan, modules, derived, args.rules.into())?;
     run.begin(length)?;
     let end = loop {
@@ -74,10 +74,7 @@ pub fn schedule(
 /// A hierarchy that schedules this machine, and who lives in it.
 pub struct Run<'t> {
     pub engine: Engine,
-    pub listeners: Listeners<'t>,
-    pub numbers: Numbers,
-    /// For each place of a thread in the calculus' graph its VP in the plan.
-    pub places: HashMap<usize, VpId>,
+    pub books: Books<'t>,
     commands: Commands,
     load: Option<Load>,
     /// Of the file's threads.
@@ -98,6 +95,7 @@ impl<'t> Run<'t> {
         plan: Plan,
         domain: Domain,
         listeners: Listeners<'t>,
+        places: HashMap<usize, VpId>,
     ) -> Result<Run<'t>, Error> {
         let names = plan.hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
         let commands = Commands::prepare(&plan.hierarchy)?;
@@ -115,10 +113,8 @@ impl<'t> Run<'t> {
         }
         let (paranoid, seed) = (args.paranoid, args.seed);
         Ok(Run {
-            numbers: Numbers::new(engine.schedulers()),
+            books: Books::new(listeners, engine.schedulers(), places),
             engine,
-            listeners,
-            places: HashMap::new(),
             commands,
             load,
             names,
@@ -142,12 +138,12 @@ impl<'t> Run<'t> {
     /// Hears what happened since the last time, and looks at what came of it. Says up to when that is.
     fn listen(&mut self) -> Result<Nanos, Error> {
         let now = self.hear()?;
-        self.listeners.observer.advance(now.saturating_sub(PATIENCE));
-        self.alarm.raise(&mut self.listeners.observer, now);
+        self.books.listeners.observer.advance(now.saturating_sub(PATIENCE));
+        self.alarm.raise(&mut self.books.listeners.observer, now);
         if self.paranoid {
             check(&mut self.engine)?;
         }
-        self.listeners.check()?;
+        self.books.listeners.check()?;
         Ok(now)
     }
 
@@ -174,7 +170,7 @@ impl<'t> Run<'t> {
         let notices = self.engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
         notices.iter().for_each(|notice| tell(notice, &self.names));
         if notices.contains(&Notice::Lost) {
-            self.listeners.observer.lose(now);
+            self.books.listeners.observer.lose(now);
         }
         if let Some(load) = &mut self.load {
             for (vp, tid) in come {
@@ -185,7 +181,7 @@ impl<'t> Run<'t> {
         }
         batch.sort_by_key(|record| record.at);
         batch.iter().for_each(tell_of_cpu);
-        batch.drain(..).for_each(|record| self.listeners.hear(&record));
+        batch.drain(..).for_each(|record| self.books.listeners.hear(&record));
         Ok(now)
     }
 
@@ -223,7 +219,8 @@ impl<'t> Run<'t> {
     fn finish(mut self, end: Nanos) -> Result<RunResult, Error> {
         self.alarm.end();
         let engine = &mut self.engine;
-        let mut result = self.listeners.finish(end, |result| engine.complete(result).map_err(failed))?;
+        let mut result =
+            self.books.listeners.finish(end, |result| engine.complete(result).map_err(failed))?;
         // A thread without a CPU cannot end.
         drop(self.engine);
         self.commands.end();
@@ -249,12 +246,6 @@ fn domain(modules: &Modules) -> Result<Domain, Error> {
         domain.take_over(prepared.newer).map_err(failed)?;
     }
     Ok(domain)
-}
-
-/// The VPs of threads in the plan, each with its edge in the calculus' graph.
-pub fn places(plan: &Plan, derived: &Derived) -> impl Iterator<Item = (VpId, usize)> {
-    let edge = |thread: PlannedThread| derived.input.graph_edge_of(thread.edge, thread.instance);
-    plan.threads().filter_map(move |thread| Some((thread.vp, edge(thread)?)))
 }
 
 fn place(engine: &mut Engine, tid: u32, vp: VpId) -> Result<(), Error> {

@@ -4,24 +4,18 @@ use crate::args::{LoadArgs, UnloadArgs};
 use crate::ctl::verdict;
 use crate::exit::{Error, Verdict};
 use crate::output::output;
-use hls_control::{Client, LoadReport, Took};
+use hls_control::{Client, ClientError, LoadReport, Took};
 use hls_module::PolicyFile;
 use hls_units::Nanos;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Loads a policy.
 pub fn load(args: &LoadArgs) -> Result<Verdict, Error> {
-    let file = PolicyFile::read(&args.file).map_err(|error| Error::Input(error.to_string()))?;
-    let name = args.name.clone().unwrap_or_else(|| file.name());
-    let text = std::fs::read_to_string(&args.file)
-        .map_err(|error| Error::Input(format!("cannot read {}: {error}", args.file.display())))?;
+    let policy = PolicyText::read(&args.file, args.name.as_deref())?;
     verdict(Client::connect_to(&args.socket).and_then(|mut hls| {
-        let LoadReport { policy, kept, took } = hls.load(&name, &args.file, &text, args.replace)?;
         let mut out = output();
-        writeln!(out, "loaded `{policy}`")?;
-        for scheduler in kept {
-            writeln!(out, "`{scheduler}` goes on with it")?;
-        }
+        let took = policy.load(&mut hls, args.replace, &mut out)?;
         Ok(write_times(&mut out, took)?)
     }))
 }
@@ -29,11 +23,45 @@ pub fn load(args: &LoadArgs) -> Result<Verdict, Error> {
 /// Unloads a policy.
 pub fn unload(args: &UnloadArgs) -> Result<Verdict, Error> {
     verdict(Client::connect_to(&args.socket).and_then(|mut hls| {
-        let took = hls.unload(&args.name)?;
         let mut out = output();
-        writeln!(out, "unloaded `{}`", args.name)?;
+        let took = take_out(&mut hls, args, &mut out)?;
         Ok(write_times(&mut out, took)?)
     }))
+}
+
+/// A policy that is to be loaded.
+pub struct PolicyText {
+    name: String,
+    path: PathBuf,
+    text: String,
+}
+
+impl PolicyText {
+    /// Reads a policy's file, which is to be loaded under that name, or its own.
+    pub fn read(path: &Path, name: Option<&str>) -> Result<PolicyText, Error> {
+        let file = PolicyFile::read(path).map_err(|error| Error::Input(error.to_string()))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error::Input(format!("cannot read {}: {error}", path.display())))?;
+        let name = name.map_or_else(|| file.name(), str::to_owned);
+        Ok(PolicyText { name, path: path.to_owned(), text })
+    }
+
+    /// Has it loaded, and writes what came of that; how long it took.
+    pub fn load(&self, hls: &mut Client, replace: bool, out: &mut impl Write) -> Result<Took, ClientError> {
+        let LoadReport { policy, kept, took } = hls.load(&self.name, &self.path, &self.text, replace)?;
+        writeln!(out, "loaded `{policy}`")?;
+        for scheduler in kept {
+            writeln!(out, "`{scheduler}` goes on with it")?;
+        }
+        Ok(took)
+    }
+}
+
+/// Has a policy unloaded, and writes that it was; how long it took.
+pub fn take_out(hls: &mut Client, args: &UnloadArgs, out: &mut impl Write) -> Result<Took, ClientError> {
+    let took = hls.unload(&args.name)?;
+    writeln!(out, "unloaded `{}`", args.name)?;
+    Ok(took)
 }
 
 fn write_times(out: &mut impl Write, took: Took) -> io::Result<()> {

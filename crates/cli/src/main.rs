@@ -5,6 +5,7 @@
 #[cfg(feature = "kernel")]
 mod alarm;
 mod args;
+mod books;
 mod check;
 #[cfg(feature = "kernel")]
 mod commands;
@@ -31,7 +32,9 @@ mod progress;
 #[cfg(feature = "kernel")]
 mod requests;
 mod run;
+mod script;
 mod simulate;
+mod simulated;
 mod tasks;
 mod trial;
 mod yardstick;

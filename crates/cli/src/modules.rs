@@ -48,9 +48,7 @@ impl Modules {
             Ok(PolicySource { number, name: load.policy(), path, text })
         };
         let sources: Vec<PolicySource> = numbers.zip(loads).map(source).collect::<Result<_, Error>>()?;
-        let files = files(&sources).map_err(error)?;
-        let built = builder().build(Target::Native, &files).map_err(error)?;
-        let library = open(&built.bytes)?;
+        let library = library(&sources)?;
         let describe = |source: PolicySource| {
             let info = library.loaded().find(|info| info.id == source.number).cloned();
             let missing = || Error::System(format!("{}: was built and is not there", source.path.display()));
@@ -81,6 +79,12 @@ pub fn in_memory(object: &[u8]) -> std::io::Result<(File, PathBuf)> {
     file.write_all(object)?;
     let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     Ok((file, path.into()))
+}
+
+/// The core with these policies.
+pub fn library(sources: &[PolicySource]) -> Result<Library, Error> {
+    let files = files(sources).map_err(error)?;
+    open(&builder().build(Target::Native, &files).map_err(error)?.bytes)
 }
 
 /// Opens a native build.

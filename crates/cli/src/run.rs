@@ -5,6 +5,7 @@ use crate::check::verdict;
 use crate::exit::{Error, Verdict, say};
 use crate::input::{self, HierarchyFile};
 use crate::output::output;
+use crate::script::Script;
 use crate::simulate::simulate;
 use hls_hierarchy::model::{Hierarchy, Thread};
 use hls_plan::Derived;
@@ -30,6 +31,15 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     input::runs(&hierarchy, &source)?;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration);
+    let hierarchy = match (args.engine, &args.script) {
+        (Engine::Sim, None) | (Engine::Kernel, None) => hierarchy,
+        // As in the kernel there is where to release threads to.
+        (Engine::Sim, Some(_)) => hierarchy.with_default(),
+        (Engine::Kernel, Some(_)) => {
+            let instead = "in the kernel, `hls ctl`, `hls load` and `hls unload` change it while it runs";
+            return Err(Error::Input(format!("--script is for the simulator; {instead}")));
+        }
+    };
     match args.engine {
         Engine::Sim => say_who_is_made_up(&hierarchy, &workload.0),
         Engine::Kernel => input::is_here(&hierarchy, &source)?,
@@ -51,13 +61,15 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let tick = machine.tick_hz.filter(|_| !is_real);
     let topology = derived.with_refusals(&plan);
     let checked = verdict(&derived, &problems);
-    let result = match args.engine {
+    let (result, refused) = match args.engine {
         Engine::Sim => {
-            let promises = derived.promises(&plan);
             let length = length.unwrap_or(DEFAULT_LENGTH);
-            simulate(args, plan, modules.library, promises, length)?
+            let threads = || plan.threads().map(|thread| (thread.name.to_owned(), thread.vp)).collect();
+            let script =
+                args.script.as_deref().map(|path| Script::read(path, threads(), length)).transpose()?;
+            simulate(args, plan, &modules, &derived, script.as_ref(), length)?
         }
-        Engine::Kernel => schedule(args, plan, &modules, &derived, length)?,
+        Engine::Kernel => (schedule(args, plan, &modules, &derived, length)?, 0),
     };
     let kept = result.guarantees.iter().all(|guarantee| guarantee.is_kept());
 
@@ -88,7 +100,10 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
             result.overhead
         ));
     }
-    Ok(if kept && problems.is_empty() { Verdict::Kept } else { Verdict::Violated })
+    if refused > 0 {
+        say(format_args!("{refused} of the script's changes were refused, as said above"));
+    }
+    Ok(if kept && refused == 0 && problems.is_empty() { Verdict::Kept } else { Verdict::Violated })
 }
 
 /// Names the threads that stand for real ones and of which nobody says what they do: the simulator has to make it up.

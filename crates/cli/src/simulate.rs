@@ -1,44 +1,117 @@
 //! A run in the simulator.
 
 use crate::args::RunArgs;
+use crate::books::{Books, layout, places};
 use crate::exit::Error;
 use crate::listeners::Listeners;
+use crate::modules::Modules;
 use crate::progress::Progress;
-use hls_core::Library;
-use hls_plan::Plan;
-use hls_record::observe::Promise;
+use crate::script::Script;
+use crate::simulated::Simulated;
+use hls_control::Manager;
+use hls_plan::{Derived, Plan};
+use hls_record::event::VpId;
 use hls_record::result::RunResult;
 use hls_sim::{Failure, Options, Simulation};
 use hls_units::Nanos;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 /// In how many parts a run is carried out, between which its progress is shown.
 const PARTS: u64 = 1_000;
 
-/// Simulates the plan, with this build of the core, for `length` and writes the files that are asked for.
+/// Simulates the plan for `length`, makes the changes of a script meanwhile, and writes the files that are asked for.
+/// With the result comes how many changes were refused.
 pub fn simulate(
     args: &RunArgs,
     plan: Plan,
-    library: Option<Arc<Library>>,
-    promises: Vec<Promise>,
+    modules: &Modules,
+    derived: &Derived,
+    script: Option<&Script>,
     length: Nanos,
-) -> Result<RunResult, Error> {
+) -> Result<(RunResult, usize), Error> {
     let topology = plan.topology.clone();
-    let mut listeners = Listeners::new(args, &topology, promises)?;
-    let options = Options { seed: args.seed, paranoid: args.paranoid, library, ..Options::default() };
-    let mut simulation = Simulation::new(plan, options).map_err(failed)?;
+    let listeners = Listeners::new(args, &topology, derived.promises(&plan))?;
+    let mut hierarchy = Hierarchy::new(args, plan, modules, derived, listeners, script.is_some())?;
+    let mut changes = script.map_or(&[][..], |script| &script.changes).iter().peekable();
     let mut progress = Progress::new(PARTS);
+    let mut refused = 0;
     for part in 1..=PARTS {
         let until = Nanos((u128::from(length.0) * u128::from(part) / u128::from(PARTS)) as u64);
-        simulation.run_until(until, &mut |record| listeners.hear(record)).map_err(failed)?;
-        listeners.check()?;
+        while let (Some(script), Some(change)) = (script, changes.next_if(|change| change.at <= until)) {
+            hierarchy.run().run_until(change.at).map_err(failed)?;
+            if let Hierarchy::Managed(manager) = &hierarchy {
+                refused += usize::from(!script.make(change, manager)?);
+            }
+            hierarchy.run().settle().map_err(failed)?;
+        }
+        hierarchy.run().run_until(until).map_err(failed)?;
+        hierarchy.run().books.listeners.check()?;
         progress.is_at(part);
     }
-    simulation.end(&mut |record| listeners.hear(record));
-    listeners.finish(length, |result| {
+    let Simulated { mut simulation, mut books, .. } = hierarchy.into_run();
+    simulation.end(&mut |record| books.listeners.hear(record));
+    let result = books.listeners.finish(length, |result| {
         simulation.complete(result);
         Ok(())
-    })
+    })?;
+    Ok((result, refused))
+}
+
+/// What is run.
+enum Hierarchy<'t> {
+    /// Stays as it is.
+    Fixed(Simulated<'t>),
+    /// May change.
+    Managed(Mutex<Manager<Simulated<'t>>>),
+}
+
+impl<'t> Hierarchy<'t> {
+    fn new(
+        args: &RunArgs,
+        plan: Plan,
+        modules: &Modules,
+        derived: &Derived,
+        listeners: Listeners<'t>,
+        changes: bool,
+    ) -> Result<Hierarchy<'t>, Error> {
+        let library = modules.library.clone();
+        let options = Options { seed: args.seed, paranoid: args.paranoid, library, ..Options::default() };
+        let machine = derived.machine(&plan).clone();
+        let cpus = u64::MAX >> (64 - plan.topology.cpus.clamp(1, 64));
+        // A run may have 65,536 threads: what only changes need is kept for them alone.
+        let kept = changes.then(|| plan.clone());
+        let simulation = Simulation::new(plan, options).map_err(failed)?;
+        let slots: HashMap<VpId, usize> = kept.iter().flat_map(|plan| places(plan, derived)).collect();
+        let by_edge = slots.iter().map(|(vp, edge)| (*edge, *vp)).collect();
+        let layout = kept.map(|plan| {
+            layout(&plan, modules, derived, simulation.schedulers(), |edge| simulation.vps_of(edge))
+        });
+        let books = Books::new(listeners, simulation.schedulers(), by_edge);
+        let run = Simulated { simulation, books, machine, slots, cpus };
+        let Some(layout) = layout else { return Ok(Hierarchy::Fixed(run)) };
+        let manager = Manager::new(run, layout, hls_calculus::Rules::from(args.rules).mode);
+        let manager = manager.map_err(|error| {
+            Error::Input(format!("found a hierarchy that cannot be changed, for it fails its check: {error}"))
+        })?;
+        Ok(Hierarchy::Managed(Mutex::new(manager)))
+    }
+
+    fn run(&mut self) -> &mut Simulated<'t> {
+        match self {
+            Hierarchy::Fixed(run) => run,
+            Hierarchy::Managed(manager) => manager.get_mut().unwrap_or_else(PoisonError::into_inner).engine(),
+        }
+    }
+
+    fn into_run(self) -> Simulated<'t> {
+        match self {
+            Hierarchy::Fixed(run) => run,
+            Hierarchy::Managed(manager) => {
+                manager.into_inner().unwrap_or_else(PoisonError::into_inner).into_engine()
+            }
+        }
+    }
 }
 
 /// A run that ends early for a broken invariant is our error, else the workload's.

@@ -1,4 +1,4 @@
-//! The other end of the socket: what programs and `hls ctl` ask with.
+//! The other end of the socket, or of a manager in this process: what programs and `hls ctl` ask with.
 //!
 //! ```no_run
 //! let mut hls = hls_control::Client::connect()?;
@@ -8,9 +8,12 @@
 //!
 //! Relies on the server for everything that is decided. A connection on which nothing is asked for a minute ends.
 
+use crate::engine::Hsi;
+use crate::manager::{Manager, Peer};
 use crate::params::Texts;
 use crate::policies::{LoadReport, PolicyStatus, Took};
 use crate::server::DEFAULT_SOCKET;
+use crate::service::answer;
 use crate::status::Status;
 use crate::varlink::{CONTROL, message};
 use serde::Deserialize;
@@ -20,6 +23,7 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Mutex;
 
 /// No reply is longer.
 const MAX_REPLY: u64 = 256 << 20;
@@ -30,8 +34,9 @@ pub fn this_thread() -> u32 {
 }
 
 /// A connection to a running hierarchy.
-pub struct Client {
-    stream: BufReader<UnixStream>,
+pub struct Client<'m> {
+    /// Sends a message, its NUL included; the reply, without one.
+    exchange: Box<dyn FnMut(&[u8]) -> io::Result<Vec<u8>> + 'm>,
 }
 
 /// What was granted.
@@ -87,12 +92,25 @@ impl From<io::Error> for ClientError {
     }
 }
 
-impl Client {
+impl<'m> Client<'m> {
+    /// Asks a manager in this process.
+    pub fn of<E: Hsi>(manager: &'m Mutex<Manager<E>>, who: Peer) -> Client<'m> {
+        let exchange = move |message: &[u8]| {
+            let answer = answer(manager, who, message.strip_suffix(&[0]).unwrap_or(message));
+            let mut reply = answer.message.unwrap_or_default();
+            reply.pop();
+            Ok(reply)
+        };
+        Client { exchange: Box::new(exchange) }
+    }
+}
+
+impl Client<'static> {
     /// Connects to the hierarchy that runs on this machine.
     ///
     /// # Errors
     /// None runs.
-    pub fn connect() -> Result<Client, ClientError> {
+    pub fn connect() -> Result<Self, ClientError> {
         Client::connect_to(Path::new(DEFAULT_SOCKET))
     }
 
@@ -100,14 +118,17 @@ impl Client {
     ///
     /// # Errors
     /// Nobody listens there.
-    pub fn connect_to(path: &Path) -> Result<Client, ClientError> {
+    pub fn connect_to(path: &Path) -> Result<Self, ClientError> {
         let stream = UnixStream::connect(path).map_err(|error| {
             let found = format!("found no hierarchy that runs at {} ({error})", path.display());
             io::Error::new(error.kind(), format!("{found}, expected `hls run --engine kernel` to be running"))
         })?;
-        Ok(Client { stream: BufReader::new(stream) })
+        let mut stream = BufReader::new(stream);
+        Ok(Client { exchange: Box::new(move |message| exchange(&mut stream, message)) })
     }
+}
 
+impl Client<'_> {
     /// The hierarchy, what was promised and what became of it.
     ///
     /// # Errors
@@ -216,22 +237,24 @@ impl Client {
 
     fn call<T: DeserializeOwned>(&mut self, method: &str, parameters: Value) -> Result<T, ClientError> {
         let call = json!({ "method": format!("{CONTROL}.{method}"), "parameters": parameters });
-        // A server that refuses the connection says why and closes it; then only the reply tells.
-        let sent = self.stream.get_mut().write_all(&message(&call));
-        let mut reply = Vec::new();
-        (&mut self.stream).take(MAX_REPLY).read_until(0, &mut reply)?;
-        if reply.pop() != Some(0) {
-            sent?;
-            return Err(
-                io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection").into()
-            );
-        }
-        let reply: Reply = read(&reply)?;
+        let reply: Reply = read(&(self.exchange)(&message(&call))?)?;
         match reply.error {
             None => read(reply.parameters.to_string().as_bytes()),
             Some(error) => Err(refusal(&error, &reply.parameters)),
         }
     }
+}
+
+fn exchange(stream: &mut BufReader<UnixStream>, message: &[u8]) -> io::Result<Vec<u8>> {
+    // A server that refuses the connection says why and closes it; then only the reply tells.
+    let sent = stream.get_mut().write_all(message);
+    let mut reply = Vec::new();
+    stream.take(MAX_REPLY).read_until(0, &mut reply)?;
+    if reply.pop() != Some(0) {
+        sent?;
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"));
+    }
+    Ok(reply)
 }
 
 #[derive(Deserialize)]

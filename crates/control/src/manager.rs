@@ -72,6 +72,11 @@ impl<E: Hsi> Manager<E> {
         &mut self.engine
     }
 
+    /// The engine, for whoever goes on without a manager.
+    pub fn into_engine(self) -> E {
+        self.engine
+    }
+
     /// The hierarchy, what was promised and what became of it.
     pub fn status(&mut self) -> Status {
         self.sweep();

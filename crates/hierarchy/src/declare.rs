@@ -11,7 +11,6 @@ use crate::syntax::{Name, Node};
 use crate::value;
 use hls_calculus::schedulers::Declared;
 use hls_core::PolicyInfo;
-use hls_units::Nanos;
 use kdl::KdlValue;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -283,12 +282,8 @@ impl<'a> Declarer<'a> {
 
     /// Why a policy is not there although the file loads it.
     fn not_loaded(&self, word: &str) -> Option<String> {
-        let Load { path, at, .. } = self.declared.loads.iter().find(|load| load.policy() == word)?;
-        Some(if *at > Nanos::ZERO {
-            format!("`{path}` is loaded at {at} only, and what the file has is there from the start")
-        } else {
-            format!("the file loads `{path}`, but that has not given a policy of this name")
-        })
+        let Load { path, .. } = self.declared.loads.iter().find(|load| load.policy() == word)?;
+        Some(format!("the file loads `{path}`, but that has not given a policy of this name"))
     }
 
     fn duplicate(&mut self, node: &Node, name: &str, first: &Node) {

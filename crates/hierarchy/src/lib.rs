@@ -29,7 +29,6 @@
 //! ```kdl
 //! load "asked_times.c"                          // the path begins at the folder of the hierarchy file
 //! load "versions/asked_times.c" as="asked-2"    // under another name, beside the first
-//! load "late.c" at="2s"                         // only when the run is so old; nothing in the file can name it
 //! asked-times "A" { thread "clock" }
 //! ```
 //! A property whose name is a parameter both of a scheduler's policy and of its parent's sets both. Times stand in

@@ -1,4 +1,4 @@
-//! The `load` statements: policies from files of their own, `load "asked_times.c" as="asked-times-2" at="2s"`.
+//! The `load` statements: policies from files of their own, `load "asked_times.c" as="asked-times-2"`.
 //!
 //! A file is read twice where it has some. [`loads`] finds the statements; whoever reads the file builds and opens
 //! those policies, and gives them to [`crate::read_with`]. Opens nothing itself.
@@ -8,8 +8,7 @@ use crate::model::{Load, Span};
 use crate::policies::{Policies, name_fault};
 use crate::properties::Properties;
 use crate::syntax::{self, Node};
-use crate::value::{self, LONGEST};
-use hls_units::Nanos;
+use crate::value;
 use kdl::KdlValue;
 
 /// The node's name.
@@ -61,12 +60,10 @@ fn load(node: &Node, sink: &mut Sink) -> Option<Load> {
             }
         }
     });
-    let at = properties.read("at", sink, |property| value::time(property, Nanos::ZERO..=LONGEST));
-    let has = |name| node.property(name).is_some();
-    let is_good = has("as") == name.is_some() && has("at") == at.is_some();
+    let is_good = node.property("as").is_some() == name.is_some();
     properties.finish(sink);
     let path = path(node, sink)?;
-    is_good.then(|| Load { path, name, at: at.unwrap_or(Nanos::ZERO), span: node.span() })
+    is_good.then(|| Load { path, name, span: node.span() })
 }
 
 /// The node's only argument.

@@ -128,9 +128,6 @@ pub struct Load {
     pub path: String,
     /// The name that it shall have; `None`: that of its file.
     pub name: Option<String>,
-    /// When it is loaded, from the start of the run; zero: before it. The file's schedulers are there from the start,
-    /// so only a policy that is loaded before can be named in it.
-    pub at: Nanos,
     /// Where it stands in the file.
     pub span: Span,
 }

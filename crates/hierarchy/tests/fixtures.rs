@@ -76,7 +76,7 @@ fn hierarchy_files(folder: &str) -> Vec<PathBuf> {
 fn describe(hierarchy: &Hierarchy) -> String {
     let mut text = format!("{:?}\n", hierarchy.machine);
     for load in &hierarchy.loads {
-        writeln!(text, "load {} as {:?} at {}: {}", load.path, load.name, load.at, load.policy()).unwrap();
+        writeln!(text, "load {} as {:?}: {}", load.path, load.name, load.policy()).unwrap();
     }
     for scheduler in &hierarchy.schedulers {
         writeln!(text, "{} `{}` {:?}", scheduler.policy.name, scheduler.name, scheduler.params).unwrap();

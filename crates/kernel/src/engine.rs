@@ -462,9 +462,7 @@ impl Engine {
 
     /// The core's VPs of an edge of the hierarchy to a scheduler.
     pub fn vps_of(&self, edge: usize) -> Vec<u32> {
-        let planned = self.plan.edges.iter().find(|planned| planned.edge == edge);
-        let vps = planned.iter().flat_map(|planned| &planned.vps);
-        vps.filter_map(|vp| self.built.of_schedulers.core_vp(*vp)).collect()
+        self.built.vps_of(&self.plan, edge)
     }
 
     /// A thread of the machine that has a VP, and lives.

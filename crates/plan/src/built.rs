@@ -62,6 +62,13 @@ impl<C: Calls> Built<C> {
         self.core.attach(self.schedulers[parent], child, vp_params(hierarchy, edge))
     }
 
+    /// The core's VPs of an edge of the hierarchy to a scheduler; none of those that were taken out.
+    pub fn vps_of(&self, plan: &Plan, edge: usize) -> Vec<u32> {
+        let planned = plan.edges.iter().find(|planned| planned.edge == edge);
+        let vps = planned.iter().flat_map(|planned| &planned.vps);
+        vps.filter_map(|vp| self.of_schedulers.core_vp(*vp)).collect()
+    }
+
     /// Gives a VP of the core its planned number.
     pub fn name(&mut self, core_vp: u32, vp: VpId) {
         let index = core_vp as usize;

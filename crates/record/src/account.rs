@@ -72,6 +72,12 @@ impl Account {
         self.response.add_all(&other.response);
     }
 
+    /// What [`Account::include`] adds; none of it is counted here any more.
+    pub fn take_counts(&mut self) -> Account {
+        let Account { state, last_cpu, watched, ran, grants, .. } = *self;
+        std::mem::replace(self, Account { state, last_cpu, watched, ran, grants, ..Account::default() })
+    }
+
     /// It has the CPU no longer.
     pub fn stop(&mut self, clock: Nanos, state: State) {
         self.ran = self.ran_until(clock);

@@ -14,6 +14,7 @@ use crate::result::{
 };
 use crate::windows::Window;
 use hls_units::Nanos;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What one VP was promised.
@@ -75,6 +76,10 @@ pub struct Observer {
     stolen: Vec<Nanos>,
     /// By VP.
     accounts: Vec<Account>,
+    /// What VPs had counted before they were moved: of each of them, by VP,
+    before: BTreeMap<VpId, Account>,
+    /// and of all of them together, by each scheduler that they were below then.
+    were_below: BTreeMap<u32, Account>,
     /// The VPs of the root, by CPU, each with what was stolen from the CPU when it last woke up.
     roots: Vec<(VpId, Nanos)>,
     /// The CPUs that have gone, each with the time up to when it is counted as stolen.
@@ -97,6 +102,8 @@ impl Observer {
             destroyed: Vec::new(),
             stolen: vec![Nanos::ZERO; usize::from(topology.cpus)],
             accounts: vec![Account::default(); topology.vps.len()],
+            before: BTreeMap::new(),
+            were_below: BTreeMap::new(),
             offline: Vec::new(),
             promises: Promises::new(topology.cpus),
             heard_at: Nanos::ZERO,
@@ -228,6 +235,7 @@ impl Observer {
             let is_it =
                 |vp: &VpInfo| vp.parent == Some(*scheduler) || vp.child == Child::Scheduler(*scheduler);
             vps.iter().any(|vp| has_child(vp) && is_it(vp))
+                || self.promises.ended.iter().any(|result| result.by == Some(*scheduler))
         };
         if let Some(at) = self.destroyed.iter().position(|scheduler| !is_spoken_of(scheduler)) {
             let scheduler = self.destroyed.swap_remove(at);
@@ -240,7 +248,21 @@ impl Observer {
 
     /// A scheduler that was created is no more, and the result does not count it among the others.
     pub fn destroy_scheduler(&mut self, scheduler: u32) {
+        self.were_below.remove(&scheduler);
         self.destroyed.push(scheduler);
+    }
+
+    /// A VP of a thread is below another scheduler from now on. What it was promised ends; what it has counted so far
+    /// counts below the schedulers that it leaves.
+    pub fn move_below(&mut self, vp: VpId, scheduler: u32, at: Nanos) {
+        self.withdraw(vp, at);
+        let Some(account) = self.accounts.get_mut(vp as usize) else { return };
+        let counted = account.take_counts();
+        for above in self.topology.above(vp) {
+            self.were_below.entry(above).or_default().include(&counted);
+        }
+        self.before.entry(vp).or_default().include(&counted);
+        Arc::make_mut(&mut self.topology).vps[vp as usize].parent = Some(scheduler);
     }
 
     /// A VP that joined is gone, as by a record of [`What::Leave`], and so are its promise and, unless a result speaks
@@ -353,9 +375,9 @@ impl Observer {
     fn threads(&self) -> Vec<ThreadResult> {
         let entries = (0..).zip(self.topology.vps.iter().zip(&self.accounts));
         let of_threads = entries.filter(|(_, (info, _))| info.child == Child::Thread);
-        let result = |(vp, (_, account)): (VpId, (_, &Account))| ThreadResult {
+        let result = |vp, ran, account: &Account| ThreadResult {
             vp,
-            ran: account.ran,
+            ran,
             activations: account.activations.into(),
             wake_latency: account.wake_latency.percentiles(),
             response: account.response.percentiles(),
@@ -364,7 +386,15 @@ impl Observer {
             migrations: account.migrations.into(),
             ..ThreadResult::default()
         };
-        of_threads.map(result).collect()
+        let whole = |(vp, (_, account)): (VpId, (_, &Account))| match self.before.get(&vp) {
+            None => result(vp, account.ran, account),
+            Some(before) => {
+                let mut all = before.clone();
+                all.include(account);
+                result(vp, account.ran, &all)
+            }
+        };
+        of_threads.map(whole).collect()
     }
 
     /// The schedulers, each with the sum over its VPs.
@@ -399,7 +429,8 @@ impl Observer {
     /// For each scheduler the sum of the accounts of all threads below it.
     fn sums_below(&self) -> Vec<Account> {
         let lineages = self.topology.lineages();
-        let mut sums = vec![Account::default(); self.topology.schedulers.len()];
+        let were_below = |scheduler| self.were_below.get(&scheduler).cloned().unwrap_or_default();
+        let mut sums: Vec<Account> = (0..self.topology.schedulers.len() as u32).map(were_below).collect();
         for (info, account) in self.topology.vps.iter().zip(&self.accounts) {
             let (Child::Thread, Some(parent)) = (info.child, info.parent) else { continue };
             for &above in lineages.get(parent as usize).into_iter().flatten() {
@@ -674,6 +705,38 @@ mod tests {
         let result = observer.finish(Nanos(100));
         let names: Vec<_> = result.threads.iter().map(|t| result.topology.child_name(t.vp)).collect();
         assert_eq!(names, ["a", "b", "other", "third", "fourth"]);
+    }
+
+    /// What a thread counts before it is moved stays where it was; its own row has all of it.
+    #[test]
+    fn a_thread_is_moved() {
+        let mut observer = Observer::new(topology(), vec![promise(3, 20, 10, 0)]);
+        let other =
+            observer.create_scheduler(SchedulerInfo { name: "other".into(), policy: "round-robin".into() });
+        let child = Child::Scheduler(other);
+        observer.join(VpInfo { name: "other".into(), parent: Some(0), child, ..VpInfo::default() });
+        let hear = |observer: &mut Observer, at, what| {
+            observer.observe(&Record { at: Nanos(at), vp: 3, cpu: 0, what });
+        };
+        hear(&mut observer, 0, What::Request);
+        hear(&mut observer, 5, What::Grant);
+        hear(&mut observer, 10, What::Miss { count: 2 });
+        observer.move_below(3, other, Nanos(10));
+        hear(&mut observer, 20, What::Release);
+        hear(&mut observer, 30, What::Request);
+        hear(&mut observer, 37, What::Grant);
+        hear(&mut observer, 40, What::Miss { count: 1 });
+        observer.promise(promise(3, 20, 10, 0), Nanos(40));
+        let result = observer.finish(Nanos(100));
+        let a = &result.threads[0];
+        assert_eq!((a.ran, a.misses, a.activations, a.wake_latency.worst), (Nanos(78), 3, 2, Nanos(7)));
+        assert_eq!(result.topology.parent_name(a.vp), Some("other"));
+        let below: Vec<(u64, u64)> =
+            result.schedulers.iter().map(|all| (all.below.misses, all.below.activations)).collect();
+        assert_eq!(below, [(3, 2), (1, 1)]);
+        let promised: Vec<_> = result.guarantees.iter().map(|of| (of.by, of.from, of.to)).collect();
+        let [begin, moved, again, end] = [0, 10, 40, 100].map(Nanos);
+        assert_eq!(promised, [(Some(0), begin, moved), (Some(other), again, end)]);
     }
 
     /// A scheduler is created, promised something, and destroyed; the next one may have its number only if nothing is

@@ -234,7 +234,8 @@ impl Promises {
         let Promise { vp, ref text, .. } = entry.promise;
         let cause = entry.broken.and_then(|(first, _)| self.cause(vp, &first, topology));
         let (from, counts) = (entry.from, entry.monitor.counts());
-        Some(GuaranteeResult { vp, guarantee: text.clone(), from, to: at, windows, counts, cause })
+        let by = topology.vps.get(vp as usize).and_then(|info| info.parent);
+        Some(GuaranteeResult { vp, by, guarantee: text.clone(), from, to: at, windows, counts, cause })
     }
 
     fn note_breaches(&mut self, slot: u32) {

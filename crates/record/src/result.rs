@@ -41,6 +41,17 @@ impl Topology {
         }
     }
 
+    /// All schedulers above a VP, each once, in rising order.
+    pub fn above(&self, vp: VpId) -> Vec<u32> {
+        let parent = self.vps.get(vp as usize).and_then(|info| info.parent);
+        parent.and_then(|parent| self.lineages().into_iter().nth(parent as usize)).unwrap_or_default()
+    }
+
+    /// The name of a scheduler; empty where there is none.
+    pub fn scheduler_name(&self, scheduler: u32) -> &str {
+        self.schedulers.get(scheduler as usize).map_or("", |info| &info.name)
+    }
+
     /// The name of the thread or scheduler below a VP; empty where there is none.
     pub fn child_name(&self, vp: VpId) -> &str {
         let Some(info) = self.vps.get(vp as usize) else {
@@ -301,6 +312,8 @@ pub enum Cause {
 pub struct GuaranteeResult {
     /// The VP that was promised something.
     pub vp: VpId,
+    /// The scheduler that promised it: index into [`Topology::schedulers`]; `None`: the machine.
+    pub by: Option<u32>,
     /// The promise as text.
     pub guarantee: String,
     /// When it began,

@@ -233,7 +233,7 @@ fn percentiles(found: &Percentiles) -> JsonPercentiles {
 fn guarantee<'a>(topology: &'a Topology, result: &'a GuaranteeResult) -> JsonGuarantee<'a> {
     JsonGuarantee {
         to: topology.child_name(result.vp),
-        by: topology.parent_name(result.vp),
+        by: result.by.map(|by| topology.scheduler_name(by)),
         guarantee: &result.guarantee,
         kept: result.is_kept(),
         shortfalls: result.counts.short,

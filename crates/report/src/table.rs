@@ -176,7 +176,8 @@ fn write_guarantees(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let mut last = None;
     let rows: Vec<_> = (shown.iter())
         .map(|(result, window)| {
-            let is_first = last.replace(result.vp) != Some(result.vp);
+            let of = (result.vp, result.from);
+            let is_first = last.replace(of) != Some(of);
             let [to, by, guarantee] =
                 if is_first { promise(&run.topology, result) } else { Default::default() };
             let [length, promised, least, allowed, most, verdict] = seen(window);
@@ -201,7 +202,8 @@ fn write_causes(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
 /// Who was promised what by whom.
 fn promise(topology: &Topology, result: &GuaranteeResult) -> [String; 3] {
     let to = topology.child_name(result.vp).to_owned();
-    [to, topology.parent_name(result.vp).unwrap_or("machine").to_owned(), result.guarantee.clone()]
+    let by = result.by.map_or("machine", |by| topology.scheduler_name(by));
+    [to, by.to_owned(), result.guarantee.clone()]
 }
 
 /// What was seen in the windows of one length.

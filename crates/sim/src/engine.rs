@@ -13,6 +13,7 @@ use hls_record::result::RunResult;
 use hls_thread::{Action, Compute, Job, Signalled, Sync, Thread, draw};
 use hls_units::Nanos;
 use oorandom::Rand32;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -90,33 +91,37 @@ pub type Sink<'a> = dyn FnMut(&Record) + 'a;
 
 /// A run.
 pub struct Simulation {
-    plan: Plan,
-    built: Built<Core>,
+    pub(crate) plan: Plan,
+    pub(crate) built: Built<Core>,
     options: Options,
-    now: Nanos,
+    pub(crate) now: Nanos,
     events: Events,
-    cpus: Vec<Cpu>,
+    pub(crate) cpus: Vec<Cpu>,
     /// CPUs, a bit each, that an interrupt has; their decisions wait for its end.
     interrupted: u64,
-    threads: Vec<Thread>,
+    pub(crate) threads: Vec<Thread>,
     /// For each thread its VP in the core; 0: it has not come yet, or is no more.
-    core_vps: Vec<u32>,
+    pub(crate) core_vps: Vec<u32>,
     /// For each planned VP its thread.
-    thread_of: Vec<u32>,
+    pub(crate) thread_of: Vec<u32>,
     sync: Sync,
     /// One generator for each source of interrupts.
     interrupts: Vec<Rand32>,
-    records: Vec<Record>,
+    pub(crate) records: Vec<Record>,
     /// Whether the core has told all that happened.
     told_all: bool,
     /// Steps taken since time last went on.
-    steps_at_instant: u64,
+    pub(crate) steps_at_instant: u64,
     decisions: u64,
     /// When timers of schedulers are due: the core's answer after the last event.
     timers_at: Nanos,
     overhead: Nanos,
-    scheduling_events: u64,
+    pub(crate) scheduling_events: u64,
     switches: u64,
+    /// What threads that were moved had worked before: each, by VP,
+    pub(crate) work_before: BTreeMap<VpId, Nanos>,
+    /// and all of them together, by each scheduler of the result that they were below then.
+    pub(crate) work_below: BTreeMap<u32, Nanos>,
 }
 
 /// How many planned events of one instant are carried out before the CPUs decide and the records are handed on; the
@@ -177,6 +182,8 @@ impl Simulation {
             overhead: Nanos::ZERO,
             scheduling_events: 0,
             switches: 0,
+            work_before: BTreeMap::new(),
+            work_below: BTreeMap::new(),
             plan,
         })
     }
@@ -193,17 +200,23 @@ impl Simulation {
                 self.steps_at_instant = 0;
             }
             self.carry_out()?;
-            if !self.told_all {
-                return Err(Failure::Untold { at: self.now });
-            }
-            if self.options.paranoid && self.built.core.kick() == 0 {
-                let now = self.now;
-                self.built.core.check().map_err(|fault| Failure::Broken { at: now, fault })?;
-            }
-            self.records.drain(..).for_each(|record| sink(&record));
+            self.conclude(sink)?;
         }
         self.now = self.now.max(end);
         (0..self.cpus.len()).for_each(|cpu| self.count_progress(cpu));
+        Ok(())
+    }
+
+    /// Looks at what came of an event, and hands on what was recorded.
+    pub(crate) fn conclude(&mut self, sink: &mut Sink) -> Result<(), Failure> {
+        if !self.told_all {
+            return Err(Failure::Untold { at: self.now });
+        }
+        if self.options.paranoid && self.built.core.kick() == 0 {
+            let now = self.now;
+            self.built.core.check().map_err(|fault| Failure::Broken { at: now, fault })?;
+        }
+        self.records.drain(..).for_each(|record| sink(&record));
         Ok(())
     }
 
@@ -226,16 +239,21 @@ impl Simulation {
         result.overhead = self.overhead.saturating_sub(self.cpus.iter().map(unpaid).sum());
         result.events = self.scheduling_events;
         result.switches = self.switches;
-        let lineages = self.plan.topology.lineages();
+        let lineages = result.topology.lineages();
+        let mut work_below = self.work_below.clone();
         for thread in &mut result.threads {
             let ours = &self.threads[self.thread_of[thread.vp as usize] as usize];
             thread.work = ours.work;
             thread.frames = ours.frames();
             thread.tasks = ours.tasks();
-            let parent = self.plan.topology.vps[thread.vp as usize].parent;
-            for &above in parent.map_or(&[][..], |parent| &lineages[parent as usize]) {
-                result.schedulers[above as usize].below.work += ours.work;
+            let here = ours.work - self.work_before.get(&thread.vp).copied().unwrap_or_default();
+            let parent = result.topology.vps[thread.vp as usize].parent;
+            for above in parent.map_or(&[][..], |parent| &lineages[parent as usize]) {
+                *work_below.entry(*above).or_default() += here;
             }
+        }
+        for scheduler in &mut result.schedulers {
+            scheduler.below.work = work_below.get(&scheduler.scheduler).copied().unwrap_or_default();
         }
         let Built { core, of_schedulers, .. } = &self.built;
         of_schedulers.complete(core, self.now, result);
@@ -322,7 +340,7 @@ impl Simulation {
     }
 
     /// Counts the CPU time that the thread on a CPU has had for its program.
-    fn count_progress(&mut self, cpu: usize) {
+    pub(crate) fn count_progress(&mut self, cpu: usize) {
         let Cpu { current: Some(thread), progress_from, interrupted, .. } = self.cpus[cpu] else { return };
         if progress_from >= self.now || interrupted.is_some() {
             return;
@@ -337,7 +355,7 @@ impl Simulation {
     }
 
     /// Every CPU where a decision is due takes it, and programs go on there, until none is due.
-    fn decide(&mut self) -> Result<(), Failure> {
+    pub(crate) fn decide(&mut self) -> Result<(), Failure> {
         loop {
             let due = self.built.core.kick() & !self.interrupted;
             if due == 0 {
@@ -379,13 +397,13 @@ impl Simulation {
         state.progress_from = self.now + cost;
     }
 
-    fn take_records(&mut self) {
+    pub(crate) fn take_records(&mut self) {
         let (Built { core, planned, .. }, records) = (&mut self.built, &mut self.records);
         self.told_all &= core.take_records(|raw| records.push(planned_record(planned, raw)));
     }
 
     /// A record of the engine's own, behind those of the core so far.
-    fn record(&mut self, vp: VpId, cpu: usize, what: What) {
+    pub(crate) fn record(&mut self, vp: VpId, cpu: usize, what: What) {
         self.take_records();
         self.records.push(Record { at: self.now, vp, cpu: cpu as u16, what });
     }
@@ -630,7 +648,7 @@ impl Simulation {
     }
 
     /// Accounts for what an interrupt has taken of a CPU up to now.
-    fn steal_so_far(&mut self, cpu: usize) {
+    pub(crate) fn steal_so_far(&mut self, cpu: usize) {
         let Some((since, over)) = self.cpus[cpu].interrupted else { return };
         let length = self.now - since;
         self.cpus[cpu].interrupted = Some((self.now, over));

@@ -75,6 +75,6 @@ fn without_a_server_there_is_nobody_to_ask() {
 fn arguments_of_ctl_are_read_or_refused() {
     assert_refused(&["ctl"], &["Usage: hls ctl"]);
     assert_refused(&["ctl", "move", "1", "--to", "X", "share"], &["found `share`, expected PARAM=VALUE"]);
-    assert_refused(&["ctl", "release", "init"], &["invalid digit"]);
+    assert_refused(&["ctl", "release", "init"], &["found `init`, expected the number of a thread"]);
     assert_refused(&["ctl", "create", "round-robin", "RR"], &["--below"]);
 }

@@ -13,4 +13,5 @@ mod mends;
 mod outcome;
 mod policy;
 mod runs;
+mod script;
 mod yardstick;

@@ -12,7 +12,7 @@ pub fn policies(file: &[u8]) -> Policies {
 /// These policies, and those that a file loads before it begins: as many as there are of a "round_table.c".
 pub fn loaded(mut policies: Policies, file: &[u8]) -> Policies {
     let is_there = |path: &str| path.ends_with("round_table.c");
-    for load in loads(file).iter().filter(|load| load.at.0 == 0 && is_there(&load.path)) {
+    for load in loads(file).iter().filter(|load| is_there(&load.path)) {
         let name: &'static str = load.policy().leak();
         let vp_params = vec![time("slice", None), time("round", None)];
         let table = PolicyInfo {

@@ -215,8 +215,11 @@ fn table_of_every_verdict() {
         WindowResult { least: None, ..window.clone() },
         window,
     ];
+    let mut run = many_threads(7);
+    let topology = run.topology.clone();
     let of = |(vp, window): (VpId, &WindowResult)| GuaranteeResult {
         vp,
+        by: topology.vps[vp as usize].parent,
         guarantee: "RESBH 5ms 33ms".into(),
         from: Nanos::ZERO,
         to: Nanos::from_secs(1),
@@ -224,7 +227,6 @@ fn table_of_every_verdict() {
         counts: Counts::default(),
         cause: (vp == 6).then_some(Cause::Above(1)),
     };
-    let mut run = many_threads(7);
     run.threads.clear();
     run.schedulers.clear();
     run.engine = "kernel".into();

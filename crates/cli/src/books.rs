@@ -1,0 +1,172 @@
+//! What a run is told of its changes, whatever engine carries it out: who the VPs and schedulers of the core are in the
+//! result, and what is held against what happens.
+//!
+//! Whoever comes into the hierarchy by a request gets a number in the observer, as the file's have. Relies on the
+//! engine to record how a VP stands when it gets its number, and on its caller to hand on all records up to now first.
+
+use crate::listeners::Listeners;
+use crate::modules::Modules;
+use hls_control::{Layout, Observed};
+use hls_core::{CoreError, Params};
+use hls_plan::{Derived, Plan, PlannedThread};
+use hls_record::event::VpId;
+use hls_record::observe::Promise;
+use hls_record::result::{Child, SchedulerInfo, VpInfo};
+use hls_units::Nanos;
+use std::collections::HashMap;
+
+/// An engine whose hierarchy requests change, by the numbers of the core.
+pub trait Changing {
+    /// Creates an instance of a policy.
+    fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, CoreError>;
+
+    /// Destroys a scheduler without VPs.
+    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), CoreError>;
+
+    /// Hangs a scheduler below another; which VP that is.
+    fn attach_scheduler(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, CoreError>;
+
+    /// The name of a policy.
+    fn policy_name(&mut self, policy: u8) -> String;
+
+    /// Has what happens to a VP, of the thread `tid` or of a scheduler, recorded under this number.
+    fn watch(&mut self, core_vp: u32, tid: u32, vp: VpId) -> Result<(), CoreError>;
+
+    /// The number under which what happens to a VP is recorded; 0: it is not.
+    fn number(&self, core_vp: u32) -> VpId;
+
+    /// CPU time that a VP has had.
+    fn ran(&mut self, core_vp: u32) -> Nanos;
+}
+
+/// Who is who, and everyone who listens.
+pub struct Books<'t> {
+    pub listeners: Listeners<'t>,
+    /// For each place of a thread in the calculus' graph its VP in the plan.
+    pub places: HashMap<usize, VpId>,
+    /// The observer's number of each scheduler of the core.
+    schedulers: HashMap<u32, u32>,
+    /// How many of them are the file's.
+    planned: u32,
+}
+
+impl<'t> Books<'t> {
+    /// Of a run that begins with the file's schedulers, each of which is this in the core.
+    pub fn new(listeners: Listeners<'t>, schedulers: &[u32], places: HashMap<usize, VpId>) -> Books<'t> {
+        let planned = schedulers.len() as u32;
+        Books { listeners, places, schedulers: schedulers.iter().copied().zip(0..).collect(), planned }
+    }
+
+    /// The observer's number of a scheduler of the core.
+    pub fn scheduler(&self, scheduler: u32) -> Option<u32> {
+        self.schedulers.get(&scheduler).copied()
+    }
+
+    /// Creates a scheduler; which it is in the core.
+    pub fn create_scheduler(
+        &mut self,
+        engine: &mut impl Changing,
+        name: String,
+        policy: u8,
+        params: Params,
+    ) -> Result<u32, CoreError> {
+        let scheduler = engine.create_scheduler(policy, params)?;
+        let info = SchedulerInfo { name, policy: engine.policy_name(policy) };
+        self.schedulers.insert(scheduler, self.listeners.observer.create_scheduler(info));
+        Ok(scheduler)
+    }
+
+    /// Destroys a scheduler.
+    pub fn destroy_scheduler(&mut self, engine: &mut impl Changing, scheduler: u32) -> Result<(), CoreError> {
+        engine.destroy_scheduler(scheduler)?;
+        let number = self.schedulers.remove(&scheduler);
+        if let Some(number) = number.filter(|number| *number >= self.planned) {
+            self.listeners.observer.destroy_scheduler(number);
+        }
+        Ok(())
+    }
+
+    /// Hangs a scheduler below another; which VP of the core that is.
+    pub fn attach_scheduler(
+        &mut self,
+        engine: &mut impl Changing,
+        parent: u32,
+        child: u32,
+        params: Params,
+    ) -> Result<u32, CoreError> {
+        let core_vp = engine.attach_scheduler(parent, child, params)?;
+        if let Some(number) = self.scheduler(child) {
+            let name = self.listeners.observer.topology().scheduler_name(number).into();
+            let child = Child::Scheduler(number);
+            self.join(engine, core_vp, 0, VpInfo { name, child, ..VpInfo::default() }, parent);
+        }
+        Ok(core_vp)
+    }
+
+    /// Gives a VP of the core, of the thread `tid` or of a scheduler, a number in the observer.
+    pub fn join(
+        &mut self,
+        engine: &mut impl Changing,
+        core_vp: u32,
+        tid: u32,
+        info: VpInfo,
+        parent: u32,
+    ) -> Option<VpId> {
+        let parent = self.scheduler(parent);
+        let vp = self.listeners.observer.join(VpInfo { parent, ..info });
+        let watched = engine.watch(core_vp, tid, vp);
+        if watched.is_err() {
+            self.listeners.observer.leave(vp, Nanos::ZERO);
+        }
+        watched.ok().map(|()| vp)
+    }
+
+    /// Holds what happens from now on against this promise, or, where it is none, against no promise any more.
+    pub fn promise(&mut self, vp: VpId, promise: Promise, now: Nanos) {
+        match promise.windows.is_empty() {
+            true => self.listeners.observer.withdraw(vp, now),
+            false => self.listeners.observer.promise(Promise { vp, ..promise }, now),
+        }
+    }
+
+    /// What became of these VPs of the core.
+    pub fn observed(&self, engine: &mut impl Changing, core_vps: &[u32], now: Nanos) -> Vec<Observed> {
+        let one = |core_vp: &u32| match engine.number(*core_vp) {
+            0 => Observed { ran: engine.ran(*core_vp), ..Observed::default() },
+            vp => {
+                let standing = self.listeners.observer.standing(vp, now);
+                Observed {
+                    ran: standing.ran,
+                    promised: standing.promised,
+                    stolen: standing.stolen,
+                    broken: standing.counts.broken(),
+                }
+            }
+        };
+        core_vps.iter().map(one).collect()
+    }
+}
+
+/// The VPs of threads in the plan, each with its edge in the calculus' graph.
+pub fn places(plan: &Plan, derived: &Derived) -> impl Iterator<Item = (VpId, usize)> {
+    let edge = |thread: PlannedThread| derived.input.graph_edge_of(thread.edge, thread.instance);
+    plan.threads().filter_map(move |thread| Some((thread.vp, edge(thread)?)))
+}
+
+/// What the manager is to know of a hierarchy whose schedulers, and VPs of edges, are these in the core.
+pub fn layout(
+    plan: &Plan,
+    modules: &Modules,
+    derived: &Derived,
+    schedulers: &[u32],
+    vps_of: impl Fn(usize) -> Vec<u32>,
+) -> Layout {
+    Layout {
+        graph: derived.input.graph.clone(),
+        schedulers: schedulers.to_vec(),
+        vps: derived.input.origins.iter().map(|origin| vps_of(origin.edge)).collect(),
+        owners: vec![None; schedulers.len()],
+        default: plan.hierarchy.default_scheduler().unwrap_or_default(),
+        loaded: modules.loaded.clone(),
+    }
+}

@@ -1,0 +1,144 @@
+//! Scripts: changes to make at given times of a simulated run.
+//!
+//! A line is a change, `2s ctl move drummer --to A`: a time, then what one would type behind `hls` to ask it of a run in
+//! the kernel, with a thread's name in the place of its number. `#` begins a comment. Paths begin where the script is.
+//! Everything that can be known to be wrong is said before the run, each with its line.
+
+use crate::args::{Args, Command, Request, UnloadArgs};
+use crate::ctl::{ask, bad};
+use crate::exit::{Error, say};
+use crate::loading::{PolicyText, take_out};
+use crate::simulated::Simulated;
+use clap::Parser;
+use hls_control::{Client, ClientError, Manager, Peer};
+use hls_record::event::VpId;
+use hls_units::Nanos;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// A script that was read.
+pub struct Script {
+    /// Its changes, in order of time.
+    pub changes: Vec<Change>,
+    /// The threads by their names.
+    threads: HashMap<String, VpId>,
+}
+
+/// A change.
+pub struct Change {
+    pub at: Nanos,
+    /// File and line, for messages.
+    place: String,
+    what: What,
+}
+
+/// What a script can have done.
+enum What {
+    Ask(Request),
+    Load { policy: PolicyText, replace: bool },
+    Unload(UnloadArgs),
+}
+
+impl Script {
+    /// Reads a script for a run of that length with these threads; prints all that is wrong with it.
+    pub fn read(path: &Path, threads: HashMap<String, VpId>, length: Nanos) -> Result<Script, Error> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error::Input(format!("cannot read {}: {error}", path.display())))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut changes = Vec::new();
+        let mut is_good = true;
+        for (number, line) in (1..).zip(text.lines()) {
+            let place = format!("{}:{number}", path.display());
+            let change = change(line, folder).and_then(|change| match change {
+                Some((at, _)) if at > length => {
+                    Err(format!("found a change at {at}, expected none after the end of the run, {length}"))
+                }
+                Some((_, What::Ask(ref request))) => known(request, &threads).map(|()| change),
+                change => Ok(change),
+            });
+            match change {
+                Ok(change) => changes.extend(change.map(|(at, what)| Change { at, place, what })),
+                Err(error) => {
+                    say(format_args!("{place}: error: {error}"));
+                    is_good = false;
+                }
+            }
+        }
+        changes.sort_by_key(|change| change.at);
+        if is_good { Ok(Script { changes, threads }) } else { Err(Error::Reported) }
+    }
+
+    /// Makes a change now, and says what came of it; whether it was granted.
+    pub fn make(&self, change: &Change, manager: &Mutex<Manager<Simulated>>) -> Result<bool, Error> {
+        let thread = |name: &str| {
+            let there = |vp: &VpId| {
+                let mut manager = manager.lock().unwrap_or_else(PoisonError::into_inner);
+                manager.engine().simulation.thread(*vp).is_some()
+            };
+            let found = self.threads.get(name).copied().filter(there);
+            found.ok_or_else(|| bad(format!("found that `{name}` is not there, expected a living thread")))
+        };
+        let mut hls = Client::of(manager, Peer::ROOT);
+        let mut out = Vec::new();
+        let done = match &change.what {
+            What::Ask(request) => ask(&mut hls, request, thread, &mut out),
+            What::Load { policy, replace } => policy.load(&mut hls, *replace, &mut out).map(drop),
+            What::Unload(args) => take_out(&mut hls, args, &mut out).map(drop),
+        };
+        let Change { at, place, .. } = change;
+        match done {
+            Ok(()) => {
+                say(format_args!("{at}: {}", String::from_utf8_lossy(&out).trim_end()));
+                Ok(true)
+            }
+            Err(error @ (ClientError::Refused { .. } | ClientError::Request { .. })) => {
+                say(format_args!("{place}: at {at}: {error}"));
+                Ok(false)
+            }
+            Err(error) => Err(Error::System(format!("{place}: {error}"))),
+        }
+    }
+}
+
+/// The change of a line, or why it is none; nothing for an empty one.
+fn change(line: &str, folder: &Path) -> Result<Option<(Nanos, What)>, String> {
+    let words = shlex::split(line).ok_or("found a quote that is not closed, expected its end")?;
+    let Some((time, words)) = words.split_first() else { return Ok(None) };
+    let at = Nanos::parse(time).map_err(|error| error.to_string())?;
+    if words.is_empty() {
+        return Err("found no change behind the time, expected `ctl`, `load` or `unload`".into());
+    }
+    let args = Args::try_parse_from(std::iter::once("hls").chain(words.iter().map(String::as_str)));
+    let what = match args.map_err(|error| first_paragraph(&error))?.command {
+        Command::Ctl(args) => What::Ask(args.request),
+        Command::Load(args) => {
+            let read = PolicyText::read(&folder.join(&args.file), args.name.as_deref());
+            let policy = read.map_err(|error| match error {
+                Error::Input(what) | Error::System(what) => what,
+                Error::Reported => String::new(),
+            })?;
+            What::Load { policy, replace: args.replace }
+        }
+        Command::Unload(args) => What::Unload(args),
+        _ => return Err(format!("found `{}`, expected `ctl`, `load` or `unload`", words.join(" "))),
+    };
+    Ok(Some((at, what)))
+}
+
+/// What the command line's parser says, without the usage behind it.
+fn first_paragraph(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    first.strip_prefix("error: ").unwrap_or(first).replace('\n', " ")
+}
+
+/// Whether a request is about threads of the hierarchy.
+fn known(request: &Request, threads: &HashMap<String, VpId>) -> Result<(), String> {
+    match request.thread() {
+        Some(name) if !threads.contains_key(name) => {
+            Err(format!("found the thread `{name}`, expected one of the hierarchy"))
+        }
+        _ => Ok(()),
+    }
+}

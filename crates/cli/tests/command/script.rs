@@ -1,0 +1,137 @@
+//! Scripts: changes at given times of a simulated run are made, or refused and the run goes on.
+
+use crate::outcome::{Outcome, assert_refused, hls};
+use std::path::{Path, PathBuf};
+
+fn example(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name).display().to_string()
+}
+
+fn script(folder: &Path, text: &str) -> String {
+    let path: PathBuf = folder.join("changes.script");
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// The example: a policy is loaded, used and unloaded, and the reservations keep their promises meanwhile.
+#[test]
+fn a_policy_comes_and_goes_in_the_midst_of_a_run() {
+    let (file, changes) = (example("asked-times.kdl"), example("asked-times.script"));
+    let args = ["run", &file, "--script", &changes, "--for", "6s", "--paranoid", "--json"];
+    let Outcome { code, stdout, stderr } = hls(&args);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(
+        stderr,
+        "\
+1s: loaded `asked-times`
+1s: created `A` below `FP`, which promises it NULL
+1s: thread drummer is below `A`, which promises it NULL
+1.5s: thread pianist is below `A`, which promises it NULL
+5s: thread drummer is below the default scheduler, which promises it NULL
+5s: thread pianist is below the default scheduler, which promises it NULL
+5s: destroyed `A`
+5s: unloaded `asked-times`
+"
+    );
+    let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let promises = run["guarantees"].as_array().unwrap();
+    let of_res: Vec<_> = promises.iter().filter(|promise| promise["by"] == "RES").collect();
+    let whole_run = |promise: &&serde_json::Value| (promise["from_ns"].as_u64(), promise["to_ns"].as_u64());
+    assert_eq!(of_res.len(), 3);
+    assert!(of_res.iter().all(|promise| promise["kept"] == true), "{of_res:?}");
+    assert!(of_res.iter().all(|promise| whole_run(promise) == (Some(0), Some(6_000_000_000))), "{of_res:?}");
+    let verdicts = |promise: &serde_json::Value| promise["windows"].to_string();
+    assert!(of_res.iter().any(|promise| verdicts(promise).contains("\"verdict\":\"kept\"")), "{of_res:?}");
+    // Below A the drummer waits for a millisecond at most, and for what is reserved; elsewhere for many.
+    let fixed = hls(&["run", &file, "--for", "6s", "--json"]);
+    assert_eq!((fixed.code, fixed.stderr.as_str()), (Some(0), ""));
+    let fixed: serde_json::Value = serde_json::from_str(&fixed.stdout).unwrap();
+    let drummer = |run: &serde_json::Value| {
+        let threads = run["threads"].as_array().unwrap().clone();
+        threads.into_iter().find(|thread| thread["name"] == "drummer").unwrap()
+    };
+    let median = |run| drummer(run)["wake_latency"]["p50_ns"].as_u64().unwrap();
+    assert!(median(&run) < median(&fixed), "{} {}", median(&run), median(&fixed));
+    assert_eq!(drummer(&run)["activations"], drummer(&fixed)["activations"]);
+    assert_eq!(hls(&args).stdout, stdout, "the same bytes again");
+}
+
+#[test]
+fn what_is_refused_is_told_and_the_run_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let changes = script(
+        folder.path(),
+        "\
+# Too much, and then what would be granted.
+100ms ctl reserve drummer \"RESBH 9ms 10ms\"
+200ms ctl move drummer --to RES 'guarantee=RESBH 1ms 20ms'
+300ms ctl message drummer budget=2ms # twice as much
+400ms ctl destroy RES
+500ms ctl create asked-times A --below FP
+",
+    );
+    let file = example("asked-times.kdl");
+    let Outcome { code, stdout, stderr } =
+        hls(&["run", &file, "--script", &changes, "--for", "1s", "--json"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    let lines: Vec<&str> = stderr.lines().collect();
+    for (line, said) in [
+        (0, "changes.script:2: at 100ms: refused: RES: needs a utilisation of at most 100%"),
+        (1, "would be granted"),
+        (2, "200ms: thread drummer is below `RES`, which promises it RESBH 1ms 20ms"),
+        (3, "300ms: thread drummer is below `RES`, which promises it RESBH 2ms 20ms"),
+        (4, "changes.script:5: at 400ms: found a thread of the file and 3 more below `RES`"),
+        (5, "changes.script:6: at 500ms: found the policy `asked-times`"),
+        (6, "3 of the script's changes were refused"),
+    ] {
+        assert!(lines[line].contains(said), "{stderr}");
+    }
+    let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let promises = run["guarantees"].as_array().unwrap().iter();
+    let drummer: Vec<_> = promises.filter(|promise| promise["to"] == "drummer").collect();
+    let stretch = |promise: &&serde_json::Value| {
+        (promise["from_ns"].as_u64().unwrap(), promise["to_ns"].as_u64().unwrap())
+    };
+    let stretches: Vec<_> = drummer.iter().map(stretch).collect();
+    assert_eq!(stretches, [(200_000_000, 300_000_000), (300_000_000, 1_000_000_000)]);
+    assert!(drummer.iter().all(|promise| promise["by"] == "RES" && promise["kept"] == true), "{drummer:?}");
+}
+
+#[test]
+fn what_is_wrong_with_a_script_is_said_before_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = script(
+        folder.path(),
+        "\
+1s ctl release nobody
+2s ctl frobnicate
+x ctl status
+3s run figure1.kdl
+20s ctl status
+1s ctl move \"drummer
+1s load no_such_file.c
+1s
+",
+    );
+    let file = example("asked-times.kdl");
+    assert_refused(
+        &["run", &file, "--script", &wrong],
+        &[
+            "changes.script:1: error: found the thread `nobody`",
+            "changes.script:2: error: unrecognized subcommand 'frobnicate'",
+            "changes.script:3: error: found `x`, expected a time",
+            "changes.script:4: error: found `run figure1.kdl`, expected `ctl`, `load` or `unload`",
+            "changes.script:5: error: found a change at 20s, expected none after the end of the run, 10s",
+            "changes.script:6: error: found a quote that is not closed",
+            "changes.script:7: error: ",
+            "changes.script:8: error: found no change behind the time",
+        ],
+    );
+    let good = script(folder.path(), "1s ctl status");
+    assert_refused(&["run", &file, "--script", "none"], &["cannot read none"]);
+    assert_refused(&["run", &file, "--script", &good, "--global"], &["--global"]);
+    assert_refused(
+        &["run", "utilisation.kdl", "--script", &good],
+        &["found a hierarchy that cannot be changed"],
+    );
+}
