@@ -12,7 +12,7 @@ use crate::label::Label;
 use crate::local::{Mode, Place, Problem, Surroundings};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A hierarchy whose needs all hold, and stay so.
+/// A hierarchy whose needs all hold, and stay so but for [`Admission::fall_back`].
 ///
 /// Schedulers and edges are known by numbers, which are their positions in the first graph and later those that
 /// [`Admission::create`] and [`Admission::begin`] return. The numbers of edges that ended and of schedulers that were
@@ -94,6 +94,49 @@ impl Admission {
         let around = Surroundings { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[] };
         let needed = "a scheduler without edges".to_owned();
         Err(around.problem(Place::Scheduler(scheduler), needed, found.to_owned()))
+    }
+
+    /// Gives a scheduler another policy.
+    ///
+    /// # Errors
+    /// No such scheduler, or a need below it that would not hold.
+    pub fn replace(&mut self, scheduler: usize, by: Scheduler) -> Result<(), Problem> {
+        let old = self.put(scheduler, by)?;
+        match self.settle(&[scheduler], &self.links.below[scheduler]) {
+            Ok(changes) => {
+                self.adopt(changes);
+                Ok(())
+            }
+            Err(problem) => {
+                self.graph.schedulers[scheduler] = old;
+                Err(problem)
+            }
+        }
+    }
+
+    /// A scheduler has another policy now, whether the needs below it hold by that or not. Those that do not are
+    /// promised only what their labels say; requests that touch them are refused until they hold again.
+    ///
+    /// # Errors
+    /// No such scheduler.
+    pub fn fall_back(&mut self, scheduler: usize, to: Scheduler) -> Result<(), Problem> {
+        self.put(scheduler, to)?;
+        let changes = self.spread(&[scheduler], &[], |_| Ok(()))?;
+        self.adopt(changes);
+        Ok(())
+    }
+
+    /// Puts a scheduler in the place of another, which is returned.
+    fn put(&mut self, scheduler: usize, by: Scheduler) -> Result<Scheduler, Problem> {
+        match self.graph.schedulers.get_mut(scheduler) {
+            Some(old) if !self.destroyed.contains(&scheduler) => Ok(std::mem::replace(old, by)),
+            _ => {
+                let around =
+                    Surroundings { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[] };
+                let needed = "a scheduler".to_owned();
+                Err(around.problem(Place::Scheduler(scheduler), needed, "none of that number".to_owned()))
+            }
+        }
     }
 
     /// Schedules a child by a scheduler. Returns the number of the edge.
@@ -223,6 +266,16 @@ impl Admission {
     /// The labels that change when these schedulers decide again, and all that receive something else then; or the
     /// first need that would not hold. Needs of the edges in `asked` are looked at even if their labels stay.
     fn settle(&self, schedulers: &[usize], asked: &[usize]) -> Result<Changes, Problem> {
+        self.spread(schedulers, asked, Err)
+    }
+
+    /// The same, where `judge` says which needs may not hold.
+    fn spread(
+        &self,
+        schedulers: &[usize],
+        asked: &[usize],
+        judge: impl Fn(Problem) -> Result<(), Problem>,
+    ) -> Result<Changes, Problem> {
         let around = Surroundings { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[] };
         let mut changes = Changes::new();
         // Parents first, so that each decides once.
@@ -230,15 +283,13 @@ impl Admission {
         while let Some((_, scheduler)) = open.pop_first() {
             let label_of = |edge: usize| changes.get(&edge).or(self.labels[edge].as_ref());
             let (labels, problems) = around.step(scheduler, label_of);
-            if let Some(problem) = problems.into_iter().next() {
-                return Err(problem);
-            }
+            problems.into_iter().try_for_each(&judge)?;
             for (&edge, label) in self.links.below[scheduler].iter().zip(labels) {
                 let stays = self.labels[edge].as_ref().is_some_and(|old| old.promises_as(&label));
                 if (!stays || asked.contains(&edge))
                     && let Some(problem) = around.unmet(edge, &label)
                 {
-                    return Err(problem);
+                    judge(problem)?;
                 }
                 if !stays {
                     if let Child::Scheduler(child) = self.graph.edges[edge].child {

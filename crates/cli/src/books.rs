@@ -4,16 +4,19 @@
 //! Whoever comes into the hierarchy by a request gets a number in the observer, as the file's have. Relies on the
 //! engine to record how a VP stands when it gets its number, and on its caller to hand on all records up to now first.
 
+use crate::exit::say;
 use crate::listeners::Listeners;
 use crate::modules::Modules;
-use hls_control::{Layout, Observed};
+use hls_control::{Layout, Observed, TakenOut};
 use hls_core::{CoreError, Params};
 use hls_plan::{Derived, Plan, PlannedThread};
-use hls_record::event::VpId;
+use hls_record::event::{Record, VpId, What};
 use hls_record::observe::Promise;
-use hls_record::result::{Child, SchedulerInfo, VpInfo};
+use hls_record::result::{self, Child, SchedulerInfo, VpInfo};
+use hls_report::broken::taken_out_in_words;
 use hls_units::Nanos;
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An engine whose hierarchy requests change, by the numbers of the core.
 pub trait Changing {
@@ -37,6 +40,20 @@ pub trait Changing {
 
     /// CPU time that a VP has had.
     fn ran(&mut self, core_vp: u32) -> Nanos;
+
+    /// Gives a scheduler another policy in its place.
+    fn replace_policy(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), CoreError>;
+
+    /// The policy that a scheduler has now; `None`: there is no such scheduler.
+    fn policy_of(&mut self, scheduler: u32) -> Option<&'static str>;
+}
+
+/// Policies that were taken out, of which the manager is to hear.
+pub type Untold = Arc<Mutex<Vec<TakenOut>>>;
+
+/// All of them; from now on it has heard of them.
+pub fn take_untold(untold: &Untold) -> Vec<TakenOut> {
+    std::mem::take(&mut *untold.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Who is who, and everyone who listens.
@@ -48,13 +65,51 @@ pub struct Books<'t> {
     schedulers: HashMap<u32, u32>,
     /// How many of them are the file's.
     planned: u32,
+    /// Records of policies that were taken out, each with the scheduler of the core, that nobody has been told of.
+    fresh: Vec<(u32, Record)>,
+    taken_out: Untold,
 }
 
 impl<'t> Books<'t> {
     /// Of a run that begins with the file's schedulers, each of which is this in the core.
     pub fn new(listeners: Listeners<'t>, schedulers: &[u32], places: HashMap<usize, VpId>) -> Books<'t> {
         let planned = schedulers.len() as u32;
-        Books { listeners, places, schedulers: schedulers.iter().copied().zip(0..).collect(), planned }
+        let schedulers = schedulers.iter().copied().zip(0..).collect();
+        Books { listeners, places, schedulers, planned, fresh: Vec::new(), taken_out: Arc::default() }
+    }
+
+    /// What the manager is to hear.
+    pub fn untold(&self) -> &Untold {
+        &self.taken_out
+    }
+
+    /// Takes the next record of the engine.
+    pub fn hear(&mut self, record: &Record) {
+        if let What::TakenOut { scheduler: in_core, offence } = record.what {
+            let Some(scheduler) = self.scheduler(in_core) else { return };
+            let record = Record { what: What::TakenOut { scheduler, offence }, ..*record };
+            self.fresh.push((in_core, record));
+            return self.listeners.hear(&record);
+        }
+        self.listeners.hear(record);
+    }
+
+    /// Says at once which policies were taken out since the last time; whether one was.
+    pub fn say_who_was_taken_out(&mut self, engine: &mut impl Changing) -> bool {
+        let fresh = std::mem::take(&mut self.fresh);
+        for (in_core, Record { at, what, .. }) in &fresh {
+            let What::TakenOut { scheduler, offence } = *what else { continue };
+            let info = &self.listeners.observer.topology().schedulers[scheduler as usize];
+            let fallback = engine.policy_of(*in_core).unwrap_or_default().to_owned();
+            let (policy, offence) = (info.policy.clone(), offence.to_owned());
+            let taken_out =
+                result::TakenOut { at: *at, scheduler: info.name.clone(), policy, offence, fallback };
+            say(taken_out_in_words(&taken_out));
+            let result::TakenOut { offence, fallback, .. } = taken_out.clone();
+            self.listeners.observer.take_out(taken_out);
+            self.tell_of_taken_out(TakenOut { scheduler: *in_core, offence, fallback });
+        }
+        !fresh.is_empty()
     }
 
     /// The observer's number of a scheduler of the core.
@@ -84,6 +139,28 @@ impl<'t> Books<'t> {
             self.listeners.observer.destroy_scheduler(number);
         }
         Ok(())
+    }
+
+    /// Gives a scheduler another policy in its place. One that refuses a child leaves it to a fallback.
+    pub fn replace_policy(
+        &mut self,
+        engine: &mut impl Changing,
+        scheduler: u32,
+        policy: u8,
+        params: Params,
+    ) -> Result<(), CoreError> {
+        let before = engine.policy_of(scheduler);
+        let replaced = engine.replace_policy(scheduler, policy, params);
+        let now = engine.policy_of(scheduler);
+        if let (Err(error), Some(fallback)) = (replaced, now.filter(|_| now != before)) {
+            let offence = format!("another one that was to take its place refused a child: {error}");
+            self.tell_of_taken_out(TakenOut { scheduler, offence, fallback: fallback.to_owned() });
+        }
+        replaced
+    }
+
+    fn tell_of_taken_out(&self, taken_out: TakenOut) {
+        self.taken_out.lock().unwrap_or_else(PoisonError::into_inner).push(taken_out);
     }
 
     /// Hangs a scheduler below another; which VP of the core that is.

@@ -3,15 +3,15 @@
 //! The run belongs to one thread. What the socket's threads want of it they send there as a question, and wait for the
 //! answer; so no request sees the engine, or the observer, in the middle of something.
 
-use crate::books::{self, places};
+use crate::books::{self, Untold, places, take_untold};
 use crate::exit::{Error, say};
 use crate::kernel::Run;
 use crate::modules::Modules;
 use crate::newer::{NewerEngine, prepare};
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
-    EngineError, Hsi, Identity, Layout, Manager, Observed, PolicySource, Prepared, Promisee, Socket, Thread,
-    ThreadKey, serve,
+    EngineError, Hsi, Identity, Layout, Manager, Observed, PolicySource, Prepared, Promisee, Socket,
+    TakenOut, Thread, ThreadKey, serve,
 };
 use hls_core::{Call, CoreError, Op, Params};
 use hls_hierarchy::model::User;
@@ -48,7 +48,7 @@ impl Server {
     /// where promises were made that a request could take back unseen (`--global`).
     pub fn start(
         path: &Path,
-        engine: &Engine,
+        run: &Run,
         plan: &Plan,
         modules: &Modules,
         derived: &Derived,
@@ -61,13 +61,14 @@ impl Server {
         let (to, questions) = mpsc::channel();
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(io::Error::from)?;
         let bell = Arc::new(bell);
-        let layout = layout(engine, plan, modules, derived)?;
+        let layout = layout(&run.engine, plan, modules, derived)?;
         let remote = Remote {
             to,
             bell: bell.clone(),
             slots: places(plan, derived).collect(),
             cpus: u64::MAX >> (64 - plan.topology.cpus.clamp(1, 64)),
             machine: derived.machine(plan).clone(),
+            untold: run.books.untold().clone(),
         };
         let manager = match Manager::new(remote, layout, rules.mode) {
             Ok(manager) => Mutex::new(manager),
@@ -141,6 +142,7 @@ struct Remote {
     cpus: u64,
     /// What the machine gives.
     machine: Guarantee,
+    untold: Untold,
 }
 
 impl Remote {
@@ -202,6 +204,14 @@ impl Hsi for Remote {
 
     fn publish(&mut self, newer: NewerEngine) -> Result<(), EngineError> {
         self.ask(move |run| run.take_over(newer))?
+    }
+
+    fn replace(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), EngineError> {
+        Ok(self.ask(move |run| run.books.replace_policy(&mut run.engine, scheduler, policy, params))??)
+    }
+
+    fn taken_out(&mut self) -> Vec<TakenOut> {
+        take_untold(&self.untold)
     }
 
     fn create_scheduler(&mut self, name: &str, policy: u8, params: Params) -> Result<u32, EngineError> {

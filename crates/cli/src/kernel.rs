@@ -57,7 +57,7 @@ pub fn schedule(
     let listeners = Listeners::new(args, &topology, derived.promises(&plan))?;
     let places = places(&plan, derived).map(|(vp, edge)| (edge, vp)).collect();
     let mut run = Run::attach(args, plan.clone(), domain(modules)?, listeners, places)?;
-    let server = Server::start(&args.socket, &run.engine, &plan, modules, derived, args.rules.into())?;
+    let server = Server::start(&args.socket, &run, &plan, modules, derived, args.rules.into())?;
     run.begin(length)?;
     let end = loop {
         let now = run.listen()?;
@@ -181,7 +181,8 @@ impl<'t> Run<'t> {
         }
         batch.sort_by_key(|record| record.at);
         batch.iter().for_each(tell_of_cpu);
-        batch.drain(..).for_each(|record| self.books.listeners.hear(&record));
+        batch.drain(..).for_each(|record| self.books.hear(&record));
+        self.books.say_who_was_taken_out(&mut self.engine);
         Ok(now)
     }
 

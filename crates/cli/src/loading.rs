@@ -48,10 +48,17 @@ impl PolicyText {
 
     /// Has it loaded, and writes what came of that; how long it took.
     pub fn load(&self, hls: &mut Client, replace: bool, out: &mut impl Write) -> Result<Took, ClientError> {
-        let LoadReport { policy, kept, took } = hls.load(&self.name, &self.path, &self.text, replace)?;
+        let LoadReport { policy, kept, given, without, took } =
+            hls.load(&self.name, &self.path, &self.text, replace)?;
         writeln!(out, "loaded `{policy}`")?;
         for scheduler in kept {
             writeln!(out, "`{scheduler}` goes on with it")?;
+        }
+        for scheduler in given {
+            writeln!(out, "`{scheduler}` has it again")?;
+        }
+        for scheduler in without {
+            writeln!(out, "it cannot be given back to {scheduler}")?;
         }
         Ok(took)
     }

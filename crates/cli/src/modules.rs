@@ -13,7 +13,6 @@ use hls_module::{Builder, Error as BuildError, PolicyFile, Target};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -89,8 +88,9 @@ pub fn library(sources: &[PolicySource]) -> Result<Library, Error> {
 
 /// Opens a native build.
 fn open(object: &[u8]) -> Result<Library, Error> {
-    let (_file, path) = in_memory(object)?;
-    Library::open(&path).map_err(|error| Error::System(format!("the build of the policies: {error}")))
+    let (file, _) = in_memory(object)?;
+    Library::open_nameless(file)
+        .map_err(|error| Error::System(format!("the build of the policies: {error}")))
 }
 
 /// Builds of policies, which are kept so that one that was made before need not be made again.

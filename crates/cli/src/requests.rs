@@ -40,6 +40,14 @@ impl Changing for Engine {
     fn ran(&mut self, core_vp: u32) -> Nanos {
         Engine::ran(self, core_vp)
     }
+
+    fn replace_policy(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), CoreError> {
+        Engine::replace_policy(self, scheduler, policy, params)
+    }
+
+    fn policy_of(&mut self, scheduler: u32) -> Option<&'static str> {
+        Engine::policy_of(self, scheduler)
+    }
 }
 
 impl Run<'_> {

@@ -49,6 +49,13 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     derived.write_on(&mut plan);
     let problems = derived.problems(&plan);
     input::report(&source, &problems);
+    if !problems.is_empty() && args.script.is_some() {
+        return Err(Error::Input(
+            "found a hierarchy that fails its check, expected one that passes: \
+            a change could be held against nothing"
+                .into(),
+        ));
+    }
     if !problems.is_empty() {
         say("note: the check fails, as said above; the run shows what comes of it");
     }

@@ -32,20 +32,20 @@ pub fn simulate(
 ) -> Result<(RunResult, usize), Error> {
     let topology = plan.topology.clone();
     let listeners = Listeners::new(args, &topology, derived.promises(&plan))?;
-    let mut hierarchy = Hierarchy::new(args, plan, modules, derived, listeners, script.is_some())?;
+    let mut hierarchy = Hierarchy::new(args, plan, modules, derived, listeners)?;
     let mut changes = script.map_or(&[][..], |script| &script.changes).iter().peekable();
     let mut progress = Progress::new(PARTS);
     let mut refused = 0;
     for part in 1..=PARTS {
         let until = Nanos((u128::from(length.0) * u128::from(part) / u128::from(PARTS)) as u64);
         while let (Some(script), Some(change)) = (script, changes.next_if(|change| change.at <= until)) {
-            hierarchy.run().run_until(change.at).map_err(failed)?;
+            hierarchy.run_until(change.at)?;
             if let Hierarchy::Managed(manager) = &hierarchy {
                 refused += usize::from(!script.make(change, manager)?);
             }
             hierarchy.run().settle().map_err(failed)?;
         }
-        hierarchy.run().run_until(until).map_err(failed)?;
+        hierarchy.run_until(until)?;
         hierarchy.run().books.listeners.check()?;
         progress.is_at(part);
     }
@@ -73,14 +73,17 @@ impl<'t> Hierarchy<'t> {
         modules: &Modules,
         derived: &Derived,
         listeners: Listeners<'t>,
-        changes: bool,
     ) -> Result<Hierarchy<'t>, Error> {
+        // Policies that are loaded may be taken out.
+        let may_change = args.script.is_some() || !modules.loaded.is_empty();
+        let rules = hls_calculus::Rules::from(args.rules);
+        let is_sound = derived.analysis.problems.is_empty() && !rules.global;
         let library = modules.library.clone();
         let options = Options { seed: args.seed, paranoid: args.paranoid, library, ..Options::default() };
         let machine = derived.machine(&plan).clone();
         let cpus = u64::MAX >> (64 - plan.topology.cpus.clamp(1, 64));
         // A run may have 65,536 threads: what only changes need is kept for them alone.
-        let kept = changes.then(|| plan.clone());
+        let kept = (may_change && is_sound).then(|| plan.clone());
         let simulation = Simulation::new(plan, options).map_err(failed)?;
         let slots: HashMap<VpId, usize> = kept.iter().flat_map(|plan| places(plan, derived)).collect();
         let by_edge = slots.iter().map(|(vp, edge)| (*edge, *vp)).collect();
@@ -90,11 +93,19 @@ impl<'t> Hierarchy<'t> {
         let books = Books::new(listeners, simulation.schedulers(), by_edge);
         let run = Simulated { simulation, books, machine, slots, cpus };
         let Some(layout) = layout else { return Ok(Hierarchy::Fixed(run)) };
-        let manager = Manager::new(run, layout, hls_calculus::Rules::from(args.rules).mode);
-        let manager = manager.map_err(|error| {
-            Error::Input(format!("found a hierarchy that cannot be changed, for it fails its check: {error}"))
-        })?;
+        let manager =
+            Manager::new(run, layout, rules.mode).map_err(|error| Error::System(error.to_string()))?;
         Ok(Hierarchy::Managed(Mutex::new(manager)))
+    }
+
+    /// Runs up to that time.
+    fn run_until(&mut self, end: Nanos) -> Result<(), Error> {
+        while !self.run().run_until(end).map_err(failed)? {
+            if let Hierarchy::Managed(manager) = self {
+                manager.get_mut().unwrap_or_else(PoisonError::into_inner).hear_of_taken_out();
+            }
+        }
+        Ok(())
     }
 
     fn run(&mut self) -> &mut Simulated<'t> {

@@ -4,11 +4,13 @@
 //! A thread is known by the number of its VP in the plan, which it keeps wherever it is moved. Building a policy takes
 //! no simulated time.
 
-use crate::books::{Books, Changing};
+use crate::books::{Books, Changing, take_untold};
 use crate::exit::Error;
 use crate::modules::library;
 use hls_calculus::Guarantee;
-use hls_control::{EngineError, Hsi, Observed, PolicySource, Prepared, Promisee, Thread, ThreadKey};
+use hls_control::{
+    EngineError, Hsi, Observed, PolicySource, Prepared, Promisee, TakenOut, Thread, ThreadKey,
+};
 use hls_core::{CoreError, Library, Params};
 use hls_record::event::VpId;
 use hls_sim::{Failure, Simulation};
@@ -30,22 +32,30 @@ pub struct Simulated<'t> {
 }
 
 impl Simulated<'_> {
-    /// Runs up to that time.
-    pub fn run_until(&mut self, end: Nanos) -> Result<(), Failure> {
+    /// Runs up to that time, or until a policy is taken out; whether it has come to that time.
+    pub fn run_until(&mut self, end: Nanos) -> Result<bool, Failure> {
         let Simulated { simulation, books, .. } = self;
-        simulation.run_until(end, &mut |record| books.listeners.hear(record))
+        while simulation.step(end, &mut |record| books.hear(record))? {
+            if books.say_who_was_taken_out(simulation) {
+                return Ok(false);
+            }
+        }
+        simulation.run_until(end, &mut |record| books.hear(record)).map(|()| true)
     }
 
     /// Takes the decisions that changes have made due.
     pub fn settle(&mut self) -> Result<(), Failure> {
         let Simulated { simulation, books, .. } = self;
-        simulation.settle(&mut |record| books.listeners.hear(record))
+        simulation.settle(&mut |record| books.hear(record))?;
+        books.say_who_was_taken_out(simulation);
+        Ok(())
     }
 
     /// Hears what happened up to now.
     fn hear_now(&mut self) -> Nanos {
         let Simulated { simulation, books, .. } = self;
-        simulation.tell(&mut |record| books.listeners.hear(record));
+        simulation.tell(&mut |record| books.hear(record));
+        books.say_who_was_taken_out(simulation);
         simulation.now()
     }
 
@@ -83,6 +93,14 @@ impl Changing for Simulation {
     fn ran(&mut self, core_vp: u32) -> Nanos {
         Simulation::ran(self, core_vp)
     }
+
+    fn replace_policy(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), CoreError> {
+        Simulation::replace_policy(self, scheduler, policy, params)
+    }
+
+    fn policy_of(&mut self, scheduler: u32) -> Option<&'static str> {
+        Simulation::policy_of(self, scheduler)
+    }
 }
 
 impl Hsi for Simulated<'_> {
@@ -104,6 +122,14 @@ impl Hsi for Simulated<'_> {
     fn publish(&mut self, newer: Self::Newer) -> Result<(), EngineError> {
         self.simulation.set_library(newer);
         Ok(())
+    }
+
+    fn replace(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), EngineError> {
+        Ok(self.books.replace_policy(&mut self.simulation, scheduler, policy, params)?)
+    }
+
+    fn taken_out(&mut self) -> Vec<TakenOut> {
+        take_untold(self.books.untold())
     }
 
     fn create_scheduler(&mut self, name: &str, policy: u8, params: Params) -> Result<u32, EngineError> {

@@ -91,6 +91,17 @@ pub struct Prepared<T> {
     pub verify: Duration,
 }
 
+/// A scheduler whose policy was taken out for what it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenOut {
+    /// The scheduler.
+    pub scheduler: u32,
+    /// What the policy did.
+    pub offence: String,
+    /// The policy that is in its place, with the parameters that it has where nobody says others.
+    pub fallback: String,
+}
+
 /// Why the engine did not do what it was asked for. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EngineError {
@@ -138,6 +149,16 @@ pub trait Hsi {
     /// # Errors
     /// What the system says.
     fn publish(&mut self, newer: Self::Newer) -> Result<(), EngineError>;
+
+    /// Gives a scheduler another policy in its place; its children stay, with their parameters.
+    ///
+    /// # Errors
+    /// What the core says. Where the policy itself refuses a child, a fallback is in its place: then the scheduler is
+    /// among [`Hsi::taken_out`].
+    fn replace(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), EngineError>;
+
+    /// The schedulers whose policies were taken out since the last time, in order. Asks nobody, and takes no time.
+    fn taken_out(&mut self) -> Vec<TakenOut>;
 
     /// Creates an instance of a policy, with a name for people; returns its number.
     ///

@@ -4,14 +4,14 @@
 //! engine do it; then the copy is the hierarchy. Whatever says no, nothing has changed. Relies on the engine to do a
 //! call as a whole or not at all, and on its caller to let one operation in at a time.
 
-use crate::engine::{EngineError, Hsi, Promisee, Thread};
+use crate::engine::{EngineError, Hsi, Promisee, TakenOut, Thread};
 use crate::error::{Case, Error, Refusal};
 use crate::params::{self, Reader, Texts};
 use crate::policies::{LoadedPolicy, known, policy_of};
 use crate::status::{self, Status};
-use crate::tree::{Above, Layout, Lease, Scheduler, Slot, Tree, named, share_scale};
+use crate::tree::{Above, Layout, Lease, Lost, Scheduler, Slot, Tree, named, share_scale};
 use hls_calculus::{Child, Edge, Guarantee, Mode, Problem};
-use hls_core::Params;
+use hls_core::{ParamInfo, Params};
 use hls_hierarchy::params::set_by;
 use hls_hierarchy::{Policies, Policy, default_width};
 use std::os::fd::OwnedFd;
@@ -138,6 +138,7 @@ impl<E: Hsi> Manager<E> {
             creator: Some(who.uid),
             above: vec![Above { edge, parent: Some(parent), vps, params: of_vp }],
             scale: share_scale(policy, std::iter::empty(), width),
+            lost: None,
         });
         let guarantee = tree.promised(edge).0;
         self.commit(tree);
@@ -290,8 +291,30 @@ impl<E: Hsi> Manager<E> {
         Ok(self.engine.messenger()?)
     }
 
-    /// Ends the guarantees of threads that have ended.
+    /// Hears which policies were taken out: what was promised below them is promised no more.
+    pub fn hear_of_taken_out(&mut self) {
+        for TakenOut { scheduler, offence, fallback } in self.engine.taken_out() {
+            let Some(at) = self.tree.of_core(scheduler) else { continue };
+            let Ok(Policy { info, .. }) = policy_of(&self.policies, &fallback) else { continue };
+            let mut tree = self.tree.clone();
+            let Some(known) = tree.schedulers[at].as_mut() else { continue };
+            let preset = |info: &ParamInfo| (info.name.to_owned(), info.default.unwrap_or(info.min));
+            let params: Vec<_> = info.scheduler_params.iter().map(preset).collect();
+            let had = std::mem::replace(&mut known.params, params.clone());
+            let policy = std::mem::replace(&mut known.policy, *info).name;
+            known.lost = Some(Lost { policy, params: had, offence });
+            let name = known.name.clone();
+            let to = hls_calculus::Scheduler { name, policy: fallback.into(), params };
+            // It is one that the calculus knows.
+            let _ = tree.admission.fall_back(at, to);
+            self.commit(tree);
+        }
+    }
+
+    /// Takes into account what happened without a request: policies that were taken out, and threads that have ended,
+    /// whose guarantees end.
     pub fn sweep(&mut self) {
+        self.hear_of_taken_out();
         let is_gone = |lease: &&Lease| !self.engine.lives(lease.key);
         let gone: Vec<u32> = self.tree.leases.values().filter(is_gone).map(|lease| lease.key.tid).collect();
         if gone.is_empty() {
@@ -402,7 +425,7 @@ impl<E: Hsi> Manager<E> {
     }
 
     /// Makes a copy the hierarchy, and tells the engine which promises are others now.
-    fn commit(&mut self, tree: Tree) {
+    pub(crate) fn commit(&mut self, tree: Tree) {
         let old = std::mem::replace(&mut self.tree, tree);
         let before = old.promisees();
         for (who, at) in self.tree.promisees() {
@@ -476,7 +499,7 @@ impl<E: Hsi> Manager<E> {
     }
 }
 
-fn refused(problem: Problem) -> Error {
+pub(crate) fn refused(problem: Problem) -> Error {
     Error::Refused(Refusal { reason: problem.message, case: None })
 }
 

@@ -5,10 +5,11 @@
 
 use crate::engine::{Hsi, PolicySource, Prepared};
 use crate::error::Error;
-use crate::manager::{Manager, Peer};
-use crate::tree::Tree;
-use hls_core::PolicyInfo;
+use crate::manager::{Manager, Peer, refused};
+use crate::params::shown;
+use crate::tree::{Scheduler, Tree, named};
 use hls_core::limits::FIRST_LOADED;
+use hls_core::{ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::{Policies, Policy};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
@@ -40,6 +41,10 @@ pub struct LoadReport {
     pub policy: String,
     /// Schedulers of the policy that it replaced, with all that they knew.
     pub kept: Vec<String>,
+    /// Schedulers that have it now as if they were new: it had been taken out of them.
+    pub given: Vec<String>,
+    /// Those of them that cannot have it, each with the reason.
+    pub without: Vec<String>,
     /// How long it took.
     pub took: Took,
 }
@@ -79,6 +84,7 @@ impl<E: Hsi> Manager<E> {
     /// Why not; nothing has changed.
     pub fn load(&mut self, who: Peer, source: PolicySource, replace: bool) -> Result<LoadReport, Error> {
         may_load(who)?;
+        self.sweep();
         let (name, path) = (source.name.clone(), source.path.display().to_string());
         if hls_core::policies().iter().any(|info| info.name == name) {
             let reason =
@@ -98,9 +104,64 @@ impl<E: Hsi> Manager<E> {
             None => sources.push(source),
         }
         let kept = old.map_or_else(Vec::new, |at| users(&self.tree, &self.loaded[at].info));
-        let kept = kept.into_iter().map(str::to_owned).collect();
-        let took = self.change(sources, old)?;
-        Ok(LoadReport { policy: name, kept, took })
+        let kept: Vec<String> = kept.into_iter().map(str::to_owned).collect();
+        let took = self.change(sources, old.filter(|_| !kept.is_empty()))?;
+        let mut report = LoadReport { policy: name, kept, given: Vec::new(), without: Vec::new(), took };
+        if replace {
+            self.give_back(&mut report);
+        }
+        Ok(report)
+    }
+
+    /// Gives a policy back to the schedulers that it was taken out of, with the parameters that they had.
+    fn give_back(&mut self, report: &mut LoadReport) {
+        let lost = |(at, scheduler): (usize, &Scheduler)| {
+            let lost = scheduler.lost.clone().filter(|lost| lost.policy == report.policy)?;
+            Some((at, scheduler.name.clone(), lost.params))
+        };
+        let all: Vec<_> = self.tree.all().filter_map(lost).collect();
+        for (at, name, params) in all {
+            match self.give(at, &report.policy, &params) {
+                Ok(()) => report.given.push(name),
+                Err(error) => report.without.push(format!("`{name}`: {error}")),
+            }
+        }
+    }
+
+    /// Gives a scheduler another policy in its place, with these parameters.
+    fn give(&mut self, at: usize, policy: &str, params: &[(String, u64)]) -> Result<(), Error> {
+        let (mut tree, id, own) = self.with_policy(&self.tree, at, policy, params)?;
+        let Some(scheduler) = tree.schedulers[at].as_mut() else { return Ok(()) };
+        scheduler.lost = None;
+        self.engine.replace(id, scheduler.policy.id, own)?;
+        self.commit(tree);
+        Ok(())
+    }
+
+    /// The hierarchy in which a scheduler has another policy, if its parameters fit and all needs hold; which scheduler
+    /// of the core it is, and its parameters there.
+    fn with_policy(
+        &self,
+        tree: &Tree,
+        at: usize,
+        policy: &str,
+        params: &[(String, u64)],
+    ) -> Result<(Tree, u32, Params), Error> {
+        let Policy { info, declared } = policy_of(&self.policies, policy)?;
+        let mut tree = tree.clone();
+        let Some(scheduler) = tree.schedulers[at].as_mut() else {
+            return Err(Error::NotFound("found no scheduler of that number".into()));
+        };
+        let own = carried_over(info, params)?;
+        (scheduler.policy, scheduler.params) = (*info, named(&info.scheduler_params, &own));
+        let id = scheduler.id;
+        let by = hls_calculus::Scheduler {
+            name: scheduler.name.clone(),
+            policy: declared.clone().map_or_else(|| info.name.into(), hls_calculus::Policy::Declared),
+            params: scheduler.params.clone(),
+        };
+        tree.admission.replace(at, by).map_err(refused)?;
+        Ok((tree, id, Params::from_slice(&own)))
     }
 
     /// Unloads a policy that no scheduler has.
@@ -109,6 +170,7 @@ impl<E: Hsi> Manager<E> {
     /// Why not; nothing has changed.
     pub fn unload(&mut self, who: Peer, name: &str) -> Result<Took, Error> {
         may_load(who)?;
+        self.sweep();
         let at = self.loaded.iter().position(|loaded| loaded.source.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.loaded.iter().map(|loaded| loaded.source.name.as_str()).collect();
             let expected =
@@ -194,6 +256,28 @@ fn may_load(who: Peer) -> Result<(), Error> {
 fn users<'t>(tree: &'t Tree, policy: &PolicyInfo) -> Vec<&'t str> {
     let uses = tree.all().filter(|(_, scheduler)| scheduler.policy.id == policy.id);
     uses.map(|(_, scheduler)| scheduler.name.as_str()).collect()
+}
+
+/// The parameters of a scheduler in the order of a policy that is to take them over: all that it has, and no others
+/// but those that need not be stated.
+fn carried_over(info: &PolicyInfo, params: &[(String, u64)]) -> Result<Vec<u64>, Error> {
+    let is_known = |name: &str| info.scheduler_params.iter().any(|known| known.name == name);
+    if let Some((name, _)) = params.iter().find(|(name, _)| !is_known(name)) {
+        let found = format!("found the parameter `{name}`, which `{}` does not have any more", info.name);
+        return Err(Error::BadValue(found));
+    }
+    let value = |known: &ParamInfo| {
+        let value = params.iter().find(|(name, _)| name == known.name).map(|(_, value)| *value);
+        let value = value.or(known.default).ok_or_else(|| {
+            Error::BadValue(format!("found no `{}`, expected one: {}", known.name, known.doc))
+        })?;
+        if (known.min..=known.max).contains(&value) {
+            return Ok(value);
+        }
+        let [found, least, most] = [value, known.min, known.max].map(|value| shown(known, value));
+        Err(Error::BadValue(format!("parameter `{}`: found {found}, expected {least} to {most}", known.name)))
+    };
+    info.scheduler_params.iter().map(value).collect()
 }
 
 /// Whether schedulers of one build of a policy can go on with another.

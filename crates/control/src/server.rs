@@ -98,7 +98,11 @@ pub fn serve<E: Hsi + Send>(
             }
             let stream = match next_client(&socket.listener) {
                 Ok(Some(stream)) => stream,
-                Ok(None) => continue,
+                Ok(None) => {
+                    // Who is busy with a request hears of it as well.
+                    manager.try_lock().iter_mut().for_each(|manager| manager.hear_of_taken_out());
+                    continue;
+                }
                 Err(error) => break Err(error),
             };
             let Ok(client) = clients.admit(stream) else { continue };

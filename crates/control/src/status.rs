@@ -35,6 +35,9 @@ pub struct SchedulerStatus {
     pub owner: Option<u32>,
     /// Whether threads are here that nobody placed.
     pub default: bool,
+    /// Which policy it had until that was taken out, and for what; none: it has its own.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub taken_out: Option<String>,
     /// What it has of its parents.
     pub processors: Vec<ProcessorStatus>,
 }
@@ -109,6 +112,7 @@ pub(crate) fn status(tree: &Tree, engine: &mut impl Hsi) -> Status {
             parameters: tree.shown_params(scheduler),
             owner: scheduler.owner,
             default: at == tree.default,
+            taken_out: scheduler.lost.as_ref().map(|lost| format!("{}: {}", lost.policy, lost.offence)),
             processors: scheduler.above.iter().flat_map(|above| processors(tree, above, &observed)).collect(),
         });
     }

@@ -62,6 +62,17 @@ pub(crate) struct Scheduler {
     pub(crate) above: Vec<Above>,
     /// How the shares of its children become those of their VPs.
     pub(crate) scale: ShareScale,
+    /// What it has lost.
+    pub(crate) lost: Option<Lost>,
+}
+
+/// The policy that a scheduler had until that was taken out.
+#[derive(Clone, Debug)]
+pub(crate) struct Lost {
+    pub(crate) policy: &'static str,
+    pub(crate) params: Vec<(String, u64)>,
+    /// What the policy did.
+    pub(crate) offence: String,
 }
 
 /// An edge from a parent.
@@ -307,7 +318,17 @@ fn scheduler(
     let held = above.map(|edge| edge.width).fold(0, u16::saturating_add).clamp(1, graph.cpus.max(1));
     let scale = share_scale(info, shares, held);
     let (name, params) = (name.clone(), params.clone());
-    Ok(Scheduler { name, policy: info, params, id, owner, creator: None, above: Vec::new(), scale })
+    Ok(Scheduler {
+        name,
+        policy: info,
+        params,
+        id,
+        owner,
+        creator: None,
+        above: Vec::new(),
+        scale,
+        lost: None,
+    })
 }
 
 /// How the shares of children below a policy become those of their VPs.

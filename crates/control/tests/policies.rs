@@ -2,8 +2,9 @@
 
 mod support;
 
-use hls_control::{Error, Manager, Peer, PolicySource};
-use support::{ALICE, ALICES, Native, manager, texts};
+use hls_control::{Error, Hsi, Manager, Peer, PolicySource, Promisee};
+use hls_units::Nanos;
+use support::{ALICE, ALICES, BOBS, Native, manager, texts};
 
 const ROOT: Peer = Peer::ROOT;
 
@@ -12,6 +13,96 @@ fn source(name: &str, change: impl FnOnce(String) -> String) -> PolicySource {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/policies/asked_times.c").into();
     let text = change(std::fs::read_to_string(&path).unwrap());
     PolicySource { number: 0, name: name.into(), path, text }
+}
+
+/// The template's policy, which promises every child a twentieth, and chooses nobody any more from so many seconds on.
+fn turns(good_for: u64) -> PolicySource {
+    let path: std::path::PathBuf =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../module/template/weighted_turns.c").into();
+    let choice = "hls_first_usable(h, &turns->queue, cpu)";
+    let text = std::fs::read_to_string(&path).unwrap();
+    let text = text
+        .replace(".state_version", ".accepts = \"RESBH\", .provides = \"sbf(200ms, 1 / 20)\", .state_version")
+        .replace(choice, &format!("h->now_ns < HLS_S({good_for}) ? {choice} : 0"));
+    PolicySource { number: 0, name: "weighted-turns".into(), path, text }
+}
+
+/// A hierarchy in which the policy of `T`, above two threads, has been taken out.
+fn after_taking_out() -> Manager<Native> {
+    let mut manager = manager();
+    manager.load(ROOT, turns(2), false).unwrap();
+    let below = texts(&[("guarantee", "RESBH 4ms 20ms"), ("quantum", "1ms")]);
+    manager.create(ROOT, "weighted-turns", "T", "RES", &below).unwrap();
+    for thread in [ALICES[0], BOBS] {
+        let granted = manager.move_thread(ROOT, thread, "T", &texts(&[("weight", "3")])).unwrap();
+        assert_eq!(granted.guarantee.to_string(), "PSBE 1/20 10ms");
+    }
+    while manager.engine().taken_out.is_empty() {
+        manager.engine().pass(Nanos::from_millis(7));
+    }
+    manager.sweep();
+    manager
+}
+
+fn promise_to(manager: &mut Manager<Native>, thread: u32) -> (String, String) {
+    let status = manager.status();
+    let of_status = status.threads.iter().find(|it| it.thread == thread).unwrap().supply.guarantee.clone();
+    let key = manager.engine().thread(thread).unwrap().key;
+    (of_status, manager.engine().promises[&Promisee::Thread(key)].clone())
+}
+
+/// The scheduler `T`: its policy, its quantum, and what was taken out of it.
+fn of_t(manager: &mut Manager<Native>) -> (String, String, Option<String>) {
+    let status = manager.status();
+    let t = status.schedulers.into_iter().find(|scheduler| scheduler.name == "T").unwrap();
+    (t.policy, t.parameters["quantum"].clone(), t.taken_out)
+}
+
+#[test]
+fn a_policy_that_is_taken_out_promises_nothing_any_more() {
+    let mut manager = after_taking_out();
+    let none = ("NULL".to_owned(), "NULL".to_owned());
+    assert_eq!(promise_to(&mut manager, ALICES[0]), none);
+    assert_eq!(promise_to(&mut manager, BOBS), none);
+    let (policy, quantum, taken_out) = of_t(&mut manager);
+    assert_eq!((policy.as_str(), quantum.as_str()), ("round-robin", "10ms"));
+    let offence = "weighted-turns: its grant hook chose nobody while a ready child could use the CPU";
+    assert_eq!(taken_out.as_deref(), Some(offence));
+    // Beside it nothing is different, and what is free there can still be given.
+    let of_res = |manager: &mut Manager<Native>, name: &str| {
+        let status = manager.status();
+        let found = status.schedulers.into_iter().find(|scheduler| scheduler.name == name).unwrap();
+        found.processors[0].supply.guarantee.clone()
+    };
+    assert_eq!(of_res(&mut manager, "T"), "RESBH 4ms 20ms");
+    assert_eq!(of_res(&mut manager, "ALICE"), "RESBH 10ms 20ms");
+    manager.reserve(ROOT, ALICES[1], "RESBH 1ms 20ms", Some("RES")).unwrap();
+    manager.unload(ROOT, "weighted-turns").unwrap();
+    assert_eq!(loaded(&manager), []);
+    manager.release(ROOT, ALICES[0]).unwrap();
+    manager.release(ROOT, BOBS).unwrap();
+    manager.destroy(ROOT, "T").unwrap();
+}
+
+#[test]
+fn a_mended_policy_is_given_back() {
+    let mut manager = after_taking_out();
+    let report = manager.load(ROOT, turns(1_000), true).unwrap();
+    assert_eq!((report.kept, report.given, report.without), (vec![], vec!["T".to_owned()], vec![]));
+    assert_eq!(of_t(&mut manager), ("weighted-turns".into(), "1ms".into(), None));
+    let promised = ("PSBE 1/20 10ms".to_owned(), "PSBE 1/20 10ms".to_owned());
+    assert_eq!(promise_to(&mut manager, ALICES[0]), promised);
+    assert_eq!(promise_to(&mut manager, BOBS), promised);
+    refused(&mut manager, "in use by `T`", |manager| manager.unload(ROOT, "weighted-turns"));
+
+    // One whose parameters do not fit is loaded, and left out where it was.
+    let mut manager = after_taking_out();
+    let mut other = turns(1_000);
+    other.text = other.text.replace("HLS_MS(10), HLS_US(100)", "HLS_MS(10), HLS_MS(2)");
+    let report = manager.load(ROOT, other, true).unwrap();
+    let reason = "`T`: parameter `quantum`: found 1ms, expected 2ms to 1s".to_owned();
+    assert_eq!((report.given, report.without), (vec![], vec![reason]));
+    assert_eq!(of_t(&mut manager).0, "round-robin");
 }
 
 fn sample() -> PolicySource {

@@ -5,6 +5,8 @@ use crate::policy::{PolicyInfo, policies, read_table};
 use crate::tape::Call;
 use crate::{ffi, limits};
 use std::fmt;
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// A build of the core that was opened. It goes with the last [`Core`](crate::Core) or view that it is used by.
@@ -13,6 +15,8 @@ pub struct Library {
     policies: Vec<PolicyInfo>,
     /// What `table` lies in; never read, and closed last.
     _object: libloading::Library,
+    /// Where it was opened from, if that has no name of its own.
+    _file: Option<File>,
 }
 
 // SAFETY: all that `table` leads to is constant, and the code there has no state of its own.
@@ -68,7 +72,17 @@ impl Library {
         }
         // SAFETY: a build of this very version of the core.
         let policies = unsafe { read_table(table) };
-        Ok(Library { table, policies, _object: object })
+        Ok(Library { table, policies, _object: object, _file: None })
+    }
+
+    /// The same with a file that has no name, and that stays open as long as what was opened: the dynamic linker takes
+    /// what has the path of something that is open for that, and the path of this one is its descriptor.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_nameless(file: File) -> Result<Library, OpenError> {
+        let library = Library::open(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())))?;
+        Ok(Library { _file: Some(file), ..library })
     }
 
     /// All of its policies: those that are built in, and those that were loaded.

@@ -413,6 +413,20 @@ impl Engine {
         self.built.core.attach(parent, Some(child), params)
     }
 
+    /// Gives a scheduler of the core another policy in its place.
+    ///
+    /// # Errors
+    /// What the core says; see [`Calls::replace`].
+    pub fn replace_policy(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), CoreError> {
+        let now = self.built.core.now()?;
+        self.built.core.replace(scheduler, policy, params, now)
+    }
+
+    /// The policy that a scheduler of the core has now; `None`: there is no such scheduler.
+    pub fn policy_of(&mut self, scheduler: u32) -> Option<&'static str> {
+        self.built.core.view().scheduler(scheduler).map(|entry| entry.policy)
+    }
+
     /// Takes a VP of a scheduler out of the hierarchy.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use crate::account::{Account, State};
 use crate::event::{Record, VpId, What};
 use crate::promises::{Broken, Place, Promises};
 use crate::result::{
-    Below, Child, Counts, RunResult, SchedulerInfo, SchedulerResult, ThreadResult, Topology, VpInfo,
+    Below, Child, Counts, RunResult, SchedulerInfo, SchedulerResult, TakenOut, ThreadResult, Topology, VpInfo,
 };
 use crate::windows::Window;
 use hls_units::Nanos;
@@ -87,6 +87,7 @@ pub struct Observer {
     promises: Promises,
     /// When the last record was made.
     heard_at: Nanos,
+    taken_out: Vec<TakenOut>,
 }
 
 impl Observer {
@@ -107,6 +108,7 @@ impl Observer {
             offline: Vec::new(),
             promises: Promises::new(topology.cpus),
             heard_at: Nanos::ZERO,
+            taken_out: Vec::new(),
             topology,
         };
         promises.into_iter().for_each(|promise| observer.watch(promise, Nanos::ZERO));
@@ -252,6 +254,11 @@ impl Observer {
         self.destroyed.push(scheduler);
     }
 
+    /// Another policy is in the place of one that was taken out; whoever runs the engine knows which.
+    pub fn take_out(&mut self, taken_out: TakenOut) {
+        self.taken_out.push(taken_out);
+    }
+
     /// A VP of a thread is below another scheduler from now on. What it was promised ends; what it has counted so far
     /// counts below the schedulers that it leaves.
     pub fn move_below(&mut self, vp: VpId, scheduler: u32, at: Nanos) {
@@ -366,6 +373,7 @@ impl Observer {
             schedulers: self.schedulers(),
             guarantees: self.promises.ended.into_iter().chain(last).collect(),
             unlisted: self.promises.unlisted,
+            taken_out: self.taken_out,
             topology: self.topology,
             ..RunResult::default()
         }

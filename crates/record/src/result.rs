@@ -335,6 +335,21 @@ impl GuaranteeResult {
     }
 }
 
+/// A policy that was taken out of a scheduler for what it did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TakenOut {
+    /// When.
+    pub at: Nanos,
+    /// The name of the scheduler,
+    pub scheduler: String,
+    /// that of the policy,
+    pub policy: String,
+    /// and what that did.
+    pub offence: String,
+    /// The policy that is in its place.
+    pub fallback: String,
+}
+
 /// All of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunResult {
@@ -364,6 +379,8 @@ pub struct RunResult {
     pub guarantees: Vec<GuaranteeResult>,
     /// Promises that ended before the run and are not among them, since there were too many.
     pub unlisted: u64,
+    /// The policies that were taken out, in order of time.
+    pub taken_out: Vec<TakenOut>,
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! A broken promise in words, on one line. Relies on the topology for names, which may be hostile.
+//! A broken promise in words, and a policy that was taken out, each on one line. Relies on the topology for names, which may be hostile.
 
 use crate::format::{shorten, time_exact};
 use hls_record::promises::Broken;
-use hls_record::result::{Cause, Topology};
+use hls_record::result::{Cause, TakenOut, Topology};
 use hls_units::Nanos;
 
 /// No name is longer.
@@ -29,6 +29,14 @@ pub fn broken_in_words(topology: &Topology, broken: &Broken) -> String {
         line += &format!("; {}", cause_in_words(topology, cause));
     }
     line
+}
+
+/// Whose policy was taken out, when, why, and what is in its place.
+pub fn taken_out_in_words(taken_out: &TakenOut) -> String {
+    let TakenOut { at, scheduler, policy, offence, fallback } = taken_out;
+    let [scheduler, policy] = [scheduler, policy].map(|name| shorten(name, NAME_WIDTH));
+    let at = time_exact(*at);
+    format!("{at}: TAKEN OUT: {policy} of {scheduler}, since {offence}; {fallback} is in its place")
 }
 
 /// Why a promise broke.
@@ -71,6 +79,15 @@ mod tests {
             "76ms: BROKEN: vid\u{fffd}eo was promised RESBH 5ms 33ms by RES, at least 5ms in 66ms, and got 3ms; \
              1ms stolen; RES got too little itself from the machine at that time"
         );
+        let taken_out = TakenOut {
+            at: ms(1500),
+            scheduler: "A".into(),
+            policy: "turns".into(),
+            offence: "it spun".into(),
+            fallback: "join".into(),
+        };
+        let line = taken_out_in_words(&taken_out);
+        assert_eq!(line, "1.5s: TAKEN OUT: turns of A, since it spun; join is in its place");
         broken.breach = Breach { got: ms(16), stolen: ms(0), is_over: true, ..breach };
         broken.cause = None;
         assert!(broken_in_words(&topology, &broken).ends_with("at most 15ms in 66ms, and got 16ms"));

@@ -4,8 +4,8 @@
 //! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
 
 use hls_record::result::{
-    Cause, GuaranteeResult, Percentiles, RunResult, SchedulerResult, TaskResult, ThreadResult, Topology,
-    Verdict, WindowResult,
+    Cause, GuaranteeResult, Percentiles, RunResult, SchedulerResult, TakenOut, TaskResult, ThreadResult,
+    Topology, Verdict, WindowResult,
 };
 use serde::Serialize;
 use std::io::{self, Write};
@@ -45,6 +45,21 @@ struct JsonRun<'a> {
     guarantees: Vec<JsonGuarantee<'a>>,
     /// Promises that ended before the run and are not among them, since there were too many.
     guarantees_unlisted: u64,
+    /// Policies that were taken out of their schedulers for what they did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    taken_out: Vec<JsonTakenOut<'a>>,
+}
+
+/// A policy that was taken out.
+#[derive(Serialize)]
+struct JsonTakenOut<'a> {
+    at_ns: u64,
+    scheduler: &'a str,
+    policy: &'a str,
+    /// What it did.
+    offence: &'a str,
+    /// The policy in its place.
+    fallback: &'a str,
 }
 
 /// A scheduler, over all its VPs.
@@ -175,8 +190,14 @@ impl<'a> From<&'a RunResult> for JsonRun<'a> {
             threads: run.threads.iter().map(|result| thread(topology, result)).collect(),
             guarantees: run.guarantees.iter().map(|result| guarantee(topology, result)).collect(),
             guarantees_unlisted: run.unlisted,
+            taken_out: run.taken_out.iter().map(taken_out).collect(),
         }
     }
+}
+
+fn taken_out(result: &TakenOut) -> JsonTakenOut<'_> {
+    let TakenOut { at, scheduler, policy, offence, fallback } = result;
+    JsonTakenOut { at_ns: at.0, scheduler, policy, offence, fallback }
 }
 
 fn scheduler<'a>(topology: &'a Topology, result: &SchedulerResult) -> JsonScheduler<'a> {

@@ -4,7 +4,7 @@
 //! left out. Shares are of one CPU, so that a scheduler with two CPUs can have 200%. What was seen is rounded against
 //! the promise, but has all its digits where the promise is broken.
 
-use crate::broken::cause_in_words;
+use crate::broken::{cause_in_words, taken_out_in_words};
 use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
 use crate::layout::{Column, number, text, write_rows};
 use hls_record::result::{
@@ -29,7 +29,8 @@ pub fn write_tables(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_summary(out, run)?;
     write_threads_alone(out, run)?;
     write_schedulers(out, run)?;
-    write_guarantees(out, run)
+    write_guarantees(out, run)?;
+    write_taken_out(out, run)
 }
 
 /// Writes what the threads lived through, and their tasks: the tables of a run of which no more is known.
@@ -197,6 +198,17 @@ fn write_causes(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         writeln!(out, "  {name}: {}", cause_in_words(&run.topology, *cause))?;
     }
     write_rest(out, known.len().saturating_sub(MAX_ROWS), "causes")
+}
+
+/// The policies that were taken out.
+fn write_taken_out(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    if !run.taken_out.is_empty() {
+        writeln!(out)?;
+    }
+    for taken_out in run.taken_out.iter().take(MAX_ROWS) {
+        writeln!(out, "  {}", taken_out_in_words(taken_out))?;
+    }
+    write_rest(out, run.taken_out.len().saturating_sub(MAX_ROWS), "policies that were taken out")
 }
 
 /// Who was promised what by whom.

@@ -94,6 +94,20 @@ impl Simulation {
         self.built.core.attach(parent, Some(child), params)
     }
 
+    /// Gives a scheduler another policy in its place.
+    ///
+    /// # Errors
+    /// What the core says; see [`Calls::replace`].
+    pub fn replace_policy(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), CoreError> {
+        self.stand_still();
+        self.built.core.replace(scheduler, policy, params, self.now)
+    }
+
+    /// The policy that a scheduler has now; `None`: there is no such scheduler.
+    pub fn policy_of(&self, scheduler: u32) -> Option<&'static str> {
+        self.built.core.scheduler(scheduler).map(|entry| entry.policy)
+    }
+
     /// Takes a VP of a scheduler out of the hierarchy.
     ///
     /// # Errors

@@ -190,21 +190,26 @@ impl Simulation {
 
     /// Runs until `end`, which may be called again with a later end. Records go to `sink` in order of time.
     pub fn run_until(&mut self, end: Nanos, sink: &mut Sink) -> Result<(), Failure> {
-        loop {
-            let next = self.next_at();
-            if next > end {
-                break;
-            }
-            if next > self.now {
-                self.now = next;
-                self.steps_at_instant = 0;
-            }
-            self.carry_out()?;
-            self.conclude(sink)?;
-        }
+        while self.step(end, sink)? {}
         self.now = self.now.max(end);
         (0..self.cpus.len()).for_each(|cpu| self.count_progress(cpu));
         Ok(())
+    }
+
+    /// Carries out what happens next, if that is no later than `end`; whether it did. The way of
+    /// [`Simulation::run_until`] for those who look in between.
+    pub fn step(&mut self, end: Nanos, sink: &mut Sink) -> Result<bool, Failure> {
+        let next = self.next_at();
+        if next > end {
+            return Ok(false);
+        }
+        if next > self.now {
+            self.now = next;
+            self.steps_at_instant = 0;
+        }
+        self.carry_out()?;
+        self.conclude(sink)?;
+        Ok(true)
     }
 
     /// Looks at what came of an event, and hands on what was recorded.

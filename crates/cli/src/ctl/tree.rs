@@ -36,7 +36,13 @@ pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
     writeln!(out, "machine with {} CPU{plural}, {stolen} of CPU time stolen", status.cpus)?;
     let mut tree = Tree { status, rows: Vec::new(), seen: BTreeSet::new() };
     tree.add_below(None, "");
-    write_rows(out, &COLUMNS, &tree.rows)
+    write_rows(out, &COLUMNS, &tree.rows)?;
+    for SchedulerStatus { name, policy, taken_out, .. } in &status.schedulers {
+        if let Some(lost) = taken_out {
+            writeln!(out, "{name} has {policy} in the place of what was taken out, {lost}")?;
+        }
+    }
+    Ok(())
 }
 
 struct Tree<'s> {

@@ -52,7 +52,6 @@ fn a_policy_comes_and_goes_in_the_midst_of_a_run() {
     };
     let median = |run| drummer(run)["wake_latency"]["p50_ns"].as_u64().unwrap();
     assert!(median(&run) < median(&fixed), "{} {}", median(&run), median(&fixed));
-    assert_eq!(drummer(&run)["activations"], drummer(&fixed)["activations"]);
     assert_eq!(hls(&args).stdout, stdout, "the same bytes again");
 }
 
@@ -132,6 +131,84 @@ x ctl status
     assert_refused(&["run", &file, "--script", &good, "--global"], &["--global"]);
     assert_refused(
         &["run", "utilisation.kdl", "--script", &good],
-        &["found a hierarchy that cannot be changed"],
+        &["found a hierarchy that fails its check"],
     );
+}
+
+/// A policy chooses nobody any more from 2 s on: that is said at once, what it promised ends, all else is kept, and a
+/// mended one takes its place again.
+#[test]
+fn a_policy_is_taken_out_and_given_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../module/template/weighted_turns.c");
+    let choice = "hls_first_usable(h, &turns->queue, cpu)";
+    let good = std::fs::read_to_string(template).unwrap().replace(
+        ".state_version",
+        ".accepts = \"RESBH\", .provides = \"sbf(100ms, 1 / 10)\", .state_version",
+    );
+    let bad = good.replace(choice, &format!("h->now_ns < HLS_S(2) ? {choice} : 0"));
+    std::fs::create_dir(path("mended")).unwrap();
+    std::fs::write(path("mended/weighted_turns.c"), good).unwrap();
+    std::fs::write(path("weighted_turns.c"), bad).unwrap();
+    std::fs::write(
+        path("turns.kdl"),
+        r#"
+load "weighted_turns.c"
+fixed-priority "FP" {
+    reservation "RES" priority=2 {
+        thread "video" guarantee="RESBH 5ms 20ms" { cpu-bound; }
+        weighted-turns "A" guarantee="RESBH 10ms 20ms" quantum="1ms" {
+            thread "heavy" weight=3 { cpu-bound; }
+            thread "light" { cpu-bound; }
+        }
+    }
+    time-sharing "rest" priority=0 default=#true { thread "build" { cpu-bound; } }
+}"#,
+    )
+    .unwrap();
+    let file = path("turns.kdl").display().to_string();
+    let trace = path("trace").display().to_string();
+    let told = "2.005s: TAKEN OUT: weighted-turns of A, since its grant hook chose nobody while a ready child could \
+                use the CPU; round-robin is in its place";
+
+    // Whether somebody changes the hierarchy or not.
+    let Outcome { code, stdout, stderr } =
+        hls(&["run", &file, "--for", "3s", "--trace", &trace, "--paranoid"]);
+    assert_eq!((code, stderr.trim_end()), (Some(0), told));
+    assert!(stdout.contains(&format!("\n\n  {told}\n")), "{stdout}");
+    let trace = std::fs::read(&trace).unwrap();
+    assert!(trace.windows(16).any(|bytes| bytes == b"policy taken out"));
+
+    let changes = script(
+        folder.path(),
+        "\
+2.5s ctl status
+3s load --replace mended/weighted_turns.c
+4s unload weighted-turns
+",
+    );
+    let args = ["run", &file, "--script", &changes, "--for", "5s", "--json", "--paranoid"];
+    let Outcome { code, stdout, stderr } = hls(&args);
+    assert_eq!(code, Some(1), "{stderr}");
+    for said in [
+        told,
+        "A            round-robin     RESBH 10ms 20ms",
+        "\nA has round-robin in the place of what was taken out, weighted-turns: its grant hook chose nobody",
+        "\n3s: loaded `weighted-turns`\n`A` has it again\n",
+        "at 4s: found the policy `weighted-turns` in use by `A`",
+    ] {
+        assert!(stderr.contains(said), "expected {said} in {stderr}");
+    }
+    let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(run["taken_out"][0]["scheduler"], "A");
+    assert_eq!(run["taken_out"][0]["at_ns"], 2_005_000_000_u64);
+    assert_eq!((&run["kept"], &run["taken_out"][1]), (&true.into(), &serde_json::Value::Null));
+    let stretches = |to: &str| -> Vec<(u64, u64)> {
+        let promises = run["guarantees"].as_array().unwrap().iter().filter(|promise| promise["to"] == to);
+        promises.map(|it| (it["from_ns"].as_u64().unwrap(), it["to_ns"].as_u64().unwrap())).collect()
+    };
+    let [taken, given, end] = [2_005_000_000, 3_000_000_000, 5_000_000_000];
+    assert_eq!(stretches("heavy"), [(0, taken), (given, end)]);
+    assert_eq!(stretches("video"), [(0, end)]);
 }

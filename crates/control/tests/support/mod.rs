@@ -8,9 +8,9 @@
 use hls_calculus::{Guarantee, Mode};
 use hls_control::{
     EngineError, Hsi, Identity, Layout, Manager, Observed, Peer, PolicySource, Prepared, Promisee, Socket,
-    Texts, Thread, ThreadKey, serve,
+    TakenOut, Texts, Thread, ThreadKey, serve,
 };
-use hls_core::{Calls, Core, Library, Params};
+use hls_core::{Calls, Core, Library, Params, RecordKind};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy};
 use hls_module::{Builder, PolicyFile, Target};
@@ -58,6 +58,8 @@ pub struct Native {
     pub told: u32,
     /// How many calls the engine does before it fails once.
     pub fails_after: Option<usize>,
+    /// Policies that were taken out, of which the manager has not heard.
+    pub taken_out: Vec<TakenOut>,
     /// Whether the next call panics.
     pub panics: bool,
     /// Whether it knows the real threads of this machine as well.
@@ -100,6 +102,7 @@ impl Native {
             promises: BTreeMap::new(),
             told: 0,
             fails_after: None,
+            taken_out: Vec::new(),
             panics: false,
             knows_real: false,
         };
@@ -138,6 +141,7 @@ impl Native {
     /// Time passes, decisions are taken, and everything is as it must be.
     fn settle(&mut self) {
         self.now.0 += 1_000;
+        self.core.timers(self.now);
         for cpu in (0..64).filter(|cpu| self.core.kick() >> cpu & 1 == 1).collect::<Vec<u16>>() {
             self.core.schedule(cpu, self.now);
         }
@@ -146,6 +150,27 @@ impl Native {
             self.core.schedule(cpu, self.now);
         }
         self.core.check().unwrap();
+        let mut taken_out = Vec::new();
+        self.core.take_records(|raw| {
+            if let RecordKind::TakenOut { scheduler, offence } = raw.kind {
+                taken_out.push((scheduler, offence.to_owned()));
+            }
+        });
+        for (scheduler, offence) in taken_out {
+            let fallback = self.core.scheduler(scheduler).unwrap().policy.to_owned();
+            self.taken_out.push(TakenOut { scheduler, offence, fallback });
+        }
+    }
+
+    /// Time passes for long.
+    pub fn pass(&mut self, time: Nanos) {
+        self.now.0 += time.0;
+        for cpu in 0..64 {
+            if self.core.expires_at(cpu) <= self.now {
+                self.core.expire(cpu, self.now);
+            }
+        }
+        self.settle();
     }
 
     /// A call of the manager, which may be the one that fails.
@@ -222,6 +247,14 @@ impl Hsi for Native {
         self.call(|core, now| Ok(core.detach(vp, now)?))?;
         self.promises.remove(&Promisee::Scheduler(vp));
         Ok(())
+    }
+
+    fn replace(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), EngineError> {
+        self.call(|core, now| Ok(core.replace(scheduler, policy, params, now)?))
+    }
+
+    fn taken_out(&mut self) -> Vec<TakenOut> {
+        std::mem::take(&mut self.taken_out)
     }
 
     fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError> {
