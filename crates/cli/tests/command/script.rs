@@ -193,7 +193,7 @@ fixed-priority "FP" {
     assert_eq!(code, Some(1), "{stderr}");
     for said in [
         told,
-        "A            round-robin     RESBH 10ms 20ms",
+        "round-robin     RESBH 10ms 20ms",
         "\nA has round-robin in the place of what was taken out, weighted-turns: its grant hook chose nobody",
         "\n3s: loaded `weighted-turns`\n`A` has it again\n",
         "at 4s: found the policy `weighted-turns` in use by `A`",
