@@ -516,6 +516,9 @@ pub struct LoadArgs {
 pub struct UnloadArgs {
     /// The policy's name
     pub name: String,
+    /// Move the threads below its schedulers to the default scheduler first, and destroy all schedulers there
+    #[arg(long)]
+    pub evacuate: bool,
     /// The socket of the run
     #[arg(long, value_name = "PATH", default_value = hls_control::DEFAULT_SOCKET)]
     pub socket: PathBuf,

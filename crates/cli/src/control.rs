@@ -235,6 +235,10 @@ impl Hsi for Remote {
         self.ask_about(thread, Op::Move, Call { b: to, params: params.0, ..Call::default() })
     }
 
+    fn close(&mut self, place: usize) -> Result<(), EngineError> {
+        self.ask(move |run| run.close(place))
+    }
+
     fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError> {
         self.ask_about(thread, Op::Message, Call { b: param, value, ..Call::default() })
     }

@@ -4,7 +4,7 @@ use crate::args::{LoadArgs, UnloadArgs};
 use crate::ctl::verdict;
 use crate::exit::{Error, Verdict};
 use crate::output::output;
-use hls_control::{Client, ClientError, LoadReport, Took};
+use hls_control::{Client, ClientError, LoadReport, Took, UnloadReport};
 use hls_module::PolicyFile;
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -66,7 +66,14 @@ impl PolicyText {
 
 /// Has a policy unloaded, and writes that it was; how long it took.
 pub fn take_out(hls: &mut Client, args: &UnloadArgs, out: &mut impl Write) -> Result<Took, ClientError> {
-    let took = hls.unload(&args.name)?;
+    let UnloadReport { moved, destroyed, took } = hls.unload(&args.name, args.evacuate)?;
+    if moved > 0 {
+        let threads = if moved == 1 { "1 thread is" } else { &format!("{moved} threads are") };
+        writeln!(out, "{threads} below the default scheduler now")?;
+    }
+    for scheduler in destroyed {
+        writeln!(out, "destroyed `{scheduler}`")?;
+    }
     writeln!(out, "unloaded `{}`", args.name)?;
     Ok(took)
 }

@@ -66,6 +66,13 @@ impl Run<'_> {
         self.books.attach_scheduler(&mut self.engine, parent, child, params)
     }
 
+    /// Nobody takes this place of the file any more.
+    pub fn close(&mut self, place: usize) {
+        if let Some(vp) = self.books.places.remove(&place) {
+            self.engine.close(vp);
+        }
+    }
+
     /// An engine with other policies takes over. One that cannot do so whole ends the run.
     pub fn take_over(&mut self, newer: NewerEngine) -> Result<(), EngineError> {
         self.engine.take_over(newer).map_err(|error| {

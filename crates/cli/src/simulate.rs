@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use crate::script::Script;
 use crate::simulated::Simulated;
 use hls_control::Manager;
+use hls_core::Params;
 use hls_plan::{Derived, Plan};
 use hls_record::event::VpId;
 use hls_record::result::RunResult;
@@ -82,6 +83,9 @@ impl<'t> Hierarchy<'t> {
         let options = Options { seed: args.seed, paranoid: args.paranoid, library, ..Options::default() };
         let machine = derived.machine(&plan).clone();
         let cpus = u64::MAX >> (64 - plan.topology.cpus.clamp(1, 64));
+        let default = plan.hierarchy.default_scheduler().unwrap_or_default();
+        let params = &plan.hierarchy.schedulers[default].policy.vp_params;
+        let params: Vec<u64> = params.iter().map(|info| info.default.unwrap_or(info.min)).collect();
         // A run may have 65,536 threads: what only changes need is kept for them alone.
         let kept = (may_change && is_sound).then(|| plan.clone());
         let simulation = Simulation::new(plan, options).map_err(failed)?;
@@ -91,7 +95,8 @@ impl<'t> Hierarchy<'t> {
             layout(&plan, modules, derived, simulation.schedulers(), |edge| simulation.vps_of(edge))
         });
         let books = Books::new(listeners, simulation.schedulers(), by_edge);
-        let run = Simulated { simulation, books, machine, slots, cpus };
+        let default = (simulation.schedulers()[default], Params::from_slice(&params));
+        let run = Simulated { simulation, books, machine, slots, cpus, default };
         let Some(layout) = layout else { return Ok(Hierarchy::Fixed(run)) };
         let manager =
             Manager::new(run, layout, rules.mode).map_err(|error| Error::System(error.to_string()))?;

@@ -29,6 +29,8 @@ pub struct Simulated<'t> {
     pub slots: HashMap<VpId, usize>,
     /// All CPUs, a bit each.
     pub cpus: u64,
+    /// The core's number of the default scheduler, and the parameters of threads there.
+    pub default: (u32, Params),
 }
 
 impl Simulated<'_> {
@@ -158,6 +160,18 @@ impl Hsi for Simulated<'_> {
         }
         if let Some(slot) = self.slots.remove(&vp) {
             self.books.places.remove(&slot);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, place: usize) -> Result<(), EngineError> {
+        let now = self.hear_now();
+        let (default, params) = self.default;
+        let Some(vp) = self.books.places.remove(&place) else { return Ok(()) };
+        self.slots.remove(&vp);
+        self.simulation.redirect(vp, default, params);
+        if let (None, Some(scheduler)) = (self.simulation.thread(vp), self.books.scheduler(default)) {
+            self.books.listeners.observer.move_below(vp, scheduler, now);
         }
         Ok(())
     }

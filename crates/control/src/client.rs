@@ -11,7 +11,7 @@
 use crate::engine::Hsi;
 use crate::manager::{Manager, Peer};
 use crate::params::Texts;
-use crate::policies::{LoadReport, PolicyStatus, Took};
+use crate::policies::{LoadReport, PolicyStatus, UnloadReport};
 use crate::server::DEFAULT_SOCKET;
 use crate::service::answer;
 use crate::status::Status;
@@ -223,16 +223,12 @@ impl Client<'_> {
         self.call("Load", json!({ "name": name, "path": path, "text": text, "replace": replace }))
     }
 
-    /// Unloads a policy that no scheduler has.
+    /// Unloads a policy that no scheduler has; with `evacuate`, after its schedulers were emptied and destroyed.
     ///
     /// # Errors
     /// Why not.
-    pub fn unload(&mut self, name: &str) -> Result<Took, ClientError> {
-        #[derive(Deserialize)]
-        struct Unloaded {
-            took: Took,
-        }
-        self.call("Unload", json!({ "name": name })).map(|Unloaded { took }| took)
+    pub fn unload(&mut self, name: &str, evacuate: bool) -> Result<UnloadReport, ClientError> {
+        self.call("Unload", json!({ "name": name, "evacuate": evacuate }))
     }
 
     fn call<T: DeserializeOwned>(&mut self, method: &str, parameters: Value) -> Result<T, ClientError> {

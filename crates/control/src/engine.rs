@@ -191,6 +191,13 @@ pub trait Hsi {
     /// What the core says; the thread is gone.
     fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError>;
 
+    /// Nobody takes the place of this edge of the first graph any more: whom the file gives it stays in the default
+    /// scheduler. Who has it is moved by the caller.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn close(&mut self, place: usize) -> Result<(), EngineError>;
+
     /// Sets parameter number `param` of a thread's VP.
     ///
     /// # Errors

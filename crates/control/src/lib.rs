@@ -17,6 +17,7 @@
 mod client;
 mod engine;
 mod error;
+mod evacuate;
 mod identity;
 mod manager;
 mod params;
@@ -33,7 +34,7 @@ pub use error::{Error, Refusal};
 pub use identity::Identity;
 pub use manager::{Granted, Manager, Peer};
 pub use params::Texts;
-pub use policies::{LoadReport, LoadedPolicy, PolicyStatus, Took};
+pub use policies::{LoadReport, LoadedPolicy, PolicyStatus, Took, UnloadReport};
 pub use server::{DEFAULT_SOCKET, Socket, serve};
 pub use service::{Answer, answer};
 pub use status::{ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};

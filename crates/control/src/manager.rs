@@ -241,10 +241,15 @@ impl<E: Hsi> Manager<E> {
     pub fn release(&mut self, who: Peer, tid: u32) -> Result<(), Error> {
         self.sweep();
         let thread = self.thread(who, tid)?;
+        self.place_in_default(&thread)
+    }
+
+    /// Puts a thread into the default scheduler.
+    pub(crate) fn place_in_default(&mut self, thread: &Thread) -> Result<(), Error> {
         let scheduler = self.tree.default;
         let found = self.tree.scheduler(scheduler).map_or(&[][..], |found| &found.policy.vp_params);
         let params = found.iter().map(|info| info.default.unwrap_or(info.min)).collect();
-        self.place(&thread, Slot { scheduler, params, need: None }).map(drop)
+        self.place(thread, Slot { scheduler, params, need: None }).map(drop)
     }
 
     /// Tells the scheduler above a thread that one parameter of its VP is to be another.

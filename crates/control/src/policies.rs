@@ -5,6 +5,7 @@
 
 use crate::engine::{Hsi, PolicySource, Prepared};
 use crate::error::Error;
+use crate::evacuate::Evacuated;
 use crate::manager::{Manager, Peer, refused};
 use crate::params::shown;
 use crate::tree::{Scheduler, Tree, named};
@@ -45,6 +46,17 @@ pub struct LoadReport {
     pub given: Vec<String>,
     /// Those of them that cannot have it, each with the reason.
     pub without: Vec<String>,
+    /// How long it took.
+    pub took: Took,
+}
+
+/// What became of a request to unload a policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnloadReport {
+    /// How many threads were moved to the default scheduler first.
+    pub moved: usize,
+    /// The schedulers that were destroyed then.
+    pub destroyed: Vec<String>,
     /// How long it took.
     pub took: Took,
 }
@@ -164,19 +176,25 @@ impl<E: Hsi> Manager<E> {
         Ok((tree, id, Params::from_slice(&own)))
     }
 
-    /// Unloads a policy that no scheduler has.
+    /// Unloads a policy that no scheduler has. With `evacuate` its schedulers, and all that are below them, are emptied
+    /// and destroyed first.
     ///
     /// # Errors
-    /// Why not; nothing has changed.
-    pub fn unload(&mut self, who: Peer, name: &str) -> Result<Took, Error> {
+    /// Why not; nothing has changed, but for what was evacuated already.
+    pub fn unload(&mut self, who: Peer, name: &str, evacuate: bool) -> Result<UnloadReport, Error> {
         may_load(who)?;
         self.sweep();
-        let at = self.loaded.iter().position(|loaded| loaded.source.name == name).ok_or_else(|| {
+        let is_it = |loaded: &LoadedPolicy| loaded.source.name == name;
+        let at = self.loaded.iter().position(is_it).ok_or_else(|| {
             let names: Vec<&str> = self.loaded.iter().map(|loaded| loaded.source.name.as_str()).collect();
             let expected =
                 if names.is_empty() { "one that was loaded: none was".into() } else { names.join(", ") };
             Error::NotFound(format!("found no policy `{name}` that was loaded, expected {expected}"))
         })?;
+        let evacuated = match evacuate {
+            true => self.evacuate(self.loaded[at].info.id)?,
+            false => Evacuated::default(),
+        };
         let users = users(&self.tree, &self.loaded[at].info);
         if !users.is_empty() {
             let users: Vec<String> = users.iter().map(|user| format!("`{user}`")).collect();
@@ -188,7 +206,8 @@ impl<E: Hsi> Manager<E> {
         }
         let mut sources: Vec<PolicySource> = self.loaded.iter().map(|loaded| loaded.source.clone()).collect();
         sources.remove(at);
-        self.change(sources, None)
+        let Evacuated { threads: moved, schedulers: destroyed } = evacuated;
+        Ok(UnloadReport { moved, destroyed, took: self.change(sources, None)? })
     }
 
     /// Has the engine go on with this set. `replaced`: which of the old ones has schedulers that are to go on.

@@ -145,9 +145,9 @@ fn control<E: Hsi>(
             value(hold(manager)?.load(who, source, replace))
         }
         "Unload" => {
-            let name = p.text("name")?;
+            let (name, evacuate) = (p.text("name")?, p.flag("evacuate")?);
             parameters.finish()?;
-            value(hold(manager)?.unload(who, &name).map(|took| json!({ "took": took })))
+            value(hold(manager)?.unload(who, &name, evacuate))
         }
         _ => Err(Fault::of_service("MethodNotFound", json!({ "method": format!("{CONTROL}.{name}") }))),
     }

@@ -149,7 +149,7 @@ fn of_thread(tree: &Tree, thread: Thread, observed: &ByVp) -> ThreadStatus {
 }
 
 /// The schedulers' numbers, each after those of its parents.
-fn parents_first(tree: &Tree) -> Vec<usize> {
+pub(crate) fn parents_first(tree: &Tree) -> Vec<usize> {
     let mut order: Vec<usize> = Vec::new();
     let mut rest: Vec<usize> = tree.all().map(|(at, _)| at).collect();
     while !rest.is_empty() {

@@ -77,7 +77,7 @@ fn a_policy_that_is_taken_out_promises_nothing_any_more() {
     assert_eq!(of_res(&mut manager, "T"), "RESBH 4ms 20ms");
     assert_eq!(of_res(&mut manager, "ALICE"), "RESBH 10ms 20ms");
     manager.reserve(ROOT, ALICES[1], "RESBH 1ms 20ms", Some("RES")).unwrap();
-    manager.unload(ROOT, "weighted-turns").unwrap();
+    manager.unload(ROOT, "weighted-turns", false).unwrap();
     assert_eq!(loaded(&manager), []);
     manager.release(ROOT, ALICES[0]).unwrap();
     manager.release(ROOT, BOBS).unwrap();
@@ -93,7 +93,7 @@ fn a_mended_policy_is_given_back() {
     let promised = ("PSBE 1/20 10ms".to_owned(), "PSBE 1/20 10ms".to_owned());
     assert_eq!(promise_to(&mut manager, ALICES[0]), promised);
     assert_eq!(promise_to(&mut manager, BOBS), promised);
-    refused(&mut manager, "in use by `T`", |manager| manager.unload(ROOT, "weighted-turns"));
+    refused(&mut manager, "in use by `T`", |manager| manager.unload(ROOT, "weighted-turns", false));
 
     // One whose parameters do not fit is loaded, and left out where it was.
     let mut manager = after_taking_out();
@@ -138,12 +138,12 @@ fn a_policy_comes_is_used_and_goes() {
     manager.create(ROOT, "asked-times", "A", "RES", &below).unwrap();
     manager.move_thread(ROOT, ALICES[0], "A", &texts(&[])).unwrap();
     assert_eq!(loaded(&manager), [("asked-times".into(), vec!["A".into()])]);
-    refused(&mut manager, "in use by `A`", |manager| manager.unload(ROOT, "asked-times"));
+    refused(&mut manager, "in use by `A`", |manager| manager.unload(ROOT, "asked-times", false));
     manager.release(ROOT, ALICES[0]).unwrap();
     manager.destroy(ROOT, "A").unwrap();
-    manager.unload(ROOT, "asked-times").unwrap();
+    manager.unload(ROOT, "asked-times", false).unwrap();
     assert_eq!(loaded(&manager), []);
-    refused(&mut manager, "no policy `asked-times`", |manager| manager.unload(ROOT, "asked-times"));
+    refused(&mut manager, "no policy `asked-times`", |manager| manager.unload(ROOT, "asked-times", false));
 }
 
 #[test]
@@ -193,4 +193,23 @@ fn what_cannot_be_is_refused() {
     });
     manager.engine().fails_after = Some(0);
     refused(&mut manager, "a test asked for", |manager| manager.load(ROOT, sample(), false));
+}
+
+#[test]
+fn schedulers_are_emptied_and_go_before_their_policy_does() {
+    let mut manager = manager();
+    manager.load(ROOT, sample(), false).unwrap();
+    manager.create(ROOT, "asked-times", "A", "RES", &texts(&[("guarantee", "RESBH 1ms 100ms")])).unwrap();
+    manager.create(ROOT, "round-robin", "below", "A", &texts(&[])).unwrap();
+    manager.move_thread(ROOT, ALICES[0], "A", &texts(&[])).unwrap();
+    manager.move_thread(ROOT, ALICES[1], "below", &texts(&[])).unwrap();
+    refused(&mut manager, "in use by `A`", |manager| manager.unload(ROOT, "asked-times", false));
+    let report = manager.unload(ROOT, "asked-times", true).unwrap();
+    assert_eq!((report.moved, report.destroyed), (2, vec!["below".to_owned(), "A".to_owned()]));
+    assert_eq!(loaded(&manager), []);
+    let status = manager.status();
+    assert!(status.threads.iter().filter(|it| ALICES.contains(&it.thread)).all(|it| it.scheduler == "rest"));
+    // What it had of the reservations is there for others again.
+    manager.reserve(ROOT, BOBS, "RESBH 35ms 100ms", Some("RES")).unwrap();
+    manager.create(ROOT, "round-robin", "A", "RES", &texts(&[("guarantee", "RESBH 1ms 100ms")])).unwrap();
 }

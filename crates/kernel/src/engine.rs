@@ -92,6 +92,8 @@ pub struct Engine {
     known: HashMap<u32, Known>,
     /// TIDs of threads that a request has moved.
     moved: HashSet<u32>,
+    /// Places of the plan that nobody takes any more: their schedulers may have gone, whose numbers others have then.
+    closed: HashSet<VpId>,
     /// The core's scheduler for all threads that the file does not name, and the parameters there.
     default: (u32, Params),
     /// The kernel's time at which the run began,
@@ -132,6 +134,7 @@ impl Engine {
             links: Vec::new(),
             known: HashMap::new(),
             moved: HashSet::new(),
+            closed: HashSet::new(),
             began: Nanos::ZERO,
             decisions: 0,
             notices: Vec::new(),
@@ -310,11 +313,21 @@ impl Engine {
         }
     }
 
-    /// Makes a thread of the machine the thread of the plan with this VP.
+    /// Nobody takes this place of the plan any more; whom a rule gives it stays in the default scheduler.
+    pub fn close(&mut self, vp: VpId) {
+        self.closed.insert(vp);
+    }
+
+    /// Makes a thread of the machine the thread of the plan with this VP, or, where that is closed, one of the default
+    /// scheduler.
     ///
     /// # Errors
     /// The thread is not known (any more), or the core refuses.
     pub fn place(&mut self, tid: u32, vp: VpId) -> Result<(), CoreError> {
+        if self.closed.contains(&vp) {
+            self.place_in_default(tid);
+            return Ok(());
+        }
         let group = self
             .plan
             .groups

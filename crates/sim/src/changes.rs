@@ -179,6 +179,12 @@ impl Simulation {
         Ok(())
     }
 
+    /// The thread of the plan with this VP comes below another scheduler of the core than the plan says, if it has not
+    /// come yet.
+    pub fn redirect(&mut self, vp: VpId, to: u32, params: Params) {
+        self.redirected.insert(vp, (to, params));
+    }
+
     /// Sets a parameter of a thread's VP.
     ///
     /// # Errors

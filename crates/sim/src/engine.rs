@@ -6,7 +6,7 @@
 
 use crate::events::{Event, Events};
 use crate::machine::{Cpu, on_tick};
-use hls_core::{Call, Calls, Core, CoreError, Fault, Library};
+use hls_core::{Call, Calls, Core, CoreError, Fault, Library, Params};
 use hls_plan::{Built, Plan, planned_record};
 use hls_record::event::{Record, VpId, What};
 use hls_record::result::RunResult;
@@ -122,6 +122,8 @@ pub struct Simulation {
     pub(crate) work_before: BTreeMap<VpId, Nanos>,
     /// and all of them together, by each scheduler of the result that they were below then.
     pub(crate) work_below: BTreeMap<u32, Nanos>,
+    /// Where threads are to come that do not come where the plan says.
+    pub(crate) redirected: BTreeMap<VpId, (u32, Params)>,
 }
 
 /// How many planned events of one instant are carried out before the CPUs decide and the records are handed on; the
@@ -184,6 +186,7 @@ impl Simulation {
             switches: 0,
             work_before: BTreeMap::new(),
             work_below: BTreeMap::new(),
+            redirected: BTreeMap::new(),
             plan,
         })
     }
@@ -591,7 +594,11 @@ impl Simulation {
             let name = self.plan.topology.child_name(self.threads[number as usize].vp);
             Failure::Refused { what: format!("thread `{name}` cannot be created"), error }
         };
-        let vp = self.built.attach(&self.plan.hierarchy, edge, None).map_err(refused)?;
+        let vp = match self.redirected.get(&self.threads[thread as usize].vp) {
+            Some((to, params)) => self.built.core.attach(*to, None, *params),
+            None => self.built.attach(&self.plan.hierarchy, edge, None),
+        };
+        let vp = vp.map_err(refused)?;
         self.built.name(vp, self.threads[thread as usize].vp);
         self.built.core.watch(vp, true).map_err(refused)?;
         if planned.affinity != u64::MAX {

@@ -212,3 +212,56 @@ fixed-priority "FP" {
     assert_eq!(stretches("heavy"), [(0, taken), (given, end)]);
     assert_eq!(stretches("video"), [(0, end)]);
 }
+
+/// The schedulers of a policy, a thread that comes only later, and what is below them, are emptied and go.
+#[test]
+fn a_policy_in_use_is_evacuated() {
+    let folder = tempfile::tempdir().unwrap();
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../module/template/weighted_turns.c");
+    std::fs::copy(template, folder.path().join("weighted_turns.c")).unwrap();
+    let file = folder.path().join("turns.kdl").display().to_string();
+    let hierarchy = r#"
+load "weighted_turns.c"
+fixed-priority "FP" {
+    reservation "RES" priority=2 {
+        thread "video" guarantee="RESBH 5ms 20ms" { cpu-bound; }
+        weighted-turns "A" guarantee="RESBH 10ms 20ms" {
+            thread "heavy" weight=3 { cpu-bound; }
+            thread "late" arrive="3s" { cpu-bound; }
+            round-robin "B" { thread "deep" instances=2 { cpu-bound; }; }
+        }
+    }
+    time-sharing "rest" priority=0 default=#true { thread "build" { cpu-bound; }; }
+}"#;
+    std::fs::write(&file, hierarchy).unwrap();
+    let changes = script(
+        folder.path(),
+        "\
+2s unload weighted-turns --evacuate
+2s ctl create round-robin C --below RES 'guarantee=RESBH 10ms 20ms' # with the core's numbers of those that went
+2s ctl create round-robin D --below C
+",
+    );
+    let args = ["run", &file, "--script", &changes, "--for", "4s", "--json", "--paranoid"];
+    let Outcome { code, stdout, stderr } = hls(&args);
+    assert_eq!(code, Some(0), "{stderr}");
+    let said = "2s: 3 threads are below the default scheduler now\ndestroyed `B`\ndestroyed `A`\nunloaded";
+    assert!(stderr.starts_with(said), "{stderr}");
+    let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let threads = run["threads"].as_array().unwrap();
+    for thread in threads.iter().filter(|thread| thread["name"] != "video") {
+        assert!(thread["scheduler"] == "rest" && thread["ran_ns"].as_u64().unwrap() > 0, "{thread}");
+    }
+    let schedulers = run["schedulers"].as_array().unwrap();
+    let ran = |name| schedulers.iter().find(|it| it["name"] == name).unwrap()["ran_ns"].as_u64();
+    assert_eq!((ran("C"), ran("D"), ran("A")), (Some(0), Some(0), Some(1_000_000_000)));
+
+    // The default scheduler is where threads go to; it cannot go itself.
+    let rest = r#"time-sharing "rest" priority=0 default=#true { thread "build" { cpu-bound; }; }"#;
+    let below = r#"weighted-turns "W" priority=0 { time-sharing "rest" default=#true; }"#;
+    std::fs::write(&file, hierarchy.replace(rest, below)).unwrap();
+    let changes = script(folder.path(), "2s unload weighted-turns --evacuate");
+    let Outcome { code, stderr, .. } = hls(&["run", &file, "--script", &changes, "--for", "3s"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("found the default scheduler, `rest`, among those that would go"), "{stderr}");
+}

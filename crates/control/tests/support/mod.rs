@@ -60,6 +60,8 @@ pub struct Native {
     pub fails_after: Option<usize>,
     /// Policies that were taken out, of which the manager has not heard.
     pub taken_out: Vec<TakenOut>,
+    /// Places that nobody takes any more.
+    pub closed: Vec<usize>,
     /// Whether the next call panics.
     pub panics: bool,
     /// Whether it knows the real threads of this machine as well.
@@ -103,6 +105,7 @@ impl Native {
             told: 0,
             fails_after: None,
             taken_out: Vec::new(),
+            closed: Vec::new(),
             panics: false,
             knows_real: false,
         };
@@ -251,6 +254,12 @@ impl Hsi for Native {
 
     fn replace(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), EngineError> {
         self.call(|core, now| Ok(core.replace(scheduler, policy, params, now)?))
+    }
+
+    fn close(&mut self, place: usize) -> Result<(), EngineError> {
+        self.call(|_, _| Ok(()))?;
+        self.closed.push(place);
+        Ok(())
     }
 
     fn taken_out(&mut self) -> Vec<TakenOut> {

@@ -1,0 +1,105 @@
+//! Emptying the schedulers of a policy, so that it can be unloaded: their threads go to the default scheduler, each at
+//! once, and they are destroyed from the bottom up.
+//!
+//! What is done stays done where a later step fails: every step leaves a sound hierarchy. Relies on the engine to put
+//! nobody into a place of the file that is closed.
+
+use crate::engine::{Hsi, Promisee};
+use crate::error::Error;
+use crate::manager::{Manager, Peer, refused};
+use crate::status::parents_first;
+use crate::tree::Tree;
+use hls_calculus::Guarantee;
+use std::collections::BTreeSet;
+
+/// So often threads that came meanwhile are moved, before somebody is told.
+const ROUNDS: usize = 100;
+
+/// What was emptied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Evacuated {
+    /// How many threads were moved.
+    pub(crate) threads: usize,
+    /// The schedulers that were destroyed.
+    pub(crate) schedulers: Vec<String>,
+}
+
+impl<E: Hsi> Manager<E> {
+    /// Empties the schedulers of the policy of this number, and destroys them.
+    pub(crate) fn evacuate(&mut self, policy: u8) -> Result<Evacuated, Error> {
+        let doomed = doomed(&self.tree, policy)?;
+        self.close_places(&doomed)?;
+        let mut done = Evacuated::default();
+        for at in doomed.iter().rev() {
+            let Some(name) = self.tree.scheduler(*at).map(|scheduler| scheduler.name.clone()) else {
+                continue;
+            };
+            let mut rounds = 0..ROUNDS;
+            loop {
+                done.threads += self.move_out(*at)?;
+                match self.destroy(Peer::ROOT, &name) {
+                    // Threads may come at any time, until it is gone.
+                    Err(Error::InUse(_)) if rounds.next().is_some() => {}
+                    destroyed => break destroyed?,
+                }
+            }
+            done.schedulers.push(name);
+        }
+        Ok(done)
+    }
+
+    /// Nobody takes the places of the file below these schedulers any more, and they are promised nothing.
+    fn close_places(&mut self, schedulers: &[usize]) -> Result<(), Error> {
+        let mut tree = self.tree.clone();
+        tree.slots.retain(|_, slot| !schedulers.contains(&slot.scheduler));
+        let closed: Vec<usize> =
+            self.tree.slots.keys().filter(|place| !tree.slots.contains_key(place)).copied().collect();
+        for place in &closed {
+            tree.admission.end(*place).map_err(refused)?;
+        }
+        for place in closed {
+            self.engine.promise(Promisee::Place(place), &Guarantee::Null);
+            self.engine.close(place)?;
+        }
+        self.commit(tree);
+        Ok(())
+    }
+
+    /// Moves all threads of a scheduler to the default one; how many there were.
+    fn move_out(&mut self, at: usize) -> Result<usize, Error> {
+        let Some(id) = self.tree.scheduler(at).map(|scheduler| scheduler.id) else { return Ok(0) };
+        let mut moved = 0;
+        for thread in self.engine.threads().into_iter().filter(|thread| thread.scheduler == id) {
+            match self.place_in_default(&thread) {
+                // It has ended.
+                Err(Error::NotFound(_)) => {}
+                placed => {
+                    placed?;
+                    moved += 1;
+                }
+            }
+        }
+        Ok(moved)
+    }
+}
+
+/// The schedulers of a policy and all that are below them, parents first.
+fn doomed(tree: &Tree, policy: u8) -> Result<Vec<usize>, Error> {
+    let mut doomed = BTreeSet::new();
+    let order = parents_first(tree);
+    for at in &order {
+        let Some(scheduler) = tree.scheduler(*at) else { continue };
+        let is_below =
+            scheduler.above.iter().any(|above| above.parent.is_some_and(|it| doomed.contains(&it)));
+        if !is_below && scheduler.policy.id != policy {
+            continue;
+        }
+        let stays = if *at == tree.default { "the default scheduler" } else { "the root" };
+        if *at == tree.default || scheduler.above.iter().any(|above| above.parent.is_none()) {
+            let found = format!("found {stays}, `{}`, among those that would go", scheduler.name);
+            return Err(Error::InUse(format!("{found}, expected that it stays")));
+        }
+        doomed.insert(*at);
+    }
+    Ok(order.into_iter().filter(|at| doomed.contains(at)).collect())
+}
