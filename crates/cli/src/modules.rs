@@ -13,6 +13,7 @@ use hls_module::{Builder, Error as BuildError, PolicyFile, Target};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -89,8 +90,7 @@ pub fn library(sources: &[PolicySource]) -> Result<Library, Error> {
 /// Opens a native build.
 fn open(object: &[u8]) -> Result<Library, Error> {
     let (file, _) = in_memory(object)?;
-    Library::open_nameless(file)
-        .map_err(|error| Error::System(format!("the build of the policies: {error}")))
+    Library::open_nameless(file).map_err(|error| Error::System(format!("the build of the policies: {error}")))
 }
 
 /// Builds of policies, which are kept so that one that was made before need not be made again.

@@ -16,6 +16,7 @@ use hls_record::event::VpId;
 use hls_sim::{Failure, Simulation};
 use hls_units::Nanos;
 use std::collections::HashMap;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -162,6 +163,12 @@ impl Hsi for Simulated<'_> {
             self.books.places.remove(&slot);
         }
         Ok(())
+    }
+
+    fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
+        Err(EngineError::Failed(
+            "found a simulated run, expected real threads that talk to their schedulers".into(),
+        ))
     }
 
     fn close(&mut self, place: usize) -> Result<(), EngineError> {

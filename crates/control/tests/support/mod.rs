@@ -155,7 +155,7 @@ impl Native {
         self.core.check().unwrap();
         let mut taken_out = Vec::new();
         self.core.take_records(|raw| {
-            if let RecordKind::TakenOut { scheduler, offence } = raw.kind {
+            if let RecordKind::TakenOut { scheduler, offence, .. } = raw.kind {
                 taken_out.push((scheduler, offence.to_owned()));
             }
         });
