@@ -31,15 +31,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     input::runs(&hierarchy, &source)?;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration);
-    let hierarchy = match (args.engine, &args.script) {
-        (Engine::Sim, None) | (Engine::Kernel, None) => hierarchy,
-        // As in the kernel there is where to release threads to.
-        (Engine::Sim, Some(_)) => hierarchy.with_default(),
-        (Engine::Kernel, Some(_)) => {
-            let instead = "in the kernel, `hls ctl`, `hls load` and `hls unload` change it while it runs";
-            return Err(Error::Input(format!("--script is for the simulator; {instead}")));
-        }
-    };
+    let hierarchy = if args.script.is_some() { to_be_changed(hierarchy, args.engine)? } else { hierarchy };
     match args.engine {
         Engine::Sim => say_who_is_made_up(&hierarchy, &workload.0),
         Engine::Kernel => input::is_here(&hierarchy, &source)?,
@@ -49,15 +41,13 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     derived.write_on(&mut plan);
     let problems = derived.problems(&plan);
     input::report(&source, &problems);
-    if !problems.is_empty() && args.script.is_some() {
-        return Err(Error::Input(
-            "found a hierarchy that fails its check, expected one that passes: \
-            a change could be held against nothing"
-                .into(),
-        ));
-    }
-    if !problems.is_empty() {
-        say("note: the check fails, as said above; the run shows what comes of it");
+    match (problems.is_empty(), &args.script) {
+        (true, _) => {}
+        (false, None) => say("note: the check fails, as said above; the run shows what comes of it"),
+        (false, Some(_)) => {
+            let expected = "expected one that passes: a change could be held against nothing";
+            return Err(Error::Input(format!("found a hierarchy that fails its check, {expected}")));
+        }
     }
 
     let machine = &plan.hierarchy.machine;
@@ -71,9 +61,8 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let (result, refused) = match args.engine {
         Engine::Sim => {
             let length = length.unwrap_or(DEFAULT_LENGTH);
-            let threads = || plan.threads().map(|thread| (thread.name.to_owned(), thread.vp)).collect();
-            let script =
-                args.script.as_deref().map(|path| Script::read(path, threads(), length)).transpose()?;
+            let read = |path| Script::read(path, &plan, length);
+            let script = args.script.as_deref().map(read).transpose()?;
             simulate(args, plan, &modules, &derived, script.as_ref(), length)?
         }
         Engine::Kernel => (schedule(args, plan, &modules, &derived, length)?, 0),
@@ -111,6 +100,17 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
         say(format_args!("{refused} of the script's changes were refused, as said above"));
     }
     Ok(if kept && refused == 0 && problems.is_empty() { Verdict::Kept } else { Verdict::Violated })
+}
+
+/// A hierarchy for a run with a script: as in the kernel there is where to release threads to.
+fn to_be_changed(hierarchy: Hierarchy, engine: Engine) -> Result<Hierarchy, Error> {
+    match engine {
+        Engine::Sim => Ok(hierarchy.with_default()),
+        Engine::Kernel => {
+            let instead = "in the kernel, `hls ctl`, `hls load` and `hls unload` change it while it runs";
+            Err(Error::Input(format!("--script is for the simulator; {instead}")))
+        }
+    }
 }
 
 /// Names the threads that stand for real ones and of which nobody says what they do: the simulator has to make it up.

@@ -1,8 +1,8 @@
 //! Scripts: changes to make at given times of a simulated run.
 //!
-//! A line is a change, `2s ctl move drummer --to A`: a time, then what one would type behind `hls` to ask it of a run in
-//! the kernel, with a thread's name in the place of its number. `#` begins a comment. Paths begin where the script is.
-//! Everything that can be known to be wrong is said before the run, each with its line.
+//! A line is a change, `2s ctl move drummer --to A`: a time, then what one would type behind `hls` to ask it of a run
+//! in the kernel, with a thread's name in the place of its number. `#` begins a comment. Paths begin where the script
+//! is. Everything that can be known to be wrong is said before the run, each with its line.
 
 use crate::args::{Args, Command, Request, UnloadArgs};
 use crate::ctl::{ask, bad};
@@ -11,6 +11,7 @@ use crate::loading::{PolicyText, take_out};
 use crate::simulated::Simulated;
 use clap::Parser;
 use hls_control::{Client, ClientError, Manager, Peer};
+use hls_plan::Plan;
 use hls_record::event::VpId;
 use hls_units::Nanos;
 use std::collections::HashMap;
@@ -41,8 +42,9 @@ enum What {
 }
 
 impl Script {
-    /// Reads a script for a run of that length with these threads; prints all that is wrong with it.
-    pub fn read(path: &Path, threads: HashMap<String, VpId>, length: Nanos) -> Result<Script, Error> {
+    /// Reads a script for a run of that length; prints all that is wrong with it.
+    pub fn read(path: &Path, plan: &Plan, length: Nanos) -> Result<Script, Error> {
+        let threads = plan.threads().map(|thread| (thread.name.to_owned(), thread.vp)).collect();
         let text = std::fs::read_to_string(path)
             .map_err(|error| Error::Input(format!("cannot read {}: {error}", path.display())))?;
         let folder = path.parent().unwrap_or(Path::new(""));

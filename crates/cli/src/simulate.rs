@@ -62,9 +62,9 @@ pub fn simulate(
 /// What is run.
 enum Hierarchy<'t> {
     /// Stays as it is.
-    Fixed(Simulated<'t>),
+    Fixed(Box<Simulated<'t>>),
     /// May change.
-    Managed(Mutex<Manager<Simulated<'t>>>),
+    Managed(Box<Mutex<Manager<Simulated<'t>>>>),
 }
 
 impl<'t> Hierarchy<'t> {
@@ -97,10 +97,10 @@ impl<'t> Hierarchy<'t> {
         let books = Books::new(listeners, simulation.schedulers(), by_edge);
         let default = (simulation.schedulers()[default], Params::from_slice(&params));
         let run = Simulated { simulation, books, machine, slots, cpus, default };
-        let Some(layout) = layout else { return Ok(Hierarchy::Fixed(run)) };
+        let Some(layout) = layout else { return Ok(Hierarchy::Fixed(Box::new(run))) };
         let manager =
             Manager::new(run, layout, rules.mode).map_err(|error| Error::System(error.to_string()))?;
-        Ok(Hierarchy::Managed(Mutex::new(manager)))
+        Ok(Hierarchy::Managed(Box::new(Mutex::new(manager))))
     }
 
     /// Runs up to that time.
@@ -122,7 +122,7 @@ impl<'t> Hierarchy<'t> {
 
     fn into_run(self) -> Simulated<'t> {
         match self {
-            Hierarchy::Fixed(run) => run,
+            Hierarchy::Fixed(run) => *run,
             Hierarchy::Managed(manager) => {
                 manager.into_inner().unwrap_or_else(PoisonError::into_inner).into_engine()
             }

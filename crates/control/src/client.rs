@@ -35,9 +35,11 @@ pub fn this_thread() -> u32 {
 
 /// A connection to a running hierarchy.
 pub struct Client<'m> {
-    /// Sends a message, its NUL included; the reply, without one.
-    exchange: Box<dyn FnMut(&[u8]) -> io::Result<Vec<u8>> + 'm>,
+    exchange: Box<Exchange<'m>>,
 }
+
+/// Sends a message, its NUL included; the reply, without one.
+type Exchange<'m> = dyn FnMut(&[u8]) -> io::Result<Vec<u8>> + 'm;
 
 /// What was granted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -69,7 +69,8 @@ pub enum What {
     Online,
     /// The policy of a scheduler was taken out for what it did, and a fallback is in its place.
     TakenOut {
-        /// The scheduler, by its number in [`crate::result::Topology::schedulers`]; as the core tells it, by the core's.
+        /// The scheduler, by its number in [`crate::result::Topology::schedulers`]; as the core tells it, by that of
+        /// the core.
         scheduler: u32,
         /// What the policy did.
         offence: &'static str,

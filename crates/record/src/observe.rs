@@ -723,17 +723,13 @@ mod tests {
             observer.create_scheduler(SchedulerInfo { name: "other".into(), policy: "round-robin".into() });
         let child = Child::Scheduler(other);
         observer.join(VpInfo { name: "other".into(), parent: Some(0), child, ..VpInfo::default() });
-        let hear = |observer: &mut Observer, at, what| {
-            observer.observe(&Record { at: Nanos(at), vp: 3, cpu: 0, what });
-        };
-        hear(&mut observer, 0, What::Request);
-        hear(&mut observer, 5, What::Grant);
-        hear(&mut observer, 10, What::Miss { count: 2 });
+        let record = |(at, what)| Record { at: Nanos(at), vp: 3, cpu: 0, what };
+        let before = [(0, What::Request), (5, What::Grant), (10, What::Miss { count: 2 })];
+        before.map(record).iter().for_each(|record| observer.observe(record));
         observer.move_below(3, other, Nanos(10));
-        hear(&mut observer, 20, What::Release);
-        hear(&mut observer, 30, What::Request);
-        hear(&mut observer, 37, What::Grant);
-        hear(&mut observer, 40, What::Miss { count: 1 });
+        let behind =
+            [(20, What::Release), (30, What::Request), (37, What::Grant), (40, What::Miss { count: 1 })];
+        behind.map(record).iter().for_each(|record| observer.observe(record));
         observer.promise(promise(3, 20, 10, 0), Nanos(40));
         let result = observer.finish(Nanos(100));
         let a = &result.threads[0];

@@ -1,4 +1,5 @@
-//! A broken promise in words, and a policy that was taken out, each on one line. Relies on the topology for names, which may be hostile.
+//! A broken promise in words, and a policy that was taken out, each on one line. Relies on the topology for names,
+//! which may be hostile.
 
 use crate::format::{shorten, time_exact};
 use hls_record::promises::Broken;
