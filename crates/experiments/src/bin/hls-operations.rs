@@ -78,7 +78,7 @@ fn stop(mut hls: Child) -> Outcome<()> {
 
 /// The other end of the socket, twice.
 struct Peer {
-    hls: Client,
+    hls: Client<'static>,
     /// To ask what needs neither the calculus nor the engine.
     raw: UnixStream,
 }
