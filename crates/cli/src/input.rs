@@ -31,6 +31,13 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
     }
 }
 
+/// The same as a text.
+pub fn text(path: &Path) -> Result<String, Error> {
+    String::from_utf8(read(path)?).map_err(|_| {
+        Error::Input(format!("cannot read {}: stream did not contain valid UTF-8", path.display()))
+    })
+}
+
 fn source(path: &Path, bytes: &[u8]) -> Source {
     Source::new(&path.display().to_string(), bytes)
 }

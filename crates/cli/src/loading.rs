@@ -40,10 +40,8 @@ impl PolicyText {
     /// Reads a policy's file, which is to be loaded under that name, or its own.
     pub fn read(path: &Path, name: Option<&str>) -> Result<PolicyText, Error> {
         let file = PolicyFile::read(path).map_err(|error| Error::Input(error.to_string()))?;
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::Input(format!("cannot read {}: {error}", path.display())))?;
         let name = name.map_or_else(|| file.name(), str::to_owned);
-        Ok(PolicyText { name, path: path.to_owned(), text })
+        Ok(PolicyText { name, path: path.to_owned(), text: file.text().to_owned() })
     }
 
     /// Has it loaded, and writes what came of that; how long it took.

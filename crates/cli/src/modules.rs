@@ -4,6 +4,7 @@
 //! they have made for the next time.
 
 use crate::exit::Error;
+use crate::input;
 use hls_control::{LoadedPolicy, PolicySource};
 use hls_core::Library;
 use hls_core::limits::FIRST_LOADED;
@@ -42,10 +43,7 @@ impl Modules {
         let folder = path.parent().unwrap_or(Path::new(""));
         let source = |(number, load): (u8, &Load)| {
             let path = folder.join(&load.path);
-            let text = std::fs::read_to_string(&path);
-            let text =
-                text.map_err(|error| Error::Input(format!("cannot read {}: {error}", path.display())))?;
-            Ok(PolicySource { number, name: load.policy(), path, text })
+            Ok(PolicySource { number, name: load.policy(), text: input::text(&path)?, path })
         };
         let sources: Vec<PolicySource> = numbers.zip(loads).map(source).collect::<Result<_, Error>>()?;
         let library = library(&sources)?;

@@ -7,6 +7,7 @@
 use crate::args::{Args, Command, Request, UnloadArgs};
 use crate::ctl::{ask, bad};
 use crate::exit::{Error, say};
+use crate::input;
 use crate::loading::{PolicyText, take_out};
 use crate::simulated::Simulated;
 use clap::Parser;
@@ -45,8 +46,7 @@ impl Script {
     /// Reads a script for a run of that length; prints all that is wrong with it.
     pub fn read(path: &Path, plan: &Plan, length: Nanos) -> Result<Script, Error> {
         let threads = plan.threads().map(|thread| (thread.name.to_owned(), thread.vp)).collect();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::Input(format!("cannot read {}: {error}", path.display())))?;
+        let text = input::text(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut changes = Vec::new();
         let mut is_good = true;

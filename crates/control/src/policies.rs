@@ -110,7 +110,7 @@ impl<E: Hsi> Manager<E> {
         }
         let number = old.map_or_else(|| self.free_number(), |at| Ok(self.loaded[at].source.number))?;
         let source = PolicySource { number, ..source };
-        let mut sources: Vec<PolicySource> = self.loaded.iter().map(|loaded| loaded.source.clone()).collect();
+        let mut sources = self.sources();
         match old {
             Some(at) => sources[at] = source,
             None => sources.push(source),
@@ -204,7 +204,7 @@ impl<E: Hsi> Manager<E> {
             );
             return Err(Error::InUse(reason));
         }
-        let mut sources: Vec<PolicySource> = self.loaded.iter().map(|loaded| loaded.source.clone()).collect();
+        let mut sources = self.sources();
         sources.remove(at);
         let Evacuated { threads: moved, schedulers: destroyed } = evacuated;
         Ok(UnloadReport { moved, destroyed, took: self.change(sources, None)? })
@@ -233,6 +233,11 @@ impl<E: Hsi> Manager<E> {
         }
         (self.loaded, self.policies) = (loaded, policies);
         Ok(took)
+    }
+
+    /// What the engine of the day was made of.
+    fn sources(&self) -> Vec<PolicySource> {
+        self.loaded.iter().map(|loaded| loaded.source.clone()).collect()
     }
 
     fn free_number(&self) -> Result<u8, Error> {

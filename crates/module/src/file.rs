@@ -94,8 +94,8 @@ impl PolicyFile {
         &self.identifier
     }
 
-    /// What the compiler sees.
-    pub(crate) fn text(&self) -> &str {
+    /// What the compiler sees: where it was not renamed, what its author has written.
+    pub fn text(&self) -> &str {
         &self.text
     }
 
