@@ -4,16 +4,14 @@
 //! a thread like others to the hierarchy: it waits where those wait that nobody placed. This process, which never
 //! waits, only finds what that one has left in the kernel. Publishes nothing.
 
-use crate::modules::{builder, files};
+use crate::modules::{builder, files, in_memory};
 use hls_control::{EngineError, PolicySource, Prepared};
 use hls_core::Library;
 use hls_kernel::{Newer, Refusal, SharedMaps, Verified};
 use hls_module::{Error, Target, verifier_error};
-use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -76,8 +74,11 @@ pub fn prepare(policies: Vec<PolicySource>, maps: &SharedMaps) -> Result<Prepare
         Answer::Failed(what) => return Err(EngineError::Failed(what)),
     };
     let newer = Newer::from_ids(&programs).map_err(failed)?;
-    let library = Library::open(&native)
-        .map_err(|error| EngineError::Failed(format!("the native build, {}: {error}", native.display())))?;
+    let unusable = |error: &dyn std::fmt::Display| {
+        EngineError::Failed(format!("the native build, {}: {error}", native.display()))
+    };
+    let native_build = File::open(&native).map_err(|error| unusable(&error))?;
+    let library = Library::open_nameless(native_build).map_err(|error| unusable(&error))?;
     drop(worker);
     Ok(Prepared {
         policies: library.policies().to_vec(),
@@ -123,10 +124,8 @@ pub fn serve() -> io::Result<()> {
     let mut stdin = io::stdin().lock();
     stdin.read_until(b'\n', &mut line)?;
     let order: Order = serde_json::from_slice(&line)?;
-    // The dynamic linker takes files only; this one leaves nothing behind, however the process ends.
-    let mut native = File::from(memfd_create("hls-policies", MemfdFlags::CLOEXEC)?);
-    let (answer, _verified) = match carry_out(&order, &mut native) {
-        Ok((answer, verified)) => (answer, Some(verified)),
+    let (answer, _made) = match carry_out(&order) {
+        Ok((answer, made)) => (answer, Some(made)),
         Err(answer) => (answer, None),
     };
     let mut stdout = io::stdout().lock();
@@ -137,12 +136,14 @@ pub fn serve() -> io::Result<()> {
     stdin.read_to_end(&mut line).map(drop)
 }
 
-fn carry_out(order: &Order, native: &mut File) -> Result<(Answer, Verified), Answer> {
+/// What there is to say of it, and what it is there for as long as it is kept.
+fn carry_out(order: &Order) -> Result<(Answer, (File, Verified)), Answer> {
     let begin = Instant::now();
     let files = files(&order.policies).map_err(Answer::refused)?;
     let builder = builder();
     let object = builder.build(Target::Native, &files).map_err(Answer::refused)?;
-    native.write_all(&object.bytes).map_err(|error| Answer::failed("a file for the native build", error))?;
+    let (file, native) =
+        in_memory(&object.bytes).map_err(|error| Answer::failed("a file for the native build", error))?;
     let engine = builder.build(Target::Engine, &files).map_err(Answer::refused)?;
     let build = begin.elapsed();
     let begin = Instant::now();
@@ -151,6 +152,5 @@ fn carry_out(order: &Order, native: &mut File) -> Result<(Answer, Verified), Ans
         Answer::refused(verifier_error(&format!("{log}\n{what}"), &files))
     })?;
     let programs = verified.ids().map_err(|error| Answer::failed("the newer engine", error))?;
-    let native = format!("/proc/{}/fd/{}", std::process::id(), native.as_raw_fd()).into();
-    Ok((Answer::Done { native, programs, build, verify: begin.elapsed() }, verified))
+    Ok((Answer::Done { native, programs, build, verify: begin.elapsed() }, (file, verified)))
 }

@@ -128,19 +128,18 @@ impl Jumps {
     /// Has all of them lead to an engine. When it fails on its way some do: then the engine must stay.
     pub fn lead_to(&self, newer: &mut Newer) -> Result<(), Error> {
         adopted(newer.run("adopt", &mut [])?)?;
-        self.0
-            .iter()
-            .zip(JUMPS)
-            .try_for_each(|(jump, operation)| set(jump, newer.program(&engine_s(operation))?))
+        self.set(|name| newer.program(name))
     }
 
     /// Has them lead to the first engine again, the attached one.
     pub fn lead_back(&self, first: &mut Loaded) -> Result<(), Error> {
         adopted(first.run("adopt", &mut [])?)?;
-        self.0
-            .iter()
-            .zip(JUMPS)
-            .try_for_each(|(jump, operation)| set(jump, first.program(&engine_s(operation))?.as_fd()))
+        self.set(|name| first.program(name))
+    }
+
+    fn set<D: AsFd>(&self, program: impl Fn(&str) -> Result<D, Error>) -> Result<(), Error> {
+        let mut jumps = self.0.iter().zip(JUMPS);
+        jumps.try_for_each(|(jump, operation)| set(jump, program(&engine_s(operation))?.as_fd()))
     }
 }
 
