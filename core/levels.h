@@ -41,32 +41,45 @@ static inline void levels_remove(node_t *nodes, levels_t *levels, u64 level, u32
 		levels->occupied &= ~levels_bit(level);
 }
 
-HLS_ONCE u32 levels_take_usable(hls_t *h ARENA_ARG, levels_t *levels ARENA_ARG, u32 cpu)
+/* The highest level that has a VP which can use the CPU; HLS_LEVELS: none. */
+static inline u32 levels_usable(hls_t *h, const levels_t *levels, u32 cpu)
 {
 	u64 occupied = levels->occupied;
 	for (u32 i = from(0); i < HLS_LEVELS && occupied && can_loop; i++) {
 		u32 level = HLS_LEVELS - 1 - __builtin_ctzll(occupied);
-		u32 v = hls_first_usable(h, &levels->queue[level], cpu);
-		if (v) {
-			levels_remove(h->node, levels, level, v);
-			return v;
-		}
+		if (hls_first_usable(h, &levels->queue[level], cpu))
+			return level;
 		occupied &= ~levels_bit(level);
 	}
-	return 0;
+	return HLS_LEVELS;
+}
+
+HLS_ONCE u32 levels_take_usable(hls_t *h ARENA_ARG, levels_t *levels ARENA_ARG, u32 cpu)
+{
+	u32 level = levels_usable(h, levels, cpu);
+	if (level >= HLS_LEVELS)
+		return 0;
+	u32 v = hls_first_usable(h, &levels->queue[level], cpu);
+	levels_remove(h->node, levels, level, v);
+	return v;
+}
+
+/* Where the highest of the levels that are occupied is queued. */
+static inline list_t *levels_first(levels_t *levels)
+{
+	return &levels->queue[HLS_LEVELS - 1 - __builtin_ctzll(levels->occupied)];
 }
 
 /* Takes out the first VP of the highest level that can use the CPU; 0: none. The queues must not all be empty. */
 static inline u32 levels_take(hls_t *h, levels_t *levels, u32 cpu)
 {
-	u64 occupied = levels->occupied;
-	list_t *queue = &levels->queue[HLS_LEVELS - 1 - __builtin_ctzll(occupied)];
+	list_t *queue = levels_first(levels);
 	u32 v = queue->head;
 	if (unlikely(!hls_usable(kept(&h->vp[v]), cpu)))
 		return levels_take_usable(h, levels, cpu);
 	list_pop(h->node, queue);
 	if (!queue->head)
-		levels->occupied = occupied & (occupied - 1);
+		levels->occupied &= levels->occupied - 1;
 	return v;
 }
 

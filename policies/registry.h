@@ -33,18 +33,45 @@
 	P(7, round_robin, ROUND_ROBIN)
 
 #ifdef HLS_LOADED
+#include "../core/guard_queues.h"
 #pragma push_macro("can_loop")
+#pragma push_macro("POLICY_VP")
 #undef can_loop
+#undef POLICY_VP
 #define can_loop hls_may_step(h)
+#define POLICY_VP(type, v) ((type ARENA *)hls_checked_words(h, v))
 #define hls_throttle hls_checked_throttle
 #define hls_unthrottle hls_checked_unthrottle
 #define hls_recheck hls_checked_recheck
 #define hls_set_timer hls_checked_set_timer
+#define list_push_tail hls_checked_push_tail
+#define list_push_head hls_checked_push_head
+#define list_pop hls_checked_pop
+#define list_remove hls_checked_remove
+#define levels_push hls_checked_levels_push
+#define levels_remove hls_checked_levels_remove
+#define levels_take hls_checked_levels_take
+#define heap_push hls_checked_heap_push
+#define heap_begin hls_checked_heap_begin
+#define heap_remove hls_checked_heap_remove
+#define heap_pop hls_checked_heap_pop
 #include HLS_LOADED
 #undef hls_throttle
 #undef hls_unthrottle
 #undef hls_recheck
 #undef hls_set_timer
+#undef list_push_tail
+#undef list_push_head
+#undef list_pop
+#undef list_remove
+#undef levels_push
+#undef levels_remove
+#undef levels_take
+#undef heap_push
+#undef heap_begin
+#undef heap_remove
+#undef heap_pop
+#pragma pop_macro("POLICY_VP")
 #pragma pop_macro("can_loop")
 #else
 #define HLS_LOADED_POLICIES(P)

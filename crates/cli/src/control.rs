@@ -7,10 +7,10 @@ use crate::books::{self, Untold, places, take_untold};
 use crate::exit::{Error, say};
 use crate::kernel::Run;
 use crate::modules::Modules;
-use crate::newer::{NewerEngine, prepare};
+use crate::newer::{NewerEngine, preparation};
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
-    EngineError, Hsi, Identity, Layout, Manager, Observed, PolicySource, Prepared, Promisee, Socket,
+    EngineError, Hsi, Identity, Layout, Manager, Observed, PolicySource, Preparation, Promisee, Socket,
     TakenOut, Thread, ThreadKey, serve,
 };
 use hls_core::{Call, CoreError, Op, Params};
@@ -197,9 +197,12 @@ impl Remote {
 impl Hsi for Remote {
     type Newer = NewerEngine;
 
-    fn prepare(&mut self, policies: &[PolicySource]) -> Result<Prepared<NewerEngine>, EngineError> {
-        let maps = self.ask(|run| run.engine.shared_maps())?;
-        prepare(policies.to_vec(), &maps.map_err(|error| EngineError::Failed(error.to_string()))?)
+    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<NewerEngine>, EngineError> {
+        self.ask(move |run| {
+            let maps = run.engine.shared_maps().map_err(|error| EngineError::Failed(error.to_string()))?;
+            let again = run.engines.again(&policies);
+            Ok(preparation(policies, again, maps))
+        })?
     }
 
     fn publish(&mut self, newer: NewerEngine) -> Result<(), EngineError> {

@@ -11,7 +11,7 @@ use crate::control::Server;
 use crate::exit::{Error, say};
 use crate::listeners::Listeners;
 use crate::modules::Modules;
-use crate::newer::prepare;
+use crate::newer::{Engines, prepare};
 use crate::yardstick::threads_process;
 use hls_control::{EngineError, PolicySource};
 use hls_hierarchy::model::Child;
@@ -56,7 +56,7 @@ pub fn schedule(
     let topology = plan.topology.clone();
     let listeners = Listeners::new(args, &topology, derived.promises(&plan))?;
     let places = places(&plan, derived).map(|(vp, edge)| (edge, vp)).collect();
-    let mut run = Run::attach(args, plan.clone(), domain(modules)?, listeners, places)?;
+    let mut run = Run::attach(args, plan.clone(), modules, listeners, places)?;
     let server = Server::start(&args.socket, &run, &plan, modules, derived, args.rules.into())?;
     run.begin(length)?;
     let end = loop {
@@ -74,6 +74,7 @@ pub fn schedule(
 /// A hierarchy that schedules this machine, and who lives in it.
 pub struct Run<'t> {
     pub engine: Engine,
+    pub engines: Engines,
     pub books: Books<'t>,
     commands: Commands,
     load: Option<Load>,
@@ -93,14 +94,15 @@ impl<'t> Run<'t> {
     fn attach(
         args: &RunArgs,
         plan: Plan,
-        domain: Domain,
+        modules: &Modules,
         listeners: Listeners<'t>,
         places: HashMap<usize, VpId>,
     ) -> Result<Run<'t>, Error> {
         let names = plan.hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
         let commands = Commands::prepare(&plan.hierarchy)?;
         let of_load = workload_only(&plan);
-        let mut engine = Engine::new(plan, domain).map_err(failed)?;
+        let policies: Vec<_> = modules.loaded.iter().map(|loaded| loaded.source.clone()).collect();
+        let mut engine = Engine::new(plan, domain(policies.clone())?).map_err(failed)?;
         let load = match of_load.groups.is_empty() {
             true => None,
             false => Some(Load::start(threads_process(), &of_load, args.seed)?),
@@ -115,6 +117,7 @@ impl<'t> Run<'t> {
         Ok(Run {
             books: Books::new(listeners, engine.schedulers(), places),
             engine,
+            engines: Engines::of(policies),
             commands,
             load,
             names,
@@ -234,17 +237,16 @@ impl<'t> Run<'t> {
     }
 }
 
-/// An empty domain in the kernel, whose engine has the policies of the file.
-fn domain(modules: &Modules) -> Result<Domain, Error> {
+/// An empty domain in the kernel, whose engine has these policies.
+fn domain(policies: Vec<PolicySource>) -> Result<Domain, Error> {
     let mut domain = Domain::new().map_err(failed)?;
-    let policies: Vec<PolicySource> = modules.loaded.iter().map(|loaded| loaded.source.clone()).collect();
     if !policies.is_empty() {
         let maps = domain.shared_maps().map_err(failed)?;
         let prepared = prepare(policies, &maps).map_err(|error| match error {
             EngineError::Policy(what) => Error::Input(what),
             other => Error::System(other.to_string()),
         })?;
-        domain.take_over(prepared.newer).map_err(failed)?;
+        domain.take_over(Some(prepared.newer)).map_err(failed)?;
     }
     Ok(domain)
 }

@@ -53,7 +53,7 @@ impl PolicyText {
             writeln!(out, "`{scheduler}` goes on with it")?;
         }
         for scheduler in given {
-            writeln!(out, "`{scheduler}` has it again")?;
+            writeln!(out, "`{scheduler}` has it, as if it were new")?;
         }
         for scheduler in without {
             writeln!(out, "it cannot be given back to {scheduler}")?;

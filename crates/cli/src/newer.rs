@@ -5,9 +5,9 @@
 //! waits, only finds what that one has left in the kernel. Publishes nothing.
 
 use crate::modules::{builder, files, in_memory};
-use hls_control::{EngineError, PolicySource, Prepared};
-use hls_core::Library;
-use hls_kernel::{Newer, Refusal, SharedMaps, Verified};
+use hls_control::{EngineError, PolicySource, Preparation, Prepared};
+use hls_core::{Library, PolicyInfo};
+use hls_kernel::{Engine, Newer, Refusal, SharedMaps, Verified};
 use hls_module::{Error, Target, verifier_error};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -18,8 +18,68 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// An engine that may take over, with its core natively; `None`: the first one, which has built-in policies only.
-pub type NewerEngine = Option<(Newer, Arc<Library>)>;
+/// An engine with its core natively, and the policies that it was made of.
+pub struct Made {
+    policies: Vec<PolicySource>,
+    engine: (Newer, Arc<Library>),
+}
+
+/// An engine that may take over; `None`: the first one, which has built-in policies only.
+pub type NewerEngine = Option<Made>;
+
+/// What the engine of the day was made of, and the one before it: whoever unloads a policy may want it again soon, and
+/// to make it again takes seconds.
+#[derive(Default)]
+pub struct Engines {
+    policies: Vec<PolicySource>,
+    last: Option<Made>,
+}
+
+impl Engines {
+    /// That of the day has these policies.
+    pub fn of(policies: Vec<PolicySource>) -> Engines {
+        Engines { policies, last: None }
+    }
+
+    /// The one before, if it has these policies.
+    pub fn again(&mut self, policies: &[PolicySource]) -> NewerEngine {
+        self.last.take_if(|last| last.policies == policies)
+    }
+
+    /// Has this one take over.
+    pub fn take_over(&mut self, engine: &mut Engine, newer: NewerEngine) -> Result<(), hls_kernel::Error> {
+        let (policies, newer) = newer.map(|made| (made.policies, made.engine)).unzip();
+        let old = engine.take_over(newer)?;
+        let policies = std::mem::replace(&mut self.policies, policies.unwrap_or_default());
+        if let Some(engine) = old {
+            self.last = Some(Made { policies, engine });
+        }
+        Ok(())
+    }
+}
+
+/// An engine with these policies: at once, where it is there; else as soon as it is made.
+pub fn preparation(
+    policies: Vec<PolicySource>,
+    again: NewerEngine,
+    maps: SharedMaps,
+) -> Preparation<NewerEngine> {
+    let at_once = |newer, policies: &[PolicyInfo]| {
+        let policies = policies.to_vec();
+        Prepared { newer, policies, build: Duration::ZERO, verify: Duration::ZERO }
+    };
+    Box::new(move || match again {
+        _ if policies.is_empty() => Ok(at_once(None, hls_core::policies())),
+        Some(made) => {
+            let library = made.engine.1.clone();
+            Ok(at_once(Some(made), library.policies()))
+        }
+        None => {
+            let Prepared { newer, policies: infos, build, verify } = prepare(policies.clone(), &maps)?;
+            Ok(Prepared { newer: Some(Made { policies, engine: newer }), policies: infos, build, verify })
+        }
+    })
+}
 
 /// What the other process is to do.
 #[derive(Serialize, Deserialize)]
@@ -58,12 +118,11 @@ impl Answer {
     }
 }
 
-/// Makes an engine ready that has these policies.
-pub fn prepare(policies: Vec<PolicySource>, maps: &SharedMaps) -> Result<Prepared<NewerEngine>, EngineError> {
-    if policies.is_empty() {
-        let policies = hls_core::policies().to_vec();
-        return Ok(Prepared { newer: None, policies, build: Duration::ZERO, verify: Duration::ZERO });
-    }
+/// Makes an engine that has these policies.
+pub fn prepare(
+    policies: Vec<PolicySource>,
+    maps: &SharedMaps,
+) -> Result<Prepared<(Newer, Arc<Library>)>, EngineError> {
     let failed = |error: hls_kernel::Error| EngineError::Failed(error.to_string());
     let order = Order { policies, maps: maps.ids().map_err(failed)? };
     let (answer, worker) = give(&order)
@@ -80,12 +139,7 @@ pub fn prepare(policies: Vec<PolicySource>, maps: &SharedMaps) -> Result<Prepare
     let native_build = File::open(&native).map_err(|error| unusable(&error))?;
     let library = Library::open_nameless(native_build).map_err(|error| unusable(&error))?;
     drop(worker);
-    Ok(Prepared {
-        policies: library.policies().to_vec(),
-        newer: Some((newer, Arc::new(library))),
-        build,
-        verify,
-    })
+    Ok(Prepared { policies: library.policies().to_vec(), newer: (newer, Arc::new(library)), build, verify })
 }
 
 /// The process, which ends when this goes.

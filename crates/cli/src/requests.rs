@@ -75,7 +75,7 @@ impl Run<'_> {
 
     /// An engine with other policies takes over. One that cannot do so whole ends the run.
     pub fn take_over(&mut self, newer: NewerEngine) -> Result<(), EngineError> {
-        self.engine.take_over(newer).map_err(|error| {
+        self.engines.take_over(&mut self.engine, newer).map_err(|error| {
             let error = error.to_string();
             self.fail(Error::System(error.clone()));
             EngineError::Failed(error)

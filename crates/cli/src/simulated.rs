@@ -9,7 +9,7 @@ use crate::exit::Error;
 use crate::modules::library;
 use hls_calculus::Guarantee;
 use hls_control::{
-    EngineError, Hsi, Observed, PolicySource, Prepared, Promisee, TakenOut, Thread, ThreadKey,
+    EngineError, Hsi, Observed, PolicySource, Preparation, Prepared, Promisee, TakenOut, Thread, ThreadKey,
 };
 use hls_core::{CoreError, Library, Params};
 use hls_record::event::VpId;
@@ -106,20 +106,26 @@ impl Changing for Simulation {
     }
 }
 
+fn unusable(error: Error) -> EngineError {
+    match error {
+        Error::Input(what) => EngineError::Policy(what),
+        Error::System(what) => EngineError::Failed(what),
+        Error::Reported => EngineError::Failed("it has been said how".into()),
+    }
+}
+
 impl Hsi for Simulated<'_> {
     type Newer = Option<Arc<Library>>;
 
-    fn prepare(&mut self, policies: &[PolicySource]) -> Result<Prepared<Self::Newer>, EngineError> {
-        let newer = match policies {
-            [] => None,
-            some => Some(Arc::new(library(some).map_err(|error| match error {
-                Error::Input(what) => EngineError::Policy(what),
-                Error::System(what) => EngineError::Failed(what),
-                Error::Reported => EngineError::Failed("it has been said how".into()),
-            })?)),
-        };
-        let policies = newer.as_deref().map_or(hls_core::policies(), Library::policies).to_vec();
-        Ok(Prepared { newer, policies, build: Duration::ZERO, verify: Duration::ZERO })
+    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Self::Newer>, EngineError> {
+        Ok(Box::new(move || {
+            let newer = match &policies[..] {
+                [] => None,
+                some => Some(Arc::new(library(some).map_err(unusable)?)),
+            };
+            let policies = newer.as_deref().map_or(hls_core::policies(), Library::policies).to_vec();
+            Ok(Prepared { newer, policies, build: Duration::ZERO, verify: Duration::ZERO })
+        }))
     }
 
     fn publish(&mut self, newer: Self::Newer) -> Result<(), EngineError> {

@@ -91,6 +91,9 @@ pub struct Prepared<T> {
     pub verify: Duration,
 }
 
+/// What is left to be done to have an engine ready. It takes seconds, in which the one that runs is not needed.
+pub type Preparation<T> = Box<dyn FnOnce() -> Result<Prepared<T>, EngineError> + Send>;
+
 /// A scheduler whose policy was taken out for what it did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenOut {
@@ -138,11 +141,12 @@ pub trait Hsi {
     /// An engine with other policies.
     type Newer;
 
-    /// Makes an engine ready that has these policies beside those that are built in. Nothing that runs is touched.
+    /// How an engine is made ready that has these policies beside those that are built in. Nothing that runs is
+    /// touched.
     ///
     /// # Errors
-    /// [`EngineError::Policy`]: what is wrong with them.
-    fn prepare(&mut self, policies: &[PolicySource]) -> Result<Prepared<Self::Newer>, EngineError>;
+    /// What the system says. The preparation: [`EngineError::Policy`], what is wrong with them.
+    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Self::Newer>, EngineError>;
 
     /// Has an engine take over. No scheduler has a policy that it lacks.
     ///

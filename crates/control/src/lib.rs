@@ -29,7 +29,9 @@ mod tree;
 mod varlink;
 
 pub use client::{Client, ClientError, Grant, this_thread};
-pub use engine::{EngineError, Hsi, Observed, PolicySource, Prepared, Promisee, TakenOut, Thread, ThreadKey};
+pub use engine::{
+    EngineError, Hsi, Observed, PolicySource, Preparation, Prepared, Promisee, TakenOut, Thread, ThreadKey,
+};
 pub use error::{Error, Refusal};
 pub use identity::Identity;
 pub use manager::{Granted, Manager, Peer};

@@ -7,14 +7,15 @@
 use crate::engine::{EngineError, Hsi, Promisee, TakenOut, Thread};
 use crate::error::{Case, Error, Refusal};
 use crate::params::{self, Reader, Texts};
-use crate::policies::{LoadedPolicy, known, policy_of};
+use crate::policies::{LoadedPolicy, known, policy_of, presets};
 use crate::status::{self, Status};
 use crate::tree::{Above, Layout, Lease, Lost, Scheduler, Slot, Tree, named, share_scale};
 use hls_calculus::{Child, Edge, Guarantee, Mode, Problem};
-use hls_core::{ParamInfo, Params};
+use hls_core::Params;
 use hls_hierarchy::params::set_by;
 use hls_hierarchy::{Policies, Policy, default_width};
 use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
 
 /// A name is no longer, in bytes.
 const MAX_NAME: usize = 64;
@@ -54,6 +55,8 @@ pub struct Manager<E> {
     pub(crate) loaded: Vec<LoadedPolicy>,
     /// and these with all others.
     pub(crate) policies: Policies,
+    /// Held while a change of policies is made.
+    pub(crate) turn: Arc<Mutex<()>>,
 }
 
 impl<E: Hsi> Manager<E> {
@@ -64,7 +67,13 @@ impl<E: Hsi> Manager<E> {
     pub fn new(engine: E, layout: Layout, mode: Mode) -> Result<Manager<E>, Error> {
         let loaded = layout.loaded.clone();
         let policies = known(&loaded)?;
-        Ok(Manager { engine, tree: Tree::new(layout, &policies, mode)?, loaded, policies })
+        Ok(Manager {
+            engine,
+            tree: Tree::new(layout, &policies, mode)?,
+            loaded,
+            policies,
+            turn: Arc::default(),
+        })
     }
 
     /// The engine, for whoever runs it.
@@ -299,21 +308,26 @@ impl<E: Hsi> Manager<E> {
     /// Hears which policies were taken out: what was promised below them is promised no more.
     pub fn hear_of_taken_out(&mut self) {
         for TakenOut { scheduler, offence, fallback } in self.engine.taken_out() {
-            let Some(at) = self.tree.of_core(scheduler) else { continue };
-            let Ok(Policy { info, .. }) = policy_of(&self.policies, &fallback) else { continue };
-            let mut tree = self.tree.clone();
-            let Some(known) = tree.schedulers[at].as_mut() else { continue };
-            let preset = |info: &ParamInfo| (info.name.to_owned(), info.default.unwrap_or(info.min));
-            let params: Vec<_> = info.scheduler_params.iter().map(preset).collect();
-            let had = std::mem::replace(&mut known.params, params.clone());
-            let policy = std::mem::replace(&mut known.policy, *info).name;
-            known.lost = Some(Lost { policy, params: had, offence });
-            let name = known.name.clone();
-            let to = hls_calculus::Scheduler { name, policy: fallback.into(), params };
-            // It is one that the calculus knows.
-            let _ = tree.admission.fall_back(at, to);
-            self.commit(tree);
+            if let Some(at) = self.tree.of_core(scheduler) {
+                self.fall_back(at, &fallback, offence);
+            }
         }
+    }
+
+    /// A scheduler has another policy, which promises nothing, in the place of its own.
+    pub(crate) fn fall_back(&mut self, at: usize, fallback: &str, offence: String) {
+        let Ok(Policy { info, .. }) = policy_of(&self.policies, fallback) else { return };
+        let mut tree = self.tree.clone();
+        let Some(known) = tree.schedulers[at].as_mut() else { return };
+        let params: Vec<_> = presets(info).collect();
+        let had = std::mem::replace(&mut known.params, params.clone());
+        let policy = std::mem::replace(&mut known.policy, *info).name;
+        known.lost = Some(Lost { policy, params: had, offence });
+        let name = known.name.clone();
+        let to = hls_calculus::Scheduler { name, policy: fallback.into(), params };
+        // It is one that the calculus knows.
+        let _ = tree.admission.fall_back(at, to);
+        self.commit(tree);
     }
 
     /// Takes into account what happened without a request: policies that were taken out, and threads that have ended,

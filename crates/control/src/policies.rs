@@ -3,7 +3,7 @@
 //! The engine runs one set of loaded policies at a time. A change is a new set: it is prepared while the old one
 //! decides, and then takes its place. Relies on the engine to leave the old one where it is when the new one fails.
 
-use crate::engine::{Hsi, PolicySource, Prepared};
+use crate::engine::{Hsi, PolicySource, Preparation, Prepared};
 use crate::error::Error;
 use crate::evacuate::Evacuated;
 use crate::manager::{Manager, Peer, refused};
@@ -13,6 +13,7 @@ use hls_core::limits::FIRST_LOADED;
 use hls_core::{ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::{Policies, Policy};
 use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A policy that was loaded.
@@ -42,7 +43,8 @@ pub struct LoadReport {
     pub policy: String,
     /// Schedulers of the policy that it replaced, with all that they knew.
     pub kept: Vec<String>,
-    /// Schedulers that have it now as if they were new: it had been taken out of them.
+    /// Schedulers that have it now as if they were new: it had been taken out of them, or does not understand what
+    /// they knew.
     pub given: Vec<String>,
     /// Those of them that cannot have it, each with the reason.
     pub without: Vec<String>,
@@ -74,6 +76,42 @@ pub struct PolicyStatus {
     pub schedulers: Vec<String>,
 }
 
+/// A change of policies that has begun. It takes seconds to make it ready, in which the manager is not needed.
+pub(crate) struct Change<T, W> {
+    what: W,
+    sources: Vec<PolicySource>,
+    preparation: Preparation<T>,
+}
+
+impl<T, W> Change<T, W> {
+    pub(crate) fn prepare(self) -> Result<Ready<T, W>, Error> {
+        Ok(Ready { what: self.what, sources: self.sources, prepared: (self.preparation)()? })
+    }
+}
+
+/// A change that can be done.
+pub(crate) struct Ready<T, W> {
+    what: W,
+    sources: Vec<PolicySource>,
+    prepared: Prepared<T>,
+}
+
+/// A policy is to come.
+pub(crate) struct Load {
+    name: String,
+    /// Which of the loaded ones is replaced.
+    old: Option<usize>,
+    /// Whether schedulers that it was taken out of are to have it.
+    replace: bool,
+}
+
+/// A policy is to go.
+pub(crate) struct Unload {
+    /// Which of the loaded ones.
+    at: usize,
+    evacuate: bool,
+}
+
 impl<E: Hsi> Manager<E> {
     /// The policies that a scheduler may have now.
     pub fn policies(&self) -> Vec<PolicyStatus> {
@@ -81,7 +119,7 @@ impl<E: Hsi> Manager<E> {
             name: info.name.into(),
             what: info.doc.into(),
             file,
-            schedulers: users(&self.tree, info).into_iter().map(str::to_owned).collect(),
+            schedulers: names(&self.tree, &users(&self.tree, info)),
         };
         let built_in = hls_core::policies().iter().map(|info| status(info, None));
         let path = |loaded: &LoadedPolicy| Some(loaded.source.path.display().to_string());
@@ -89,14 +127,36 @@ impl<E: Hsi> Manager<E> {
         built_in.chain(loaded).collect()
     }
 
+    /// Whose turn it is to change policies: one change is made ready at a time, and nobody else waits for that.
+    ///
+    /// # Errors
+    /// It is never their turn.
+    pub(crate) fn turn(&self, who: Peer) -> Result<Arc<Mutex<()>>, Error> {
+        match who {
+            Peer::ROOT => Ok(self.turn.clone()),
+            Peer { uid } => {
+                Err(Error::Denied(format!("found user {uid}, expected root: a policy decides for all")))
+            }
+        }
+    }
+
     /// Loads a policy, under the name that its source has. One of that name is replaced, if that is wanted: its
-    /// schedulers go on with what they know.
+    /// schedulers go on with what they know, if the new one understands that, else with their parameters as if they
+    /// were new.
     ///
     /// # Errors
     /// Why not; nothing has changed.
     pub fn load(&mut self, who: Peer, source: PolicySource, replace: bool) -> Result<LoadReport, Error> {
-        may_load(who)?;
-        self.sweep();
+        self.turn(who)?;
+        let change = self.begin_load(source, replace)?;
+        self.finish_load(change.prepare()?)
+    }
+
+    pub(crate) fn begin_load(
+        &mut self,
+        source: PolicySource,
+        replace: bool,
+    ) -> Result<Change<E::Newer, Load>, Error> {
         let (name, path) = (source.name.clone(), source.path.display().to_string());
         if hls_core::policies().iter().any(|info| info.name == name) {
             let reason =
@@ -115,14 +175,47 @@ impl<E: Hsi> Manager<E> {
             Some(at) => sources[at] = source,
             None => sources.push(source),
         }
-        let kept = old.map_or_else(Vec::new, |at| users(&self.tree, &self.loaded[at].info));
-        let kept: Vec<String> = kept.into_iter().map(str::to_owned).collect();
-        let took = self.change(sources, old.filter(|_| !kept.is_empty()))?;
+        self.begin(sources, Load { name, old, replace })
+    }
+
+    pub(crate) fn finish_load(&mut self, ready: Ready<E::Newer, Load>) -> Result<LoadReport, Error> {
+        self.sweep();
+        let Load { name, old, replace } = ready.what;
+        let (loaded, policies) = described(ready.sources, &ready.prepared.policies)?;
+        let mut kept = old.map_or_else(Vec::new, |at| users(&self.tree, &self.loaded[at].info));
+        if let Some(at) = old.filter(|_| !kept.is_empty()) {
+            let (was, is) = (&self.loaded[at].info, &loaded[at].info);
+            may_have(was, is)?;
+            if !may_go_on(was, is) {
+                self.begin_anew(&std::mem::take(&mut kept), &policies, &name)?;
+            }
+        }
+        let kept = names(&self.tree, &kept);
+        let took = self.publish(ready.prepared, loaded, policies)?;
         let mut report = LoadReport { policy: name, kept, given: Vec::new(), without: Vec::new(), took };
         if replace {
             self.give_back(&mut report);
         }
         Ok(report)
+    }
+
+    /// Puts the fallback into the place of a policy that is to be replaced by another build, which does not understand
+    /// what these schedulers know; then it can be given back to them. Refuses where that could not be.
+    fn begin_anew(&mut self, schedulers: &[usize], policies: &Policies, name: &str) -> Result<(), Error> {
+        let mut tree = self.tree.clone();
+        for at in schedulers {
+            let params = tree.scheduler(*at).map(|scheduler| scheduler.params.clone()).unwrap_or_default();
+            tree = with_policy(&tree, policies, *at, name, &params)?.0;
+        }
+        for at in schedulers {
+            let Some(Scheduler { id, policy, .. }) = self.tree.scheduler(*at).cloned() else { continue };
+            let fallback = if policy.joins { "join" } else { "round-robin" };
+            let info = policy_of(&self.policies, fallback)?.info;
+            let presets: Vec<u64> = presets(info).map(|(_, preset)| preset).collect();
+            self.engine.replace(id, info.id, Params::from_slice(&presets))?;
+            self.fall_back(*at, fallback, "another build is to be in its place".into());
+        }
+        Ok(())
     }
 
     /// Gives a policy back to the schedulers that it was taken out of, with the parameters that they had.
@@ -142,38 +235,12 @@ impl<E: Hsi> Manager<E> {
 
     /// Gives a scheduler another policy in its place, with these parameters.
     fn give(&mut self, at: usize, policy: &str, params: &[(String, u64)]) -> Result<(), Error> {
-        let (mut tree, id, own) = self.with_policy(&self.tree, at, policy, params)?;
+        let (mut tree, id, own) = with_policy(&self.tree, &self.policies, at, policy, params)?;
         let Some(scheduler) = tree.schedulers[at].as_mut() else { return Ok(()) };
         scheduler.lost = None;
         self.engine.replace(id, scheduler.policy.id, own)?;
         self.commit(tree);
         Ok(())
-    }
-
-    /// The hierarchy in which a scheduler has another policy, if its parameters fit and all needs hold; which scheduler
-    /// of the core it is, and its parameters there.
-    fn with_policy(
-        &self,
-        tree: &Tree,
-        at: usize,
-        policy: &str,
-        params: &[(String, u64)],
-    ) -> Result<(Tree, u32, Params), Error> {
-        let Policy { info, declared } = policy_of(&self.policies, policy)?;
-        let mut tree = tree.clone();
-        let Some(scheduler) = tree.schedulers[at].as_mut() else {
-            return Err(Error::NotFound("found no scheduler of that number".into()));
-        };
-        let own = carried_over(info, params)?;
-        (scheduler.policy, scheduler.params) = (*info, named(&info.scheduler_params, &own));
-        let id = scheduler.id;
-        let by = hls_calculus::Scheduler {
-            name: scheduler.name.clone(),
-            policy: declared.clone().map_or_else(|| info.name.into(), hls_calculus::Policy::Declared),
-            params: scheduler.params.clone(),
-        };
-        tree.admission.replace(at, by).map_err(refused)?;
-        Ok((tree, id, Params::from_slice(&own)))
     }
 
     /// Unloads a policy that no scheduler has. With `evacuate` its schedulers, and all that are below them, are emptied
@@ -182,7 +249,16 @@ impl<E: Hsi> Manager<E> {
     /// # Errors
     /// Why not; nothing has changed, but for what was evacuated already.
     pub fn unload(&mut self, who: Peer, name: &str, evacuate: bool) -> Result<UnloadReport, Error> {
-        may_load(who)?;
+        self.turn(who)?;
+        let change = self.begin_unload(name, evacuate)?;
+        self.finish_unload(change.prepare()?)
+    }
+
+    pub(crate) fn begin_unload(
+        &mut self,
+        name: &str,
+        evacuate: bool,
+    ) -> Result<Change<E::Newer, Unload>, Error> {
         self.sweep();
         let is_it = |loaded: &LoadedPolicy| loaded.source.name == name;
         let at = self.loaded.iter().position(is_it).ok_or_else(|| {
@@ -191,42 +267,59 @@ impl<E: Hsi> Manager<E> {
                 if names.is_empty() { "one that was loaded: none was".into() } else { names.join(", ") };
             Error::NotFound(format!("found no policy `{name}` that was loaded, expected {expected}"))
         })?;
+        if !evacuate {
+            self.is_unused(at)?;
+        }
+        let mut sources = self.sources();
+        sources.remove(at);
+        self.begin(sources, Unload { at, evacuate })
+    }
+
+    pub(crate) fn finish_unload(&mut self, ready: Ready<E::Newer, Unload>) -> Result<UnloadReport, Error> {
+        self.sweep();
+        let Unload { at, evacuate } = ready.what;
+        let (loaded, policies) = described(ready.sources, &ready.prepared.policies)?;
         let evacuated = match evacuate {
             true => self.evacuate(self.loaded[at].info.id)?,
             false => Evacuated::default(),
         };
-        let users = users(&self.tree, &self.loaded[at].info);
-        if !users.is_empty() {
-            let users: Vec<String> = users.iter().map(|user| format!("`{user}`")).collect();
-            let reason = format!(
-                "found the policy `{name}` in use by {}, expected no scheduler of it",
-                users.join(", ")
-            );
-            return Err(Error::InUse(reason));
-        }
-        let mut sources = self.sources();
-        sources.remove(at);
+        self.is_unused(at)?;
         let Evacuated { threads: moved, schedulers: destroyed } = evacuated;
-        Ok(UnloadReport { moved, destroyed, took: self.change(sources, None)? })
+        Ok(UnloadReport { moved, destroyed, took: self.publish(ready.prepared, loaded, policies)? })
     }
 
-    /// Has the engine go on with this set. `replaced`: which of the old ones has schedulers that are to go on.
-    fn change(&mut self, sources: Vec<PolicySource>, replaced: Option<usize>) -> Result<Took, Error> {
-        let Prepared { newer, policies, build, verify } = self.engine.prepare(&sources)?;
-        let describe = |source: PolicySource| {
-            let info = policies.iter().find(|info| info.id == source.number && info.name == source.name);
-            let missing = || Error::Failed(format!("found no policy `{}` in what was built", source.name));
-            Ok(LoadedPolicy { info: info.ok_or_else(missing)?.clone(), source })
-        };
-        let loaded = sources.into_iter().map(describe).collect::<Result<Vec<_>, Error>>()?;
-        if let Some(at) = replaced {
-            may_go_on(&self.loaded[at].info, &loaded[at].info)?;
+    fn is_unused(&self, at: usize) -> Result<(), Error> {
+        let LoadedPolicy { info, source } = &self.loaded[at];
+        let users = names(&self.tree, &users(&self.tree, info));
+        if users.is_empty() {
+            return Ok(());
         }
-        let policies = known(&loaded)?;
+        let (name, users) = (&source.name, users.join("`, `"));
+        Err(Error::InUse(format!(
+            "found the policy `{name}` in use by `{users}`, expected no scheduler of it"
+        )))
+    }
+
+    fn begin<W>(&mut self, sources: Vec<PolicySource>, what: W) -> Result<Change<E::Newer, W>, Error> {
+        let preparation = self.engine.prepare(sources.clone())?;
+        Ok(Change { what, sources, preparation })
+    }
+
+    /// Has the engine go on with these.
+    fn publish(
+        &mut self,
+        prepared: Prepared<E::Newer>,
+        loaded: Vec<LoadedPolicy>,
+        policies: Policies,
+    ) -> Result<Took, Error> {
         let begin = Instant::now();
-        self.engine.publish(newer)?;
+        self.engine.publish(prepared.newer)?;
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let took = Took { build_ns: ns(build), verify_ns: ns(verify), publish_ns: ns(begin.elapsed()) };
+        let took = Took {
+            build_ns: ns(prepared.build),
+            verify_ns: ns(prepared.verify),
+            publish_ns: ns(begin.elapsed()),
+        };
         for scheduler in self.tree.schedulers.iter_mut().flatten() {
             scheduler.policy =
                 policies.find(scheduler.policy.name).map_or(scheduler.policy, |found| found.info);
@@ -266,20 +359,59 @@ pub(crate) fn policy_of<'p>(policies: &'p Policies, name: &str) -> Result<&'p Po
     })
 }
 
-/// Whose word is code that decides for everybody.
-fn may_load(who: Peer) -> Result<(), Error> {
-    match who {
-        Peer::ROOT => Ok(()),
-        Peer { uid } => {
-            Err(Error::Denied(format!("found user {uid}, expected root: a policy decides for all")))
-        }
-    }
+/// What each of a set of policies says of itself, and all policies with them.
+fn described(
+    sources: Vec<PolicySource>,
+    built: &[PolicyInfo],
+) -> Result<(Vec<LoadedPolicy>, Policies), Error> {
+    let describe = |source: PolicySource| {
+        let info = built.iter().find(|info| info.id == source.number && info.name == source.name);
+        let missing = || Error::Failed(format!("found no policy `{}` in what was built", source.name));
+        Ok(LoadedPolicy { info: info.ok_or_else(missing)?.clone(), source })
+    };
+    let loaded = sources.into_iter().map(describe).collect::<Result<Vec<_>, Error>>()?;
+    let policies = known(&loaded)?;
+    Ok((loaded, policies))
+}
+
+/// The hierarchy in which a scheduler has another policy, if its parameters fit and all needs hold; which scheduler of
+/// the core it is, and its parameters there.
+fn with_policy(
+    tree: &Tree,
+    policies: &Policies,
+    at: usize,
+    policy: &str,
+    params: &[(String, u64)],
+) -> Result<(Tree, u32, Params), Error> {
+    let Policy { info, declared } = policy_of(policies, policy)?;
+    let mut tree = tree.clone();
+    let Some(scheduler) = tree.schedulers[at].as_mut() else {
+        return Err(Error::NotFound("found no scheduler of that number".into()));
+    };
+    let own = carried_over(info, params)?;
+    (scheduler.policy, scheduler.params) = (*info, named(&info.scheduler_params, &own));
+    let id = scheduler.id;
+    let by = hls_calculus::Scheduler {
+        name: scheduler.name.clone(),
+        policy: declared.clone().map_or_else(|| info.name.into(), hls_calculus::Policy::Declared),
+        params: scheduler.params.clone(),
+    };
+    tree.admission.replace(at, by).map_err(refused)?;
+    Ok((tree, id, Params::from_slice(&own)))
 }
 
 /// The schedulers of a policy.
-fn users<'t>(tree: &'t Tree, policy: &PolicyInfo) -> Vec<&'t str> {
-    let uses = tree.all().filter(|(_, scheduler)| scheduler.policy.id == policy.id);
-    uses.map(|(_, scheduler)| scheduler.name.as_str()).collect()
+fn users(tree: &Tree, policy: &PolicyInfo) -> Vec<usize> {
+    tree.all().filter(|(_, scheduler)| scheduler.policy.id == policy.id).map(|(at, _)| at).collect()
+}
+
+fn names(tree: &Tree, schedulers: &[usize]) -> Vec<String> {
+    schedulers.iter().filter_map(|at| Some(tree.scheduler(*at)?.name.clone())).collect()
+}
+
+/// The parameters of a scheduler of a policy where nobody says others.
+pub(crate) fn presets(info: &PolicyInfo) -> impl Iterator<Item = (String, u64)> {
+    info.scheduler_params.iter().map(|info| (info.name.to_owned(), info.default.unwrap_or(info.min)))
 }
 
 /// The parameters of a scheduler in the order of a policy that is to take them over: all that it has, and no others
@@ -304,22 +436,26 @@ fn carried_over(info: &PolicyInfo, params: &[(String, u64)]) -> Result<Vec<u64>,
     info.scheduler_params.iter().map(value).collect()
 }
 
-/// Whether schedulers of one build of a policy can go on with another.
-fn may_go_on(old: &PolicyInfo, new: &PolicyInfo) -> Result<(), Error> {
+/// Whether another build of a policy can have the children of this one's schedulers.
+fn may_have(old: &PolicyInfo, new: &PolicyInfo) -> Result<(), Error> {
     let differs = [
-        (old.state_version != new.state_version, "state_version"),
-        (old.scheduler_params != new.scheduler_params, "the parameters of a scheduler"),
         (old.vp_params != new.vp_params, "the parameters of a VP"),
         (old.max_children != new.max_children, "most_children"),
         (old.joins != new.joins, "joins"),
-        ((old.accepts, old.provides) != (new.accepts, new.provides), "what it promises"),
     ];
     match differs.iter().find(|(differs, _)| *differs) {
         None => Ok(()),
         Some((_, what)) => Err(Error::InUse(format!(
-            "found another build of `{}` in which {what} differs, expected one whose schedulers can go on with \
-             what they know; unload it first",
+            "found another build of `{}` in which {what} differs, expected one that can have the children of the \
+             other's schedulers; unload it first",
             new.name
         ))),
     }
+}
+
+/// Whether its schedulers can go on with what they know.
+fn may_go_on(old: &PolicyInfo, new: &PolicyInfo) -> bool {
+    old.state_version == new.state_version
+        && old.scheduler_params == new.scheduler_params
+        && (old.accepts, old.provides) == (new.accepts, new.provides)
 }

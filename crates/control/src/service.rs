@@ -1,14 +1,15 @@
 //! From a message to its answer: which method, with what, for whom. Relies on the manager for all that is decided.
-//! Holds the manager for the operation alone, not while it reads, searches a mend or writes.
+//! Holds the manager for the operation alone, not while it reads, searches a mend, makes policies ready or writes.
 
 use crate::engine::{Hsi, PolicySource};
 use crate::error::Error;
 use crate::manager::{Granted, Manager, Peer};
+use crate::policies::{Change, Ready};
 use crate::varlink::{CONTROL, Call, DEFINITION, Fault, SERVICE, SERVICE_DEFINITION, call, reply};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What is to be done after a message.
 #[derive(Debug)]
@@ -142,15 +143,32 @@ fn control<E: Hsi>(
             let replace = p.flag("replace")?;
             parameters.finish()?;
             let source = PolicySource { number: 0, name, path: path.into(), text };
-            value(hold(manager)?.load(who, source, replace))
+            let begin = |manager: &mut Manager<E>| manager.begin_load(source, replace);
+            change(manager, who, begin, Manager::finish_load)
         }
         "Unload" => {
             let (name, evacuate) = (p.text("name")?, p.flag("evacuate")?);
             parameters.finish()?;
-            value(hold(manager)?.unload(who, &name, evacuate))
+            let begin = |manager: &mut Manager<E>| manager.begin_unload(&name, evacuate);
+            change(manager, who, begin, Manager::finish_unload)
         }
         _ => Err(Fault::of_service("MethodNotFound", json!({ "method": format!("{CONTROL}.{name}") }))),
     }
+}
+
+/// A change of policies. While it is made ready others may ask for all but another change.
+fn change<E: Hsi, W, R: Serialize>(
+    manager: &Mutex<Manager<E>>,
+    who: Peer,
+    begin: impl FnOnce(&mut Manager<E>) -> Result<Change<E::Newer, W>, Error>,
+    finish: impl FnOnce(&mut Manager<E>, Ready<E::Newer, W>) -> Result<R, Error>,
+) -> Result<Value, Fault> {
+    let turn = hold(manager)?.turn(who).map_err(fault)?;
+    // Nothing is guarded by it: a preparation that panicked has left nothing behind.
+    let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+    let change = begin(&mut *hold(manager)?).map_err(fault)?;
+    let ready = change.prepare().map_err(fault)?;
+    value(finish(&mut *hold(manager)?, ready))
 }
 
 /// The manager. One that an operation left by a panic may be between two states: nobody goes on with it, and

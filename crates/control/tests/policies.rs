@@ -172,10 +172,33 @@ fn a_policy_is_replaced_where_its_schedulers_can_go_on() {
     assert_eq!(report.kept, ["A"]);
     let is_other = |policy: &hls_control::PolicyStatus| policy.what.starts_with("runs a thread");
     assert!(manager.policies().iter().any(is_other));
-    let version = |text: String| text.replace(".strict = true", ".strict = true, .state_version = 2");
-    refused(&mut manager, "state_version differs", |manager| {
-        manager.load(ROOT, source("asked-times", version), true)
+}
+
+#[test]
+fn a_policy_is_replaced_by_one_that_begins_anew_with_the_same_children() {
+    let mut manager = manager();
+    manager.load(ROOT, sample(), false).unwrap();
+    let below = texts(&[("guarantee", "RESBH 1ms 100ms"), ("slot", "3ms")]);
+    manager.create(ROOT, "asked-times", "A", "RES", &below).unwrap();
+    manager.move_thread(ROOT, ALICES[0], "A", &texts(&[])).unwrap();
+    let other = |what: &str| {
+        let with = format!(".strict = true, {what}");
+        source("asked-times", move |text| text.replace(".strict = true", &with))
+    };
+    // Its place cannot give what it needs, or it could not have the child: the old one stays where it is.
+    refused(&mut manager, "there is RESBH 1ms 100ms", |manager| {
+        manager.load(ROOT, other(".state_version = 2, .accepts = \"ALL\""), true)
     });
+    refused(&mut manager, "most_children differs", |manager| {
+        manager.load(ROOT, other(".state_version = 2, .most_children = 9"), true)
+    });
+    let report = manager.load(ROOT, other(".state_version = 2"), true).unwrap();
+    assert_eq!((report.kept, report.given, report.without), (vec![], vec!["A".to_owned()], vec![]));
+    let status = manager.status();
+    let a = status.schedulers.iter().find(|scheduler| scheduler.name == "A").unwrap();
+    assert_eq!((a.policy.as_str(), a.parameters["slot"].as_str()), ("asked-times", "3ms"));
+    assert_eq!(a.taken_out, None);
+    assert_eq!(status.threads.iter().find(|it| it.thread == ALICES[0]).unwrap().scheduler, "A");
 }
 
 #[test]

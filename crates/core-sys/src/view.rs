@@ -167,9 +167,9 @@ impl View {
         self.library.as_deref()
     }
 
-    /// Says that another build works on it from now on.
-    pub fn set_library(&mut self, library: Option<Arc<Library>>) {
-        self.library = library;
+    /// Says that another build works on it from now on; the one that did before.
+    pub fn set_library(&mut self, library: Option<Arc<Library>>) -> Option<Arc<Library>> {
+        std::mem::replace(&mut self.library, library)
     }
 
     /// The policy of this number.

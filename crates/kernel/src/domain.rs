@@ -103,19 +103,22 @@ impl Domain {
 
     /// Another engine takes over, at once and without holding anything up: a newer one with its build of the core, or,
     /// with `None`, the first one. No scheduler may have a policy that it lacks, or whose state it does not understand.
+    /// Returns the one that ran before, unless it was the first.
     ///
     /// # Errors
     /// It may have taken over in part: then all must be detached.
-    pub fn take_over(&mut self, newer: Option<(Newer, Arc<Library>)>) -> Result<(), Error> {
+    pub fn take_over(
+        &mut self,
+        newer: Option<(Newer, Arc<Library>)>,
+    ) -> Result<Option<(Newer, Arc<Library>)>, Error> {
         let (newer, library) = newer.unzip();
         // The old one is there until nothing leads to it.
-        let _old = std::mem::replace(&mut self.newer, newer);
+        let old = std::mem::replace(&mut self.newer, newer);
         match &mut self.newer {
             Some(newer) => self.jumps.lead_to(newer)?,
             None => self.jumps.lead_back(&mut self.loaded)?,
         }
-        self.view.set_library(library);
-        Ok(())
+        Ok(old.zip(self.view.set_library(library)))
     }
 
     /// The program by which a thread talks to its scheduler, whichever engine that is of; `struct message` of

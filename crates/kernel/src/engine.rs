@@ -473,7 +473,10 @@ impl Engine {
     ///
     /// # Errors
     /// It may have taken over in part: then the run must end.
-    pub fn take_over(&mut self, newer: Option<(Newer, Arc<Library>)>) -> Result<(), Error> {
+    pub fn take_over(
+        &mut self,
+        newer: Option<(Newer, Arc<Library>)>,
+    ) -> Result<Option<(Newer, Arc<Library>)>, Error> {
         self.built.core.take_over(newer)
     }
 

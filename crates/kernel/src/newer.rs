@@ -8,6 +8,8 @@ use crate::object::{Loaded, load, program, run};
 use crate::{Error, Refusal};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject, Program};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::thread;
+use std::time::Duration;
 
 /// The maps that all engines of a run work on.
 const SHARED: [&str; 6] = ["arena", "news", "tasks", "homes", "timers", "rescuer"];
@@ -86,8 +88,27 @@ impl Verified {
     }
 }
 
+/// Between two programs that are freed.
+const FREE_INTERVAL: Duration = Duration::from_millis(50);
+
 /// An engine that may take over: its programs.
 pub struct Newer(Vec<(String, OwnedFd)>);
+
+impl Drop for Newer {
+    /// The kernel frees programs by threads of its own, before which nobody in the hierarchy goes: all of an engine
+    /// takes them milliseconds, for which nobody has an account. So one program goes after the other.
+    fn drop(&mut self) {
+        let programs = std::mem::take(&mut self.0);
+        let free = move || {
+            programs.into_iter().for_each(|program| {
+                drop(program);
+                thread::sleep(FREE_INTERVAL);
+            })
+        };
+        // Where no thread can be had, they go now.
+        drop(thread::Builder::new().spawn(free));
+    }
+}
 
 impl Newer {
     /// Finds the programs that another process has loaded, and still has.

@@ -195,7 +195,7 @@ fixed-priority "FP" {
         told,
         "round-robin     RESBH 10ms 20ms",
         "\nA has round-robin in the place of what was taken out, weighted-turns: its grant hook chose nobody",
-        "\n3s: loaded `weighted-turns`\n`A` has it again\n",
+        "\n3s: loaded `weighted-turns`\n`A` has it, as if it were new\n",
         "at 4s: found the policy `weighted-turns` in use by `A`",
     ] {
         assert!(stderr.contains(said), "expected {said} in {stderr}");

@@ -7,8 +7,8 @@
 
 use hls_calculus::{Guarantee, Mode};
 use hls_control::{
-    EngineError, Hsi, Identity, Layout, Manager, Observed, Peer, PolicySource, Prepared, Promisee, Socket,
-    TakenOut, Texts, Thread, ThreadKey, serve,
+    EngineError, Hsi, Identity, Layout, Manager, Observed, Peer, PolicySource, Preparation, Prepared,
+    Promisee, Socket, TakenOut, Texts, Thread, ThreadKey, serve,
 };
 use hls_core::{Calls, Core, Library, Params, RecordKind};
 use hls_hierarchy::analysis::Input;
@@ -208,23 +208,27 @@ fn attach(core: &mut Core, hierarchy: &Hierarchy, schedulers: &[u32], edge: usiz
     (0..edge.width).map(one).collect()
 }
 
+fn prepare(policies: &[PolicySource]) -> Result<Prepared<Arc<Library>>, EngineError> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |source: &PolicySource| {
+        let file = PolicyFile::new(&source.path, source.text.clone().into_bytes())?;
+        Ok((source.number, if file.name() == source.name { file } else { file.renamed(&source.name)? }))
+    };
+    let files = policies.iter().map(file).collect::<Result<Vec<_>, hls_module::Error>>();
+    let built = files.and_then(|files| Builder::default().build(Target::Native, &files));
+    let built = built.map_err(|error| EngineError::Policy(error.to_string()))?;
+    let path = folder.path().join("core.so");
+    std::fs::write(&path, &built.bytes).unwrap();
+    let newer = Arc::new(Library::open(&path).unwrap());
+    let policies = newer.policies().to_vec();
+    Ok(Prepared { newer, policies, build: built.took, verify: Duration::ZERO })
+}
+
 impl Hsi for Native {
     type Newer = Arc<Library>;
 
-    fn prepare(&mut self, policies: &[PolicySource]) -> Result<Prepared<Arc<Library>>, EngineError> {
-        let folder = tempfile::tempdir().unwrap();
-        let file = |source: &PolicySource| {
-            let file = PolicyFile::new(&source.path, source.text.clone().into_bytes())?;
-            Ok((source.number, if file.name() == source.name { file } else { file.renamed(&source.name)? }))
-        };
-        let files = policies.iter().map(file).collect::<Result<Vec<_>, hls_module::Error>>();
-        let built = files.and_then(|files| Builder::default().build(Target::Native, &files));
-        let built = built.map_err(|error| EngineError::Policy(error.to_string()))?;
-        let path = folder.path().join("core.so");
-        std::fs::write(&path, &built.bytes).unwrap();
-        let newer = Arc::new(Library::open(&path).unwrap());
-        let policies = newer.policies().to_vec();
-        Ok(Prepared { newer, policies, build: built.took, verify: Duration::ZERO })
+    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Arc<Library>>, EngineError> {
+        Ok(Box::new(move || prepare(&policies)))
     }
 
     fn publish(&mut self, newer: Arc<Library>) -> Result<(), EngineError> {

@@ -24,10 +24,13 @@ enum { ANYTHING_PARAMS(HLS_PARAM_INDEX) };
 
 struct anything {
 	u64 random;
+	struct hls_list list;
+	u32 heap;
+	struct hls_levels levels;
 };
 
 struct anything_vp {
-	u64 unused;
+	u64 count;
 };
 
 POLICY_FITS(struct anything, struct anything_vp);
@@ -52,6 +55,41 @@ static u32 anything_vp(hls_t *h, u32 s, u32 v)
 	}
 }
 
+/* One of the queues' operations, on whoever it is. */
+static void anything_queues(hls_t *h, u32 s, u32 v)
+{
+	struct anything ARENA *state = POLICY_STATE(struct anything, s);
+	u64 level = v % HLS_LEVELS;
+	switch (anything_below(h, s, 8)) {
+	case 0:
+		list_push_tail(h->node, &state->list, v);
+		break;
+	case 1:
+		list_push_head(h->node, &state->list, v);
+		break;
+	case 2:
+		list_remove(h->node, &state->list, v);
+		break;
+	case 3:
+		heap_push(h->node, &state->heap, v, h->now_ns, h->seq++);
+		break;
+	case 4:
+		heap_remove(h->node, &state->heap, v);
+		break;
+	case 5:
+		if (state->heap)
+			heap_pop(h->node, &state->heap);
+		break;
+	case 6:
+		levels_push(h->node, &state->levels, level, v, anything_below(h, s, 2));
+		break;
+	default:
+		if (state->levels.occupied)
+			levels_take(h, &state->levels, 0);
+	}
+	POLICY_VP(struct anything_vp, v)->count++;
+}
+
 static u64 anything_time(hls_t *h, u32 s)
 {
 	switch (anything_below(h, s, 4)) {
@@ -71,7 +109,7 @@ static bool anything_else(hls_t *h, u32 s, u32 v)
 {
 	if (anything_below(h, s, 8))
 		return false;
-	switch (anything_below(h, s, 9)) {
+	switch (anything_below(h, s, 10)) {
 	case 0:
 		hls_throttle(h, anything_vp(h, s, v));
 		break;
@@ -94,6 +132,9 @@ static bool anything_else(hls_t *h, u32 s, u32 v)
 		for (u32 i = from(0); i < HLS_MAX_VPS && can_loop; i++)
 			h->slice_ns += i;
 		break;
+	case 7:
+		anything_queues(h, s, anything_vp(h, s, v));
+		break;
 	default:
 		return true;
 	}
@@ -103,11 +144,13 @@ static bool anything_else(hls_t *h, u32 s, u32 v)
 static void anything_request(hls_t *h, u32 s, u32 v)
 {
 	anything_else(h, s, v);
+	anything_queues(h, s, v);
 }
 
 static void anything_withdraw(hls_t *h, u32 s, u32 v)
 {
 	anything_else(h, s, v);
+	anything_queues(h, s, v);
 }
 
 static u32 anything_grant(hls_t *h, u32 s, u32 cpu)

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The queues of policies that were loaded. A policy that has not let go of a VP when it was told to still has its
+ * number in a queue, while the VP has become the child of another scheduler and is in a queue there: what is done to
+ * the first queue would tear the second. So these do what list.h, heap.h and levels.h do after a look at the nodes
+ * which that writes to: a policy writes to those of the children of the scheduler at hand, or it is accused and
+ * nothing is done.
+ *
+ * Their names stand for the plain ones in the files of loaded policies (registry.h).
+ */
+#ifndef HLS_GUARD_QUEUES_H
+#define HLS_GUARD_QUEUES_H
+
+#include "guard.h"
+#include "levels.h"
+
+/* Policies name the nodes only: these are always those of VPs. */
+static inline hls_t *hls_of_nodes(node_t *nodes)
+{
+	return (hls_t *)((char ARENA *)nodes - __builtin_offsetof(struct hls, node));
+}
+
+/* Whether the scheduler at hand may write to this node; 0, no node, is written to by nobody. */
+static inline bool hls_may_write(hls_t *h, u32 i)
+{
+	if (likely(!i || (i < HLS_MAX_VPS && kept(&h->vp[i])->parent == h->hook_scheduler)))
+		return true;
+	hls_accuse_of_meddling(h);
+	return false;
+}
+
+static inline void hls_checked_push_tail(node_t *nodes, list_t *list, u32 i)
+{
+	hls_t *h = hls_of_nodes(nodes);
+	if (hls_may_write(h, i) && hls_may_write(h, list->tail))
+		list_push_tail(nodes, list, i);
+}
+
+static inline void hls_checked_push_head(node_t *nodes, list_t *list, u32 i)
+{
+	hls_t *h = hls_of_nodes(nodes);
+	if (hls_may_write(h, i) && hls_may_write(h, list->head))
+		list_push_head(nodes, list, i);
+}
+
+/* The first member itself is not written to. */
+static inline void hls_checked_pop(node_t *nodes, list_t *list)
+{
+	if (hls_may_write(hls_of_nodes(nodes), nodes[list->head].next))
+		list_pop(nodes, list);
+}
+
+static inline bool hls_may_unlink(node_t *nodes, u32 i)
+{
+	hls_t *h = hls_of_nodes(nodes);
+	return hls_may_write(h, i) && hls_may_write(h, nodes[i].prev) && hls_may_write(h, nodes[i].next);
+}
+
+static inline void hls_checked_remove(node_t *nodes, list_t *list, u32 i)
+{
+	if (hls_may_unlink(nodes, i))
+		list_remove(nodes, list, i);
+}
+
+static inline void hls_checked_levels_push(node_t *nodes, levels_t *levels, u64 level, u32 v, bool behind)
+{
+	hls_t *h = hls_of_nodes(nodes);
+	const list_t *queue = &levels->queue[level];
+	if (hls_may_write(h, v) && hls_may_write(h, behind ? queue->tail : queue->head))
+		levels_push(nodes, levels, level, v, behind);
+}
+
+static inline void hls_checked_levels_remove(node_t *nodes, levels_t *levels, u64 level, u32 v)
+{
+	if (hls_may_unlink(nodes, v))
+		levels_remove(nodes, levels, level, v);
+}
+
+/* What levels_take() does when the first VP cannot use the CPU. */
+HLS_ONCE u32 hls_checked_levels_take_usable(hls_t *h ARENA_ARG, levels_t *levels ARENA_ARG, u32 cpu)
+{
+	u32 level = levels_usable(h, levels, cpu);
+	if (level >= HLS_LEVELS)
+		return 0;
+	u32 v = hls_first_usable(h, &levels->queue[level], cpu);
+	hls_checked_levels_remove(h->node, levels, level, v);
+	return v;
+}
+
+static inline u32 hls_checked_levels_take(hls_t *h, levels_t *levels, u32 cpu)
+{
+	u32 first = levels_first(levels)->head;
+	if (unlikely(!hls_usable(kept(&h->vp[first]), cpu)))
+		return hls_checked_levels_take_usable(h, levels, cpu);
+	return hls_may_write(h, h->node[first].next) ? levels_take(h, levels, cpu) : 0;
+}
+
+/* Two heaps are joined along their spines to the right; what is above the place of one that leaves is put in order. */
+static inline bool hls_may_join(hls_t *h, u32 i)
+{
+	u32 d = from(0);
+	for (; d < HLS_HEAP_SPINE && i && hls_may_write(h, i) && can_loop; d++)
+		i = h->node[i].right;
+	return !i;
+}
+
+static inline bool hls_may_leave(hls_t *h, u32 i)
+{
+	bool may = hls_may_write(h, i) && hls_may_join(h, h->node[i].left) && hls_may_join(h, h->node[i].right);
+	u32 up = h->node[i].up;
+	for (u32 d = from(0); d < HLS_HEAP_SPINE && may && up && can_loop; d++) {
+		may = hls_may_write(h, up);
+		up = h->node[up].up;
+	}
+	return may;
+}
+
+HLS_ONCE u32 hls_checked_heap_push(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32 i, u64 key, u32 seq)
+{
+	hls_t *h = hls_of_nodes(nodes);
+	if (hls_may_write(h, i) && hls_may_join(h, *root))
+		heap_push(nodes, root, i, key, seq);
+	return 0;
+}
+
+static inline void hls_checked_heap_begin(node_t *nodes, u32 ARENA *root, u32 i, u64 key, u32 seq)
+{
+	if (hls_may_write(hls_of_nodes(nodes), i))
+		heap_begin(nodes, root, i, key, seq);
+}
+
+HLS_ONCE u32 hls_checked_heap_remove(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32 i)
+{
+	if (hls_may_leave(hls_of_nodes(nodes), i))
+		heap_remove(nodes, root, i);
+	return 0;
+}
+
+static inline void hls_checked_heap_pop(node_t *nodes, u32 ARENA *root)
+{
+	u32 i = *root;
+	if (unlikely(nodes[i].left))
+		hls_checked_heap_remove(nodes, root, i);
+	else if (hls_may_write(hls_of_nodes(nodes), i))
+		heap_pop(nodes, root);
+}
+
+/* The words of a child of the scheduler at hand; of a stranger, and of nobody, those of no VP. */
+static inline u64 ARENA *hls_checked_words(hls_t *h, u32 v)
+{
+	vp_t *vp = kept(&h->vp[hls_may_write(h, v) ? v : 0]);
+	return vp->word;
+}
+
+#endif
