@@ -2,7 +2,7 @@
 
 use crate::exit::{Error, say};
 use crate::modules::Modules;
-use hls_hierarchy::model::{Hierarchy, Who};
+use hls_hierarchy::model::{Hierarchy, Load, Who};
 use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source};
 use hls_kernel::doctor::cpus;
 use hls_plan::{Plan, PlanError};
@@ -12,7 +12,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
 /// No message lists more names.
@@ -60,7 +60,8 @@ pub fn hierarchy(path: &Path) -> Result<HierarchyFile, Error> {
 fn hierarchy_for(path: &Path, cpus: u16) -> Result<HierarchyFile, Error> {
     let bytes = read(path)?;
     let source = source(path, &bytes);
-    let modules = Modules::load(path, &hls_hierarchy::loads(&bytes))?;
+    let loads = hls_hierarchy::loads(&bytes);
+    let modules = Modules::load(&loads, policy_texts(path, &loads, &source)?)?;
     match hls_hierarchy::read_with(&modules.policies, cpus, &bytes) {
         Ok((hierarchy, warnings)) => {
             report(&source, &warnings);
@@ -71,6 +72,36 @@ fn hierarchy_for(path: &Path, cpus: u16) -> Result<HierarchyFile, Error> {
             Err(Error::Reported)
         }
     }
+}
+
+/// The files of these statements in a hierarchy file, or at which of them there is none to be read.
+fn policy_texts(path: &Path, loads: &[Load], source: &Source) -> Result<Vec<(PathBuf, String)>, Error> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let read = |load: &Load| {
+        let path = folder.join(&load.path);
+        match text(&path) {
+            Ok(text) => Ok((path, text)),
+            Err(Error::Input(reason)) => Err(reason),
+            Err(_) => Err(format!("cannot read {}", path.display())),
+        }
+    };
+    let mut unread = Vec::new();
+    let mut texts = Vec::new();
+    for load in loads {
+        match read(load) {
+            Ok(text) => texts.push(text),
+            Err(reason) => {
+                let found = format!("`{}` ({reason})", load.path);
+                let expected = "a policy's C file, by its path from this file's folder";
+                unread.push(Diagnostic::error(load.span.clone(), "`load`", found, expected));
+            }
+        }
+    }
+    if unread.is_empty() {
+        return Ok(texts);
+    }
+    report(source, &unread);
+    Err(Error::Reported)
 }
 
 /// The same for the kernel engine: a hierarchy for this machine, with a default scheduler.

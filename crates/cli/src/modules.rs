@@ -4,7 +4,6 @@
 //! they have made for the next time.
 
 use crate::exit::Error;
-use crate::input;
 use hls_control::{LoadedPolicy, PolicySource};
 use hls_core::Library;
 use hls_core::limits::FIRST_LOADED;
@@ -15,7 +14,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What a file loads.
@@ -29,8 +28,8 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// The policies of these statements in a hierarchy file of this path.
-    pub fn load(path: &Path, loads: &[Load]) -> Result<Modules, Error> {
+    /// The policies of these statements of a hierarchy file, whose files have these paths and texts.
+    pub fn load(loads: &[Load], texts: Vec<(PathBuf, String)>) -> Result<Modules, Error> {
         let mut policies = Policies::default();
         if loads.is_empty() {
             return Ok(Modules { loaded: Vec::new(), library: None, policies });
@@ -40,12 +39,13 @@ impl Modules {
             let (found, most) = (loads.len(), numbers.len());
             return Err(Error::Input(format!("found {found} policies to load, expected {most} at most")));
         }
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let source = |(number, load): (u8, &Load)| {
-            let path = folder.join(&load.path);
-            Ok(PolicySource { number, name: load.policy(), text: input::text(&path)?, path })
+        let source = |(number, (load, (path, text))): (u8, (&Load, (PathBuf, String)))| PolicySource {
+            number,
+            name: load.policy(),
+            path,
+            text,
         };
-        let sources: Vec<PolicySource> = numbers.zip(loads).map(source).collect::<Result<_, Error>>()?;
+        let sources: Vec<PolicySource> = numbers.zip(loads.iter().zip(texts)).map(source).collect();
         let library = library(&sources)?;
         let describe = |source: PolicySource| {
             let info = library.loaded().find(|info| info.id == source.number).cloned();

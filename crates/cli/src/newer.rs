@@ -7,8 +7,9 @@
 use crate::modules::{builder, files, in_memory};
 use hls_control::{EngineError, PolicySource, Preparation, Prepared};
 use hls_core::{Library, PolicyInfo};
-use hls_kernel::{Engine, Newer, Refusal, SharedMaps, Verified};
+use hls_kernel::{Engine, Programs, Refusal, SharedMaps, Verified};
 use hls_module::{Error, Target, verifier_error};
+use rustix::thread::set_name;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 /// An engine with its core natively, and the policies that it was made of.
 pub struct Made {
     policies: Vec<PolicySource>,
-    engine: (Newer, Arc<Library>),
+    engine: (Programs, Arc<Library>),
 }
 
 /// An engine that may take over; `None`: the first one, which has built-in policies only.
@@ -122,7 +123,7 @@ impl Answer {
 pub fn prepare(
     policies: Vec<PolicySource>,
     maps: &SharedMaps,
-) -> Result<Prepared<(Newer, Arc<Library>)>, EngineError> {
+) -> Result<Prepared<(Programs, Arc<Library>)>, EngineError> {
     let failed = |error: hls_kernel::Error| EngineError::Failed(error.to_string());
     let order = Order { policies, maps: maps.ids().map_err(failed)? };
     let (answer, worker) = give(&order)
@@ -132,7 +133,7 @@ pub fn prepare(
         Answer::Wrong(what) => return Err(EngineError::Policy(what)),
         Answer::Failed(what) => return Err(EngineError::Failed(what)),
     };
-    let newer = Newer::from_ids(&programs).map_err(failed)?;
+    let newer = Programs::from_ids(&programs).map_err(failed)?;
     let unusable = |error: &dyn std::fmt::Display| {
         EngineError::Failed(format!("the native build, {}: {error}", native.display()))
     };
@@ -174,6 +175,8 @@ fn give(order: &Order) -> io::Result<(Answer, Worker)> {
 
 /// Is that process. What it has made goes with it, but for what somebody else holds by then.
 pub fn serve() -> io::Result<()> {
+    // Where people look at threads it would be called `exe`.
+    set_name(c"hls-policies")?;
     let mut line = Vec::new();
     let mut stdin = io::stdin().lock();
     stdin.read_until(b'\n', &mut line)?;

@@ -4,7 +4,7 @@
 //! Relies on the object staying loaded, which [`Domain`] sees to.
 
 use crate::Error;
-use crate::newer::{Jumps, Newer, SharedMaps};
+use crate::newer::{Jumps, Programs, SharedMaps};
 use crate::object::{ENGINE, Loaded};
 use hls_core::{Call, Calls, Core, CoreError, Fault, Library, Op, Params, View, limits};
 use hls_units::Nanos;
@@ -71,8 +71,10 @@ pub struct Domain {
     /// The object that has it, and that is attached.
     pub loaded: Loaded,
     jumps: Jumps,
-    /// The engine that has taken over.
-    newer: Option<Newer>,
+    /// Its programs,
+    first: Programs,
+    /// and those of the engine that has taken over.
+    newer: Option<Programs>,
     view: View,
 }
 
@@ -98,7 +100,9 @@ impl Domain {
         let hls = NonNull::new(hls).expect("the arena is not at 0");
         // SAFETY: `struct hls` lies there, as its sizes say, and the arena stays as long as `loaded`.
         let view = unsafe { View::new(hls) };
-        Ok(Domain { jumps: Jumps::of(&mut loaded)?, loaded, newer: None, view })
+        let (jumps, first) = (Jumps::of(&loaded)?, Programs::of(&loaded)?);
+        jumps.lead_to(&first)?;
+        Ok(Domain { loaded, jumps, first, newer: None, view })
     }
 
     /// Another engine takes over, at once and without holding anything up: a newer one with its build of the core, or,
@@ -109,15 +113,12 @@ impl Domain {
     /// It may have taken over in part: then all must be detached.
     pub fn take_over(
         &mut self,
-        newer: Option<(Newer, Arc<Library>)>,
-    ) -> Result<Option<(Newer, Arc<Library>)>, Error> {
+        newer: Option<(Programs, Arc<Library>)>,
+    ) -> Result<Option<(Programs, Arc<Library>)>, Error> {
         let (newer, library) = newer.unzip();
         // The old one is there until nothing leads to it.
         let old = std::mem::replace(&mut self.newer, newer);
-        match &mut self.newer {
-            Some(newer) => self.jumps.lead_to(newer)?,
-            None => self.jumps.lead_back(&mut self.loaded)?,
-        }
+        self.jumps.lead_to(self.programs())?;
         Ok(old.zip(self.view.set_library(library)))
     }
 
@@ -132,12 +133,9 @@ impl Domain {
         SharedMaps::of(&self.loaded)
     }
 
-    /// Runs a program of the newest engine.
-    fn run(&mut self, program: &str, context: &mut [u8]) -> Result<i32, Error> {
-        match &mut self.newer {
-            Some(newer) => newer.run(program, context),
-            None => self.loaded.run(program, context),
-        }
+    /// Of the engine of the day.
+    fn programs(&self) -> &Programs {
+        self.newer.as_ref().unwrap_or(&self.first)
     }
 
     /// What can be read of the core.
@@ -183,7 +181,7 @@ impl Domain {
         let mut late = u64::MAX;
         for attempt in 0..PATIENCE_MS {
             let mut found = 0_u64.to_ne_bytes();
-            match self.run("check", &mut found)? {
+            match self.programs().run("check", &mut found)? {
                 0 => return Ok(None),
                 code if code > 0 => return Ok(Some(self.view.fault())),
                 _ => late &= u64::from_ne_bytes(found),
@@ -214,7 +212,7 @@ impl Calls for Domain {
             return Err(CoreError::NotFound);
         }
         self.set_field(offset_of!(Layout, call), call);
-        match self.run("make_call", &mut [0; 8]) {
+        match self.programs().run("make_call", &mut [0; 8]) {
             Ok(0) => Ok(self.field::<Call>(offset_of!(Layout, call)).result),
             _ => Err(CoreError::Unreachable),
         }

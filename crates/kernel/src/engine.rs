@@ -6,7 +6,7 @@
 
 use crate::domain::Domain;
 use crate::dump::dump;
-use crate::newer::{Newer, SharedMaps};
+use crate::newer::{Programs, SharedMaps};
 use crate::news::{self, News, Ring};
 use crate::proc;
 use crate::{Error, Exit, exit};
@@ -475,8 +475,8 @@ impl Engine {
     /// It may have taken over in part: then the run must end.
     pub fn take_over(
         &mut self,
-        newer: Option<(Newer, Arc<Library>)>,
-    ) -> Result<Option<(Newer, Arc<Library>)>, Error> {
+        newer: Option<(Programs, Arc<Library>)>,
+    ) -> Result<Option<(Programs, Arc<Library>)>, Error> {
         self.built.core.take_over(newer)
     }
 

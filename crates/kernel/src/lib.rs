@@ -36,7 +36,7 @@ pub use error::Error;
 #[cfg(feature = "engine")]
 pub use exit::Exit;
 #[cfg(feature = "engine")]
-pub use newer::{Newer, SharedMaps, Verified};
+pub use newer::{Programs, SharedMaps, Verified};
 #[cfg(feature = "engine")]
 pub use object::Refusal;
 #[cfg(feature = "engine")]

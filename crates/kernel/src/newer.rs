@@ -1,4 +1,4 @@
-//! Newer engines: objects with other policies that take over a running hierarchy (`bpf/jumps.h`).
+//! Programs engines: objects with other policies that take over a running hierarchy (`bpf/jumps.h`).
 //!
 //! Relies on all of them being built from one version of the core: they agree on all that lies in the shared maps.
 //! Never detaches anything: until [`Jumps::lead_to`] nothing of the machine has changed, and with the attached object
@@ -77,24 +77,23 @@ impl Verified {
         load(file, share).map(Verified)
     }
 
-    /// The kernel's numbers of the programs that [`Newer`] needs, by name.
+    /// The kernel's numbers of the programs that [`Programs`] needs, by name.
     pub fn ids(&self) -> Result<Vec<(String, u32)>, Error> {
-        let id = |name: &str| {
-            let descriptor = program(&self.0, name)?;
-            Ok((name.to_owned(), Program::id_from_fd(descriptor.as_fd()).map_err(lost)?))
+        let id = |name: String| {
+            let descriptor = program(&self.0, &name)?;
+            Ok((name, Program::id_from_fd(descriptor.as_fd()).map_err(lost)?))
         };
-        let jumped_to = JUMPS.map(engine_s);
-        jumped_to.iter().map(String::as_str).chain(CALLED).map(id).collect()
+        names().map(id).collect()
     }
 }
 
 /// Between two programs that are freed.
 const FREE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// An engine that may take over: its programs.
-pub struct Newer(Vec<(String, OwnedFd)>);
+/// The programs of an engine that is used from here.
+pub struct Programs(Vec<(String, OwnedFd)>);
 
-impl Drop for Newer {
+impl Drop for Programs {
     /// The kernel frees programs by threads of its own, before which nobody in the hierarchy goes: all of an engine
     /// takes them milliseconds, for which nobody has an account. So one program goes after the other.
     fn drop(&mut self) {
@@ -110,21 +109,27 @@ impl Drop for Newer {
     }
 }
 
-impl Newer {
+impl Programs {
+    /// Those of the engine that is to be attached.
+    pub fn of(first: &Loaded) -> Result<Programs, Error> {
+        let find = |name: String| first.program(&name).map(|program| (name, program));
+        names().map(find).collect::<Result<_, _>>().map(Programs)
+    }
+
     /// Finds the programs that another process has loaded, and still has.
-    pub fn from_ids(ids: &[(String, u32)]) -> Result<Newer, Error> {
+    pub fn from_ids(ids: &[(String, u32)]) -> Result<Programs, Error> {
         let find = |(name, id): &(String, u32)| Ok((name.clone(), Program::fd_from_id(*id).map_err(lost)?));
-        ids.iter().map(find).collect::<Result<_, _>>().map(Newer)
+        ids.iter().map(find).collect::<Result<_, _>>().map(Programs)
     }
 
     /// Runs a program of type syscall, which may change the context; returns what it returned.
-    pub fn run(&mut self, program: &str, context: &mut [u8]) -> Result<i32, Error> {
+    pub fn run(&self, program: &str, context: &mut [u8]) -> Result<i32, Error> {
         run(self.program(program)?, program, context)
     }
 
     fn program(&self, name: &str) -> Result<BorrowedFd<'_>, Error> {
         let found = self.0.iter().find(|(found, _)| found == name);
-        let missing = || Error::Failed(format!("found no BPF program `{name}` in the newer engine"));
+        let missing = || Error::Failed(format!("found no BPF program `{name}` in the engine"));
         found.map(|(_, descriptor)| descriptor.as_fd()).ok_or_else(missing)
     }
 }
@@ -134,33 +139,26 @@ fn engine_s(operation: &str) -> String {
     format!("engine_{operation}")
 }
 
+/// Those of all programs that are used from here.
+fn names() -> impl Iterator<Item = String> {
+    JUMPS.into_iter().map(engine_s).chain(CALLED.map(str::to_owned))
+}
+
 /// Where the operations that are attached lead to.
 pub struct Jumps(Vec<MapHandle>);
 
 impl Jumps {
-    /// Those of the engine that is to be attached, to which they lead at first.
-    pub fn of(first: &mut Loaded) -> Result<Jumps, Error> {
+    /// Those of the engine that is to be attached. They lead nowhere yet.
+    pub fn of(first: &Loaded) -> Result<Jumps, Error> {
         let map = |operation| first.map(&format!("jump_{operation}"));
-        let jumps = Jumps(JUMPS.into_iter().map(map).collect::<Result<_, _>>()?);
-        jumps.lead_back(first)?;
-        Ok(jumps)
+        JUMPS.into_iter().map(map).collect::<Result<_, _>>().map(Jumps)
     }
 
-    /// Has all of them lead to an engine. When it fails on its way some do: then the engine must stay.
-    pub fn lead_to(&self, newer: &mut Newer) -> Result<(), Error> {
-        adopted(newer.run("adopt", &mut [])?)?;
-        self.set(|name| newer.program(name))
-    }
-
-    /// Has them lead to the first engine again, the attached one.
-    pub fn lead_back(&self, first: &mut Loaded) -> Result<(), Error> {
-        adopted(first.run("adopt", &mut [])?)?;
-        self.set(|name| first.program(name))
-    }
-
-    fn set<D: AsFd>(&self, program: impl Fn(&str) -> Result<D, Error>) -> Result<(), Error> {
+    /// Has all of them lead to an engine. When it fails on its way some do: then that engine must stay.
+    pub fn lead_to(&self, engine: &Programs) -> Result<(), Error> {
+        adopted(engine.run("adopt", &mut [])?)?;
         let mut jumps = self.0.iter().zip(JUMPS);
-        jumps.try_for_each(|(jump, operation)| set(jump, program(&engine_s(operation))?.as_fd()))
+        jumps.try_for_each(|(jump, operation)| set(jump, engine.program(&engine_s(operation))?))
     }
 }
 

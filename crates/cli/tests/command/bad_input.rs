@@ -47,6 +47,26 @@ fn files_that_cannot_be_read_are_named() {
 }
 
 #[test]
+fn policies_that_cannot_be_read_have_the_place_of_their_statement() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("loads.kdl");
+    fs::write(
+        &path,
+        "machine cpus=1\nload \"none.c\"\nload \"two.c\"\nround-robin \"RR\" { thread \"a\" }\n",
+    )
+    .unwrap();
+    assert_refused(
+        &["check", path.to_str().unwrap()],
+        &[
+            "loads.kdl:2:1: error: `load`: found `none.c` (",
+            "No such file",
+            "loads.kdl:3:1: error: ",
+            "directory",
+        ],
+    );
+}
+
+#[test]
 fn bytes_that_are_no_text_have_a_place() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("bytes.kdl");
