@@ -14,6 +14,7 @@ use crate::modules::Modules;
 use crate::newer::{Engines, prepare};
 use crate::yardstick::threads_process;
 use hls_control::{EngineError, PolicySource};
+use hls_core::limits::MAX_RECORDS;
 use hls_hierarchy::model::Child;
 use hls_kernel::{Domain, Engine, Notice};
 use hls_load::Load;
@@ -29,12 +30,18 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The engine is listened to at least that often, never in step with what people's threads do,
 const LONGEST: Duration = Duration::from_millis(97);
 /// and when something happened, not before this: every time takes the CPU from whoever has it.
 const SHORTEST: Duration = Duration::from_millis(10);
+/// What was told takes its time to be understood. This process never waits for others, so that they wait for it: for so
+/// long at a time, between which it rests as long,
+const PIECE: Duration = Duration::from_micros(100);
+/// unless there is so much that some might be lost.
+const IN_PIECES: usize = MAX_RECORDS / 4;
 /// A run that nobody limits.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
 /// A thread that waits is said to be starved this much later. Time that is being stolen from it is told when its CPU
@@ -165,6 +172,7 @@ impl<'t> Run<'t> {
 
     /// Hears what happened since the last time, and hands it on in order. Says up to when that is.
     fn hear(&mut self) -> Result<Nanos, Error> {
+        let mut begun = Instant::now();
         // All records up to now are there when the engine is asked after it.
         let now = self.engine.now().map_err(failed)?;
         // A thread that came is known to the engine only when that has heard of it.
@@ -184,7 +192,14 @@ impl<'t> Run<'t> {
         }
         batch.sort_by_key(|record| record.at);
         batch.iter().for_each(tell_of_cpu);
-        batch.drain(..).for_each(|record| self.books.hear(&record));
+        let in_pieces = batch.len() < IN_PIECES;
+        for record in batch.drain(..) {
+            self.books.hear(&record);
+            if in_pieces && begun.elapsed() > PIECE {
+                sleep(PIECE);
+                begun = Instant::now();
+            }
+        }
         self.books.say_who_was_taken_out(&mut self.engine);
         Ok(now)
     }
