@@ -21,6 +21,9 @@ const DEPTHS: [u32; 5] = [1, 2, 4, 8, 16];
 /// Policies of ours that are measured: built in, and the same files loaded.
 const POLICIES: [&str; 2] = ["fixed-priority", "proportional-share"];
 
+/// What is measured under each scheduler, in so many batches.
+const PIPE: &str = "pipe 40";
+
 /// What stands before the name of one that is loaded.
 const LOADED: &str = "loaded-";
 
@@ -89,27 +92,28 @@ fn script() -> String {
     let mut text = String::from("#!/bin/sh -e\nsleep 5\n");
     let mut measure = |scheduler: &str, place: Place, depth: u32, command: &str| {
         let place = place.name();
-        writeln!(text, "echo {scheduler} {place} {depth} $({command})").expect("a string takes all");
+        writeln!(text, "echo {scheduler} {place} {depth} $({command} | cut -d' ' -f1)")
+            .expect("a string takes all");
     };
-    measure("SCHED_FIFO", Place::OneLeaf, 1, "pipe fifo");
-    measure("fair", Place::OneLeaf, 1, "pipe");
+    measure("SCHED_FIFO", Place::OneLeaf, 1, &format!("{PIPE} fifo"));
+    measure("fair", Place::OneLeaf, 1, PIPE);
     for depth in &DEPTHS[1..] {
         for (place, other) in [(Place::OneLeaf, "a"), (Place::TwoBranches, "b")] {
             let below = |top: &str| format!("/sys/fs/cgroup/{top}{}", "/x".repeat(*depth as usize - 2));
             let (one, other) = (below("a"), below(other));
-            measure("fair", place, *depth, &format!("nest {one}; nest {other}; pipe {one} {other}"));
+            measure("fair", place, *depth, &format!("nest {one}; nest {other}; {PIPE} {one} {other}"));
         }
     }
-    measure("scx_simple", Place::OneLeaf, 1, "load simple /simple.bpf.o pipe");
+    measure("scx_simple", Place::OneLeaf, 1, &format!("load simple /simple.bpf.o {PIPE}"));
     for policy in POLICIES {
         for (place, branches) in [(Place::OneLeaf, "one"), (Place::TwoBranches, "two")] {
             for depth in DEPTHS {
-                measure(policy, place, depth, &format!("load {policy} {depth} {branches} pipe"));
+                measure(policy, place, depth, &format!("load {policy} {depth} {branches} {PIPE}"));
             }
         }
         for depth in DEPTHS {
             let policy = format!("{LOADED}{policy}");
-            measure(&policy, Place::TwoBranches, depth, &format!("load {policy} {depth} two pipe"));
+            measure(&policy, Place::TwoBranches, depth, &format!("load {policy} {depth} two {PIPE}"));
         }
     }
     text.replacen("\nsleep", &format!("\n{NEST}sleep"), 1)

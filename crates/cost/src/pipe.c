@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What one switch through a pipe costs: two processes on one CPU send a byte to and fro, each waiting for the other,
- * and the time stamp counter is read before and after. Prints the least of many batches, divided by the switches in
- * one: the least has no tick and no other process in it.
+ * and the time stamp counter is read before and after each batch of round trips. Prints the least of the batches, the
+ * median and the average, divided by the switches in one: the least has no tick and no other process in it.
  *
- *   pipe [fifo | FOLDER FOLDER]
+ *   pipe BATCHES [fifo | FOLDER FOLDER]
  *
  * fifo: both are SCHED_FIFO. Two folders: cgroups, one for each of them. They rest for a second first, in which `load`
  * can put each of them where it belongs. Relies on a counter that counts what is to be measured: in the laboratory,
@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-enum { BATCHES = 40, ROUND_TRIPS = 100 };
+enum { MAX_BATCHES = 10000, ROUND_TRIPS = 100 };
 
 static void check(int ok, const char *what)
 {
@@ -54,38 +54,48 @@ static unsigned long long batch(int from, int to)
 	return __rdtsc() - begin;
 }
 
+static int compare(const void *a, const void *b)
+{
+	unsigned long long one = *(const unsigned long long *)a, other = *(const unsigned long long *)b;
+	return (one > other) - (one < other);
+}
+
 int main(int argc, char **argv)
 {
+	static unsigned long long took[MAX_BATCHES];
+	int batches = argc > 1 ? atoi(argv[1]) : 0;
 	int there[2], back[2];
 	cpu_set_t cpu;
 	CPU_ZERO(&cpu);
 	CPU_SET(0, &cpu);
 	check(!sched_setaffinity(0, sizeof(cpu), &cpu), "sched_setaffinity");
-	if (argc == 2 && !strcmp(argv[1], "fifo")) {
+	if (argc == 3 && !strcmp(argv[2], "fifo")) {
 		struct sched_param param = {.sched_priority = 50};
 		check(!sched_setscheduler(0, SCHED_FIFO, &param), "sched_setscheduler");
-	} else if (argc != 1 && argc != 3) {
-		fprintf(stderr, "usage: pipe [fifo | FOLDER FOLDER]\n");
+	} else if (argc != 2 && argc != 4) {
+		batches = 0;
+	}
+	if (batches < 1 || batches > MAX_BATCHES) {
+		fprintf(stderr, "usage: pipe BATCHES [fifo | FOLDER FOLDER]\n");
 		return 2;
 	}
 	check(!pipe(there) && !pipe(back), "pipe");
 	pid_t child = fork();
 	check(child >= 0, "fork");
-	if (argc == 3)
-		join_cgroup(argv[child ? 1 : 2]);
+	if (argc == 4)
+		join_cgroup(argv[child ? 2 : 3]);
 	if (!child) {
-		for (int i = 0; i < BATCHES * ROUND_TRIPS; i++)
+		for (int i = 0; i < batches * ROUND_TRIPS; i++)
 			pass(there[0], back[1]);
 		return 0;
 	}
 	sleep(1);
-	unsigned long long least = ~0ULL;
-	for (int i = 0; i < BATCHES; i++) {
-		unsigned long long took = batch(back[0], there[1]);
-		if (took < least)
-			least = took;
-	}
-	printf("%llu\n", least / (2 * ROUND_TRIPS));
+	unsigned long long sum = 0;
+	for (int i = 0; i < batches; i++)
+		sum += took[i] = batch(back[0], there[1]);
+	qsort(took, batches, sizeof(took[0]), compare);
+	const unsigned long long switches = 2 * ROUND_TRIPS;
+	printf("%llu %llu %llu\n", took[0] / switches, took[batches / 2] / switches, sum / batches / switches);
 	int status;
 	check(wait(&status) == child && !status, "the other process");
 	return 0;
