@@ -3,6 +3,7 @@
 //! Relies on the laboratory; says that it is skipped where that cannot work.
 #![cfg(feature = "kernel")]
 
+use hls_experiments::boot::Laboratory;
 use hls_experiments::experiment::{Experiment, write_comparison};
 use hls_experiments::kernel::Kernel;
 use hls_lab::Lab;
@@ -25,14 +26,14 @@ fn assert_as_expected(name: &str, files: &[&str], length: Nanos) {
     assert!(!rows.is_empty(), "found no rows of {files:?} in {name}");
     rows.iter_mut().for_each(|row| row.run = length);
     let folder = tempfile::tempdir().unwrap();
-    let kernel = Kernel {
+    let laboratory = Laboratory {
         lab: &lab,
-        hls: Path::new(env!("CARGO_BIN_EXE_hls")),
         // 500 MIPS, as the machine of the papers had.
         shift: 1,
         limit: Duration::from_secs(600),
-        results: folder.path(),
+        results: folder.path().to_owned(),
     };
+    let kernel = Kernel { laboratory, hls: Path::new(env!("CARGO_BIN_EXE_hls")) };
     let mut comparisons = kernel.carry_out(&experiment.folder, &rows).unwrap();
     comparisons.retain(|comparison| !comparison.finding.is_within());
     let mut table = Vec::new();

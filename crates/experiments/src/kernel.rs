@@ -1,39 +1,33 @@
 //! The rows of an experiment on a real kernel: boots the laboratory, has the kernel engine run each hierarchy there,
 //! and the fair class the same threads beside it.
 //!
-//! Time in the guest is exact: an instruction takes a fixed time, and so every run gives the same numbers. Relies on
-//! `guest.sh` for what is done in the guest, and on `hls run --json` and `hls yardstick --json` for what came of it.
+//! Relies on `guest.sh` for what is done in the guest, and on `hls run --json` and `hls yardstick --json` for what came
+//! of it.
 
+use crate::boot::Laboratory;
 use crate::expected::Expectation;
 use crate::experiment::{Finding, read};
 use crate::measure::{Measure, Value};
 use crate::run::{Outcome, planned};
 use crate::told::{Told, ToldThread, pieces};
 use hls_calculus::{Guarantee, Mode, floor_nanos};
-use hls_lab::{CutShort, Guest, Lab, Machine, OUT, Script, Time};
+use hls_lab::{Guest, OUT, Script};
 use hls_plan::{Derived, Plan};
 use hls_record::observe::Observer;
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Where the guest has the hierarchy files.
 const FILES: &str = "/usr/experiment";
 
 /// The laboratory, and what is done there.
 pub struct Kernel<'a> {
-    /// The laboratory.
-    pub lab: &'a Lab,
+    /// Where it is done.
+    pub laboratory: Laboratory<'a>,
     /// The command `hls`.
     pub hls: &'a Path,
-    /// An instruction takes 2^`shift` ns.
-    pub shift: u32,
-    /// How long all of an experiment may take, in time of the host.
-    pub limit: Duration,
-    /// Where logs and results go; made if need be.
-    pub results: &'a Path,
 }
 
 /// A row with what came of it.
@@ -67,7 +61,7 @@ impl Kernel<'_> {
             .map(|rows| Run::new(folder, rows))
             .collect::<Result<_, _>>()?;
         self.boot(folder, &runs)?;
-        let left = self.results.join(OUT);
+        let left = self.laboratory.results.join(OUT);
         let mut comparisons = Vec::new();
         for run in runs {
             comparisons.extend(run.compare(&left).map_err(|error| vec![error])?);
@@ -83,17 +77,7 @@ impl Kernel<'_> {
             files: vec![(folder.to_owned(), FILES.into())],
         };
         // The kernel counts the CPU time of threads for whoever looks on only when it is told to.
-        let append = "schedstats=enable".to_owned();
-        let (cpus, time) = (1, Time::Exact { shift: self.shift });
-        let machine = Machine { cpus, time, append, limit: self.limit, ..Machine::default() };
-        let outcome = self.lab.run_quietly(&machine, &guest, self.results);
-        let outcome = outcome.map_err(|error| vec![error.to_string()])?;
-        let failed = outcome.scripts.iter().filter(|script| script.status != Some(0));
-        let mut errors: Vec<String> =
-            failed.map(|script| format!("{}: {}", script.name, script.output.trim())).collect();
-        errors.extend(outcome.problems.iter().map(|problem| format!("the kernel complained: {problem}")));
-        errors.extend(outcome.cut_short.iter().map(CutShort::to_string));
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        self.laboratory.run(&guest, "schedstats=enable").map(drop)
     }
 }
 

@@ -2,11 +2,12 @@
 //!
 //! An experiment is a folder of `experiments/`: one hierarchy file for each row of a table, and `expected.csv`, which
 //! says what is measured in each, what the paper has, and how far off we may be; `kernel.csv` says it of a real kernel.
-//! [`experiment`] finds them and carries them out in the simulator, [`kernel`] in the laboratory; [`expected`] reads
-//! what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes the hierarchies of any depth
-//! that Figure 10.2 needs; [`operations`] has Table 10.1, which is of another form. Reads files, and writes none but
-//! what the laboratory brings back.
+//! [`experiment`] finds them and carries them out in the simulator, [`kernel`] in the laboratory ([`boot`]);
+//! [`expected`] reads what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes the
+//! hierarchies of any depth that Figure 10.2 needs. Of another form are Table 10.1, by [`operations`], and Vassal's
+//! tables, by [`vassal`]. Reads files, and writes none but what the laboratory brings back.
 
+pub mod boot;
 pub mod chain;
 pub mod decimal;
 pub mod expected;
@@ -16,3 +17,4 @@ pub mod measure;
 pub mod operations;
 pub mod run;
 mod told;
+pub mod vassal;

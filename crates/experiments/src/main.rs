@@ -3,13 +3,15 @@
 
 use clap::{Parser, ValueEnum};
 use hls_core::limits::MAX_DEPTH;
+use hls_experiments::boot::Laboratory;
 use hls_experiments::chain;
 use hls_experiments::experiment::{Experiment, write_comparison, write_table};
 use hls_experiments::kernel::Kernel;
-use hls_experiments::operations::{self, Operations};
+use hls_experiments::{operations, vassal};
 use hls_lab::Lab;
 use hls_sim::Options;
 use hls_units::Nanos;
+use std::fs;
 use std::io::{self, Write, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -52,6 +54,9 @@ enum Engine {
     /// A real kernel in the laboratory, with the fair class doing the same beside it
     Kernel,
 }
+
+/// Experiments that are not a table of rows in files.
+const OF_ANOTHER_FORM: [&str; 2] = [operations::NAME, vassal::NAME];
 
 /// Why there are no tables.
 enum Failure {
@@ -99,7 +104,8 @@ fn chosen(args: &Args) -> Result<Vec<Experiment>, Failure> {
     let mut experiments = Experiment::find_all(&args.folder)?;
     let (there, folder) = (experiments.len(), args.folder.display());
     let absent = |name: &&String| {
-        **name != operations::NAME && experiments.iter().all(|experiment| experiment.name != **name)
+        !OF_ANOTHER_FORM.contains(&name.as_str())
+            && experiments.iter().all(|experiment| experiment.name != **name)
     };
     if let Some(name) = args.names.iter().find(absent) {
         return Err(vec![format!("found no experiment `{name}` among the {there} in {folder}")].into());
@@ -132,29 +138,34 @@ fn simulate(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Re
 /// Whether all is within its tolerance.
 fn on_kernel(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Result<bool, Failure> {
     let lab = Lab::open(&args.cache).map_err(|error| Failure::System(error.to_string()))?;
+    let laboratory = |name: &str| Laboratory {
+        lab: &lab,
+        shift: args.shift,
+        limit: Duration::from_nanos(args.limit.0),
+        results: args.results.join(name),
+    };
     let mut is_within = true;
     for experiment in experiments.iter().filter(|experiment| !experiment.on_kernel.is_empty()) {
-        let kernel = Kernel {
-            lab: &lab,
-            hls: &args.hls,
-            shift: args.shift,
-            limit: Duration::from_nanos(args.limit.0),
-            results: &args.results.join(&experiment.name),
-        };
+        let kernel = Kernel { laboratory: laboratory(&experiment.name), hls: &args.hls };
         let comparisons = kernel.carry_out(&experiment.folder, &experiment.on_kernel)?;
         write_comparison(out, &experiment.name, &comparisons)?;
         out.flush()?;
         is_within &= comparisons.iter().all(|comparison| comparison.finding.is_within());
     }
-    if args.names.is_empty() || args.names.iter().any(|name| name == operations::NAME) {
-        let operations = Operations {
-            lab: &lab,
-            programs: [args.hls.clone(), args.hls.with_file_name("hls-operations")],
-            limit: Duration::from_nanos(args.limit.0),
-            results: &args.results.join(operations::NAME),
-        };
-        let rows = operations.measure(&args.folder.join(operations::NAME).join("operations.kdl"))?;
+    let is_asked_for = |name: &str| args.names.is_empty() || args.names.iter().any(|asked| asked == name);
+    if is_asked_for(operations::NAME) {
+        let programs = [args.hls.clone(), args.hls.with_file_name("hls-operations")];
+        let file = args.folder.join(operations::NAME).join("operations.kdl");
+        let rows = operations::measure(&laboratory(operations::NAME), programs, &file)?;
         write!(out, "{}", operations::table(&rows))?;
+    }
+    if is_asked_for(vassal::NAME) {
+        let folder = args.folder.join(vassal::NAME);
+        let about = format!("Linux {}, an instruction takes {} ns", lab.kernel().release, 1 << args.shift);
+        for table in vassal::measure(&laboratory(vassal::NAME), &args.hls, &folder)? {
+            fs::write(folder.join(format!("{}.csv", table.name())), table.csv(&about))?;
+            write!(out, "{}", table.text())?;
+        }
     }
     Ok(is_within)
 }

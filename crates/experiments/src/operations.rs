@@ -1,12 +1,11 @@
 //! Thesis, Table 10.1, on a real kernel: the time of requests to a running hierarchy, from user level.
 //!
-//! Boots the laboratory with one CPU whose instructions take a fixed time each, so that every run gives the same
-//! numbers. Relies on the program `hls-operations` for what is done there.
+//! Relies on the laboratory, and on the program `hls-operations` for what is done there.
 
-use hls_lab::{CutShort, Guest, Lab, Machine, Script, Time};
+use crate::boot::Laboratory;
+use hls_lab::{Guest, Script};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The experiment's name, and its folder's.
 pub const NAME: &str = "table-10.1";
@@ -16,8 +15,6 @@ pub const WARM_UPS: usize = 10;
 pub const REPEATS: usize = 50;
 /// So often the hierarchy is attached and detached, after the first time, which brings what it needs into memory.
 pub const ATTACHES: usize = 10;
-/// An instruction takes 2^SHIFT ns: 500 million a second, on a CPU of 500 MHz in the thesis.
-const SHIFT: u32 = 1;
 
 /// An operation: as the thesis calls it, its time there in microseconds, and our name for it. Loading and unloading a
 /// scheduler, which a BPF program cannot be without, has no counterpart; attaching the whole hierarchy is beside it.
@@ -47,43 +44,24 @@ pub struct Row {
     pub kernel: Option<(u64, f64)>,
 }
 
-/// The laboratory, and what is put into it.
-pub struct Operations<'a> {
-    /// The laboratory.
-    pub lab: &'a Lab,
-    /// The commands `hls` and `hls-operations`.
-    pub programs: [PathBuf; 2],
-    /// How long all of it may take, in time of the host.
-    pub limit: Duration,
-    /// Where logs go; made if need be.
-    pub results: &'a Path,
-}
-
-impl Operations<'_> {
-    /// Does everything to the hierarchy of a file.
-    ///
-    /// # Errors
-    /// All that keeps it from being measured; what the kernel complained about.
-    pub fn measure(&self, file: &Path) -> Result<Vec<Row>, Vec<String>> {
-        let text =
-            "#!/bin/sh\nhls-operations /usr/operations.kdl 2>/tmp/said || { cat /tmp/said; exit 2; }\n";
-        let guest = Guest {
-            scripts: vec![Script { name: NAME.into(), text: text.into() }],
-            programs: self.programs.to_vec(),
-            files: vec![(file.to_owned(), "/usr/operations.kdl".into())],
-        };
-        let (cpus, time) = (1, Time::Exact { shift: SHIFT });
-        let machine = Machine { cpus, time, limit: self.limit, ..Machine::default() };
-        let outcome = self.lab.run_quietly(&machine, &guest, self.results);
-        let outcome = outcome.map_err(|error| vec![error.to_string()])?;
-        let said: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
-        let failed = outcome.scripts.iter().filter(|script| script.status != Some(0));
-        let mut errors: Vec<String> =
-            failed.map(|script| format!("{}: {}", script.name, said.trim())).collect();
-        errors.extend(outcome.problems.iter().map(|problem| format!("the kernel complained: {problem}")));
-        errors.extend(outcome.cut_short.iter().map(CutShort::to_string));
-        if errors.is_empty() { read(&said).map_err(|error| vec![error]) } else { Err(errors) }
-    }
+/// Does everything to the hierarchy of a file, with these builds of `hls` and `hls-operations`.
+///
+/// # Errors
+/// All that keeps it from being measured; what the kernel complained about.
+pub fn measure(
+    laboratory: &Laboratory,
+    programs: [PathBuf; 2],
+    file: &Path,
+) -> Result<Vec<Row>, Vec<String>> {
+    let text = "#!/bin/sh\nhls-operations /usr/operations.kdl 2>/tmp/said || { cat /tmp/said; exit 2; }\n";
+    let guest = Guest {
+        scripts: vec![Script { name: NAME.into(), text: text.into() }],
+        programs: programs.to_vec(),
+        files: vec![(file.to_owned(), "/usr/operations.kdl".into())],
+    };
+    let outcome = laboratory.run(&guest, "")?;
+    let said: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
+    read(&said).map_err(|error| vec![error])
 }
 
 /// Reads what was told in the guest.

@@ -1,0 +1,39 @@
+//! The laboratory as the experiments use it: one CPU, whose every instruction takes a fixed time, so that every run
+//! gives the same numbers.
+
+use hls_lab::{CutShort, Guest, Lab, Machine, Outcome, Time};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The laboratory, and what holds for every experiment in it.
+pub struct Laboratory<'a> {
+    /// The laboratory.
+    pub lab: &'a Lab,
+    /// An instruction takes 2^`shift` ns: at 1 there are 500 million a second, on a CPU of 500 MHz in the thesis.
+    pub shift: u32,
+    /// How long all of an experiment may take, in time of the host.
+    pub limit: Duration,
+    /// Where logs and results go; made if need be.
+    pub results: PathBuf,
+}
+
+impl Laboratory<'_> {
+    /// Boots and runs the scripts of the guest, all of which must end with 0. The kernel's command line ends with
+    /// `append`.
+    ///
+    /// # Errors
+    /// All that went wrong; what the kernel complained about.
+    pub fn run(&self, guest: &Guest, append: &str) -> Result<Outcome, Vec<String>> {
+        let (cpus, time) = (1, Time::Exact { shift: self.shift });
+        let (limit, append) = (self.limit, append.to_owned());
+        let machine = Machine { cpus, time, append, limit, ..Machine::default() };
+        let outcome = self.lab.run_quietly(&machine, guest, &self.results);
+        let outcome = outcome.map_err(|error| vec![error.to_string()])?;
+        let failed = outcome.scripts.iter().filter(|script| script.status != Some(0));
+        let mut errors: Vec<String> =
+            failed.map(|script| format!("{}: {}", script.name, script.output.trim())).collect();
+        errors.extend(outcome.problems.iter().map(|problem| format!("the kernel complained: {problem}")));
+        errors.extend(outcome.cut_short.iter().map(CutShort::to_string));
+        if errors.is_empty() { Ok(outcome) } else { Err(errors) }
+    }
+}

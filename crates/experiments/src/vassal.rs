@@ -1,0 +1,209 @@
+//! Vassal's Tables 1 and 2, on a real kernel: what a switch costs that may ask a loaded policy, and how well a thread
+//! that runs at times that it asks for keeps them, beside what the kernel has for that by itself.
+//!
+//! Relies on the laboratory, on `vassal.sh` for what is done there, on the programs of `crates/cost` and `examples`
+//! that measure, and on the compilers of this machine for them and for the policy, which the guest loads.
+
+use crate::boot::Laboratory;
+use hls_lab::{Guest, Script};
+use hls_module::{Builder, NUMBERS, PolicyFile, Target};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The experiment's name, and its folder's.
+pub const NAME: &str = "vassal";
+/// Of 100 round trips each: three seconds.
+const BATCHES: usize = 1000;
+/// Of a millisecond each.
+const TICKS: usize = 5000;
+/// Threads that compute all the time, beside the one that ticks.
+const HOGS: usize = 10;
+
+/// A table of the paper.
+struct Form {
+    name: &'static str,
+    /// How lines of it begin in what the guest tells.
+    key: &'static str,
+    columns: &'static [&'static str],
+    rows: &'static [Row],
+}
+
+/// A row: how the guest calls it, what it is, and what the paper has.
+type Row = (&'static str, &'static str, &'static str);
+
+const FORMS: [Form; 2] = [
+    Form {
+        name: "table-1",
+        key: "switch",
+        columns: &["least", "median", "average"],
+        rows: &[
+            ("none", "no hls, fair class", "NT rebuilt: 19.95 19.88"),
+            ("unused", "hls, nothing loaded", "Vassal: 19.71 19.71"),
+            ("loaded", "asked-times loaded, for others", "sample loaded: 21.32 21.17"),
+            ("inside", "asked-times loaded, for these", "-"),
+            ("none-fifo", "no hls, SCHED_FIFO", "-"),
+            ("unused-fifo", "hls, nothing loaded, SCHED_FIFO", "-"),
+            ("loaded-fifo", "asked-times loaded, SCHED_FIFO", "-"),
+        ],
+    },
+    Form {
+        name: "table-2",
+        key: "ticks",
+        columns: &["min", "max", "average", "deviation"],
+        rows: &[
+            ("fair-sleep-alone", "fair class, clock_nanosleep", "-"),
+            ("fair-timer-alone", "fair class, timerfd", "NT multimedia timers: 75 1566 996 82"),
+            ("fifo-sleep-alone", "SCHED_FIFO, clock_nanosleep", "-"),
+            ("fifo-timer-alone", "SCHED_FIFO, timerfd", "-"),
+            ("deadline-sleep-alone", "SCHED_DEADLINE, clock_nanosleep", "-"),
+            ("time-sharing-sleep-alone", "hls time-sharing, clock_nanosleep", "-"),
+            ("asked-alone", "hls asked-times", "sample scheduler: 996 1485 1002 21"),
+            ("fair-sleep-hogs", "10 hogs, fair class, clock_nanosleep", "-"),
+            ("fair-timer-hogs", "10 hogs, fair class, timerfd", "-"),
+            ("fifo-sleep-hogs", "10 hogs, SCHED_FIFO, clock_nanosleep", "-"),
+            ("fifo-timer-hogs", "10 hogs, SCHED_FIFO, timerfd", "-"),
+            ("deadline-sleep-hogs", "10 hogs, SCHED_DEADLINE, clock_nanosleep", "-"),
+            ("time-sharing-sleep-hogs", "10 hogs, hls time-sharing, clock_nanosleep", "-"),
+            ("asked-hogs", "10 hogs, hls asked-times", "-"),
+        ],
+    },
+];
+
+/// What came of a table: of each row the columns, in nanoseconds.
+pub struct Table {
+    form: &'static Form,
+    rows: Vec<Vec<u64>>,
+}
+
+/// Measures both tables on the hierarchy of a folder, with this `hls`.
+///
+/// # Errors
+/// All that keeps them from being measured; what the kernel complained about.
+pub fn measure(laboratory: &Laboratory, hls: &Path, folder: &Path) -> Result<Vec<Table>, Vec<String>> {
+    let work = tempfile::tempdir().map_err(|error| vec![format!("a folder for work: {error}")])?;
+    let guest = guest(hls, folder, work.path()).map_err(|error| vec![error])?;
+    let outcome = laboratory.run(&guest, "")?;
+    let said: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
+    FORMS.iter().map(|form| read(form, &said)).collect::<Result<_, _>>().map_err(|error| vec![error])
+}
+
+fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let policy = root.join("examples/policies/asked_times.c");
+    let built = work.join("built");
+    let builder = Builder { cache: Some(built.clone()), ..Builder::default() };
+    let file = PolicyFile::read(&policy).map_err(|error| error.to_string())?;
+    for target in [Target::Native, Target::Engine] {
+        builder.build(target, &[(*NUMBERS.start(), file.clone())]).map_err(|error| error.to_string())?;
+    }
+    let pipe = compiled(&root, "crates/cost/src/pipe.c", work)?;
+    let metronome = compiled(&root, "examples/metronome.c", work)?;
+    let set = format!("BATCHES={BATCHES} TICKS={TICKS} HOGS={HOGS}");
+    let text = format!("#!/bin/sh\n{set}\n{}", include_str!("vassal.sh"));
+    Ok(Guest {
+        scripts: vec![Script { name: NAME.into(), text }],
+        programs: vec![hls.to_owned(), pipe, metronome, "chrt".into()],
+        files: vec![
+            (folder.join("vassal.kdl"), "/usr/vassal/vassal.kdl".into()),
+            (policy, "/usr/vassal/asked_times.c".into()),
+            // In the guest's home, which is /, where hls looks for builds.
+            (built, "/.cache/hls/policies".into()),
+        ],
+    })
+}
+
+/// A program of one file, made in the folder.
+fn compiled(root: &Path, source: &str, work: &Path) -> Result<PathBuf, String> {
+    let source = root.join(source);
+    let program = work.join(source.file_stem().unwrap_or_default());
+    let mut gcc = Command::new("gcc");
+    gcc.arg("-O2").arg("-I").arg(root.join("include")).arg("-o").arg(&program).arg(source).arg("-lm");
+    match gcc.status() {
+        Ok(status) if status.success() => Ok(program),
+        Ok(status) => Err(format!("gcc failed ({status}); its messages are above")),
+        Err(error) => Err(format!("gcc: {error}")),
+    }
+}
+
+/// Reads what was told of a table in the guest.
+fn read(form: &'static Form, said: &str) -> Result<Table, String> {
+    let row = |&(name, ..): &Row| {
+        let begin = format!("{} {name} ", form.key);
+        let line = said.lines().find_map(|line| line.strip_prefix(&begin)).unwrap_or_default();
+        let numbers: Vec<u64> = line.split(' ').map_while(|number| number.parse().ok()).collect();
+        let (columns, name) = (form.columns.len(), format!("{begin}{line}"));
+        let wrong = || format!("found `{name}`, expected a line of it with {columns} times in nanoseconds");
+        if numbers.len() == columns { Ok(numbers) } else { Err(wrong()) }
+    };
+    Ok(Table { form, rows: form.rows.iter().map(row).collect::<Result<_, _>>()? })
+}
+
+impl Table {
+    /// As the paper calls it.
+    pub fn name(&self) -> &str {
+        self.form.name
+    }
+
+    /// As a file; `about` says what machine it was.
+    pub fn csv(&self, about: &str) -> String {
+        let mut csv =
+            format!("# {about}, microseconds\n{}, {}, paper\n", self.form.key, self.form.columns.join(", "));
+        for ((_, what, paper), times) in self.lines() {
+            writeln!(csv, "\"{what}\", {}, {paper}", times.join(", ")).expect("a string takes all");
+        }
+        csv
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let heading = self.form.columns.iter().map(|column| format!(" {column:>10}")).collect::<String>();
+        let mut text = format!("\n{NAME}, {}\n  {:<44}{heading}  paper\n", self.form.name, "in us");
+        for ((_, what, paper), times) in self.lines() {
+            let times = times.iter().map(|time| format!(" {time:>10}")).collect::<String>();
+            writeln!(text, "  {what:<44}{times}  {paper}").expect("a string takes all");
+        }
+        text
+    }
+
+    /// The rows, with their times in microseconds.
+    fn lines(&self) -> impl Iterator<Item = (&'static Row, Vec<String>)> {
+        let in_us =
+            |times: &Vec<u64>| times.iter().map(|time| format!("{:.2}", *time as f64 / 1e3)).collect();
+        self.form.rows.iter().zip(self.rows.iter().map(in_us))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a guest would tell, with a number for the first time of each line.
+    fn said(first: u64) -> String {
+        let line = |form: &Form, (name, ..): &Row| {
+            let rest = " 2500".repeat(form.columns.len() - 1);
+            format!("{} {name} {first}{rest}\n", form.key)
+        };
+        FORMS.iter().flat_map(|form| form.rows.iter().map(move |row| line(form, row))).collect()
+    }
+
+    #[test]
+    fn what_was_told_is_read() {
+        let tables: Vec<Table> = FORMS.iter().map(|form| read(form, &said(7)).unwrap()).collect();
+        assert_eq!(tables[0].rows.len(), 7);
+        assert!(tables.iter().all(|table| table.rows.iter().all(|row| row[..2] == [7, 2500])));
+        let csv = tables[0].csv("a machine");
+        assert!(csv.contains("\n\"hls, nothing loaded\", 0.01, 2.50, 2.50, Vassal: 19.71 19.71\n"), "{csv}");
+        assert!(tables[1].text().contains("       0.01       2.50 "), "{}", tables[1].text());
+    }
+
+    #[test]
+    fn what_lacks_a_row_or_a_number_is_refused() {
+        let of = |said: &str| read(&FORMS[1], said).map(drop);
+        assert!(of(&said(7)).is_ok());
+        for wrong in ["asked-hogs x", "asked-hogs", "other 7", "asked-hogs 7 7"] {
+            let error = of(&said(7).replace("asked-hogs 7", wrong)).unwrap_err();
+            assert!(error.contains("expected a line of it with 4 times"), "{error}");
+        }
+    }
+}
