@@ -2,7 +2,8 @@
 //! gives the same numbers.
 
 use hls_lab::{CutShort, Guest, Lab, Machine, Outcome, Time};
-use std::path::PathBuf;
+use hls_module::{Builder, NUMBERS, PolicyFile, Target};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The laboratory, and what holds for every experiment in it.
@@ -36,4 +37,23 @@ impl Laboratory<'_> {
         errors.extend(outcome.cut_short.iter().map(CutShort::to_string));
         if errors.is_empty() { Ok(outcome) } else { Err(errors) }
     }
+}
+
+/// Of this repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What the guest needs to load Vassal's sample policy from that file there. It has no compilers, so it gets what those
+/// of this machine have made, in the folder `work`.
+pub(crate) fn sample(there: &str, work: &Path) -> Result<[(PathBuf, String); 2], String> {
+    let policy = root().join("examples/policies/asked_times.c");
+    let built = work.join("built");
+    let builder = Builder { cache: Some(built.clone()), ..Builder::default() };
+    let file = PolicyFile::read(&policy).map_err(|error| error.to_string())?;
+    for target in [Target::Native, Target::Engine] {
+        builder.build(target, &[(*NUMBERS.start(), file.clone())]).map_err(|error| error.to_string())?;
+    }
+    // In the guest's home, which is /, is where hls looks for builds.
+    Ok([(policy, there.into()), (built, "/.cache/hls/policies".into())])
 }

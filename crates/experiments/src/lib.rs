@@ -4,8 +4,9 @@
 //! says what is measured in each, what the paper has, and how far off we may be; `kernel.csv` says it of a real kernel.
 //! [`experiment`] finds them and carries them out in the simulator, [`kernel`] in the laboratory ([`boot`]);
 //! [`expected`] reads what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes the
-//! hierarchies of any depth that Figure 10.2 needs. Of another form are Table 10.1, by [`operations`], and Vassal's
-//! tables, by [`vassal`]. Reads files, and writes none but what the laboratory brings back.
+//! hierarchies of any depth that Figure 10.2 needs. Of another form are Table 10.1, by [`operations`], Vassal's
+//! tables, by [`vassal`], and policies that come and go, by [`load_unload`]. Reads files, and writes none but what the
+//! laboratory brings back.
 
 pub mod boot;
 pub mod chain;
@@ -13,6 +14,7 @@ pub mod decimal;
 pub mod expected;
 pub mod experiment;
 pub mod kernel;
+pub mod load_unload;
 pub mod measure;
 pub mod operations;
 pub mod run;

@@ -7,7 +7,7 @@ use hls_experiments::boot::Laboratory;
 use hls_experiments::chain;
 use hls_experiments::experiment::{Experiment, write_comparison, write_table};
 use hls_experiments::kernel::Kernel;
-use hls_experiments::{operations, vassal};
+use hls_experiments::{load_unload, operations, vassal};
 use hls_lab::Lab;
 use hls_sim::Options;
 use hls_units::Nanos;
@@ -56,7 +56,7 @@ enum Engine {
 }
 
 /// Experiments that are not a table of rows in files.
-const OF_ANOTHER_FORM: [&str; 2] = [operations::NAME, vassal::NAME];
+const OF_ANOTHER_FORM: [&str; 3] = [operations::NAME, vassal::NAME, load_unload::NAME];
 
 /// Why there are no tables.
 enum Failure {
@@ -159,9 +159,16 @@ fn on_kernel(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> R
         let rows = operations::measure(&laboratory(operations::NAME), programs, &file)?;
         write!(out, "{}", operations::table(&rows))?;
     }
+    let about = format!("Linux {}, an instruction takes {} ns", lab.kernel().release, 1 << args.shift);
+    if is_asked_for(load_unload::NAME) {
+        let folder = args.folder.join(load_unload::NAME);
+        let rows = load_unload::measure(&laboratory(load_unload::NAME), &args.hls, &folder)?;
+        fs::write(folder.join("results.csv"), load_unload::csv(&rows, &about))?;
+        write!(out, "{}", load_unload::table(&rows))?;
+        is_within &= rows.iter().all(load_unload::Row::is_kept);
+    }
     if is_asked_for(vassal::NAME) {
         let folder = args.folder.join(vassal::NAME);
-        let about = format!("Linux {}, an instruction takes {} ns", lab.kernel().release, 1 << args.shift);
         for table in vassal::measure(&laboratory(vassal::NAME), &args.hls, &folder)? {
             fs::write(folder.join(format!("{}.csv", table.name())), table.csv(&about))?;
             write!(out, "{}", table.text())?;

@@ -10,6 +10,13 @@ use serde::Deserialize;
 pub(crate) struct Told {
     pub length_ns: u64,
     pub threads: Vec<ToldThread>,
+    pub guarantees: Vec<ToldGuarantee>,
+}
+
+/// A promise.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ToldGuarantee {
+    pub kept: bool,
 }
 
 /// A thread.

@@ -1,12 +1,11 @@
 //! Vassal's Tables 1 and 2, on a real kernel: what a switch costs that may ask a loaded policy, and how well a thread
 //! that runs at times that it asks for keeps them, beside what the kernel has for that by itself.
 //!
-//! Relies on the laboratory, on `vassal.sh` for what is done there, on the programs of `crates/cost` and `examples`
-//! that measure, and on the compilers of this machine for them and for the policy, which the guest loads.
+//! Relies on the laboratory, on `vassal.sh` for what is done there, and on the programs of `crates/cost` and `examples`
+//! that measure, which the compiler of this machine makes.
 
-use crate::boot::Laboratory;
+use crate::boot::{Laboratory, root, sample};
 use hls_lab::{Guest, Script};
-use hls_module::{Builder, NUMBERS, PolicyFile, Target};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -89,14 +88,7 @@ pub fn measure(laboratory: &Laboratory, hls: &Path, folder: &Path) -> Result<Vec
 }
 
 fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let policy = root.join("examples/policies/asked_times.c");
-    let built = work.join("built");
-    let builder = Builder { cache: Some(built.clone()), ..Builder::default() };
-    let file = PolicyFile::read(&policy).map_err(|error| error.to_string())?;
-    for target in [Target::Native, Target::Engine] {
-        builder.build(target, &[(*NUMBERS.start(), file.clone())]).map_err(|error| error.to_string())?;
-    }
+    let root = root();
     let pipe = compiled(&root, "crates/cost/src/pipe.c", work)?;
     let metronome = compiled(&root, "examples/metronome.c", work)?;
     let set = format!("BATCHES={BATCHES} TICKS={TICKS} HOGS={HOGS}");
@@ -104,12 +96,11 @@ fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
     Ok(Guest {
         scripts: vec![Script { name: NAME.into(), text }],
         programs: vec![hls.to_owned(), pipe, metronome, "chrt".into()],
-        files: vec![
-            (folder.join("vassal.kdl"), "/usr/vassal/vassal.kdl".into()),
-            (policy, "/usr/vassal/asked_times.c".into()),
-            // In the guest's home, which is /, where hls looks for builds.
-            (built, "/.cache/hls/policies".into()),
-        ],
+        files: [
+            vec![(folder.join("vassal.kdl"), "/usr/vassal/vassal.kdl".into())],
+            sample("/usr/vassal/asked_times.c", work)?.into(),
+        ]
+        .concat(),
     })
 }
 
