@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Threads that live below a scheduler of the hierarchy that runs: `crowd SCHEDULER [restless]`; for tests. They are
- * moved there, and compute and sleep in turn, one computes only; the last one of a restless crowd changes its CPUs and
- * goes to the default scheduler and back, again and again. Prints the threads' numbers when all are there, as far as
- * they may be; until it is killed.
+ * moved there, and compute and sleep in turn, one computes only; the last one of a restless crowd sends messages,
+ * changes its CPUs, and goes to the default scheduler and back, again and again. Prints the threads' numbers when all
+ * are there, as far as they may be; until it is killed.
  */
 #define _GNU_SOURCE
 #include "include/hls.h"
@@ -16,6 +16,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *scheduler;
+static int messenger;
 static pthread_barrier_t all_there;
 
 struct life {
@@ -51,8 +52,10 @@ static void live(const struct life *life)
 /* Whatever is refused: the policy may be a bad one. */
 static void wander(unsigned turn)
 {
+	const uint64_t values[4] = {0};
 	cpu_set_t cpus;
 
+	hls_tell(messenger, 0, values);
 	CPU_ZERO(&cpus);
 	CPU_SET(turn % 2, &cpus);
 	if (turn % 4 > 1)
@@ -97,6 +100,7 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	scheduler = argv[1];
+	messenger = hls_messenger();
 	pthread_barrier_init(&all_there, NULL, (unsigned)count + 1);
 	for (size_t i = 0; i < count; i++)
 		if (pthread_create(&thread, NULL, begin, &lives[i]))

@@ -2,8 +2,28 @@
 # The gallery of bad policies, one after the other in a hierarchy that runs: refused at its line, or taken out for what it
 # does. Whoever is below it goes on at what its place gives, and whoever has a promise elsewhere notices nothing. What is to
 # come of each says its file: `Noticed:`, and `In the kernel:` where that is another. What does not compile is not here.
+#
+# TOGETHER: those that can be loaded are in one engine from the start, on one CPU whose time is exact.
 . /usr/kernel/lib.sh
 . /usr/kernel/policies.sh
+
+# What is to come of a policy.
+expected() {
+	here=$(sed -n 's/^ \* In the kernel: //p' "$1") noticed=$(sed -n 's/^ \* Noticed: //p' "$1")
+	noticed=${here:-${noticed#*; }}
+	name=$(basename "$1" .c | tr _ -)
+	# There is one CPU to grant.
+	[ "$name,${TOGETHER-}" != grants-twice,1 ] || noticed=nothing
+}
+
+# Whoever has a promise outside of G.
+others_notice_nothing() {
+	case ${TOGETHER-} in
+	"") keeps "$reserved" "$name" ;;
+	*) ! has_said "BROKEN: $reserved" || fail "$name: what was promised to $reserved was not kept" ;;
+	esac
+	runs "$name"
+}
 
 # The CPU time that each of the crowd has had, in ns.
 crowd_had() { while read -r tid; do echo "$tid $(cut -d' ' -f1 "/proc/$crowd/task/$tid/schedstat")"; done </tmp/crowd; }
@@ -28,9 +48,10 @@ is_taken_out() {
 		fail "$name: the status does not have it: $(hls ctl status)"
 }
 
-# How it ends, for a crowd below it.
+# How it ends, for a crowd below it, with as many CPUs as there are.
 shows_itself() {
-	does hls ctl create "$name" G --below RES guarantee="RESBH 40ms 200ms"
+	if [ -n "${TOGETHER-}" ]; then set -- RES guarantee="RESBH 40ms 200ms"; else set -- FP priority=0; fi
+	does hls ctl create "$name" G --below "$@"
 	crowd G restless >/tmp/crowd 2>/tmp/crowd2 &
 	crowd=$!
 	within 300 test -s /tmp/crowd || fail "$name: the crowd does not come together"
@@ -61,28 +82,35 @@ breaks_its_word() {
 	within 100 hls ctl destroy G >/dev/null 2>/tmp/said2 || fail "$name: G stays: $(cat /tmp/said2)"
 }
 
-start /usr/kernel/ctl.kdl --slack 300ms
+gallery=${GALLERY-$(grep -l 'Noticed:' /usr/policies/*.c)}
+if [ -n "${TOGETHER-}" ]; then
+	for file in $gallery; do
+		expected "$file"
+		case $noticed in *"by the compiler" | *"by the verifier") ;; *) echo "load \"$file\"" ;; esac
+	done | cat - /usr/kernel/ctl.kdl >/tmp/hierarchy.kdl
+	start /tmp/hierarchy.kdl --slack 500us
+else
+	start /usr/kernel/ctl.kdl --slack 300ms
+fi
 answers
 reserve_some
 before=$(in_kernel)
-for file in ${GALLERY-$(grep -l 'Noticed:' /usr/policies/*.c)}; do
-	name=$(basename "$file" .c | tr _ -)
-	noticed=$(sed -n 's/^ \* Noticed: //p' "$file")
-	here=$(sed -n 's/^ \* In the kernel: //p' "$file")
-	noticed=${here:-${noticed#*; }}
+for file in $gallery; do
+	expected "$file"
 	from_here
 	echo "$name: $noticed"
 	case $noticed in
 	"by the compiler") continue ;;
-	"by the verifier") refuses "${file##*/}:$(grep -n '/\* here \*/' "$file" | cut -d: -f1): error" hls load "$file" ;;
-	*)
-		does hls load "$file"
-		if [ "$noticed" = "by the monitor" ]; then breaks_its_word; else shows_itself; fi
-		does hls unload "$name"
+	"by the verifier")
+		line=$(grep -n '/\* here \*/' "$file" | cut -d: -f1)
+		[ -n "${TOGETHER-}" ] || refuses "${file##*/}:$line: error" hls load "$file"
+		continue
 		;;
 	esac
-	keeps "$reserved" "$name"
-	runs "$name"
+	[ -n "${TOGETHER-}" ] || does hls load "$file"
+	case $noticed in "by the monitor") breaks_its_word ;; *) shows_itself ;; esac
+	others_notice_nothing
+	[ -n "${TOGETHER-}" ] || does hls unload "$name"
 	nothing_is_left "$before" "$name"
 done
 hogs_get_on 1

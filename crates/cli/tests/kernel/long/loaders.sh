@@ -25,6 +25,7 @@ goes_on() {
 	hogs_get_on 1
 	keeps "$reserved" "$1"
 	runs "$1"
+	echo "$1"
 }
 
 nothing=$(in_kernel)
