@@ -32,9 +32,9 @@ has_said() { sed "1,${lines}d" /tmp/said | grep -q "$1"; }
 # keeps THREAD WHAT: what it was promised was kept from there on.
 keeps() { ! has_said "BROKEN: $1 .*at least" || fail "$2: what was promised to $1 was not kept"; }
 
-# A hog to which a third of a CPU is promised, as `reserved`, beside a second one.
+# reserve_some HOGS: to the last of so many a third of a CPU is promised, as `reserved`.
 reserve_some() {
-	hogs 2
+	hogs "$1"
 	reserved=${hogs##* }
 	asks reserve "$reserved" "RESBH 100ms 300ms"
 	from_here

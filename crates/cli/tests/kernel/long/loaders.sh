@@ -2,6 +2,7 @@
 # Whoever loads a policy is killed, at every step: the client, the process that makes the engine ready, the one that has the
 # hierarchy. No thread is lost, nothing is left behind in the kernel, and the next load works. Two loads at once; unloading
 # while the policy is used.
+# Together: asked_times.c names_none.c
 . /usr/kernel/lib.sh
 . /usr/kernel/policies.sh
 
@@ -31,7 +32,7 @@ goes_on() {
 nothing=$(in_kernel)
 start /usr/kernel/ctl.kdl --slack 300ms
 answers
-reserve_some
+reserve_some 2
 before=$(in_kernel)
 
 # The process that makes it ready, when it has had so many programs looked at.

@@ -7,7 +7,7 @@
 asked=/usr/policies/asked_times.c
 start /usr/kernel/ctl.kdl --slack 50ms
 answers
-reserve_some
+reserve_some 2
 member=$(echo $hogs | cut -d' ' -f1)
 
 # In, used, and out.
