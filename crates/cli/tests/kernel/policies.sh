@@ -13,6 +13,12 @@ refuses() {
 	grep -q "$reason" /tmp/said2 || fail "$*: does not say '$reason'"
 }
 
+# anew FILE: another file with the same policy, whose engine is made ready although the one before may be there still.
+anew() {
+	copies=$((${copies-0} + 1))
+	mkdir /tmp/copy$copies && cp "$1" /tmp/copy$copies && copy=/tmp/copy$copies/${1##*/}
+}
+
 # The process that makes an engine ready.
 preparing() { grep -lz 'prepare-policie[s]' /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | head -n 1 | grep .; }
 
@@ -21,9 +27,11 @@ nobody_prepares() { ! preparing >/dev/null; }
 # How many BPF programs the process has loaded so far.
 has_loaded() { grep -l '^prog_id' /proc/"$1"/fdinfo/* 2>/dev/null | wc -l; }
 
-# Whether the kernel has as many BPF programs, maps and links as that, whoever has them. What is freed is freed a moment later.
+# Whether the kernel has as many BPF programs, maps and links as that, whoever has them. What is freed is freed a moment
+# later. An engine that was given up is kept until there is another, so `before` is when there is one.
 has_left() { [ "$(in_kernel)" = "$1" ]; }
-nothing_is_left() { within 100 has_left "$1" || fail "$2: there were $1, there are $(in_kernel)"; }
+give_up_one() { does hls load "$1" && does hls unload "$(basename "$1" .c | tr _ -)" && sleep 2 && before=$(in_kernel); }
+nothing_is_left() { within 200 has_left "$1" || fail "$2: there were $1, there are $(in_kernel)"; }
 
 # From now on what hls said is looked at.
 from_here() { lines=$(wc -l </tmp/said); }

@@ -12,8 +12,6 @@ expected() {
 	here=$(sed -n 's/^ \* In the kernel: //p' "$1") noticed=$(sed -n 's/^ \* Noticed: //p' "$1")
 	noticed=${here:-${noticed#*; }}
 	policy=$(basename "$1" .c | tr _ -)
-	# There is one CPU to grant.
-	[ "$policy,$(nproc)" != grants-twice,1 ] || noticed=nothing
 }
 
 # The CPU time that each of the crowd has had, in ns.
@@ -47,32 +45,33 @@ shows_itself() {
 	crowd=$!
 	within 300 test -s /tmp/crowd || fail "$policy: the crowd does not come together"
 	case $noticed in
-	nothing) sleep 2 && has_said "TAKEN OUT" && fail "$policy: was taken out" ;;
+	nothing*) sleep 2 && has_said "TAKEN OUT" && fail "$policy: was taken out" ;;
 	*) is_taken_out ;;
 	esac
-	crowd_gets_on 200
+	case $noticed in *"; nobody gets on") ;; *) crowd_gets_on 200 ;; esac
 	kill -9 "$crowd"
 	wait "$crowd" 2>/dev/null
 	within 100 hls ctl destroy G >/dev/null 2>/tmp/said2 || fail "$policy: G stays: $(cat /tmp/said2)"
 }
 
-# Two that it promises the same: the second is told that this is not so.
+# Two that it promises something: the second is told that this is not so.
 breaks_its_word() {
 	does hls ctl create "$policy" G --below RES guarantee="RESBH 40ms 200ms"
 	before_them=$hogs hogs=
 	named_hogs first second
 	set -- $hogs
 	hogs=$before_them
-	for tid in $*; do does hls ctl move "$tid" --to G budget=10ms period=400ms; done
-	grep -q "promises it RESBS 10ms 400ms" /tmp/granted || fail "$policy: promises nothing: $(cat /tmp/granted)"
-	within 150 has_said "BROKEN: $2 second was promised RESBS 10ms 400ms by G, at least" || fail "$policy: nobody says that"
+	does hls ctl move "$1" --to G budget=5ms period=400ms
+	does hls ctl move "$2" --to G budget=20ms period=400ms
+	grep -q "promises it RESBS 20ms 400ms" /tmp/granted || fail "$policy: promises nothing: $(cat /tmp/granted)"
+	within 150 has_said "BROKEN: $2 second was promised RESBS 20ms 400ms by G, at least" || fail "$policy: nobody says that"
 	has_said "BROKEN: $1 first .*at least" && fail "$policy: the first has nothing"
 	kill -9 $*
 	wait $* 2>/dev/null
 	within 100 hls ctl destroy G >/dev/null 2>/tmp/said2 || fail "$policy: G stays: $(cat /tmp/said2)"
 }
 
-slack=300ms
+slack=100ms
 [ "$(nproc)" != 1 ] || slack=500us
 gallery=${GALLERY-$(grep -l 'Noticed:' /usr/policies/*.c)}
 if [ -n "${TOGETHER-}" ]; then
@@ -87,8 +86,10 @@ fi
 answers
 reserve_some 1
 before=$(in_kernel)
+[ -n "${TOGETHER-}" ] || give_up_one /usr/policies/asked_times.c
 for file in $gallery; do
 	expected "$file"
+	[ "$policy,$(nproc)" != grants-twice,1 ] || continue # There is no second CPU to grant.
 	from_here
 	echo "$policy: $noticed"
 	case $noticed in

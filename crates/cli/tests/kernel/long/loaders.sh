@@ -10,7 +10,8 @@ asked=/usr/policies/asked_times.c
 
 # begins_load: hls load, as `load`, whose engine `worker` makes ready.
 begins_load() {
-	hls load $asked >/tmp/loaded 2>/tmp/said2 &
+	anew $asked
+	hls load "$copy" >/tmp/loaded 2>/tmp/said2 &
 	load=$!
 	within 100 preparing >/tmp/worker || fail "nobody prepares anything: $(cat /tmp/said2)"
 	worker=$(cat /tmp/worker)
@@ -33,7 +34,7 @@ nothing=$(in_kernel)
 start /usr/kernel/ctl.kdl --slack 300ms
 answers
 reserve_some 2
-before=$(in_kernel)
+give_up_one $asked
 
 # The process that makes it ready, when it has had so many programs looked at.
 for step in $STEPS; do

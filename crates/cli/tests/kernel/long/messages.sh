@@ -8,7 +8,7 @@ nothing=$(in_kernel)
 start /usr/kernel/ctl.kdl --slack 300ms
 answers
 reserve_some 2
-before=$(in_kernel)
+give_up_one /usr/policies/asked_times.c
 does hls load /usr/policies/asked_times.c
 does hls ctl create asked-times A --below RES guarantee="RESBH 40ms 200ms" slot=1ms
 teller hostile A >/tmp/granted 2>/tmp/said2 || fail "hostile messages: $(cat /tmp/granted)"

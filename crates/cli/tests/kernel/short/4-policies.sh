@@ -39,7 +39,8 @@ does hls ctl destroy N
 does hls unload names-none
 
 # A CPU goes and comes back while an engine is made ready; then that one's process is killed.
-hls load $asked >/tmp/granted 2>/tmp/said2 &
+anew $asked
+hls load "$copy" >/tmp/granted 2>/tmp/said2 &
 load=$!
 within 100 preparing >/dev/null || fail "nobody prepares anything"
 echo 0 >/sys/devices/system/cpu/cpu1/online
@@ -47,8 +48,10 @@ sleep 0.2
 echo 1 >/sys/devices/system/cpu/cpu1/online
 wait $load || fail "not loaded beside a CPU that goes: $(cat /tmp/said2)"
 does hls unload asked-times
+sleep 2
 before=$(in_kernel)
-hls load $asked >/tmp/granted 2>/tmp/said2 &
+anew $asked
+hls load "$copy" >/tmp/granted 2>/tmp/said2 &
 load=$!
 within 100 preparing >/tmp/worker || fail "nobody prepares anything"
 kill -9 "$(cat /tmp/worker)"
