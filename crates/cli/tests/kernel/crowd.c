@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Threads that live below a scheduler of the hierarchy that runs: `crowd SCHEDULER [restless]`; for tests. They are
- * moved there, and compute and sleep in turn, one computes only; the last one of a restless crowd sends messages,
- * changes its CPUs, and goes to the default scheduler and back, again and again. Prints the threads' numbers when all
- * are there, as far as they may be; until it is killed.
+ * moved there, and compute and sleep in turn, one computes only. Of a restless crowd the last one sends messages,
+ * changes its CPUs, and goes to the default scheduler and back, again and again; the first is moved there and back
+ * whatever it does. Prints the threads' numbers when all are there, as far as they may be; until it is killed.
  */
 #define _GNU_SOURCE
 #include "include/hls.h"
@@ -82,12 +82,12 @@ static void *begin(void *argument)
 }
 
 /* By the main thread, which stays where it is: below a bad policy nobody may get anywhere any more. */
-static int move(long tid)
+static int move(long tid, const char *to)
 {
 	char message[256];
-	int length = snprintf(message, sizeof(message),
-			      "{\"method\":\"hls.Control.Move\",\"parameters\":{\"thread\":%ld,\"to\":\"%s\"}}",
-			      tid, scheduler);
+	int length =
+	    snprintf(message, sizeof(message),
+		     "{\"method\":\"hls.Control.Move\",\"parameters\":{\"thread\":%ld,\"to\":\"%s\"}}", tid, to);
 
 	return hls_call(message, (size_t)length + 1);
 }
@@ -107,11 +107,17 @@ int main(int argc, char **argv)
 			return 1;
 	pthread_barrier_wait(&all_there);
 	for (size_t i = 0; i < count; i++) {
-		if (move(lives[i].tid))
+		if (move(lives[i].tid, scheduler))
 			perror(scheduler);
 		printf("%ld\n", lives[i].tid);
 	}
 	fflush(stdout);
-	pthread_join(thread, NULL);
-	return 0;
+	for (;;) {
+		const struct timespec rest = {0, 50000000};
+		nanosleep(&rest, NULL);
+		if (argc < 3)
+			continue;
+		move(lives[0].tid, "rest");
+		move(lives[0].tid, scheduler);
+	}
 }
