@@ -25,7 +25,7 @@ preparing() { grep -lz 'prepare-policie[s]' /proc/[0-9]*/cmdline 2>/dev/null | c
 nobody_prepares() { ! preparing >/dev/null; }
 
 # How many BPF programs the process has loaded so far.
-has_loaded() { grep -l '^prog_id' /proc/"$1"/fdinfo/* 2>/dev/null | wc -l; }
+has_loaded() { grep -ls '^prog_id' "/proc/$1/fdinfo/"* | wc -l; }
 
 # Whether the kernel has as many BPF programs, maps and links as that, whoever has them. What is freed is freed a moment
 # later. An engine that was given up is kept until there is another, so `before` is when there is one.
