@@ -31,7 +31,7 @@ crowd_gets_on() {
 # It is in the place of the policy, and all that ask are told.
 is_taken_out() {
 	within 150 has_said "TAKEN OUT: $policy of G, since $noticed.*; round-robin is in its place" ||
-		fail "$policy: nobody says that it was taken out since $noticed"
+		fail "$policy: nobody says that it was taken out since $noticed: $(cat /tmp/crowd2; hls ctl status)"
 	hls policies --running | grep -q "^round-robin .*G" || fail "$policy: G has no fallback: $(hls policies --running)"
 	hls ctl status | grep -q "^G has round-robin in the place of what was taken out, $policy: .*$noticed" ||
 		fail "$policy: the status does not have it: $(hls ctl status)"
