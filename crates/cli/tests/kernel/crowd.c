@@ -2,7 +2,7 @@
 /*
  * Threads that live below a scheduler of the hierarchy that runs: `crowd SCHEDULER [restless]`; for tests. They are
  * moved there, and compute and sleep in turn, one computes only. Of a restless crowd the last one sends messages,
- * changes its CPUs, and goes to the default scheduler and back, again and again; the first is moved there and back
+ * changes its CPUs, and goes to the default scheduler and back, again and again; the second is moved there and back
  * whatever it does. Prints the threads' numbers when all are there, as far as they may be; until it is killed.
  */
 #define _GNU_SOURCE
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 		nanosleep(&rest, NULL);
 		if (argc < 3)
 			continue;
-		move(lives[0].tid, "rest");
-		move(lives[0].tid, scheduler);
+		move(lives[1].tid, "rest");
+		move(lives[1].tid, scheduler);
 	}
 }
