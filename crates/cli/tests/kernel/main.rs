@@ -172,7 +172,7 @@ fn the_engine_weathers_long_storms() {
 #[test]
 #[ignore = "takes minutes: make storm"]
 fn bad_policies_break_nobody_elses_promise_where_time_is_exact() {
-    let machine = Machine { cpus: 1, time: Time::Exact { shift: 2 }, ..machine(Duration::from_secs(3600)) };
+    let machine = Machine { cpus: 1, time: Time::Exact { shift: 1 }, ..machine(Duration::from_secs(3600)) };
     let gallery = script(&here().join("long/gallery.sh"), "TOGETHER=1\n");
     if let Some(outcome) = boot(vec![gallery], &machine) {
         is_clean(&outcome);
