@@ -1,7 +1,9 @@
 //! Admission on line against the analysis of the whole: random requests to random hierarchies.
 
-use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode, Problem, Scheduler, analyse};
+use hls_calculus::schedulers::{Declared, Signature};
+use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode, Policy, Problem, Scheduler, analyse};
 use oorandom::Rand32;
+use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
 
@@ -179,6 +181,29 @@ fn a_scheduler_is_destroyed_without_edges_only() {
     assert_eq!(second, first, "the number is given out again");
     admission.begin(edge(Some(0), Child::Scheduler(second))).unwrap();
     assert_eq!(admission.graph().schedulers[second].policy.name(), "proportional-share");
+}
+
+/// A declared policy wants something of its place; nothing of none.
+#[test]
+fn a_scheduler_that_accepts_not_everything_comes_and_goes() {
+    let mut admission = Admission::new(machine(), Mode::Tight).unwrap();
+    let picky = Signature { name: "picky", scheduler_params: Vec::new(), vp_params: Vec::new() };
+    let declared = Declared::read(&picky, &[], Some("RESBH"), None).unwrap();
+    let mut create = |policy| admission.create(Scheduler { policy, ..scheduler("reservation") });
+    let picky = create(Policy::Declared(Arc::new(declared)));
+    let reservation = create("reservation".into());
+    let priority =
+        |child| Edge { params: vec![("priority".into(), 1)], ..edge(Some(0), Child::Scheduler(child)) };
+    admission.begin(priority(reservation)).unwrap();
+    assert!(admission.begin(priority(picky)).is_err(), "ALL is no RESBH");
+    let params = vec![("budget".into(), MS), ("period".into(), 4 * MS)];
+    let place = Edge { params, ..edge(Some(reservation), Child::Scheduler(picky)) };
+    let place = admission.begin(place).unwrap();
+    let thread = admission.begin(edge(Some(picky), Child::Thread("t".into()))).unwrap();
+    assert!(admission.end(place).is_err(), "a thread is below it");
+    admission.end(thread).unwrap();
+    admission.end(place).unwrap();
+    admission.destroy(picky).unwrap();
 }
 
 #[test]

@@ -114,7 +114,8 @@ pub(crate) struct Unload {
 
 impl<E: Hsi> Manager<E> {
     /// The policies that a scheduler may have now.
-    pub fn policies(&self) -> Vec<PolicyStatus> {
+    pub fn policies(&mut self) -> Vec<PolicyStatus> {
+        self.hear_of_taken_out();
         let status = |info: &PolicyInfo, file: Option<String>| PolicyStatus {
             name: info.name.into(),
             what: info.doc.into(),

@@ -40,7 +40,9 @@ fn after_taking_out() -> Manager<Native> {
     while manager.engine().taken_out.is_empty() {
         manager.engine().pass(Nanos::from_millis(7));
     }
-    manager.sweep();
+    // Nobody needs to have asked for something else before.
+    let fallback = manager.policies().into_iter().find(|policy| policy.name == "round-robin").unwrap();
+    assert_eq!(fallback.schedulers, ["T"]);
     manager
 }
 
@@ -78,7 +80,7 @@ fn a_policy_that_is_taken_out_promises_nothing_any_more() {
     assert_eq!(of_res(&mut manager, "ALICE"), "RESBH 10ms 20ms");
     manager.reserve(ROOT, ALICES[1], "RESBH 1ms 20ms", Some("RES")).unwrap();
     manager.unload(ROOT, "weighted-turns", false).unwrap();
-    assert_eq!(loaded(&manager), []);
+    assert_eq!(loaded(&mut manager), []);
     manager.release(ROOT, ALICES[0]).unwrap();
     manager.release(ROOT, BOBS).unwrap();
     manager.destroy(ROOT, "T").unwrap();
@@ -109,7 +111,7 @@ fn sample() -> PolicySource {
     source("asked-times", |text| text)
 }
 
-fn loaded(manager: &Manager<Native>) -> Vec<(String, Vec<String>)> {
+fn loaded(manager: &mut Manager<Native>) -> Vec<(String, Vec<String>)> {
     let policies = manager.policies().into_iter().filter(|policy| policy.file.is_some());
     policies.map(|policy| (policy.name, policy.schedulers)).collect()
 }
@@ -137,12 +139,12 @@ fn a_policy_comes_is_used_and_goes() {
     let below = texts(&[("guarantee", "RESBH 1ms 100ms"), ("slot", "1ms")]);
     manager.create(ROOT, "asked-times", "A", "RES", &below).unwrap();
     manager.move_thread(ROOT, ALICES[0], "A", &texts(&[])).unwrap();
-    assert_eq!(loaded(&manager), [("asked-times".into(), vec!["A".into()])]);
+    assert_eq!(loaded(&mut manager), [("asked-times".into(), vec!["A".into()])]);
     refused(&mut manager, "in use by `A`", |manager| manager.unload(ROOT, "asked-times", false));
     manager.release(ROOT, ALICES[0]).unwrap();
     manager.destroy(ROOT, "A").unwrap();
     manager.unload(ROOT, "asked-times", false).unwrap();
-    assert_eq!(loaded(&manager), []);
+    assert_eq!(loaded(&mut manager), []);
     refused(&mut manager, "no policy `asked-times`", |manager| manager.unload(ROOT, "asked-times", false));
 }
 
@@ -155,7 +157,7 @@ fn several_versions_stand_beside_each_other() {
     manager.create(ROOT, "asked-times", "A", "RES", &below).unwrap();
     manager.create(ROOT, "asked-times-2", "B", "RES", &below).unwrap();
     let users = [("asked-times".into(), vec!["A".into()]), ("asked-times-2".into(), vec!["B".into()])];
-    assert_eq!(loaded(&manager), users);
+    assert_eq!(loaded(&mut manager), users);
 }
 
 #[test]
@@ -229,7 +231,7 @@ fn schedulers_are_emptied_and_go_before_their_policy_does() {
     refused(&mut manager, "in use by `A`", |manager| manager.unload(ROOT, "asked-times", false));
     let report = manager.unload(ROOT, "asked-times", true).unwrap();
     assert_eq!((report.moved, report.destroyed), (2, vec!["below".to_owned(), "A".to_owned()]));
-    assert_eq!(loaded(&manager), []);
+    assert_eq!(loaded(&mut manager), []);
     let status = manager.status();
     assert!(status.threads.iter().filter(|it| ALICES.contains(&it.thread)).all(|it| it.scheduler == "rest"));
     // What it had of the reservations is there for others again.

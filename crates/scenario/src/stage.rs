@@ -14,7 +14,9 @@ pub struct Stage {
     schedulers: BTreeMap<usize, u32>,
     /// The VPs of threads, likewise.
     threads: BTreeMap<usize, u32>,
-    /// Whether a thread may wait for a message.
+    /// Policies that take messages.
+    listening: Vec<u8>,
+    /// Whether there was one of them: then a thread may wait for a message.
     may_wait: bool,
     /// Whether policies may be taken out: then what they leave behind is looked at.
     pub forgives: bool,
@@ -23,10 +25,12 @@ pub struct Stage {
 impl Stage {
     /// An empty one.
     pub fn new(cpus: u16, library: Option<Arc<Library>>) -> Stage {
-        let may_wait =
-            library.iter().flat_map(|library| library.loaded()).any(|policy| !policy.messages.is_empty());
+        let listening = library.iter().flat_map(|library| library.loaded());
+        let listening =
+            listening.filter(|policy| !policy.messages.is_empty()).map(|policy| policy.id).collect();
         let machine = Machine::new(cpus, library);
-        Stage { machine, schedulers: BTreeMap::new(), threads: BTreeMap::new(), may_wait, forgives: false }
+        let (schedulers, threads) = (BTreeMap::new(), BTreeMap::new());
+        Stage { machine, schedulers, threads, listening, may_wait: false, forgives: false }
     }
 
     /// Has something happen, and looks whether all is as it must be.
@@ -122,6 +126,7 @@ impl Stage {
         params: Params,
         below: &[(usize, Params)],
     ) -> Result<(), CoreError> {
+        self.may_wait |= self.listening.contains(&policy);
         let core = &mut self.machine.core;
         let s = core.create_scheduler(policy, params)?;
         let mut is_hung = false;
@@ -154,6 +159,7 @@ impl Stage {
 
     fn replace(&mut self, scheduler: usize, policy: u8, params: Params) -> Result<(), CoreError> {
         let s = *self.schedulers.get(&scheduler).ok_or(CoreError::NotFound)?;
+        self.may_wait |= self.listening.contains(&policy);
         self.machine.core.replace(s, policy, params, self.machine.now)
     }
 

@@ -265,3 +265,31 @@ fixed-priority "FP" {
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("found the default scheduler, `rest`, among those that would go"), "{stderr}");
 }
+
+/// A policy may declare what it does not do; the calculus takes its word, and the monitor does not.
+#[test]
+fn a_declared_promise_that_is_not_kept_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../module/tests/gallery/breaks_word.c");
+    std::fs::copy(policy, folder.path().join("breaks_word.c")).unwrap();
+    let file = folder.path().join("word.kdl").display().to_string();
+    let hierarchy = r#"
+load "breaks_word.c"
+fixed-priority "FP" {
+    reservation "RES" priority=1 {
+        thread "video" guarantee="RESBH 5ms 20ms" { cpu-bound; }
+        breaks-word "W" guarantee="RESBH 10ms 20ms" {
+            thread "first" budget="5ms" period="50ms" { cpu-bound; }
+            thread "second" budget="10ms" period="100ms" { cpu-bound; }
+        }
+    }
+    time-sharing "rest" priority=0 default=#true { thread "build" { cpu-bound; }; }
+}"#;
+    std::fs::write(&file, hierarchy).unwrap();
+    let Outcome { code, stdout, .. } = hls(&["check", &file]);
+    assert_eq!(code, Some(0), "{stdout}");
+    assert!(stdout.contains("second  thread          RESBS 10ms 100ms"), "{stdout}");
+    let Outcome { code, stdout, .. } = hls(&["run", &file, "--for", "1s"]);
+    assert_eq!(code, Some(1), "{stdout}");
+    assert!(stdout.ends_with("run: BROKEN: 1 of 6 promises tested (second)\n"), "{stdout}");
+}

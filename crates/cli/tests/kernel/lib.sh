@@ -34,7 +34,7 @@ start() {
 	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) before the start"
 	hls run --engine kernel --paranoid "$@" >/tmp/report 2>/tmp/said &
 	hls=$!
-	within 600 attached_or_gone && is enabled || fail "the hierarchy was not attached"
+	within 3000 attached_or_gone && is enabled || fail "the hierarchy was not attached"
 }
 
 attached_or_gone() { is enabled || gone "$hls"; }

@@ -15,7 +15,10 @@ use std::time::Duration;
 
 /// How much of everything: what a script does again and again is set before its first line.
 const SHORT: &str = "KILLS='300 2000'\nCYCLES=2\nSTORM=2\n";
-const LONG: &str = "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\n";
+const LONG: &str = "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\n";
+
+/// Programs of the tests' own, by their files.
+const OWN: [&str; 5] = ["saboteur", "mover", "crowd", "teller", "in_kernel"];
 
 fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel")
@@ -72,11 +75,10 @@ fn run(lab: &Lab, machine: &Machine, scripts: Vec<Script>, program: Option<PathB
     let strip = Command::new("strip").arg("-o").arg(&stripped).arg(env!("CARGO_BIN_EXE_hls")).status();
     assert!(strip.is_ok_and(|status| status.success()), "hls cannot be stripped");
     let mut programs = vec![stripped];
-    programs.extend(["saboteur", "mover"].map(|name| compiled(name, folder.path())));
+    programs.extend(OWN.map(|name| compiled(name, folder.path())));
     programs.extend(["stress-ng", "chrt", "taskset", "renice"].map(PathBuf::from));
     programs.extend(program);
-    let is_asked_for = |name: &str| scripts.iter().any(|script| script.text.contains(&format!("{name}.c")));
-    let built = built_policies(folder.path(), is_asked_for);
+    let built = built_policies(folder.path(), &scripts);
     let files = vec![
         (here(), "/usr/kernel".into()),
         (folder.path().join("policies"), "/usr/policies".into()),
@@ -86,30 +88,53 @@ fn run(lab: &Lab, machine: &Machine, scripts: Vec<Script>, program: Option<PathB
     lab.run_quietly(machine, &Guest { scripts, programs, files }, folder.path()).unwrap()
 }
 
-/// Copies the policies of the examples and of the gallery, and builds those that scripts ask for; where that is.
-fn built_policies(folder: &Path, is_asked_for: impl Fn(&str) -> bool) -> PathBuf {
+/// Copies the policies of the examples and of the gallery, and builds what scripts ask for; where that is.
+fn built_policies(folder: &Path, scripts: &[Script]) -> PathBuf {
     let (copies, cache) = (folder.join("policies"), folder.join("built"));
     for folder in [&copies, &cache] {
         fs::create_dir(folder).unwrap();
     }
-    let builder = Builder { cache: Some(cache.clone()), ..Builder::default() };
     for source in ["examples/policies", "crates/module/tests/gallery"] {
         for entry in fs::read_dir(here().join("../../../..").join(source)).unwrap() {
             let path = entry.unwrap().path();
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            if path.extension().is_none_or(|extension| extension != "c") {
-                continue;
-            }
-            fs::copy(&path, copies.join(path.file_name().unwrap())).unwrap();
-            if is_asked_for(&name) {
-                let policies = [(*NUMBERS.start(), PolicyFile::read(&path).unwrap())];
-                for target in [Target::Native, Target::Engine] {
-                    builder.build(target, &policies).unwrap();
-                }
+            if path.extension().is_some_and(|extension| extension == "c") {
+                fs::copy(&path, copies.join(path.file_name().unwrap())).unwrap();
             }
         }
     }
+    let builder = Builder { cache: Some(cache.clone()), ..Builder::default() };
+    for engine in scripts.iter().flat_map(|script| engines(script, &copies)) {
+        let files = engine.iter().map(|name| PolicyFile::read(&copies.join(name)).unwrap());
+        let policies: Vec<_> = NUMBERS.zip(files).collect();
+        for target in [Target::Native, Target::Engine] {
+            builder.build(target, &policies).unwrap();
+        }
+    }
     cache
+}
+
+/// The engines that a script loads, each by its policies' files: one with each that the script names, one with all in a
+/// line that begins `# Together: `; the script `gallery` loads each policy of the gallery, and all together, as far as
+/// compiler and verifier let them through.
+fn engines(script: &Script, policies: &Path) -> Vec<Vec<String>> {
+    let together = script.text.lines().filter_map(|line| line.strip_prefix("# Together: "));
+    let mut engines: Vec<Vec<_>> =
+        together.map(|names| names.split(' ').map(str::to_owned).collect()).collect();
+    let mut gallery = Vec::new();
+    for entry in fs::read_dir(policies).unwrap() {
+        let path = entry.unwrap().path();
+        let (name, text) = (path.file_name().unwrap().to_str().unwrap(), fs::read_to_string(&path).unwrap());
+        let is_hung_here = script.name.starts_with("gallery") && text.contains("Noticed: ");
+        if is_hung_here && !text.contains("by the compiler") && !text.contains("by the verifier") {
+            gallery.push(name.to_owned());
+        }
+        if script.text.contains(name) || is_hung_here && !text.contains("by the compiler") {
+            engines.push(vec![name.to_owned()]);
+        }
+    }
+    gallery.sort();
+    engines.extend((!gallery.is_empty()).then_some(gallery));
+    engines
 }
 
 fn is_clean(outcome: &Outcome) {
@@ -141,6 +166,16 @@ fn the_engine_weathers_long_storms() {
         if let Some(outcome) = boot(vec![script], &machine(Duration::from_secs(3600))) {
             is_clean(&outcome);
         }
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: make storm"]
+fn bad_policies_break_nobody_elses_promise_where_time_is_exact() {
+    let machine = Machine { cpus: 1, time: Time::Exact { shift: 1 }, ..machine(Duration::from_secs(3600)) };
+    let gallery = script(&here().join("long/gallery.sh"), "TOGETHER=1\n");
+    if let Some(outcome) = boot(vec![gallery], &machine) {
+        is_clean(&outcome);
     }
 }
 

@@ -3,6 +3,7 @@
  * Reads what lies far behind the VPs: natively a crash, in the kernel a zero.
  *
  * Noticed: the policy crashed
+ * In the kernel: nothing
  */
 #include "../core/policy.h"
 

@@ -3,6 +3,7 @@
  * Counts its children when they come, not when they go, and refuses further ones.
  *
  * Noticed: its register hook refused a child that it had accepted before
+ * In the kernel: nothing
  */
 #include "../core/policy.h"
 

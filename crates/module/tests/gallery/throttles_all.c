@@ -3,6 +3,7 @@
  * Throttles every child, and never lets one run again.
  *
  * Noticed: no timer is set: it would wait for ever
+ * In the kernel: nothing; nobody gets on
  */
 #include "../core/policy.h"
 

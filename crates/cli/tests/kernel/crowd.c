@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Threads that live below a scheduler of the hierarchy that runs: `crowd SCHEDULER [restless]`; for tests. They are
+ * moved there, and compute and sleep in turn, one computes only. Of a restless crowd the last one sends messages,
+ * changes its CPUs, and goes to the default scheduler and back, again and again; the second is moved there and back
+ * whatever it does. Prints the threads' numbers when all are there, as far as they may be; until it is killed.
+ */
+#define _GNU_SOURCE
+#include "include/hls.h"
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define S UINT64_C(1000000000)
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *scheduler;
+static int messenger;
+static pthread_barrier_t all_there;
+
+struct life {
+	unsigned compute_us, sleep_us;
+	int is_restless;
+	long tid;
+};
+
+static struct life lives[] = {
+    {1000, 0, 0, 0}, {1000, 1000, 0, 0}, {100, 300, 0, 0}, {3000, 20000, 0, 0}, {500, 500, 1, 0},
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * S + (uint64_t)now.tv_nsec;
+}
+
+static void live(const struct life *life)
+{
+	uint64_t end = now_ns() + life->compute_us * UINT64_C(1000);
+
+	while (now_ns() < end)
+		;
+	if (life->sleep_us) {
+		struct timespec rest = {0, life->sleep_us * 1000L};
+		nanosleep(&rest, NULL);
+	}
+}
+
+/* Whatever is refused: the policy may be a bad one. */
+static void wander(unsigned turn)
+{
+	const uint64_t values[4] = {0};
+	cpu_set_t cpus;
+
+	hls_tell(messenger, 0, values);
+	CPU_ZERO(&cpus);
+	CPU_SET(turn % 2, &cpus);
+	if (turn % 4 > 1)
+		CPU_SET(!(turn % 2), &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+	if (turn % 8 == 5)
+		hls_release();
+	if (turn % 8 == 7)
+		hls_move(scheduler);
+}
+
+static void *begin(void *argument)
+{
+	struct life *life = argument;
+
+	life->tid = syscall(SYS_gettid);
+	pthread_barrier_wait(&all_there);
+	for (unsigned turn = 0;; turn++) {
+		live(life);
+		if (life->is_restless && turn % 16 == 0)
+			wander(turn / 16);
+	}
+	return NULL;
+}
+
+/* By the main thread, which stays where it is: below a bad policy nobody may get anywhere any more. */
+static int move(long tid, const char *to)
+{
+	char message[256];
+	int length =
+	    snprintf(message, sizeof(message),
+		     "{\"method\":\"hls.Control.Move\",\"parameters\":{\"thread\":%ld,\"to\":\"%s\"}}", tid, to);
+
+	return hls_call(message, (size_t)length + 1);
+}
+
+int main(int argc, char **argv)
+{
+	size_t count = COUNT(lives) - (argc < 3);
+	pthread_t thread;
+
+	if (argc < 2)
+		return 2;
+	scheduler = argv[1];
+	messenger = hls_messenger();
+	pthread_barrier_init(&all_there, NULL, (unsigned)count + 1);
+	for (size_t i = 0; i < count; i++)
+		if (pthread_create(&thread, NULL, begin, &lives[i]))
+			return 1;
+	pthread_barrier_wait(&all_there);
+	for (size_t i = 0; i < count; i++) {
+		if (move(lives[i].tid, scheduler))
+			perror(scheduler);
+		printf("%ld\n", lives[i].tid);
+	}
+	fflush(stdout);
+	for (;;) {
+		const struct timespec rest = {0, 50000000};
+		nanosleep(&rest, NULL);
+		if (argc < 3)
+			continue;
+		move(lives[1].tid, "rest");
+		move(lives[1].tid, scheduler);
+	}
+}

@@ -1,0 +1,113 @@
+#!/bin/sh
+# The gallery of bad policies, one after the other in a hierarchy that runs: refused at its line, or taken out for what it
+# does. Whoever is below it goes on at what its place gives, and whoever has a promise elsewhere notices nothing. What is to
+# come of each says its file: `Noticed:`, and `In the kernel:` where that is another. What does not compile is not here.
+#
+# TOGETHER: those that can be loaded are in one engine from the start. One CPU: its time is exact.
+. /usr/kernel/lib.sh
+. /usr/kernel/policies.sh
+
+# What is to come of a policy.
+expected() {
+	here=$(sed -n 's/^ \* In the kernel: //p' "$1") noticed=$(sed -n 's/^ \* Noticed: //p' "$1")
+	noticed=${here:-${noticed#*; }}
+	policy=$(basename "$1" .c | tr _ -)
+}
+
+# The CPU time that each of the crowd has had, in ns.
+crowd_had() { while read -r tid; do echo "$tid $(cut -d' ' -f1 "/proc/$crowd/task/$tid/schedstat")"; done </tmp/crowd; }
+
+# All of the crowd get on within so many tenths of a second.
+crowd_gets_on() {
+	crowd_had >/tmp/had
+	tenths=$1
+	while crowd_had | cmp -s - /tmp/had || crowd_had | paste -d' ' - /tmp/had | grep -q '^\([0-9]* [0-9]*\) \1$'; do
+		tenths=$((tenths - 1))
+		[ "$tenths" -gt 0 ] || fail "$policy: one of the crowd stands still: $(crowd_had | paste -d' ' - /tmp/had)"
+		sleep 0.1
+	done
+}
+
+# It is in the place of the policy, and all that ask are told.
+is_taken_out() {
+	within 150 has_said "TAKEN OUT: $policy of G, since $noticed.*; round-robin is in its place" ||
+		fail "$policy: nobody says that it was taken out since $noticed: $(cat /tmp/crowd2; hls ctl status)"
+	hls policies --running | grep -q "^round-robin .*G" || fail "$policy: G has no fallback: $(hls policies --running)"
+	hls ctl status | grep -q "^G has round-robin in the place of what was taken out, $policy: .*$noticed" ||
+		fail "$policy: the status does not have it: $(hls ctl status)"
+}
+
+# How it ends, for a crowd below it, with as many CPUs as there are.
+shows_itself() {
+	if [ "$(nproc)" = 1 ]; then set -- RES guarantee="RESBH 40ms 200ms"; else set -- FP priority=0; fi
+	does hls ctl create "$policy" G --below "$@"
+	crowd G restless >/tmp/crowd 2>/tmp/crowd2 &
+	crowd=$!
+	within 300 test -s /tmp/crowd || fail "$policy: the crowd does not come together"
+	case $noticed in
+	nothing*) sleep 2 && has_said "TAKEN OUT" && fail "$policy: was taken out" ;;
+	*) is_taken_out ;;
+	esac
+	case $noticed in *"; nobody gets on") ;; *) crowd_gets_on 200 ;; esac
+	kill -9 "$crowd"
+	wait "$crowd" 2>/dev/null
+	within 100 hls ctl destroy G >/dev/null 2>/tmp/said2 || fail "$policy: G stays: $(cat /tmp/said2)"
+}
+
+# Two that it promises something: the second is told that this is not so.
+breaks_its_word() {
+	does hls ctl create "$policy" G --below RES guarantee="RESBH 40ms 200ms"
+	before_them=$hogs hogs=
+	named_hogs first second
+	set -- $hogs
+	hogs=$before_them
+	does hls ctl move "$1" --to G budget=5ms period=400ms
+	does hls ctl move "$2" --to G budget=20ms period=400ms
+	grep -q "promises it RESBS 20ms 400ms" /tmp/granted || fail "$policy: promises nothing: $(cat /tmp/granted)"
+	within 150 has_said "BROKEN: $2 second was promised RESBS 20ms 400ms by G, at least" || fail "$policy: nobody says that"
+	has_said "BROKEN: $1 first .*at least" && fail "$policy: the first has nothing"
+	kill -9 $*
+	wait $* 2>/dev/null
+	within 100 hls ctl destroy G >/dev/null 2>/tmp/said2 || fail "$policy: G stays: $(cat /tmp/said2)"
+}
+
+slack=100ms
+[ "$(nproc)" != 1 ] || slack=500us
+gallery=${GALLERY-$(grep -l 'Noticed:' /usr/policies/*.c)}
+if [ -n "${TOGETHER-}" ]; then
+	for file in $gallery; do
+		expected "$file"
+		case $noticed in *"by the compiler" | *"by the verifier") ;; *) echo "load \"$file\"" ;; esac
+	done | cat - /usr/kernel/ctl.kdl >/tmp/hierarchy.kdl
+	start /tmp/hierarchy.kdl --slack $slack
+else
+	start /usr/kernel/ctl.kdl --slack $slack
+fi
+answers
+reserve_some 1
+before=$(in_kernel)
+[ -n "${TOGETHER-}" ] || give_up_one /usr/policies/asked_times.c
+for file in $gallery; do
+	expected "$file"
+	[ "$policy,$(nproc)" != grants-twice,1 ] || continue # There is no second CPU to grant.
+	from_here
+	echo "$policy: $noticed"
+	case $noticed in
+	"by the compiler") continue ;;
+	"by the verifier")
+		line=$(grep -n '/\* here \*/' "$file" | cut -d: -f1)
+		[ -n "${TOGETHER-}" ] || refuses "${file##*/}:$line: error" hls load "$file"
+		continue
+		;;
+	esac
+	[ -n "${TOGETHER-}" ] || does hls load "$file"
+	case $noticed in "by the monitor") breaks_its_word ;; *) shows_itself ;; esac
+	keeps "$reserved" "$policy"
+	runs "$policy"
+	[ -n "${TOGETHER-}" ] || does hls unload "$policy"
+	nothing_is_left "$before" "$policy"
+done
+hogs_get_on 1
+end_hogs
+none_is_lost
+stop

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Promises each child CPU time in every period, and has whoever came first run to its end.
+ *
+ * Noticed: by the monitor
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy breaks_word_policy = {
+    .name = "breaks-word",
+    .what = "is bad on purpose",
+    .source = "none",
+    .accepts = "ALL or RESBH",
+    .provides = "RESBS budget period when sum(budget / period) <= 1",
+};
+
+#define BREAKS_WORD_PARAMS(P)
+#define BREAKS_WORD_VP_PARAMS(P)                                                                    \
+	P(BREAKS_WORD_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), "promised") \
+	P(BREAKS_WORD_PERIOD, "period", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), "in which")
+#define BREAKS_WORD_MESSAGES(M)
+
+enum { BREAKS_WORD_VP_PARAMS(HLS_PARAM_INDEX) };
+
+struct breaks_word {
+	struct hls_list queue;
+};
+
+struct breaks_word_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct breaks_word, struct breaks_word_vp);
+
+static void breaks_word_request(hls_t *h, u32 s, u32 v)
+{
+	list_push_tail(h->node, &POLICY_STATE(struct breaks_word, s)->queue, v);
+}
+
+static void breaks_word_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct breaks_word, s)->queue, v);
+}
+
+static u32 breaks_word_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct breaks_word ARENA *state = POLICY_STATE(struct breaks_word, s);
+	u32 v = hls_first_usable(h, &state->queue, cpu);
+	if (v)
+		list_remove(h->node, &state->queue, v);
+	return v;
+}
+
+/* The CPU was taken from its scheduler: it is still the first. */
+static void breaks_word_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	list_push_head(h->node, &POLICY_STATE(struct breaks_word, s)->queue, v);
+}
+
+static void breaks_word_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
+}
+
+#define breaks_word_init hls_no_init
+#define breaks_word_deinit hls_no_init
+#define breaks_word_register_vp hls_no_register_vp
+#define breaks_word_unregister_vp hls_no_unregister_vp
+#define breaks_word_preempts hls_no_preempts
+#define breaks_word_timer hls_no_timer
+#define breaks_word_message hls_no_message
+#define breaks_word_check_invariants hls_no_check_invariants

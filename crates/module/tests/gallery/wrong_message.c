@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Throttles whoever tells it something while it runs.
+ *
+ * Noticed: a hook of it throttled, unthrottled, rechecked or set a timer for what it must not
+ */
+#include "../core/policy.h"
+
+static const struct hls_policy wrong_message_policy = {
+    .name = "wrong-message",
+    .what = "is bad on purpose",
+    .source = "none",
+};
+
+#define WRONG_MESSAGE_PARAMS(P)
+#define WRONG_MESSAGE_VP_PARAMS(P)
+#define WRONG_MESSAGE_WAIT_FIELDS(P)
+#define WRONG_MESSAGE_MESSAGES(M) M(WRONG_MESSAGE_WAIT, WRONG_MESSAGE_WAIT_FIELDS, "wait", "run no more")
+
+enum { WRONG_MESSAGE_MESSAGES(HLS_MESSAGE_INDEX) };
+
+struct wrong_message {
+	struct hls_list queue;
+};
+
+struct wrong_message_vp {
+	u64 count;
+};
+
+POLICY_FITS(struct wrong_message, struct wrong_message_vp);
+
+static void wrong_message_request(hls_t *h, u32 s, u32 v)
+{
+	list_push_tail(h->node, &POLICY_STATE(struct wrong_message, s)->queue, v);
+}
+
+static void wrong_message_withdraw(hls_t *h, u32 s, u32 v)
+{
+	list_remove(h->node, &POLICY_STATE(struct wrong_message, s)->queue, v);
+}
+
+static u32 wrong_message_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct wrong_message ARENA *state = POLICY_STATE(struct wrong_message, s);
+	u32 v = hls_first_usable(h, &state->queue, cpu);
+	if (v)
+		list_remove(h->node, &state->queue, v);
+	h->slice_ns = HLS_MS(5);
+	return v;
+}
+
+static void wrong_message_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)used_ns;
+	wrong_message_request(h, s, v);
+}
+
+static void wrong_message_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
+}
+
+static s64 wrong_message_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
+{
+	(void)s, (void)message, (void)payload;
+	if (h->vp[v].state != HLS_READY)
+		hls_throttle(h, v);
+	return 0;
+}
+
+#define wrong_message_init hls_no_init
+#define wrong_message_deinit hls_no_init
+#define wrong_message_register_vp hls_no_register_vp
+#define wrong_message_unregister_vp hls_no_unregister_vp
+#define wrong_message_preempts hls_no_preempts
+#define wrong_message_timer hls_no_timer
+#define wrong_message_check_invariants hls_no_check_invariants
