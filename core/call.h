@@ -37,14 +37,15 @@
 	OP(21, OFFLINE, hls_offline(h, c->a, c->now_ns))                    \
 	OP(22, ONLINE, hls_online(h, c->a, c->now_ns))                      \
 	OP(23, TELL, hls_tell(h, c->a, c->b, &c->params, c->now_ns))        \
-	OP(24, REPLACE, hls_replace(h, c->a, c->b, &c->params, c->now_ns))
+	OP(24, REPLACE, hls_replace(h, c->a, c->b, &c->params, c->now_ns))  \
+	OP(25, SET_PACE, hls_set_pace(h, c->value))
 
 #define HLS_CALL_NUMBER(number, name, call) HLS_CALL_##name = number,
 enum hls_call_op { HLS_CALLS(HLS_CALL_NUMBER) };
 
 struct hls_call {
 	u64 now_ns;
-	u64 value; /* of a message; CPUs of an affinity; stolen nanoseconds */
+	u64 value; /* of a message; CPUs of an affinity; stolen or other nanoseconds */
 	u32 op;    /* enum hls_call_op */
 	u32 a, b;  /* scheduler, VP, CPU, policy or parameter, in the entry point's order */
 	u32 tid;   /* the kernel engine refuses the call unless VP `a` is this thread's; 0: whosever it is */

@@ -16,7 +16,7 @@
 	O(1, CHOSE_WRONG, "its grant hook chose a VP that is not a ready child of its which can use the CPU") \
 	O(2, CHOSE_NONE, "its grant hook chose nobody while a ready child could use the CPU")                 \
 	O(3, TOO_LONG, "a hook of it took more steps than it may")                                            \
-	O(4, TOO_OFTEN, "it had itself called more often than every 10 us, by timers and slices, for long")   \
+	O(4, TOO_OFTEN, "it had itself called more often than every 10 us, or than the machine can bear")     \
 	O(5, CHANGED_TIME, "a hook of it changed the time")                                                   \
 	O(6, INVARIANTS, "its own invariants did not hold")                                                   \
 	O(7, MEDDLED, "a hook of it throttled, unthrottled, rechecked or set a timer for what it must not")   \
@@ -48,8 +48,12 @@ enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER) };
 /* Steps of a policy's own loops in one call of a hook; a look at its invariants looks at as many of its VPs. */
 #define HLS_HOOK_STEPS 4096
 
-/* What a policy makes happen by itself may come in a burst, but not go on like this for each CPU that it holds. */
-#define HLS_LEAST_INTERVAL HLS_US(10)
+/*
+ * What a policy makes happen by itself may come in a burst of so many, but not go on faster than this for each CPU that
+ * it holds; nor faster than the machine can bear (hls_set_pace()).
+ */
+#define HLS_LEAST_PACE HLS_US(10)
+#define HLS_MOST_PACE HLS_MS(1)
 #define HLS_BURST 100
 
 /* Takes one of the steps that the hook at hand has left, if there is one. */
@@ -113,8 +117,9 @@ static inline void hls_count_call(hls_t *h, u32 s, u32 hook, u32 about)
 		return;
 	if (sched->busy_until < h->now_ns)
 		sched->busy_until = h->now_ns;
-	sched->busy_until += HLS_LEAST_INTERVAL / (sched->nr_up ? sched->nr_up : 1);
-	if (likely(sched->busy_until <= h->now_ns + HLS_BURST * HLS_LEAST_INTERVAL))
+	u64 pace_ns = h->pace_ns ? h->pace_ns : HLS_LEAST_PACE;
+	sched->busy_until += pace_ns / (sched->nr_up ? sched->nr_up : 1);
+	if (likely(sched->busy_until <= h->now_ns + HLS_BURST * pace_ns))
 		return;
 	h->hook = hook;
 	h->hook_about = about;

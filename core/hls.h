@@ -211,6 +211,7 @@ struct hls {
 	u64 cpus;       /* CPUs that there are */
 	u64 offline;    /* of these, the ones that are not there now: their root VPs are held by nobody */
 	u64 decisions;  /* grant hooks called */
+	u64 pace_ns;    /* a loaded policy may have itself called once in it, for long; 0: HLS_LEAST_PACE */
 	u64 hook_at_ns; /* when the hook at hand of a loaded policy was called, */
 	u32 steps;      /* the steps that it has left, */
 	u32 hook, hook_scheduler, hook_about; /* which it is, whose, and about which VP or CPU */
@@ -254,6 +255,7 @@ s64 hls_move(hls_t *h, u32 vp, u32 parent, const params_t *params, u64 now_ns);
 s64 hls_set_affinity(hls_t *h, u32 vp, u64 cpus, u64 now_ns);
 s64 hls_watch(hls_t *h, u32 vp, u32 on);
 s64 hls_replace(hls_t *h, u32 s, u32 policy, const params_t *params, u64 now_ns);
+s64 hls_set_pace(hls_t *h, u64 pace_ns);
 
 /* A CPU goes, and comes back. No effect where it has already. */
 s64 hls_offline(hls_t *h, u32 cpu, u64 now_ns);

@@ -484,3 +484,12 @@ HLS_ENTRY s64 hls_watch(hls_t *h ARENA_ARG, u32 v, u32 on)
 		hls_emit(h, v, vp->state == HLS_RUNNING ? HLS_REC_GRANT : HLS_REC_REQUEST, 0, 0);
 	return 0;
 }
+
+/* How often a loaded policy may have itself called, for long, within limits: what is right depends on the machine. */
+HLS_ENTRY s64 hls_set_pace(hls_t *h ARENA_ARG, u64 pace_ns)
+{
+	h->pace_ns = pace_ns < HLS_MOST_PACE ? pace_ns : HLS_MOST_PACE;
+	if (h->pace_ns < HLS_LEAST_PACE)
+		h->pace_ns = HLS_LEAST_PACE;
+	return 0;
+}

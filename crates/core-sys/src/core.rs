@@ -254,6 +254,7 @@ unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
             Op::Online => ffi::hls_online(h, c.a, c.now_ns),
             Op::Tell => ffi::hls_tell(h, c.a, c.b, params, c.now_ns),
             Op::Replace => ffi::hls_replace(h, c.a, c.b, params, c.now_ns),
+            Op::SetPace => ffi::hls_set_pace(h, c.value),
         }
     }
 }

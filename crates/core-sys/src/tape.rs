@@ -53,6 +53,7 @@ ops! {
     Online = 22,
     Tell = 23,
     Replace = 24,
+    SetPace = 25,
 }
 
 /// One call of an entry point: what it was given, and what came of it. `struct hls_call` of `core/call.h`.
@@ -61,7 +62,7 @@ ops! {
 pub struct Call {
     /// The time.
     pub now_ns: u64,
-    /// Of a message; the CPUs of an affinity; stolen nanoseconds.
+    /// Of a message; the CPUs of an affinity; stolen or other nanoseconds.
     pub value: u64,
     /// The number of an [`Op`].
     pub op: u32,

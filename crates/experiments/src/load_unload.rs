@@ -179,7 +179,8 @@ mod tests {
     use super::*;
 
     const RUN: &str = r#"{"length_ns":9,"threads":[{"name":"app","ran_ns":1,"misses":2,"frames":30,"wake_latency":
-        {"count":0,"p50_ns":0,"p90_ns":0,"p99_ns":0,"p999_ns":0,"worst_ns":0}}],"guarantees":[{"kept":true},{"kept":false}]}"#;
+        {"count":0,"p50_ns":0,"p90_ns":0,"p99_ns":0,"p999_ns":0,"worst_ns":0}}],
+        "guarantees":[{"kept":true},{"kept":false}]}"#;
 
     #[test]
     fn what_the_guest_left_is_read() {

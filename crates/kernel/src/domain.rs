@@ -14,8 +14,12 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+/// So many calls are timed for the least.
+const CALLS_TIMED: u32 = 64;
+/// So many of them may pass between two by which a policy has itself called, for long.
+const OWN_CALL: u64 = 8;
 /// How long a check waits for decisions that are due: the CPU of a virtual machine may be away for a while.
 const PATIENCE_MS: u32 = 1000;
 
@@ -102,7 +106,22 @@ impl Domain {
         let view = unsafe { View::new(hls) };
         let (jumps, first) = (Jumps::of(&loaded)?, Programs::of(&loaded)?);
         jumps.lead_to(&first)?;
-        Ok(Domain { loaded, jumps, first, newer: None, view })
+        let mut domain = Domain { loaded, jumps, first, newer: None, view };
+        domain.set_pace();
+        Ok(domain)
+    }
+
+    /// Has a loaded policy called of its own will no faster than this machine can bear: a timer or a slice that is over
+    /// takes an interrupt, a decision and a switch, which is a few times what a call from here takes.
+    fn set_pace(&mut self) {
+        let took = |_| {
+            let begin = Instant::now();
+            self.make(Op::TimerAt, Call::default()).map_or(Duration::ZERO, |_| begin.elapsed())
+        };
+        let least = (0..CALLS_TIMED).map(took).min().unwrap_or_default();
+        let value = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX).saturating_mul(OWN_CALL);
+        // The core has limits for it, and refuses nothing.
+        let _ = self.make(Op::SetPace, Call { value, ..Call::default() });
     }
 
     /// Another engine takes over, at once and without holding anything up: a newer one with its build of the core, or,

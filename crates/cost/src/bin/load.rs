@@ -9,7 +9,7 @@
 //! Exit status: that of the command; 2 usage; 3 the scheduler could not be attached, or did not stay so.
 
 use hls_core::{Calls, Library, ParamInfo, Params, PolicyInfo};
-use hls_kernel::{Domain, Newer, Verified};
+use hls_kernel::{Domain, Programs, Verified};
 use hls_units::Nanos;
 use libbpf_rs::{MapCore, MapType, ObjectBuilder};
 use std::fmt::Display;
@@ -89,7 +89,7 @@ fn load(engine: &mut Domain, policy: &str) -> Result<PolicyInfo> {
     let object = fs::read("/loaded.bpf.o").map_err(said)?;
     let maps = engine.shared_maps().map_err(said)?;
     let verified = Verified::load(&maps, &object).map_err(|refusal| refusal.log)?;
-    let newer = Newer::from_ids(&verified.ids().map_err(said)?).map_err(said)?;
+    let newer = Programs::from_ids(&verified.ids().map_err(said)?).map_err(said)?;
     let info = library.loaded().find(|info| info.name == policy).cloned();
     engine.take_over(Some((newer, library))).map_err(said)?;
     info.ok_or_else(|| format!("found no policy `{policy}`"))
