@@ -126,6 +126,14 @@ static inline void hls_count_call(hls_t *h, u32 s, u32 hook, u32 about)
 	hls_accuse(h, s, HLS_TOO_OFTEN);
 }
 
+/* The timer hook of s has named HLS_MAX_BATCH of its children, and another one. Each can be named once at a time. */
+static inline void hls_count_batch(hls_t *h, u32 s)
+{
+	const scheduler_t *sched = &h->scheduler[s];
+	if (sched->policy >= HLS_FIRST_LOADED && sched->nr_children <= HLS_MAX_BATCH)
+		hls_accuse(h, s, HLS_TOO_OFTEN);
+}
+
 /* Whether v may be granted `cpu` by s. */
 static inline bool hls_may_grant(const hls_t *h, u32 s, u32 v, u32 cpu)
 {

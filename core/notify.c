@@ -455,6 +455,7 @@ HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 			if (h->vp[v].state == HLS_READY)
 				request_any(h, v);
 			hls_set_timer(h, s, now_ns);
+			hls_count_batch(h, s);
 			break;
 		}
 	}
