@@ -24,26 +24,32 @@
 		__type(value, u32);                    \
 	} jump_##operation SEC(".maps")
 
+/*
+ * A jump by a number that the verifier knows is one in the machine's code, which must be changed, before all CPUs, for it
+ * to lead elsewhere. So only what every switch goes through jumps like that; the others look up where to.
+ */
+static volatile u32 looked_up;
+
 /* What is attached for an operation, or given to user space. `kind` is the section that tells libbpf what it is. */
-#define JUMP(kind, operation)                             \
-	ENGINE_OF_THE_DAY(operation);                     \
-	SEC(kind)                                         \
-	int hls_##operation(u64 *ctx)                     \
-	{                                                 \
-		bpf_tail_call(ctx, &jump_##operation, 0); \
-		return 0;                                 \
+#define JUMP(kind, operation, number)                          \
+	ENGINE_OF_THE_DAY(operation);                          \
+	SEC(kind)                                              \
+	int hls_##operation(u64 *ctx)                          \
+	{                                                      \
+		bpf_tail_call(ctx, &jump_##operation, number); \
+		return 0;                                      \
 	}
 
-JUMP("struct_ops.s/hls_init", init)
-JUMP("struct_ops/hls_dispatch", dispatch)
-JUMP("struct_ops/hls_quiescent", quiescent)
-JUMP("struct_ops/hls_disable", disable)
-JUMP("struct_ops/hls_yielded", yielded)
-JUMP("struct_ops.s/hls_init_task", init_task)
-JUMP("struct_ops/hls_exit_task", exit_task)
-JUMP("struct_ops/hls_set_cpumask", set_cpumask)
-JUMP("struct_ops/hls_cpu_online", cpu_online)
-JUMP("struct_ops/hls_cpu_offline", cpu_offline)
+JUMP("struct_ops/hls_dispatch", dispatch, 0)
+JUMP("struct_ops/hls_quiescent", quiescent, 0)
+JUMP("struct_ops.s/hls_init", init, looked_up)
+JUMP("struct_ops/hls_disable", disable, looked_up)
+JUMP("struct_ops/hls_yielded", yielded, looked_up)
+JUMP("struct_ops.s/hls_init_task", init_task, looked_up)
+JUMP("struct_ops/hls_exit_task", exit_task, looked_up)
+JUMP("struct_ops/hls_set_cpumask", set_cpumask, looked_up)
+JUMP("struct_ops/hls_cpu_online", cpu_online, looked_up)
+JUMP("struct_ops/hls_cpu_offline", cpu_offline, looked_up)
 
 /*
  * The same for threads that are runnable. When the process that has the maps ends, these are emptied a moment before
@@ -65,7 +71,7 @@ SEC("syscall")
 int hls_told(struct message *ctx)
 {
 	ctx->answer = -HLS_E_NOT_FOUND;
-	bpf_tail_call(ctx, &jump_told, 0);
+	bpf_tail_call(ctx, &jump_told, looked_up);
 	return 0;
 }
 
