@@ -166,6 +166,10 @@ impl Declared {
 
     /// The labels of an instance's children.
     pub(crate) fn provide(&self, instance: &Instance) -> Provided {
+        // In no place, and without children: it is about to be destroyed.
+        if instance.held.is_empty() && instance.children.is_empty() {
+            return instance.nothing(NOTHING, "it is in no place");
+        }
         if let Err((needed, found)) = self.accepted(instance) {
             return instance.nothing_because(REFUSED, needed, found);
         }
@@ -193,14 +197,14 @@ impl Declared {
 impl Need {
     fn is_met(&self, held: &Label, instance: &Instance) -> bool {
         match self {
-            // A supply in finite time gives some reservation, and some PSBE.
-            Need::Any(Kind::Reservation(_, false) | Kind::Edp | Kind::Psbe) => {
-                held.supply().bounded().is_some()
-            }
-            Need::Any(kind) => rewrite(&held.guarantee, *kind).is_some(),
+            Need::Any(kind) => gives_some(held, *kind),
             Need::This(template, sums) => {
                 let need = template.value(&Values::of(instance, &expression::sums(sums, instance)));
-                need.is_ok_and(|need| held.satisfies(&need).is_ok())
+                match need {
+                    Ok(need) => held.satisfies(&need).is_ok(),
+                    // Without children the sums over them are nothing, and so is what is needed.
+                    Err(_) => instance.children.is_empty() && gives_some(held, template.kind),
+                }
             }
         }
     }
@@ -213,6 +217,15 @@ impl Need {
                 need.map_or_else(|reason| reason, |need| need.rounded_for_people())
             }
         }
+    }
+}
+
+/// Whether what is held gives anything of this type.
+fn gives_some(held: &Label, kind: Kind) -> bool {
+    match kind {
+        // A supply in finite time gives some reservation, and some PSBE.
+        Kind::Reservation(_, false) | Kind::Edp | Kind::Psbe => held.supply().bounded().is_some(),
+        _ => rewrite(&held.guarantee, kind).is_some(),
     }
 }
 

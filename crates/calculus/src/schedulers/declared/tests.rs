@@ -136,6 +136,29 @@ fn a_place_must_give_what_is_accepted() {
     }
 }
 
+/// A scheduler that was just created needs no time for children yet, but it does need a place of the right type; one
+/// that is about to be destroyed has no place.
+#[test]
+fn one_without_children_needs_nothing_for_them() {
+    let accepts = "ALL or RESBS sum(slice) 20ns";
+    let refused = |held, children: &[&[Value]]| {
+        worth([Some(accepts), Some("RESBS slice round")], held, &[], children).1.len()
+    };
+    assert_eq!(refused("RESBH 3ns 20ns", &[]), 0);
+    assert_eq!(refused("NULL", &[]), 1);
+    assert_eq!(refused("RESBH 3ns 20ns", &[&[("slice", 4), ("round", 20)]]), 1);
+
+    let declared = read(Some(accepts), Some("RESBS slice round")).unwrap();
+    let nowhere = |instance: &Instance| {
+        let held = Vec::new();
+        let (children, names, caps) = (instance.children.clone(), instance.names.clone(), vec![None; 1]);
+        declared.provide(&Instance { held, children, names, caps, ..*instance })
+    };
+    let child: &[Value] = &[("slice", 1), ("round", 20)];
+    assert_eq!(on(nowhere, "ALL", &[], &[]).complaints.len(), 0);
+    assert_eq!(on(nowhere, "ALL", &[], &[child]).complaints.len(), 1);
+}
+
 #[test]
 fn conditions_are_the_policy_s_and_the_supply_is_checked() {
     const EVERY: &str = "ALL or RESBS";
