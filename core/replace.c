@@ -134,6 +134,8 @@ static s64 may_replace(hls_t *h, u32 s, u32 policy, const params_t *params)
 	for (u32 i = 0; i < HLS_PARAMS; i++)
 		if (!policy_param_in_range(policy, i, params->value[i]))
 			return -HLS_E_PARAM;
+	if (policy == fallback(sched))
+		return 0; /* It looks at no parameter of a child, which keeps those of the policy before. */
 	u32 v = sched->first_child;
 	for (u32 n = from(0); n < HLS_MAX_VPS && v && can_loop; n++) {
 		for (u32 i = 0; i < HLS_PARAMS; i++)

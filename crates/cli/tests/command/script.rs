@@ -213,6 +213,44 @@ fixed-priority "FP" {
     assert_eq!(stretches("video"), [(0, end)]);
 }
 
+/// A build of another state version takes over children that have parameters, of which the fallback, which has them
+/// in between, has none; and an instance of a policy that says what it accepts is created and destroyed.
+#[test]
+fn another_state_version_takes_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../module/template/weighted_turns.c");
+    let text = std::fs::read_to_string(template).unwrap();
+    let text = text.replace("    .state_version = 1,", "    .accepts = \"ALL\",\n    .state_version = 1,");
+    std::fs::write(path("weighted_turns.c"), &text).unwrap();
+    std::fs::create_dir(path("next")).unwrap();
+    let next = text.replace(".state_version = 1,", ".state_version = 2,");
+    std::fs::write(path("next/weighted_turns.c"), next).unwrap();
+    let hierarchy = r#"
+fixed-priority "FP" {
+    time-sharing "rest" priority=0 default=#true { thread "build" instances=2 { cpu-bound; }; }
+}"#;
+    std::fs::write(path("base.kdl"), hierarchy).unwrap();
+    let changes = script(
+        folder.path(),
+        "\
+1s load weighted_turns.c
+1s ctl create weighted-turns A --below FP priority=1
+1s ctl move build-0 --to A weight=3
+2s load --replace next/weighted_turns.c
+3s ctl release build-0
+3s ctl destroy A
+3s unload weighted-turns
+",
+    );
+    let file = path("base.kdl").display().to_string();
+    let args = ["run", &file, "--script", &changes, "--for", "4s", "--paranoid"];
+    let Outcome { code, stderr, .. } = hls(&args);
+    assert_eq!(code, Some(0), "{stderr}");
+    let said = "\n2s: loaded `weighted-turns`\n`A` has it, as if it were new\n";
+    assert!(stderr.contains(said), "{stderr}");
+}
+
 /// The schedulers of a policy, a thread that comes only later, and what is below them, are emptied and go.
 #[test]
 fn a_policy_in_use_is_evacuated() {
