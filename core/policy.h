@@ -16,7 +16,7 @@
  *     only, each in the state for it, and unregister_vp leaves its VP in no queue.
  *
  *  hook (Table 3)       called when                             default (hls_no_...)
- *  init, deinit         an instance is created, destroyed       nothing
+ *  init, deinit         an instance is created, destroyed       nothing: hls_no_init for both
  *  register_vp          a child is added; may refuse it         accept
  *  unregister_vp        a child goes; it is WAITING             nothing
  *  request              a child became READY                    none: each policy has one
@@ -100,9 +100,13 @@ struct hls_policy {
 /* A policy's own state in a scheduler and in a VP. */
 #define POLICY_STATE(type, s) ((type ARENA *)kept(&h->scheduler[s])->word)
 #define POLICY_VP(type, v) ((type ARENA *)kept(&h->vp[v])->word)
-#define POLICY_FITS(sched_type, vp_type)                                                                      \
-	_Static_assert(sizeof(sched_type) <= sizeof(u64) * HLS_SCHEDULER_WORDS, "scheduler state too large"); \
-	_Static_assert(sizeof(vp_type) <= sizeof(u64) * HLS_VP_WORDS, "VP state too large")
+#define POLICY_TEXT(number) #number
+#define POLICY_HOLDS(type, what, words)                       \
+	_Static_assert(sizeof(type) <= sizeof(u64) * (words), \
+		       what " state too large: it has " POLICY_TEXT(words) " words of 8 bytes")
+#define POLICY_FITS(sched_type, vp_type)                            \
+	POLICY_HOLDS(sched_type, "scheduler", HLS_SCHEDULER_WORDS); \
+	POLICY_HOLDS(vp_type, "VP", HLS_VP_WORDS)
 
 /* Whether a READY VP can make use of this CPU. */
 static inline bool hls_usable(const vp_t *vp, u32 cpu)
