@@ -25,8 +25,8 @@
 	} jump_##operation SEC(".maps")
 
 /*
- * A jump by a number that the verifier knows is one in the machine's code, which must be changed, before all CPUs, for it
- * to lead elsewhere. So only what every switch goes through jumps like that; the others look up where to.
+ * A jump by a number that the verifier knows is one in the machine's code, which must be changed, before all CPUs, for
+ * it to lead elsewhere. So only what every switch goes through jumps like that; the others look up where to.
  */
 static volatile u32 looked_up;
 

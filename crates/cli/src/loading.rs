@@ -77,7 +77,13 @@ pub fn take_out(hls: &mut Client, args: &UnloadArgs, out: &mut impl Write) -> Re
 }
 
 fn write_times(out: &mut impl Write, took: Took) -> io::Result<()> {
-    let [build, verify, publish] = [took.build_ns, took.verify_ns, took.publish_ns].map(Nanos);
+    // Of seconds nobody wants to know the nanoseconds.
+    let rounded = |ns: u64| match ns {
+        1_000_000_000.. => Nanos::from_millis(ns / 1_000_000),
+        1_000_000.. => Nanos::from_micros(ns / 1000),
+        _ => Nanos(ns),
+    };
+    let [build, verify, publish] = [took.build_ns, took.verify_ns, took.publish_ns].map(rounded);
     writeln!(out, "build {build}, verify {verify}, publish {publish}")?;
     out.flush()
 }
