@@ -233,8 +233,6 @@ impl Admission {
             .is_some_and(|child| self.links.above[child].is_empty() && !self.links.below[child].is_empty());
         let settled = match child {
             Some(_) if is_cut_off => Err(self.problem(edge, "a parent, while it has children", "none left")),
-            // Whom it would promise what is left to it there is nobody.
-            Some(child) if self.links.below[child].is_empty() => self.settle(&[parent], &[]),
             Some(child) => self.settle(&[parent, child], &[]),
             None => Ok(self.settle(&[parent], &[]).unwrap_or_default()),
         };

@@ -7,7 +7,7 @@ use crate::books::{self, Untold, places, take_untold};
 use crate::exit::{Error, say};
 use crate::kernel::Run;
 use crate::modules::Modules;
-use crate::newer::{NewerEngine, preparation};
+use crate::newer::{NewerEngine, make};
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
     EngineError, Hsi, Identity, Layout, Manager, Observed, PolicySource, Preparation, Promisee, Socket,
@@ -199,9 +199,11 @@ impl Hsi for Remote {
 
     fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<NewerEngine>, EngineError> {
         self.ask(move |run| {
+            if let Some(ready) = run.engines.at_once(&policies) {
+                return Ok(Box::new(|| Ok(ready)) as Preparation<NewerEngine>);
+            }
             let maps = run.engine.shared_maps().map_err(|error| EngineError::Failed(error.to_string()))?;
-            let again = run.engines.again(&policies);
-            Ok(preparation(policies, again, maps))
+            Ok(Box::new(move || make(policies, &maps)))
         })?
     }
 

@@ -5,7 +5,7 @@
 //! waits, only finds what that one has left in the kernel. Publishes nothing.
 
 use crate::modules::{builder, files, in_memory};
-use hls_control::{EngineError, PolicySource, Preparation, Prepared};
+use hls_control::{EngineError, PolicySource, Prepared};
 use hls_core::{Library, PolicyInfo};
 use hls_kernel::{Engine, Programs, Refusal, SharedMaps, Verified};
 use hls_module::{Error, Target, verifier_error};
@@ -42,9 +42,18 @@ impl Engines {
         Engines { policies, last: None }
     }
 
-    /// The one before, if it has these policies.
-    pub fn again(&mut self, policies: &[PolicySource]) -> NewerEngine {
-        self.last.take_if(|last| last.policies == policies)
+    /// An engine with these policies that need not be made: the first one, or the one before.
+    pub fn at_once(&mut self, policies: &[PolicySource]) -> Option<Prepared<NewerEngine>> {
+        let ready = |newer, policies: &[PolicyInfo]| {
+            let policies = policies.to_vec();
+            Prepared { newer, policies, build: Duration::ZERO, verify: Duration::ZERO }
+        };
+        if policies.is_empty() {
+            return Some(ready(None, hls_core::policies()));
+        }
+        let made = self.last.take_if(|last| last.policies == policies)?;
+        let library = made.engine.1.clone();
+        Some(ready(Some(made), library.policies()))
     }
 
     /// Has this one take over.
@@ -57,29 +66,6 @@ impl Engines {
         }
         Ok(())
     }
-}
-
-/// An engine with these policies: at once, where it is there; else as soon as it is made.
-pub fn preparation(
-    policies: Vec<PolicySource>,
-    again: NewerEngine,
-    maps: SharedMaps,
-) -> Preparation<NewerEngine> {
-    let at_once = |newer, policies: &[PolicyInfo]| {
-        let policies = policies.to_vec();
-        Prepared { newer, policies, build: Duration::ZERO, verify: Duration::ZERO }
-    };
-    Box::new(move || match again {
-        _ if policies.is_empty() => Ok(at_once(None, hls_core::policies())),
-        Some(made) => {
-            let library = made.engine.1.clone();
-            Ok(at_once(Some(made), library.policies()))
-        }
-        None => {
-            let Prepared { newer, policies: infos, build, verify } = prepare(policies.clone(), &maps)?;
-            Ok(Prepared { newer: Some(Made { policies, engine: newer }), policies: infos, build, verify })
-        }
-    })
 }
 
 /// What the other process is to do.
@@ -117,6 +103,12 @@ impl Answer {
     fn failed(what: &str, error: impl std::fmt::Display) -> Answer {
         Answer::Failed(format!("{what}: {error}"))
     }
+}
+
+/// What [`prepare`] makes, with what it was made of.
+pub fn make(policies: Vec<PolicySource>, maps: &SharedMaps) -> Result<Prepared<NewerEngine>, EngineError> {
+    let Prepared { newer: engine, policies: infos, build, verify } = prepare(policies.clone(), maps)?;
+    Ok(Prepared { newer: Some(Made { policies, engine }), policies: infos, build, verify })
 }
 
 /// Makes an engine that has these policies.

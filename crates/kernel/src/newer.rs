@@ -1,4 +1,4 @@
-//! Programs engines: objects with other policies that take over a running hierarchy (`bpf/jumps.h`).
+//! Newer engines: objects with other policies that take over a running hierarchy (`bpf/jumps.h`).
 //!
 //! Relies on all of them being built from one version of the core: they agree on all that lies in the shared maps.
 //! Never detaches anything: until [`Jumps::lead_to`] nothing of the machine has changed, and with the attached object
