@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, accept_with, sendmsg};
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
@@ -235,8 +236,9 @@ fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Receiv
     let mut deadline = begun + if received.is_empty() { IDLE_TIMEOUT } else { MESSAGE_TIMEOUT };
     let mut searched = 0;
     loop {
-        if let Some(end) = received[searched..].iter().position(|byte| *byte == 0) {
-            let rest = received.split_off(searched + end + 1);
+        // As the library of C searches: a policy's text is long, and this process comes before all others.
+        if let Ok(last) = CStr::from_bytes_until_nul(&received[searched..]) {
+            let rest = received.split_off(searched + last.count_bytes() + 1);
             let mut message = std::mem::replace(received, rest);
             message.pop();
             return Ok(Received::Message(message));

@@ -10,6 +10,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// What is to be done after a message.
 #[derive(Debug)]
@@ -156,6 +158,10 @@ fn control<E: Hsi>(
     }
 }
 
+/// A change of policies is in no hurry, and what its parts take comes off the time of all who are scheduled here. So
+/// that it does not come off the same short time, they are so far apart.
+const REST: Duration = Duration::from_millis(40);
+
 /// A change of policies. While it is made ready others may ask for all but another change.
 fn change<E: Hsi, W, R: Serialize>(
     manager: &Mutex<Manager<E>>,
@@ -166,8 +172,10 @@ fn change<E: Hsi, W, R: Serialize>(
     let turn = hold(manager)?.turn(who).map_err(fault)?;
     // Nothing is guarded by it: a preparation that panicked has left nothing behind.
     let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+    sleep(REST);
     let change = begin(&mut *hold(manager)?).map_err(fault)?;
     let ready = change.prepare().map_err(fault)?;
+    sleep(REST);
     value(finish(&mut *hold(manager)?, ready))
 }
 

@@ -44,16 +44,25 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What the guest needs to load Vassal's sample policy from that file there. It has no compilers, so it gets what those
-/// of this machine have made, in the folder `work`.
-pub(crate) fn sample(there: &str, work: &Path) -> Result<[(PathBuf, String); 2], String> {
-    let policy = root().join("examples/policies/asked_times.c");
+/// Vassal's sample policy.
+pub(crate) fn sample() -> PathBuf {
+    root().join("examples/policies/asked_times.c")
+}
+
+/// What the guest needs to load these policies, each by itself. It has no compilers, so it gets what those of this
+/// machine have made, in the folder `work`.
+pub(crate) fn builds<'p>(
+    policies: impl IntoIterator<Item = &'p Path>,
+    work: &Path,
+) -> Result<(PathBuf, String), String> {
     let built = work.join("built");
     let builder = Builder { cache: Some(built.clone()), ..Builder::default() };
-    let file = PolicyFile::read(&policy).map_err(|error| error.to_string())?;
-    for target in [Target::Native, Target::Engine] {
-        builder.build(target, &[(*NUMBERS.start(), file.clone())]).map_err(|error| error.to_string())?;
+    for policy in policies {
+        let file = PolicyFile::read(policy).map_err(|error| error.to_string())?;
+        for target in [Target::Native, Target::Engine] {
+            builder.build(target, &[(*NUMBERS.start(), file.clone())]).map_err(|error| error.to_string())?;
+        }
     }
     // In the guest's home, which is /, is where hls looks for builds.
-    Ok([(policy, there.into()), (built, "/.cache/hls/policies".into())])
+    Ok((built, "/.cache/hls/policies".into()))
 }

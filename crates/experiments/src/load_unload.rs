@@ -4,17 +4,21 @@
 //! Relies on the laboratory, on `load_unload.sh` for what is done there, and on `hls run --json` and what `hls load`
 //! says of its time.
 
-use crate::boot::{Laboratory, sample};
+use crate::boot::{Laboratory, builds, sample};
 use crate::told::Told;
 use hls_lab::{Guest, OUT, Script};
 use hls_units::Nanos;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// The experiment's name, and its folder's.
 pub const NAME: &str = "load-unload";
 /// So often in each row.
 const CYCLES: usize = 500;
+/// So many builds of the policy follow each other then, for each of which an engine is made.
+const BUILDS: usize = 3;
 
 /// A hierarchy file, and what is reserved in it.
 const ROWS: [(&str, &str); 2] = [("hard", "hard, 11 ticks in 33 ms"), ("soft", "soft, 11 ticks in 33 ms")];
@@ -30,16 +34,26 @@ struct Parts {
     publish: Nanos,
 }
 
+/// What the application had in a run.
+#[derive(Clone, Copy)]
+struct Frames {
+    all: u64,
+    /// Gaps between frames that were too long.
+    missed: u64,
+    /// Promises that were broken, of anybody.
+    broken: usize,
+}
+
 /// What came of a row.
 pub struct Row {
     what: &'static str,
-    cycles: usize,
-    frames: u64,
-    /// Gaps between frames that were too long, while policies came and went, and alone for as long.
-    misses: (u64, u64),
-    /// Promises that were broken meanwhile.
-    broken: usize,
-    /// The first load, for which an engine was made.
+    /// A policy comes and goes, for which no engine need be made.
+    cycles: Frames,
+    /// The same for as long, and none does.
+    alone: Frames,
+    /// Builds of a policy follow each other.
+    builds: Frames,
+    /// To load the first of them.
     first: Parts,
     /// The longest time to take over, of all loads and of all unloads.
     longest: (Nanos, Nanos),
@@ -51,35 +65,55 @@ pub struct Row {
 /// All that keeps them from being measured; what the kernel complained about.
 pub fn measure(laboratory: &Laboratory, hls: &Path, folder: &Path) -> Result<Vec<Row>, Vec<String>> {
     let work = tempfile::tempdir().map_err(|error| vec![format!("a folder for work: {error}")])?;
-    let sample =
-        sample("/usr/load-unload-policies/asked_times.c", work.path()).map_err(|error| vec![error])?;
-    let rows = ROWS.map(|(file, _)| file).join(" ");
-    let text = format!("#!/bin/sh\nROWS='{rows}' CYCLES={CYCLES}\n{}", include_str!("load_unload.sh"));
-    let guest = Guest {
-        scripts: vec![Script { name: NAME.into(), text }],
-        programs: vec![hls.to_owned()],
-        files: [vec![(folder.to_owned(), "/usr/load-unload".into())], sample.into()].concat(),
-    };
+    let guest = guest(hls, folder, work.path()).map_err(|error| vec![error])?;
     laboratory.run(&guest, "")?;
     let left = laboratory.results.join(OUT);
     ROWS.iter().map(|row| read(&left, row)).collect::<Result<_, _>>().map_err(|error| vec![error])
+}
+
+fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
+    let versions =
+        versions(&work.join("versions")).map_err(|error| format!("builds of the sample: {error}"))?;
+    let rows = ROWS.map(|(file, _)| file).join(" ");
+    let set = format!("ROWS='{rows}' CYCLES={CYCLES} BUILDS={BUILDS}");
+    let text = format!("#!/bin/sh\n{set}\n{}", include_str!("load_unload.sh"));
+    Ok(Guest {
+        scripts: vec![Script { name: NAME.into(), text }],
+        programs: vec![hls.to_owned()],
+        files: vec![
+            (folder.to_owned(), "/usr/load-unload".into()),
+            (work.join("versions"), "/usr/versions".into()),
+            builds(versions.iter().map(PathBuf::as_path), work)?,
+        ],
+    })
+}
+
+/// Makes `1/asked_times.c` and so on in a folder: Vassal's sample, but for the number of the build in each.
+fn versions(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let text = fs::read_to_string(sample())?;
+    let write = |build: usize| {
+        let file = folder.join(build.to_string()).join("asked_times.c");
+        fs::create_dir_all(file.with_file_name(""))?;
+        fs::write(&file, format!("{text}\n/* build {build} */\n"))?;
+        Ok(file)
+    };
+    (1..=BUILDS).map(write).collect()
 }
 
 /// What the guest left of a row.
 fn read(left: &Path, &(file, what): &(&str, &'static str)) -> Result<Row, String> {
     let text = |name: &str| {
         let path = left.join(format!("{file}.{name}"));
-        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
     };
-    let told = |name: &str| {
-        serde_json::from_str::<Told>(&text(name)?).map_err(|error| format!("{file}.{name}: {error}"))
-    };
-    let (busy, alone) = (told("busy.json")?, told("alone.json")?);
-    let app = |told: &Told| {
+    let frames = |name: &str| {
+        let wrong = |what: &dyn std::fmt::Display| format!("{file}.{name}: {what}");
+        let told: Told = serde_json::from_str(&text(name)?).map_err(|error| wrong(&error))?;
         let app = told.threads.iter().find(|thread| thread.name == "app");
-        app.map(|app| (app.frames, app.misses)).ok_or_else(|| format!("{file}: found no thread `app`"))
+        let app = app.ok_or_else(|| wrong(&"found no thread `app`"))?;
+        let broken = told.guarantees.iter().filter(|guarantee| !guarantee.kept).count();
+        Ok::<Frames, String>(Frames { all: app.frames, missed: app.misses, broken })
     };
-    let ((frames, misses), (_, misses_alone)) = (app(&busy)?, app(&alone)?);
     let all = |name: &str| {
         let all: Vec<Parts> = text(name)?.lines().map(parts).collect::<Result<_, _>>()?;
         if all.is_empty() {
@@ -88,15 +122,14 @@ fn read(left: &Path, &(file, what): &(&str, &'static str)) -> Result<Row, String
             Ok(all)
         }
     };
-    let (loads, unloads) = (all("load")?, all("unload")?);
+    let (first, loads, unloads) = (all("builds")?[0], all("load")?, all("unload")?);
     let longest = |all: &[Parts]| all.iter().map(|parts| parts.publish).max().unwrap_or_default();
     Ok(Row {
         what,
-        cycles: unloads.len(),
-        frames,
-        misses: (misses, misses_alone),
-        broken: busy.guarantees.iter().filter(|guarantee| !guarantee.kept).count(),
-        first: loads[0],
+        cycles: frames("cycles.json")?,
+        alone: frames("alone.json")?,
+        builds: frames("builds.json")?,
+        first,
         longest: (longest(&loads), longest(&unloads)),
     })
 }
@@ -112,51 +145,43 @@ fn parts(line: &str) -> Result<Parts, String> {
 }
 
 impl Row {
-    /// Whether nothing was missed and no promise was broken.
+    /// Whether no promise was broken, and nothing missed in the cycles. Frames that are late while the kernel looks at
+    /// a new engine are told, and why is known (the experiment's README).
     pub fn is_kept(&self) -> bool {
-        self.misses.0 == 0 && self.broken == 0
+        self.cycles.missed == 0 && self.cycles.broken == 0 && self.builds.broken == 0
     }
 
-    fn numbers(&self) -> [String; 10] {
+    fn figures(&self) -> [(&'static str, String); 14] {
         let ms = |time: Nanos| format!("{:.3}", time.0 as f64 / 1e6);
-        let Parts { build, verify, publish } = self.first;
+        let Row { cycles, alone, builds, first, longest, .. } = self;
         [
-            self.cycles.to_string(),
-            self.frames.to_string(),
-            self.misses.0.to_string(),
-            self.misses.1.to_string(),
-            self.broken.to_string(),
-            ms(build),
-            ms(verify),
-            ms(publish),
-            ms(self.longest.0),
-            ms(self.longest.1),
+            ("cycles", CYCLES.to_string()),
+            ("frames", cycles.all.to_string()),
+            ("misses", cycles.missed.to_string()),
+            ("promises broken", cycles.broken.to_string()),
+            ("misses alone", alone.missed.to_string()),
+            ("longest load", ms(longest.0)),
+            ("longest unload", ms(longest.1)),
+            ("new builds", BUILDS.to_string()),
+            ("their frames", builds.all.to_string()),
+            ("their misses", builds.missed.to_string()),
+            ("their promises broken", builds.broken.to_string()),
+            ("build", ms(first.build)),
+            ("verify", ms(first.verify)),
+            ("publish", ms(first.publish)),
         ]
     }
 }
 
-const COLUMNS: [&str; 10] = [
-    "cycles",
-    "frames",
-    "misses",
-    "misses alone",
-    "promises broken",
-    "build",
-    "verify",
-    "publish",
-    "longest load",
-    "longest unload",
-];
-
 /// As a file; `about` says what machine it was.
 pub fn csv(rows: &[Row], about: &str) -> String {
     let (load, unload) = PAPER;
-    let mut csv = format!(
-        "# {about}, milliseconds; thesis: load {load}, unload {unload}\nrow, {}\n",
-        COLUMNS.join(", ")
-    );
+    let mut csv = format!("# {about}, milliseconds; thesis: load {load}, unload {unload}\n");
+    let columns = rows.first().map(|row| row.figures().map(|(column, _)| column).join(", "));
+    writeln!(csv, "row, {}", columns.unwrap_or_default()).expect("a string takes all");
     for row in rows {
-        writeln!(csv, "\"{}\", {}", row.what, row.numbers().join(", ")).expect("a string takes all");
+        let figures = row.figures().map(|(_, figure)| figure);
+        writeln!(csv, "\"{}\", {}", row.what, figures.join(", ")).expect("a string takes all");
     }
     csv
 }
@@ -167,8 +192,8 @@ pub fn table(rows: &[Row]) -> String {
     let mut text = format!("\n{NAME}, times in ms (thesis: load {load}, unload {unload})\n");
     for row in rows {
         writeln!(text, "  {}", row.what).expect("a string takes all");
-        for (column, number) in COLUMNS.iter().zip(row.numbers()) {
-            writeln!(text, "    {column:<16}{number:>12}").expect("a string takes all");
+        for (column, figure) in row.figures() {
+            writeln!(text, "    {column:<22}{figure:>12}").expect("a string takes all");
         }
     }
     text
@@ -186,18 +211,24 @@ mod tests {
     fn what_the_guest_left_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-        write("hard.busy.json", RUN);
+        write("hard.cycles.json", RUN);
         write("hard.alone.json", &RUN.replace("\"misses\":2", "\"misses\":0"));
-        write("hard.load", "build 2ms, verify 3s, publish 250us\nbuild 0s, verify 0s, publish 241.5us\n");
+        write("hard.builds.json", &RUN.replace("\"misses\":2", "\"misses\":1"));
+        write("hard.builds", "build 2ms, verify 3s, publish 250us\nbuild 0s, verify 5s, publish 241.5us\n");
+        write("hard.load", "build 0s, verify 0s, publish 241.5us\n");
         write("hard.unload", "build 0s, verify 0s, publish 400us\n");
         let row = read(folder.path(), &ROWS[0]).unwrap();
         assert!(!row.is_kept());
         let csv = csv(&[row], "a machine");
-        let line = "\"hard, 11 ticks in 33 ms\", 1, 30, 2, 0, 1, 2.000, 3000.000, 0.250, 0.250, 0.400\n";
-        assert!(csv.ends_with(line), "{csv}");
+        let line = "500, 30, 2, 1, 0, 0.241, 0.400, 3, 30, 1, 1, 2.000, 3000.000, 0.250\n";
+        assert_eq!(
+            csv.lines().next_back(),
+            Some(format!("\"hard, 11 ticks in 33 ms\", {line}").trim()),
+            "{csv}"
+        );
         write("hard.unload", "");
         assert!(read(folder.path(), &ROWS[0]).is_err_and(|error| error.contains("found no line")));
-        assert!(read(folder.path(), &ROWS[1]).is_err_and(|error| error.contains("soft.busy.json")));
+        assert!(read(folder.path(), &ROWS[1]).is_err_and(|error| error.contains("soft.builds")));
     }
 
     #[test]

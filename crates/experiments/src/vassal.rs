@@ -4,7 +4,7 @@
 //! Relies on the laboratory, on `vassal.sh` for what is done there, and on the programs of `crates/cost` and `examples`
 //! that measure, which the compiler of this machine makes.
 
-use crate::boot::{Laboratory, root, sample};
+use crate::boot::{Laboratory, builds, root, sample};
 use hls_lab::{Guest, Script};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -96,11 +96,11 @@ fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
     Ok(Guest {
         scripts: vec![Script { name: NAME.into(), text }],
         programs: vec![hls.to_owned(), pipe, metronome, "chrt".into()],
-        files: [
-            vec![(folder.join("vassal.kdl"), "/usr/vassal/vassal.kdl".into())],
-            sample("/usr/vassal/asked_times.c", work)?.into(),
-        ]
-        .concat(),
+        files: vec![
+            (folder.join("vassal.kdl"), "/usr/vassal/vassal.kdl".into()),
+            (sample(), "/usr/vassal/asked_times.c".into()),
+            builds([&*sample()], work)?,
+        ],
     })
 }
 
