@@ -2,6 +2,7 @@
 
 use crate::args::{PolicyArgs, PolicyCommand};
 use crate::exit::{Error, Verdict, say};
+use crate::modules::open;
 use crate::output::output;
 use crate::trial;
 use hls_module::{Builder, PolicyFile, Target, Template};
@@ -87,6 +88,9 @@ fn build(
     let mut out = output();
     for (target, whose) in [(Target::Native, "simulator"), (Target::Engine, "kernel")] {
         let built = builder.build(target, policies).map_err(refused)?;
+        if target == Target::Native {
+            open(&built.bytes, policies).map_err(refused)?;
+        }
         let (size, took) = (built.bytes.len().div_ceil(1024), built.took.as_secs_f64());
         write!(out, "{whose:<9}  {size:>5} KiB  {took:>5.1} s")?;
         if let Some(folder) = folder {

@@ -5,7 +5,7 @@
 
 use crate::args::TryPolicyArgs;
 use crate::exit::{Error, Verdict};
-use crate::modules::{builder, in_memory};
+use crate::modules::{builder, in_memory, open};
 use crate::output::output;
 use crate::policy::{read, refused};
 use hls_core::Library;
@@ -39,6 +39,7 @@ pub fn test(file: &Path, name: Option<&str>, from: u64, seeds: u64) -> Result<Ve
     };
     let begin = Instant::now();
     let native = builder().build(Target::Native, &policies).map_err(refused)?;
+    open(&native.bytes, &policies).map_err(refused)?;
     let (_file, native) = in_memory(&native.bytes)?;
     say("build", begin, "for the simulator")?;
 

@@ -25,6 +25,21 @@ pub struct LoadedPolicy {
     pub info: PolicyInfo,
 }
 
+impl LoadedPolicy {
+    /// The policies of a build that was made from these, in their order.
+    ///
+    /// # Errors
+    /// It lacks one.
+    pub fn all(sources: Vec<PolicySource>, built: &[PolicyInfo]) -> Result<Vec<LoadedPolicy>, Error> {
+        let describe = |source: PolicySource| {
+            let info = built.iter().find(|info| info.id == source.number && info.name == source.name);
+            let missing = || Error::Failed(format!("found no policy `{}` in what was built", source.name));
+            Ok(LoadedPolicy { info: info.ok_or_else(missing)?.clone(), source })
+        };
+        sources.into_iter().map(describe).collect()
+    }
+}
+
 /// How long a change of policies took. All but the last part holds nobody up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Took {
@@ -182,7 +197,8 @@ impl<E: Hsi> Manager<E> {
     pub(crate) fn finish_load(&mut self, ready: Ready<E::Newer, Load>) -> Result<LoadReport, Error> {
         self.sweep();
         let Load { name, old, replace } = ready.what;
-        let (loaded, policies) = described(ready.sources, &ready.prepared.policies)?;
+        let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
+        let policies = known(&loaded)?;
         let mut kept = old.map_or_else(Vec::new, |at| users(&self.tree, &self.loaded[at].info));
         if let Some(at) = old.filter(|_| !kept.is_empty()) {
             let (was, is) = (&self.loaded[at].info, &loaded[at].info);
@@ -279,7 +295,8 @@ impl<E: Hsi> Manager<E> {
     pub(crate) fn finish_unload(&mut self, ready: Ready<E::Newer, Unload>) -> Result<UnloadReport, Error> {
         self.sweep();
         let Unload { at, evacuate } = ready.what;
-        let (loaded, policies) = described(ready.sources, &ready.prepared.policies)?;
+        let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
+        let policies = known(&loaded)?;
         let evacuated = match evacuate {
             true => self.evacuate(self.loaded[at].info.id)?,
             false => Evacuated::default(),
@@ -358,21 +375,6 @@ pub(crate) fn policy_of<'p>(policies: &'p Policies, name: &str) -> Result<&'p Po
         let names: Vec<&str> = policies.names().collect();
         Error::NotFound(format!("found the policy `{name}`, expected one that runs: {}", names.join(", ")))
     })
-}
-
-/// What each of a set of policies says of itself, and all policies with them.
-fn described(
-    sources: Vec<PolicySource>,
-    built: &[PolicyInfo],
-) -> Result<(Vec<LoadedPolicy>, Policies), Error> {
-    let describe = |source: PolicySource| {
-        let info = built.iter().find(|info| info.id == source.number && info.name == source.name);
-        let missing = || Error::Failed(format!("found no policy `{}` in what was built", source.name));
-        Ok(LoadedPolicy { info: info.ok_or_else(missing)?.clone(), source })
-    };
-    let loaded = sources.into_iter().map(describe).collect::<Result<Vec<_>, Error>>()?;
-    let policies = known(&loaded)?;
-    Ok((loaded, policies))
 }
 
 /// The hierarchy in which a scheduler has another policy, if its parameters fit and all needs hold; which scheduler of
