@@ -419,7 +419,7 @@ pub enum Request {
         /// The scheduler above it
         #[arg(long, value_name = "SCHEDULER")]
         below: String,
-        /// Parameters of its policy and of its parent's
+        /// Parameters of its policy and of its parent's, and `width`
         #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
         parameters: Vec<Parameter>,
     },
