@@ -156,9 +156,9 @@ impl<E: Hsi> Manager<E> {
         }
     }
 
-    /// Loads a policy, under the name that its source has. One of that name is replaced, if that is wanted: its
-    /// schedulers go on with what they know, if the new one understands that, else with their parameters as if they
-    /// were new.
+    /// Loads a policy, under the name that its source has. With `replace` it takes the place of the one of that name:
+    /// its schedulers go on with what they know, if the new one understands that, else with their parameters as if
+    /// they were new; and so do those that it was taken out of.
     ///
     /// # Errors
     /// Why not; nothing has changed.
@@ -179,11 +179,16 @@ impl<E: Hsi> Manager<E> {
                 format!("found the policy `{name}`, which is built in, expected another name for {path}");
             return Err(Error::InUse(reason));
         }
-        let old = self.loaded.iter().position(|loaded| loaded.source.name == name);
-        if old.is_some() && !replace {
-            let expected = "expected another name, or that it is to be replaced";
-            return Err(Error::InUse(format!("found a policy `{name}` already, {expected}")));
-        }
+        let was_lost =
+            |scheduler: &Scheduler| scheduler.lost.as_ref().is_some_and(|lost| lost.policy == name);
+        let old = match self.find_loaded(&name) {
+            Ok(_) if !replace => {
+                let expected = "expected another name, or that it is to be replaced";
+                return Err(Error::InUse(format!("found a policy `{name}` already, {expected}")));
+            }
+            Err(error) if replace && !self.tree.all().any(|(_, it)| was_lost(it)) => return Err(error),
+            found => found.ok(),
+        };
         let number = old.map_or_else(|| self.free_number(), |at| Ok(self.loaded[at].source.number))?;
         let source = PolicySource { number, ..source };
         let mut sources = self.sources();
@@ -277,13 +282,7 @@ impl<E: Hsi> Manager<E> {
         evacuate: bool,
     ) -> Result<Change<E::Newer, Unload>, Error> {
         self.sweep();
-        let is_it = |loaded: &LoadedPolicy| loaded.source.name == name;
-        let at = self.loaded.iter().position(is_it).ok_or_else(|| {
-            let names: Vec<&str> = self.loaded.iter().map(|loaded| loaded.source.name.as_str()).collect();
-            let expected =
-                if names.is_empty() { "one that was loaded: none was".into() } else { names.join(", ") };
-            Error::NotFound(format!("found no policy `{name}` that was loaded, expected {expected}"))
-        })?;
+        let at = self.find_loaded(name)?;
         if !evacuate {
             self.is_unused(at)?;
         }
@@ -344,6 +343,17 @@ impl<E: Hsi> Manager<E> {
         }
         (self.loaded, self.policies) = (loaded, policies);
         Ok(took)
+    }
+
+    /// Which of the loaded policies has this name.
+    fn find_loaded(&self, name: &str) -> Result<usize, Error> {
+        let is_it = |loaded: &LoadedPolicy| loaded.source.name == name;
+        self.loaded.iter().position(is_it).ok_or_else(|| {
+            let names: Vec<&str> = self.loaded.iter().map(|loaded| loaded.source.name.as_str()).collect();
+            let expected =
+                if names.is_empty() { "one that was loaded: none was".into() } else { names.join(", ") };
+            Error::NotFound(format!("found no policy `{name}` that was loaded, expected {expected}"))
+        })
     }
 
     /// What the engine of the day was made of.
