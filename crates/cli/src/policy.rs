@@ -80,7 +80,8 @@ fn build(
     folder: Option<&Path>,
     cache: Option<PathBuf>,
 ) -> Result<Verdict, Error> {
-    let stem = policies.iter().map(|(_, policy)| policy.identifier()).collect::<Vec<_>>().join("+");
+    // The names of several could be more than a file's may hold.
+    let stem = if let [(_, policy)] = policies { policy.identifier() } else { "policies" };
     if let Some(folder) = folder {
         fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     }

@@ -152,7 +152,9 @@ fn policies_are_built_for_machines_without_compilers() {
     let built = hls(&["policy", "build", &one, &other, "--cache", &cache, "--out", &path("built")]);
     assert_eq!((built.code, &built.stderr[..]), (Some(0), ""));
     assert_eq!(fs::read_dir(&cache).unwrap().count(), 2, "{}", built.stdout);
-    assert!(fs::exists(path("built/one+other.so")).unwrap());
+    assert!(
+        fs::exists(path("built/policies.so")).unwrap() && fs::exists(path("built/policies.bpf.o")).unwrap()
+    );
     assert_refused(&["policy", "build", &one, &other, "--as", "third"], &["found --as and 2 policies"]);
     assert_refused(
         &["policy", "build", &one, &other, "--number", "255"],
