@@ -120,7 +120,7 @@ fn a_policy_is_tried() {
 fn a_policy_that_crashes_takes_nobody_with_it() {
     let gallery = concat!(env!("CARGO_MANIFEST_DIR"), "/../module/tests/gallery");
     for (name, told) in
-        [("crashes", "the policy crashed (signal: 11"), ("never_returns", "a hook did not return")]
+        [("crashes", "the policy crashed (signal: 11"), ("never_returns", "its release hook did not return")]
     {
         let Outcome { code, stdout, .. } = hls(&["policy", "test", &format!("{gallery}/{name}.c")]);
         assert_eq!(code, Some(1), "{stdout}");
