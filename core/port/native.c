@@ -119,6 +119,11 @@ u64 hls_decisions(const struct hls *h)
 	return h->decisions;
 }
 
+const u32 *hls_hook(const struct hls *h)
+{
+	return &h->hook;
+}
+
 /* CPU time of a VP up to `now_ns`, a running one's included. */
 u64 hls_ran_ns(const struct hls *h, u32 v, u64 now_ns)
 {

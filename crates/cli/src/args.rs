@@ -274,7 +274,7 @@ pub enum PolicyCommand {
         /// Build it under this name, beside another version of it; of one policy only
         #[arg(long = "as", value_name = "NAME")]
         name: Option<String>,
-        /// Keep what was built in this folder
+        /// Keep what was built in this folder: under the policy's name, or of several as `policies`
         #[arg(short, long, value_name = "DIR")]
         out: Option<PathBuf>,
         /// Keep it by what it was built from, to be found by machines that have no compilers, as
@@ -419,7 +419,7 @@ pub enum Request {
         /// The scheduler above it
         #[arg(long, value_name = "SCHEDULER")]
         below: String,
-        /// Parameters of its policy and of its parent's
+        /// Parameters of its policy and of its parent's, and `width`
         #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
         parameters: Vec<Parameter>,
     },
@@ -503,7 +503,7 @@ pub struct LoadArgs {
     /// The name that it is to have in the hierarchy [default: that of the file]
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
-    /// Take the place of a policy of that name: its schedulers go on with what they know
+    /// Take the place of the policy of that name: its schedulers go on with what they know
     #[arg(long)]
     pub replace: bool,
     /// The socket of the run

@@ -18,12 +18,12 @@ use std::thread::available_parallelism;
 /// No message lists more names.
 const MAX_NAMES: usize = 12;
 
-/// All of a file, which may also be one without an end, such as `/dev/zero`.
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
+/// All of a file, which may also be one without an end, such as `/dev/zero`; or why not.
+fn read(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let most = MAX_FILE_BYTES as u64;
     let length = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
-    let refused = |reason: String| Error::Input(format!("cannot read {}: {reason}", path.display()));
+    let refused = |reason: String| format!("cannot read {}: {reason}", path.display());
     match length {
         Ok(length) if length as u64 > most => Err(refused(format!("found more than {most} bytes"))),
         Ok(_) => Ok(bytes),
@@ -32,10 +32,9 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// The same as a text.
-pub fn text(path: &Path) -> Result<String, Error> {
-    String::from_utf8(read(path)?).map_err(|_| {
-        Error::Input(format!("cannot read {}: stream did not contain valid UTF-8", path.display()))
-    })
+pub fn text(path: &Path) -> Result<String, String> {
+    String::from_utf8(read(path)?)
+        .map_err(|_| format!("cannot read {}: stream did not contain valid UTF-8", path.display()))
 }
 
 fn source(path: &Path, bytes: &[u8]) -> Source {
@@ -58,7 +57,7 @@ pub fn hierarchy(path: &Path) -> Result<HierarchyFile, Error> {
 
 /// The same for a machine with so many CPUs, where the file does not say how many.
 fn hierarchy_for(path: &Path, cpus: u16) -> Result<HierarchyFile, Error> {
-    let bytes = read(path)?;
+    let bytes = read(path).map_err(Error::Input)?;
     let source = source(path, &bytes);
     let loads = hls_hierarchy::loads(&bytes);
     let modules = Modules::load(&loads, policy_texts(path, &loads, &source)?)?;
@@ -77,19 +76,12 @@ fn hierarchy_for(path: &Path, cpus: u16) -> Result<HierarchyFile, Error> {
 /// The files of these statements in a hierarchy file, or at which of them there is none to be read.
 fn policy_texts(path: &Path, loads: &[Load], source: &Source) -> Result<Vec<(PathBuf, String)>, Error> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let read = |load: &Load| {
-        let path = folder.join(&load.path);
-        match text(&path) {
-            Ok(text) => Ok((path, text)),
-            Err(Error::Input(reason)) => Err(reason),
-            Err(_) => Err(format!("cannot read {}", path.display())),
-        }
-    };
     let mut unread = Vec::new();
     let mut texts = Vec::new();
     for load in loads {
-        match read(load) {
-            Ok(text) => texts.push(text),
+        let path = folder.join(&load.path);
+        match text(&path) {
+            Ok(text) => texts.push((path, text)),
             Err(reason) => {
                 let found = format!("`{}` ({reason})", load.path);
                 let expected = "a policy's C file, by its path from this file's folder";
@@ -163,7 +155,7 @@ pub type SourcedWorkload = (Workload, Option<Source>);
 /// Reads an rt-app file; prints what of it cannot be simulated, or all of its errors.
 pub fn workload(path: Option<&Path>) -> Result<SourcedWorkload, Error> {
     let Some(path) = path else { return Ok((Workload::default(), None)) };
-    let bytes = read(path)?;
+    let bytes = read(path).map_err(Error::Input)?;
     match hls_workload::read_rt_app(&path.display().to_string(), &bytes) {
         Ok(workload) => {
             workload.unsupported.iter().for_each(|sentence| say(format_args!("{sentence}")));

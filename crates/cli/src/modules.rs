@@ -4,13 +4,15 @@
 //! they have made for the next time.
 
 use crate::exit::Error;
+use hls_calculus::schedulers::DeclaredError;
 use hls_control::{LoadedPolicy, PolicySource};
 use hls_core::Library;
 use hls_core::limits::FIRST_LOADED;
-use hls_hierarchy::Policies;
 use hls_hierarchy::model::Load;
+use hls_hierarchy::{Policies, Unusable};
 use hls_module::{Builder, Error as BuildError, PolicyFile, Target};
 use rustix::fs::{MemfdFlags, memfd_create};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -30,9 +32,8 @@ pub struct Modules {
 impl Modules {
     /// The policies of these statements of a hierarchy file, whose files have these paths and texts.
     pub fn load(loads: &[Load], texts: Vec<(PathBuf, String)>) -> Result<Modules, Error> {
-        let mut policies = Policies::default();
         if loads.is_empty() {
-            return Ok(Modules { loaded: Vec::new(), library: None, policies });
+            return Ok(Modules { loaded: Vec::new(), library: None, policies: Policies::default() });
         }
         let numbers = FIRST_LOADED..=u8::MAX;
         if loads.len() > numbers.len() {
@@ -46,17 +47,9 @@ impl Modules {
             text,
         };
         let sources: Vec<PolicySource> = numbers.zip(loads.iter().zip(texts)).map(source).collect();
-        let library = library(&sources)?;
-        let describe = |source: PolicySource| {
-            let info = library.loaded().find(|info| info.id == source.number).cloned();
-            let missing = || Error::System(format!("{}: was built and is not there", source.path.display()));
-            Ok(LoadedPolicy { info: info.ok_or_else(missing)?, source })
-        };
-        let loaded = sources.into_iter().map(describe).collect::<Result<Vec<_>, Error>>()?;
-        for LoadedPolicy { source, info } in &loaded {
-            let unusable = |error| Error::Input(format!("{}: {error}", source.path.display()));
-            policies.load(info).map_err(unusable)?;
-        }
+        let (library, policies) = library(&sources)?;
+        let loaded = LoadedPolicy::all(sources, library.policies());
+        let loaded = loaded.map_err(|error| Error::System(error.to_string()))?;
         Ok(Modules { loaded, library: Some(Arc::new(library)), policies })
     }
 }
@@ -79,16 +72,33 @@ pub fn in_memory(object: &[u8]) -> std::io::Result<(File, PathBuf)> {
     Ok((file, path.into()))
 }
 
-/// The core with these policies.
-pub fn library(sources: &[PolicySource]) -> Result<Library, Error> {
+/// The core with these policies, and what files may name then.
+pub fn library(sources: &[PolicySource]) -> Result<(Library, Policies), Error> {
     let files = files(sources).map_err(error)?;
-    open(&builder().build(Target::Native, &files).map_err(error)?.bytes)
+    open(&builder().build(Target::Native, &files).map_err(error)?.bytes, &files).map_err(error)
 }
 
-/// Opens a native build.
-fn open(object: &[u8]) -> Result<Library, Error> {
-    let (file, _) = in_memory(object)?;
-    Library::open_nameless(file).map_err(|error| Error::System(format!("the build of the policies: {error}")))
+/// Opens a native build of these policies. Refuses those that no file could use: for their names, or for what they
+/// declare, which no compiler reads.
+pub fn open(object: &[u8], files: &[(u8, PolicyFile)]) -> Result<(Library, Policies), BuildError> {
+    let unusable = |what: &dyn Display| BuildError::System(format!("the build of the policies: {what}"));
+    let (file, _) = in_memory(object).map_err(|error| unusable(&error))?;
+    let library = Library::open_nameless(file).map_err(|error| unusable(&error))?;
+    let mut policies = Policies::default();
+    let mut wrong = Vec::new();
+    for info in library.loaded() {
+        let Some((_, file)) = files.iter().find(|(number, _)| *number == info.id) else { continue };
+        match policies.load(info) {
+            Ok(()) => {}
+            Err(Unusable::Declares(errors)) => {
+                wrong.extend(errors.iter().map(|DeclaredError { member, error }| {
+                    file.wrong_in(member, error.offset, format!("`.{member}`: {error}"))
+                }))
+            }
+            Err(named @ Unusable::Name { .. }) => wrong.push(file.wrong_in("name", 0, named.to_string())),
+        }
+    }
+    if wrong.is_empty() { Ok((library, policies)) } else { Err(BuildError::Refused(wrong)) }
 }
 
 /// Builds of policies, which are kept so that one that was made before need not be made again.

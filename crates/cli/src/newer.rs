@@ -4,7 +4,7 @@
 //! a thread like others to the hierarchy: it waits where those wait that nobody placed. This process, which never
 //! waits, only finds what that one has left in the kernel. Publishes nothing.
 
-use crate::modules::{builder, files, in_memory};
+use crate::modules::{builder, files, in_memory, open};
 use hls_control::{EngineError, PolicySource, Prepared};
 use hls_core::{Library, PolicyInfo};
 use hls_kernel::{Engine, Programs, Refusal, SharedMaps, Verified};
@@ -191,6 +191,7 @@ fn carry_out(order: &Order) -> Result<(Answer, (File, Verified)), Answer> {
     let files = files(&order.policies).map_err(Answer::refused)?;
     let builder = builder();
     let object = builder.build(Target::Native, &files).map_err(Answer::refused)?;
+    open(&object.bytes, &files).map_err(Answer::refused)?;
     let (file, native) =
         in_memory(&object.bytes).map_err(|error| Answer::failed("a file for the native build", error))?;
     let engine = builder.build(Target::Engine, &files).map_err(Answer::refused)?;

@@ -2,6 +2,7 @@
 
 use crate::args::{PolicyArgs, PolicyCommand};
 use crate::exit::{Error, Verdict, say};
+use crate::modules::open;
 use crate::output::output;
 use crate::trial;
 use hls_module::{Builder, PolicyFile, Target, Template};
@@ -79,7 +80,8 @@ fn build(
     folder: Option<&Path>,
     cache: Option<PathBuf>,
 ) -> Result<Verdict, Error> {
-    let stem = policies.iter().map(|(_, policy)| policy.identifier()).collect::<Vec<_>>().join("+");
+    // The names of several could be more than a file's may hold.
+    let stem = if let [(_, policy)] = policies { policy.identifier() } else { "policies" };
     if let Some(folder) = folder {
         fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     }
@@ -87,6 +89,9 @@ fn build(
     let mut out = output();
     for (target, whose) in [(Target::Native, "simulator"), (Target::Engine, "kernel")] {
         let built = builder.build(target, policies).map_err(refused)?;
+        if target == Target::Native {
+            open(&built.bytes, policies).map_err(refused)?;
+        }
         let (size, took) = (built.bytes.len().div_ceil(1024), built.took.as_secs_f64());
         write!(out, "{whose:<9}  {size:>5} KiB  {took:>5.1} s")?;
         if let Some(folder) = folder {

@@ -46,7 +46,7 @@ impl Script {
     /// Reads a script for a run of that length; prints all that is wrong with it.
     pub fn read(path: &Path, plan: &Plan, length: Nanos) -> Result<Script, Error> {
         let threads = plan.threads().map(|thread| (thread.name.to_owned(), thread.vp)).collect();
-        let text = input::text(path)?;
+        let text = input::text(path).map_err(Error::Input)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut changes = Vec::new();
         let mut is_good = true;

@@ -121,7 +121,7 @@ impl Hsi for Simulated<'_> {
         Ok(Box::new(move || {
             let newer = match &policies[..] {
                 [] => None,
-                some => Some(Arc::new(library(some).map_err(unusable)?)),
+                some => Some(Arc::new(library(some).map_err(unusable)?.0)),
             };
             let policies = newer.as_deref().map_or(hls_core::policies(), Library::policies).to_vec();
             Ok(Prepared { newer, policies, build: Duration::ZERO, verify: Duration::ZERO })

@@ -5,14 +5,16 @@
 
 use crate::args::TryPolicyArgs;
 use crate::exit::{Error, Verdict};
-use crate::modules::{builder, in_memory};
+use crate::modules::{builder, in_memory, open};
 use crate::output::output;
 use crate::policy::{read, refused};
 use hls_core::Library;
 use hls_module::{NUMBERS, PolicyFile, Target};
 use hls_scenario::{Event, Stage, Told, Trial};
 use hls_units::Nanos;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -20,8 +22,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// A process that says nothing for so long is in a hook that never returns: a seed takes milliseconds.
+/// A process that says nothing for so long is in a hook that never returns: a seed takes milliseconds, and an event of
+/// it, where each is told, a part of that.
 const SILENCE: Duration = Duration::from_secs(10);
+const SILENCE_OF_AN_EVENT: Duration = Duration::from_secs(2);
+
+/// What the line begins with by which a process says where it has the number of the hook that it has called last.
+const HOOK_AT: &str = "hook at ";
 
 /// As many seeds are decided by the BPF build, too; one takes longer than natively, and more find no more.
 #[cfg(feature = "kernel")]
@@ -39,6 +46,7 @@ pub fn test(file: &Path, name: Option<&str>, from: u64, seeds: u64) -> Result<Ve
     };
     let begin = Instant::now();
     let native = builder().build(Target::Native, &policies).map_err(refused)?;
+    open(&native.bytes, &policies).map_err(refused)?;
     let (_file, native) = in_memory(&native.bytes)?;
     say("build", begin, "for the simulator")?;
 
@@ -52,11 +60,11 @@ pub fn test(file: &Path, name: Option<&str>, from: u64, seeds: u64) -> Result<Ve
         }
         Ended::Badly { seed, how, .. } => {
             let told = Process { from: seed, seeds: 1, tell: true, ..trying }.watch()?;
-            let last = match told {
-                Ended::Badly { last, .. } => last,
-                _ => "it does not do so again".into(),
+            let found = match told {
+                Ended::Badly { how, last, .. } => format!("{how}, when {last}"),
+                _ => format!("{how}, and does not do so again"),
             };
-            say("trial", begin, &format!("seed {seed}: {how}, when {last}\n{}", again(seed)))?;
+            say("trial", begin, &format!("seed {seed}: {found}\n{}", again(seed)))?;
             return Ok(Verdict::Violated);
         }
     }
@@ -170,19 +178,24 @@ impl Process {
         }
         let mut child = Ending(command.spawn()?);
         let lines = child.0.stdout.take().map(lines).ok_or(io::Error::from(io::ErrorKind::BrokenPipe))?;
-        let (mut seed, mut text, mut last) = (self.from, String::new(), String::new());
+        let silence = if self.tell { SILENCE_OF_AN_EVENT } else { SILENCE };
+        let number = |line: &str, prefix| line.strip_prefix(prefix).and_then(|number| number.parse().ok());
+        let (mut seed, mut text, mut last, mut hook_at) = (self.from, String::new(), String::new(), None);
         loop {
-            match lines.recv_timeout(SILENCE) {
-                Ok(line) => match line.strip_prefix("seed ").and_then(|number| number.parse().ok()) {
-                    Some(number) => seed = number,
-                    None => {
+            match lines.recv_timeout(silence) {
+                Ok(line) => match (number(&line, "seed "), number(&line, HOOK_AT)) {
+                    (Some(number), _) => seed = number,
+                    (_, Some(at)) => hook_at = Some(at),
+                    _ => {
                         text += &format!("{line}\n");
                         last = line;
                     }
                 },
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
-                    let how = format!("a hook did not return within {} s", SILENCE.as_secs());
+                    let hook = hook_at.and_then(|at| hook_of(&child.0, at).ok());
+                    let which = hook.map_or("a hook".into(), |hook| format!("its {hook} hook"));
+                    let how = format!("{which} did not return within {} s", silence.as_secs());
                     return Ok(Ended::Badly { seed, how, last });
                 }
             }
@@ -195,6 +208,13 @@ impl Process {
             None => Ended::Badly { seed, how: format!("the policy crashed ({status})"), last },
         })
     }
+}
+
+/// The hook in which a process is that does not come out of it, by the number in its memory.
+fn hook_of(process: &Child, at: u64) -> io::Result<&'static str> {
+    let mut number = [0; 4];
+    File::open(format!("/proc/{}/mem", process.id()))?.read_exact_at(&mut number, at)?;
+    Ok(hls_core::hook(u32::from_ne_bytes(number).into()))
 }
 
 /// The lines of a process as they come.
@@ -257,6 +277,7 @@ fn tell(line: &str) -> Result<(), Error> {
 fn tell_events(trial: &Trial, seed: u64) -> Result<(), Error> {
     let script = trial.script(seed);
     let mut stage = Stage::new(script.cpus, trial.library().cloned());
+    tell(&format!("{HOOK_AT}{}", stage.machine.core.hook_at().addr()))?;
     for event in script.events.iter().chain([&Event::Pass(Nanos(0))]) {
         tell(&Told(event, trial.policies()).to_string())?;
         if stage.perform(event).is_err() {

@@ -139,7 +139,7 @@ impl Client<'_> {
         self.call("Status", json!({}))
     }
 
-    /// Creates a scheduler of a policy below another, with the parameters of both policies.
+    /// Creates a scheduler of a policy below another, with the parameters of both policies, and `width`.
     ///
     /// # Errors
     /// Why not.

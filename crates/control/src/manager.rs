@@ -92,7 +92,7 @@ impl<E: Hsi> Manager<E> {
         status::status(&self.tree, &mut self.engine)
     }
 
-    /// Creates a scheduler below another. The parameters are those of both policies, and `guarantee`.
+    /// Creates a scheduler below another. The parameters are those of both policies, `guarantee`, and `width`.
     ///
     /// # Errors
     /// Why not; nothing has changed.
@@ -114,9 +114,15 @@ impl<E: Hsi> Manager<E> {
         let need = reader.guarantee()?;
         let own = reader.values(&policy.scheduler_params, None)?;
         let values = reader.values(&above.policy.vp_params, need.as_ref())?;
+        let held = self.tree.held(above);
+        let width = reader.width(held)?.unwrap_or_else(|| default_width(above.policy, policy, held));
         reader.finish()?;
+        if !above.may_divide_shares(width) {
+            let expected = format!("one that divides the shares below `{below}`, such as 1 and {held}");
+            return Err(Error::BadValue(format!("parameter `width`: found {width}, expected {expected}")));
+        }
 
-        let (parent_id, width) = (above.id, default_width(above.policy, policy, self.tree.held(above)));
+        let parent_id = above.id;
         let mut tree = self.tree.clone();
         let params = named(&policy.scheduler_params, &own);
         let number = tree.admission.create(hls_calculus::Scheduler {

@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The name under which a request states a guarantee among its parameters, as a file does.
 const GUARANTEE: &str = "guarantee";
 
+/// The same for the CPUs that a new scheduler may hold at once.
+const WIDTH: &str = "width";
+
 /// Values as text by name, such as `quantum`: `5ms`.
 pub type Texts = BTreeMap<String, String>;
 
@@ -30,6 +33,18 @@ impl<'t> Reader<'t> {
     pub(crate) fn guarantee(&mut self) -> Result<Option<Guarantee>, Error> {
         self.known.insert(GUARANTEE);
         self.texts.get(GUARANTEE).map(|text| guarantee(text)).transpose()
+    }
+
+    /// How many VPs a scheduler is to have below one that holds so many, if that is said.
+    pub(crate) fn width(&mut self, held: u16) -> Result<Option<u16>, Error> {
+        self.known.insert(WIDTH);
+        let Some(text) = self.texts.get(WIDTH) else { return Ok(None) };
+        match whole(text) {
+            Some(width) if (1..=held.into()).contains(&width) => Ok(Some(width as u16)),
+            _ => bad(format!(
+                "parameter `{WIDTH}`: found {text}, expected 1 to {held}, which is what its place may hold"
+            )),
+        }
     }
 
     /// The values of `infos` in their order: as stated, as `need` sets them, or the defaults.
@@ -83,9 +98,9 @@ pub(crate) fn value(info: &ParamInfo, text: &str) -> Result<u64, Error> {
             Ok(time) => time.0,
             Err(error) => return refuse(error.to_string()),
         },
-        Unit::Count => match text.parse() {
-            Ok(number) if text.bytes().all(|byte| byte.is_ascii_digit()) => number,
-            _ => return refuse(format!("found `{text}`, expected a whole number")),
+        Unit::Count => match whole(text) {
+            Some(number) => number,
+            None => return refuse(format!("found `{text}`, expected a whole number")),
         },
     };
     let range = range(info);
@@ -94,6 +109,10 @@ pub(crate) fn value(info: &ParamInfo, text: &str) -> Result<u64, Error> {
     }
     let (least, most) = (shown(info, *range.start()), shown(info, *range.end()));
     refuse(format!("found {}, expected {least} to {most}", shown(info, number)))
+}
+
+fn whole(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The value that a guarantee gives a parameter.

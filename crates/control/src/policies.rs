@@ -25,6 +25,21 @@ pub struct LoadedPolicy {
     pub info: PolicyInfo,
 }
 
+impl LoadedPolicy {
+    /// The policies of a build that was made from these, in their order.
+    ///
+    /// # Errors
+    /// It lacks one.
+    pub fn all(sources: Vec<PolicySource>, built: &[PolicyInfo]) -> Result<Vec<LoadedPolicy>, Error> {
+        let describe = |source: PolicySource| {
+            let info = built.iter().find(|info| info.id == source.number && info.name == source.name);
+            let missing = || Error::Failed(format!("found no policy `{}` in what was built", source.name));
+            Ok(LoadedPolicy { info: info.ok_or_else(missing)?.clone(), source })
+        };
+        sources.into_iter().map(describe).collect()
+    }
+}
+
 /// How long a change of policies took. All but the last part holds nobody up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Took {
@@ -141,9 +156,9 @@ impl<E: Hsi> Manager<E> {
         }
     }
 
-    /// Loads a policy, under the name that its source has. One of that name is replaced, if that is wanted: its
-    /// schedulers go on with what they know, if the new one understands that, else with their parameters as if they
-    /// were new.
+    /// Loads a policy, under the name that its source has. With `replace` it takes the place of the one of that name:
+    /// its schedulers go on with what they know, if the new one understands that, else with their parameters as if
+    /// they were new; and so do those that it was taken out of.
     ///
     /// # Errors
     /// Why not; nothing has changed.
@@ -164,11 +179,16 @@ impl<E: Hsi> Manager<E> {
                 format!("found the policy `{name}`, which is built in, expected another name for {path}");
             return Err(Error::InUse(reason));
         }
-        let old = self.loaded.iter().position(|loaded| loaded.source.name == name);
-        if old.is_some() && !replace {
-            let expected = "expected another name, or that it is to be replaced";
-            return Err(Error::InUse(format!("found a policy `{name}` already, {expected}")));
-        }
+        let was_lost =
+            |scheduler: &Scheduler| scheduler.lost.as_ref().is_some_and(|lost| lost.policy == name);
+        let old = match self.find_loaded(&name) {
+            Ok(_) if !replace => {
+                let expected = "expected another name, or that it is to be replaced";
+                return Err(Error::InUse(format!("found a policy `{name}` already, {expected}")));
+            }
+            Err(error) if replace && !self.tree.all().any(|(_, it)| was_lost(it)) => return Err(error),
+            found => found.ok(),
+        };
         let number = old.map_or_else(|| self.free_number(), |at| Ok(self.loaded[at].source.number))?;
         let source = PolicySource { number, ..source };
         let mut sources = self.sources();
@@ -182,7 +202,8 @@ impl<E: Hsi> Manager<E> {
     pub(crate) fn finish_load(&mut self, ready: Ready<E::Newer, Load>) -> Result<LoadReport, Error> {
         self.sweep();
         let Load { name, old, replace } = ready.what;
-        let (loaded, policies) = described(ready.sources, &ready.prepared.policies)?;
+        let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
+        let policies = known(&loaded)?;
         let mut kept = old.map_or_else(Vec::new, |at| users(&self.tree, &self.loaded[at].info));
         if let Some(at) = old.filter(|_| !kept.is_empty()) {
             let (was, is) = (&self.loaded[at].info, &loaded[at].info);
@@ -261,13 +282,7 @@ impl<E: Hsi> Manager<E> {
         evacuate: bool,
     ) -> Result<Change<E::Newer, Unload>, Error> {
         self.sweep();
-        let is_it = |loaded: &LoadedPolicy| loaded.source.name == name;
-        let at = self.loaded.iter().position(is_it).ok_or_else(|| {
-            let names: Vec<&str> = self.loaded.iter().map(|loaded| loaded.source.name.as_str()).collect();
-            let expected =
-                if names.is_empty() { "one that was loaded: none was".into() } else { names.join(", ") };
-            Error::NotFound(format!("found no policy `{name}` that was loaded, expected {expected}"))
-        })?;
+        let at = self.find_loaded(name)?;
         if !evacuate {
             self.is_unused(at)?;
         }
@@ -279,7 +294,8 @@ impl<E: Hsi> Manager<E> {
     pub(crate) fn finish_unload(&mut self, ready: Ready<E::Newer, Unload>) -> Result<UnloadReport, Error> {
         self.sweep();
         let Unload { at, evacuate } = ready.what;
-        let (loaded, policies) = described(ready.sources, &ready.prepared.policies)?;
+        let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
+        let policies = known(&loaded)?;
         let evacuated = match evacuate {
             true => self.evacuate(self.loaded[at].info.id)?,
             false => Evacuated::default(),
@@ -329,6 +345,17 @@ impl<E: Hsi> Manager<E> {
         Ok(took)
     }
 
+    /// Which of the loaded policies has this name.
+    fn find_loaded(&self, name: &str) -> Result<usize, Error> {
+        let is_it = |loaded: &LoadedPolicy| loaded.source.name == name;
+        self.loaded.iter().position(is_it).ok_or_else(|| {
+            let names: Vec<&str> = self.loaded.iter().map(|loaded| loaded.source.name.as_str()).collect();
+            let expected =
+                if names.is_empty() { "one that was loaded: none was".into() } else { names.join(", ") };
+            Error::NotFound(format!("found no policy `{name}` that was loaded, expected {expected}"))
+        })
+    }
+
     /// What the engine of the day was made of.
     fn sources(&self) -> Vec<PolicySource> {
         self.loaded.iter().map(|loaded| loaded.source.clone()).collect()
@@ -358,21 +385,6 @@ pub(crate) fn policy_of<'p>(policies: &'p Policies, name: &str) -> Result<&'p Po
         let names: Vec<&str> = policies.names().collect();
         Error::NotFound(format!("found the policy `{name}`, expected one that runs: {}", names.join(", ")))
     })
-}
-
-/// What each of a set of policies says of itself, and all policies with them.
-fn described(
-    sources: Vec<PolicySource>,
-    built: &[PolicyInfo],
-) -> Result<(Vec<LoadedPolicy>, Policies), Error> {
-    let describe = |source: PolicySource| {
-        let info = built.iter().find(|info| info.id == source.number && info.name == source.name);
-        let missing = || Error::Failed(format!("found no policy `{}` in what was built", source.name));
-        Ok(LoadedPolicy { info: info.ok_or_else(missing)?.clone(), source })
-    };
-    let loaded = sources.into_iter().map(describe).collect::<Result<Vec<_>, Error>>()?;
-    let policies = known(&loaded)?;
-    Ok((loaded, policies))
 }
 
 /// The hierarchy in which a scheduler has another policy, if its parameters fit and all needs hold; which scheduler of

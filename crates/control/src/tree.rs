@@ -66,6 +66,13 @@ pub(crate) struct Scheduler {
     pub(crate) lost: Option<Lost>,
 }
 
+impl Scheduler {
+    /// Whether children of so many VPs have the shares that are asked for, where the policy has shares.
+    pub(crate) fn may_divide_shares(&self, width: u16) -> bool {
+        self.scale.suits(width) || self.policy.vp_params.iter().all(|info| info.name != SHARE)
+    }
+}
+
 /// The policy that a scheduler had until that was taken out.
 #[derive(Clone, Debug)]
 pub(crate) struct Lost {

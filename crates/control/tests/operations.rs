@@ -340,6 +340,37 @@ fn shares_of_wide_children_are_parted() {
     assert_eq!((of("PS"), of("RR")), (2, 2));
 }
 
+/// As in a file: as many as its place has, or fewer where that is said.
+#[test]
+fn a_scheduler_has_as_many_vps_as_it_is_to_have() {
+    let mut manager = manager_of(&FILE.replace("fixed-priority", "machine cpus=3\nfixed-priority"));
+    let of = |manager: &mut Manager<Native>, name: &str| {
+        let status = manager.status();
+        status.schedulers.iter().find(|it| it.name == name).unwrap().processors.len()
+    };
+    let create = |it: &mut Manager<Native>, name: &str, below: &str, own: (&str, &str), width: &str| {
+        it.create(ROOT, "proportional-share", name, below, &texts(&[own, ("width", width)]))
+    };
+    for width in [1, 2, 3] {
+        let (name, width) = (format!("PS{width}"), width.to_string());
+        create(&mut manager, &name, "FP", ("priority", "1"), &width).unwrap();
+        assert_eq!(of(&mut manager, &name).to_string(), width);
+    }
+    for width in ["0", "4", "+1", "x"] {
+        let told = format!("parameter `width`: found {width}, expected 1 to 3");
+        refused(&mut manager, &told, |it| create(it, "X", "FP", ("priority", "0"), width));
+    }
+    refused(&mut manager, "found 2, expected 1 to 1", |it| create(it, "X", "PS1", ("share", "1"), "2"));
+    // A share of 1 has no half, where thirds are what is counted.
+    refused(&mut manager, "found 2, expected one that divides the shares below `PS3`", |it| {
+        create(it, "X", "PS3", ("share", "1"), "2")
+    });
+    create(&mut manager, "X", "PS3", ("share", "1"), "3").unwrap();
+    refused(&mut manager, "parameter `width`", |it| {
+        it.move_thread(ROOT, BOBS, "X", &texts(&[("width", "1")]))
+    });
+}
+
 #[test]
 fn a_pinned_thread_is_promised_nothing_on_several_cpus() {
     let file = format!("machine cpus=2\n{FILE}");

@@ -97,6 +97,11 @@ fn a_mended_policy_is_given_back() {
     assert_eq!(promise_to(&mut manager, BOBS), promised);
     refused(&mut manager, "in use by `T`", |manager| manager.unload(ROOT, "weighted-turns", false));
 
+    // One that is not loaded any more can be given back, too.
+    let mut manager = after_taking_out();
+    manager.unload(ROOT, "weighted-turns", false).unwrap();
+    assert_eq!(manager.load(ROOT, turns(1_000), true).unwrap().given, ["T"]);
+
     // One whose parameters do not fit is loaded, and left out where it was.
     let mut manager = after_taking_out();
     let mut other = turns(1_000);
@@ -163,7 +168,12 @@ fn several_versions_stand_beside_each_other() {
 #[test]
 fn a_policy_is_replaced_where_its_schedulers_can_go_on() {
     let mut manager = manager();
+    let none = "found no policy `asked-times` that was loaded, expected one that was loaded: none was";
+    refused(&mut manager, none, |manager| manager.load(ROOT, sample(), true));
     manager.load(ROOT, sample(), false).unwrap();
+    refused(&mut manager, "`asked-times-2` that was loaded, expected asked-times", |manager| {
+        manager.load(ROOT, source("asked-times-2", |text| text), true)
+    });
     manager.create(ROOT, "asked-times", "A", "RES", &texts(&[("guarantee", "RESBH 1ms 100ms")])).unwrap();
     manager.move_thread(ROOT, ALICES[0], "A", &texts(&[])).unwrap();
     refused(&mut manager, "found a policy `asked-times` already", |manager| {

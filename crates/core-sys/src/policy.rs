@@ -224,7 +224,7 @@ pub fn offence(number: u64) -> &'static str {
 }
 
 /// The hook of this number, as its function's name ends.
-pub(crate) fn hook(number: u64) -> &'static str {
+pub fn hook(number: u64) -> &'static str {
     // SAFETY: a constant of the C side.
     let table = unsafe { ffi::hls_library.hooks };
     in_words(table, number, "no")

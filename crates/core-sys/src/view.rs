@@ -218,6 +218,13 @@ impl View {
         unsafe { ffi::hls_decisions(self.hls.as_ptr()) }
     }
 
+    /// Where the domain has the number of the hook of a loaded policy that was called last: for a process that looks at
+    /// this one from outside when that hook does not return. [`hook`](crate::hook) has its name.
+    pub fn hook_at(&self) -> *const u32 {
+        // SAFETY: the address of one field.
+        unsafe { ffi::hls_hook(self.hls.as_ptr()) }
+    }
+
     /// CPU time that a VP has had.
     pub fn ran(&self, vp: u32, now: Nanos) -> Nanos {
         assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");

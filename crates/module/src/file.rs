@@ -1,9 +1,10 @@
 //! A policy file: read, checked as far as that needs no compiler, and given another name where that is asked for.
 
 use crate::diagnostic::{Diagnostic, Error};
-use crate::tokens;
+use crate::tokens::{self, Kind};
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Largest file that is read, in bytes. The longest built-in policy has a hundredth of it.
@@ -118,18 +119,51 @@ impl PolicyFile {
         Some(line_of(&self.text, place[0].start))
     }
 
-    /// Where the file says the policy's name, and which.
-    fn said_name(&self) -> Result<(std::ops::Range<usize>, &str), Error> {
+    /// What is wrong with a string of the policy's description, such as `provides`, from one of its bytes on: by the
+    /// place that this has in the file, where it stands there.
+    pub fn wrong_in(&self, member: &str, byte: usize, message: String) -> Diagnostic {
+        let before = self.place_in(member, byte).map(|at| &self.text[..at]);
+        let line = before.map(|before| line_of(before, before.len()));
+        let column = before.map(|before| 1 + before.len() - before.rfind('\n').map_or(0, |end| end + 1));
+        Diagnostic { column, ..Diagnostic::error(&self.path, line, message) }
+    }
+
+    /// The place of a byte of such a string, whose parts may be several; of one that a macro hides, the member's.
+    fn place_in(&self, member: &str, byte: usize) -> Option<usize> {
+        let from = self.description()?.end;
+        let said = tokens::find(&self.text[from..], &[".", member, "="].map(Some))?;
+        let (mut place, behind) = (from + said[0].start, from + said[2].end);
+        let solid = tokens::tokens(&self.text[behind..]).filter(|(kind, _)| *kind != Kind::Blank);
+        let mut rest = byte;
+        for (_, part) in solid.take_while(|(kind, _)| *kind == Kind::Text) {
+            // Its quotes are not of the string.
+            let length = part.len().saturating_sub(2);
+            place = behind + part.start + 1 + rest.min(length);
+            if rest < length {
+                break;
+            }
+            rest -= length;
+        }
+        Some(place)
+    }
+
+    /// Where the file begins to describe the policy, up to the brace.
+    fn description(&self) -> Option<Range<usize>> {
         let variable = format!("{}_policy", self.identifier);
-        let opening = tokens::find(&self.text, &["hls_policy", &variable, "=", "{"].map(Some));
-        let Some(opening) = opening else {
+        let opening = tokens::find(&self.text, &["hls_policy", &variable, "=", "{"].map(Some))?;
+        Some(opening[0].start..opening[3].end)
+    }
+
+    /// Where the file says the policy's name, and which.
+    fn said_name(&self) -> Result<(Range<usize>, &str), Error> {
+        let Some(opening) = self.description() else {
             let expected = format!("`static const struct hls_policy {}_policy = {{`", self.stem);
             return Err(refuse(&self.path, None, format!("does not say what it is, expected {expected}")));
         };
-        let from = opening[3].end;
+        let from = opening.end;
         let said = tokens::find(&self.text[from..], &[Some("."), Some("name"), Some("="), None]);
         let Some(said) = said else {
-            let line = Some(line_of(&self.text, opening[0].start));
+            let line = Some(line_of(&self.text, opening.start));
             let what =
                 format!("found no name in `{}_policy`, expected `.name = \"{}\"`", self.stem, self.name());
             return Err(refuse(&self.path, line, what));

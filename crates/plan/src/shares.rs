@@ -14,14 +14,19 @@ pub struct ShareScale {
 }
 
 impl ShareScale {
-    /// For children with these shares and widths, below a policy whose shares are at most `most`. Children that come
-    /// later may have one VP, or `held`, as many as the scheduler itself holds.
+    /// For children with these shares and widths, below a policy whose shares are at most `most`. Of children that come
+    /// later those of one VP are suited, and those of `held`, as many as the scheduler itself holds.
     pub fn new(children: impl Iterator<Item = (u64, u16)> + Clone, held: u16, most: u64) -> ShareScale {
         let widths = children.clone().map(|(_, width)| u64::from(width.max(1)));
         let common = widths.fold(u64::from(held.max(1)), common_multiple);
         let plain = ShareScale { common, most: 1, greatest: 1 };
         let greatest = children.map(|(share, width)| plain.of_a_vp(share, width)).max().unwrap_or(1);
         if greatest > most { ShareScale { common, most, greatest } } else { plain }
+    }
+
+    /// Whether shares of children of so many VPs have whole parts.
+    pub fn suits(&self, width: u16) -> bool {
+        self.common.is_multiple_of(width.max(1).into())
     }
 
     /// The share of each of the VPs of a child.
@@ -49,6 +54,7 @@ mod tests {
     fn parts_are_whole_and_in_proportion() {
         let scale = ShareScale::new([(1, 1), (1, 3)].into_iter(), 2, 65_536);
         assert_eq!([1, 2, 3].map(|width| scale.of_a_vp(1, width)), [6, 3, 2]);
+        assert_eq!([1, 2, 3, 4].map(|width| scale.suits(width)), [true, true, true, false]);
         assert_eq!(ShareScale::new([].into_iter(), 1, 65_536).of_a_vp(7, 1), 7);
     }
 

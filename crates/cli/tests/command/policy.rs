@@ -49,6 +49,47 @@ fn a_policy_that_is_wrong_is_refused_by_its_line() {
     assert_refused(&["policy", "new", "round-robin"], &["found the name \"round-robin\", which is taken"]);
 }
 
+/// What no compiler reads is read all the same, wherever the policy is built, and told by its line.
+#[test]
+fn what_a_policy_declares_is_read_when_it_is_built() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let [(_, text), (_, hierarchy)] = hls_module::Template::new("turns").unwrap().files;
+    fs::write(path("turns.kdl"), hierarchy).unwrap();
+    // Where it says so.
+    let declares = |what: &str| {
+        let text = text.replace("    .state_version", &format!("{what},\n    .state_version"));
+        fs::write(path("turns.c"), &text).unwrap();
+        1 + text.lines().position(|line| line.starts_with(what.lines().next().unwrap())).unwrap()
+    };
+    declares(r#".provides = "RESCS quantum * weight" /* in */ " sum(quantum * weight)""#);
+    let Outcome { code, stderr, .. } = hls(&["policy", "build", &path("turns.c")]);
+    assert_eq!((code, &stderr[..]), (Some(0), ""));
+
+    let line = declares(
+        ".accepts = \"ALL or NONE\",\n.provides =\n\t\"RESCS quantum * weight\"\n\t\" sum(quantum * wait)\"",
+    );
+    let accepts = format!("{}:{line}:20: error: `.accepts`: found `NONE`", path("turns.c"));
+    let provides = format!("{}:{}:18: error: `.provides`: found `wait`", path("turns.c"), line + 3);
+    for command in [&["policy", "build"][..], &["policy", "test"]] {
+        assert_refused(&[command, &[&path("turns.c")]].concat(), &[&accepts, &provides]);
+    }
+    assert_refused(&["check", &path("turns.kdl")], &[&accepts, &provides]);
+    // Where the text is somewhere else there is the line that leads to it.
+    let line = declares(".provides = TURNS_PROVIDES");
+    let text = format!("#define TURNS_PROVIDES \"RESCS\"\n{}", fs::read_to_string(path("turns.c")).unwrap());
+    fs::write(path("turns.c"), text).unwrap();
+    let told = format!("{}:{}:1: error: `.provides`: found the end", path("turns.c"), line + 1);
+    assert_refused(&["policy", "build", &path("turns.c")], &[&told]);
+
+    // A name that means something else in files.
+    let [(_, text), _] = hls_module::Template::new("thread").unwrap().files;
+    fs::write(path("thread.c"), &text).unwrap();
+    let line = text.lines().position(|line| line.contains(".name = ")).unwrap() + 1;
+    let told = [&format!("{}:{line}:", path("thread.c"))[..], "found the name `thread`"];
+    assert_refused(&["policy", "build", &path("thread.c")], &told);
+}
+
 #[test]
 fn a_policy_is_tried() {
     let folder = tempfile::tempdir().unwrap();
@@ -79,7 +120,7 @@ fn a_policy_is_tried() {
 fn a_policy_that_crashes_takes_nobody_with_it() {
     let gallery = concat!(env!("CARGO_MANIFEST_DIR"), "/../module/tests/gallery");
     for (name, told) in
-        [("crashes", "the policy crashed (signal: 11"), ("never_returns", "a hook did not return")]
+        [("crashes", "the policy crashed (signal: 11"), ("never_returns", "its release hook did not return")]
     {
         let Outcome { code, stdout, .. } = hls(&["policy", "test", &format!("{gallery}/{name}.c")]);
         assert_eq!(code, Some(1), "{stdout}");
@@ -111,7 +152,9 @@ fn policies_are_built_for_machines_without_compilers() {
     let built = hls(&["policy", "build", &one, &other, "--cache", &cache, "--out", &path("built")]);
     assert_eq!((built.code, &built.stderr[..]), (Some(0), ""));
     assert_eq!(fs::read_dir(&cache).unwrap().count(), 2, "{}", built.stdout);
-    assert!(fs::exists(path("built/one+other.so")).unwrap());
+    assert!(
+        fs::exists(path("built/policies.so")).unwrap() && fs::exists(path("built/policies.bpf.o")).unwrap()
+    );
     assert_refused(&["policy", "build", &one, &other, "--as", "third"], &["found --as and 2 policies"]);
     assert_refused(
         &["policy", "build", &one, &other, "--number", "255"],

@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! provides  = "as" POLICY [ "with" NAME "=" VALUE { "," NAME "=" VALUE } ]
-//!           | guarantee [ "when" condition { "and" condition } ]
+//!           | guarantee [ "for" conditions ] [ "when" conditions ]
 //! accepts   = guarantee { "or" guarantee }           the numbers may be left out: any of that type
 //! guarantee = TYPE expression...                     as in hierarchy files: RESBS budget period
 //!           | "sbf" "(" delay "," rate ")"           sbf(t) >= rate * (t - delay), that is PSBE rate, rate * delay
+//! conditions = condition { "and" condition }
 //! condition = expression ( "<=" | "<" | ">=" | ">" ) expression
 //! ```
 //! Expressions are made of numbers as in guarantees, the names of the policy's parameters (of a VP first, then of the
 //! scheduler), `+ - * /`, parentheses and `sum(...)` over all children. Times and plain numbers do not mix. No text:
-//! nothing is promised, and anything is accepted.
+//! nothing is promised, and anything is accepted. A child for which `for` does not hold is promised nothing, and so is
+//! everybody at a place that gives nothing, where NULL is accepted; one for which `when` does not hold is refused.
 //!
 //! Trusted is the policy's word that its algorithm delivers what it declares, where its own `when` holds and its place
 //! gives what it accepts (a whole CPU, where a guarantee is declared and nothing else said). The monitor watches it as
@@ -30,7 +32,7 @@ mod like;
 mod promise;
 mod read;
 
-use super::{Instance, Param, Provided, Refused};
+use super::{Instance, Param, Provided, Refused, Slot};
 use crate::derivation::Rule;
 use crate::guarantee::{Guarantee, Kind};
 use crate::label::Label;
@@ -172,6 +174,11 @@ impl Declared {
         }
         if let Err((needed, found)) = self.accepted(instance) {
             return instance.nothing_because(REFUSED, needed, found);
+        }
+        let is_none = |slot: &Slot| slot.label.guarantee == Guarantee::Null;
+        let may_be_none = self.accepts.iter().any(|need| matches!(need, Need::Any(Kind::Null)));
+        if may_be_none && instance.held.iter().all(is_none) {
+            return instance.nothing(NOTHING, "its place promises nothing, which it accepts");
         }
         match &self.provides {
             Provides::Nothing => instance.nothing(NOTHING, "its file promises nothing"),

@@ -2,7 +2,7 @@
 //! Relies on the same test as the reservation scheduler. Never claims what no algorithm could keep.
 
 use super::expression::{self, Condition, Expression, Values};
-use super::{REFUSED, SOURCE, Template};
+use super::{NOTHING, REFUSED, SOURCE, Template};
 use crate::derivation::Rule;
 use crate::guarantee::{Continuity, Guarantee};
 use crate::label::Label;
@@ -18,6 +18,9 @@ const RULE: Rule = Rule { name: "declared, the policy's word", source: SOURCE };
 #[derive(Clone, Debug)]
 pub(super) struct Promise {
     pub(super) template: Template,
+    /// Which children it is for; nothing is promised to the others.
+    pub(super) whom: Vec<Condition>,
+    /// What must hold then.
     pub(super) conditions: Vec<Condition>,
     /// What the text sums over all children.
     pub(super) sums: Vec<Expression>,
@@ -25,7 +28,8 @@ pub(super) struct Promise {
     pub(super) text: String,
 }
 
-/// What a child is promised, and the numbers of the conditions; or which of them does not hold.
+/// What a child is promised, NULL where nothing is to be, and why: the numbers of the conditions; or which of them does
+/// not hold.
 type Verdict = Result<(Guarantee, String), Refused>;
 
 impl Promise {
@@ -53,13 +57,17 @@ impl Promise {
         let common = all_hold(common, &values).map_err(of_all)?;
         let verdict = |child| self.verdict(child, &common, &values.of_child(child));
         let verdicts = (0..instance.children.len()).map(verdict).collect::<Result<Vec<Verdict>, _>>()?;
-        let promised: Vec<&Guarantee> = verdicts.iter().flatten().map(|(guarantee, _)| guarantee).collect();
+        let promised = verdicts.iter().flatten().map(|(guarantee, _)| guarantee);
+        let promised: Vec<&Guarantee> = promised.filter(|guarantee| **guarantee != Guarantee::Null).collect();
         let fit = fits(held, &promised).map_err(of_all)?;
         Ok((verdicts, fit))
     }
 
     /// What one child is promised. Where its numbers are no guarantee, nothing says what it takes from the others.
     fn verdict(&self, child: usize, common: &str, values: &Values) -> Result<Verdict, Complaint> {
+        if let Err((needed, found)) = all_hold(self.whom.iter(), values) {
+            return Ok(Ok((Guarantee::Null, format!("is for those of {needed}; this one has {found}"))));
+        }
         let own = self.conditions.iter().filter(|condition| condition.of_child);
         let own = match all_hold(own, values) {
             Ok(own) => own,
@@ -78,6 +86,7 @@ impl Promise {
         let mut provided = Provided { labels: Vec::new(), complaints: Vec::new() };
         for (child, verdict) in verdicts.into_iter().enumerate() {
             let label = match verdict {
+                Ok((Guarantee::Null, reason)) => instance.null(NOTHING, format!("{}: {reason}", self.text)),
                 Ok((guarantee, numbers)) => {
                     instance.label(guarantee, RULE, format!("{}: {numbers}{fit}", self.text))
                 }

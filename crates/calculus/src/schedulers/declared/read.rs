@@ -38,14 +38,20 @@ pub(super) fn provides(text: &str, policy: &Signature, others: &[Signature]) -> 
         let reason = "a guarantee that a loaded policy can give: not RESU, not MPR";
         return Err(head.wrong(reason));
     }
-    let mut conditions = Vec::new();
-    let mut more = parser.takes("when");
-    while more {
-        conditions.push(parser.condition()?);
-        more = parser.takes("and");
-    }
-    parser.end(if conditions.is_empty() { "`when`, or the end" } else { "`and`, or the end" })?;
-    Ok(Provides::Promise(Promise { template, conditions, sums: parser.sums, text: text.trim().to_owned() }))
+    let whom = parser.conditions("for")?;
+    let conditions = parser.conditions("when")?;
+    parser.end(match (&whom[..], &conditions[..]) {
+        ([], []) => "`for`, `when`, or the end",
+        (_, []) => "`and`, `when`, or the end",
+        _ => "`and`, or the end",
+    })?;
+    Ok(Provides::Promise(Promise {
+        template,
+        whom,
+        conditions,
+        sums: parser.sums,
+        text: text.trim().to_owned(),
+    }))
 }
 
 /// An expression with its place and what it counts.
@@ -162,6 +168,17 @@ impl<'t> Parser<'t> {
         let dimension = i32::from(quantity == Quantity::Time);
         self.must_count(&term, dimension, &format!("{what}, {}", counted(dimension)))?;
         Ok(term)
+    }
+
+    /// The conditions behind a word, if that is next.
+    fn conditions(&mut self, word: &str) -> Result<Vec<Condition>, ParseError> {
+        let mut conditions = Vec::new();
+        let mut more = self.takes(word);
+        while more {
+            conditions.push(self.condition()?);
+            more = self.takes("and");
+        }
+        Ok(conditions)
     }
 
     fn condition(&mut self) -> Result<Condition, ParseError> {

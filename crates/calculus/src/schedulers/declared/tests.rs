@@ -244,6 +244,36 @@ fn a_whole_cpu_goes_to_one_child() {
     assert_eq!(ranked([1, 1]), ["NULL", "NULL"]);
 }
 
+/// Who is to have nothing has it without an error, counts in sums, and takes no part in what must fit.
+#[test]
+fn a_promise_may_be_for_some_of_the_children() {
+    let to = |provides: &str, of: &[(u64, u64)]| {
+        let slices: Vec<[Value; 2]> = of.iter().flat_map(|one| slices([*one])).collect();
+        let children: Vec<&[Value]> = slices.iter().map(|params| &params[..]).collect();
+        worth([Some("ALL"), Some(provides)], "ALL", &[], &children)
+    };
+    let some = "RESBS slice round for slice > 0ns and round > 5ns when slice < round and sum(1) <= 3";
+    let promised = |labels: &[&str]| (labels.iter().map(|label| (*label).to_owned()).collect(), vec![]);
+    assert_eq!(to(some, &[(0, 10), (9, 10)]), promised(&["NULL", "RESBS 9ns 10ns"]));
+    assert_eq!(to(some, &[(0, 10), (4, 5)]), promised(&["NULL"; 2]));
+    assert_eq!(to(some, &[(0, 0)]), promised(&["NULL"]));
+    assert_eq!(to(some, &[(9, 10), (9, 8)]).1, ["`slice < round`, as its policy says, but 9ns >= 8ns"]);
+    assert_eq!(to(some, &[(0, 1), (0, 1), (0, 1), (1, 9)]).1.len(), 1, "there are four");
+    assert_eq!(to(some, &[(9, 10), (9, 10)]).1.len(), 1, "more than there is");
+}
+
+/// Where a policy accepts NULL it may stand at a place that gives nothing; else that is an error.
+#[test]
+fn nothing_is_promised_on_nothing() {
+    let slices = slices([(1, 10)]);
+    let on = |accepts, provides, held| worth([Some(accepts), Some(provides)], held, &[], &[&slices[0]]);
+    for provides in ["RESBS slice round", "as reservation with budget = slice, period = round"] {
+        assert_eq!(on("ALL or NULL", provides, "NULL"), (vec!["NULL".into()], vec![]));
+        assert_eq!(on("ALL", provides, "NULL").1.len(), 1);
+        assert_ne!(on("ALL or NULL", provides, "ALL").0, ["NULL"]);
+    }
+}
+
 #[test]
 fn a_policy_like_another_is_analysed_as_it_is() {
     let texts = |provides| [None, Some(provides)];
@@ -298,7 +328,10 @@ fn texts_are_refused_at_the_place() {
         ("RESBS share round", 6, "`share`, a plain number, expected an amount for RESBS, a time"),
         ("RESBS slice*round round", 6, "`slice*round`, a time to the power 2"),
         ("RESBS slice + 1 round", 14, "found `1`, a plain number, expected a time, as on the left"),
-        ("RESBS slice round rank", 18, "found `rank`, expected `when`, or the end"),
+        ("RESBS slice round rank", 18, "found `rank`, expected `for`, `when`, or the end"),
+        ("RESBS slice round for", 21, "found the end, expected a number"),
+        ("RESBS slice round for rank > 0 or", 31, "found `or`, expected `and`, `when`, or the end"),
+        ("RESBS slice round when rank > 0 for", 32, "found `for`, expected `and`, or the end"),
         ("RESBS slice round when", 22, "found the end, expected a number"),
         ("RESBS slice round when slice", 28, "found the end, expected `<=`, `<`, `>=` or `>`"),
         ("RESBS slice round when slice = round", 29, "found `=`, expected `<=`"),
@@ -422,8 +455,9 @@ proptest! {
     /// No text makes the reader panic.
     #[test]
     fn any_text_is_read_or_refused(words in prop::collection::vec(prop::sample::select(vec![
-        "RESBS", "PSBE", "ALL", "sbf", "as", "reservation", "with", "when", "and", "or", "sum", "(", ")", ",", "+", "-",
-        "*", "/", "<=", ">", "=", "slice", "round", "share", "quantum", "10ms", "1/2", "0", "40%", "é", "10/", "1..2",
+        "RESBS", "PSBE", "ALL", "sbf", "as", "reservation", "with", "for", "when", "and", "or", "sum", "(", ")", ",",
+        "+", "-", "*", "/", "<=", ">", "=", "slice", "round", "share", "quantum", "10ms", "1/2", "0", "40%", "é",
+        "10/", "1..2",
     ]), 0..14)) {
         let text = words.join(" ");
         for texts in [(Some(text.as_str()), None), (None, Some(text.as_str()))] {
