@@ -62,9 +62,20 @@ static inline void hls_checked_remove(node_t *nodes, list_t *list, u32 i)
 		list_remove(nodes, list, i);
 }
 
+/* Behind the last level lies what is not the policy's. */
+static inline bool hls_is_level(hls_t *h, u64 level)
+{
+	if (likely(level < HLS_LEVELS))
+		return true;
+	hls_accuse_of_meddling(h);
+	return false;
+}
+
 static inline void hls_checked_levels_push(node_t *nodes, levels_t *levels, u64 level, u32 v, bool behind)
 {
 	hls_t *h = hls_of_nodes(nodes);
+	if (!hls_is_level(h, level))
+		return;
 	const list_t *queue = &levels->queue[level];
 	if (hls_may_write(h, v) && hls_may_write(h, behind ? queue->tail : queue->head))
 		levels_push(nodes, levels, level, v, behind);
@@ -72,7 +83,7 @@ static inline void hls_checked_levels_push(node_t *nodes, levels_t *levels, u64 
 
 static inline void hls_checked_levels_remove(node_t *nodes, levels_t *levels, u64 level, u32 v)
 {
-	if (hls_may_unlink(nodes, v))
+	if (hls_is_level(hls_of_nodes(nodes), level) && hls_may_unlink(nodes, v))
 		levels_remove(nodes, levels, level, v);
 }
 
@@ -106,13 +117,15 @@ static inline bool hls_may_join(hls_t *h, u32 i)
 
 static inline bool hls_may_leave(hls_t *h, u32 i)
 {
-	bool may = hls_may_write(h, i) && hls_may_join(h, h->node[i].left) && hls_may_join(h, h->node[i].right);
+	if (!hls_may_write(h, i) || !hls_may_join(h, h->node[i].left) || !hls_may_join(h, h->node[i].right))
+		return false;
 	u32 up = h->node[i].up;
-	for (u32 d = from(0); d < HLS_HEAP_SPINE && may && up && can_loop; d++) {
-		may = hls_may_write(h, up);
+	for (u32 d = from(0); d < HLS_HEAP_SPINE && up && can_loop; d++) {
+		if (!hls_may_write(h, up))
+			return false;
 		up = h->node[up].up;
 	}
-	return may;
+	return true;
 }
 
 HLS_ONCE u32 hls_checked_heap_push(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32 i, u64 key, u32 seq)

@@ -59,8 +59,9 @@ static u32 anything_vp(hls_t *h, u32 s, u32 v)
 static void anything_queues(hls_t *h, u32 s, u32 v)
 {
 	struct anything ARENA *state = POLICY_STATE(struct anything, s);
-	u64 level = v % HLS_LEVELS;
-	switch (anything_below(h, s, 8)) {
+	/* Those of some VPs are none. */
+	u64 level = v % 4 ? v % HLS_LEVELS : HLS_LEVELS + anything_below(h, s, 256);
+	switch (anything_below(h, s, 9)) {
 	case 0:
 		list_push_tail(h->node, &state->list, v);
 		break;
@@ -82,6 +83,9 @@ static void anything_queues(hls_t *h, u32 s, u32 v)
 		break;
 	case 6:
 		levels_push(h->node, &state->levels, level, v, anything_below(h, s, 2));
+		break;
+	case 7:
+		levels_remove(h->node, &state->levels, level, v);
 		break;
 	default:
 		if (state->levels.occupied)
