@@ -45,8 +45,8 @@ cost: setup-cost ## instructions of one switch in the kernel, by scheduler and d
 tables: setup-tables ## the thesis' tables and what else is measured on a real kernel, the fair class beside it; an hour
 	cargo build --locked --release -p hls-cli -p hls-experiments
 	$(target)/release/hls-experiments --engine kernel --hls $(target)/release/hls
-storm: setup-storm ## the kernel engine in the laboratory under long storms; an hour
-	cargo test --locked -p hls-cli --test kernel -- --include-ignored --nocapture
+storm: setup-storm ## the kernel engine in the laboratory under long storms; an hour, less with STORMS="gallery loaders"
+	cargo test --locked -p hls-cli --test kernel -- --include-ignored --nocapture $(if $(STORMS),long_storms)
 
 clean: ## remove what was built and written; the tools in .cache stay
 	cargo clean

@@ -8,6 +8,7 @@ mod selftests;
 
 use hls_lab::{Accel, Guest, Lab, Machine, Outcome, Script, Time};
 use hls_module::{Builder, NUMBERS, PolicyFile, Target};
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,6 +36,13 @@ fn scripts(folder: &str, set: &str) -> Vec<Script> {
 fn script(path: &Path, set: &str) -> Script {
     let script = Script::read(path).unwrap();
     Script { text: script.text.replacen('\n', &format!("\n{set}"), 1), ..script }
+}
+
+/// All storms, or those that `STORMS` names.
+fn wanted(storms: Vec<Script>) -> Vec<Script> {
+    let Ok(names) = env::var("STORMS") else { return storms };
+    let of_name = |name: &str| storms.iter().find(|storm| storm.name == name).cloned();
+    names.split_whitespace().map(|name| of_name(name).unwrap_or_else(|| panic!("no storm is {name}"))).collect()
 }
 
 /// A program of the tests' own, made in the folder.
@@ -162,7 +170,7 @@ fn promises_are_kept_where_time_is_exact() {
 #[test]
 #[ignore = "takes an hour: make storm"]
 fn the_engine_weathers_long_storms() {
-    for script in scripts("short", LONG).into_iter().chain(scripts("long", LONG)) {
+    for script in wanted([scripts("short", LONG), scripts("long", LONG)].concat()) {
         if let Some(outcome) = boot(vec![script], &machine(Duration::from_secs(3600))) {
             is_clean(&outcome);
         }
