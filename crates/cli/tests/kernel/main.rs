@@ -42,7 +42,10 @@ fn script(path: &Path, set: &str) -> Script {
 fn wanted(storms: Vec<Script>) -> Vec<Script> {
     let Ok(names) = env::var("STORMS") else { return storms };
     let of_name = |name: &str| storms.iter().find(|storm| storm.name == name).cloned();
-    names.split_whitespace().map(|name| of_name(name).unwrap_or_else(|| panic!("no storm is {name}"))).collect()
+    names
+        .split_whitespace()
+        .map(|name| of_name(name).unwrap_or_else(|| panic!("no storm is {name}")))
+        .collect()
 }
 
 /// A program of the tests' own, made in the folder.
