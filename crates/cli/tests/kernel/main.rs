@@ -41,11 +41,11 @@ fn script(path: &Path, set: &str) -> Script {
 /// All storms, or those that `STORMS` names.
 fn wanted(storms: Vec<Script>) -> Vec<Script> {
     let Ok(names) = env::var("STORMS") else { return storms };
-    let of_name = |name: &str| storms.iter().find(|storm| storm.name == name).cloned();
-    names
-        .split_whitespace()
-        .map(|name| of_name(name).unwrap_or_else(|| panic!("no storm is {name}")))
-        .collect()
+    let of_name = |name: &str| {
+        let found = storms.iter().find(|storm| storm.name.strip_suffix(".sh") == Some(name));
+        found.cloned().unwrap_or_else(|| panic!("found no storm `{name}`"))
+    };
+    names.split_whitespace().map(of_name).collect()
 }
 
 /// A program of the tests' own, made in the folder.
