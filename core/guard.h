@@ -49,8 +49,8 @@ enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER) };
 #define HLS_HOOK_STEPS 4096
 
 /*
- * What a policy makes happen by itself may come in a burst of so many, but not go on faster than this for each CPU that
- * it holds; nor faster than the machine can bear (hls_set_pace()).
+ * What a policy makes happen by itself may come in a burst of so many, but not go on faster than this on any CPU; nor
+ * faster than the machine can bear (hls_set_pace()).
  */
 #define HLS_LEAST_PACE HLS_US(10)
 #define HLS_MOST_PACE HLS_MS(1)
@@ -109,21 +109,33 @@ static inline void hls_end_hook(hls_t *h, u32 s)
 		hls_accuse(h, s, HLS_TOO_LONG);
 }
 
-/* s is called of its own will: its timer is due, or a slice that it has set is over. A leaking bucket of such calls. */
-static inline void hls_count_call(hls_t *h, u32 s, u32 hook, u32 about)
+/*
+ * s, whose policy was loaded, is called of its own will: it had asked for that at `asked_at`, to be in `asked_ns`. Each
+ * such call costs a pace, and is paid by the time that was asked for, and by that since the call before in which nothing
+ * was. Not by what the call comes late: calls that take all of a slow machine would pay for themselves. Nor do long
+ * slices pay for a timer.
+ */
+static inline void hls_pay_for_call(hls_t *h, u32 s, bool timer, u64 asked_at, u64 asked_ns)
 {
-	scheduler_t *sched = &h->scheduler[s];
+	scheduler_t *sched = kept(&h->scheduler[s]);
+	u64 pace_ns = h->pace_ns ? h->pace_ns : HLS_LEAST_PACE, called_at = sched->called_at;
+	u64 paid_ns = ((s64)asked_ns > 0 ? asked_ns : 0) + (asked_at > called_at ? asked_at - called_at : 0);
+	u64 owed_ns = sched->owed_ns[timer];
+	owed_ns = pace_ns + (owed_ns > paid_ns ? owed_ns - paid_ns : 0);
+	sched->owed_ns[timer] = owed_ns;
+	if (unlikely(owed_ns > HLS_BURST * pace_ns))
+		hls_accuse(h, s, HLS_TOO_OFTEN);
+}
+
+/* The timer of s, which was due at `at_ns`, calls it. */
+static inline void hls_pay_for_timer(hls_t *h, u32 s, u64 at_ns)
+{
+	const scheduler_t *sched = &h->scheduler[s];
 	if (sched->policy < HLS_FIRST_LOADED)
 		return;
-	if (sched->busy_until < h->now_ns)
-		sched->busy_until = h->now_ns;
-	u64 pace_ns = h->pace_ns ? h->pace_ns : HLS_LEAST_PACE;
-	sched->busy_until += pace_ns / (sched->nr_up ? sched->nr_up : 1);
-	if (likely(sched->busy_until <= h->now_ns + HLS_BURST * pace_ns))
-		return;
-	h->hook = hook;
-	h->hook_about = about;
-	hls_accuse(h, s, HLS_TOO_OFTEN);
+	h->hook = HLS_HOOK_TIMER;
+	h->hook_about = 0;
+	hls_pay_for_call(h, s, true, sched->asked_at, at_ns - sched->asked_at);
 }
 
 /* The timer hook of s has named HLS_MAX_BATCH of its children, and another one. Each can be named once at a time. */
@@ -159,8 +171,11 @@ HLS_ONCE bool hls_has_use_for(hls_t *h ARENA_ARG, u32 s, u32 cpu)
 /* What the grant hook of s has chosen, if that is what it may. */
 static inline u32 hls_checked_grant(hls_t *h, u32 s, u32 v, u32 cpu)
 {
-	if (likely(v && hls_may_grant(h, s, v, cpu)))
+	if (likely(v && hls_may_grant(h, s, v, cpu))) {
+		if (h->slice_ns != HLS_NEVER)
+			hls_pay_for_call(h, s, false, h->now_ns, h->slice_ns);
 		return unlikely(h->scheduler[s].offence) ? 0 : v;
+	}
 	if (v)
 		hls_accuse(h, s, HLS_CHOSE_WRONG);
 	else if (hls_has_use_for(h, s, cpu))
@@ -245,12 +260,12 @@ static inline void hls_checked_recheck(hls_t *h, u32 v)
 /* A time before that of the first clock is over; as a key it would come before all others, and hold them up. */
 static inline void hls_checked_set_timer(hls_t *h, u32 s, u64 at_ns)
 {
-	if (unlikely(s != h->hook_scheduler))
+	if (unlikely(s != h->hook_scheduler)) {
 		hls_accuse_of_meddling(h);
-	else if ((s64)at_ns < 0 && at_ns != HLS_NEVER)
-		hls_set_timer(h, s, h->now_ns);
-	else
-		hls_set_timer(h, s, at_ns);
+		return;
+	}
+	h->scheduler[s].asked_at = h->now_ns;
+	hls_set_timer(h, s, (s64)at_ns < 0 && at_ns != HLS_NEVER ? h->now_ns : at_ns);
 }
 
 #endif

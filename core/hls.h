@@ -167,7 +167,9 @@ struct hls_scheduler {
 	u32 pending_next;
 	u32 offended_about; /* the VP or, to the grant hook, the CPU that this was about */
 	u64 timer_at;
-	u64 busy_until; /* a loaded policy may be called of its own will from then on as often as it likes */
+	u64 called_at; /* when its policy was called of its own will last: its timer was due, or a slice was over */
+	u64 asked_at;  /* when a loaded policy has set its timer last */
+	u64 owed_ns[2]; /* what a loaded policy owes for such calls, for slices and for timers (guard.h) */
 	u64 param[HLS_PARAMS];
 	u64 word[HLS_SCHEDULER_WORDS];
 };

@@ -441,10 +441,12 @@ HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 		take_out_accused(h);
 	for (u32 i = from(0); i < HLS_MAX_SCHEDULERS && h->timers && can_loop; i++) {
 		u32 s = h->timers;
-		if (h->scheduler[s].timer_at > now_ns)
+		u64 at_ns = h->scheduler[s].timer_at;
+		if (at_ns > now_ns)
 			break;
 		hls_set_timer(h, s, HLS_NEVER);
-		hls_count_call(h, s, HLS_HOOK_TIMER, 0);
+		hls_pay_for_timer(h, s, at_ns);
+		h->scheduler[s].called_at = now_ns;
 		u32 v = policy_timer(h, s);
 		for (u32 n = from(0); n < HLS_MAX_BATCH && v && can_loop; n++) {
 			if (h->vp[v].state == HLS_READY)

@@ -295,7 +295,7 @@ HLS_ONCE u32 mark_expired(hls_t *h ARENA_ARG, u32 cpu)
 		if (c->path[i].expires_at > clock)
 			continue;
 		hls_mark(h, cpu, i);
-		hls_count_call(h, h->vp[c->path[i].vp].parent, HLS_HOOK_GRANT, cpu);
+		h->scheduler[h->vp[c->path[i].vp].parent].called_at = h->now_ns;
 	}
 	return 0;
 }

@@ -176,6 +176,25 @@ impl Beside {
     }
 }
 
+/// Every call comes a millisecond late, as if the calls themselves took so long.
+#[test]
+fn who_asks_to_be_called_too_often_is_noticed_on_slow_machines() {
+    let (library, all) = running();
+    let often: Vec<_> = all.into_iter().filter(|(_, _, how)| how.contains("more often")).collect();
+    assert!(often.len() > 2, "{often:?}");
+    for (number, path, _) in often {
+        let Beside { mut machine, threads, .. } = Beside::new(library.clone(), number);
+        threads.iter().for_each(|&thread| machine.core.request(thread, machine.now));
+        for _ in 0..500 {
+            machine.settle().unwrap_or_else(|trouble| panic!("{}: {trouble}", path.display()));
+            machine.now = machine.now + Nanos(MS);
+            machine.core.timers(machine.now);
+            (0..machine.cpus).for_each(|cpu| machine.core.expire(cpu, machine.now));
+        }
+        assert_eq!(machine.taken_out.len(), 1, "{}", path.display());
+    }
+}
+
 #[test]
 fn what_is_beside_a_bad_policy_goes_on() {
     let (library, all) = running();

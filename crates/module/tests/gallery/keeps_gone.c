@@ -3,6 +3,7 @@
  * Leaves a child in its queue that does not want a CPU any more.
  *
  * Noticed: its grant hook chose a VP that is not a ready child
+ * In the kernel: its grant hook chose a VP that is not a ready child, or a hook of it throttled
  */
 #include "../core/policy.h"
 

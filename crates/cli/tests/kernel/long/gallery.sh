@@ -10,6 +10,7 @@
 # What is to come of a policy.
 expected() {
 	here=$(sed -n 's/^ \* In the kernel: //p' "$1") noticed=$(sed -n 's/^ \* Noticed: //p' "$1")
+	here=$(echo "$here" | sed 's/\(.*\), or \(.*\)/\\(\1\\|\2\\)/')
 	noticed=${here:-${noticed#*; }}
 	policy=$(basename "$1" .c | tr _ -)
 }
