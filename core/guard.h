@@ -111,9 +111,9 @@ static inline void hls_end_hook(hls_t *h, u32 s)
 
 /*
  * s, whose policy was loaded, is called of its own will: it had asked for that at `asked_at`, to be in `asked_ns`. Each
- * such call costs a pace, and is paid by the time that was asked for, and by that since the call before in which nothing
- * was. Not by what the call comes late: calls that take all of a slow machine would pay for themselves. Nor do long
- * slices pay for a timer.
+ * such call costs a pace, and is paid by the time that was asked for, and by that since the call before in which
+ * nothing was. Not by what the call comes late: calls that take all of a slow machine would pay for themselves. Nor do
+ * long slices pay for a timer.
  */
 static inline void hls_pay_for_call(hls_t *h, u32 s, bool timer, u64 asked_at, u64 asked_ns)
 {
