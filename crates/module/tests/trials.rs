@@ -187,7 +187,7 @@ fn who_asks_to_be_called_too_often_is_noticed_on_slow_machines() {
         threads.iter().for_each(|&thread| machine.core.request(thread, machine.now));
         for _ in 0..500 {
             machine.settle().unwrap_or_else(|trouble| panic!("{}: {trouble}", path.display()));
-            machine.now = machine.now + Nanos(MS);
+            machine.now += Nanos(MS);
             machine.core.timers(machine.now);
             (0..machine.cpus).for_each(|cpu| machine.core.expire(cpu, machine.now));
         }
