@@ -109,33 +109,52 @@ static inline void hls_end_hook(hls_t *h, u32 s)
 		hls_accuse(h, s, HLS_TOO_LONG);
 }
 
+/* What a call of a policy's own will costs. */
+static inline u64 hls_pace_ns(const hls_t *h)
+{
+	return h->pace_ns ? h->pace_ns : HLS_LEAST_PACE;
+}
+
 /*
  * s, whose policy was loaded, is called of its own will: it had asked for that at `asked_at`, to be in `asked_ns`. Each
  * such call costs a pace, and is paid by the time that was asked for, and by that since the call before in which
- * nothing was. Not by what the call comes late: calls that take all of a slow machine would pay for themselves. Nor do
- * long slices pay for a timer.
+ * nothing was. Not by what the call comes late: calls that take all of a slow machine would pay for themselves.
  */
-static inline void hls_pay_for_call(hls_t *h, u32 s, bool timer, u64 asked_at, u64 asked_ns)
+static inline u64 hls_owes_for_call(hls_t *h, u32 s, u64 owed_ns, u64 asked_at, u64 asked_ns)
 {
-	scheduler_t *sched = kept(&h->scheduler[s]);
-	u64 pace_ns = h->pace_ns ? h->pace_ns : HLS_LEAST_PACE, called_at = sched->called_at;
+	u64 called_at = kept(&h->scheduler[s])->called_at, pace_ns = hls_pace_ns(h);
 	u64 paid_ns = ((s64)asked_ns > 0 ? asked_ns : 0) + (asked_at > called_at ? asked_at - called_at : 0);
-	u64 owed_ns = sched->owed_ns[timer];
 	owed_ns = pace_ns + (owed_ns > paid_ns ? owed_ns - paid_ns : 0);
-	sched->owed_ns[timer] = owed_ns;
 	if (unlikely(owed_ns > HLS_BURST * pace_ns))
 		hls_accuse(h, s, HLS_TOO_OFTEN);
+	return owed_ns;
 }
 
-/* The timer of s, which was due at `at_ns`, calls it. */
-static inline void hls_pay_for_timer(hls_t *h, u32 s, u64 at_ns)
+/* The grant hook of s has set a slice. */
+static inline void hls_owes_for_slice(hls_t *h, u32 s)
 {
-	const scheduler_t *sched = &h->scheduler[s];
+	scheduler_t *sched = kept(&h->scheduler[s]);
+	sched->owed_for_slices_ns = hls_owes_for_call(h, s, sched->owed_for_slices_ns, h->now_ns, h->slice_ns);
+}
+
+/* The timer of s, which was due at `at_ns`, is to call it. */
+static inline void hls_owes_for_timer(hls_t *h, u32 s, u64 at_ns)
+{
+	scheduler_t *sched = kept(&h->scheduler[s]);
 	if (sched->policy < HLS_FIRST_LOADED)
 		return;
 	h->hook = HLS_HOOK_TIMER;
 	h->hook_about = 0;
-	hls_pay_for_call(h, s, true, sched->asked_at, at_ns - sched->asked_at);
+	u64 asked_at = sched->asked_at;
+	sched->owed_for_timer_ns = hls_owes_for_call(h, s, sched->owed_for_timer_ns, asked_at, at_ns - asked_at);
+}
+
+/* A thread tells s something, which may set its timer: that is not of its own will, and pays for a call. */
+static inline void hls_is_told(hls_t *h, u32 s)
+{
+	scheduler_t *sched = kept(&h->scheduler[s]);
+	u64 owed_ns = sched->owed_for_timer_ns, pace_ns = hls_pace_ns(h);
+	sched->owed_for_timer_ns = owed_ns > pace_ns ? owed_ns - pace_ns : 0;
 }
 
 /* The timer hook of s has named HLS_MAX_BATCH of its children, and another one. Each can be named once at a time. */
@@ -173,7 +192,7 @@ static inline u32 hls_checked_grant(hls_t *h, u32 s, u32 v, u32 cpu)
 {
 	if (likely(v && hls_may_grant(h, s, v, cpu))) {
 		if (h->slice_ns != HLS_NEVER)
-			hls_pay_for_call(h, s, false, h->now_ns, h->slice_ns);
+			hls_owes_for_slice(h, s);
 		return unlikely(h->scheduler[s].offence) ? 0 : v;
 	}
 	if (v)

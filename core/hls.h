@@ -169,7 +169,9 @@ struct hls_scheduler {
 	u64 timer_at;
 	u64 called_at; /* when its policy was called of its own will last: its timer was due, or a slice was over */
 	u64 asked_at;  /* when a loaded policy has set its timer last */
-	u64 owed_ns[2]; /* what a loaded policy owes for such calls, for slices and for timers (guard.h) */
+	/* What a loaded policy owes for such calls (guard.h). */
+	u64 owed_for_slices_ns;
+	u64 owed_for_timer_ns;
 	u64 param[HLS_PARAMS];
 	u64 word[HLS_SCHEDULER_WORDS];
 };

@@ -445,7 +445,7 @@ HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 		if (at_ns > now_ns)
 			break;
 		hls_set_timer(h, s, HLS_NEVER);
-		hls_pay_for_timer(h, s, at_ns);
+		hls_owes_for_timer(h, s, at_ns);
 		h->scheduler[s].called_at = now_ns;
 		u32 v = policy_timer(h, s);
 		for (u32 n = from(0); n < HLS_MAX_BATCH && v && can_loop; n++) {

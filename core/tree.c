@@ -437,6 +437,7 @@ HLS_ENTRY s64 hls_tell(hls_t *h ARENA_ARG, u32 v, u32 message, const params_t *p
 			return fits ? fits : -HLS_E_PARAM;
 	}
 	h->now_ns = now_ns;
+	hls_is_told(h, s);
 	s64 answer = policy_message(h, s, v, message, payload);
 	settle_later(h, s);
 	settle_pending(h);

@@ -195,6 +195,28 @@ fn who_asks_to_be_called_too_often_is_noticed_on_slow_machines() {
     }
 }
 
+/// A policy whose timer is set whenever it is told something, and four threads that tell it as often as they may.
+#[test]
+fn nobody_is_taken_out_for_what_threads_tell() {
+    let text = fs::read_to_string("tests/gallery/wrong_message.c").unwrap();
+    let throttles = "if (h->vp[v].state != HLS_READY)\n\t\thls_throttle(h, v);";
+    assert!(text.contains(throttles));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wrong_message.c");
+    fs::write(&path, text.replace(throttles, "(void)v, hls_set_timer(h, s, h->now_ns);")).unwrap();
+    let Beside { mut machine, threads, .. } = Beside::new(opened([read(&path)].into_iter()), 64);
+    threads.iter().for_each(|&thread| machine.core.request(thread, machine.now));
+    for _ in 0..1000 {
+        for &thread in &threads {
+            machine.core.tell(thread, 0, Params::from_slice(&[0]), machine.now).unwrap();
+            machine.core.timers(machine.now);
+            machine.settle().unwrap_or_else(|trouble| panic!("{trouble}"));
+        }
+        machine.now += Nanos(10_000);
+    }
+    assert_eq!(machine.taken_out.len(), 0, "{:?}", machine.taken_out);
+}
+
 #[test]
 fn what_is_beside_a_bad_policy_goes_on() {
     let (library, all) = running();
