@@ -220,12 +220,8 @@ mod tests {
         let row = read(folder.path(), &ROWS[0]).unwrap();
         assert!(!row.is_kept());
         let csv = csv(&[row], "a machine");
-        let line = "500, 30, 2, 1, 0, 0.241, 0.400, 3, 30, 1, 1, 2.000, 3000.000, 0.250\n";
-        assert_eq!(
-            csv.lines().next_back(),
-            Some(format!("\"hard, 11 ticks in 33 ms\", {line}").trim()),
-            "{csv}"
-        );
+        let figures = "500, 30, 2, 1, 0, 0.241, 0.400, 3, 30, 1, 1, 2.000, 3000.000, 0.250";
+        assert!(csv.ends_with(&format!("\n\"hard, 11 ticks in 33 ms\", {figures}\n")), "{csv}");
         write("hard.unload", "");
         assert!(read(folder.path(), &ROWS[0]).is_err_and(|error| error.contains("found no line")));
         assert!(read(folder.path(), &ROWS[1]).is_err_and(|error| error.contains("soft.builds")));
