@@ -9,7 +9,7 @@
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
 target := $(or $(CARGO_TARGET_DIR),target)
-c_files := $(sort $(shell find bpf core policies include examples crates/module -name '*.[ch]'))
+c_files := $(sort $(shell find bpf core policies include examples crates/policy-build -name '*.[ch]'))
 # Whoever compiles the core takes its flags from there.
 bpf := $(shell sed '/^\#/d' core/port/bpf.flags)
 native := $(shell sed '/^\#/d' core/port/native.flags)
@@ -35,8 +35,8 @@ bench: setup-bench ## events per second beside a bare event queue, memory per th
 	scripts/bench
 
 lab: setup-lab ## boot a kernel with sched_ext in a virtual machine; SCRIPT=path runs a script in it
-	cargo build --locked -p hls-lab
-	$(target)/debug/hls-lab $(SCRIPT)
+	cargo build --locked -p hls-vm
+	$(target)/debug/hls-vm $(SCRIPT)
 
 cost: setup-cost ## instructions of one switch in the kernel, by scheduler and depth, beside other schedulers
 	cargo build --locked -p hls-cost

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What lies in the arena of the kernel engine: the core's domain, and what the engine keeps beside it of CPUs and
- * threads. User space has all of it mapped; crates/kernel reads it.
+ * threads. User space has all of it mapped; crates/kernel-engine reads it.
  */
 #ifndef HLS_BPF_DOMAIN_H
 #define HLS_BPF_DOMAIN_H

@@ -4,7 +4,7 @@
 //! Relies on being asked again and again. The tables and the JSON of the result have all of it.
 
 use crate::exit::say;
-use hls_record::observe::Observer;
+use hls_monitor::observe::Observer;
 use hls_report::broken::broken_in_words;
 use hls_units::Nanos;
 

@@ -15,9 +15,9 @@ use hls_control::{
 };
 use hls_core::{Call, CoreError, Op, Params};
 use hls_hierarchy::model::User;
-use hls_kernel::{Engine, EngineThread};
+use hls_kernel_engine::{Engine, EngineThread};
+use hls_monitor::event::VpId;
 use hls_plan::{Derived, Plan};
-use hls_record::event::VpId;
 use hls_units::Nanos;
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::HashMap;

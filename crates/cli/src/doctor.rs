@@ -3,7 +3,7 @@
 use crate::args::DoctorArgs;
 use crate::exit::{Error, Verdict};
 use crate::output::{output, paragraph};
-use hls_kernel::doctor::{self, Facts, Finding};
+use hls_kernel_engine::doctor::{self, Facts, Finding};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;

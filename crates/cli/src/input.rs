@@ -4,7 +4,7 @@ use crate::exit::{Error, say};
 use crate::modules::Modules;
 use hls_hierarchy::model::{Hierarchy, Load, Who};
 use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source};
-use hls_kernel::doctor::cpus;
+use hls_kernel_engine::doctor::cpus;
 use hls_plan::{Plan, PlanError};
 use hls_workload::WorkloadError;
 use hls_workload::program::Workload;

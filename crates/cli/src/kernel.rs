@@ -16,11 +16,11 @@ use crate::yardstick::threads_process;
 use hls_control::{EngineError, PolicySource};
 use hls_core::limits::MAX_RECORDS;
 use hls_hierarchy::model::Child;
-use hls_kernel::{Domain, Engine, Notice};
-use hls_load::Load;
+use hls_kernel_engine::{Domain, Engine, Notice};
+use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::result::RunResult;
 use hls_plan::{Derived, Plan};
-use hls_record::event::{Record, VpId, What};
-use hls_record::result::RunResult;
+use hls_real_threads::Load;
 use hls_units::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -290,7 +290,7 @@ fn of_job(record: &Record) -> Option<Record> {
 /// Looks at all invariants. When one is broken the machine is given back, with a dump of what was found.
 fn check(engine: &mut Engine) -> Result<(), Error> {
     engine.check().map_err(|error| {
-        if matches!(error, hls_kernel::Error::Broken(_)) {
+        if matches!(error, hls_kernel_engine::Error::Broken(_)) {
             say(engine.dump().trim_end());
         }
         failed(error)
@@ -298,9 +298,9 @@ fn check(engine: &mut Engine) -> Result<(), Error> {
 }
 
 /// Where the user or the machine could help, `hls doctor` says how.
-fn failed(error: hls_kernel::Error) -> Error {
+fn failed(error: hls_kernel_engine::Error) -> Error {
     match error {
-        hls_kernel::Error::NotAllowed(_) => {
+        hls_kernel_engine::Error::NotAllowed(_) => {
             Error::System(format!("{error}\nhls doctor says what this takes"))
         }
         _ => Error::System(error.to_string()),

@@ -5,9 +5,9 @@
 
 use crate::args::RunArgs;
 use crate::exit::Error;
-use hls_record::event::Record;
-use hls_record::observe::{Observer, Promise};
-use hls_record::result::{RunResult, Topology};
+use hls_monitor::event::Record;
+use hls_monitor::observe::{Observer, Promise};
+use hls_monitor::result::{RunResult, Topology};
 use hls_report::atomic_file::AtomicFile;
 use hls_report::perfetto::TraceWriter;
 use hls_report::timehist::TimeHist;

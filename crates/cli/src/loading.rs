@@ -5,7 +5,7 @@ use crate::ctl::verdict;
 use crate::exit::{Error, Verdict};
 use crate::output::output;
 use hls_control::{Client, ClientError, LoadReport, Took, UnloadReport};
-use hls_module::PolicyFile;
+use hls_policy_build::PolicyFile;
 use hls_units::Nanos;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use hls_core::Library;
 use hls_core::limits::FIRST_LOADED;
 use hls_hierarchy::model::Load;
 use hls_hierarchy::{Policies, Unusable};
-use hls_module::{Builder, Error as BuildError, PolicyFile, Target};
+use hls_policy_build::{Builder, Error as BuildError, PolicyFile, Target};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fmt::Display;
 use std::fs::File;

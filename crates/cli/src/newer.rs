@@ -7,8 +7,8 @@
 use crate::modules::{builder, files, in_memory, open};
 use hls_control::{EngineError, PolicySource, Prepared};
 use hls_core::{Library, PolicyInfo};
-use hls_kernel::{Engine, Programs, Refusal, SharedMaps, Verified};
-use hls_module::{Error, Target, verifier_error};
+use hls_kernel_engine::{Engine, Programs, Refusal, SharedMaps, Verified};
+use hls_policy_build::{Error, Target, verifier_error};
 use rustix::thread::set_name;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -57,7 +57,11 @@ impl Engines {
     }
 
     /// Has this one take over.
-    pub fn take_over(&mut self, engine: &mut Engine, newer: NewerEngine) -> Result<(), hls_kernel::Error> {
+    pub fn take_over(
+        &mut self,
+        engine: &mut Engine,
+        newer: NewerEngine,
+    ) -> Result<(), hls_kernel_engine::Error> {
         let (policies, newer) = newer.map(|made| (made.policies, made.engine)).unzip();
         let old = engine.take_over(newer)?;
         let policies = std::mem::replace(&mut self.policies, policies.unwrap_or_default());
@@ -116,7 +120,7 @@ pub fn prepare(
     policies: Vec<PolicySource>,
     maps: &SharedMaps,
 ) -> Result<Prepared<(Programs, Arc<Library>)>, EngineError> {
-    let failed = |error: hls_kernel::Error| EngineError::Failed(error.to_string());
+    let failed = |error: hls_kernel_engine::Error| EngineError::Failed(error.to_string());
     let order = Order { policies, maps: maps.ids().map_err(failed)? };
     let (answer, worker) = give(&order)
         .map_err(|error| EngineError::Failed(format!("the process that prepares policies: {error}")))?;

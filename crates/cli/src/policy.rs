@@ -5,7 +5,7 @@ use crate::exit::{Error, Verdict, say};
 use crate::modules::open;
 use crate::output::output;
 use crate::trial;
-use hls_module::{Builder, PolicyFile, Target, Template};
+use hls_policy_build::{Builder, PolicyFile, Target, Template};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn new(name: &str, folder: &Path) -> Result<Verdict, Error> {
 /// Prints the headers that an installed command has only within itself.
 fn contract() -> Result<Verdict, Error> {
     let mut out = output();
-    for (path, text) in hls_module::contract() {
+    for (path, text) in hls_policy_build::contract() {
         writeln!(out, "/* {path} */\n{text}")?;
     }
     out.flush()?;
@@ -64,7 +64,7 @@ fn named(files: &[PathBuf], name: Option<&str>, first: u8) -> Result<Vec<(u8, Po
     if name.is_some() && files.len() > 1 {
         return Err(Error::Input(format!("found --as and {} policies, expected one", files.len())));
     }
-    let numbers = first..=*hls_module::NUMBERS.end();
+    let numbers = first..=*hls_policy_build::NUMBERS.end();
     if files.len() > numbers.len() {
         let (found, most) = (files.len(), numbers.len());
         return Err(Error::Input(format!(
@@ -106,13 +106,13 @@ fn build(
 }
 
 /// What was refused has been said line by line, as compilers do.
-pub fn refused(error: hls_module::Error) -> Error {
+pub fn refused(error: hls_policy_build::Error) -> Error {
     match error {
-        hls_module::Error::Refused(_) => {
+        hls_policy_build::Error::Refused(_) => {
             say(error);
             Error::Reported
         }
-        hls_module::Error::System(what) => Error::System(what),
+        hls_policy_build::Error::System(what) => Error::System(what),
     }
 }
 

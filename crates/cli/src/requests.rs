@@ -6,10 +6,10 @@ use crate::kernel::Run;
 use crate::newer::NewerEngine;
 use hls_control::{EngineError, Observed, Promisee, ThreadKey};
 use hls_core::{CoreError, Params};
-use hls_kernel::Engine;
-use hls_record::event::VpId;
-use hls_record::observe::Promise;
-use hls_record::result::{Child, VpInfo};
+use hls_kernel_engine::Engine;
+use hls_monitor::event::VpId;
+use hls_monitor::observe::Promise;
+use hls_monitor::result::{Child, VpInfo};
 use hls_units::Nanos;
 
 impl Changing for Engine {

@@ -136,7 +136,7 @@ fn schedule(
     _: &crate::modules::Modules,
     _: &Derived,
     _: Option<Nanos>,
-) -> Result<hls_record::result::RunResult, Error> {
+) -> Result<hls_monitor::result::RunResult, Error> {
     Err(Error::Input(
         "this hls was built without the kernel engine; `cargo build --release -p hls-cli` builds it".into(),
     ))

@@ -12,7 +12,7 @@ use hls_control::{
     EngineError, Hsi, Observed, PolicySource, Preparation, Prepared, Promisee, TakenOut, Thread, ThreadKey,
 };
 use hls_core::{CoreError, Library, Params};
-use hls_record::event::VpId;
+use hls_monitor::event::VpId;
 use hls_sim::{Failure, Simulation};
 use hls_units::Nanos;
 use std::collections::HashMap;

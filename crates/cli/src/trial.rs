@@ -9,7 +9,7 @@ use crate::modules::{builder, in_memory, open};
 use crate::output::output;
 use crate::policy::{read, refused};
 use hls_core::Library;
-use hls_module::{NUMBERS, PolicyFile, Target};
+use hls_policy_build::{NUMBERS, PolicyFile, Target};
 use hls_scenario::{Event, Stage, Told, Trial};
 use hls_units::Nanos;
 use std::fs::File;
@@ -80,9 +80,9 @@ fn in_the_kernel(
     seeds: u64,
     again: &dyn Fn(u64) -> String,
 ) -> Result<Verdict, Error> {
-    use hls_kernel::{Error as KernelError, Refusal, Replay, SharedMaps, Verified};
+    use hls_kernel_engine::{Error as KernelError, Refusal, Replay, SharedMaps, Verified};
     let not_taken = |Refusal { what, log, .. }: Refusal| {
-        refused(hls_module::verifier_error(&format!("{log}\n{what}"), policies))
+        refused(hls_policy_build::verifier_error(&format!("{log}\n{what}"), policies))
     };
     let begin = Instant::now();
     let object = builder().build(Target::Replay, policies).map_err(refused)?.bytes;
@@ -289,13 +289,15 @@ fn tell_events(trial: &Trial, seed: u64) -> Result<(), Error> {
 
 /// The BPF build beside the native one.
 #[cfg(feature = "kernel")]
-struct Replaying(hls_kernel::Replay);
+struct Replaying(hls_kernel_engine::Replay);
 
 #[cfg(feature = "kernel")]
 impl Replaying {
     fn new(object: &Path) -> Result<Replaying, Error> {
         let object = std::fs::read(object)?;
-        hls_kernel::Replay::of(&object).map(Replaying).map_err(|error| Error::System(error.to_string()))
+        hls_kernel_engine::Replay::of(&object)
+            .map(Replaying)
+            .map_err(|error| Error::System(error.to_string()))
     }
 
     /// Where the two part.

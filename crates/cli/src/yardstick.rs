@@ -6,11 +6,11 @@ use crate::exit::{Error, Verdict, say};
 use crate::input;
 use crate::output::output;
 use crate::run::DEFAULT_LENGTH;
-use hls_load::{Load, Outcome, ThreadEnd};
+use hls_monitor::event::VpId;
+use hls_monitor::observe::Observer;
+use hls_monitor::result::RunResult;
 use hls_plan::Plan;
-use hls_record::event::VpId;
-use hls_record::observe::Observer;
-use hls_record::result::RunResult;
+use hls_real_threads::{Load, Outcome, ThreadEnd};
 use hls_report::json::write_json;
 use hls_report::table::write_threads_alone;
 use hls_units::Nanos;
@@ -49,7 +49,7 @@ pub fn yardstick(args: &YardstickArgs) -> Result<Verdict, Error> {
 
 /// Is the process of the threads.
 pub fn threads() -> Result<Verdict, Error> {
-    hls_load::serve()?;
+    hls_real_threads::serve()?;
     Ok(Verdict::Kept)
 }
 

@@ -6,8 +6,8 @@
 use hls_experiments::boot::Laboratory;
 use hls_experiments::experiment::{Experiment, write_comparison};
 use hls_experiments::kernel::Kernel;
-use hls_lab::Lab;
 use hls_units::Nanos;
+use hls_vm::Lab;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ fn source(name: &str, change: impl FnOnce(String) -> String) -> PolicySource {
 /// The template's policy, which promises every child a twentieth, and chooses nobody any more from so many seconds on.
 fn turns(good_for: u64) -> PolicySource {
     let path: std::path::PathBuf =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../module/template/weighted_turns.c").into();
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../policy-build/template/weighted_turns.c").into();
     let choice = "hls_first_usable(h, &turns->queue, cpu)";
     let text = std::fs::read_to_string(&path).unwrap();
     let text = text

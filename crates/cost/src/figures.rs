@@ -1,6 +1,6 @@
 //! What was measured: read from the guest's output, held against what was aimed at, and put into words.
 
-use hls_lab::Error;
+use hls_vm::Error;
 use std::fmt::Write as _;
 
 /// Where the two threads that take turns are.

@@ -8,8 +8,8 @@ mod figures;
 mod simple;
 
 use figures::{Figures, Place};
-use hls_lab::{Error, Guest, Lab, Machine, Outcome, Script, Time};
-use hls_module::{Builder, NUMBERS, PolicyFile, Target};
+use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
+use hls_vm::{Error, Guest, Lab, Machine, Outcome, Script, Time};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -69,7 +69,7 @@ fn measure(cache: &Path, folder: &Path) -> Result<Figures, Error> {
 
 /// The engine, and the core natively, with our policies as ones that are loaded; and where the guest has them.
 fn loaded(work: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
-    let failed = |error: hls_module::Error| Error::Failed(error.to_string());
+    let failed = |error: hls_policy_build::Error| Error::Failed(error.to_string());
     let file = |name: &&str| {
         let path = PathBuf::from(format!("policies/{}.c", name.replace('-', "_")));
         PolicyFile::read(&path)?.renamed(&format!("{LOADED}{name}"))

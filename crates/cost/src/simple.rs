@@ -5,7 +5,7 @@
 //! and kept beside the kernel; on clang; and on the guest for a description of the kernel's types.
 
 use crate::{compile, output};
-use hls_lab::{Apt, Error, Guest, Lab, Machine, OUT, Script};
+use hls_vm::{Apt, Error, Guest, Lab, Machine, OUT, Script};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The laboratory as the experiments use it: one CPU, whose every instruction takes a fixed time, so that every run
 //! gives the same numbers.
 
-use hls_lab::{CutShort, Guest, Lab, Machine, Outcome, Time};
-use hls_module::{Builder, NUMBERS, PolicyFile, Target};
+use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
+use hls_vm::{CutShort, Guest, Lab, Machine, Outcome, Time};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -6,8 +6,8 @@
 
 use crate::boot::{Laboratory, builds, sample};
 use crate::told::Told;
-use hls_lab::{Guest, OUT, Script};
 use hls_units::Nanos;
+use hls_vm::{Guest, OUT, Script};
 use std::fmt::Write as _;
 use std::fs;
 use std::io;

@@ -3,7 +3,7 @@
 use crate::decimal::Decimal;
 use crate::run::Outcome;
 use hls_calculus::Mode;
-use hls_record::result::{Percentiles, ThreadResult, Verdict, WindowResult};
+use hls_monitor::result::{Percentiles, ThreadResult, Verdict, WindowResult};
 use hls_units::Nanos;
 use std::fmt;
 

@@ -3,7 +3,7 @@
 //! Relies on the laboratory, and on the program `hls-operations` for what is done there.
 
 use crate::boot::Laboratory;
-use hls_lab::{Guest, Script};
+use hls_vm::{Guest, Script};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

@@ -4,10 +4,10 @@
 use hls_calculus::Mode;
 use hls_hierarchy::Source;
 use hls_hierarchy::model::Child;
+use hls_monitor::event::VpId;
+use hls_monitor::observe::{Observer, Promise};
+use hls_monitor::result::RunResult;
 use hls_plan::{Derived, Plan};
-use hls_record::event::VpId;
-use hls_record::observe::{Observer, Promise};
-use hls_record::result::RunResult;
 use hls_sim::{Options, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;

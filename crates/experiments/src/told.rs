@@ -1,7 +1,7 @@
 //! What runs elsewhere leave behind: the JSON of `hls run` and `hls yardstick`, as far as it is measured, and the
 //! kernel's trace of a thread's CPU time. Does no IO.
 
-use hls_record::result::Percentiles;
+use hls_monitor::result::Percentiles;
 use hls_units::Nanos;
 use serde::Deserialize;
 

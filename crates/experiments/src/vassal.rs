@@ -5,7 +5,7 @@
 //! that measure, which the compiler of this machine makes.
 
 use crate::boot::{Laboratory, builds, root, sample};
-use hls_lab::{Guest, Script};
+use hls_vm::{Guest, Script};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;

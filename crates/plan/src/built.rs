@@ -4,8 +4,8 @@
 use crate::{Plan, ShareScale};
 use hls_core::{Calls, CoreError, Params, RawRecord, RecordKind, View};
 use hls_hierarchy::model::{Child, Edge, Hierarchy};
-use hls_record::event::{Record, VpId, What};
-use hls_record::result::RunResult;
+use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::result::RunResult;
 use hls_units::Nanos;
 
 /// The hierarchy in the core.

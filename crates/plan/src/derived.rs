@@ -5,10 +5,10 @@ use hls_calculus::{Analysis, Guarantee, Place, Problem, Rational, Rules, analyse
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy, Span};
 use hls_hierarchy::{Diagnostic, Severity};
-use hls_record::event::VpId;
-use hls_record::observe::{Pace, Promise};
-use hls_record::result::Topology;
-use hls_record::windows::Window;
+use hls_monitor::event::VpId;
+use hls_monitor::observe::{Pace, Promise};
+use hls_monitor::result::Topology;
+use hls_monitor::windows::Window;
 use hls_units::Nanos;
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 //! Relies on the hierarchy being valid. Both engines and every report use the numbers given here.
 
 use hls_hierarchy::model::{self, Hierarchy};
-use hls_record::event::VpId;
-use hls_record::result::{Child, SchedulerInfo, Topology, VpInfo};
+use hls_monitor::event::VpId;
+use hls_monitor::result::{Child, SchedulerInfo, Topology, VpInfo};
 use hls_units::Nanos;
 use hls_workload::program::{Program, Resource, Step, Task, Workload};
 use std::collections::HashMap;

@@ -2,8 +2,8 @@
 //! which may be hostile.
 
 use crate::format::{shorten, time_exact};
-use hls_record::promises::Broken;
-use hls_record::result::{Cause, TakenOut, Topology};
+use hls_monitor::promises::Broken;
+use hls_monitor::result::{Cause, TakenOut, Topology};
 use hls_units::Nanos;
 
 /// No name is longer.
@@ -55,8 +55,8 @@ pub(crate) fn cause_in_words(topology: &Topology, cause: Cause) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hls_record::result::{Child, SchedulerInfo, VpInfo};
-    use hls_record::windows::{Breach, Window};
+    use hls_monitor::result::{Child, SchedulerInfo, VpInfo};
+    use hls_monitor::windows::{Breach, Window};
 
     #[test]
     fn a_line_says_all_that_is_known() {

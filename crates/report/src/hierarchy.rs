@@ -2,8 +2,8 @@
 //!
 //! Relies on nothing but the topology; a cycle in it ends the walk there, and what no VP leads to is left out.
 
-use hls_record::event::VpId;
-use hls_record::result::{Child, Topology};
+use hls_monitor::event::VpId;
+use hls_monitor::result::{Child, Topology};
 
 /// An edge, or all edges from one scheduler to one child (a scheduler may hold a VP for each CPU).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ fn edges_to(topology: &Topology, vps: &[VpId], depth: usize) -> Vec<Edge> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hls_record::result::{SchedulerInfo, VpInfo};
+    use hls_monitor::result::{SchedulerInfo, VpInfo};
 
     #[test]
     fn a_cycle_ends_the_walk() {

@@ -3,7 +3,7 @@
 //! The format is stable: fields are added, never renamed or removed, and `format` counts the exceptions. Times are
 //! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
 
-use hls_record::result::{
+use hls_monitor::result::{
     Cause, GuaranteeResult, Percentiles, RunResult, SchedulerResult, TakenOut, TaskResult, ThreadResult,
     Topology, Verdict, WindowResult,
 };

@@ -1,8 +1,8 @@
 //! What a person or another program reads of a run: tables, JSON, the tree, a switch list, a picture and a trace; and
 //! the picture of a guarantee.
 //!
-//! All of a run is made from a [`hls_record::result::Topology`], a [`hls_record::result::RunResult`] or the stream of
-//! [`hls_record::event::Record`]s, so that it looks the same whichever engine ran. All output goes through
+//! All of a run is made from a [`hls_monitor::result::Topology`], a [`hls_monitor::result::RunResult`] or the stream of
+//! [`hls_monitor::event::Record`]s, so that it looks the same whichever engine ran. All output goes through
 //! `impl Write`, and every error of it is handed on; only [`atomic_file`] touches the file system. Names come from the
 //! user and are escaped where the format needs it.
 

@@ -7,7 +7,7 @@
 use crate::broken::{cause_in_words, taken_out_in_words};
 use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
 use crate::layout::{Column, number, text, write_rows};
-use hls_record::result::{
+use hls_monitor::result::{
     Below, Child, GuaranteeResult, Percentiles, RunResult, SchedulerResult, TaskResult, ThreadResult,
     Topology, Verdict, WindowResult,
 };

@@ -5,8 +5,8 @@
 //! records in time order; keeps a few words for each VP and writes as it goes.
 
 use crate::format::{decimal, shorten};
-use hls_record::event::{Record, VpId, What};
-use hls_record::result::{Child, Topology};
+use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::result::{Child, Topology};
 use hls_units::Nanos;
 use std::io::{self, Write};
 

@@ -6,7 +6,7 @@
 
 use crate::format::shorten;
 use crate::hierarchy::{Edge, walk};
-use hls_record::result::{Child, Topology};
+use hls_monitor::result::{Child, Topology};
 use std::io::{self, Write};
 
 /// From so many threads of one kind on, they are written as one.

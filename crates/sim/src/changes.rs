@@ -5,8 +5,8 @@
 
 use crate::engine::{Failure, Simulation, Sink};
 use hls_core::{Calls, CoreError, Library, Params, PolicyInfo};
+use hls_monitor::event::{VpId, What};
 use hls_plan::Had;
-use hls_record::event::{VpId, What};
 use hls_units::Nanos;
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@
 use crate::events::{Event, Events};
 use crate::machine::{Cpu, on_tick};
 use hls_core::{Call, Calls, Core, CoreError, Fault, Library, Params};
+use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::result::RunResult;
 use hls_plan::{Built, Plan, planned_record};
-use hls_record::event::{Record, VpId, What};
-use hls_record::result::RunResult;
 use hls_thread::{Action, Compute, Job, Signalled, Sync, Thread, draw};
 use hls_units::Nanos;
 use oorandom::Rand32;

@@ -5,7 +5,7 @@
 //! or another task's becomes ready. Carries nothing out.
 
 use crate::thread::{Job, draw};
-use hls_record::result::TaskResult;
+use hls_monitor::result::TaskResult;
 use hls_units::Nanos;
 use hls_workload::program::{ServedBy, ServedTask, ServedTasks};
 use oorandom::Rand32;

@@ -3,8 +3,8 @@
 //! Interprets; does nothing. The engine carries out the [`Action`]s.
 
 use crate::serving::{Next, Serving};
-use hls_record::event::VpId;
-use hls_record::result::TaskResult;
+use hls_monitor::event::VpId;
+use hls_monitor::result::TaskResult;
 use hls_units::Nanos;
 use hls_workload::program::{ResourceId, ServedTasks, Span, Step};
 use oorandom::Rand32;

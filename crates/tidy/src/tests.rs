@@ -109,8 +109,8 @@ fn unsafe_stays_in_the_bindings() {
         "crates/sim/src/a.rs:2: found unsafe",
         safe,
     );
-    assert_eq!(findings([("crates/core-sys/src/a.rs", block)]), [""; 0]);
-    assert_eq!(findings([("crates/kernel/src/a.rs", block)]), [""; 0]);
+    assert_eq!(findings([("crates/hls-core/src/a.rs", block)]), [""; 0]);
+    assert_eq!(findings([("crates/kernel-engine/src/a.rs", block)]), [""; 0]);
 }
 
 #[test]

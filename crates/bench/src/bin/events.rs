@@ -5,7 +5,7 @@
 //! any discrete-event simulator does. Both are run in turn, several times, and the medians compared, since machines are
 //! noisy and a ratio is what holds from one to the next.
 
-use hls_record::observe::Observer;
+use hls_monitor::observe::Observer;
 use hls_sim::{Options, Plan, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;

@@ -1,7 +1,7 @@
 //! Bytes that a thread takes, in the core, the engine and the statistics together: the resident memory of a run with
 //! 65,536 threads less that of one with 1,024, by the threads between them. Linux only: reads /proc/self/statm.
 
-use hls_record::observe::Observer;
+use hls_monitor::observe::Observer;
 use hls_sim::{Options, Plan, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;

@@ -6,7 +6,7 @@
 //! natively the same loop runs over it. Both are run in turn, several times, and the least of each is taken.
 
 use hls_core::{Call, Core, Op};
-use hls_kernel::{Error, Replay};
+use hls_kernel_engine::{Error, Replay};
 use hls_sim::{Options, Plan, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;

@@ -41,7 +41,7 @@ fn a_policy_that_is_wrong_is_refused_by_its_line() {
     assert_refused(&["policy", "build", &path], &[&format!("{path}: error: cannot be read")]);
     fs::write(&path, "int x;").unwrap();
     assert_refused(&["policy", "build", &path], &["error: does not say what it is"]);
-    let [(_, text), _] = hls_module::Template::new("turns").unwrap().files;
+    let [(_, text), _] = hls_policy_build::Template::new("turns").unwrap().files;
     fs::write(&path, text.replace("return v;", "return w;")).unwrap();
     let line = text.lines().position(|line| line.contains("return v;")).unwrap() + 1;
     assert_refused(&["policy", "build", &path], &[&format!("{path}:{line}:"), "error: 'w' undeclared"]);
@@ -54,7 +54,7 @@ fn a_policy_that_is_wrong_is_refused_by_its_line() {
 fn what_a_policy_declares_is_read_when_it_is_built() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let [(_, text), (_, hierarchy)] = hls_module::Template::new("turns").unwrap().files;
+    let [(_, text), (_, hierarchy)] = hls_policy_build::Template::new("turns").unwrap().files;
     fs::write(path("turns.kdl"), hierarchy).unwrap();
     // Where it says so.
     let declares = |what: &str| {
@@ -83,7 +83,7 @@ fn what_a_policy_declares_is_read_when_it_is_built() {
     assert_refused(&["policy", "build", &path("turns.c")], &[&told]);
 
     // A name that means something else in files.
-    let [(_, text), _] = hls_module::Template::new("thread").unwrap().files;
+    let [(_, text), _] = hls_policy_build::Template::new("thread").unwrap().files;
     fs::write(path("thread.c"), &text).unwrap();
     let line = text.lines().position(|line| line.contains(".name = ")).unwrap() + 1;
     let told = [&format!("{}:{line}:", path("thread.c"))[..], "found the name `thread`"];
@@ -94,7 +94,7 @@ fn what_a_policy_declares_is_read_when_it_is_built() {
 fn a_policy_is_tried() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("turns.c").display().to_string();
-    let [(_, text), _] = hls_module::Template::new("turns").unwrap().files;
+    let [(_, text), _] = hls_policy_build::Template::new("turns").unwrap().files;
     fs::write(&path, &text).unwrap();
     let Outcome { code, stdout, stderr } = hls(&["policy", "test", &path, "--seeds", "30"]);
     assert_eq!((code, &stderr[..]), (Some(0), ""), "{stdout}");
@@ -118,7 +118,7 @@ fn a_policy_is_tried() {
 
 #[test]
 fn a_policy_that_crashes_takes_nobody_with_it() {
-    let gallery = concat!(env!("CARGO_MANIFEST_DIR"), "/../module/tests/gallery");
+    let gallery = concat!(env!("CARGO_MANIFEST_DIR"), "/../policy-build/tests/gallery");
     for (name, told) in
         [("crashes", "the policy crashed (signal: 11"), ("never_returns", "its release hook did not return")]
     {
@@ -130,7 +130,7 @@ fn a_policy_that_crashes_takes_nobody_with_it() {
 
 #[test]
 fn the_verifier_is_asked_about_what_natively_runs() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../module/tests/gallery/unbounded.c");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../policy-build/tests/gallery/unbounded.c");
     let Outcome { code, stdout, stderr } = hls(&["policy", "test", path, "--seeds", "5"]);
     if stdout.contains("not tried") {
         eprintln!("skipped: {stdout}");
@@ -145,7 +145,7 @@ fn policies_are_built_for_machines_without_compilers() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     for name in ["one", "other"] {
-        let [(file, text), _] = hls_module::Template::new(name).unwrap().files;
+        let [(file, text), _] = hls_policy_build::Template::new(name).unwrap().files;
         fs::write(folder.path().join(file), text).unwrap();
     }
     let (one, other, cache) = (path("one.c"), path("other.c"), path("cache"));

@@ -141,7 +141,7 @@ x ctl status
 fn a_policy_is_taken_out_and_given_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../module/template/weighted_turns.c");
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-build/template/weighted_turns.c");
     let choice = "hls_first_usable(h, &turns->queue, cpu)";
     let good = std::fs::read_to_string(template).unwrap().replace(
         ".state_version",
@@ -219,7 +219,7 @@ fixed-priority "FP" {
 fn another_state_version_takes_over() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../module/template/weighted_turns.c");
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-build/template/weighted_turns.c");
     let text = std::fs::read_to_string(template).unwrap();
     let text = text.replace("    .state_version = 1,", "    .accepts = \"ALL\",\n    .state_version = 1,");
     std::fs::write(path("weighted_turns.c"), &text).unwrap();
@@ -255,7 +255,7 @@ fixed-priority "FP" {
 #[test]
 fn a_policy_in_use_is_evacuated() {
     let folder = tempfile::tempdir().unwrap();
-    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../module/template/weighted_turns.c");
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-build/template/weighted_turns.c");
     std::fs::copy(template, folder.path().join("weighted_turns.c")).unwrap();
     let file = folder.path().join("turns.kdl").display().to_string();
     let hierarchy = r#"
@@ -308,7 +308,7 @@ fixed-priority "FP" {
 #[test]
 fn a_declared_promise_that_is_not_kept_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../module/tests/gallery/breaks_word.c");
+    let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-build/tests/gallery/breaks_word.c");
     std::fs::copy(policy, folder.path().join("breaks_word.c")).unwrap();
     let file = folder.path().join("word.kdl").display().to_string();
     let hierarchy = r#"

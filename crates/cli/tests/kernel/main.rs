@@ -6,8 +6,8 @@
 
 mod selftests;
 
-use hls_lab::{Accel, Guest, Lab, Machine, Outcome, Script, Time};
-use hls_module::{Builder, NUMBERS, PolicyFile, Target};
+use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
+use hls_vm::{Accel, Guest, Lab, Machine, Outcome, Script, Time};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -105,7 +105,7 @@ fn built_policies(folder: &Path, scripts: &[Script]) -> PathBuf {
     for folder in [&copies, &cache] {
         fs::create_dir(folder).unwrap();
     }
-    for source in ["examples/policies", "crates/module/tests/gallery"] {
+    for source in ["examples/policies", "crates/policy-build/tests/gallery"] {
         for entry in fs::read_dir(here().join("../../../..").join(source)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "c") {

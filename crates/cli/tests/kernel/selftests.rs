@@ -1,7 +1,7 @@
 //! The kernel's own tests of sched_ext, made of the source of the very kernel that the laboratory boots, once; their
 //! program is kept beside the kernel.
 
-use hls_lab::{Guest, Lab, Machine, OUT, Script};
+use hls_vm::{Guest, Lab, Machine, OUT, Script};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -13,7 +13,7 @@ use hls_control::{
 use hls_core::{Calls, Core, Library, Params, RecordKind};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy};
-use hls_module::{Builder, PolicyFile, Target};
+use hls_policy_build::{Builder, PolicyFile, Target};
 use hls_units::Nanos;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -214,7 +214,7 @@ fn prepare(policies: &[PolicySource]) -> Result<Prepared<Arc<Library>>, EngineEr
         let file = PolicyFile::new(&source.path, source.text.clone().into_bytes())?;
         Ok((source.number, if file.name() == source.name { file } else { file.renamed(&source.name)? }))
     };
-    let files = policies.iter().map(file).collect::<Result<Vec<_>, hls_module::Error>>();
+    let files = policies.iter().map(file).collect::<Result<Vec<_>, hls_policy_build::Error>>();
     let built = files.and_then(|files| Builder::default().build(Target::Native, &files));
     let built = built.map_err(|error| EngineError::Policy(error.to_string()))?;
     let path = folder.path().join("core.so");

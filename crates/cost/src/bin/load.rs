@@ -9,7 +9,7 @@
 //! Exit status: that of the command; 2 usage; 3 the scheduler could not be attached, or did not stay so.
 
 use hls_core::{Calls, Library, ParamInfo, Params, PolicyInfo};
-use hls_kernel::{Domain, Programs, Verified};
+use hls_kernel_engine::{Domain, Programs, Verified};
 use hls_units::Nanos;
 use libbpf_rs::{MapCore, MapType, ObjectBuilder};
 use std::fmt::Display;

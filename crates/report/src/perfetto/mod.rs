@@ -11,8 +11,8 @@
 mod wire;
 
 use crate::hierarchy::{Node, nodes};
-use hls_record::event::{Record, VpId, What};
-use hls_record::result::{Child, Topology, VpInfo};
+use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::result::{Child, Topology, VpInfo};
 use hls_units::Nanos;
 use std::io::{self, Write};
 use wire::{Field, Message, counter, event, ftrace, packet, switch, trace, track, waking};

@@ -1,6 +1,6 @@
 //! The bars of one lane, merged as far as the eye cannot tell them apart.
 
-use hls_record::event::VpId;
+use hls_monitor::event::VpId;
 use hls_units::Nanos;
 
 /// Width of what is drawn of the interval, in pixels.

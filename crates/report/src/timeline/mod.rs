@@ -9,8 +9,8 @@ mod draw;
 mod lane;
 
 use crate::hierarchy::{Edge, nodes};
-use hls_record::event::{Record, VpId, What};
-use hls_record::result::{Child, Topology, VpInfo};
+use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::result::{Child, Topology, VpInfo};
 use hls_units::Nanos;
 use lane::{Kind, Lane};
 use std::io::{self, Write};

@@ -3,8 +3,8 @@
 //! `UPDATE_GOLDEN=1 cargo test` writes the files anew; look at the difference before it is committed.
 
 use crate::support;
-use hls_record::event::{Record, VpId, What};
-use hls_record::result::{
+use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::result::{
     Cause, Child, Counts, GuaranteeResult, RunResult, SchedulerInfo, SchedulerResult, ThreadResult, Topology,
     VpInfo, WindowResult,
 };

@@ -1,9 +1,9 @@
 //! Records that no engine should send: nothing panics, and the picture stays well-formed.
 
 use crate::support;
-use hls_record::event::{Record, What};
-use hls_record::observe::{Observer, Pace, Promise};
-use hls_record::windows::Window;
+use hls_monitor::event::{Record, What};
+use hls_monitor::observe::{Observer, Pace, Promise};
+use hls_monitor::windows::Window;
 use hls_report::timehist::TimeHist;
 use hls_report::{json, table, timeline::Timeline};
 use hls_units::Nanos;

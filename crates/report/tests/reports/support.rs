@@ -3,10 +3,10 @@
 //! FP → RES (video player 5/33, J 10/20), FP → J → PS (word processor 1, voice recognition 4). One frame of the video
 //! takes 7 ms instead of 4, so that its budget runs out and a deadline is missed; one millisecond is stolen.
 
-use hls_record::event::{Record, VpId, What};
-use hls_record::observe::{Observer, Pace, Promise};
-use hls_record::result::{Child, RunResult, SchedulerInfo, Topology, VpInfo};
-use hls_record::windows::Window;
+use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::observe::{Observer, Pace, Promise};
+use hls_monitor::result::{Child, RunResult, SchedulerInfo, Topology, VpInfo};
+use hls_monitor::windows::Window;
 use hls_units::Nanos;
 
 const MACHINE: VpId = 1;

@@ -1,7 +1,7 @@
 //! The Perfetto trace, read back.
 
 use crate::support;
-use hls_record::event::{Record, What};
+use hls_monitor::event::{Record, What};
 use hls_report::perfetto::TraceWriter;
 use hls_units::Nanos;
 use perfetto_protos::counter_descriptor::counter_descriptor::Unit;

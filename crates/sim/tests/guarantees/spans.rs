@@ -14,11 +14,11 @@
 //! one end is where service begins or ends; the other is there too, or where sbf turns flatter, which depends on the
 //! length of the window alone. Such windows are tried besides.
 //!
-//! A hard guarantee is held to its ubf within a span only, as the monitor does (`hls_record::windows`): across a sleep
+//! A hard guarantee is held to its ubf within a span only, as the monitor does (`hls_monitor::windows`): across a sleep
 //! there is no such bound, for a sleeper's reservation begins a new period when it wakes up.
 
 use crate::supply::{Cap, Line, Supply};
-use hls_record::event::{Record, What};
+use hls_monitor::event::{Record, What};
 
 /// A time of continuous request, and when the VP was served in it.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 use crate::generator::{Drawn, draw};
 use crate::support::{Run, Stint, carry_out, paranoid, plan, workload};
 use hls_core::policies;
-use hls_record::event::What;
-use hls_record::result::Child;
+use hls_monitor::event::What;
+use hls_monitor::result::Child;
 use hls_units::Nanos;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! The same run for the same seed, in whatever steps it is carried out.
 
 use crate::support::{carry_out, ms, paranoid, plan};
-use hls_record::event::{Record, What};
+use hls_monitor::event::{Record, What};
 use hls_sim::{Plan, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;

@@ -1,7 +1,7 @@
 //! Time that is stolen: it is charged to nobody, and moves what was planned.
 
 use crate::support::{Stint, ms, on_cpu_0, run, us};
-use hls_record::event::What;
+use hls_monitor::event::What;
 use hls_units::Nanos;
 
 /// The first interrupt comes one distance after the start.

@@ -1,7 +1,7 @@
 //! Releases, deadlines and misses; frames and gaps.
 
 use crate::support::{Run, ms, run, us};
-use hls_record::event::What;
+use hls_monitor::event::What;
 use hls_units::Nanos;
 
 /// Runs one thread alone.

@@ -1,7 +1,7 @@
 //! Threads that come and go while others run.
 
 use crate::support::{ms, on_cpu_0, run, run_with};
-use hls_record::event::What;
+use hls_monitor::event::What;
 use hls_units::Nanos;
 
 const RELEASED: What = What::JobRelease { deadline: Nanos::MAX };

@@ -1,7 +1,7 @@
 //! Steps that a thread takes for itself: computing, sleeping, timers, yields, loops; and loops that take no time.
 
 use crate::support::{carry_out, ms, on_cpu_0, paranoid, plan, run_with, workload};
-use hls_record::event::What;
+use hls_monitor::event::What;
 use hls_sim::Failure;
 use hls_units::Nanos;
 use hls_workload::program::{Program, Span, Step, Task, Workload};

@@ -2,9 +2,9 @@
 
 use crate::support::{carry_out, ms, paranoid, plan};
 use hls_hierarchy::model::Child;
-use hls_record::observe::{Pace, Promise};
-use hls_record::result::Verdict;
-use hls_record::windows::Window;
+use hls_monitor::observe::{Pace, Promise};
+use hls_monitor::result::Verdict;
+use hls_monitor::windows::Window;
 use hls_sim::Plan;
 use hls_units::Nanos;
 use hls_workload::program::Workload;

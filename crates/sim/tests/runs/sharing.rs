@@ -1,7 +1,7 @@
 //! What threads do to each other: mutexes, conditions, barriers, suspend and resume.
 
 use crate::support::{ms, on_cpu_0, run_with};
-use hls_record::event::What;
+use hls_monitor::event::What;
 
 /// `high` comes at 1 ms and finds the mutex held until 5 ms; then it preempts its owner.
 #[test]

@@ -1,10 +1,10 @@
 //! The one way of the tests into the simulator, and ways to look at what came out.
 
 use hls_hierarchy::Source;
+use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::observe::{Observer, Promise};
+use hls_monitor::result::{RunResult, SchedulerResult, ThreadResult};
 use hls_plan::PlanError;
-use hls_record::event::{Record, VpId, What};
-use hls_record::observe::{Observer, Promise};
-use hls_record::result::{RunResult, SchedulerResult, ThreadResult};
 use hls_sim::{Failure, Options, Plan, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;

@@ -4,8 +4,8 @@
 
 use crate::support::{Run, carry_out, ms, paranoid, plan, run};
 use hls_calculus::{Mode, ceil_nanos};
+use hls_monitor::result::TaskResult;
 use hls_plan::Derived;
-use hls_record::result::TaskResult;
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 use oorandom::Rand32;
@@ -40,7 +40,7 @@ fn the_order_is_that_of_the_set() {
 #[test]
 fn offsets_and_jitter_delay_the_first_job() {
     let run = alone(r#"by="edf" { task "a" run="1ms" every="10ms" offset="2ms" jitter="1ms" }"#, ms(25));
-    let requests = run.times("t", hls_record::event::What::Request);
+    let requests = run.times("t", hls_monitor::event::What::Request);
     assert_eq!(requests, [ms(3), ms(13), ms(23)]);
     assert_eq!(task(&run, "a"), TaskResult { name: "a".into(), jobs: 3, misses: 0, worst: ms(2) });
 }

@@ -1,7 +1,7 @@
 //! Precise timers and timers that are kept by ticks.
 
 use crate::support::{ms, on_cpu_0, run};
-use hls_record::event::What;
+use hls_monitor::event::What;
 use hls_units::Nanos;
 
 const RESERVATION: &str = r#"reservation "R" { thread "t" guarantee="RESBH 10ms 33ms" { cpu-bound } }"#;

@@ -1,0 +1,180 @@
+//! Differential replay: what the native core was asked, the BPF build is asked in the kernel that runs here. Every
+//! answer and, at the end, every byte of the domain must be the same.
+//!
+//! Tapes come from the simulator (all examples, hierarchies and workloads drawn from a seed) and from the random
+//! scripts of `hls-scenario` (moves, messages, depth). Where BPF is not allowed the tests say so and pass.
+//!
+//! `HLS_SEEDS=20000 cargo test --release -p hls-kernel-engine --test replay` makes a campaign of it.
+#![cfg(feature = "engine")]
+
+#[path = "../../../sim/tests/runs/generator.rs"]
+mod generator;
+mod tapes;
+
+use hls_core::{Call, Core, Op, Unsound, policies};
+use hls_kernel_engine::{Error, Replay};
+use std::io::Write;
+
+/// How many seeds a test goes through.
+fn seeds(usually: u64) -> u64 {
+    std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usually)
+}
+
+/// The core in the kernel; `None`, and a line that says so, where that is not allowed.
+fn replay() -> Option<Replay> {
+    match Replay::new() {
+        Ok(replay) => Some(replay),
+        Err(Error::NotAllowed(reason)) => {
+            let thread = std::thread::current();
+            let line =
+                format!("{}: skipped, BPF cannot be used: {reason}\n", thread.name().unwrap_or("replay"));
+            // Not by `eprintln`: what that prints a test that passes keeps to itself.
+            std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The memory that a tape leaves behind natively. Its results must be those on the tape: so it was recorded.
+fn native(tape: &[Call]) -> Core {
+    let (mut core, mut played) = (Core::new(), tape.to_vec());
+    core.play(&mut played).expect("a recorded tape is sound");
+    if let Some(at) = first_difference(tape, &played) {
+        panic!(
+            "the native build itself differs at call {at}: {} the first time, then {}",
+            tape[at], played[at]
+        );
+    }
+    core
+}
+
+fn first_difference<T: PartialEq>(one: &[T], other: &[T]) -> Option<usize> {
+    one.iter().zip(other).position(|(one, other)| one != other)
+}
+
+/// Where the BPF build parts from what is on a tape, or from the memory that it should leave behind.
+fn difference(replay: &mut Replay, tape: &[Call], memory: &[u8]) -> Option<String> {
+    let mut played: Vec<Call> = tape.iter().map(|&call| Call { result: 0, ..call }).collect();
+    replay.clear();
+    replay.play(&mut played).expect("the kernel plays what is sound");
+    if let Some(at) = first_difference(tape, &played) {
+        return Some(format!("call {at} of {}: {} natively, {} in BPF", tape.len(), tape[at], played[at]));
+    }
+    if replay.memory() == memory {
+        return None;
+    }
+    let at = first_difference(replay.memory(), memory);
+    Some(format!("{} calls agree, and then byte {at:?} of the domain differs", tape.len()))
+}
+
+/// The tape without all the calls that the difference does not need; each with what the native build makes of it then.
+fn shrink(replay: &mut Replay, tape: &[Call]) -> (Vec<Call>, String) {
+    let mut differs = |tape: &[Call]| {
+        let (mut core, mut native) = (Core::new(), tape.to_vec());
+        core.play(&mut native).expect("a part of a sound tape is sound");
+        difference(replay, &native, core.memory()).map(|difference| (native, difference))
+    };
+    let mut best = differs(tape).expect("it differed just now");
+    let mut step = tape.len() / 2;
+    while step > 0 {
+        let mut from = 0;
+        while from < best.0.len() {
+            let mut fewer = best.0.clone();
+            fewer.drain(from..(from + step).min(best.0.len()));
+            match differs(&fewer) {
+                Some(found) => best = found,
+                None => from += step,
+            }
+        }
+        step /= 2;
+    }
+    best
+}
+
+/// Both builds agree on a tape, or the test ends with the least tape on which they do not.
+fn agree(replay: &mut Replay, name: &str, tape: &[Call]) {
+    let core = native(tape);
+    let Some(difference) = difference(replay, tape, core.memory()) else { return };
+    let (tape, shrunk) = shrink(replay, tape);
+    let calls: Vec<String> = tape.iter().map(Call::to_string).collect();
+    panic!("{name}: {difference}\nIn short: {shrunk}\n{}", calls.join("\n"));
+}
+
+#[test]
+fn examples_are_decided_alike() {
+    let Some(mut replay) = replay() else { return };
+    for (name, tape) in tapes::examples() {
+        assert!(tape.len() > 1_000, "{name}: {} calls are hardly a test", tape.len());
+        agree(&mut replay, &name, &tape);
+    }
+}
+
+#[test]
+fn random_runs_are_decided_alike() {
+    let Some(mut replay) = replay() else { return };
+    for seed in 0..seeds(60) {
+        agree(&mut replay, &format!("seed {seed}"), &tapes::drawn(seed));
+    }
+}
+
+#[test]
+fn random_events_in_random_hierarchies_are_decided_alike() {
+    let Some(mut replay) = replay() else { return };
+    let mut used = [0; Op::Replace as usize + 1];
+    for seed in 0..seeds(200) {
+        let tape = tapes::scenario(seed);
+        tape.iter().for_each(|call| used[call.op as usize] += 1);
+        agree(&mut replay, &format!("seed {seed}"), &tape);
+    }
+    let missing: Vec<Option<Op>> =
+        (1..used.len()).filter(|&op| used[op] == 0).map(|op| Op::from_number(op as u32)).collect();
+    assert_eq!(missing, [], "entry points that no scenario calls");
+}
+
+/// More calls than the arena has room for, some of which take long.
+#[test]
+fn a_long_tape_is_played_in_parts() {
+    let Some(mut replay) = replay() else { return };
+    let call = |op: Op, a, b| Call { op: op as u32, a, b, ..Call::default() };
+    let round_robin = policies().iter().find(|policy| policy.name == "round-robin").expect("there is one");
+    let create = Call { params: [1_000_000, 0, 0, 0], ..call(Op::CreateScheduler, round_robin.id.into(), 0) };
+    let mut tape = vec![call(Op::AddCpu, 0, 0), create, call(Op::AttachRoot, 1, 0)];
+    tape.resize(500, call(Op::Attach, 1, 0));
+    tape.resize(100_000, call(Op::Check, 0, 0));
+    Core::new().play(&mut tape).unwrap();
+    agree(&mut replay, "a long tape", &tape);
+}
+
+#[test]
+fn an_altered_tape_is_noticed() {
+    let Some(mut replay) = replay() else { return };
+    let tape = tapes::scenario(1);
+    let memory = native(&tape);
+    assert_eq!(difference(&mut replay, &tape, memory.memory()), None);
+    let last_of = |op: Op| tape.iter().rposition(|call| call.op == op as u32).unwrap();
+    for at in [0, tape.len() / 2, tape.len() - 1] {
+        let mut altered = tape.clone();
+        altered[at].result ^= 1 << 40;
+        let found = difference(&mut replay, &altered, memory.memory()).expect("another result");
+        assert!(found.starts_with(&format!("call {at} of ")), "{found}");
+    }
+    let mut altered = tape.clone();
+    altered[last_of(Op::Schedule)].now_ns += 1;
+    assert!(difference(&mut replay, &altered, memory.memory()).is_some(), "another time");
+    let mut altered = tape.clone();
+    let of_the_root = 1;
+    altered.push(Call { op: Op::Watch as u32, a: of_the_root, b: 1, ..Call::default() });
+    let found = difference(&mut replay, &altered, memory.memory()).expect("another flag");
+    assert!(found.contains("byte Some"), "{found}");
+}
+
+#[test]
+fn a_call_that_no_build_can_make_is_refused() {
+    let Some(mut replay) = replay() else { return };
+    let sound = Call { op: Op::AddCpu as u32, ..Call::default() };
+    let call = Call { op: Op::Schedule as u32, a: 64, ..Call::default() };
+    assert_eq!(replay.play(&mut [sound, call]), Err(Error::Unsound(Unsound { at: 1, call })));
+    assert!(replay.memory().iter().all(|&byte| byte == 0), "nothing was done");
+    assert!(replay.play(&mut [sound]).is_ok());
+}

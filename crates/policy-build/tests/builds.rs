@@ -1,0 +1,244 @@
+//! Policies that are built: the template, and all that are built in, under other names.
+
+use hls_core::{Calls, Core, CoreError, Library, Params, limits};
+use hls_policy_build::{Builder, Error, NUMBERS, PolicyFile, Target, Template};
+use hls_units::Nanos;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tempfile::NamedTempFile;
+
+/// The policy of a template.
+fn template(name: &str) -> PolicyFile {
+    let [(path, text), _] = Template::new(name).expect("it is a name").files;
+    PolicyFile::new(&path, text.into_bytes()).expect("a template is a policy")
+}
+
+/// The core with these policies, in this process.
+fn opened(policies: &[(u8, PolicyFile)]) -> Library {
+    let built = Builder::default().build(Target::Native, policies).unwrap_or_else(|error| panic!("{error}"));
+    let mut file = NamedTempFile::new().expect("there is room");
+    file.write_all(&built.bytes).expect("there is room");
+    Library::open(file.path()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Only what is refused, or only what the system said.
+fn refusal(outcome: Result<hls_policy_build::Built, Error>) -> String {
+    match outcome.expect_err("it was to be refused") {
+        Error::Refused(found) => found.iter().map(|one| format!("{one}\n")).collect(),
+        Error::System(what) => panic!("{what}"),
+    }
+}
+
+/// Working folders of builds that are there now.
+fn folders() -> Vec<PathBuf> {
+    let all = fs::read_dir(std::env::temp_dir())
+        .expect("there is one")
+        .map(|entry| entry.expect("it is listed").path());
+    all.filter(|path| path.to_string_lossy().contains("hls-policy-")).collect()
+}
+
+#[test]
+fn a_template_is_built_for_everything() {
+    for target in Target::ALL {
+        let built = Builder::default().build(target, &[(64, template("asked-times"))]);
+        let built = built.unwrap_or_else(|error| panic!("{target:?}: {error}"));
+        assert!(built.bytes.starts_with(b"\x7fELF") && !built.cached);
+        let has = |text: &str| built.bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        assert!(has("asked_times_grant"), "{target:?}");
+        // The same wherever it is built.
+        assert!(!has("hls-policy-"), "{target:?}");
+    }
+}
+
+#[test]
+fn a_native_build_has_the_policy_among_its_own() {
+    let policies =
+        [(70, template("one")), (200, template("one").renamed("other-one").expect("it is a name"))];
+    let library = opened(&policies);
+    let loaded: Vec<_> = library.loaded().map(|policy| (policy.id, policy.name)).collect();
+    assert_eq!(loaded, [(70, "one"), (200, "other-one")]);
+    let params = |list: &[hls_core::ParamInfo]| list.iter().map(|param| param.name).collect::<Vec<_>>();
+    for policy in library.loaded() {
+        assert_eq!(
+            (params(&policy.scheduler_params), params(&policy.vp_params)),
+            (vec!["quantum"], vec!["weight"])
+        );
+    }
+}
+
+#[test]
+fn the_policy_of_the_template_does_what_it_says() {
+    let mut core = Core::new();
+    core.set_library(Some(Arc::new(opened(&[(64, template("one"))]))));
+    core.add_cpu(0).expect("there is room");
+    let one = core.create_scheduler(64, Params::from_slice(&[5_000_000])).expect("it is in range");
+    core.attach_root(one, 0).expect("it has no parent yet");
+    assert_eq!(core.attach(one, None, Params::from_slice(&[101])), Err(CoreError::Param));
+    let mut thread = |weight| core.attach(one, None, Params::from_slice(&[weight])).expect("it is in range");
+    let threads = [thread(3), thread(1)];
+    threads.iter().for_each(|&thread| core.request(thread, Nanos::ZERO));
+    let mut turns = Vec::new();
+    for _ in 0..6 {
+        let now = turns.iter().map(|&(_, length)| length).sum();
+        core.expire(0, Nanos(now));
+        let thread = core.schedule(0, Nanos(now));
+        core.check().unwrap_or_else(|fault| panic!("{fault}"));
+        turns.push((thread, core.expires_at(0).0 - now));
+    }
+    let [heavy, light] = threads.map(Some);
+    let round = [(heavy, 15_000_000), (light, 5_000_000)];
+    assert_eq!(turns, [round, round, round].concat());
+}
+
+#[test]
+fn the_hierarchy_of_the_template_is_read_with_its_policy() {
+    let [(path, _), (_, hierarchy)] = Template::new("asked-times").expect("it is a name").files;
+    let loads = hls_hierarchy::loads(hierarchy.as_bytes());
+    assert_eq!(loads.iter().map(|load| load.path.as_ref()).collect::<Vec<&Path>>(), [path]);
+    let library = opened(&[(64, template("asked-times"))]);
+    let mut policies = hls_hierarchy::Policies::default();
+    library.loaded().for_each(|policy| policies.load(policy).expect("a file can name it"));
+    let read = hls_hierarchy::read_with(&policies, 1, hierarchy.as_bytes());
+    assert!(read.as_ref().is_ok_and(|(_, warnings)| warnings.is_empty()), "{read:?}");
+}
+
+#[test]
+fn policies_that_are_built_in_are_built_beside_themselves() {
+    let folder = Path::new("../../policies");
+    let paths = fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it is listed").path());
+    let mut policies = Vec::new();
+    for path in paths.filter(|path| path.extension().is_some_and(|end| end == "c")) {
+        let file = PolicyFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
+        let name = file.name();
+        for name in [format!("{name}-2"), format!("my-{name}")] {
+            policies.push((64 + policies.len() as u8, file.renamed(&name).expect("it is a name")));
+        }
+        let found = refusal(Builder::default().build(Target::Native, &[(64, file)]));
+        assert!(found.contains(&format!("found the name `{name}`, which is taken")), "{found}");
+    }
+    assert!(policies.len() >= 14, "{policies:?}");
+    for target in [Target::Native, Target::Replay] {
+        let built = Builder::default().build(target, &policies);
+        assert!(built.is_ok(), "{target:?}: {}", built.expect_err("it was not"));
+    }
+}
+
+#[test]
+fn numbers_and_names_are_there_once() {
+    let (one, other) = (template("one"), template("other"));
+    let build = |policies: &[(u8, PolicyFile)]| refusal(Builder::default().build(Target::Native, policies));
+    let found = build(&[(64, one.clone()), (64, other.clone()), (63, template("third"))]);
+    let told = "other.c: error: found the number 64, expected one from 64 to 255 that is free\n\
+                third.c: error: found the number 63, expected one from 64 to 255 that is free\n";
+    assert_eq!(found, told);
+    let found = build(&[(64, one.clone()), (65, other.renamed("one").expect("it is a name"))]);
+    assert_eq!(found, "other.c: error: found the name `one`, which is taken, expected another\n");
+    assert!(Builder::default().build(Target::Native, &[]).is_ok());
+    assert_eq!(*NUMBERS.start(), limits::FIRST_LOADED);
+}
+
+#[test]
+fn a_hook_that_is_missing_is_named() {
+    let [(path, text), _] = Template::new("one").expect("it is a name").files;
+    for (hook, line) in
+        [("one_timer", "#define one_timer hls_no_timer\n"), ("ONE_MESSAGES", "#define ONE_MESSAGES(M)\n")]
+    {
+        let text = text.replace(line, "");
+        let file = PolicyFile::new(&path, text.into_bytes())
+            .expect("it is a policy")
+            .renamed("two")
+            .expect("a name");
+        for target in [Target::Native, Target::Replay] {
+            let found = refusal(Builder::default().build(target, &[(64, file.clone())]));
+            let told =
+                format!("one.c: error: lacks `{hook}`, which every policy has: `hls policy contract`\n");
+            assert!(found.starts_with(&told), "{target:?}: {found}");
+        }
+    }
+}
+
+#[test]
+fn what_was_built_is_kept_until_something_changes() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let builder = Builder { cache: Some(folder.path().join("made/here")), ..Builder::default() };
+    let build = |number, file: &PolicyFile| {
+        let built = builder.build(Target::Native, &[(number, file.clone())]);
+        built.unwrap_or_else(|error| panic!("{error}"))
+    };
+    let one = template("one");
+    let first = build(64, &one);
+    let again = build(64, &one);
+    assert_eq!((first.cached, again.cached), (false, true));
+    assert_eq!(first.bytes, again.bytes);
+    assert!(!build(65, &one).cached && !build(64, &one.renamed("two").expect("it is a name")).cached);
+    assert!(build(64, &one).cached);
+    let files = fs::read_dir(folder.path().join("made/here")).expect("it was made").count();
+    assert_eq!(files, 3);
+    // A cache that cannot be one is an error, not a build that takes long each time.
+    fs::write(folder.path().join("file"), "").expect("there is room");
+    let builder = Builder { cache: Some(folder.path().join("file")), ..Builder::default() };
+    assert!(matches!(builder.build(Target::Native, &[(64, one)]), Err(Error::System(_))));
+}
+
+/// What was built elsewhere, in a cache that has come here, is as good where there is no compiler.
+#[test]
+fn where_there_is_no_compiler_another_has_built_it() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let there = Builder { cache: Some(folder.path().into()), ..Builder::default() };
+    let none = || "no-such-compiler".into();
+    let here = Builder { cc: none(), clang: none(), ..there.clone() };
+    let [one, other] = ["one", "other"].map(|name| (64, template(name)));
+    let both = [one.clone(), (65, other.1.clone())];
+    let build = |builder: &Builder, policies: &[(u8, PolicyFile)]| builder.build(Target::Native, policies);
+    assert!(build(&here, &both).is_err());
+    let made = build(&there, &both).unwrap_or_else(|error| panic!("{error}"));
+    let found = build(&here, &both).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((found.bytes, found.cached), (made.bytes, true));
+    // Other policies, another number, another target are not the same.
+    for policies in [[one].as_slice(), &[(66, other.1)]] {
+        let error = build(&here, policies).expect_err("it is not there").to_string();
+        assert!(error.contains("found no no-such-compiler that runs"), "{error}");
+    }
+    assert!(here.build(Target::Replay, &both).is_err());
+}
+
+#[test]
+fn a_compiler_that_is_missing_is_named_with_its_package() {
+    let none = || "no-such-compiler".into();
+    let builder = Builder { cc: none(), clang: none(), ..Builder::default() };
+    for (target, package) in
+        [(Target::Native, "gcc"), (Target::Engine, "clang-19"), (Target::Replay, "clang-19")]
+    {
+        let found = builder.build(target, &[(64, template("one"))]).expect_err("there is none").to_string();
+        assert!(found.contains("found no no-such-compiler that runs") && found.contains(package), "{found}");
+    }
+}
+
+#[test]
+fn a_compiler_that_takes_too_long_is_ended_with_all_that_it_started() {
+    let folder = tempfile::tempdir().expect("there is room");
+    // Stands for a compiler whose parts have been started by it, as those of gcc are.
+    let script = folder.path().join("slow");
+    let said = folder.path().join("said");
+    let text = format!("#!/bin/sh\nsh -c 'pwd >{0}; echo $$ >>{0}; exec sleep 60' & wait\n", said.display());
+    fs::write(&script, text).expect("there is room");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&script, mode).expect("it is ours");
+    let builder = Builder { cc: script.into(), time_limit: Duration::from_millis(500), ..Builder::default() };
+    let begin = Instant::now();
+    let error = builder.build(Target::Native, &[(64, template("one"))]).expect_err("it takes too long");
+    assert!(error.to_string().contains("was ended, as it took more than 0.5 s"), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(30));
+    let said = fs::read_to_string(said).expect("it got so far");
+    let (here, process) = said.trim().split_once('\n').expect("it said both");
+    assert!(!Path::new(here).exists() && !folders().contains(&here.into()));
+    let gone =
+        || fs::read_to_string(format!("/proc/{process}/stat")).map_or(true, |stat| stat.contains(") Z "));
+    assert!((0..100).any(|_| gone() || {
+        std::thread::sleep(Duration::from_millis(50));
+        false
+    }));
+}

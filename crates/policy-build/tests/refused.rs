@@ -1,0 +1,151 @@
+//! Policies that are refused: each file of `refused/` by those that it names, at the line where it names them.
+//!
+//! `/* found by cc, verifier */` stands behind the line that the first message of these must name, or one of several;
+//! after `at no line: ` it is of those that can name none. Who is not named finds nothing. Beside what the verifier
+//! refuses lies the end of its log, from Linux 6.18; `log` is the verifier where it takes too long to ask it each time.
+//! Where BPF is not allowed only the logs are read, and the test says so.
+
+use hls_policy_build::{Builder, Error, PolicyFile, Severity, Target, Template, verifier_error};
+use libbpf_rs::{ErrorKind, ObjectBuilder, PrintLevel, set_print};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+const FOLDER: &str = "tests/refused";
+
+/// A file of the folder, with the rest of a policy behind it.
+fn policy(path: &Path) -> PolicyFile {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("the names are ASCII");
+    let frame = fs::read_to_string(Path::new(FOLDER).join("frame.h")).expect("it is there");
+    let frame = frame.replace("frame", stem).replace("FRAME", &stem.to_uppercase());
+    let frame = frame.replace(&format!("\"{stem}\""), &format!("\"{}\"", stem.replace('_', "-")));
+    let text = fs::read_to_string(path).expect("it was listed") + &frame;
+    PolicyFile::new(path, text.into_bytes()).expect("the name and the descriptor are well")
+}
+
+/// The files of the folder.
+fn paths() -> Vec<PathBuf> {
+    let files = fs::read_dir(FOLDER).expect("it is there").map(|entry| entry.expect("it is listed").path());
+    let mut paths: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "c")).collect();
+    paths.sort();
+    assert!(paths.len() > 10, "{paths:?}");
+    paths
+}
+
+/// Where somebody is to find something: one of these lines; an empty list: at no line. `None`: nowhere.
+fn expected(path: &Path, who: &str) -> Option<Vec<usize>> {
+    let text = fs::read_to_string(path).expect("it was listed");
+    let mut places = None;
+    for (line, text) in text.lines().enumerate() {
+        let Some((before, names)) = text.split_once("found by ") else { continue };
+        if names.trim_end_matches(" */").split(", ").any(|name| name == who) {
+            let lines: &mut Vec<usize> = places.get_or_insert_default();
+            lines.extend((!before.ends_with("at no line: ")).then_some(line + 1));
+        }
+    }
+    places
+}
+
+/// Whoever refuses a policy was expected to, and there.
+fn check(path: &Path, who: &str, error: Error) {
+    let Error::Refused(found) = error else { panic!("{}: {error}", path.display()) };
+    let first = found.into_iter().find(|one| one.severity == Severity::Error).expect("it was refused");
+    println!("{who}: {first}");
+    assert_eq!(first.file, path);
+    let lines = expected(path, who).unwrap_or_else(|| panic!("nothing was to be found by {who}: {first}"));
+    let right = first.line.map_or(lines.is_empty(), |line| lines.contains(&line));
+    assert!(right, "{who}: expected one of the lines {lines:?}: {first}");
+}
+
+/// Nobody has refused a policy, and that was expected.
+fn check_accepted(path: &Path, who: &str) {
+    assert_eq!(expected(path, who), None, "{}: {who} has found nothing", path.display());
+}
+
+#[test]
+fn the_native_compiler_names_the_line() {
+    let (bad, good): (Vec<_>, Vec<_>) = paths().into_iter().partition(|path| expected(path, "cc").is_some());
+    for path in bad {
+        match Builder::default().build(Target::Native, &[(64, policy(&path))]) {
+            Ok(_) => check_accepted(&path, "cc"),
+            Err(error) => check(&path, "cc", error),
+        }
+    }
+    let good: Vec<_> = (64..).zip(good.iter().map(|path| policy(path))).collect();
+    if let Err(error) = Builder::default().build(Target::Native, &good) {
+        panic!("nothing was to be found by cc: {error}");
+    }
+}
+
+static LOG: Mutex<String> = Mutex::new(String::new());
+
+enum Verdict {
+    Loaded,
+    /// What libbpf said.
+    Refused(String),
+    NotAllowed,
+}
+
+/// Has the kernel load an object; one at a time, as libbpf has one way out for what it says.
+fn load(object: &[u8]) -> Verdict {
+    static LOADING: Mutex<()> = Mutex::new(());
+    let _alone = LOADING.lock().expect("nothing panics there");
+    let keep = |_: PrintLevel, text: String| *LOG.lock().expect("nothing panics there") += &text;
+    set_print(Some((PrintLevel::Warn, keep)));
+    LOG.lock().expect("nothing panics there").clear();
+    let loaded = ObjectBuilder::default().open_memory(object).and_then(|open| open.load());
+    let Err(error) = loaded else { return Verdict::Loaded };
+    let log = std::mem::take(&mut *LOG.lock().expect("nothing panics there"));
+    if error.kind() == ErrorKind::PermissionDenied && !log.contains("PROG LOAD LOG") {
+        // Not by `eprintln`: what that prints a test that passes keeps to itself.
+        let line = format!("the verifier is not asked: BPF cannot be used: {error:#}\n");
+        std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
+        return Verdict::NotAllowed;
+    }
+    Verdict::Refused(log)
+}
+
+#[test]
+fn the_compiler_for_bpf_and_the_verifier_name_the_line() {
+    for path in paths() {
+        let policies = [(64, policy(&path))];
+        let built = match Builder::default().build(Target::Replay, &policies) {
+            Ok(built) => built,
+            Err(error) => {
+                check(&path, "clang", error);
+                continue;
+            }
+        };
+        check_accepted(&path, "clang");
+        if expected(&path, "log").is_some() {
+            continue;
+        }
+        match load(&built.bytes) {
+            Verdict::Loaded => check_accepted(&path, "verifier"),
+            Verdict::Refused(log) => check(&path, "verifier", verifier_error(&log, &policies)),
+            Verdict::NotAllowed => {}
+        }
+    }
+}
+
+#[test]
+fn a_log_of_the_verifier_leads_to_the_line() {
+    for path in paths() {
+        let who = if expected(&path, "log").is_some() { "log" } else { "verifier" };
+        match fs::read_to_string(path.with_extension("log")) {
+            Ok(log) => check(&path, who, verifier_error(&log, &[(64, policy(&path))])),
+            Err(_) => check_accepted(&path, who),
+        }
+    }
+}
+
+#[test]
+fn the_template_is_accepted() {
+    let [(path, text), _] = Template::new("asked-times").expect("it is a name").files;
+    let policies = [(64, PolicyFile::new(&path, text.into_bytes()).expect("a template is a policy"))];
+    let built = Builder::default().build(Target::Replay, &policies).expect("it is built");
+    if let Verdict::Refused(log) = load(&built.bytes) {
+        panic!("{}", verifier_error(&log, &policies));
+    }
+}

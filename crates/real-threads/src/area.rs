@@ -1,0 +1,250 @@
+//! The memory that both processes see: when the run begins and ends, and for each thread its bell, its tid and a ring
+//! of events, written by the thread and read by whoever started it. No locks: every word has one writer at a time.
+//!
+//! ```text
+//!   run | thread 0: state, ring of events | thread 1: state, ring of events | ...
+//! ```
+
+use hls_monitor::event::What;
+use hls_units::Nanos;
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::File;
+use std::io;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use vm_memory::{FileOffset, MmapRegion, VolatileMemory};
+
+/// Offsets in the state of the run,
+mod run {
+    pub const GO_AT: usize = 0;
+    pub const END_AT: usize = 8;
+    pub const BELL: usize = 16;
+    pub const SIZE: usize = 64;
+}
+
+/// and in that of a thread.
+mod thread {
+    pub const BELL: usize = 0;
+    pub const TID: usize = 4;
+    pub const ADMITTED_AT: usize = 8;
+    pub const WRITTEN: usize = 16;
+    pub const LOST: usize = 24;
+    /// On a cache line of its own, as the other process writes it.
+    pub const READ: usize = 64;
+    pub const SIZE: usize = 128;
+}
+
+/// Bytes of an event: three words.
+const EVENT: usize = 24;
+/// All rings together have no more bytes, unless threads are so many that
+const MOST_BYTES: usize = 64 << 20;
+/// each has the fewest events,
+const FEWEST: usize = 32;
+/// and each has no more than a second's worth of a job a millisecond.
+const MOST: usize = 2048;
+
+/// In the place of an instant that is not known yet.
+const NOT_YET: u64 = 0;
+
+/// The area.
+pub struct Area {
+    memory: MmapRegion,
+    threads: usize,
+    /// Events in a ring.
+    capacity: usize,
+}
+
+/// An event: when, and what.
+pub type Event = (Nanos, What);
+
+impl Area {
+    /// How many bytes it takes for so many threads, with how many events in each ring.
+    fn size(threads: usize) -> (usize, usize) {
+        let capacity = (MOST_BYTES / EVENT / threads.max(1)).clamp(FEWEST, MOST);
+        (run::SIZE + threads * (thread::SIZE + capacity * EVENT), capacity)
+    }
+
+    /// A new one, in a file without a name whose end is that of the area.
+    pub fn create(threads: u32) -> io::Result<(Area, File)> {
+        let file = File::from(memfd_create("hls-real-threads", MemfdFlags::CLOEXEC)?);
+        file.set_len(Area::size(threads as usize).0 as u64)?;
+        Ok((Area::open(file.try_clone()?, threads)?, file))
+    }
+
+    /// The area that the file begins with.
+    pub fn open(file: File, threads: u32) -> io::Result<Area> {
+        let threads = threads as usize;
+        let (bytes, capacity) = Area::size(threads);
+        let memory = MmapRegion::from_file(FileOffset::new(file, 0), bytes).map_err(io::Error::other)?;
+        Ok(Area { memory, threads, capacity })
+    }
+
+    fn word(&self, at: usize) -> &AtomicU64 {
+        self.memory.get_atomic_ref(at).expect("offsets are within the area")
+    }
+
+    fn half(&self, at: usize) -> &AtomicU32 {
+        self.memory.get_atomic_ref(at).expect("offsets are within the area")
+    }
+
+    /// What waits for the run rather than for a thread's own turn.
+    pub fn bell(&self) -> &AtomicU32 {
+        self.half(run::BELL)
+    }
+
+    /// The instant at which the run began, once it has.
+    pub fn go_at(&self) -> Option<Nanos> {
+        Some(self.word(run::GO_AT).load(Acquire)).filter(|&at| at != NOT_YET).map(Nanos)
+    }
+
+    /// The run begins at that instant and lasts so long.
+    pub fn go(&self, at: Nanos, length: Nanos) {
+        self.end(length);
+        self.word(run::GO_AT).store(at.0, Release);
+    }
+
+    /// When the run ends, from its begin.
+    pub fn end_at(&self) -> Nanos {
+        Nanos(self.word(run::END_AT).load(Relaxed))
+    }
+
+    /// The run ends so long after its begin.
+    pub fn end(&self, at: Nanos) {
+        self.word(run::END_AT).store(at.0, Relaxed);
+    }
+
+    /// What concerns one thread.
+    pub fn slot(&self, number: u32) -> Slot<'_> {
+        assert!((number as usize) < self.threads, "a thread has its number from the orders");
+        Slot { area: self, at: run::SIZE + number as usize * (thread::SIZE + self.capacity * EVENT) }
+    }
+}
+
+/// What concerns one thread.
+#[derive(Clone, Copy)]
+pub struct Slot<'a> {
+    area: &'a Area,
+    at: usize,
+}
+
+impl<'a> Slot<'a> {
+    fn word(self, offset: usize) -> &'a AtomicU64 {
+        self.area.word(self.at + offset)
+    }
+
+    /// What the thread waits for.
+    pub fn bell(self) -> &'a AtomicU32 {
+        self.area.half(self.at + thread::BELL)
+    }
+
+    /// The thread's tid; 0 until it is there.
+    pub fn tid(self) -> &'a AtomicU32 {
+        self.area.half(self.at + thread::TID)
+    }
+
+    /// The instant at which a thread that came later was admitted, once it is.
+    pub fn admitted_at(self) -> Option<Nanos> {
+        Some(self.word(thread::ADMITTED_AT).load(Acquire)).filter(|&at| at != NOT_YET).map(Nanos)
+    }
+
+    /// The thread may begin.
+    pub fn admit(self, at: Nanos) {
+        self.word(thread::ADMITTED_AT).store(at.0, Release);
+    }
+
+    /// The page of every event is there before the first is written.
+    pub fn touch(self) {
+        (0..self.area.capacity).for_each(|place| self.event(place as u64)[0].store(0, Relaxed));
+    }
+
+    fn event(self, number: u64) -> [&'a AtomicU64; 3] {
+        let place = (number % self.area.capacity as u64) as usize;
+        let at = thread::SIZE + place * EVENT;
+        [self.word(at), self.word(at + 8), self.word(at + 16)]
+    }
+
+    /// Adds an event, or counts it as lost where nobody has read those before. Only the thread itself may do so.
+    pub fn write(self, at: Nanos, what: What) {
+        let written = self.word(thread::WRITTEN).load(Relaxed);
+        if written - self.word(thread::READ).load(Acquire) >= self.area.capacity as u64 {
+            self.word(thread::LOST).fetch_add(1, Relaxed);
+            return;
+        }
+        let (kind, value) = packed(what);
+        let [at_word, kind_word, value_word] = self.event(written);
+        at_word.store(at.0, Relaxed);
+        kind_word.store(kind, Relaxed);
+        value_word.store(value, Relaxed);
+        self.word(thread::WRITTEN).store(written + 1, Release);
+    }
+
+    /// Takes the first event that was not taken. Only one thread of the other process may do so.
+    pub fn read(self) -> Option<Event> {
+        let read = self.word(thread::READ).load(Relaxed);
+        if read == self.word(thread::WRITTEN).load(Acquire) {
+            return None;
+        }
+        let [at, kind, value] = self.event(read).map(|word| word.load(Relaxed));
+        self.word(thread::READ).store(read + 1, Release);
+        Some((Nanos(at), unpacked(kind, value)))
+    }
+
+    /// How many events found no room.
+    pub fn lost(self) -> u64 {
+        self.word(thread::LOST).load(Relaxed)
+    }
+}
+
+/// What a thread tells of itself, in two words. All else is told by the kernel.
+fn packed(what: What) -> (u64, u64) {
+    match what {
+        What::Arrive => (0, 0),
+        What::Leave => (1, 0),
+        What::JobRelease { deadline } => (2, deadline.0),
+        What::JobDone { response } => (3, response.0),
+        What::Miss { count } => (4, count.into()),
+        other => unreachable!("a thread does not tell of {other:?}"),
+    }
+}
+
+fn unpacked(kind: u64, value: u64) -> What {
+    match kind {
+        0 => What::Arrive,
+        1 => What::Leave,
+        2 => What::JobRelease { deadline: Nanos(value) },
+        3 => What::JobDone { response: Nanos(value) },
+        _ => What::Miss { count: u32::try_from(value).unwrap_or(u32::MAX) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_out_as_they_went_in_until_the_ring_is_full() {
+        let (ours, file) = Area::create(2).unwrap();
+        let theirs = Area::open(file, 2).unwrap();
+        let events = [
+            What::Arrive,
+            What::JobRelease { deadline: Nanos::MAX },
+            What::JobDone { response: Nanos(7) },
+            What::Miss { count: 3 },
+            What::Leave,
+        ];
+        (0..).zip(events).for_each(|(at, what)| theirs.slot(1).write(Nanos(at), what));
+        let read: Vec<Event> = std::iter::from_fn(|| ours.slot(1).read()).collect();
+        assert_eq!(read, (0..).map(Nanos).zip(events).collect::<Vec<_>>());
+        assert_eq!((ours.slot(0).read(), ours.slot(1).lost()), (None, 0));
+        (0..MOST as u64 + 5).for_each(|at| theirs.slot(1).write(Nanos(at), What::Arrive));
+        assert_eq!(ours.slot(1).lost(), 5);
+        assert_eq!(std::iter::from_fn(|| ours.slot(1).read()).count(), MOST);
+    }
+
+    #[test]
+    fn many_threads_have_small_rings() {
+        let (bytes, capacity) = Area::size(65_536);
+        assert_eq!(capacity, 42);
+        assert!(bytes < 80 << 20, "{bytes}");
+    }
+}

@@ -1,0 +1,261 @@
+//! One thread of a load, from its coming to its end: carries out what [`hls_thread`] says that it does next, and tells
+//! what it lives through.
+//!
+//! ```text
+//!   arrive ─► [first wait] ─► step ─► compute | sleep | block | ... ─► step ─► ... ─► end: its time, the run's, Exit
+//! ```
+//!
+//! Its end comes to it wherever it is: it computes and sleeps no longer than until then, and looks after every step.
+//! A thread that has no CPU at that instant ends as soon as it has one, with its accounts as they were at the instant.
+//! All times are from the begin of the run.
+
+use crate::area::Slot;
+use crate::clock;
+use crate::orders::{Group, ThreadEnd};
+use crate::process::Stage;
+use hls_monitor::event::What;
+use hls_monitor::histogram::Histogram;
+use hls_thread::{Action, Compute, Job, Thread};
+use hls_units::Nanos;
+use hls_workload::program::Step;
+use rustix::thread::sched_setaffinity;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::atomic::Ordering::Acquire;
+
+/// A thread that computes looks that often whether its end was called forward.
+const LONGEST: Nanos = Nanos::from_millis(1);
+
+/// Why a thread goes no further.
+pub enum End {
+    /// By a step of its own.
+    Exit,
+    /// Its time or the run's is over.
+    Over,
+}
+
+/// A thread.
+pub struct Body<'a> {
+    stage: &'a Stage<'a>,
+    slot: Slot<'a>,
+    group: &'a Group,
+    number: u32,
+    go_at: Nanos,
+    thread: Thread,
+    activations: u64,
+    wake_latency: Histogram,
+}
+
+impl<'a> Body<'a> {
+    /// Thread `number` of a run that began at `go_at`.
+    pub fn new(stage: &'a Stage<'a>, group: &'a Group, number: u32, go_at: Nanos) -> Body<'a> {
+        let vp = group.first_vp + (number - group.first);
+        Body {
+            stage,
+            slot: stage.area.slot(number),
+            group,
+            number,
+            go_at,
+            thread: Thread::new(vp, 0, stage.orders.seed, number),
+            activations: 0,
+            wake_latency: Histogram::default(),
+        }
+    }
+
+    /// Lives from `arrival` on.
+    pub fn live(mut self, arrival: Nanos) -> ThreadEnd {
+        let begun = clock::cpu_time();
+        let end = match self.arrive(arrival) {
+            Break(end) => end,
+            Continue(()) => loop {
+                if let Break(end) = self.step() {
+                    break end;
+                }
+            },
+        };
+        self.end(end);
+        ThreadEnd {
+            vp: self.thread.vp,
+            ran: clock::cpu_time().saturating_sub(begun),
+            work: self.thread.work,
+            frames: self.thread.frames(),
+            tasks: self.thread.tasks(),
+            activations: self.activations,
+            wake_latency: self.wake_latency.percentiles(),
+            ..ThreadEnd::default()
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        clock::now().saturating_sub(self.go_at)
+    }
+
+    fn steps(&self) -> &'a [Step] {
+        &self.group.program.steps
+    }
+
+    /// When its time is over, as things stand.
+    fn end_at(&self) -> Nanos {
+        self.group.leave.unwrap_or(Nanos::MAX).min(self.stage.area.end_at())
+    }
+
+    fn go_on(&self) -> ControlFlow<End> {
+        if self.now() < self.end_at() { Continue(()) } else { Break(End::Over) }
+    }
+
+    fn arrive(&mut self, arrival: Nanos) -> ControlFlow<End> {
+        self.slot.write(arrival, What::Arrive);
+        let steps = self.steps();
+        self.thread.arrive(steps, arrival);
+        self.thread.next_job = Job { release: arrival, deadline: Nanos::MAX };
+        match self.thread.first_wait(steps, arrival) {
+            Some(until) => self.sleep(until),
+            None => {
+                self.wake(arrival);
+                self.go_on()
+            }
+        }
+    }
+
+    /// Takes the next step.
+    fn step(&mut self) -> ControlFlow<End> {
+        let now = self.now();
+        match self.thread.next(self.steps(), now) {
+            Action::Compute => return self.compute(),
+            Action::SleepUntil(until) => {
+                self.end_job();
+                return self.sleep(until);
+            }
+            Action::NextJob => self.begin_next_job(),
+            Action::Served(job) => {
+                self.thread.job = job;
+                self.end_job();
+            }
+            Action::Lock(mutex) => {
+                if !self.stage.sharing.lock(mutex, self.number) {
+                    return self.block();
+                }
+            }
+            Action::Unlock(mutex) => self.stage.sharing.unlock(mutex, self.number, now),
+            Action::Wait { condition, mutex } => {
+                self.end_job();
+                self.stage.sharing.wait(condition, mutex, self.number, now);
+                return self.block();
+            }
+            Action::Signal(condition) => self.stage.sharing.signal(condition, false, now),
+            Action::Broadcast(condition) => self.stage.sharing.signal(condition, true, now),
+            Action::Barrier(barrier) => {
+                if !self.stage.sharing.arrive(barrier, self.number, now) {
+                    self.end_job();
+                    return self.block();
+                }
+            }
+            Action::Yield => std::thread::yield_now(),
+            Action::SetAffinity(cpus) => {
+                let mask = cpus.map_or(u64::MAX, |cpus| cpus.iter().fold(0, |mask, cpu| mask | 1 << cpu));
+                // Refused only where a CPU has gone since the run was prepared; the thread goes on where it is.
+                let _ = sched_setaffinity(None, &self.stage.cpus.of(mask));
+            }
+            Action::Frame { missed } => self.miss(now, missed),
+            Action::Exit => return Break(End::Exit),
+        }
+        self.go_on()
+    }
+
+    /// Computes what the thread is to compute. CPU time passes no faster than time: what is left of it is spent looking
+    /// at the clock, and a thread that lost the CPU meanwhile finds some of it left.
+    fn compute(&mut self) -> ControlFlow<End> {
+        let (work, until) = match self.thread.compute {
+            Compute::Nothing => (Nanos::ZERO, Nanos::MAX),
+            Compute::Work(work) => (work, Nanos::MAX),
+            Compute::WorkUntil(work, until) => (work, until),
+            Compute::Until(until) => (Nanos::MAX, until),
+            Compute::Forever => (Nanos::MAX, Nanos::MAX),
+        };
+        let begun = clock::cpu_time();
+        loop {
+            let (done, now) = (clock::cpu_time().saturating_sub(begun), self.now());
+            let left = work.saturating_sub(done).min(until.saturating_sub(now));
+            let to_end = self.end_at().saturating_sub(now);
+            if left == Nanos::ZERO || to_end == Nanos::ZERO {
+                self.thread.work += done;
+                return if to_end == Nanos::ZERO { Break(End::Over) } else { Continue(()) };
+            }
+            clock::spin(left.min(to_end).min(LONGEST));
+        }
+    }
+
+    /// Blocks until that time; a new job begins then.
+    fn sleep(&mut self, until: Nanos) -> ControlFlow<End> {
+        loop {
+            let heard = self.slot.bell().load(Acquire);
+            let end_at = self.end_at();
+            if self.now() >= until.min(end_at) {
+                // A job that was released is late if it was due, even when the thread had no CPU to begin it.
+                if until <= end_at {
+                    self.wake(until);
+                }
+                return self.go_on();
+            }
+            clock::wait(self.slot.bell(), heard, self.go_at.saturating_add(until.min(end_at)));
+        }
+    }
+
+    /// Blocks until another thread ends that.
+    fn block(&mut self) -> ControlFlow<End> {
+        loop {
+            let heard = self.slot.bell().load(Acquire);
+            if let Some(woken) = self.stage.sharing.take_woken(self.number) {
+                if let Some(release) = woken.release {
+                    self.thread.next_job = Job { release, deadline: Nanos::MAX };
+                }
+                self.wake(woken.at);
+                return self.go_on();
+            }
+            self.go_on()?;
+            clock::wait(self.slot.bell(), heard, self.go_at.saturating_add(self.end_at()));
+        }
+    }
+
+    /// Has a CPU, which it has wanted since then.
+    fn wake(&mut self, since: Nanos) {
+        self.activations += 1;
+        self.wake_latency.add(self.now().saturating_sub(since));
+        self.begin_next_job();
+    }
+
+    fn begin_next_job(&mut self) {
+        let Some(job) = self.thread.next_job.take() else { return };
+        self.end_job();
+        self.thread.job = job;
+        self.slot.write(self.now(), What::JobRelease { deadline: job.deadline });
+    }
+
+    fn end_job(&mut self) {
+        let Some(job) = self.thread.job.take() else { return };
+        let now = self.now();
+        self.slot.write(now, What::JobDone { response: now.saturating_sub(job.release) });
+        self.miss(now, u32::from(now > job.deadline));
+    }
+
+    fn miss(&self, at: Nanos, count: u32) {
+        if count > 0 {
+            self.slot.write(at, What::Miss { count });
+        }
+    }
+
+    /// Is no more: counts what is late, and hands on what it holds. When the run is over nobody is left for that.
+    fn end(&mut self, end: End) {
+        if let End::Exit = end {
+            self.end_job();
+        }
+        let (now, run_ends_at) = (self.now(), self.stage.area.end_at());
+        let at = now.min(self.end_at());
+        let misses = self.thread.misses_at_end(self.steps(), at);
+        self.miss(at, misses);
+        let is_gone = matches!(end, End::Exit) || self.group.leave.is_some_and(|leave| leave <= run_ends_at);
+        if is_gone {
+            self.slot.write(at, What::Leave);
+            self.stage.sharing.forget(self.number, now);
+        }
+    }
+}

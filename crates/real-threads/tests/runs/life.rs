@@ -1,0 +1,87 @@
+//! How threads, and the process that they live in, come and go.
+
+use crate::support::{ms, plan, rt_app, run, start, try_start};
+use hls_monitor::event::What;
+use hls_units::Nanos;
+use hls_workload::program::Workload;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+const TWO: &str = r#"round-robin "R" quantum="10ms" {
+    thread "here"
+    thread "a name longer than a comm" arrive="50ms" leave="150ms"
+}"#;
+
+#[test]
+fn threads_come_and_leave_when_the_file_says() {
+    let run = run(TWO, &Workload::default(), ms(400));
+    let told = run.told("a name longer than a comm");
+    let [(came, What::Arrive), .., (left, What::Leave)] = told[..] else { panic!("{told:?}") };
+    assert!(came >= ms(50) && left == ms(150), "{came}, {left}");
+    let end = run.end("a name longer than a comm");
+    assert!(end.work <= left - came + ms(1), "{end:?}");
+    assert!(run.told("here").iter().all(|(_, what)| *what != What::Leave));
+}
+
+#[test]
+fn a_thread_that_comes_later_tells_its_tid_and_waits_to_be_admitted() {
+    let plan = plan(TWO, &Workload::default());
+    let mut load = start(&plan);
+    let &[(here, tid)] = load.threads() else { panic!("{:?}", load.threads()) };
+    let comm = |tid: u32| fs::read_to_string(format!("/proc/{}/task/{tid}/comm", load.pid())).unwrap();
+    assert_eq!((here, &comm(tid)[..]), (plan.groups[0].first_vp, "here\n"));
+    load.go(ms(300));
+    let [(vp, tid)] = load.arrivals(Nanos::from_secs(60)).unwrap()[..] else { panic!("one comes later") };
+    assert!(load.elapsed() >= ms(50), "{}", load.elapsed());
+    let comm = fs::read_to_string(format!("/proc/{}/task/{tid}/comm", load.pid())).unwrap();
+    assert_eq!((vp, &comm[..]), (plan.groups[1].first_vp, "a name longer t\n"));
+    std::thread::sleep(Duration::from_millis(20));
+    let mut of_late = 0;
+    load.events(&mut |record| of_late += u32::from(record.vp == vp));
+    assert_eq!(of_late, 0, "it is not admitted");
+    load.admit(vp);
+    load.finish(&mut |record| of_late += u32::from(record.vp == vp)).unwrap();
+    assert!(of_late > 0);
+}
+
+#[test]
+fn a_run_can_end_early_even_for_those_asleep() {
+    let workload = rt_app(
+        r#"{ "tasks" : {
+            "a" : { "sleep" : 100000000 },
+            "b" : { "run" : 100000000 },
+            "c" : { "lock" : "m", "wait" : { "ref" : "x", "mutex" : "m" }, "unlock" : "m" },
+            "d" : { "delay" : 100000000, "lock" : "m", "signal" : "x", "unlock" : "m", "sleep" : 1000 }
+        } }"#,
+    );
+    let threads = r#"thread "a"; thread "b"; thread "c"; thread "d""#;
+    let plan = plan(&format!(r#"round-robin "R" quantum="10ms" {{ {threads}; }}"#), &workload);
+    let mut load = start(&plan);
+    load.go(Nanos::from_secs(1_000));
+    std::thread::sleep(Duration::from_millis(50));
+    let outcome = load.finish(&mut |_| {}).unwrap();
+    assert!(outcome.length >= ms(50) && outcome.length < Nanos::from_secs(100), "{}", outcome.length);
+    assert_eq!(outcome.threads.len(), 3, "the fourth never came: {outcome:?}");
+}
+
+#[test]
+fn a_load_that_is_dropped_leaves_nothing_behind() {
+    let plan = plan(r#"round-robin "R" quantum="10ms" { thread "hog" instances=20; }"#, &Workload::default());
+    let mut load = start(&plan);
+    let pid = load.pid();
+    assert_eq!(load.threads().len(), 20);
+    load.go(Nanos::from_secs(1_000));
+    drop(load);
+    assert!(!Path::new(&format!("/proc/{pid}")).exists());
+}
+
+#[test]
+fn what_this_machine_lacks_is_said_with_the_thread() {
+    let missing = r#"machine cpus=64
+        round-robin "R" quantum="10ms" { thread "ok"; thread "far" affinity="63"; }"#;
+    let Err(error) = try_start(&plan(missing, &Workload::default())) else {
+        return eprintln!("skipped: this machine has 64 CPUs");
+    };
+    assert!(error.to_string().starts_with("thread `far`: found a CPU that this machine"), "{error}");
+}

@@ -1,0 +1,75 @@
+//! What threads share, and what else rt-app's programs ask for.
+
+use crate::support::{SLACK, ms, rt_app, run};
+use hls_monitor::event::What;
+use hls_units::Nanos;
+
+const TWO: &str = r#"round-robin "R" quantum="10ms" { thread "a"; thread "b"; }"#;
+
+#[test]
+fn a_mutex_is_held_by_one_at_a_time_and_handed_over() {
+    let task = r#"{ "lock" : "m", "run" : 2000, "unlock" : "m" }"#;
+    let workload = rt_app(&format!(r#"{{ "tasks" : {{ "a" : {task}, "b" : {task} }} }}"#));
+    let run = run(TWO, &workload, ms(400));
+    let (a, b) = (run.end("a").work, run.end("b").work);
+    // Both compute while they hold it only: together no more than one CPU, where two would give 800 ms; a host that is
+    // away meanwhile adds to what is accounted. Each waits for the other in turn.
+    let slack = Nanos(SLACK.0 * 200);
+    assert!(a + b <= ms(600), "{a}, {b}");
+    assert!(a.saturating_sub(b).max(b.saturating_sub(a)) <= ms(2) + slack, "{a}, {b}");
+    assert!(a >= ms(6), "{a}, {b}");
+}
+
+#[test]
+fn a_condition_wakes_who_waits_and_his_job_begins_then() {
+    let workload = rt_app(
+        r#"{ "tasks" : {
+            "a" : { "sleep" : 5000, "lock" : "m", "signal" : "c", "unlock" : "m" },
+            "b" : { "lock" : "m", "wait" : { "ref" : "c", "mutex" : "m" }, "unlock" : "m", "run" : 1000 }
+        } }"#,
+    );
+    let run = run(TWO, &workload, ms(400));
+    let jobs = run.jobs("b");
+    assert!((10..=81).contains(&jobs), "{jobs}");
+    let shortest = run.told("b").into_iter().filter_map(|(_, what)| match what {
+        What::JobDone { response } => Some(response),
+        _ => None,
+    });
+    // The first job is that of its coming; each other computes 1 ms.
+    assert!(shortest.skip(1).min() >= Some(ms(1)));
+    let slack = Nanos(SLACK.0 * jobs);
+    let work = run.end("b").work;
+    assert!(work >= ms(jobs - 1) && work <= ms(jobs + 1) + slack, "{work} in {jobs} jobs");
+}
+
+#[test]
+fn a_barrier_keeps_threads_in_step() {
+    let workload = rt_app(
+        r#"{ "tasks" : {
+            "a" : { "run" : 1000, "barrier" : "x" },
+            "b" : { "run" : 3000, "barrier" : "x" }
+        } }"#,
+    );
+    let run = run(TWO, &workload, ms(300));
+    let (a, b) = (run.end("a").work, run.end("b").work);
+    let rounds = b.0 / 3_000_000;
+    assert!(rounds >= 5 && a <= ms(rounds + 1) + Nanos(SLACK.0 * (rounds + 1)), "{a}, {b}");
+    assert!(a >= ms(rounds), "{a}, {b}");
+}
+
+#[test]
+fn a_program_that_ends_leaves_and_hands_on_what_it_holds() {
+    let workload = rt_app(
+        r#"{ "tasks" : {
+            "a" : { "loop" : 1, "lock" : "m", "run" : 20000, "yield" : 1 },
+            "b" : { "delay" : 10000, "lock" : "m", "run" : 1000, "unlock" : "m", "timer" :
+                { "ref" : "unique", "period" : 10000, "mode" : "absolute" } }
+        } }"#,
+    );
+    let run = run(TWO, &workload, ms(400));
+    let (left, what) = *run.told("a").last().unwrap();
+    assert!(what == What::Leave && left >= ms(20), "{what:?} at {left}");
+    assert!(run.jobs("b") >= 5, "{}", run.jobs("b"));
+    let first = run.told("b").into_iter().find(|(_, what)| matches!(what, What::JobDone { .. })).unwrap();
+    assert!(first.0 >= left, "b waits for what a never releases");
+}

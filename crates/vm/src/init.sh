@@ -1,0 +1,47 @@
+#!/bin/busybox sh
+# The first process of the guest: prepares a small machine, runs the scripts, hands over what they left in $OUT.
+#
+# Relies on busybox, and on three serial ports: ttyS0 has the kernel's log, ttyS1 what the scripts print, ttyS2 the
+# content of $OUT as a packed archive. What is printed of a script stands between a record separator with its name and a
+# unit separator with its exit status; a group separator comes when all is handed over. The laboratory puts the calls of
+# `run`, one a script, in the place of RUN.
+/bin/busybox --install -s /bin
+export PATH=/usr/local/bin:/bin HOME=/ TERM=dumb OUT=/out
+
+mkdir -p "$OUT" /proc /sys /dev /tmp /run /etc
+echo 'root:x:0:0:root:/:/bin/sh' >>/etc/passwd
+echo 'root:x:0:' >>/etc/group
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mkdir -p /dev/pts /dev/shm
+mount -t devpts pts /dev/pts
+mount -t tmpfs tmp /dev/shm
+mount -t tmpfs tmp /tmp
+mount -t tmpfs tmp /run
+mount -t cgroup2 cgroup /sys/fs/cgroup
+mount -t bpf bpf /sys/fs/bpf
+mount -t debugfs debug /sys/kernel/debug
+mount -t tracefs trace /sys/kernel/tracing
+ln -s /proc/self/fd /dev/fd
+hostname lab
+ip link set lo up
+stty -F /dev/ttyS1 raw
+stty -F /dev/ttyS2 raw
+
+# A level that reaches the console, so that the log of the kernel says which script a complaint belongs to.
+run() {
+	echo "<4>hls-vm: $1" >/dev/kmsg
+	printf '\036%s\n' "$1"
+	(cd / && exec "/usr/scripts/$1") </dev/null
+	printf '\037%s\n' "$?"
+}
+
+exec >/dev/ttyS1 2>&1
+RUN
+tar -C "$OUT" -czf /dev/ttyS2 .
+# Setting a port waits until all that was written to it has left: the power goes off after that.
+stty -F /dev/ttyS2 raw
+printf '\035'
+stty -F /dev/ttyS1 raw
+poweroff -f

@@ -1,0 +1,166 @@
+//! What came of a run: read from what the guest wrote to its serial ports.
+//!
+//! Does no IO. Whatever a guest writes, also half of it, is read as far as it goes.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What came of a run.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Every script that was begun, in order.
+    pub scripts: Vec<ScriptOutcome>,
+    /// What the kernel said on its console: warnings and what is worse.
+    pub kernel_log: String,
+    /// Lines of `kernel_log` that say that something is wrong with the kernel or in it.
+    pub problems: Vec<String>,
+    /// Why the guest did not come to its end, if it did not.
+    pub cut_short: Option<CutShort>,
+    /// How long the run took, in time of the host.
+    pub wall: Duration,
+}
+
+/// What came of one script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptOutcome {
+    /// The script's name.
+    pub name: String,
+    /// What it printed to its standard output and error.
+    pub output: String,
+    /// Its exit status, as a shell has it; none when the guest ended before it did.
+    pub status: Option<u8>,
+}
+
+/// Why a guest did not come to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutShort {
+    /// It was ended after this long, its limit.
+    Limit(Duration),
+    /// It went down before its scripts had ended and their files had arrived.
+    Down,
+}
+
+impl fmt::Display for CutShort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CutShort::Limit(limit) => {
+                write!(f, "the guest was ended at its limit of {} s", limit.as_secs_f64())
+            }
+            CutShort::Down => f.write_str("the guest went down before it had come to its end"),
+        }
+    }
+}
+
+impl Outcome {
+    /// Whether the guest came to its end, every script exited with 0, and the kernel did not complain.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        let succeeded = self.scripts.iter().all(|script| script.status == Some(0));
+        self.cut_short.is_none() && self.problems.is_empty() && succeeded
+    }
+}
+
+/// Before the name of a script that begins.
+pub(crate) const BEGIN: char = '\u{1e}';
+/// Before the exit status of a script that has ended.
+const END: char = '\u{1f}';
+/// After all scripts, and after the files that they left.
+const DONE: char = '\u{1d}';
+
+/// Whether the guest came to its end.
+pub(crate) fn finished(output: &str) -> bool {
+    output.contains(DONE)
+}
+
+/// The scripts in what came out of the guest.
+pub(crate) fn scripts(output: &str) -> Vec<ScriptOutcome> {
+    output.split(BEGIN).skip(1).map(script).collect()
+}
+
+fn script(record: &str) -> ScriptOutcome {
+    let (name, rest) = record.split_once('\n').unwrap_or((record, ""));
+    let (output, status) = rest.split_once(END).unwrap_or((rest, ""));
+    ScriptOutcome {
+        name: name.to_owned(),
+        output: output.to_owned(),
+        status: status.lines().next().and_then(|line| line.parse().ok()),
+    }
+}
+
+/// What to show of a piece of what comes out of the guest, which begins and ends where lines do: names of scripts as
+/// headings, if there are several, and no marks.
+pub(crate) fn shown(piece: &str, several: bool) -> String {
+    let line = |line: &str| match (line.strip_prefix(BEGIN), line.split_once(END)) {
+        (Some(name), _) if several => format!("== {name}"),
+        (Some(_), _) => String::new(),
+        (None, Some((last, _))) if several && !last.is_empty() => format!("{last}\n"),
+        (None, Some((last, _))) => last.to_owned(),
+        (None, None) => line.to_owned(),
+    };
+    piece.replace(DONE, "").split_inclusive('\n').map(line).collect()
+}
+
+/// What the kernel says when something is wrong. A scheduler that was put off the machine for an error of its own is
+/// no problem of the kernel's, but one that let threads wait is told as a stall.
+const COMPLAINTS: [&str; 10] = [
+    "WARNING: ",
+    "BUG: ",
+    "Oops: ",
+    "general protection fault",
+    "Kernel panic",
+    "stall",
+    "soft lockup",
+    "hard LOCKUP",
+    "blocked for more than",
+    "UBSAN: ",
+];
+
+/// The lines of a kernel log that complain.
+pub(crate) fn problems(kernel_log: &str) -> Vec<String> {
+    let complains = |line: &&str| COMPLAINTS.iter().any(|complaint| line.contains(complaint));
+    kernel_log.lines().filter(complains).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(name: &str, output: &str, status: Option<u8>) -> ScriptOutcome {
+        ScriptOutcome { name: name.into(), output: output.into(), status }
+    }
+
+    #[test]
+    fn scripts_are_told_apart_and_have_their_statuses() {
+        let output = "\u{1e}one\nsays\nthis\u{1f}0\n\u{1e}two\n\u{1f}7\n\u{1d}";
+        assert!(finished(output));
+        let read = scripts(output);
+        assert_eq!(read, [ended("one", "says\nthis", Some(0)), ended("two", "", Some(7))]);
+    }
+
+    #[test]
+    fn what_was_cut_off_is_read_as_far_as_it_goes() {
+        assert!(!finished("\u{1e}one\nsays\u{1f}0\n"));
+        assert_eq!(scripts(""), []);
+        assert_eq!(scripts("\u{1e}on"), [ended("on", "", None)]);
+        assert_eq!(scripts("\u{1e}one\nsays"), [ended("one", "says", None)]);
+        assert_eq!(scripts("\u{1e}one\nsays\u{1f}"), [ended("one", "says", None)]);
+    }
+
+    #[test]
+    fn what_is_shown_has_no_marks() {
+        let piece = "\u{1e}one\nsays\nthis\u{1f}0\n\u{1e}two\n\u{1d}";
+        assert_eq!(shown(piece, false), "says\nthis");
+        assert_eq!(shown(piece, true), "== one\nsays\nthis\n== two\n");
+    }
+
+    #[test]
+    fn complaints_of_the_kernel_are_found_and_the_rest_is_none() {
+        let log = "[    1.0] hls-vm: one\n\
+                   [    2.0] WARNING: kernel/sched/ext.c:1 at x\n\
+                   [    3.0] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\n\
+                   [    4.0] sched_ext: BPF scheduler \"x\" disabled (unregistered from user space)\n";
+        let found = problems(log);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("WARNING") && found[1].contains("stalls"));
+    }
+}
