@@ -472,15 +472,18 @@ int engine_exit_task(u64 *ctx)
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 *home = bpf_task_storage_get(&homes, p, NULL, 0), v = home ? *home : 0;
-	if (!v || !lock())
+	if (!v)
+		return 0;
+	/* As soon as the VP is free a fork on another CPU may take it: all that names this thread by it comes before. */
+	let_go(v);
+	tell(p, NEWS_GONE, v);
+	if (!lock())
 		return 0;
 	domain->thread[v].pid = 0;
 	hls_detach(&domain->hls, v, now_ns());
 	u64 due = to_kick();
 	unlock();
-	let_go(v);
 	kick(due);
-	tell(p, NEWS_GONE, v);
 	return 0;
 }
 
