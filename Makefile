@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench lab tables cost storm clean lint licences core
+.PHONY: help run test check bless bench lab tables cost storm clean lint licences core
 .PHONY: setup-run setup-check setup-test setup-bench setup-lab setup-cost setup-tables setup-storm
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
@@ -30,6 +30,13 @@ test: setup-test lint licences core ## everything: formatting, lints, licences, 
 check: setup-check lint ## the inner loop: formatting, lints, unit tests, the repository's own rules
 	cargo test --locked --workspace --lib --bins
 	cargo test --locked -p hls-tidy
+
+# The crates whose tests hold what they find against golden files.
+golden := $(patsubst crates/%/Cargo.toml,%,$(shell grep -l '^hls-golden' crates/*/Cargo.toml))
+
+bless: setup-check ## write all golden files and the blocks of the documents anew; then read what git says has changed
+	HLS_BLESS=1 cargo test --locked $(patsubst %,-p hls-%,$(filter-out cli,$(golden)))
+	HLS_BLESS=1 cargo test --locked -p hls-cli --test command --test readme
 
 bench: setup-bench ## events per second beside a bare event queue, memory per thread, analysis, cost of a decision
 	scripts/bench

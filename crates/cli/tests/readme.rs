@@ -1,8 +1,7 @@
 //! What the documents show is what the command prints: every block of the README and of `docs/` that begins with `$ `
 //! is run again, and every picture in `docs/guarantees` is drawn again from the guarantee that is its description.
-//!
-//! `UPDATE_GOLDEN=1 cargo test -p hls-cli --test readme` writes blocks and pictures anew.
 
+use hls_golden::assert_golden;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -47,19 +46,6 @@ fn split(command: &str) -> Vec<String> {
         .collect()
 }
 
-/// Holds what a file has against what it should have, or writes it.
-fn hold(path: &Path, shown: &str) {
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        return std::fs::write(path, shown).unwrap();
-    }
-    let theirs = std::fs::read_to_string(path).unwrap_or_default();
-    let path = path.display();
-    for (ours, theirs) in shown.lines().zip(theirs.lines()) {
-        assert_eq!(ours, theirs, "{path} shows something else; UPDATE_GOLDEN=1 writes it anew");
-    }
-    assert_eq!(shown.lines().count(), theirs.lines().count(), "{path} is longer or shorter");
-}
-
 #[test]
 fn the_documents_show_what_the_command_prints() {
     std::fs::create_dir_all(root().join("out")).unwrap();
@@ -76,7 +62,7 @@ fn the_documents_show_what_the_command_prints() {
             shown += "\n```\n";
             let _ = lines.by_ref().find(|line| *line == "```");
         }
-        hold(&path, &shown);
+        assert_golden(&path, &shown);
     }
     assert!(commands >= 8, "the documents have lost their tours");
 }
@@ -107,7 +93,7 @@ fn the_pictures_of_guarantees_are_what_the_command_draws() {
                 "{description}: {}",
                 String::from_utf8_lossy(&output.stderr)
             );
-            hold(&path, &std::fs::read_to_string(&drawn).unwrap());
+            assert_golden(&path, &std::fs::read_to_string(&drawn).unwrap());
             linked.push(path);
         }
     }

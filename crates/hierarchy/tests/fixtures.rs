@@ -1,6 +1,4 @@
 //! Every file of `tests/ok` is read, every file of `tests/err` is refused, each with the text beside it.
-//!
-//! `HLS_BLESS=1 cargo test -p hls-hierarchy` writes the texts anew: then read what changed.
 
 mod common;
 
@@ -44,17 +42,11 @@ fn check_folder(folder: &str, text_of: impl Fn(&Source, &[u8]) -> Result<String,
     for file in hierarchy_files(folder) {
         let name = file.file_name().expect("a file has a name").to_string_lossy();
         let bytes = std::fs::read(&file).expect("it can be read");
-        let golden = file.with_extension("txt");
-        match text_of(&Source::new(&name, &bytes), &bytes) {
-            Err(why) => writeln!(failures, "{name}: {why}").unwrap(),
-            Ok(text) if std::env::var_os("HLS_BLESS").is_some() => std::fs::write(golden, text).unwrap(),
-            Ok(text) => {
-                let expected = std::fs::read_to_string(golden).unwrap_or_default();
-                if text != expected {
-                    writeln!(failures, "{name}: expected\n{expected}but got\n{text}").unwrap();
-                }
-            }
-        }
+        let failure = match text_of(&Source::new(&name, &bytes), &bytes) {
+            Err(why) => Some(format!("{name}: {why}")),
+            Ok(text) => hls_golden::difference(&file.with_extension("txt"), &text),
+        };
+        failure.iter().for_each(|failure| writeln!(failures, "{failure}").unwrap());
     }
     assert!(failures.is_empty(), "{failures}");
 }

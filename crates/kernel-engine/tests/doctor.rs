@@ -1,8 +1,7 @@
 //! What the doctor says of machines that are made up: every `tests/doctor/*.tree`, against the text beside it.
 //!
 //! A tree says in what the machine differs from `base.tree`: `+ PATH` and the lines of that file, or `- PATH` for one
-//! that is gone. The lines of a `vmlinux` are the names in its BTF; a `.gz` is compressed. `HLS_BLESS=1 cargo test -p
-//! hls-kernel-engine` writes the texts anew: then read what changed.
+//! that is gone. The lines of a `vmlinux` are the names in its BTF; a `.gz` is compressed.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -86,14 +85,7 @@ fn every_machine_gets_the_answer_beside_it() {
     let mut failures = String::new();
     for path in trees() {
         let found = shown(&findings(&fs::read_to_string(&path).unwrap()));
-        let golden = path.with_extension("txt");
-        if std::env::var_os("HLS_BLESS").is_some() {
-            fs::write(&golden, &found).unwrap();
-        }
-        let expected = fs::read_to_string(&golden).unwrap_or_default();
-        if found != expected {
-            failures += &format!("{}: expected\n{expected}but got\n{found}", path.display());
-        }
+        failures += &hls_golden::difference(&path.with_extension("txt"), &found).unwrap_or_default();
     }
     assert!(failures.is_empty(), "{failures}");
 }

@@ -53,8 +53,7 @@ fn read(path: &Path) -> Result<Workload, Vec<WorkloadError>> {
 
 /// Compares with the text beside the fixture.
 fn check(path: &Path, actual: &str) {
-    let expected = std::fs::read_to_string(path.with_extension("txt")).unwrap_or_default();
-    assert!(actual == expected, "{}: expected\n{expected}\nbut it is\n{actual}", path.display());
+    hls_golden::assert_golden(&path.with_extension("txt"), actual);
 }
 
 #[test]

@@ -6,8 +6,6 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Every `tests/files/*.kdl`, checked, or run with the workload beside it, against the text beside it.
-///
-/// `UPDATE_GOLDEN=1 cargo test` writes the texts anew; look at the difference before it is committed.
 #[test]
 fn every_file_gets_the_answer_beside_it() {
     let entries = files().read_dir().unwrap().map(|entry| entry.unwrap().path());
@@ -25,12 +23,7 @@ fn every_file_gets_the_answer_beside_it() {
         };
         assert!(!stderr.contains("panicked"), "{name}: {stderr}");
         let found = format!("exit code {}\n--- stderr\n{stderr}--- stdout\n{stdout}", code.unwrap());
-        let golden = path.with_extension("txt");
-        if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            fs::write(&golden, &found).unwrap();
-        }
-        let wanted = fs::read_to_string(&golden).unwrap_or_default();
-        assert!(found == wanted, "{name}: expected\n{wanted}\nbut it is\n{found}");
+        hls_golden::assert_golden(&path.with_extension("txt"), &found);
     }
 }
 

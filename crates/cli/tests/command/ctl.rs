@@ -51,13 +51,8 @@ fn every_request_is_answered() {
             assert!((stdout + &stderr).contains(said), "{words:?}: expected {said}");
         }
         let Outcome { code, stdout, .. } = ask(&["status"]);
-        let golden = files().join("ctl-status.txt");
-        if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            std::fs::write(&golden, &stdout).unwrap();
-        }
-        let wanted = std::fs::read_to_string(&golden).unwrap_or_default();
         assert_eq!(code, Some(0));
-        assert!(stdout == wanted, "expected\n{wanted}\nbut it is\n{stdout}");
+        hls_golden::assert_golden(&files().join("ctl-status.txt"), &stdout);
         let status: serde_json::Value = serde_json::from_str(&ask(&["status", "--json"]).stdout).unwrap();
         assert_eq!(status["schedulers"][1]["name"], "RES");
         assert_eq!(status["threads"][0]["guarantee"], "RESBH 5ms 50ms");

@@ -1,6 +1,4 @@
 //! The texts of the reports against what a person found good.
-//!
-//! `UPDATE_GOLDEN=1 cargo test` writes the files anew; look at the difference before it is committed.
 
 use crate::support;
 use hls_monitor::event::{Record, VpId, What};
@@ -20,11 +18,7 @@ fn check(name: &str, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) ->
     write(&mut bytes).unwrap();
     let found = String::from_utf8(bytes).unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, &found).unwrap();
-    }
-    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == wanted, "{name} differs; found:\n{found}");
+    hls_golden::assert_golden(&path, &found);
     found
 }
 
