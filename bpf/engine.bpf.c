@@ -474,7 +474,7 @@ int engine_exit_task(u64 *ctx)
 	u32 *home = bpf_task_storage_get(&homes, p, NULL, 0), v = home ? *home : 0;
 	if (!v)
 		return 0;
-	/* As soon as the VP is free a fork on another CPU may take it: all that names this thread by it comes before. */
+	/* As soon as the VP is free a fork on another CPU may take it: all that names this thread by it comes first. */
 	let_go(v);
 	tell(p, NEWS_GONE, v);
 	if (!lock())
