@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bless bench lab tables cost storm clean lint licences core
+.PHONY: help run test check bless bench lab tables cost storm map clean lint licences core
 .PHONY: setup-run setup-check setup-test setup-bench setup-lab setup-cost setup-tables setup-storm
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
@@ -54,6 +54,9 @@ tables: setup-tables ## the thesis' tables and what else is measured on a real k
 	$(target)/release/hls-experiments --engine kernel --hls $(target)/release/hls
 storm: setup-storm ## the kernel engine in the laboratory under long storms; an hour, less with STORMS="gallery loaders"
 	cargo test --locked -p hls-cli --test kernel -- --include-ignored --nocapture $(if $(STORMS),long_storms)
+
+map: setup-run ## draw which crate needs which, in docs/internals/crates.svg
+	cargo run --locked --quiet -p hls-tidy >docs/internals/crates.svg
 
 clean: ## remove what was built and written; the tools in .cache stay
 	cargo clean

@@ -5,6 +5,9 @@
 //! rustfmt and clang-format having been there before: functions are found by their indentation. Never writes, and needs
 //! no git: it walks the folders, except for those that hold what was built.
 
+mod imports;
+pub mod layers;
+pub mod picture;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -105,6 +108,7 @@ impl Tree {
             findings.extend(rules::OF_A_FILE.iter().flat_map(|rule| rule(&file)));
             findings.extend(rules::OF_THE_TREE.iter().flat_map(|rule| rule(&file, self)));
         }
+        findings.extend(layers::findings(self));
         findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
         findings
     }

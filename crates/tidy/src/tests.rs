@@ -175,3 +175,81 @@ fn what_is_no_text_is_left_alone() {
     tree.insert(PathBuf::from("b.rs"), b"\0".to_vec());
     assert_eq!(tree.findings(), []);
 }
+
+const UNITS: &str =
+    "publish.workspace = true\n\n[package.metadata.hls]\nlayer = \"ground\"\n\n[dependencies]\n";
+
+/// A crate of the layer `plan`, which needs the others that are given.
+fn plan_with(dependencies: &str) -> String {
+    format!(
+        "[package.metadata.hls]\nlayer = \"plan\"\nmay = [\"clocks\"]\n\n[dependencies]\n{dependencies}\n[lints]\n"
+    )
+}
+
+#[test]
+fn crates_say_their_layer() {
+    refuses(
+        "crates/units/Cargo.toml",
+        "[dependencies]\n",
+        "crates/units/Cargo.toml:1: found \"\", expected `layer` in [package.metadata.hls], one of ground, parts",
+        UNITS,
+    );
+    let unknown = UNITS.replace("ground\"\n", "ground\"\nmay = [\"fly\"]\n");
+    refuses("crates/units/Cargo.toml", &unknown, "crates/units/Cargo.toml:1: found `fly` in `may`", UNITS);
+}
+
+#[test]
+fn crates_need_lower_layers_alone() {
+    let (plan, units) = ("crates/plan/Cargo.toml", "crates/units/Cargo.toml");
+    let above = format!("{UNITS}hls-plan.workspace = true\n");
+    let found = findings([(plan, &plan_with("")), (units, &above)]);
+    let expected = format!(
+        "{units}:1: found plan, of the layer `plan`, expected crates of the layer `ground` and below"
+    );
+    assert_eq!(found, [expected]);
+    let below = plan_with("hls-units = { path = \"x\" }\nserde = \"1\"\n");
+    assert_eq!(findings([(plan, &below), (units, UNITS)]), [""; 0]);
+    // What only tests need is no layer's.
+    let tests = format!("{UNITS}[dev-dependencies]\nhls-plan.workspace = true\n");
+    assert_eq!(findings([(plan, &plan_with("")), (units, &tests)]), [""; 0]);
+}
+
+#[test]
+fn crates_touch_what_they_say_alone() {
+    let plan = plan_with("");
+    let with =
+        |text: &str| findings([("crates/plan/Cargo.toml", plan.as_str()), ("crates/plan/src/a.rs", text)]);
+    let file = with("//! a\nfn a() {\n    std::fs::read(\"a\").ok();\n}\n");
+    assert!(
+        file[0].starts_with("crates/plan/src/a.rs:3: found `std::fs::read(\"a\").ok();`, expected `files`")
+    );
+    assert_eq!(with("//! a\nfn a() {\n    Command::new(\"a\");\n}\n").len(), 1);
+    assert_eq!(with("//! a\nfn a() {\n    Instant::now();\n}\n"), [""; 0]);
+    assert_eq!(
+        with("//! a\n// std::fs::read\nfn a() -> &'static str {\n    \"std::fs::read\"\n}\n"),
+        [""; 0]
+    );
+    assert_eq!(with("//! a\n#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n"), [""; 0]);
+}
+
+#[test]
+fn files_use_each_other_one_way() {
+    let plan = plan_with("");
+    let files = |a: &str, b: &str, root: &str| {
+        findings([
+            ("crates/plan/Cargo.toml", plan.as_str()),
+            ("crates/plan/src/lib.rs", &format!("//! root\n{root}")),
+            ("crates/plan/src/a.rs", &format!("//! a\n{a}")),
+            ("crates/plan/src/b/mod.rs", &format!("//! b\n{b}")),
+        ])
+    };
+    let circle =
+        "crates/plan/Cargo.toml:1: found files that use each other in a circle, plan: a b, expected none";
+    assert_eq!(files("use crate::b::{B, c::C};\n", "", ""), [""; 0]);
+    assert_eq!(files("use crate::b::{B, c::C};\n", "fn b(a: &crate::a::A) {}\n", ""), [circle]);
+    assert_eq!(files("use super::b::B;\n", "use crate::{\n    a::A,\n};\n", ""), [circle]);
+    // By way of what the root shows of another file.
+    assert_eq!(files("use crate::B;\n", "use crate::a::A;\n", "pub use b::B;\n"), [circle]);
+    // The root uses its parts, and they what it defines.
+    assert_eq!(files("use crate::Root;\n", "", "use a::A;\npub struct Root;\n"), [""; 0]);
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hls_tidy::Tree;
+use hls_tidy::{Tree, layers, picture};
 
 #[test]
 fn the_repository_is_tidy() {
@@ -12,4 +12,12 @@ fn the_repository_is_tidy() {
     let findings = tree.findings();
     let list: String = findings.iter().map(|finding| format!("\n{finding}")).collect();
     assert!(findings.is_empty(), "expected none, found {} breaches:{list}", findings.len());
+}
+
+#[test]
+fn the_picture_of_the_crates_is_drawn_from_them() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let tree = Tree::read(&root).expect("the repository can be read");
+    let crates = layers::crates(&tree).expect("every crate says its layer");
+    hls_golden::assert_golden(&root.join("docs/internals/crates.svg"), &picture::draw(&crates));
 }
