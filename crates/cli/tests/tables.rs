@@ -4,7 +4,8 @@
 #![cfg(feature = "kernel")]
 
 use hls_experiments::boot::Laboratory;
-use hls_experiments::experiment::{Experiment, write_comparison};
+use hls_experiments::experiment::Experiment;
+use hls_experiments::finding::write_comparison;
 use hls_experiments::kernel::Kernel;
 use hls_units::Nanos;
 use hls_vm::Lab;

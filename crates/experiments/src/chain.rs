@@ -13,7 +13,7 @@
 
 use crate::decimal::Decimal;
 use crate::expected::{Expectation, Tolerance};
-use crate::experiment::Finding;
+use crate::finding::Finding;
 use crate::measure::{Measure, Value};
 use crate::run::run;
 use hls_sim::Options;

@@ -3,14 +3,12 @@
 //! A folder is an experiment when it has `expected.csv`, for the simulator, or `kernel.csv`, for a real kernel.
 
 use crate::expected::{self, Expectation};
-use crate::kernel::Comparison;
-use crate::measure::Value;
+use crate::files::{files, read};
+use crate::finding::Finding;
 use crate::run::{Outcome, run};
 use hls_sim::Options;
 use hls_units::Nanos;
 use hls_workload::program::Workload;
-use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The tables of an experiment: what is expected in the simulator,
@@ -29,67 +27,6 @@ pub struct Experiment {
     pub rows: Vec<Expectation>,
     /// What is measured on a real kernel.
     pub on_kernel: Vec<Expectation>,
-}
-
-/// A row with what came out.
-#[derive(Clone, Debug)]
-pub struct Finding {
-    /// What was expected.
-    pub row: Expectation,
-    /// What was measured.
-    pub measured: Value,
-}
-
-impl Finding {
-    /// Whether it is within its tolerance.
-    pub fn is_within(&self) -> bool {
-        self.row.tolerance.admits(&self.row.expected, &self.measured)
-    }
-
-    /// The columns of a table.
-    fn cells(&self) -> [String; 8] {
-        let Finding { row, measured } = self;
-        [
-            row.file.clone(),
-            row.run.to_string(),
-            row.measure.name().to_owned(),
-            row.of.clone(),
-            row.source.clone(),
-            row.expected.to_string(),
-            row.tolerance.to_string(),
-            measured.to_string(),
-        ]
-    }
-
-    /// How much more was measured than was expected.
-    fn difference(&self) -> String {
-        match (&self.row.expected, &self.measured) {
-            (Value::Number(expected), Value::Number(measured)) => format!("{:+}", *measured - *expected),
-            _ => String::new(),
-        }
-    }
-}
-
-/// The files of a folder that end in this, in order of name.
-///
-/// # Errors
-/// A folder that cannot be read.
-pub fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Vec<String>> {
-    let failed = |error: io::Error| vec![format!("{}: {error}", folder.display())];
-    let entries = fs::read_dir(folder).map_err(failed)?;
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>().map_err(failed)?;
-    paths.retain(|path| path.to_string_lossy().ends_with(ending));
-    paths.sort();
-    Ok(paths)
-}
-
-/// Reads a file.
-///
-/// # Errors
-/// Why it cannot be read.
-pub fn read(path: &Path) -> Result<Vec<u8>, Vec<String>> {
-    fs::read(path).map_err(|error| vec![format!("{}: {error}", path.display())])
 }
 
 impl Experiment {
@@ -169,63 +106,4 @@ pub fn run_file(path: &Path, length: Nanos, options: &Options) -> Result<Outcome
         }
     }
     run(&path.display().to_string(), &read(path)?, &workload, length, options)
-}
-
-/// Writes findings as a table; a row that is out of its tolerance ends in an arrow.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write_table(out: &mut impl Write, name: &str, findings: &[Finding]) -> io::Result<()> {
-    let head =
-        ["file", "run", "measure", "of", "source", "expected", "tolerance", "measured"].map(String::from);
-    let rows = findings.iter().map(|finding| (finding.cells(), finding.is_within()));
-    write_columns(out, name, head, &rows.collect::<Vec<_>>())
-}
-
-/// Writes what came of rows on a real kernel: the difference from what is expected, and others beside it.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write_comparison(out: &mut impl Write, name: &str, comparisons: &[Comparison]) -> io::Result<()> {
-    let head = [
-        "file",
-        "run",
-        "measure",
-        "of",
-        "source",
-        "expected",
-        "tolerance",
-        "kernel",
-        "difference",
-        "fair",
-        "fifo",
-    ];
-    let cells = |Comparison { finding, fair, fifo }: &Comparison| {
-        let beside = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), Value::to_string);
-        let [file, run, measure, of, source, expected, tolerance, measured] = finding.cells();
-        let (difference, fair, fifo) = (finding.difference(), beside(fair), beside(fifo));
-        [file, run, measure, of, source, expected, tolerance, measured, difference, fair, fifo]
-    };
-    let rows = comparisons.iter().map(|comparison| (cells(comparison), comparison.finding.is_within()));
-    write_columns(out, name, head.map(String::from), &rows.collect::<Vec<_>>())
-}
-
-/// Writes rows, each with whether it is as expected; from the sixth column on there are numbers.
-fn write_columns<const COLUMNS: usize>(
-    out: &mut impl Write,
-    name: &str,
-    head: [String; COLUMNS],
-    rows: &[([String; COLUMNS], bool)],
-) -> io::Result<()> {
-    let all = || std::iter::once((&head, true)).chain(rows.iter().map(|(row, is_within)| (row, *is_within)));
-    let width = |column: usize| all().map(|(row, _)| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; COLUMNS] = std::array::from_fn(width);
-    writeln!(out, "\n{name}")?;
-    for (row, is_within) in all() {
-        for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
-            if column < 5 { write!(out, "  {cell:<width$}")? } else { write!(out, "  {cell:>width$}")? }
-        }
-        writeln!(out, "{}", if is_within { "" } else { "  <-- out" })?;
-    }
-    Ok(())
 }

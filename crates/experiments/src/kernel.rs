@@ -6,8 +6,9 @@
 
 use crate::boot::Laboratory;
 use crate::expected::Expectation;
-use crate::experiment::{Finding, read};
-use crate::measure::{Measure, Value};
+use crate::files::read;
+use crate::finding::{Comparison, Finding};
+use crate::measure::Measure;
 use crate::run::{Outcome, planned};
 use crate::told::{Told, ToldThread, pieces};
 use hls_calculus::{Guarantee, Mode, floor_nanos};
@@ -28,17 +29,6 @@ pub struct Kernel<'a> {
     pub laboratory: Laboratory<'a>,
     /// The command `hls`.
     pub hls: &'a Path,
-}
-
-/// A row with what came of it.
-#[derive(Clone, Debug)]
-pub struct Comparison {
-    /// In the kernel engine.
-    pub finding: Finding,
-    /// In the fair class, where that can be measured.
-    pub fair: Option<Value>,
-    /// In the fair class but for the thread that is measured, which is under SCHED_FIFO; where it is about wake-ups.
-    pub fifo: Option<Value>,
 }
 
 /// Rows that share a run, and what they are about.

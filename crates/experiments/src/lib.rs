@@ -13,6 +13,8 @@ pub mod chain;
 pub mod decimal;
 pub mod expected;
 pub mod experiment;
+mod files;
+pub mod finding;
 pub mod kernel;
 pub mod load_unload;
 pub mod measure;

@@ -16,7 +16,7 @@ use hls_monitor::result::RunResult;
 use hls_plan::assign::{Assignment, Assignments, Instance, RealThread, Successor};
 use hls_plan::{Built, Had, Plan, planned_record, vp_params};
 use hls_units::Nanos;
-use libbpf_rs::Link;
+use libbpf_rs::{Link, MapCore, MapFlags};
 use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -194,11 +194,19 @@ impl Engine {
 
     /// Fails if the kernel has taken its threads back.
     fn look_for_exit(&mut self) -> Result<(), Error> {
-        match exit::read(&self.built.core.loaded)? {
+        match self.exit()? {
             None => Ok(()),
             Some(exit) if exit.is_error() => Err(Error::Ended(Exit { dump: self.dump(), ..exit })),
             Some(exit) => Err(Error::Ended(exit)),
         }
+    }
+
+    /// Why the kernel let go of the engine, if it did.
+    fn exit(&self) -> Result<Option<Exit>, Error> {
+        let failed = || Error::Failed("why the kernel lets go of the scheduler cannot be read".into());
+        let map = self.built.core.loaded.map(".data.left")?;
+        let bytes = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+        exit::parse(&bytes.ok_or_else(failed)?).ok_or_else(failed)
     }
 
     /// How long the run has lasted.

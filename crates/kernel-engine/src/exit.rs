@@ -1,8 +1,5 @@
 //! Why the kernel let go of a scheduler: `struct engine_exit` of `bpf/engine.bpf.c`.
 
-use crate::Error;
-use crate::object::Loaded;
-use libbpf_rs::{MapCore, MapFlags};
 use std::fmt;
 
 /// Why the kernel let go of a scheduler.
@@ -37,14 +34,8 @@ impl fmt::Display for Exit {
     }
 }
 
-/// Why it did, if it did.
-pub fn read(loaded: &Loaded) -> Result<Option<Exit>, Error> {
-    let failed = || Error::Failed("why the kernel lets go of the scheduler cannot be read".into());
-    let bytes = loaded.map(".data.left")?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
-    parse(&bytes.ok_or_else(failed)?).ok_or_else(failed)
-}
-
-fn parse(bytes: &[u8]) -> Option<Option<Exit>> {
+/// Why it did, if it did, from what the engine's program left; `None` where that is too short.
+pub fn parse(bytes: &[u8]) -> Option<Option<Exit>> {
     let (kind, rest) = bytes.split_first_chunk::<4>()?;
     let kind = u32::from_ne_bytes(*kind);
     let (reason, message) = rest.split_at_checked(128)?;

@@ -25,6 +25,8 @@ mod object;
 #[cfg(feature = "engine")]
 mod proc;
 #[cfg(feature = "engine")]
+mod refusal;
+#[cfg(feature = "engine")]
 mod replay;
 
 #[cfg(feature = "engine")]
@@ -38,6 +40,6 @@ pub use exit::Exit;
 #[cfg(feature = "engine")]
 pub use newer::{Programs, SharedMaps, Verified};
 #[cfg(feature = "engine")]
-pub use object::Refusal;
+pub use refusal::Refusal;
 #[cfg(feature = "engine")]
 pub use replay::Replay;

@@ -4,15 +4,15 @@
 //! Every object there has one arena, named `arena`, and programs of type syscall, which take what they are to do in a
 //! context and answer in it. The kernel chooses where the arena lies.
 
-use crate::Error;
+use crate::{Error, Refusal};
 use libbpf_rs::{
     AsRawLibbpf, ErrorKind, Link, MapCore, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel,
     libbpf_sys,
 };
+use std::fs;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Mutex;
-use std::{fmt, fs};
 
 /// Least size of a page. Where pages are larger, so is the arena, and we use a part of it.
 const PAGE: usize = 4096;
@@ -130,28 +130,6 @@ impl Loaded {
             .map_err(|error| Error::Failed(format!("the BPF map `{name}` cannot be had: {error:#}")))
     }
 }
-
-/// Why the kernel does not take an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// In short.
-    pub what: String,
-    /// What libbpf said, and the end of what the verifier did.
-    pub log: String,
-    /// This process may not load anything.
-    pub is_of_rights: bool,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the kernel does not load the BPF build of the core: {}", self.what)?;
-        let last = self.log.lines().rev().take(SHOWN).collect::<Vec<_>>();
-        last.iter().rev().try_for_each(|line| write!(f, "\n    {line}"))
-    }
-}
-
-/// Lines of a log that people are shown.
-const SHOWN: usize = 20;
 
 /// Bytes of the verifier's log that are kept: its end. A log may be a thousand times longer; to have all of it, libbpf
 /// would load the object again with twice the room until it fits.

@@ -12,7 +12,7 @@
 use crate::area::Slot;
 use crate::clock;
 use crate::orders::{Group, ThreadEnd};
-use crate::process::Stage;
+use crate::stage::Stage;
 use hls_monitor::event::What;
 use hls_monitor::histogram::Histogram;
 use hls_thread::{Action, Compute, Job, Thread};

@@ -24,6 +24,7 @@ mod load;
 mod orders;
 mod process;
 mod sharing;
+mod stage;
 
 pub use load::{Load, Outcome, Tid};
 pub use orders::ThreadEnd;

@@ -8,12 +8,11 @@ use crate::body::Body;
 use crate::clock;
 use crate::orders::{Group, Message, Orders, ThreadEnd};
 use crate::sharing::Sharing;
+use crate::stage::{Cpus, Stage};
 use hls_units::Nanos;
 use hls_workload::program::Step;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
-use rustix::thread::{
-    CpuSet, gettid, sched_getaffinity, sched_setaffinity, set_current_timer_slack, set_name,
-};
+use rustix::thread::{gettid, sched_setaffinity, set_current_timer_slack, set_name};
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -26,39 +25,6 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// Threads call little and keep little.
 const STACK_BYTES: usize = 128 << 10;
-
-/// What all threads of the process see.
-pub struct Stage<'a> {
-    pub orders: &'a Orders,
-    pub area: &'a Area,
-    pub sharing: Sharing<'a>,
-    pub cpus: Cpus,
-}
-
-/// The CPUs that the run may use.
-pub struct Cpus {
-    allowed: CpuSet,
-}
-
-impl Cpus {
-    /// The first so many of those that this process may use.
-    fn first(count: u16) -> io::Result<Cpus> {
-        let mine = sched_getaffinity(None)?;
-        let mut allowed = CpuSet::new();
-        let numbers = (0..CpuSet::MAX_CPU).filter(|&cpu| mine.is_set(cpu));
-        numbers.take(count.into()).for_each(|cpu| allowed.set(cpu));
-        Ok(Cpus { allowed })
-    }
-
-    /// Those of a mask, a bit each. The first that the run may use is CPU 0 of its hierarchy.
-    pub fn of(&self, mask: u64) -> CpuSet {
-        let mut set = CpuSet::new();
-        let allowed = (0..CpuSet::MAX_CPU).filter(|&cpu| self.allowed.is_set(cpu));
-        let chosen = allowed.zip(0..64).filter(|(_, number)| mask & 1 << number != 0);
-        chosen.for_each(|(cpu, _)| set.set(cpu));
-        set
-    }
-}
 
 /// Serves the load that started this process, to its end.
 ///

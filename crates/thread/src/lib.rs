@@ -4,9 +4,11 @@
 //! Deterministic: the random numbers of a thread depend on the run's seed and on its number only. Does nothing itself:
 //! an engine carries out what is asked for, in simulated time or in real.
 
+mod job;
 mod serving;
 pub mod sync;
 pub mod thread;
 
+pub use job::{Job, draw};
 pub use sync::{Signalled, Sync};
-pub use thread::{Action, Compute, Job, Thread, draw};
+pub use thread::{Action, Compute, Thread};

@@ -4,7 +4,7 @@
 //! releases and each is ready no sooner than the one before. Relies on being asked whenever the job at hand is done
 //! or another task's becomes ready. Carries nothing out.
 
-use crate::thread::{Job, draw};
+use crate::job::{Job, draw};
 use hls_monitor::result::TaskResult;
 use hls_units::Nanos;
 use hls_workload::program::{ServedBy, ServedTask, ServedTasks};

@@ -2,6 +2,7 @@
 //!
 //! Interprets; does nothing. The engine carries out the [`Action`]s.
 
+use crate::job::{Job, draw};
 use crate::serving::{Next, Serving};
 use hls_monitor::event::VpId;
 use hls_monitor::result::TaskResult;
@@ -63,26 +64,6 @@ pub enum Compute {
     Until(Nanos),
     /// For ever.
     Forever,
-}
-
-/// A job: what a thread does between two waits of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Job {
-    /// When it was released; `Nanos::MAX`: there is no job.
-    pub release: Nanos,
-    /// Absolute; `Nanos::MAX`: none.
-    pub deadline: Nanos,
-}
-
-impl Job {
-    /// No job.
-    pub const NONE: Job = Job { release: Nanos::MAX, deadline: Nanos::MAX };
-
-    /// Takes the job, if there is one.
-    pub fn take(&mut self) -> Option<Job> {
-        let job = std::mem::replace(self, Job::NONE);
-        (job != Job::NONE).then_some(job)
-    }
 }
 
 /// A thread of the run. There may be 65,536, so what few threads need is kept apart.
@@ -323,16 +304,4 @@ impl More {
         }
         u32::try_from((waited.0 - 1) / self.frame_gap.0).unwrap_or(u32::MAX)
     }
-}
-
-/// A value of the span, each as likely as any other.
-pub fn draw(random: &mut Rand32, span: Span) -> Nanos {
-    let width = span.max.0.saturating_sub(span.min.0);
-    if width == 0 {
-        return span.min;
-    }
-    let bits = u64::from(random.rand_u32()) << 32 | u64::from(random.rand_u32());
-    // The high half of the product of two 64-bit numbers: uniform but for 2^-64 of the width.
-    let offset = (u128::from(bits) * (u128::from(width) + 1)) >> 64;
-    Nanos(span.min.0 + offset as u64)
 }

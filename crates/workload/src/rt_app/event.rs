@@ -4,8 +4,8 @@
 //! `run_long` are all `run`. Never takes an event out of its order; one that is not simulated is named and left out.
 
 use super::fields::{micros, object, refuse_repeated, setting, text, unknown};
+use super::reader::TaskReader;
 use super::shared::Kind;
-use super::task::TaskReader;
 use crate::json::{Member, Node, Value};
 use crate::program::{ResourceId, Span, Step};
 use hls_units::Nanos;

@@ -8,6 +8,7 @@ mod event;
 mod fields;
 mod global;
 mod phase;
+mod reader;
 mod shared;
 mod task;
 

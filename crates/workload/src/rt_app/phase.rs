@@ -6,7 +6,7 @@
 
 use super::event::event_of;
 use super::fields::{integer, setting};
-use super::task::TaskReader;
+use super::reader::TaskReader;
 use crate::json::Member;
 use crate::program::{Span, Step};
 use hls_units::Nanos;

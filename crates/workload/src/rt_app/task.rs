@@ -6,9 +6,10 @@
 use super::event::event_of;
 use super::fields::{count, micros, object, refuse_repeated, setting, unknown};
 use super::phase::{PHASE_COUNTER, PHASE_KEYS, Rounds, TASK_COUNTER};
+use super::reader::TaskReader;
 use super::shared::Shared;
 use crate::diagnostics::Diagnostics;
-use crate::json::{Member, Node, Value, quote};
+use crate::json::{Member, Node, Value};
 use crate::program::{Program, Step, Task};
 use std::collections::HashSet;
 
@@ -111,40 +112,7 @@ fn read(member: &Member, shared: &mut Shared, diagnostics: &mut Diagnostics) -> 
     Some(Draft { task, steps: reader.steps })
 }
 
-/// What is known while one task is read.
-pub(super) struct TaskReader<'r> {
-    /// The name of the task.
-    pub name: &'r str,
-    /// The name of the phase, when it has one.
-    pub phase: Option<&'r str>,
-    /// How many threads the task has.
-    pub threads: u32,
-    /// The program so far.
-    pub steps: Vec<Step>,
-    pub shared: &'r mut Shared,
-    pub diagnostics: &'r mut Diagnostics,
-}
-
 impl<'r> TaskReader<'r> {
-    /// The task and phase, for a message.
-    pub fn whereabouts(&self) -> String {
-        match self.phase {
-            None => format!("task {}", quote(self.name)),
-            Some(phase) => format!("task {}, phase {}", quote(self.name), quote(phase)),
-        }
-    }
-
-    /// The task and phase, to begin a sentence with.
-    pub fn context(&self) -> String {
-        format!("{}: ", self.whereabouts())
-    }
-
-    /// Names a key that is not simulated.
-    pub fn not_simulated(&mut self, at: usize, key: &str, reason: &str) {
-        let sentence = format!("{}`{}` is not simulated: {reason}.", self.context(), key.escape_debug());
-        self.diagnostics.unsupported(at, sentence);
-    }
-
     /// The steps of a task that is one phase.
     fn unphased(&mut self, at: usize, members: &[Member]) {
         let errors_before = self.diagnostics.errors();
