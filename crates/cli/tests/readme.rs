@@ -9,13 +9,19 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The README and everything beside it that is to be read.
+/// The README, and all documents of `docs` and its folders.
 fn documents() -> Vec<PathBuf> {
-    let entries = root().join("docs").read_dir().unwrap().map(|entry| entry.unwrap().path());
-    let mut documents: Vec<PathBuf> =
-        entries.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect();
+    let (mut documents, mut folders) = (vec![root().join("README.md")], vec![root().join("docs")]);
+    while let Some(folder) = folders.pop() {
+        for path in folder.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+            match path.extension() {
+                None => folders.push(path),
+                Some(extension) if extension == "md" => documents.push(path),
+                Some(_) => {}
+            }
+        }
+    }
     documents.sort();
-    documents.insert(0, root().join("README.md"));
     documents
 }
 
@@ -65,6 +71,26 @@ fn the_documents_show_what_the_command_prints() {
         assert_golden(&path, &shown);
     }
     assert!(commands >= 8, "the documents have lost their tours");
+}
+
+/// A picture whose description is a command shows what that command draws.
+#[test]
+fn the_pictures_of_runs_are_what_the_command_draws() {
+    let directory = tempfile::tempdir().unwrap();
+    let drawn = directory.path().join("drawn.svg");
+    let mut pictures = 0;
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).unwrap();
+        for (command, rest) in text.split("![hls run ").skip(1).filter_map(|image| image.split_once("](")) {
+            let mut words = split(&format!("run {command} --timeline"));
+            words.push(drawn.to_str().unwrap().to_owned());
+            assert!(hls(&words).status.success(), "hls run {command}");
+            let path = document.with_file_name(rest.split(')').next().unwrap());
+            assert_golden(&path, &std::fs::read_to_string(&drawn).unwrap());
+            pictures += 1;
+        }
+    }
+    assert!(pictures >= 1, "the README has lost its picture");
 }
 
 /// `![RESBH 10ms 33ms](guarantees/resbh.svg)`, or `![RESBH 10ms 33ms, needed: RESCS 10ms 33ms](...)`.

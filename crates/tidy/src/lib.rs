@@ -5,6 +5,7 @@
 //! rustfmt and clang-format having been there before: functions are found by their indentation. Never writes, and needs
 //! no git: it walks the folders, except for those that hold what was built.
 
+pub mod examples;
 mod imports;
 pub mod layers;
 pub mod picture;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hls_tidy::{Tree, layers, picture};
+use hls_tidy::{Tree, examples, layers, picture};
 
 #[test]
 fn the_repository_is_tidy() {
@@ -20,4 +20,12 @@ fn the_picture_of_the_crates_is_drawn_from_them() {
     let tree = Tree::read(&root).expect("the repository can be read");
     let crates = layers::crates(&tree).expect("every crate says its layer");
     hls_golden::assert_golden(&root.join("docs/internals/crates.svg"), &picture::draw(&crates));
+}
+
+#[test]
+fn the_index_of_the_examples_has_all_of_them() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let index = examples::index(&Tree::read(&root).expect("the repository can be read"));
+    assert!(!index.contains("|  |"), "expected a comment at the head of each example:\n{index}");
+    hls_golden::assert_golden(&root.join("examples/README.md"), &index);
 }
