@@ -6,8 +6,8 @@ use crate::explain::{Explained, explain};
 use crate::input::{self, HierarchyFile};
 use crate::output::output;
 use crate::tasks::write_tasks;
+use hls_check::Derived;
 use hls_hierarchy::{Diagnostic, Severity};
-use hls_plan::Derived;
 use hls_report::tree::write_tree;
 use std::io::Write;
 
