@@ -7,12 +7,13 @@
 use crate::exit::say;
 use crate::listeners::Listeners;
 use crate::modules::Modules;
+use hls_check::Derived;
 use hls_control::{Layout, Observed, TakenOut};
 use hls_core::{CoreError, Params};
 use hls_monitor::event::{Record, VpId, What};
 use hls_monitor::observe::Promise;
 use hls_monitor::result::{self, Child, SchedulerInfo, VpInfo};
-use hls_plan::{Derived, Plan, PlannedThread};
+use hls_plan::{Plan, PlannedThread};
 use hls_report::broken::taken_out_in_words;
 use hls_units::Nanos;
 use std::collections::HashMap;

@@ -9,6 +9,7 @@ use crate::kernel::Run;
 use crate::modules::Modules;
 use crate::newer::{NewerEngine, make};
 use hls_calculus::{Guarantee, Rules};
+use hls_check::Derived;
 use hls_control::{
     EngineError, Hsi, Identity, Layout, Manager, Observed, PolicySource, Preparation, Promisee, Socket,
     TakenOut, Thread, ThreadKey, serve,
@@ -17,7 +18,7 @@ use hls_core::{Call, CoreError, Op, Params};
 use hls_hierarchy::model::User;
 use hls_kernel_engine::{Engine, EngineThread};
 use hls_monitor::event::VpId;
-use hls_plan::{Derived, Plan};
+use hls_plan::Plan;
 use hls_units::Nanos;
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::HashMap;
@@ -281,7 +282,7 @@ impl Hsi for Remote {
 
     /// Nobody waits for it: whatever is asked later is answered later.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
-        let promise = hls_plan::promise(0, guarantee, &self.machine);
+        let promise = hls_check::promise(0, guarantee, &self.machine);
         // A run that has ended promises nothing.
         let _ = self.send(Box::new(move |run| run.promise(to, promise)));
     }

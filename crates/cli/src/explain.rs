@@ -2,8 +2,8 @@
 
 use crate::exit::Error;
 use crate::input::names;
+use hls_check::Derived;
 use hls_hierarchy::model::{Child, Hierarchy};
-use hls_plan::Derived;
 use hls_plan::Plan;
 use std::io::{self, Write};
 

@@ -224,7 +224,7 @@ impl Hsi for Simulated<'_> {
             Promisee::Thread(thread) => Some(thread.tid),
         };
         if let Some(vp) = vp {
-            self.books.promise(vp, hls_plan::promise(vp, guarantee, &self.machine), now);
+            self.books.promise(vp, hls_check::promise(vp, guarantee, &self.machine), now);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What `hls check` says of the tasks that threads serve. Relies on their having been held against the promises.
 
 use hls_calculus::{Rational, ceil_nanos};
-use hls_plan::Serves;
+use hls_check::Serves;
 use hls_report::layout::{Column, number, text, write_rows};
 use std::io::{self, Write};
 

@@ -2,12 +2,13 @@
 //! takes what another engine made of it.
 
 use hls_calculus::Mode;
+use hls_check::Derived;
 use hls_hierarchy::Source;
 use hls_hierarchy::model::Child;
 use hls_monitor::event::VpId;
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::RunResult;
-use hls_plan::{Derived, Plan};
+use hls_plan::Plan;
 use hls_sim::{Options, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;

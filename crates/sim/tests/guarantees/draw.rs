@@ -8,8 +8,8 @@
 use crate::held::plan;
 use crate::tree::{Case, Edge, HOG, Interrupt, Life, Node, Range, Value, What, Work};
 use hls_calculus::{Guarantee, Mode, Rational};
+use hls_check::Derived;
 use hls_hierarchy::model::Child;
-use hls_plan::Derived;
 use oorandom::Rand32;
 
 const MAX_DEPTH: usize = 7;

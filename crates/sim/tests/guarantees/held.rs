@@ -1,15 +1,16 @@
 //! What was promised to whom, and whether a run kept it.
 //!
-//! Relies on `hls_plan::Derived` for the labels and on the records of the run; never on the monitor, which looks at
+//! Relies on `hls_check::Derived` for the labels and on the records of the run; never on the monitor, which looks at
 //! five lengths of windows only.
 
 use crate::spans::{Span, Window, spans};
 use crate::supply::{Cap, Supply};
 use crate::tree::Case;
 use hls_calculus::{Guarantee, Label, Rules};
+use hls_check::Derived;
 use hls_hierarchy::Source;
 use hls_monitor::event::{Record, VpId, What};
-use hls_plan::{Derived, Plan};
+use hls_plan::Plan;
 use hls_sim::{Options, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;

@@ -3,8 +3,8 @@
 
 use crate::support::{Run, Stint, carry_out, paranoid, plan};
 use hls_calculus::{Guarantee, Mode, Rational};
+use hls_check::Derived;
 use hls_monitor::event::{VpId, What};
-use hls_plan::Derived;
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 use oorandom::Rand32;

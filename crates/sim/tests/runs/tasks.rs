@@ -4,8 +4,8 @@
 
 use crate::support::{Run, carry_out, ms, paranoid, plan, run};
 use hls_calculus::{Mode, ceil_nanos};
+use hls_check::Derived;
 use hls_monitor::result::TaskResult;
-use hls_plan::Derived;
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 use oorandom::Rand32;

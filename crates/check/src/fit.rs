@@ -3,11 +3,11 @@
 //! Relies on the calculus for both questions. What is found is a proposal: the changed hierarchy is analysed anew.
 
 use crate::derived::Derived;
-use crate::plan::Plan;
 use crate::tasks::Serves;
 use hls_calculus::tasks::{Fit, Miss, least_utilisation, reserved_response};
 use hls_calculus::{Continuity, Guarantee, Rational, ceil_nanos, floor_nanos};
 use hls_hierarchy::model::Child;
+use hls_plan::Plan;
 use hls_units::Nanos;
 
 /// A budget and a period for a thread below a reservation scheduler.

@@ -1,6 +1,5 @@
 //! The calculus at work on a plan: labels for every VP, promises to watch, problems with their place.
 
-use crate::plan::{Plan, PlannedEdge};
 use hls_calculus::{Analysis, Guarantee, Place, Problem, Rational, Rules, analyse, ceil_nanos, floor_nanos};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy, Span};
@@ -9,6 +8,7 @@ use hls_monitor::event::VpId;
 use hls_monitor::observe::{Pace, Promise};
 use hls_monitor::result::Topology;
 use hls_monitor::windows::Window;
+use hls_plan::{Plan, PlannedEdge};
 use hls_units::Nanos;
 use std::collections::HashSet;
 use std::sync::Arc;

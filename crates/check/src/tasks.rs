@@ -5,11 +5,11 @@
 //! on the labels of [`Derived`]. Like them it is about precise timers and a machine of one's own.
 
 use crate::derived::Derived;
-use crate::plan::{Plan, PlannedThreads};
 use hls_calculus::tasks::{Miss, Order, Task, TaskSet, Verdict, least_amount, reserved_response};
 use hls_calculus::{Continuity, Guarantee, Label, Rational, Supply, ceil_nanos, floor_nanos};
 use hls_hierarchy::model::{Child, Thread};
 use hls_hierarchy::{Diagnostic, Severity};
+use hls_plan::{Plan, PlannedThreads};
 use hls_units::Nanos;
 use hls_workload::program::{ServedBy, ServedTask, ServedTasks};
 use std::sync::Arc;

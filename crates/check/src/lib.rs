@@ -1,0 +1,12 @@
+//! What can be promised to the threads and schedulers of a plan, by the calculus: the guarantee of each, the problems
+//! with their place in the file and what mends them, the tasks that threads serve, and the least reservations that
+//! would do. Does no IO, runs nothing.
+
+mod advice;
+mod derived;
+mod fit;
+mod tasks;
+
+pub use derived::{Derived, promise};
+pub use fit::Change;
+pub use tasks::Serves;
