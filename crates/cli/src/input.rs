@@ -1,11 +1,11 @@
 //! Reading files, and saying what is wrong with them.
 
 use crate::exit::{Error, say};
-use crate::modules::Modules;
 use hls_hierarchy::model::{Hierarchy, Load, Who};
 use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source};
 use hls_kernel_engine::doctor::cpus;
 use hls_plan::{Plan, PlanError};
+use hls_session::LoadedPolicies;
 use hls_workload::WorkloadError;
 use hls_workload::program::Workload;
 use miette::{GraphicalReportHandler, GraphicalTheme};
@@ -47,7 +47,7 @@ pub struct HierarchyFile {
     /// For saying where.
     pub source: Source,
     /// The policies that it loads.
-    pub modules: Modules,
+    pub policies: LoadedPolicies,
 }
 
 /// Reads and validates a hierarchy file; prints its warnings, or all of its errors.
@@ -60,11 +60,11 @@ fn hierarchy_for(path: &Path, cpus: u16) -> Result<HierarchyFile, Error> {
     let bytes = read(path).map_err(Error::Input)?;
     let source = source(path, &bytes);
     let loads = hls_hierarchy::loads(&bytes);
-    let modules = Modules::load(&loads, policy_texts(path, &loads, &source)?)?;
-    match hls_hierarchy::read_with(&modules.policies, cpus, &bytes) {
+    let policies = LoadedPolicies::load(&loads, policy_texts(path, &loads, &source)?)?;
+    match hls_hierarchy::read_with(&policies.policies, cpus, &bytes) {
         Ok((hierarchy, warnings)) => {
             report(&source, &warnings);
-            Ok(HierarchyFile { hierarchy, source, modules })
+            Ok(HierarchyFile { hierarchy, source, policies })
         }
         Err(errors) => {
             report(&source, &errors);
