@@ -5,6 +5,7 @@ use crate::fit::{Periods, periods};
 use clap::{Parser, Subcommand, ValueEnum};
 use hls_calculus::{Mode, Rules};
 use hls_control::DEFAULT_SOCKET;
+use hls_session::{Files, worker};
 use hls_units::Nanos;
 use std::path::PathBuf;
 
@@ -63,10 +64,10 @@ no promise; it is shown, and so is what is missed by no more than the slack.
 Exit codes: 0 every guarantee was kept, 1 one was broken or fails the check, or a
 change of the script was refused, 2 bad usage or input, 3 the system failed.";
 
-const AFTER_LOAD_HELP: &str = "\
-This is the yardstick: real threads do what those of `hls run` do, with the same
-random numbers, on as many CPUs, and nothing schedules them but the system. What
-the file says of schedulers, shares and guarantees has no effect.
+const AFTER_BASELINE_HELP: &str = "\
+The baseline to compare a run with: real threads do what those of `hls run` do,
+with the same random numbers, on as many CPUs, and nothing schedules them but the
+system. What the file says of schedulers, shares and guarantees has no effect.
 
 Exit codes: 0, 2 bad usage or input, 3 the system failed.";
 
@@ -125,20 +126,20 @@ pub enum Command {
     /// Unload a policy from the hierarchy that runs on this machine
     Unload(UnloadArgs),
     /// Run the threads of a hierarchy under the system's own scheduler, to compare with
-    Yardstick(YardstickArgs),
+    Baseline(BaselineArgs),
     /// The process of the threads; started by others
-    #[command(hide = true)]
+    #[command(name = worker::THREADS, hide = true)]
     LoadThreads,
     /// The process in which a policy is tried; started by others
     #[command(hide = true)]
     TryPolicy(TryPolicyArgs),
     /// The process that makes an engine with other policies ready; started by others
     #[cfg(feature = "kernel")]
-    #[command(hide = true)]
+    #[command(name = worker::POLICIES, hide = true)]
     PreparePolicies,
     /// A process that becomes a command; started by others
     #[cfg(feature = "kernel")]
-    #[command(hide = true)]
+    #[command(name = worker::START, hide = true)]
     Start {
         /// The program and its arguments.
         #[arg(last = true)]
@@ -405,6 +406,12 @@ impl RunArgs {
             Engine::Kernel => KERNEL_SLACK,
         })
     }
+
+    /// The files that the run is to write.
+    pub fn files(&self) -> Files {
+        let timeline = self.timeline.clone().map(|path| (path, self.window.from, self.window.to));
+        Files { trace: self.trace.clone(), timeline, timehist: self.timehist.clone() }
+    }
 }
 
 /// Arguments of `hls ctl`.
@@ -542,10 +549,10 @@ pub struct UnloadArgs {
     pub socket: PathBuf,
 }
 
-/// Arguments of `hls yardstick`.
+/// Arguments of `hls baseline`.
 #[derive(clap::Args)]
-#[command(after_help = AFTER_LOAD_HELP)]
-pub struct YardstickArgs {
+#[command(after_help = AFTER_BASELINE_HELP)]
+pub struct BaselineArgs {
     /// The hierarchy file
     pub file: PathBuf,
     /// For which machine

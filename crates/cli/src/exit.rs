@@ -22,6 +22,15 @@ pub enum Error {
     System(String),
 }
 
+impl From<hls_session::Error> for Error {
+    fn from(error: hls_session::Error) -> Error {
+        match error {
+            hls_session::Error::Input(what) => Error::Input(what),
+            hls_session::Error::System(what) => Error::System(what),
+        }
+    }
+}
+
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Error {
         Error::System(error.to_string())
@@ -31,6 +40,15 @@ impl From<io::Error> for Error {
 /// Writes a line to standard error. Where that cannot be written to, nobody is left to be told.
 pub fn say(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Where a session's user reads what it says.
+pub struct StandardError;
+
+impl hls_session::Console for StandardError {
+    fn say(&self, text: &dyn Display) {
+        say(text);
+    }
 }
 
 /// What `main` returns.

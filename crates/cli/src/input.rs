@@ -2,10 +2,10 @@
 
 use crate::cpus::{self, AskedCpus};
 use crate::exit::{Error, say};
-use crate::modules::Modules;
 use hls_hierarchy::model::{Hierarchy, Load, Who};
 use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source};
 use hls_plan::{Plan, PlanError};
+use hls_session::LoadedPolicies;
 use hls_workload::WorkloadError;
 use hls_workload::program::Workload;
 use miette::{GraphicalReportHandler, GraphicalTheme};
@@ -45,7 +45,7 @@ pub struct HierarchyFile {
     /// For saying where.
     pub source: Source,
     /// The policies that it loads.
-    pub modules: Modules,
+    pub policies: LoadedPolicies,
     /// Who said how many CPUs there are, where it was not the file.
     pub cpus_from: Option<String>,
 }
@@ -56,13 +56,13 @@ pub fn hierarchy(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile,
     let bytes = read(path).map_err(Error::Input)?;
     let source = source(path, &bytes);
     let loads = hls_hierarchy::loads(&bytes);
-    let modules = Modules::load(&loads, policy_texts(path, &loads, &source)?)?;
+    let policies = LoadedPolicies::load(&loads, policy_texts(path, &loads, &source)?)?;
     let cpus = AskedCpus::for_reader(asked)?;
-    match hls_hierarchy::read_with(&modules.policies, cpus, &bytes) {
+    match hls_hierarchy::read_with(&policies.policies, cpus, &bytes) {
         Ok((hierarchy, warnings)) => {
             report(&source, &warnings);
             let cpus_from = cpus::origin(asked, &hierarchy.machine)?;
-            Ok(HierarchyFile { hierarchy, source, modules, cpus_from })
+            Ok(HierarchyFile { hierarchy, source, policies, cpus_from })
         }
         Err(errors) => {
             report(&source, &errors);

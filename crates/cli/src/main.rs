@@ -2,15 +2,9 @@
 //!
 //! Dispatches only. Exit codes: 0 all guarantees hold, 1 one does not, 2 bad usage or input, 3 the system failed.
 
-#[cfg(feature = "kernel")]
-mod alarm;
 mod args;
-mod books;
+mod baseline;
 mod check;
-#[cfg(feature = "kernel")]
-mod commands;
-#[cfg(feature = "kernel")]
-mod control;
 mod cpus;
 mod ctl;
 mod doctor;
@@ -19,29 +13,19 @@ mod explain;
 mod fit;
 mod guarantee;
 mod input;
-#[cfg(feature = "kernel")]
-mod kernel;
-mod listeners;
 mod loading;
-mod modules;
-#[cfg(feature = "kernel")]
-mod newer;
 mod output;
 mod policies;
 mod policy;
 mod progress;
-#[cfg(feature = "kernel")]
-mod requests;
 mod run;
 mod script;
-mod simulate;
-mod simulated;
 mod tasks;
 mod trial;
-mod yardstick;
 
 use args::{Args, Command};
 use clap::Parser;
+use hls_session::worker;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -53,16 +37,21 @@ fn main() -> ExitCode {
         Command::Guarantee(args) => guarantee::guarantee(&args),
         Command::Load(args) => loading::load(&args),
         Command::Unload(args) => loading::unload(&args),
-        Command::Yardstick(args) => yardstick::yardstick(&args),
-        Command::LoadThreads => yardstick::threads(),
+        Command::Baseline(args) => baseline::baseline(&args),
+        Command::LoadThreads => kept(worker::serve_threads()),
         Command::TryPolicy(args) => trial::serve(&args),
         #[cfg(feature = "kernel")]
-        Command::PreparePolicies => newer::serve().map(|()| exit::Verdict::Kept).map_err(exit::Error::from),
+        Command::PreparePolicies => kept(worker::serve_policies()),
         #[cfg(feature = "kernel")]
-        Command::Start { words } => commands::start(&words),
+        Command::Start { words } => kept(worker::start(&words)),
         Command::Policies(args) => policies::policies(&args),
         Command::Policy(args) => policy::policy(&args),
         Command::Doctor(args) => doctor::doctor(&args),
     };
     exit::code(outcome)
+}
+
+/// The end of a command that keeps no promises.
+fn kept<E: Into<exit::Error>>(outcome: Result<(), E>) -> Result<exit::Verdict, exit::Error> {
+    outcome.map(|()| exit::Verdict::Kept).map_err(E::into)
 }

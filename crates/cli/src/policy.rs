@@ -2,10 +2,10 @@
 
 use crate::args::{PolicyArgs, PolicyCommand};
 use crate::exit::{Error, Verdict, say};
-use crate::modules::open;
 use crate::output::output;
 use crate::trial;
 use hls_policy_build::{Builder, PolicyFile, Target, Template};
+use hls_session::open;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -13,21 +13,23 @@ pub struct Progress {
     is_shown: bool,
 }
 
-impl Progress {
-    /// Of a run in so many parts.
-    pub fn new(parts: u64) -> Progress {
+impl Default for Progress {
+    fn default() -> Progress {
         let style = ProgressStyle::with_template("running [{wide_bar}] {percent:>3}%, {eta} to go");
         let style = style.expect("the template is a constant").progress_chars("=> ");
-        let bar = ProgressBar::with_draw_target(Some(parts), ProgressDrawTarget::hidden()).with_style(style);
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_style(style);
         Progress { bar, begun: Instant::now(), is_shown: false }
     }
+}
 
-    /// So many parts are done.
-    pub fn is_at(&mut self, part: u64) {
+impl Progress {
+    /// So many parts of all are done.
+    pub fn is_at(&mut self, part: u64, parts: u64) {
         if !self.is_shown && self.begun.elapsed() >= PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.is_shown = true;
         }
+        self.bar.set_length(parts);
         self.bar.set_position(part);
     }
 }

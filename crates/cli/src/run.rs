@@ -2,29 +2,28 @@
 
 use crate::args::{Engine, RunArgs};
 use crate::check::verdict;
-use crate::exit::{Error, Verdict, say};
+use crate::exit::{Error, StandardError, Verdict, say};
 use crate::input::{self, HierarchyFile};
 use crate::output::output;
+use crate::progress::Progress;
 use crate::script::Script;
-use crate::simulate::simulate;
 use hls_check::Derived;
 use hls_hierarchy::model::{Hierarchy, Thread};
 use hls_report::json::write_json;
 use hls_report::table::{write_tables, write_verdict};
 use hls_report::tree::write_tree;
+use hls_session::{Options, Outcome, Subject};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 use std::io::{self, Write};
-
-#[cfg(feature = "kernel")]
-use crate::kernel::schedule;
+use std::sync::Arc;
 
 /// How long a run lasts when nobody says.
 pub const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
-    let HierarchyFile { hierarchy, source, modules, cpus_from } = match args.engine {
+    let HierarchyFile { hierarchy, source, policies, cpus_from } = match args.engine {
         Engine::Sim => input::hierarchy(&args.file, args.machine.cpus)?,
         Engine::Kernel => input::hierarchy_for_kernel(&args.file, args.machine.cpus)?,
     };
@@ -58,15 +57,8 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let tick = machine.tick_hz.filter(|_| !is_real);
     let topology = derived.with_refusals(&plan);
     let checked = verdict(&derived, &problems);
-    let (result, refused) = match args.engine {
-        Engine::Sim => {
-            let length = length.unwrap_or(DEFAULT_LENGTH);
-            let read = |path| Script::read(path, &plan, length);
-            let script = args.script.as_deref().map(read).transpose()?;
-            simulate(args, plan, &modules, &derived, script.as_ref(), length)?
-        }
-        Engine::Kernel => (schedule(args, plan, &modules, &derived, length)?, 0),
-    };
+    let subject = Subject { plan, derived: &derived, policies: &policies };
+    let Outcome { result, refused } = carry_out(args, subject, length)?;
     let kept = result.guarantees.iter().all(|guarantee| guarantee.is_kept());
 
     let mut out = output();
@@ -128,18 +120,28 @@ fn say_who_is_made_up(hierarchy: &Hierarchy, workload: &Workload) {
     }
 }
 
-/// What a build without the kernel engine does in its place.
-#[cfg(not(feature = "kernel"))]
-fn schedule(
-    _: &RunArgs,
-    _: hls_plan::Plan,
-    _: &crate::modules::Modules,
-    _: &Derived,
-    _: Option<Nanos>,
-) -> Result<hls_monitor::result::RunResult, Error> {
-    Err(Error::Input(
-        "this hls was built without the kernel engine; `cargo build --release -p hls-cli` builds it".into(),
-    ))
+/// Has the engine carry the run out.
+fn carry_out(args: &RunArgs, subject: Subject, length: Option<Nanos>) -> Result<Outcome, Error> {
+    let (files, console) = (args.files(), Arc::new(StandardError) as _);
+    let options = Options {
+        rules: args.rules.into(),
+        seed: args.seed,
+        paranoid: args.paranoid,
+        slack: args.slack(),
+        files: &files,
+    };
+    if let Engine::Kernel = args.engine {
+        let engine = hls_session::Engine::Kernel { length, socket: &args.socket };
+        return Ok(hls_session::run(subject, engine, &options, &console)?);
+    }
+    let length = length.unwrap_or(DEFAULT_LENGTH);
+    let read = |path| Script::read(path, &subject.plan, length);
+    let script = args.script.as_deref().map(read).transpose()?;
+    let script = script.as_ref().map(Script::changes);
+    let mut progress = Progress::default();
+    let progress = &mut |part, parts| progress.is_at(part, parts);
+    let engine = hls_session::Engine::Simulator { length, script, progress };
+    Ok(hls_session::run(subject, engine, &options, &console)?)
 }
 
 /// Where to look at what was written.

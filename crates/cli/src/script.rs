@@ -9,27 +9,26 @@ use crate::ctl::{ask, bad};
 use crate::exit::{Error, say};
 use crate::input;
 use crate::loading::{PolicyText, take_out};
-use crate::simulated::Simulated;
 use clap::Parser;
-use hls_control::{Client, ClientError, Manager, Peer};
+use hls_control::{Client, ClientError};
 use hls_monitor::event::VpId;
 use hls_plan::Plan;
+use hls_session::ScriptedChange;
 use hls_units::Nanos;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 /// A script that was read.
 pub struct Script {
     /// Its changes, in order of time.
-    pub changes: Vec<Change>,
+    changes: Vec<Change>,
     /// The threads by their names.
     threads: HashMap<String, VpId>,
 }
 
 /// A change.
-pub struct Change {
-    pub at: Nanos,
+struct Change {
+    at: Nanos,
     /// File and line, for messages.
     place: String,
     what: What,
@@ -71,22 +70,31 @@ impl Script {
         if is_good { Ok(Script { changes, threads }) } else { Err(Error::Reported) }
     }
 
-    /// Makes a change now, and says what came of it; whether it was granted.
-    pub fn make(&self, change: &Change, manager: &Mutex<Manager<Simulated>>) -> Result<bool, Error> {
+    /// The changes as a session asks for them.
+    pub fn changes<'s>(&'s self) -> Vec<ScriptedChange<'s>> {
+        let scripted = |change: &'s Change| ScriptedChange {
+            at: change.at,
+            ask: Box::new(|hls, is_there| self.ask_for(change, hls, is_there)),
+        };
+        self.changes.iter().map(scripted).collect()
+    }
+
+    /// Asks for a change, and says what came of it; whether it was granted.
+    fn ask_for(
+        &self,
+        change: &Change,
+        hls: &mut Client,
+        is_there: &dyn Fn(VpId) -> bool,
+    ) -> Result<bool, hls_session::Error> {
         let thread = |name: &str| {
-            let there = |vp: &VpId| {
-                let mut manager = manager.lock().unwrap_or_else(PoisonError::into_inner);
-                manager.engine().simulation.thread(*vp).is_some()
-            };
-            let found = self.threads.get(name).copied().filter(there);
+            let found = self.threads.get(name).copied().filter(|vp| is_there(*vp));
             found.ok_or_else(|| bad(format!("found that `{name}` is not there, expected a living thread")))
         };
-        let mut hls = Client::of(manager, Peer::ROOT);
         let mut out = Vec::new();
         let done = match &change.what {
-            What::Ask(request) => ask(&mut hls, request, thread, &mut out),
-            What::Load { policy, replace } => policy.load(&mut hls, *replace, &mut out).map(drop),
-            What::Unload(args) => take_out(&mut hls, args, &mut out).map(drop),
+            What::Ask(request) => ask(hls, request, thread, &mut out),
+            What::Load { policy, replace } => policy.load(hls, *replace, &mut out).map(drop),
+            What::Unload(args) => take_out(hls, args, &mut out).map(drop),
         };
         let Change { at, place, .. } = change;
         match done {
@@ -98,7 +106,7 @@ impl Script {
                 say(format_args!("{place}: at {at}: {error}"));
                 Ok(false)
             }
-            Err(error) => Err(Error::System(format!("{place}: {error}"))),
+            Err(error) => Err(hls_session::Error::System(format!("{place}: {error}"))),
         }
     }
 }

@@ -5,12 +5,12 @@
 
 use crate::args::TryPolicyArgs;
 use crate::exit::{Error, Verdict};
-use crate::modules::{builder, in_memory, open};
 use crate::output::output;
 use crate::policy::{read, refused};
 use hls_core::Library;
 use hls_policy_build::{NUMBERS, PolicyFile, Target};
 use hls_scenario::{Event, Stage, Told, Trial};
+use hls_session::{builder, in_memory, open};
 use hls_units::Nanos;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};

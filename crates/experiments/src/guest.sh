@@ -20,10 +20,10 @@ if [ "$WATCHED" ]; then
 	cp $tracing/trace "$OUT/$NAME.trace"
 fi
 
-hls yardstick "$FILE" --for "$LENGTH" --json >"$OUT/$NAME.fair.json" || exit 2
+hls baseline "$FILE" --for "$LENGTH" --json >"$OUT/$NAME.fair.json" || exit 2
 
 [ "$FIFO" ] || exit 0
-hls yardstick "$FILE" --for "$LENGTH" --json >"$OUT/$NAME.fifo.json" &
+hls baseline "$FILE" --for "$LENGTH" --json >"$OUT/$NAME.fifo.json" &
 load=$!
 # Before the run begins, while its threads are still being made, this shell has to find the one: it comes first, but not
 # always, or nobody would make them.

@@ -1,7 +1,7 @@
 //! The rows of an experiment on a real kernel: boots the laboratory, has the kernel engine run each hierarchy there,
 //! and the fair class the same threads beside it.
 //!
-//! Relies on `guest.sh` for what is done in the guest, and on `hls run --json` and `hls yardstick --json` for what came
+//! Relies on `guest.sh` for what is done in the guest, and on `hls run --json` and `hls baseline --json` for what came
 //! of it.
 
 use crate::boot::Laboratory;

@@ -1,4 +1,4 @@
-//! What runs elsewhere leave behind: the JSON of `hls run` and `hls yardstick`, as far as it is measured, and the
+//! What runs elsewhere leave behind: the JSON of `hls run` and `hls baseline`, as far as it is measured, and the
 //! kernel's trace of a thread's CPU time. Does no IO.
 
 use hls_monitor::result::Percentiles;

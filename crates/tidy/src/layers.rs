@@ -32,10 +32,10 @@ const NAMED_CIRCLES: [&str; 8] = [
     "calculus: caps graph local schedulers schedulers/declared",
     "calculus: schedulers/declared/like schedulers/declared/read",
     "cli: args fit",
-    "cli: control kernel run yardstick",
+    "session: kernel worker",
     "cli: policy trial",
     "control: evacuate manager policies status tree",
-    "hierarchy: children declare edges graph loads policies read who workload_shapes",
+    "hierarchy: children declare edges graph loads machine policies read who workload_shapes",
     "monitor: account observe promises",
 ];
 

@@ -50,9 +50,9 @@ fn the_command_line_comes_before_the_file_and_the_file_before_this_machine() {
                 assert_eq!(found, Some(code), "{command:?} {args:?}: {stdout}{stderr}");
             }
         }
-        let Outcome { stdout, .. } = hls(&["yardstick", stated, "--cpus", "2", "--for", "20ms"]);
+        let Outcome { stdout, .. } = hls(&["baseline", stated, "--cpus", "2", "--for", "20ms"]);
         assert!(stdout.contains("\nthe number of CPUs: by `--cpus`; the file says 1\n"), "{stdout}");
-        let Outcome { stdout, .. } = hls(&["yardstick", stated, "--for", "20ms"]);
+        let Outcome { stdout, .. } = hls(&["baseline", stated, "--for", "20ms"]);
         assert!(!stdout.contains("the number of CPUs"), "{stdout}");
     });
     let Outcome { stdout, .. } = hls(&["fit", "tasks.kdl", "--cpus", "3"]);

@@ -9,7 +9,7 @@ fn every_help_fits_a_terminal() {
         (&["--help"][..], 100),
         (&["check", "--help"], 100),
         (&["run", "--help"], 100),
-        (&["yardstick", "--help"], 100),
+        (&["baseline", "--help"], 100),
         (&["guarantee", "--help"], 100),
         (&["doctor", "--help"], 100),
         (&["policy", "--help"], 100),

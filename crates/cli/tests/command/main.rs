@@ -3,6 +3,7 @@
 //! Relies on the built `hls` and on nothing else of the crate.
 
 mod bad_input;
+mod baseline;
 mod cpus;
 mod ctl;
 mod doctor;
@@ -15,4 +16,3 @@ mod outcome;
 mod policy;
 mod runs;
 mod script;
-mod yardstick;

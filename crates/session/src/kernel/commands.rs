@@ -1,7 +1,7 @@
 //! The commands that a file has the engine start. Each is started in two steps: its process comes first, so that the
 //! engine can be told whose it is, and becomes the command when all is ready.
 
-use crate::exit::{Error, Verdict};
+use crate::{Error, worker};
 use hls_hierarchy::model::{Hierarchy, Who};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{self, Read, Write};
@@ -20,8 +20,8 @@ impl Commands {
         let mut commands = Commands { children: Vec::new() };
         for (node, thread) in hierarchy.threads.iter().enumerate() {
             let Some(Who::Command(words)) = thread.who.as_ref().map(|who| &who.value) else { continue };
-            let mut command = Command::new("/proc/self/exe");
-            command.arg0("hls").arg("start").arg("--").args(words).stdin(Stdio::piped());
+            let mut command = worker::process(worker::START);
+            command.arg("--").args(words).stdin(Stdio::piped());
             commands.children.push((node, command.spawn()?));
         }
         Ok(commands)
@@ -52,11 +52,14 @@ impl Commands {
 }
 
 /// Waits for the word, then becomes the command.
-pub fn start(words: &[String]) -> Result<Verdict, Error> {
+///
+/// # Errors
+/// The command cannot be started.
+pub fn start(words: &[String]) -> Result<(), Error> {
     let [program, arguments @ ..] = words else { return Err(Error::Input("found no command".into())) };
     // Where the engine has gone there is nothing to start for.
     if io::stdin().read_exact(&mut [0]).is_err() {
-        return Ok(Verdict::Kept);
+        return Ok(());
     }
     let error = Command::new(program).args(arguments).exec();
     Err(Error::Input(format!("cannot start `{program}`: {error}")))

@@ -3,8 +3,7 @@
 //! The files are created before the run, so that a bad name costs no time, and take their places only after it, all of
 //! them written: a run that fails leaves none.
 
-use crate::args::RunArgs;
-use crate::exit::Error;
+use crate::{Error, Options};
 use hls_monitor::event::Record;
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::{RunResult, Topology};
@@ -15,6 +14,17 @@ use hls_report::timeline::Timeline;
 use hls_units::Nanos;
 use std::io;
 use std::path::PathBuf;
+
+/// The files that a run writes, where they are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// A trace for Perfetto.
+    pub trace: Option<PathBuf>,
+    /// The schedule as a picture (SVG), and from when to when that shows the run.
+    pub timeline: Option<(PathBuf, Nanos, Nanos)>,
+    /// Every switch as a line of text.
+    pub timehist: Option<PathBuf>,
+}
 
 /// Everyone who listens to the records of a run.
 pub struct Listeners<'t> {
@@ -29,15 +39,21 @@ pub struct Listeners<'t> {
 
 impl<'t> Listeners<'t> {
     /// Creates the files that are asked for.
-    pub fn new(args: &RunArgs, topology: &'t Topology, promises: Vec<Promise>) -> io::Result<Listeners<'t>> {
+    pub fn new(
+        options: &Options,
+        topology: &'t Topology,
+        promises: Vec<Promise>,
+    ) -> io::Result<Listeners<'t>> {
         let create = |path: &Option<PathBuf>| path.as_deref().map(AtomicFile::create).transpose();
-        let window = args.window;
-        let timeline = create(&args.timeline)?;
+        let Files { trace, timeline, timehist } = options.files;
+        let timeline = timeline.as_ref().map(|(path, from, to)| {
+            AtomicFile::create(path).map(|file| (Timeline::new(topology, *from, *to), file))
+        });
         Ok(Listeners {
-            observer: Observer::new(topology.clone(), promises).with_slack(args.slack()),
-            timeline: timeline.map(|file| (Timeline::new(topology, window.from, window.to), file)),
-            trace: create(&args.trace)?.map(|file| TraceWriter::new(file, topology)).transpose()?,
-            timehist: create(&args.timehist)?.map(|file| TimeHist::new(file, topology)).transpose()?,
+            observer: Observer::new(topology.clone(), promises).with_slack(options.slack),
+            timeline: timeline.transpose()?,
+            trace: create(trace)?.map(|file| TraceWriter::new(file, topology)).transpose()?,
+            timehist: create(timehist)?.map(|file| TimeHist::new(file, topology)).transpose()?,
             error: None,
         })
     }

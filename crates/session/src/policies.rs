@@ -3,7 +3,7 @@
 //! They are needed to read the file, wherever it is then run. Relies on the compilers of this machine, and keeps what
 //! they have made for the next time.
 
-use crate::exit::Error;
+use crate::Error;
 use hls_calculus::schedulers::DeclaredError;
 use hls_control::{LoadedPolicy, PolicySource};
 use hls_core::Library;
@@ -19,8 +19,8 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a file loads.
-pub struct Modules {
+/// What a hierarchy file loads.
+pub struct LoadedPolicies {
     /// The policies.
     pub loaded: Vec<LoadedPolicy>,
     /// The core with them; `None`: there are none.
@@ -29,11 +29,14 @@ pub struct Modules {
     pub policies: Policies,
 }
 
-impl Modules {
+impl LoadedPolicies {
     /// The policies of these statements of a hierarchy file, whose files have these paths and texts.
-    pub fn load(loads: &[Load], texts: Vec<(PathBuf, String)>) -> Result<Modules, Error> {
+    ///
+    /// # Errors
+    /// What is wrong with them; that they could not be compiled.
+    pub fn load(loads: &[Load], texts: Vec<(PathBuf, String)>) -> Result<LoadedPolicies, Error> {
         if loads.is_empty() {
-            return Ok(Modules { loaded: Vec::new(), library: None, policies: Policies::default() });
+            return Ok(LoadedPolicies { loaded: Vec::new(), library: None, policies: Policies::default() });
         }
         let numbers = FIRST_LOADED..=u8::MAX;
         if loads.len() > numbers.len() {
@@ -50,7 +53,7 @@ impl Modules {
         let (library, policies) = library(&sources)?;
         let loaded = LoadedPolicy::all(sources, library.policies());
         let loaded = loaded.map_err(|error| Error::System(error.to_string()))?;
-        Ok(Modules { loaded, library: Some(Arc::new(library)), policies })
+        Ok(LoadedPolicies { loaded, library: Some(Arc::new(library)), policies })
     }
 }
 
@@ -65,6 +68,9 @@ pub fn files(sources: &[PolicySource]) -> Result<Vec<(u8, PolicyFile)>, BuildErr
 
 /// A file with a build in it, that leaves nothing behind, and its path in all processes: the dynamic linker takes files
 /// only.
+///
+/// # Errors
+/// The system's.
 pub fn in_memory(object: &[u8]) -> std::io::Result<(File, PathBuf)> {
     let mut file = File::from(memfd_create("hls-policies", MemfdFlags::CLOEXEC)?);
     file.write_all(object)?;
@@ -80,6 +86,9 @@ pub fn library(sources: &[PolicySource]) -> Result<(Library, Policies), Error> {
 
 /// Opens a native build of these policies. Refuses those that no file could use: for their names, or for what they
 /// declare, which no compiler reads.
+///
+/// # Errors
+/// What is wrong with each.
 pub fn open(object: &[u8], files: &[(u8, PolicyFile)]) -> Result<(Library, Policies), BuildError> {
     let unusable = |what: &dyn Display| BuildError::System(format!("the build of the policies: {what}"));
     let (file, _) = in_memory(object).map_err(|error| unusable(&error))?;

@@ -4,9 +4,9 @@
 //! A thread is known by the number of its VP in the plan, which it keeps wherever it is moved. Building a policy takes
 //! no simulated time.
 
-use crate::books::{Books, Changing, take_untold};
-use crate::exit::Error;
-use crate::modules::library;
+use crate::Error;
+use crate::policies::library;
+use crate::registry::{Books, Changing, take_untold};
 use hls_calculus::Guarantee;
 use hls_control::{
     EngineError, Hsi, Observed, PolicySource, Preparation, Prepared, Promisee, TakenOut, Thread, ThreadKey,
@@ -110,7 +110,6 @@ fn unusable(error: Error) -> EngineError {
     match error {
         Error::Input(what) => EngineError::Policy(what),
         Error::System(what) => EngineError::Failed(what),
-        Error::Reported => EngineError::Failed("it has been said how".into()),
     }
 }
 

@@ -4,7 +4,8 @@
 //! a thread like others to the hierarchy: it waits where those wait that nobody placed. This process, which never
 //! waits, only finds what that one has left in the kernel. Publishes nothing.
 
-use crate::modules::{builder, files, in_memory, open};
+use crate::policies::{builder, files, in_memory, open};
+use crate::worker;
 use hls_control::{EngineError, PolicySource, Prepared};
 use hls_core::{Library, PolicyInfo};
 use hls_kernel_engine::{Engine, Programs, Refusal, SharedMaps, Verified};
@@ -13,9 +14,8 @@ use rustix::thread::set_name;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -152,8 +152,8 @@ impl Drop for Worker {
 
 /// Has a process do it.
 fn give(order: &Order) -> io::Result<(Answer, Worker)> {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0("hls").arg("prepare-policies").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut command = worker::process(worker::POLICIES);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut worker = Worker(command.spawn()?);
     let (Some(stdin), Some(stdout)) = (worker.0.stdin.as_mut(), worker.0.stdout.take()) else {
         return Err(io::ErrorKind::BrokenPipe.into());
@@ -170,6 +170,9 @@ fn give(order: &Order) -> io::Result<(Answer, Worker)> {
 }
 
 /// Is that process. What it has made goes with it, but for what somebody else holds by then.
+///
+/// # Errors
+/// When whoever started it cannot be told what came of it.
 pub fn serve() -> io::Result<()> {
     // Where people look at threads it would be called `exe`.
     set_name(c"hls-policies")?;

@@ -1,55 +1,56 @@
 //! A run in the simulator.
 
-use crate::args::RunArgs;
-use crate::books::{Books, layout, places};
-use crate::exit::Error;
 use crate::listeners::Listeners;
-use crate::modules::Modules;
-use crate::progress::Progress;
-use crate::script::Script;
+use crate::registry::{Books, layout, places};
 use crate::simulated::Simulated;
-use hls_check::Derived;
-use hls_control::Manager;
+use crate::{Console, Error, Options, Outcome, Subject};
+use hls_control::{Client, Manager, Peer};
 use hls_core::Params;
 use hls_monitor::event::VpId;
-use hls_monitor::result::RunResult;
-use hls_plan::Plan;
-use hls_sim::{Failure, Options, Simulation};
+use hls_sim::{Failure, Simulation};
 use hls_units::Nanos;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// In how many parts a run is carried out, between which its progress is shown.
 const PARTS: u64 = 1_000;
 
-/// Simulates the plan for `length`, makes the changes of a script meanwhile, and writes the files that are asked for.
-/// With the result comes how many changes were refused.
+/// A change that is asked for at a given time, while that time stands still.
+pub struct ScriptedChange<'a> {
+    /// When, from the start of the run.
+    pub at: Nanos,
+    /// Asks for it. Relies on what it is given to say which threads of the plan, by their VPs, are there; returns
+    /// whether it was granted.
+    pub ask: Box<Ask<'a>>,
+}
+
+type Ask<'a> = dyn FnOnce(&mut Client, &dyn Fn(VpId) -> bool) -> Result<bool, Error> + 'a;
+
+/// Simulates the plan for `length`, has the changes of a script made meanwhile, and writes the files that are asked
+/// for.
 pub fn simulate(
-    args: &RunArgs,
-    plan: Plan,
-    modules: &Modules,
-    derived: &Derived,
-    script: Option<&Script>,
+    subject: Subject,
     length: Nanos,
-) -> Result<(RunResult, usize), Error> {
-    let topology = plan.topology.clone();
-    let listeners = Listeners::new(args, &topology, derived.promises(&plan))?;
-    let mut hierarchy = Hierarchy::new(args, plan, modules, derived, listeners)?;
-    let mut changes = script.map_or(&[][..], |script| &script.changes).iter().peekable();
-    let mut progress = Progress::new(PARTS);
+    script: Option<Vec<ScriptedChange>>,
+    progress: &mut dyn FnMut(u64, u64),
+    options: &Options,
+    console: &Arc<dyn Console>,
+) -> Result<Outcome, Error> {
+    let topology = subject.plan.topology.clone();
+    let listeners = Listeners::new(options, &topology, subject.derived.promises(&subject.plan))?;
+    let mut hierarchy = Hierarchy::new(subject, script.is_some(), options, listeners, console)?;
+    let mut changes = script.unwrap_or_default().into_iter().peekable();
     let mut refused = 0;
     for part in 1..=PARTS {
         let until = Nanos((u128::from(length.0) * u128::from(part) / u128::from(PARTS)) as u64);
-        while let (Some(script), Some(change)) = (script, changes.next_if(|change| change.at <= until)) {
+        while let Some(change) = changes.next_if(|change| change.at <= until) {
             hierarchy.run_until(change.at)?;
-            if let Hierarchy::Managed(manager) = &hierarchy {
-                refused += usize::from(!script.make(change, manager)?);
-            }
+            refused += usize::from(!hierarchy.ask_for(change)?);
             hierarchy.run().settle().map_err(failed)?;
         }
         hierarchy.run_until(until)?;
         hierarchy.run().books.listeners.check()?;
-        progress.is_at(part);
+        progress(part, PARTS);
     }
     let Simulated { mut simulation, mut books, .. } = hierarchy.into_run();
     simulation.end(&mut |record| books.listeners.hear(record));
@@ -57,7 +58,7 @@ pub fn simulate(
         simulation.complete(result);
         Ok(())
     })?;
-    Ok((result, refused))
+    Ok(Outcome { result, refused })
 }
 
 /// What is run.
@@ -70,18 +71,22 @@ enum Hierarchy<'t> {
 
 impl<'t> Hierarchy<'t> {
     fn new(
-        args: &RunArgs,
-        plan: Plan,
-        modules: &Modules,
-        derived: &Derived,
+        Subject { plan, derived, policies }: Subject,
+        has_script: bool,
+        options: &Options,
         listeners: Listeners<'t>,
+        console: &Arc<dyn Console>,
     ) -> Result<Hierarchy<'t>, Error> {
         // Policies that are loaded may be taken out.
-        let may_change = args.script.is_some() || !modules.loaded.is_empty();
-        let rules = hls_calculus::Rules::from(args.rules);
+        let may_change = has_script || !policies.loaded.is_empty();
+        let rules = options.rules;
         let is_sound = derived.analysis.problems.is_empty() && !rules.global;
-        let library = modules.library.clone();
-        let options = Options { seed: args.seed, paranoid: args.paranoid, library, ..Options::default() };
+        let of_engine = hls_sim::Options {
+            seed: options.seed,
+            paranoid: options.paranoid,
+            library: policies.library.clone(),
+            ..hls_sim::Options::default()
+        };
         let machine = derived.machine(&plan).clone();
         let cpus = u64::MAX >> (64 - plan.topology.cpus.clamp(1, 64));
         let default = plan.hierarchy.default_scheduler().unwrap_or_default();
@@ -89,19 +94,30 @@ impl<'t> Hierarchy<'t> {
         let params: Vec<u64> = params.iter().map(|info| info.default.unwrap_or(info.min)).collect();
         // A run may have 65,536 threads: what only changes need is kept for them alone.
         let kept = (may_change && is_sound).then(|| plan.clone());
-        let simulation = Simulation::new(plan, options).map_err(failed)?;
+        let simulation = Simulation::new(plan, of_engine).map_err(failed)?;
         let slots: HashMap<VpId, usize> = kept.iter().flat_map(|plan| places(plan, derived)).collect();
         let by_edge = slots.iter().map(|(vp, edge)| (*edge, *vp)).collect();
         let layout = kept.map(|plan| {
-            layout(&plan, modules, derived, simulation.schedulers(), |edge| simulation.vps_of(edge))
+            layout(&plan, policies, derived, simulation.schedulers(), |edge| simulation.vps_of(edge))
         });
-        let books = Books::new(listeners, simulation.schedulers(), by_edge);
+        let books = Books::new(listeners, simulation.schedulers(), by_edge, console.clone());
         let default = (simulation.schedulers()[default], Params::from_slice(&params));
         let run = Simulated { simulation, books, machine, slots, cpus, default };
         let Some(layout) = layout else { return Ok(Hierarchy::Fixed(Box::new(run))) };
         let manager =
             Manager::new(run, layout, rules.mode).map_err(|error| Error::System(error.to_string()))?;
         Ok(Hierarchy::Managed(Box::new(Mutex::new(manager))))
+    }
+
+    /// Has a change of the script asked for; whether it was granted. One that cannot change grants nothing.
+    fn ask_for(&mut self, change: ScriptedChange) -> Result<bool, Error> {
+        let Hierarchy::Managed(manager) = self else { return Ok(true) };
+        let manager = &**manager;
+        let is_there = |vp| {
+            let mut manager = manager.lock().unwrap_or_else(PoisonError::into_inner);
+            manager.engine().simulation.thread(vp).is_some()
+        };
+        (change.ask)(&mut Client::of(manager, Peer::ROOT), &is_there)
     }
 
     /// Runs up to that time.

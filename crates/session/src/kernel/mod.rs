@@ -3,17 +3,20 @@
 //! A thread of the file has threads of this machine by its rule, or else does its workload, as in the simulator: with
 //! real threads (`hls_load`).
 
-use crate::alarm::Alarm;
-use crate::args::RunArgs;
-use crate::books::{Books, places};
-use crate::commands::Commands;
-use crate::control::Server;
-use crate::exit::{Error, say};
+mod alarm;
+mod commands;
+mod next_engine;
+mod requests;
+mod server;
+
+pub use commands::start;
+pub use next_engine::serve as serve_policies;
+
 use crate::listeners::Listeners;
-use crate::modules::Modules;
-use crate::newer::{Engines, prepare};
-use crate::yardstick::threads_process;
-use hls_check::Derived;
+use crate::registry::{Books, places};
+use crate::{Console, Error, Options, Subject, worker};
+use alarm::Alarm;
+use commands::Commands;
 use hls_control::{EngineError, PolicySource};
 use hls_core::limits::MAX_RECORDS;
 use hls_hierarchy::model::Child;
@@ -23,12 +26,14 @@ use hls_monitor::result::RunResult;
 use hls_plan::Plan;
 use hls_real_threads::Load;
 use hls_units::Nanos;
+use next_engine::{Engines, prepare};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use server::Server;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
@@ -51,21 +56,20 @@ const PATIENCE: Nanos = Nanos::from_secs(1);
 
 /// Has the plan schedule this machine for `length`, or until Ctrl-C, and writes the files that are asked for.
 pub fn schedule(
-    args: &RunArgs,
-    plan: Plan,
-    modules: &Modules,
-    derived: &Derived,
+    subject: Subject,
     length: Option<Nanos>,
+    socket: &Path,
+    options: &Options,
+    console: &Arc<dyn Console>,
 ) -> Result<RunResult, Error> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, stop.clone())?;
     }
-    let topology = plan.topology.clone();
-    let listeners = Listeners::new(args, &topology, derived.promises(&plan))?;
-    let places = places(&plan, derived).map(|(vp, edge)| (edge, vp)).collect();
-    let mut run = Run::attach(args, plan.clone(), modules, listeners, places)?;
-    let server = Server::start(&args.socket, &run, &plan, modules, derived, args.rules.into())?;
+    let topology = subject.plan.topology.clone();
+    let listeners = Listeners::new(options, &topology, subject.derived.promises(&subject.plan))?;
+    let mut run = Run::attach(&subject, options, listeners, console)?;
+    let server = Server::start(socket, &run, &subject, options.rules)?;
     run.begin(length)?;
     let end = loop {
         let now = run.listen()?;
@@ -95,25 +99,27 @@ pub struct Run<'t> {
     failed: Option<Error>,
     paranoid: bool,
     seed: u64,
+    console: Arc<dyn Console>,
 }
 
 impl<'t> Run<'t> {
     /// Loads and attaches the hierarchy and gives everybody a place; workloads and commands wait.
     fn attach(
-        args: &RunArgs,
-        plan: Plan,
-        modules: &Modules,
+        subject: &Subject,
+        options: &Options,
         listeners: Listeners<'t>,
-        places: HashMap<usize, VpId>,
+        console: &Arc<dyn Console>,
     ) -> Result<Run<'t>, Error> {
+        let Subject { plan, derived, policies } = subject;
+        let places = places(plan, derived).map(|(vp, edge)| (edge, vp)).collect();
         let names = plan.hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
         let commands = Commands::prepare(&plan.hierarchy)?;
-        let of_load = workload_only(&plan);
-        let policies: Vec<_> = modules.loaded.iter().map(|loaded| loaded.source.clone()).collect();
-        let mut engine = Engine::new(plan, domain(policies.clone())?).map_err(failed)?;
+        let of_load = workload_only(plan);
+        let policies: Vec<_> = policies.loaded.iter().map(|loaded| loaded.source.clone()).collect();
+        let mut engine = Engine::new(plan.clone(), domain(policies.clone())?).map_err(failed)?;
         let load = match of_load.groups.is_empty() {
             true => None,
-            false => Some(Load::start(threads_process(), &of_load, args.seed)?),
+            false => Some(Load::start(worker::process(worker::THREADS), &of_load, options.seed)?),
         };
         commands.each(|node, tgid| engine.started(node, tgid));
         engine.attach().map_err(failed)?;
@@ -121,9 +127,8 @@ impl<'t> Run<'t> {
         for &(vp, tid) in load.iter().flat_map(Load::threads) {
             place(&mut engine, tid, vp)?;
         }
-        let (paranoid, seed) = (args.paranoid, args.seed);
         Ok(Run {
-            books: Books::new(listeners, engine.schedulers(), places),
+            books: Books::new(listeners, engine.schedulers(), places, console.clone()),
             engine,
             engines: Engines::of(policies),
             commands,
@@ -132,8 +137,9 @@ impl<'t> Run<'t> {
             batch: Vec::new(),
             alarm: Alarm::default(),
             failed: None,
-            paranoid,
-            seed,
+            paranoid: options.paranoid,
+            seed: options.seed,
+            console: console.clone(),
         })
     }
 
@@ -150,9 +156,9 @@ impl<'t> Run<'t> {
     fn listen(&mut self) -> Result<Nanos, Error> {
         let now = self.hear()?;
         self.books.listeners.observer.advance(now.saturating_sub(PATIENCE));
-        self.alarm.raise(&mut self.books.listeners.observer, now);
+        self.alarm.raise(&mut self.books.listeners.observer, now, &*self.console);
         if self.paranoid {
-            check(&mut self.engine)?;
+            check(&mut self.engine, &*self.console)?;
         }
         self.books.listeners.check()?;
         Ok(now)
@@ -180,7 +186,7 @@ impl<'t> Run<'t> {
         let come = self.load.as_mut().map_or(Ok(Vec::new()), |load| load.arrivals(Nanos::ZERO))?;
         let batch = &mut self.batch;
         let notices = self.engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
-        notices.iter().for_each(|notice| tell(notice, &self.names));
+        notices.iter().for_each(|notice| tell(notice, &self.names, &*self.console));
         if notices.contains(&Notice::Lost) {
             self.books.listeners.observer.lose(now);
         }
@@ -192,7 +198,7 @@ impl<'t> Run<'t> {
             load.events(&mut |record| batch.extend(of_job(record)));
         }
         batch.sort_by_key(|record| record.at);
-        batch.iter().for_each(tell_of_cpu);
+        batch.iter().for_each(|record| tell_of_cpu(record, &*self.console));
         let in_pieces = batch.len() < IN_PIECES;
         for record in batch.drain(..) {
             self.books.hear(&record);
@@ -237,7 +243,7 @@ impl<'t> Run<'t> {
 
     /// Gives the machine back, and says what came of it all.
     fn finish(mut self, end: Nanos) -> Result<RunResult, Error> {
-        self.alarm.end();
+        self.alarm.end(&*self.console);
         let engine = &mut self.engine;
         let mut result =
             self.books.listeners.finish(end, |result| engine.complete(result).map_err(failed))?;
@@ -289,10 +295,10 @@ fn of_job(record: &Record) -> Option<Record> {
 }
 
 /// Looks at all invariants. When one is broken the machine is given back, with a dump of what was found.
-fn check(engine: &mut Engine) -> Result<(), Error> {
+fn check(engine: &mut Engine, console: &dyn Console) -> Result<(), Error> {
     engine.check().map_err(|error| {
         if matches!(error, hls_kernel_engine::Error::Broken(_)) {
-            say(engine.dump().trim_end());
+            console.say(&engine.dump().trim_end());
         }
         failed(error)
     })
@@ -308,30 +314,33 @@ fn failed(error: hls_kernel_engine::Error) -> Error {
     }
 }
 
-fn tell_of_cpu(record: &Record) {
+fn tell_of_cpu(record: &Record, console: &dyn Console) {
     let cpu = record.cpu;
     match record.what {
         What::Offline => {
-            say(format_args!("note: CPU {cpu} is offline; its time counts as stolen until it is back"));
+            console
+                .say(&format_args!("note: CPU {cpu} is offline; its time counts as stolen until it is back"));
         }
-        What::Online => say(format_args!("note: CPU {cpu} is back")),
+        What::Online => console.say(&format_args!("note: CPU {cpu} is back")),
         _ => {}
     }
 }
 
-fn tell(notice: &Notice, names: &[String]) {
+fn tell(notice: &Notice, names: &[String], console: &dyn Console) {
     match notice {
-        Notice::Conflict { tid, nodes } => say(format_args!(
+        Notice::Conflict { tid, nodes } => console.say(&format_args!(
             "note: thread {tid} fits both `{}` and `{}`; it stays in the default scheduler",
             names[nodes.0], names[nodes.1]
         )),
-        Notice::Full { tid, node } => say(format_args!(
+        Notice::Full { tid, node } => console.say(&format_args!(
             "note: all instances of `{}` are taken; thread {tid} waits for one in the default scheduler",
             names[*node]
         )),
         Notice::NoRoom { tgid } => {
-            say(format_args!("note: process {tgid} was refused a further thread: the hierarchy is full"));
+            console.say(&format_args!(
+                "note: process {tgid} was refused a further thread: the hierarchy is full"
+            ));
         }
-        Notice::Lost => say("note: records were lost; what is reported is not all of the run"),
+        Notice::Lost => console.say(&"note: records were lost; what is reported is not all of the run"),
     }
 }

@@ -4,9 +4,8 @@
 //! Whoever comes into the hierarchy by a request gets a number in the observer, as the file's have. Relies on the
 //! engine to record how a VP stands when it gets its number, and on its caller to hand on all records up to now first.
 
-use crate::exit::say;
 use crate::listeners::Listeners;
-use crate::modules::Modules;
+use crate::{Console, LoadedPolicies};
 use hls_check::Derived;
 use hls_control::{Layout, Observed, TakenOut};
 use hls_core::{CoreError, Params};
@@ -69,14 +68,29 @@ pub struct Books<'t> {
     /// Records of policies that were taken out, each with the scheduler of the core, that nobody has been told of.
     fresh: Vec<(u32, Record)>,
     taken_out: Untold,
+    /// Where the user hears of them.
+    console: Arc<dyn Console>,
 }
 
 impl<'t> Books<'t> {
     /// Of a run that begins with the file's schedulers, each of which is this in the core.
-    pub fn new(listeners: Listeners<'t>, schedulers: &[u32], places: HashMap<usize, VpId>) -> Books<'t> {
+    pub fn new(
+        listeners: Listeners<'t>,
+        schedulers: &[u32],
+        places: HashMap<usize, VpId>,
+        console: Arc<dyn Console>,
+    ) -> Books<'t> {
         let planned = schedulers.len() as u32;
         let schedulers = schedulers.iter().copied().zip(0..).collect();
-        Books { listeners, places, schedulers, planned, fresh: Vec::new(), taken_out: Arc::default() }
+        Books {
+            listeners,
+            places,
+            schedulers,
+            planned,
+            fresh: Vec::new(),
+            taken_out: Arc::default(),
+            console,
+        }
     }
 
     /// What the manager is to hear.
@@ -105,7 +119,7 @@ impl<'t> Books<'t> {
             let (policy, offence) = (info.policy.clone(), offence.to_owned());
             let taken_out =
                 result::TakenOut { at: *at, scheduler: info.name.clone(), policy, offence, fallback };
-            say(taken_out_in_words(&taken_out));
+            self.console.say(&taken_out_in_words(&taken_out));
             let result::TakenOut { offence, fallback, .. } = taken_out.clone();
             self.listeners.observer.take_out(taken_out);
             self.tell_of_taken_out(TakenOut { scheduler: *in_core, offence, fallback });
@@ -234,7 +248,7 @@ pub fn places(plan: &Plan, derived: &Derived) -> impl Iterator<Item = (VpId, usi
 /// What the manager is to know of a hierarchy whose schedulers, and VPs of edges, are these in the core.
 pub fn layout(
     plan: &Plan,
-    modules: &Modules,
+    policies: &LoadedPolicies,
     derived: &Derived,
     schedulers: &[u32],
     vps_of: impl Fn(usize) -> Vec<u32>,
@@ -245,6 +259,6 @@ pub fn layout(
         vps: derived.input.origins.iter().map(|origin| vps_of(origin.edge)).collect(),
         owners: vec![None; schedulers.len()],
         default: plan.hierarchy.default_scheduler().unwrap_or_default(),
-        loaded: modules.loaded.clone(),
+        loaded: policies.loaded.clone(),
     }
 }

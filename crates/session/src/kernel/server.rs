@@ -3,13 +3,11 @@
 //! The run belongs to one thread. What the socket's threads want of it they send there as a question, and wait for the
 //! answer; so no request sees the engine, or the observer, in the middle of something.
 
-use crate::books::{self, Untold, places, take_untold};
-use crate::exit::{Error, say};
-use crate::kernel::Run;
-use crate::modules::Modules;
-use crate::newer::{NewerEngine, make};
+use super::Run;
+use super::next_engine::{NewerEngine, make};
+use crate::registry::{self, Untold, places, take_untold};
+use crate::{Error, Subject};
 use hls_calculus::{Guarantee, Rules};
-use hls_check::Derived;
 use hls_control::{
     EngineError, Hsi, Identity, Layout, Manager, Observed, PolicySource, Preparation, Promisee, Socket,
     TakenOut, Thread, ThreadKey, serve,
@@ -18,7 +16,6 @@ use hls_core::{Call, CoreError, Op, Params};
 use hls_hierarchy::model::User;
 use hls_kernel_engine::{Engine, EngineThread};
 use hls_monitor::event::VpId;
-use hls_plan::Plan;
 use hls_units::Nanos;
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::HashMap;
@@ -47,22 +44,16 @@ pub struct Server {
 impl Server {
     /// Serves the socket; none for a hierarchy that fails its check, whose requests could be held against nothing, or
     /// where promises were made that a request could take back unseen (`--global`).
-    pub fn start(
-        path: &Path,
-        run: &Run,
-        plan: &Plan,
-        modules: &Modules,
-        derived: &Derived,
-        rules: Rules,
-    ) -> Result<Option<Server>, Error> {
+    pub fn start(path: &Path, run: &Run, subject: &Subject, rules: Rules) -> Result<Option<Server>, Error> {
+        let (Subject { plan, derived, .. }, console) = (subject, run.console.clone());
         if rules.global {
-            say("note: hls ctl is not answered: it could give away what --global promises");
+            console.say(&"note: hls ctl is not answered: it could give away what --global promises");
             return Ok(None);
         }
         let (to, questions) = mpsc::channel();
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(io::Error::from)?;
         let bell = Arc::new(bell);
-        let layout = layout(&run.engine, plan, modules, derived)?;
+        let layout = layout(&run.engine, subject)?;
         let remote = Remote {
             to,
             bell: bell.clone(),
@@ -74,7 +65,7 @@ impl Server {
         let manager = match Manager::new(remote, layout, rules.mode) {
             Ok(manager) => Mutex::new(manager),
             Err(error) => {
-                say(format_args!("note: hls ctl has nothing to talk to: {error}"));
+                console.say(&format_args!("note: hls ctl has nothing to talk to: {error}"));
                 return Ok(None);
             }
         };
@@ -83,7 +74,7 @@ impl Server {
         let stopped = stop.clone();
         let thread = thread::Builder::new().name("hls-socket".into()).spawn(move || {
             if let Err(error) = serve(&socket, &manager, &stopped) {
-                say(format_args!("note: hls ctl is not answered any more: {error}"));
+                console.say(&format_args!("note: hls ctl is not answered any more: {error}"));
             }
         })?;
         Ok(Some(Server { questions, bell, stop, thread }))
@@ -114,7 +105,7 @@ impl AsFd for Server {
 }
 
 /// What the manager is to know of the hierarchy.
-fn layout(engine: &Engine, plan: &Plan, modules: &Modules, derived: &Derived) -> Result<Layout, Error> {
+fn layout(engine: &Engine, Subject { plan, derived, policies }: &Subject) -> Result<Layout, Error> {
     let owner = |scheduler: &hls_hierarchy::model::Scheduler| {
         let Some(owner) = &scheduler.owner else { return Ok(None) };
         match &owner.value {
@@ -129,7 +120,7 @@ fn layout(engine: &Engine, plan: &Plan, modules: &Modules, derived: &Derived) ->
         }
     };
     let owners = plan.hierarchy.schedulers.iter().map(owner).collect::<Result<_, _>>()?;
-    let layout = books::layout(plan, modules, derived, engine.schedulers(), |edge| engine.vps_of(edge));
+    let layout = registry::layout(plan, policies, derived, engine.schedulers(), |edge| engine.vps_of(edge));
     Ok(Layout { owners, ..layout })
 }
 

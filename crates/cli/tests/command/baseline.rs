@@ -1,4 +1,4 @@
-//! `hls yardstick`: real threads, so that only what does not depend on the machine's speed is checked.
+//! `hls baseline`: real threads, so that only what does not depend on the machine's speed is checked.
 
 use crate::outcome::{Outcome, assert_refused, figure_1, hls};
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn the_threads_of_a_file_run_as_they_are() {
-    let Outcome { code, stdout, stderr } = hls(&["yardstick", &figure_1(), "--for", "300ms"]);
+    let Outcome { code, stdout, stderr } = hls(&["baseline", &figure_1(), "--for", "300ms"]);
     assert_eq!((code, &stderr[..]), (Some(0), ""), "{stdout}");
     assert!(stdout.starts_with("300ms on 1 CPU under the system's own scheduler (seed 0)\n"), "{stdout}");
     for thread in ["video player", "word processor", "voice recognition"] {
@@ -18,7 +18,7 @@ fn the_threads_of_a_file_run_as_they_are() {
 
 #[test]
 fn its_json_is_that_of_a_run() {
-    let outcome = hls(&["yardstick", &figure_1(), "--for", "300ms", "--seed", "3", "--json"]);
+    let outcome = hls(&["baseline", &figure_1(), "--for", "300ms", "--seed", "3", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!((&json["engine"], &json["seed"]), (&"linux".into(), &3.into()));
     let ran = |thread: usize| json["threads"][thread]["ran_ns"].as_u64().unwrap();
@@ -27,14 +27,14 @@ fn its_json_is_that_of_a_run() {
 
 #[test]
 fn a_policy_that_cannot_run_is_no_hindrance() {
-    let outcome = hls(&["yardstick", "analysed-run.kdl", "--workload", "analysed-run.json", "--for", "50ms"]);
+    let outcome = hls(&["baseline", "analysed-run.kdl", "--workload", "analysed-run.json", "--for", "50ms"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
 }
 
 #[test]
 fn what_cannot_be_run_is_refused() {
-    assert_refused(&["yardstick", "no-such-file.kdl"], &["cannot read no-such-file.kdl"]);
-    assert_refused(&["yardstick", &figure_1(), "--for", "0s"], &["expected a time longer than 0"]);
+    assert_refused(&["baseline", "no-such-file.kdl"], &["cannot read no-such-file.kdl"]);
+    assert_refused(&["baseline", &figure_1(), "--for", "0s"], &["expected a time longer than 0"]);
 }
 
 /// The children of a process.
@@ -58,7 +58,7 @@ fn await_it<T>(what: impl Fn() -> Option<T>) -> T {
 #[test]
 fn the_threads_end_with_the_command_that_is_killed() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hls"));
-    command.args(["yardstick", &figure_1(), "--for", "1h"]).stdout(Stdio::null());
+    command.args(["baseline", &figure_1(), "--for", "1h"]).stdout(Stdio::null());
     let mut command = command.spawn().unwrap();
     let process = await_it(|| children(command.id()).first().copied());
     let tasks = format!("/proc/{process}/task");

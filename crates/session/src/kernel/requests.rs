@@ -1,9 +1,9 @@
 //! What requests change in a run of the kernel, and what they are told of it: the engine's side of the books.
 
-use crate::books::Changing;
-use crate::exit::Error;
-use crate::kernel::Run;
-use crate::newer::NewerEngine;
+use super::Run;
+use super::next_engine::NewerEngine;
+use crate::Error;
+use crate::registry::Changing;
 use hls_control::{EngineError, Observed, Promisee, ThreadKey};
 use hls_core::{CoreError, Params};
 use hls_kernel_engine::Engine;

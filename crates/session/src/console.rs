@@ -1,0 +1,34 @@
+//! What a session tells its user: lines while it runs, and why it could not go on. Relies on the caller to show them.
+
+use std::fmt::{self, Display};
+use std::io;
+
+/// Where a session tells its user what is to be known at once.
+pub trait Console: Send + Sync {
+    /// Shows a line, or a few; the last one ends without a newline.
+    fn say(&self, text: &dyn Display);
+}
+
+/// Why a session did not come to its end.
+#[derive(Debug)]
+pub enum Error {
+    /// The user's input is to blame, like this.
+    Input(String),
+    /// The system failed: a file that cannot be written, an error of ours.
+    System(String),
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Error::Input(what) | Error::System(what)) = self;
+        f.write_str(what)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        Error::System(error.to_string())
+    }
+}

@@ -1,0 +1,37 @@
+//! The processes that a session starts from its own program: the engine's process is exempt from scheduling, so what
+//! may take its time, or must be scheduled, is done by others.
+//!
+//! Relies on the program to have the hidden commands whose names are here, each of which calls its function.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// The command that is the process of a workload's threads: [`serve_threads`].
+pub const THREADS: &str = "load-threads";
+
+/// The command that is the process which builds policies: [`serve_policies`].
+#[cfg(feature = "kernel")]
+pub const POLICIES: &str = "prepare-policies";
+
+/// The command that becomes a command of the hierarchy file, whose words follow it: [`start`].
+#[cfg(feature = "kernel")]
+pub const START: &str = "start";
+
+#[cfg(feature = "kernel")]
+pub use crate::kernel::{serve_policies, start};
+
+/// This program once more, with one of these commands.
+pub(crate) fn process(command: &str) -> Command {
+    let mut process = Command::new("/proc/self/exe");
+    process.arg0("hls").arg(command);
+    process
+}
+
+/// Is the process of a workload's threads, to its end.
+///
+/// # Errors
+/// When whoever started it cannot be told what came of it.
+pub fn serve_threads() -> io::Result<()> {
+    hls_real_threads::serve()
+}
