@@ -13,7 +13,7 @@ pub mod chain;
 pub mod decimal;
 pub mod expected;
 pub mod experiment;
-mod files;
+pub mod files;
 pub mod finding;
 pub mod kernel;
 pub mod load_unload;

@@ -3,7 +3,9 @@
 
 use hls_core::limits::MAX_DEPTH;
 use hls_experiments::chain;
-use hls_experiments::experiment::{Experiment, Finding, files, run_file, write_table};
+use hls_experiments::experiment::{Experiment, run_file};
+use hls_experiments::files::files;
+use hls_experiments::finding::{Finding, write_table};
 use hls_experiments::measure::Measure;
 use hls_sim::Options;
 use hls_units::Nanos;
