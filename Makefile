@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bless bench lab tables cost storm map clean lint licences core
-.PHONY: setup-run setup-check setup-test setup-bench setup-lab setup-cost setup-tables setup-storm
+.PHONY: help run test check bless bench vm tables cost storm map clean lint licences core
+.PHONY: setup-run setup-check setup-test setup-bench setup-vm setup-cost setup-tables setup-storm
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
@@ -41,7 +41,7 @@ bless: setup-check ## write all golden files and the blocks of the documents ane
 bench: setup-bench ## events per second beside a bare event queue, memory per thread, analysis, cost of a decision
 	scripts/bench
 
-lab: setup-lab ## boot a kernel with sched_ext in a virtual machine; SCRIPT=path runs a script in it
+vm: setup-vm ## boot a kernel with sched_ext in a virtual machine; SCRIPT=path runs a script in it
 	cargo build --locked -p hls-vm
 	$(target)/debug/hls-vm $(SCRIPT)
 
@@ -52,7 +52,7 @@ cost: setup-cost ## instructions of one switch in the kernel, by scheduler and d
 tables: setup-tables ## the thesis' tables and what else is measured on a real kernel, the fair class beside it; an hour
 	cargo build --locked --release -p hls-cli -p hls-experiments
 	$(target)/release/hls-experiments --engine kernel --hls $(target)/release/hls
-storm: setup-storm ## the kernel engine in the laboratory under long storms; an hour, less with STORMS="gallery loaders"
+storm: setup-storm ## the kernel engine in the test machine under long storms; an hour, less with STORMS="gallery loaders"
 	cargo test --locked -p hls-cli --test kernel -- --include-ignored --nocapture $(if $(STORMS),long_storms)
 
 map: setup-run ## draw which crate needs which, in docs/internals/crates.svg
@@ -87,15 +87,15 @@ setup-test:
 	@scripts/setup rust cc clang bpf deny storm
 
 setup-tables:
-	@scripts/setup rust cc clang bpf lab
+	@scripts/setup rust cc clang bpf vm
 
 setup-bench:
 	@scripts/setup rust cc bpf valgrind
 
-setup-lab:
-	@scripts/setup rust cc lab
+setup-vm:
+	@scripts/setup rust cc vm
 
 setup-cost:
-	@scripts/setup rust cc clang lab
+	@scripts/setup rust cc clang vm
 setup-storm:
 	@scripts/setup rust cc clang bpf storm

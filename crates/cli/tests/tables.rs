@@ -1,14 +1,14 @@
 //! The thesis' tables on a real kernel, short forms: of each a row or two, for few seconds. `make tables` has them all.
 //!
-//! Relies on the laboratory; says that it is skipped where that cannot work.
+//! Relies on the test machine; says that it is skipped where that cannot work.
 #![cfg(feature = "kernel")]
 
-use hls_experiments::boot::Laboratory;
+use hls_experiments::boot::ExactVm;
 use hls_experiments::experiment::Experiment;
 use hls_experiments::finding::write_comparison;
 use hls_experiments::kernel::Kernel;
 use hls_units::Nanos;
-use hls_vm::Lab;
+use hls_vm::Vm;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn root() -> PathBuf {
 /// Carries out the rows of these files of an experiment, each for so long, and fails with a table if one is not as
 /// expected.
 fn assert_as_expected(name: &str, files: &[&str], length: Nanos) {
-    let Some(lab) = Lab::open_or_skip(&root().join(".cache/lab")).unwrap() else { return };
+    let Some(vm) = Vm::open_or_skip(&root().join(".cache/vm")).unwrap() else { return };
     let all = Experiment::find_all(&root().join("experiments")).unwrap();
     let experiment = all.iter().find(|experiment| experiment.name == name).unwrap();
     let mut rows = experiment.on_kernel.clone();
@@ -27,14 +27,14 @@ fn assert_as_expected(name: &str, files: &[&str], length: Nanos) {
     assert!(!rows.is_empty(), "found no rows of {files:?} in {name}");
     rows.iter_mut().for_each(|row| row.run = length);
     let folder = tempfile::tempdir().unwrap();
-    let laboratory = Laboratory {
-        lab: &lab,
+    let exact_vm = ExactVm {
+        vm: &vm,
         // 500 MIPS, as the machine of the papers had.
         shift: 1,
         limit: Duration::from_secs(600),
         results: folder.path().to_owned(),
     };
-    let kernel = Kernel { laboratory, hls: Path::new(env!("CARGO_BIN_EXE_hls")) };
+    let kernel = Kernel { vm: exact_vm, hls: Path::new(env!("CARGO_BIN_EXE_hls")) };
     let mut comparisons = kernel.carry_out(&experiment.folder, &rows).unwrap();
     comparisons.retain(|comparison| !comparison.finding.is_within());
     let mut table = Vec::new();

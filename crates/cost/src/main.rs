@@ -1,6 +1,6 @@
 //! `hls-cost`: what a switch between threads costs in the kernel, by scheduler and by depth; `make cost` calls it.
 //!
-//! Boots the laboratory once, where time is counted in instructions, and measures a switch through a pipe under each
+//! Boots the test machine once, where time is counted in instructions, and measures a switch through a pipe under each
 //! scheduler. Prints a table, and writes the figures to `experiments/cost/results.csv`, whose README says what is
 //! counted. Exit status: 0, 1 when the engine costs more than was aimed at, 2 input, 3 the system failed.
 
@@ -9,7 +9,7 @@ mod simple;
 
 use figures::{Figures, Place};
 use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
-use hls_vm::{Error, Guest, Lab, Machine, Outcome, Script, Time};
+use hls_vm::{Error, Guest, Machine, Outcome, Script, Time, Vm};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -28,7 +28,7 @@ const PIPE: &str = "pipe 40";
 const LOADED: &str = "loaded-";
 
 fn main() -> ExitCode {
-    match measure(Path::new(".cache/lab"), Path::new("out/cost")) {
+    match measure(Path::new(".cache/vm"), Path::new("out/cost")) {
         Ok(figures) => {
             print!("{}", figures.table());
             ExitCode::from(u8::from(!figures.verdicts().iter().all(|verdict| verdict.kept)))
@@ -42,9 +42,9 @@ fn main() -> ExitCode {
 
 /// Everything in one run, so that one thing can be held against another.
 fn measure(cache: &Path, folder: &Path) -> Result<Figures, Error> {
-    let lab = Lab::open(cache)?;
+    let vm = Vm::open(cache)?;
     let work = tempfile::tempdir().map_err(|error| Error::Failed(format!("a folder for work: {error}")))?;
-    let simple = simple::object(&lab, cache, work.path())?;
+    let simple = simple::object(&vm, cache, work.path())?;
     let pipe = work.path().join("pipe");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pipe.c");
     compile(Command::new("gcc").args(["-O2", "-static", "-o"]).arg(&pipe).arg(source))?;
@@ -59,10 +59,10 @@ fn measure(cache: &Path, folder: &Path) -> Result<Figures, Error> {
         limit: Duration::from_secs(1800),
         ..Machine::default()
     };
-    let outcome = lab.run_quietly(&machine, &guest, folder)?;
+    let outcome = vm.run_quietly(&machine, &guest, folder)?;
     let figures = Figures::read(&output(&outcome)?)?;
     let results = Path::new("experiments/cost/results.csv");
-    std::fs::write(results, figures.csv(&lab.kernel().release))
+    std::fs::write(results, figures.csv(&vm.kernel().release))
         .map_err(|error| Error::Failed(format!("{}: {error}", results.display())))?;
     Ok(figures)
 }

@@ -7,7 +7,7 @@
  *   pipe BATCHES [fifo | FOLDER FOLDER]
  *
  * fifo: both are SCHED_FIFO. Two folders: cgroups, one for each of them. They rest for a second first, in which `load`
- * can put each of them where it belongs. Relies on a counter that counts what is to be measured: in the laboratory,
+ * can put each of them where it belongs. Relies on a counter that counts what is to be measured: in the test machine,
  * instructions.
  */
 #define _GNU_SOURCE

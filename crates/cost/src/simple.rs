@@ -1,11 +1,11 @@
-//! scx_simple, the least scheduler that sched_ext comes with: its source, of the kernel that the laboratory boots,
+//! scx_simple, the least scheduler that sched_ext comes with: its source, of the kernel that the test machine boots,
 //! compiled for that kernel.
 //!
 //! Relies on that kernel's source, and on Debian's packages of libbpf's headers and of bpftool, which are fetched once
 //! and kept beside the kernel; on clang; and on the guest for a description of the kernel's types.
 
 use crate::{compile, output};
-use hls_vm::{Apt, Error, Guest, Lab, Machine, OUT, Script};
+use hls_vm::{Apt, Error, Guest, Machine, OUT, Script, Vm};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ const TOOLS_SUITE: &str = "bookworm-backports";
 ///
 /// # Errors
 /// `Unavailable` when something cannot be fetched or run here.
-pub fn object(lab: &Lab, cache: &Path, work: &Path) -> Result<PathBuf, Error> {
+pub fn object(vm: &Vm, cache: &Path, work: &Path) -> Result<PathBuf, Error> {
     let home = cache.join("scx_simple");
     if !home.is_dir() {
-        fetch(lab, cache, &home)?;
+        fetch(vm, cache, &home)?;
     }
     let object = work.join("simple.bpf.o");
     let mut clang = Command::new("clang-19");
@@ -38,12 +38,12 @@ pub fn object(lab: &Lab, cache: &Path, work: &Path) -> Result<PathBuf, Error> {
 
 /// Makes `home`, whole or not at all, with `sched_ext` of the kernel's tools, and `include` with libbpf's headers and
 /// `vmlinux.h`.
-fn fetch(lab: &Lab, cache: &Path, home: &Path) -> Result<(), Error> {
+fn fetch(vm: &Vm, cache: &Path, home: &Path) -> Result<(), Error> {
     let work = tempfile::tempdir_in(cache).map_err(failed(cache))?;
     let (ready, unpacked) = (work.path().join("ready"), work.path().join("unpacked"));
     fs::create_dir(&ready).map_err(failed(&ready))?;
 
-    lab.unpack_source(&["tools/sched_ext"], work.path())?;
+    vm.unpack_source(&["tools/sched_ext"], work.path())?;
     let sched_ext = ready.join("sched_ext");
     fs::rename(work.path().join("tools/sched_ext"), &sched_ext).map_err(failed(&sched_ext))?;
 
@@ -51,20 +51,20 @@ fn fetch(lab: &Lab, cache: &Path, home: &Path) -> Result<(), Error> {
     Apt::new(&work.path().join("apt"), TOOLS_SUITE)?.unpack(&tools, &unpacked)?;
     let include = ready.join("include");
     fs::rename(unpacked.join("usr/include"), &include).map_err(failed(&include))?;
-    let types = types(lab, unpacked.join("usr/sbin/bpftool"), &work.path().join("guest"))?;
+    let types = types(vm, unpacked.join("usr/sbin/bpftool"), &work.path().join("guest"))?;
     fs::rename(types, include.join("vmlinux.h")).map_err(failed(&include))?;
     fs::rename(&ready, home).map_err(failed(home))
 }
 
 /// The kernel's types as C, which it has a description of in itself.
-fn types(lab: &Lab, bpftool: PathBuf, folder: &Path) -> Result<PathBuf, Error> {
+fn types(vm: &Vm, bpftool: PathBuf, folder: &Path) -> Result<PathBuf, Error> {
     let text = "#!/bin/sh -e\nbpftool btf dump file /sys/kernel/btf/vmlinux format c >\"$OUT/vmlinux.h\"\n";
     let guest = Guest {
         scripts: vec![Script { name: "types".into(), text: text.into() }],
         programs: vec![bpftool],
         ..Guest::default()
     };
-    output(&lab.run_quietly(&Machine::default(), &guest, folder)?)?;
+    output(&vm.run_quietly(&Machine::default(), &guest, folder)?)?;
     Ok(folder.join(OUT).join("vmlinux.h"))
 }
 

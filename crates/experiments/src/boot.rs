@@ -1,15 +1,15 @@
-//! The laboratory as the experiments use it: one CPU, whose every instruction takes a fixed time, so that every run
+//! The test machine as the experiments use it: one CPU, whose every instruction takes a fixed time, so that every run
 //! gives the same numbers.
 
 use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
-use hls_vm::{CutShort, Guest, Lab, Machine, Outcome, Time};
+use hls_vm::{CutShort, Guest, Machine, Outcome, Time, Vm};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The laboratory, and what holds for every experiment in it.
-pub struct Laboratory<'a> {
-    /// The laboratory.
-    pub lab: &'a Lab,
+/// The test machine, and what holds for every experiment in it.
+pub struct ExactVm<'a> {
+    /// The test machine.
+    pub vm: &'a Vm,
     /// An instruction takes 2^`shift` ns: at 1 there are 500 million a second, on a CPU of 500 MHz in the thesis.
     pub shift: u32,
     /// How long all of an experiment may take, in time of the host.
@@ -18,7 +18,7 @@ pub struct Laboratory<'a> {
     pub results: PathBuf,
 }
 
-impl Laboratory<'_> {
+impl ExactVm<'_> {
     /// Boots and runs the scripts of the guest, all of which must end with 0. The kernel's command line ends with
     /// `append`.
     ///
@@ -28,7 +28,7 @@ impl Laboratory<'_> {
         let (cpus, time) = (1, Time::Exact { shift: self.shift });
         let (limit, append) = (self.limit, append.to_owned());
         let machine = Machine { cpus, time, append, limit, ..Machine::default() };
-        let outcome = self.lab.run_quietly(&machine, guest, &self.results);
+        let outcome = self.vm.run_quietly(&machine, guest, &self.results);
         let outcome = outcome.map_err(|error| vec![error.to_string()])?;
         let failed = outcome.scripts.iter().filter(|script| script.status != Some(0));
         let mut errors: Vec<String> =

@@ -1,4 +1,4 @@
-# One row of a table in the laboratory: a hierarchy in the kernel engine, then the same threads in the fair class and,
+# One row of a table in the test machine: a hierarchy in the kernel engine, then the same threads in the fair class and,
 # where one of them is to be a real-time thread, once more with that. Leaves $OUT/$NAME.{kernel,fair,fifo}.json.
 #
 # Relies on NAME, FILE and LENGTH, and on two names of threads that may be empty: WATCHED, whose CPU time the kernel is

@@ -1,10 +1,10 @@
-//! The rows of an experiment on a real kernel: boots the laboratory, has the kernel engine run each hierarchy there,
+//! The rows of an experiment on a real kernel: boots the test machine, has the kernel engine run each hierarchy there,
 //! and the fair class the same threads beside it.
 //!
 //! Relies on `guest.sh` for what is done in the guest, and on `hls run --json` and `hls baseline --json` for what came
 //! of it.
 
-use crate::boot::Laboratory;
+use crate::boot::ExactVm;
 use crate::expected::Expectation;
 use crate::files::read;
 use crate::finding::{Comparison, Finding};
@@ -24,10 +24,10 @@ use std::path::{Path, PathBuf};
 /// Where the guest has the hierarchy files.
 const FILES: &str = "/usr/experiment";
 
-/// The laboratory, and what is done there.
+/// The test machine, and what is done there.
 pub struct Kernel<'a> {
     /// Where it is done.
-    pub laboratory: Laboratory<'a>,
+    pub vm: ExactVm<'a>,
     /// The command `hls`.
     pub hls: &'a Path,
 }
@@ -52,7 +52,7 @@ impl Kernel<'_> {
             .map(|rows| Run::new(folder, rows))
             .collect::<Result<_, _>>()?;
         self.boot(folder, &runs)?;
-        let left = self.laboratory.results.join(OUT);
+        let left = self.vm.results.join(OUT);
         let mut comparisons = Vec::new();
         for run in runs {
             comparisons.extend(run.compare(&left).map_err(|error| vec![error])?);
@@ -68,7 +68,7 @@ impl Kernel<'_> {
             files: vec![(folder.to_owned(), FILES.into())],
         };
         // The kernel counts the CPU time of threads for whoever looks on only when it is told to.
-        self.laboratory.run(&guest, "schedstats=enable").map(drop)
+        self.vm.run(&guest, "schedstats=enable").map(drop)
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! An experiment is a folder of `experiments/`: one hierarchy file for each row of a table, and `expected.csv`, which
 //! says what is measured in each, what the paper has, and how far off we may be; `kernel.csv` says it of a real kernel.
-//! [`experiment`] finds them and carries them out in the simulator, [`kernel`] in the laboratory ([`boot`]);
+//! [`experiment`] finds them and carries them out in the simulator, [`kernel`] in the test machine ([`boot`]);
 //! [`expected`] reads what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes the
 //! hierarchies of any depth that Figure 10.2 needs. Of another form are Table 10.1, by [`operations`], Vassal's
 //! tables, by [`vassal`], and policies that come and go, by [`load_unload`]. Reads files, and writes none but what the
-//! laboratory brings back.
+//! test machine brings back.
 
 pub mod boot;
 pub mod chain;

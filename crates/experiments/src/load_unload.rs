@@ -1,10 +1,10 @@
 //! A policy that is loaded and unloaded again and again beside the reservations of the thesis' Table 10.5, on a real
 //! kernel: what that takes, how long it holds anybody up, and whether an application misses a deadline for it.
 //!
-//! Relies on the laboratory, on `load_unload.sh` for what is done there, and on `hls run --json` and what `hls load`
+//! Relies on the test machine, on `load_unload.sh` for what is done there, and on `hls run --json` and what `hls load`
 //! says of its time.
 
-use crate::boot::{Laboratory, builds, sample};
+use crate::boot::{ExactVm, builds, sample};
 use crate::told::Told;
 use hls_units::Nanos;
 use hls_vm::{Guest, OUT, Script};
@@ -63,11 +63,11 @@ pub struct Row {
 ///
 /// # Errors
 /// All that keeps them from being measured; what the kernel complained about.
-pub fn measure(laboratory: &Laboratory, hls: &Path, folder: &Path) -> Result<Vec<Row>, Vec<String>> {
+pub fn measure(vm: &ExactVm, hls: &Path, folder: &Path) -> Result<Vec<Row>, Vec<String>> {
     let work = tempfile::tempdir().map_err(|error| vec![format!("a folder for work: {error}")])?;
     let guest = guest(hls, folder, work.path()).map_err(|error| vec![error])?;
-    laboratory.run(&guest, "")?;
-    let left = laboratory.results.join(OUT);
+    vm.run(&guest, "")?;
+    let left = vm.results.join(OUT);
     ROWS.iter().map(|row| read(&left, row)).collect::<Result<_, _>>().map_err(|error| vec![error])
 }
 

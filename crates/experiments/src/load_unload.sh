@@ -1,4 +1,4 @@
-# Policies come and go beside a reservation, in the laboratory. For each row three runs: one where a policy comes and
+# Policies come and go beside a reservation, in the test machine. For each row three runs: one where a policy comes and
 # goes again and again, whose engine is made before anybody runs and kept since; the same row alone, for as long; one
 # where builds of the policy follow each other, for each of which an engine is made. Leaves what came of them in
 # $OUT/ROW.{cycles,alone,builds}.json, and what each change said of its time in $OUT/ROW.{load,unload,builds}.

@@ -3,7 +3,7 @@
 
 use clap::{Parser, ValueEnum};
 use hls_core::limits::MAX_DEPTH;
-use hls_experiments::boot::Laboratory;
+use hls_experiments::boot::ExactVm;
 use hls_experiments::chain;
 use hls_experiments::experiment::Experiment;
 use hls_experiments::finding::{write_comparison, write_table};
@@ -11,7 +11,7 @@ use hls_experiments::kernel::Kernel;
 use hls_experiments::{load_unload, operations, vassal};
 use hls_sim::Options;
 use hls_units::Nanos;
-use hls_vm::Lab;
+use hls_vm::Vm;
 use std::fs;
 use std::io::{self, Write, stdout};
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ struct Args {
     #[arg(long, value_name = "FOLDER", default_value = "out/experiments")]
     results: PathBuf,
     /// On a kernel: where the kernel is kept
-    #[arg(long, value_name = "FOLDER", default_value = ".cache/lab")]
+    #[arg(long, value_name = "FOLDER", default_value = ".cache/vm")]
     cache: PathBuf,
 }
 
@@ -52,7 +52,7 @@ struct Args {
 enum Engine {
     /// The simulator
     Sim,
-    /// A real kernel in the laboratory, with the fair class doing the same beside it
+    /// A real kernel, in the test machine, with the fair class doing the same beside it
     Kernel,
 }
 
@@ -138,16 +138,16 @@ fn simulate(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Re
 
 /// Whether all is within its tolerance.
 fn on_kernel(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Result<bool, Failure> {
-    let lab = Lab::open(&args.cache).map_err(|error| Failure::System(error.to_string()))?;
-    let laboratory = |name: &str| Laboratory {
-        lab: &lab,
+    let vm = Vm::open(&args.cache).map_err(|error| Failure::System(error.to_string()))?;
+    let exact_vm = |name: &str| ExactVm {
+        vm: &vm,
         shift: args.shift,
         limit: Duration::from_nanos(args.limit.0),
         results: args.results.join(name),
     };
     let mut is_within = true;
     for experiment in experiments.iter().filter(|experiment| !experiment.on_kernel.is_empty()) {
-        let kernel = Kernel { laboratory: laboratory(&experiment.name), hls: &args.hls };
+        let kernel = Kernel { vm: exact_vm(&experiment.name), hls: &args.hls };
         let comparisons = kernel.carry_out(&experiment.folder, &experiment.on_kernel)?;
         write_comparison(out, &experiment.name, &comparisons)?;
         out.flush()?;
@@ -157,20 +157,20 @@ fn on_kernel(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> R
     if is_asked_for(operations::NAME) {
         let programs = [args.hls.clone(), args.hls.with_file_name("hls-operations")];
         let file = args.folder.join(operations::NAME).join("operations.kdl");
-        let rows = operations::measure(&laboratory(operations::NAME), programs, &file)?;
+        let rows = operations::measure(&exact_vm(operations::NAME), programs, &file)?;
         write!(out, "{}", operations::table(&rows))?;
     }
-    let about = format!("Linux {}, an instruction takes {} ns", lab.kernel().release, 1 << args.shift);
+    let about = format!("Linux {}, an instruction takes {} ns", vm.kernel().release, 1 << args.shift);
     if is_asked_for(load_unload::NAME) {
         let folder = args.folder.join(load_unload::NAME);
-        let rows = load_unload::measure(&laboratory(load_unload::NAME), &args.hls, &folder)?;
+        let rows = load_unload::measure(&exact_vm(load_unload::NAME), &args.hls, &folder)?;
         fs::write(folder.join("results.csv"), load_unload::csv(&rows, &about))?;
         write!(out, "{}", load_unload::table(&rows))?;
         is_within &= rows.iter().all(load_unload::Row::is_kept);
     }
     if is_asked_for(vassal::NAME) {
         let folder = args.folder.join(vassal::NAME);
-        for table in vassal::measure(&laboratory(vassal::NAME), &args.hls, &folder)? {
+        for table in vassal::measure(&exact_vm(vassal::NAME), &args.hls, &folder)? {
             fs::write(folder.join(format!("{}.csv", table.name())), table.csv(&about))?;
             write!(out, "{}", table.text())?;
         }

@@ -1,8 +1,8 @@
 //! Thesis, Table 10.1, on a real kernel: the time of requests to a running hierarchy, from user level.
 //!
-//! Relies on the laboratory, and on the program `hls-operations` for what is done there.
+//! Relies on the test machine, and on the program `hls-operations` for what is done there.
 
-use crate::boot::Laboratory;
+use crate::boot::ExactVm;
 use hls_vm::{Guest, Script};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -48,18 +48,14 @@ pub struct Row {
 ///
 /// # Errors
 /// All that keeps it from being measured; what the kernel complained about.
-pub fn measure(
-    laboratory: &Laboratory,
-    programs: [PathBuf; 2],
-    file: &Path,
-) -> Result<Vec<Row>, Vec<String>> {
+pub fn measure(vm: &ExactVm, programs: [PathBuf; 2], file: &Path) -> Result<Vec<Row>, Vec<String>> {
     let text = "#!/bin/sh\nhls-operations /usr/operations.kdl 2>/tmp/said || { cat /tmp/said; exit 2; }\n";
     let guest = Guest {
         scripts: vec![Script { name: NAME.into(), text: text.into() }],
         programs: programs.to_vec(),
         files: vec![(file.to_owned(), "/usr/operations.kdl".into())],
     };
-    let outcome = laboratory.run(&guest, "")?;
+    let outcome = vm.run(&guest, "")?;
     let said: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
     read(&said).map_err(|error| vec![error])
 }

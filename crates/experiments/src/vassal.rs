@@ -1,10 +1,10 @@
 //! Vassal's Tables 1 and 2, on a real kernel: what a switch costs that may ask a loaded policy, and how well a thread
 //! that runs at times that it asks for keeps them, beside what the kernel has for that by itself.
 //!
-//! Relies on the laboratory, on `vassal.sh` for what is done there, and on the programs of `crates/cost` and `examples`
-//! that measure, which the compiler of this machine makes.
+//! Relies on the test machine, on `vassal.sh` for what is done there, and on the programs of `crates/cost` and
+//! `examples` that measure, which the compiler of this machine makes.
 
-use crate::boot::{Laboratory, builds, root, sample};
+use crate::boot::{ExactVm, builds, root, sample};
 use hls_vm::{Guest, Script};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -79,10 +79,10 @@ pub struct Table {
 ///
 /// # Errors
 /// All that keeps them from being measured; what the kernel complained about.
-pub fn measure(laboratory: &Laboratory, hls: &Path, folder: &Path) -> Result<Vec<Table>, Vec<String>> {
+pub fn measure(vm: &ExactVm, hls: &Path, folder: &Path) -> Result<Vec<Table>, Vec<String>> {
     let work = tempfile::tempdir().map_err(|error| vec![format!("a folder for work: {error}")])?;
     let guest = guest(hls, folder, work.path()).map_err(|error| vec![error])?;
-    let outcome = laboratory.run(&guest, "")?;
+    let outcome = vm.run(&guest, "")?;
     let said: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
     FORMS.iter().map(|form| read(form, &said)).collect::<Result<_, _>>().map_err(|error| vec![error])
 }

@@ -1,4 +1,4 @@
-# Vassal's two tables in the laboratory: first without hls, then under hls with nothing loaded, then with `asked-times`
+# Vassal's two tables in the test machine: first without hls, then under hls with nothing loaded, then with `asked-times`
 # loaded. Prints lines `switch ROW LEAST MEDIAN AVERAGE` and `ticks ROW LEAST GREATEST AVERAGE DEVIATION`, in
 # nanoseconds.
 #

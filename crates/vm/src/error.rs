@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// Why the laboratory has no outcome. Every text says what was found and what to do.
+/// Why a run of the virtual machine has no outcome. Every text says what was found and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
-    /// The laboratory cannot work on this machine: a program or a kernel is missing and cannot be had. Tests that need
-    /// the laboratory print this as the reason for being skipped.
+    /// No virtual machine can run on this one: a program or a kernel is missing and cannot be had. Tests that need one
+    /// print this as the reason for being skipped.
     Unavailable(String),
     /// What was to be put into the guest is not there, or cannot be put there.
     Input(String),
@@ -17,7 +17,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Unavailable(why) => write!(f, "the laboratory cannot run here: {why}"),
+            Error::Unavailable(why) => write!(f, "the test machine cannot run here: {why}"),
             Error::Input(why) | Error::Failed(why) => f.write_str(why),
         }
     }

@@ -3,7 +3,7 @@
 #
 # Relies on busybox, and on three serial ports: ttyS0 has the kernel's log, ttyS1 what the scripts print, ttyS2 the
 # content of $OUT as a packed archive. What is printed of a script stands between a record separator with its name and a
-# unit separator with its exit status; a group separator comes when all is handed over. The laboratory puts the calls of
+# unit separator with its exit status; a group separator comes when all is handed over. The test machine puts the calls of
 # `run`, one a script, in the place of RUN.
 /bin/busybox --install -s /bin
 export PATH=/usr/local/bin:/bin HOME=/ TERM=dumb OUT=/out
@@ -24,7 +24,7 @@ mount -t bpf bpf /sys/fs/bpf
 mount -t debugfs debug /sys/kernel/debug
 mount -t tracefs trace /sys/kernel/tracing
 ln -s /proc/self/fd /dev/fd
-hostname lab
+hostname vm
 ip link set lo up
 stty -F /dev/ttyS1 raw
 stty -F /dev/ttyS2 raw

@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::time::Duration;
 
 use crate::error::failed;
-use crate::{Accel, Error, Guest, Lab, Machine, Outcome, Script, Time};
+use crate::{Accel, Error, Guest, Machine, Outcome, Script, Time, Vm};
 
 /// A boot takes two seconds where KVM works.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -15,21 +15,21 @@ const LIMIT: Duration = Duration::from_secs(20);
 const WORKS: &str = "works\n";
 
 /// Whether a guest boots on KVM. A device that the user may not open is not remembered: that can change.
-pub(crate) fn works(lab: &Lab) -> Result<bool, Error> {
+pub(crate) fn works(vm: &Vm) -> Result<bool, Error> {
     if OpenOptions::new().read(true).write(true).open("/dev/kvm").is_err() {
         return Ok(false);
     }
     let host = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let remembered = lab.cache.join(format!("kvm-{}-{}", host.trim(), lab.kernel.release));
+    let remembered = vm.cache.join(format!("kvm-{}-{}", host.trim(), vm.kernel.release));
     if let Ok(answer) = fs::read_to_string(&remembered) {
         return Ok(answer == WORKS);
     }
-    let folder = tempfile::tempdir_in(&lab.cache).map_err(failed(lab.cache.display()))?;
+    let folder = tempfile::tempdir_in(&vm.cache).map_err(failed(vm.cache.display()))?;
     let time = Time::Free(Accel::Kvm);
     let machine = Machine { time, limit: LIMIT, ..Machine::default() };
     let script = Script { name: "probe".into(), text: "#!/bin/sh\n".into() };
     let guest = Guest { scripts: vec![script], ..Guest::default() };
-    let answer = match lab.run_quietly(&machine, &guest, folder.path()) {
+    let answer = match vm.run_quietly(&machine, &guest, folder.path()) {
         Ok(Outcome { cut_short: None, .. }) => WORKS.to_owned(),
         Ok(Outcome { cut_short: Some(why), .. }) => format!("{why}\n"),
         Err(error) => format!("{error}\n"),

@@ -1,5 +1,5 @@
-//! The laboratory: boots a Debian kernel with sched_ext in QEMU, runs scripts in it, and brings back what they printed,
-//! their exit statuses, the files that they left, and what the kernel complained about.
+//! The test machine: boots a Debian kernel with sched_ext in QEMU, runs scripts in it, and brings back what they
+//! printed, their exit statuses, the files that they left, and what the kernel complained about.
 //!
 //! Relies on QEMU, on apt for the kernel, and on a static busybox for the guest. Never changes the machine that it runs
 //! on: all that it writes is in the folder of its cache and in the folder of the run.
@@ -28,9 +28,9 @@ use std::path::{Path, PathBuf};
 /// The folder of a run in which the files are that scripts left in `$OUT`.
 pub const OUT: &str = "guest-out";
 
-/// A laboratory that can be used.
+/// A test machine that can be used.
 #[derive(Debug, Clone)]
-pub struct Lab {
+pub struct Vm {
     kernel: Kernel,
     cache: PathBuf,
 }
@@ -43,12 +43,12 @@ pub struct Show<'a> {
     pub kernel: &'a mut dyn Write,
 }
 
-impl Lab {
-    /// The laboratory whose kernel is in the folder `cache`, or is fetched into it now.
+impl Vm {
+    /// The test machine whose kernel is in the folder `cache`, or is fetched into it now.
     ///
     /// # Errors
     /// `Unavailable` with the reason when it cannot work on this machine.
-    pub fn open(cache: &Path) -> Result<Lab, Error> {
+    pub fn open(cache: &Path) -> Result<Vm, Error> {
         if cfg!(not(target_arch = "x86_64")) {
             return Err(Error::Unavailable("its kernel and the programs put in are for x86-64".into()));
         }
@@ -57,17 +57,17 @@ impl Lab {
             return Err(Error::Unavailable(format!("{what} is missing (Debian's qemu-system-x86)")));
         }
         let cache = std::path::absolute(cache).map_err(error::failed(cache.display()))?;
-        Ok(Lab { kernel: Kernel::cached(&cache)?, cache })
+        Ok(Vm { kernel: Kernel::cached(&cache)?, cache })
     }
 
-    /// As [`Lab::open`], for a test: when the laboratory cannot work here it says why, also where the output of tests
+    /// As [`Vm::open`], for a test: when the test machine cannot work here it says why, also where the output of tests
     /// that pass is not shown, and gives none.
     ///
     /// # Errors
     /// What is wrong when it should work.
-    pub fn open_or_skip(cache: &Path) -> Result<Option<Lab>, Error> {
-        match Lab::open(cache) {
-            Ok(lab) => Ok(Some(lab)),
+    pub fn open_or_skip(cache: &Path) -> Result<Option<Vm>, Error> {
+        match Vm::open(cache) {
+            Ok(vm) => Ok(Some(vm)),
             Err(error @ Error::Unavailable(_)) => {
                 writeln!(io::stderr(), "skipped: {error}").map_err(error::failed("standard error"))?;
                 Ok(None)
@@ -112,10 +112,10 @@ impl Lab {
         run::run(&self.kernel, &machine, guest, folder, show)
     }
 
-    /// As [`Lab::run`], and shows nothing on the way.
+    /// As [`Vm::run`], and shows nothing on the way.
     ///
     /// # Errors
-    /// As [`Lab::run`].
+    /// As [`Vm::run`].
     pub fn run_quietly(&self, machine: &Machine, guest: &Guest, folder: &Path) -> Result<Outcome, Error> {
         self.run(machine, guest, folder, &mut Show { output: &mut io::sink(), kernel: &mut io::sink() })
     }

@@ -68,7 +68,7 @@ pub(crate) const INITRAMFS: &str = "initramfs.cpio";
 
 /// The command that boots `machine` with what is in `folder`.
 pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path) -> Command {
-    // Ends QEMU when the laboratory is killed.
+    // Ends QEMU when the test machine is killed.
     let mut qemu = Command::new("setpriv");
     qemu.args(["--pdeathsig", "KILL", QEMU, "-nodefaults", "-display", "none", "-no-reboot", "-cpu", "max"]);
     // The level at which warnings, and what is worse, reach the console.

@@ -1,11 +1,11 @@
 //! `hls-vm`: runs scripts in a virtual machine whose kernel has sched_ext.
 //!
 //! Exit status: that of the first script that did not exit with 0, else 0. What is not the script's: 2 usage or input,
-//! 124 the time limit, 125 the laboratory could not do its work, 126 the kernel complained or went down.
+//! 124 the time limit, 125 the test machine could not do its work, 126 the kernel complained or went down.
 
 use clap::{Parser, ValueEnum};
 use hls_units::Nanos;
-use hls_vm::{Accel, CutShort, Error, Guest, Lab, Machine, Outcome, Script, Show, Time};
+use hls_vm::{Accel, CutShort, Error, Guest, Machine, Outcome, Script, Show, Time, Vm};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,15 +48,15 @@ struct Args {
     #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
     append: String,
     /// Where the logs and, in `guest-out`, the files from `$OUT` go.
-    #[arg(long, value_name = "FOLDER", default_value = "out/lab")]
+    #[arg(long, value_name = "FOLDER", default_value = "out/vm")]
     results: PathBuf,
     /// Where the kernel is kept.
-    #[arg(long, value_name = "FOLDER", default_value = ".cache/lab")]
+    #[arg(long, value_name = "FOLDER", default_value = ".cache/vm")]
     cache: PathBuf,
 }
 
 const EXIT_STATUS: &str = "Exit status: that of the first script that failed, or 0; 2 usage or input, 124 time limit, \
-                           125 the laboratory could not do its work, 126 the kernel complained or went down.";
+                           125 the test machine could not do its work, 126 the kernel complained or went down.";
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum AccelName {
@@ -80,7 +80,7 @@ const CHECK: &str = "#!/bin/sh -e
 echo \"kernel $(uname -r), $(nproc) CPUs\"
 echo \"sched_ext is $(cat /sys/kernel/sched_ext/state)\"
 test -s /sys/kernel/btf/vmlinux
-echo 'the laboratory works'
+echo 'the test machine works'
 ";
 
 fn main() -> ExitCode {
@@ -107,8 +107,8 @@ fn run(args: &Args) -> Result<Outcome, Error> {
         append: args.append.clone(),
         limit: args.limit,
     };
-    let lab = Lab::open(&args.cache)?;
-    lab.run(
+    let vm = Vm::open(&args.cache)?;
+    vm.run(
         &machine,
         &guest,
         &args.results,

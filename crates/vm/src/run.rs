@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// What QEMU itself says.
 const MESSAGES: &str = "qemu.log";
 
-/// See [`crate::Lab::run`].
+/// See [`crate::Vm::run`].
 pub(crate) fn run(
     kernel: &Kernel,
     machine: &Machine,

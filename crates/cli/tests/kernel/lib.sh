@@ -1,4 +1,4 @@
-# What the scripts of this folder share. Each runs as root in the laboratory's guest, which has `hls` in its PATH.
+# What the scripts of this folder share. Each runs as root in the test machine, which has `hls` in its PATH.
 set -u
 
 fail() {

@@ -1,4 +1,4 @@
-//! The kernel engine in the laboratory: scripts that run `hls` on a kernel with sched_ext, under every kind of storm,
+//! The kernel engine in the test machine: scripts that run `hls` on a kernel with sched_ext, under every kind of storm,
 //! with its invariants checked all the while. The scripts of `short/`, and those of `exact/`, where time is exact, are
 //! part of every test; those of `long/`, and longer forms of the short ones, are run by `make storm`.
 //!
@@ -7,7 +7,7 @@
 mod selftests;
 
 use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
-use hls_vm::{Accel, Guest, Lab, Machine, Outcome, Script, Time};
+use hls_vm::{Accel, Guest, Machine, Outcome, Script, Time, Vm};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,9 +62,9 @@ fn compiled(name: &str, folder: &Path) -> PathBuf {
     program
 }
 
-/// Of the laboratory: the kernel, and what was made of its source.
+/// Of the test machine: the kernel, and what was made of its source.
 fn cache() -> PathBuf {
-    here().join("../../../../.cache/lab")
+    here().join("../../../../.cache/vm")
 }
 
 /// Two processors, translated, so that every host does the same.
@@ -74,12 +74,12 @@ fn machine(limit: Duration) -> Machine {
 
 /// Boots once and runs the scripts; `None` where that cannot be done here.
 fn boot(scripts: Vec<Script>, machine: &Machine) -> Option<Outcome> {
-    let lab = Lab::open_or_skip(&cache()).unwrap()?;
-    Some(run(&lab, machine, scripts, None))
+    let vm = Vm::open_or_skip(&cache()).unwrap()?;
+    Some(run(&vm, machine, scripts, None))
 }
 
 /// Runs the scripts in the guest, which has `hls` and what the scripts need, and `program`, beside it.
-fn run(lab: &Lab, machine: &Machine, scripts: Vec<Script>, program: Option<PathBuf>) -> Outcome {
+fn run(vm: &Vm, machine: &Machine, scripts: Vec<Script>, program: Option<PathBuf>) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let stripped = folder.path().join("hls");
     // As it is it would take a tenth of the guest's memory, twice.
@@ -96,7 +96,7 @@ fn run(lab: &Lab, machine: &Machine, scripts: Vec<Script>, program: Option<PathB
         // The guest has no compilers. It finds there what they would make.
         (built, "/usr/cache/hls/policies".into()),
     ];
-    lab.run_quietly(machine, &Guest { scripts, programs, files }, folder.path()).unwrap()
+    vm.run_quietly(machine, &Guest { scripts, programs, files }, folder.path()).unwrap()
 }
 
 /// Copies the policies of the examples and of the gallery, and builds what scripts ask for; where that is.
@@ -193,11 +193,11 @@ fn bad_policies_break_nobody_elses_promise_where_time_is_exact() {
 #[test]
 #[ignore = "takes ten minutes: make storm"]
 fn the_kernels_own_tests_pass_as_before() {
-    let Some(lab) = Lab::open_or_skip(&cache()).unwrap() else { return };
-    let runner = selftests::runner(&lab, &cache());
+    let Some(vm) = Vm::open_or_skip(&cache()).unwrap() else { return };
+    let runner = selftests::runner(&vm, &cache());
     // They have deadlines of a second, which a busy host would miss.
     let machine = Machine { time: Time::Exact { shift: 0 }, ..machine(Duration::from_secs(3600)) };
-    let outcome = run(&lab, &machine, vec![script(&here().join("selftests.sh"), "CYCLES=5\n")], Some(runner));
+    let outcome = run(&vm, &machine, vec![script(&here().join("selftests.sh"), "CYCLES=5\n")], Some(runner));
     // The kernel complains, as it should: many of the tests are of schedulers that do wrong.
     let [script] = &outcome.scripts[..] else { panic!("{:?} {}", outcome.cut_short, outcome.kernel_log) };
     println!("{}", script.output);

@@ -1,7 +1,7 @@
-//! The kernel's own tests of sched_ext, made of the source of the very kernel that the laboratory boots, once; their
+//! The kernel's own tests of sched_ext, made of the source of the very kernel that the test machine boots, once; their
 //! program is kept beside the kernel.
 
-use hls_vm::{Guest, Lab, Machine, OUT, Script};
+use hls_vm::{Guest, Machine, OUT, Script, Vm};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,14 +10,14 @@ use std::process::Command;
 const PARTS: [&str; 4] = ["tools", "scripts", "include", "kernel/bpf"];
 
 /// Their program.
-pub fn runner(lab: &Lab, cache: &Path) -> PathBuf {
+pub fn runner(vm: &Vm, cache: &Path) -> PathBuf {
     let runner = cache.join("selftests/runner");
     if !runner.is_file() {
         fs::create_dir_all(cache.join("selftests")).unwrap();
         // Without `..`, which their Makefile takes for something else.
         let work = tempfile::tempdir_in(cache.canonicalize().unwrap()).unwrap();
-        lab.unpack_source(&PARTS, work.path()).unwrap();
-        make(work.path(), &types(lab, &work.path().join("guest")));
+        vm.unpack_source(&PARTS, work.path()).unwrap();
+        make(work.path(), &types(vm, &work.path().join("guest")));
         fs::rename(work.path().join("built/runner"), &runner).unwrap();
     }
     runner
@@ -34,11 +34,11 @@ fn make(source: &Path, types: &Path) {
 }
 
 /// The description of the kernel's types that it has in itself.
-fn types(lab: &Lab, folder: &Path) -> PathBuf {
+fn types(vm: &Vm, folder: &Path) -> PathBuf {
     let text = "#!/bin/sh -e\ncp /sys/kernel/btf/vmlinux \"$OUT\"\n";
     let guest =
         Guest { scripts: vec![Script { name: "types".into(), text: text.into() }], ..Guest::default() };
-    let outcome = lab.run_quietly(&Machine::default(), &guest, folder).unwrap();
+    let outcome = vm.run_quietly(&Machine::default(), &guest, folder).unwrap();
     assert!(outcome.is_clean(), "{:?}", outcome.problems);
     folder.join(OUT).join("vmlinux")
 }

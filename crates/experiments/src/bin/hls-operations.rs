@@ -1,7 +1,7 @@
 //! `hls-operations FILE`: how long requests to a running hierarchy take, from user level (HLS thesis, section 10.2),
 //! and how long it takes to attach one and to detach it. A line for each operation: its name, and times in nanoseconds.
 //!
-//! Runs as root in the laboratory's guest, where `hls` is in the PATH, and has it run FILE, which must have the
+//! Runs as root in the test machine, where `hls` is in the PATH, and has it run FILE, which must have the
 //! schedulers that are named here. Everything is done once more while the kernel counts the time of BPF programs: lines
 //! `kernel OPERATION` have how many of its calls one took, and how long they were, in all.
 

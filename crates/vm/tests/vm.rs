@@ -1,4 +1,4 @@
-//! The laboratory, used: what a script prints, leaves and exits with comes back, and so does what goes wrong.
+//! The test machine, used: what a script prints, leaves and exits with comes back, and so does what goes wrong.
 //!
 //! Relies on a kernel that is cached or can be fetched, and on QEMU; says that it is skipped where they are not there.
 
@@ -6,21 +6,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use hls_vm::{Guest, Lab, Machine, OUT, Script, Time};
+use hls_vm::{Guest, Machine, OUT, Script, Time, Vm};
 
 fn cache() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache/lab")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache/vm")
 }
 
-fn lab() -> Option<Lab> {
-    Lab::open_or_skip(&cache()).unwrap()
+fn vm() -> Option<Vm> {
+    Vm::open_or_skip(&cache()).unwrap()
 }
 
 /// The command, on a script with this text, with its results in `folder`. By TCG, so that every machine does the same.
 fn hls_lab(folder: &Path, script: &str, options: &[&str]) -> Output {
     let path = folder.join("script");
     fs::write(&path, script).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hls-lab"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hls-vm"));
     command.args(["--accel", "tcg", "--cache"]).arg(cache()).arg("--results").arg(folder).args(options);
     command.arg(path).output().unwrap()
 }
@@ -31,7 +31,7 @@ fn text(bytes: &[u8]) -> &str {
 
 #[test]
 fn what_a_script_prints_leaves_and_exits_with_comes_back() {
-    if lab().is_none() {
+    if vm().is_none() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -51,7 +51,7 @@ fn what_a_script_prints_leaves_and_exits_with_comes_back() {
 
 #[test]
 fn a_kernel_that_panics_is_told_and_what_was_said_before_is_kept() {
-    if lab().is_none() {
+    if vm().is_none() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -65,7 +65,7 @@ fn a_kernel_that_panics_is_told_and_what_was_said_before_is_kept() {
 
 #[test]
 fn a_run_ends_at_its_limit() {
-    if lab().is_none() {
+    if vm().is_none() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -75,7 +75,7 @@ fn a_run_ends_at_its_limit() {
 
 #[test]
 fn what_cannot_be_put_in_is_wrong_input() {
-    if lab().is_none() {
+    if vm().is_none() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -88,14 +88,14 @@ fn what_cannot_be_put_in_is_wrong_input() {
 
 #[test]
 fn two_exact_runs_are_the_same_to_the_byte() {
-    let Some(lab) = lab() else { return };
+    let Some(vm) = vm() else { return };
     let folder = tempfile::tempdir().unwrap();
     let machine = Machine { cpus: 1, time: Time::Exact { shift: 0 }, ..Machine::default() };
     // What differs from run to run on any other machine: chance, and the time to the nanosecond.
     let script = "#!/bin/sh\nod -N 16 -x /dev/urandom\nsleep 3\ncat /proc/schedstat /proc/uptime\ndate\n";
     let guest =
         Guest { scripts: vec![Script { name: "times".into(), text: script.into() }], ..Guest::default() };
-    let run = || lab.run_quietly(&machine, &guest, folder.path()).unwrap();
+    let run = || vm.run_quietly(&machine, &guest, folder.path()).unwrap();
     let (first, second) = (run(), run());
     assert!(first.is_clean(), "{first:?}");
     assert_eq!(first.scripts, second.scripts);
