@@ -18,7 +18,7 @@
 	if (number >= HLS_FIRST_LOADED)                                                \
 		hls_end_hook(h, s);
 
-HLS_ONCE u32 policy_init(hls_t *h ARENA_ARG, u32 s)
+HLS_GLOBAL_FUNC u32 policy_init(hls_t *h __arg_arena, u32 s)
 {
 #define CASE(number, fn, ...)                          \
 	case number:                                   \
@@ -31,7 +31,7 @@ HLS_ONCE u32 policy_init(hls_t *h ARENA_ARG, u32 s)
 	return 0;
 }
 
-HLS_ONCE u32 policy_deinit(hls_t *h ARENA_ARG, u32 s)
+HLS_GLOBAL_FUNC u32 policy_deinit(hls_t *h __arg_arena, u32 s)
 {
 #define CASE(number, fn, ...)                              \
 	case number:                                       \
@@ -44,7 +44,7 @@ HLS_ONCE u32 policy_deinit(hls_t *h ARENA_ARG, u32 s)
 	return 0;
 }
 
-HLS_ONCE s64 policy_register_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
+HLS_GLOBAL_FUNC s64 policy_register_vp(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	s64 answer = 0;
 #define CASE(number, fn, ...)                                                    \
@@ -58,7 +58,7 @@ HLS_ONCE s64 policy_register_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 	return -HLS_E_NOT_FOUND;
 }
 
-HLS_ONCE u32 policy_unregister_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
+HLS_GLOBAL_FUNC u32 policy_unregister_vp(hls_t *h __arg_arena, u32 s, u32 v)
 {
 #define CASE(number, fn, ...)                                               \
 	case number:                                                        \
@@ -72,7 +72,7 @@ HLS_ONCE u32 policy_unregister_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
 }
 
 /* Whether the VP may have a CPU: it may be out of budget. */
-HLS_ONCE bool policy_request(hls_t *h ARENA_ARG, u32 s, u32 v)
+HLS_GLOBAL_FUNC bool policy_request(hls_t *h __arg_arena, u32 s, u32 v)
 {
 #define CASE(number, fn, ...)                                   \
 	case number:                                            \
@@ -85,7 +85,7 @@ HLS_ONCE bool policy_request(hls_t *h ARENA_ARG, u32 s, u32 v)
 	return !(h->vp[v].flags & HLS_THROTTLED);
 }
 
-HLS_ONCE u32 policy_withdraw(hls_t *h ARENA_ARG, u32 s, u32 v)
+HLS_GLOBAL_FUNC u32 policy_withdraw(hls_t *h __arg_arena, u32 s, u32 v)
 {
 #define CASE(number, fn, ...)                                     \
 	case number:                                              \
@@ -98,7 +98,7 @@ HLS_ONCE u32 policy_withdraw(hls_t *h ARENA_ARG, u32 s, u32 v)
 	return 0;
 }
 
-HLS_ONCE u32 policy_grant(hls_t *h ARENA_ARG, u32 s, u32 cpu)
+HLS_GLOBAL_FUNC u32 policy_grant(hls_t *h __arg_arena, u32 s, u32 cpu)
 {
 	u32 answer = 0;
 #define CASE(number, fn, ...)                                            \
@@ -112,7 +112,7 @@ HLS_ONCE u32 policy_grant(hls_t *h ARENA_ARG, u32 s, u32 cpu)
 	return 0;
 }
 
-HLS_ONCE u32 policy_revoke(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
+HLS_GLOBAL_FUNC u32 policy_revoke(hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns)
 {
 #define CASE(number, fn, ...)                                          \
 	case number:                                                   \
@@ -125,7 +125,7 @@ HLS_ONCE u32 policy_revoke(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
 	return 0;
 }
 
-HLS_ONCE u32 policy_release(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
+HLS_GLOBAL_FUNC u32 policy_release(hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns)
 {
 #define CASE(number, fn, ...)                                            \
 	case number:                                                     \
@@ -138,7 +138,7 @@ HLS_ONCE u32 policy_release(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
 	return 0;
 }
 
-HLS_ONCE bool policy_preempts(hls_t *h ARENA_ARG, u32 s, u32 ready, u32 running)
+HLS_GLOBAL_FUNC bool policy_preempts(hls_t *h __arg_arena, u32 s, u32 ready, u32 running)
 {
 	bool answer = false;
 #define CASE(number, fn, ...)                                                               \
@@ -152,7 +152,7 @@ HLS_ONCE bool policy_preempts(hls_t *h ARENA_ARG, u32 s, u32 ready, u32 running)
 	return false;
 }
 
-HLS_ONCE u32 policy_timer(hls_t *h ARENA_ARG, u32 s)
+HLS_GLOBAL_FUNC u32 policy_timer(hls_t *h __arg_arena, u32 s)
 {
 	u32 answer = 0;
 #define CASE(number, fn, ...)                                     \
@@ -167,12 +167,13 @@ HLS_ONCE u32 policy_timer(hls_t *h ARENA_ARG, u32 s)
 }
 
 /* What the policy answers to a message about its VP v. */
-HLS_ONCE s64 policy_message(hls_t *h ARENA_ARG, u32 s, u32 v, u32 message, const params_t *payload ARENA_ARG)
+HLS_GLOBAL_FUNC s64 policy_message(hls_t *h __arg_arena, u32 s, u32 v, u32 message,
+				   const params_t *payload __arg_arena)
 {
 	s64 answer = -HLS_E_UNKNOWN;
-	unused(v);
-	unused(message);
-	unused(payload);
+	keep_argument(v);
+	keep_argument(message);
+	keep_argument(payload);
 #define CASE(number, fn, ...)                                                              \
 	case number:                                                                       \
 		CALL(number, MESSAGE, v, answer = fn##_message(h, s, v, message, payload)) \
@@ -184,7 +185,7 @@ HLS_ONCE s64 policy_message(hls_t *h ARENA_ARG, u32 s, u32 v, u32 message, const
 	return answer;
 }
 
-HLS_ONCE bool policy_check_invariants(hls_t *h ARENA_ARG, u32 s)
+HLS_GLOBAL_FUNC bool policy_check_invariants(hls_t *h __arg_arena, u32 s)
 {
 	bool answer = true;
 #define CASE(number, fn, ...)                                                \
@@ -204,34 +205,34 @@ HLS_ONCE bool policy_check_invariants(hls_t *h ARENA_ARG, u32 s)
  * The hooks that a switch calls at every level, for its loops: those of policies that are near become part of the
  * caller, and throttle nobody; the others are called as above.
  */
-static inline bool near_request(hls_t *h, u32 s, u32 v)
+static __always_inline bool near_request(hls_t *h, u32 s, u32 v)
 {
-#define NEAR(number, fn, ...)                                               \
-	if (fn##_policy.near && kept(&h->scheduler[s])->policy == number) { \
-		fn##_request(h, s, v);                                      \
-		return true;                                                \
+#define NEAR(number, fn, ...)                                                      \
+	if (fn##_policy.near && in_register(&h->scheduler[s])->policy == number) { \
+		fn##_request(h, s, v);                                             \
+		return true;                                                       \
 	}
 	HLS_BUILT_IN_POLICIES(NEAR)
 #undef NEAR
 	return policy_request(h, s, v);
 }
 
-static inline u32 near_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+static __always_inline u32 near_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-#define NEAR(number, fn, ...)                                               \
-	if (fn##_policy.near && kept(&h->scheduler[s])->policy == number) { \
-		fn##_release(h, s, v, used_ns);                             \
-		return 0;                                                   \
+#define NEAR(number, fn, ...)                                                      \
+	if (fn##_policy.near && in_register(&h->scheduler[s])->policy == number) { \
+		fn##_release(h, s, v, used_ns);                                    \
+		return 0;                                                          \
 	}
 	HLS_BUILT_IN_POLICIES(NEAR)
 #undef NEAR
 	return policy_release(h, s, v, used_ns);
 }
 
-static inline u32 near_grant(hls_t *h, u32 s, u32 cpu)
+static __always_inline u32 near_grant(hls_t *h, u32 s, u32 cpu)
 {
-#define NEAR(number, fn, ...)                                             \
-	if (fn##_policy.near && kept(&h->scheduler[s])->policy == number) \
+#define NEAR(number, fn, ...)                                                    \
+	if (fn##_policy.near && in_register(&h->scheduler[s])->policy == number) \
 		return fn##_grant(h, s, cpu);
 	HLS_BUILT_IN_POLICIES(NEAR)
 #undef NEAR
@@ -239,13 +240,13 @@ static inline u32 near_grant(hls_t *h, u32 s, u32 cpu)
 }
 
 /* What the policy says of itself; none: there is no such policy. */
-#define SAID(type, what, none, fn_says)              \
-	static inline type policy_##what(u32 policy) \
-	{                                            \
-		switch (policy) {                    \
-			HLS_POLICIES(fn_says)        \
-		}                                    \
-		return none;                         \
+#define SAID(type, what, none, fn_says)                       \
+	static __always_inline type policy_##what(u32 policy) \
+	{                                                     \
+		switch (policy) {                             \
+			HLS_POLICIES(fn_says)                 \
+		}                                             \
+		return none;                                  \
 	}
 
 /* Whether its schedulers hold VPs of several parents and request all of them at once. */
@@ -282,34 +283,34 @@ SAID(u32, most_children, 0, MOST)
 			fields(HLS_PARAM_RANGE) \
 		}                               \
 		return value == 0;
-#define CHECK(number, fn, CONST, ...)                                            \
-	static inline bool fn##_param_in_range(u32 param, u64 value)             \
-	{                                                                        \
-		switch (param) {                                                 \
-			CONST##_PARAMS(HLS_PARAM_RANGE)                          \
-		}                                                                \
-		return value == 0;                                               \
-	}                                                                        \
-	static inline bool fn##_vp_param_in_range(u32 param, u64 value)          \
-	{                                                                        \
-		switch (param) {                                                 \
-			CONST##_VP_PARAMS(HLS_PARAM_RANGE)                       \
-		}                                                                \
-		return value == 0;                                               \
-	}                                                                        \
-	static inline s64 fn##_field_in_range(u32 message, u32 param, u64 value) \
-	{                                                                        \
-		(void)param, (void)value;                                        \
-		switch (message) {                                               \
-			CONST##_MESSAGES(FIELDS)                                 \
-		}                                                                \
-		return -HLS_E_UNKNOWN;                                           \
+#define CHECK(number, fn, CONST, ...)                                                     \
+	static __always_inline bool fn##_param_in_range(u32 param, u64 value)             \
+	{                                                                                 \
+		switch (param) {                                                          \
+			CONST##_PARAMS(HLS_PARAM_RANGE)                                   \
+		}                                                                         \
+		return value == 0;                                                        \
+	}                                                                                 \
+	static __always_inline bool fn##_vp_param_in_range(u32 param, u64 value)          \
+	{                                                                                 \
+		switch (param) {                                                          \
+			CONST##_VP_PARAMS(HLS_PARAM_RANGE)                                \
+		}                                                                         \
+		return value == 0;                                                        \
+	}                                                                                 \
+	static __always_inline s64 fn##_field_in_range(u32 message, u32 param, u64 value) \
+	{                                                                                 \
+		(void)param, (void)value;                                                 \
+		switch (message) {                                                        \
+			CONST##_MESSAGES(FIELDS)                                          \
+		}                                                                         \
+		return -HLS_E_UNKNOWN;                                                    \
 	}
 HLS_POLICIES(CHECK)
 #undef CHECK
 #undef FIELDS
 
-static inline bool policy_param_in_range(u32 policy, u32 param, u64 value)
+static __always_inline bool policy_param_in_range(u32 policy, u32 param, u64 value)
 {
 #define CASE(number, fn, ...) \
 	case number:          \
@@ -321,7 +322,7 @@ static inline bool policy_param_in_range(u32 policy, u32 param, u64 value)
 	return false;
 }
 
-static inline bool policy_vp_param_in_range(u32 policy, u32 param, u64 value)
+static __always_inline bool policy_vp_param_in_range(u32 policy, u32 param, u64 value)
 {
 #define CASE(number, fn, ...) \
 	case number:          \
@@ -333,7 +334,7 @@ static inline bool policy_vp_param_in_range(u32 policy, u32 param, u64 value)
 	return false;
 }
 
-static inline s64 policy_field_in_range(u32 policy, u32 message, u32 param, u64 value)
+static __always_inline s64 policy_field_in_range(u32 policy, u32 message, u32 param, u64 value)
 {
 #define CASE(number, fn, ...) \
 	case number:          \

@@ -240,13 +240,13 @@ struct hls {
 	struct hls_vp vp[HLS_MAX_VPS] __attribute__((aligned(64)));
 };
 
-typedef struct hls ARENA hls_t;
-typedef struct hls_vp ARENA vp_t;
-typedef struct hls_scheduler ARENA scheduler_t;
-typedef struct hls_cpu ARENA cpu_t;
-typedef struct hls_step ARENA step_t;
-typedef struct hls_node ARENA node_t;
-typedef struct hls_params ARENA params_t;
+typedef struct hls __arena hls_t;
+typedef struct hls_vp __arena vp_t;
+typedef struct hls_scheduler __arena scheduler_t;
+typedef struct hls_cpu __arena cpu_t;
+typedef struct hls_step __arena step_t;
+typedef struct hls_node __arena node_t;
+typedef struct hls_params __arena params_t;
 
 /* Building and changing the hierarchy. Each returns an index or 0, or an enum hls_error negated. */
 s64 hls_add_cpu(hls_t *h, u32 cpu);

@@ -11,7 +11,8 @@
  *  3. A scheduler holds a CPU from the moment that its grant hook returns a VP until that VP is released or revoked. So
  *     the children that are RUNNING are exactly the CPUs that it holds; nr_ready and nr_running say how many.
  *  4. Hooks of one scheduler never run at the same time. The infrastructure's lock is held: no hook may wait.
- *  5. Every loop counts from(0) to a named bound and asks can_loop, for the BPF verifier.
+ *  5. For the BPF verifier, the counter of every loop starts at opaque(0), and the loop's condition has a named bound
+ *     and can_loop.
  *  6. preempts and check_invariants only look. A hook throttles, unthrottles and rechecks children of its own scheduler
  *     only, each in the state for it, and unregister_vp leaves its VP in no queue.
  *
@@ -70,7 +71,7 @@ enum hls_unit { HLS_TIME, HLS_COUNT };
 	case constant:                                                   \
 		return hls_in_range(value, least, greatest);
 
-static inline bool hls_in_range(u64 value, u64 least, u64 greatest)
+static __always_inline bool hls_in_range(u64 value, u64 least, u64 greatest)
 {
 	return value >= least && value <= greatest;
 }
@@ -98,8 +99,8 @@ struct hls_policy {
 };
 
 /* A policy's own state in a scheduler and in a VP. */
-#define POLICY_STATE(type, s) ((type ARENA *)kept(&h->scheduler[s])->word)
-#define POLICY_VP(type, v) ((type ARENA *)kept(&h->vp[v])->word)
+#define POLICY_STATE(type, s) ((type __arena *)in_register(&h->scheduler[s])->word)
+#define POLICY_VP(type, v) ((type __arena *)in_register(&h->vp[v])->word)
 #define POLICY_TEXT(number) #number
 #define POLICY_HOLDS(type, what, words)                       \
 	_Static_assert(sizeof(type) <= sizeof(u64) * (words), \
@@ -109,21 +110,21 @@ struct hls_policy {
 	POLICY_HOLDS(vp_type, "VP", HLS_VP_WORDS)
 
 /* Whether a READY VP can make use of this CPU. */
-static inline bool hls_usable(const vp_t *vp, u32 cpu)
+static __always_inline bool hls_usable(const vp_t *vp, u32 cpu)
 {
 	return ((vp->usable >> cpu) & 1) != 0;
 }
 
 /* Whether a CPU of the machine is not there now. */
-static inline bool hls_is_offline(const hls_t *h, u32 cpu)
+static __always_inline bool hls_is_offline(const hls_t *h, u32 cpu)
 {
 	return ((h->offline >> cpu) & 1) != 0;
 }
 
 /* Leaves a record behind for whoever reads them. */
-static inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind, u64 a, u64 b)
+static __always_inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind, u64 a, u64 b)
 {
-	struct hls_record ARENA *r = &h->record[h->nr_records % HLS_MAX_RECORDS];
+	struct hls_record __arena *r = &h->record[h->nr_records % HLS_MAX_RECORDS];
 	r->at_ns = h->now_ns;
 	r->vp = v;
 	r->cpu = cpu;
@@ -134,21 +135,21 @@ static inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind, u64 a, u
 	h->nr_records++;
 }
 
-HLS_ONCE u32 hls_record_change(hls_t *h ARENA_ARG, u32 v, u32 kind, u64 a, u64 b)
+HLS_GLOBAL_FUNC u32 hls_record_change(hls_t *h __arg_arena, u32 v, u32 kind, u64 a, u64 b)
 {
 	hls_write_record(h, v, h->vp[v].cpu, kind, a, b);
 	return 0;
 }
 
 /* Records a change of a VP's state if it is watched. */
-static inline void hls_emit(hls_t *h, u32 v, u32 kind, u64 a, u64 b)
+static __always_inline void hls_emit(hls_t *h, u32 v, u32 kind, u64 a, u64 b)
 {
 	if (unlikely(h->vp[v].flags & HLS_WATCHED))
 		hls_record_change(h, v, kind, a, b);
 }
 
 /* The READY VP v is out of budget. */
-static inline void hls_throttle(hls_t *h, u32 v)
+static __always_inline void hls_throttle(hls_t *h, u32 v)
 {
 	h->vp[v].flags |= HLS_THROTTLED;
 	h->scheduler[h->vp[v].parent].nr_ready--;
@@ -156,14 +157,14 @@ static inline void hls_throttle(hls_t *h, u32 v)
 }
 
 /* The throttled VP v may run again; a timer hook returns it then. */
-static inline void hls_unthrottle(hls_t *h, u32 v)
+static __always_inline void hls_unthrottle(hls_t *h, u32 v)
 {
 	h->vp[v].flags &= ~HLS_THROTTLED;
 	h->scheduler[h->vp[v].parent].nr_ready++;
 }
 
 /* Calls the timer hook of s at `at_ns`, or, with HLS_NEVER, not any more. Replaces the time set before. */
-static inline void hls_set_timer(hls_t *h, u32 s, u64 at_ns)
+static __always_inline void hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	if (sched->timer_at == at_ns)
@@ -176,23 +177,23 @@ static inline void hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 }
 
 /* CPU `cpu` is to decide anew at `level`. */
-static inline void hls_mark(hls_t *h, u32 cpu, u32 level)
+static __always_inline void hls_mark(hls_t *h, u32 cpu, u32 level)
 {
 	h->cpu[cpu].resched |= 1ULL << level;
 	h->kick |= 1ULL << cpu;
 }
 
 /* The RUNNING VP v is to be charged, revoked and, maybe, granted again at once. */
-static inline void hls_recheck(hls_t *h, u32 v)
+static __always_inline void hls_recheck(hls_t *h, u32 v)
 {
 	hls_mark(h, h->vp[v].cpu, h->vp[v].level);
 }
 
 /* The first VP of the queue that can use the CPU; 0: none. */
-static inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cpu)
+static __always_inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cpu)
 {
 	u32 v = list->head;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (likely(hls_usable(&h->vp[v], cpu)))
 			break;
 		v = h->node[v].next;
@@ -200,10 +201,10 @@ static inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cpu)
 	return v;
 }
 
-HLS_ONCE u32 hls_search_usable(hls_t *h ARENA_ARG, u32 root, u32 cpu)
+HLS_GLOBAL_FUNC u32 hls_search_usable(hls_t *h __arg_arena, u32 root, u32 cpu)
 {
 	u32 least = 0, v = root;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (hls_usable(&h->vp[v], cpu) && (!least || heap_before(&h->node[v], &h->node[least])))
 			least = v;
 		v = heap_next(h->node, v);
@@ -212,13 +213,13 @@ HLS_ONCE u32 hls_search_usable(hls_t *h ARENA_ARG, u32 root, u32 cpu)
 }
 
 /* The least VP of the heap that can use the CPU; 0: none. */
-static inline u32 hls_least_usable(hls_t *h, u32 root, u32 cpu)
+static __always_inline u32 hls_least_usable(hls_t *h, u32 root, u32 cpu)
 {
-	return !root || likely(hls_usable(kept(&h->vp[root]), cpu)) ? root : hls_search_usable(h, root, cpu);
+	return !root || likely(hls_usable(in_register(&h->vp[root]), cpu)) ? root : hls_search_usable(h, root, cpu);
 }
 
 /* Takes used_ns off the rest of a turn; says whether the turn is over: used up, or given up by a yield. */
-static inline bool hls_turn_over(hls_t *h, u32 v, u64 ARENA *left_ns, u64 used_ns)
+static __always_inline bool hls_turn_over(hls_t *h, u32 v, u64 __arena *left_ns, u64 used_ns)
 {
 	bool over = used_ns >= *left_ns || (h->vp[v].flags & HLS_YIELDED);
 	h->vp[v].flags &= ~HLS_YIELDED;
@@ -228,12 +229,12 @@ static inline bool hls_turn_over(hls_t *h, u32 v, u64 ARENA *left_ns, u64 used_n
 }
 
 /* floor(a * b / c) without overflow on the way; c > 0 and the result must fit. */
-HLS_ONCE u64 hls_mul_div_floor(u64 a, u64 b, u64 c)
+HLS_GLOBAL_FUNC u64 hls_mul_div_floor(u64 a, u64 b, u64 c)
 {
 	if (likely(!((a | b) >> 32)))
 		return a * b / c;
 	u64 quotient = 0, rest = 0;
-	for (s64 i = from(63); i >= 0 && can_loop; i--) {
+	for (s64 i = opaque(63); i >= 0 && can_loop; i--) {
 		/* quotient and rest of (the high bits of a) * b, doubled, plus the next bit's b */
 		u64 twice = rest >= c - rest ? rest - (c - rest) : rest + rest;
 		quotient = 2 * quotient + (rest >= c - rest);
@@ -248,41 +249,41 @@ HLS_ONCE u64 hls_mul_div_floor(u64 a, u64 b, u64 c)
 }
 
 /* The stated defaults of hooks that a policy does not need. */
-static inline void hls_no_init(hls_t *h, u32 s)
+static __always_inline void hls_no_init(hls_t *h, u32 s)
 {
 	(void)h, (void)s;
 }
 
-static inline s64 hls_no_register_vp(hls_t *h, u32 s, u32 v)
+static __always_inline s64 hls_no_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)h, (void)s, (void)v;
 	return 0;
 }
 
-static inline void hls_no_unregister_vp(hls_t *h, u32 s, u32 v)
+static __always_inline void hls_no_unregister_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)h, (void)s, (void)v;
 }
 
-static inline bool hls_no_preempts(hls_t *h, u32 s, u32 ready, u32 running)
+static __always_inline bool hls_no_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)h, (void)s, (void)ready, (void)running;
 	return false;
 }
 
-static inline u32 hls_no_timer(hls_t *h, u32 s)
+static __always_inline u32 hls_no_timer(hls_t *h, u32 s)
 {
 	(void)h, (void)s;
 	return 0;
 }
 
-static inline s64 hls_no_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
+static __always_inline s64 hls_no_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
 {
 	(void)h, (void)s, (void)v, (void)message, (void)payload;
 	return -HLS_E_UNKNOWN;
 }
 
-static inline bool hls_no_check_invariants(hls_t *h, u32 s)
+static __always_inline bool hls_no_check_invariants(hls_t *h, u32 s)
 {
 	(void)h, (void)s;
 	return true;

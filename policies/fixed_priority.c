@@ -43,21 +43,21 @@ static s64 fixed_priority_register_vp(hls_t *h, u32 s, u32 v)
 {
 	u64 level = h->vp[v].param[FIXED_PRIORITY_PRIORITY];
 	POLICY_VP(struct fixed_priority_vp, v)->level = level;
-	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
+	struct fixed_priority __arena *fp = POLICY_STATE(struct fixed_priority, s);
 	fp->nr_shared += ++fp->registered[level] == 2;
 	return 0;
 }
 
 static void fixed_priority_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
+	struct fixed_priority __arena *fp = POLICY_STATE(struct fixed_priority, s);
 	fp->nr_shared -= --fp->registered[POLICY_VP(struct fixed_priority_vp, v)->level] == 1;
 }
 
 static void fixed_priority_request(hls_t *h, u32 s, u32 v)
 {
-	struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
-	vp->left_ns = kept(&h->scheduler[s])->param[FIXED_PRIORITY_QUANTUM];
+	struct fixed_priority_vp __arena *vp = POLICY_VP(struct fixed_priority_vp, v);
+	vp->left_ns = in_register(&h->scheduler[s])->param[FIXED_PRIORITY_QUANTUM];
 	levels_push(h->node, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, true);
 }
 
@@ -69,10 +69,10 @@ static void fixed_priority_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
+	struct fixed_priority __arena *fp = POLICY_STATE(struct fixed_priority, s);
 	u32 v = levels_take(h, &fp->ready, cpu);
 	if (fp->nr_shared && v) {
-		const struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
+		const struct fixed_priority_vp __arena *vp = POLICY_VP(struct fixed_priority_vp, v);
 		if (fp->registered[vp->level] > 1)
 			h->slice_ns = vp->left_ns;
 	}
@@ -81,7 +81,7 @@ static u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 
 static void fixed_priority_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
+	struct fixed_priority_vp __arena *vp = POLICY_VP(struct fixed_priority_vp, v);
 	bool over = hls_turn_over(h, v, &vp->left_ns, used_ns);
 	if (over)
 		vp->left_ns = h->scheduler[s].param[FIXED_PRIORITY_QUANTUM];

@@ -42,7 +42,7 @@ static void join_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 join_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct join ARENA *join = POLICY_STATE(struct join, s);
+	struct join __arena *join = POLICY_STATE(struct join, s);
 	u32 v = join->ready;
 	if (!v || !hls_usable(&h->vp[v], cpu))
 		return 0;

@@ -60,21 +60,21 @@ static bool proportional_share_before(u64 a, u64 b)
 
 static s64 proportional_share_register_vp(hls_t *h, u32 s, u32 v)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	ps->nr_warped += h->vp[v].param[PROPORTIONAL_SHARE_WARP] != 0;
 	return 0;
 }
 
 static void proportional_share_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	ps->nr_warped -= h->vp[v].param[PROPORTIONAL_SHARE_WARP] != 0;
 }
 
 static void proportional_share_enqueue(hls_t *h, u32 s, u32 v)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
-	const vp_t *vp = kept(&h->vp[v]);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
+	const vp_t *vp = in_register(&h->vp[v]);
 	u64 key = POLICY_VP(struct proportional_share_vp, v)->start, warp_ns = vp->param[PROPORTIONAL_SHARE_WARP];
 	if (warp_ns)
 		key -= (warp_ns << PROPORTIONAL_SHARE_SHIFT) / vp->param[PROPORTIONAL_SHARE_SHARE];
@@ -86,8 +86,8 @@ static void proportional_share_enqueue(hls_t *h, u32 s, u32 v)
 
 static void proportional_share_request(hls_t *h, u32 s, u32 v)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
-	struct proportional_share_vp ARENA *vp = POLICY_VP(struct proportional_share_vp, v);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share_vp __arena *vp = POLICY_VP(struct proportional_share_vp, v);
 	bool forgotten = h->now_ns - vp->released_at > PROPORTIONAL_SHARE_FORGET_NS;
 	if (forgotten || proportional_share_before(vp->start, ps->virtual_time)) {
 		vp->start = ps->virtual_time;
@@ -106,7 +106,7 @@ static void proportional_share_withdraw(hls_t *h, u32 s, u32 v)
 static u64 proportional_share_least_start(hls_t *h, u32 s, u64 least)
 {
 	u32 v = h->scheduler[s].first_child;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
 		if (h->vp[v].state != HLS_WAITING && proportional_share_before(start, least))
 			least = start;
@@ -118,20 +118,20 @@ static u64 proportional_share_least_start(hls_t *h, u32 s, u64 least)
 /* The VP, which is in the heap no more, is in service from now on. */
 static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
 	if (ps->nr_warped)
 		start = proportional_share_least_start(h, s, start);
 	if (proportional_share_before(ps->virtual_time, start))
 		ps->virtual_time = start;
-	h->slice_ns = kept(&h->scheduler[s])->param[PROPORTIONAL_SHARE_QUANTUM];
+	h->slice_ns = in_register(&h->scheduler[s])->param[PROPORTIONAL_SHARE_QUANTUM];
 }
 
 static u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	u32 least = ps->ready;
-	if (likely(hls_usable(kept(&h->vp[least]), cpu))) {
+	if (likely(hls_usable(in_register(&h->vp[least]), cpu))) {
 		heap_pop(h->node, &ps->ready);
 		proportional_share_serve(h, s, least);
 		return least;
@@ -147,9 +147,9 @@ static u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
 /* F = S + used / share. */
 static void proportional_share_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
-	struct proportional_share_vp ARENA *vp = POLICY_VP(struct proportional_share_vp, v);
-	u64 share = kept(&h->vp[v])->param[PROPORTIONAL_SHARE_SHARE];
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share_vp __arena *vp = POLICY_VP(struct proportional_share_vp, v);
+	u64 share = in_register(&h->vp[v])->param[PROPORTIONAL_SHARE_SHARE];
 	u64 service = (used_ns << PROPORTIONAL_SHARE_SHIFT) + vp->rest;
 	u64 quotient = service / share;
 	vp->start += quotient;
@@ -166,10 +166,10 @@ static void proportional_share_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 
 static void proportional_share_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	proportional_share_charge(h, s, v, used_ns);
 	POLICY_VP(struct proportional_share_vp, v)->released_at = h->now_ns;
-	if (!ps->ready && !kept(&h->scheduler[s])->nr_running)
+	if (!ps->ready && !in_register(&h->scheduler[s])->nr_running)
 		ps->virtual_time = ps->last_finish;
 }
 

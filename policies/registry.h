@@ -39,7 +39,7 @@
 #undef can_loop
 #undef POLICY_VP
 #define can_loop hls_may_step(h)
-#define POLICY_VP(type, v) ((type ARENA *)hls_checked_words(h, v))
+#define POLICY_VP(type, v) ((type __arena *)hls_checked_words(h, v))
 #define hls_throttle hls_checked_throttle
 #define hls_unthrottle hls_checked_unthrottle
 #define hls_recheck hls_checked_recheck

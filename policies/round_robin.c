@@ -41,7 +41,7 @@ static void round_robin_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 round_robin_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct round_robin ARENA *rr = POLICY_STATE(struct round_robin, s);
+	struct round_robin __arena *rr = POLICY_STATE(struct round_robin, s);
 	u32 v = hls_first_usable(h, &rr->queue, cpu);
 	if (v) {
 		list_remove(h->node, &rr->queue, v);
@@ -52,8 +52,8 @@ static u32 round_robin_grant(hls_t *h, u32 s, u32 cpu)
 
 static void round_robin_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct round_robin ARENA *rr = POLICY_STATE(struct round_robin, s);
-	struct round_robin_vp ARENA *vp = POLICY_VP(struct round_robin_vp, v);
+	struct round_robin __arena *rr = POLICY_STATE(struct round_robin, s);
+	struct round_robin_vp __arena *vp = POLICY_VP(struct round_robin_vp, v);
 	if (hls_turn_over(h, v, &vp->left_ns, used_ns))
 		round_robin_request(h, s, v);
 	else

@@ -59,7 +59,7 @@ POLICY_FITS(struct time_sharing, struct time_sharing_vp);
 /* Puts a READY VP into the queue of its level, behind or before the others, and starts its wait. */
 static void time_sharing_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 {
-	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	struct time_sharing __arena *ts = POLICY_STATE(struct time_sharing, s);
 	u64 level = POLICY_VP(struct time_sharing_vp, v)->level;
 	levels_push(h->node, &ts->ready, level, v, behind);
 	if (level == TIME_SHARING_STARVED)
@@ -72,7 +72,7 @@ static void time_sharing_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 
 static void time_sharing_dequeue(hls_t *h, u32 s, u32 v)
 {
-	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	struct time_sharing __arena *ts = POLICY_STATE(struct time_sharing, s);
 	u64 level = POLICY_VP(struct time_sharing_vp, v)->level;
 	levels_remove(h->node, &ts->ready, level, v);
 	if (level != TIME_SHARING_STARVED)
@@ -81,7 +81,7 @@ static void time_sharing_dequeue(hls_t *h, u32 s, u32 v)
 
 static void time_sharing_request(hls_t *h, u32 s, u32 v)
 {
-	struct time_sharing_vp ARENA *vp = POLICY_VP(struct time_sharing_vp, v);
+	struct time_sharing_vp __arena *vp = POLICY_VP(struct time_sharing_vp, v);
 	u64 raised = h->vp[v].param[TIME_SHARING_PRIORITY] + h->scheduler[s].param[TIME_SHARING_WAKE_BOOST];
 	vp->level = raised < TIME_SHARING_LEVELS ? raised : TIME_SHARING_LEVELS - 1;
 	vp->left_ns = h->scheduler[s].param[TIME_SHARING_QUANTUM];
@@ -95,7 +95,7 @@ static void time_sharing_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 time_sharing_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	struct time_sharing __arena *ts = POLICY_STATE(struct time_sharing, s);
 	u32 v = levels_take(h, &ts->ready, cpu);
 	if (v) {
 		if (POLICY_VP(struct time_sharing_vp, v)->level != TIME_SHARING_STARVED)
@@ -107,7 +107,7 @@ static u32 time_sharing_grant(hls_t *h, u32 s, u32 cpu)
 
 static void time_sharing_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct time_sharing_vp ARENA *vp = POLICY_VP(struct time_sharing_vp, v);
+	struct time_sharing_vp __arena *vp = POLICY_VP(struct time_sharing_vp, v);
 	u64 base = h->vp[v].param[TIME_SHARING_PRIORITY];
 	bool over = hls_turn_over(h, v, &vp->left_ns, used_ns);
 	if (over) {
@@ -134,7 +134,7 @@ static bool time_sharing_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 /* The VP that has waited longest, if it has waited too long, goes over all levels. */
 static u32 time_sharing_timer(hls_t *h, u32 s)
 {
-	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	struct time_sharing __arena *ts = POLICY_STATE(struct time_sharing, s);
 	u64 starve_after_ns = h->scheduler[s].param[TIME_SHARING_STARVE_AFTER];
 	u32 v = ts->waiting;
 	if (!v)

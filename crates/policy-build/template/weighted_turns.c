@@ -8,8 +8,8 @@
  *   - Everything that the file defines begins with its name.
  *   - A child is a virtual processor (VP), named by its index v in h->vp; 0 is none. The scheduler that a hook is
  *     called for is h->scheduler[s]. There may be many schedulers of one policy: no state lies in the file's variables.
- *   - Nothing is allocated, and no hook waits. The time is h->now_ns. Every loop counts from(0) to a named bound, such
- *     as HLS_MAX_VPS, and asks can_loop.
+ *   - Nothing is allocated, and no hook waits. The time is h->now_ns. The counter of a loop starts at opaque(0), and
+ *     the loop's condition has a named bound, such as HLS_MAX_VPS, and can_loop.
  *   - A scheduler whose policy breaks the contract is taken out, and says why.
  */
 #include "../core/policy.h"
@@ -72,7 +72,7 @@ static void weighted_turns_withdraw(hls_t *h, u32 s, u32 v)
  */
 static u32 weighted_turns_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct weighted_turns ARENA *turns = POLICY_STATE(struct weighted_turns, s);
+	struct weighted_turns __arena *turns = POLICY_STATE(struct weighted_turns, s);
 	u32 v = hls_first_usable(h, &turns->queue, cpu);
 	if (v) {
 		list_remove(h->node, &turns->queue, v);
@@ -84,8 +84,8 @@ static u32 weighted_turns_grant(hls_t *h, u32 s, u32 cpu)
 /* A child is off its CPU after used_ns, and wants to go on: RUNNING becomes READY. */
 static void weighted_turns_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct weighted_turns ARENA *turns = POLICY_STATE(struct weighted_turns, s);
-	struct weighted_turns_vp ARENA *vp = POLICY_VP(struct weighted_turns_vp, v);
+	struct weighted_turns __arena *turns = POLICY_STATE(struct weighted_turns, s);
+	struct weighted_turns_vp __arena *vp = POLICY_VP(struct weighted_turns_vp, v);
 	if (hls_turn_over(h, v, &vp->left_ns, used_ns))
 		weighted_turns_request(h, s, v);
 	else

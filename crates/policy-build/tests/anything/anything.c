@@ -37,7 +37,7 @@ POLICY_FITS(struct anything, struct anything_vp);
 
 static u32 anything_below(hls_t *h, u32 s, u32 n)
 {
-	struct anything ARENA *state = POLICY_STATE(struct anything, s);
+	struct anything __arena *state = POLICY_STATE(struct anything, s);
 	state->random = (state->random + h->scheduler[s].param[ANYTHING_SEED]) * 6364136223846793005ULL + 1;
 	return (u32)(state->random >> 40) % n;
 }
@@ -58,7 +58,7 @@ static u32 anything_vp(hls_t *h, u32 s, u32 v)
 /* One of the queues' operations, on whoever it is. */
 static void anything_queues(hls_t *h, u32 s, u32 v)
 {
-	struct anything ARENA *state = POLICY_STATE(struct anything, s);
+	struct anything __arena *state = POLICY_STATE(struct anything, s);
 	/* Those of some VPs are none. */
 	u64 level = v % 4 ? v % HLS_LEVELS : HLS_LEVELS + anything_below(h, s, 256);
 	switch (anything_below(h, s, 9)) {
@@ -133,7 +133,7 @@ static bool anything_else(hls_t *h, u32 s, u32 v)
 		h->slice_ns = anything_time(h, s);
 		break;
 	case 6:
-		for (u32 i = from(0); i < HLS_MAX_VPS && can_loop; i++)
+		for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++)
 			h->slice_ns += i;
 		break;
 	case 7:
@@ -160,7 +160,7 @@ static void anything_withdraw(hls_t *h, u32 s, u32 v)
 static u32 anything_grant(hls_t *h, u32 s, u32 cpu)
 {
 	u32 v = h->scheduler[s].first_child;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		const vp_t *vp = &h->vp[v];
 		if (vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu))
 			break;

@@ -39,7 +39,7 @@ static void always_preempts_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 always_preempts_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct always_preempts ARENA *state = POLICY_STATE(struct always_preempts, s);
+	struct always_preempts __arena *state = POLICY_STATE(struct always_preempts, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

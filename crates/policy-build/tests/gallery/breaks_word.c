@@ -44,7 +44,7 @@ static void breaks_word_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 breaks_word_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct breaks_word ARENA *state = POLICY_STATE(struct breaks_word, s);
+	struct breaks_word __arena *state = POLICY_STATE(struct breaks_word, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

@@ -38,7 +38,7 @@ static void changes_time_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 changes_time_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct changes_time ARENA *state = POLICY_STATE(struct changes_time, s);
+	struct changes_time __arena *state = POLICY_STATE(struct changes_time, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

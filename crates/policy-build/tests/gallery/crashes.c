@@ -41,7 +41,7 @@ static void crashes_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 crashes_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct crashes ARENA *state = POLICY_STATE(struct crashes, s);
+	struct crashes __arena *state = POLICY_STATE(struct crashes, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

@@ -38,7 +38,7 @@ static void empty_slices_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 empty_slices_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct empty_slices ARENA *state = POLICY_STATE(struct empty_slices, s);
+	struct empty_slices __arena *state = POLICY_STATE(struct empty_slices, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

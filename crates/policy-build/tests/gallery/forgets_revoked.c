@@ -38,7 +38,7 @@ static void forgets_revoked_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 forgets_revoked_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct forgets_revoked ARENA *state = POLICY_STATE(struct forgets_revoked, s);
+	struct forgets_revoked __arena *state = POLICY_STATE(struct forgets_revoked, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

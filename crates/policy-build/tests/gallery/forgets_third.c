@@ -41,7 +41,7 @@ static void forgets_third_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 forgets_third_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct forgets_third ARENA *state = POLICY_STATE(struct forgets_third, s);
+	struct forgets_third __arena *state = POLICY_STATE(struct forgets_third, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

@@ -39,7 +39,7 @@ static void keeps_gone_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 keeps_gone_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct keeps_gone ARENA *state = POLICY_STATE(struct keeps_gone, s);
+	struct keeps_gone __arena *state = POLICY_STATE(struct keeps_gone, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

@@ -38,7 +38,7 @@ static void negative_slices_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 negative_slices_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct negative_slices ARENA *state = POLICY_STATE(struct negative_slices, s);
+	struct negative_slices __arena *state = POLICY_STATE(struct negative_slices, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

@@ -38,7 +38,7 @@ static void never_returns_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 never_returns_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct never_returns ARENA *state = POLICY_STATE(struct never_returns, s);
+	struct never_returns __arena *state = POLICY_STATE(struct never_returns, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -55,7 +55,7 @@ static void never_returns_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 static void never_returns_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	(void)s, (void)used_ns;
-	while (*(volatile u8 ARENA *)&h->vp[v].state != HLS_READY) /* here */
+	while (*(volatile u8 __arena *)&h->vp[v].state != HLS_READY) /* here */
 		;
 }
 

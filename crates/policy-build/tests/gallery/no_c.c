@@ -38,7 +38,7 @@ static void no_c_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 no_c_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct no_c ARENA *state = POLICY_STATE(struct no_c, s);
+	struct no_c __arena *state = POLICY_STATE(struct no_c, s);
 	(void)cpu;
 	return list_first(&state->queue); /* here */
 }

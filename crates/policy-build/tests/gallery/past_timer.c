@@ -39,7 +39,7 @@ static void past_timer_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 past_timer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct past_timer ARENA *state = POLICY_STATE(struct past_timer, s);
+	struct past_timer __arena *state = POLICY_STATE(struct past_timer, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

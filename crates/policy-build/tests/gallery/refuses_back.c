@@ -39,7 +39,7 @@ static void refuses_back_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 refuses_back_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct refuses_back ARENA *state = POLICY_STATE(struct refuses_back, s);
+	struct refuses_back __arena *state = POLICY_STATE(struct refuses_back, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

@@ -38,9 +38,9 @@ static void spins_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 spins_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct spins ARENA *state = POLICY_STATE(struct spins, s);
+	struct spins __arena *state = POLICY_STATE(struct spins, s);
 	u32 v = state->queue.head;
-	for (u32 i = from(0); i < HLS_MAX_VPS && can_loop; i++)
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++)
 		v = h->node[v].next ? h->node[v].next : state->queue.head;
 	if (!v || !hls_usable(&h->vp[v], cpu))
 		return 0;

@@ -40,7 +40,7 @@ static void throttles_all_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 throttles_all_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct throttles_all ARENA *state = POLICY_STATE(struct throttles_all, s);
+	struct throttles_all __arena *state = POLICY_STATE(struct throttles_all, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

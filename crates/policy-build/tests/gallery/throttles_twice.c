@@ -40,7 +40,7 @@ static void throttles_twice_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 throttles_twice_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct throttles_twice ARENA *state = POLICY_STATE(struct throttles_twice, s);
+	struct throttles_twice __arena *state = POLICY_STATE(struct throttles_twice, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

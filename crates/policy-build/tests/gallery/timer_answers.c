@@ -39,7 +39,7 @@ static void timer_answers_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 timer_answers_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct timer_answers ARENA *state = POLICY_STATE(struct timer_answers, s);
+	struct timer_answers __arena *state = POLICY_STATE(struct timer_answers, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

@@ -39,7 +39,7 @@ static void timer_storm_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 timer_storm_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct timer_storm ARENA *state = POLICY_STATE(struct timer_storm, s);
+	struct timer_storm __arena *state = POLICY_STATE(struct timer_storm, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

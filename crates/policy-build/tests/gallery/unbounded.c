@@ -38,7 +38,7 @@ static void unbounded_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 unbounded_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct unbounded ARENA *state = POLICY_STATE(struct unbounded, s);
+	struct unbounded __arena *state = POLICY_STATE(struct unbounded, s);
 	u32 v = state->queue.head;
 	while (v && !hls_usable(&h->vp[v], cpu)) /* here */
 		v = h->node[v].next;             /* here */

@@ -41,7 +41,7 @@ static void unknown_call_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 unknown_call_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct unknown_call ARENA *state = POLICY_STATE(struct unknown_call, s);
+	struct unknown_call __arena *state = POLICY_STATE(struct unknown_call, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

@@ -38,7 +38,7 @@ static void unsound_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 unsound_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct unsound ARENA *state = POLICY_STATE(struct unsound, s);
+	struct unsound __arena *state = POLICY_STATE(struct unsound, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);

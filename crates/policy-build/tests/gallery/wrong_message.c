@@ -41,7 +41,7 @@ static void wrong_message_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 wrong_message_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct wrong_message ARENA *state = POLICY_STATE(struct wrong_message, s);
+	struct wrong_message __arena *state = POLICY_STATE(struct wrong_message, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
