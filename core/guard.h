@@ -26,25 +26,6 @@
 #define HLS_OFFENCE_NUMBER(number, name, doc) HLS_##name = number,
 enum hls_offence { HLS_INNOCENT, HLS_OFFENCES(HLS_OFFENCE_NUMBER) };
 
-/* K(number, NAME, "the hook"); from PREEMPTS on they only look. The numbers are part of the tape format, too. */
-#define HLS_HOOKS(K)                         \
-	K(1, INIT, "init")                   \
-	K(2, DEINIT, "deinit")               \
-	K(3, REGISTER_VP, "register_vp")     \
-	K(4, UNREGISTER_VP, "unregister_vp") \
-	K(5, REQUEST, "request")             \
-	K(6, WITHDRAW, "withdraw")           \
-	K(7, GRANT, "grant")                 \
-	K(8, REVOKE, "revoke")               \
-	K(9, RELEASE, "release")             \
-	K(10, TIMER, "timer")                \
-	K(11, MESSAGE, "message")            \
-	K(12, PREEMPTS, "preempts")          \
-	K(13, CHECK, "check_invariants")
-
-#define HLS_HOOK_NUMBER(number, name, text) HLS_HOOK_##name = number,
-enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER) };
-
 /* Steps of a policy's own loops in one call of a hook; a look at its invariants looks at as many of its VPs. */
 #define HLS_HOOK_STEPS 4096
 
@@ -56,7 +37,7 @@ enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER) };
 #define HLS_MOST_PACE HLS_MS(1)
 #define HLS_BURST 100
 
-/* Takes one of the steps that the hook at hand has left, if there is one. */
+/* Takes one of the steps that the hook at hand has left, if there is one; for can_loop in loaded policies. */
 static __always_inline bool hls_may_step(hls_t *h)
 {
 	if (!h->steps)
@@ -64,6 +45,7 @@ static __always_inline bool hls_may_step(hls_t *h)
 	h->steps--;
 	return can_loop;
 }
+#define checked_port_can_loop() hls_may_step(h)
 
 /* Whether a scheduler is to be taken out. The offence of one that was is not forgotten. */
 static __always_inline bool hls_is_accused(const scheduler_t *sched)
@@ -143,7 +125,7 @@ static __always_inline void hls_owes_for_timer(hls_t *h, u32 s, u64 at_ns)
 	scheduler_t *sched = in_register(&h->scheduler[s]);
 	if (sched->policy < HLS_FIRST_LOADED)
 		return;
-	h->hook = HLS_HOOK_TIMER;
+	h->hook = HLS_HOOK_timer;
 	h->hook_about = 0;
 	u64 asked_at = sched->asked_at;
 	sched->owed_for_timer_ns = hls_owes_for_call(h, s, sched->owed_for_timer_ns, asked_at, at_ns - asked_at);
@@ -188,7 +170,7 @@ HLS_GLOBAL_FUNC bool hls_has_use_for(hls_t *h __arg_arena, u32 s, u32 cpu)
 }
 
 /* What the grant hook of s has chosen, if that is what it may. */
-static __always_inline u32 hls_checked_grant(hls_t *h, u32 s, u32 v, u32 cpu)
+static __always_inline u32 hls_checked_answer_of_grant(hls_t *h, u32 s, u32 cpu, u32 v)
 {
 	if (likely(v && hls_may_grant(h, s, v, cpu))) {
 		if (h->slice_ns != HLS_NEVER)
@@ -203,24 +185,40 @@ static __always_inline u32 hls_checked_grant(hls_t *h, u32 s, u32 v, u32 cpu)
 }
 
 /* The same of a timer hook, whose VP asks for a CPU. */
-static __always_inline u32 hls_checked_timer(hls_t *h, u32 s, u32 v)
+static __always_inline u32 hls_checked_answer_of_timer(hls_t *h, u32 s, u32 about, u32 v)
 {
+	(void)about;
 	if (v && (v >= HLS_MAX_VPS || h->vp[v].parent != s))
 		hls_accuse(h, s, HLS_CHOSE_WRONG);
 	return h->scheduler[s].offence ? 0 : v;
 }
 
 /* What a hook said against a VP, as the negative number that it must be. */
-static __always_inline s64 hls_checked_refusal(s64 answer)
+static __always_inline s64 hls_checked_answer_of_register_vp(hls_t *h, u32 s, u32 v, s64 answer)
 {
+	(void)h, (void)s, (void)v;
 	return answer > 0 ? -HLS_E_PARAM : answer;
 }
 
-static __always_inline bool hls_checked_invariants(hls_t *h, u32 s, bool hold)
+static __always_inline bool hls_checked_answer_of_check_invariants(hls_t *h, u32 s, u32 about, bool hold)
 {
+	(void)about;
 	if (!hold)
 		hls_accuse(h, s, HLS_INVARIANTS);
 	return true;
+}
+
+/* Any answer to these will do. */
+static __always_inline bool hls_checked_answer_of_preempts(hls_t *h, u32 s, u32 ready, bool answer)
+{
+	(void)h, (void)s, (void)ready;
+	return answer;
+}
+
+static __always_inline s64 hls_checked_answer_of_message(hls_t *h, u32 s, u32 v, s64 answer)
+{
+	(void)h, (void)s, (void)v;
+	return answer;
 }
 
 /* Says that a scheduler has VPs to request (or to withdraw); settle_pending() looks after it. */
@@ -246,11 +244,11 @@ static __always_inline void hls_accuse_of_meddling(hls_t *h)
 static __always_inline bool hls_is_child(const hls_t *h, u32 v, u8 state)
 {
 	return v < HLS_MAX_VPS && h->vp[v].parent == h->hook_scheduler && h->vp[v].state == state &&
-	       h->hook < HLS_HOOK_PREEMPTS;
+	       h->hook < HLS_FIRST_LOOKING_HOOK;
 }
 
 /* It may be another child than the hook is about: then fewer want a CPU than have asked for one. */
-static __always_inline void hls_checked_throttle(hls_t *h, u32 v)
+static __always_inline void checked_hls_throttle(hls_t *h, u32 v)
 {
 	if (likely(hls_is_child(h, v, HLS_READY) && !(h->vp[v].flags & HLS_THROTTLED))) {
 		hls_throttle(h, v);
@@ -260,7 +258,7 @@ static __always_inline void hls_checked_throttle(hls_t *h, u32 v)
 	}
 }
 
-static __always_inline void hls_checked_unthrottle(hls_t *h, u32 v)
+static __always_inline void checked_hls_unthrottle(hls_t *h, u32 v)
 {
 	if (likely(hls_is_child(h, v, HLS_READY) && (h->vp[v].flags & HLS_THROTTLED)))
 		hls_unthrottle(h, v);
@@ -268,7 +266,7 @@ static __always_inline void hls_checked_unthrottle(hls_t *h, u32 v)
 		hls_accuse_of_meddling(h);
 }
 
-static __always_inline void hls_checked_recheck(hls_t *h, u32 v)
+static __always_inline void checked_hls_recheck(hls_t *h, u32 v)
 {
 	if (likely(hls_is_child(h, v, HLS_RUNNING)))
 		hls_recheck(h, v);
@@ -277,7 +275,7 @@ static __always_inline void hls_checked_recheck(hls_t *h, u32 v)
 }
 
 /* A time before that of the first clock is over; as a key it would come before all others, and hold them up. */
-static __always_inline void hls_checked_set_timer(hls_t *h, u32 s, u64 at_ns)
+static __always_inline void checked_hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 {
 	if (unlikely(s != h->hook_scheduler)) {
 		hls_accuse_of_meddling(h);

@@ -237,7 +237,7 @@ static __always_inline u32 request_single(hls_t *h, u32 v, bool near)
 		}
 		become_ready(h, vp, v, below);
 		sched->nr_ready++;
-		if (!(near ? near_request(h, s, v) : policy_request(h, s, v)))
+		if (!(near ? policy_request_inline(h, s, v) : policy_request(h, s, v)))
 			return 0;
 		if (unlikely(!sched->single))
 			return v;
@@ -402,7 +402,7 @@ static __always_inline void release(hls_t *h, u32 v, u64 now_ns, bool near)
 		emit(h, vp, v, HLS_REC_RELEASE);
 		sched->nr_running--;
 		if (near)
-			near_release(h, vp->parent, v, used_ns);
+			policy_release_inline(h, vp->parent, v, used_ns);
 		else
 			policy_release(h, vp->parent, v, used_ns);
 		hls_recheck(h, v);

@@ -80,7 +80,7 @@ static __always_inline u32 choose(hls_t *h, u32 s, u32 cpu, bool near)
 	if (!in_register(&h->scheduler[s])->nr_ready)
 		return 0;
 	h->decisions++;
-	return near ? near_grant(h, s, cpu) : policy_grant(h, s, cpu);
+	return near ? policy_grant_inline(h, s, cpu) : policy_grant(h, s, cpu);
 }
 
 /* The same at `level` of the CPU's path. */
@@ -191,7 +191,7 @@ static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 		scheduler_t *sched = in_register(&h->scheduler[s]);
 		u64 used_ns = give_up(h, vp, v, below, clock);
 		sched->nr_running--;
-		near_release(h, s, v, used_ns);
+		policy_release_inline(h, s, v, used_ns);
 		if (unlikely(!sched->single && sched->nr_up > 1))
 			settle_later(h, s);
 		if (unlikely(!below->single))

@@ -7,14 +7,6 @@
  */
 #include "../core/levels.h"
 
-static const struct hls_policy fixed_priority_policy = {
-    .name = "fixed-priority",
-    .what = "the highest priority runs; VPs of one level take turns",
-    .source = "HLS, RTSS 2001, section 5.1",
-    .strict = true,
-    .near = true,
-};
-
 #define FIXED_PRIORITY_PARAMS(P)                                                          \
 	P(FIXED_PRIORITY_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), \
 	  "turn of each VP when several share a level")
@@ -88,11 +80,6 @@ static void fixed_priority_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	levels_push(h->node, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, over);
 }
 
-static void fixed_priority_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* The next request begins a new turn. */
-}
-
 static bool fixed_priority_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
@@ -105,7 +92,19 @@ static bool fixed_priority_check_invariants(hls_t *h, u32 s)
 	return levels_are_sound(&POLICY_STATE(struct fixed_priority, s)->ready);
 }
 
-#define fixed_priority_init hls_no_init
-#define fixed_priority_deinit hls_no_init
-#define fixed_priority_timer hls_no_timer
-#define fixed_priority_message hls_no_message
+static const struct hls_policy fixed_priority_policy = {
+    .name = "fixed-priority",
+    .what = "the highest priority runs; VPs of one level take turns",
+    .source = "HLS, RTSS 2001, section 5.1",
+    .strict = true,
+    .inline_hooks = true,
+    .register_vp = fixed_priority_register_vp,
+    .unregister_vp = fixed_priority_unregister_vp,
+    .request = fixed_priority_request,
+    .withdraw = fixed_priority_withdraw,
+    .grant = fixed_priority_grant,
+    .revoke = fixed_priority_revoke,
+    /* No .release: the next request begins a new turn. */
+    .preempts = fixed_priority_preempts,
+    .check_invariants = fixed_priority_check_invariants,
+};

@@ -9,13 +9,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy limit_policy = {
-    .name = "limit",
-    .what = "at most so much CPU time in every period, for one child",
-    .source = "HLS, RTSS 2001, section 5.1",
-    .most_children = 1,
-};
-
 #define LIMIT_PARAMS(P)
 #define LIMIT_VP_PARAMS(P)                                                        \
 	P(LIMIT_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), \
@@ -151,8 +144,17 @@ static bool limit_check_invariants(hls_t *h, u32 s)
 	return !v || POLICY_VP(struct limit_vp, v)->budget_ns <= h->vp[v].param[LIMIT_BUDGET];
 }
 
-#define limit_init hls_no_init
-#define limit_deinit hls_no_init
-#define limit_unregister_vp hls_no_unregister_vp
-#define limit_preempts hls_no_preempts
-#define limit_message hls_no_message
+static const struct hls_policy limit_policy = {
+    .name = "limit",
+    .what = "at most so much CPU time in every period, for one child",
+    .source = "HLS, RTSS 2001, section 5.1",
+    .most_children = 1,
+    .register_vp = limit_register_vp,
+    .request = limit_request,
+    .withdraw = limit_withdraw,
+    .grant = limit_grant,
+    .revoke = limit_revoke,
+    .release = limit_release,
+    .timer = limit_timer,
+    .check_invariants = limit_check_invariants,
+};

@@ -15,13 +15,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy proportional_share_policy = {
-    .name = "proportional-share",
-    .what = "CPU time in proportion to shares: SFQ with warp",
-    .source = "Goyal et al., OSDI 1996; BVT, SOSP 1999",
-    .near = true,
-};
-
 #define PROPORTIONAL_SHARE_PARAMS(P)                                                          \
 	P(PROPORTIONAL_SHARE_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), \
 	  "how long a VP runs before others are considered")
@@ -180,8 +173,17 @@ static bool proportional_share_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return proportional_share_before(h->node[ready].key, h->node[running].key);
 }
 
-#define proportional_share_init hls_no_init
-#define proportional_share_deinit hls_no_init
-#define proportional_share_timer hls_no_timer
-#define proportional_share_check_invariants hls_no_check_invariants
-#define proportional_share_message hls_no_message
+static const struct hls_policy proportional_share_policy = {
+    .name = "proportional-share",
+    .what = "CPU time in proportion to shares: SFQ with warp",
+    .source = "Goyal et al., OSDI 1996; BVT, SOSP 1999",
+    .inline_hooks = true,
+    .register_vp = proportional_share_register_vp,
+    .unregister_vp = proportional_share_unregister_vp,
+    .request = proportional_share_request,
+    .withdraw = proportional_share_withdraw,
+    .grant = proportional_share_grant,
+    .revoke = proportional_share_revoke,
+    .release = proportional_share_release,
+    .preempts = proportional_share_preempts,
+};

@@ -21,13 +21,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy reservation_policy = {
-    .name = "reservation",
-    .what = "so much CPU time in every period, hard, by EDF",
-    .source = "HLS, RTSS 2001, section 5.1",
-    .strict = true,
-};
-
 #define RESERVATION_PARAMS(P)
 #define RESERVATION_VP_PARAMS(P)                                                        \
 	P(RESERVATION_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), \
@@ -230,7 +223,18 @@ static bool reservation_check_invariants(hls_t *h, u32 s)
 	return true;
 }
 
-#define reservation_init hls_no_init
-#define reservation_deinit hls_no_init
-#define reservation_unregister_vp hls_no_unregister_vp
-#define reservation_message hls_no_message
+static const struct hls_policy reservation_policy = {
+    .name = "reservation",
+    .what = "so much CPU time in every period, hard, by EDF",
+    .source = "HLS, RTSS 2001, section 5.1",
+    .strict = true,
+    .register_vp = reservation_register_vp,
+    .request = reservation_request,
+    .withdraw = reservation_withdraw,
+    .grant = reservation_grant,
+    .revoke = reservation_revoke,
+    .release = reservation_release,
+    .preempts = reservation_preempts,
+    .timer = reservation_timer,
+    .check_invariants = reservation_check_invariants,
+};

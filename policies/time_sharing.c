@@ -20,13 +20,6 @@
 #define TIME_SHARING_STARVED TIME_SHARING_LEVELS /* one more, over all of them */
 _Static_assert(TIME_SHARING_STARVED < HLS_LEVELS, "the level of the starved must exist");
 
-static const struct hls_policy time_sharing_policy = {
-    .name = "time-sharing",
-    .what = "multi-level queue with boosts for those that wake up or starve",
-    .source = "HLS thesis, section 10.5.2",
-    .strict = true,
-};
-
 #define TIME_SHARING_PARAMS(P)                                                                    \
 	P(TIME_SHARING_QUANTUM, "quantum", HLS_TIME, HLS_MS(20), HLS_US(10), HLS_S(10),           \
 	  "how long a VP runs before others of its level")                                        \
@@ -120,11 +113,6 @@ static void time_sharing_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	time_sharing_enqueue(h, s, v, over);
 }
 
-static void time_sharing_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* The next request is a wake-up. */
-}
-
 static bool time_sharing_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
@@ -155,8 +143,17 @@ static bool time_sharing_check_invariants(hls_t *h, u32 s)
 	return levels_are_sound(&POLICY_STATE(struct time_sharing, s)->ready);
 }
 
-#define time_sharing_init hls_no_init
-#define time_sharing_deinit hls_no_init
-#define time_sharing_register_vp hls_no_register_vp
-#define time_sharing_unregister_vp hls_no_unregister_vp
-#define time_sharing_message hls_no_message
+static const struct hls_policy time_sharing_policy = {
+    .name = "time-sharing",
+    .what = "multi-level queue with boosts for those that wake up or starve",
+    .source = "HLS thesis, section 10.5.2",
+    .strict = true,
+    .request = time_sharing_request,
+    .withdraw = time_sharing_withdraw,
+    .grant = time_sharing_grant,
+    .revoke = time_sharing_revoke,
+    /* No .release: the next request is a wake-up. */
+    .preempts = time_sharing_preempts,
+    .timer = time_sharing_timer,
+    .check_invariants = time_sharing_check_invariants,
+};

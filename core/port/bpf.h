@@ -44,7 +44,7 @@ typedef long long s64;
  * True until the kernel's own bound on loops is reached (the may_goto instruction): with can_loop in its condition, the
  * verifier accepts a loop whose trip count it cannot see. The core's loops all end long before that bound.
  */
-#define port_can_loop                                                    \
+#define port_can_loop()                                                  \
 	({                                                               \
 		__label__ l_stop, l_go;                                  \
 		bool more = true;                                        \

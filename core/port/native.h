@@ -31,7 +31,7 @@ typedef int64_t s64;
 #define HLS_ENTRY
 
 /* No verifier looks at the native build. */
-#define port_can_loop true
+#define port_can_loop() true
 #define opaque(n) (n)
 #define in_register(pointer) (pointer)
 #define keep_argument(value) ((void)(value))

@@ -11,13 +11,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy asked_times_policy = {
-    .name = "asked-times",
-    .what = "runs each thread at the time that it has asked for",
-    .source = "Vassal, USENIX NT Symposium 1998, section 5",
-    .strict = true,
-};
-
 #define ASKED_TIMES_PARAMS(P)                                                     \
 	P(ASKED_TIMES_SLOT, "slot", HLS_TIME, HLS_US(100), HLS_US(10), HLS_S(10), \
 	  "how long a thread runs undisturbed at its time, and then in its turn")
@@ -176,8 +169,17 @@ static u32 asked_times_timer(hls_t *h, u32 s)
 	return v;
 }
 
-#define asked_times_init hls_no_init
-#define asked_times_deinit hls_no_init
-#define asked_times_register_vp hls_no_register_vp
-#define asked_times_unregister_vp hls_no_unregister_vp
-#define asked_times_check_invariants hls_no_check_invariants
+static const struct hls_policy asked_times_policy = {
+    .name = "asked-times",
+    .what = "runs each thread at the time that it has asked for",
+    .source = "Vassal, USENIX NT Symposium 1998, section 5",
+    .strict = true,
+    .request = asked_times_request,
+    .withdraw = asked_times_withdraw,
+    .grant = asked_times_grant,
+    .revoke = asked_times_revoke,
+    .release = asked_times_release,
+    .preempts = asked_times_preempts,
+    .timer = asked_times_timer,
+    .message = asked_times_message,
+};

@@ -14,14 +14,6 @@
  */
 #include "../core/policy.h"
 
-/* What it is called in hierarchy files, and what `hls policies` says of it. */
-static const struct hls_policy weighted_turns_policy = {
-    .name = "weighted-turns",
-    .what = "every child in turn, for a quantum times its weight",
-    .source = "round robin, with turns of different lengths",
-    .state_version = 1, /* to be counted up when the structs below change */
-};
-
 /*
  * The parameters of a scheduler: the constant by which they are found, their name in hierarchy files, the unit,
  * default, least and greatest value, and what they are. Others are refused before the policy hears of them.
@@ -92,18 +84,15 @@ static void weighted_turns_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 		list_push_head(h->node, &turns->queue, v);
 }
 
-/* It has given its CPU up: RUNNING becomes WAITING. */
-static void weighted_turns_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* The next request begins a new turn. */
-}
-
-/* The hooks that this policy does not need, each as the default that the contract states. */
-#define weighted_turns_init hls_no_init
-#define weighted_turns_deinit hls_no_init
-#define weighted_turns_register_vp hls_no_register_vp
-#define weighted_turns_unregister_vp hls_no_unregister_vp
-#define weighted_turns_preempts hls_no_preempts
-#define weighted_turns_timer hls_no_timer
-#define weighted_turns_message hls_no_message
-#define weighted_turns_check_invariants hls_no_check_invariants
+/* What it is called in hierarchy files, and what `hls policies` says of it. */
+static const struct hls_policy weighted_turns_policy = {
+    .name = "weighted-turns",
+    .what = "every child in turn, for a quantum times its weight",
+    .source = "round robin, with turns of different lengths",
+    .state_version = 1, /* to be counted up when the structs above change */
+    .request = weighted_turns_request,
+    .withdraw = weighted_turns_withdraw,
+    .grant = weighted_turns_grant,
+    .revoke = weighted_turns_revoke,
+    /* No .release: the next request begins a new turn. */
+};

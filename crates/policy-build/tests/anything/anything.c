@@ -9,13 +9,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy anything_policy = {
-    .name = "anything",
-    .what = "does anything at random",
-    .source = "none",
-    .strict = true,
-};
-
 #define ANYTHING_PARAMS(P) P(ANYTHING_SEED, "seed", HLS_COUNT, HLS_REQUIRED, 0, 1 << 20, "how it is confused")
 #define ANYTHING_VP_PARAMS(P)
 #define ANYTHING_MESSAGES(M)
@@ -213,5 +206,21 @@ static bool anything_check_invariants(hls_t *h, u32 s)
 	return anything_below(h, s, 64);
 }
 
-#define anything_deinit anything_init
-#define anything_message hls_no_message
+static const struct hls_policy anything_policy = {
+    .name = "anything",
+    .what = "does anything at random",
+    .source = "none",
+    .strict = true,
+    .init = anything_init,
+    .deinit = anything_init,
+    .register_vp = anything_register_vp,
+    .unregister_vp = anything_unregister_vp,
+    .request = anything_request,
+    .withdraw = anything_withdraw,
+    .grant = anything_grant,
+    .revoke = anything_revoke,
+    .release = anything_release,
+    .preempts = anything_preempts,
+    .timer = anything_timer,
+    .check_invariants = anything_check_invariants,
+};

@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy never_returns_policy = {
-    .name = "never-returns",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define NEVER_RETURNS_PARAMS(P)
 #define NEVER_RETURNS_VP_PARAMS(P)
 #define NEVER_RETURNS_MESSAGES(M)
@@ -59,11 +53,13 @@ static void never_returns_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 		;
 }
 
-#define never_returns_init hls_no_init
-#define never_returns_deinit hls_no_init
-#define never_returns_register_vp hls_no_register_vp
-#define never_returns_unregister_vp hls_no_unregister_vp
-#define never_returns_preempts hls_no_preempts
-#define never_returns_timer hls_no_timer
-#define never_returns_message hls_no_message
-#define never_returns_check_invariants hls_no_check_invariants
+static const struct hls_policy never_returns_policy = {
+    .name = "never-returns",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = never_returns_request,
+    .withdraw = never_returns_withdraw,
+    .grant = never_returns_grant,
+    .revoke = never_returns_revoke,
+    .release = never_returns_release,
+};
