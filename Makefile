@@ -13,6 +13,7 @@ c_files := $(sort $(shell find bpf core policies include examples crates/policy-
 # Whoever compiles the core takes its flags from there.
 bpf := $(shell sed '/^\#/d' core/port/bpf.flags)
 native := $(shell sed '/^\#/d' core/port/native.flags)
+policies := $(addprefix -include ,$(wildcard policies/*.c))
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -73,9 +74,9 @@ licences:
 # The core is one translation unit. The native object is what the simulator links; no kernel is needed for the other.
 core:
 	mkdir -p $(target)/bpf $(target)/native
-	clang-19 $(bpf) -c core/core.c -o $(target)/bpf/core.bpf.o
-	clang-19 $(bpf) -c bpf/engine.bpf.c -o $(target)/bpf/engine.bpf.o
-	gcc $(native) -c core/port/native.c -o $(target)/native/core.o
+	clang-19 $(bpf) $(policies) -c core/core.c -o $(target)/bpf/core.bpf.o
+	clang-19 $(bpf) $(policies) -c bpf/engine.bpf.c -o $(target)/bpf/engine.bpf.o
+	gcc $(native) $(policies) -c core/port/native.c -o $(target)/native/core.o
 
 setup-run:
 	@scripts/setup rust cc

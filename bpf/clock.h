@@ -9,12 +9,12 @@
 #include "lock.h"
 
 /* A time as the core wants it, which must not run backwards from one CPU to another. To be called under the lock. */
-static inline u64 not_before_ns(u64 now)
+static __always_inline u64 not_before_ns(u64 now)
 {
 	return now > domain->hls.now_ns ? now : domain->hls.now_ns;
 }
 
-static inline u64 now_ns(void)
+static __always_inline u64 now_ns(void)
 {
 	return not_before_ns(scx_bpf_now());
 }
@@ -23,26 +23,26 @@ static inline u64 now_ns(void)
  * The run queue of this CPU, in the midst of a decision or of a thread's blocking: the kernel has brought its clock up
  * to date when that began. scx_bpf_now() would read the hardware's again.
  */
-static inline const struct rq *this_rq(void)
+static __always_inline const struct rq *this_rq(void)
 {
 	return bpf_this_cpu_ptr(&runqueues);
 }
 
 /* The thread that the CPU is granted to; 0: none. */
-static inline u32 granted_on(u32 cpu)
+static __always_inline u32 granted_on(u32 cpu)
 {
 	const cpu_t *c = &domain->hls.cpu[cpu];
 	return c->depth ? c->path[c->depth - 1].vp : 0;
 }
 
 /* How far the CPU time of a thread, which is on no CPU now, lags behind the clock. */
-static inline u64 lag_off_cpu(const struct task_struct *p, u64 now)
+static __always_inline u64 lag_off_cpu(const struct task_struct *p, u64 now)
 {
 	return now - p->se.sum_exec_runtime;
 }
 
 /* The same of the thread that computes here: it does not change meanwhile, but by interrupts. */
-static inline u64 lag_on_cpu(const struct task_struct *p, const struct rq *rq)
+static __always_inline u64 lag_on_cpu(const struct task_struct *p, const struct rq *rq)
 {
 	return p->se.exec_start + (rq->clock - rq->clock_task) - p->se.sum_exec_runtime;
 }
@@ -51,11 +51,11 @@ static inline u64 lag_on_cpu(const struct task_struct *p, const struct rq *rq)
  * How long ago somebody was last charged by this CPU's clock. What is charged elsewhere than in a decision there, of a
  * running thread that is moved or bound, is charged by a clock that was not brought up to date.
  */
-static inline u64 since_charge_ns(u32 cpu)
+static __always_inline u64 since_charge_ns(u32 cpu)
 {
 	const cpu_t *c = &domain->hls.cpu[cpu];
 	u64 clock = clock_of(&domain->hls, cpu), least = HLS_NEVER;
-	for (u32 i = from(0); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
+	for (u32 i = opaque(0); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
 		u32 v = c->path[i].vp;
 		if (v && clock - domain->hls.vp[v].granted_at < least)
 			least = clock - domain->hls.vp[v].granted_at;
@@ -64,7 +64,7 @@ static inline u64 since_charge_ns(u32 cpu)
 }
 
 /* The clock does not run backwards: what was stolen before the last charge has been paid. */
-static SLOW void steal(u32 cpu, u64 length_ns, u64 now)
+static __noinline void steal(u32 cpu, u64 length_ns, u64 now)
 {
 	domain->hls.now_ns = not_before_ns(now);
 	u64 most = since_charge_ns(cpu);
@@ -79,7 +79,7 @@ static SLOW void steal(u32 cpu, u64 length_ns, u64 now)
  * Brings the clock of a CPU up to date before anybody is charged by it: since the CPU was granted to the thread that
  * lags so far now, it has been somebody else's for as long as the lag has grown.
  */
-static inline void settle_clock(u32 cpu, u64 lag_ns, u64 now)
+static __always_inline void settle_clock(u32 cpu, u64 lag_ns, u64 now)
 {
 	s64 length_ns = lag_ns - domain->cpu[cpu].lag_ns;
 	if (unlikely(length_ns > 0)) {
@@ -88,7 +88,7 @@ static inline void settle_clock(u32 cpu, u64 lag_ns, u64 now)
 	}
 }
 
-static SLOW void settle_granted(u32 cpu, u32 v, u64 now)
+static __noinline void settle_granted(u32 cpu, u32 v, u64 now)
 {
 	const struct task_struct *p = thread_of(v);
 	if (!p || cpu >= HLS_MAX_CPUS)
@@ -100,9 +100,9 @@ static SLOW void settle_granted(u32 cpu, u32 v, u64 now)
  * The same, whoever has the CPU: the thread, or 0. Its next decision comes as soon as it is given up, unless others get
  * it first.
  */
-static inline u32 settle(u32 cpu, u64 now)
+static __always_inline u32 settle(u32 cpu, u64 now)
 {
-	struct engine_cpu ARENA *c = &domain->cpu[cpu];
+	struct engine_cpu __arena *c = &domain->cpu[cpu];
 	u32 v = granted_on(cpu);
 	if (v)
 		settle_granted(cpu, v, now);

@@ -61,9 +61,9 @@ struct message {
 #define DOMAIN_PAGES ((sizeof(struct engine_domain) + 4095) / 4096)
 
 /* The domain, as a pointer that the compiler does not see through: it makes one register of it, not many constants. */
-static inline struct engine_domain ARENA *the_domain(void)
+static __always_inline struct engine_domain __arena *the_domain(void)
 {
-	struct engine_domain ARENA *at = (struct engine_domain ARENA *)DOMAIN_AT;
+	struct engine_domain __arena *at = (struct engine_domain __arena *)DOMAIN_AT;
 	asm("" : "+r"(at));
 	return at;
 }

@@ -20,7 +20,7 @@ struct {
 } timers SEC(".maps");
 
 /* The CPUs that are newly due for a decision, to be told so when the lock is not held any more. */
-static inline u64 to_kick(void)
+static __always_inline u64 to_kick(void)
 {
 	u64 fresh = domain->hls.kick & ~domain->kicked;
 	domain->kicked |= fresh;
@@ -31,7 +31,7 @@ static inline u64 to_kick(void)
  * Whether this CPU is about to be off: the last that it does, without interrupts, is to wake who waits for that. Kicks
  * and timers take an interrupt to itself. That would never come, nor any later one when the CPU is back.
  */
-static SLOW bool is_dying(void)
+static __noinline bool is_dying(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	const struct cpumask *online = scx_bpf_get_online_cpumask();
@@ -41,7 +41,7 @@ static SLOW bool is_dying(void)
 }
 
 /* Leaves it to whoever looks next on another CPU: user space does so ten times a second. */
-static SLOW void leave_kicks(u64 cpus)
+static __noinline void leave_kicks(u64 cpus)
 {
 	if (!lock())
 		return;
@@ -49,26 +49,26 @@ static SLOW void leave_kicks(u64 cpus)
 	unlock();
 }
 
-static SLOW void kick_all(u64 cpus)
+static __noinline void kick_all(u64 cpus)
 {
 	if (unlikely(domain->hls.offline) && is_dying()) {
 		leave_kicks(cpus);
 		return;
 	}
-	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
 		u32 cpu = __builtin_ctzll(cpus);
 		cpus &= cpus - 1;
 		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 	}
 }
 
-static inline void kick(u64 cpus)
+static __always_inline void kick(u64 cpus)
 {
 	if (unlikely(cpus))
 		kick_all(cpus);
 }
 
-static SLOW void start_timer(u32 cpu, u64 at, u64 now)
+static __noinline void start_timer(u32 cpu, u64 at, u64 now)
 {
 	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
 	if (!t || (unlikely(domain->hls.offline) && is_dying()))
@@ -78,14 +78,14 @@ static SLOW void start_timer(u32 cpu, u64 at, u64 now)
 }
 
 /* Something is due then: sets this CPU's timer if it would go off later. One that is too early sets itself anew. */
-static inline void be_called_at(u32 cpu, u64 at, u64 now)
+static __always_inline void be_called_at(u32 cpu, u64 at, u64 now)
 {
 	if (unlikely(at < domain->cpu[cpu].timer_at_ns))
 		start_timer(cpu, at, now);
 }
 
 /* Sets this CPU's timer for the end of its slice and for what schedulers wait for. */
-static inline void set_timer(u32 cpu, u64 now)
+static __always_inline void set_timer(u32 cpu, u64 now)
 {
 	u64 at = hls_expires_at(&domain->hls, cpu), first = hls_timer_at(&domain->hls);
 	be_called_at(cpu, first < at ? first : at, now);
@@ -95,7 +95,7 @@ static inline void set_timer(u32 cpu, u64 now)
  * The same while somebody else has the CPU than the thread that it is granted to. What is left of the slice may be less
  * than a timer takes: waiting for that again and again, the CPU would do nothing else.
  */
-static inline void set_timer_without_slice(u32 cpu, u64 now)
+static __always_inline void set_timer_without_slice(u32 cpu, u64 now)
 {
 	domain->cpu[cpu & (HLS_MAX_CPUS - 1)].slice_waits = true;
 	be_called_at(cpu, hls_timer_at(&domain->hls), now);

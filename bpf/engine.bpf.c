@@ -43,7 +43,7 @@ struct {
 	__type(value, struct held_task);
 } tasks SEC(".maps");
 
-static inline struct task_struct *thread_of(u32 v)
+static __always_inline struct task_struct *thread_of(u32 v)
 {
 	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
 	return held ? held->task : NULL;
@@ -77,13 +77,13 @@ static u64 nr_records_told;
 #include "rescue.h"
 #include "jumps.h"
 
-static inline u32 vp_of(const struct task_struct *p)
+static __always_inline u32 vp_of(const struct task_struct *p)
 {
 	return p->scx.dsq_vtime;
 }
 
 /* Whether another quarter of the records has been written. To be called under the lock. */
-static inline bool are_many_records(void)
+static __always_inline bool are_many_records(void)
 {
 	if (likely(domain->hls.nr_records - nr_records_told < HLS_MAX_RECORDS / 4))
 		return false;
@@ -91,7 +91,7 @@ static inline bool are_many_records(void)
 	return true;
 }
 
-static SLOW void tell_of_records(void)
+static __noinline void tell_of_records(void)
 {
 	struct news n = {.kind = NEWS_RECORDS};
 	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
@@ -133,9 +133,9 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
  * Tells the core when the CPUs that a thread may use are others than it knows of. The thread is to be requested next:
  * to have that done here takes stack that others need.
  */
-static inline void follow_affinity(u32 v, const struct task_struct *p, u64 now)
+static __always_inline void follow_affinity(u32 v, const struct task_struct *p, u64 now)
 {
-	struct engine_thread ARENA *t = &domain->thread[v];
+	struct engine_thread __arena *t = &domain->thread[v];
 	u64 cpus = p->cpus_ptr->bits[0];
 	/* The program that runs here keeps the current thread where it is; that does not count. */
 	bool bound = p->migration_disabled > (p == bpf_get_current_task_btf());
@@ -158,7 +158,7 @@ int hls_select_cpu(u64 *ctx)
  * Whether a CPU is about to go. The kernel pushes all threads off it, and decides nothing there any more; we are told
  * of it only when readers of RCU have come to their ends, which those may be that are granted that CPU.
  */
-static inline bool is_leaving(u32 cpu)
+static __always_inline bool is_leaving(u32 cpu)
 {
 	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
 	return rq && rq->balance_callback && rq->balance_callback == &balance_push_callback;
@@ -180,7 +180,7 @@ int engine_enqueue(u64 *ctx)
 		return 0;
 	u64 now = now_ns();
 	follow_affinity(v, p, now);
-	const vp_t *vp = kept(&domain->hls.vp[v]);
+	const vp_t *vp = in_register(&domain->hls.vp[v]);
 	request(&domain->hls, v, now, true);
 	u32 cpu = vp->cpu;
 	if (vp->state == HLS_RUNNING && cpu != bpf_get_smp_processor_id() && unlikely(is_leaving(cpu)))
@@ -197,7 +197,7 @@ int engine_enqueue(u64 *ctx)
 	return 0;
 }
 
-static inline void insert_thread_of(u32 v)
+static __always_inline void insert_thread_of(u32 v)
 {
 	struct task_struct *task = thread_of(v);
 	if (task)
@@ -260,7 +260,7 @@ int engine_dispatch(u64 *ctx)
 }
 
 /* The clock of a CPU goes on. */
-static SLOW void resume_slice(u32 cpu)
+static __noinline void resume_slice(u32 cpu)
 {
 	if (cpu >= HLS_MAX_CPUS || !lock())
 		return;
@@ -284,7 +284,7 @@ int hls_running(u64 *ctx)
 	if (!v)
 		return 0;
 	const vp_t *vp = &domain->hls.vp[v];
-	const struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	const struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1);
 	if (unlikely(is_due)) {
 		if (v != c->rescued)
@@ -296,12 +296,12 @@ int hls_running(u64 *ctx)
 }
 
 /* A thread wants no CPU any more. `lag_ns`: how far its CPU time lags behind the clock. */
-static inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
+static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
 {
 	if (!lock())
 		return;
 	u64 now = not_before_ns(clock);
-	const vp_t *vp = kept(&domain->hls.vp[v]);
+	const vp_t *vp = in_register(&domain->hls.vp[v]);
 	domain->hls.now_ns = now;
 	if (vp->state == HLS_RUNNING) {
 		u32 cpu = vp->cpu & (HLS_MAX_CPUS - 1);
@@ -319,7 +319,7 @@ static inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
 }
 
 /* The same of a thread that does not compute here, as far as we know. */
-static SLOW void stop_elsewhere(u32 v, struct task_struct *p)
+static __noinline void stop_elsewhere(u32 v, struct task_struct *p)
 {
 	u64 now = scx_bpf_now();
 	stop(v, lag_off_cpu(p, now), now, false);
@@ -387,7 +387,7 @@ int engine_yielded(u64 *ctx)
 	return 0;
 }
 
-static inline void tell_name(struct task_struct *p, u32 kind, u32 v, const char *comm)
+static __always_inline void tell_name(struct task_struct *p, u32 kind, u32 v, const char *comm)
 {
 	struct news n = {.kind = kind, .vp = v, .pid = p->pid, .tgid = p->tgid};
 	if (comm)
@@ -395,13 +395,13 @@ static inline void tell_name(struct task_struct *p, u32 kind, u32 v, const char 
 	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
 }
 
-static inline void tell(struct task_struct *p, u32 kind, u32 v)
+static __always_inline void tell(struct task_struct *p, u32 kind, u32 v)
 {
 	tell_name(p, kind, v, NULL);
 }
 
 /* Holds the thread of a VP. */
-static inline void hold(u32 v, struct task_struct *p)
+static __always_inline void hold(u32 v, struct task_struct *p)
 {
 	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
 	struct task_struct *task = held ? bpf_task_acquire(p) : NULL;
@@ -412,7 +412,7 @@ static inline void hold(u32 v, struct task_struct *p)
 		bpf_task_release(task);
 }
 
-static inline void let_go(u32 v)
+static __always_inline void let_go(u32 v)
 {
 	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
 	struct task_struct *task = held ? bpf_kptr_xchg(&held->task, NULL) : NULL;
@@ -441,7 +441,7 @@ int engine_init_task(u64 *ctx)
 	if (home && lock()) {
 		v = hls_attach(&domain->hls, domain->root, 0, &domain->params);
 		if (v > 0) {
-			struct engine_thread ARENA *t = &domain->thread[v];
+			struct engine_thread __arena *t = &domain->thread[v];
 			t->since = p->start_boottime;
 			t->pid = p->pid;
 			t->tgid = p->tgid;
@@ -474,7 +474,7 @@ int engine_exit_task(u64 *ctx)
 	u32 *home = bpf_task_storage_get(&homes, p, NULL, 0), v = home ? *home : 0;
 	if (!v)
 		return 0;
-	/* As soon as the VP is free a fork on another CPU may take it: all that names this thread by it comes first. */
+	/* Once the VP is free, a fork on another CPU may take it: what finds this thread by its VP goes before. */
 	let_go(v);
 	tell(p, NEWS_GONE, v);
 	if (!lock())
@@ -511,7 +511,7 @@ int engine_set_cpumask(u64 *ctx)
  * A CPU goes, or is back; told by a thread of that CPU's own. When it goes, dispatch() is not called there any more,
  * and the kernel moves its threads to other CPUs, where they are enqueued. Until then some run there without a grant.
  */
-static inline void come_or_go(u32 cpu, bool is_back)
+static __always_inline void come_or_go(u32 cpu, bool is_back)
 {
 	unsigned long irq;
 	u64 due = 0;
@@ -584,7 +584,7 @@ int engine_init(void *ctx)
 	scx_bpf_put_cpumask(mask);
 	if (online & ~domain->hls.cpus)
 		return -19; /* ENODEV: one came since user space has counted them */
-	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && can_loop; cpu++) {
+	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && can_loop; cpu++) {
 		u32 key = cpu;
 		struct cpu_timer *t = bpf_map_lookup_elem(&timers, &key);
 		if (!t)
@@ -637,11 +637,11 @@ int set_up(struct set_up *told)
 {
 	told->hls_at = __builtin_offsetof(struct engine_domain, hls);
 	told->hls_bytes = sizeof(struct hls);
-	return bpf_arena_alloc_pages(&arena, (void ARENA *)DOMAIN_AT, DOMAIN_PAGES, -1, 0) ? 0 : -12;
+	return bpf_arena_alloc_pages(&arena, (void __arena *)DOMAIN_AT, DOMAIN_PAGES, -1, 0) ? 0 : -12;
 }
 
 /* Whether the thread that a call is about, if it is about one, still has that VP. */
-static inline bool is_of(const call_t *call)
+static __always_inline bool is_of(const call_t *call)
 {
 	return !call->tid || (call->a < HLS_MAX_VPS && domain->thread[call->a].pid == call->tid);
 }
@@ -672,9 +672,9 @@ int make_call(void *ctx)
 #define MESSAGE_BURST 100
 
 /* Whether a thread has talked too much: talk holds up the others' decisions. */
-static inline bool talks_too_much(u32 v, u64 now)
+static __always_inline bool talks_too_much(u32 v, u64 now)
 {
-	struct engine_thread ARENA *t = &domain->thread[v];
+	struct engine_thread __arena *t = &domain->thread[v];
 	u64 from_ns = t->may_tell_at > now ? t->may_tell_at : now;
 	if (from_ns > now + MESSAGE_BURST * MESSAGE_INTERVAL_NS)
 		return true;
@@ -720,11 +720,11 @@ struct check {
 	u64 late; /* CPUs that idle although one is: for a moment only */
 };
 
-static inline u64 idle_of(u64 cpus)
+static __always_inline u64 idle_of(u64 cpus)
 {
 	u64 idle = 0;
 	bpf_rcu_read_lock();
-	for (u32 i = from(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
 		u32 cpu = __builtin_ctzll(cpus);
 		cpus &= cpus - 1;
 		const struct task_struct *now = scx_bpf_cpu_curr(cpu);

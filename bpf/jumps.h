@@ -86,7 +86,7 @@ int adopt(void *ctx)
 	s64 error = 0;
 	if (!domain->has_begun)
 		return 0;
-	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && !error && can_loop; cpu++) {
+	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && !error && can_loop; cpu++) {
 		u32 key = cpu;
 		struct cpu_timer *t = bpf_map_lookup_elem(&timers, &key);
 		error = t ? bpf_timer_set_callback(&t->timer, on_timer) : -1;

@@ -25,7 +25,7 @@ enum {
 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
 
-void ARENA *bpf_arena_alloc_pages(void *map, void ARENA *addr, u32 count, int node, u64 flags) __ksym;
+void __arena *bpf_arena_alloc_pages(void *map, void __arena *addr, u32 count, int node, u64 flags) __ksym;
 
 /* Every program that touches the arena has to mention its map. */
 #define USES(map) asm volatile("" : : "r"(&(map)))

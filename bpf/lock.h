@@ -21,31 +21,28 @@
 		scx_bpf_error_bstr(message, nothing, sizeof(nothing));     \
 	})
 
-/* What is seldom needed: kept out of the functions that are always. */
-#define SLOW __attribute__((noinline))
-
-static inline bool try_lock(void)
+static __always_inline bool try_lock(void)
 {
 	return !__sync_val_compare_and_swap(&domain->lock, FREE, HELD);
 }
 
 /* Waits for the lock for a while; a function of its own, so that its time is not that of the loops of its caller. */
-HLS_ONCE u32 spin(void)
+HLS_GLOBAL_FUNC u32 spin(void)
 {
 	USES(arena);
-	for (u32 i = from(0); i < LOCK_SPINS && can_loop; i++)
+	for (u32 i = opaque(0); i < LOCK_SPINS && can_loop; i++)
 		if (domain->lock == FREE && try_lock())
 			return true;
 	return false;
 }
 
 /* Nobody has the lock from now on: the hierarchy stays as it is, for user space to look at. */
-static inline void seal(void)
+static __always_inline void seal(void)
 {
 	__sync_lock_test_and_set(&domain->lock, SEALED);
 }
 
-static SLOW bool wait_for_lock(void)
+static __noinline bool wait_for_lock(void)
 {
 	for (u32 i = 0; i < LOCK_ROUNDS && domain->lock != SEALED; i++)
 		if (spin())
@@ -57,12 +54,12 @@ static SLOW bool wait_for_lock(void)
 	return false;
 }
 
-static inline bool lock(void)
+static __always_inline bool lock(void)
 {
 	return likely(try_lock()) || wait_for_lock();
 }
 
-static inline void unlock(void)
+static __always_inline void unlock(void)
 {
 	__sync_lock_test_and_set(&domain->lock, FREE);
 }

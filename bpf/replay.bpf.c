@@ -33,7 +33,7 @@ SEC("syscall") int replay(struct replay *r)
 	hls_t *h = (hls_t *)r->domain;
 	call_t *c = (call_t *)r->tape;
 	u64 calls = r->calls, played;
-	for (played = from(0); played < calls && can_loop; played++)
+	for (played = opaque(0); played < calls && can_loop; played++)
 		hls_make_call(h, c++);
 	r->played = played;
 	return 0;

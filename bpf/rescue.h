@@ -30,7 +30,7 @@ struct {
 static u32 rescued_last;
 static u64 rescue_turn_ns;
 
-static inline u64 turn_of(u32 starved)
+static __always_inline u64 turn_of(u32 starved)
 {
 	u64 turn_ns = RESCUE_ROUND_NS / starved;
 	if (turn_ns > RESCUE_LONGEST_TURN_NS)
@@ -39,10 +39,10 @@ static inline u64 turn_of(u32 starved)
 }
 
 /* The CPUs that are to have a starved thread, and those that have one. */
-static inline u64 in_rescue(u64 *to_kick)
+static __always_inline u64 in_rescue(u64 *to_kick)
 {
 	u64 busy = 0;
-	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && can_loop; cpu++) {
+	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && can_loop; cpu++) {
 		*to_kick |= (u64) !!domain->cpu[cpu].rescue << cpu;
 		busy |= (u64) !!domain->cpu[cpu].rescued << cpu;
 	}
@@ -55,10 +55,10 @@ static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 	USES(arena);
 	(void)map, (void)key;
 	u64 now = scx_bpf_now(), due = 0, free = domain->hls.cpus & ~domain->hls.offline & ~in_rescue(&due);
-	u32 v = rescued_last, starved = from(0), vps = domain->hls.used_vps;
-	for (u32 i = from(0); i < vps && i < HLS_MAX_VPS && can_loop; i++) {
-		v = v < vps ? v + 1 : from(1);
-		struct engine_thread ARENA *thread = &domain->thread[v];
+	u32 v = rescued_last, starved = opaque(0), vps = domain->hls.used_vps;
+	for (u32 i = opaque(0); i < vps && i < HLS_MAX_VPS && can_loop; i++) {
+		v = v < vps ? v + 1 : opaque(1);
+		struct engine_thread __arena *thread = &domain->thread[v];
 		u64 since = thread->queued_at_ns;
 		if (!since || now < since + STARVED_NS)
 			continue;
@@ -79,11 +79,11 @@ static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 }
 
 /* The starved thread that this CPU is to have now, without a grant. To be called under the lock. */
-static SLOW u32 take_starved(u32 cpu, u64 now)
+static __noinline u32 take_starved(u32 cpu, u64 now)
 {
-	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	u32 v = c->rescue;
-	struct engine_thread ARENA *t = &domain->thread[v];
+	struct engine_thread __arena *t = &domain->thread[v];
 	c->rescue = 0;
 	if (!t->queued_at_ns || !(t->cpus >> cpu & 1))
 		return 0;
@@ -95,9 +95,9 @@ static SLOW u32 take_starved(u32 cpu, u64 now)
 }
 
 /* The timer of a CPU that a starved thread has, or had, went off: the CPU, if it is to be taken from that now. */
-static SLOW u64 end_rescue(u32 cpu, u64 now)
+static __noinline u64 end_rescue(u32 cpu, u64 now)
 {
-	struct engine_cpu ARENA *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	if (now < c->rescued_until_ns) {
 		be_called_at(cpu, c->rescued_until_ns, now);
 		return 0;

@@ -52,10 +52,10 @@ struct hls_call {
 	struct hls_params params;
 	s64 result; /* what the entry point returned */
 };
-typedef struct hls_call ARENA call_t;
+typedef struct hls_call __arena call_t;
 
 /* Makes the call and writes down its result; 0, or -HLS_E_NOT_FOUND when there is no such entry point. */
-static inline s64 hls_make_call(hls_t *h, call_t *c)
+static __always_inline s64 hls_make_call(hls_t *h, call_t *c)
 {
 #define CASE(number, name, call)  \
 	case number:              \

@@ -16,7 +16,7 @@ static u32 broken(hls_t *h, u32 code, u32 s, u32 v, u32 cpu)
 	return code;
 }
 
-HLS_ONCE u32 check_vp(hls_t *h ARENA_ARG, u32 v)
+HLS_GLOBAL_FUNC u32 check_vp(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	if (vp->state > HLS_RUNNING)
@@ -34,10 +34,10 @@ HLS_ONCE u32 check_vp(hls_t *h ARENA_ARG, u32 v)
 }
 
 /* A path goes from the root to a thread; each VP on it says that it runs there, so none is on two paths. */
-HLS_ONCE u32 check_path(hls_t *h ARENA_ARG, u32 cpu)
+HLS_GLOBAL_FUNC u32 check_path(hls_t *h __arg_arena, u32 cpu)
 {
 	cpu_t *c = &h->cpu[cpu];
-	for (u32 i = from(0); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
+	for (u32 i = opaque(0); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
 		u32 v = c->path[i].vp;
 		vp_t *vp = &h->vp[v];
 		if (vp->state != HLS_RUNNING || vp->cpu != cpu || vp->level != i)
@@ -63,7 +63,7 @@ static bool in_need(hls_t *h, u32 v)
 }
 
 /* No child that could use an idle CPU is left READY by a root scheduler that could be granted it. */
-HLS_ONCE u32 check_idle(hls_t *h ARENA_ARG, u32 cpu)
+HLS_GLOBAL_FUNC u32 check_idle(hls_t *h __arg_arena, u32 cpu)
 {
 	u32 root = h->cpu[cpu].root_vp;
 	if (hls_is_offline(h, cpu)) {
@@ -73,7 +73,7 @@ HLS_ONCE u32 check_idle(hls_t *h ARENA_ARG, u32 cpu)
 	if (!root || h->cpu[cpu].depth)
 		return 0;
 	u32 s = h->vp[root].child, v = h->scheduler[s].first_child;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
 		/* What an accused policy leaves undone is made good when it is taken out. */
 		if (in_need(h, v) && hls_usable(vp, cpu) && !hls_is_accused(&h->scheduler[s]))
@@ -84,7 +84,7 @@ HLS_ONCE u32 check_idle(hls_t *h ARENA_ARG, u32 cpu)
 }
 
 /* A READY child of s that should have the CPU of a RUNNING one. */
-HLS_ONCE u32 check_priority(hls_t *h ARENA_ARG, u32 s, u32 v)
+HLS_GLOBAL_FUNC u32 check_priority(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	for_each_up (h, u, s) {
 		vp_t *up = &h->vp[u];
@@ -101,11 +101,11 @@ HLS_ONCE u32 check_priority(hls_t *h ARENA_ARG, u32 s, u32 v)
 	return 0;
 }
 
-HLS_ONCE u32 check_children(hls_t *h ARENA_ARG, u32 s)
+HLS_GLOBAL_FUNC u32 check_children(hls_t *h __arg_arena, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	u32 ready = from(0), running = from(0), children = from(0), v = sched->first_child;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	u32 ready = opaque(0), running = opaque(0), children = opaque(0), v = sched->first_child;
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
 		bool able = vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED);
 		children++;
@@ -121,10 +121,10 @@ HLS_ONCE u32 check_children(hls_t *h ARENA_ARG, u32 s)
 	return 0;
 }
 
-HLS_ONCE u32 check_scheduler(hls_t *h ARENA_ARG, u32 s)
+HLS_GLOBAL_FUNC u32 check_scheduler(hls_t *h __arg_arena, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	u32 requested = from(0), held = from(0);
+	u32 requested = opaque(0), held = opaque(0);
 	for_each_up (h, u, s) {
 		requested += h->vp[u].state != HLS_WAITING;
 		held += h->vp[u].state == HLS_RUNNING;
@@ -142,18 +142,18 @@ HLS_ONCE u32 check_scheduler(hls_t *h ARENA_ARG, u32 s)
 	return policy_check_invariants(h, s) ? 0 : broken(h, HLS_BROKEN_POLICY, s, 0, 0);
 }
 
-HLS_ENTRY u32 hls_check(hls_t *h ARENA_ARG)
+HLS_ENTRY u32 hls_check(hls_t *h __arg_arena)
 {
 	u32 code = 0;
-	for (u32 v = from(1); v <= h->used_vps && v < HLS_MAX_VPS && !code && can_loop; v++)
+	for (u32 v = opaque(1); v <= h->used_vps && v < HLS_MAX_VPS && !code && can_loop; v++)
 		if (h->vp[v].flags & HLS_USED)
 			code = check_vp(h, v);
-	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && !code && can_loop; cpu++) {
+	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && !code && can_loop; cpu++) {
 		code = check_path(h, cpu);
 		if (!code)
 			code = check_idle(h, cpu);
 	}
-	for (u32 s = from(1); s <= h->used_schedulers && s < HLS_MAX_SCHEDULERS && !code && can_loop; s++)
+	for (u32 s = opaque(1); s <= h->used_schedulers && s < HLS_MAX_SCHEDULERS && !code && can_loop; s++)
 		if (h->scheduler[s].policy)
 			code = check_scheduler(h, s);
 	return code;

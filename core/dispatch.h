@@ -1,251 +1,129 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * From a scheduler to its policy: for each hook of the contract a switch over the registry. No function pointers,
- * so that the compiler sees through and the BPF verifier can follow. It wants a number of each function that it
- * looks at by itself: where a hook has nothing to say that is 0.
+ * From a scheduler to its policy: for each hook of the contract a function policy_HOOK(), a switch over the registry.
+ * The compiler resolves the pointers in the policies' structs: hooks are called directly or inlined, so that the BPF
+ * verifier can follow.
  *
- * Hooks of policies that were loaded are called within guards, and not at all when their scheduler is to be taken out.
+ * Hooks of loaded policies are called within guards, and not at all when their scheduler is to be taken out.
  */
 #ifndef HLS_DISPATCH_H
 #define HLS_DISPATCH_H
 
 #include "../policies/registry.h"
 
-/* Calls a hook: of a policy that was loaded within guards, and not at all when s is to be taken out. */
-#define CALL(number, hook, about, call)                                                \
-	if (number < HLS_FIRST_LOADED || hls_begin_hook(h, s, HLS_HOOK_##hook, about)) \
-		call;                                                                  \
-	if (number >= HLS_FIRST_LOADED)                                                \
-		hls_end_hook(h, s);
-
-HLS_ONCE u32 policy_init(hls_t *h ARENA_ARG, u32 s)
-{
-#define CASE(number, fn, ...)                          \
-	case number:                                   \
-		CALL(number, INIT, 0, fn##_init(h, s)) \
-		break;
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
+/* A call of a required hook that a policy lacks: the compiler says so, where it has not dropped the call. */
+#define OPTIONAL(fn, hook)
+#define REQUIRED(fn, hook)                                                                                     \
+	if (!fn##_policy.hook) {                                                                               \
+		void fn##_lacks_hook_##hook(void) __attribute__((error("every policy has the hook ." #hook))); \
+		fn##_lacks_hook_##hook();                                                                      \
 	}
-#undef CASE
-	return 0;
-}
 
-HLS_ONCE u32 policy_deinit(hls_t *h ARENA_ARG, u32 s)
-{
-#define CASE(number, fn, ...)                              \
-	case number:                                       \
-		CALL(number, DEINIT, 0, fn##_deinit(h, s)) \
-		break;
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
-	}
-#undef CASE
-	return 0;
-}
-
-HLS_ONCE s64 policy_register_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
-{
-	s64 answer = 0;
-#define CASE(number, fn, ...)                                                    \
-	case number:                                                             \
-		CALL(number, REGISTER_VP, v, answer = fn##_register_vp(h, s, v)) \
-		return number < HLS_FIRST_LOADED ? answer : hls_checked_refusal(answer);
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
-	}
-#undef CASE
-	return -HLS_E_NOT_FOUND;
-}
-
-HLS_ONCE u32 policy_unregister_vp(hls_t *h ARENA_ARG, u32 s, u32 v)
-{
-#define CASE(number, fn, ...)                                               \
-	case number:                                                        \
-		CALL(number, UNREGISTER_VP, v, fn##_unregister_vp(h, s, v)) \
-		break;
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
-	}
-#undef CASE
-	return 0;
-}
-
-/* Whether the VP may have a CPU: it may be out of budget. */
-HLS_ONCE bool policy_request(hls_t *h ARENA_ARG, u32 s, u32 v)
-{
-#define CASE(number, fn, ...)                                   \
-	case number:                                            \
-		CALL(number, REQUEST, v, fn##_request(h, s, v)) \
-		break;
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
-	}
-#undef CASE
-	return !(h->vp[v].flags & HLS_THROTTLED);
-}
-
-HLS_ONCE u32 policy_withdraw(hls_t *h ARENA_ARG, u32 s, u32 v)
-{
-#define CASE(number, fn, ...)                                     \
+#define TELL(number, fn, CONST, hook, need, about, arguments)     \
 	case number:                                              \
-		CALL(number, WITHDRAW, v, fn##_withdraw(h, s, v)) \
+		need(fn, hook);                                   \
+		if (!fn##_policy.hook)                            \
+			break;                                    \
+		if (number < HLS_FIRST_LOADED) {                  \
+			fn##_policy.hook arguments;               \
+			break;                                    \
+		}                                                 \
+		if (hls_begin_hook(h, s, HLS_HOOK_##hook, about)) \
+			fn##_policy.hook arguments;               \
+		hls_end_hook(h, s);                               \
 		break;
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
-	}
-#undef CASE
-	return 0;
-}
 
-HLS_ONCE u32 policy_grant(hls_t *h ARENA_ARG, u32 s, u32 cpu)
-{
-	u32 answer = 0;
-#define CASE(number, fn, ...)                                            \
-	case number:                                                     \
-		CALL(number, GRANT, cpu, answer = fn##_grant(h, s, cpu)) \
-		return number < HLS_FIRST_LOADED ? answer : hls_checked_grant(h, s, answer, cpu);
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
+#define EVENT(number, hook, need, about, parameters, arguments, type, value) \
+	HLS_GLOBAL_FUNC type policy_##hook parameters                        \
+	{                                                                    \
+		switch (h->scheduler[s].policy) {                            \
+			HLS_POLICIES(TELL, hook, need, about, arguments)     \
+		}                                                            \
+		return value;                                                \
 	}
-#undef CASE
-	return 0;
-}
 
-HLS_ONCE u32 policy_revoke(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
-{
-#define CASE(number, fn, ...)                                          \
-	case number:                                                   \
-		CALL(number, REVOKE, v, fn##_revoke(h, s, v, used_ns)) \
-		break;
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
-	}
-#undef CASE
-	return 0;
-}
-
-HLS_ONCE u32 policy_release(hls_t *h ARENA_ARG, u32 s, u32 v, u64 used_ns)
-{
-#define CASE(number, fn, ...)                                            \
-	case number:                                                     \
-		CALL(number, RELEASE, v, fn##_release(h, s, v, used_ns)) \
-		break;
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
-	}
-#undef CASE
-	return 0;
-}
-
-HLS_ONCE bool policy_preempts(hls_t *h ARENA_ARG, u32 s, u32 ready, u32 running)
-{
-	bool answer = false;
-#define CASE(number, fn, ...)                                                               \
-	case number:                                                                        \
-		CALL(number, PREEMPTS, ready, answer = fn##_preempts(h, s, ready, running)) \
-		return answer;
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
-	}
-#undef CASE
-	return false;
-}
-
-HLS_ONCE u32 policy_timer(hls_t *h ARENA_ARG, u32 s)
-{
-	u32 answer = 0;
-#define CASE(number, fn, ...)                                     \
+#define ASK(number, fn, CONST, hook, need, about, arguments)      \
 	case number:                                              \
-		CALL(number, TIMER, 0, answer = fn##_timer(h, s)) \
-		return number < HLS_FIRST_LOADED ? answer : hls_checked_timer(h, s, answer);
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
-	}
-#undef CASE
-	return 0;
-}
+		need(fn, hook);                                   \
+		if (!fn##_policy.hook)                            \
+			break;                                    \
+		if (number < HLS_FIRST_LOADED)                    \
+			return fn##_policy.hook arguments;        \
+		if (hls_begin_hook(h, s, HLS_HOOK_##hook, about)) \
+			answer = fn##_policy.hook arguments;      \
+		hls_end_hook(h, s);                               \
+		return hls_checked_answer_of_##hook(h, s, about, answer);
 
-/* What the policy answers to a message about its VP v. */
-HLS_ONCE s64 policy_message(hls_t *h ARENA_ARG, u32 s, u32 v, u32 message, const params_t *payload ARENA_ARG)
-{
-	s64 answer = -HLS_E_UNKNOWN;
-	unused(v);
-	unused(message);
-	unused(payload);
-#define CASE(number, fn, ...)                                                              \
-	case number:                                                                       \
-		CALL(number, MESSAGE, v, answer = fn##_message(h, s, v, message, payload)) \
-		return answer;
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
+#define QUESTION(number, hook, need, about, parameters, arguments, type, value) \
+	HLS_GLOBAL_FUNC type policy_##hook parameters                           \
+	{                                                                       \
+		type answer = value;                                            \
+		switch (h->scheduler[s].policy) {                               \
+			HLS_POLICIES(ASK, hook, need, about, arguments)         \
+		}                                                               \
+		return answer;                                                  \
 	}
-#undef CASE
-	return answer;
-}
 
-HLS_ONCE bool policy_check_invariants(hls_t *h ARENA_ARG, u32 s)
-{
-	bool answer = true;
-#define CASE(number, fn, ...)                                                \
-	case number:                                                         \
-		CALL(number, CHECK, 0, answer = fn##_check_invariants(h, s)) \
-		return number < HLS_FIRST_LOADED ? answer : hls_checked_invariants(h, s, answer);
-	switch (h->scheduler[s].policy) {
-		HLS_POLICIES(CASE)
-	}
-#undef CASE
-	return true;
-}
+HLS_HOOKS(EVENT, QUESTION)
 
-#undef CALL
+#undef QUESTION
+#undef ASK
+#undef EVENT
+#undef TELL
+#undef REQUIRED
+#undef OPTIONAL
 
 /*
- * The hooks that a switch calls at every level, for its loops: those of policies that are near become part of the
+ * The hooks that the loops of a decision call at every level. Those of policies with `inline_hooks` become part of the
  * caller, and throttle nobody; the others are called as above.
  */
-static inline bool near_request(hls_t *h, u32 s, u32 v)
+#define HAS_INLINE_HOOKS(number, fn) (fn##_policy.inline_hooks && in_register(&h->scheduler[s])->policy == number)
+
+/* Whether the VP may have a CPU: it may be out of budget. */
+static __always_inline bool policy_request_inline(hls_t *h, u32 s, u32 v)
 {
-#define NEAR(number, fn, ...)                                               \
-	if (fn##_policy.near && kept(&h->scheduler[s])->policy == number) { \
-		fn##_request(h, s, v);                                      \
-		return true;                                                \
+#define REQUEST(number, fn, ...)              \
+	if (HAS_INLINE_HOOKS(number, fn)) {   \
+		fn##_policy.request(h, s, v); \
+		return true;                  \
 	}
-	HLS_BUILT_IN_POLICIES(NEAR)
-#undef NEAR
+	HLS_BUILT_IN_POLICIES(REQUEST)
+#undef REQUEST
 	return policy_request(h, s, v);
 }
 
-static inline u32 near_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+static __always_inline void policy_release_inline(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-#define NEAR(number, fn, ...)                                               \
-	if (fn##_policy.near && kept(&h->scheduler[s])->policy == number) { \
-		fn##_release(h, s, v, used_ns);                             \
-		return 0;                                                   \
+#define RELEASE(number, fn, ...)                               \
+	if (HAS_INLINE_HOOKS(number, fn)) {                    \
+		if (fn##_policy.release)                       \
+			fn##_policy.release(h, s, v, used_ns); \
+		return;                                        \
 	}
-	HLS_BUILT_IN_POLICIES(NEAR)
-#undef NEAR
-	return policy_release(h, s, v, used_ns);
+	HLS_BUILT_IN_POLICIES(RELEASE)
+#undef RELEASE
+	policy_release(h, s, v, used_ns);
 }
 
-static inline u32 near_grant(hls_t *h, u32 s, u32 cpu)
+static __always_inline u32 policy_grant_inline(hls_t *h, u32 s, u32 cpu)
 {
-#define NEAR(number, fn, ...)                                             \
-	if (fn##_policy.near && kept(&h->scheduler[s])->policy == number) \
-		return fn##_grant(h, s, cpu);
-	HLS_BUILT_IN_POLICIES(NEAR)
-#undef NEAR
+#define GRANT(number, fn, ...)            \
+	if (HAS_INLINE_HOOKS(number, fn)) \
+		return fn##_policy.grant(h, s, cpu);
+	HLS_BUILT_IN_POLICIES(GRANT)
+#undef GRANT
 	return policy_grant(h, s, cpu);
 }
+#undef HAS_INLINE_HOOKS
 
 /* What the policy says of itself; none: there is no such policy. */
-#define SAID(type, what, none, fn_says)              \
-	static inline type policy_##what(u32 policy) \
-	{                                            \
-		switch (policy) {                    \
-			HLS_POLICIES(fn_says)        \
-		}                                    \
-		return none;                         \
+#define SAID(type, what, none, fn_says)                       \
+	static __always_inline type policy_##what(u32 policy) \
+	{                                                     \
+		switch (policy) {                             \
+			HLS_POLICIES(fn_says)                 \
+		}                                             \
+		return none;                                  \
 	}
 
 /* Whether its schedulers hold VPs of several parents and request all of them at once. */
@@ -282,34 +160,34 @@ SAID(u32, most_children, 0, MOST)
 			fields(HLS_PARAM_RANGE) \
 		}                               \
 		return value == 0;
-#define CHECK(number, fn, CONST, ...)                                            \
-	static inline bool fn##_param_in_range(u32 param, u64 value)             \
-	{                                                                        \
-		switch (param) {                                                 \
-			CONST##_PARAMS(HLS_PARAM_RANGE)                          \
-		}                                                                \
-		return value == 0;                                               \
-	}                                                                        \
-	static inline bool fn##_vp_param_in_range(u32 param, u64 value)          \
-	{                                                                        \
-		switch (param) {                                                 \
-			CONST##_VP_PARAMS(HLS_PARAM_RANGE)                       \
-		}                                                                \
-		return value == 0;                                               \
-	}                                                                        \
-	static inline s64 fn##_field_in_range(u32 message, u32 param, u64 value) \
-	{                                                                        \
-		(void)param, (void)value;                                        \
-		switch (message) {                                               \
-			CONST##_MESSAGES(FIELDS)                                 \
-		}                                                                \
-		return -HLS_E_UNKNOWN;                                           \
+#define CHECK(number, fn, CONST, ...)                                                     \
+	static __always_inline bool fn##_param_in_range(u32 param, u64 value)             \
+	{                                                                                 \
+		switch (param) {                                                          \
+			CONST##_PARAMS(HLS_PARAM_RANGE)                                   \
+		}                                                                         \
+		return value == 0;                                                        \
+	}                                                                                 \
+	static __always_inline bool fn##_vp_param_in_range(u32 param, u64 value)          \
+	{                                                                                 \
+		switch (param) {                                                          \
+			CONST##_VP_PARAMS(HLS_PARAM_RANGE)                                \
+		}                                                                         \
+		return value == 0;                                                        \
+	}                                                                                 \
+	static __always_inline s64 fn##_field_in_range(u32 message, u32 param, u64 value) \
+	{                                                                                 \
+		(void)param, (void)value;                                                 \
+		switch (message) {                                                        \
+			CONST##_MESSAGES(FIELDS)                                          \
+		}                                                                         \
+		return -HLS_E_UNKNOWN;                                                    \
 	}
 HLS_POLICIES(CHECK)
 #undef CHECK
 #undef FIELDS
 
-static inline bool policy_param_in_range(u32 policy, u32 param, u64 value)
+static __always_inline bool policy_param_in_range(u32 policy, u32 param, u64 value)
 {
 #define CASE(number, fn, ...) \
 	case number:          \
@@ -321,7 +199,7 @@ static inline bool policy_param_in_range(u32 policy, u32 param, u64 value)
 	return false;
 }
 
-static inline bool policy_vp_param_in_range(u32 policy, u32 param, u64 value)
+static __always_inline bool policy_vp_param_in_range(u32 policy, u32 param, u64 value)
 {
 #define CASE(number, fn, ...) \
 	case number:          \
@@ -333,7 +211,7 @@ static inline bool policy_vp_param_in_range(u32 policy, u32 param, u64 value)
 	return false;
 }
 
-static inline s64 policy_field_in_range(u32 policy, u32 message, u32 param, u64 value)
+static __always_inline s64 policy_field_in_range(u32 policy, u32 message, u32 param, u64 value)
 {
 #define CASE(number, fn, ...) \
 	case number:          \

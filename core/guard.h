@@ -26,25 +26,6 @@
 #define HLS_OFFENCE_NUMBER(number, name, doc) HLS_##name = number,
 enum hls_offence { HLS_INNOCENT, HLS_OFFENCES(HLS_OFFENCE_NUMBER) };
 
-/* K(number, NAME, "the hook"); from PREEMPTS on they only look. The numbers are part of the tape format, too. */
-#define HLS_HOOKS(K)                         \
-	K(1, INIT, "init")                   \
-	K(2, DEINIT, "deinit")               \
-	K(3, REGISTER_VP, "register_vp")     \
-	K(4, UNREGISTER_VP, "unregister_vp") \
-	K(5, REQUEST, "request")             \
-	K(6, WITHDRAW, "withdraw")           \
-	K(7, GRANT, "grant")                 \
-	K(8, REVOKE, "revoke")               \
-	K(9, RELEASE, "release")             \
-	K(10, TIMER, "timer")                \
-	K(11, MESSAGE, "message")            \
-	K(12, PREEMPTS, "preempts")          \
-	K(13, CHECK, "check_invariants")
-
-#define HLS_HOOK_NUMBER(number, name, text) HLS_HOOK_##name = number,
-enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER) };
-
 /* Steps of a policy's own loops in one call of a hook; a look at its invariants looks at as many of its VPs. */
 #define HLS_HOOK_STEPS 4096
 
@@ -56,17 +37,18 @@ enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER) };
 #define HLS_MOST_PACE HLS_MS(1)
 #define HLS_BURST 100
 
-/* Takes one of the steps that the hook at hand has left, if there is one. */
-static inline bool hls_may_step(hls_t *h)
+/* Takes one of the steps that the hook at hand has left, if there is one; for can_loop in loaded policies. */
+static __always_inline bool hls_may_step(hls_t *h)
 {
 	if (!h->steps)
 		return false;
 	h->steps--;
 	return can_loop;
 }
+#define checked_port_can_loop() hls_may_step(h)
 
 /* Whether a scheduler is to be taken out. The offence of one that was is not forgotten. */
-static inline bool hls_is_accused(const scheduler_t *sched)
+static __always_inline bool hls_is_accused(const scheduler_t *sched)
 {
 #ifdef HLS_LOADED
 	return unlikely(sched->offence) && sched->policy >= HLS_FIRST_LOADED;
@@ -77,7 +59,7 @@ static inline bool hls_is_accused(const scheduler_t *sched)
 }
 
 /* Only the first offence of a scheduler counts. */
-static inline void hls_accuse(hls_t *h, u32 s, u32 offence)
+static __always_inline void hls_accuse(hls_t *h, u32 s, u32 offence)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	if (sched->offence)
@@ -89,7 +71,7 @@ static inline void hls_accuse(hls_t *h, u32 s, u32 offence)
 }
 
 /* Before a hook of s about a VP or a CPU, and behind it; whether it is to be called at all. */
-static inline bool hls_begin_hook(hls_t *h, u32 s, u32 hook, u32 about)
+static __always_inline bool hls_begin_hook(hls_t *h, u32 s, u32 hook, u32 about)
 {
 	h->hook = hook;
 	h->hook_scheduler = s;
@@ -99,7 +81,7 @@ static inline bool hls_begin_hook(hls_t *h, u32 s, u32 hook, u32 about)
 	return !h->scheduler[s].offence;
 }
 
-static inline void hls_end_hook(hls_t *h, u32 s)
+static __always_inline void hls_end_hook(hls_t *h, u32 s)
 {
 	if (unlikely(h->now_ns != h->hook_at_ns)) {
 		h->now_ns = h->hook_at_ns;
@@ -110,7 +92,7 @@ static inline void hls_end_hook(hls_t *h, u32 s)
 }
 
 /* What a call of a policy's own will costs. */
-static inline u64 hls_pace_ns(const hls_t *h)
+static __always_inline u64 hls_pace_ns(const hls_t *h)
 {
 	return h->pace_ns ? h->pace_ns : HLS_LEAST_PACE;
 }
@@ -120,9 +102,9 @@ static inline u64 hls_pace_ns(const hls_t *h)
  * such call costs a pace, and is paid by the time that was asked for, and by that since the call before in which
  * nothing was. Not by what the call comes late: calls that take all of a slow machine would pay for themselves.
  */
-static inline u64 hls_owes_for_call(hls_t *h, u32 s, u64 owed_ns, u64 asked_at, u64 asked_ns)
+static __always_inline u64 hls_owes_for_call(hls_t *h, u32 s, u64 owed_ns, u64 asked_at, u64 asked_ns)
 {
-	u64 called_at = kept(&h->scheduler[s])->called_at, pace_ns = hls_pace_ns(h);
+	u64 called_at = in_register(&h->scheduler[s])->called_at, pace_ns = hls_pace_ns(h);
 	u64 paid_ns = ((s64)asked_ns > 0 ? asked_ns : 0) + (asked_at > called_at ? asked_at - called_at : 0);
 	owed_ns = pace_ns + (owed_ns > paid_ns ? owed_ns - paid_ns : 0);
 	if (unlikely(owed_ns > HLS_BURST * pace_ns))
@@ -131,34 +113,34 @@ static inline u64 hls_owes_for_call(hls_t *h, u32 s, u64 owed_ns, u64 asked_at, 
 }
 
 /* The grant hook of s has set a slice. */
-static inline void hls_owes_for_slice(hls_t *h, u32 s)
+static __always_inline void hls_owes_for_slice(hls_t *h, u32 s)
 {
-	scheduler_t *sched = kept(&h->scheduler[s]);
+	scheduler_t *sched = in_register(&h->scheduler[s]);
 	sched->owed_for_slices_ns = hls_owes_for_call(h, s, sched->owed_for_slices_ns, h->now_ns, h->slice_ns);
 }
 
 /* The timer of s, which was due at `at_ns`, is to call it. */
-static inline void hls_owes_for_timer(hls_t *h, u32 s, u64 at_ns)
+static __always_inline void hls_owes_for_timer(hls_t *h, u32 s, u64 at_ns)
 {
-	scheduler_t *sched = kept(&h->scheduler[s]);
+	scheduler_t *sched = in_register(&h->scheduler[s]);
 	if (sched->policy < HLS_FIRST_LOADED)
 		return;
-	h->hook = HLS_HOOK_TIMER;
+	h->hook = HLS_HOOK_timer;
 	h->hook_about = 0;
 	u64 asked_at = sched->asked_at;
 	sched->owed_for_timer_ns = hls_owes_for_call(h, s, sched->owed_for_timer_ns, asked_at, at_ns - asked_at);
 }
 
 /* A thread tells s something, which may set its timer: that is not of its own will, and pays for a call. */
-static inline void hls_is_told(hls_t *h, u32 s)
+static __always_inline void hls_is_told(hls_t *h, u32 s)
 {
-	scheduler_t *sched = kept(&h->scheduler[s]);
+	scheduler_t *sched = in_register(&h->scheduler[s]);
 	u64 owed_ns = sched->owed_for_timer_ns, pace_ns = hls_pace_ns(h);
 	sched->owed_for_timer_ns = owed_ns > pace_ns ? owed_ns - pace_ns : 0;
 }
 
 /* The timer hook of s has named HLS_MAX_BATCH of its children, and another one. Each can be named once at a time. */
-static inline void hls_count_batch(hls_t *h, u32 s)
+static __always_inline void hls_count_batch(hls_t *h, u32 s)
 {
 	const scheduler_t *sched = &h->scheduler[s];
 	if (sched->policy >= HLS_FIRST_LOADED && sched->nr_children <= HLS_MAX_BATCH)
@@ -166,20 +148,20 @@ static inline void hls_count_batch(hls_t *h, u32 s)
 }
 
 /* Whether v may be granted `cpu` by s. */
-static inline bool hls_may_grant(const hls_t *h, u32 s, u32 v, u32 cpu)
+static __always_inline bool hls_may_grant(const hls_t *h, u32 s, u32 v, u32 cpu)
 {
 	if (v >= HLS_MAX_VPS)
 		return false;
-	const vp_t *vp = kept(&h->vp[v]);
+	const vp_t *vp = in_register(&h->vp[v]);
 	return vp->parent == s && vp->state == HLS_READY && (vp->flags & HLS_USED) &&
 	       !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu);
 }
 
 /* Whether a child of s waits that could have `cpu`. */
-HLS_ONCE bool hls_has_use_for(hls_t *h ARENA_ARG, u32 s, u32 cpu)
+HLS_GLOBAL_FUNC bool hls_has_use_for(hls_t *h __arg_arena, u32 s, u32 cpu)
 {
 	u32 v = h->scheduler[s].first_child;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (hls_may_grant(h, s, v, cpu))
 			return true;
 		v = h->vp[v].sib_next;
@@ -188,7 +170,7 @@ HLS_ONCE bool hls_has_use_for(hls_t *h ARENA_ARG, u32 s, u32 cpu)
 }
 
 /* What the grant hook of s has chosen, if that is what it may. */
-static inline u32 hls_checked_grant(hls_t *h, u32 s, u32 v, u32 cpu)
+static __always_inline u32 hls_checked_answer_of_grant(hls_t *h, u32 s, u32 cpu, u32 v)
 {
 	if (likely(v && hls_may_grant(h, s, v, cpu))) {
 		if (h->slice_ns != HLS_NEVER)
@@ -203,30 +185,46 @@ static inline u32 hls_checked_grant(hls_t *h, u32 s, u32 v, u32 cpu)
 }
 
 /* The same of a timer hook, whose VP asks for a CPU. */
-static inline u32 hls_checked_timer(hls_t *h, u32 s, u32 v)
+static __always_inline u32 hls_checked_answer_of_timer(hls_t *h, u32 s, u32 about, u32 v)
 {
+	(void)about;
 	if (v && (v >= HLS_MAX_VPS || h->vp[v].parent != s))
 		hls_accuse(h, s, HLS_CHOSE_WRONG);
 	return h->scheduler[s].offence ? 0 : v;
 }
 
 /* What a hook said against a VP, as the negative number that it must be. */
-static inline s64 hls_checked_refusal(s64 answer)
+static __always_inline s64 hls_checked_answer_of_register_vp(hls_t *h, u32 s, u32 v, s64 answer)
 {
+	(void)h, (void)s, (void)v;
 	return answer > 0 ? -HLS_E_PARAM : answer;
 }
 
-static inline bool hls_checked_invariants(hls_t *h, u32 s, bool hold)
+static __always_inline bool hls_checked_answer_of_check_invariants(hls_t *h, u32 s, u32 about, bool hold)
 {
+	(void)about;
 	if (!hold)
 		hls_accuse(h, s, HLS_INVARIANTS);
 	return true;
 }
 
-/* Says that a scheduler has VPs to request (or to withdraw); settle_pending() looks after it. */
-static inline void add_pending(hls_t *h, u32 s)
+/* Any answer to these will do. */
+static __always_inline bool hls_checked_answer_of_preempts(hls_t *h, u32 s, u32 ready, bool answer)
 {
-	scheduler_t *sched = kept(&h->scheduler[s]);
+	(void)h, (void)s, (void)ready;
+	return answer;
+}
+
+static __always_inline s64 hls_checked_answer_of_message(hls_t *h, u32 s, u32 v, s64 answer)
+{
+	(void)h, (void)s, (void)v;
+	return answer;
+}
+
+/* Says that a scheduler has VPs to request (or to withdraw); settle_pending() looks after it. */
+static __always_inline void add_pending(hls_t *h, u32 s)
+{
+	scheduler_t *sched = in_register(&h->scheduler[s]);
 	if (sched->in_pending)
 		return;
 	sched->in_pending = 1;
@@ -238,19 +236,19 @@ static inline void add_pending(hls_t *h, u32 s)
  * What hooks call, as those of loaded policies do: for a child of the scheduler at hand, in the state for it. With
  * anything else the counts of the core would be wrong from then on.
  */
-static inline void hls_accuse_of_meddling(hls_t *h)
+static __always_inline void hls_accuse_of_meddling(hls_t *h)
 {
 	hls_accuse(h, h->hook_scheduler, HLS_MEDDLED);
 }
 
-static inline bool hls_is_child(const hls_t *h, u32 v, u8 state)
+static __always_inline bool hls_is_child(const hls_t *h, u32 v, u8 state)
 {
 	return v < HLS_MAX_VPS && h->vp[v].parent == h->hook_scheduler && h->vp[v].state == state &&
-	       h->hook < HLS_HOOK_PREEMPTS;
+	       h->hook < HLS_FIRST_LOOKING_HOOK;
 }
 
 /* It may be another child than the hook is about: then fewer want a CPU than have asked for one. */
-static inline void hls_checked_throttle(hls_t *h, u32 v)
+static __always_inline void checked_hls_throttle(hls_t *h, u32 v)
 {
 	if (likely(hls_is_child(h, v, HLS_READY) && !(h->vp[v].flags & HLS_THROTTLED))) {
 		hls_throttle(h, v);
@@ -260,7 +258,7 @@ static inline void hls_checked_throttle(hls_t *h, u32 v)
 	}
 }
 
-static inline void hls_checked_unthrottle(hls_t *h, u32 v)
+static __always_inline void checked_hls_unthrottle(hls_t *h, u32 v)
 {
 	if (likely(hls_is_child(h, v, HLS_READY) && (h->vp[v].flags & HLS_THROTTLED)))
 		hls_unthrottle(h, v);
@@ -268,7 +266,7 @@ static inline void hls_checked_unthrottle(hls_t *h, u32 v)
 		hls_accuse_of_meddling(h);
 }
 
-static inline void hls_checked_recheck(hls_t *h, u32 v)
+static __always_inline void checked_hls_recheck(hls_t *h, u32 v)
 {
 	if (likely(hls_is_child(h, v, HLS_RUNNING)))
 		hls_recheck(h, v);
@@ -277,7 +275,7 @@ static inline void hls_checked_recheck(hls_t *h, u32 v)
 }
 
 /* A time before that of the first clock is over; as a key it would come before all others, and hold them up. */
-static inline void hls_checked_set_timer(hls_t *h, u32 s, u64 at_ns)
+static __always_inline void checked_hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 {
 	if (unlikely(s != h->hook_scheduler)) {
 		hls_accuse_of_meddling(h);

@@ -15,28 +15,28 @@
 #include "levels.h"
 
 /* Policies name the nodes only: these are always those of VPs. */
-static inline hls_t *hls_of_nodes(node_t *nodes)
+static __always_inline hls_t *hls_of_nodes(node_t *nodes)
 {
-	return (hls_t *)((char ARENA *)nodes - __builtin_offsetof(struct hls, node));
+	return (hls_t *)((char __arena *)nodes - __builtin_offsetof(struct hls, node));
 }
 
 /* Whether the scheduler at hand may write to this node; 0, no node, is written to by nobody. */
-static inline bool hls_may_write(hls_t *h, u32 i)
+static __always_inline bool hls_may_write(hls_t *h, u32 i)
 {
-	if (likely(!i || (i < HLS_MAX_VPS && kept(&h->vp[i])->parent == h->hook_scheduler)))
+	if (likely(!i || (i < HLS_MAX_VPS && in_register(&h->vp[i])->parent == h->hook_scheduler)))
 		return true;
 	hls_accuse_of_meddling(h);
 	return false;
 }
 
-static inline void hls_checked_push_tail(node_t *nodes, list_t *list, u32 i)
+static __always_inline void checked_list_push_tail(node_t *nodes, list_t *list, u32 i)
 {
 	hls_t *h = hls_of_nodes(nodes);
 	if (hls_may_write(h, i) && hls_may_write(h, list->tail))
 		list_push_tail(nodes, list, i);
 }
 
-static inline void hls_checked_push_head(node_t *nodes, list_t *list, u32 i)
+static __always_inline void checked_list_push_head(node_t *nodes, list_t *list, u32 i)
 {
 	hls_t *h = hls_of_nodes(nodes);
 	if (hls_may_write(h, i) && hls_may_write(h, list->head))
@@ -44,26 +44,26 @@ static inline void hls_checked_push_head(node_t *nodes, list_t *list, u32 i)
 }
 
 /* The first member itself is not written to. */
-static inline void hls_checked_pop(node_t *nodes, list_t *list)
+static __always_inline void checked_list_pop(node_t *nodes, list_t *list)
 {
 	if (hls_may_write(hls_of_nodes(nodes), nodes[list->head].next))
 		list_pop(nodes, list);
 }
 
-static inline bool hls_may_unlink(node_t *nodes, u32 i)
+static __always_inline bool hls_may_unlink(node_t *nodes, u32 i)
 {
 	hls_t *h = hls_of_nodes(nodes);
 	return hls_may_write(h, i) && hls_may_write(h, nodes[i].prev) && hls_may_write(h, nodes[i].next);
 }
 
-static inline void hls_checked_remove(node_t *nodes, list_t *list, u32 i)
+static __always_inline void checked_list_remove(node_t *nodes, list_t *list, u32 i)
 {
 	if (hls_may_unlink(nodes, i))
 		list_remove(nodes, list, i);
 }
 
 /* Behind the last level lies what is not the policy's. */
-static inline bool hls_is_level(hls_t *h, u64 level)
+static __always_inline bool hls_is_level(hls_t *h, u64 level)
 {
 	if (likely(level < HLS_LEVELS))
 		return true;
@@ -71,7 +71,7 @@ static inline bool hls_is_level(hls_t *h, u64 level)
 	return false;
 }
 
-static inline void hls_checked_levels_push(node_t *nodes, levels_t *levels, u64 level, u32 v, bool behind)
+static __always_inline void checked_levels_push(node_t *nodes, levels_t *levels, u64 level, u32 v, bool behind)
 {
 	hls_t *h = hls_of_nodes(nodes);
 	if (!hls_is_level(h, level))
@@ -81,46 +81,46 @@ static inline void hls_checked_levels_push(node_t *nodes, levels_t *levels, u64 
 		levels_push(nodes, levels, level, v, behind);
 }
 
-static inline void hls_checked_levels_remove(node_t *nodes, levels_t *levels, u64 level, u32 v)
+static __always_inline void checked_levels_remove(node_t *nodes, levels_t *levels, u64 level, u32 v)
 {
 	if (hls_is_level(hls_of_nodes(nodes), level) && hls_may_unlink(nodes, v))
 		levels_remove(nodes, levels, level, v);
 }
 
 /* What levels_take() does when the first VP cannot use the CPU. */
-HLS_ONCE u32 hls_checked_levels_take_usable(hls_t *h ARENA_ARG, levels_t *levels ARENA_ARG, u32 cpu)
+HLS_GLOBAL_FUNC u32 checked_levels_take_usable(hls_t *h __arg_arena, levels_t *levels __arg_arena, u32 cpu)
 {
 	u32 level = levels_usable(h, levels, cpu);
 	if (level >= HLS_LEVELS)
 		return 0;
 	u32 v = hls_first_usable(h, &levels->queue[level], cpu);
-	hls_checked_levels_remove(h->node, levels, level, v);
+	checked_levels_remove(h->node, levels, level, v);
 	return v;
 }
 
-static inline u32 hls_checked_levels_take(hls_t *h, levels_t *levels, u32 cpu)
+static __always_inline u32 checked_levels_take(hls_t *h, levels_t *levels, u32 cpu)
 {
 	u32 first = levels_first(levels)->head;
-	if (unlikely(!hls_usable(kept(&h->vp[first]), cpu)))
-		return hls_checked_levels_take_usable(h, levels, cpu);
+	if (unlikely(!hls_usable(in_register(&h->vp[first]), cpu)))
+		return checked_levels_take_usable(h, levels, cpu);
 	return hls_may_write(h, h->node[first].next) ? levels_take(h, levels, cpu) : 0;
 }
 
 /* Two heaps are joined along their spines to the right; what is above the place of one that leaves is put in order. */
-static inline bool hls_may_join(hls_t *h, u32 i)
+static __always_inline bool hls_may_join(hls_t *h, u32 i)
 {
-	u32 d = from(0);
+	u32 d = opaque(0);
 	for (; d < HLS_HEAP_SPINE && i && hls_may_write(h, i) && can_loop; d++)
 		i = h->node[i].right;
 	return !i;
 }
 
-static inline bool hls_may_leave(hls_t *h, u32 i)
+static __always_inline bool hls_may_leave(hls_t *h, u32 i)
 {
 	if (!hls_may_write(h, i) || !hls_may_join(h, h->node[i].left) || !hls_may_join(h, h->node[i].right))
 		return false;
 	u32 up = h->node[i].up;
-	for (u32 d = from(0); d < HLS_HEAP_SPINE && up && can_loop; d++) {
+	for (u32 d = opaque(0); d < HLS_HEAP_SPINE && up && can_loop; d++) {
 		if (!hls_may_write(h, up))
 			return false;
 		up = h->node[up].up;
@@ -128,7 +128,8 @@ static inline bool hls_may_leave(hls_t *h, u32 i)
 	return true;
 }
 
-HLS_ONCE u32 hls_checked_heap_push(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32 i, u64 key, u32 seq)
+HLS_GLOBAL_FUNC u32 checked_heap_push(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i, u64 key,
+				      u32 seq)
 {
 	hls_t *h = hls_of_nodes(nodes);
 	if (hls_may_write(h, i) && hls_may_join(h, *root))
@@ -136,33 +137,50 @@ HLS_ONCE u32 hls_checked_heap_push(node_t *nodes ARENA_ARG, u32 ARENA *root AREN
 	return 0;
 }
 
-static inline void hls_checked_heap_begin(node_t *nodes, u32 ARENA *root, u32 i, u64 key, u32 seq)
+static __always_inline void checked_heap_begin(node_t *nodes, u32 __arena *root, u32 i, u64 key, u32 seq)
 {
 	if (hls_may_write(hls_of_nodes(nodes), i))
 		heap_begin(nodes, root, i, key, seq);
 }
 
-HLS_ONCE u32 hls_checked_heap_remove(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32 i)
+HLS_GLOBAL_FUNC u32 checked_heap_remove(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i)
 {
 	if (hls_may_leave(hls_of_nodes(nodes), i))
 		heap_remove(nodes, root, i);
 	return 0;
 }
 
-static inline void hls_checked_heap_pop(node_t *nodes, u32 ARENA *root)
+static __always_inline void checked_heap_pop(node_t *nodes, u32 __arena *root)
 {
 	u32 i = *root;
 	if (unlikely(nodes[i].left))
-		hls_checked_heap_remove(nodes, root, i);
+		checked_heap_remove(nodes, root, i);
 	else if (hls_may_write(hls_of_nodes(nodes), i))
 		heap_pop(nodes, root);
 }
 
 /* The words of a child of the scheduler at hand; of a stranger, and of nobody, those of no VP. */
-static inline u64 ARENA *hls_checked_words(hls_t *h, u32 v)
+static __always_inline u64 __arena *checked_hls_vp_words(hls_t *h, u32 v)
 {
-	vp_t *vp = kept(&h->vp[hls_may_write(h, v) ? v : 0]);
+	vp_t *vp = in_register(&h->vp[hls_may_write(h, v) ? v : 0]);
 	return vp->word;
 }
+
+/* From here on each name stands for both: in the file of a loaded policy it is the function that checks. */
+#define hls_throttle HLS_GUARD(hls_throttle)
+#define hls_unthrottle HLS_GUARD(hls_unthrottle)
+#define hls_recheck HLS_GUARD(hls_recheck)
+#define hls_set_timer HLS_GUARD(hls_set_timer)
+#define list_push_tail HLS_GUARD(list_push_tail)
+#define list_push_head HLS_GUARD(list_push_head)
+#define list_pop HLS_GUARD(list_pop)
+#define list_remove HLS_GUARD(list_remove)
+#define levels_push HLS_GUARD(levels_push)
+#define levels_remove HLS_GUARD(levels_remove)
+#define levels_take HLS_GUARD(levels_take)
+#define heap_push HLS_GUARD(heap_push)
+#define heap_begin HLS_GUARD(heap_begin)
+#define heap_remove HLS_GUARD(heap_remove)
+#define heap_pop HLS_GUARD(heap_pop)
 
 #endif

@@ -18,20 +18,20 @@
 #define HLS_HEAP_SPINE (2 * 18)
 
 /* Whether a comes before b. */
-static inline bool heap_before(const node_t *a, const node_t *b)
+static __always_inline bool heap_before(const node_t *a, const node_t *b)
 {
 	if (a->key != b->key)
 		return (s64)(a->key - b->key) < 0;
 	return (s64)((u64)a->seq - b->seq) < 0;
 }
 
-static inline u32 heap_dist(const node_t *nodes, u32 i)
+static __always_inline u32 heap_dist(const node_t *nodes, u32 i)
 {
 	return i ? nodes[i].dist : 0;
 }
 
 /* Puts a node's children in order and sets its dist; says whether dist changed. */
-static inline bool heap_settle(node_t *nodes, u32 i)
+static __always_inline bool heap_settle(node_t *nodes, u32 i)
 {
 	node_t *n = &nodes[i];
 	u32 left = heap_dist(nodes, n->left), right = heap_dist(nodes, n->right);
@@ -48,10 +48,10 @@ static inline bool heap_settle(node_t *nodes, u32 i)
 }
 
 /* Joins two heaps and returns the root: down along the right spines, then back up. The root's `up` is 0. */
-static inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
+static __always_inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
 {
 	u32 root = 0, last = 0;
-	for (u32 i = from(0); i < HLS_HEAP_SPINE && a && b && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_HEAP_SPINE && a && b && can_loop; i++) {
 		if (heap_before(&nodes[b], &nodes[a])) {
 			u32 swap = a;
 			a = b;
@@ -74,7 +74,7 @@ static inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
 	nodes[last].right = rest;
 	if (rest)
 		nodes[rest].up = last;
-	for (u32 i = from(0); i < HLS_HEAP_SPINE && last && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_HEAP_SPINE && last && can_loop; i++) {
 		heap_settle(nodes, last);
 		last = nodes[last].up;
 	}
@@ -82,7 +82,7 @@ static inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
 }
 
 /* Makes node i a heap of its own. */
-static inline void heap_begin(node_t *nodes, u32 ARENA *root, u32 i, u64 key, u32 seq)
+static __always_inline void heap_begin(node_t *nodes, u32 __arena *root, u32 i, u64 key, u32 seq)
 {
 	node_t *n = &nodes[i];
 	n->key = key;
@@ -93,7 +93,7 @@ static inline void heap_begin(node_t *nodes, u32 ARENA *root, u32 i, u64 key, u3
 }
 
 /* Adds node i under `key`; `seq` orders equal keys. */
-HLS_ONCE u32 heap_push(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32 i, u64 key, u32 seq)
+HLS_GLOBAL_FUNC u32 heap_push(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i, u64 key, u32 seq)
 {
 	u32 others = *root;
 	heap_begin(nodes, root, i, key, seq);
@@ -103,7 +103,7 @@ HLS_ONCE u32 heap_push(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32 i
 }
 
 /* Takes node i out, wherever in the heap it is. */
-HLS_ONCE u32 heap_remove(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32 i)
+HLS_GLOBAL_FUNC u32 heap_remove(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i)
 {
 	u32 up = nodes[i].up;
 	u32 rest = heap_merge(nodes, nodes[i].left, nodes[i].right);
@@ -118,13 +118,13 @@ HLS_ONCE u32 heap_remove(node_t *nodes ARENA_ARG, u32 ARENA *root ARENA_ARG, u32
 		nodes[up].right = rest;
 	if (rest)
 		nodes[rest].up = up;
-	for (u32 d = from(0); d < HLS_HEAP_SPINE && up && heap_settle(nodes, up) && can_loop; d++)
+	for (u32 d = opaque(0); d < HLS_HEAP_SPINE && up && heap_settle(nodes, up) && can_loop; d++)
 		up = nodes[up].up;
 	return 0;
 }
 
 /* Takes the root out. */
-static inline void heap_pop(node_t *nodes, u32 ARENA *root)
+static __always_inline void heap_pop(node_t *nodes, u32 __arena *root)
 {
 	u32 i = *root;
 	if (nodes[i].left) {
@@ -136,13 +136,13 @@ static inline void heap_pop(node_t *nodes, u32 ARENA *root)
 }
 
 /* The member behind i when a heap is walked from its root, children after parents; 0 at the end. */
-HLS_ONCE u32 heap_next(const node_t *nodes ARENA_ARG, u32 i)
+HLS_GLOBAL_FUNC u32 heap_next(const node_t *nodes __arg_arena, u32 i)
 {
 	if (nodes[i].left)
 		return nodes[i].left;
 	if (nodes[i].right)
 		return nodes[i].right;
-	for (u32 d = from(0); d < HLS_MAX_VPS && can_loop; d++) {
+	for (u32 d = opaque(0); d < HLS_MAX_VPS && can_loop; d++) {
 		u32 up = nodes[i].up;
 		if (!up)
 			return 0;

@@ -5,8 +5,9 @@
  * After J. Regehr and J. A. Stankovic, "HLS: A Framework for Composing Soft Real-Time Schedulers", RTSS 2001,
  * section 6. The core is one body of freestanding C: compiled natively it is the simulator's scheduler,
  * compiled as BPF it is the kernel's. It therefore takes the time as an argument, allocates nothing, recurses
- * nowhere, gives every loop a named bound, calls through no pointer, and refers to things by index into the
- * arrays of one `struct hls`, where index 0 means none, so that zeroed memory is a valid, empty machine.
+ * nowhere, gives every loop a named bound, calls through no pointer that the compiler does not resolve, and refers to
+ * things by index into the arrays of one `struct hls`, where index 0 means none, so that zeroed memory is a valid,
+ * empty machine.
  *
  * THE RULES for whoever calls the core
  *
@@ -59,8 +60,14 @@
 /* The policies that were loaded have numbers from here on. */
 #define HLS_FIRST_LOADED 64
 
-/* Loops ask whether they may go on; those of loaded policies ask more, see guard.h. */
-#define can_loop port_can_loop
+/*
+ * The function itself. While registry.h has loaded policies compiled it makes it checked_FUNCTION, which looks at what
+ * the policy asks for first (guard.h, guard_queues.h).
+ */
+#define HLS_GUARD(function) function
+
+/* Part of the condition of each loop: whether it may go on. */
+#define can_loop HLS_GUARD(port_can_loop)()
 
 enum hls_state { HLS_WAITING, HLS_READY, HLS_RUNNING };
 
@@ -240,13 +247,13 @@ struct hls {
 	struct hls_vp vp[HLS_MAX_VPS] __attribute__((aligned(64)));
 };
 
-typedef struct hls ARENA hls_t;
-typedef struct hls_vp ARENA vp_t;
-typedef struct hls_scheduler ARENA scheduler_t;
-typedef struct hls_cpu ARENA cpu_t;
-typedef struct hls_step ARENA step_t;
-typedef struct hls_node ARENA node_t;
-typedef struct hls_params ARENA params_t;
+typedef struct hls __arena hls_t;
+typedef struct hls_vp __arena vp_t;
+typedef struct hls_scheduler __arena scheduler_t;
+typedef struct hls_cpu __arena cpu_t;
+typedef struct hls_step __arena step_t;
+typedef struct hls_node __arena node_t;
+typedef struct hls_params __arena params_t;
 
 /* Building and changing the hierarchy. Each returns an index or 0, or an enum hls_error negated. */
 s64 hls_add_cpu(hls_t *h, u32 cpu);

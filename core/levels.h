@@ -17,15 +17,15 @@ struct hls_levels {
 	u64 occupied;
 	struct hls_list queue[HLS_LEVELS];
 };
-typedef struct hls_levels ARENA levels_t;
+typedef struct hls_levels __arena levels_t;
 
-static inline u64 levels_bit(u64 level)
+static __always_inline u64 levels_bit(u64 level)
 {
 	return 1ULL << (HLS_LEVELS - 1 - level);
 }
 
 /* Puts a VP behind the others of its level, or before them. */
-static inline void levels_push(node_t *nodes, levels_t *levels, u64 level, u32 v, bool behind)
+static __always_inline void levels_push(node_t *nodes, levels_t *levels, u64 level, u32 v, bool behind)
 {
 	if (behind)
 		list_push_tail(nodes, &levels->queue[level], v);
@@ -34,7 +34,7 @@ static inline void levels_push(node_t *nodes, levels_t *levels, u64 level, u32 v
 	levels->occupied |= levels_bit(level);
 }
 
-static inline void levels_remove(node_t *nodes, levels_t *levels, u64 level, u32 v)
+static __always_inline void levels_remove(node_t *nodes, levels_t *levels, u64 level, u32 v)
 {
 	list_remove(nodes, &levels->queue[level], v);
 	if (!levels->queue[level].head)
@@ -42,10 +42,10 @@ static inline void levels_remove(node_t *nodes, levels_t *levels, u64 level, u32
 }
 
 /* The highest level that has a VP which can use the CPU; HLS_LEVELS: none. */
-static inline u32 levels_usable(hls_t *h, const levels_t *levels, u32 cpu)
+static __always_inline u32 levels_usable(hls_t *h, const levels_t *levels, u32 cpu)
 {
 	u64 occupied = levels->occupied;
-	for (u32 i = from(0); i < HLS_LEVELS && occupied && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_LEVELS && occupied && can_loop; i++) {
 		u32 level = HLS_LEVELS - 1 - __builtin_ctzll(occupied);
 		if (hls_first_usable(h, &levels->queue[level], cpu))
 			return level;
@@ -54,7 +54,7 @@ static inline u32 levels_usable(hls_t *h, const levels_t *levels, u32 cpu)
 	return HLS_LEVELS;
 }
 
-HLS_ONCE u32 levels_take_usable(hls_t *h ARENA_ARG, levels_t *levels ARENA_ARG, u32 cpu)
+HLS_GLOBAL_FUNC u32 levels_take_usable(hls_t *h __arg_arena, levels_t *levels __arg_arena, u32 cpu)
 {
 	u32 level = levels_usable(h, levels, cpu);
 	if (level >= HLS_LEVELS)
@@ -65,17 +65,17 @@ HLS_ONCE u32 levels_take_usable(hls_t *h ARENA_ARG, levels_t *levels ARENA_ARG, 
 }
 
 /* Where the highest of the levels that are occupied is queued. */
-static inline list_t *levels_first(levels_t *levels)
+static __always_inline list_t *levels_first(levels_t *levels)
 {
 	return &levels->queue[HLS_LEVELS - 1 - __builtin_ctzll(levels->occupied)];
 }
 
 /* Takes out the first VP of the highest level that can use the CPU; 0: none. The queues must not all be empty. */
-static inline u32 levels_take(hls_t *h, levels_t *levels, u32 cpu)
+static __always_inline u32 levels_take(hls_t *h, levels_t *levels, u32 cpu)
 {
 	list_t *queue = levels_first(levels);
 	u32 v = queue->head;
-	if (unlikely(!hls_usable(kept(&h->vp[v]), cpu)))
+	if (unlikely(!hls_usable(in_register(&h->vp[v]), cpu)))
 		return levels_take_usable(h, levels, cpu);
 	list_pop(h->node, queue);
 	if (!queue->head)
@@ -83,9 +83,9 @@ static inline u32 levels_take(hls_t *h, levels_t *levels, u32 cpu)
 	return v;
 }
 
-static inline bool levels_are_sound(const levels_t *levels)
+static __always_inline bool levels_are_sound(const levels_t *levels)
 {
-	for (u32 level = from(0); level < HLS_LEVELS && can_loop; level++)
+	for (u32 level = opaque(0); level < HLS_LEVELS && can_loop; level++)
 		if (((levels->occupied & levels_bit(level)) != 0) != (levels->queue[level].head != 0))
 			return false;
 	return true;

@@ -11,9 +11,9 @@
 struct hls_list {
 	u32 head, tail;
 };
-typedef struct hls_list ARENA list_t;
+typedef struct hls_list __arena list_t;
 
-static inline void list_push_tail(node_t *nodes, list_t *list, u32 i)
+static __always_inline void list_push_tail(node_t *nodes, list_t *list, u32 i)
 {
 	nodes[i].next = 0;
 	nodes[i].prev = list->tail;
@@ -24,7 +24,7 @@ static inline void list_push_tail(node_t *nodes, list_t *list, u32 i)
 	list->tail = i;
 }
 
-static inline void list_push_head(node_t *nodes, list_t *list, u32 i)
+static __always_inline void list_push_head(node_t *nodes, list_t *list, u32 i)
 {
 	nodes[i].prev = 0;
 	nodes[i].next = list->head;
@@ -36,7 +36,7 @@ static inline void list_push_head(node_t *nodes, list_t *list, u32 i)
 }
 
 /* Takes the first member out. */
-static inline void list_pop(node_t *nodes, list_t *list)
+static __always_inline void list_pop(node_t *nodes, list_t *list)
 {
 	u32 next = nodes[list->head].next;
 	list->head = next;
@@ -46,7 +46,7 @@ static inline void list_pop(node_t *nodes, list_t *list)
 		list->tail = 0;
 }
 
-static inline void list_remove(node_t *nodes, list_t *list, u32 i)
+static __always_inline void list_remove(node_t *nodes, list_t *list, u32 i)
 {
 	u32 prev = nodes[i].prev, next = nodes[i].next;
 	if (prev)

@@ -5,15 +5,15 @@
  */
 #include "dispatch.h"
 
-#define for_each_up(h, u, s)                                                                             \
-	for (u32 u = (h)->scheduler[s].first_up, n_##u = from(0); u && n_##u <= HLS_MAX_VPS && can_loop; \
+#define for_each_up(h, u, s)                                                                               \
+	for (u32 u = (h)->scheduler[s].first_up, n_##u = opaque(0); u && n_##u <= HLS_MAX_VPS && can_loop; \
 	     u = (h)->vp[u].up_next, n_##u++)
 
 /*
  * How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all. One that
  * is to be taken out would choose nobody.
  */
-static inline u32 wanted(const scheduler_t *sched)
+static __always_inline u32 wanted(const scheduler_t *sched)
 {
 	u32 wants = sched->nr_ready + sched->nr_running;
 	if (unlikely(hls_is_accused(sched)))
@@ -24,33 +24,33 @@ static inline u32 wanted(const scheduler_t *sched)
 }
 
 /* To be called wherever a scheduler's wants may have changed while a VP of it may be READY. */
-static inline void settle_later(hls_t *h, u32 s)
+static __always_inline void settle_later(hls_t *h, u32 s)
 {
-	scheduler_t *sched = kept(&h->scheduler[s]);
+	scheduler_t *sched = in_register(&h->scheduler[s]);
 	if (unlikely(sched->nr_requested != wanted(sched)))
 		add_pending(h, s);
 }
 
-static inline bool is_single(const scheduler_t *sched)
+static __always_inline bool is_single(const scheduler_t *sched)
 {
 	return sched->nr_up == 1 && !sched->refused && !sched->joins;
 }
 
 /* To be called where what `single` is made of has changed. */
-static inline void note_single(scheduler_t *sched)
+static __always_inline void note_single(scheduler_t *sched)
 {
 	sched->single = is_single(sched);
 }
 
 /* hls_emit() for the VP v when it is at hand. */
-static inline void emit(hls_t *h, const vp_t *vp, u32 v, u32 kind)
+static __always_inline void emit(hls_t *h, const vp_t *vp, u32 v, u32 kind)
 {
 	if (unlikely(vp->flags & HLS_WATCHED))
 		hls_record_change(h, v, kind, 0, 0);
 }
 
 /* WAITING -> READY, at the request of the scheduler `below`; NULL: of a thread. What those above hear comes next. */
-static inline void become_ready(hls_t *h, vp_t *vp, u32 v, scheduler_t *below)
+static __always_inline void become_ready(hls_t *h, vp_t *vp, u32 v, scheduler_t *below)
 {
 	vp->state = HLS_READY;
 	emit(h, vp, v, HLS_REC_REQUEST);
@@ -61,7 +61,7 @@ static inline void become_ready(hls_t *h, vp_t *vp, u32 v, scheduler_t *below)
 }
 
 /* READY -> WAITING. */
-HLS_ONCE u32 withdraw(hls_t *h ARENA_ARG, u32 v)
+HLS_GLOBAL_FUNC u32 withdraw(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	if (vp->parent) {
@@ -85,7 +85,7 @@ HLS_ONCE u32 withdraw(hls_t *h ARENA_ARG, u32 v)
  * The VP of s that it should request next on behalf of its child v. For a root scheduler that is to choose a CPU:
  * the one that v used last if it is free, else the first that v can use.
  */
-static inline u32 next_up(hls_t *h, u32 s, u32 v)
+static __always_inline u32 next_up(hls_t *h, u32 s, u32 v)
 {
 	u32 found = 0;
 	for_each_up (h, u, s) {
@@ -105,7 +105,7 @@ static inline u32 next_up(hls_t *h, u32 s, u32 v)
 }
 
 /* The RUNNING child of s below its VP u, when s is not to choose anew there anyway. */
-static inline u32 running_below(hls_t *h, u32 u)
+static __always_inline u32 running_below(hls_t *h, u32 u)
 {
 	vp_t *up = &h->vp[u];
 	cpu_t *c = &h->cpu[up->cpu];
@@ -115,7 +115,7 @@ static inline u32 running_below(hls_t *h, u32 u)
 }
 
 /* Puts a READY VP, once, into a list of those that claim a CPU, or that seek one when the event is dealt with. */
-static inline void seek(hls_t *h, u32 ARENA *list, u32 v)
+static __always_inline void seek(hls_t *h, u32 __arena *list, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	if (vp->flags & HLS_SEEKING)
@@ -129,7 +129,7 @@ static inline void seek(hls_t *h, u32 ARENA *list, u32 v)
  * Marks the CPU, if there is one, that s should take from a RUNNING child for its READY child v: from the worst.
  * Until s chooses there v has but a claim, and others may come first; then it seeks again.
  */
-HLS_ONCE u32 take_cpu(hls_t *h ARENA_ARG, u32 s, u32 v)
+HLS_GLOBAL_FUNC u32 take_cpu(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	u32 victim = 0;
 	for_each_up (h, u, s) {
@@ -147,14 +147,14 @@ HLS_ONCE u32 take_cpu(hls_t *h ARENA_ARG, u32 s, u32 v)
 }
 
 /* A READY VP cannot have the CPU at hand: it is to be seen, when this decision is taken, if another will do. */
-static inline void look_elsewhere(hls_t *h, u32 v)
+static __always_inline void look_elsewhere(hls_t *h, u32 v)
 {
 	settle_later(h, h->vp[v].parent);
 	seek(h, &h->seeking, v);
 }
 
 /* CPUs that VPs of s have refused for want of a thread may be welcome now. */
-HLS_ONCE u32 lift_refusals(hls_t *h ARENA_ARG, u32 s)
+HLS_GLOBAL_FUNC u32 lift_refusals(hls_t *h __arg_arena, u32 s)
 {
 	h->scheduler[s].refused = 0;
 	note_single(&h->scheduler[s]);
@@ -169,7 +169,7 @@ HLS_ONCE u32 lift_refusals(hls_t *h ARENA_ARG, u32 s)
 }
 
 /* Requests a further VP of s on behalf of its READY child v. The VP, when it is one to go on with; else 0. */
-static inline u32 ask_parent(hls_t *h, u32 s, u32 v)
+static __always_inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	if (unlikely(sched->refused))
@@ -195,15 +195,15 @@ static inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 }
 
 /* Whether any CPU will do for what is below the VP. */
-static inline bool unpinned(hls_t *h, u32 v)
+static __always_inline bool unpinned(hls_t *h, u32 v)
 {
 	return !h->nr_pinned || (!h->vp[v].child && !(h->vp[v].flags & HLS_PINNED));
 }
 
 /* A scheduler that has one VP, u, which it has requested already, decides anew where v should run instead. */
-static inline void compete(hls_t *h, u32 u, u32 v)
+static __always_inline void compete(hls_t *h, u32 u, u32 v)
 {
-	const vp_t *vp = kept(&h->vp[v]);
+	const vp_t *vp = in_register(&h->vp[v]);
 	u32 r = running_below(h, u);
 	if (r && hls_usable(vp, h->vp[r].cpu) && policy_preempts(h, vp->parent, v, r))
 		hls_recheck(h, r);
@@ -214,22 +214,22 @@ static inline void compete(hls_t *h, u32 u, u32 v)
  * which on a scheduler has a choice; 0: all is done. `near`: with hooks that are near, for a caller for which that
  * matters.
  */
-static inline u32 request_single(hls_t *h, u32 v, bool near)
+static __always_inline u32 request_single(hls_t *h, u32 v, bool near)
 {
 	scheduler_t *below = NULL;
 	u32 child = 0;
 	/* A bound that the verifier sees costs less than can_loop; the loops of a decision are too much for it. */
 	for (u32 i = 0; i <= HLS_MAX_DEPTH; i++) {
-		vp_t *vp = kept(&h->vp[v]);
+		vp_t *vp = in_register(&h->vp[v]);
 		u32 s = vp->parent;
-		scheduler_t *sched = kept(&h->scheduler[s]);
+		scheduler_t *sched = in_register(&h->scheduler[s]);
 		if (vp->state != HLS_WAITING) {
 			if (child)
 				compete(h, v, child);
 			return 0;
 		}
 		if (!s) {
-			if (hls_usable(kept(&h->vp[child]), vp->cpu)) {
+			if (hls_usable(in_register(&h->vp[child]), vp->cpu)) {
 				become_ready(h, vp, v, below);
 				hls_mark(h, vp->cpu, 0);
 			}
@@ -237,7 +237,7 @@ static inline u32 request_single(hls_t *h, u32 v, bool near)
 		}
 		become_ready(h, vp, v, below);
 		sched->nr_ready++;
-		if (!(near ? near_request(h, s, v) : policy_request(h, s, v)))
+		if (!(near ? policy_request_inline(h, s, v) : policy_request(h, s, v)))
 			return 0;
 		if (unlikely(!sched->single))
 			return v;
@@ -253,10 +253,10 @@ static inline u32 request_single(hls_t *h, u32 v, bool near)
  * all that it may have, or the machine has a free CPU. Else, from the top down, lets each scheduler that would rather
  * run what is on this way than what it runs now decide anew.
  */
-HLS_ONCE u32 request_any(hls_t *h ARENA_ARG, u32 v)
+HLS_GLOBAL_FUNC u32 request_any(hls_t *h __arg_arena, u32 v)
 {
-	u32 n = from(0), choice = 0;
-	for (u32 i = from(0); i < HLS_MAX_DEPTH && v && h->vp[v].parent && can_loop; i++) {
+	u32 n = opaque(0), choice = 0;
+	for (u32 i = opaque(0); i < HLS_MAX_DEPTH && v && h->vp[v].parent && can_loop; i++) {
 		u32 s = h->vp[v].parent;
 		if (!choice && (h->scheduler[s].nr_up > 1 || h->scheduler[s].refused))
 			choice = v;
@@ -267,8 +267,8 @@ HLS_ONCE u32 request_any(hls_t *h ARENA_ARG, u32 v)
 		v = ask_parent(h, s, v);
 	}
 	bool free_cpu = v && unpinned(h, choice);
-	u32 ARENA *claims = &h->cpu[h->vp[v].cpu].claims;
-	for (u32 i = from(0); i < HLS_MAX_DEPTH && n && can_loop; i++) {
+	u32 __arena *claims = &h->cpu[h->vp[v].cpu].claims;
+	for (u32 i = opaque(0); i < HLS_MAX_DEPTH && n && can_loop; i++) {
 		n--;
 		u32 w = h->way[n & (HLS_MAX_DEPTH - 1)];
 		scheduler_t *sched = &h->scheduler[h->vp[w].parent];
@@ -281,10 +281,10 @@ HLS_ONCE u32 request_any(hls_t *h ARENA_ARG, u32 v)
 }
 
 /* A READY child of s for which a VP of s can be requested; 0: none. */
-static inline u32 child_to_place(hls_t *h, u32 s)
+static __always_inline u32 child_to_place(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
 		if (vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && next_up(h, s, v))
 			return v;
@@ -294,7 +294,7 @@ static inline u32 child_to_place(hls_t *h, u32 s)
 }
 
 /* A VP of s that is READY, preferably the last requested; 0: none. */
-static inline u32 up_to_withdraw(hls_t *h, u32 s)
+static __always_inline u32 up_to_withdraw(hls_t *h, u32 s)
 {
 	u32 found = 0;
 	for_each_up (h, u, s)
@@ -304,10 +304,10 @@ static inline u32 up_to_withdraw(hls_t *h, u32 s)
 }
 
 /* Makes a scheduler request as many VPs as it wants, or withdraw those that it has no use for. */
-static inline void settle_requests(hls_t *h, u32 s)
+static __always_inline void settle_requests(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	for (u32 i = from(0); i < HLS_MAX_VPS && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++) {
 		if (sched->nr_requested > wanted(sched)) {
 			u32 u = up_to_withdraw(h, s);
 			if (!u)
@@ -324,9 +324,9 @@ static inline void settle_requests(hls_t *h, u32 s)
 	}
 }
 
-HLS_ONCE u32 settle_all(hls_t *h ARENA_ARG)
+HLS_GLOBAL_FUNC u32 settle_all(hls_t *h __arg_arena)
 {
-	for (u32 i = from(0); i < HLS_MAX_VPS && (h->pending || h->seeking) && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && (h->pending || h->seeking) && can_loop; i++) {
 		if (h->pending) {
 			u32 s = h->pending;
 			h->pending = h->scheduler[s].pending_next;
@@ -345,20 +345,20 @@ HLS_ONCE u32 settle_all(hls_t *h ARENA_ARG)
 }
 
 /* Carries out what was put off until the event at hand, or the decision, is otherwise done with. */
-static inline void settle_pending(hls_t *h)
+static __always_inline void settle_pending(hls_t *h)
 {
 	if (unlikely(h->pending || h->seeking))
 		settle_all(h);
 }
 
 /* The same with all hooks called; a function of its own, so that what comes next has the stack. */
-HLS_ONCE u32 request_far(hls_t *h ARENA_ARG, u32 v)
+HLS_GLOBAL_FUNC u32 request_far(hls_t *h __arg_arena, u32 v)
 {
 	return request_single(h, v, false);
 }
 
 /* The thread wants a CPU. No effect when it does already. */
-static inline void request(hls_t *h, u32 v, u64 now_ns, bool near)
+static __always_inline void request(hls_t *h, u32 v, u64 now_ns, bool near)
 {
 	h->now_ns = now_ns;
 	u32 choice = near ? request_single(h, v, true) : request_far(h, v);
@@ -367,20 +367,20 @@ static inline void request(hls_t *h, u32 v, u64 now_ns, bool near)
 	settle_pending(h);
 }
 
-HLS_ENTRY u64 hls_request(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+HLS_ENTRY u64 hls_request(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
 	request(h, v, now_ns, false);
 	return h->kick;
 }
 
 /* The clock of a CPU: time that others had it left out. */
-static inline u64 clock_of(const hls_t *h, u32 cpu)
+static __always_inline u64 clock_of(const hls_t *h, u32 cpu)
 {
 	return h->now_ns - h->cpu[cpu].stolen_ns;
 }
 
 /* Takes a RUNNING VP off its CPU's clock; returns how long it ran since it was granted or charged last. */
-static inline u64 charge(vp_t *vp, u64 clock)
+static __always_inline u64 charge(vp_t *vp, u64 clock)
 {
 	u64 used_ns = clock - vp->granted_at;
 	vp->granted_at = clock;
@@ -389,12 +389,12 @@ static inline u64 charge(vp_t *vp, u64 clock)
 }
 
 /* The thread wants no CPU any more. No effect when it did not want any. `near` as above. */
-static inline void release(hls_t *h, u32 v, u64 now_ns, bool near)
+static __always_inline void release(hls_t *h, u32 v, u64 now_ns, bool near)
 {
-	vp_t *vp = kept(&h->vp[v]);
+	vp_t *vp = in_register(&h->vp[v]);
 	h->now_ns = now_ns;
 	if (vp->state == HLS_RUNNING) {
-		scheduler_t *sched = kept(&h->scheduler[vp->parent]);
+		scheduler_t *sched = in_register(&h->scheduler[vp->parent]);
 		u64 used_ns = charge(vp, clock_of(h, vp->cpu));
 		vp->state = HLS_WAITING;
 		vp->flags &= ~HLS_YIELDED;
@@ -402,7 +402,7 @@ static inline void release(hls_t *h, u32 v, u64 now_ns, bool near)
 		emit(h, vp, v, HLS_REC_RELEASE);
 		sched->nr_running--;
 		if (near)
-			near_release(h, vp->parent, v, used_ns);
+			policy_release_inline(h, vp->parent, v, used_ns);
 		else
 			policy_release(h, vp->parent, v, used_ns);
 		hls_recheck(h, v);
@@ -414,14 +414,14 @@ static inline void release(hls_t *h, u32 v, u64 now_ns, bool near)
 	settle_pending(h);
 }
 
-HLS_ENTRY u64 hls_release(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+HLS_ENTRY u64 hls_release(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
 	release(h, v, now_ns, false);
 	return h->kick;
 }
 
 /* The RUNNING thread lets others of its scheduler go first, where that scheduler takes turns. */
-HLS_ENTRY u64 hls_yield(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+HLS_ENTRY u64 hls_yield(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
 	h->now_ns = now_ns;
 	if (h->vp[v].state != HLS_RUNNING)
@@ -431,15 +431,15 @@ HLS_ENTRY u64 hls_yield(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
 	return h->kick;
 }
 
-HLS_ONCE u32 take_out_accused(hls_t *h ARENA_ARG);
+HLS_GLOBAL_FUNC u32 take_out_accused(hls_t *h __arg_arena);
 
 /* Calls the timer hooks that are due. Late calls are allowed; an early one does nothing. */
-HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
+HLS_ENTRY u64 hls_timers(hls_t *h __arg_arena, u64 now_ns)
 {
 	h->now_ns = now_ns;
 	if (unlikely(h->accused))
 		take_out_accused(h);
-	for (u32 i = from(0); i < HLS_MAX_SCHEDULERS && h->timers && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_SCHEDULERS && h->timers && can_loop; i++) {
 		u32 s = h->timers;
 		u64 at_ns = h->scheduler[s].timer_at;
 		if (at_ns > now_ns)
@@ -448,7 +448,7 @@ HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 		hls_owes_for_timer(h, s, at_ns);
 		h->scheduler[s].called_at = now_ns;
 		u32 v = policy_timer(h, s);
-		for (u32 n = from(0); n < HLS_MAX_BATCH && v && can_loop; n++) {
+		for (u32 n = opaque(0); n < HLS_MAX_BATCH && v && can_loop; n++) {
 			if (h->vp[v].state == HLS_READY)
 				request_any(h, v);
 			v = policy_timer(h, s);
@@ -466,7 +466,7 @@ HLS_ENTRY u64 hls_timers(hls_t *h ARENA_ARG, u64 now_ns)
 }
 
 /* When hls_timers() is next due; HLS_NEVER: not before something else happens. */
-u64 hls_timer_at(hls_t *h ARENA_ARG)
+u64 hls_timer_at(hls_t *h __arg_arena)
 {
 	if (unlikely(h->accused))
 		return h->now_ns;

@@ -1,51 +1,61 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The contract for policies: the notifications of HLS (RTSS 2001, Table 3) as C functions.
+ * The contract between the infrastructure and a policy: the notifications of HLS (RTSS 2001, Table 3) as C functions,
+ * the hooks of a policy. A policy is one file with a `static const struct hls_policy NAME_policy` at its end, whose
+ * members are its hooks; a hook that is absent there means what the table below says.
  *
  * THE RULES for whoever writes a policy
  *
  *  1. A policy is a state machine over its own words (hls_scheduler.word, hls_vp.word) and parameters. It reads the
  *     time from h->now_ns, never blocks, and calls nothing but what this file, heap.h, list.h and levels.h offer.
- *  2. A child VP is WAITING, READY or RUNNING; the infrastructure sets the state, then calls the hook. A READY VP that
- *     may not run now (no budget) is said to be so by hls_throttle(), and may again by hls_unthrottle().
- *  3. A scheduler holds a CPU from the moment that its grant hook returns a VP until that VP is released or revoked. So
- *     the children that are RUNNING are exactly the CPUs that it holds; nr_ready and nr_running say how many.
- *  4. Hooks of one scheduler never run at the same time. The infrastructure's lock is held: no hook may wait.
- *  5. Every loop counts from(0) to a named bound and asks can_loop, for the BPF verifier.
- *  6. preempts and check_invariants only look. A hook throttles, unthrottles and rechecks children of its own scheduler
- *     only, each in the state for it, and unregister_vp leaves its VP in no queue.
+ *  2. A child VP is WAITING, READY or RUNNING. The infrastructure changes the state first and calls the hook then. A
+ *     policy throttles a READY VP that may not run now (it is out of budget) by hls_throttle(), and ends that by
+ *     hls_unthrottle().
+ *  3. A scheduler holds a CPU from the moment that its grant hook returns a VP until that VP is released or revoked.
+ *     So the scheduler holds as many CPUs as it has RUNNING children; nr_ready and nr_running count the children.
+ *  4. Two hooks of one scheduler never run at the same time. The infrastructure holds its lock while a hook runs: no
+ *     hook may wait.
+ *  5. For the BPF verifier, the counter of every loop starts at opaque(0), and the loop's condition has a named bound
+ *     and can_loop.
+ *  6. preempts and check_invariants change nothing. The other hooks throttle, unthrottle and recheck children of their
+ *     own scheduler only, each in the state for it, and after unregister_vp its VP is in no queue.
  *
- *  hook (Table 3)       called when                             default (hls_no_...)
- *  init, deinit         an instance is created, destroyed       nothing: hls_no_init for both
- *  register_vp          a child is added; may refuse it         accept
- *  unregister_vp        a child goes; it is WAITING             nothing
- *  request              a child became READY                    none: each policy has one
- *  release              a child became WAITING after it was     none
+ *  hook (Table 3)       called when                               if the policy has none
+ *  init, deinit         a scheduler is created, destroyed         nothing happens
+ *  register_vp          a child is added; the hook may refuse     the child is accepted
+ *                       it by an enum hls_error, negated
+ *  unregister_vp        a child goes; it is WAITING               nothing happens
+ *  request              a child became READY                      every policy has one
+ *  release              a child became WAITING after it was       nothing happens
  *                       RUNNING for used_ns
- *  withdraw             a READY child became WAITING (Table 3   none
+ *  withdraw             a READY child became WAITING (Table 3     every policy has one
  *                       calls this a release, too)
- *  grant                the scheduler has a CPU, and children   none
- *                       that are READY and not throttled, and
- *                       must say which gets it (0: none of
- *                       them); may set h->slice_ns, after
- *                       which the child is revoked
- *  revoke               a child is off its CPU after used_ns    none
- *                       and READY again
- *  preempts             whether a READY child should take the   no
- *                       CPU of a RUNNING one at once
- *  timer                hls_set_timer()'s time has come;        nothing, 0
- *                       called again until it returns 0, else
- *                       the VP that may now want a CPU
- *  message              a thread, or someone about its VP,      -HLS_E_UNKNOWN
+ *  grant                the scheduler holds a CPU for which it    every policy has one
+ *                       is to choose: the hook returns a READY
+ *                       child that is not throttled and can use
+ *                       the CPU; 0: there is none. It may set
+ *                       h->slice_ns, after which the
+ *                       infrastructure revokes the child
+ *  revoke               a child lost its CPU after used_ns and    every policy has one
+ *                       is READY again
+ *  preempts             the infrastructure asks whether a READY   no
+ *                       child should take the CPU of a RUNNING
+ *                       one at once
+ *  timer                the time given to hls_set_timer() has     0
+ *                       come. Returns a VP that may want a CPU
+ *                       now, and is called again; 0: no more
+ *  message              a thread, or somebody about its VP,       -HLS_E_UNKNOWN
  *                       tells the scheduler something, in the
- *                       policy's own terms; its answer, if it
- *                       is negative an enum hls_error
- *  check_invariants     whether its own state is sound          yes
+ *                       policy's own terms. Returns the answer;
+ *                       a negative one is an enum hls_error
+ *  check_invariants     the infrastructure asks whether the       yes
+ *                       policy's state is sound
  *
- * A parameter of a VP that is changed (hls_message(), Table 3's Msg) needs no code: the policy sees its child withdrawn
- * or released, unregistered with the old parameters, registered with the new ones, and requested again. What else
- * threads may say is in the policy's list of messages. A message may throttle a READY child, have a RUNNING one
- * rechecked, and set the timer; one that makes a throttled child able to run sets the timer to now, which does it.
+ * Changing a parameter of a VP (hls_message(), Table 3's Msg) needs no code in the policy: the child is withdrawn or
+ * released, unregistered with the old parameters, registered with the new ones, and requested again. What else a
+ * thread may say is in the policy's list of messages. A message hook may throttle a READY child, recheck a RUNNING one,
+ * and set the timer. So that a throttled child which the message makes able to run is looked at, the hook sets the
+ * timer to now.
  */
 #ifndef HLS_POLICY_H
 #define HLS_POLICY_H
@@ -70,7 +80,7 @@ enum hls_unit { HLS_TIME, HLS_COUNT };
 	case constant:                                                   \
 		return hls_in_range(value, least, greatest);
 
-static inline bool hls_in_range(u64 value, u64 least, u64 greatest)
+static __always_inline bool hls_in_range(u64 value, u64 least, u64 greatest)
 {
 	return value >= least && value <= greatest;
 }
@@ -78,28 +88,74 @@ static inline bool hls_in_range(u64 value, u64 least, u64 greatest)
 /* The messages that a policy takes: M(CONSTANT, FIELDS, "name", "what it is"), FIELDS a list like those above. */
 #define HLS_MESSAGE_INDEX(constant, fields, name, doc) constant,
 
-/* What a policy says of itself; a constant NAME_policy. */
+/*
+ * The hooks. From this list come the members of struct hls_policy, the hooks' numbers, and dispatch.h, where the core
+ * calls hooks by policy_HOOK().
+ *
+ *   EVENT(number, hook, need, about, parameters, arguments, type, value)      the policy is told something
+ *   QUESTION(number, hook, need, about, parameters, arguments, type, value)   the policy answers
+ *
+ * `about` is the VP or the CPU that a call is about. `type` is what policy_HOOK() returns; a QUESTION's `value` is the
+ * answer where the policy lacks the hook, an EVENT's is returned always. The numbers are part of the tape format, and
+ * are never used again for another hook.
+ */
+/* clang-format off */
+#define HLS_HOOKS(EVENT, QUESTION) \
+	EVENT(1, init, OPTIONAL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0) \
+	EVENT(2, deinit, OPTIONAL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0) \
+	QUESTION(3, register_vp, OPTIONAL, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), s64, 0) \
+	EVENT(4, unregister_vp, OPTIONAL, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), u32, 0) \
+	EVENT(5, request, REQUIRED, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), \
+	      bool, !(h->vp[v].flags & HLS_THROTTLED)) \
+	EVENT(6, withdraw, REQUIRED, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), u32, 0) \
+	QUESTION(7, grant, REQUIRED, cpu, (hls_t *h __arg_arena, u32 s, u32 cpu), (h, s, cpu), u32, 0) \
+	EVENT(8, revoke, REQUIRED, v, (hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns), (h, s, v, used_ns), u32, 0) \
+	EVENT(9, release, OPTIONAL, v, (hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns), (h, s, v, used_ns), u32, 0) \
+	QUESTION(10, timer, OPTIONAL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0) \
+	QUESTION(11, message, OPTIONAL, v, \
+		 (hls_t *h __arg_arena, u32 s, u32 v, u32 message, const params_t *payload __arg_arena), \
+		 (h, s, v, message, payload), s64, hls_unknown_message(v, message, payload)) \
+	QUESTION(12, preempts, OPTIONAL, ready, (hls_t *h __arg_arena, u32 s, u32 ready, u32 running), \
+		 (h, s, ready, running), bool, false) \
+	QUESTION(13, check_invariants, OPTIONAL, 0, (hls_t *h __arg_arena, u32 s), (h, s), bool, true)
+/* clang-format on */
+
+#define HLS_HOOK_NUMBER(number, hook, ...) HLS_HOOK_##hook = number,
+enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER, HLS_HOOK_NUMBER) };
+
+/* Hooks from this one on only look: they change nothing. */
+#define HLS_FIRST_LOOKING_HOOK HLS_HOOK_preempts
+
+#define HLS_EVENT_MEMBER(number, hook, need, about, parameters, arguments, type, value) void(*hook) parameters;
+#define HLS_QUESTION_MEMBER(number, hook, need, about, parameters, arguments, type, value) type(*hook) parameters;
+
+/*
+ * A policy. Its hooks are called through no pointer: since its struct is static and constant, the compiler puts the
+ * functions themselves in their place.
+ */
 struct hls_policy {
 	const char *name;   /* in hierarchy files */
-	const char *what;   /* in a few words */
+	const char *what;   /* what it does, in a few words */
 	const char *source; /* paper and section */
 	/*
-	 * Of a policy that is loaded: what it needs of its place, and what it promises there, in the language of
-	 * docs/guarantees.md. The calculus has those of the others. NULL: nothing.
+	 * Of a loaded policy: what it needs of its place in the hierarchy, and what it promises there, in the language
+	 * of docs/guarantees.md. The calculus knows those of the built-in ones. NULL: nothing.
 	 */
 	const char *accepts, *provides;
 	u32 state_version; /* of its words: builds with the same one understand each other's */
 	u32 most_children; /* 0: any number */
-	bool joins;        /* it holds VPs of several parents and requests all of them at once */
+	bool joins;        /* its scheduler holds VPs of several parents and requests all of them at once */
 	/* No READY child ever waits beside a RUNNING one that it would preempt. */
 	bool strict;
-	/* Its hooks are short enough to be part of the loops that every switch goes through; for built-in ones. */
-	bool near;
+	/* The loops of a decision have request, release and grant inlined: for short hooks of built-in policies. */
+	bool inline_hooks;
+	HLS_HOOKS(HLS_EVENT_MEMBER, HLS_QUESTION_MEMBER)
 };
 
 /* A policy's own state in a scheduler and in a VP. */
-#define POLICY_STATE(type, s) ((type ARENA *)kept(&h->scheduler[s])->word)
-#define POLICY_VP(type, v) ((type ARENA *)kept(&h->vp[v])->word)
+#define POLICY_STATE(type, s) ((type __arena *)in_register(&h->scheduler[s])->word)
+#define hls_vp_words(h, v) (in_register(&(h)->vp[v])->word)
+#define POLICY_VP(type, v) ((type __arena *)HLS_GUARD(hls_vp_words)(h, v))
 #define POLICY_TEXT(number) #number
 #define POLICY_HOLDS(type, what, words)                       \
 	_Static_assert(sizeof(type) <= sizeof(u64) * (words), \
@@ -109,21 +165,21 @@ struct hls_policy {
 	POLICY_HOLDS(vp_type, "VP", HLS_VP_WORDS)
 
 /* Whether a READY VP can make use of this CPU. */
-static inline bool hls_usable(const vp_t *vp, u32 cpu)
+static __always_inline bool hls_usable(const vp_t *vp, u32 cpu)
 {
 	return ((vp->usable >> cpu) & 1) != 0;
 }
 
 /* Whether a CPU of the machine is not there now. */
-static inline bool hls_is_offline(const hls_t *h, u32 cpu)
+static __always_inline bool hls_is_offline(const hls_t *h, u32 cpu)
 {
 	return ((h->offline >> cpu) & 1) != 0;
 }
 
 /* Leaves a record behind for whoever reads them. */
-static inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind, u64 a, u64 b)
+static __always_inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind, u64 a, u64 b)
 {
-	struct hls_record ARENA *r = &h->record[h->nr_records % HLS_MAX_RECORDS];
+	struct hls_record __arena *r = &h->record[h->nr_records % HLS_MAX_RECORDS];
 	r->at_ns = h->now_ns;
 	r->vp = v;
 	r->cpu = cpu;
@@ -134,21 +190,21 @@ static inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind, u64 a, u
 	h->nr_records++;
 }
 
-HLS_ONCE u32 hls_record_change(hls_t *h ARENA_ARG, u32 v, u32 kind, u64 a, u64 b)
+HLS_GLOBAL_FUNC u32 hls_record_change(hls_t *h __arg_arena, u32 v, u32 kind, u64 a, u64 b)
 {
 	hls_write_record(h, v, h->vp[v].cpu, kind, a, b);
 	return 0;
 }
 
 /* Records a change of a VP's state if it is watched. */
-static inline void hls_emit(hls_t *h, u32 v, u32 kind, u64 a, u64 b)
+static __always_inline void hls_emit(hls_t *h, u32 v, u32 kind, u64 a, u64 b)
 {
 	if (unlikely(h->vp[v].flags & HLS_WATCHED))
 		hls_record_change(h, v, kind, a, b);
 }
 
 /* The READY VP v is out of budget. */
-static inline void hls_throttle(hls_t *h, u32 v)
+static __always_inline void hls_throttle(hls_t *h, u32 v)
 {
 	h->vp[v].flags |= HLS_THROTTLED;
 	h->scheduler[h->vp[v].parent].nr_ready--;
@@ -156,14 +212,14 @@ static inline void hls_throttle(hls_t *h, u32 v)
 }
 
 /* The throttled VP v may run again; a timer hook returns it then. */
-static inline void hls_unthrottle(hls_t *h, u32 v)
+static __always_inline void hls_unthrottle(hls_t *h, u32 v)
 {
 	h->vp[v].flags &= ~HLS_THROTTLED;
 	h->scheduler[h->vp[v].parent].nr_ready++;
 }
 
 /* Calls the timer hook of s at `at_ns`, or, with HLS_NEVER, not any more. Replaces the time set before. */
-static inline void hls_set_timer(hls_t *h, u32 s, u64 at_ns)
+static __always_inline void hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	if (sched->timer_at == at_ns)
@@ -176,23 +232,23 @@ static inline void hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 }
 
 /* CPU `cpu` is to decide anew at `level`. */
-static inline void hls_mark(hls_t *h, u32 cpu, u32 level)
+static __always_inline void hls_mark(hls_t *h, u32 cpu, u32 level)
 {
 	h->cpu[cpu].resched |= 1ULL << level;
 	h->kick |= 1ULL << cpu;
 }
 
 /* The RUNNING VP v is to be charged, revoked and, maybe, granted again at once. */
-static inline void hls_recheck(hls_t *h, u32 v)
+static __always_inline void hls_recheck(hls_t *h, u32 v)
 {
 	hls_mark(h, h->vp[v].cpu, h->vp[v].level);
 }
 
 /* The first VP of the queue that can use the CPU; 0: none. */
-static inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cpu)
+static __always_inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cpu)
 {
 	u32 v = list->head;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (likely(hls_usable(&h->vp[v], cpu)))
 			break;
 		v = h->node[v].next;
@@ -200,10 +256,10 @@ static inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cpu)
 	return v;
 }
 
-HLS_ONCE u32 hls_search_usable(hls_t *h ARENA_ARG, u32 root, u32 cpu)
+HLS_GLOBAL_FUNC u32 hls_search_usable(hls_t *h __arg_arena, u32 root, u32 cpu)
 {
 	u32 least = 0, v = root;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (hls_usable(&h->vp[v], cpu) && (!least || heap_before(&h->node[v], &h->node[least])))
 			least = v;
 		v = heap_next(h->node, v);
@@ -212,13 +268,13 @@ HLS_ONCE u32 hls_search_usable(hls_t *h ARENA_ARG, u32 root, u32 cpu)
 }
 
 /* The least VP of the heap that can use the CPU; 0: none. */
-static inline u32 hls_least_usable(hls_t *h, u32 root, u32 cpu)
+static __always_inline u32 hls_least_usable(hls_t *h, u32 root, u32 cpu)
 {
-	return !root || likely(hls_usable(kept(&h->vp[root]), cpu)) ? root : hls_search_usable(h, root, cpu);
+	return !root || likely(hls_usable(in_register(&h->vp[root]), cpu)) ? root : hls_search_usable(h, root, cpu);
 }
 
 /* Takes used_ns off the rest of a turn; says whether the turn is over: used up, or given up by a yield. */
-static inline bool hls_turn_over(hls_t *h, u32 v, u64 ARENA *left_ns, u64 used_ns)
+static __always_inline bool hls_turn_over(hls_t *h, u32 v, u64 __arena *left_ns, u64 used_ns)
 {
 	bool over = used_ns >= *left_ns || (h->vp[v].flags & HLS_YIELDED);
 	h->vp[v].flags &= ~HLS_YIELDED;
@@ -228,12 +284,12 @@ static inline bool hls_turn_over(hls_t *h, u32 v, u64 ARENA *left_ns, u64 used_n
 }
 
 /* floor(a * b / c) without overflow on the way; c > 0 and the result must fit. */
-HLS_ONCE u64 hls_mul_div_floor(u64 a, u64 b, u64 c)
+HLS_GLOBAL_FUNC u64 hls_mul_div_floor(u64 a, u64 b, u64 c)
 {
 	if (likely(!((a | b) >> 32)))
 		return a * b / c;
 	u64 quotient = 0, rest = 0;
-	for (s64 i = from(63); i >= 0 && can_loop; i--) {
+	for (s64 i = opaque(63); i >= 0 && can_loop; i--) {
 		/* quotient and rest of (the high bits of a) * b, doubled, plus the next bit's b */
 		u64 twice = rest >= c - rest ? rest - (c - rest) : rest + rest;
 		quotient = 2 * quotient + (rest >= c - rest);
@@ -247,45 +303,13 @@ HLS_ONCE u64 hls_mul_div_floor(u64 a, u64 b, u64 c)
 	return quotient;
 }
 
-/* The stated defaults of hooks that a policy does not need. */
-static inline void hls_no_init(hls_t *h, u32 s)
+/* The answer to a message where the policy has no hook for it. */
+static __always_inline s64 hls_unknown_message(u32 v, u32 message, const params_t *payload)
 {
-	(void)h, (void)s;
-}
-
-static inline s64 hls_no_register_vp(hls_t *h, u32 s, u32 v)
-{
-	(void)h, (void)s, (void)v;
-	return 0;
-}
-
-static inline void hls_no_unregister_vp(hls_t *h, u32 s, u32 v)
-{
-	(void)h, (void)s, (void)v;
-}
-
-static inline bool hls_no_preempts(hls_t *h, u32 s, u32 ready, u32 running)
-{
-	(void)h, (void)s, (void)ready, (void)running;
-	return false;
-}
-
-static inline u32 hls_no_timer(hls_t *h, u32 s)
-{
-	(void)h, (void)s;
-	return 0;
-}
-
-static inline s64 hls_no_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
-{
-	(void)h, (void)s, (void)v, (void)message, (void)payload;
+	keep_argument(v);
+	keep_argument(message);
+	keep_argument(payload);
 	return -HLS_E_UNKNOWN;
-}
-
-static inline bool hls_no_check_invariants(hls_t *h, u32 s)
-{
-	(void)h, (void)s;
-	return true;
 }
 
 #endif

@@ -37,10 +37,10 @@ static void take_off_all(hls_t *h, u32 s)
 static void forget_children(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	u32 ready = from(0), v = sched->first_child;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	u32 ready = opaque(0), v = sched->first_child;
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
-		clear((u64 ARENA *)vp->word, sizeof(vp->word));
+		clear((u64 __arena *)vp->word, sizeof(vp->word));
 		vp->flags &= ~HLS_THROTTLED;
 		ready += vp->state == HLS_READY;
 		v = vp->sib_next;
@@ -52,7 +52,7 @@ static void forget_children(hls_t *h, u32 s)
 static s64 register_anew(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		s64 error = policy_register_vp(h, s, v);
 		if (error)
 			return error;
@@ -64,13 +64,13 @@ static s64 register_anew(hls_t *h, u32 s)
 }
 
 /* The policy of s from now on. An error: it does not take one of the children. */
-HLS_ONCE s64 give_policy(hls_t *h ARENA_ARG, u32 s, u32 policy)
+HLS_GLOBAL_FUNC s64 give_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	hls_set_timer(h, s, HLS_NEVER);
 	take_off_all(h, s);
 	sched->policy = policy;
-	clear((u64 ARENA *)sched->word, sizeof(sched->word));
+	clear((u64 __arena *)sched->word, sizeof(sched->word));
 	if (sched->refused)
 		lift_refusals(h, s);
 	forget_children(h, s);
@@ -81,7 +81,7 @@ HLS_ONCE s64 give_policy(hls_t *h ARENA_ARG, u32 s, u32 policy)
 }
 
 /* What takes the place of a policy that was taken out: it asks for nothing and takes whatever children there are. */
-static inline u32 fallback(const scheduler_t *sched)
+static __always_inline u32 fallback(const scheduler_t *sched)
 {
 	return sched->joins ? POLICY_JOIN : POLICY_ROUND_ROBIN;
 }
@@ -89,7 +89,7 @@ static inline u32 fallback(const scheduler_t *sched)
 #define PRESET(constant, name, unit, preset, ...) \
 	case constant:                            \
 		return preset;
-static inline u64 fallback_param(u32 policy, u32 param)
+static __always_inline u64 fallback_param(u32 policy, u32 param)
 {
 	if (policy == POLICY_ROUND_ROBIN)
 		switch (param) {
@@ -109,10 +109,10 @@ static void give_fallback(hls_t *h, u32 s)
 }
 
 /* Takes out the policies that have been accused. The offences stay, for those who ask why. */
-HLS_ONCE u32 take_out_accused(hls_t *h ARENA_ARG)
+HLS_GLOBAL_FUNC u32 take_out_accused(hls_t *h __arg_arena)
 {
 	h->accused = false;
-	for (u32 s = from(1); s <= h->used_schedulers && s < HLS_MAX_SCHEDULERS && can_loop; s++) {
+	for (u32 s = opaque(1); s <= h->used_schedulers && s < HLS_MAX_SCHEDULERS && can_loop; s++) {
 		const scheduler_t *sched = &h->scheduler[s];
 		if (!hls_is_accused(sched))
 			continue;
@@ -137,7 +137,7 @@ static s64 may_replace(hls_t *h, u32 s, u32 policy, const params_t *params)
 	if (policy == fallback(sched))
 		return 0; /* It looks at no parameter of a child, which keeps those of the policy before. */
 	u32 v = sched->first_child;
-	for (u32 n = from(0); n < HLS_MAX_VPS && v && can_loop; n++) {
+	for (u32 n = opaque(0); n < HLS_MAX_VPS && v && can_loop; n++) {
 		for (u32 i = 0; i < HLS_PARAMS; i++)
 			if (!policy_vp_param_in_range(policy, i, h->vp[v].param[i]))
 				return -HLS_E_PARAM;
@@ -150,7 +150,7 @@ static s64 may_replace(hls_t *h, u32 s, u32 policy, const params_t *params)
  * Gives a scheduler another policy, with parameters; its children keep theirs. A refusal changes nothing, but for one
  * by the new policy itself, of a child: then it is the fallback's.
  */
-HLS_ENTRY s64 hls_replace(hls_t *h ARENA_ARG, u32 s, u32 policy, const params_t *params ARENA_ARG, u64 now_ns)
+HLS_ENTRY s64 hls_replace(hls_t *h __arg_arena, u32 s, u32 policy, const params_t *params __arg_arena, u64 now_ns)
 {
 	if (!scheduler_exists(h, s))
 		return -HLS_E_NOT_FOUND;

@@ -9,7 +9,7 @@
  */
 
 /* RUNNING -> READY: off the CPU, charged, back with its scheduler. */
-static inline void revoke(hls_t *h, u32 v)
+static __always_inline void revoke(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	u64 used_ns = charge(vp, clock_of(h, vp->cpu));
@@ -26,7 +26,7 @@ static inline void revoke(hls_t *h, u32 v)
  * The same for good: the CPU is for others now. What is below the VP may have come to want nothing meanwhile, and
  * on another CPU of its scheduler there may be one that the VP can displace in turn.
  */
-static inline void revoke_for_good(hls_t *h, u32 v)
+static __always_inline void revoke_for_good(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	vp->nr_revokes++;
@@ -38,9 +38,9 @@ static inline void revoke_for_good(hls_t *h, u32 v)
 }
 
 /* READY -> RUNNING on `cpu` at `level` of its path, which is `step`. */
-static inline void run(hls_t *h, u32 v, step_t *step, u32 cpu, u32 level, u64 clock)
+static __always_inline void run(hls_t *h, u32 v, step_t *step, u32 cpu, u32 level, u64 clock)
 {
-	vp_t *vp = kept(&h->vp[v]);
+	vp_t *vp = in_register(&h->vp[v]);
 	vp->state = HLS_RUNNING;
 	vp->cpu = cpu;
 	vp->level = level;
@@ -49,7 +49,7 @@ static inline void run(hls_t *h, u32 v, step_t *step, u32 cpu, u32 level, u64 cl
 }
 
 /* The same by a scheduler, for the slice that its grant hook has set. */
-static inline void grant(hls_t *h, scheduler_t *sched, u32 v, step_t *step, u32 cpu, u32 level, u64 clock)
+static __always_inline void grant(hls_t *h, scheduler_t *sched, u32 v, step_t *step, u32 cpu, u32 level, u64 clock)
 {
 	u64 slice_ns = h->slice_ns, first_expiry = step[-1].first_expiry;
 	sched->nr_ready--;
@@ -66,34 +66,34 @@ static inline void grant(hls_t *h, scheduler_t *sched, u32 v, step_t *step, u32 
 }
 
 /* The grant of a CPU that the VP did not have before. */
-static inline void tell_grant(hls_t *h, u32 v)
+static __always_inline void tell_grant(hls_t *h, u32 v)
 {
-	vp_t *vp = kept(&h->vp[v]);
+	vp_t *vp = in_register(&h->vp[v]);
 	vp->nr_grants++;
 	emit(h, vp, v, HLS_REC_GRANT);
 }
 
 /* Whom s grants the CPU at hand; 0: none of its children. Sets the slice. */
-static inline u32 choose(hls_t *h, u32 s, u32 cpu, bool near)
+static __always_inline u32 choose(hls_t *h, u32 s, u32 cpu, bool near)
 {
 	h->slice_ns = HLS_NEVER;
-	if (!kept(&h->scheduler[s])->nr_ready)
+	if (!in_register(&h->scheduler[s])->nr_ready)
 		return 0;
 	h->decisions++;
-	return near ? near_grant(h, s, cpu) : policy_grant(h, s, cpu);
+	return near ? policy_grant_inline(h, s, cpu) : policy_grant(h, s, cpu);
 }
 
 /* The same at `level` of the CPU's path. */
-static inline u32 choose_at(hls_t *h, u32 cpu, u32 level, bool near)
+static __always_inline u32 choose_at(hls_t *h, u32 cpu, u32 level, bool near)
 {
 	return choose(h, h->vp[h->cpu[cpu].path[level - 1].vp].child, cpu, near);
 }
 
 /* Revokes what is on the path below `level`, from the bottom up. */
-HLS_ONCE u32 revoke_below(hls_t *h ARENA_ARG, u32 cpu, u32 level)
+HLS_GLOBAL_FUNC u32 revoke_below(hls_t *h __arg_arena, u32 cpu, u32 level)
 {
 	cpu_t *c = &h->cpu[cpu];
-	for (u32 i = from(0); i <= HLS_MAX_DEPTH && c->depth > level + 1 && can_loop; i++) {
+	for (u32 i = opaque(0); i <= HLS_MAX_DEPTH && c->depth > level + 1 && can_loop; i++) {
 		u32 v = c->path[--c->depth].vp;
 		if (!v)
 			continue;
@@ -104,7 +104,7 @@ HLS_ONCE u32 revoke_below(hls_t *h ARENA_ARG, u32 cpu, u32 level)
 }
 
 /* The slice at `level` is set anew: brings the sums below it up to date. */
-static inline void update_expiries(cpu_t *c, u32 level)
+static __always_inline void update_expiries(cpu_t *c, u32 level)
 {
 	u64 first = c->path[level].first_expiry;
 	for (u32 i = level + 1; i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
@@ -128,7 +128,7 @@ static void note_resumption(hls_t *h, u32 s, u32 declined)
 }
 
 /* The scheduler below v, a RUNNING VP, has children that only cannot use this CPU: v stays READY and refuses it. */
-HLS_ONCE u32 refuse(hls_t *h ARENA_ARG, u32 v)
+HLS_GLOBAL_FUNC u32 refuse(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	vp->usable &= ~(1ULL << vp->cpu);
@@ -142,7 +142,7 @@ HLS_ONCE u32 refuse(hls_t *h ARENA_ARG, u32 v)
 }
 
 /* RUNNING -> WAITING: the scheduler `below` has nothing for the CPU of v; how long it had that. */
-static inline u64 give_up(hls_t *h, vp_t *vp, u32 v, scheduler_t *below, u64 clock)
+static __always_inline u64 give_up(hls_t *h, vp_t *vp, u32 v, scheduler_t *below, u64 clock)
 {
 	u64 used_ns = charge(vp, clock);
 	vp->state = HLS_WAITING;
@@ -152,7 +152,7 @@ static inline u64 give_up(hls_t *h, vp_t *vp, u32 v, scheduler_t *below, u64 clo
 }
 
 /* A scheduler that has some choice has given v up. */
-HLS_ONCE u32 note_loss(hls_t *h ARENA_ARG, u32 s, u32 v)
+HLS_GLOBAL_FUNC u32 note_loss(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	const scheduler_t *sched = &h->scheduler[s];
 	if (sched->joins)
@@ -163,7 +163,7 @@ HLS_ONCE u32 note_loss(hls_t *h ARENA_ARG, u32 s, u32 v)
 }
 
 /* The root scheduler gives up the CPU, which it has nothing for. */
-static inline void give_up_root(hls_t *h, u32 cpu)
+static __always_inline void give_up_root(hls_t *h, u32 cpu)
 {
 	u32 v = h->cpu[cpu].root_vp, s = h->vp[v].child;
 	give_up(h, &h->vp[v], v, &h->scheduler[s], clock_of(h, cpu));
@@ -174,24 +174,24 @@ static inline void give_up_root(hls_t *h, u32 cpu)
  * The scheduler at `level` has chosen nobody: the CPU goes up, to the first scheduler that has children which want it.
  * The level at which that is to choose; 0: the machine.
  */
-static inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
+static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 {
-	const cpu_t *c = kept(&h->cpu[cpu]);
+	const cpu_t *c = in_register(&h->cpu[cpu]);
 	u64 clock = clock_of(h, cpu);
-	const step_t *step = kept(&c->path[--level]);
-	scheduler_t *below = kept(&h->scheduler[h->vp[step->vp].child]);
+	const step_t *step = in_register(&c->path[--level]);
+	scheduler_t *below = in_register(&h->scheduler[h->vp[step->vp].child]);
 	if (unlikely(below->nr_ready && level)) {
 		refuse(h, step->vp);
 		return level;
 	}
-	for (level = from(level); level && level <= HLS_MAX_DEPTH && can_loop; level--, step--) {
+	for (level = opaque(level); level && level <= HLS_MAX_DEPTH && can_loop; level--, step--) {
 		u32 v = step->vp;
-		vp_t *vp = kept(&h->vp[v]);
+		vp_t *vp = in_register(&h->vp[v]);
 		u32 s = vp->parent;
-		scheduler_t *sched = kept(&h->scheduler[s]);
+		scheduler_t *sched = in_register(&h->scheduler[s]);
 		u64 used_ns = give_up(h, vp, v, below, clock);
 		sched->nr_running--;
-		near_release(h, s, v, used_ns);
+		policy_release_inline(h, s, v, used_ns);
 		if (unlikely(!sched->single && sched->nr_up > 1))
 			settle_later(h, s);
 		if (unlikely(!below->single))
@@ -205,7 +205,7 @@ static inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 }
 
 /* The machine grants a CPU that nobody has to the VP of its root scheduler, if that wants it; whether it does. */
-static inline bool grant_root(hls_t *h, u32 cpu)
+static __always_inline bool grant_root(hls_t *h, u32 cpu)
 {
 	u32 root = h->cpu[cpu].root_vp;
 	if (!root || h->vp[root].state != HLS_READY)
@@ -221,29 +221,29 @@ static inline bool grant_root(hls_t *h, u32 cpu)
  * The scheduler at `level` has chosen: a grant, and on down to a thread; or, of none, that the CPU is given up, and the
  * level above chooses. At level 0 that is the machine.
  */
-HLS_ONCE u32 decide(hls_t *h ARENA_ARG, u32 cpu, u32 level, u32 chosen)
+HLS_GLOBAL_FUNC u32 decide(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
 {
-	cpu_t *c = kept(&h->cpu[cpu]);
+	cpu_t *c = in_register(&h->cpu[cpu]);
 	u64 clock = clock_of(h, cpu);
-	for (u32 i = from(0); i < HLS_MAX_STEPS && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_STEPS && can_loop; i++) {
 		if (!level) {
 			c->depth = 0;
 			if (!grant_root(h, cpu))
 				return 0;
-			level = from(1);
+			level = opaque(1);
 			chosen = choose_at(h, cpu, level, false);
 		}
-		scheduler_t *sched = kept(&h->scheduler[h->vp[chosen].parent]);
-		step_t *step = kept(&c->path[level]);
+		scheduler_t *sched = in_register(&h->scheduler[h->vp[chosen].parent]);
+		step_t *step = in_register(&c->path[level]);
 		for (; chosen && level <= HLS_MAX_DEPTH && can_loop; level++, step++) {
 			grant(h, sched, chosen, step, cpu, level, clock);
 			tell_grant(h, chosen);
-			u32 s = kept(&h->vp[chosen])->child;
+			u32 s = in_register(&h->vp[chosen])->child;
 			if (!s) {
 				c->depth = level + 1;
 				return 0;
 			}
-			sched = kept(&h->scheduler[s]);
+			sched = in_register(&h->scheduler[s]);
 			chosen = choose(h, s, cpu, true);
 		}
 		level = give_up_from(h, cpu, level);
@@ -257,7 +257,7 @@ HLS_ONCE u32 decide(hls_t *h ARENA_ARG, u32 cpu, u32 level, u32 chosen)
  * Revokes the VP at `level` and asks its scheduler again: whom that names. When it is the same VP, the path is as it
  * was; else the decision is to be taken from there on.
  */
-HLS_ONCE u32 renew(hls_t *h ARENA_ARG, u32 cpu, u32 level)
+HLS_GLOBAL_FUNC u32 renew(hls_t *h __arg_arena, u32 cpu, u32 level)
 {
 	cpu_t *c = &h->cpu[cpu];
 	u32 v = c->path[level].vp;
@@ -278,7 +278,7 @@ HLS_ONCE u32 renew(hls_t *h ARENA_ARG, u32 cpu, u32 level)
 /* The CPU has been given away: those that claimed it and did not get it seek another. */
 static void hear_claims(hls_t *h, cpu_t *c)
 {
-	for (u32 i = from(0); i < HLS_MAX_VPS && c->claims && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && c->claims && can_loop; i++) {
 		u32 v = c->claims;
 		c->claims = h->vp[v].seeking_next;
 		h->vp[v].flags &= ~HLS_SEEKING;
@@ -287,11 +287,11 @@ static void hear_claims(hls_t *h, cpu_t *c)
 }
 
 /* Marks the levels of the path whose slice is over. */
-HLS_ONCE u32 mark_expired(hls_t *h ARENA_ARG, u32 cpu)
+HLS_GLOBAL_FUNC u32 mark_expired(hls_t *h __arg_arena, u32 cpu)
 {
 	const cpu_t *c = &h->cpu[cpu];
 	u64 clock = clock_of(h, cpu);
-	for (u32 i = from(1); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
+	for (u32 i = opaque(1); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
 		if (c->path[i].expires_at > clock)
 			continue;
 		hls_mark(h, cpu, i);
@@ -301,7 +301,7 @@ HLS_ONCE u32 mark_expired(hls_t *h ARENA_ARG, u32 cpu)
 }
 
 /* A decision has been taken: looks after those that it has disappointed, and after what was put off. */
-static inline void follow_up(hls_t *h, u32 cpu)
+static __always_inline void follow_up(hls_t *h, u32 cpu)
 {
 	if (unlikely(h->cpu[cpu].claims))
 		hear_claims(h, &h->cpu[cpu]);
@@ -312,11 +312,11 @@ static inline void follow_up(hls_t *h, u32 cpu)
  * The decision: what `cpu` runs from now on, as a thread's VP; 0: nothing. Levels that are due are taken from the
  * top; a level where another VP is chosen settles all below it.
  */
-HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
+HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 {
 	cpu_t *c = &h->cpu[cpu];
 	h->now_ns = now_ns;
-	for (u32 i = from(0); i < HLS_MAX_STEPS && c->resched && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_STEPS && c->resched && can_loop; i++) {
 		u32 level = __builtin_ctzll(c->resched);
 		c->resched &= ~(1ULL << level);
 		u32 v = level < c->depth ? c->path[level].vp : 0;
@@ -341,7 +341,7 @@ HLS_ENTRY u32 hls_schedule(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
  * The same, by a shorter way in the usual case: a thread has gone, and its scheduler may have another. For a caller for
  * which that makes a difference.
  */
-static inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
+static __always_inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 {
 	cpu_t *c = &h->cpu[cpu];
 	u32 last = c->depth - 1;
@@ -349,7 +349,7 @@ static inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 	if (likely(c->depth > 1 && c->resched == 1ULL << last && !c->path[last].vp)) {
 		c->resched = 0;
 		u32 chosen = choose_at(h, cpu, last, true);
-		const vp_t *vp = kept(&h->vp[chosen]);
+		const vp_t *vp = in_register(&h->vp[chosen]);
 		if (likely(chosen && !vp->child)) {
 			scheduler_t *sched = &h->scheduler[vp->parent];
 			grant(h, sched, chosen, &c->path[last], cpu, last, clock_of(h, cpu));
@@ -366,7 +366,7 @@ static inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 }
 
 /* A slice may be over on `cpu`: marks the levels where it is. */
-u64 hls_expire(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
+u64 hls_expire(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 {
 	const cpu_t *c = &h->cpu[cpu];
 	h->now_ns = now_ns;
@@ -376,7 +376,7 @@ u64 hls_expire(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 }
 
 /* When the first slice on `cpu` is over if no more time is stolen; HLS_NEVER: none is. */
-u64 hls_expires_at(hls_t *h ARENA_ARG, u32 cpu)
+u64 hls_expires_at(hls_t *h __arg_arena, u32 cpu)
 {
 	const cpu_t *c = &h->cpu[cpu];
 	u64 first = c->depth ? c->path[c->depth - 1].first_expiry : HLS_NEVER;
@@ -384,7 +384,7 @@ u64 hls_expires_at(hls_t *h ARENA_ARG, u32 cpu)
 }
 
 /* Interrupts or the host had `cpu` for length_ns up to now: nobody is charged for it. */
-u64 hls_steal(hls_t *h ARENA_ARG, u32 cpu, u64 length_ns)
+u64 hls_steal(hls_t *h __arg_arena, u32 cpu, u64 length_ns)
 {
 	h->cpu[cpu].stolen_ns += length_ns;
 	return h->kick;

@@ -4,9 +4,9 @@
  * its parents before it gets children, so a cycle cannot come to be.
  */
 
-static void clear(u64 ARENA *words, u32 bytes)
+static void clear(u64 __arena *words, u32 bytes)
 {
-	for (u32 i = from(0); i < bytes / sizeof(u64) && can_loop; i++)
+	for (u32 i = opaque(0); i < bytes / sizeof(u64) && can_loop; i++)
 		words[i] = 0;
 }
 
@@ -41,7 +41,7 @@ static bool vp_exists(hls_t *h, u32 v)
 }
 
 /* Puts a CPU into use. */
-HLS_ENTRY s64 hls_add_cpu(hls_t *h ARENA_ARG, u32 cpu)
+HLS_ENTRY s64 hls_add_cpu(hls_t *h __arg_arena, u32 cpu)
 {
 	if (cpu >= HLS_MAX_CPUS)
 		return -HLS_E_NOT_FOUND;
@@ -55,7 +55,7 @@ static bool cpu_exists(hls_t *h, u32 cpu)
 }
 
 /* Creates an instance of a policy and returns its index. It is in no hierarchy yet. */
-HLS_ENTRY s64 hls_create_scheduler(hls_t *h ARENA_ARG, u32 policy, const params_t *params ARENA_ARG)
+HLS_ENTRY s64 hls_create_scheduler(hls_t *h __arg_arena, u32 policy, const params_t *params __arg_arena)
 {
 	if (!policy_most_children(policy))
 		return -HLS_E_NOT_FOUND;
@@ -66,7 +66,7 @@ HLS_ENTRY s64 hls_create_scheduler(hls_t *h ARENA_ARG, u32 policy, const params_
 	if (!s)
 		return -HLS_E_FULL;
 	scheduler_t *sched = &h->scheduler[s];
-	clear((u64 ARENA *)sched, sizeof(*sched));
+	clear((u64 __arena *)sched, sizeof(*sched));
 	sched->policy = policy;
 	sched->level = 1;
 	sched->joins = policy_joins(policy);
@@ -80,14 +80,14 @@ HLS_ENTRY s64 hls_create_scheduler(hls_t *h ARENA_ARG, u32 policy, const params_
 /* Whether the machine would grant s a CPU if that came back. */
 static bool is_root_of_offline(hls_t *h, u32 s)
 {
-	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && can_loop; cpu++)
+	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && can_loop; cpu++)
 		if (hls_is_offline(h, cpu) && h->vp[h->cpu[cpu].root_vp].child == s)
 			return true;
 	return false;
 }
 
 /* Destroys a scheduler that has no children and is held by no parent. */
-HLS_ENTRY s64 hls_destroy_scheduler(hls_t *h ARENA_ARG, u32 s)
+HLS_ENTRY s64 hls_destroy_scheduler(hls_t *h __arg_arena, u32 s)
 {
 	if (!scheduler_exists(h, s))
 		return -HLS_E_NOT_FOUND;
@@ -116,8 +116,8 @@ static void add_up(hls_t *h, u32 v)
 static void remove_up(hls_t *h, u32 v)
 {
 	scheduler_t *below = &h->scheduler[h->vp[v].child];
-	u32 ARENA *link = &below->first_up;
-	for (u32 i = from(0); i < HLS_MAX_VPS && *link && can_loop; i++) {
+	u32 __arena *link = &below->first_up;
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && *link && can_loop; i++) {
 		if (*link == v) {
 			*link = h->vp[v].up_next;
 			below->nr_up--;
@@ -135,7 +135,7 @@ static u32 new_vp(hls_t *h, u32 parent, u32 child, const params_t *params)
 	if (!v)
 		return 0;
 	vp_t *vp = &h->vp[v];
-	clear((u64 ARENA *)vp, sizeof(*vp));
+	clear((u64 __arena *)vp, sizeof(*vp));
 	vp->flags = HLS_USED;
 	vp->parent = parent;
 	vp->child = child;
@@ -158,9 +158,9 @@ static void set_pinned(hls_t *h, vp_t *vp, bool pinned)
 /* Takes a VP out of the list of claims, if it is in one. */
 static void drop_claim(hls_t *h, u32 v)
 {
-	for (u32 cpu = from(0); cpu < HLS_MAX_CPUS && (h->vp[v].flags & HLS_SEEKING) && can_loop; cpu++) {
-		u32 ARENA *link = &h->cpu[cpu].claims;
-		for (u32 i = from(0); i < HLS_MAX_VPS && *link && can_loop; i++) {
+	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && (h->vp[v].flags & HLS_SEEKING) && can_loop; cpu++) {
+		u32 __arena *link = &h->cpu[cpu].claims;
+		for (u32 i = opaque(0); i < HLS_MAX_VPS && *link && can_loop; i++) {
 			if (*link == v) {
 				*link = h->vp[v].seeking_next;
 				h->vp[v].flags &= ~HLS_SEEKING;
@@ -184,7 +184,7 @@ static void free_vp(hls_t *h, u32 v)
 }
 
 /* Makes s a root scheduler on `cpu`: the machine grants it that CPU, whole, whenever it wants it. */
-HLS_ENTRY s64 hls_attach_root(hls_t *h ARENA_ARG, u32 s, u32 cpu)
+HLS_ENTRY s64 hls_attach_root(hls_t *h __arg_arena, u32 s, u32 cpu)
 {
 	if (!scheduler_exists(h, s) || !cpu_exists(h, cpu) || hls_is_offline(h, cpu))
 		return -HLS_E_NOT_FOUND;
@@ -202,7 +202,7 @@ HLS_ENTRY s64 hls_attach_root(hls_t *h ARENA_ARG, u32 s, u32 cpu)
  * A CPU goes: it is taken from whoever has it, and its root VP from the root scheduler, which asks for the others only.
  * The last CPU stays.
  */
-HLS_ENTRY s64 hls_offline(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
+HLS_ENTRY s64 hls_offline(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 {
 	if (!cpu_exists(h, cpu))
 		return -HLS_E_NOT_FOUND;
@@ -231,7 +231,7 @@ HLS_ENTRY s64 hls_offline(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
 }
 
 /* A CPU that was offline is back: the root scheduler holds its root VP again, and requests it if it has use for it. */
-HLS_ENTRY s64 hls_online(hls_t *h ARENA_ARG, u32 cpu, u64 now_ns)
+HLS_ENTRY s64 hls_online(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 {
 	if (!cpu_exists(h, cpu))
 		return -HLS_E_NOT_FOUND;
@@ -311,7 +311,7 @@ static s64 may_register(hls_t *h, u32 parent, const params_t *params)
  * Hangs a scheduler, or with child 0 a new thread, below `parent`; returns the VP, WAITING. A scheduler may be hung
  * below one parent several times (once for each CPU that it may hold at once), a join below several parents.
  */
-HLS_ENTRY s64 hls_attach(hls_t *h ARENA_ARG, u32 parent, u32 child, const params_t *params ARENA_ARG)
+HLS_ENTRY s64 hls_attach(hls_t *h __arg_arena, u32 parent, u32 child, const params_t *params __arg_arena)
 {
 	if (!scheduler_exists(h, parent) || (child && !scheduler_exists(h, child)))
 		return -HLS_E_NOT_FOUND;
@@ -337,7 +337,7 @@ HLS_ENTRY s64 hls_attach(hls_t *h ARENA_ARG, u32 parent, u32 child, const params
 }
 
 /* Takes a VP out of the hierarchy and frees it. A scheduler below it must have no children. */
-HLS_ENTRY s64 hls_detach(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
+HLS_ENTRY s64 hls_detach(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
 	if (!vp_exists(h, v))
 		return -HLS_E_NOT_FOUND;
@@ -357,7 +357,7 @@ HLS_ENTRY s64 hls_detach(hls_t *h ARENA_ARG, u32 v, u64 now_ns)
  * Registers the WAITING VP anew, elsewhere or with other parameters; when the policy refuses, as it was before.
  * With its old scheduler a VP keeps what it has earned and what it owes.
  */
-HLS_ONCE s64 reregister(hls_t *h ARENA_ARG, u32 v, u32 parent, const params_t *params ARENA_ARG)
+HLS_GLOBAL_FUNC s64 reregister(hls_t *h __arg_arena, u32 v, u32 parent, const params_t *params __arg_arena)
 {
 	vp_t *vp = &h->vp[v];
 	u64 param[HLS_PARAMS], word[HLS_VP_WORDS];
@@ -383,7 +383,7 @@ HLS_ONCE s64 reregister(hls_t *h ARENA_ARG, u32 v, u32 parent, const params_t *p
 }
 
 /* Moves a thread to another scheduler, READY or RUNNING as it may be; a refusal changes nothing. */
-HLS_ENTRY s64 hls_move(hls_t *h ARENA_ARG, u32 v, u32 parent, const params_t *params ARENA_ARG, u64 now_ns)
+HLS_ENTRY s64 hls_move(hls_t *h __arg_arena, u32 v, u32 parent, const params_t *params __arg_arena, u64 now_ns)
 {
 	if (!vp_exists(h, v) || h->vp[v].child || !scheduler_exists(h, parent))
 		return -HLS_E_NOT_FOUND;
@@ -402,7 +402,7 @@ HLS_ENTRY s64 hls_move(hls_t *h ARENA_ARG, u32 v, u32 parent, const params_t *pa
  * A message from a thread, or about a VP, to the scheduler above it: changes one parameter; refusal changes
  * nothing.
  */
-HLS_ENTRY s64 hls_message(hls_t *h ARENA_ARG, u32 v, u32 param, u64 value, u64 now_ns)
+HLS_ENTRY s64 hls_message(hls_t *h __arg_arena, u32 v, u32 param, u64 value, u64 now_ns)
 {
 	if (!vp_exists(h, v) || !h->vp[v].parent)
 		return -HLS_E_NOT_FOUND;
@@ -423,14 +423,14 @@ HLS_ENTRY s64 hls_message(hls_t *h ARENA_ARG, u32 v, u32 param, u64 value, u64 n
 }
 
 /* Tells the scheduler above a VP something, in its policy's terms; what it answers, or why it cannot take that. */
-HLS_ENTRY s64 hls_tell(hls_t *h ARENA_ARG, u32 v, u32 message, const params_t *payload ARENA_ARG, u64 now_ns)
+HLS_ENTRY s64 hls_tell(hls_t *h __arg_arena, u32 v, u32 message, const params_t *payload __arg_arena, u64 now_ns)
 {
 	if (!vp_exists(h, v) || !h->vp[v].parent)
 		return -HLS_E_NOT_FOUND;
 	u32 s = h->vp[v].parent;
-	unused(message);
-	unused(payload);
-	unused(now_ns);
+	keep_argument(message);
+	keep_argument(payload);
+	keep_argument(now_ns);
 	for (u32 i = 0; i < HLS_PARAMS; i++) {
 		s64 fits = policy_field_in_range(h->scheduler[s].policy, message, i, payload->value[i]);
 		if (fits < 1)
@@ -445,7 +445,7 @@ HLS_ENTRY s64 hls_tell(hls_t *h ARENA_ARG, u32 v, u32 message, const params_t *p
 }
 
 /* Binds a thread, which wants no CPU any more, to CPUs of which there are some: for a caller that requests it next. */
-HLS_ONCE u32 bind(hls_t *h ARENA_ARG, u32 v, u64 cpus, u64 now_ns)
+HLS_GLOBAL_FUNC u32 bind(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns)
 {
 	release(h, v, now_ns, false);
 	h->vp[v].usable = cpus;
@@ -454,7 +454,7 @@ HLS_ONCE u32 bind(hls_t *h ARENA_ARG, u32 v, u64 cpus, u64 now_ns)
 }
 
 /* Binds a thread to CPUs. */
-HLS_ENTRY s64 hls_set_affinity(hls_t *h ARENA_ARG, u32 v, u64 cpus, u64 now_ns)
+HLS_ENTRY s64 hls_set_affinity(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns)
 {
 	if (!vp_exists(h, v) || h->vp[v].child)
 		return -HLS_E_NOT_FOUND;
@@ -471,7 +471,7 @@ HLS_ENTRY s64 hls_set_affinity(hls_t *h ARENA_ARG, u32 v, u64 cpus, u64 now_ns)
  * Has the changes of a VP's state recorded, or not any more. How it stands when that begins is recorded first: as a
  * request if it is READY, as a grant if it is RUNNING.
  */
-HLS_ENTRY s64 hls_watch(hls_t *h ARENA_ARG, u32 v, u32 on)
+HLS_ENTRY s64 hls_watch(hls_t *h __arg_arena, u32 v, u32 on)
 {
 	if (!vp_exists(h, v))
 		return -HLS_E_NOT_FOUND;
@@ -487,7 +487,7 @@ HLS_ENTRY s64 hls_watch(hls_t *h ARENA_ARG, u32 v, u32 on)
 }
 
 /* How often a loaded policy may have itself called, for long, within limits: what is right depends on the machine. */
-HLS_ENTRY s64 hls_set_pace(hls_t *h ARENA_ARG, u64 pace_ns)
+HLS_ENTRY s64 hls_set_pace(hls_t *h __arg_arena, u64 pace_ns)
 {
 	h->pace_ns = pace_ns < HLS_MOST_PACE ? pace_ns : HLS_MOST_PACE;
 	if (h->pace_ns < HLS_LEAST_PACE)

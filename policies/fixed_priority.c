@@ -7,14 +7,6 @@
  */
 #include "../core/levels.h"
 
-static const struct hls_policy fixed_priority_policy = {
-    .name = "fixed-priority",
-    .what = "the highest priority runs; VPs of one level take turns",
-    .source = "HLS, RTSS 2001, section 5.1",
-    .strict = true,
-    .near = true,
-};
-
 #define FIXED_PRIORITY_PARAMS(P)                                                          \
 	P(FIXED_PRIORITY_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), \
 	  "turn of each VP when several share a level")
@@ -43,21 +35,21 @@ static s64 fixed_priority_register_vp(hls_t *h, u32 s, u32 v)
 {
 	u64 level = h->vp[v].param[FIXED_PRIORITY_PRIORITY];
 	POLICY_VP(struct fixed_priority_vp, v)->level = level;
-	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
+	struct fixed_priority __arena *fp = POLICY_STATE(struct fixed_priority, s);
 	fp->nr_shared += ++fp->registered[level] == 2;
 	return 0;
 }
 
 static void fixed_priority_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
+	struct fixed_priority __arena *fp = POLICY_STATE(struct fixed_priority, s);
 	fp->nr_shared -= --fp->registered[POLICY_VP(struct fixed_priority_vp, v)->level] == 1;
 }
 
 static void fixed_priority_request(hls_t *h, u32 s, u32 v)
 {
-	struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
-	vp->left_ns = kept(&h->scheduler[s])->param[FIXED_PRIORITY_QUANTUM];
+	struct fixed_priority_vp __arena *vp = POLICY_VP(struct fixed_priority_vp, v);
+	vp->left_ns = in_register(&h->scheduler[s])->param[FIXED_PRIORITY_QUANTUM];
 	levels_push(h->node, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, true);
 }
 
@@ -69,10 +61,10 @@ static void fixed_priority_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct fixed_priority ARENA *fp = POLICY_STATE(struct fixed_priority, s);
+	struct fixed_priority __arena *fp = POLICY_STATE(struct fixed_priority, s);
 	u32 v = levels_take(h, &fp->ready, cpu);
 	if (fp->nr_shared && v) {
-		const struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
+		const struct fixed_priority_vp __arena *vp = POLICY_VP(struct fixed_priority_vp, v);
 		if (fp->registered[vp->level] > 1)
 			h->slice_ns = vp->left_ns;
 	}
@@ -81,16 +73,11 @@ static u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 
 static void fixed_priority_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct fixed_priority_vp ARENA *vp = POLICY_VP(struct fixed_priority_vp, v);
+	struct fixed_priority_vp __arena *vp = POLICY_VP(struct fixed_priority_vp, v);
 	bool over = hls_turn_over(h, v, &vp->left_ns, used_ns);
 	if (over)
 		vp->left_ns = h->scheduler[s].param[FIXED_PRIORITY_QUANTUM];
 	levels_push(h->node, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, over);
-}
-
-static void fixed_priority_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* The next request begins a new turn. */
 }
 
 static bool fixed_priority_preempts(hls_t *h, u32 s, u32 ready, u32 running)
@@ -105,7 +92,19 @@ static bool fixed_priority_check_invariants(hls_t *h, u32 s)
 	return levels_are_sound(&POLICY_STATE(struct fixed_priority, s)->ready);
 }
 
-#define fixed_priority_init hls_no_init
-#define fixed_priority_deinit hls_no_init
-#define fixed_priority_timer hls_no_timer
-#define fixed_priority_message hls_no_message
+static const struct hls_policy fixed_priority_policy = {
+    .name = "fixed-priority",
+    .what = "the highest priority runs; VPs of one level take turns",
+    .source = "HLS, RTSS 2001, section 5.1",
+    .strict = true,
+    .inline_hooks = true,
+    .register_vp = fixed_priority_register_vp,
+    .unregister_vp = fixed_priority_unregister_vp,
+    .request = fixed_priority_request,
+    .withdraw = fixed_priority_withdraw,
+    .grant = fixed_priority_grant,
+    .revoke = fixed_priority_revoke,
+    /* No .release: the next request begins a new turn. */
+    .preempts = fixed_priority_preempts,
+    .check_invariants = fixed_priority_check_invariants,
+};

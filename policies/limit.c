@@ -9,13 +9,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy limit_policy = {
-    .name = "limit",
-    .what = "at most so much CPU time in every period, for one child",
-    .source = "HLS, RTSS 2001, section 5.1",
-    .most_children = 1,
-};
-
 #define LIMIT_PARAMS(P)
 #define LIMIT_VP_PARAMS(P)                                                        \
 	P(LIMIT_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), \
@@ -41,7 +34,7 @@ POLICY_FITS(struct limit, struct limit_vp);
 static s64 limit_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	struct limit_vp ARENA *vp = POLICY_VP(struct limit_vp, v);
+	struct limit_vp __arena *vp = POLICY_VP(struct limit_vp, v);
 	u64 budget = h->vp[v].param[LIMIT_BUDGET];
 	if (budget > h->vp[v].param[LIMIT_PERIOD])
 		return -HLS_E_PARAM;
@@ -52,7 +45,7 @@ static s64 limit_register_vp(hls_t *h, u32 s, u32 v)
 
 static void limit_begin_period(hls_t *h, u32 v, u64 end_at)
 {
-	struct limit_vp ARENA *vp = POLICY_VP(struct limit_vp, v);
+	struct limit_vp __arena *vp = POLICY_VP(struct limit_vp, v);
 	vp->budget_ns = h->vp[v].param[LIMIT_BUDGET];
 	vp->period_end_at = end_at;
 	hls_emit(h, v, HLS_REC_REPLENISH, vp->budget_ns, end_at);
@@ -61,7 +54,7 @@ static void limit_begin_period(hls_t *h, u32 v, u64 end_at)
 /* Goes on to the next period when this one is over; skips those that nobody was there to use. */
 static void limit_renew_if_over(hls_t *h, u32 v)
 {
-	struct limit_vp ARENA *vp = POLICY_VP(struct limit_vp, v);
+	struct limit_vp __arena *vp = POLICY_VP(struct limit_vp, v);
 	u64 period = h->vp[v].param[LIMIT_PERIOD];
 	if (h->now_ns >= vp->period_end_at)
 		limit_begin_period(h, v,
@@ -71,8 +64,8 @@ static void limit_renew_if_over(hls_t *h, u32 v)
 /* The child is READY: it may run when there is budget. */
 static void limit_enqueue(hls_t *h, u32 s, u32 v)
 {
-	struct limit ARENA *limit = POLICY_STATE(struct limit, s);
-	struct limit_vp ARENA *vp = POLICY_VP(struct limit_vp, v);
+	struct limit __arena *limit = POLICY_STATE(struct limit, s);
+	struct limit_vp __arena *vp = POLICY_VP(struct limit_vp, v);
 	limit->child = v;
 	limit->ready = vp->budget_ns ? v : 0;
 	if (!vp->budget_ns)
@@ -89,7 +82,7 @@ static void limit_request(hls_t *h, u32 s, u32 v)
 
 static void limit_withdraw(hls_t *h, u32 s, u32 v)
 {
-	struct limit ARENA *limit = POLICY_STATE(struct limit, s);
+	struct limit __arena *limit = POLICY_STATE(struct limit, s);
 	(void)v;
 	limit->ready = limit->child = 0;
 	hls_set_timer(h, s, HLS_NEVER);
@@ -97,7 +90,7 @@ static void limit_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 limit_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct limit ARENA *limit = POLICY_STATE(struct limit, s);
+	struct limit __arena *limit = POLICY_STATE(struct limit, s);
 	u32 v = limit->ready;
 	if (!v || !hls_usable(&h->vp[v], cpu))
 		return 0;
@@ -108,7 +101,7 @@ static u32 limit_grant(hls_t *h, u32 s, u32 cpu)
 
 static void limit_charge(hls_t *h, u32 v, u64 used_ns)
 {
-	struct limit_vp ARENA *vp = POLICY_VP(struct limit_vp, v);
+	struct limit_vp __arena *vp = POLICY_VP(struct limit_vp, v);
 	vp->budget_ns -= used_ns < vp->budget_ns ? used_ns : vp->budget_ns;
 }
 
@@ -128,7 +121,7 @@ static void limit_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 /* The period is over. A RUNNING child is revoked, so that what it used is charged to the old period. */
 static u32 limit_timer(hls_t *h, u32 s)
 {
-	struct limit ARENA *limit = POLICY_STATE(struct limit, s);
+	struct limit __arena *limit = POLICY_STATE(struct limit, s);
 	u32 v = limit->child;
 	if (!v || h->now_ns < POLICY_VP(struct limit_vp, v)->period_end_at)
 		return 0;
@@ -151,8 +144,17 @@ static bool limit_check_invariants(hls_t *h, u32 s)
 	return !v || POLICY_VP(struct limit_vp, v)->budget_ns <= h->vp[v].param[LIMIT_BUDGET];
 }
 
-#define limit_init hls_no_init
-#define limit_deinit hls_no_init
-#define limit_unregister_vp hls_no_unregister_vp
-#define limit_preempts hls_no_preempts
-#define limit_message hls_no_message
+static const struct hls_policy limit_policy = {
+    .name = "limit",
+    .what = "at most so much CPU time in every period, for one child",
+    .source = "HLS, RTSS 2001, section 5.1",
+    .most_children = 1,
+    .register_vp = limit_register_vp,
+    .request = limit_request,
+    .withdraw = limit_withdraw,
+    .grant = limit_grant,
+    .revoke = limit_revoke,
+    .release = limit_release,
+    .timer = limit_timer,
+    .check_invariants = limit_check_invariants,
+};

@@ -15,13 +15,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy proportional_share_policy = {
-    .name = "proportional-share",
-    .what = "CPU time in proportion to shares: SFQ with warp",
-    .source = "Goyal et al., OSDI 1996; BVT, SOSP 1999",
-    .near = true,
-};
-
 #define PROPORTIONAL_SHARE_PARAMS(P)                                                          \
 	P(PROPORTIONAL_SHARE_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), \
 	  "how long a VP runs before others are considered")
@@ -60,21 +53,21 @@ static bool proportional_share_before(u64 a, u64 b)
 
 static s64 proportional_share_register_vp(hls_t *h, u32 s, u32 v)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	ps->nr_warped += h->vp[v].param[PROPORTIONAL_SHARE_WARP] != 0;
 	return 0;
 }
 
 static void proportional_share_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	ps->nr_warped -= h->vp[v].param[PROPORTIONAL_SHARE_WARP] != 0;
 }
 
 static void proportional_share_enqueue(hls_t *h, u32 s, u32 v)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
-	const vp_t *vp = kept(&h->vp[v]);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
+	const vp_t *vp = in_register(&h->vp[v]);
 	u64 key = POLICY_VP(struct proportional_share_vp, v)->start, warp_ns = vp->param[PROPORTIONAL_SHARE_WARP];
 	if (warp_ns)
 		key -= (warp_ns << PROPORTIONAL_SHARE_SHIFT) / vp->param[PROPORTIONAL_SHARE_SHARE];
@@ -86,8 +79,8 @@ static void proportional_share_enqueue(hls_t *h, u32 s, u32 v)
 
 static void proportional_share_request(hls_t *h, u32 s, u32 v)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
-	struct proportional_share_vp ARENA *vp = POLICY_VP(struct proportional_share_vp, v);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share_vp __arena *vp = POLICY_VP(struct proportional_share_vp, v);
 	bool forgotten = h->now_ns - vp->released_at > PROPORTIONAL_SHARE_FORGET_NS;
 	if (forgotten || proportional_share_before(vp->start, ps->virtual_time)) {
 		vp->start = ps->virtual_time;
@@ -106,7 +99,7 @@ static void proportional_share_withdraw(hls_t *h, u32 s, u32 v)
 static u64 proportional_share_least_start(hls_t *h, u32 s, u64 least)
 {
 	u32 v = h->scheduler[s].first_child;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
 		if (h->vp[v].state != HLS_WAITING && proportional_share_before(start, least))
 			least = start;
@@ -118,20 +111,20 @@ static u64 proportional_share_least_start(hls_t *h, u32 s, u64 least)
 /* The VP, which is in the heap no more, is in service from now on. */
 static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
 	if (ps->nr_warped)
 		start = proportional_share_least_start(h, s, start);
 	if (proportional_share_before(ps->virtual_time, start))
 		ps->virtual_time = start;
-	h->slice_ns = kept(&h->scheduler[s])->param[PROPORTIONAL_SHARE_QUANTUM];
+	h->slice_ns = in_register(&h->scheduler[s])->param[PROPORTIONAL_SHARE_QUANTUM];
 }
 
 static u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	u32 least = ps->ready;
-	if (likely(hls_usable(kept(&h->vp[least]), cpu))) {
+	if (likely(hls_usable(in_register(&h->vp[least]), cpu))) {
 		heap_pop(h->node, &ps->ready);
 		proportional_share_serve(h, s, least);
 		return least;
@@ -147,9 +140,9 @@ static u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
 /* F = S + used / share. */
 static void proportional_share_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
-	struct proportional_share_vp ARENA *vp = POLICY_VP(struct proportional_share_vp, v);
-	u64 share = kept(&h->vp[v])->param[PROPORTIONAL_SHARE_SHARE];
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share_vp __arena *vp = POLICY_VP(struct proportional_share_vp, v);
+	u64 share = in_register(&h->vp[v])->param[PROPORTIONAL_SHARE_SHARE];
 	u64 service = (used_ns << PROPORTIONAL_SHARE_SHIFT) + vp->rest;
 	u64 quotient = service / share;
 	vp->start += quotient;
@@ -166,10 +159,10 @@ static void proportional_share_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 
 static void proportional_share_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct proportional_share ARENA *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	proportional_share_charge(h, s, v, used_ns);
 	POLICY_VP(struct proportional_share_vp, v)->released_at = h->now_ns;
-	if (!ps->ready && !kept(&h->scheduler[s])->nr_running)
+	if (!ps->ready && !in_register(&h->scheduler[s])->nr_running)
 		ps->virtual_time = ps->last_finish;
 }
 
@@ -180,8 +173,17 @@ static bool proportional_share_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return proportional_share_before(h->node[ready].key, h->node[running].key);
 }
 
-#define proportional_share_init hls_no_init
-#define proportional_share_deinit hls_no_init
-#define proportional_share_timer hls_no_timer
-#define proportional_share_check_invariants hls_no_check_invariants
-#define proportional_share_message hls_no_message
+static const struct hls_policy proportional_share_policy = {
+    .name = "proportional-share",
+    .what = "CPU time in proportion to shares: SFQ with warp",
+    .source = "Goyal et al., OSDI 1996; BVT, SOSP 1999",
+    .inline_hooks = true,
+    .register_vp = proportional_share_register_vp,
+    .unregister_vp = proportional_share_unregister_vp,
+    .request = proportional_share_request,
+    .withdraw = proportional_share_withdraw,
+    .grant = proportional_share_grant,
+    .revoke = proportional_share_revoke,
+    .release = proportional_share_release,
+    .preempts = proportional_share_preempts,
+};

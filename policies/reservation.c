@@ -21,13 +21,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy reservation_policy = {
-    .name = "reservation",
-    .what = "so much CPU time in every period, hard, by EDF",
-    .source = "HLS, RTSS 2001, section 5.1",
-    .strict = true,
-};
-
 #define RESERVATION_PARAMS(P)
 #define RESERVATION_VP_PARAMS(P)                                                        \
 	P(RESERVATION_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), \
@@ -53,7 +46,7 @@ POLICY_FITS(struct reservation, struct reservation_vp);
 static s64 reservation_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
 	u64 budget = h->vp[v].param[RESERVATION_BUDGET];
 	if (budget > h->vp[v].param[RESERVATION_PERIOD])
 		return -HLS_E_PARAM;
@@ -64,7 +57,7 @@ static s64 reservation_register_vp(hls_t *h, u32 s, u32 v)
 
 static void reservation_replenish(hls_t *h, u32 v, u64 budget_ns, u64 deadline_at)
 {
-	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
 	vp->budget_ns = budget_ns;
 	vp->deadline_at = deadline_at;
 	hls_emit(h, v, HLS_REC_REPLENISH, budget_ns, deadline_at);
@@ -73,7 +66,7 @@ static void reservation_replenish(hls_t *h, u32 v, u64 budget_ns, u64 deadline_a
 /* Goes on to the next period when this one is over; skips those that a late timer has missed whole. */
 static void reservation_renew_if_over(hls_t *h, u32 v)
 {
-	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
 	u64 period = h->vp[v].param[RESERVATION_PERIOD];
 	if (h->now_ns >= vp->deadline_at)
 		reservation_replenish(h, v, h->vp[v].param[RESERVATION_BUDGET],
@@ -83,7 +76,7 @@ static void reservation_renew_if_over(hls_t *h, u32 v)
 /* The wake-up rule. */
 static void reservation_wake(hls_t *h, u32 v)
 {
-	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
 	u64 budget = h->vp[v].param[RESERVATION_BUDGET], period = h->vp[v].param[RESERVATION_PERIOD];
 	bool resumed = h->vp[v].flags & HLS_RESUMED;
 	h->vp[v].flags &= ~HLS_RESUMED;
@@ -104,7 +97,7 @@ static void reservation_wake(hls_t *h, u32 v)
 
 static void reservation_set_timer(hls_t *h, u32 s)
 {
-	struct reservation ARENA *res = POLICY_STATE(struct reservation, s);
+	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
 	u64 first = HLS_NEVER;
 	if (res->ready)
 		first = h->node[res->ready].key;
@@ -119,8 +112,8 @@ static void reservation_set_timer(hls_t *h, u32 s)
 /* The VP is READY: it may run when there is budget. */
 static void reservation_enqueue(hls_t *h, u32 s, u32 v)
 {
-	struct reservation ARENA *res = POLICY_STATE(struct reservation, s);
-	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
+	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
 	if (!vp->budget_ns)
 		hls_throttle(h, v);
 	heap_push(h->node, vp->budget_ns ? &res->ready : &res->depleted, v, vp->deadline_at, h->seq++);
@@ -135,7 +128,7 @@ static void reservation_request(hls_t *h, u32 s, u32 v)
 
 static void reservation_withdraw(hls_t *h, u32 s, u32 v)
 {
-	struct reservation ARENA *res = POLICY_STATE(struct reservation, s);
+	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
 	bool depleted = h->vp[v].flags & HLS_THROTTLED;
 	heap_remove(h->node, depleted ? &res->depleted : &res->ready, v);
 	reservation_set_timer(h, s);
@@ -143,10 +136,10 @@ static void reservation_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 reservation_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct reservation ARENA *res = POLICY_STATE(struct reservation, s);
+	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
 	u32 v = hls_least_usable(h, res->ready, cpu);
 	if (v) {
-		struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+		struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
 		heap_remove(h->node, &res->ready, v);
 		heap_push(h->node, &res->running, v, vp->deadline_at, h->seq++);
 		h->slice_ns = vp->budget_ns;
@@ -156,7 +149,7 @@ static u32 reservation_grant(hls_t *h, u32 s, u32 cpu)
 
 static void reservation_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
 	heap_remove(h->node, &POLICY_STATE(struct reservation, s)->running, v);
 	vp->budget_ns -= used_ns < vp->budget_ns ? used_ns : vp->budget_ns;
 }
@@ -187,14 +180,14 @@ static bool reservation_preempts(hls_t *h, u32 s, u32 ready, u32 running)
  */
 static u32 reservation_timer(hls_t *h, u32 s)
 {
-	struct reservation ARENA *res = POLICY_STATE(struct reservation, s);
+	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
 	u32 v = res->running;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (h->node[v].key <= h->now_ns)
 			hls_recheck(h, v);
 		v = heap_next(h->node, v);
 	}
-	for (u32 i = from(0); i < HLS_MAX_BATCH && res->ready && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_BATCH && res->ready && can_loop; i++) {
 		v = res->ready;
 		if (h->node[v].key > h->now_ns)
 			break;
@@ -218,8 +211,8 @@ static u32 reservation_timer(hls_t *h, u32 s)
 static bool reservation_check_invariants(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
-		struct reservation_vp ARENA *vp = POLICY_VP(struct reservation_vp, v);
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+		struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (vp->budget_ns > h->vp[v].param[RESERVATION_BUDGET])
 			return false;
@@ -230,7 +223,18 @@ static bool reservation_check_invariants(hls_t *h, u32 s)
 	return true;
 }
 
-#define reservation_init hls_no_init
-#define reservation_deinit hls_no_init
-#define reservation_unregister_vp hls_no_unregister_vp
-#define reservation_message hls_no_message
+static const struct hls_policy reservation_policy = {
+    .name = "reservation",
+    .what = "so much CPU time in every period, hard, by EDF",
+    .source = "HLS, RTSS 2001, section 5.1",
+    .strict = true,
+    .register_vp = reservation_register_vp,
+    .request = reservation_request,
+    .withdraw = reservation_withdraw,
+    .grant = reservation_grant,
+    .revoke = reservation_revoke,
+    .release = reservation_release,
+    .preempts = reservation_preempts,
+    .timer = reservation_timer,
+    .check_invariants = reservation_check_invariants,
+};

@@ -5,12 +5,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy round_robin_policy = {
-    .name = "round-robin",
-    .what = "every child in turn",
-    .source = "HLS, RTSS 2001, section 5.4",
-};
-
 #define ROUND_ROBIN_PARAMS(P) \
 	P(ROUND_ROBIN_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), "turn of each VP")
 #define ROUND_ROBIN_VP_PARAMS(P)
@@ -41,7 +35,7 @@ static void round_robin_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 round_robin_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct round_robin ARENA *rr = POLICY_STATE(struct round_robin, s);
+	struct round_robin __arena *rr = POLICY_STATE(struct round_robin, s);
 	u32 v = hls_first_usable(h, &rr->queue, cpu);
 	if (v) {
 		list_remove(h->node, &rr->queue, v);
@@ -52,24 +46,21 @@ static u32 round_robin_grant(hls_t *h, u32 s, u32 cpu)
 
 static void round_robin_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct round_robin ARENA *rr = POLICY_STATE(struct round_robin, s);
-	struct round_robin_vp ARENA *vp = POLICY_VP(struct round_robin_vp, v);
+	struct round_robin __arena *rr = POLICY_STATE(struct round_robin, s);
+	struct round_robin_vp __arena *vp = POLICY_VP(struct round_robin_vp, v);
 	if (hls_turn_over(h, v, &vp->left_ns, used_ns))
 		round_robin_request(h, s, v);
 	else
 		list_push_head(h->node, &rr->queue, v);
 }
 
-static void round_robin_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* The next request begins a new turn. */
-}
-
-#define round_robin_init hls_no_init
-#define round_robin_deinit hls_no_init
-#define round_robin_register_vp hls_no_register_vp
-#define round_robin_unregister_vp hls_no_unregister_vp
-#define round_robin_preempts hls_no_preempts
-#define round_robin_timer hls_no_timer
-#define round_robin_check_invariants hls_no_check_invariants
-#define round_robin_message hls_no_message
+static const struct hls_policy round_robin_policy = {
+    .name = "round-robin",
+    .what = "every child in turn",
+    .source = "HLS, RTSS 2001, section 5.4",
+    .request = round_robin_request,
+    .withdraw = round_robin_withdraw,
+    .grant = round_robin_grant,
+    .revoke = round_robin_revoke,
+    /* No .release: the next request begins a new turn. */
+};

@@ -20,13 +20,6 @@
 #define TIME_SHARING_STARVED TIME_SHARING_LEVELS /* one more, over all of them */
 _Static_assert(TIME_SHARING_STARVED < HLS_LEVELS, "the level of the starved must exist");
 
-static const struct hls_policy time_sharing_policy = {
-    .name = "time-sharing",
-    .what = "multi-level queue with boosts for those that wake up or starve",
-    .source = "HLS thesis, section 10.5.2",
-    .strict = true,
-};
-
 #define TIME_SHARING_PARAMS(P)                                                                    \
 	P(TIME_SHARING_QUANTUM, "quantum", HLS_TIME, HLS_MS(20), HLS_US(10), HLS_S(10),           \
 	  "how long a VP runs before others of its level")                                        \
@@ -59,7 +52,7 @@ POLICY_FITS(struct time_sharing, struct time_sharing_vp);
 /* Puts a READY VP into the queue of its level, behind or before the others, and starts its wait. */
 static void time_sharing_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 {
-	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	struct time_sharing __arena *ts = POLICY_STATE(struct time_sharing, s);
 	u64 level = POLICY_VP(struct time_sharing_vp, v)->level;
 	levels_push(h->node, &ts->ready, level, v, behind);
 	if (level == TIME_SHARING_STARVED)
@@ -72,7 +65,7 @@ static void time_sharing_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 
 static void time_sharing_dequeue(hls_t *h, u32 s, u32 v)
 {
-	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	struct time_sharing __arena *ts = POLICY_STATE(struct time_sharing, s);
 	u64 level = POLICY_VP(struct time_sharing_vp, v)->level;
 	levels_remove(h->node, &ts->ready, level, v);
 	if (level != TIME_SHARING_STARVED)
@@ -81,7 +74,7 @@ static void time_sharing_dequeue(hls_t *h, u32 s, u32 v)
 
 static void time_sharing_request(hls_t *h, u32 s, u32 v)
 {
-	struct time_sharing_vp ARENA *vp = POLICY_VP(struct time_sharing_vp, v);
+	struct time_sharing_vp __arena *vp = POLICY_VP(struct time_sharing_vp, v);
 	u64 raised = h->vp[v].param[TIME_SHARING_PRIORITY] + h->scheduler[s].param[TIME_SHARING_WAKE_BOOST];
 	vp->level = raised < TIME_SHARING_LEVELS ? raised : TIME_SHARING_LEVELS - 1;
 	vp->left_ns = h->scheduler[s].param[TIME_SHARING_QUANTUM];
@@ -95,7 +88,7 @@ static void time_sharing_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 time_sharing_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	struct time_sharing __arena *ts = POLICY_STATE(struct time_sharing, s);
 	u32 v = levels_take(h, &ts->ready, cpu);
 	if (v) {
 		if (POLICY_VP(struct time_sharing_vp, v)->level != TIME_SHARING_STARVED)
@@ -107,7 +100,7 @@ static u32 time_sharing_grant(hls_t *h, u32 s, u32 cpu)
 
 static void time_sharing_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct time_sharing_vp ARENA *vp = POLICY_VP(struct time_sharing_vp, v);
+	struct time_sharing_vp __arena *vp = POLICY_VP(struct time_sharing_vp, v);
 	u64 base = h->vp[v].param[TIME_SHARING_PRIORITY];
 	bool over = hls_turn_over(h, v, &vp->left_ns, used_ns);
 	if (over) {
@@ -120,11 +113,6 @@ static void time_sharing_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	time_sharing_enqueue(h, s, v, over);
 }
 
-static void time_sharing_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* The next request is a wake-up. */
-}
-
 static bool time_sharing_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
@@ -134,7 +122,7 @@ static bool time_sharing_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 /* The VP that has waited longest, if it has waited too long, goes over all levels. */
 static u32 time_sharing_timer(hls_t *h, u32 s)
 {
-	struct time_sharing ARENA *ts = POLICY_STATE(struct time_sharing, s);
+	struct time_sharing __arena *ts = POLICY_STATE(struct time_sharing, s);
 	u64 starve_after_ns = h->scheduler[s].param[TIME_SHARING_STARVE_AFTER];
 	u32 v = ts->waiting;
 	if (!v)
@@ -155,8 +143,17 @@ static bool time_sharing_check_invariants(hls_t *h, u32 s)
 	return levels_are_sound(&POLICY_STATE(struct time_sharing, s)->ready);
 }
 
-#define time_sharing_init hls_no_init
-#define time_sharing_deinit hls_no_init
-#define time_sharing_register_vp hls_no_register_vp
-#define time_sharing_unregister_vp hls_no_unregister_vp
-#define time_sharing_message hls_no_message
+static const struct hls_policy time_sharing_policy = {
+    .name = "time-sharing",
+    .what = "multi-level queue with boosts for those that wake up or starve",
+    .source = "HLS thesis, section 10.5.2",
+    .strict = true,
+    .request = time_sharing_request,
+    .withdraw = time_sharing_withdraw,
+    .grant = time_sharing_grant,
+    .revoke = time_sharing_revoke,
+    /* No .release: the next request is a wake-up. */
+    .preempts = time_sharing_preempts,
+    .timer = time_sharing_timer,
+    .check_invariants = time_sharing_check_invariants,
+};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The platform when the core is compiled as BPF (clang --target=bpf).
- * What this file and its siblings define is all that may differ between two builds of the core.
+ * The platform when the core is compiled as BPF (clang --target=bpf). Where libbpf or the kernel's BPF headers have a
+ * word for something, it is that word. All that may differ between two builds of the core is defined in this folder.
  */
 #ifndef HLS_PORT_BPF_H
 #define HLS_PORT_BPF_H
@@ -17,14 +17,34 @@ typedef long long s64;
 #define false 0
 #define NULL ((void *)0)
 
-/* Where the core's memory lies: in a BPF arena. Pointers into it carry this address space. */
-#define ARENA __attribute__((address_space(1)))
+/* Which of two outcomes the compiler should expect. */
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* BPF functions call each other eight deep at most, on 512 bytes of stack: so nearly all of the core is inlined. */
+#define __always_inline inline __attribute__((always_inline))
+#define __noinline __attribute__((noinline))
+
+/* The address space of a BPF arena, where the core's memory lies. Pointers into the arena carry it. */
+#define __arena __attribute__((address_space(1)))
+
+/* Marks a parameter of a global function as a pointer into the arena: the verifier believes it. */
+#define __arg_arena __attribute__((btf_decl_tag("arg:arena")))
 
 /*
- * True until the kernel's own bound on loops is reached (the may_goto instruction): with it the verifier accepts a
- * loop whose trip count it cannot see. The core's loops all end long before.
+ * A global function (of BPF: one that is not static). The verifier looks at it once, for any arguments, and not again
+ * at each call. It has to have a result, so those that have nothing to say return 0.
  */
-#define port_can_loop                                                    \
+#define HLS_GLOBAL_FUNC __noinline
+
+/* An entry point of the core, which the platform calls: a global function, too. */
+#define HLS_ENTRY __noinline
+
+/*
+ * True until the kernel's own bound on loops is reached (the may_goto instruction): with can_loop in its condition, the
+ * verifier accepts a loop whose trip count it cannot see. The core's loops all end long before that bound.
+ */
+#define port_can_loop()                                                  \
 	({                                                               \
 		__label__ l_stop, l_go;                                  \
 		bool more = true;                                        \
@@ -36,38 +56,26 @@ typedef long long s64;
 		more;                                                    \
 	})
 
-/* Calls nest eight deep at most and share 512 bytes of stack: what is to be inlined, must be. */
-#define inline inline __attribute__((always_inline))
-
 /*
- * The first value of a loop's counter. The verifier would follow a counter whose start it knows through every value up
- * to the bound; of one that comes out of memory it knows nothing, and looks at the loop once.
+ * The number n, which the verifier does not know; for the first value of a loop's counter. The verifier follows a
+ * counter whose start it knows through every value up to the bound. One that comes out of memory may be any number, and
+ * the verifier looks at the loop once.
  */
 static volatile u32 hls_zero;
-#define from(n) ((n) + hls_zero)
+#define opaque(n) ((n) + hls_zero)
 
-/* A pointer to be kept in a register: the compiler would compute the address anew for every other use of it. */
-#define kept(pointer)                                \
-	({                                           \
-		__typeof__(pointer) kept_ = pointer; \
-		asm("" : "+r"(kept_));               \
-		kept_;                               \
+/* The pointer, held in a register: the compiler would compute the address anew for each use of it. */
+#define in_register(pointer)                                \
+	({                                                  \
+		__typeof__(pointer) in_register_ = pointer; \
+		asm("" : "+r"(in_register_));               \
+		in_register_;                               \
 	})
 
-/* A function of the core that the platform calls: verified once, for any arguments. */
-#define HLS_ENTRY __attribute__((noinline))
-
-/* One that others of the core call: not static, so that it, too, is verified once and not anew at each call. */
-#define HLS_ONCE __attribute__((noinline))
-
-/* What nothing is done with: the compiler would not pass it at all, and the verifier misses it. */
-#define unused(value) asm volatile("" : : "r"(value))
-
-/* Behind a parameter of such functions: a pointer into the arena. */
-#define ARENA_ARG __attribute__((btf_decl_tag("arg:arena")))
-
-/* Which of two things the compiler should expect. */
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
+/*
+ * Counts as a use of a function's argument. The compiler does not pass an argument that no policy uses; the verifier,
+ * which checks the call against the function's declaration, then refuses the call.
+ */
+#define keep_argument(value) asm volatile("" : : "r"(value))
 
 #endif

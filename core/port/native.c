@@ -18,10 +18,11 @@ struct hls_message_description {
 };
 
 struct hls_policy_description {
-	const struct hls_policy *policy;
+	const char *name, *what, *source, *accepts, *provides;
 	const struct hls_param_description *params, *vp_params;
 	const struct hls_message_description *messages;
-	u32 number, nr_params, nr_vp_params, nr_messages;
+	u32 number, nr_params, nr_vp_params, nr_messages, state_version, most_children;
+	bool joins;
 };
 
 /* What goes by numbers: invariants, offences and hooks. */
@@ -40,22 +41,47 @@ struct hls_call_description {
 	static const struct hls_param_description constant##_fields[] = {fields(PARAM){0}};
 #define LENGTH(table) (sizeof(table) / sizeof((table)[0]) - 1)
 #define MESSAGE(constant, fields, name, doc) {name, doc, constant##_fields, LENGTH(constant##_fields)},
-#define TABLES(number, fn, CONST)                                                                   \
+#define TABLES(number, fn, CONST, ...)                                                              \
 	static const struct hls_param_description fn##_params[] = {CONST##_PARAMS(PARAM){0}};       \
 	static const struct hls_param_description fn##_vp_params[] = {CONST##_VP_PARAMS(PARAM){0}}; \
 	CONST##_MESSAGES(FIELDS) static const struct hls_message_description fn##_messages[] = {    \
 	    CONST##_MESSAGES(MESSAGE){0}};
 HLS_POLICIES(TABLES)
 
-#define POLICY(number, fn, CONST)                                                  \
-	{&fn##_policy, fn##_params,         fn##_vp_params,         fn##_messages, \
-	 number,       LENGTH(fn##_params), LENGTH(fn##_vp_params), LENGTH(fn##_messages)},
-static const struct hls_policy_description policy_table[] = {HLS_POLICIES(POLICY){0}};
+/* The policy at this place of the registry; false: the registry is not so long. */
+static bool describe_policy(u32 place, struct hls_policy_description *d)
+{
+	/* Member by member: while nothing points to a policy's struct, the compiler resolves the hooks in it. */
+#define DESCRIBE(no, fn, CONST, ...)                          \
+	if (place-- == 0) {                                   \
+		d->name = fn##_policy.name;                   \
+		d->what = fn##_policy.what;                   \
+		d->source = fn##_policy.source;               \
+		d->accepts = fn##_policy.accepts;             \
+		d->provides = fn##_policy.provides;           \
+		d->params = fn##_params;                      \
+		d->vp_params = fn##_vp_params;                \
+		d->messages = fn##_messages;                  \
+		d->number = no;                               \
+		d->nr_params = LENGTH(fn##_params);           \
+		d->nr_vp_params = LENGTH(fn##_vp_params);     \
+		d->nr_messages = LENGTH(fn##_messages);       \
+		d->state_version = fn##_policy.state_version; \
+		d->most_children = policy_most_children(no);  \
+		d->joins = fn##_policy.joins;                 \
+		return true;                                  \
+	}
+	HLS_POLICIES(DESCRIBE)
+#undef DESCRIBE
+	return false;
+}
 
 #define NUMBER(number, name, doc) {number, doc},
 static const struct hls_number_description invariant_table[] = {HLS_INVARIANTS(NUMBER){0}};
 static const struct hls_number_description offence_table[] = {HLS_OFFENCES(NUMBER){0}};
-static const struct hls_number_description hook_table[] = {HLS_HOOKS(NUMBER){0}};
+
+#define HOOK(number, hook, ...) {number, #hook},
+static const struct hls_number_description hook_table[] = {HLS_HOOKS(HOOK, HOOK){0}};
 
 #define NAMED(number, name, call) {number, #name},
 const struct hls_call_description hls_call_table[] = {HLS_CALLS(NAMED){0}};
@@ -86,10 +112,10 @@ static void play(struct hls *h, struct hls_call *c)
  */
 const struct hls_library {
 	const u64 *sizes;
-	const struct hls_policy_description *policies;
+	bool (*describe_policy)(u32 place, struct hls_policy_description *d);
 	const struct hls_number_description *invariants, *offences, *hooks;
 	void (*play)(struct hls *h, struct hls_call *c);
-} hls_library = {sizes, policy_table, invariant_table, offence_table, hook_table, play};
+} hls_library = {sizes, describe_policy, invariant_table, offence_table, hook_table, play};
 
 /* What Rust reads without a call of the core; field access stays on this side. */
 u64 hls_kick(const struct hls *h)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The platform when the core is compiled for the simulator: plain C in user space. What this file and its siblings
- * define is all that may differ between two builds of the core.
+ * The platform when the core is compiled for the simulator: plain C in user space. All that may differ between two
+ * builds of the core is defined in this folder; bpf.h, beside this file, says what each word is for.
  */
 #ifndef HLS_PORT_NATIVE_H
 #define HLS_PORT_NATIVE_H
@@ -16,32 +16,24 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t s64;
 
-/* Where the core's memory lies: natively, in ordinary memory. */
-#define ARENA
-
-/* Every loop asks this beside its own named bound; the BPF verifier wants it, natively it is free. */
-#define port_can_loop true
-
-/* The first value of a loop's counter; the BPF verifier must not know it. */
-#define from(n) (n)
-
-/* A pointer to be kept in a register; natively the compiler knows best. */
-#define kept(pointer) (pointer)
-
-/* A function of the core that the platform calls. */
-#define HLS_ENTRY
-
-/* One that others of the core call; the BPF verifier is to look at it once. */
-#define HLS_ONCE static inline
-
-/* What nothing is done with; the BPF verifier wants it passed all the same. */
-#define unused(value) ((void)(value))
-
-/* Behind a parameter of such functions; the BPF verifier wants it. */
-#define ARENA_ARG
-
-/* Which of two things the compiler should expect. */
+/* Which of two outcomes the compiler should expect. */
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Functions are inlined as the compiler sees fit, not as the C library's word of this name has it: that is slower. */
+#undef __always_inline
+#define __always_inline inline
+
+/* Native memory has one address space. */
+#define __arena
+#define __arg_arena
+#define HLS_GLOBAL_FUNC static inline
+#define HLS_ENTRY
+
+/* No verifier looks at the native build. */
+#define port_can_loop() true
+#define opaque(n) (n)
+#define in_register(pointer) (pointer)
+#define keep_argument(value) ((void)(value))
 
 #endif

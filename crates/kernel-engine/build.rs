@@ -1,9 +1,9 @@
-//! Compiles the BPF objects with clang, where the feature `engine` wants them, and the flags of
-//! `core/port/bpf.flags`.
+//! Compiles the BPF objects with clang, where the feature `engine` wants them, with the flags of `core/port/bpf.flags`
+//! and all policies of `policies/`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
-use std::{env, fs};
+use std::{env, fs, io};
 
 /// Versions before this one compile the core into what the verifier refuses.
 const CLANG: &str = "clang-19";
@@ -19,12 +19,14 @@ fn main() {
     let out = env::var_os("OUT_DIR").expect("cargo sets it");
     let flags = fs::read_to_string(format!("{root}/core/port/bpf.flags")).expect("the core has the file");
     let flags = flags.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+    let policies = policies(&format!("{root}/policies")).expect("the folder is there");
     for object in ["engine", "replay"] {
         let source = format!("{root}/bpf/{object}.bpf.c");
         let result = Path::new(&out).join(format!("{object}.bpf.o"));
-        let status =
-            Command::new(CLANG).args(flags.clone()).arg("-c").arg(&source).arg("-o").arg(result).status();
-        let problem = match status {
+        let mut clang = Command::new(CLANG);
+        clang.args(flags.clone()).arg("-c").arg(&source).arg("-o").arg(result);
+        policies.iter().for_each(|policy| _ = clang.arg("-include").arg(policy));
+        let problem = match clang.status() {
             Ok(status) if status.success() => continue,
             Ok(status) => format!("{CLANG} failed on {source} ({status}); its messages are above"),
             Err(error) => format!(
@@ -35,4 +37,13 @@ fn main() {
         println!("cargo::error={problem}");
         exit(1);
     }
+}
+
+/// The policies' files, which are found here and not listed.
+fn policies(folder: &str) -> io::Result<Vec<PathBuf>> {
+    let files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let mut files = files.collect::<io::Result<Vec<_>>>()?;
+    files.retain(|file| file.extension().is_some_and(|end| end == "c"));
+    files.sort();
+    Ok(files)
 }

@@ -11,13 +11,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy asked_times_policy = {
-    .name = "asked-times",
-    .what = "runs each thread at the time that it has asked for",
-    .source = "Vassal, USENIX NT Symposium 1998, section 5",
-    .strict = true,
-};
-
 #define ASKED_TIMES_PARAMS(P)                                                     \
 	P(ASKED_TIMES_SLOT, "slot", HLS_TIME, HLS_US(100), HLS_US(10), HLS_S(10), \
 	  "how long a thread runs undisturbed at its time, and then in its turn")
@@ -54,8 +47,8 @@ static void asked_times_set_timer(hls_t *h, u32 s)
 /* The VP is READY. */
 static void asked_times_enqueue(hls_t *h, u32 s, u32 v)
 {
-	struct asked_times ARENA *state = POLICY_STATE(struct asked_times, s);
-	struct asked_times_vp ARENA *vp = POLICY_VP(struct asked_times_vp, v);
+	struct asked_times __arena *state = POLICY_STATE(struct asked_times, s);
+	struct asked_times_vp __arena *vp = POLICY_VP(struct asked_times_vp, v);
 	if (vp->at > h->now_ns) {
 		hls_throttle(h, v);
 		heap_push(h->node, &state->asked, v, vp->at, h->seq++);
@@ -75,7 +68,7 @@ static void asked_times_request(hls_t *h, u32 s, u32 v)
 
 static void asked_times_withdraw(hls_t *h, u32 s, u32 v)
 {
-	struct asked_times ARENA *state = POLICY_STATE(struct asked_times, s);
+	struct asked_times __arena *state = POLICY_STATE(struct asked_times, s);
 	if (h->vp[v].flags & HLS_THROTTLED)
 		heap_remove(h->node, &state->asked, v);
 	else if (POLICY_VP(struct asked_times_vp, v)->at)
@@ -87,7 +80,7 @@ static void asked_times_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 asked_times_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct asked_times ARENA *state = POLICY_STATE(struct asked_times, s);
+	struct asked_times __arena *state = POLICY_STATE(struct asked_times, s);
 	u32 v = hls_least_usable(h, state->due, cpu);
 	if (v) {
 		heap_remove(h->node, &state->due, v);
@@ -103,7 +96,7 @@ static u32 asked_times_grant(hls_t *h, u32 s, u32 cpu)
 
 static void asked_times_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct asked_times_vp ARENA *vp = POLICY_VP(struct asked_times_vp, v);
+	struct asked_times_vp __arena *vp = POLICY_VP(struct asked_times_vp, v);
 	if (hls_turn_over(h, v, &vp->left_ns, used_ns)) {
 		vp->left_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
 		if (vp->at <= h->now_ns)
@@ -133,7 +126,7 @@ static bool asked_times_is_taken(hls_t *h, u32 s, u32 v, u64 at_ns)
 {
 	u64 slot_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
 	u32 other = POLICY_STATE(struct asked_times, s)->asked;
-	for (u32 i = from(0); i < HLS_MAX_VPS && other && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && other && can_loop; i++) {
 		u64 key = h->node[other].key;
 		if (other != v && key < at_ns + slot_ns && at_ns < key + slot_ns)
 			return true;
@@ -163,7 +156,7 @@ static s64 asked_times_message(hls_t *h, u32 s, u32 v, u32 message, const params
 
 static u32 asked_times_timer(hls_t *h, u32 s)
 {
-	struct asked_times ARENA *state = POLICY_STATE(struct asked_times, s);
+	struct asked_times __arena *state = POLICY_STATE(struct asked_times, s);
 	u32 v = state->asked;
 	if (!v || h->node[v].key > h->now_ns) {
 		asked_times_set_timer(h, s);
@@ -176,8 +169,17 @@ static u32 asked_times_timer(hls_t *h, u32 s)
 	return v;
 }
 
-#define asked_times_init hls_no_init
-#define asked_times_deinit hls_no_init
-#define asked_times_register_vp hls_no_register_vp
-#define asked_times_unregister_vp hls_no_unregister_vp
-#define asked_times_check_invariants hls_no_check_invariants
+static const struct hls_policy asked_times_policy = {
+    .name = "asked-times",
+    .what = "runs each thread at the time that it has asked for",
+    .source = "Vassal, USENIX NT Symposium 1998, section 5",
+    .strict = true,
+    .request = asked_times_request,
+    .withdraw = asked_times_withdraw,
+    .grant = asked_times_grant,
+    .revoke = asked_times_revoke,
+    .release = asked_times_release,
+    .preempts = asked_times_preempts,
+    .timer = asked_times_timer,
+    .message = asked_times_message,
+};

@@ -111,24 +111,14 @@ pub struct MessageDescription {
     pub nr_fields: u64,
 }
 
-/// `struct hls_policy` of `core/policy.h`.
+/// `struct hls_policy_description`: a policy's `struct hls_policy` but for its hooks, and the lists beside it.
 #[repr(C)]
-pub struct Policy {
+pub struct PolicyDescription {
     pub name: *const c_char,
     pub what: *const c_char,
     pub source: *const c_char,
     pub accepts: *const c_char,
     pub provides: *const c_char,
-    pub state_version: u32,
-    pub most_children: u32,
-    pub joins: u8,
-    pub strict: u8,
-    pub near: u8,
-}
-
-#[repr(C)]
-pub struct PolicyDescription {
-    pub policy: *const Policy,
     pub params: *const ParamDescription,
     pub vp_params: *const ParamDescription,
     pub messages: *const MessageDescription,
@@ -136,6 +126,9 @@ pub struct PolicyDescription {
     pub nr_params: u32,
     pub nr_vp_params: u32,
     pub nr_messages: u32,
+    pub state_version: u32,
+    pub most_children: u32,
+    pub joins: u8,
 }
 
 #[repr(C)]
@@ -151,7 +144,7 @@ pub const SIZES: usize = 13;
 #[repr(C)]
 pub struct Library {
     pub sizes: *const [u64; SIZES],
-    pub policies: *const PolicyDescription,
+    pub describe_policy: unsafe extern "C" fn(place: u32, description: *mut PolicyDescription) -> bool,
     pub invariants: *const NumberDescription,
     pub offences: *const NumberDescription,
     pub hooks: *const NumberDescription,

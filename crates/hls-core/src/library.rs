@@ -1,7 +1,7 @@
 //! Other builds of the core, with policies that were loaded: shared objects whose entry points take the place of those
 //! that are built in, over the same domain.
 
-use crate::policy::{PolicyInfo, policies, read_table};
+use crate::policy::{PolicyInfo, policies, read_policies};
 use crate::tape::Call;
 use crate::{ffi, limits};
 use std::fmt;
@@ -71,7 +71,7 @@ impl Library {
             return Err(OpenError::OtherVersion);
         }
         // SAFETY: a build of this very version of the core.
-        let policies = unsafe { read_table(table) };
+        let policies = unsafe { read_policies(table) };
         Ok(Library { table, policies, _object: object, _file: None })
     }
 

@@ -1,9 +1,9 @@
 //! The policies as the C registry lists them: names, parameters, units, defaults.
 
 use crate::ffi;
-use crate::limits::MAX_VPS;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char};
+use std::mem::MaybeUninit;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// What a parameter counts.
@@ -94,7 +94,7 @@ impl PolicyInfo {
 
 static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(|| {
     // SAFETY: the table of this process's own build.
-    unsafe { read_table(&raw const ffi::hls_library) }
+    unsafe { read_policies(&raw const ffi::hls_library) }
 });
 
 /// All policies that are built in, in the order of the registry.
@@ -162,28 +162,23 @@ unsafe fn read_messages(first: *const ffi::MessageDescription, count: u32) -> Ve
 }
 
 /// # Safety
-/// A build of the core has it.
-unsafe fn read_policy(entry: &ffi::PolicyDescription) -> PolicyInfo {
+/// A build of the core has written it.
+unsafe fn read_policy(described: &ffi::PolicyDescription) -> PolicyInfo {
     // SAFETY: the caller's promise: pointers are good, counts are those of the tables, strings are literals.
     unsafe {
-        let policy = &*entry.policy;
         PolicyInfo {
-            id: u8::try_from(entry.number).expect("the compiler has seen that policy numbers fit a byte"),
-            name: literal(policy.name).unwrap_or_default(),
-            doc: literal(policy.what).unwrap_or_default(),
-            source: literal(policy.source).unwrap_or_default(),
-            accepts: literal(policy.accepts),
-            provides: literal(policy.provides),
-            state_version: policy.state_version,
-            max_children: match policy.most_children {
-                _ if policy.joins != 0 => 1,
-                0 => MAX_VPS as u32,
-                most => most,
-            },
-            joins: policy.joins != 0,
-            scheduler_params: read_params(entry.params, entry.nr_params.into()),
-            vp_params: read_params(entry.vp_params, entry.nr_vp_params.into()),
-            messages: read_messages(entry.messages, entry.nr_messages),
+            id: u8::try_from(described.number).expect("the compiler has seen that policy numbers fit a byte"),
+            name: literal(described.name).unwrap_or_default(),
+            doc: literal(described.what).unwrap_or_default(),
+            source: literal(described.source).unwrap_or_default(),
+            accepts: literal(described.accepts),
+            provides: literal(described.provides),
+            state_version: described.state_version,
+            max_children: described.most_children,
+            joins: described.joins != 0,
+            scheduler_params: read_params(described.params, described.nr_params.into()),
+            vp_params: read_params(described.vp_params, described.nr_vp_params.into()),
+            messages: read_messages(described.messages, described.nr_messages),
         }
     }
 }
@@ -192,12 +187,16 @@ unsafe fn read_policy(entry: &ffi::PolicyDescription) -> PolicyInfo {
 ///
 /// # Safety
 /// It is a build of the core whose sizes are ours.
-pub(crate) unsafe fn read_table(library: *const ffi::Library) -> Vec<PolicyInfo> {
-    // SAFETY: the caller's promise; the table ends with an entry whose number is 0.
-    unsafe {
-        let entry = |i| &*(*library).policies.add(i);
-        (0..).map(entry).take_while(|entry| entry.number != 0).map(|entry| read_policy(entry)).collect()
-    }
+pub(crate) unsafe fn read_policies(library: *const ffi::Library) -> Vec<PolicyInfo> {
+    let policy_at = |place| {
+        let mut described = MaybeUninit::uninit();
+        // SAFETY: the caller's promise; where there is such a policy, all members of its description are written.
+        unsafe {
+            let is_there = ((*library).describe_policy)(place, described.as_mut_ptr());
+            is_there.then(|| read_policy(described.assume_init_ref()))
+        }
+    };
+    (0..).map_while(policy_at).collect()
 }
 
 /// What a number means, in words.

@@ -64,7 +64,8 @@ impl Target {
             Target::Engine | Target::Replay => ("core/port/bpf.flags", &["-fno-crash-diagnostics", "-c"]),
         };
         let loaded = ["-iquote", "loaded", "-DHLS_LOADED=\"loaded.h\""];
-        sources::flags(file).chain(more.iter().copied()).chain(loaded).collect()
+        let built_in = sources::policies().flat_map(|path| ["-include", path]);
+        sources::flags(file).chain(more.iter().copied()).chain(built_in).chain(loaded).collect()
     }
 }
 
@@ -235,9 +236,9 @@ fn write_policies(folder: &Path, policies: &[(u8, PolicyFile)]) -> io::Result<()
         let name = file.identifier();
         fs::write(folder.join(format!("{name}.c")), file.text())?;
         includes += &format!("#include \"{name}.c\"\n");
-        lines += &format!(" P({number}, {name}, {})", name.to_uppercase());
+        lines += &format!(" P({number}, {name}, {}, __VA_ARGS__)", name.to_uppercase());
     }
-    fs::write(folder.join("loaded.h"), format!("{includes}#define HLS_LOADED_POLICIES(P){lines}\n"))
+    fs::write(folder.join("loaded.h"), format!("{includes}#define HLS_LOADED_POLICIES(P, ...){lines}\n"))
 }
 
 /// What a compiler said, when it failed.

@@ -61,7 +61,12 @@ fn lacking<'p>(said: &Said<'_, '_>, policies: &'p [(u8, PolicyFile)]) -> Option<
 fn diagnostic(said: &Said<'_, '_>, policies: &[(u8, PolicyFile)]) -> Option<Diagnostic> {
     let severity = said.severity;
     if let (None, Some((file, word))) = (said.mine, lacking(said, policies)) {
-        let message = format!("lacks `{word}`, which every policy has: `hls policy contract`");
+        // So `core/dispatch.h` calls a function that there is not, for a required hook that the struct lacks.
+        let what = match word.split_once("_lacks_hook_") {
+            Some((policy, hook)) => format!("`.{hook}` in `{policy}_policy`"),
+            None => format!("`{word}`"),
+        };
+        let message = format!("lacks {what}, which every policy has: `hls policy contract`");
         return Some(Diagnostic::error(file.path(), None, message));
     }
     // Of several it is the last that was added.

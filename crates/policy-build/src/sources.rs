@@ -32,6 +32,11 @@ pub(crate) fn flags(path: &str) -> impl Iterator<Item = &'static str> {
     text(path).lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)
 }
 
+/// The files of the policies that are built in.
+pub(crate) fn policies() -> impl Iterator<Item = &'static str> {
+    SOURCES.iter().map(|(path, _)| *path).filter(|path| path.starts_with("policies/") && path.ends_with(".c"))
+}
+
 /// Writes all files below a folder.
 pub(crate) fn write(folder: &Path) -> io::Result<()> {
     for (path, text) in SOURCES {

@@ -4,11 +4,12 @@
 const WORDS: &[(&[&str], &str)] = &[
     (
         &["infinite loop detected", "back-edge", "loop is not bounded"],
-        "a loop without an end that the verifier can see: count from(0) to a named bound, and ask can_loop",
+        "a loop without an end that the verifier can see: start its counter at opaque(0), and have a named bound and \
+         can_loop in its condition",
     ),
     (
         &["BPF program is too large", "too complex", "too many states"],
-        "more ways through than the verifier follows: a loop lacks from(0) or can_loop, or calls itself, or the \
+        "more ways through than the verifier follows: a loop lacks opaque(0) or can_loop, or calls itself, or the \
          policy is too long",
     ),
     (

@@ -8,19 +8,11 @@
  *   - Everything that the file defines begins with its name.
  *   - A child is a virtual processor (VP), named by its index v in h->vp; 0 is none. The scheduler that a hook is
  *     called for is h->scheduler[s]. There may be many schedulers of one policy: no state lies in the file's variables.
- *   - Nothing is allocated, and no hook waits. The time is h->now_ns. Every loop counts from(0) to a named bound, such
- *     as HLS_MAX_VPS, and asks can_loop.
+ *   - Nothing is allocated, and no hook waits. The time is h->now_ns. The counter of a loop starts at opaque(0), and
+ *     the loop's condition has a named bound, such as HLS_MAX_VPS, and can_loop.
  *   - A scheduler whose policy breaks the contract is taken out, and says why.
  */
 #include "../core/policy.h"
-
-/* What it is called in hierarchy files, and what `hls policies` says of it. */
-static const struct hls_policy weighted_turns_policy = {
-    .name = "weighted-turns",
-    .what = "every child in turn, for a quantum times its weight",
-    .source = "round robin, with turns of different lengths",
-    .state_version = 1, /* to be counted up when the structs below change */
-};
 
 /*
  * The parameters of a scheduler: the constant by which they are found, their name in hierarchy files, the unit,
@@ -72,7 +64,7 @@ static void weighted_turns_withdraw(hls_t *h, u32 s, u32 v)
  */
 static u32 weighted_turns_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct weighted_turns ARENA *turns = POLICY_STATE(struct weighted_turns, s);
+	struct weighted_turns __arena *turns = POLICY_STATE(struct weighted_turns, s);
 	u32 v = hls_first_usable(h, &turns->queue, cpu);
 	if (v) {
 		list_remove(h->node, &turns->queue, v);
@@ -84,26 +76,23 @@ static u32 weighted_turns_grant(hls_t *h, u32 s, u32 cpu)
 /* A child is off its CPU after used_ns, and wants to go on: RUNNING becomes READY. */
 static void weighted_turns_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct weighted_turns ARENA *turns = POLICY_STATE(struct weighted_turns, s);
-	struct weighted_turns_vp ARENA *vp = POLICY_VP(struct weighted_turns_vp, v);
+	struct weighted_turns __arena *turns = POLICY_STATE(struct weighted_turns, s);
+	struct weighted_turns_vp __arena *vp = POLICY_VP(struct weighted_turns_vp, v);
 	if (hls_turn_over(h, v, &vp->left_ns, used_ns))
 		weighted_turns_request(h, s, v);
 	else
 		list_push_head(h->node, &turns->queue, v);
 }
 
-/* It has given its CPU up: RUNNING becomes WAITING. */
-static void weighted_turns_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* The next request begins a new turn. */
-}
-
-/* The hooks that this policy does not need, each as the default that the contract states. */
-#define weighted_turns_init hls_no_init
-#define weighted_turns_deinit hls_no_init
-#define weighted_turns_register_vp hls_no_register_vp
-#define weighted_turns_unregister_vp hls_no_unregister_vp
-#define weighted_turns_preempts hls_no_preempts
-#define weighted_turns_timer hls_no_timer
-#define weighted_turns_message hls_no_message
-#define weighted_turns_check_invariants hls_no_check_invariants
+/* What it is called in hierarchy files, and what `hls policies` says of it. */
+static const struct hls_policy weighted_turns_policy = {
+    .name = "weighted-turns",
+    .what = "every child in turn, for a quantum times its weight",
+    .source = "round robin, with turns of different lengths",
+    .state_version = 1, /* to be counted up when the structs above change */
+    .request = weighted_turns_request,
+    .withdraw = weighted_turns_withdraw,
+    .grant = weighted_turns_grant,
+    .revoke = weighted_turns_revoke,
+    /* No .release: the next request begins a new turn. */
+};

@@ -160,10 +160,15 @@ fn registered(file: &File<'_>, tree: &Tree) -> Vec<Finding> {
     }
     let registry = tree.texts.get(Path::new("policies/registry.h")).map(String::as_str).unwrap_or_default();
     let entry = |line: &str| line.trim_start().starts_with("P(") && line.split(", ").nth(1) == Some(policy);
-    if registry.contains(&format!("#include \"{policy}.c\"\n")) && registry.lines().any(entry) {
+    if registry.lines().any(entry) {
         return vec![];
     }
-    vec![file.finding(1, "expected an #include and a P() of this policy in policies/registry.h")]
+    vec![
+        file.finding(
+            1,
+            "found no line for this policy in policies/registry.h, expected P(number, name, ...)",
+        ),
+    ]
 }
 
 /// Relative links lead somewhere. Blocks of code are no links.

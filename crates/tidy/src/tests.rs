@@ -129,16 +129,15 @@ fn no_path_is_one_machines() {
 
 #[test]
 fn every_policy_is_registered() {
-    let registry = format!("{LICENCE}#include \"join.c\"\n\tP(5, join, JOIN, \"join\", 1)\n");
+    let registry = format!("{LICENCE}\tP(5, join, JOIN, __VA_ARGS__)\n");
     let found =
         findings([("policies/registry.h", &registry), ("policies/join.c", LICENCE), ("core/a.c", LICENCE)]);
     assert_eq!(found, [""; 0]);
-    for half in [registry.replace("#include", "//"), registry.replace("P(5", "Q(5")] {
-        let found = findings([("policies/registry.h", &half), ("policies/join.c", LICENCE)]);
-        assert_eq!(
-            found,
-            ["policies/join.c:1: expected an #include and a P() of this policy in policies/registry.h"]
-        );
+    for other in [registry.replace("P(5", "Q(5"), registry.replace("join", "joins")] {
+        let found = findings([("policies/registry.h", &other), ("policies/join.c", LICENCE)]);
+        let told = "policies/join.c:1: found no line for this policy in policies/registry.h, \
+                    expected P(number, name, ...)";
+        assert_eq!(found, [told]);
     }
 }
 

@@ -9,13 +9,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy anything_policy = {
-    .name = "anything",
-    .what = "does anything at random",
-    .source = "none",
-    .strict = true,
-};
-
 #define ANYTHING_PARAMS(P) P(ANYTHING_SEED, "seed", HLS_COUNT, HLS_REQUIRED, 0, 1 << 20, "how it is confused")
 #define ANYTHING_VP_PARAMS(P)
 #define ANYTHING_MESSAGES(M)
@@ -37,7 +30,7 @@ POLICY_FITS(struct anything, struct anything_vp);
 
 static u32 anything_below(hls_t *h, u32 s, u32 n)
 {
-	struct anything ARENA *state = POLICY_STATE(struct anything, s);
+	struct anything __arena *state = POLICY_STATE(struct anything, s);
 	state->random = (state->random + h->scheduler[s].param[ANYTHING_SEED]) * 6364136223846793005ULL + 1;
 	return (u32)(state->random >> 40) % n;
 }
@@ -58,7 +51,7 @@ static u32 anything_vp(hls_t *h, u32 s, u32 v)
 /* One of the queues' operations, on whoever it is. */
 static void anything_queues(hls_t *h, u32 s, u32 v)
 {
-	struct anything ARENA *state = POLICY_STATE(struct anything, s);
+	struct anything __arena *state = POLICY_STATE(struct anything, s);
 	/* Those of some VPs are none. */
 	u64 level = v % 4 ? v % HLS_LEVELS : HLS_LEVELS + anything_below(h, s, 256);
 	switch (anything_below(h, s, 9)) {
@@ -133,7 +126,7 @@ static bool anything_else(hls_t *h, u32 s, u32 v)
 		h->slice_ns = anything_time(h, s);
 		break;
 	case 6:
-		for (u32 i = from(0); i < HLS_MAX_VPS && can_loop; i++)
+		for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++)
 			h->slice_ns += i;
 		break;
 	case 7:
@@ -160,7 +153,7 @@ static void anything_withdraw(hls_t *h, u32 s, u32 v)
 static u32 anything_grant(hls_t *h, u32 s, u32 cpu)
 {
 	u32 v = h->scheduler[s].first_child;
-	for (u32 i = from(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		const vp_t *vp = &h->vp[v];
 		if (vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu))
 			break;
@@ -213,5 +206,21 @@ static bool anything_check_invariants(hls_t *h, u32 s)
 	return anything_below(h, s, 64);
 }
 
-#define anything_deinit anything_init
-#define anything_message hls_no_message
+static const struct hls_policy anything_policy = {
+    .name = "anything",
+    .what = "does anything at random",
+    .source = "none",
+    .strict = true,
+    .init = anything_init,
+    .deinit = anything_init,
+    .register_vp = anything_register_vp,
+    .unregister_vp = anything_unregister_vp,
+    .request = anything_request,
+    .withdraw = anything_withdraw,
+    .grant = anything_grant,
+    .revoke = anything_revoke,
+    .release = anything_release,
+    .preempts = anything_preempts,
+    .timer = anything_timer,
+    .check_invariants = anything_check_invariants,
+};

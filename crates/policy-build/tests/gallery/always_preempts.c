@@ -6,13 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy always_preempts_policy = {
-    .name = "always-preempts",
-    .what = "is bad on purpose",
-    .source = "none",
-    .strict = true,
-};
-
 #define ALWAYS_PREEMPTS_PARAMS(P)
 #define ALWAYS_PREEMPTS_VP_PARAMS(P)
 #define ALWAYS_PREEMPTS_MESSAGES(M)
@@ -39,7 +32,7 @@ static void always_preempts_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 always_preempts_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct always_preempts ARENA *state = POLICY_STATE(struct always_preempts, s);
+	struct always_preempts __arena *state = POLICY_STATE(struct always_preempts, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -53,21 +46,20 @@ static void always_preempts_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	always_preempts_request(h, s, v);
 }
 
-static void always_preempts_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
 static bool always_preempts_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)h, (void)s, (void)ready, (void)running;
 	return true;
 }
 
-#define always_preempts_init hls_no_init
-#define always_preempts_deinit hls_no_init
-#define always_preempts_register_vp hls_no_register_vp
-#define always_preempts_unregister_vp hls_no_unregister_vp
-#define always_preempts_timer hls_no_timer
-#define always_preempts_message hls_no_message
-#define always_preempts_check_invariants hls_no_check_invariants
+static const struct hls_policy always_preempts_policy = {
+    .name = "always-preempts",
+    .what = "is bad on purpose",
+    .source = "none",
+    .strict = true,
+    .request = always_preempts_request,
+    .withdraw = always_preempts_withdraw,
+    .grant = always_preempts_grant,
+    .revoke = always_preempts_revoke,
+    .preempts = always_preempts_preempts,
+};

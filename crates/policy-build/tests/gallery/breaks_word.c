@@ -6,14 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy breaks_word_policy = {
-    .name = "breaks-word",
-    .what = "is bad on purpose",
-    .source = "none",
-    .accepts = "ALL or RESBH",
-    .provides = "RESBS budget period when sum(budget / period) <= 1",
-};
-
 #define BREAKS_WORD_PARAMS(P)
 #define BREAKS_WORD_VP_PARAMS(P)                                                                    \
 	P(BREAKS_WORD_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), "promised") \
@@ -44,7 +36,7 @@ static void breaks_word_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 breaks_word_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct breaks_word ARENA *state = POLICY_STATE(struct breaks_word, s);
+	struct breaks_word __arena *state = POLICY_STATE(struct breaks_word, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -58,16 +50,14 @@ static void breaks_word_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	list_push_head(h->node, &POLICY_STATE(struct breaks_word, s)->queue, v);
 }
 
-static void breaks_word_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define breaks_word_init hls_no_init
-#define breaks_word_deinit hls_no_init
-#define breaks_word_register_vp hls_no_register_vp
-#define breaks_word_unregister_vp hls_no_unregister_vp
-#define breaks_word_preempts hls_no_preempts
-#define breaks_word_timer hls_no_timer
-#define breaks_word_message hls_no_message
-#define breaks_word_check_invariants hls_no_check_invariants
+static const struct hls_policy breaks_word_policy = {
+    .name = "breaks-word",
+    .what = "is bad on purpose",
+    .source = "none",
+    .accepts = "ALL or RESBH",
+    .provides = "RESBS budget period when sum(budget / period) <= 1",
+    .request = breaks_word_request,
+    .withdraw = breaks_word_withdraw,
+    .grant = breaks_word_grant,
+    .revoke = breaks_word_revoke,
+};

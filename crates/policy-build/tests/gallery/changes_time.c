@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy changes_time_policy = {
-    .name = "changes-time",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define CHANGES_TIME_PARAMS(P)
 #define CHANGES_TIME_VP_PARAMS(P)
 #define CHANGES_TIME_MESSAGES(M)
@@ -38,7 +32,7 @@ static void changes_time_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 changes_time_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct changes_time ARENA *state = POLICY_STATE(struct changes_time, s);
+	struct changes_time __arena *state = POLICY_STATE(struct changes_time, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -52,16 +46,12 @@ static void changes_time_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	changes_time_request(h, s, v);
 }
 
-static void changes_time_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define changes_time_init hls_no_init
-#define changes_time_deinit hls_no_init
-#define changes_time_register_vp hls_no_register_vp
-#define changes_time_unregister_vp hls_no_unregister_vp
-#define changes_time_preempts hls_no_preempts
-#define changes_time_timer hls_no_timer
-#define changes_time_message hls_no_message
-#define changes_time_check_invariants hls_no_check_invariants
+static const struct hls_policy changes_time_policy = {
+    .name = "changes-time",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = changes_time_request,
+    .withdraw = changes_time_withdraw,
+    .grant = changes_time_grant,
+    .revoke = changes_time_revoke,
+};

@@ -7,12 +7,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy crashes_policy = {
-    .name = "crashes",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define CRASHES_PARAMS(P)
 #define CRASHES_VP_PARAMS(P)
 #define CRASHES_MESSAGES(M)
@@ -41,7 +35,7 @@ static void crashes_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 crashes_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct crashes ARENA *state = POLICY_STATE(struct crashes, s);
+	struct crashes __arena *state = POLICY_STATE(struct crashes, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -55,16 +49,12 @@ static void crashes_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	crashes_request(h, s, v);
 }
 
-static void crashes_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define crashes_init hls_no_init
-#define crashes_deinit hls_no_init
-#define crashes_register_vp hls_no_register_vp
-#define crashes_unregister_vp hls_no_unregister_vp
-#define crashes_preempts hls_no_preempts
-#define crashes_timer hls_no_timer
-#define crashes_message hls_no_message
-#define crashes_check_invariants hls_no_check_invariants
+static const struct hls_policy crashes_policy = {
+    .name = "crashes",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = crashes_request,
+    .withdraw = crashes_withdraw,
+    .grant = crashes_grant,
+    .revoke = crashes_revoke,
+};

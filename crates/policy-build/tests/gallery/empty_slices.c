@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy empty_slices_policy = {
-    .name = "empty-slices",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define EMPTY_SLICES_PARAMS(P)
 #define EMPTY_SLICES_VP_PARAMS(P)
 #define EMPTY_SLICES_MESSAGES(M)
@@ -38,7 +32,7 @@ static void empty_slices_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 empty_slices_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct empty_slices ARENA *state = POLICY_STATE(struct empty_slices, s);
+	struct empty_slices __arena *state = POLICY_STATE(struct empty_slices, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -52,16 +46,12 @@ static void empty_slices_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	empty_slices_request(h, s, v);
 }
 
-static void empty_slices_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define empty_slices_init hls_no_init
-#define empty_slices_deinit hls_no_init
-#define empty_slices_register_vp hls_no_register_vp
-#define empty_slices_unregister_vp hls_no_unregister_vp
-#define empty_slices_preempts hls_no_preempts
-#define empty_slices_timer hls_no_timer
-#define empty_slices_message hls_no_message
-#define empty_slices_check_invariants hls_no_check_invariants
+static const struct hls_policy empty_slices_policy = {
+    .name = "empty-slices",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = empty_slices_request,
+    .withdraw = empty_slices_withdraw,
+    .grant = empty_slices_grant,
+    .revoke = empty_slices_revoke,
+};

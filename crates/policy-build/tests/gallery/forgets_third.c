@@ -7,12 +7,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy forgets_third_policy = {
-    .name = "forgets-third",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define FORGETS_THIRD_PARAMS(P)
 #define FORGETS_THIRD_VP_PARAMS(P)
 #define FORGETS_THIRD_MESSAGES(M)
@@ -41,7 +35,7 @@ static void forgets_third_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 forgets_third_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct forgets_third ARENA *state = POLICY_STATE(struct forgets_third, s);
+	struct forgets_third __arena *state = POLICY_STATE(struct forgets_third, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -55,16 +49,12 @@ static void forgets_third_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	forgets_third_request(h, s, v);
 }
 
-static void forgets_third_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define forgets_third_init hls_no_init
-#define forgets_third_deinit hls_no_init
-#define forgets_third_register_vp hls_no_register_vp
-#define forgets_third_unregister_vp hls_no_unregister_vp
-#define forgets_third_preempts hls_no_preempts
-#define forgets_third_timer hls_no_timer
-#define forgets_third_message hls_no_message
-#define forgets_third_check_invariants hls_no_check_invariants
+static const struct hls_policy forgets_third_policy = {
+    .name = "forgets-third",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = forgets_third_request,
+    .withdraw = forgets_third_withdraw,
+    .grant = forgets_third_grant,
+    .revoke = forgets_third_revoke,
+};

@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy grants_twice_policy = {
-    .name = "grants-twice",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define GRANTS_TWICE_PARAMS(P)
 #define GRANTS_TWICE_VP_PARAMS(P)
 #define GRANTS_TWICE_MESSAGES(M)
@@ -53,11 +47,13 @@ static void grants_twice_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 	grants_twice_withdraw(h, s, v);
 }
 
-#define grants_twice_init hls_no_init
-#define grants_twice_deinit hls_no_init
-#define grants_twice_register_vp hls_no_register_vp
-#define grants_twice_unregister_vp hls_no_unregister_vp
-#define grants_twice_preempts hls_no_preempts
-#define grants_twice_timer hls_no_timer
-#define grants_twice_message hls_no_message
-#define grants_twice_check_invariants hls_no_check_invariants
+static const struct hls_policy grants_twice_policy = {
+    .name = "grants-twice",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = grants_twice_request,
+    .withdraw = grants_twice_withdraw,
+    .grant = grants_twice_grant,
+    .revoke = grants_twice_revoke,
+    .release = grants_twice_release,
+};

@@ -7,12 +7,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy keeps_gone_policy = {
-    .name = "keeps-gone",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define KEEPS_GONE_PARAMS(P)
 #define KEEPS_GONE_VP_PARAMS(P)
 #define KEEPS_GONE_MESSAGES(M)
@@ -39,7 +33,7 @@ static void keeps_gone_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 keeps_gone_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct keeps_gone ARENA *state = POLICY_STATE(struct keeps_gone, s);
+	struct keeps_gone __arena *state = POLICY_STATE(struct keeps_gone, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -53,16 +47,12 @@ static void keeps_gone_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	keeps_gone_request(h, s, v);
 }
 
-static void keeps_gone_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define keeps_gone_init hls_no_init
-#define keeps_gone_deinit hls_no_init
-#define keeps_gone_register_vp hls_no_register_vp
-#define keeps_gone_unregister_vp hls_no_unregister_vp
-#define keeps_gone_preempts hls_no_preempts
-#define keeps_gone_timer hls_no_timer
-#define keeps_gone_message hls_no_message
-#define keeps_gone_check_invariants hls_no_check_invariants
+static const struct hls_policy keeps_gone_policy = {
+    .name = "keeps-gone",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = keeps_gone_request,
+    .withdraw = keeps_gone_withdraw,
+    .grant = keeps_gone_grant,
+    .revoke = keeps_gone_revoke,
+};

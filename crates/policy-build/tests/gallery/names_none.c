@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy names_none_policy = {
-    .name = "names-none",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define NAMES_NONE_PARAMS(P)
 #define NAMES_NONE_VP_PARAMS(P)
 #define NAMES_NONE_MESSAGES(M)
@@ -48,16 +42,12 @@ static void names_none_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	names_none_request(h, s, v);
 }
 
-static void names_none_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define names_none_init hls_no_init
-#define names_none_deinit hls_no_init
-#define names_none_register_vp hls_no_register_vp
-#define names_none_unregister_vp hls_no_unregister_vp
-#define names_none_preempts hls_no_preempts
-#define names_none_timer hls_no_timer
-#define names_none_message hls_no_message
-#define names_none_check_invariants hls_no_check_invariants
+static const struct hls_policy names_none_policy = {
+    .name = "names-none",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = names_none_request,
+    .withdraw = names_none_withdraw,
+    .grant = names_none_grant,
+    .revoke = names_none_revoke,
+};

@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy names_waiting_policy = {
-    .name = "names-waiting",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define NAMES_WAITING_PARAMS(P)
 #define NAMES_WAITING_VP_PARAMS(P)
 #define NAMES_WAITING_MESSAGES(M)
@@ -48,16 +42,12 @@ static void names_waiting_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	names_waiting_request(h, s, v);
 }
 
-static void names_waiting_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define names_waiting_init hls_no_init
-#define names_waiting_deinit hls_no_init
-#define names_waiting_register_vp hls_no_register_vp
-#define names_waiting_unregister_vp hls_no_unregister_vp
-#define names_waiting_preempts hls_no_preempts
-#define names_waiting_timer hls_no_timer
-#define names_waiting_message hls_no_message
-#define names_waiting_check_invariants hls_no_check_invariants
+static const struct hls_policy names_waiting_policy = {
+    .name = "names-waiting",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = names_waiting_request,
+    .withdraw = names_waiting_withdraw,
+    .grant = names_waiting_grant,
+    .revoke = names_waiting_revoke,
+};

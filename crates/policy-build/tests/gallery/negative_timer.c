@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy negative_timer_policy = {
-    .name = "negative-timer",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define NEGATIVE_TIMER_PARAMS(P)
 #define NEGATIVE_TIMER_VP_PARAMS(P)
 #define NEGATIVE_TIMER_MESSAGES(M)
@@ -39,7 +33,7 @@ static void negative_timer_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 negative_timer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct negative_timer ARENA *state = POLICY_STATE(struct negative_timer, s);
+	struct negative_timer __arena *state = POLICY_STATE(struct negative_timer, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -53,21 +47,19 @@ static void negative_timer_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	negative_timer_request(h, s, v);
 }
 
-static void negative_timer_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
 static u32 negative_timer_timer(hls_t *h, u32 s)
 {
 	hls_set_timer(h, s, 0 - HLS_MS(1));
 	return 0;
 }
 
-#define negative_timer_init hls_no_init
-#define negative_timer_deinit hls_no_init
-#define negative_timer_register_vp hls_no_register_vp
-#define negative_timer_unregister_vp hls_no_unregister_vp
-#define negative_timer_preempts hls_no_preempts
-#define negative_timer_message hls_no_message
-#define negative_timer_check_invariants hls_no_check_invariants
+static const struct hls_policy negative_timer_policy = {
+    .name = "negative-timer",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = negative_timer_request,
+    .withdraw = negative_timer_withdraw,
+    .grant = negative_timer_grant,
+    .revoke = negative_timer_revoke,
+    .timer = negative_timer_timer,
+};

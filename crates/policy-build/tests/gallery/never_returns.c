@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy never_returns_policy = {
-    .name = "never-returns",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define NEVER_RETURNS_PARAMS(P)
 #define NEVER_RETURNS_VP_PARAMS(P)
 #define NEVER_RETURNS_MESSAGES(M)
@@ -38,7 +32,7 @@ static void never_returns_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 never_returns_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct never_returns ARENA *state = POLICY_STATE(struct never_returns, s);
+	struct never_returns __arena *state = POLICY_STATE(struct never_returns, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -55,15 +49,17 @@ static void never_returns_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 static void never_returns_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	(void)s, (void)used_ns;
-	while (*(volatile u8 ARENA *)&h->vp[v].state != HLS_READY) /* here */
+	while (*(volatile u8 __arena *)&h->vp[v].state != HLS_READY) /* here */
 		;
 }
 
-#define never_returns_init hls_no_init
-#define never_returns_deinit hls_no_init
-#define never_returns_register_vp hls_no_register_vp
-#define never_returns_unregister_vp hls_no_unregister_vp
-#define never_returns_preempts hls_no_preempts
-#define never_returns_timer hls_no_timer
-#define never_returns_message hls_no_message
-#define never_returns_check_invariants hls_no_check_invariants
+static const struct hls_policy never_returns_policy = {
+    .name = "never-returns",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = never_returns_request,
+    .withdraw = never_returns_withdraw,
+    .grant = never_returns_grant,
+    .revoke = never_returns_revoke,
+    .release = never_returns_release,
+};

@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy past_timer_policy = {
-    .name = "past-timer",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define PAST_TIMER_PARAMS(P)
 #define PAST_TIMER_VP_PARAMS(P)
 #define PAST_TIMER_MESSAGES(M)
@@ -39,7 +33,7 @@ static void past_timer_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 past_timer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct past_timer ARENA *state = POLICY_STATE(struct past_timer, s);
+	struct past_timer __arena *state = POLICY_STATE(struct past_timer, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -53,21 +47,19 @@ static void past_timer_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	past_timer_request(h, s, v);
 }
 
-static void past_timer_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
 static u32 past_timer_timer(hls_t *h, u32 s)
 {
 	hls_set_timer(h, s, h->now_ns - 1);
 	return 0;
 }
 
-#define past_timer_init hls_no_init
-#define past_timer_deinit hls_no_init
-#define past_timer_register_vp hls_no_register_vp
-#define past_timer_unregister_vp hls_no_unregister_vp
-#define past_timer_preempts hls_no_preempts
-#define past_timer_message hls_no_message
-#define past_timer_check_invariants hls_no_check_invariants
+static const struct hls_policy past_timer_policy = {
+    .name = "past-timer",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = past_timer_request,
+    .withdraw = past_timer_withdraw,
+    .grant = past_timer_grant,
+    .revoke = past_timer_revoke,
+    .timer = past_timer_timer,
+};

@@ -7,12 +7,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy refuses_back_policy = {
-    .name = "refuses-back",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define REFUSES_BACK_PARAMS(P)
 #define REFUSES_BACK_VP_PARAMS(P)
 #define REFUSES_BACK_MESSAGES(M)
@@ -39,7 +33,7 @@ static void refuses_back_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 refuses_back_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct refuses_back ARENA *state = POLICY_STATE(struct refuses_back, s);
+	struct refuses_back __arena *state = POLICY_STATE(struct refuses_back, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -53,21 +47,19 @@ static void refuses_back_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	refuses_back_request(h, s, v);
 }
 
-static void refuses_back_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
 static s64 refuses_back_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)v;
 	return ++h->scheduler[s].word[HLS_SCHEDULER_WORDS - 1] > 8 ? -HLS_E_CHILDREN : 0;
 }
 
-#define refuses_back_init hls_no_init
-#define refuses_back_deinit hls_no_init
-#define refuses_back_unregister_vp hls_no_unregister_vp
-#define refuses_back_preempts hls_no_preempts
-#define refuses_back_timer hls_no_timer
-#define refuses_back_message hls_no_message
-#define refuses_back_check_invariants hls_no_check_invariants
+static const struct hls_policy refuses_back_policy = {
+    .name = "refuses-back",
+    .what = "is bad on purpose",
+    .source = "none",
+    .register_vp = refuses_back_register_vp,
+    .request = refuses_back_request,
+    .withdraw = refuses_back_withdraw,
+    .grant = refuses_back_grant,
+    .revoke = refuses_back_revoke,
+};

@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy spins_policy = {
-    .name = "spins",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define SPINS_PARAMS(P)
 #define SPINS_VP_PARAMS(P)
 #define SPINS_MESSAGES(M)
@@ -38,9 +32,9 @@ static void spins_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 spins_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct spins ARENA *state = POLICY_STATE(struct spins, s);
+	struct spins __arena *state = POLICY_STATE(struct spins, s);
 	u32 v = state->queue.head;
-	for (u32 i = from(0); i < HLS_MAX_VPS && can_loop; i++)
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++)
 		v = h->node[v].next ? h->node[v].next : state->queue.head;
 	if (!v || !hls_usable(&h->vp[v], cpu))
 		return 0;
@@ -54,16 +48,12 @@ static void spins_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	spins_request(h, s, v);
 }
 
-static void spins_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define spins_init hls_no_init
-#define spins_deinit hls_no_init
-#define spins_register_vp hls_no_register_vp
-#define spins_unregister_vp hls_no_unregister_vp
-#define spins_preempts hls_no_preempts
-#define spins_timer hls_no_timer
-#define spins_message hls_no_message
-#define spins_check_invariants hls_no_check_invariants
+static const struct hls_policy spins_policy = {
+    .name = "spins",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = spins_request,
+    .withdraw = spins_withdraw,
+    .grant = spins_grant,
+    .revoke = spins_revoke,
+};

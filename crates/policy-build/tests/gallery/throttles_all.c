@@ -7,12 +7,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy throttles_all_policy = {
-    .name = "throttles-all",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define THROTTLES_ALL_PARAMS(P)
 #define THROTTLES_ALL_VP_PARAMS(P)
 #define THROTTLES_ALL_MESSAGES(M)
@@ -40,7 +34,7 @@ static void throttles_all_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 throttles_all_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct throttles_all ARENA *state = POLICY_STATE(struct throttles_all, s);
+	struct throttles_all __arena *state = POLICY_STATE(struct throttles_all, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -54,16 +48,12 @@ static void throttles_all_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	throttles_all_request(h, s, v);
 }
 
-static void throttles_all_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define throttles_all_init hls_no_init
-#define throttles_all_deinit hls_no_init
-#define throttles_all_register_vp hls_no_register_vp
-#define throttles_all_unregister_vp hls_no_unregister_vp
-#define throttles_all_preempts hls_no_preempts
-#define throttles_all_timer hls_no_timer
-#define throttles_all_message hls_no_message
-#define throttles_all_check_invariants hls_no_check_invariants
+static const struct hls_policy throttles_all_policy = {
+    .name = "throttles-all",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = throttles_all_request,
+    .withdraw = throttles_all_withdraw,
+    .grant = throttles_all_grant,
+    .revoke = throttles_all_revoke,
+};

@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy throttles_twice_policy = {
-    .name = "throttles-twice",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define THROTTLES_TWICE_PARAMS(P)
 #define THROTTLES_TWICE_VP_PARAMS(P)
 #define THROTTLES_TWICE_MESSAGES(M)
@@ -40,7 +34,7 @@ static void throttles_twice_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 throttles_twice_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct throttles_twice ARENA *state = POLICY_STATE(struct throttles_twice, s);
+	struct throttles_twice __arena *state = POLICY_STATE(struct throttles_twice, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -54,16 +48,12 @@ static void throttles_twice_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	throttles_twice_request(h, s, v);
 }
 
-static void throttles_twice_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define throttles_twice_init hls_no_init
-#define throttles_twice_deinit hls_no_init
-#define throttles_twice_register_vp hls_no_register_vp
-#define throttles_twice_unregister_vp hls_no_unregister_vp
-#define throttles_twice_preempts hls_no_preempts
-#define throttles_twice_timer hls_no_timer
-#define throttles_twice_message hls_no_message
-#define throttles_twice_check_invariants hls_no_check_invariants
+static const struct hls_policy throttles_twice_policy = {
+    .name = "throttles-twice",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = throttles_twice_request,
+    .withdraw = throttles_twice_withdraw,
+    .grant = throttles_twice_grant,
+    .revoke = throttles_twice_revoke,
+};

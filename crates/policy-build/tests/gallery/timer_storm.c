@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy timer_storm_policy = {
-    .name = "timer-storm",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define TIMER_STORM_PARAMS(P)
 #define TIMER_STORM_VP_PARAMS(P)
 #define TIMER_STORM_MESSAGES(M)
@@ -39,7 +33,7 @@ static void timer_storm_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 timer_storm_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct timer_storm ARENA *state = POLICY_STATE(struct timer_storm, s);
+	struct timer_storm __arena *state = POLICY_STATE(struct timer_storm, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -53,21 +47,19 @@ static void timer_storm_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	timer_storm_request(h, s, v);
 }
 
-static void timer_storm_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
 static u32 timer_storm_timer(hls_t *h, u32 s)
 {
 	hls_set_timer(h, s, h->now_ns + HLS_US(1));
 	return 0;
 }
 
-#define timer_storm_init hls_no_init
-#define timer_storm_deinit hls_no_init
-#define timer_storm_register_vp hls_no_register_vp
-#define timer_storm_unregister_vp hls_no_unregister_vp
-#define timer_storm_preempts hls_no_preempts
-#define timer_storm_message hls_no_message
-#define timer_storm_check_invariants hls_no_check_invariants
+static const struct hls_policy timer_storm_policy = {
+    .name = "timer-storm",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = timer_storm_request,
+    .withdraw = timer_storm_withdraw,
+    .grant = timer_storm_grant,
+    .revoke = timer_storm_revoke,
+    .timer = timer_storm_timer,
+};

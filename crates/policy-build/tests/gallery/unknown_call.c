@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy unknown_call_policy = {
-    .name = "unknown-call",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define UNKNOWN_CALL_PARAMS(P)
 #define UNKNOWN_CALL_VP_PARAMS(P)
 #define UNKNOWN_CALL_MESSAGES(M)
@@ -41,7 +35,7 @@ static void unknown_call_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 unknown_call_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct unknown_call ARENA *state = POLICY_STATE(struct unknown_call, s);
+	struct unknown_call __arena *state = POLICY_STATE(struct unknown_call, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -55,16 +49,12 @@ static void unknown_call_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	unknown_call_request(h, s, v);
 }
 
-static void unknown_call_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define unknown_call_init hls_no_init
-#define unknown_call_deinit hls_no_init
-#define unknown_call_register_vp hls_no_register_vp
-#define unknown_call_unregister_vp hls_no_unregister_vp
-#define unknown_call_preempts hls_no_preempts
-#define unknown_call_timer hls_no_timer
-#define unknown_call_message hls_no_message
-#define unknown_call_check_invariants hls_no_check_invariants
+static const struct hls_policy unknown_call_policy = {
+    .name = "unknown-call",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = unknown_call_request,
+    .withdraw = unknown_call_withdraw,
+    .grant = unknown_call_grant,
+    .revoke = unknown_call_revoke,
+};

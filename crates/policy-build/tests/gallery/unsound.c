@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy unsound_policy = {
-    .name = "unsound",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define UNSOUND_PARAMS(P)
 #define UNSOUND_VP_PARAMS(P)
 #define UNSOUND_MESSAGES(M)
@@ -38,7 +32,7 @@ static void unsound_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 unsound_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct unsound ARENA *state = POLICY_STATE(struct unsound, s);
+	struct unsound __arena *state = POLICY_STATE(struct unsound, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -52,20 +46,18 @@ static void unsound_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	unsound_request(h, s, v);
 }
 
-static void unsound_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
 static bool unsound_check_invariants(hls_t *h, u32 s)
 {
 	return !h->scheduler[s].nr_ready;
 }
 
-#define unsound_init hls_no_init
-#define unsound_deinit hls_no_init
-#define unsound_register_vp hls_no_register_vp
-#define unsound_unregister_vp hls_no_unregister_vp
-#define unsound_preempts hls_no_preempts
-#define unsound_timer hls_no_timer
-#define unsound_message hls_no_message
+static const struct hls_policy unsound_policy = {
+    .name = "unsound",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = unsound_request,
+    .withdraw = unsound_withdraw,
+    .grant = unsound_grant,
+    .revoke = unsound_revoke,
+    .check_invariants = unsound_check_invariants,
+};

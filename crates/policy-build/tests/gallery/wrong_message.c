@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy wrong_message_policy = {
-    .name = "wrong-message",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define WRONG_MESSAGE_PARAMS(P)
 #define WRONG_MESSAGE_VP_PARAMS(P)
 #define WRONG_MESSAGE_WAIT_FIELDS(P)
@@ -41,7 +35,7 @@ static void wrong_message_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 wrong_message_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct wrong_message ARENA *state = POLICY_STATE(struct wrong_message, s);
+	struct wrong_message __arena *state = POLICY_STATE(struct wrong_message, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -55,11 +49,6 @@ static void wrong_message_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	wrong_message_request(h, s, v);
 }
 
-static void wrong_message_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
 static s64 wrong_message_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
 {
 	(void)s, (void)message, (void)payload;
@@ -68,10 +57,13 @@ static s64 wrong_message_message(hls_t *h, u32 s, u32 v, u32 message, const para
 	return 0;
 }
 
-#define wrong_message_init hls_no_init
-#define wrong_message_deinit hls_no_init
-#define wrong_message_register_vp hls_no_register_vp
-#define wrong_message_unregister_vp hls_no_unregister_vp
-#define wrong_message_preempts hls_no_preempts
-#define wrong_message_timer hls_no_timer
-#define wrong_message_check_invariants hls_no_check_invariants
+static const struct hls_policy wrong_message_policy = {
+    .name = "wrong-message",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = wrong_message_request,
+    .withdraw = wrong_message_withdraw,
+    .grant = wrong_message_grant,
+    .revoke = wrong_message_revoke,
+    .message = wrong_message_message,
+};

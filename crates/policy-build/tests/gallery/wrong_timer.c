@@ -6,12 +6,6 @@
  */
 #include "../core/policy.h"
 
-static const struct hls_policy wrong_timer_policy = {
-    .name = "wrong-timer",
-    .what = "is bad on purpose",
-    .source = "none",
-};
-
 #define WRONG_TIMER_PARAMS(P)
 #define WRONG_TIMER_VP_PARAMS(P)
 #define WRONG_TIMER_MESSAGES(M)
@@ -39,7 +33,7 @@ static void wrong_timer_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 wrong_timer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct wrong_timer ARENA *state = POLICY_STATE(struct wrong_timer, s);
+	struct wrong_timer __arena *state = POLICY_STATE(struct wrong_timer, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h->node, &state->queue, v);
@@ -53,16 +47,12 @@ static void wrong_timer_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	wrong_timer_request(h, s, v);
 }
 
-static void wrong_timer_release(hls_t *h, u32 s, u32 v, u64 used_ns)
-{
-	(void)h, (void)s, (void)v, (void)used_ns; /* Nothing is kept. */
-}
-
-#define wrong_timer_init hls_no_init
-#define wrong_timer_deinit hls_no_init
-#define wrong_timer_register_vp hls_no_register_vp
-#define wrong_timer_unregister_vp hls_no_unregister_vp
-#define wrong_timer_preempts hls_no_preempts
-#define wrong_timer_timer hls_no_timer
-#define wrong_timer_message hls_no_message
-#define wrong_timer_check_invariants hls_no_check_invariants
+static const struct hls_policy wrong_timer_policy = {
+    .name = "wrong-timer",
+    .what = "is bad on purpose",
+    .source = "none",
+    .request = wrong_timer_request,
+    .withdraw = wrong_timer_withdraw,
+    .grant = wrong_timer_grant,
+    .revoke = wrong_timer_revoke,
+};

@@ -8,7 +8,7 @@ struct address {
 
 static u32 address_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct address ARENA *all = POLICY_STATE(struct address, s);
+	struct address __arena *all = POLICY_STATE(struct address, s);
 	u32 v = *(volatile u32 *)(u64)all->queue.head; /* found by verifier */
 	return hls_usable(&h->vp[v], cpu) ? v : 0;
 }

@@ -8,7 +8,7 @@ struct beyond {
 
 static u32 beyond_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct beyond ARENA *all = POLICY_STATE(struct beyond, s);
+	struct beyond __arena *all = POLICY_STATE(struct beyond, s);
 	u32 v = hls_first_usable(h, &all->queue, cpu);
 	u64 seen[4] = {0};
 	seen[v & 3] = 1;

@@ -10,7 +10,7 @@ struct deep_stack {
 
 static u32 deep_stack_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct deep_stack ARENA *all = POLICY_STATE(struct deep_stack, s);
+	struct deep_stack __arena *all = POLICY_STATE(struct deep_stack, s);
 	u64 seen[50];
 	for (u32 i = 0; i < 50; i++)
 		((volatile u64 *)seen)[i] = h->node[i + cpu].key;

@@ -8,7 +8,7 @@ struct endless {
 
 static u32 endless_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct endless ARENA *all = POLICY_STATE(struct endless, s);
+	struct endless __arena *all = POLICY_STATE(struct endless, s);
 	u32 v = all->queue.head;
 	while (v && !hls_usable(&h->vp[v], cpu)) /* found by verifier */
 		v = h->node[v].next;

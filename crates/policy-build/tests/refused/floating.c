@@ -8,7 +8,7 @@ struct floating {
 
 static u32 floating_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct floating ARENA *all = POLICY_STATE(struct floating, s);
+	struct floating __arena *all = POLICY_STATE(struct floating, s);
 	u32 v = hls_first_usable(h, &all->queue, cpu);
 	h->slice_ns = (u64)(1.5 * (double)h->vp[v].nr_grants); /* found by clang */
 	return v;

@@ -10,11 +10,11 @@ struct large_stack {
 
 static u32 large_stack_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct large_stack ARENA *all = POLICY_STATE(struct large_stack, s);
+	struct large_stack __arena *all = POLICY_STATE(struct large_stack, s);
 	u64 seen[100];
-	for (u32 i = from(0); i < 100 && can_loop; i++)
+	for (u32 i = opaque(0); i < 100 && can_loop; i++)
 		seen[i] = h->node[i].key;
-	for (u32 i = from(0); i < 100 && can_loop; i++)
+	for (u32 i = opaque(0); i < 100 && can_loop; i++)
 		h->node[i].key = seen[99 - i];
 	return hls_first_usable(h, &all->queue, cpu);
 }

@@ -6,10 +6,10 @@ struct outside {
 	struct hls_list queue;
 };
 
-u32 outside_pick(struct hls_list ARENA *queue, u32 cpu); /* found by verifier */
+u32 outside_pick(struct hls_list __arena *queue, u32 cpu); /* found by verifier */
 
 static u32 outside_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct outside ARENA *all = POLICY_STATE(struct outside, s);
+	struct outside __arena *all = POLICY_STATE(struct outside, s);
 	return outside_pick(&all->queue, cpu); /* found by cc */
 }

@@ -15,7 +15,7 @@ static u32 pointer_choose(hls_t *h, const list_t *queue, u32 cpu)
 
 static u32 pointer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct pointer ARENA *all = POLICY_STATE(struct pointer, s);
+	struct pointer __arena *all = POLICY_STATE(struct pointer, s);
 	u32 (*volatile choose)(hls_t *, const list_t *, u32) = pointer_choose;
 	return choose(h, &all->queue, cpu);
 }

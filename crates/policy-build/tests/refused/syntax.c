@@ -8,6 +8,6 @@ struct syntax {
 
 static u32 syntax_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct syntax ARENA *all = POLICY_STATE(struct syntax, s);
+	struct syntax __arena *all = POLICY_STATE(struct syntax, s);
 	return hls_first_usable(h, &all->queue, cpu) /* found by cc, clang */
 }

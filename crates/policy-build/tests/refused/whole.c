@@ -14,8 +14,8 @@ struct whole_large {
 
 static u32 whole_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct whole ARENA *all = POLICY_STATE(struct whole, s);
+	struct whole __arena *all = POLICY_STATE(struct whole, s);
 	u32 v = hls_first_usable(h, &all->queue, cpu);
-	*(struct whole_large ARENA *)h->record = (struct whole_large){0};
+	*(struct whole_large __arena *)h->record = (struct whole_large){0};
 	return v;
 }
