@@ -3,23 +3,13 @@
 
 use hls_calculus::Guarantee;
 use hls_core::{CoreError, Params, PolicyInfo};
+use hls_plan::ThreadKey;
 use hls_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// A thread while it lives. No later thread has the same key, even if it has the same numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ThreadKey {
-    /// Its number in the system.
-    pub tid: u32,
-    /// Its VP in the core.
-    pub vp: u32,
-    /// When it came into being, by a clock of the engine's.
-    pub since: u64,
-}
 
 /// A thread and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +27,7 @@ pub struct Thread {
     /// The scheduler of the core that its VP is below.
     pub scheduler: u32,
     /// The edge of the first graph, that of the file, whose place it takes by a rule of the file. None after
-    /// [`Hsi::move_thread`].
+    /// [`HierarchyChange::MoveThread`].
     pub slot: Option<usize>,
 }
 
@@ -82,7 +72,7 @@ pub struct PolicySource {
 #[derive(Debug)]
 pub struct Prepared<T> {
     /// The engine.
-    pub newer: T,
+    pub next: T,
     /// Its policies, those that are built in included.
     pub policies: Vec<PolicyInfo>,
     /// How long it took to compile it,
@@ -136,77 +126,136 @@ impl From<CoreError> for EngineError {
     }
 }
 
-/// The hierarchical scheduler infrastructure of a running engine. Every call is done or refused as a whole.
-pub trait Hsi {
-    /// An engine with other policies.
-    type Newer;
+/// A change of the running hierarchy: carried out whole, or refused, and then nothing has changed. Schedulers and VPs
+/// are the core's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HierarchyChange {
+    /// Creates an instance of a policy, with a name for people: [`Created::Scheduler`].
+    CreateScheduler {
+        /// The name.
+        name: String,
+        /// The policy's number.
+        policy: u8,
+        /// The scheduler's parameters.
+        params: Params,
+    },
+    /// Destroys a scheduler without children and parents.
+    DestroyScheduler {
+        /// The scheduler.
+        scheduler: u32,
+    },
+    /// Hangs a scheduler below another with one VP more: [`Created::Vp`].
+    AttachScheduler {
+        /// The scheduler above.
+        parent: u32,
+        /// The scheduler below.
+        child: u32,
+        /// The VP's parameters.
+        params: Params,
+    },
+    /// Takes the VP of a scheduler without children out of the hierarchy. What it was promised ends.
+    DetachScheduler {
+        /// The VP.
+        vp: u32,
+    },
+    /// Gives a scheduler another policy in its place; its children stay, with their parameters. Where the policy itself
+    /// refuses a child, a fallback is in its place: then the scheduler is among [`RunningEngine::taken_out`].
+    ReplacePolicy {
+        /// The scheduler.
+        scheduler: u32,
+        /// The other policy's number.
+        policy: u8,
+        /// The scheduler's parameters from now on.
+        params: Params,
+    },
+    /// Moves a thread below a scheduler, the same one included. What it was promised by a request ends, as it does with
+    /// the thread. No rule of the file moves it again.
+    MoveThread {
+        /// The thread.
+        thread: ThreadKey,
+        /// The scheduler.
+        to: u32,
+        /// The parameters of its VP there.
+        params: Params,
+    },
+    /// Sets a parameter of a thread's VP, which its scheduler hears as a message.
+    SetParameter {
+        /// The thread.
+        thread: ThreadKey,
+        /// The parameter, by its place in the policy's list.
+        param: u32,
+        /// Its value from now on.
+        value: u64,
+    },
+    /// Nobody takes the place of this edge of the first graph, that of the file, any more: whom the file gives it stays
+    /// in the default scheduler. Who has it is moved by the caller.
+    ClosePlace {
+        /// The edge.
+        place: usize,
+    },
+}
+
+/// What a [`HierarchyChange`] has brought into being, by the core's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Created {
+    /// Nothing.
+    Nothing,
+    /// A scheduler.
+    Scheduler(u32),
+    /// A VP.
+    Vp(u32),
+}
+
+impl Created {
+    /// The scheduler that a change has created.
+    ///
+    /// # Errors
+    /// It was another kind of change.
+    pub fn scheduler(self) -> Result<u32, EngineError> {
+        match self {
+            Created::Scheduler(scheduler) => Ok(scheduler),
+            other => Err(EngineError::Failed(format!("found {other:?} created, expected a scheduler"))),
+        }
+    }
+
+    /// The VP that a change has created.
+    ///
+    /// # Errors
+    /// It was another kind of change.
+    pub fn vp(self) -> Result<u32, EngineError> {
+        match self {
+            Created::Vp(vp) => Ok(vp),
+            other => Err(EngineError::Failed(format!("found {other:?} created, expected a VP"))),
+        }
+    }
+}
+
+/// An engine that runs a hierarchy, as whoever answers requests sees it.
+pub trait RunningEngine {
+    /// An engine with other policies, ready to take over.
+    type NextEngine;
+
+    /// Makes a change.
+    ///
+    /// # Errors
+    /// What the core says; the thread is gone; the system failed.
+    fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError>;
 
     /// How an engine is made ready that has these policies beside those that are built in. Nothing that runs is
     /// touched.
     ///
     /// # Errors
     /// What the system says. The preparation: [`EngineError::Policy`], what is wrong with them.
-    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Self::Newer>, EngineError>;
+    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Self::NextEngine>, EngineError>;
 
     /// Has an engine take over. No scheduler has a policy that it lacks.
     ///
     /// # Errors
     /// What the system says.
-    fn publish(&mut self, newer: Self::Newer) -> Result<(), EngineError>;
-
-    /// Gives a scheduler another policy in its place; its children stay, with their parameters.
-    ///
-    /// # Errors
-    /// What the core says. Where the policy itself refuses a child, a fallback is in its place: then the scheduler is
-    /// among [`Hsi::taken_out`].
-    fn replace(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), EngineError>;
+    fn take_over(&mut self, next: Self::NextEngine) -> Result<(), EngineError>;
 
     /// The schedulers whose policies were taken out since the last time, in order. Asks nobody, and takes no time.
     fn taken_out(&mut self) -> Vec<TakenOut>;
-
-    /// Creates an instance of a policy, with a name for people; returns its number.
-    ///
-    /// # Errors
-    /// What the core says.
-    fn create_scheduler(&mut self, name: &str, policy: u8, params: Params) -> Result<u32, EngineError>;
-
-    /// Destroys a scheduler without children and parents.
-    ///
-    /// # Errors
-    /// What the core says.
-    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), EngineError>;
-
-    /// Hangs a scheduler below another with one VP more; returns the VP.
-    ///
-    /// # Errors
-    /// What the core says.
-    fn attach(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, EngineError>;
-
-    /// Takes the VP of a scheduler without children out of the hierarchy. What it was promised ends.
-    ///
-    /// # Errors
-    /// What the core says.
-    fn detach(&mut self, vp: u32) -> Result<(), EngineError>;
-
-    /// Moves a thread below a scheduler, the same one included. What it was promised by a request ends, as it does with
-    /// the thread. No rule of the file moves it again.
-    ///
-    /// # Errors
-    /// What the core says; the thread is gone.
-    fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError>;
-
-    /// Nobody takes the place of this edge of the first graph any more: whom the file gives it stays in the default
-    /// scheduler. Who has it is moved by the caller.
-    ///
-    /// # Errors
-    /// What the system says.
-    fn close(&mut self, place: usize) -> Result<(), EngineError>;
-
-    /// Sets parameter number `param` of a thread's VP.
-    ///
-    /// # Errors
-    /// What the core says; the thread is gone.
-    fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError>;
 
     /// The way by which a thread talks to its scheduler, to be handed to whoever asks. It is about the thread alone
     /// that uses it.
@@ -218,17 +267,17 @@ pub trait Hsi {
     /// The living thread of this number.
     fn thread(&mut self, tid: u32) -> Option<Thread>;
 
-    /// Whether a thread still lives. Cheaper than [`Hsi::thread`].
-    fn lives(&self, thread: ThreadKey) -> bool;
+    /// Whether a thread still lives. Cheaper than [`RunningEngine::thread`].
+    fn lives(&mut self, thread: ThreadKey) -> bool;
 
     /// All threads of the machine.
     fn threads(&mut self) -> Vec<Thread>;
 
-    /// What somebody is promised from now on, in real time, in the place of what he was before: for the monitor. Told
-    /// when it becomes another; what the file promises is known at the beginning.
+    /// What somebody is promised from now on, in real time, in the place of what was promised before: for the monitor.
+    /// Told when the promise becomes another; what the file promises is known at the beginning.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee);
 
-    /// What became of these VPs, in their order.
+    /// What became of the promises to these VPs, in their order.
     fn observed(&mut self, vps: &[u32]) -> Vec<Observed>;
 
     /// Time that was stolen from the machine so far, over all CPUs.

@@ -4,7 +4,7 @@
 //! What is done stays done where a later step fails: every step leaves a sound hierarchy. Relies on the engine to put
 //! nobody into a place of the file that is closed.
 
-use crate::engine::{Hsi, Promisee};
+use crate::engine::{HierarchyChange, Promisee, RunningEngine};
 use crate::error::Error;
 use crate::manager::{Manager, Peer, refused};
 use crate::status::parents_first;
@@ -24,7 +24,7 @@ pub(crate) struct Evacuated {
     pub(crate) schedulers: Vec<String>,
 }
 
-impl<E: Hsi> Manager<E> {
+impl<E: RunningEngine> Manager<E> {
     /// Empties the schedulers of the policy of this number, and destroys them.
     pub(crate) fn evacuate(&mut self, policy: u8) -> Result<Evacuated, Error> {
         let doomed = doomed(&self.tree, policy)?;
@@ -59,7 +59,7 @@ impl<E: Hsi> Manager<E> {
         }
         for place in closed {
             self.engine.promise(Promisee::Place(place), &Guarantee::Null);
-            self.engine.close(place)?;
+            self.engine.change(HierarchyChange::ClosePlace { place })?;
         }
         self.commit(tree);
         Ok(())

@@ -4,7 +4,8 @@
 //! engine do it; then the copy is the hierarchy. Whatever says no, nothing has changed. Relies on the engine to do a
 //! call as a whole or not at all, and on its caller to let one operation in at a time.
 
-use crate::engine::{EngineError, Hsi, Promisee, TakenOut, Thread};
+use crate::building::{build, tear_down};
+use crate::engine::{HierarchyChange, RunningEngine, TakenOut, Thread};
 use crate::error::{Case, Error, Refusal};
 use crate::params::{self, Reader, Texts};
 use crate::policies::{LoadedPolicy, known, policy_of, presets};
@@ -59,7 +60,7 @@ pub struct Manager<E> {
     pub(crate) turn: Arc<Mutex<()>>,
 }
 
-impl<E: Hsi> Manager<E> {
+impl<E: RunningEngine> Manager<E> {
     /// Takes over a hierarchy that the engine has built.
     ///
     /// # Errors
@@ -142,7 +143,7 @@ impl<E: Hsi> Manager<E> {
 
         let of_vp = tree.core_params(parent, &values, width);
         let own = Params::from_slice(&own);
-        let (id, vps) = self.build(name, (policy.id, own), (parent_id, of_vp), width)?;
+        let (id, vps) = build(&mut self.engine, name, (policy.id, own), (parent_id, of_vp), width)?;
         tree.schedulers.resize(tree.schedulers.len().max(number + 1), None);
         tree.schedulers[number] = Some(Scheduler {
             name: name.into(),
@@ -186,7 +187,7 @@ impl<E: Hsi> Manager<E> {
             tree.admission.end(above.edge).map_err(refused)?;
         }
         tree.admission.destroy(number).map_err(refused)?;
-        self.tear_down(number, &removed)?;
+        tear_down(&mut self.engine, &mut self.tree, number, &removed)?;
         self.commit(tree);
         Ok(())
     }
@@ -287,7 +288,8 @@ impl<E: Hsi> Manager<E> {
         let lease = self.tree.leases.get(&tid).map(|lease| &lease.slot);
         let slot = lease.or_else(|| self.tree.slots.get(&thread.slot?)).cloned();
         let Some(mut slot) = slot else {
-            self.engine.message(thread.key, index as u32, value)?;
+            let (thread, param) = (thread.key, index as u32);
+            self.engine.change(HierarchyChange::SetParameter { thread, param, value })?;
             return Ok(Granted { scheduler: scheduler.name.clone(), guarantee: Guarantee::Null });
         };
         slot.params[index] = value;
@@ -374,7 +376,7 @@ impl<E: Hsi> Manager<E> {
         }
         let Some(to) = tree.scheduler(slot.scheduler) else { return Err(nowhere(thread)) };
         let params = tree.core_params(slot.scheduler, &slot.params, 1);
-        self.engine.move_thread(thread.key, to.id, params)?;
+        self.engine.change(HierarchyChange::MoveThread { thread: thread.key, to: to.id, params })?;
         let scheduler = to.name.clone();
         // What it was promised has ended there, even where it is promised the same again.
         self.tree.leases.remove(&tid);
@@ -392,61 +394,6 @@ impl<E: Hsi> Manager<E> {
             let case = Case { graph, mode: tree.mode, infos, values: values.to_vec() };
             Error::Refused(Refusal { reason: problem.message, case: Some(Box::new(case)) })
         })
-    }
-
-    /// Has the engine make a scheduler and hang it below its parent, or leave all as it was.
-    fn build(
-        &mut self,
-        name: &str,
-        (policy, own): (u8, Params),
-        (parent, params): (u32, Params),
-        width: u16,
-    ) -> Result<(u32, Vec<u32>), Error> {
-        let id = self.engine.create_scheduler(name, policy, own)?;
-        let mut vps = Vec::new();
-        while vps.len() < usize::from(width) {
-            match self.engine.attach(parent, id, params) {
-                Ok(vp) => vps.push(vp),
-                Err(error) => {
-                    let undone = vps.into_iter().try_for_each(|vp| self.engine.detach(vp));
-                    let undone = undone.and_then(|()| self.engine.destroy_scheduler(id));
-                    return Err(after_undoing(error, undone));
-                }
-            }
-        }
-        Ok((id, vps))
-    }
-
-    /// Has the engine take a scheduler down, or leave all as it was.
-    fn tear_down(&mut self, number: usize, scheduler: &Scheduler) -> Result<(), Error> {
-        let vps = || scheduler.above.iter().flat_map(|above| &above.vps);
-        let mut detached = 0;
-        let done = vps().try_for_each(|vp| self.engine.detach(*vp).map(|()| detached += 1));
-        let Err(error) = done.and_then(|()| self.engine.destroy_scheduler(scheduler.id)) else {
-            return Ok(());
-        };
-        let parents: Vec<u32> = scheduler.above.iter().map(|above| self.core_number(above.parent)).collect();
-        let Some(known) = self.tree.schedulers[number].as_mut() else { return Err(error.into()) };
-        let (mut undone, mut back) = (Ok(()), Vec::new());
-        for (above, parent) in known.above.iter_mut().zip(parents) {
-            let at = (above.edge, above.vps.len());
-            for vp in above.vps.iter_mut().take(detached) {
-                match self.engine.attach(parent, scheduler.id, above.params) {
-                    Ok(again) => (*vp, _) = (again, back.push((again, at))),
-                    Err(error) => undone = Err(error),
-                }
-            }
-            detached = detached.saturating_sub(above.vps.len());
-        }
-        for (vp, at) in back {
-            self.engine.promise(Promisee::Scheduler(vp), &self.tree.promised_to_each(at));
-        }
-        Err(after_undoing(error, undone))
-    }
-
-    /// The core's number of a parent; 0, which is none, for the machine.
-    fn core_number(&self, at: Option<usize>) -> u32 {
-        at.and_then(|at| self.tree.scheduler(at)).map_or(0, |scheduler| scheduler.id)
     }
 
     /// Makes a copy the hierarchy, and tells the engine which promises are others now.
@@ -534,12 +481,4 @@ fn nowhere(thread: &Thread) -> Error {
         "found thread {} below scheduler {scheduler} of the core, expected a known one",
         key.tid
     ))
-}
-
-/// The error, unless what was done before it could not be undone.
-fn after_undoing(error: EngineError, undone: Result<(), EngineError>) -> Error {
-    match undone {
-        Ok(()) => error.into(),
-        Err(undoing) => Error::Failed(format!("{error}; what was done could not be undone: {undoing}")),
-    }
 }

@@ -3,7 +3,7 @@
 //! The engine runs one set of loaded policies at a time. A change is a new set: it is prepared while the old one
 //! decides, and then takes its place. Relies on the engine to leave the old one where it is when the new one fails.
 
-use crate::engine::{Hsi, PolicySource, Preparation, Prepared};
+use crate::engine::{HierarchyChange, PolicySource, Preparation, Prepared, RunningEngine};
 use crate::error::Error;
 use crate::evacuate::Evacuated;
 use crate::manager::{Manager, Peer, refused};
@@ -42,7 +42,7 @@ impl LoadedPolicy {
 
 /// How long a change of policies took. All but the last part holds nobody up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Took {
+pub struct LoadTimes {
     /// To compile the engine, in nanoseconds.
     pub build_ns: u64,
     /// Until the kernel had looked at it and had it ready.
@@ -64,7 +64,7 @@ pub struct LoadReport {
     /// Those of them that cannot have it, each with the reason.
     pub without: Vec<String>,
     /// How long it took.
-    pub took: Took,
+    pub took: LoadTimes,
 }
 
 /// What became of a request to unload a policy.
@@ -75,7 +75,7 @@ pub struct UnloadReport {
     /// The schedulers that were destroyed then.
     pub destroyed: Vec<String>,
     /// How long it took.
-    pub took: Took,
+    pub took: LoadTimes,
 }
 
 /// A policy, and who uses it.
@@ -127,7 +127,7 @@ pub(crate) struct Unload {
     evacuate: bool,
 }
 
-impl<E: Hsi> Manager<E> {
+impl<E: RunningEngine> Manager<E> {
     /// The policies that a scheduler may have now.
     pub fn policies(&mut self) -> Vec<PolicyStatus> {
         self.hear_of_taken_out();
@@ -172,7 +172,7 @@ impl<E: Hsi> Manager<E> {
         &mut self,
         source: PolicySource,
         replace: bool,
-    ) -> Result<Change<E::Newer, Load>, Error> {
+    ) -> Result<Change<E::NextEngine, Load>, Error> {
         let (name, path) = (source.name.clone(), source.path.display().to_string());
         if hls_core::policies().iter().any(|info| info.name == name) {
             let reason =
@@ -199,7 +199,7 @@ impl<E: Hsi> Manager<E> {
         self.begin(sources, Load { name, old, replace })
     }
 
-    pub(crate) fn finish_load(&mut self, ready: Ready<E::Newer, Load>) -> Result<LoadReport, Error> {
+    pub(crate) fn finish_load(&mut self, ready: Ready<E::NextEngine, Load>) -> Result<LoadReport, Error> {
         self.sweep();
         let Load { name, old, replace } = ready.what;
         let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
@@ -234,7 +234,9 @@ impl<E: Hsi> Manager<E> {
             let fallback = if policy.joins { "join" } else { "round-robin" };
             let info = policy_of(&self.policies, fallback)?.info;
             let presets: Vec<u64> = presets(info).map(|(_, preset)| preset).collect();
-            self.engine.replace(id, info.id, Params::from_slice(&presets))?;
+            let params = Params::from_slice(&presets);
+            let replace = HierarchyChange::ReplacePolicy { scheduler: id, policy: info.id, params };
+            self.engine.change(replace)?;
             self.fall_back(*at, fallback, "another build is to be in its place".into());
         }
         Ok(())
@@ -260,7 +262,8 @@ impl<E: Hsi> Manager<E> {
         let (mut tree, id, own) = with_policy(&self.tree, &self.policies, at, policy, params)?;
         let Some(scheduler) = tree.schedulers[at].as_mut() else { return Ok(()) };
         scheduler.lost = None;
-        self.engine.replace(id, scheduler.policy.id, own)?;
+        let policy = scheduler.policy.id;
+        self.engine.change(HierarchyChange::ReplacePolicy { scheduler: id, policy, params: own })?;
         self.commit(tree);
         Ok(())
     }
@@ -280,7 +283,7 @@ impl<E: Hsi> Manager<E> {
         &mut self,
         name: &str,
         evacuate: bool,
-    ) -> Result<Change<E::Newer, Unload>, Error> {
+    ) -> Result<Change<E::NextEngine, Unload>, Error> {
         self.sweep();
         let at = self.find_loaded(name)?;
         if !evacuate {
@@ -291,7 +294,10 @@ impl<E: Hsi> Manager<E> {
         self.begin(sources, Unload { at, evacuate })
     }
 
-    pub(crate) fn finish_unload(&mut self, ready: Ready<E::Newer, Unload>) -> Result<UnloadReport, Error> {
+    pub(crate) fn finish_unload(
+        &mut self,
+        ready: Ready<E::NextEngine, Unload>,
+    ) -> Result<UnloadReport, Error> {
         self.sweep();
         let Unload { at, evacuate } = ready.what;
         let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
@@ -317,7 +323,7 @@ impl<E: Hsi> Manager<E> {
         )))
     }
 
-    fn begin<W>(&mut self, sources: Vec<PolicySource>, what: W) -> Result<Change<E::Newer, W>, Error> {
+    fn begin<W>(&mut self, sources: Vec<PolicySource>, what: W) -> Result<Change<E::NextEngine, W>, Error> {
         let preparation = self.engine.prepare(sources.clone())?;
         Ok(Change { what, sources, preparation })
     }
@@ -325,14 +331,14 @@ impl<E: Hsi> Manager<E> {
     /// Has the engine go on with these.
     fn publish(
         &mut self,
-        prepared: Prepared<E::Newer>,
+        prepared: Prepared<E::NextEngine>,
         loaded: Vec<LoadedPolicy>,
         policies: Policies,
-    ) -> Result<Took, Error> {
+    ) -> Result<LoadTimes, Error> {
         let begin = Instant::now();
-        self.engine.publish(prepared.newer)?;
+        self.engine.take_over(prepared.next)?;
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let took = Took {
+        let took = LoadTimes {
             build_ns: ns(prepared.build),
             verify_ns: ns(prepared.verify),
             publish_ns: ns(begin.elapsed()),
@@ -356,7 +362,7 @@ impl<E: Hsi> Manager<E> {
         })
     }
 
-    /// What the engine of the day was made of.
+    /// What the engine that runs was made of.
     fn sources(&self) -> Vec<PolicySource> {
         self.loaded.iter().map(|loaded| loaded.source.clone()).collect()
     }

@@ -1,7 +1,7 @@
 //! From a message to its answer: which method, with what, for whom. Relies on the manager for all that is decided.
 //! Holds the manager for the operation alone, not while it reads, searches a mend, makes policies ready or writes.
 
-use crate::engine::{Hsi, PolicySource};
+use crate::engine::{PolicySource, RunningEngine};
 use crate::error::Error;
 use crate::manager::{Granted, Manager, Peer};
 use crate::policies::{Change, Ready};
@@ -25,7 +25,7 @@ pub struct Answer {
 }
 
 /// Answers one message, which comes without its NUL, for a peer. Whatever the bytes are, there is an answer.
-pub fn answer<E: Hsi>(manager: &Mutex<Manager<E>>, who: Peer, message: &[u8]) -> Answer {
+pub fn answer<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer, message: &[u8]) -> Answer {
     let call = match call(message) {
         Ok(call) => call,
         Err(fault) => {
@@ -40,7 +40,7 @@ pub fn answer<E: Hsi>(manager: &Mutex<Manager<E>>, who: Peer, message: &[u8]) ->
     Answer { message: (!is_oneway).then_some(message), descriptor, close: false }
 }
 
-fn dispatch<E: Hsi>(
+fn dispatch<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
     call: Call,
@@ -92,7 +92,7 @@ fn description(interface: &str) -> Result<Value, Fault> {
 }
 
 /// The methods of our interface.
-fn control<E: Hsi>(
+fn control<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
     name: &str,
@@ -163,11 +163,11 @@ fn control<E: Hsi>(
 const REST: Duration = Duration::from_millis(40);
 
 /// A change of policies. While it is made ready others may ask for all but another change.
-fn change<E: Hsi, W, R: Serialize>(
+fn change<E: RunningEngine, W, R: Serialize>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
-    begin: impl FnOnce(&mut Manager<E>) -> Result<Change<E::Newer, W>, Error>,
-    finish: impl FnOnce(&mut Manager<E>, Ready<E::Newer, W>) -> Result<R, Error>,
+    begin: impl FnOnce(&mut Manager<E>) -> Result<Change<E::NextEngine, W>, Error>,
+    finish: impl FnOnce(&mut Manager<E>, Ready<E::NextEngine, W>) -> Result<R, Error>,
 ) -> Result<Value, Fault> {
     let turn = hold(manager)?.turn(who).map_err(fault)?;
     // Nothing is guarded by it: a preparation that panicked has left nothing behind.

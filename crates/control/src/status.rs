@@ -2,7 +2,7 @@
 //!
 //! Relies on the tree for what is promised and on the engine for what became of it. Changes nothing.
 
-use crate::engine::{Hsi, Observed, Thread};
+use crate::engine::{Observed, RunningEngine, Thread};
 use crate::tree::{Above, Tree};
 use hls_calculus::Guarantee;
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,7 @@ impl Supply {
 }
 
 /// Asks for all of it.
-pub(crate) fn status(tree: &Tree, engine: &mut impl Hsi) -> Status {
+pub(crate) fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
     let threads = engine.threads();
     let of_schedulers = tree.all().flat_map(|(_, scheduler)| &scheduler.above).flat_map(|above| &above.vps);
     let vps: Vec<u32> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();

@@ -4,14 +4,14 @@
 //! Relies on the calculus' numbers for schedulers and edges. Of threads only those are known whose guarantee, or whose
 //! share of what others are promised, was asked for: the rest is in the default scheduler and is promised nothing.
 
-use crate::engine::{Promisee, Thread, ThreadKey};
+use crate::engine::{Promisee, Thread};
 use crate::error::Error;
 use crate::params::shown;
 use crate::policies::{LoadedPolicy, policy_of};
 use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode};
 use hls_core::{ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::Policies;
-use hls_plan::ShareScale;
+use hls_plan::{ShareScale, ThreadKey};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The parameter that is meant for a child whole.

@@ -30,7 +30,7 @@ mod replay;
 #[cfg(feature = "engine")]
 pub use domain::Domain;
 #[cfg(feature = "engine")]
-pub use engine::{Engine, EngineThread, Notice};
+pub use engine::{Engine, Notice};
 #[cfg(feature = "engine")]
 pub use error::Error;
 #[cfg(feature = "engine")]

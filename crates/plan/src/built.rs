@@ -69,6 +69,11 @@ impl<C: Calls> Built<C> {
         vps.filter_map(|vp| self.of_schedulers.core_vp(*vp)).collect()
     }
 
+    /// The planned number of a VP of the core; 0: it has none.
+    pub fn number(&self, core_vp: u32) -> VpId {
+        self.planned.get(core_vp as usize).copied().unwrap_or(0)
+    }
+
     /// Gives a VP of the core its planned number.
     pub fn name(&mut self, core_vp: u32, vp: VpId) {
         let index = core_vp as usize;
@@ -79,19 +84,19 @@ impl<C: Calls> Built<C> {
     }
 }
 
-/// What a VP has had.
+/// What a VP has used: CPU time, and how often it got a CPU and lost it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Had {
+pub struct VpUsage {
     ran: Nanos,
     grants: u32,
     revokes: u32,
 }
 
-impl Had {
-    /// A VP of the core, until now.
-    pub fn of(view: &View, core_vp: u32, now: Nanos) -> Had {
+impl VpUsage {
+    /// What a VP of the core has used until now.
+    pub fn of(view: &View, core_vp: u32, now: Nanos) -> VpUsage {
         let (grants, revokes) = view.grants_and_revokes(core_vp);
-        Had { ran: view.ran(core_vp, now), grants, revokes }
+        VpUsage { ran: view.ran(core_vp, now), grants, revokes }
     }
 }
 
@@ -101,9 +106,9 @@ struct OfScheduler {
     /// The scheduler, by its number in the plan.
     scheduler: usize,
     /// That of the core, or what it had when it was taken out of the hierarchy.
-    is: Result<u32, Had>,
+    is: Result<u32, VpUsage>,
     /// What it had before the run began.
-    before: Had,
+    before: VpUsage,
 }
 
 /// The planned VPs of schedulers, and what they have had of a run.
@@ -112,7 +117,7 @@ pub struct OfSchedulers(Vec<OfScheduler>);
 
 impl OfSchedulers {
     fn add(&mut self, vp: VpId, scheduler: usize, core_vp: u32) {
-        self.0.push(OfScheduler { vp, scheduler, is: Ok(core_vp), before: Had::default() });
+        self.0.push(OfScheduler { vp, scheduler, is: Ok(core_vp), before: VpUsage::default() });
     }
 
     /// The VP of the core, while there is one.
@@ -124,13 +129,13 @@ impl OfSchedulers {
     pub fn begin(&mut self, view: &View, now: Nanos) {
         for of in &mut self.0 {
             if let Ok(core_vp) = of.is {
-                of.before = Had::of(view, core_vp, now);
+                of.before = VpUsage::of(view, core_vp, now);
             }
         }
     }
 
     /// A VP of the core has been taken out of the hierarchy. No effect where it was nobody's of the plan.
-    pub fn retire(&mut self, core_vp: u32, had: Had) {
+    pub fn retire(&mut self, core_vp: u32, had: VpUsage) {
         self.0.iter_mut().filter(|of| of.is.ok() == Some(core_vp)).for_each(|of| of.is = Err(had));
     }
 
@@ -142,7 +147,7 @@ impl OfSchedulers {
             (total.ran, total.grants, total.revokes) = (Nanos::ZERO, 0, 0);
         }
         for of in &self.0 {
-            let had = of.is.map_or_else(|had| had, |core_vp| Had::of(view, core_vp, now));
+            let had = of.is.map_or_else(|had| had, |core_vp| VpUsage::of(view, core_vp, now));
             let total = &mut result.schedulers[of.scheduler];
             total.ran += had.ran.saturating_sub(of.before.ran);
             total.grants += u64::from(had.grants.wrapping_sub(of.before.grants));

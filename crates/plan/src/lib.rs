@@ -7,12 +7,14 @@ mod built;
 mod derived;
 mod fit;
 mod plan;
+mod running;
 mod shares;
 mod tasks;
 
-pub use built::{Built, Had, OfSchedulers, planned_record, vp_params};
+pub use built::{Built, OfSchedulers, VpUsage, planned_record, vp_params};
 pub use derived::{Derived, promise};
 pub use fit::Change;
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};
+pub use running::{ChangeableEngine, EngineThread, ThreadKey};
 pub use shares::ShareScale;
 pub use tasks::Serves;

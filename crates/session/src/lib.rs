@@ -13,6 +13,7 @@
 //! ```
 
 mod baseline;
+mod changes;
 mod console;
 #[cfg(feature = "kernel")]
 mod kernel;

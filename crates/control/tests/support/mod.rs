@@ -7,16 +7,18 @@
 
 use hls_calculus::{Guarantee, Mode};
 use hls_control::{
-    EngineError, Hsi, Identity, Layout, Manager, Observed, Peer, PolicySource, Preparation, Prepared,
-    Promisee, Socket, TakenOut, Texts, Thread, ThreadKey, serve,
+    Created, EngineError, HierarchyChange, Layout, Manager, Observed, Peer, PolicySource, Preparation,
+    Prepared, Promisee, RunningEngine, Socket, TakenOut, Texts, Thread, serve,
 };
 use hls_core::{Calls, Core, Library, Params, RecordKind};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy};
+use hls_plan::ThreadKey;
 use hls_policy_build::{Builder, PolicyFile, Target};
 use hls_units::Nanos;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -194,6 +196,46 @@ impl Native {
         self.settle();
         Ok(result)
     }
+
+    fn call_that_creates_nothing(&mut self, change: HierarchyChange) -> Result<(), EngineError> {
+        match change {
+            HierarchyChange::DestroyScheduler { scheduler } => {
+                self.call(|core, _| Ok(core.destroy_scheduler(scheduler)?))
+            }
+            HierarchyChange::DetachScheduler { vp } => {
+                self.call(|core, now| Ok(core.detach(vp, now)?))?;
+                self.promises.remove(&Promisee::Scheduler(vp));
+                Ok(())
+            }
+            HierarchyChange::ReplacePolicy { scheduler, policy, params } => {
+                self.call(|core, now| Ok(core.replace(scheduler, policy, params, now)?))
+            }
+            HierarchyChange::ClosePlace { place } => {
+                self.call(|_, _| Ok(()))?;
+                self.closed.push(place);
+                Ok(())
+            }
+            HierarchyChange::MoveThread { thread, to, params } => {
+                self.living(thread)?;
+                self.call(|core, now| Ok(core.move_to(thread.vp, to, params, now)?))?;
+                self.promises.remove(&Promisee::Thread(thread));
+                let known = self.threads.get_mut(&thread.tid).expect("it lives");
+                (known.scheduler, known.slot) = (to, None);
+                Ok(())
+            }
+            HierarchyChange::SetParameter { thread, param, value } => {
+                self.living(thread)?;
+                self.call(|core, now| Ok(core.message(thread.vp, param, value, now)?))
+            }
+            HierarchyChange::CreateScheduler { .. } | HierarchyChange::AttachScheduler { .. } => {
+                unreachable!("these create something")
+            }
+        }
+    }
+
+    fn living(&mut self, thread: ThreadKey) -> Result<(), EngineError> {
+        if self.lives(thread) { Ok(()) } else { Err(EngineError::Gone) }
+    }
 }
 
 /// Hangs the VPs of an edge to a scheduler.
@@ -219,73 +261,39 @@ fn prepare(policies: &[PolicySource]) -> Result<Prepared<Arc<Library>>, EngineEr
     let built = built.map_err(|error| EngineError::Policy(error.to_string()))?;
     let path = folder.path().join("core.so");
     std::fs::write(&path, &built.bytes).unwrap();
-    let newer = Arc::new(Library::open(&path).unwrap());
-    let policies = newer.policies().to_vec();
-    Ok(Prepared { newer, policies, build: built.took, verify: Duration::ZERO })
+    let next = Arc::new(Library::open(&path).unwrap());
+    let policies = next.policies().to_vec();
+    Ok(Prepared { next, policies, build: built.took, verify: Duration::ZERO })
 }
 
-impl Hsi for Native {
-    type Newer = Arc<Library>;
+impl RunningEngine for Native {
+    type NextEngine = Arc<Library>;
+
+    fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
+        match change {
+            HierarchyChange::CreateScheduler { policy, params, .. } => {
+                self.call(|core, _| Ok(Created::Scheduler(core.create_scheduler(policy, params)?)))
+            }
+            HierarchyChange::AttachScheduler { parent, child, params } => {
+                self.call(|core, _| Ok(Created::Vp(core.attach(parent, Some(child), params)?)))
+            }
+            other => self.call_that_creates_nothing(other).map(|()| Created::Nothing),
+        }
+    }
 
     fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Arc<Library>>, EngineError> {
         Ok(Box::new(move || prepare(&policies)))
     }
 
-    fn publish(&mut self, newer: Arc<Library>) -> Result<(), EngineError> {
+    fn take_over(&mut self, next: Arc<Library>) -> Result<(), EngineError> {
         self.call(|core, _| {
-            core.set_library(Some(newer));
+            core.set_library(Some(next));
             Ok(())
         })
     }
 
-    fn create_scheduler(&mut self, _: &str, policy: u8, params: Params) -> Result<u32, EngineError> {
-        self.call(|core, _| Ok(core.create_scheduler(policy, params)?))
-    }
-
-    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), EngineError> {
-        self.call(|core, _| Ok(core.destroy_scheduler(scheduler)?))
-    }
-
-    fn attach(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, EngineError> {
-        self.call(|core, _| Ok(core.attach(parent, Some(child), params)?))
-    }
-
-    fn detach(&mut self, vp: u32) -> Result<(), EngineError> {
-        self.call(|core, now| Ok(core.detach(vp, now)?))?;
-        self.promises.remove(&Promisee::Scheduler(vp));
-        Ok(())
-    }
-
-    fn replace(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), EngineError> {
-        self.call(|core, now| Ok(core.replace(scheduler, policy, params, now)?))
-    }
-
-    fn close(&mut self, place: usize) -> Result<(), EngineError> {
-        self.call(|_, _| Ok(()))?;
-        self.closed.push(place);
-        Ok(())
-    }
-
     fn taken_out(&mut self) -> Vec<TakenOut> {
         std::mem::take(&mut self.taken_out)
-    }
-
-    fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError> {
-        if !self.lives(thread) {
-            return Err(EngineError::Gone);
-        }
-        self.call(|core, now| Ok(core.move_to(thread.vp, to, params, now)?))?;
-        self.promises.remove(&Promisee::Thread(thread));
-        let known = self.threads.get_mut(&thread.tid).expect("it lives");
-        (known.scheduler, known.slot) = (to, None);
-        Ok(())
-    }
-
-    fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError> {
-        if !self.lives(thread) {
-            return Err(EngineError::Gone);
-        }
-        self.call(|core, now| Ok(core.message(thread.vp, param, value, now)?))
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
@@ -295,15 +303,18 @@ impl Hsi for Native {
 
     fn thread(&mut self, tid: u32) -> Option<Thread> {
         if self.knows_real && !self.threads.contains_key(&tid) {
-            let Identity { pid, uid, comm, .. } = Identity::of(tid)?;
-            self.spawn(tid, uid, None);
+            let uid = std::fs::metadata(format!("/proc/{tid}")).ok()?.uid();
+            let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+            let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+            let (pid, comm) = (field("Tgid:")?.parse().ok()?, field("Name:")?.to_owned());
+            self.spawn(tid, Some(uid), None);
             let thread = self.threads.get_mut(&tid)?;
             (thread.pid, thread.comm) = (pid, comm);
         }
         self.threads.get(&tid).cloned()
     }
 
-    fn lives(&self, thread: ThreadKey) -> bool {
+    fn lives(&mut self, thread: ThreadKey) -> bool {
         self.threads.get(&thread.tid).is_some_and(|known| known.key == thread)
     }
 

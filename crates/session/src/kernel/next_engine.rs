@@ -1,4 +1,4 @@
-//! Engines with other policies, made ready while the one that runs goes on.
+//! EngineCache with other policies, made ready while the one that runs goes on.
 //!
 //! That takes seconds, most of them the compiler's and the verifier's. They are spent by a process of its own, which is
 //! a thread like others to the hierarchy: it waits where those wait that nobody placed. This process, which never
@@ -26,27 +26,27 @@ pub struct Made {
 }
 
 /// An engine that may take over; `None`: the first one, which has built-in policies only.
-pub type NewerEngine = Option<Made>;
+pub type NextEngine = Option<Made>;
 
 /// What the engine of the day was made of, and the one before it: whoever unloads a policy may want it again soon, and
 /// to make it again takes seconds.
 #[derive(Default)]
-pub struct Engines {
+pub struct EngineCache {
     policies: Vec<PolicySource>,
     last: Option<Made>,
 }
 
-impl Engines {
+impl EngineCache {
     /// That of the day has these policies.
-    pub fn of(policies: Vec<PolicySource>) -> Engines {
-        Engines { policies, last: None }
+    pub fn of(policies: Vec<PolicySource>) -> EngineCache {
+        EngineCache { policies, last: None }
     }
 
     /// An engine with these policies that need not be made: the first one, or the one before.
-    pub fn at_once(&mut self, policies: &[PolicySource]) -> Option<Prepared<NewerEngine>> {
-        let ready = |newer, policies: &[PolicyInfo]| {
+    pub fn at_once(&mut self, policies: &[PolicySource]) -> Option<Prepared<NextEngine>> {
+        let ready = |next, policies: &[PolicyInfo]| {
             let policies = policies.to_vec();
-            Prepared { newer, policies, build: Duration::ZERO, verify: Duration::ZERO }
+            Prepared { next, policies, build: Duration::ZERO, verify: Duration::ZERO }
         };
         if policies.is_empty() {
             return Some(ready(None, hls_core::policies()));
@@ -60,10 +60,10 @@ impl Engines {
     pub fn take_over(
         &mut self,
         engine: &mut Engine,
-        newer: NewerEngine,
+        next: NextEngine,
     ) -> Result<(), hls_kernel_engine::Error> {
-        let (policies, newer) = newer.map(|made| (made.policies, made.engine)).unzip();
-        let old = engine.take_over(newer)?;
+        let (policies, next) = next.map(|made| (made.policies, made.engine)).unzip();
+        let old = engine.take_over(next)?;
         let policies = std::mem::replace(&mut self.policies, policies.unwrap_or_default());
         if let Some(engine) = old {
             self.last = Some(Made { policies, engine });
@@ -110,9 +110,9 @@ impl Answer {
 }
 
 /// What [`prepare`] makes, with what it was made of.
-pub fn make(policies: Vec<PolicySource>, maps: &SharedMaps) -> Result<Prepared<NewerEngine>, EngineError> {
-    let Prepared { newer: engine, policies: infos, build, verify } = prepare(policies.clone(), maps)?;
-    Ok(Prepared { newer: Some(Made { policies, engine }), policies: infos, build, verify })
+pub fn make(policies: Vec<PolicySource>, maps: &SharedMaps) -> Result<Prepared<NextEngine>, EngineError> {
+    let Prepared { next: engine, policies: infos, build, verify } = prepare(policies.clone(), maps)?;
+    Ok(Prepared { next: Some(Made { policies, engine }), policies: infos, build, verify })
 }
 
 /// Makes an engine that has these policies.
@@ -129,14 +129,14 @@ pub fn prepare(
         Answer::Wrong(what) => return Err(EngineError::Policy(what)),
         Answer::Failed(what) => return Err(EngineError::Failed(what)),
     };
-    let newer = Programs::from_ids(&programs).map_err(failed)?;
+    let programs = Programs::from_ids(&programs).map_err(failed)?;
     let unusable = |error: &dyn std::fmt::Display| {
         EngineError::Failed(format!("the native build, {}: {error}", native.display()))
     };
     let native_build = File::open(&native).map_err(|error| unusable(&error))?;
     let library = Library::open_nameless(native_build).map_err(|error| unusable(&error))?;
     drop(worker);
-    Ok(Prepared { policies: library.policies().to_vec(), newer: (newer, Arc::new(library)), build, verify })
+    Ok(Prepared { policies: library.policies().to_vec(), next: (programs, Arc::new(library)), build, verify })
 }
 
 /// The process, which ends when this goes.
@@ -208,6 +208,6 @@ fn carry_out(order: &Order) -> Result<(Answer, (File, Verified)), Answer> {
     let verified = Verified::load(&maps, &engine.bytes).map_err(|Refusal { what, log, .. }| {
         Answer::refused(verifier_error(&format!("{log}\n{what}"), &files))
     })?;
-    let programs = verified.ids().map_err(|error| Answer::failed("the newer engine", error))?;
+    let programs = verified.ids().map_err(|error| Answer::failed("the next engine", error))?;
     Ok((Answer::Done { native, programs, build, verify: begin.elapsed() }, (file, verified)))
 }
