@@ -4,16 +4,16 @@
 use crate::engine::{EngineError, HierarchyChange, Promisee, RunningEngine};
 use crate::error::Error;
 use crate::tree::{Scheduler, Tree};
-use hls_core::Params;
+use hls_core::{CoreScheduler, CoreVp, Params};
 
 /// Has the engine create a scheduler and hang it below its parent with so many VPs, or leaves all as it was.
 pub(crate) fn build(
     engine: &mut impl RunningEngine,
     name: &str,
     (policy, own): (u8, Params),
-    (parent, params): (u32, Params),
+    (parent, params): (CoreScheduler, Params),
     width: u16,
-) -> Result<(u32, Vec<u32>), Error> {
+) -> Result<(CoreScheduler, Vec<CoreVp>), Error> {
     let create = HierarchyChange::CreateScheduler { name: name.into(), policy, params: own };
     let scheduler = engine.change(create)?.scheduler()?;
     let mut vps = Vec::new();
@@ -44,7 +44,8 @@ pub(crate) fn tear_down(
     let Err(error) = done.and_then(|()| destroy(engine, scheduler.id)) else {
         return Ok(());
     };
-    let parents: Vec<u32> = scheduler.above.iter().map(|above| core_number(tree, above.parent)).collect();
+    let parents: Vec<CoreScheduler> =
+        scheduler.above.iter().map(|above| core_number(tree, above.parent)).collect();
     let Some(known) = tree.schedulers[number].as_mut() else { return Err(error.into()) };
     let (mut undone, mut back) = (Ok(()), Vec::new());
     for (above, parent) in known.above.iter_mut().zip(parents) {
@@ -65,24 +66,24 @@ pub(crate) fn tear_down(
 
 fn attach(
     engine: &mut impl RunningEngine,
-    parent: u32,
-    child: u32,
+    parent: CoreScheduler,
+    child: CoreScheduler,
     params: Params,
-) -> Result<u32, EngineError> {
+) -> Result<CoreVp, EngineError> {
     engine.change(HierarchyChange::AttachScheduler { parent, child, params })?.vp()
 }
 
-fn detach(engine: &mut impl RunningEngine, vp: u32) -> Result<(), EngineError> {
+fn detach(engine: &mut impl RunningEngine, vp: CoreVp) -> Result<(), EngineError> {
     engine.change(HierarchyChange::DetachScheduler { vp }).map(drop)
 }
 
-fn destroy(engine: &mut impl RunningEngine, scheduler: u32) -> Result<(), EngineError> {
+fn destroy(engine: &mut impl RunningEngine, scheduler: CoreScheduler) -> Result<(), EngineError> {
     engine.change(HierarchyChange::DestroyScheduler { scheduler }).map(drop)
 }
 
 /// The core's number of a parent; 0, which is none, for the machine.
-fn core_number(tree: &Tree, at: Option<usize>) -> u32 {
-    at.and_then(|at| tree.scheduler(at)).map_or(0, |scheduler| scheduler.id)
+fn core_number(tree: &Tree, at: Option<usize>) -> CoreScheduler {
+    at.and_then(|at| tree.scheduler(at)).map_or(CoreScheduler(0), |scheduler| scheduler.id)
 }
 
 /// The error, unless what was done before it could not be undone.

@@ -2,7 +2,7 @@
 //! the threads are. Relies on the core's numbers for schedulers and VPs. Decides nothing.
 
 use hls_calculus::Guarantee;
-use hls_core::{CoreError, Params, PolicyInfo};
+use hls_core::{CoreError, CoreScheduler, CoreVp, Params, PolicyInfo};
 use hls_plan::ThreadKey;
 use hls_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct Thread {
     /// Whether it may use only some of the machine's CPUs.
     pub pinned: bool,
     /// The scheduler of the core that its VP is below.
-    pub scheduler: u32,
+    pub scheduler: CoreScheduler,
     /// The edge of the first graph, that of the file, whose place it takes by a rule of the file. None after
     /// [`HierarchyChange::MoveThread`].
     pub slot: Option<usize>,
@@ -35,7 +35,7 @@ pub struct Thread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Promisee {
     /// A scheduler, by one of its VPs in the core.
-    Scheduler(u32),
+    Scheduler(CoreVp),
     /// A thread that a request has placed.
     Thread(ThreadKey),
     /// Whoever takes the place of this edge of the first graph, that of the file.
@@ -88,7 +88,7 @@ pub type Preparation<T> = Box<dyn FnOnce() -> Result<Prepared<T>, EngineError> +
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenOut {
     /// The scheduler.
-    pub scheduler: u32,
+    pub scheduler: CoreScheduler,
     /// What the policy did.
     pub offence: String,
     /// The policy that is in its place, with the parameters that it has where nobody says others.
@@ -142,27 +142,27 @@ pub enum HierarchyChange {
     /// Destroys a scheduler without children and parents.
     DestroyScheduler {
         /// The scheduler.
-        scheduler: u32,
+        scheduler: CoreScheduler,
     },
     /// Hangs a scheduler below another with one VP more: [`Created::Vp`].
     AttachScheduler {
         /// The scheduler above.
-        parent: u32,
+        parent: CoreScheduler,
         /// The scheduler below.
-        child: u32,
+        child: CoreScheduler,
         /// The VP's parameters.
         params: Params,
     },
     /// Takes the VP of a scheduler without children out of the hierarchy. What it was promised ends.
     DetachScheduler {
         /// The VP.
-        vp: u32,
+        vp: CoreVp,
     },
     /// Gives a scheduler another policy in its place; its children stay, with their parameters. Where the policy itself
     /// refuses a child, a fallback is in its place: then the scheduler is among [`RunningEngine::taken_out`].
     ReplacePolicy {
         /// The scheduler.
-        scheduler: u32,
+        scheduler: CoreScheduler,
         /// The other policy's number.
         policy: u8,
         /// The scheduler's parameters from now on.
@@ -174,7 +174,7 @@ pub enum HierarchyChange {
         /// The thread.
         thread: ThreadKey,
         /// The scheduler.
-        to: u32,
+        to: CoreScheduler,
         /// The parameters of its VP there.
         params: Params,
     },
@@ -201,9 +201,9 @@ pub enum Created {
     /// Nothing.
     Nothing,
     /// A scheduler.
-    Scheduler(u32),
+    Scheduler(CoreScheduler),
     /// A VP.
-    Vp(u32),
+    Vp(CoreVp),
 }
 
 impl Created {
@@ -211,7 +211,7 @@ impl Created {
     ///
     /// # Errors
     /// It was another kind of change.
-    pub fn scheduler(self) -> Result<u32, EngineError> {
+    pub fn scheduler(self) -> Result<CoreScheduler, EngineError> {
         match self {
             Created::Scheduler(scheduler) => Ok(scheduler),
             other => Err(EngineError::Failed(format!("found {other:?} created, expected a scheduler"))),
@@ -222,7 +222,7 @@ impl Created {
     ///
     /// # Errors
     /// It was another kind of change.
-    pub fn vp(self) -> Result<u32, EngineError> {
+    pub fn vp(self) -> Result<CoreVp, EngineError> {
         match self {
             Created::Vp(vp) => Ok(vp),
             other => Err(EngineError::Failed(format!("found {other:?} created, expected a VP"))),
@@ -278,7 +278,7 @@ pub trait RunningEngine {
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee);
 
     /// What became of the promises to these VPs, in their order.
-    fn observed(&mut self, vps: &[u32]) -> Vec<Observed>;
+    fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed>;
 
     /// Time that was stolen from the machine so far, over all CPUs.
     fn stolen(&mut self) -> Nanos;

@@ -478,7 +478,7 @@ pub(crate) fn refused(problem: Problem) -> Error {
 fn nowhere(thread: &Thread) -> Error {
     let Thread { key, scheduler, .. } = thread;
     Error::Failed(format!(
-        "found thread {} below scheduler {scheduler} of the core, expected a known one",
-        key.tid
+        "found thread {} below scheduler {} of the core, expected a known one",
+        key.tid, scheduler.0
     ))
 }

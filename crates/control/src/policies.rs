@@ -10,7 +10,7 @@ use crate::manager::{Manager, Peer, refused};
 use crate::params::shown;
 use crate::tree::{Scheduler, Tree, named};
 use hls_core::limits::FIRST_LOADED;
-use hls_core::{ParamInfo, Params, PolicyInfo};
+use hls_core::{CoreScheduler, ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::{Policies, Policy};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
@@ -401,7 +401,7 @@ fn with_policy(
     at: usize,
     policy: &str,
     params: &[(String, u64)],
-) -> Result<(Tree, u32, Params), Error> {
+) -> Result<(Tree, CoreScheduler, Params), Error> {
     let Policy { info, declared } = policy_of(policies, policy)?;
     let mut tree = tree.clone();
     let Some(scheduler) = tree.schedulers[at].as_mut() else {

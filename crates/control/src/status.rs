@@ -5,6 +5,7 @@
 use crate::engine::{Observed, RunningEngine, Thread};
 use crate::tree::{Above, Tree};
 use hls_calculus::Guarantee;
+use hls_core::CoreVp;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
@@ -101,7 +102,7 @@ impl Supply {
 pub(crate) fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
     let threads = engine.threads();
     let of_schedulers = tree.all().flat_map(|(_, scheduler)| &scheduler.above).flat_map(|above| &above.vps);
-    let vps: Vec<u32> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();
+    let vps: Vec<CoreVp> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();
     let observed: ByVp = vps.iter().copied().zip(engine.observed(&vps)).collect();
     let mut schedulers = Vec::new();
     for at in parents_first(tree) {
@@ -121,13 +122,13 @@ pub(crate) fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
 }
 
 /// What became of each VP.
-type ByVp = HashMap<u32, Observed>;
+type ByVp = HashMap<CoreVp, Observed>;
 
 /// The VPs of an edge.
 fn processors(tree: &Tree, above: &Above, observed: &ByVp) -> Vec<ProcessorStatus> {
     let (guarantee, count) = tree.promised(above.edge);
     let parent = above.parent.and_then(|parent| tree.scheduler(parent)).map(|parent| parent.name.clone());
-    let one = |(at, vp): (usize, &u32)| {
+    let one = |(at, vp): (usize, &CoreVp)| {
         let guarantee = if at < count { &guarantee } else { &Guarantee::Null };
         ProcessorStatus { parent: parent.clone(), supply: Supply::new(guarantee, observed.get(vp)) }
     };

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::params::shown;
 use crate::policies::{LoadedPolicy, policy_of};
 use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode};
-use hls_core::{ParamInfo, Params, PolicyInfo};
+use hls_core::{CoreScheduler, CoreVp, ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::Policies;
 use hls_plan::{ShareScale, ThreadKey};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,9 +23,9 @@ pub struct Layout {
     /// The hierarchy for the calculus, one edge for each instance of a thread.
     pub graph: Graph,
     /// The core's number of each scheduler of the graph.
-    pub schedulers: Vec<u32>,
+    pub schedulers: Vec<CoreScheduler>,
     /// The core's VPs of each edge of the graph to a scheduler; none for threads.
-    pub vps: Vec<Vec<u32>>,
+    pub vps: Vec<Vec<CoreVp>>,
     /// The user who may change what is below each scheduler of the graph, if the file names one.
     pub owners: Vec<Option<u32>>,
     /// The scheduler of the graph where threads are that nobody placed.
@@ -55,7 +55,7 @@ pub(crate) struct Scheduler {
     pub(crate) policy: &'static PolicyInfo,
     pub(crate) params: Vec<(String, u64)>,
     /// The core's number.
-    pub(crate) id: u32,
+    pub(crate) id: CoreScheduler,
     pub(crate) owner: Option<u32>,
     /// Who asked for it; `None`: it is the file's.
     pub(crate) creator: Option<u32>,
@@ -88,7 +88,7 @@ pub(crate) struct Above {
     pub(crate) edge: usize,
     /// `None`: the machine.
     pub(crate) parent: Option<usize>,
-    pub(crate) vps: Vec<u32>,
+    pub(crate) vps: Vec<CoreVp>,
     /// Those of each VP in the core.
     pub(crate) params: Params,
 }
@@ -139,7 +139,7 @@ impl Tree {
     }
 
     /// Enters an edge of the file.
-    fn enter(&mut self, at: usize, edge: &Edge, vps: Vec<u32>) {
+    fn enter(&mut self, at: usize, edge: &Edge, vps: Vec<CoreVp>) {
         let values = edge.parent.map_or_else(Vec::new, |parent| self.values(parent, &edge.params));
         match (&edge.child, edge.parent) {
             (Child::Thread(_), Some(scheduler)) => {
@@ -191,7 +191,7 @@ impl Tree {
     }
 
     /// The number of the scheduler that the core knows as `id`.
-    pub(crate) fn of_core(&self, id: u32) -> Option<usize> {
+    pub(crate) fn of_core(&self, id: CoreScheduler) -> Option<usize> {
         self.all().find(|(_, scheduler)| scheduler.id == id).map(|(at, _)| at)
     }
 
@@ -312,7 +312,7 @@ fn scheduler(
     graph: &Graph,
     at: usize,
     policies: &Policies,
-    id: u32,
+    id: CoreScheduler,
     owner: Option<u32>,
 ) -> Result<Scheduler, Error> {
     let hls_calculus::Scheduler { name, policy, params } = &graph.schedulers[at];

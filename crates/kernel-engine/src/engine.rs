@@ -6,11 +6,11 @@
 
 use crate::domain::Domain;
 use crate::dump::dump;
-use crate::newer::{Programs, SharedMaps};
 use crate::news::{self, News, Ring};
+use crate::next_engine::{Programs, SharedMaps};
 use crate::proc;
 use crate::{Error, Exit, exit};
-use hls_core::{Call, Calls, CoreError, Library, Op, Params, View};
+use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Library, Op, Params, View};
 use hls_monitor::event::{Record, VpId, What};
 use hls_monitor::result::RunResult;
 use hls_plan::assign::{Assignment, Assignments, Instance, RealThread, Successor};
@@ -59,7 +59,7 @@ pub type Sink<'a> = dyn FnMut(&Record) + 'a;
 /// A thread of the machine that is known to have a VP.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    core_vp: u32,
+    core_vp: CoreVp,
     tgid: u32,
 }
 
@@ -80,7 +80,7 @@ pub struct Engine {
     /// Places of the plan that nobody takes any more: their schedulers may have gone, whose numbers others have then.
     closed: HashSet<VpId>,
     /// The core's scheduler for all threads that the file does not name, and the parameters there.
-    default: (u32, Params),
+    default: (CoreScheduler, Params),
     /// The kernel's time at which the run began,
     began: Nanos,
     /// and how many decisions had been taken by then.
@@ -126,7 +126,7 @@ impl Engine {
             told: Vec::new(),
         };
         let (scheduler, params) = engine.default;
-        engine.built.core.set_default(scheduler, params, std::process::id());
+        engine.built.core.set_default(scheduler.0, params, std::process::id());
         engine.built.core.tell_stolen();
         Ok(engine)
     }
@@ -220,8 +220,8 @@ impl Engine {
 
     /// Takes what the core has recorded, under the numbers that VPs have now: always before one gets another.
     fn take_records(&mut self) {
-        let (Built { core, planned, .. }, told) = (&mut self.built, &mut self.told);
-        if !core.view().take_records(|raw| told.push(planned_record(planned, raw))) {
+        let (Built { core, planned, observed, .. }, told) = (&mut self.built, &mut self.told);
+        if !core.view().take_records(|raw| told.extend(planned_record(planned, observed, raw))) {
             self.notices.push(Notice::Lost);
         }
     }
@@ -229,7 +229,7 @@ impl Engine {
     fn hear(&mut self, news: News) {
         match news.what {
             news::What::Came => {
-                self.known.insert(news.tid, Known { core_vp: news.vp, tgid: news.tgid });
+                self.known.insert(news.tid, Known { core_vp: CoreVp(news.vp), tgid: news.tgid });
                 self.assign(news.tid, None);
             }
             news::What::Renamed(comm) => self.assign(news.tid, Some(&comm)),
@@ -242,7 +242,7 @@ impl Engine {
             news::What::Gone => {
                 self.moved.remove(&news.tid);
                 if self.known.remove(&news.tid).is_some() {
-                    self.unwatch(news.vp);
+                    self.unwatch(CoreVp(news.vp));
                     let successor = self.assignments.exit(news.tid);
                     self.succeed(successor);
                 }
@@ -335,14 +335,14 @@ impl Engine {
         }
     }
 
-    fn move_below(&mut self, tid: u32, (to, params): (u32, Params)) -> Result<u32, CoreError> {
-        self.call_about(tid, Op::Move, Call { b: to, params: params.0, ..Call::default() })
+    fn move_below(&mut self, tid: u32, (to, params): (CoreScheduler, Params)) -> Result<CoreVp, CoreError> {
+        self.call_about(tid, Op::Move, Call { b: to.0, params: params.0, ..Call::default() })
     }
 
     /// Makes the call about a thread's VP, if that is still the thread's; which VP that is.
-    fn call_about(&mut self, tid: u32, op: Op, call: Call) -> Result<u32, CoreError> {
+    fn call_about(&mut self, tid: u32, op: Op, call: Call) -> Result<CoreVp, CoreError> {
         let core_vp = self.known.get(&tid).ok_or(CoreError::NotFound)?.core_vp;
-        self.make(op, Call { a: core_vp, tid, ..call }).map(|()| core_vp)
+        self.make(op, Call { a: core_vp.0, tid, ..call }).map(|()| core_vp)
     }
 
     fn make(&mut self, op: Op, call: Call) -> Result<(), CoreError> {
@@ -352,7 +352,7 @@ impl Engine {
         }
     }
 
-    /// What a newer engine has to share with this one.
+    /// The maps that a next engine shares with this one.
     ///
     /// # Errors
     /// The system's.
@@ -371,12 +371,12 @@ impl Engine {
     /// Another engine takes over: see [`Domain::take_over`].
     ///
     /// # Errors
-    /// It may have taken over in part: then the run must end.
+    /// The next engine may have taken over in part: then the run must end.
     pub fn take_over(
         &mut self,
-        newer: Option<(Programs, Arc<Library>)>,
+        next: Option<(Programs, Arc<Library>)>,
     ) -> Result<Option<(Programs, Arc<Library>)>, Error> {
-        self.built.core.take_over(newer)
+        self.built.core.take_over(next)
     }
 
     /// Checks every invariant of the core, at a moment when no decision is due.
@@ -429,17 +429,17 @@ impl ChangeableEngine for Engine {
         self.built.core.now()
     }
 
-    fn watch(&mut self, core_vp: u32, tid: u32, vp: VpId) -> Result<(), CoreError> {
+    fn watch(&mut self, core_vp: CoreVp, tid: u32, vp: VpId) -> Result<(), CoreError> {
         self.take_records();
         self.built.name(core_vp, vp);
-        let watched = self.make(Op::Watch, Call { a: core_vp, b: 1, tid, ..Call::default() });
+        let watched = self.make(Op::Watch, Call { a: core_vp.0, b: 1, tid, ..Call::default() });
         if watched.is_err() {
             self.built.name(core_vp, 0);
         }
         watched
     }
 
-    fn unwatch(&mut self, core_vp: u32) {
+    fn unwatch(&mut self, core_vp: CoreVp) {
         let vp = self.built.number(core_vp);
         if vp != 0 {
             self.take_records();
@@ -450,11 +450,11 @@ impl ChangeableEngine for Engine {
 
     fn thread(&mut self, tid: u32) -> Option<EngineThread> {
         let core_vp = self.known.get(&tid)?.core_vp;
-        let entry = self.built.core.thread(core_vp);
+        let entry = self.built.core.thread(core_vp.0);
         (entry.pid == tid).then(|| EngineThread {
             key: ThreadKey { tid, vp: core_vp, since: entry.since },
             cpus: entry.cpus,
-            scheduler: self.built.core.view().parent(core_vp),
+            scheduler: CoreScheduler(self.built.core.view().parent(core_vp.0)),
             vp: self.built.number(core_vp),
         })
     }
@@ -465,7 +465,13 @@ impl ChangeableEngine for Engine {
         tids
     }
 
-    fn move_thread(&mut self, tid: u32, to: u32, params: Params, _: &[u32]) -> Result<(), CoreError> {
+    fn move_thread(
+        &mut self,
+        tid: u32,
+        to: CoreScheduler,
+        params: Params,
+        _: &[u32],
+    ) -> Result<(), CoreError> {
         let core_vp = self.move_below(tid, (to, params))?;
         self.unwatch(core_vp);
         self.moved.insert(tid);
@@ -479,14 +485,14 @@ impl ChangeableEngine for Engine {
     }
 
     /// Whoever comes to the default scheduler has no number there.
-    fn close_place(&mut self, vp: VpId) -> Option<u32> {
+    fn close_place(&mut self, vp: VpId) -> Option<CoreScheduler> {
         self.closed.insert(vp);
         None
     }
 
-    fn ran(&mut self, core_vp: u32) -> Nanos {
+    fn ran(&mut self, core_vp: CoreVp) -> Nanos {
         let now = self.built.core.now().unwrap_or_default();
-        self.built.core.view().ran(core_vp, now)
+        self.built.core.view().ran(core_vp.0, now)
     }
 
     fn stolen(&mut self) -> Nanos {

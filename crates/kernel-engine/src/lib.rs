@@ -17,9 +17,9 @@ mod error;
 #[cfg(feature = "engine")]
 mod exit;
 #[cfg(feature = "engine")]
-mod newer;
-#[cfg(feature = "engine")]
 mod news;
+#[cfg(feature = "engine")]
+mod next_engine;
 #[cfg(feature = "engine")]
 mod object;
 #[cfg(feature = "engine")]
@@ -36,7 +36,7 @@ pub use error::Error;
 #[cfg(feature = "engine")]
 pub use exit::Exit;
 #[cfg(feature = "engine")]
-pub use newer::{Programs, SharedMaps, Verified};
+pub use next_engine::{Programs, SharedMaps, Verified};
 #[cfg(feature = "engine")]
 pub use object::Refusal;
 #[cfg(feature = "engine")]

@@ -11,7 +11,7 @@ mod running;
 mod shares;
 mod tasks;
 
-pub use built::{Built, OfSchedulers, VpUsage, planned_record, vp_params};
+pub use built::{Built, ObservedSchedulers, OfSchedulers, VpUsage, planned_record, vp_params};
 pub use derived::{Derived, promise};
 pub use fit::Change;
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};

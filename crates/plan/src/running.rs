@@ -4,7 +4,7 @@
 //! Relies on one change being made at a time. Nothing here decides whether a change may be made.
 
 use crate::Built;
-use hls_core::{Calls, CoreError, Params, View};
+use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params, View};
 use hls_monitor::event::VpId;
 use hls_units::Nanos;
 
@@ -14,7 +14,7 @@ pub struct ThreadKey {
     /// Its number in the system; in the simulator that of its VP in the plan.
     pub tid: u32,
     /// Its VP in the core.
-    pub vp: u32,
+    pub vp: CoreVp,
     /// When it came into being, by a clock of the engine's; 0 in the simulator, where VPs say enough.
     pub since: u64,
 }
@@ -27,7 +27,7 @@ pub struct EngineThread {
     /// The CPUs that it may use, a bit each.
     pub cpus: u64,
     /// The core's scheduler above it.
-    pub scheduler: u32,
+    pub scheduler: CoreScheduler,
     /// The number under which what happens to it is recorded; 0: none.
     pub vp: VpId,
 }
@@ -54,10 +54,10 @@ pub trait ChangeableEngine {
     ///
     /// # Errors
     /// There is no such VP any more, or it is another's.
-    fn watch(&mut self, core_vp: u32, tid: u32, vp: VpId) -> Result<(), CoreError>;
+    fn watch(&mut self, core_vp: CoreVp, tid: u32, vp: VpId) -> Result<(), CoreError>;
 
     /// A VP of the core loses its number; that it left is recorded.
-    fn unwatch(&mut self, core_vp: u32);
+    fn unwatch(&mut self, core_vp: CoreVp);
 
     /// The living thread of this number.
     fn thread(&mut self, tid: u32) -> Option<EngineThread>;
@@ -70,7 +70,13 @@ pub trait ChangeableEngine {
     ///
     /// # Errors
     /// [`CoreError::NotFound`]: the thread is gone; else what the core says.
-    fn move_thread(&mut self, tid: u32, to: u32, params: Params, above: &[u32]) -> Result<(), CoreError>;
+    fn move_thread(
+        &mut self,
+        tid: u32,
+        to: CoreScheduler,
+        params: Params,
+        above: &[u32],
+    ) -> Result<(), CoreError>;
 
     /// Sets a parameter of a thread's VP, which its scheduler hears as a message.
     ///
@@ -80,10 +86,10 @@ pub trait ChangeableEngine {
 
     /// Nobody takes this place of the plan any more: whom a rule gives it comes to the default scheduler. Returns that
     /// one, by the core's number, where the thread is yet to come and keeps this number.
-    fn close_place(&mut self, vp: VpId) -> Option<u32>;
+    fn close_place(&mut self, vp: VpId) -> Option<CoreScheduler>;
 
     /// CPU time that a VP of the core has had.
-    fn ran(&mut self, core_vp: u32) -> Nanos;
+    fn ran(&mut self, core_vp: CoreVp) -> Nanos;
 
     /// Time that others than the hierarchy have had, over all CPUs.
     fn stolen(&mut self) -> Nanos;

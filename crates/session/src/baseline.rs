@@ -10,7 +10,7 @@ use hls_real_threads::{Load, Outcome, ThreadEnd};
 use hls_units::Nanos;
 use std::collections::HashMap;
 
-/// How long the threads may tell of themselves before it is taken down.
+/// The records of the threads are read at least that often.
 const PATIENCE: Nanos = Nanos::from_millis(50);
 
 /// Has the threads of a plan run for `length`; what each of them got. Schedulers, shares and guarantees have no effect.
@@ -40,7 +40,7 @@ pub fn baseline(plan: &Plan, seed: u64, length: Nanos, console: &dyn Console) ->
     Ok(result)
 }
 
-/// Fills in what the threads, and the kernel, know of themselves. Nothing was asked of any scheduler of the file.
+/// Fills in what the threads and the kernel have counted. The schedulers of the file had no part in it.
 fn complete(result: &mut RunResult, outcome: &Outcome) {
     result.schedulers.clear();
     outcome.complete(result);

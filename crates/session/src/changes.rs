@@ -10,7 +10,7 @@
 
 use crate::registry::{RunRegistry, policy_of};
 use hls_control::{Created, EngineError, HierarchyChange, Observed, Promisee, TakenOut, Thread};
-use hls_core::{Calls, CoreError, Params};
+use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_monitor::event::VpId;
 use hls_monitor::observe::Promise;
 use hls_monitor::result::{Child, SchedulerInfo, VpInfo};
@@ -36,17 +36,17 @@ pub trait ChangeableRun<'t> {
         let (engine, registry) = self.parts();
         match change {
             HierarchyChange::CreateScheduler { name, policy, params } => {
-                let scheduler = engine.built().core.create_scheduler(policy, params)?;
+                let scheduler = CoreScheduler(engine.built().core.create_scheduler(policy, params)?);
                 let policy = engine.view().policy(policy).map_or("", |info| info.name).to_owned();
-                registry.add_scheduler(scheduler, SchedulerInfo { name, policy });
+                registry.add_scheduler(engine, scheduler, SchedulerInfo { name, policy });
                 return Ok(Created::Scheduler(scheduler));
             }
             HierarchyChange::AttachScheduler { parent, child, params } => {
                 return Ok(Created::Vp(attach(engine, registry, parent, child, params)?));
             }
             HierarchyChange::DestroyScheduler { scheduler } => {
-                engine.built().core.destroy_scheduler(scheduler)?;
-                registry.remove_scheduler(scheduler);
+                engine.built().core.destroy_scheduler(scheduler.0)?;
+                registry.remove_scheduler(engine, scheduler);
             }
             HierarchyChange::DetachScheduler { vp } => detach(engine, vp)?,
             HierarchyChange::ReplacePolicy { scheduler, policy, params } => {
@@ -63,7 +63,12 @@ pub trait ChangeableRun<'t> {
     }
 
     /// Moves a thread. One that keeps its number takes the place of the file with it, which nobody has then.
-    fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError> {
+    fn move_thread(
+        &mut self,
+        thread: ThreadKey,
+        to: CoreScheduler,
+        params: Params,
+    ) -> Result<(), EngineError> {
         let (engine, registry) = self.parts();
         let before = living(engine, thread)?.vp;
         let above = if before == 0 { Vec::new() } else { registry.observer().topology().above(before) };
@@ -71,8 +76,8 @@ pub trait ChangeableRun<'t> {
         let vp = engine.built().number(thread.vp);
         if vp != 0 {
             let now = self.hear_now();
-            let (_, registry) = self.parts();
-            registry.move_below(vp, to, now);
+            let (engine, registry) = self.parts();
+            registry.move_below(vp, engine.built().observed.get(to), now);
             registry.places.leave(vp);
         }
         Ok(())
@@ -84,7 +89,8 @@ pub trait ChangeableRun<'t> {
         let Some(vp) = registry.places.close(place) else { return };
         if let Some(to) = engine.close_place(vp) {
             let now = self.hear_now();
-            self.parts().1.move_below(vp, to, now);
+            let (engine, registry) = self.parts();
+            registry.move_below(vp, engine.built().observed.get(to), now);
         }
     }
 
@@ -119,7 +125,7 @@ pub trait ChangeableRun<'t> {
     }
 
     /// What became of the promises to these VPs of the core.
-    fn observed(&mut self, core_vps: &[u32]) -> Vec<Observed> {
+    fn observed(&mut self, core_vps: &[CoreVp]) -> Vec<Observed> {
         let now = self.hear_now();
         let (engine, registry) = self.parts();
         core_vps.iter().map(|core_vp| registry.observed(engine, *core_vp, now)).collect()
@@ -156,25 +162,25 @@ fn gone_or_refused(error: CoreError) -> EngineError {
 fn attach(
     engine: &mut impl ChangeableEngine,
     registry: &mut RunRegistry,
-    parent: u32,
-    child: u32,
+    parent: CoreScheduler,
+    child: CoreScheduler,
     params: Params,
-) -> Result<u32, CoreError> {
-    let core_vp = engine.built().core.attach(parent, Some(child), params)?;
-    if let Some(number) = registry.scheduler(child) {
-        let name = registry.observer().topology().scheduler_name(number).into();
-        let info = VpInfo { name, child: Child::Scheduler(number), ..VpInfo::default() };
+) -> Result<CoreVp, CoreError> {
+    let core_vp = CoreVp(engine.built().core.attach(parent.0, Some(child.0), params)?);
+    if let Some(number) = engine.built().observed.get(child) {
+        let name = registry.observer().topology().scheduler_name(number.0).into();
+        let info = VpInfo { name, child: Child::Scheduler(number.0), ..VpInfo::default() };
         registry.join(engine, core_vp, 0, info, parent);
     }
     Ok(core_vp)
 }
 
 /// Takes a VP of a scheduler out of the hierarchy, and keeps what it has used.
-fn detach(engine: &mut impl ChangeableEngine, core_vp: u32) -> Result<(), CoreError> {
+fn detach(engine: &mut impl ChangeableEngine, core_vp: CoreVp) -> Result<(), CoreError> {
     let now = engine.charge_until_now()?;
     let usage = VpUsage::of(engine.view(), core_vp, now);
     let built = engine.built();
-    built.core.detach(core_vp, now)?;
+    built.core.detach(core_vp.0, now)?;
     built.of_schedulers.retire(core_vp, usage);
     engine.unwatch(core_vp);
     Ok(())
@@ -184,13 +190,14 @@ fn detach(engine: &mut impl ChangeableEngine, core_vp: u32) -> Result<(), CoreEr
 fn replace_policy(
     engine: &mut impl ChangeableEngine,
     registry: &mut RunRegistry,
-    scheduler: u32,
+    scheduler: CoreScheduler,
     policy: u8,
     params: Params,
 ) -> Result<(), CoreError> {
     let before = policy_of(engine, scheduler);
-    let replaced =
-        engine.charge_until_now().and_then(|now| engine.built().core.replace(scheduler, policy, params, now));
+    let replaced = engine
+        .charge_until_now()
+        .and_then(|now| engine.built().core.replace(scheduler.0, policy, params, now));
     let after = policy_of(engine, scheduler);
     if let (Err(error), Some(fallback)) = (replaced, after.filter(|_| after != before)) {
         let offence = format!("another one that was to take its place refused a child: {error}");

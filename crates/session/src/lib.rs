@@ -39,9 +39,9 @@ use std::sync::Arc;
 
 /// What is run.
 pub struct Subject<'a> {
-    /// Who there is.
+    /// The hierarchy and its threads, numbered.
     pub plan: Plan,
-    /// What each of them is promised.
+    /// The promises to them.
     pub derived: &'a Derived,
     /// The policies that its file loads.
     pub policies: &'a LoadedPolicies,

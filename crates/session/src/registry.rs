@@ -1,14 +1,15 @@
 //! The registry of a run: who the VPs and schedulers of the core are in the result, who has which place of the file,
 //! and everyone who listens to the records, whichever engine carries the run out.
 //!
-//! Whoever comes into the hierarchy by a request gets a number in the observer, as the file's have. Relies on the
-//! engine to record how a VP stands when it gets its number, and on its caller to hand on all records up to now first.
+//! Schedulers and threads that come into the hierarchy by a request get numbers in the observer, as those of the file
+//! have. Relies on the engine to record the state of a VP when the VP gets its number, and on the caller to hand on all
+//! records up to now before it asks for a change here.
 
 use crate::listeners::Listeners;
 use crate::{Console, LoadedPolicies};
 use hls_control::{Layout, Observed, TakenOut};
-use hls_core::Calls;
-use hls_monitor::event::{Record, VpId, What};
+use hls_core::{Calls, CoreScheduler, CoreVp};
+use hls_monitor::event::{ObservedScheduler, Record, VpId, What};
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::{self, SchedulerInfo, VpInfo};
 use hls_plan::{Built, ChangeableEngine, Derived, Plan, PlannedThread};
@@ -17,7 +18,8 @@ use hls_units::Nanos;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Policies that were taken out, of which the manager is to hear; shared with it.
+/// The policies that were taken out and that the manager has not taken note of yet. Shared with the manager, which may
+/// live in another thread.
 #[derive(Clone, Default)]
 pub struct TakenOutPolicies(Arc<Mutex<Vec<TakenOut>>>);
 
@@ -26,7 +28,7 @@ impl TakenOutPolicies {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(taken_out);
     }
 
-    /// All of them; from now on the manager has heard of them.
+    /// All of them, in order; none is left.
     pub fn take(&self) -> Vec<TakenOut> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -41,7 +43,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Those of a plan.
+    /// The places of a plan.
     pub fn new(plan: &Plan, derived: &Derived) -> Places {
         let edge = |thread: PlannedThread| derived.input.graph_edge_of(thread.edge, thread.instance);
         let edges: HashMap<VpId, usize> =
@@ -59,7 +61,7 @@ impl Places {
         self.edges.get(&vp).copied()
     }
 
-    /// Nobody has this place any more; who had it.
+    /// Closes a place; the VP that had it.
     pub fn close(&mut self, place: usize) -> Option<VpId> {
         let vp = self.vps.remove(&place)?;
         self.edges.remove(&vp);
@@ -74,61 +76,52 @@ impl Places {
     }
 }
 
-/// Who is who, and everyone who listens.
+/// Which number everybody in a run has, and everyone who listens to its records.
 pub struct RunRegistry<'t> {
     pub listeners: Listeners<'t>,
     pub places: Places,
-    /// All CPUs, a bit each.
+    /// The CPUs of the hierarchy, a bit each.
     pub cpus: u64,
-    /// The observer's number of each scheduler of the core.
-    schedulers: HashMap<u32, u32>,
-    /// How many of them are the file's.
-    planned: u32,
-    /// Records of policies that were taken out, each with the scheduler of the core, that are to be reported.
-    unreported: Vec<(u32, Record)>,
+    /// The number of the first scheduler that is not the file's.
+    first_added: ObservedScheduler,
+    /// Records of policies that were taken out, for [`RunRegistry::report_taken_out`].
+    unreported: Vec<Record>,
     taken_out: TakenOutPolicies,
-    /// Where the user hears of them.
+    /// Where the user is told of policies that were taken out.
     console: Arc<dyn Console>,
 }
 
 impl<'t> RunRegistry<'t> {
-    /// Of a run that begins with the file's schedulers, each of which is this in the core.
-    pub fn new(
-        listeners: Listeners<'t>,
-        schedulers: &[u32],
-        places: Places,
-        console: Arc<dyn Console>,
-    ) -> RunRegistry<'t> {
-        let cpus = u64::MAX >> (64 - listeners.observer.topology().cpus.clamp(1, 64));
+    /// The registry of a run that begins with the file's schedulers and these places.
+    pub fn new(listeners: Listeners<'t>, places: Places, console: Arc<dyn Console>) -> RunRegistry<'t> {
+        let topology = listeners.observer.topology();
+        let cpus = u64::MAX >> (64 - topology.cpus.clamp(1, 64));
+        let first_added = ObservedScheduler(topology.schedulers.len() as u32);
         RunRegistry {
             listeners,
             places,
             cpus,
-            schedulers: schedulers.iter().copied().zip(0..).collect(),
-            planned: schedulers.len() as u32,
+            first_added,
             unreported: Vec::new(),
             taken_out: TakenOutPolicies::default(),
             console,
         }
     }
 
-    /// Who makes the result.
+    /// The observer, which makes the result.
     pub fn observer(&mut self) -> &mut Observer {
         &mut self.listeners.observer
     }
 
-    /// The policies that were taken out, for the manager.
+    /// The policies that are taken out, for the manager to look into.
     pub fn taken_out(&self) -> TakenOutPolicies {
         self.taken_out.clone()
     }
 
     /// Takes the next record of the engine.
     pub fn hear(&mut self, record: &Record) {
-        if let What::TakenOut { scheduler: in_core, offence } = record.what {
-            let Some(scheduler) = self.scheduler(in_core) else { return };
-            let record = Record { what: What::TakenOut { scheduler, offence }, ..*record };
-            self.unreported.push((in_core, record));
-            return self.listeners.hear(&record);
+        if let What::TakenOut { .. } = record.what {
+            self.unreported.push(*record);
         }
         self.listeners.hear(record);
     }
@@ -136,41 +129,43 @@ impl<'t> RunRegistry<'t> {
     /// Tells user, result and manager which policies were taken out since the last time; whether one was.
     pub fn report_taken_out(&mut self, engine: &mut impl ChangeableEngine) -> bool {
         let unreported = std::mem::take(&mut self.unreported);
-        for (in_core, Record { at, what, .. }) in &unreported {
+        for Record { at, what, .. } in &unreported {
             let What::TakenOut { scheduler, offence } = *what else { continue };
-            let info = &self.listeners.observer.topology().schedulers[scheduler as usize];
-            let fallback = policy_of(engine, *in_core).unwrap_or_default().to_owned();
+            let Some(in_core) = engine.built().observed.in_core(scheduler) else { continue };
+            let info = &self.listeners.observer.topology().schedulers[scheduler.0 as usize];
+            let fallback = policy_of(engine, in_core).unwrap_or_default().to_owned();
             let (policy, offence) = (info.policy.clone(), offence.to_owned());
             let taken_out =
                 result::TakenOut { at: *at, scheduler: info.name.clone(), policy, offence, fallback };
             self.console.say(&taken_out_in_words(&taken_out));
             let result::TakenOut { offence, fallback, .. } = taken_out.clone();
             self.listeners.observer.take_out(taken_out);
-            self.tell_manager(TakenOut { scheduler: *in_core, offence, fallback });
+            self.tell_manager(TakenOut { scheduler: in_core, offence, fallback });
         }
         !unreported.is_empty()
     }
 
-    /// Has the manager hear of a policy that was taken out.
+    /// Notes for the manager that a policy was taken out.
     pub fn tell_manager(&self, taken_out: TakenOut) {
         self.taken_out.push(taken_out);
     }
 
-    /// The observer's number of a scheduler of the core.
-    pub fn scheduler(&self, scheduler: u32) -> Option<u32> {
-        self.schedulers.get(&scheduler).copied()
+    /// Gives a new scheduler of the core its number in the observer.
+    pub fn add_scheduler(
+        &mut self,
+        engine: &mut impl ChangeableEngine,
+        scheduler: CoreScheduler,
+        info: SchedulerInfo,
+    ) {
+        let number = ObservedScheduler(self.listeners.observer.create_scheduler(info));
+        engine.built().observed.add(scheduler, number);
     }
 
-    /// A scheduler of the core is new.
-    pub fn add_scheduler(&mut self, scheduler: u32, info: SchedulerInfo) {
-        self.schedulers.insert(scheduler, self.listeners.observer.create_scheduler(info));
-    }
-
-    /// A scheduler of the core is no more. The result speaks of the file's all the same.
-    pub fn remove_scheduler(&mut self, scheduler: u32) {
-        let number = self.schedulers.remove(&scheduler);
-        if let Some(number) = number.filter(|number| *number >= self.planned) {
-            self.listeners.observer.destroy_scheduler(number);
+    /// Forgets a scheduler that was destroyed. One of the file keeps its place in the result.
+    pub fn remove_scheduler(&mut self, engine: &mut impl ChangeableEngine, scheduler: CoreScheduler) {
+        let number = engine.built().observed.remove(scheduler);
+        if let Some(number) = number.filter(|number| *number >= self.first_added) {
+            self.listeners.observer.destroy_scheduler(number.0);
         }
     }
 
@@ -178,12 +173,12 @@ impl<'t> RunRegistry<'t> {
     pub fn join(
         &mut self,
         engine: &mut impl ChangeableEngine,
-        core_vp: u32,
+        core_vp: CoreVp,
         tid: u32,
         info: VpInfo,
-        parent: u32,
+        parent: CoreScheduler,
     ) -> Option<VpId> {
-        let parent = self.scheduler(parent);
+        let parent = engine.built().observed.get(parent).map(|parent| parent.0);
         let vp = self.listeners.observer.join(VpInfo { parent, ..info });
         let watched = engine.watch(core_vp, tid, vp);
         if watched.is_err() {
@@ -192,14 +187,14 @@ impl<'t> RunRegistry<'t> {
         watched.ok().map(|()| vp)
     }
 
-    /// A VP is below another scheduler of the core from now on.
-    pub fn move_below(&mut self, vp: VpId, scheduler: u32, now: Nanos) {
-        if let Some(scheduler) = self.scheduler(scheduler) {
+    /// Enters that a VP is below another scheduler from now on. No effect where that one has no number.
+    pub fn move_below(&mut self, vp: VpId, scheduler: Option<ObservedScheduler>, now: Nanos) {
+        if let Some(ObservedScheduler(scheduler)) = scheduler {
             self.listeners.observer.move_below(vp, scheduler, now);
         }
     }
 
-    /// Holds what happens from now on against this promise, or, where it is none, against no promise any more.
+    /// Holds what a VP gets from now on against this promise, or, where the promise is empty, against none any more.
     pub fn promise(&mut self, vp: VpId, promise: Promise, now: Nanos) {
         match promise.windows.is_empty() {
             true => self.listeners.observer.withdraw(vp, now),
@@ -207,8 +202,8 @@ impl<'t> RunRegistry<'t> {
         }
     }
 
-    /// What became of the promise to a VP of the core.
-    pub fn observed(&self, engine: &mut impl ChangeableEngine, core_vp: u32, now: Nanos) -> Observed {
+    /// What a VP of the core has had of what it was promised. One without a number was promised nothing.
+    pub fn observed(&self, engine: &mut impl ChangeableEngine, core_vp: CoreVp, now: Nanos) -> Observed {
         match engine.built().number(core_vp) {
             0 => Observed { ran: engine.ran(core_vp), ..Observed::default() },
             vp => {
@@ -225,11 +220,11 @@ impl<'t> RunRegistry<'t> {
 }
 
 /// The name of the policy that a scheduler of the core has now; `None`: there is no such scheduler.
-pub fn policy_of(engine: &mut impl ChangeableEngine, scheduler: u32) -> Option<&'static str> {
-    engine.view().scheduler(scheduler).map(|entry| entry.policy)
+pub fn policy_of(engine: &mut impl ChangeableEngine, scheduler: CoreScheduler) -> Option<&'static str> {
+    engine.view().scheduler(scheduler.0).map(|entry| entry.policy)
 }
 
-/// What the manager is to know of a hierarchy that was built; nobody owns anything of it.
+/// The hierarchy as the manager starts from it, once the engine has built it. No scheduler has an owner but root.
 pub fn layout<C: Calls>(
     plan: &Plan,
     policies: &LoadedPolicies,

@@ -13,7 +13,7 @@ use hls_control::{
     Created, EngineError, HierarchyChange, Observed, PolicySource, Preparation, Prepared, Promisee,
     RunningEngine, TakenOut, Thread,
 };
-use hls_core::Library;
+use hls_core::{CoreVp, Library};
 use hls_plan::{ChangeableEngine, ThreadKey};
 use hls_sim::{Failure, Simulation};
 use hls_units::Nanos;
@@ -128,7 +128,7 @@ impl RunningEngine for SimulatedRun<'_> {
         ChangeableRun::promise(self, to, promise);
     }
 
-    fn observed(&mut self, vps: &[u32]) -> Vec<Observed> {
+    fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
         ChangeableRun::observed(self, vps)
     }
 

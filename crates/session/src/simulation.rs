@@ -1,4 +1,6 @@
-//! A run in the simulator.
+//! A run in the simulator, from the plan to the result, with the changes of a script in between.
+//!
+//! Relies on the changes being in order of time. A hierarchy that cannot change has no manager.
 
 use crate::listeners::Listeners;
 use crate::registry::{Places, RunRegistry, layout};
@@ -18,8 +20,8 @@ const PARTS: u64 = 1_000;
 pub struct ScriptedChange<'a> {
     /// When, from the start of the run.
     pub at: Nanos,
-    /// Asks for it. Relies on what it is given to say which threads of the plan, by their VPs, are there; returns
-    /// whether it was granted.
+    /// Asks for the change by the client that it is given, and returns whether it was granted. The other argument says
+    /// whether the thread with a VP of the plan is there.
     pub ask: Box<Ask<'a>>,
 }
 
@@ -60,11 +62,11 @@ pub fn simulate(
     Ok(Outcome { result, refused })
 }
 
-/// What is run.
+/// The hierarchy that is run.
 enum Hierarchy<'t> {
-    /// Stays as it is.
+    /// One that stays as it is.
     Fixed(Box<SimulatedRun<'t>>),
-    /// May change.
+    /// One that may change: by a script, or because a loaded policy is taken out.
     Managed(Box<Mutex<Manager<SimulatedRun<'t>>>>),
 }
 
@@ -92,7 +94,7 @@ impl<'t> Hierarchy<'t> {
         let mut simulation = Simulation::new(plan, of_engine).map_err(failed)?;
         let places = kept.as_ref().map(|plan| Places::new(plan, derived)).unwrap_or_default();
         let layout = kept.map(|plan| layout(&plan, policies, derived, simulation.built()));
-        let registry = RunRegistry::new(listeners, &simulation.built().schedulers, places, console.clone());
+        let registry = RunRegistry::new(listeners, places, console.clone());
         let run = SimulatedRun { simulation, registry, machine };
         let Some(layout) = layout else { return Ok(Hierarchy::Fixed(Box::new(run))) };
         let manager =
@@ -100,7 +102,7 @@ impl<'t> Hierarchy<'t> {
         Ok(Hierarchy::Managed(Box::new(Mutex::new(manager))))
     }
 
-    /// Has a change of the script asked for; whether it was granted. One that cannot change grants nothing.
+    /// Asks for a change of the script; whether it was granted. No change comes to a hierarchy without a manager.
     fn ask_for(&mut self, change: ScriptedChange) -> Result<bool, Error> {
         let Hierarchy::Managed(manager) = self else { return Ok(true) };
         let manager = &**manager;

@@ -4,7 +4,7 @@
 //! What becomes due by a change is decided when [`Simulation::settle`] is called, or the run goes on.
 
 use crate::engine::{Failure, Simulation, Sink};
-use hls_core::{Calls, Core, CoreError, Library, Params, View};
+use hls_core::{Calls, Core, CoreError, CoreScheduler, CoreVp, Library, Params, View};
 use hls_monitor::event::{VpId, What};
 use hls_plan::{Built, ChangeableEngine, EngineThread, ThreadKey};
 use hls_units::Nanos;
@@ -44,14 +44,14 @@ impl Simulation {
         self.built.core.set_library(library);
     }
 
-    fn core_vp(&self, vp: VpId) -> Result<u32, CoreError> {
+    fn core_vp(&self, vp: VpId) -> Result<CoreVp, CoreError> {
         let thread = self.thread_of.get(vp as usize).and_then(|thread| self.core_vps.get(*thread as usize));
-        thread.copied().filter(|core_vp| *core_vp != 0).ok_or(CoreError::NotFound)
+        thread.copied().filter(|core_vp| *core_vp != 0).map(CoreVp).ok_or(CoreError::NotFound)
     }
 
     /// The core's number of the default scheduler, or, where the hierarchy has none, of the root, and the parameters
     /// of threads there that nobody placed.
-    fn default_place(&self) -> (u32, Params) {
+    fn default_place(&self) -> (CoreScheduler, Params) {
         let hierarchy = &self.plan.hierarchy;
         let scheduler = hierarchy.default_scheduler().unwrap_or_default();
         let params = &hierarchy.schedulers[scheduler].policy.vp_params;
@@ -77,13 +77,13 @@ impl ChangeableEngine for Simulation {
         Ok(self.now)
     }
 
-    fn watch(&mut self, core_vp: u32, _: u32, vp: VpId) -> Result<(), CoreError> {
+    fn watch(&mut self, core_vp: CoreVp, _: u32, vp: VpId) -> Result<(), CoreError> {
         self.take_records();
         self.built.name(core_vp, vp);
-        self.built.core.watch(core_vp, true)
+        self.built.core.watch(core_vp.0, true)
     }
 
-    fn unwatch(&mut self, core_vp: u32) {
+    fn unwatch(&mut self, core_vp: CoreVp) {
         let vp = self.built.number(core_vp);
         if vp != 0 {
             self.record(vp, 0, What::Leave);
@@ -93,9 +93,9 @@ impl ChangeableEngine for Simulation {
 
     fn thread(&mut self, tid: u32) -> Option<EngineThread> {
         let core_vp = self.core_vp(tid).ok()?;
-        let cpus = self.built.core.vp(core_vp)?.usable;
+        let cpus = self.built.core.vp(core_vp.0)?.usable;
         let key = ThreadKey { tid, vp: core_vp, since: 0 };
-        Some(EngineThread { key, scheduler: self.built.core.parent(core_vp), cpus, vp: tid })
+        Some(EngineThread { key, scheduler: CoreScheduler(self.built.core.parent(core_vp.0)), cpus, vp: tid })
     }
 
     fn tids(&self) -> Vec<u32> {
@@ -104,10 +104,16 @@ impl ChangeableEngine for Simulation {
     }
 
     /// What it has worked so far counts below the schedulers that were above it.
-    fn move_thread(&mut self, tid: u32, to: u32, params: Params, above: &[u32]) -> Result<(), CoreError> {
+    fn move_thread(
+        &mut self,
+        tid: u32,
+        to: CoreScheduler,
+        params: Params,
+        above: &[u32],
+    ) -> Result<(), CoreError> {
         let core_vp = self.core_vp(tid)?;
         self.stand_still();
-        self.built.core.move_to(core_vp, to, params, self.now)?;
+        self.built.core.move_to(core_vp.0, to.0, params, self.now)?;
         let work = self.threads[self.thread_of[tid as usize] as usize].work;
         let before = self.work_before.insert(tid, work).unwrap_or_default();
         for above in above {
@@ -119,17 +125,17 @@ impl ChangeableEngine for Simulation {
     fn set_parameter(&mut self, tid: u32, param: u32, value: u64) -> Result<(), CoreError> {
         let core_vp = self.core_vp(tid)?;
         self.stand_still();
-        self.built.core.message(core_vp, param, value, self.now)
+        self.built.core.message(core_vp.0, param, value, self.now)
     }
 
-    fn close_place(&mut self, vp: VpId) -> Option<u32> {
+    fn close_place(&mut self, vp: VpId) -> Option<CoreScheduler> {
         let (scheduler, params) = self.default_place();
         self.redirected.insert(vp, (scheduler, params));
         self.core_vp(vp).is_err().then_some(scheduler)
     }
 
-    fn ran(&mut self, core_vp: u32) -> Nanos {
-        self.built.core.ran(core_vp, self.now)
+    fn ran(&mut self, core_vp: CoreVp) -> Nanos {
+        self.built.core.ran(core_vp.0, self.now)
     }
 
     fn stolen(&mut self) -> Nanos {

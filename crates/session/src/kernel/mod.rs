@@ -24,10 +24,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The engine is listened to at least that often, never in step with what people's threads do.
+/// The run listens to the engine at least that often. A prime number of milliseconds, so that it is never in step with
+/// the periods of threads.
 const LONGEST: Duration = Duration::from_millis(97);
 
-/// Has the plan schedule this machine for `length`, or until Ctrl-C, and writes the files that are asked for.
+/// Has the hierarchy schedule this machine for `length`, or until Ctrl-C, and writes the files that are asked for.
 pub fn schedule(
     subject: Subject,
     length: Option<Nanos>,

@@ -17,7 +17,7 @@ use hls_hierarchy::model::Child;
 use hls_kernel_engine::{Domain, Engine, Notice};
 use hls_monitor::event::{Record, VpId, What};
 use hls_monitor::result::RunResult;
-use hls_plan::{ChangeableEngine, Plan};
+use hls_plan::Plan;
 use hls_real_threads::Load;
 use hls_units::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -28,32 +28,33 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// After something happened the engine is not listened to before this: every time takes the CPU from whoever has it.
+/// After something happened the run waits so long before it listens to the engine: to listen takes the CPU from the
+/// thread that has it.
 const SHORTEST: Duration = Duration::from_millis(10);
-/// What was told takes its time to be understood. This process never waits for others, so that they wait for it: for so
-/// long at a time, between which it rests as long,
+/// Records take time to be evaluated, in which the threads of the hierarchy wait, as the kernel runs this process
+/// before all of them. So it evaluates for so long at a time, and rests as long in between,
 const PIECE: Duration = Duration::from_micros(100);
-/// unless there is so much that some might be lost.
+/// unless so many records have come that further ones might be lost.
 const IN_PIECES: usize = MAX_RECORDS / 4;
-/// A run that nobody limits.
+/// The length of a run that nobody limits.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
-/// A thread that waits is said to be starved this much later. Time that is being stolen from it is told when its CPU
-/// decides again or a slice is over, and the kernel lets nobody hold a CPU for longer without a pause.
+/// The observer looks for threads that wait in vain only up to so long ago: time that is being stolen from them is
+/// recorded when their CPU decides again or a slice is over, which the kernel has happen within this time.
 const PATIENCE: Nanos = Nanos::from_secs(1);
 
-/// A hierarchy that schedules this machine, and who lives in it.
+/// A hierarchy that schedules this machine, with the threads and commands that were started for it.
 pub struct Run<'t> {
     pub engine: Engine,
     pub engines: EngineCache,
     pub registry: RunRegistry<'t>,
     commands: Commands,
     load: Option<Load>,
-    /// Of the file's threads.
+    /// The names of the file's threads.
     names: Vec<String>,
-    /// What was told and not yet handed on.
+    /// Records that were read and not yet handed on.
     batch: Vec<Record>,
     alarm: Alarm,
-    /// Why it cannot go on, where that was noticed in the midst of a request.
+    /// Why the run cannot go on, where that was noticed in the midst of a request.
     failed: Option<Error>,
     paranoid: bool,
     seed: u64,
@@ -61,7 +62,7 @@ pub struct Run<'t> {
 }
 
 impl<'t> Run<'t> {
-    /// Loads and attaches the hierarchy and gives everybody a place; workloads and commands wait.
+    /// Loads and attaches the hierarchy and gives all threads their places; workloads and commands wait.
     pub fn attach(
         subject: &Subject,
         options: &Options,
@@ -86,7 +87,7 @@ impl<'t> Run<'t> {
             place(&mut engine, tid, vp)?;
         }
         Ok(Run {
-            registry: RunRegistry::new(listeners, &engine.built().schedulers, places, console.clone()),
+            registry: RunRegistry::new(listeners, places, console.clone()),
             engine,
             engines: EngineCache::of(policies),
             commands,
@@ -101,7 +102,7 @@ impl<'t> Run<'t> {
         })
     }
 
-    /// Sets everybody going; times count from now.
+    /// Lets workloads and commands begin; times count from now.
     pub fn begin(&mut self, length: Option<Nanos>) -> Result<(), Error> {
         self.engine.begin().map_err(failed)?;
         if let Some(load) = &mut self.load {
@@ -110,7 +111,7 @@ impl<'t> Run<'t> {
         Ok(self.commands.go()?)
     }
 
-    /// Hears what happened since the last time, and looks at what came of it. Says up to when that is.
+    /// Takes the records since the last time, and says which promises broke. Returns the time up to which this is.
     pub fn listen(&mut self) -> Result<Nanos, Error> {
         let now = self.hear()?;
         self.registry.listeners.observer.advance(now.saturating_sub(PATIENCE));
@@ -136,12 +137,12 @@ impl<'t> Run<'t> {
         self.failed.get_or_insert(error);
     }
 
-    /// Hears what happened since the last time, and hands it on in order. Says up to when that is.
+    /// Takes the records since the last time, and hands them on in order of time. Returns the time up to which this is.
     fn hear(&mut self) -> Result<Nanos, Error> {
         let mut begun = Instant::now();
-        // All records up to now are there when the engine is asked after it.
+        // The time first: all records up to it are there when the engine is polled.
         let now = self.engine.now().map_err(failed)?;
-        // A thread that came is known to the engine only when that has heard of it.
+        // Threads of the workload that arrive are placed after the poll, by which the engine comes to know them.
         let come = self.load.as_mut().map_or(Ok(Vec::new()), |load| load.arrivals(Nanos::ZERO))?;
         let batch = &mut self.batch;
         let notices = self.engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
@@ -170,8 +171,8 @@ impl<'t> Run<'t> {
         Ok(now)
     }
 
-    /// Waits for something to listen to, or for so long, and has answered what is asked meanwhile: `answer` is called
-    /// between two steps of the run whenever `asked` can be read.
+    /// Waits until there is something to listen to, or for `time`. Requests are answered meanwhile: `answer` is called
+    /// at once and whenever `asked` can be read.
     pub fn rest(
         &mut self,
         asked: Option<BorrowedFd>,
@@ -206,7 +207,7 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// Gives the machine back, and says what came of it all.
+    /// Gives the machine back to the system's scheduler; the result of the run.
     pub fn finish(mut self, end: Nanos) -> Result<RunResult, Error> {
         self.alarm.end(&*self.console);
         let engine = &mut self.engine;
@@ -244,7 +245,7 @@ impl<'t> ChangeableRun<'t> for Run<'t> {
     }
 }
 
-/// An empty domain in the kernel, whose engine has these policies.
+/// An empty domain in the kernel, whose current engine has these policies.
 fn domain(policies: Vec<PolicySource>) -> Result<Domain, Error> {
     let mut domain = Domain::new().map_err(failed)?;
     if !policies.is_empty() {
@@ -262,7 +263,7 @@ fn place(engine: &mut Engine, tid: u32, vp: VpId) -> Result<(), Error> {
     engine.place(tid, vp).map_err(|error| Error::System(format!("thread {tid} of the workload: {error}")))
 }
 
-/// The plan with the threads alone that are to do a workload: those that no rule gives threads of this machine.
+/// The plan with only those threads that do a workload: no rule gives them threads of this machine.
 fn workload_only(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     let Plan { groups, hierarchy, .. } = &mut plan;
@@ -273,13 +274,14 @@ fn workload_only(plan: &Plan) -> Plan {
     plan
 }
 
-/// What a workload's process tells and the kernel does not: of jobs. Who comes and goes, the engine knows.
+/// The records of a workload's process that the kernel does not have: those of jobs. Which threads come and go, the
+/// engine knows.
 fn of_job(record: &Record) -> Option<Record> {
     matches!(record.what, What::JobRelease { .. } | What::JobDone { .. } | What::Miss { .. })
         .then_some(*record)
 }
 
-/// Looks at all invariants. When one is broken the machine is given back, with a dump of what was found.
+/// Checks all invariants of the core. When one is broken the machine is given back, with a dump of the hierarchy.
 fn check(engine: &mut Engine, console: &dyn Console) -> Result<(), Error> {
     engine.check().map_err(|error| {
         if matches!(error, hls_kernel_engine::Error::Broken(_)) {
@@ -289,7 +291,7 @@ fn check(engine: &mut Engine, console: &dyn Console) -> Result<(), Error> {
     })
 }
 
-/// Where the user or the machine could help, `hls doctor` says how.
+/// An error of the engine; where rights or the kernel are to blame, it points to `hls doctor`.
 fn failed(error: hls_kernel_engine::Error) -> Error {
     match error {
         hls_kernel_engine::Error::NotAllowed(_) => {

@@ -1,7 +1,8 @@
-//! The socket of a run in the kernel: what `hls ctl` and other clients ask, answered by the engine of the run.
+//! The socket of a run in the kernel, where `hls ctl` and other clients ask.
 //!
-//! The run belongs to one thread. What the socket's threads want of it they send there as a question, and wait for the
-//! answer; so no request sees the engine, or the observer, in the middle of something.
+//! The run belongs to one thread, and the manager to the threads of the socket. What the manager wants of the run it
+//! sends to the run's thread as a question, and waits for the answer; so no request sees the engine, or the observer,
+//! in the middle of something.
 
 use super::identity::Identity;
 use super::next_engine::{NextEngine, make};
@@ -14,6 +15,7 @@ use hls_control::{
     Created, EngineError, HierarchyChange, Layout, Manager, Observed, PolicySource, Preparation, Promisee,
     RunningEngine, Socket, TakenOut, Thread, serve,
 };
+use hls_core::CoreVp;
 use hls_hierarchy::model::User;
 use hls_kernel_engine::Engine;
 use hls_plan::{ChangeableEngine, ThreadKey};
@@ -27,13 +29,13 @@ use std::sync::mpsc::{self, Receiver, SendError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-/// Something that is wanted of the run.
+/// Something that the manager wants done by the run's thread.
 type Question = Box<dyn FnOnce(&mut Run) + Send>;
 
-/// Rung when a question has been sent.
+/// Wakes the run's thread when a question has been sent.
 type Bell = Arc<OwnedFd>;
 
-/// Who answers at the socket.
+/// The thread that serves the socket, and the run's end of its questions.
 pub struct Server {
     questions: Receiver<Question>,
     bell: Bell,
@@ -42,8 +44,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves the socket; none for a hierarchy that fails its check, whose requests could be held against nothing, or
-    /// where promises were made that a request could take back unseen (`--global`).
+    /// Begins to serve the socket. `None` for a hierarchy that fails its check, as nothing says then which requests can
+    /// be granted, and with `--global`, as requests could take back what that promises.
     pub fn start(
         path: &Path,
         run: &mut Run,
@@ -83,17 +85,17 @@ impl Server {
         Ok(Some(Server { questions, bell, stop, thread }))
     }
 
-    /// Answers what has been asked.
+    /// Answers the questions that have come.
     pub fn answer(&self, run: &mut Run) {
-        // The bell is silenced first: what is asked from here on rings it again. If it was silent, that is as well.
+        // The bell is silenced first: questions from here on ring it again. That it was silent already is no error.
         let _ = rustix::io::read(&*self.bell, &mut [0; 8]);
         self.questions.try_iter().for_each(|question| question(run));
     }
 
-    /// Serves nobody any more.
+    /// Ends the service.
     pub fn end(self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Whoever still waits for an answer hears that there is none.
+        // The manager that still waits for an answer is told that the run has ended.
         drop(self.questions);
         // A server that panicked has said so.
         let _ = self.thread.join();
@@ -107,7 +109,7 @@ impl AsFd for Server {
     }
 }
 
-/// What the manager is to know of the hierarchy.
+/// The hierarchy as the manager starts from it, with the owners that the file names.
 fn layout(engine: &mut Engine, Subject { plan, derived, policies }: &Subject) -> Result<Layout, Error> {
     let owner = |scheduler: &hls_hierarchy::model::Scheduler| {
         let Some(owner) = &scheduler.owner else { return Ok(None) };
@@ -126,7 +128,7 @@ fn layout(engine: &mut Engine, Subject { plan, derived, policies }: &Subject) ->
     Ok(Layout { owners, ..registry::layout(plan, policies, derived, engine.built()) })
 }
 
-/// The run as the threads of the socket reach it: what they want of it is done by the run's own thread.
+/// The run as the manager reaches it from the threads of the socket: each question is answered by the run's own thread.
 struct RemoteRun {
     to: Sender<Question>,
     bell: Bell,
@@ -143,7 +145,7 @@ impl RemoteRun {
         let ended = || EngineError::Failed("the run has ended".into());
         let (to, answer) = mpsc::sync_channel(1);
         let question = move |run: &mut Run| {
-            // Whoever asked may have gone.
+            // The client's thread may have gone.
             let _ = to.send(question(run));
         };
         self.send(Box::new(question)).map_err(|_| ended())?;
@@ -191,7 +193,7 @@ impl RunningEngine for RemoteRun {
 
     fn thread(&mut self, tid: u32) -> Option<Thread> {
         let look = move |run: &mut Run| {
-            // One that has just come may not have been heard of.
+            // A thread that has just come may be in records that the run has not taken yet.
             run.thread(tid).or_else(|| {
                 run.hear_now();
                 run.thread(tid)
@@ -212,14 +214,14 @@ impl RunningEngine for RemoteRun {
         known.unwrap_or_default().into_iter().filter_map(identified).collect()
     }
 
-    /// Nobody waits for it: whatever is asked later is answered later.
+    /// Not waited for: questions are answered in their order.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
         let promise = hls_plan::promise(0, guarantee, &self.machine);
         // A run that has ended promises nothing.
         let _ = self.send(Box::new(move |run| run.promise(to, promise)));
     }
 
-    fn observed(&mut self, vps: &[u32]) -> Vec<Observed> {
+    fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
         let vps = vps.to_vec();
         self.ask(move |run| run.observed(&vps)).unwrap_or_default()
     }
@@ -229,7 +231,8 @@ impl RunningEngine for RemoteRun {
     }
 }
 
-/// A thread with what the system says of it, unless it has ended. Asked here, so that the run need not wait for that.
+/// A thread with what the system says of it, unless it has ended. The socket's threads ask for that, so that the run
+/// need not wait for it.
 fn identified(thread: Thread) -> Option<Thread> {
     let Identity { pid, comm, uid } = Identity::of(thread.key.tid)?;
     Some(Thread { pid, comm, uid, ..thread })
