@@ -5,9 +5,8 @@
 //! nobody into a place of the file that is closed.
 
 use crate::engine::{HierarchyChange, Promisee, RunningEngine};
-use crate::error::Error;
-use crate::manager::{Manager, Peer, refused};
-use crate::status::parents_first;
+use crate::error::{Error, refused};
+use crate::manager::{Manager, Peer};
 use crate::tree::Tree;
 use hls_calculus::Guarantee;
 use std::collections::BTreeSet;
@@ -86,7 +85,7 @@ impl<E: RunningEngine> Manager<E> {
 /// The schedulers of a policy and all that are below them, parents first.
 fn doomed(tree: &Tree, policy: u8) -> Result<Vec<usize>, Error> {
     let mut doomed = BTreeSet::new();
-    let order = parents_first(tree);
+    let order = tree.parents_first();
     for at in &order {
         let Some(scheduler) = tree.scheduler(*at) else { continue };
         let is_below =

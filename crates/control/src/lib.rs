@@ -20,7 +20,9 @@ mod client;
 mod engine;
 mod error;
 mod evacuate;
+mod loaded;
 mod manager;
+mod operations;
 mod params;
 mod policies;
 mod server;
@@ -35,9 +37,11 @@ pub use engine::{
     RunningEngine, TakenOut, Thread,
 };
 pub use error::{Error, Refusal};
-pub use manager::{Granted, Manager, Peer};
+pub use loaded::LoadedPolicy;
+pub use manager::{Manager, Peer};
+pub use operations::Granted;
 pub use params::Texts;
-pub use policies::{LoadReport, LoadTimes, LoadedPolicy, PolicyStatus, UnloadReport};
+pub use policies::{LoadReport, LoadTimes, PolicyStatus, UnloadReport};
 pub use server::{DEFAULT_SOCKET, Socket, serve};
 pub use service::{Answer, answer};
 pub use status::{ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};

@@ -4,9 +4,10 @@
 //! decides, and then takes its place. Relies on the engine to leave the old one where it is when the new one fails.
 
 use crate::engine::{HierarchyChange, PolicySource, Preparation, Prepared, RunningEngine};
-use crate::error::Error;
+use crate::error::{Error, refused};
 use crate::evacuate::Evacuated;
-use crate::manager::{Manager, Peer, refused};
+use crate::loaded::{LoadedPolicy, known, policy_of, presets};
+use crate::manager::{Manager, Peer};
 use crate::params::shown;
 use crate::tree::{Scheduler, Tree, named};
 use hls_core::limits::FIRST_LOADED;
@@ -15,30 +16,6 @@ use hls_hierarchy::{Policies, Policy};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-
-/// A policy that was loaded.
-#[derive(Clone, Debug)]
-pub struct LoadedPolicy {
-    /// What it was built from.
-    pub source: PolicySource,
-    /// What it says of itself.
-    pub info: PolicyInfo,
-}
-
-impl LoadedPolicy {
-    /// The policies of a build that was made from these, in their order.
-    ///
-    /// # Errors
-    /// It lacks one.
-    pub fn all(sources: Vec<PolicySource>, built: &[PolicyInfo]) -> Result<Vec<LoadedPolicy>, Error> {
-        let describe = |source: PolicySource| {
-            let info = built.iter().find(|info| info.id == source.number && info.name == source.name);
-            let missing = || Error::Failed(format!("found no policy `{}` in what was built", source.name));
-            Ok(LoadedPolicy { info: info.ok_or_else(missing)?.clone(), source })
-        };
-        sources.into_iter().map(describe).collect()
-    }
-}
 
 /// How long a change of policies took. All but the last part holds nobody up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -375,24 +352,6 @@ impl<E: RunningEngine> Manager<E> {
     }
 }
 
-/// Those that need not be loaded, and these.
-pub(crate) fn known(loaded: &[LoadedPolicy]) -> Result<Policies, Error> {
-    let mut policies = Policies::of(hls_core::policies());
-    for LoadedPolicy { info, source } in loaded {
-        let wrong = |error| Error::BadValue(format!("{}: {error}", source.path.display()));
-        policies.load(info).map_err(wrong)?;
-    }
-    Ok(policies)
-}
-
-/// The policy of a name that a scheduler may have.
-pub(crate) fn policy_of<'p>(policies: &'p Policies, name: &str) -> Result<&'p Policy, Error> {
-    policies.find(name).ok_or_else(|| {
-        let names: Vec<&str> = policies.names().collect();
-        Error::NotFound(format!("found the policy `{name}`, expected one that runs: {}", names.join(", ")))
-    })
-}
-
 /// The hierarchy in which a scheduler has another policy, if its parameters fit and all needs hold; which scheduler of
 /// the core it is, and its parameters there.
 fn with_policy(
@@ -426,11 +385,6 @@ fn users(tree: &Tree, policy: &PolicyInfo) -> Vec<usize> {
 
 fn names(tree: &Tree, schedulers: &[usize]) -> Vec<String> {
     schedulers.iter().filter_map(|at| Some(tree.scheduler(*at)?.name.clone())).collect()
-}
-
-/// The parameters of a scheduler of a policy where nobody says others.
-pub(crate) fn presets(info: &PolicyInfo) -> impl Iterator<Item = (String, u64)> {
-    info.scheduler_params.iter().map(|info| (info.name.to_owned(), info.default.unwrap_or(info.min)))
 }
 
 /// The parameters of a scheduler in the order of a policy that is to take them over: all that it has, and no others

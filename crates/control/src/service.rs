@@ -3,7 +3,8 @@
 
 use crate::engine::{PolicySource, RunningEngine};
 use crate::error::Error;
-use crate::manager::{Granted, Manager, Peer};
+use crate::manager::{Manager, Peer};
+use crate::operations::Granted;
 use crate::policies::{Change, Ready};
 use crate::varlink::{CONTROL, Call, DEFINITION, Fault, SERVICE, SERVICE_DEFINITION, call, reply};
 use serde::Serialize;

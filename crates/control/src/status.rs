@@ -3,6 +3,7 @@
 //! Relies on the tree for what is promised and on the engine for what became of it. Changes nothing.
 
 use crate::engine::{Observed, RunningEngine, Thread};
+use crate::manager::Manager;
 use crate::tree::{Above, Tree};
 use hls_calculus::Guarantee;
 use hls_core::CoreVp;
@@ -98,14 +99,22 @@ impl Supply {
     }
 }
 
-/// Asks for all of it.
-pub(crate) fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
+impl<E: RunningEngine> Manager<E> {
+    /// The hierarchy, what was promised and what became of it.
+    pub fn status(&mut self) -> Status {
+        self.sweep();
+        status(&self.tree, &mut self.engine)
+    }
+}
+
+/// Asks the engine for all that the tree does not know.
+fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
     let threads = engine.threads();
     let of_schedulers = tree.all().flat_map(|(_, scheduler)| &scheduler.above).flat_map(|above| &above.vps);
     let vps: Vec<CoreVp> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();
     let observed: ByVp = vps.iter().copied().zip(engine.observed(&vps)).collect();
     let mut schedulers = Vec::new();
-    for at in parents_first(tree) {
+    for at in tree.parents_first() {
         let Some(scheduler) = tree.scheduler(at) else { continue };
         schedulers.push(SchedulerStatus {
             name: scheduler.name.clone(),
@@ -147,23 +156,4 @@ fn of_thread(tree: &Tree, thread: Thread, observed: &ByVp) -> ThreadStatus {
         scheduler: scheduler.map_or_else(String::new, |scheduler| scheduler.name.clone()),
         supply: Supply::new(&guarantee, observed.get(&thread.key.vp)),
     }
-}
-
-/// The schedulers' numbers, each after those of its parents.
-pub(crate) fn parents_first(tree: &Tree) -> Vec<usize> {
-    let mut order: Vec<usize> = Vec::new();
-    let mut rest: Vec<usize> = tree.all().map(|(at, _)| at).collect();
-    while !rest.is_empty() {
-        let is_ready = |at: &usize| {
-            let above = tree.scheduler(*at).map_or(&[][..], |scheduler| &scheduler.above);
-            above.iter().all(|above| above.parent.is_none_or(|parent| order.contains(&parent)))
-        };
-        let (ready, wait): (Vec<usize>, Vec<usize>) = rest.into_iter().partition(is_ready);
-        if ready.is_empty() {
-            break;
-        }
-        order.extend(ready);
-        rest = wait;
-    }
-    order
 }

@@ -6,8 +6,8 @@
 
 use crate::engine::{Promisee, Thread};
 use crate::error::Error;
+use crate::loaded::{LoadedPolicy, policy_of};
 use crate::params::shown;
-use crate::policies::{LoadedPolicy, policy_of};
 use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode};
 use hls_core::{CoreScheduler, CoreVp, ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::Policies;
@@ -175,6 +175,25 @@ impl Tree {
     /// Numbers and schedulers.
     pub(crate) fn all(&self) -> impl Iterator<Item = (usize, &Scheduler)> {
         self.schedulers.iter().enumerate().filter_map(|(at, scheduler)| Some((at, scheduler.as_ref()?)))
+    }
+
+    /// The schedulers' numbers, each after those of its parents.
+    pub(crate) fn parents_first(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = Vec::new();
+        let mut rest: Vec<usize> = self.all().map(|(at, _)| at).collect();
+        while !rest.is_empty() {
+            let is_ready = |at: &usize| {
+                let above = self.scheduler(*at).map_or(&[][..], |scheduler| &scheduler.above);
+                above.iter().all(|above| above.parent.is_none_or(|parent| order.contains(&parent)))
+            };
+            let (ready, wait): (Vec<usize>, Vec<usize>) = rest.into_iter().partition(is_ready);
+            if ready.is_empty() {
+                break;
+            }
+            order.extend(ready);
+            rest = wait;
+        }
+        order
     }
 
     /// The scheduler of a name.
