@@ -1,5 +1,5 @@
-//! What a [`Manager`](crate::Manager) asks of the engine that runs the hierarchy: the entry points of the core, and who
-//! the threads are. Relies on the core's numbers for schedulers and VPs. Decides nothing.
+//! What a [`Manager`](crate::Manager) asks of the engine that runs the hierarchy: to change it, who the threads are,
+//! and what became of promises. Relies on the core's numbers for schedulers and VPs. Decides nothing.
 
 use hls_calculus::Guarantee;
 use hls_core::{CoreError, CoreScheduler, CoreVp, Params, PolicyInfo};
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// A thread and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// Which.
+    /// Which thread.
     pub key: ThreadKey,
     /// Its process.
     pub pid: u32,
@@ -31,40 +31,40 @@ pub struct Thread {
     pub slot: Option<usize>,
 }
 
-/// Who is promised something.
+/// Somebody to whom something is promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Promisee {
     /// A scheduler, by one of its VPs in the core.
     Scheduler(CoreVp),
     /// A thread that a request has placed.
     Thread(ThreadKey),
-    /// Whoever takes the place of this edge of the first graph, that of the file.
+    /// The thread that has the place of this edge of the first graph, that of the file, whichever thread that is.
     Place(usize),
 }
 
-/// What became of the promise to a VP.
+/// What a VP has had of what it was promised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// CPU time that it has had since the promise began; where there is none, since it came.
+    /// CPU time that the VP has had since the promise began, or, without a promise, since the VP came.
     pub ran: Nanos,
-    /// CPU time that it was promised in the time in which it wanted a CPU.
+    /// CPU time that the VP was promised for the time in which it wanted a CPU.
     pub promised: Nanos,
-    /// Time that interrupts, threads of higher classes and the host took from it.
+    /// Time that interrupts, threads of higher classes and the host took from the VP.
     pub stolen: Nanos,
     /// How often the promise was broken.
     pub broken: u64,
 }
 
-/// A policy that is loaded, or to be.
+/// A policy that is loaded or is to be loaded, as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicySource {
-    /// That of the policy in the core.
+    /// The policy's number in the core.
     pub number: u8,
-    /// The name under which it is known here.
+    /// The policy's name in this hierarchy.
     pub name: String,
-    /// Where its author has it, for messages.
+    /// The path of its file, for messages.
     pub path: PathBuf,
-    /// The file.
+    /// The text of its file.
     pub text: String,
 }
 
@@ -73,29 +73,29 @@ pub struct PolicySource {
 pub struct Prepared<T> {
     /// The engine.
     pub next: T,
-    /// Its policies, those that are built in included.
+    /// All policies of that engine, built-in ones included.
     pub policies: Vec<PolicyInfo>,
-    /// How long it took to compile it,
+    /// How long it took to compile the engine.
     pub build: Duration,
-    /// and until the kernel had it ready.
+    /// How long the kernel then took to verify and load it.
     pub verify: Duration,
 }
 
-/// What is left to be done to have an engine ready. It takes seconds, in which the one that runs is not needed.
+/// The work that is left to have an engine ready. It takes seconds, in which the current engine is not needed.
 pub type Preparation<T> = Box<dyn FnOnce() -> Result<Prepared<T>, EngineError> + Send>;
 
-/// A scheduler whose policy was taken out for what it did.
+/// A policy broke the contract of policies, and its scheduler has a fallback policy in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenOut {
     /// The scheduler.
     pub scheduler: CoreScheduler,
     /// What the policy did.
     pub offence: String,
-    /// The policy that is in its place, with the parameters that it has where nobody says others.
+    /// The fallback policy, which has the default values of its parameters.
     pub fallback: String,
 }
 
-/// Why the engine did not do what it was asked for. Nothing has changed.
+/// Why an engine did not do what it was asked for. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EngineError {
     /// The core refused.

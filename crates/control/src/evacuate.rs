@@ -11,10 +11,10 @@ use crate::tree::Tree;
 use hls_calculus::Guarantee;
 use std::collections::BTreeSet;
 
-/// So often threads that came meanwhile are moved, before somebody is told.
+/// How often threads that came meanwhile are moved, before the request fails.
 const ROUNDS: usize = 100;
 
-/// What was emptied.
+/// What an evacuation has done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Evacuated {
     /// How many threads were moved.
@@ -47,7 +47,8 @@ impl<E: RunningEngine> Manager<E> {
         Ok(done)
     }
 
-    /// Nobody takes the places of the file below these schedulers any more, and they are promised nothing.
+    /// Closes the places of the file below these schedulers: no thread takes them any more, and nothing is promised to
+    /// them.
     fn close_places(&mut self, schedulers: &[usize]) -> Result<(), Error> {
         let mut tree = self.tree.clone();
         tree.slots.retain(|_, slot| !schedulers.contains(&slot.scheduler));

@@ -1,4 +1,4 @@
-//! The manager of a running hierarchy: what it knows of it, who may do what, and how a change becomes known.
+//! The manager of a running hierarchy: its tree and policies, who may change what, and how a change becomes known.
 //!
 //! An operation (`operations`, `evacuate`, `policies`) works on a copy of the tree, which becomes the hierarchy by
 //! [`Manager::commit`] once the engine has made the change. Relies on its caller to let one operation in at a time.
@@ -12,15 +12,15 @@ use hls_hierarchy::{Policies, Policy};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
-/// Who asks.
+/// The user who makes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// The effective user when it connected.
+    /// The effective user when the client connected.
     pub uid: u32,
 }
 
 impl Peer {
-    /// Who may do everything.
+    /// Root, who may do everything.
     pub const ROOT: Peer = Peer { uid: 0 };
 
     pub(crate) fn is_root(self) -> bool {
@@ -28,15 +28,15 @@ impl Peer {
     }
 }
 
-/// A hierarchy while an engine runs it.
+/// What answers requests: a hierarchy, and the engine that runs it.
 pub struct Manager<E> {
     pub(crate) engine: E,
     pub(crate) tree: Tree,
-    /// The policies that were loaded,
+    /// The policies that were loaded.
     pub(crate) loaded: Vec<LoadedPolicy>,
-    /// and these with all others.
+    /// All policies that schedulers may have, loaded ones included.
     pub(crate) policies: Policies,
-    /// Held while a change of policies is made.
+    /// Held while a change of policies is prepared and made.
     pub(crate) turn: Arc<Mutex<()>>,
 }
 
@@ -76,7 +76,7 @@ impl<E: RunningEngine> Manager<E> {
         Ok(self.engine.messenger()?)
     }
 
-    /// Hears which policies were taken out: what was promised below them is promised no more.
+    /// Takes note of policies that were taken out: what was promised below their schedulers is promised no more.
     pub fn hear_of_taken_out(&mut self) {
         for TakenOut { scheduler, offence, fallback } in self.engine.taken_out() {
             if let Some(at) = self.tree.of_core(scheduler) {
@@ -85,7 +85,7 @@ impl<E: RunningEngine> Manager<E> {
         }
     }
 
-    /// A scheduler has another policy, which promises nothing, in the place of its own.
+    /// Notes that a scheduler has a fallback policy, which promises nothing, in the place of its own.
     pub(crate) fn fall_back(&mut self, at: usize, fallback: &str, offence: String) {
         let Ok(Policy { info, .. }) = policy_of(&self.policies, fallback) else { return };
         let mut tree = self.tree.clone();
@@ -96,7 +96,7 @@ impl<E: RunningEngine> Manager<E> {
         known.lost = Some(Lost { policy, params: had, offence });
         let name = known.name.clone();
         let to = hls_calculus::Scheduler { name, policy: fallback.into(), params };
-        // It is one that the calculus knows.
+        // The fallback is a policy that the calculus knows.
         let _ = tree.admission.fall_back(at, to);
         self.commit(tree);
     }
@@ -121,7 +121,7 @@ impl<E: RunningEngine> Manager<E> {
         self.commit(tree);
     }
 
-    /// Makes a copy the hierarchy, and tells the engine which promises are others now.
+    /// Makes a copy of the tree the hierarchy, and tells the engine which promises have changed.
     pub(crate) fn commit(&mut self, tree: Tree) {
         let old = std::mem::replace(&mut self.tree, tree);
         let before = old.promisees();
@@ -132,7 +132,7 @@ impl<E: RunningEngine> Manager<E> {
         }
     }
 
-    /// A thread that the user may move: it is his, and where it is nobody else's has put it.
+    /// A thread that the user may move: one of the user's own, in a place that the user may change.
     pub(crate) fn thread(&mut self, who: Peer, tid: u32) -> Result<Thread, Error> {
         let thread = self.engine.thread(tid);
         let thread =

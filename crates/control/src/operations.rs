@@ -242,8 +242,8 @@ impl<E: RunningEngine> Manager<E> {
         self.place(&thread, slot)
     }
 
-    /// Puts a thread in its place. What it had by an earlier request ends; what the file promises its place does not,
-    /// for another thread may take it.
+    /// Puts a thread into a place. What the thread was granted by an earlier request ends; what the file promises to
+    /// its place does not, as another thread may take that place.
     fn place(&mut self, thread: &Thread, slot: Slot) -> Result<Granted, Error> {
         let tid = thread.key.tid;
         let mut tree = self.tree.clone();
@@ -262,7 +262,7 @@ impl<E: RunningEngine> Manager<E> {
         let params = tree.core_params(slot.scheduler, &slot.params, 1);
         self.engine.change(HierarchyChange::MoveThread { thread: thread.key, to: to.id, params })?;
         let scheduler = to.name.clone();
-        // What it was promised has ended there, even where it is promised the same again.
+        // The move has ended the promise to the thread, even where it is promised the same again.
         self.tree.leases.remove(&tid);
         self.commit(tree);
         Ok(Granted { scheduler, guarantee })

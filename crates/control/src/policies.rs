@@ -1,7 +1,7 @@
 //! Policies that come and go while the hierarchy runs (Vassal, sections 3 and 4): loaded, replaced, unloaded.
 //!
-//! The engine runs one set of loaded policies at a time. A change is a new set: it is prepared while the old one
-//! decides, and then takes its place. Relies on the engine to leave the old one where it is when the new one fails.
+//! An engine has one set of loaded policies. A change makes a new set, and with it the next engine, which is prepared
+//! while the current engine goes on and then takes over. Relies on the current engine going on when the next one fails.
 
 use crate::engine::{HierarchyChange, PolicySource, Preparation, Prepared, RunningEngine};
 use crate::error::{Error, refused};
@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 /// How long a change of policies took. All but the last part holds nobody up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadTimes {
-    /// To compile the engine, in nanoseconds.
+    /// The time to compile the next engine, in nanoseconds.
     pub build_ns: u64,
-    /// Until the kernel had looked at it and had it ready.
+    /// The time that the kernel took to verify and load it.
     pub verify_ns: u64,
-    /// Until it had taken over.
+    /// The time until it had taken over.
     pub publish_ns: u64,
 }
 
@@ -33,12 +33,12 @@ pub struct LoadTimes {
 pub struct LoadReport {
     /// The name under which files and requests know it.
     pub policy: String,
-    /// Schedulers of the policy that it replaced, with all that they knew.
+    /// Schedulers of the policy that was replaced; they go on with their state.
     pub kept: Vec<String>,
-    /// Schedulers that have it now as if they were new: it had been taken out of them, or does not understand what
-    /// they knew.
+    /// Schedulers that have the policy now as if they were new: it had been taken out of them, or does not understand
+    /// their state.
     pub given: Vec<String>,
-    /// Those of them that cannot have it, each with the reason.
+    /// Schedulers that should have it and cannot, each with the reason.
     pub without: Vec<String>,
     /// How long it took.
     pub took: LoadTimes,
@@ -68,7 +68,7 @@ pub struct PolicyStatus {
     pub schedulers: Vec<String>,
 }
 
-/// A change of policies that has begun. It takes seconds to make it ready, in which the manager is not needed.
+/// A change of policies that has begun. To prepare the next engine takes seconds, in which the manager is not needed.
 pub(crate) struct Change<T, W> {
     what: W,
     sources: Vec<PolicySource>,
@@ -81,25 +81,25 @@ impl<T, W> Change<T, W> {
     }
 }
 
-/// A change that can be done.
+/// A change of policies whose next engine is ready to take over.
 pub(crate) struct Ready<T, W> {
     what: W,
     sources: Vec<PolicySource>,
     prepared: Prepared<T>,
 }
 
-/// A policy is to come.
+/// A change that loads a policy.
 pub(crate) struct Load {
     name: String,
-    /// Which of the loaded ones is replaced.
+    /// Which of the loaded policies it replaces.
     old: Option<usize>,
-    /// Whether schedulers that it was taken out of are to have it.
+    /// Whether schedulers that the policy was taken out of are to have it again.
     replace: bool,
 }
 
-/// A policy is to go.
+/// A change that unloads a policy.
 pub(crate) struct Unload {
-    /// Which of the loaded ones.
+    /// Which of the loaded policies.
     at: usize,
     evacuate: bool,
 }
@@ -120,10 +120,11 @@ impl<E: RunningEngine> Manager<E> {
         built_in.chain(loaded).collect()
     }
 
-    /// Whose turn it is to change policies: one change is made ready at a time, and nobody else waits for that.
+    /// The lock to be held while a change of policies is prepared: there is one at a time, for which other requests do
+    /// not wait.
     ///
     /// # Errors
-    /// It is never their turn.
+    /// Users other than root change no policies.
     pub(crate) fn turn(&self, who: Peer) -> Result<Arc<Mutex<()>>, Error> {
         match who {
             Peer::ROOT => Ok(self.turn.clone()),
@@ -305,7 +306,7 @@ impl<E: RunningEngine> Manager<E> {
         Ok(Change { what, sources, preparation })
     }
 
-    /// Has the engine go on with these.
+    /// Has the prepared engine take over, with these policies.
     fn publish(
         &mut self,
         prepared: Prepared<E::NextEngine>,

@@ -14,12 +14,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// What is to be done after a message.
+/// What the server does after a message.
 #[derive(Debug)]
 pub struct Answer {
-    /// The message to send back, its NUL included; `None`: the caller wants none.
+    /// The message to send back, its NUL included; `None`: the client wants none.
     pub message: Option<Vec<u8>>,
-    /// What goes with its first byte.
+    /// The file descriptor that goes with its first byte.
     pub descriptor: Option<OwnedFd>,
     /// Whether the connection ends here.
     pub close: bool,
@@ -159,11 +159,11 @@ fn control<E: RunningEngine>(
     }
 }
 
-/// A change of policies is in no hurry, and what its parts take comes off the time of all who are scheduled here. So
-/// that it does not come off the same short time, they are so far apart.
+/// The time between the parts of a change of policies. Each part takes CPU time from the threads of the hierarchy, and
+/// apart they do not take it from the same period.
 const REST: Duration = Duration::from_millis(40);
 
-/// A change of policies. While it is made ready others may ask for all but another change.
+/// A change of policies. While the next engine is prepared, all requests but further changes of policies are answered.
 fn change<E: RunningEngine, W, R: Serialize>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
@@ -171,7 +171,7 @@ fn change<E: RunningEngine, W, R: Serialize>(
     finish: impl FnOnce(&mut Manager<E>, Ready<E::NextEngine, W>) -> Result<R, Error>,
 ) -> Result<Value, Fault> {
     let turn = hold(manager)?.turn(who).map_err(fault)?;
-    // Nothing is guarded by it: a preparation that panicked has left nothing behind.
+    // The lock guards no data: a preparation that panicked has left nothing behind.
     let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
     sleep(REST);
     let change = begin(&mut *hold(manager)?).map_err(fault)?;

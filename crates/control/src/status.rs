@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, HashMap};
 /// The hierarchy, what was promised and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// How many CPUs it has.
+    /// How many CPUs the hierarchy has.
     pub cpus: u16,
-    /// Time that was taken from it so far, over all CPUs.
+    /// Time that was stolen from the hierarchy so far, over all CPUs.
     pub stolen_ns: u64,
     /// The schedulers, each after its parents.
     pub schedulers: Vec<SchedulerStatus>,
@@ -35,19 +35,19 @@ pub struct SchedulerStatus {
     /// The user who may change what is below it, if it is not root alone.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub owner: Option<u32>,
-    /// Whether threads are here that nobody placed.
+    /// Whether this is the default scheduler, for threads that neither file nor request placed.
     pub default: bool,
-    /// Which policy it had until that was taken out, and for what; none: it has its own.
+    /// The policy that was taken out of it, and why; none: it has its own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub taken_out: Option<String>,
-    /// What it has of its parents.
+    /// Its virtual processors.
     pub processors: Vec<ProcessorStatus>,
 }
 
 /// A virtual processor of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorStatus {
-    /// Whose it is; none: the machine's.
+    /// The scheduler that grants it; none: the machine.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub parent: Option<String>,
     /// What was promised and what became of it.

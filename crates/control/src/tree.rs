@@ -1,8 +1,8 @@
-//! The hierarchy as it is known here: names and numbers of its schedulers, whose they are, and the guarantees on its
-//! edges. A value: a request works on a copy, which becomes the hierarchy when the engine has done its part.
+//! The hierarchy as the manager knows it: names and numbers of its schedulers, their owners, and the guarantees on its
+//! edges. A value: a request works on a copy, which becomes the hierarchy when the engine has made the change.
 //!
-//! Relies on the calculus' numbers for schedulers and edges. Of threads only those are known whose guarantee, or whose
-//! share of what others are promised, was asked for: the rest is in the default scheduler and is promised nothing.
+//! Relies on the calculus' numbers for schedulers and edges. Of threads it has only those whose guarantee, or whose
+//! share of what others are promised, was asked for: the others are in the default scheduler, without a promise.
 
 use crate::engine::{Promisee, Thread};
 use crate::error::Error;
@@ -34,15 +34,15 @@ pub struct Layout {
     pub loaded: Vec<LoadedPolicy>,
 }
 
-/// What is known of a running hierarchy.
+/// The hierarchy, with the numbers that it has in the calculus and in the core.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) admission: Admission,
-    /// By the calculus' number; `None`: destroyed.
+    /// The schedulers by the calculus' number; `None`: one that was destroyed.
     pub(crate) schedulers: Vec<Option<Scheduler>>,
     /// Places for threads that the file promises, filled or not, by edge.
     pub(crate) slots: BTreeMap<usize, Slot>,
-    /// Threads that a request placed, by number.
+    /// Threads that a request placed, by their numbers in the system.
     pub(crate) leases: BTreeMap<u32, Lease>,
     pub(crate) default: usize,
     pub(crate) cpus: u16,
@@ -57,12 +57,12 @@ pub(crate) struct Scheduler {
     /// The core's number.
     pub(crate) id: CoreScheduler,
     pub(crate) owner: Option<u32>,
-    /// Who asked for it; `None`: it is the file's.
+    /// The user who had it created; `None`: it is the file's.
     pub(crate) creator: Option<u32>,
     pub(crate) above: Vec<Above>,
     /// How the shares of its children become those of their VPs.
     pub(crate) scale: ShareScale,
-    /// What it has lost.
+    /// The policy that was taken out of it, if one was.
     pub(crate) lost: Option<Lost>,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Above {
     /// `None`: the machine.
     pub(crate) parent: Option<usize>,
     pub(crate) vps: Vec<CoreVp>,
-    /// Those of each VP in the core.
+    /// The parameters of each of these VPs in the core.
     pub(crate) params: Params,
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct Lease {
 }
 
 impl Tree {
-    /// Takes what an engine has built.
+    /// The tree of a hierarchy that an engine has built.
     pub(crate) fn new(layout: Layout, policies: &Policies, mode: Mode) -> Result<Tree, Error> {
         let Layout { graph, schedulers, vps, owners, default, .. } = layout;
         let counts = [schedulers.len(), owners.len()];
@@ -214,7 +214,8 @@ impl Tree {
         self.all().find(|(_, scheduler)| scheduler.id == id).map(|(at, _)| at)
     }
 
-    /// Whether every way from a scheduler up to the machine meets one that is the user's: what is below is his.
+    /// Whether every way from a scheduler up to the machine meets a scheduler that the user owns: then what is below
+    /// the scheduler is the user's to change.
     pub(crate) fn is_below_of(&self, scheduler: usize, uid: u32) -> bool {
         let (mut open, mut seen) = (vec![scheduler], BTreeSet::from([scheduler]));
         while let Some(at) = open.pop() {
@@ -280,7 +281,7 @@ impl Tree {
         label.map_or((Guarantee::Null, 0), |label| (label.absolute(), usize::from(label.count)))
     }
 
-    /// All who may be promised something, each with the edge whose label says what, and how many VPs that has.
+    /// All to whom something may be promised, each with the edge whose label says what, and how many VPs that edge has.
     pub(crate) fn promisees(&self) -> BTreeMap<Promisee, (usize, usize)> {
         let above = self.all().flat_map(|(_, scheduler)| &scheduler.above);
         let of_schedulers = above.flat_map(|Above { edge, vps, .. }| {
