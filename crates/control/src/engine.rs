@@ -1,7 +1,7 @@
 //! What a [`Manager`](crate::Manager) asks of the engine that runs the hierarchy: to change it, who the threads are,
 //! and what became of promises. Relies on the core's numbers for schedulers and VPs. Decides nothing.
 
-use hls_calculus::Guarantee;
+use hls_calculus::{GraphEdge, Guarantee};
 use hls_core::{CoreError, CoreScheduler, CoreVp, Params, PolicyInfo};
 use hls_plan::ThreadKey;
 use hls_units::Nanos;
@@ -28,7 +28,7 @@ pub struct Thread {
     pub scheduler: CoreScheduler,
     /// The edge of the first graph, that of the file, whose place it takes by a rule of the file. None after
     /// [`HierarchyChange::MoveThread`].
-    pub slot: Option<usize>,
+    pub slot: Option<GraphEdge>,
 }
 
 /// Somebody to whom something is promised.
@@ -39,7 +39,7 @@ pub enum Promisee {
     /// A thread that a request has placed.
     Thread(ThreadKey),
     /// The thread that has the place of this edge of the first graph, that of the file, whichever thread that is.
-    Place(usize),
+    Place(GraphEdge),
 }
 
 /// What a VP has had of what it was promised.
@@ -191,7 +191,7 @@ pub enum HierarchyChange {
     /// in the default scheduler. Who has it is moved by the caller.
     ClosePlace {
         /// The edge.
-        place: usize,
+        place: GraphEdge,
     },
 }
 

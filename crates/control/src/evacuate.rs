@@ -8,7 +8,7 @@ use crate::engine::{HierarchyChange, Promisee, RunningEngine};
 use crate::error::{Error, refused};
 use crate::manager::{Manager, Peer};
 use crate::tree::Tree;
-use hls_calculus::Guarantee;
+use hls_calculus::{GraphEdge, Guarantee};
 use std::collections::BTreeSet;
 
 /// How often threads that came meanwhile are moved, before the request fails.
@@ -52,10 +52,10 @@ impl<E: RunningEngine> Manager<E> {
     fn close_places(&mut self, schedulers: &[usize]) -> Result<(), Error> {
         let mut tree = self.tree.clone();
         tree.slots.retain(|_, slot| !schedulers.contains(&slot.scheduler));
-        let closed: Vec<usize> =
+        let closed: Vec<GraphEdge> =
             self.tree.slots.keys().filter(|place| !tree.slots.contains_key(place)).copied().collect();
         for place in &closed {
-            tree.admission.end(*place).map_err(refused)?;
+            tree.admission.end(place.0).map_err(refused)?;
         }
         for place in closed {
             self.engine.promise(Promisee::Place(place), &Guarantee::Null);

@@ -115,7 +115,7 @@ impl<E: RunningEngine> Manager<E> {
             self.tree.leases.remove(&tid);
             if let Some(lease) = tree.leases.remove(&tid) {
                 // The edge of a thread always can end.
-                let _ = tree.admission.end(lease.edge);
+                let _ = tree.admission.end(lease.edge.0);
             }
         }
         self.commit(tree);

@@ -11,7 +11,7 @@ use crate::loaded::policy_of;
 use crate::manager::{Manager, Peer, nowhere};
 use crate::params::{self, Reader, Texts};
 use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
-use hls_calculus::{Child, Edge, Guarantee};
+use hls_calculus::{Child, Edge, GraphEdge, Guarantee};
 use hls_core::Params;
 use hls_hierarchy::params::set_by;
 use hls_hierarchy::{Policy, default_width};
@@ -122,7 +122,7 @@ impl<E: RunningEngine> Manager<E> {
         let removed = tree.schedulers[number].take();
         let Some(removed) = removed else { return Ok(()) };
         for above in &removed.above {
-            tree.admission.end(above.edge).map_err(refused)?;
+            tree.admission.end(above.edge.0).map_err(refused)?;
         }
         tree.admission.destroy(number).map_err(refused)?;
         tear_down(&mut self.engine, &mut self.tree, number, &removed)?;
@@ -248,7 +248,7 @@ impl<E: RunningEngine> Manager<E> {
         let tid = thread.key.tid;
         let mut tree = self.tree.clone();
         if let Some(old) = tree.leases.remove(&tid) {
-            tree.admission.end(old.edge).map_err(refused)?;
+            tree.admission.end(old.edge.0).map_err(refused)?;
         }
         let mut guarantee = Guarantee::Null;
         // The default scheduler promises nothing, whoever is there.
@@ -269,8 +269,8 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     /// Asks the calculus for an edge more, whose parameters have these values.
-    fn admit(&self, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<usize, Error> {
-        tree.admission.begin(edge.clone()).map_err(|problem| {
+    fn admit(&self, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<GraphEdge, Error> {
+        tree.admission.begin(edge.clone()).map(GraphEdge).map_err(|problem| {
             let above = edge.parent.and_then(|parent| tree.scheduler(parent));
             let infos = above.map_or(&[][..], |above| &above.policy.vp_params);
             let mut graph = tree.admission.graph();

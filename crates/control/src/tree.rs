@@ -8,7 +8,7 @@ use crate::engine::{Promisee, Thread};
 use crate::error::Error;
 use crate::loaded::{LoadedPolicy, policy_of};
 use crate::params::shown;
-use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode};
+use hls_calculus::{Admission, Child, Edge, Graph, GraphEdge, Guarantee, Mode};
 use hls_core::{CoreScheduler, CoreVp, ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::Policies;
 use hls_plan::{ShareScale, ThreadKey};
@@ -41,7 +41,7 @@ pub(crate) struct Tree {
     /// The schedulers by the calculus' number; `None`: one that was destroyed.
     pub(crate) schedulers: Vec<Option<Scheduler>>,
     /// Places for threads that the file promises, filled or not, by edge.
-    pub(crate) slots: BTreeMap<usize, Slot>,
+    pub(crate) slots: BTreeMap<GraphEdge, Slot>,
     /// Threads that a request placed, by their numbers in the system.
     pub(crate) leases: BTreeMap<u32, Lease>,
     pub(crate) default: usize,
@@ -85,7 +85,7 @@ pub(crate) struct Lost {
 /// An edge from a parent.
 #[derive(Clone, Debug)]
 pub(crate) struct Above {
-    pub(crate) edge: usize,
+    pub(crate) edge: GraphEdge,
     /// `None`: the machine.
     pub(crate) parent: Option<usize>,
     pub(crate) vps: Vec<CoreVp>,
@@ -105,7 +105,7 @@ pub(crate) struct Slot {
 #[derive(Clone, Debug)]
 pub(crate) struct Lease {
     pub(crate) key: ThreadKey,
-    pub(crate) edge: usize,
+    pub(crate) edge: GraphEdge,
     pub(crate) slot: Slot,
 }
 
@@ -144,13 +144,13 @@ impl Tree {
         match (&edge.child, edge.parent) {
             (Child::Thread(_), Some(scheduler)) => {
                 let slot = Slot { scheduler, params: values, need: edge.requested.clone() };
-                self.slots.insert(at, slot);
+                self.slots.insert(GraphEdge(at), slot);
             }
             (Child::Thread(_), None) => {}
             (Child::Scheduler(child), parent) => {
                 let params = parent
                     .map_or_else(Params::default, |parent| self.core_params(parent, &values, edge.width));
-                let above = Above { edge: at, parent, vps, params };
+                let above = Above { edge: GraphEdge(at), parent, vps, params };
                 self.schedulers[*child]
                     .as_mut()
                     .into_iter()
@@ -276,13 +276,13 @@ impl Tree {
     }
 
     /// What an edge promises to each of its VPs, in real time, and to how many of them.
-    pub(crate) fn promised(&self, edge: usize) -> (Guarantee, usize) {
-        let label = self.admission.label(edge);
+    pub(crate) fn promised(&self, edge: GraphEdge) -> (Guarantee, usize) {
+        let label = self.admission.label(edge.0);
         label.map_or((Guarantee::Null, 0), |label| (label.absolute(), usize::from(label.count)))
     }
 
     /// All to whom something may be promised, each with the edge whose label says what, and how many VPs that edge has.
-    pub(crate) fn promisees(&self) -> BTreeMap<Promisee, (usize, usize)> {
+    pub(crate) fn promisees(&self) -> BTreeMap<Promisee, (GraphEdge, usize)> {
         let above = self.all().flat_map(|(_, scheduler)| &scheduler.above);
         let of_schedulers = above.flat_map(|Above { edge, vps, .. }| {
             vps.iter().map(|vp| (Promisee::Scheduler(*vp), (*edge, vps.len())))
@@ -294,14 +294,14 @@ impl Tree {
 
     /// What each of the VPs of an edge is promised, in real time. What holds for some of them, at any time for others,
     /// is promised to none.
-    pub(crate) fn promised_to_each(&self, (edge, vps): (usize, usize)) -> Guarantee {
+    pub(crate) fn promised_to_each(&self, (edge, vps): (GraphEdge, usize)) -> Guarantee {
         let (guarantee, count) = self.promised(edge);
         if count < vps { Guarantee::Null } else { guarantee }
     }
 
     /// Whether an edge of this tree promises the same as one of another.
-    pub(crate) fn promises_as(&self, edge: usize, other: &Tree, of_other: usize) -> bool {
-        let labels = self.admission.label(edge).zip(other.admission.label(of_other));
+    pub(crate) fn promises_as(&self, edge: GraphEdge, other: &Tree, of_other: GraphEdge) -> bool {
+        let labels = self.admission.label(edge.0).zip(other.admission.label(of_other.0));
         labels.is_some_and(|(label, other)| {
             (label.count, &label.guarantee, &label.scale) == (other.count, &other.guarantee, &other.scale)
         })

@@ -9,6 +9,7 @@
 //! is allowed and keeps every promise, the manager has said before.
 
 use crate::registry::{RunRegistry, policy_of};
+use hls_calculus::GraphEdge;
 use hls_control::{Created, EngineError, HierarchyChange, Observed, Promisee, TakenOut, Thread};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_monitor::event::VpId;
@@ -84,7 +85,7 @@ pub trait ChangeableRun<'t> {
     }
 
     /// Nobody takes this place of the file any more.
-    fn close_place(&mut self, place: usize) {
+    fn close_place(&mut self, place: GraphEdge) {
         let (engine, registry) = self.parts();
         let Some(vp) = registry.places.close(place) else { return };
         if let Some(to) = engine.close_place(vp) {

@@ -7,6 +7,7 @@
 
 use crate::listeners::Listeners;
 use crate::{Console, LoadedPolicies};
+use hls_calculus::GraphEdge;
 use hls_control::{Layout, Observed, TakenOut};
 use hls_core::{Calls, CoreScheduler, CoreVp};
 use hls_monitor::event::{ObservedScheduler, Record, VpId, What};
@@ -38,31 +39,32 @@ impl TakenOutPolicies {
 /// that has it.
 #[derive(Default)]
 pub struct Places {
-    vps: HashMap<usize, VpId>,
-    edges: HashMap<VpId, usize>,
+    vps: HashMap<GraphEdge, VpId>,
+    edges: HashMap<VpId, GraphEdge>,
 }
 
 impl Places {
     /// The places of a plan.
     pub fn new(plan: &Plan, derived: &Derived) -> Places {
-        let edge = |thread: PlannedThread| derived.input.graph_edge_of(thread.edge, thread.instance);
-        let edges: HashMap<VpId, usize> =
+        let edge =
+            |thread: PlannedThread| derived.input.graph_edge_of(thread.edge, thread.instance).map(GraphEdge);
+        let edges: HashMap<VpId, GraphEdge> =
             plan.threads().filter_map(|thread| Some((thread.vp, edge(thread)?))).collect();
         Places { vps: edges.iter().map(|(vp, edge)| (*edge, *vp)).collect(), edges }
     }
 
     /// The VP that has a place.
-    pub fn vp(&self, place: usize) -> Option<VpId> {
+    pub fn vp(&self, place: GraphEdge) -> Option<VpId> {
         self.vps.get(&place).copied()
     }
 
     /// The place that a VP has.
-    pub fn of(&self, vp: VpId) -> Option<usize> {
+    pub fn of(&self, vp: VpId) -> Option<GraphEdge> {
         self.edges.get(&vp).copied()
     }
 
     /// Closes a place; the VP that had it.
-    pub fn close(&mut self, place: usize) -> Option<VpId> {
+    pub fn close(&mut self, place: GraphEdge) -> Option<VpId> {
         let vp = self.vps.remove(&place)?;
         self.edges.remove(&vp);
         Some(vp)

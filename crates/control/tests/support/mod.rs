@@ -5,7 +5,7 @@
 // Each test file uses a part of this.
 #![allow(dead_code)]
 
-use hls_calculus::{Guarantee, Mode};
+use hls_calculus::{GraphEdge, Guarantee, Mode};
 use hls_control::{
     Created, EngineError, HierarchyChange, Layout, Manager, Observed, Peer, PolicySource, Preparation,
     Prepared, Promisee, RunningEngine, Socket, TakenOut, Texts, Thread, serve,
@@ -63,7 +63,7 @@ pub struct Native {
     /// Policies that were taken out, of which the manager has not heard.
     pub taken_out: Vec<TakenOut>,
     /// Places that nobody takes any more.
-    pub closed: Vec<usize>,
+    pub closed: Vec<GraphEdge>,
     /// Whether the next call panics.
     pub panics: bool,
     /// Whether it knows the real threads of this machine as well.
@@ -117,7 +117,7 @@ impl Native {
     }
 
     /// A thread more in the default scheduler, or in a place of the file.
-    pub fn spawn(&mut self, tid: u32, uid: Option<u32>, slot: Option<(usize, CoreScheduler, Params)>) {
+    pub fn spawn(&mut self, tid: u32, uid: Option<u32>, slot: Option<(GraphEdge, CoreScheduler, Params)>) {
         let (scheduler, params) =
             slot.map_or((self.default, Params::default()), |(_, at, params)| (at, params));
         let vp = self.core.attach(scheduler.0, None, params).unwrap();
@@ -351,7 +351,7 @@ pub fn manager_of(file: &str) -> Manager<Native> {
     let edge = &layout.graph.edges[slot];
     let values: Vec<u64> = edge.params.iter().map(|(_, value)| *value).collect();
     let at = layout.schedulers[edge.parent.unwrap()];
-    native.spawn(VIDEO, Some(BOB.uid), Some((slot, at, Params::from_slice(&values))));
+    native.spawn(VIDEO, Some(BOB.uid), Some((GraphEdge(slot), at, Params::from_slice(&values))));
     ALICES.into_iter().for_each(|tid| native.spawn(tid, Some(ALICE.uid), None));
     native.spawn(BOBS, Some(BOB.uid), None);
     Manager::new(native, layout, Mode::Tight).expect("a hierarchy that composes")
