@@ -1,7 +1,8 @@
 //! The threads of a plan as plain threads of Linux, under whatever scheduler is in force: the baseline that a hierarchy
 //! is compared with. Relies on the process of the threads (`hls_real_threads`); schedules nobody.
 
-use crate::{Console, Error, worker};
+use crate::console::{Console, Error};
+use crate::worker;
 use hls_monitor::event::VpId;
 use hls_monitor::observe::Observer;
 use hls_monitor::result::RunResult;

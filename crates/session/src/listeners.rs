@@ -3,7 +3,8 @@
 //! The files are created before the run, so that a bad name costs no time. They take their final names only after the
 //! run, when all of them are written: a run that fails leaves none. Relies on records coming in order of time.
 
-use crate::{Error, Options};
+use crate::console::Error;
+use crate::request::{Files, Options};
 use hls_monitor::event::Record;
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::{RunResult, Topology};
@@ -14,17 +15,6 @@ use hls_report::timeline::Timeline;
 use hls_units::Nanos;
 use std::io;
 use std::path::PathBuf;
-
-/// The files that a run writes, where they are asked for.
-#[derive(Clone, Debug, Default)]
-pub struct Files {
-    /// A trace for Perfetto.
-    pub trace: Option<PathBuf>,
-    /// The schedule as a picture (SVG), and from when to when that shows the run.
-    pub timeline: Option<(PathBuf, Nanos, Nanos)>,
-    /// Every switch as a line of text.
-    pub timehist: Option<PathBuf>,
-}
 
 /// Everyone who listens to the records of a run.
 pub struct Listeners<'t> {

@@ -3,7 +3,7 @@
 //! The hierarchy file cannot be read without them, whichever engine runs it then. Relies on the compilers of this
 //! machine, and keeps the builds for the next time.
 
-use crate::Error;
+use crate::console::Error;
 use hls_calculus::schedulers::DeclaredError;
 use hls_control::{LoadedPolicy, PolicySource};
 use hls_core::Library;

@@ -5,8 +5,9 @@
 //! have. Relies on the engine to record the state of a VP when the VP gets its number, and on the caller to hand on all
 //! records up to now before it asks for a change here.
 
+use crate::console::Console;
 use crate::listeners::Listeners;
-use crate::{Console, LoadedPolicies};
+use crate::policies::LoadedPolicies;
 use hls_calculus::GraphEdge;
 use hls_control::{Layout, Observed, TakenOut};
 use hls_core::{Calls, CoreScheduler, CoreVp};

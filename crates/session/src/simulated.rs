@@ -4,8 +4,8 @@
 //! A thread is known by the number of its VP in the plan, which it keeps wherever it is moved. Building a policy takes
 //! no simulated time.
 
-use crate::Error;
 use crate::changes::ChangeableRun;
+use crate::console::Error;
 use crate::policies::library;
 use crate::registry::RunRegistry;
 use hls_calculus::Guarantee;

@@ -2,12 +2,12 @@
 //!
 //! Relies on the changes being in order of time. A hierarchy that cannot change has no manager.
 
+use crate::console::{Console, Error};
 use crate::listeners::Listeners;
 use crate::registry::{Places, RunRegistry, layout};
+use crate::request::{Options, Outcome, ScriptedChange, Subject};
 use crate::simulated::SimulatedRun;
-use crate::{Console, Error, Options, Outcome, Subject};
 use hls_control::{Client, Manager, Peer};
-use hls_monitor::event::VpId;
 use hls_plan::ChangeableEngine;
 use hls_sim::{Failure, Simulation};
 use hls_units::Nanos;
@@ -15,17 +15,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// In how many parts a run is carried out, between which its progress is shown.
 const PARTS: u64 = 1_000;
-
-/// A change that is asked for at a given time, while that time stands still.
-pub struct ScriptedChange<'a> {
-    /// When, from the start of the run.
-    pub at: Nanos,
-    /// Asks for the change by the client that it is given, and returns whether it was granted. The other argument says
-    /// whether the thread with a VP of the plan is there.
-    pub ask: Box<Ask<'a>>,
-}
-
-type Ask<'a> = dyn FnOnce(&mut Client, &dyn Fn(VpId) -> bool) -> Result<bool, Error> + 'a;
 
 /// Simulates the plan for `length`, has the changes of a script made meanwhile, and writes the files that are asked
 /// for.

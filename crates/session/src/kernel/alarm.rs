@@ -2,7 +2,7 @@
 //!
 //! Relies on being called again and again. The result has all of the times.
 
-use crate::Console;
+use crate::console::Console;
 use hls_monitor::observe::Observer;
 use hls_report::broken::broken_in_words;
 use hls_units::Nanos;

@@ -2,7 +2,8 @@
 //! this program, so that the engine can be told for which thread of the file it is; when the run begins, the process
 //! becomes the command. Relies on [`crate::worker`] for that process.
 
-use crate::{Error, worker};
+use crate::console::Error;
+use crate::worker;
 use hls_hierarchy::model::{Hierarchy, Who};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{self, Read, Write};
@@ -56,7 +57,7 @@ impl Commands {
 ///
 /// # Errors
 /// The command cannot be started.
-pub fn start(words: &[String]) -> Result<(), Error> {
+pub fn start_command(words: &[String]) -> Result<(), Error> {
     let [program, arguments @ ..] = words else { return Err(Error::Input("found no command".into())) };
     // Without the byte the run has ended before it began.
     if io::stdin().read_exact(&mut [0]).is_err() {

@@ -8,11 +8,12 @@ mod next_engine;
 mod run;
 mod server;
 
-pub use commands::start;
+pub use commands::start_command;
 pub use next_engine::serve as serve_policies;
 
+use crate::console::{Console, Error};
 use crate::listeners::Listeners;
-use crate::{Console, Error, Options, Subject};
+use crate::request::{Options, Subject};
 use hls_monitor::result::RunResult;
 use hls_units::Nanos;
 use run::Run;

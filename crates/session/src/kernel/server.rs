@@ -8,8 +8,9 @@ use super::identity::Identity;
 use super::next_engine::{NextEngine, make};
 use super::run::Run;
 use crate::changes::ChangeableRun;
+use crate::console::{Console, Error};
 use crate::registry::{self, TakenOutPolicies};
-use crate::{Console, Error, Subject};
+use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
     Created, EngineError, HierarchyChange, Layout, Manager, Observed, PolicySource, Preparation, Promisee,
