@@ -74,6 +74,11 @@ pub enum Child {
     Thread(String),
 }
 
+/// An edge of a graph, by its place in [`Graph::edges`]. The hierarchy that the graph was made of counts its edges
+/// otherwise: it has one for all instances of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GraphEdge(pub usize);
+
 /// A VP, or `width` of them, between a scheduler and what it schedules.
 #[derive(Clone, Debug)]
 pub struct Edge {

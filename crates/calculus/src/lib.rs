@@ -31,7 +31,7 @@ pub use admission::Admission;
 pub use compose::{Analysis, analyse};
 pub use corners::Corner;
 pub use derivation::{Derivation, Rule};
-pub use graph::{Child, Edge, Graph, Policy, Scheduler, Stolen};
+pub use graph::{Child, Edge, Graph, GraphEdge, Policy, Scheduler, Stolen};
 pub use guarantee::{Continuity, Fault, Guarantee, Kind};
 pub use label::Label;
 pub use local::{Mode, Place, Problem, Rules};

@@ -4,7 +4,7 @@ use crate::args::{LoadArgs, UnloadArgs};
 use crate::ctl::verdict;
 use crate::exit::{Error, Verdict};
 use crate::output::output;
-use hls_control::{Client, ClientError, LoadReport, Took, UnloadReport};
+use hls_control::{Client, ClientError, LoadReport, LoadTimes, UnloadReport};
 use hls_policy_build::PolicyFile;
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -45,7 +45,12 @@ impl PolicyText {
     }
 
     /// Has it loaded, and writes what came of that; how long it took.
-    pub fn load(&self, hls: &mut Client, replace: bool, out: &mut impl Write) -> Result<Took, ClientError> {
+    pub fn load(
+        &self,
+        hls: &mut Client,
+        replace: bool,
+        out: &mut impl Write,
+    ) -> Result<LoadTimes, ClientError> {
         let LoadReport { policy, kept, given, without, took } =
             hls.load(&self.name, &self.path, &self.text, replace)?;
         writeln!(out, "loaded `{policy}`")?;
@@ -63,7 +68,7 @@ impl PolicyText {
 }
 
 /// Has a policy unloaded, and writes that it was; how long it took.
-pub fn take_out(hls: &mut Client, args: &UnloadArgs, out: &mut impl Write) -> Result<Took, ClientError> {
+pub fn take_out(hls: &mut Client, args: &UnloadArgs, out: &mut impl Write) -> Result<LoadTimes, ClientError> {
     let UnloadReport { moved, destroyed, took } = hls.unload(&args.name, args.evacuate)?;
     if moved > 0 {
         let threads = if moved == 1 { "1 thread is" } else { &format!("{moved} threads are") };
@@ -76,7 +81,7 @@ pub fn take_out(hls: &mut Client, args: &UnloadArgs, out: &mut impl Write) -> Re
     Ok(took)
 }
 
-fn write_times(out: &mut impl Write, took: Took) -> io::Result<()> {
+fn write_times(out: &mut impl Write, took: LoadTimes) -> io::Result<()> {
     // Of seconds nobody wants to know the nanoseconds.
     let rounded = |ns: u64| match ns {
         1_000_000_000.. => Nanos::from_millis(ns / 1_000_000),

@@ -41,9 +41,9 @@ fn main() -> ExitCode {
         Command::LoadThreads => kept(worker::serve_threads()),
         Command::TryPolicy(args) => trial::serve(&args),
         #[cfg(feature = "kernel")]
-        Command::PreparePolicies => kept(worker::serve_policies()),
+        Command::PreparePolicies => kept(hls_session::serve_policies()),
         #[cfg(feature = "kernel")]
-        Command::Start { words } => kept(worker::start(&words)),
+        Command::Start { words } => kept(hls_session::start_command(&words)),
         Command::Policies(args) => policies::policies(&args),
         Command::Policy(args) => policy::policy(&args),
         Command::Doctor(args) => doctor::doctor(&args),

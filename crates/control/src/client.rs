@@ -8,7 +8,7 @@
 //!
 //! Relies on the server for everything that is decided. A connection on which nothing is asked for a minute ends.
 
-use crate::engine::Hsi;
+use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
 use crate::params::Texts;
 use crate::policies::{LoadReport, PolicyStatus, UnloadReport};
@@ -96,7 +96,7 @@ impl From<io::Error> for ClientError {
 
 impl<'m> Client<'m> {
     /// Asks a manager in this process.
-    pub fn of<E: Hsi>(manager: &'m Mutex<Manager<E>>, who: Peer) -> Client<'m> {
+    pub fn of<E: RunningEngine>(manager: &'m Mutex<Manager<E>>, who: Peer) -> Client<'m> {
         let exchange = move |message: &[u8]| {
             let answer = answer(manager, who, message.strip_suffix(&[0]).unwrap_or(message));
             let mut reply = answer.message.unwrap_or_default();

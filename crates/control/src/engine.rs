@@ -1,8 +1,9 @@
-//! What a [`Manager`](crate::Manager) asks of the engine that runs the hierarchy: the entry points of the core, and who
-//! the threads are. Relies on the core's numbers for schedulers and VPs. Decides nothing.
+//! What a [`Manager`](crate::Manager) asks of the engine that runs the hierarchy: to change it, who the threads are,
+//! and what became of promises. Relies on the core's numbers for schedulers and VPs. Decides nothing.
 
-use hls_calculus::Guarantee;
-use hls_core::{CoreError, Params, PolicyInfo};
+use hls_calculus::{GraphEdge, Guarantee};
+use hls_core::{CoreError, CoreScheduler, CoreVp, Params, PolicyInfo};
+use hls_plan::ThreadKey;
 use hls_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -10,21 +11,10 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A thread while it lives. No later thread has the same key, even if it has the same numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ThreadKey {
-    /// Its number in the system.
-    pub tid: u32,
-    /// Its VP in the core.
-    pub vp: u32,
-    /// When it came into being, by a clock of the engine's.
-    pub since: u64,
-}
-
 /// A thread and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// Which.
+    /// Which thread.
     pub key: ThreadKey,
     /// Its process.
     pub pid: u32,
@@ -35,46 +25,46 @@ pub struct Thread {
     /// Whether it may use only some of the machine's CPUs.
     pub pinned: bool,
     /// The scheduler of the core that its VP is below.
-    pub scheduler: u32,
+    pub scheduler: CoreScheduler,
     /// The edge of the first graph, that of the file, whose place it takes by a rule of the file. None after
-    /// [`Hsi::move_thread`].
-    pub slot: Option<usize>,
+    /// [`HierarchyChange::MoveThread`].
+    pub slot: Option<GraphEdge>,
 }
 
-/// Who is promised something.
+/// Somebody to whom something is promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Promisee {
     /// A scheduler, by one of its VPs in the core.
-    Scheduler(u32),
+    Scheduler(CoreVp),
     /// A thread that a request has placed.
     Thread(ThreadKey),
-    /// Whoever takes the place of this edge of the first graph, that of the file.
-    Place(usize),
+    /// The thread that has the place of this edge of the first graph, that of the file, whichever thread that is.
+    Place(GraphEdge),
 }
 
-/// What became of the promise to a VP.
+/// What a VP has had of what it was promised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// CPU time that it has had since the promise began; where there is none, since it came.
+    /// CPU time that the VP has had since the promise began, or, without a promise, since the VP came.
     pub ran: Nanos,
-    /// CPU time that it was promised in the time in which it wanted a CPU.
+    /// CPU time that the VP was promised for the time in which it wanted a CPU.
     pub promised: Nanos,
-    /// Time that interrupts, threads of higher classes and the host took from it.
+    /// Time that interrupts, threads of higher classes and the host took from the VP.
     pub stolen: Nanos,
     /// How often the promise was broken.
     pub broken: u64,
 }
 
-/// A policy that is loaded, or to be.
+/// A policy that is loaded or is to be loaded, as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicySource {
-    /// That of the policy in the core.
+    /// The policy's number in the core.
     pub number: u8,
-    /// The name under which it is known here.
+    /// The policy's name in this hierarchy.
     pub name: String,
-    /// Where its author has it, for messages.
+    /// The path of its file, for messages.
     pub path: PathBuf,
-    /// The file.
+    /// The text of its file.
     pub text: String,
 }
 
@@ -82,30 +72,30 @@ pub struct PolicySource {
 #[derive(Debug)]
 pub struct Prepared<T> {
     /// The engine.
-    pub newer: T,
-    /// Its policies, those that are built in included.
+    pub next: T,
+    /// All policies of that engine, built-in ones included.
     pub policies: Vec<PolicyInfo>,
-    /// How long it took to compile it,
+    /// How long it took to compile the engine.
     pub build: Duration,
-    /// and until the kernel had it ready.
+    /// How long the kernel then took to verify and load it.
     pub verify: Duration,
 }
 
-/// What is left to be done to have an engine ready. It takes seconds, in which the one that runs is not needed.
+/// The work that is left to have an engine ready. It takes seconds, in which the current engine is not needed.
 pub type Preparation<T> = Box<dyn FnOnce() -> Result<Prepared<T>, EngineError> + Send>;
 
-/// A scheduler whose policy was taken out for what it did.
+/// A policy broke the contract of policies, and its scheduler has a fallback policy in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenOut {
     /// The scheduler.
-    pub scheduler: u32,
+    pub scheduler: CoreScheduler,
     /// What the policy did.
     pub offence: String,
-    /// The policy that is in its place, with the parameters that it has where nobody says others.
+    /// The fallback policy, which has the default values of its parameters.
     pub fallback: String,
 }
 
-/// Why the engine did not do what it was asked for. Nothing has changed.
+/// Why an engine did not do what it was asked for. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EngineError {
     /// The core refused.
@@ -136,77 +126,136 @@ impl From<CoreError> for EngineError {
     }
 }
 
-/// The hierarchical scheduler infrastructure of a running engine. Every call is done or refused as a whole.
-pub trait Hsi {
-    /// An engine with other policies.
-    type Newer;
+/// A change of the running hierarchy: carried out whole, or refused, and then nothing has changed. Schedulers and VPs
+/// are the core's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HierarchyChange {
+    /// Creates an instance of a policy, with a name for people: [`Created::Scheduler`].
+    CreateScheduler {
+        /// The name.
+        name: String,
+        /// The policy's number.
+        policy: u8,
+        /// The scheduler's parameters.
+        params: Params,
+    },
+    /// Destroys a scheduler without children and parents.
+    DestroyScheduler {
+        /// The scheduler.
+        scheduler: CoreScheduler,
+    },
+    /// Hangs a scheduler below another with one VP more: [`Created::Vp`].
+    AttachScheduler {
+        /// The scheduler above.
+        parent: CoreScheduler,
+        /// The scheduler below.
+        child: CoreScheduler,
+        /// The VP's parameters.
+        params: Params,
+    },
+    /// Takes the VP of a scheduler without children out of the hierarchy. What it was promised ends.
+    DetachScheduler {
+        /// The VP.
+        vp: CoreVp,
+    },
+    /// Gives a scheduler another policy in its place; its children stay, with their parameters. Where the policy itself
+    /// refuses a child, a fallback is in its place: then the scheduler is among [`RunningEngine::taken_out`].
+    ReplacePolicy {
+        /// The scheduler.
+        scheduler: CoreScheduler,
+        /// The other policy's number.
+        policy: u8,
+        /// The scheduler's parameters from now on.
+        params: Params,
+    },
+    /// Moves a thread below a scheduler, the same one included. What it was promised by a request ends, as it does with
+    /// the thread. No rule of the file moves it again.
+    MoveThread {
+        /// The thread.
+        thread: ThreadKey,
+        /// The scheduler.
+        to: CoreScheduler,
+        /// The parameters of its VP there.
+        params: Params,
+    },
+    /// Sets a parameter of a thread's VP, which its scheduler hears as a message.
+    SetParameter {
+        /// The thread.
+        thread: ThreadKey,
+        /// The parameter, by its place in the policy's list.
+        param: u32,
+        /// Its value from now on.
+        value: u64,
+    },
+    /// Nobody takes the place of this edge of the first graph, that of the file, any more: whom the file gives it stays
+    /// in the default scheduler. Who has it is moved by the caller.
+    ClosePlace {
+        /// The edge.
+        place: GraphEdge,
+    },
+}
+
+/// What a [`HierarchyChange`] has brought into being, by the core's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Created {
+    /// Nothing.
+    Nothing,
+    /// A scheduler.
+    Scheduler(CoreScheduler),
+    /// A VP.
+    Vp(CoreVp),
+}
+
+impl Created {
+    /// The scheduler that a change has created.
+    ///
+    /// # Errors
+    /// It was another kind of change.
+    pub fn scheduler(self) -> Result<CoreScheduler, EngineError> {
+        match self {
+            Created::Scheduler(scheduler) => Ok(scheduler),
+            other => Err(EngineError::Failed(format!("found {other:?} created, expected a scheduler"))),
+        }
+    }
+
+    /// The VP that a change has created.
+    ///
+    /// # Errors
+    /// It was another kind of change.
+    pub fn vp(self) -> Result<CoreVp, EngineError> {
+        match self {
+            Created::Vp(vp) => Ok(vp),
+            other => Err(EngineError::Failed(format!("found {other:?} created, expected a VP"))),
+        }
+    }
+}
+
+/// An engine that runs a hierarchy, as whoever answers requests sees it.
+pub trait RunningEngine {
+    /// An engine with other policies, ready to take over.
+    type NextEngine;
+
+    /// Makes a change.
+    ///
+    /// # Errors
+    /// What the core says; the thread is gone; the system failed.
+    fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError>;
 
     /// How an engine is made ready that has these policies beside those that are built in. Nothing that runs is
     /// touched.
     ///
     /// # Errors
     /// What the system says. The preparation: [`EngineError::Policy`], what is wrong with them.
-    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Self::Newer>, EngineError>;
+    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Self::NextEngine>, EngineError>;
 
     /// Has an engine take over. No scheduler has a policy that it lacks.
     ///
     /// # Errors
     /// What the system says.
-    fn publish(&mut self, newer: Self::Newer) -> Result<(), EngineError>;
-
-    /// Gives a scheduler another policy in its place; its children stay, with their parameters.
-    ///
-    /// # Errors
-    /// What the core says. Where the policy itself refuses a child, a fallback is in its place: then the scheduler is
-    /// among [`Hsi::taken_out`].
-    fn replace(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), EngineError>;
+    fn take_over(&mut self, next: Self::NextEngine) -> Result<(), EngineError>;
 
     /// The schedulers whose policies were taken out since the last time, in order. Asks nobody, and takes no time.
     fn taken_out(&mut self) -> Vec<TakenOut>;
-
-    /// Creates an instance of a policy, with a name for people; returns its number.
-    ///
-    /// # Errors
-    /// What the core says.
-    fn create_scheduler(&mut self, name: &str, policy: u8, params: Params) -> Result<u32, EngineError>;
-
-    /// Destroys a scheduler without children and parents.
-    ///
-    /// # Errors
-    /// What the core says.
-    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), EngineError>;
-
-    /// Hangs a scheduler below another with one VP more; returns the VP.
-    ///
-    /// # Errors
-    /// What the core says.
-    fn attach(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, EngineError>;
-
-    /// Takes the VP of a scheduler without children out of the hierarchy. What it was promised ends.
-    ///
-    /// # Errors
-    /// What the core says.
-    fn detach(&mut self, vp: u32) -> Result<(), EngineError>;
-
-    /// Moves a thread below a scheduler, the same one included. What it was promised by a request ends, as it does with
-    /// the thread. No rule of the file moves it again.
-    ///
-    /// # Errors
-    /// What the core says; the thread is gone.
-    fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError>;
-
-    /// Nobody takes the place of this edge of the first graph any more: whom the file gives it stays in the default
-    /// scheduler. Who has it is moved by the caller.
-    ///
-    /// # Errors
-    /// What the system says.
-    fn close(&mut self, place: usize) -> Result<(), EngineError>;
-
-    /// Sets parameter number `param` of a thread's VP.
-    ///
-    /// # Errors
-    /// What the core says; the thread is gone.
-    fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError>;
 
     /// The way by which a thread talks to its scheduler, to be handed to whoever asks. It is about the thread alone
     /// that uses it.
@@ -218,18 +267,18 @@ pub trait Hsi {
     /// The living thread of this number.
     fn thread(&mut self, tid: u32) -> Option<Thread>;
 
-    /// Whether a thread still lives. Cheaper than [`Hsi::thread`].
-    fn lives(&self, thread: ThreadKey) -> bool;
+    /// Whether a thread still lives. Cheaper than [`RunningEngine::thread`].
+    fn lives(&mut self, thread: ThreadKey) -> bool;
 
     /// All threads of the machine.
     fn threads(&mut self) -> Vec<Thread>;
 
-    /// What somebody is promised from now on, in real time, in the place of what he was before: for the monitor. Told
-    /// when it becomes another; what the file promises is known at the beginning.
+    /// What somebody is promised from now on, in real time, in the place of what was promised before: for the monitor.
+    /// Told when the promise becomes another; what the file promises is known at the beginning.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee);
 
-    /// What became of these VPs, in their order.
-    fn observed(&mut self, vps: &[u32]) -> Vec<Observed>;
+    /// What became of the promises to these VPs, in their order.
+    fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed>;
 
     /// Time that was stolen from the machine so far, over all CPUs.
     fn stolen(&mut self) -> Nanos;

@@ -1,7 +1,7 @@
 //! Why a request is not granted, and what would be. Relies on the calculus for both. Changes nothing.
 
 use crate::engine::EngineError;
-use hls_calculus::{Graph, Guarantee, Mode, Owner, Place, Rational, Setting, analyse, mend};
+use hls_calculus::{Graph, Guarantee, Mode, Owner, Place, Problem, Rational, Setting, analyse, mend};
 use hls_core::{CoreError, ParamInfo, Unit};
 use hls_hierarchy::settings;
 use hls_units::Nanos;
@@ -60,6 +60,11 @@ pub struct Refusal {
     pub(crate) case: Option<Box<Case>>,
 }
 
+/// What the calculus refuses, without a request whose mend could be sought.
+pub(crate) fn refused(problem: Problem) -> Error {
+    Error::Refused(Refusal { reason: problem.message, case: None })
+}
+
 /// The hierarchy as it would be if the request, its last edge, had been granted.
 #[derive(Debug)]
 pub(crate) struct Case {
@@ -78,7 +83,7 @@ impl Refusal {
         let need = graph.edges[edge].requested.as_ref();
         let settings = settings::of_vp(&Owner::Edges(edge..edge + 1), infos, values, need);
         let analysis = analyse(graph, *mode);
-        let is_own = |problem: &hls_calculus::Problem| problem.place == Place::Edge(edge);
+        let is_own = |problem: &Problem| problem.place == Place::Edge(edge);
         let problem = analysis.problems.iter().position(is_own).unwrap_or(0);
         let mends = mend(graph, *mode, &analysis, problem, &settings);
         let mend = mends.change.or(mends.need)?;

@@ -4,18 +4,17 @@
 //! What is done stays done where a later step fails: every step leaves a sound hierarchy. Relies on the engine to put
 //! nobody into a place of the file that is closed.
 
-use crate::engine::{Hsi, Promisee};
-use crate::error::Error;
-use crate::manager::{Manager, Peer, refused};
-use crate::status::parents_first;
+use crate::engine::{HierarchyChange, Promisee, RunningEngine};
+use crate::error::{Error, refused};
+use crate::manager::{Manager, Peer};
 use crate::tree::Tree;
-use hls_calculus::Guarantee;
+use hls_calculus::{GraphEdge, Guarantee};
 use std::collections::BTreeSet;
 
-/// So often threads that came meanwhile are moved, before somebody is told.
+/// How often threads that came meanwhile are moved, before the request fails.
 const ROUNDS: usize = 100;
 
-/// What was emptied.
+/// What an evacuation has done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Evacuated {
     /// How many threads were moved.
@@ -24,7 +23,7 @@ pub(crate) struct Evacuated {
     pub(crate) schedulers: Vec<String>,
 }
 
-impl<E: Hsi> Manager<E> {
+impl<E: RunningEngine> Manager<E> {
     /// Empties the schedulers of the policy of this number, and destroys them.
     pub(crate) fn evacuate(&mut self, policy: u8) -> Result<Evacuated, Error> {
         let doomed = doomed(&self.tree, policy)?;
@@ -48,18 +47,19 @@ impl<E: Hsi> Manager<E> {
         Ok(done)
     }
 
-    /// Nobody takes the places of the file below these schedulers any more, and they are promised nothing.
+    /// Closes the places of the file below these schedulers: no thread takes them any more, and nothing is promised to
+    /// them.
     fn close_places(&mut self, schedulers: &[usize]) -> Result<(), Error> {
         let mut tree = self.tree.clone();
         tree.slots.retain(|_, slot| !schedulers.contains(&slot.scheduler));
-        let closed: Vec<usize> =
+        let closed: Vec<GraphEdge> =
             self.tree.slots.keys().filter(|place| !tree.slots.contains_key(place)).copied().collect();
         for place in &closed {
-            tree.admission.end(*place).map_err(refused)?;
+            tree.admission.end(place.0).map_err(refused)?;
         }
         for place in closed {
             self.engine.promise(Promisee::Place(place), &Guarantee::Null);
-            self.engine.close(place)?;
+            self.engine.change(HierarchyChange::ClosePlace { place })?;
         }
         self.commit(tree);
         Ok(())
@@ -86,7 +86,7 @@ impl<E: Hsi> Manager<E> {
 /// The schedulers of a policy and all that are below them, parents first.
 fn doomed(tree: &Tree, policy: u8) -> Result<Vec<usize>, Error> {
     let mut doomed = BTreeSet::new();
-    let order = parents_first(tree);
+    let order = tree.parents_first();
     for at in &order {
         let Some(scheduler) = tree.scheduler(*at) else { continue };
         let is_below =

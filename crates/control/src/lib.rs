@@ -2,24 +2,27 @@
 //!
 //! The way of a request: `server` takes it from a peer whom the kernel vouches for, `service` finds the method and its
 //! parameters in the message (`varlink`), and the [`Manager`] decides: is it the user's to ask (`tree` knows whose what
-//! is), does the calculus grant it, does the engine ([`Hsi`]) do it. [`Client`] is the other end. The protocol is
-//! documented in `docs/control.md` and in the interface definition beside this file.
+//! is), does the calculus grant it, does the engine ([`RunningEngine`]) make the change ([`HierarchyChange`]).
+//! [`Client`] is the other end. The protocol is documented in `docs/control.md` and in the interface definition beside
+//! this file.
 //!
 //! ```
-//! # use hls_control::{Hsi, Manager, Socket, serve};
+//! # use hls_control::{Manager, RunningEngine, Socket, serve};
 //! # use std::sync::{Mutex, atomic::AtomicBool};
-//! fn run<E: Hsi + Send>(manager: Manager<E>, stop: &AtomicBool) -> std::io::Result<()> {
+//! fn run<E: RunningEngine + Send>(manager: Manager<E>, stop: &AtomicBool) -> std::io::Result<()> {
 //!     let socket = Socket::bind(hls_control::DEFAULT_SOCKET.as_ref())?;
 //!     serve(&socket, &Mutex::new(manager), stop)
 //! }
 //! ```
 
+mod building;
 mod client;
 mod engine;
 mod error;
 mod evacuate;
-mod identity;
+mod loaded;
 mod manager;
+mod operations;
 mod params;
 mod policies;
 mod server;
@@ -30,13 +33,15 @@ mod varlink;
 
 pub use client::{Client, ClientError, Grant, this_thread};
 pub use engine::{
-    EngineError, Hsi, Observed, PolicySource, Preparation, Prepared, Promisee, TakenOut, Thread, ThreadKey,
+    Created, EngineError, HierarchyChange, Observed, PolicySource, Preparation, Prepared, Promisee,
+    RunningEngine, TakenOut, Thread,
 };
 pub use error::{Error, Refusal};
-pub use identity::Identity;
-pub use manager::{Granted, Manager, Peer};
+pub use loaded::LoadedPolicy;
+pub use manager::{Manager, Peer};
+pub use operations::Granted;
 pub use params::Texts;
-pub use policies::{LoadReport, LoadedPolicy, PolicyStatus, Took, UnloadReport};
+pub use policies::{LoadReport, LoadTimes, PolicyStatus, UnloadReport};
 pub use server::{DEFAULT_SOCKET, Socket, serve};
 pub use service::{Answer, answer};
 pub use status::{ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};

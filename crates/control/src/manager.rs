@@ -1,65 +1,46 @@
-//! The operations of users on a running hierarchy (HLSCtl; HLS thesis, section 10.2).
+//! The manager of a running hierarchy: its tree and policies, who may change what, and how a change becomes known.
 //!
-//! Each is one way: is it allowed and well formed, does the calculus grant it on a copy of what is known, does the
-//! engine do it; then the copy is the hierarchy. Whatever says no, nothing has changed. Relies on the engine to do a
-//! call as a whole or not at all, and on its caller to let one operation in at a time.
+//! An operation (`operations`, `evacuate`, `policies`) works on a copy of the tree, which becomes the hierarchy by
+//! [`Manager::commit`] once the engine has made the change. Relies on its caller to let one operation in at a time.
 
-use crate::engine::{EngineError, Hsi, Promisee, TakenOut, Thread};
-use crate::error::{Case, Error, Refusal};
-use crate::params::{self, Reader, Texts};
-use crate::policies::{LoadedPolicy, known, policy_of, presets};
-use crate::status::{self, Status};
-use crate::tree::{Above, Layout, Lease, Lost, Scheduler, Slot, Tree, named, share_scale};
-use hls_calculus::{Child, Edge, Guarantee, Mode, Problem};
-use hls_core::Params;
-use hls_hierarchy::params::set_by;
-use hls_hierarchy::{Policies, Policy, default_width};
+use crate::engine::{RunningEngine, TakenOut, Thread};
+use crate::error::Error;
+use crate::loaded::{LoadedPolicy, known, policy_of, presets};
+use crate::tree::{Layout, Lease, Lost, Tree};
+use hls_calculus::Mode;
+use hls_hierarchy::{Policies, Policy};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
-/// A name is no longer, in bytes.
-const MAX_NAME: usize = 64;
-/// A user other than root has no more schedulers created at a time.
-const MAX_SCHEDULERS_OF_A_USER: usize = 64;
-
-/// Who asks.
+/// The user who makes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// The effective user when it connected.
+    /// The effective user when the client connected.
     pub uid: u32,
 }
 
 impl Peer {
-    /// Who may do everything.
+    /// Root, who may do everything.
     pub const ROOT: Peer = Peer { uid: 0 };
 
-    fn is_root(self) -> bool {
+    pub(crate) fn is_root(self) -> bool {
         self == Peer::ROOT
     }
 }
 
-/// What a request was granted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Granted {
-    /// The scheduler that gives it.
-    pub scheduler: String,
-    /// What is promised; `NULL` where nothing is.
-    pub guarantee: Guarantee,
-}
-
-/// A hierarchy while an engine runs it.
+/// What answers requests: a hierarchy, and the engine that runs it.
 pub struct Manager<E> {
     pub(crate) engine: E,
     pub(crate) tree: Tree,
-    /// The policies that were loaded,
+    /// The policies that were loaded.
     pub(crate) loaded: Vec<LoadedPolicy>,
-    /// and these with all others.
+    /// All policies that schedulers may have, loaded ones included.
     pub(crate) policies: Policies,
-    /// Held while a change of policies is made.
+    /// Held while a change of policies is prepared and made.
     pub(crate) turn: Arc<Mutex<()>>,
 }
 
-impl<E: Hsi> Manager<E> {
+impl<E: RunningEngine> Manager<E> {
     /// Takes over a hierarchy that the engine has built.
     ///
     /// # Errors
@@ -86,222 +67,6 @@ impl<E: Hsi> Manager<E> {
         self.engine
     }
 
-    /// The hierarchy, what was promised and what became of it.
-    pub fn status(&mut self) -> Status {
-        self.sweep();
-        status::status(&self.tree, &mut self.engine)
-    }
-
-    /// Creates a scheduler below another. The parameters are those of both policies, `guarantee`, and `width`.
-    ///
-    /// # Errors
-    /// Why not; nothing has changed.
-    pub fn create(
-        &mut self,
-        who: Peer,
-        policy: &str,
-        name: &str,
-        below: &str,
-        texts: &Texts,
-    ) -> Result<Granted, Error> {
-        self.sweep();
-        let (parent, above) = self.tree.find(below)?;
-        self.may_change_below(who, parent)?;
-        self.may_create(who, name)?;
-        let Policy { info: policy, declared } = policy_of(&self.policies, policy)?;
-        let (policy, declared) = (*policy, declared.clone());
-        let mut reader = Reader::new(texts);
-        let need = reader.guarantee()?;
-        let own = reader.values(&policy.scheduler_params, None)?;
-        let values = reader.values(&above.policy.vp_params, need.as_ref())?;
-        let held = self.tree.held(above);
-        let width = reader.width(held)?.unwrap_or_else(|| default_width(above.policy, policy, held));
-        reader.finish()?;
-        if !above.may_divide_shares(width) {
-            let expected = format!("one that divides the shares below `{below}`, such as 1 and {held}");
-            return Err(Error::BadValue(format!("parameter `width`: found {width}, expected {expected}")));
-        }
-
-        let parent_id = above.id;
-        let mut tree = self.tree.clone();
-        let params = named(&policy.scheduler_params, &own);
-        let number = tree.admission.create(hls_calculus::Scheduler {
-            name: name.into(),
-            policy: declared.map_or_else(|| policy.name.into(), hls_calculus::Policy::Declared),
-            params: params.clone(),
-        });
-        let edge = Edge {
-            parent: Some(parent),
-            child: Child::Scheduler(number),
-            params: named(&above.policy.vp_params, &values),
-            requested: need,
-            width,
-            pinned: false,
-        };
-        let edge = self.admit(&mut tree, edge, &values)?;
-
-        let of_vp = tree.core_params(parent, &values, width);
-        let own = Params::from_slice(&own);
-        let (id, vps) = self.build(name, (policy.id, own), (parent_id, of_vp), width)?;
-        tree.schedulers.resize(tree.schedulers.len().max(number + 1), None);
-        tree.schedulers[number] = Some(Scheduler {
-            name: name.into(),
-            policy,
-            params,
-            id,
-            owner: None,
-            creator: Some(who.uid),
-            above: vec![Above { edge, parent: Some(parent), vps, params: of_vp }],
-            scale: share_scale(policy, std::iter::empty(), width),
-            lost: None,
-        });
-        let guarantee = tree.promised(edge).0;
-        self.commit(tree);
-        Ok(Granted { scheduler: name.into(), guarantee })
-    }
-
-    /// Destroys a scheduler that has no children.
-    ///
-    /// # Errors
-    /// Why not; nothing has changed.
-    pub fn destroy(&mut self, who: Peer, name: &str) -> Result<(), Error> {
-        self.sweep();
-        let (number, scheduler) = self.tree.find(name)?;
-        let parents: Vec<usize> = scheduler.above.iter().filter_map(|above| above.parent).collect();
-        if parents.len() < scheduler.above.len() || number == self.tree.default {
-            let which = if number == self.tree.default { "the default scheduler" } else { "the root" };
-            return Err(Error::InUse(format!("found {which}, `{name}`, expected another scheduler")));
-        }
-        parents.into_iter().try_for_each(|parent| self.may_change_below(who, parent))?;
-        let children = self.tree.children(number);
-        if let Some(first) = children.first() {
-            let more =
-                if children.len() > 1 { format!(" and {} more", children.len() - 1) } else { String::new() };
-            return Err(Error::InUse(format!("found {first}{more} below `{name}`, expected no children")));
-        }
-        let mut tree = self.tree.clone();
-        let removed = tree.schedulers[number].take();
-        let Some(removed) = removed else { return Ok(()) };
-        for above in &removed.above {
-            tree.admission.end(above.edge).map_err(refused)?;
-        }
-        tree.admission.destroy(number).map_err(refused)?;
-        self.tear_down(number, &removed)?;
-        self.commit(tree);
-        Ok(())
-    }
-
-    /// Moves a thread below a scheduler, with what that one's policy asks of a VP, and `guarantee`.
-    ///
-    /// # Errors
-    /// Why not; nothing has changed.
-    pub fn move_thread(&mut self, who: Peer, tid: u32, to: &str, texts: &Texts) -> Result<Granted, Error> {
-        self.sweep();
-        let thread = self.thread(who, tid)?;
-        let (scheduler, found) = self.tree.find(to)?;
-        self.may_change_below(who, scheduler)?;
-        let mut reader = Reader::new(texts);
-        let need = reader.guarantee()?;
-        let params = reader.values(&found.policy.vp_params, need.as_ref())?;
-        reader.finish()?;
-        self.place(&thread, Slot { scheduler, params, need })
-    }
-
-    /// Moves a thread below a scheduler that gives it this guarantee: `below`, or the first of those that reserve CPU
-    /// time, in the order of the hierarchy, that can.
-    ///
-    /// # Errors
-    /// Why not; nothing has changed.
-    pub fn reserve(
-        &mut self,
-        who: Peer,
-        tid: u32,
-        guarantee: &str,
-        below: Option<&str>,
-    ) -> Result<Granted, Error> {
-        self.sweep();
-        let thread = self.thread(who, tid)?;
-        let need = params::guarantee(guarantee)?;
-        if let Some(below) = below {
-            let texts = Texts::from([("guarantee".into(), guarantee.into())]);
-            return self.move_thread(who, tid, below, &texts);
-        }
-        let mut last = None;
-        for scheduler in self.reserving(who, &need) {
-            let Some(found) = self.tree.scheduler(scheduler) else { continue };
-            let params = Reader::new(&Texts::new()).values(&found.policy.vp_params, Some(&need));
-            let placed = params
-                .and_then(|params| self.place(&thread, Slot { scheduler, params, need: Some(need.clone()) }));
-            match placed {
-                // Another one may have room. Anything else is wrong with the request or with the thread.
-                Err(error @ (Error::Refused(_) | Error::InUse(_))) => last = last.or(Some(error)),
-                done => return done,
-            }
-        }
-        Err(last.unwrap_or_else(|| match who.is_root() {
-            true => Error::NotFound(format!(
-                "found no scheduler that reserves {need} by itself, expected one, or its name"
-            )),
-            false => Error::Denied(format!(
-                "found no scheduler of user {} that reserves {need}, expected one",
-                who.uid
-            )),
-        }))
-    }
-
-    /// Moves a thread back to the default scheduler.
-    ///
-    /// # Errors
-    /// Why not; nothing has changed.
-    pub fn release(&mut self, who: Peer, tid: u32) -> Result<(), Error> {
-        self.sweep();
-        let thread = self.thread(who, tid)?;
-        self.place_in_default(&thread)
-    }
-
-    /// Puts a thread into the default scheduler.
-    pub(crate) fn place_in_default(&mut self, thread: &Thread) -> Result<(), Error> {
-        let scheduler = self.tree.default;
-        let found = self.tree.scheduler(scheduler).map_or(&[][..], |found| &found.policy.vp_params);
-        let params = found.iter().map(|info| info.default.unwrap_or(info.min)).collect();
-        self.place(thread, Slot { scheduler, params, need: None }).map(drop)
-    }
-
-    /// Tells the scheduler above a thread that one parameter of its VP is to be another.
-    ///
-    /// # Errors
-    /// Why not; nothing has changed.
-    pub fn message(&mut self, who: Peer, tid: u32, name: &str, text: &str) -> Result<Granted, Error> {
-        self.sweep();
-        let thread = self.thread(who, tid)?;
-        let at = self.scheduler_of(&thread)?;
-        self.may_change_below(who, at)?;
-        let Some(scheduler) = self.tree.scheduler(at) else { return Err(nowhere(&thread)) };
-        let infos = &scheduler.policy.vp_params;
-        let Some(index) = infos.iter().position(|info| info.name == name) else {
-            let names: Vec<&str> = infos.iter().map(|info| info.name).collect();
-            let expected = format!("one of a VP below `{}` ({})", scheduler.name, names.join(", "));
-            return Err(Error::BadValue(format!("found the parameter `{name}`, expected {expected}")));
-        };
-        let value = params::value(&infos[index], text)?;
-        let lease = self.tree.leases.get(&tid).map(|lease| &lease.slot);
-        let slot = lease.or_else(|| self.tree.slots.get(&thread.slot?)).cloned();
-        let Some(mut slot) = slot else {
-            self.engine.message(thread.key, index as u32, value)?;
-            return Ok(Granted { scheduler: scheduler.name.clone(), guarantee: Guarantee::Null });
-        };
-        slot.params[index] = value;
-        if let Some(need) = &mut slot.need
-            && let Some(number) = set_by(need, name)
-        {
-            *need = need.with_number(number, &hls_calculus::Rational::from_integer(value.into()));
-            need.check().map_err(|fault| {
-                Error::BadValue(format!("parameter `{name}`: found {text}, expected {}", fault.expected))
-            })?;
-        }
-        self.place(&thread, slot)
-    }
-
     /// The way by which a thread talks to its scheduler in the terms of that one's policy. Anyone may have it: it is
     /// about the thread alone that uses it.
     ///
@@ -311,7 +76,7 @@ impl<E: Hsi> Manager<E> {
         Ok(self.engine.messenger()?)
     }
 
-    /// Hears which policies were taken out: what was promised below them is promised no more.
+    /// Takes note of policies that were taken out: what was promised below their schedulers is promised no more.
     pub fn hear_of_taken_out(&mut self) {
         for TakenOut { scheduler, offence, fallback } in self.engine.taken_out() {
             if let Some(at) = self.tree.of_core(scheduler) {
@@ -320,7 +85,7 @@ impl<E: Hsi> Manager<E> {
         }
     }
 
-    /// A scheduler has another policy, which promises nothing, in the place of its own.
+    /// Notes that a scheduler has a fallback policy, which promises nothing, in the place of its own.
     pub(crate) fn fall_back(&mut self, at: usize, fallback: &str, offence: String) {
         let Ok(Policy { info, .. }) = policy_of(&self.policies, fallback) else { return };
         let mut tree = self.tree.clone();
@@ -331,7 +96,7 @@ impl<E: Hsi> Manager<E> {
         known.lost = Some(Lost { policy, params: had, offence });
         let name = known.name.clone();
         let to = hls_calculus::Scheduler { name, policy: fallback.into(), params };
-        // It is one that the calculus knows.
+        // The fallback is a policy that the calculus knows.
         let _ = tree.admission.fall_back(at, to);
         self.commit(tree);
     }
@@ -350,106 +115,13 @@ impl<E: Hsi> Manager<E> {
             self.tree.leases.remove(&tid);
             if let Some(lease) = tree.leases.remove(&tid) {
                 // The edge of a thread always can end.
-                let _ = tree.admission.end(lease.edge);
+                let _ = tree.admission.end(lease.edge.0);
             }
         }
         self.commit(tree);
     }
 
-    /// Puts a thread in its place. What it had by an earlier request ends; what the file promises its place does not,
-    /// for another thread may take it.
-    fn place(&mut self, thread: &Thread, slot: Slot) -> Result<Granted, Error> {
-        let tid = thread.key.tid;
-        let mut tree = self.tree.clone();
-        if let Some(old) = tree.leases.remove(&tid) {
-            tree.admission.end(old.edge).map_err(refused)?;
-        }
-        let mut guarantee = Guarantee::Null;
-        // The default scheduler promises nothing, whoever is there.
-        if slot.scheduler != tree.default || slot.need.is_some() {
-            let edge = tree.thread_edge(thread, &slot);
-            let edge = self.admit(&mut tree, edge, &slot.params)?;
-            guarantee = tree.promised(edge).0;
-            tree.leases.insert(tid, Lease { key: thread.key, edge, slot: slot.clone() });
-        }
-        let Some(to) = tree.scheduler(slot.scheduler) else { return Err(nowhere(thread)) };
-        let params = tree.core_params(slot.scheduler, &slot.params, 1);
-        self.engine.move_thread(thread.key, to.id, params)?;
-        let scheduler = to.name.clone();
-        // What it was promised has ended there, even where it is promised the same again.
-        self.tree.leases.remove(&tid);
-        self.commit(tree);
-        Ok(Granted { scheduler, guarantee })
-    }
-
-    /// Asks the calculus for an edge more, whose parameters have these values.
-    fn admit(&self, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<usize, Error> {
-        tree.admission.begin(edge.clone()).map_err(|problem| {
-            let above = edge.parent.and_then(|parent| tree.scheduler(parent));
-            let infos = above.map_or(&[][..], |above| &above.policy.vp_params);
-            let mut graph = tree.admission.graph();
-            graph.edges.push(edge);
-            let case = Case { graph, mode: tree.mode, infos, values: values.to_vec() };
-            Error::Refused(Refusal { reason: problem.message, case: Some(Box::new(case)) })
-        })
-    }
-
-    /// Has the engine make a scheduler and hang it below its parent, or leave all as it was.
-    fn build(
-        &mut self,
-        name: &str,
-        (policy, own): (u8, Params),
-        (parent, params): (u32, Params),
-        width: u16,
-    ) -> Result<(u32, Vec<u32>), Error> {
-        let id = self.engine.create_scheduler(name, policy, own)?;
-        let mut vps = Vec::new();
-        while vps.len() < usize::from(width) {
-            match self.engine.attach(parent, id, params) {
-                Ok(vp) => vps.push(vp),
-                Err(error) => {
-                    let undone = vps.into_iter().try_for_each(|vp| self.engine.detach(vp));
-                    let undone = undone.and_then(|()| self.engine.destroy_scheduler(id));
-                    return Err(after_undoing(error, undone));
-                }
-            }
-        }
-        Ok((id, vps))
-    }
-
-    /// Has the engine take a scheduler down, or leave all as it was.
-    fn tear_down(&mut self, number: usize, scheduler: &Scheduler) -> Result<(), Error> {
-        let vps = || scheduler.above.iter().flat_map(|above| &above.vps);
-        let mut detached = 0;
-        let done = vps().try_for_each(|vp| self.engine.detach(*vp).map(|()| detached += 1));
-        let Err(error) = done.and_then(|()| self.engine.destroy_scheduler(scheduler.id)) else {
-            return Ok(());
-        };
-        let parents: Vec<u32> = scheduler.above.iter().map(|above| self.core_number(above.parent)).collect();
-        let Some(known) = self.tree.schedulers[number].as_mut() else { return Err(error.into()) };
-        let (mut undone, mut back) = (Ok(()), Vec::new());
-        for (above, parent) in known.above.iter_mut().zip(parents) {
-            let at = (above.edge, above.vps.len());
-            for vp in above.vps.iter_mut().take(detached) {
-                match self.engine.attach(parent, scheduler.id, above.params) {
-                    Ok(again) => (*vp, _) = (again, back.push((again, at))),
-                    Err(error) => undone = Err(error),
-                }
-            }
-            detached = detached.saturating_sub(above.vps.len());
-        }
-        for (vp, at) in back {
-            self.engine.promise(Promisee::Scheduler(vp), &self.tree.promised_to_each(at));
-        }
-        Err(after_undoing(error, undone))
-    }
-
-    /// The core's number of a parent; 0, which is none, for the machine.
-    fn core_number(&self, at: Option<usize>) -> u32 {
-        at.and_then(|at| self.tree.scheduler(at)).map_or(0, |scheduler| scheduler.id)
-    }
-
-    /// Makes a copy the hierarchy, and tells the engine which promises are others now.
+    /// Makes a copy of the tree the hierarchy, and tells the engine which promises have changed.
     pub(crate) fn commit(&mut self, tree: Tree) {
         let old = std::mem::replace(&mut self.tree, tree);
         let before = old.promisees();
@@ -460,18 +132,8 @@ impl<E: Hsi> Manager<E> {
         }
     }
 
-    /// The schedulers that reserve CPU time by such a guarantee alone, and that the user may give threads to.
-    fn reserving(&self, who: Peer, need: &Guarantee) -> Vec<usize> {
-        let states = |scheduler: &Scheduler| {
-            scheduler.policy.vp_params.iter().any(|info| set_by(need, info.name).is_some())
-        };
-        let may = |at: usize| who.is_root() || self.tree.is_below_of(at, who.uid);
-        let all = self.tree.all().filter(|(at, scheduler)| states(scheduler) && may(*at));
-        all.map(|(at, _)| at).collect()
-    }
-
-    /// A thread that the user may move: it is his, and where it is nobody else's has put it.
-    fn thread(&mut self, who: Peer, tid: u32) -> Result<Thread, Error> {
+    /// A thread that the user may move: one of the user's own, in a place that the user may change.
+    pub(crate) fn thread(&mut self, who: Peer, tid: u32) -> Result<Thread, Error> {
         let thread = self.engine.thread(tid);
         let thread =
             thread.ok_or_else(|| Error::NotFound(format!("found no thread {tid}, expected a living one")))?;
@@ -490,12 +152,12 @@ impl<E: Hsi> Manager<E> {
         Ok(thread)
     }
 
-    fn scheduler_of(&self, thread: &Thread) -> Result<usize, Error> {
+    pub(crate) fn scheduler_of(&self, thread: &Thread) -> Result<usize, Error> {
         self.tree.of_core(thread.scheduler).ok_or_else(|| nowhere(thread))
     }
 
     /// Whether the user may change what is below a scheduler.
-    fn may_change_below(&self, who: Peer, scheduler: usize) -> Result<(), Error> {
+    pub(crate) fn may_change_below(&self, who: Peer, scheduler: usize) -> Result<(), Error> {
         if who.is_root() || self.tree.is_below_of(scheduler, who.uid) {
             return Ok(());
         }
@@ -503,43 +165,13 @@ impl<E: Hsi> Manager<E> {
         let found = format!("found `{name}`, which is not below a scheduler of user {}", who.uid);
         Err(Error::Denied(format!("{found}, expected one that is: `owner` in the hierarchy file says whose")))
     }
-
-    /// Whether the user may have one scheduler more, of this name.
-    fn may_create(&self, who: Peer, name: &str) -> Result<(), Error> {
-        if name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {
-            let expected = format!("expected 1 to {MAX_NAME} bytes without control characters");
-            return Err(Error::BadValue(format!("found the name {name:?}, {expected}")));
-        }
-        if self.tree.find(name).is_ok() {
-            return Err(Error::InUse(format!("found a scheduler `{name}` already, expected a new name")));
-        }
-        let own = self.tree.all().filter(|(_, scheduler)| scheduler.creator == Some(who.uid)).count();
-        if !who.is_root() && own >= MAX_SCHEDULERS_OF_A_USER {
-            return Err(Error::InUse(format!(
-                "found {own} schedulers of user {}, expected at most {MAX_SCHEDULERS_OF_A_USER}",
-                who.uid
-            )));
-        }
-        Ok(())
-    }
 }
 
-pub(crate) fn refused(problem: Problem) -> Error {
-    Error::Refused(Refusal { reason: problem.message, case: None })
-}
-
-fn nowhere(thread: &Thread) -> Error {
+/// A thread whose scheduler is not known here.
+pub(crate) fn nowhere(thread: &Thread) -> Error {
     let Thread { key, scheduler, .. } = thread;
     Error::Failed(format!(
-        "found thread {} below scheduler {scheduler} of the core, expected a known one",
-        key.tid
+        "found thread {} below scheduler {} of the core, expected a known one",
+        key.tid, scheduler.0
     ))
-}
-
-/// The error, unless what was done before it could not be undone.
-fn after_undoing(error: EngineError, undone: Result<(), EngineError>) -> Error {
-    match undone {
-        Ok(()) => error.into(),
-        Err(undoing) => Error::Failed(format!("{error}; what was done could not be undone: {undoing}")),
-    }
 }

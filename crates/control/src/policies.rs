@@ -1,53 +1,30 @@
 //! Policies that come and go while the hierarchy runs (Vassal, sections 3 and 4): loaded, replaced, unloaded.
 //!
-//! The engine runs one set of loaded policies at a time. A change is a new set: it is prepared while the old one
-//! decides, and then takes its place. Relies on the engine to leave the old one where it is when the new one fails.
+//! An engine has one set of loaded policies. A change makes a new set, and with it the next engine, which is prepared
+//! while the current engine goes on and then takes over. Relies on the current engine going on when the next one fails.
 
-use crate::engine::{Hsi, PolicySource, Preparation, Prepared};
-use crate::error::Error;
+use crate::engine::{HierarchyChange, PolicySource, Preparation, Prepared, RunningEngine};
+use crate::error::{Error, refused};
 use crate::evacuate::Evacuated;
-use crate::manager::{Manager, Peer, refused};
+use crate::loaded::{LoadedPolicy, known, policy_of, presets};
+use crate::manager::{Manager, Peer};
 use crate::params::shown;
 use crate::tree::{Scheduler, Tree, named};
 use hls_core::limits::FIRST_LOADED;
-use hls_core::{ParamInfo, Params, PolicyInfo};
+use hls_core::{CoreScheduler, ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::{Policies, Policy};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A policy that was loaded.
-#[derive(Clone, Debug)]
-pub struct LoadedPolicy {
-    /// What it was built from.
-    pub source: PolicySource,
-    /// What it says of itself.
-    pub info: PolicyInfo,
-}
-
-impl LoadedPolicy {
-    /// The policies of a build that was made from these, in their order.
-    ///
-    /// # Errors
-    /// It lacks one.
-    pub fn all(sources: Vec<PolicySource>, built: &[PolicyInfo]) -> Result<Vec<LoadedPolicy>, Error> {
-        let describe = |source: PolicySource| {
-            let info = built.iter().find(|info| info.id == source.number && info.name == source.name);
-            let missing = || Error::Failed(format!("found no policy `{}` in what was built", source.name));
-            Ok(LoadedPolicy { info: info.ok_or_else(missing)?.clone(), source })
-        };
-        sources.into_iter().map(describe).collect()
-    }
-}
-
 /// How long a change of policies took. All but the last part holds nobody up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Took {
-    /// To compile the engine, in nanoseconds.
+pub struct LoadTimes {
+    /// The time to compile the next engine, in nanoseconds.
     pub build_ns: u64,
-    /// Until the kernel had looked at it and had it ready.
+    /// The time that the kernel took to verify and load it.
     pub verify_ns: u64,
-    /// Until it had taken over.
+    /// The time until it had taken over.
     pub publish_ns: u64,
 }
 
@@ -56,15 +33,15 @@ pub struct Took {
 pub struct LoadReport {
     /// The name under which files and requests know it.
     pub policy: String,
-    /// Schedulers of the policy that it replaced, with all that they knew.
+    /// Schedulers of the policy that was replaced; they go on with their state.
     pub kept: Vec<String>,
-    /// Schedulers that have it now as if they were new: it had been taken out of them, or does not understand what
-    /// they knew.
+    /// Schedulers that have the policy now as if they were new: it had been taken out of them, or does not understand
+    /// their state.
     pub given: Vec<String>,
-    /// Those of them that cannot have it, each with the reason.
+    /// Schedulers that should have it and cannot, each with the reason.
     pub without: Vec<String>,
     /// How long it took.
-    pub took: Took,
+    pub took: LoadTimes,
 }
 
 /// What became of a request to unload a policy.
@@ -75,7 +52,7 @@ pub struct UnloadReport {
     /// The schedulers that were destroyed then.
     pub destroyed: Vec<String>,
     /// How long it took.
-    pub took: Took,
+    pub took: LoadTimes,
 }
 
 /// A policy, and who uses it.
@@ -91,7 +68,7 @@ pub struct PolicyStatus {
     pub schedulers: Vec<String>,
 }
 
-/// A change of policies that has begun. It takes seconds to make it ready, in which the manager is not needed.
+/// A change of policies that has begun. To prepare the next engine takes seconds, in which the manager is not needed.
 pub(crate) struct Change<T, W> {
     what: W,
     sources: Vec<PolicySource>,
@@ -104,30 +81,30 @@ impl<T, W> Change<T, W> {
     }
 }
 
-/// A change that can be done.
+/// A change of policies whose next engine is ready to take over.
 pub(crate) struct Ready<T, W> {
     what: W,
     sources: Vec<PolicySource>,
     prepared: Prepared<T>,
 }
 
-/// A policy is to come.
+/// A change that loads a policy.
 pub(crate) struct Load {
     name: String,
-    /// Which of the loaded ones is replaced.
+    /// Which of the loaded policies it replaces.
     old: Option<usize>,
-    /// Whether schedulers that it was taken out of are to have it.
+    /// Whether schedulers that the policy was taken out of are to have it again.
     replace: bool,
 }
 
-/// A policy is to go.
+/// A change that unloads a policy.
 pub(crate) struct Unload {
-    /// Which of the loaded ones.
+    /// Which of the loaded policies.
     at: usize,
     evacuate: bool,
 }
 
-impl<E: Hsi> Manager<E> {
+impl<E: RunningEngine> Manager<E> {
     /// The policies that a scheduler may have now.
     pub fn policies(&mut self) -> Vec<PolicyStatus> {
         self.hear_of_taken_out();
@@ -143,10 +120,11 @@ impl<E: Hsi> Manager<E> {
         built_in.chain(loaded).collect()
     }
 
-    /// Whose turn it is to change policies: one change is made ready at a time, and nobody else waits for that.
+    /// The lock to be held while a change of policies is prepared: there is one at a time, for which other requests do
+    /// not wait.
     ///
     /// # Errors
-    /// It is never their turn.
+    /// Users other than root change no policies.
     pub(crate) fn turn(&self, who: Peer) -> Result<Arc<Mutex<()>>, Error> {
         match who {
             Peer::ROOT => Ok(self.turn.clone()),
@@ -172,7 +150,7 @@ impl<E: Hsi> Manager<E> {
         &mut self,
         source: PolicySource,
         replace: bool,
-    ) -> Result<Change<E::Newer, Load>, Error> {
+    ) -> Result<Change<E::NextEngine, Load>, Error> {
         let (name, path) = (source.name.clone(), source.path.display().to_string());
         if hls_core::policies().iter().any(|info| info.name == name) {
             let reason =
@@ -199,7 +177,7 @@ impl<E: Hsi> Manager<E> {
         self.begin(sources, Load { name, old, replace })
     }
 
-    pub(crate) fn finish_load(&mut self, ready: Ready<E::Newer, Load>) -> Result<LoadReport, Error> {
+    pub(crate) fn finish_load(&mut self, ready: Ready<E::NextEngine, Load>) -> Result<LoadReport, Error> {
         self.sweep();
         let Load { name, old, replace } = ready.what;
         let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
@@ -234,7 +212,9 @@ impl<E: Hsi> Manager<E> {
             let fallback = if policy.joins { "join" } else { "round-robin" };
             let info = policy_of(&self.policies, fallback)?.info;
             let presets: Vec<u64> = presets(info).map(|(_, preset)| preset).collect();
-            self.engine.replace(id, info.id, Params::from_slice(&presets))?;
+            let params = Params::from_slice(&presets);
+            let replace = HierarchyChange::ReplacePolicy { scheduler: id, policy: info.id, params };
+            self.engine.change(replace)?;
             self.fall_back(*at, fallback, "another build is to be in its place".into());
         }
         Ok(())
@@ -260,7 +240,8 @@ impl<E: Hsi> Manager<E> {
         let (mut tree, id, own) = with_policy(&self.tree, &self.policies, at, policy, params)?;
         let Some(scheduler) = tree.schedulers[at].as_mut() else { return Ok(()) };
         scheduler.lost = None;
-        self.engine.replace(id, scheduler.policy.id, own)?;
+        let policy = scheduler.policy.id;
+        self.engine.change(HierarchyChange::ReplacePolicy { scheduler: id, policy, params: own })?;
         self.commit(tree);
         Ok(())
     }
@@ -280,7 +261,7 @@ impl<E: Hsi> Manager<E> {
         &mut self,
         name: &str,
         evacuate: bool,
-    ) -> Result<Change<E::Newer, Unload>, Error> {
+    ) -> Result<Change<E::NextEngine, Unload>, Error> {
         self.sweep();
         let at = self.find_loaded(name)?;
         if !evacuate {
@@ -291,7 +272,10 @@ impl<E: Hsi> Manager<E> {
         self.begin(sources, Unload { at, evacuate })
     }
 
-    pub(crate) fn finish_unload(&mut self, ready: Ready<E::Newer, Unload>) -> Result<UnloadReport, Error> {
+    pub(crate) fn finish_unload(
+        &mut self,
+        ready: Ready<E::NextEngine, Unload>,
+    ) -> Result<UnloadReport, Error> {
         self.sweep();
         let Unload { at, evacuate } = ready.what;
         let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
@@ -317,22 +301,22 @@ impl<E: Hsi> Manager<E> {
         )))
     }
 
-    fn begin<W>(&mut self, sources: Vec<PolicySource>, what: W) -> Result<Change<E::Newer, W>, Error> {
+    fn begin<W>(&mut self, sources: Vec<PolicySource>, what: W) -> Result<Change<E::NextEngine, W>, Error> {
         let preparation = self.engine.prepare(sources.clone())?;
         Ok(Change { what, sources, preparation })
     }
 
-    /// Has the engine go on with these.
+    /// Has the prepared engine take over, with these policies.
     fn publish(
         &mut self,
-        prepared: Prepared<E::Newer>,
+        prepared: Prepared<E::NextEngine>,
         loaded: Vec<LoadedPolicy>,
         policies: Policies,
-    ) -> Result<Took, Error> {
+    ) -> Result<LoadTimes, Error> {
         let begin = Instant::now();
-        self.engine.publish(prepared.newer)?;
+        self.engine.take_over(prepared.next)?;
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let took = Took {
+        let took = LoadTimes {
             build_ns: ns(prepared.build),
             verify_ns: ns(prepared.verify),
             publish_ns: ns(begin.elapsed()),
@@ -356,7 +340,7 @@ impl<E: Hsi> Manager<E> {
         })
     }
 
-    /// What the engine of the day was made of.
+    /// What the engine that runs was made of.
     fn sources(&self) -> Vec<PolicySource> {
         self.loaded.iter().map(|loaded| loaded.source.clone()).collect()
     }
@@ -369,24 +353,6 @@ impl<E: Hsi> Manager<E> {
     }
 }
 
-/// Those that need not be loaded, and these.
-pub(crate) fn known(loaded: &[LoadedPolicy]) -> Result<Policies, Error> {
-    let mut policies = Policies::of(hls_core::policies());
-    for LoadedPolicy { info, source } in loaded {
-        let wrong = |error| Error::BadValue(format!("{}: {error}", source.path.display()));
-        policies.load(info).map_err(wrong)?;
-    }
-    Ok(policies)
-}
-
-/// The policy of a name that a scheduler may have.
-pub(crate) fn policy_of<'p>(policies: &'p Policies, name: &str) -> Result<&'p Policy, Error> {
-    policies.find(name).ok_or_else(|| {
-        let names: Vec<&str> = policies.names().collect();
-        Error::NotFound(format!("found the policy `{name}`, expected one that runs: {}", names.join(", ")))
-    })
-}
-
 /// The hierarchy in which a scheduler has another policy, if its parameters fit and all needs hold; which scheduler of
 /// the core it is, and its parameters there.
 fn with_policy(
@@ -395,7 +361,7 @@ fn with_policy(
     at: usize,
     policy: &str,
     params: &[(String, u64)],
-) -> Result<(Tree, u32, Params), Error> {
+) -> Result<(Tree, CoreScheduler, Params), Error> {
     let Policy { info, declared } = policy_of(policies, policy)?;
     let mut tree = tree.clone();
     let Some(scheduler) = tree.schedulers[at].as_mut() else {
@@ -420,11 +386,6 @@ fn users(tree: &Tree, policy: &PolicyInfo) -> Vec<usize> {
 
 fn names(tree: &Tree, schedulers: &[usize]) -> Vec<String> {
     schedulers.iter().filter_map(|at| Some(tree.scheduler(*at)?.name.clone())).collect()
-}
-
-/// The parameters of a scheduler of a policy where nobody says others.
-pub(crate) fn presets(info: &PolicyInfo) -> impl Iterator<Item = (String, u64)> {
-    info.scheduler_params.iter().map(|info| (info.name.to_owned(), info.default.unwrap_or(info.min)))
 }
 
 /// The parameters of a scheduler in the order of a policy that is to take them over: all that it has, and no others

@@ -3,7 +3,7 @@
 //! Relies on the kernel for the peers' credentials. A request is carried out when all of it is here, whole, whatever
 //! becomes of its sender; a client that stalls or sends too much loses its connection and nothing else.
 
-use crate::engine::Hsi;
+use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
 use crate::service::answer;
 use crate::varlink::{Fault, MAX_REQUEST};
@@ -83,7 +83,7 @@ impl Drop for Socket {
 ///
 /// # Errors
 /// Those of the listener; a request that panicked, after which nobody knows what the hierarchy is.
-pub fn serve<E: Hsi + Send>(
+pub fn serve<E: RunningEngine + Send>(
     socket: &Socket,
     manager: &Mutex<Manager<E>>,
     stop: &AtomicBool,
@@ -197,7 +197,7 @@ fn has_room(open: impl Iterator<Item = Peer>, peer: Peer) -> bool {
 }
 
 /// Answers a client until it goes, or has to.
-fn attend<E: Hsi>(client: &Client, manager: &Mutex<Manager<E>>) -> io::Result<()> {
+fn attend<E: RunningEngine>(client: &Client, manager: &Mutex<Manager<E>>) -> io::Result<()> {
     let mut received = Vec::new();
     loop {
         let message = match receive(&client.stream, &mut received)? {

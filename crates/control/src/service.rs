@@ -1,9 +1,10 @@
 //! From a message to its answer: which method, with what, for whom. Relies on the manager for all that is decided.
 //! Holds the manager for the operation alone, not while it reads, searches a mend, makes policies ready or writes.
 
-use crate::engine::{Hsi, PolicySource};
+use crate::engine::{PolicySource, RunningEngine};
 use crate::error::Error;
-use crate::manager::{Granted, Manager, Peer};
+use crate::manager::{Manager, Peer};
+use crate::operations::Granted;
 use crate::policies::{Change, Ready};
 use crate::varlink::{CONTROL, Call, DEFINITION, Fault, SERVICE, SERVICE_DEFINITION, call, reply};
 use serde::Serialize;
@@ -13,19 +14,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// What is to be done after a message.
+/// What the server does after a message.
 #[derive(Debug)]
 pub struct Answer {
-    /// The message to send back, its NUL included; `None`: the caller wants none.
+    /// The message to send back, its NUL included; `None`: the client wants none.
     pub message: Option<Vec<u8>>,
-    /// What goes with its first byte.
+    /// The file descriptor that goes with its first byte.
     pub descriptor: Option<OwnedFd>,
     /// Whether the connection ends here.
     pub close: bool,
 }
 
 /// Answers one message, which comes without its NUL, for a peer. Whatever the bytes are, there is an answer.
-pub fn answer<E: Hsi>(manager: &Mutex<Manager<E>>, who: Peer, message: &[u8]) -> Answer {
+pub fn answer<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer, message: &[u8]) -> Answer {
     let call = match call(message) {
         Ok(call) => call,
         Err(fault) => {
@@ -40,7 +41,7 @@ pub fn answer<E: Hsi>(manager: &Mutex<Manager<E>>, who: Peer, message: &[u8]) ->
     Answer { message: (!is_oneway).then_some(message), descriptor, close: false }
 }
 
-fn dispatch<E: Hsi>(
+fn dispatch<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
     call: Call,
@@ -92,7 +93,7 @@ fn description(interface: &str) -> Result<Value, Fault> {
 }
 
 /// The methods of our interface.
-fn control<E: Hsi>(
+fn control<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
     name: &str,
@@ -158,19 +159,19 @@ fn control<E: Hsi>(
     }
 }
 
-/// A change of policies is in no hurry, and what its parts take comes off the time of all who are scheduled here. So
-/// that it does not come off the same short time, they are so far apart.
+/// The time between the parts of a change of policies. Each part takes CPU time from the threads of the hierarchy, and
+/// apart they do not take it from the same period.
 const REST: Duration = Duration::from_millis(40);
 
-/// A change of policies. While it is made ready others may ask for all but another change.
-fn change<E: Hsi, W, R: Serialize>(
+/// A change of policies. While the next engine is prepared, all requests but further changes of policies are answered.
+fn change<E: RunningEngine, W, R: Serialize>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
-    begin: impl FnOnce(&mut Manager<E>) -> Result<Change<E::Newer, W>, Error>,
-    finish: impl FnOnce(&mut Manager<E>, Ready<E::Newer, W>) -> Result<R, Error>,
+    begin: impl FnOnce(&mut Manager<E>) -> Result<Change<E::NextEngine, W>, Error>,
+    finish: impl FnOnce(&mut Manager<E>, Ready<E::NextEngine, W>) -> Result<R, Error>,
 ) -> Result<Value, Fault> {
     let turn = hold(manager)?.turn(who).map_err(fault)?;
-    // Nothing is guarded by it: a preparation that panicked has left nothing behind.
+    // The lock guards no data: a preparation that panicked has left nothing behind.
     let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
     sleep(REST);
     let change = begin(&mut *hold(manager)?).map_err(fault)?;

@@ -2,18 +2,20 @@
 //!
 //! Relies on the tree for what is promised and on the engine for what became of it. Changes nothing.
 
-use crate::engine::{Hsi, Observed, Thread};
+use crate::engine::{Observed, RunningEngine, Thread};
+use crate::manager::Manager;
 use crate::tree::{Above, Tree};
 use hls_calculus::Guarantee;
+use hls_core::CoreVp;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
 /// The hierarchy, what was promised and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// How many CPUs it has.
+    /// How many CPUs the hierarchy has.
     pub cpus: u16,
-    /// Time that was taken from it so far, over all CPUs.
+    /// Time that was stolen from the hierarchy so far, over all CPUs.
     pub stolen_ns: u64,
     /// The schedulers, each after its parents.
     pub schedulers: Vec<SchedulerStatus>,
@@ -33,19 +35,19 @@ pub struct SchedulerStatus {
     /// The user who may change what is below it, if it is not root alone.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub owner: Option<u32>,
-    /// Whether threads are here that nobody placed.
+    /// Whether this is the default scheduler, for threads that neither file nor request placed.
     pub default: bool,
-    /// Which policy it had until that was taken out, and for what; none: it has its own.
+    /// The policy that was taken out of it, and why; none: it has its own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub taken_out: Option<String>,
-    /// What it has of its parents.
+    /// Its virtual processors.
     pub processors: Vec<ProcessorStatus>,
 }
 
 /// A virtual processor of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorStatus {
-    /// Whose it is; none: the machine's.
+    /// The scheduler that grants it; none: the machine.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub parent: Option<String>,
     /// What was promised and what became of it.
@@ -97,14 +99,22 @@ impl Supply {
     }
 }
 
-/// Asks for all of it.
-pub(crate) fn status(tree: &Tree, engine: &mut impl Hsi) -> Status {
+impl<E: RunningEngine> Manager<E> {
+    /// The hierarchy, what was promised and what became of it.
+    pub fn status(&mut self) -> Status {
+        self.sweep();
+        status(&self.tree, &mut self.engine)
+    }
+}
+
+/// Asks the engine for all that the tree does not know.
+fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
     let threads = engine.threads();
     let of_schedulers = tree.all().flat_map(|(_, scheduler)| &scheduler.above).flat_map(|above| &above.vps);
-    let vps: Vec<u32> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();
+    let vps: Vec<CoreVp> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();
     let observed: ByVp = vps.iter().copied().zip(engine.observed(&vps)).collect();
     let mut schedulers = Vec::new();
-    for at in parents_first(tree) {
+    for at in tree.parents_first() {
         let Some(scheduler) = tree.scheduler(at) else { continue };
         schedulers.push(SchedulerStatus {
             name: scheduler.name.clone(),
@@ -121,13 +131,13 @@ pub(crate) fn status(tree: &Tree, engine: &mut impl Hsi) -> Status {
 }
 
 /// What became of each VP.
-type ByVp = HashMap<u32, Observed>;
+type ByVp = HashMap<CoreVp, Observed>;
 
 /// The VPs of an edge.
 fn processors(tree: &Tree, above: &Above, observed: &ByVp) -> Vec<ProcessorStatus> {
     let (guarantee, count) = tree.promised(above.edge);
     let parent = above.parent.and_then(|parent| tree.scheduler(parent)).map(|parent| parent.name.clone());
-    let one = |(at, vp): (usize, &u32)| {
+    let one = |(at, vp): (usize, &CoreVp)| {
         let guarantee = if at < count { &guarantee } else { &Guarantee::Null };
         ProcessorStatus { parent: parent.clone(), supply: Supply::new(guarantee, observed.get(vp)) }
     };
@@ -146,23 +156,4 @@ fn of_thread(tree: &Tree, thread: Thread, observed: &ByVp) -> ThreadStatus {
         scheduler: scheduler.map_or_else(String::new, |scheduler| scheduler.name.clone()),
         supply: Supply::new(&guarantee, observed.get(&thread.key.vp)),
     }
-}
-
-/// The schedulers' numbers, each after those of its parents.
-pub(crate) fn parents_first(tree: &Tree) -> Vec<usize> {
-    let mut order: Vec<usize> = Vec::new();
-    let mut rest: Vec<usize> = tree.all().map(|(at, _)| at).collect();
-    while !rest.is_empty() {
-        let is_ready = |at: &usize| {
-            let above = tree.scheduler(*at).map_or(&[][..], |scheduler| &scheduler.above);
-            above.iter().all(|above| above.parent.is_none_or(|parent| order.contains(&parent)))
-        };
-        let (ready, wait): (Vec<usize>, Vec<usize>) = rest.into_iter().partition(is_ready);
-        if ready.is_empty() {
-            break;
-        }
-        order.extend(ready);
-        rest = wait;
-    }
-    order
 }

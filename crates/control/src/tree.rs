@@ -1,17 +1,17 @@
-//! The hierarchy as it is known here: names and numbers of its schedulers, whose they are, and the guarantees on its
-//! edges. A value: a request works on a copy, which becomes the hierarchy when the engine has done its part.
+//! The hierarchy as the manager knows it: names and numbers of its schedulers, their owners, and the guarantees on its
+//! edges. A value: a request works on a copy, which becomes the hierarchy when the engine has made the change.
 //!
-//! Relies on the calculus' numbers for schedulers and edges. Of threads only those are known whose guarantee, or whose
-//! share of what others are promised, was asked for: the rest is in the default scheduler and is promised nothing.
+//! Relies on the calculus' numbers for schedulers and edges. Of threads it has only those whose guarantee, or whose
+//! share of what others are promised, was asked for: the others are in the default scheduler, without a promise.
 
-use crate::engine::{Promisee, Thread, ThreadKey};
+use crate::engine::{Promisee, Thread};
 use crate::error::Error;
+use crate::loaded::{LoadedPolicy, policy_of};
 use crate::params::shown;
-use crate::policies::{LoadedPolicy, policy_of};
-use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode};
-use hls_core::{ParamInfo, Params, PolicyInfo};
+use hls_calculus::{Admission, Child, Edge, Graph, GraphEdge, Guarantee, Mode};
+use hls_core::{CoreScheduler, CoreVp, ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::Policies;
-use hls_plan::ShareScale;
+use hls_plan::{ShareScale, ThreadKey};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The parameter that is meant for a child whole.
@@ -23,9 +23,9 @@ pub struct Layout {
     /// The hierarchy for the calculus, one edge for each instance of a thread.
     pub graph: Graph,
     /// The core's number of each scheduler of the graph.
-    pub schedulers: Vec<u32>,
+    pub schedulers: Vec<CoreScheduler>,
     /// The core's VPs of each edge of the graph to a scheduler; none for threads.
-    pub vps: Vec<Vec<u32>>,
+    pub vps: Vec<Vec<CoreVp>>,
     /// The user who may change what is below each scheduler of the graph, if the file names one.
     pub owners: Vec<Option<u32>>,
     /// The scheduler of the graph where threads are that nobody placed.
@@ -34,15 +34,15 @@ pub struct Layout {
     pub loaded: Vec<LoadedPolicy>,
 }
 
-/// What is known of a running hierarchy.
+/// The hierarchy, with the numbers that it has in the calculus and in the core.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) admission: Admission,
-    /// By the calculus' number; `None`: destroyed.
+    /// The schedulers by the calculus' number; `None`: one that was destroyed.
     pub(crate) schedulers: Vec<Option<Scheduler>>,
     /// Places for threads that the file promises, filled or not, by edge.
-    pub(crate) slots: BTreeMap<usize, Slot>,
-    /// Threads that a request placed, by number.
+    pub(crate) slots: BTreeMap<GraphEdge, Slot>,
+    /// Threads that a request placed, by their numbers in the system.
     pub(crate) leases: BTreeMap<u32, Lease>,
     pub(crate) default: usize,
     pub(crate) cpus: u16,
@@ -55,14 +55,14 @@ pub(crate) struct Scheduler {
     pub(crate) policy: &'static PolicyInfo,
     pub(crate) params: Vec<(String, u64)>,
     /// The core's number.
-    pub(crate) id: u32,
+    pub(crate) id: CoreScheduler,
     pub(crate) owner: Option<u32>,
-    /// Who asked for it; `None`: it is the file's.
+    /// The user who had it created; `None`: it is the file's.
     pub(crate) creator: Option<u32>,
     pub(crate) above: Vec<Above>,
     /// How the shares of its children become those of their VPs.
     pub(crate) scale: ShareScale,
-    /// What it has lost.
+    /// The policy that was taken out of it, if one was.
     pub(crate) lost: Option<Lost>,
 }
 
@@ -85,11 +85,11 @@ pub(crate) struct Lost {
 /// An edge from a parent.
 #[derive(Clone, Debug)]
 pub(crate) struct Above {
-    pub(crate) edge: usize,
+    pub(crate) edge: GraphEdge,
     /// `None`: the machine.
     pub(crate) parent: Option<usize>,
-    pub(crate) vps: Vec<u32>,
-    /// Those of each VP in the core.
+    pub(crate) vps: Vec<CoreVp>,
+    /// The parameters of each of these VPs in the core.
     pub(crate) params: Params,
 }
 
@@ -105,12 +105,12 @@ pub(crate) struct Slot {
 #[derive(Clone, Debug)]
 pub(crate) struct Lease {
     pub(crate) key: ThreadKey,
-    pub(crate) edge: usize,
+    pub(crate) edge: GraphEdge,
     pub(crate) slot: Slot,
 }
 
 impl Tree {
-    /// Takes what an engine has built.
+    /// The tree of a hierarchy that an engine has built.
     pub(crate) fn new(layout: Layout, policies: &Policies, mode: Mode) -> Result<Tree, Error> {
         let Layout { graph, schedulers, vps, owners, default, .. } = layout;
         let counts = [schedulers.len(), owners.len()];
@@ -139,18 +139,18 @@ impl Tree {
     }
 
     /// Enters an edge of the file.
-    fn enter(&mut self, at: usize, edge: &Edge, vps: Vec<u32>) {
+    fn enter(&mut self, at: usize, edge: &Edge, vps: Vec<CoreVp>) {
         let values = edge.parent.map_or_else(Vec::new, |parent| self.values(parent, &edge.params));
         match (&edge.child, edge.parent) {
             (Child::Thread(_), Some(scheduler)) => {
                 let slot = Slot { scheduler, params: values, need: edge.requested.clone() };
-                self.slots.insert(at, slot);
+                self.slots.insert(GraphEdge(at), slot);
             }
             (Child::Thread(_), None) => {}
             (Child::Scheduler(child), parent) => {
                 let params = parent
                     .map_or_else(Params::default, |parent| self.core_params(parent, &values, edge.width));
-                let above = Above { edge: at, parent, vps, params };
+                let above = Above { edge: GraphEdge(at), parent, vps, params };
                 self.schedulers[*child]
                     .as_mut()
                     .into_iter()
@@ -177,6 +177,25 @@ impl Tree {
         self.schedulers.iter().enumerate().filter_map(|(at, scheduler)| Some((at, scheduler.as_ref()?)))
     }
 
+    /// The schedulers' numbers, each after those of its parents.
+    pub(crate) fn parents_first(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = Vec::new();
+        let mut rest: Vec<usize> = self.all().map(|(at, _)| at).collect();
+        while !rest.is_empty() {
+            let is_ready = |at: &usize| {
+                let above = self.scheduler(*at).map_or(&[][..], |scheduler| &scheduler.above);
+                above.iter().all(|above| above.parent.is_none_or(|parent| order.contains(&parent)))
+            };
+            let (ready, wait): (Vec<usize>, Vec<usize>) = rest.into_iter().partition(is_ready);
+            if ready.is_empty() {
+                break;
+            }
+            order.extend(ready);
+            rest = wait;
+        }
+        order
+    }
+
     /// The scheduler of a name.
     pub(crate) fn find(&self, name: &str) -> Result<(usize, &Scheduler), Error> {
         self.all().find(|(_, scheduler)| scheduler.name == name).ok_or_else(|| {
@@ -191,11 +210,12 @@ impl Tree {
     }
 
     /// The number of the scheduler that the core knows as `id`.
-    pub(crate) fn of_core(&self, id: u32) -> Option<usize> {
+    pub(crate) fn of_core(&self, id: CoreScheduler) -> Option<usize> {
         self.all().find(|(_, scheduler)| scheduler.id == id).map(|(at, _)| at)
     }
 
-    /// Whether every way from a scheduler up to the machine meets one that is the user's: what is below is his.
+    /// Whether every way from a scheduler up to the machine meets a scheduler that the user owns: then what is below
+    /// the scheduler is the user's to change.
     pub(crate) fn is_below_of(&self, scheduler: usize, uid: u32) -> bool {
         let (mut open, mut seen) = (vec![scheduler], BTreeSet::from([scheduler]));
         while let Some(at) = open.pop() {
@@ -256,13 +276,13 @@ impl Tree {
     }
 
     /// What an edge promises to each of its VPs, in real time, and to how many of them.
-    pub(crate) fn promised(&self, edge: usize) -> (Guarantee, usize) {
-        let label = self.admission.label(edge);
+    pub(crate) fn promised(&self, edge: GraphEdge) -> (Guarantee, usize) {
+        let label = self.admission.label(edge.0);
         label.map_or((Guarantee::Null, 0), |label| (label.absolute(), usize::from(label.count)))
     }
 
-    /// All who may be promised something, each with the edge whose label says what, and how many VPs that has.
-    pub(crate) fn promisees(&self) -> BTreeMap<Promisee, (usize, usize)> {
+    /// All to whom something may be promised, each with the edge whose label says what, and how many VPs that edge has.
+    pub(crate) fn promisees(&self) -> BTreeMap<Promisee, (GraphEdge, usize)> {
         let above = self.all().flat_map(|(_, scheduler)| &scheduler.above);
         let of_schedulers = above.flat_map(|Above { edge, vps, .. }| {
             vps.iter().map(|vp| (Promisee::Scheduler(*vp), (*edge, vps.len())))
@@ -274,14 +294,14 @@ impl Tree {
 
     /// What each of the VPs of an edge is promised, in real time. What holds for some of them, at any time for others,
     /// is promised to none.
-    pub(crate) fn promised_to_each(&self, (edge, vps): (usize, usize)) -> Guarantee {
+    pub(crate) fn promised_to_each(&self, (edge, vps): (GraphEdge, usize)) -> Guarantee {
         let (guarantee, count) = self.promised(edge);
         if count < vps { Guarantee::Null } else { guarantee }
     }
 
     /// Whether an edge of this tree promises the same as one of another.
-    pub(crate) fn promises_as(&self, edge: usize, other: &Tree, of_other: usize) -> bool {
-        let labels = self.admission.label(edge).zip(other.admission.label(of_other));
+    pub(crate) fn promises_as(&self, edge: GraphEdge, other: &Tree, of_other: GraphEdge) -> bool {
+        let labels = self.admission.label(edge.0).zip(other.admission.label(of_other.0));
         labels.is_some_and(|(label, other)| {
             (label.count, &label.guarantee, &label.scale) == (other.count, &other.guarantee, &other.scale)
         })
@@ -312,7 +332,7 @@ fn scheduler(
     graph: &Graph,
     at: usize,
     policies: &Policies,
-    id: u32,
+    id: CoreScheduler,
     owner: Option<u32>,
 ) -> Result<Scheduler, Error> {
     let hls_calculus::Scheduler { name, policy, params } = &graph.schedulers[at];

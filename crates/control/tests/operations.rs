@@ -289,7 +289,7 @@ fn the_monitor_is_told_of_every_promise_that_changes() {
     assert_eq!(manager.engine().promises.len(), 0, "it knows the file");
     let granted = manager.move_thread(ROOT, ALICES[0], "ALICE", &texts(&[("share", "1")])).unwrap();
     let promise = |it: &mut Manager<Native>, tid: u32| {
-        let key = hls_control::Hsi::thread(it.engine(), tid).expect("a living thread").key;
+        let key = hls_control::RunningEngine::thread(it.engine(), tid).expect("a living thread").key;
         it.engine().promises.get(&Promisee::Thread(key)).cloned()
     };
     let first = Some(granted.guarantee.rounded_for_people());

@@ -2,7 +2,7 @@
 
 mod support;
 
-use hls_control::{Error, Hsi, Manager, Peer, PolicySource, Promisee};
+use hls_control::{Error, Manager, Peer, PolicySource, Promisee, RunningEngine};
 use hls_units::Nanos;
 use support::{ALICE, ALICES, BOBS, Native, manager, texts};
 

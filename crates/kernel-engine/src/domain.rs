@@ -4,7 +4,7 @@
 //! Relies on the object staying loaded, which [`Domain`] sees to.
 
 use crate::Error;
-use crate::newer::{Jumps, Programs, SharedMaps};
+use crate::next_engine::{Jumps, Programs, SharedMaps};
 use crate::object::{ENGINE, Loaded};
 use hls_core::{Call, Calls, Core, CoreError, Fault, Library, Op, Params, View, limits};
 use hls_units::Nanos;
@@ -75,10 +75,10 @@ pub struct Domain {
     /// The object that has it, and that is attached.
     pub loaded: Loaded,
     jumps: Jumps,
-    /// Its programs,
+    /// The programs of the object that is attached.
     first: Programs,
-    /// and those of the engine that has taken over.
-    newer: Option<Programs>,
+    /// The programs of the engine that has taken over; `None`: the first engine is the current one.
+    taken_over_by: Option<Programs>,
     view: View,
 }
 
@@ -106,7 +106,7 @@ impl Domain {
         let view = unsafe { View::new(hls) };
         let (jumps, first) = (Jumps::of(&loaded)?, Programs::of(&loaded)?);
         jumps.lead_to(&first)?;
-        let mut domain = Domain { loaded, jumps, first, newer: None, view };
+        let mut domain = Domain { loaded, jumps, first, taken_over_by: None, view };
         domain.set_pace();
         Ok(domain)
     }
@@ -124,19 +124,19 @@ impl Domain {
         let _ = self.make(Op::SetPace, Call { value, ..Call::default() });
     }
 
-    /// Another engine takes over, at once and without holding anything up: a newer one with its build of the core, or,
-    /// with `None`, the first one. No scheduler may have a policy that it lacks, or whose state it does not understand.
-    /// Returns the one that ran before, unless it was the first.
+    /// Another engine takes over, at once and without holding anything up: the next one with its build of the core, or,
+    /// with `None`, the first one. No scheduler may have a policy that this engine lacks, or whose state it does not
+    /// understand. Returns the engine that was the current one, unless it was the first.
     ///
     /// # Errors
-    /// It may have taken over in part: then all must be detached.
+    /// The engine may have taken over in part: then all must be detached.
     pub fn take_over(
         &mut self,
-        newer: Option<(Programs, Arc<Library>)>,
+        next: Option<(Programs, Arc<Library>)>,
     ) -> Result<Option<(Programs, Arc<Library>)>, Error> {
-        let (newer, library) = newer.unzip();
-        // The old one is there until nothing leads to it.
-        let old = std::mem::replace(&mut self.newer, newer);
+        let (next, library) = next.unzip();
+        // The old programs are kept until no operation jumps to them.
+        let old = std::mem::replace(&mut self.taken_over_by, next);
         self.jumps.lead_to(self.programs())?;
         Ok(old.zip(self.view.set_library(library)))
     }
@@ -147,14 +147,14 @@ impl Domain {
         self.loaded.program("hls_told")
     }
 
-    /// What a newer engine has to share with this one.
+    /// The maps that a next engine shares with this one.
     pub fn shared_maps(&self) -> Result<SharedMaps, Error> {
         SharedMaps::of(&self.loaded)
     }
 
-    /// Of the engine of the day.
+    /// The programs of the current engine.
     fn programs(&self) -> &Programs {
-        self.newer.as_ref().unwrap_or(&self.first)
+        self.taken_over_by.as_ref().unwrap_or(&self.first)
     }
 
     /// What can be read of the core.

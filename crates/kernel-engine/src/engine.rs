@@ -6,15 +6,15 @@
 
 use crate::domain::Domain;
 use crate::dump::dump;
-use crate::newer::{Programs, SharedMaps};
 use crate::news::{self, News, Ring};
+use crate::next_engine::{Programs, SharedMaps};
 use crate::proc;
 use crate::{Error, Exit, exit};
-use hls_core::{Call, Calls, CoreError, Library, Op, Params, PolicyInfo};
+use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Library, Op, Params, View};
 use hls_monitor::event::{Record, VpId, What};
 use hls_monitor::result::RunResult;
 use hls_plan::assign::{Assignment, Assignments, Instance, RealThread, Successor};
-use hls_plan::{Built, Had, Plan, planned_record, vp_params};
+use hls_plan::{Built, ChangeableEngine, EngineThread, Plan, ThreadKey, planned_record, vp_params};
 use hls_units::Nanos;
 use libbpf_rs::{Link, MapCore, MapFlags};
 use std::collections::{HashMap, HashSet};
@@ -59,23 +59,8 @@ pub type Sink<'a> = dyn FnMut(&Record) + 'a;
 /// A thread of the machine that is known to have a VP.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    core_vp: u32,
+    core_vp: CoreVp,
     tgid: u32,
-}
-
-/// Where a thread of the machine is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EngineThread {
-    /// Its VP in the core.
-    pub core_vp: u32,
-    /// A number that no other thread ever has.
-    pub since: u64,
-    /// The CPUs that it may use, a bit each.
-    pub cpus: u64,
-    /// The core's scheduler above it.
-    pub scheduler: u32,
-    /// Its VP in the plan; 0: it is nobody there.
-    pub vp: VpId,
 }
 
 /// A loaded hierarchy.
@@ -95,7 +80,7 @@ pub struct Engine {
     /// Places of the plan that nobody takes any more: their schedulers may have gone, whose numbers others have then.
     closed: HashSet<VpId>,
     /// The core's scheduler for all threads that the file does not name, and the parameters there.
-    default: (u32, Params),
+    default: (CoreScheduler, Params),
     /// The kernel's time at which the run began,
     began: Nanos,
     /// and how many decisions had been taken by then.
@@ -141,7 +126,7 @@ impl Engine {
             told: Vec::new(),
         };
         let (scheduler, params) = engine.default;
-        engine.built.core.set_default(scheduler, params, std::process::id());
+        engine.built.core.set_default(scheduler.0, params, std::process::id());
         engine.built.core.tell_stolen();
         Ok(engine)
     }
@@ -243,8 +228,8 @@ impl Engine {
 
     /// Takes what the core has recorded, under the numbers that VPs have now: always before one gets another.
     fn take_records(&mut self) {
-        let (Built { core, planned, .. }, told) = (&mut self.built, &mut self.told);
-        if !core.view().take_records(|raw| told.push(planned_record(planned, raw))) {
+        let (Built { core, planned, observed, .. }, told) = (&mut self.built, &mut self.told);
+        if !core.view().take_records(|raw| told.extend(planned_record(planned, observed, raw))) {
             self.notices.push(Notice::Lost);
         }
     }
@@ -252,7 +237,7 @@ impl Engine {
     fn hear(&mut self, news: News) {
         match news.what {
             news::What::Came => {
-                self.known.insert(news.tid, Known { core_vp: news.vp, tgid: news.tgid });
+                self.known.insert(news.tid, Known { core_vp: CoreVp(news.vp), tgid: news.tgid });
                 self.assign(news.tid, None);
             }
             news::What::Renamed(comm) => self.assign(news.tid, Some(&comm)),
@@ -265,7 +250,7 @@ impl Engine {
             news::What::Gone => {
                 self.moved.remove(&news.tid);
                 if self.known.remove(&news.tid).is_some() {
-                    self.leave(news.vp);
+                    self.unwatch(CoreVp(news.vp));
                     let successor = self.assignments.exit(news.tid);
                     self.succeed(successor);
                 }
@@ -321,11 +306,6 @@ impl Engine {
         }
     }
 
-    /// Nobody takes this place of the plan any more; whom a rule gives it stays in the default scheduler.
-    pub fn close(&mut self, vp: VpId) {
-        self.closed.insert(vp);
-    }
-
     /// Makes a thread of the machine the thread of the plan with this VP, or, where that is closed, one of the default
     /// scheduler.
     ///
@@ -344,46 +324,16 @@ impl Engine {
         let edge = &self.plan.hierarchy.edges[group.ok_or(CoreError::NotFound)?.edge];
         let parent = edge.parent.ok_or(CoreError::NotFound)?;
         let to = (self.built.schedulers[parent], vp_params(&self.plan.hierarchy, edge));
-        let core_vp = self.move_thread(tid, to)?;
-        self.leave(core_vp);
+        let core_vp = self.move_below(tid, to)?;
+        self.unwatch(core_vp);
         self.tell(vp, What::Arrive);
         self.watch(core_vp, tid, vp)
     }
 
-    /// From now on what happens to a VP of the core is recorded under this number, how it stands at first. It is the
-    /// thread `tid`'s; 0: a scheduler's.
-    ///
-    /// # Errors
-    /// There is no such VP any more, or it is another's.
-    pub fn watch(&mut self, core_vp: u32, tid: u32, vp: VpId) -> Result<(), CoreError> {
-        self.take_records();
-        self.built.name(core_vp, vp);
-        let watched = self.make(Op::Watch, Call { a: core_vp, b: 1, tid, ..Call::default() });
-        if watched.is_err() {
-            self.built.name(core_vp, 0);
-        }
-        watched
-    }
-
-    /// The number under which what happens to a VP of the core is recorded; 0: it is not.
-    pub fn number(&self, core_vp: u32) -> VpId {
-        self.built.planned.get(core_vp as usize).copied().unwrap_or(0)
-    }
-
     fn place_in_default(&mut self, tid: u32) {
-        // As above: a thread that ended needs no place.
-        if let Ok(core_vp) = self.move_thread(tid, self.default) {
-            self.leave(core_vp);
-        }
-    }
-
-    /// The VP of the core has its number no longer.
-    fn leave(&mut self, core_vp: u32) {
-        let vp = self.number(core_vp);
-        if vp != 0 {
-            self.take_records();
-            self.built.name(core_vp, 0);
-            self.tell(vp, What::Leave);
+        // A thread that ended needs no place.
+        if let Ok(core_vp) = self.move_below(tid, self.default) {
+            self.unwatch(core_vp);
         }
     }
 
@@ -393,14 +343,14 @@ impl Engine {
         }
     }
 
-    fn move_thread(&mut self, tid: u32, (to, params): (u32, Params)) -> Result<u32, CoreError> {
-        self.call_about(tid, Op::Move, Call { b: to, params: params.0, ..Call::default() })
+    fn move_below(&mut self, tid: u32, (to, params): (CoreScheduler, Params)) -> Result<CoreVp, CoreError> {
+        self.call_about(tid, Op::Move, Call { b: to.0, params: params.0, ..Call::default() })
     }
 
     /// Makes the call about a thread's VP, if that is still the thread's; which VP that is.
-    fn call_about(&mut self, tid: u32, op: Op, call: Call) -> Result<u32, CoreError> {
+    fn call_about(&mut self, tid: u32, op: Op, call: Call) -> Result<CoreVp, CoreError> {
         let core_vp = self.known.get(&tid).ok_or(CoreError::NotFound)?.core_vp;
-        self.make(op, Call { a: core_vp, tid, ..call }).map(|()| core_vp)
+        self.make(op, Call { a: core_vp.0, tid, ..call }).map(|()| core_vp)
     }
 
     fn make(&mut self, op: Op, call: Call) -> Result<(), CoreError> {
@@ -410,58 +360,7 @@ impl Engine {
         }
     }
 
-    /// Creates a scheduler, for a request; which it is in the core.
-    ///
-    /// # Errors
-    /// What the core says.
-    pub fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, CoreError> {
-        self.built.core.create_scheduler(policy, params)
-    }
-
-    /// Destroys a scheduler of the core without VPs.
-    ///
-    /// # Errors
-    /// What the core says.
-    pub fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), CoreError> {
-        self.built.core.destroy_scheduler(scheduler)
-    }
-
-    /// Hangs a scheduler of the core below another; which VP of the core that is.
-    ///
-    /// # Errors
-    /// What the core says.
-    pub fn attach_scheduler(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, CoreError> {
-        self.built.core.attach(parent, Some(child), params)
-    }
-
-    /// Gives a scheduler of the core another policy in its place.
-    ///
-    /// # Errors
-    /// What the core says; see [`Calls::replace`].
-    pub fn replace_policy(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), CoreError> {
-        let now = self.built.core.now()?;
-        self.built.core.replace(scheduler, policy, params, now)
-    }
-
-    /// The policy that a scheduler of the core has now; `None`: there is no such scheduler.
-    pub fn policy_of(&mut self, scheduler: u32) -> Option<&'static str> {
-        self.built.core.view().scheduler(scheduler).map(|entry| entry.policy)
-    }
-
-    /// Takes a VP of a scheduler out of the hierarchy.
-    ///
-    /// # Errors
-    /// What the core says.
-    pub fn detach_scheduler(&mut self, core_vp: u32) -> Result<(), CoreError> {
-        let now = self.built.core.now()?;
-        let had = Had::of(self.built.core.view(), core_vp, now);
-        self.built.core.detach(core_vp, now)?;
-        self.built.of_schedulers.retire(core_vp, had);
-        self.leave(core_vp);
-        Ok(())
-    }
-
-    /// What a newer engine has to share with this one.
+    /// The maps that a next engine shares with this one.
     ///
     /// # Errors
     /// The system's.
@@ -480,75 +379,12 @@ impl Engine {
     /// Another engine takes over: see [`Domain::take_over`].
     ///
     /// # Errors
-    /// It may have taken over in part: then the run must end.
+    /// The next engine may have taken over in part: then the run must end.
     pub fn take_over(
         &mut self,
-        newer: Option<(Programs, Arc<Library>)>,
+        next: Option<(Programs, Arc<Library>)>,
     ) -> Result<Option<(Programs, Arc<Library>)>, Error> {
-        self.built.core.take_over(newer)
-    }
-
-    /// The policy of this number.
-    pub fn policy(&mut self, number: u8) -> Option<&PolicyInfo> {
-        self.built.core.view().policy(number)
-    }
-
-    /// The core's scheduler for each of the hierarchy.
-    pub fn schedulers(&self) -> &[u32] {
-        &self.built.schedulers
-    }
-
-    /// The core's VPs of an edge of the hierarchy to a scheduler.
-    pub fn vps_of(&self, edge: usize) -> Vec<u32> {
-        self.built.vps_of(&self.plan, edge)
-    }
-
-    /// A thread of the machine that has a VP, and lives.
-    pub fn thread(&mut self, tid: u32) -> Option<EngineThread> {
-        let core_vp = self.known.get(&tid)?.core_vp;
-        let entry = self.built.core.thread(core_vp);
-        (entry.pid == tid).then(|| EngineThread {
-            core_vp,
-            since: entry.since,
-            cpus: entry.cpus,
-            scheduler: self.built.core.view().parent(core_vp),
-            vp: self.number(core_vp),
-        })
-    }
-
-    /// The TIDs of all threads that have a VP.
-    pub fn tids(&self) -> Vec<u32> {
-        let mut tids: Vec<u32> = self.known.keys().copied().collect();
-        tids.sort_unstable();
-        tids
-    }
-
-    /// Makes the call about a thread's VP. After a move no rule of the file moves the thread again.
-    ///
-    /// # Errors
-    /// The thread is gone, or what the core says.
-    pub fn request(&mut self, tid: u32, op: Op, call: Call) -> Result<(), CoreError> {
-        let core_vp = self.call_about(tid, op, call)?;
-        if op == Op::Move {
-            self.leave(core_vp);
-            self.moved.insert(tid);
-            let successor = self.assignments.exit(tid);
-            self.succeed(successor);
-        }
-        Ok(())
-    }
-
-    /// CPU time that a VP of the core has had.
-    pub fn ran(&mut self, core_vp: u32) -> Nanos {
-        let now = self.built.core.now().unwrap_or_default();
-        self.built.core.view().ran(core_vp, now)
-    }
-
-    /// Time that others than the hierarchy have had, over all CPUs.
-    pub fn stolen(&mut self) -> Nanos {
-        let cpus = self.plan.topology.cpus;
-        let view = self.built.core.view();
-        (0..cpus).map(|cpu| view.stolen(cpu)).fold(Nanos::ZERO, Nanos::saturating_add)
+        self.built.core.take_over(next)
     }
 
     /// Checks every invariant of the core, at a moment when no decision is due.
@@ -582,6 +418,95 @@ impl Engine {
         let used = result.schedulers.first().map_or(Nanos::ZERO, |root| root.ran);
         result.idle = all.saturating_sub(used).saturating_sub(result.stolen);
         Ok(())
+    }
+}
+
+impl ChangeableEngine for Engine {
+    type Core = Domain;
+
+    fn built(&mut self) -> &mut Built<Domain> {
+        &mut self.built
+    }
+
+    fn view(&mut self) -> &View {
+        self.built.core.view()
+    }
+
+    /// The kernel charges by itself.
+    fn charge_until_now(&mut self) -> Result<Nanos, CoreError> {
+        self.built.core.now()
+    }
+
+    fn watch(&mut self, core_vp: CoreVp, tid: u32, vp: VpId) -> Result<(), CoreError> {
+        self.take_records();
+        self.built.name(core_vp, vp);
+        let watched = self.make(Op::Watch, Call { a: core_vp.0, b: 1, tid, ..Call::default() });
+        if watched.is_err() {
+            self.built.name(core_vp, 0);
+        }
+        watched
+    }
+
+    fn unwatch(&mut self, core_vp: CoreVp) {
+        let vp = self.built.number(core_vp);
+        if vp != 0 {
+            self.take_records();
+            self.built.name(core_vp, 0);
+            self.tell(vp, What::Leave);
+        }
+    }
+
+    fn thread(&mut self, tid: u32) -> Option<EngineThread> {
+        let core_vp = self.known.get(&tid)?.core_vp;
+        let entry = self.built.core.thread(core_vp.0);
+        (entry.pid == tid).then(|| EngineThread {
+            key: ThreadKey { tid, vp: core_vp, since: entry.since },
+            cpus: entry.cpus,
+            scheduler: CoreScheduler(self.built.core.view().parent(core_vp.0)),
+            vp: self.built.number(core_vp),
+        })
+    }
+
+    fn tids(&self) -> Vec<u32> {
+        let mut tids: Vec<u32> = self.known.keys().copied().collect();
+        tids.sort_unstable();
+        tids
+    }
+
+    fn move_thread(
+        &mut self,
+        tid: u32,
+        to: CoreScheduler,
+        params: Params,
+        _: &[u32],
+    ) -> Result<(), CoreError> {
+        let core_vp = self.move_below(tid, (to, params))?;
+        self.unwatch(core_vp);
+        self.moved.insert(tid);
+        let successor = self.assignments.exit(tid);
+        self.succeed(successor);
+        Ok(())
+    }
+
+    fn set_parameter(&mut self, tid: u32, param: u32, value: u64) -> Result<(), CoreError> {
+        self.call_about(tid, Op::Message, Call { b: param, value, ..Call::default() }).map(drop)
+    }
+
+    /// Whoever comes to the default scheduler has no number there.
+    fn close_place(&mut self, vp: VpId) -> Option<CoreScheduler> {
+        self.closed.insert(vp);
+        None
+    }
+
+    fn ran(&mut self, core_vp: CoreVp) -> Nanos {
+        let now = self.built.core.now().unwrap_or_default();
+        self.built.core.view().ran(core_vp.0, now)
+    }
+
+    fn stolen(&mut self) -> Nanos {
+        let cpus = self.plan.topology.cpus;
+        let view = self.built.core.view();
+        (0..cpus).map(|cpu| view.stolen(cpu)).fold(Nanos::ZERO, Nanos::saturating_add)
     }
 }
 

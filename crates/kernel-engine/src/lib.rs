@@ -17,9 +17,9 @@ mod error;
 #[cfg(feature = "engine")]
 mod exit;
 #[cfg(feature = "engine")]
-mod newer;
-#[cfg(feature = "engine")]
 mod news;
+#[cfg(feature = "engine")]
+mod next_engine;
 #[cfg(feature = "engine")]
 mod object;
 #[cfg(feature = "engine")]
@@ -32,13 +32,13 @@ mod replay;
 #[cfg(feature = "engine")]
 pub use domain::Domain;
 #[cfg(feature = "engine")]
-pub use engine::{Engine, EngineThread, Notice};
+pub use engine::{Engine, Notice};
 #[cfg(feature = "engine")]
 pub use error::Error;
 #[cfg(feature = "engine")]
 pub use exit::Exit;
 #[cfg(feature = "engine")]
-pub use newer::{Programs, SharedMaps, Verified};
+pub use next_engine::{Programs, SharedMaps, Verified};
 #[cfg(feature = "engine")]
 pub use refusal::Refusal;
 #[cfg(feature = "engine")]

@@ -6,6 +6,11 @@ use hls_units::Nanos;
 /// A thread is named by the VP at the bottom of the hierarchy that stands for it.
 pub type VpId = u32;
 
+/// A scheduler by its number in [`crate::result::Topology::schedulers`]: one of the file, or one that came by a
+/// request. The core knows it by another number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObservedScheduler(pub u32);
+
 /// Something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -69,9 +74,8 @@ pub enum What {
     Online,
     /// The policy of a scheduler was taken out for what it did, and a fallback is in its place.
     TakenOut {
-        /// The scheduler, by its number in [`crate::result::Topology::schedulers`]; as the core tells it, by that of
-        /// the core.
-        scheduler: u32,
+        /// The scheduler.
+        scheduler: ObservedScheduler,
         /// What the policy did.
         offence: &'static str,
     },

@@ -2,22 +2,25 @@
 //! had. Both engines begin and end with it.
 
 use crate::{Plan, ShareScale};
-use hls_core::{Calls, CoreError, Params, RawRecord, RecordKind, View};
+use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params, RawRecord, RecordKind, View};
 use hls_hierarchy::model::{Child, Edge, Hierarchy};
-use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::event::{ObservedScheduler, Record, VpId, What};
 use hls_monitor::result::RunResult;
 use hls_units::Nanos;
+use std::collections::HashMap;
 
 /// The hierarchy in the core.
 pub struct Built<C> {
     /// The core.
     pub core: C,
     /// The core's scheduler for each of the hierarchy.
-    pub schedulers: Vec<u32>,
+    pub schedulers: Vec<CoreScheduler>,
     /// For each VP of the core the planned one; 0: none.
     pub planned: Vec<VpId>,
     /// The planned VPs of schedulers.
     pub of_schedulers: OfSchedulers,
+    /// The number that each scheduler of the core has in the result.
+    pub observed: ObservedSchedulers,
 }
 
 impl<C: Calls> Built<C> {
@@ -29,22 +32,24 @@ impl<C: Calls> Built<C> {
             core.add_cpu(cpu)?;
         }
         let mut create = |s: &hls_hierarchy::model::Scheduler| {
-            core.create_scheduler(s.policy.id, Params::from_slice(&s.params))
+            core.create_scheduler(s.policy.id, Params::from_slice(&s.params)).map(CoreScheduler)
         };
-        let schedulers: Vec<u32> = hierarchy.schedulers.iter().map(&mut create).collect::<Result<_, _>>()?;
-        let mut built =
-            Built { core, schedulers, planned: Vec::new(), of_schedulers: OfSchedulers::default() };
+        let schedulers: Vec<CoreScheduler> =
+            hierarchy.schedulers.iter().map(&mut create).collect::<Result<_, _>>()?;
+        let observed = ObservedSchedulers::of(&schedulers);
+        let of_schedulers = OfSchedulers::default();
+        let mut built = Built { core, schedulers, planned: Vec::new(), of_schedulers, observed };
         for planned in &plan.edges {
             let edge = &hierarchy.edges[planned.edge];
             let Child::Scheduler(child) = edge.child else { continue };
             for (cpu, &vp) in (0..).zip(&planned.vps) {
                 let core_vp = match edge.parent {
-                    None => built.core.attach_root(built.schedulers[child], cpu)?,
+                    None => CoreVp(built.core.attach_root(built.schedulers[child].0, cpu)?),
                     Some(_) => built.attach(hierarchy, edge, Some(child))?,
                 };
                 built.of_schedulers.add(vp, child, core_vp);
                 built.name(core_vp, vp);
-                built.core.watch(core_vp, watch(vp))?;
+                built.core.watch(core_vp.0, watch(vp))?;
             }
         }
         Ok(built)
@@ -56,22 +61,27 @@ impl<C: Calls> Built<C> {
         hierarchy: &Hierarchy,
         edge: &Edge,
         child: Option<usize>,
-    ) -> Result<u32, CoreError> {
+    ) -> Result<CoreVp, CoreError> {
         let parent = edge.parent.ok_or(CoreError::NotFound)?;
-        let child = child.map(|child| self.schedulers[child]);
-        self.core.attach(self.schedulers[parent], child, vp_params(hierarchy, edge))
+        let child = child.map(|child| self.schedulers[child].0);
+        self.core.attach(self.schedulers[parent].0, child, vp_params(hierarchy, edge)).map(CoreVp)
     }
 
     /// The core's VPs of an edge of the hierarchy to a scheduler; none of those that were taken out.
-    pub fn vps_of(&self, plan: &Plan, edge: usize) -> Vec<u32> {
+    pub fn vps_of(&self, plan: &Plan, edge: usize) -> Vec<CoreVp> {
         let planned = plan.edges.iter().find(|planned| planned.edge == edge);
         let vps = planned.iter().flat_map(|planned| &planned.vps);
         vps.filter_map(|vp| self.of_schedulers.core_vp(*vp)).collect()
     }
 
+    /// The planned number of a VP of the core; 0: it has none.
+    pub fn number(&self, core_vp: CoreVp) -> VpId {
+        self.planned.get(core_vp.0 as usize).copied().unwrap_or(0)
+    }
+
     /// Gives a VP of the core its planned number.
-    pub fn name(&mut self, core_vp: u32, vp: VpId) {
-        let index = core_vp as usize;
+    pub fn name(&mut self, core_vp: CoreVp, vp: VpId) {
+        let index = core_vp.0 as usize;
         if self.planned.len() <= index {
             self.planned.resize(index + 1, 0);
         }
@@ -79,19 +89,50 @@ impl<C: Calls> Built<C> {
     }
 }
 
-/// What a VP has had.
+/// The number that each scheduler of the core has in the result.
+#[derive(Clone, Debug, Default)]
+pub struct ObservedSchedulers(HashMap<CoreScheduler, ObservedScheduler>);
+
+impl ObservedSchedulers {
+    /// Those of the file, in its order.
+    fn of(schedulers: &[CoreScheduler]) -> ObservedSchedulers {
+        ObservedSchedulers(schedulers.iter().copied().zip((0..).map(ObservedScheduler)).collect())
+    }
+
+    /// That of a scheduler of the core.
+    pub fn get(&self, scheduler: CoreScheduler) -> Option<ObservedScheduler> {
+        self.0.get(&scheduler).copied()
+    }
+
+    /// The scheduler of the core that has this number.
+    pub fn in_core(&self, scheduler: ObservedScheduler) -> Option<CoreScheduler> {
+        self.0.iter().find(|(_, observed)| **observed == scheduler).map(|(in_core, _)| *in_core)
+    }
+
+    /// A scheduler of the core is new.
+    pub fn add(&mut self, scheduler: CoreScheduler, observed: ObservedScheduler) {
+        self.0.insert(scheduler, observed);
+    }
+
+    /// A scheduler of the core is no more; the number that it had.
+    pub fn remove(&mut self, scheduler: CoreScheduler) -> Option<ObservedScheduler> {
+        self.0.remove(&scheduler)
+    }
+}
+
+/// What a VP has used: CPU time, and how often it got a CPU and lost it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Had {
+pub struct VpUsage {
     ran: Nanos,
     grants: u32,
     revokes: u32,
 }
 
-impl Had {
-    /// A VP of the core, until now.
-    pub fn of(view: &View, core_vp: u32, now: Nanos) -> Had {
-        let (grants, revokes) = view.grants_and_revokes(core_vp);
-        Had { ran: view.ran(core_vp, now), grants, revokes }
+impl VpUsage {
+    /// What a VP of the core has used until now.
+    pub fn of(view: &View, core_vp: CoreVp, now: Nanos) -> VpUsage {
+        let (grants, revokes) = view.grants_and_revokes(core_vp.0);
+        VpUsage { ran: view.ran(core_vp.0, now), grants, revokes }
     }
 }
 
@@ -101,9 +142,9 @@ struct OfScheduler {
     /// The scheduler, by its number in the plan.
     scheduler: usize,
     /// That of the core, or what it had when it was taken out of the hierarchy.
-    is: Result<u32, Had>,
+    is: Result<CoreVp, VpUsage>,
     /// What it had before the run began.
-    before: Had,
+    before: VpUsage,
 }
 
 /// The planned VPs of schedulers, and what they have had of a run.
@@ -111,12 +152,12 @@ struct OfScheduler {
 pub struct OfSchedulers(Vec<OfScheduler>);
 
 impl OfSchedulers {
-    fn add(&mut self, vp: VpId, scheduler: usize, core_vp: u32) {
-        self.0.push(OfScheduler { vp, scheduler, is: Ok(core_vp), before: Had::default() });
+    fn add(&mut self, vp: VpId, scheduler: usize, core_vp: CoreVp) {
+        self.0.push(OfScheduler { vp, scheduler, is: Ok(core_vp), before: VpUsage::default() });
     }
 
     /// The VP of the core, while there is one.
-    pub fn core_vp(&self, vp: VpId) -> Option<u32> {
+    pub fn core_vp(&self, vp: VpId) -> Option<CoreVp> {
         self.0.iter().find(|of| of.vp == vp)?.is.ok()
     }
 
@@ -124,13 +165,13 @@ impl OfSchedulers {
     pub fn begin(&mut self, view: &View, now: Nanos) {
         for of in &mut self.0 {
             if let Ok(core_vp) = of.is {
-                of.before = Had::of(view, core_vp, now);
+                of.before = VpUsage::of(view, core_vp, now);
             }
         }
     }
 
     /// A VP of the core has been taken out of the hierarchy. No effect where it was nobody's of the plan.
-    pub fn retire(&mut self, core_vp: u32, had: Had) {
+    pub fn retire(&mut self, core_vp: CoreVp, had: VpUsage) {
         self.0.iter_mut().filter(|of| of.is.ok() == Some(core_vp)).for_each(|of| of.is = Err(had));
     }
 
@@ -142,7 +183,7 @@ impl OfSchedulers {
             (total.ran, total.grants, total.revokes) = (Nanos::ZERO, 0, 0);
         }
         for of in &self.0 {
-            let had = of.is.map_or_else(|had| had, |core_vp| Had::of(view, core_vp, now));
+            let had = of.is.map_or_else(|had| had, |core_vp| VpUsage::of(view, core_vp, now));
             let total = &mut result.schedulers[of.scheduler];
             total.ran += had.ran.saturating_sub(of.before.ran);
             total.grants += u64::from(had.grants.wrapping_sub(of.before.grants));
@@ -151,14 +192,15 @@ impl OfSchedulers {
     }
 }
 
-/// A record of the core in the numbers of the plan; `planned` is [`Built::planned`].
-pub fn planned_record(planned: &[VpId], raw: RawRecord) -> Record {
+/// A record of the core in the numbers of the result; `None`: it is about a scheduler that is no more. The other
+/// arguments are those of [`Built`].
+pub fn planned_record(planned: &[VpId], observed: &ObservedSchedulers, raw: RawRecord) -> Option<Record> {
     let vp = planned.get(raw.vp as usize).copied().unwrap_or(0);
-    Record { at: raw.at, vp, cpu: raw.cpu, what: what(raw.kind) }
+    Some(Record { at: raw.at, vp, cpu: raw.cpu, what: what(observed, raw.kind)? })
 }
 
-fn what(kind: RecordKind) -> What {
-    match kind {
+fn what(observed: &ObservedSchedulers, kind: RecordKind) -> Option<What> {
+    Some(match kind {
         RecordKind::Request => What::Request,
         RecordKind::Grant => What::Grant,
         RecordKind::Revoke => What::Revoke,
@@ -168,8 +210,10 @@ fn what(kind: RecordKind) -> What {
         RecordKind::Stolen { length } => What::Stolen { length },
         RecordKind::Offline => What::Offline,
         RecordKind::Online => What::Online,
-        RecordKind::TakenOut { scheduler, offence, .. } => What::TakenOut { scheduler, offence },
-    }
+        RecordKind::TakenOut { scheduler, offence, .. } => {
+            What::TakenOut { scheduler: observed.get(CoreScheduler(scheduler))?, offence }
+        }
+    })
 }
 
 /// The parameters of each VP of an edge: of a share, which is meant for the child whole, its part. None above the root.

@@ -5,8 +5,10 @@
 pub mod assign;
 mod built;
 mod plan;
+mod running;
 mod shares;
 
-pub use built::{Built, Had, OfSchedulers, planned_record, vp_params};
+pub use built::{Built, ObservedSchedulers, OfSchedulers, VpUsage, planned_record, vp_params};
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};
+pub use running::{ChangeableEngine, EngineThread, ThreadKey};
 pub use shares::ShareScale;

@@ -1,7 +1,8 @@
 //! The threads of a plan as plain threads of Linux, under whatever scheduler is in force: the baseline that a hierarchy
 //! is compared with. Relies on the process of the threads (`hls_real_threads`); schedules nobody.
 
-use crate::{Console, Error, worker};
+use crate::console::{Console, Error};
+use crate::worker;
 use hls_monitor::event::VpId;
 use hls_monitor::observe::Observer;
 use hls_monitor::result::RunResult;
@@ -10,7 +11,7 @@ use hls_real_threads::{Load, Outcome, ThreadEnd};
 use hls_units::Nanos;
 use std::collections::HashMap;
 
-/// How long the threads may tell of themselves before it is taken down.
+/// The records of the threads are read at least that often.
 const PATIENCE: Nanos = Nanos::from_millis(50);
 
 /// Has the threads of a plan run for `length`; what each of them got. Schedulers, shares and guarantees have no effect.
@@ -40,7 +41,7 @@ pub fn baseline(plan: &Plan, seed: u64, length: Nanos, console: &dyn Console) ->
     Ok(result)
 }
 
-/// Fills in what the threads, and the kernel, know of themselves. Nothing was asked of any scheduler of the file.
+/// Fills in what the threads and the kernel have counted. The schedulers of the file had no part in it.
 fn complete(result: &mut RunResult, outcome: &Outcome) {
     result.schedulers.clear();
     outcome.complete(result);

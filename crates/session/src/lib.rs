@@ -13,81 +13,26 @@
 //! ```
 
 mod baseline;
+mod changes;
 mod console;
 #[cfg(feature = "kernel")]
 mod kernel;
 mod listeners;
 mod policies;
 mod registry;
+mod request;
 mod simulated;
 mod simulation;
 pub mod worker;
 
 pub use baseline::baseline;
 pub use console::{Console, Error};
-pub use listeners::Files;
+#[cfg(feature = "kernel")]
+pub use kernel::{serve_policies, start_command};
 pub use policies::{LoadedPolicies, builder, in_memory, open};
-pub use simulation::ScriptedChange;
+pub use request::{Engine, Files, Options, Outcome, ScriptedChange, Subject};
 
-use hls_calculus::Rules;
-use hls_check::Derived;
-use hls_monitor::result::RunResult;
-use hls_plan::Plan;
-use hls_units::Nanos;
-use std::path::Path;
 use std::sync::Arc;
-
-/// What is run.
-pub struct Subject<'a> {
-    /// Who there is.
-    pub plan: Plan,
-    /// What each of them is promised.
-    pub derived: &'a Derived,
-    /// The policies that its file loads.
-    pub policies: &'a LoadedPolicies,
-}
-
-/// What carries a run out.
-pub enum Engine<'a> {
-    /// The simulator: needs nothing, and repeats itself exactly.
-    Simulator {
-        /// How long to run.
-        length: Nanos,
-        /// Changes that are asked for meanwhile, in order of time; `None`: the hierarchy stays as it is.
-        script: Option<Vec<ScriptedChange<'a>>>,
-        /// Is told how many parts of how many are done.
-        progress: &'a mut dyn FnMut(u64, u64),
-    },
-    /// The Linux kernel, by sched_ext: all threads of this machine.
-    Kernel {
-        /// How long to run; `None`: until Ctrl-C.
-        length: Option<Nanos>,
-        /// Where requests are answered.
-        socket: &'a Path,
-    },
-}
-
-/// How to run, in either engine.
-pub struct Options<'a> {
-    /// How the promises were derived, and those of requests are.
-    pub rules: Rules,
-    /// Seed of everything random.
-    pub seed: u64,
-    /// Check every invariant of the core, in the simulator after every event.
-    pub paranoid: bool,
-    /// How much a promise may be missed by before it counts as broken.
-    pub slack: Nanos,
-    /// What is written of the run.
-    pub files: &'a Files,
-}
-
-/// What came of a run.
-pub struct Outcome {
-    /// What everybody got, held against what was promised.
-    pub result: RunResult,
-    /// How many changes of the script were refused.
-    pub refused: usize,
-}
 
 /// Carries a run out, and writes its files.
 ///

@@ -1,9 +1,10 @@
-//! Everyone who listens to a run: who makes its result, and who writes the files.
+//! Everyone who listens to the records of a run: the observer, which makes its result, and the writers of its files.
 //!
-//! The files are created before the run, so that a bad name costs no time, and take their places only after it, all of
-//! them written: a run that fails leaves none.
+//! The files are created before the run, so that a bad name costs no time. They take their final names only after the
+//! run, when all of them are written: a run that fails leaves none. Relies on records coming in order of time.
 
-use crate::{Error, Options};
+use crate::console::Error;
+use crate::request::{Files, Options};
 use hls_monitor::event::Record;
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::{RunResult, Topology};
@@ -15,20 +16,9 @@ use hls_units::Nanos;
 use std::io;
 use std::path::PathBuf;
 
-/// The files that a run writes, where they are asked for.
-#[derive(Clone, Debug, Default)]
-pub struct Files {
-    /// A trace for Perfetto.
-    pub trace: Option<PathBuf>,
-    /// The schedule as a picture (SVG), and from when to when that shows the run.
-    pub timeline: Option<(PathBuf, Nanos, Nanos)>,
-    /// Every switch as a line of text.
-    pub timehist: Option<PathBuf>,
-}
-
 /// Everyone who listens to the records of a run.
 pub struct Listeners<'t> {
-    /// Who makes the result.
+    /// Makes the result, and holds what happens against the promises.
     pub observer: Observer,
     timeline: Option<(Timeline<'t>, AtomicFile)>,
     trace: Option<TraceWriter<'t, AtomicFile>>,
@@ -38,7 +28,7 @@ pub struct Listeners<'t> {
 }
 
 impl<'t> Listeners<'t> {
-    /// Creates the files that are asked for.
+    /// Creates the observer, with these promises, and the files that are asked for.
     pub fn new(
         options: &Options,
         topology: &'t Topology,
@@ -76,8 +66,8 @@ impl<'t> Listeners<'t> {
         self.error.take().map_or(Ok(()), Err)
     }
 
-    /// Makes the result, has the engine complete it before its numbers move on, ends the files, and puts all of them in
-    /// their places.
+    /// Makes the result, has the engine complete it while the engine's accounts are those of the end, writes the rest
+    /// of the files, and gives all of them their final names.
     pub fn finish(
         mut self,
         length: Nanos,

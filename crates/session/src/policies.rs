@@ -1,9 +1,9 @@
 //! The policies that a hierarchy file loads: built natively, opened, and asked what they say of themselves.
 //!
-//! They are needed to read the file, wherever it is then run. Relies on the compilers of this machine, and keeps what
-//! they have made for the next time.
+//! The hierarchy file cannot be read without them, whichever engine runs it then. Relies on the compilers of this
+//! machine, and keeps the builds for the next time.
 
-use crate::Error;
+use crate::console::Error;
 use hls_calculus::schedulers::DeclaredError;
 use hls_control::{LoadedPolicy, PolicySource};
 use hls_core::Library;
@@ -19,21 +19,21 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a hierarchy file loads.
+/// The policies that a hierarchy file loads.
 pub struct LoadedPolicies {
-    /// The policies.
+    /// Each of them with its source.
     pub loaded: Vec<LoadedPolicy>,
-    /// The core with them; `None`: there are none.
+    /// The native build of the core with these policies; `None`: the file loads none.
     pub library: Option<Arc<Library>>,
-    /// What the file may name.
+    /// All policies that the file may name, built-in ones included.
     pub policies: Policies,
 }
 
 impl LoadedPolicies {
-    /// The policies of these statements of a hierarchy file, whose files have these paths and texts.
+    /// Builds the policies of a hierarchy file's `load` statements. `texts` has path and text of each policy's file.
     ///
     /// # Errors
-    /// What is wrong with them; that they could not be compiled.
+    /// What is wrong with the policies, or why they could not be compiled.
     pub fn load(loads: &[Load], texts: Vec<(PathBuf, String)>) -> Result<LoadedPolicies, Error> {
         if loads.is_empty() {
             return Ok(LoadedPolicies { loaded: Vec::new(), library: None, policies: Policies::default() });
@@ -78,7 +78,7 @@ pub fn in_memory(object: &[u8]) -> std::io::Result<(File, PathBuf)> {
     Ok((file, path.into()))
 }
 
-/// The core with these policies, and what files may name then.
+/// Builds the core with these policies; with it come all policies that files may name then.
 pub fn library(sources: &[PolicySource]) -> Result<(Library, Policies), Error> {
     let files = files(sources).map_err(error)?;
     open(&builder().build(Target::Native, &files).map_err(error)?.bytes, &files).map_err(error)
@@ -110,7 +110,7 @@ pub fn open(object: &[u8], files: &[(u8, PolicyFile)]) -> Result<(Library, Polic
     if wrong.is_empty() { Ok((library, policies)) } else { Err(BuildError::Refused(wrong)) }
 }
 
-/// Builds of policies, which are kept so that one that was made before need not be made again.
+/// The builder of policies, which keeps its builds so that the same policies are not compiled twice.
 pub fn builder() -> Builder {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));

@@ -1,210 +1,188 @@
-//! What a run is told of its changes, whatever engine carries it out: who the VPs and schedulers of the core are in the
-//! result, and what is held against what happens.
+//! The registry of a run: who the VPs and schedulers of the core are in the result, who has which place of the file,
+//! and everyone who listens to the records, whichever engine carries the run out.
 //!
-//! Whoever comes into the hierarchy by a request gets a number in the observer, as the file's have. Relies on the
-//! engine to record how a VP stands when it gets its number, and on its caller to hand on all records up to now first.
+//! Schedulers and threads that come into the hierarchy by a request get numbers in the observer, as those of the file
+//! have. Relies on the engine to record the state of a VP when the VP gets its number, and on the caller to hand on all
+//! records up to now before it asks for a change here.
 
+use crate::console::Console;
 use crate::listeners::Listeners;
-use crate::{Console, LoadedPolicies};
+use crate::policies::LoadedPolicies;
+use hls_calculus::GraphEdge;
 use hls_check::Derived;
 use hls_control::{Layout, Observed, TakenOut};
-use hls_core::{CoreError, Params};
-use hls_monitor::event::{Record, VpId, What};
-use hls_monitor::observe::Promise;
-use hls_monitor::result::{self, Child, SchedulerInfo, VpInfo};
-use hls_plan::{Plan, PlannedThread};
+use hls_core::{Calls, CoreScheduler, CoreVp};
+use hls_monitor::event::{ObservedScheduler, Record, VpId, What};
+use hls_monitor::observe::{Observer, Promise};
+use hls_monitor::result::{self, SchedulerInfo, VpInfo};
+use hls_plan::{Built, ChangeableEngine, Plan, PlannedThread};
 use hls_report::broken::taken_out_in_words;
 use hls_units::Nanos;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// An engine whose hierarchy requests change, by the numbers of the core.
-pub trait Changing {
-    /// Creates an instance of a policy.
-    fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, CoreError>;
+/// The policies that were taken out and that the manager has not taken note of yet. Shared with the manager, which may
+/// live in another thread.
+#[derive(Clone, Default)]
+pub struct TakenOutPolicies(Arc<Mutex<Vec<TakenOut>>>);
 
-    /// Destroys a scheduler without VPs.
-    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), CoreError>;
+impl TakenOutPolicies {
+    fn push(&self, taken_out: TakenOut) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(taken_out);
+    }
 
-    /// Hangs a scheduler below another; which VP that is.
-    fn attach_scheduler(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, CoreError>;
-
-    /// The name of a policy.
-    fn policy_name(&mut self, policy: u8) -> String;
-
-    /// Has what happens to a VP, of the thread `tid` or of a scheduler, recorded under this number.
-    fn watch(&mut self, core_vp: u32, tid: u32, vp: VpId) -> Result<(), CoreError>;
-
-    /// The number under which what happens to a VP is recorded; 0: it is not.
-    fn number(&self, core_vp: u32) -> VpId;
-
-    /// CPU time that a VP has had.
-    fn ran(&mut self, core_vp: u32) -> Nanos;
-
-    /// Gives a scheduler another policy in its place.
-    fn replace_policy(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), CoreError>;
-
-    /// The policy that a scheduler has now; `None`: there is no such scheduler.
-    fn policy_of(&mut self, scheduler: u32) -> Option<&'static str>;
+    /// All of them, in order; none is left.
+    pub fn take(&self) -> Vec<TakenOut> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
-/// Policies that were taken out, of which the manager is to hear.
-pub type Untold = Arc<Mutex<Vec<TakenOut>>>;
-
-/// All of them; from now on it has heard of them.
-pub fn take_untold(untold: &Untold) -> Vec<TakenOut> {
-    std::mem::take(&mut *untold.lock().unwrap_or_else(PoisonError::into_inner))
+/// The places for threads that the file promises something: each an edge of the calculus' graph and the VP of the plan
+/// that has it.
+#[derive(Default)]
+pub struct Places {
+    vps: HashMap<GraphEdge, VpId>,
+    edges: HashMap<VpId, GraphEdge>,
 }
 
-/// Who is who, and everyone who listens.
-pub struct Books<'t> {
+impl Places {
+    /// The places of a plan.
+    pub fn new(plan: &Plan, derived: &Derived) -> Places {
+        let edge =
+            |thread: PlannedThread| derived.input.graph_edge_of(thread.edge, thread.instance).map(GraphEdge);
+        let edges: HashMap<VpId, GraphEdge> =
+            plan.threads().filter_map(|thread| Some((thread.vp, edge(thread)?))).collect();
+        Places { vps: edges.iter().map(|(vp, edge)| (*edge, *vp)).collect(), edges }
+    }
+
+    /// The VP that has a place.
+    pub fn vp(&self, place: GraphEdge) -> Option<VpId> {
+        self.vps.get(&place).copied()
+    }
+
+    /// The place that a VP has.
+    pub fn of(&self, vp: VpId) -> Option<GraphEdge> {
+        self.edges.get(&vp).copied()
+    }
+
+    /// Closes a place; the VP that had it.
+    pub fn close(&mut self, place: GraphEdge) -> Option<VpId> {
+        let vp = self.vps.remove(&place)?;
+        self.edges.remove(&vp);
+        Some(vp)
+    }
+
+    /// A VP leaves its place, which nobody has then.
+    pub fn leave(&mut self, vp: VpId) {
+        if let Some(place) = self.edges.remove(&vp) {
+            self.vps.remove(&place);
+        }
+    }
+}
+
+/// Which number everybody in a run has, and everyone who listens to its records.
+pub struct RunRegistry<'t> {
     pub listeners: Listeners<'t>,
-    /// For each place of a thread in the calculus' graph its VP in the plan.
-    pub places: HashMap<usize, VpId>,
-    /// The observer's number of each scheduler of the core.
-    schedulers: HashMap<u32, u32>,
-    /// How many of them are the file's.
-    planned: u32,
-    /// Records of policies that were taken out, each with the scheduler of the core, that nobody has been told of.
-    fresh: Vec<(u32, Record)>,
-    taken_out: Untold,
-    /// Where the user hears of them.
+    pub places: Places,
+    /// The CPUs of the hierarchy, a bit each.
+    pub cpus: u64,
+    /// The number of the first scheduler that is not the file's.
+    first_added: ObservedScheduler,
+    /// Records of policies that were taken out, for [`RunRegistry::report_taken_out`].
+    unreported: Vec<Record>,
+    taken_out: TakenOutPolicies,
+    /// Where the user is told of policies that were taken out.
     console: Arc<dyn Console>,
 }
 
-impl<'t> Books<'t> {
-    /// Of a run that begins with the file's schedulers, each of which is this in the core.
-    pub fn new(
-        listeners: Listeners<'t>,
-        schedulers: &[u32],
-        places: HashMap<usize, VpId>,
-        console: Arc<dyn Console>,
-    ) -> Books<'t> {
-        let planned = schedulers.len() as u32;
-        let schedulers = schedulers.iter().copied().zip(0..).collect();
-        Books {
+impl<'t> RunRegistry<'t> {
+    /// The registry of a run that begins with the file's schedulers and these places.
+    pub fn new(listeners: Listeners<'t>, places: Places, console: Arc<dyn Console>) -> RunRegistry<'t> {
+        let topology = listeners.observer.topology();
+        let cpus = u64::MAX >> (64 - topology.cpus.clamp(1, 64));
+        let first_added = ObservedScheduler(topology.schedulers.len() as u32);
+        RunRegistry {
             listeners,
             places,
-            schedulers,
-            planned,
-            fresh: Vec::new(),
-            taken_out: Arc::default(),
+            cpus,
+            first_added,
+            unreported: Vec::new(),
+            taken_out: TakenOutPolicies::default(),
             console,
         }
     }
 
-    /// What the manager is to hear.
-    pub fn untold(&self) -> &Untold {
-        &self.taken_out
+    /// The observer, which makes the result.
+    pub fn observer(&mut self) -> &mut Observer {
+        &mut self.listeners.observer
+    }
+
+    /// The policies that are taken out, for the manager to look into.
+    pub fn taken_out(&self) -> TakenOutPolicies {
+        self.taken_out.clone()
     }
 
     /// Takes the next record of the engine.
     pub fn hear(&mut self, record: &Record) {
-        if let What::TakenOut { scheduler: in_core, offence } = record.what {
-            let Some(scheduler) = self.scheduler(in_core) else { return };
-            let record = Record { what: What::TakenOut { scheduler, offence }, ..*record };
-            self.fresh.push((in_core, record));
-            return self.listeners.hear(&record);
+        if let What::TakenOut { .. } = record.what {
+            self.unreported.push(*record);
         }
         self.listeners.hear(record);
     }
 
-    /// Says at once which policies were taken out since the last time; whether one was.
-    pub fn say_who_was_taken_out(&mut self, engine: &mut impl Changing) -> bool {
-        let fresh = std::mem::take(&mut self.fresh);
-        for (in_core, Record { at, what, .. }) in &fresh {
+    /// Tells user, result and manager which policies were taken out since the last time; whether one was.
+    pub fn report_taken_out(&mut self, engine: &mut impl ChangeableEngine) -> bool {
+        let unreported = std::mem::take(&mut self.unreported);
+        for Record { at, what, .. } in &unreported {
             let What::TakenOut { scheduler, offence } = *what else { continue };
-            let info = &self.listeners.observer.topology().schedulers[scheduler as usize];
-            let fallback = engine.policy_of(*in_core).unwrap_or_default().to_owned();
+            let Some(in_core) = engine.built().observed.in_core(scheduler) else { continue };
+            let info = &self.listeners.observer.topology().schedulers[scheduler.0 as usize];
+            let fallback = policy_of(engine, in_core).unwrap_or_default().to_owned();
             let (policy, offence) = (info.policy.clone(), offence.to_owned());
             let taken_out =
                 result::TakenOut { at: *at, scheduler: info.name.clone(), policy, offence, fallback };
             self.console.say(&taken_out_in_words(&taken_out));
             let result::TakenOut { offence, fallback, .. } = taken_out.clone();
             self.listeners.observer.take_out(taken_out);
-            self.tell_of_taken_out(TakenOut { scheduler: *in_core, offence, fallback });
+            self.tell_manager(TakenOut { scheduler: in_core, offence, fallback });
         }
-        !fresh.is_empty()
+        !unreported.is_empty()
     }
 
-    /// The observer's number of a scheduler of the core.
-    pub fn scheduler(&self, scheduler: u32) -> Option<u32> {
-        self.schedulers.get(&scheduler).copied()
+    /// Notes for the manager that a policy was taken out.
+    pub fn tell_manager(&self, taken_out: TakenOut) {
+        self.taken_out.push(taken_out);
     }
 
-    /// Creates a scheduler; which it is in the core.
-    pub fn create_scheduler(
+    /// Gives a new scheduler of the core its number in the observer.
+    pub fn add_scheduler(
         &mut self,
-        engine: &mut impl Changing,
-        name: String,
-        policy: u8,
-        params: Params,
-    ) -> Result<u32, CoreError> {
-        let scheduler = engine.create_scheduler(policy, params)?;
-        let info = SchedulerInfo { name, policy: engine.policy_name(policy) };
-        self.schedulers.insert(scheduler, self.listeners.observer.create_scheduler(info));
-        Ok(scheduler)
+        engine: &mut impl ChangeableEngine,
+        scheduler: CoreScheduler,
+        info: SchedulerInfo,
+    ) {
+        let number = ObservedScheduler(self.listeners.observer.create_scheduler(info));
+        engine.built().observed.add(scheduler, number);
     }
 
-    /// Destroys a scheduler.
-    pub fn destroy_scheduler(&mut self, engine: &mut impl Changing, scheduler: u32) -> Result<(), CoreError> {
-        engine.destroy_scheduler(scheduler)?;
-        let number = self.schedulers.remove(&scheduler);
-        if let Some(number) = number.filter(|number| *number >= self.planned) {
-            self.listeners.observer.destroy_scheduler(number);
+    /// Forgets a scheduler that was destroyed. One of the file keeps its place in the result.
+    pub fn remove_scheduler(&mut self, engine: &mut impl ChangeableEngine, scheduler: CoreScheduler) {
+        let number = engine.built().observed.remove(scheduler);
+        if let Some(number) = number.filter(|number| *number >= self.first_added) {
+            self.listeners.observer.destroy_scheduler(number.0);
         }
-        Ok(())
     }
 
-    /// Gives a scheduler another policy in its place. One that refuses a child leaves it to a fallback.
-    pub fn replace_policy(
-        &mut self,
-        engine: &mut impl Changing,
-        scheduler: u32,
-        policy: u8,
-        params: Params,
-    ) -> Result<(), CoreError> {
-        let before = engine.policy_of(scheduler);
-        let replaced = engine.replace_policy(scheduler, policy, params);
-        let now = engine.policy_of(scheduler);
-        if let (Err(error), Some(fallback)) = (replaced, now.filter(|_| now != before)) {
-            let offence = format!("another one that was to take its place refused a child: {error}");
-            self.tell_of_taken_out(TakenOut { scheduler, offence, fallback: fallback.to_owned() });
-        }
-        replaced
-    }
-
-    fn tell_of_taken_out(&self, taken_out: TakenOut) {
-        self.taken_out.lock().unwrap_or_else(PoisonError::into_inner).push(taken_out);
-    }
-
-    /// Hangs a scheduler below another; which VP of the core that is.
-    pub fn attach_scheduler(
-        &mut self,
-        engine: &mut impl Changing,
-        parent: u32,
-        child: u32,
-        params: Params,
-    ) -> Result<u32, CoreError> {
-        let core_vp = engine.attach_scheduler(parent, child, params)?;
-        if let Some(number) = self.scheduler(child) {
-            let name = self.listeners.observer.topology().scheduler_name(number).into();
-            let child = Child::Scheduler(number);
-            self.join(engine, core_vp, 0, VpInfo { name, child, ..VpInfo::default() }, parent);
-        }
-        Ok(core_vp)
-    }
-
-    /// Gives a VP of the core, of the thread `tid` or of a scheduler, a number in the observer.
+    /// Gives a VP of the core, of the thread `tid` or, where that is 0, of a scheduler, a number in the observer.
     pub fn join(
         &mut self,
-        engine: &mut impl Changing,
-        core_vp: u32,
+        engine: &mut impl ChangeableEngine,
+        core_vp: CoreVp,
         tid: u32,
         info: VpInfo,
-        parent: u32,
+        parent: CoreScheduler,
     ) -> Option<VpId> {
-        let parent = self.scheduler(parent);
+        let parent = engine.built().observed.get(parent).map(|parent| parent.0);
         let vp = self.listeners.observer.join(VpInfo { parent, ..info });
         let watched = engine.watch(core_vp, tid, vp);
         if watched.is_err() {
@@ -213,7 +191,14 @@ impl<'t> Books<'t> {
         watched.ok().map(|()| vp)
     }
 
-    /// Holds what happens from now on against this promise, or, where it is none, against no promise any more.
+    /// Enters that a VP is below another scheduler from now on. No effect where that one has no number.
+    pub fn move_below(&mut self, vp: VpId, scheduler: Option<ObservedScheduler>, now: Nanos) {
+        if let Some(ObservedScheduler(scheduler)) = scheduler {
+            self.listeners.observer.move_below(vp, scheduler, now);
+        }
+    }
+
+    /// Holds what a VP gets from now on against this promise, or, where the promise is empty, against none any more.
     pub fn promise(&mut self, vp: VpId, promise: Promise, now: Nanos) {
         match promise.windows.is_empty() {
             true => self.listeners.observer.withdraw(vp, now),
@@ -221,10 +206,10 @@ impl<'t> Books<'t> {
         }
     }
 
-    /// What became of these VPs of the core.
-    pub fn observed(&self, engine: &mut impl Changing, core_vps: &[u32], now: Nanos) -> Vec<Observed> {
-        let one = |core_vp: &u32| match engine.number(*core_vp) {
-            0 => Observed { ran: engine.ran(*core_vp), ..Observed::default() },
+    /// What a VP of the core has had of what it was promised. One without a number was promised nothing.
+    pub fn observed(&self, engine: &mut impl ChangeableEngine, core_vp: CoreVp, now: Nanos) -> Observed {
+        match engine.built().number(core_vp) {
+            0 => Observed { ran: engine.ran(core_vp), ..Observed::default() },
             vp => {
                 let standing = self.listeners.observer.standing(vp, now);
                 Observed {
@@ -234,30 +219,27 @@ impl<'t> Books<'t> {
                     broken: standing.counts.broken(),
                 }
             }
-        };
-        core_vps.iter().map(one).collect()
+        }
     }
 }
 
-/// The VPs of threads in the plan, each with its edge in the calculus' graph.
-pub fn places(plan: &Plan, derived: &Derived) -> impl Iterator<Item = (VpId, usize)> {
-    let edge = |thread: PlannedThread| derived.input.graph_edge_of(thread.edge, thread.instance);
-    plan.threads().filter_map(move |thread| Some((thread.vp, edge(thread)?)))
+/// The name of the policy that a scheduler of the core has now; `None`: there is no such scheduler.
+pub fn policy_of(engine: &mut impl ChangeableEngine, scheduler: CoreScheduler) -> Option<&'static str> {
+    engine.view().scheduler(scheduler.0).map(|entry| entry.policy)
 }
 
-/// What the manager is to know of a hierarchy whose schedulers, and VPs of edges, are these in the core.
-pub fn layout(
+/// The hierarchy as the manager starts from it, once the engine has built it. No scheduler has an owner but root.
+pub fn layout<C: Calls>(
     plan: &Plan,
     policies: &LoadedPolicies,
     derived: &Derived,
-    schedulers: &[u32],
-    vps_of: impl Fn(usize) -> Vec<u32>,
+    built: &Built<C>,
 ) -> Layout {
     Layout {
         graph: derived.input.graph.clone(),
-        schedulers: schedulers.to_vec(),
-        vps: derived.input.origins.iter().map(|origin| vps_of(origin.edge)).collect(),
-        owners: vec![None; schedulers.len()],
+        schedulers: built.schedulers.clone(),
+        vps: derived.input.origins.iter().map(|origin| built.vps_of(plan, origin.edge)).collect(),
+        owners: vec![None; built.schedulers.len()],
         default: plan.hierarchy.default_scheduler().unwrap_or_default(),
         loaded: policies.loaded.clone(),
     }

@@ -1,30 +1,20 @@
-//! A run in the simulator.
+//! A run in the simulator, from the plan to the result, with the changes of a script in between.
+//!
+//! Relies on the changes being in order of time. A hierarchy that cannot change has no manager.
 
+use crate::console::{Console, Error};
 use crate::listeners::Listeners;
-use crate::registry::{Books, layout, places};
-use crate::simulated::Simulated;
-use crate::{Console, Error, Options, Outcome, Subject};
+use crate::registry::{Places, RunRegistry, layout};
+use crate::request::{Options, Outcome, ScriptedChange, Subject};
+use crate::simulated::SimulatedRun;
 use hls_control::{Client, Manager, Peer};
-use hls_core::Params;
-use hls_monitor::event::VpId;
+use hls_plan::ChangeableEngine;
 use hls_sim::{Failure, Simulation};
 use hls_units::Nanos;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// In how many parts a run is carried out, between which its progress is shown.
 const PARTS: u64 = 1_000;
-
-/// A change that is asked for at a given time, while that time stands still.
-pub struct ScriptedChange<'a> {
-    /// When, from the start of the run.
-    pub at: Nanos,
-    /// Asks for it. Relies on what it is given to say which threads of the plan, by their VPs, are there; returns
-    /// whether it was granted.
-    pub ask: Box<Ask<'a>>,
-}
-
-type Ask<'a> = dyn FnOnce(&mut Client, &dyn Fn(VpId) -> bool) -> Result<bool, Error> + 'a;
 
 /// Simulates the plan for `length`, has the changes of a script made meanwhile, and writes the files that are asked
 /// for.
@@ -49,24 +39,24 @@ pub fn simulate(
             hierarchy.run().settle().map_err(failed)?;
         }
         hierarchy.run_until(until)?;
-        hierarchy.run().books.listeners.check()?;
+        hierarchy.run().registry.listeners.check()?;
         progress(part, PARTS);
     }
-    let Simulated { mut simulation, mut books, .. } = hierarchy.into_run();
-    simulation.end(&mut |record| books.listeners.hear(record));
-    let result = books.listeners.finish(length, |result| {
+    let SimulatedRun { mut simulation, mut registry, .. } = hierarchy.into_run();
+    simulation.end(&mut |record| registry.listeners.hear(record));
+    let result = registry.listeners.finish(length, |result| {
         simulation.complete(result);
         Ok(())
     })?;
     Ok(Outcome { result, refused })
 }
 
-/// What is run.
+/// The hierarchy that is run.
 enum Hierarchy<'t> {
-    /// Stays as it is.
-    Fixed(Box<Simulated<'t>>),
-    /// May change.
-    Managed(Box<Mutex<Manager<Simulated<'t>>>>),
+    /// One that stays as it is.
+    Fixed(Box<SimulatedRun<'t>>),
+    /// One that may change: by a script, or because a loaded policy is taken out.
+    Managed(Box<Mutex<Manager<SimulatedRun<'t>>>>),
 }
 
 impl<'t> Hierarchy<'t> {
@@ -88,28 +78,20 @@ impl<'t> Hierarchy<'t> {
             ..hls_sim::Options::default()
         };
         let machine = derived.machine(&plan).clone();
-        let cpus = u64::MAX >> (64 - plan.topology.cpus.clamp(1, 64));
-        let default = plan.hierarchy.default_scheduler().unwrap_or_default();
-        let params = &plan.hierarchy.schedulers[default].policy.vp_params;
-        let params: Vec<u64> = params.iter().map(|info| info.default.unwrap_or(info.min)).collect();
         // A run may have 65,536 threads: what only changes need is kept for them alone.
         let kept = (may_change && is_sound).then(|| plan.clone());
-        let simulation = Simulation::new(plan, of_engine).map_err(failed)?;
-        let slots: HashMap<VpId, usize> = kept.iter().flat_map(|plan| places(plan, derived)).collect();
-        let by_edge = slots.iter().map(|(vp, edge)| (*edge, *vp)).collect();
-        let layout = kept.map(|plan| {
-            layout(&plan, policies, derived, simulation.schedulers(), |edge| simulation.vps_of(edge))
-        });
-        let books = Books::new(listeners, simulation.schedulers(), by_edge, console.clone());
-        let default = (simulation.schedulers()[default], Params::from_slice(&params));
-        let run = Simulated { simulation, books, machine, slots, cpus, default };
+        let mut simulation = Simulation::new(plan, of_engine).map_err(failed)?;
+        let places = kept.as_ref().map(|plan| Places::new(plan, derived)).unwrap_or_default();
+        let layout = kept.map(|plan| layout(&plan, policies, derived, simulation.built()));
+        let registry = RunRegistry::new(listeners, places, console.clone());
+        let run = SimulatedRun { simulation, registry, machine };
         let Some(layout) = layout else { return Ok(Hierarchy::Fixed(Box::new(run))) };
         let manager =
             Manager::new(run, layout, rules.mode).map_err(|error| Error::System(error.to_string()))?;
         Ok(Hierarchy::Managed(Box::new(Mutex::new(manager))))
     }
 
-    /// Has a change of the script asked for; whether it was granted. One that cannot change grants nothing.
+    /// Asks for a change of the script; whether it was granted. No change comes to a hierarchy without a manager.
     fn ask_for(&mut self, change: ScriptedChange) -> Result<bool, Error> {
         let Hierarchy::Managed(manager) = self else { return Ok(true) };
         let manager = &**manager;
@@ -130,14 +112,14 @@ impl<'t> Hierarchy<'t> {
         Ok(())
     }
 
-    fn run(&mut self) -> &mut Simulated<'t> {
+    fn run(&mut self) -> &mut SimulatedRun<'t> {
         match self {
             Hierarchy::Fixed(run) => run,
             Hierarchy::Managed(manager) => manager.get_mut().unwrap_or_else(PoisonError::into_inner).engine(),
         }
     }
 
-    fn into_run(self) -> Simulated<'t> {
+    fn into_run(self) -> SimulatedRun<'t> {
         match self {
             Hierarchy::Fixed(run) => *run,
             Hierarchy::Managed(manager) => {

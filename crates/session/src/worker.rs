@@ -10,16 +10,13 @@ use std::process::Command;
 /// The command that is the process of a workload's threads: [`serve_threads`].
 pub const THREADS: &str = "load-threads";
 
-/// The command that is the process which builds policies: [`serve_policies`].
+/// The command that is the process which builds policies: [`crate::serve_policies`].
 #[cfg(feature = "kernel")]
 pub const POLICIES: &str = "prepare-policies";
 
-/// The command that becomes a command of the hierarchy file, whose words follow it: [`start`].
+/// The command that becomes a command of the hierarchy file, whose words follow it: [`crate::start_command`].
 #[cfg(feature = "kernel")]
 pub const START: &str = "start";
-
-#[cfg(feature = "kernel")]
-pub use crate::kernel::{serve_policies, start};
 
 /// This program once more, with one of these commands.
 pub(crate) fn process(command: &str) -> Command {

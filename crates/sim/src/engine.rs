@@ -6,7 +6,7 @@
 
 use crate::events::{Event, Events};
 use crate::machine::{Cpu, on_tick};
-use hls_core::{Call, Calls, Core, CoreError, Fault, Library, Params};
+use hls_core::{Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Library, Params};
 use hls_monitor::event::{Record, VpId, What};
 use hls_monitor::result::RunResult;
 use hls_plan::{Built, Plan, planned_record};
@@ -123,7 +123,7 @@ pub struct Simulation {
     /// and all of them together, by each scheduler of the result that they were below then.
     pub(crate) work_below: BTreeMap<u32, Nanos>,
     /// Where threads are to come that do not come where the plan says.
-    pub(crate) redirected: BTreeMap<VpId, (u32, Params)>,
+    pub(crate) redirected: BTreeMap<VpId, (CoreScheduler, Params)>,
 }
 
 /// How many planned events of one instant are carried out before the CPUs decide and the records are handed on; the
@@ -406,8 +406,8 @@ impl Simulation {
     }
 
     pub(crate) fn take_records(&mut self) {
-        let (Built { core, planned, .. }, records) = (&mut self.built, &mut self.records);
-        self.told_all &= core.take_records(|raw| records.push(planned_record(planned, raw)));
+        let (Built { core, planned, observed, .. }, records) = (&mut self.built, &mut self.records);
+        self.told_all &= core.take_records(|raw| records.extend(planned_record(planned, observed, raw)));
     }
 
     /// A record of the engine's own, behind those of the core so far.
@@ -595,11 +595,11 @@ impl Simulation {
             Failure::Refused { what: format!("thread `{name}` cannot be created"), error }
         };
         let vp = match self.redirected.get(&self.threads[thread as usize].vp) {
-            Some((to, params)) => self.built.core.attach(*to, None, *params),
-            None => self.built.attach(&self.plan.hierarchy, edge, None),
+            Some((to, params)) => self.built.core.attach(to.0, None, *params),
+            None => self.built.attach(&self.plan.hierarchy, edge, None).map(|vp| vp.0),
         };
         let vp = vp.map_err(refused)?;
-        self.built.name(vp, self.threads[thread as usize].vp);
+        self.built.name(CoreVp(vp), self.threads[thread as usize].vp);
         self.built.core.watch(vp, true).map_err(refused)?;
         if planned.affinity != u64::MAX {
             self.built.core.set_affinity(vp, planned.affinity, self.now).map_err(refused)?;

@@ -3,15 +3,14 @@
 //! Deterministic: the same hierarchy, workload and seed give the same records, byte for byte. The way of a run:
 //! [`hls_plan`] makes threads and VPs of a hierarchy and a workload; [`engine`] carries events out in order of time,
 //! with [`hls_thread`] interpreting the programs, and `machine` the CPUs, their ticks and what is stolen from them.
-//! [`changes`] is for those who change the hierarchy in between.
+//! What changes the hierarchy in between is in `changes`.
 //! Time stands still while the core decides; what a decision costs is a parameter of the machine. Does no IO: records
 //! go to whoever the caller names.
 
-pub mod changes;
+mod changes;
 pub mod engine;
 mod events;
 mod machine;
 
-pub use changes::Present;
 pub use engine::{Failure, Options, Simulation};
 pub use hls_plan::Plan;

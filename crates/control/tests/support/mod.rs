@@ -5,18 +5,20 @@
 // Each test file uses a part of this.
 #![allow(dead_code)]
 
-use hls_calculus::{Guarantee, Mode};
+use hls_calculus::{GraphEdge, Guarantee, Mode};
 use hls_control::{
-    EngineError, Hsi, Identity, Layout, Manager, Observed, Peer, PolicySource, Preparation, Prepared,
-    Promisee, Socket, TakenOut, Texts, Thread, ThreadKey, serve,
+    Created, EngineError, HierarchyChange, Layout, Manager, Observed, Peer, PolicySource, Preparation,
+    Prepared, Promisee, RunningEngine, Socket, TakenOut, Texts, Thread, serve,
 };
-use hls_core::{Calls, Core, Library, Params, RecordKind};
+use hls_core::{Calls, Core, CoreScheduler, CoreVp, Library, Params, RecordKind};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy};
+use hls_plan::ThreadKey;
 use hls_policy_build::{Builder, PolicyFile, Target};
 use hls_units::Nanos;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -51,7 +53,7 @@ pub struct Native {
     now: Nanos,
     threads: BTreeMap<u32, Thread>,
     /// The core's number of the default scheduler.
-    default: u32,
+    default: CoreScheduler,
     /// What the monitor was told and what has not ended.
     pub promises: BTreeMap<Promisee, String>,
     /// How often.
@@ -61,7 +63,7 @@ pub struct Native {
     /// Policies that were taken out, of which the manager has not heard.
     pub taken_out: Vec<TakenOut>,
     /// Places that nobody takes any more.
-    pub closed: Vec<usize>,
+    pub closed: Vec<GraphEdge>,
     /// Whether the next call panics.
     pub panics: bool,
     /// Whether it knows the real threads of this machine as well.
@@ -76,10 +78,12 @@ impl Native {
         let mut core = Core::new();
         (0..hierarchy.machine.cpus).for_each(|cpu| core.add_cpu(cpu).unwrap());
         let create = |scheduler: &hls_hierarchy::model::Scheduler| {
-            core.create_scheduler(scheduler.policy.id, Params::from_slice(&scheduler.params)).unwrap()
+            CoreScheduler(
+                core.create_scheduler(scheduler.policy.id, Params::from_slice(&scheduler.params)).unwrap(),
+            )
         };
-        let schedulers: Vec<u32> = hierarchy.schedulers.iter().map(create).collect();
-        let vps: Vec<Vec<u32>> = input
+        let schedulers: Vec<CoreScheduler> = hierarchy.schedulers.iter().map(create).collect();
+        let vps: Vec<Vec<CoreVp>> = input
             .origins
             .iter()
             .map(|origin| attach(&mut core, &hierarchy, &schedulers, origin.edge))
@@ -113,11 +117,11 @@ impl Native {
     }
 
     /// A thread more in the default scheduler, or in a place of the file.
-    pub fn spawn(&mut self, tid: u32, uid: Option<u32>, slot: Option<(usize, u32, Params)>) {
+    pub fn spawn(&mut self, tid: u32, uid: Option<u32>, slot: Option<(GraphEdge, CoreScheduler, Params)>) {
         let (scheduler, params) =
             slot.map_or((self.default, Params::default()), |(_, at, params)| (at, params));
-        let vp = self.core.attach(scheduler, None, params).unwrap();
-        let key = ThreadKey { tid, vp, since: self.now.0 };
+        let vp = self.core.attach(scheduler.0, None, params).unwrap();
+        let key = ThreadKey { tid, vp: CoreVp(vp), since: self.now.0 };
         let (comm, slot) = (format!("t{tid}"), slot.map(|(edge, ..)| edge));
         self.threads.insert(tid, Thread { key, pid: tid, comm, uid, pinned: false, scheduler, slot });
         // Half of them want the CPU.
@@ -131,7 +135,7 @@ impl Native {
     pub fn exit(&mut self, tid: u32) {
         let thread = self.threads.remove(&tid).expect("a living thread");
         self.now.0 += 1;
-        self.core.detach(thread.key.vp, self.now).unwrap();
+        self.core.detach(thread.key.vp.0, self.now).unwrap();
         self.promises.remove(&Promisee::Thread(thread.key));
         self.settle();
     }
@@ -161,6 +165,7 @@ impl Native {
         });
         for (scheduler, offence) in taken_out {
             let fallback = self.core.scheduler(scheduler).unwrap().policy.to_owned();
+            let scheduler = CoreScheduler(scheduler);
             self.taken_out.push(TakenOut { scheduler, offence, fallback });
         }
     }
@@ -194,18 +199,58 @@ impl Native {
         self.settle();
         Ok(result)
     }
+
+    fn call_that_creates_nothing(&mut self, change: HierarchyChange) -> Result<(), EngineError> {
+        match change {
+            HierarchyChange::DestroyScheduler { scheduler } => {
+                self.call(|core, _| Ok(core.destroy_scheduler(scheduler.0)?))
+            }
+            HierarchyChange::DetachScheduler { vp } => {
+                self.call(|core, now| Ok(core.detach(vp.0, now)?))?;
+                self.promises.remove(&Promisee::Scheduler(vp));
+                Ok(())
+            }
+            HierarchyChange::ReplacePolicy { scheduler, policy, params } => {
+                self.call(|core, now| Ok(core.replace(scheduler.0, policy, params, now)?))
+            }
+            HierarchyChange::ClosePlace { place } => {
+                self.call(|_, _| Ok(()))?;
+                self.closed.push(place);
+                Ok(())
+            }
+            HierarchyChange::MoveThread { thread, to, params } => {
+                self.living(thread)?;
+                self.call(|core, now| Ok(core.move_to(thread.vp.0, to.0, params, now)?))?;
+                self.promises.remove(&Promisee::Thread(thread));
+                let known = self.threads.get_mut(&thread.tid).expect("it lives");
+                (known.scheduler, known.slot) = (to, None);
+                Ok(())
+            }
+            HierarchyChange::SetParameter { thread, param, value } => {
+                self.living(thread)?;
+                self.call(|core, now| Ok(core.message(thread.vp.0, param, value, now)?))
+            }
+            HierarchyChange::CreateScheduler { .. } | HierarchyChange::AttachScheduler { .. } => {
+                unreachable!("these create something")
+            }
+        }
+    }
+
+    fn living(&mut self, thread: ThreadKey) -> Result<(), EngineError> {
+        if self.lives(thread) { Ok(()) } else { Err(EngineError::Gone) }
+    }
 }
 
 /// Hangs the VPs of an edge to a scheduler.
-fn attach(core: &mut Core, hierarchy: &Hierarchy, schedulers: &[u32], edge: usize) -> Vec<u32> {
+fn attach(core: &mut Core, hierarchy: &Hierarchy, schedulers: &[CoreScheduler], edge: usize) -> Vec<CoreVp> {
     let edge = &hierarchy.edges[edge];
     let Child::Scheduler(child) = edge.child else { return Vec::new() };
     let params = Params::from_slice(&edge.params);
     let one = |cpu: u16| match edge.parent {
-        None => core.attach_root(schedulers[child], cpu).unwrap(),
-        Some(parent) => core.attach(schedulers[parent], Some(schedulers[child]), params).unwrap(),
+        None => core.attach_root(schedulers[child].0, cpu).unwrap(),
+        Some(parent) => core.attach(schedulers[parent].0, Some(schedulers[child].0), params).unwrap(),
     };
-    (0..edge.width).map(one).collect()
+    (0..edge.width).map(one).map(CoreVp).collect()
 }
 
 fn prepare(policies: &[PolicySource]) -> Result<Prepared<Arc<Library>>, EngineError> {
@@ -219,73 +264,39 @@ fn prepare(policies: &[PolicySource]) -> Result<Prepared<Arc<Library>>, EngineEr
     let built = built.map_err(|error| EngineError::Policy(error.to_string()))?;
     let path = folder.path().join("core.so");
     std::fs::write(&path, &built.bytes).unwrap();
-    let newer = Arc::new(Library::open(&path).unwrap());
-    let policies = newer.policies().to_vec();
-    Ok(Prepared { newer, policies, build: built.took, verify: Duration::ZERO })
+    let next = Arc::new(Library::open(&path).unwrap());
+    let policies = next.policies().to_vec();
+    Ok(Prepared { next, policies, build: built.took, verify: Duration::ZERO })
 }
 
-impl Hsi for Native {
-    type Newer = Arc<Library>;
+impl RunningEngine for Native {
+    type NextEngine = Arc<Library>;
+
+    fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
+        match change {
+            HierarchyChange::CreateScheduler { policy, params, .. } => self.call(|core, _| {
+                Ok(Created::Scheduler(CoreScheduler(core.create_scheduler(policy, params)?)))
+            }),
+            HierarchyChange::AttachScheduler { parent, child, params } => {
+                self.call(|core, _| Ok(Created::Vp(CoreVp(core.attach(parent.0, Some(child.0), params)?))))
+            }
+            other => self.call_that_creates_nothing(other).map(|()| Created::Nothing),
+        }
+    }
 
     fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Arc<Library>>, EngineError> {
         Ok(Box::new(move || prepare(&policies)))
     }
 
-    fn publish(&mut self, newer: Arc<Library>) -> Result<(), EngineError> {
+    fn take_over(&mut self, next: Arc<Library>) -> Result<(), EngineError> {
         self.call(|core, _| {
-            core.set_library(Some(newer));
+            core.set_library(Some(next));
             Ok(())
         })
     }
 
-    fn create_scheduler(&mut self, _: &str, policy: u8, params: Params) -> Result<u32, EngineError> {
-        self.call(|core, _| Ok(core.create_scheduler(policy, params)?))
-    }
-
-    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), EngineError> {
-        self.call(|core, _| Ok(core.destroy_scheduler(scheduler)?))
-    }
-
-    fn attach(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, EngineError> {
-        self.call(|core, _| Ok(core.attach(parent, Some(child), params)?))
-    }
-
-    fn detach(&mut self, vp: u32) -> Result<(), EngineError> {
-        self.call(|core, now| Ok(core.detach(vp, now)?))?;
-        self.promises.remove(&Promisee::Scheduler(vp));
-        Ok(())
-    }
-
-    fn replace(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), EngineError> {
-        self.call(|core, now| Ok(core.replace(scheduler, policy, params, now)?))
-    }
-
-    fn close(&mut self, place: usize) -> Result<(), EngineError> {
-        self.call(|_, _| Ok(()))?;
-        self.closed.push(place);
-        Ok(())
-    }
-
     fn taken_out(&mut self) -> Vec<TakenOut> {
         std::mem::take(&mut self.taken_out)
-    }
-
-    fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError> {
-        if !self.lives(thread) {
-            return Err(EngineError::Gone);
-        }
-        self.call(|core, now| Ok(core.move_to(thread.vp, to, params, now)?))?;
-        self.promises.remove(&Promisee::Thread(thread));
-        let known = self.threads.get_mut(&thread.tid).expect("it lives");
-        (known.scheduler, known.slot) = (to, None);
-        Ok(())
-    }
-
-    fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError> {
-        if !self.lives(thread) {
-            return Err(EngineError::Gone);
-        }
-        self.call(|core, now| Ok(core.message(thread.vp, param, value, now)?))
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
@@ -295,15 +306,18 @@ impl Hsi for Native {
 
     fn thread(&mut self, tid: u32) -> Option<Thread> {
         if self.knows_real && !self.threads.contains_key(&tid) {
-            let Identity { pid, uid, comm, .. } = Identity::of(tid)?;
-            self.spawn(tid, uid, None);
+            let uid = std::fs::metadata(format!("/proc/{tid}")).ok()?.uid();
+            let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+            let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+            let (pid, comm) = (field("Tgid:")?.parse().ok()?, field("Name:")?.to_owned());
+            self.spawn(tid, Some(uid), None);
             let thread = self.threads.get_mut(&tid)?;
             (thread.pid, thread.comm) = (pid, comm);
         }
         self.threads.get(&tid).cloned()
     }
 
-    fn lives(&self, thread: ThreadKey) -> bool {
+    fn lives(&mut self, thread: ThreadKey) -> bool {
         self.threads.get(&thread.tid).is_some_and(|known| known.key == thread)
     }
 
@@ -316,8 +330,8 @@ impl Hsi for Native {
         self.promises.insert(to, guarantee.rounded_for_people());
     }
 
-    fn observed(&mut self, vps: &[u32]) -> Vec<Observed> {
-        let of = |vp: &u32| Observed { ran: self.core.ran(*vp, self.now), ..Observed::default() };
+    fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
+        let of = |vp: &CoreVp| Observed { ran: self.core.ran(vp.0, self.now), ..Observed::default() };
         vps.iter().map(of).collect()
     }
 
@@ -337,7 +351,7 @@ pub fn manager_of(file: &str) -> Manager<Native> {
     let edge = &layout.graph.edges[slot];
     let values: Vec<u64> = edge.params.iter().map(|(_, value)| *value).collect();
     let at = layout.schedulers[edge.parent.unwrap()];
-    native.spawn(VIDEO, Some(BOB.uid), Some((slot, at, Params::from_slice(&values))));
+    native.spawn(VIDEO, Some(BOB.uid), Some((GraphEdge(slot), at, Params::from_slice(&values))));
     ALICES.into_iter().for_each(|tid| native.spawn(tid, Some(ALICE.uid), None));
     native.spawn(BOBS, Some(BOB.uid), None);
     Manager::new(native, layout, Mode::Tight).expect("a hierarchy that composes")

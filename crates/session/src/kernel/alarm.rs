@@ -1,17 +1,16 @@
-//! Says at once that a promise breaks, while the run goes on: a few lines a second, and how many were not
-//! said.
+//! Says while a run goes on that a promise breaks: a few lines a second, and how many times were left out.
 //!
-//! Relies on being asked again and again. The tables and the JSON of the result have all of it.
+//! Relies on being called again and again. The result has all of the times.
 
-use crate::Console;
+use crate::console::Console;
 use hls_monitor::observe::Observer;
 use hls_report::broken::broken_in_words;
 use hls_units::Nanos;
 
-/// No more lines are said in a second.
+/// At most so many lines are said in a second.
 const LINES: u32 = 5;
 
-/// What has been said lately.
+/// How much has been said in the current second of the run.
 #[derive(Default)]
 pub struct Alarm {
     second: u64,
@@ -20,7 +19,7 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// Says what broke since the last time.
+    /// Says which promises broke since the last call.
     pub fn raise(&mut self, observer: &mut Observer, now: Nanos, console: &dyn Console) {
         let second = now.0 / Nanos::from_secs(1).0;
         if second != self.second {
@@ -37,7 +36,7 @@ impl Alarm {
         }
     }
 
-    /// Says how many times were not said.
+    /// Says how many times were left out.
     pub fn end(&mut self, console: &dyn Console) {
         if self.held_back > 0 {
             console

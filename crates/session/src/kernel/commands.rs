@@ -1,7 +1,9 @@
-//! The commands that a file has the engine start. Each is started in two steps: its process comes first, so that the
-//! engine can be told whose it is, and becomes the command when all is ready.
+//! The commands that a hierarchy file has started for its threads. Each is started in two steps: first a process of
+//! this program, so that the engine can be told for which thread of the file it is; when the run begins, the process
+//! becomes the command. Relies on [`crate::worker`] for that process.
 
-use crate::{Error, worker};
+use crate::console::Error;
+use crate::worker;
 use hls_hierarchy::model::{Hierarchy, Who};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{self, Read, Write};
@@ -10,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 
 /// Processes that wait to become commands, and those that have.
 pub struct Commands {
-    /// Each with the thread of the file that it is for.
+    /// Each with its thread of the file, by its place among the hierarchy's threads.
     children: Vec<(usize, Child)>,
 }
 
@@ -27,12 +29,12 @@ impl Commands {
         Ok(commands)
     }
 
-    /// Tells of each: the thread of the file and the process.
+    /// Calls `tell` with the thread of the file and the process of each.
     pub fn each(&self, mut tell: impl FnMut(usize, u32)) {
         self.children.iter().for_each(|(node, child)| tell(*node, child.id()));
     }
 
-    /// Lets them become their commands. Their standard input is at its end.
+    /// Lets the processes become their commands, whose standard input is at its end.
     pub fn go(&mut self) -> io::Result<()> {
         self.children.iter_mut().try_for_each(|(_, child)| match child.stdin.take() {
             Some(mut stdin) => stdin.write_all(b"!"),
@@ -40,24 +42,24 @@ impl Commands {
         })
     }
 
-    /// Asks those that still run to end; they were started for the run.
+    /// Asks the commands that still run to end.
     pub fn end(&mut self) {
         for (_, child) in &mut self.children {
             if let (Ok(None), Some(pid)) = (child.try_wait(), Pid::from_raw(child.id() as i32)) {
-                // One that has just ended needs no asking.
+                // That the command has just ended is no error.
                 let _ = kill_process(pid, Signal::TERM);
             }
         }
     }
 }
 
-/// Waits for the word, then becomes the command.
+/// Waits for a byte on standard input, then becomes the command.
 ///
 /// # Errors
 /// The command cannot be started.
-pub fn start(words: &[String]) -> Result<(), Error> {
+pub fn start_command(words: &[String]) -> Result<(), Error> {
     let [program, arguments @ ..] = words else { return Err(Error::Input("found no command".into())) };
-    // Where the engine has gone there is nothing to start for.
+    // Without the byte the run has ended before it began.
     if io::stdin().read_exact(&mut [0]).is_err() {
         return Ok(());
     }

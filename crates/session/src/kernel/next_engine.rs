@@ -1,8 +1,8 @@
-//! Engines with other policies, made ready while the one that runs goes on.
+//! The next engine: one with other policies, made ready while the current engine goes on.
 //!
-//! That takes seconds, most of them the compiler's and the verifier's. They are spent by a process of its own, which is
-//! a thread like others to the hierarchy: it waits where those wait that nobody placed. This process, which never
-//! waits, only finds what that one has left in the kernel. Publishes nothing.
+//! That takes seconds, most of them the compiler's and the verifier's. They are spent by a worker process, which the
+//! hierarchy schedules as it does any other, in the default scheduler. This process, which nobody schedules, only finds
+//! what the worker has left in the kernel. Has no engine take over by itself.
 
 use crate::policies::{builder, files, in_memory, open};
 use crate::worker;
@@ -19,34 +19,34 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// An engine with its core natively, and the policies that it was made of.
-pub struct Made {
+/// An engine with the native build of its core, and the policies that it was made of.
+pub struct PreparedEngine {
     policies: Vec<PolicySource>,
     engine: (Programs, Arc<Library>),
 }
 
 /// An engine that may take over; `None`: the first one, which has built-in policies only.
-pub type NewerEngine = Option<Made>;
+pub type NextEngine = Option<PreparedEngine>;
 
-/// What the engine of the day was made of, and the one before it: whoever unloads a policy may want it again soon, and
-/// to make it again takes seconds.
+/// The policies of the current engine, and the engine that was current before it, kept: whoever unloads a policy may
+/// want it again soon, and to prepare an engine again takes seconds.
 #[derive(Default)]
-pub struct Engines {
+pub struct EngineCache {
     policies: Vec<PolicySource>,
-    last: Option<Made>,
+    last: Option<PreparedEngine>,
 }
 
-impl Engines {
-    /// That of the day has these policies.
-    pub fn of(policies: Vec<PolicySource>) -> Engines {
-        Engines { policies, last: None }
+impl EngineCache {
+    /// The current engine has these policies.
+    pub fn of(policies: Vec<PolicySource>) -> EngineCache {
+        EngineCache { policies, last: None }
     }
 
-    /// An engine with these policies that need not be made: the first one, or the one before.
-    pub fn at_once(&mut self, policies: &[PolicySource]) -> Option<Prepared<NewerEngine>> {
-        let ready = |newer, policies: &[PolicyInfo]| {
+    /// An engine with these policies that need not be prepared: the first one, or the one before.
+    pub fn at_once(&mut self, policies: &[PolicySource]) -> Option<Prepared<NextEngine>> {
+        let ready = |next, policies: &[PolicyInfo]| {
             let policies = policies.to_vec();
-            Prepared { newer, policies, build: Duration::ZERO, verify: Duration::ZERO }
+            Prepared { next, policies, build: Duration::ZERO, verify: Duration::ZERO }
         };
         if policies.is_empty() {
             return Some(ready(None, hls_core::policies()));
@@ -56,23 +56,23 @@ impl Engines {
         Some(ready(Some(made), library.policies()))
     }
 
-    /// Has this one take over.
+    /// Has an engine take over.
     pub fn take_over(
         &mut self,
         engine: &mut Engine,
-        newer: NewerEngine,
+        next: NextEngine,
     ) -> Result<(), hls_kernel_engine::Error> {
-        let (policies, newer) = newer.map(|made| (made.policies, made.engine)).unzip();
-        let old = engine.take_over(newer)?;
+        let (policies, next) = next.map(|made| (made.policies, made.engine)).unzip();
+        let old = engine.take_over(next)?;
         let policies = std::mem::replace(&mut self.policies, policies.unwrap_or_default());
         if let Some(engine) = old {
-            self.last = Some(Made { policies, engine });
+            self.last = Some(PreparedEngine { policies, engine });
         }
         Ok(())
     }
 }
 
-/// What the other process is to do.
+/// What the worker is to do.
 #[derive(Serialize, Deserialize)]
 struct Order {
     policies: Vec<PolicySource>,
@@ -80,13 +80,13 @@ struct Order {
     maps: Vec<u32>,
 }
 
-/// What it has done.
+/// What the worker has done.
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Done {
-        /// The native build; gone when the process is.
+        /// The native build; gone when the worker is.
         native: PathBuf,
-        /// The kernel's numbers of the engine's programs; they may be gone when the process is.
+        /// The kernel's numbers of the engine's programs; the programs may be gone when the worker is.
         programs: Vec<(String, u32)>,
         build: Duration,
         verify: Duration,
@@ -109,13 +109,13 @@ impl Answer {
     }
 }
 
-/// What [`prepare`] makes, with what it was made of.
-pub fn make(policies: Vec<PolicySource>, maps: &SharedMaps) -> Result<Prepared<NewerEngine>, EngineError> {
-    let Prepared { newer: engine, policies: infos, build, verify } = prepare(policies.clone(), maps)?;
-    Ok(Prepared { newer: Some(Made { policies, engine }), policies: infos, build, verify })
+/// What [`prepare`] makes, with the policies that it was made of.
+pub fn make(policies: Vec<PolicySource>, maps: &SharedMaps) -> Result<Prepared<NextEngine>, EngineError> {
+    let Prepared { next: engine, policies: infos, build, verify } = prepare(policies.clone(), maps)?;
+    Ok(Prepared { next: Some(PreparedEngine { policies, engine }), policies: infos, build, verify })
 }
 
-/// Makes an engine that has these policies.
+/// Has a worker prepare an engine that has these policies, and takes it over from the worker.
 pub fn prepare(
     policies: Vec<PolicySource>,
     maps: &SharedMaps,
@@ -129,28 +129,28 @@ pub fn prepare(
         Answer::Wrong(what) => return Err(EngineError::Policy(what)),
         Answer::Failed(what) => return Err(EngineError::Failed(what)),
     };
-    let newer = Programs::from_ids(&programs).map_err(failed)?;
+    let programs = Programs::from_ids(&programs).map_err(failed)?;
     let unusable = |error: &dyn std::fmt::Display| {
         EngineError::Failed(format!("the native build, {}: {error}", native.display()))
     };
     let native_build = File::open(&native).map_err(|error| unusable(&error))?;
     let library = Library::open_nameless(native_build).map_err(|error| unusable(&error))?;
     drop(worker);
-    Ok(Prepared { policies: library.policies().to_vec(), newer: (newer, Arc::new(library)), build, verify })
+    Ok(Prepared { policies: library.policies().to_vec(), next: (programs, Arc::new(library)), build, verify })
 }
 
-/// The process, which ends when this goes.
+/// The worker's process, which ends when this value goes.
 struct Worker(std::process::Child);
 
 impl Drop for Worker {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
-        // It ends by itself now; how does not matter any more.
+        // The worker ends by itself at the end of its input; how does not matter any more.
         let _ = self.0.wait();
     }
 }
 
-/// Has a process do it.
+/// Starts a worker and gives it the order; its answer.
 fn give(order: &Order) -> io::Result<(Answer, Worker)> {
     let mut command = worker::process(worker::POLICIES);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -169,12 +169,12 @@ fn give(order: &Order) -> io::Result<(Answer, Worker)> {
     Ok((serde_json::from_slice(&line)?, worker))
 }
 
-/// Is that process. What it has made goes with it, but for what somebody else holds by then.
+/// Is the worker's process. What it has made goes with the process, but for what another holds by then.
 ///
 /// # Errors
 /// When whoever started it cannot be told what came of it.
 pub fn serve() -> io::Result<()> {
-    // Where people look at threads it would be called `exe`.
+    // In a list of threads it would be called `exe`.
     set_name(c"hls-policies")?;
     let mut line = Vec::new();
     let mut stdin = io::stdin().lock();
@@ -188,11 +188,11 @@ pub fn serve() -> io::Result<()> {
     serde_json::to_writer(&mut stdout, &answer)?;
     stdout.write_all(b"\n")?;
     stdout.flush()?;
-    // Until it has been taken, or nobody is there any more.
+    // Until the engine has been taken over from here, or whoever ordered it has gone.
     stdin.read_to_end(&mut line).map(drop)
 }
 
-/// What there is to say of it, and what it is there for as long as it is kept.
+/// The answer to an order, and what must be held for as long as the answer is to be of use.
 fn carry_out(order: &Order) -> Result<(Answer, (File, Verified)), Answer> {
     let begin = Instant::now();
     let files = files(&order.policies).map_err(Answer::refused)?;
@@ -208,6 +208,6 @@ fn carry_out(order: &Order) -> Result<(Answer, (File, Verified)), Answer> {
     let verified = Verified::load(&maps, &engine.bytes).map_err(|Refusal { what, log, .. }| {
         Answer::refused(verifier_error(&format!("{log}\n{what}"), &files))
     })?;
-    let programs = verified.ids().map_err(|error| Answer::failed("the newer engine", error))?;
+    let programs = verified.ids().map_err(|error| Answer::failed("the next engine", error))?;
     Ok((Answer::Done { native, programs, build, verify: begin.elapsed() }, (file, verified)))
 }

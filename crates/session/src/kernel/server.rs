@@ -1,24 +1,27 @@
-//! The socket of a run in the kernel: what `hls ctl` and other clients ask, answered by the engine of the run.
+//! The socket of a run in the kernel, where `hls ctl` and other clients ask.
 //!
-//! The run belongs to one thread. What the socket's threads want of it they send there as a question, and wait for the
-//! answer; so no request sees the engine, or the observer, in the middle of something.
+//! The run belongs to one thread, and the manager to the threads of the socket. What the manager wants of the run it
+//! sends to the run's thread as a question, and waits for the answer; so no request sees the engine, or the observer,
+//! in the middle of something.
 
-use super::Run;
-use super::next_engine::{NewerEngine, make};
-use crate::registry::{self, Untold, places, take_untold};
-use crate::{Error, Subject};
+use super::identity::Identity;
+use super::next_engine::{NextEngine, make};
+use super::run::Run;
+use crate::changes::ChangeableRun;
+use crate::console::{Console, Error};
+use crate::registry::{self, TakenOutPolicies};
+use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
-    EngineError, Hsi, Identity, Layout, Manager, Observed, PolicySource, Preparation, Promisee, Socket,
-    TakenOut, Thread, ThreadKey, serve,
+    Created, EngineError, HierarchyChange, Layout, Manager, Observed, PolicySource, Preparation, Promisee,
+    RunningEngine, Socket, TakenOut, Thread, serve,
 };
-use hls_core::{Call, CoreError, Op, Params};
+use hls_core::CoreVp;
 use hls_hierarchy::model::User;
-use hls_kernel_engine::{Engine, EngineThread};
-use hls_monitor::event::VpId;
+use hls_kernel_engine::Engine;
+use hls_plan::{ChangeableEngine, ThreadKey};
 use hls_units::Nanos;
 use rustix::event::{EventfdFlags, eventfd};
-use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -27,13 +30,13 @@ use std::sync::mpsc::{self, Receiver, SendError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-/// Something that is wanted of the run.
+/// Something that the manager wants done by the run's thread.
 type Question = Box<dyn FnOnce(&mut Run) + Send>;
 
-/// Rung when a question has been sent.
+/// Wakes the run's thread when a question has been sent.
 type Bell = Arc<OwnedFd>;
 
-/// Who answers at the socket.
+/// The thread that serves the socket, and the run's end of its questions.
 pub struct Server {
     questions: Receiver<Question>,
     bell: Bell,
@@ -42,10 +45,15 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves the socket; none for a hierarchy that fails its check, whose requests could be held against nothing, or
-    /// where promises were made that a request could take back unseen (`--global`).
-    pub fn start(path: &Path, run: &Run, subject: &Subject, rules: Rules) -> Result<Option<Server>, Error> {
-        let (Subject { plan, derived, .. }, console) = (subject, run.console.clone());
+    /// Begins to serve the socket. `None` for a hierarchy that fails its check, as nothing says then which requests can
+    /// be granted, and with `--global`, as requests could take back what that promises.
+    pub fn start(
+        path: &Path,
+        run: &mut Run,
+        subject: &Subject,
+        rules: Rules,
+        console: Arc<dyn Console>,
+    ) -> Result<Option<Server>, Error> {
         if rules.global {
             console.say(&"note: hls ctl is not answered: it could give away what --global promises");
             return Ok(None);
@@ -53,14 +61,12 @@ impl Server {
         let (to, questions) = mpsc::channel();
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(io::Error::from)?;
         let bell = Arc::new(bell);
-        let layout = layout(&run.engine, subject)?;
-        let remote = Remote {
+        let layout = layout(&mut run.engine, subject)?;
+        let remote = RemoteRun {
             to,
             bell: bell.clone(),
-            slots: places(plan, derived).collect(),
-            cpus: u64::MAX >> (64 - plan.topology.cpus.clamp(1, 64)),
-            machine: derived.machine(plan).clone(),
-            untold: run.books.untold().clone(),
+            machine: subject.derived.machine(&subject.plan).clone(),
+            taken_out: run.registry.taken_out(),
         };
         let manager = match Manager::new(remote, layout, rules.mode) {
             Ok(manager) => Mutex::new(manager),
@@ -80,17 +86,17 @@ impl Server {
         Ok(Some(Server { questions, bell, stop, thread }))
     }
 
-    /// Answers what has been asked.
+    /// Answers the questions that have come.
     pub fn answer(&self, run: &mut Run) {
-        // The bell is silenced first: what is asked from here on rings it again. If it was silent, that is as well.
+        // The bell is silenced first: questions from here on ring it again. That it was silent already is no error.
         let _ = rustix::io::read(&*self.bell, &mut [0; 8]);
         self.questions.try_iter().for_each(|question| question(run));
     }
 
-    /// Serves nobody any more.
+    /// Ends the service.
     pub fn end(self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Whoever still waits for an answer hears that there is none.
+        // The manager that still waits for an answer is told that the run has ended.
         drop(self.questions);
         // A server that panicked has said so.
         let _ = self.thread.join();
@@ -104,8 +110,8 @@ impl AsFd for Server {
     }
 }
 
-/// What the manager is to know of the hierarchy.
-fn layout(engine: &Engine, Subject { plan, derived, policies }: &Subject) -> Result<Layout, Error> {
+/// The hierarchy as the manager starts from it, with the owners that the file names.
+fn layout(engine: &mut Engine, Subject { plan, derived, policies }: &Subject) -> Result<Layout, Error> {
     let owner = |scheduler: &hls_hierarchy::model::Scheduler| {
         let Some(owner) = &scheduler.owner else { return Ok(None) };
         match &owner.value {
@@ -120,24 +126,19 @@ fn layout(engine: &Engine, Subject { plan, derived, policies }: &Subject) -> Res
         }
     };
     let owners = plan.hierarchy.schedulers.iter().map(owner).collect::<Result<_, _>>()?;
-    let layout = registry::layout(plan, policies, derived, engine.schedulers(), |edge| engine.vps_of(edge));
-    Ok(Layout { owners, ..layout })
+    Ok(Layout { owners, ..registry::layout(plan, policies, derived, engine.built()) })
 }
 
-/// The run, for the threads of the socket.
-struct Remote {
+/// The run as the manager reaches it from the threads of the socket: each question is answered by the run's own thread.
+struct RemoteRun {
     to: Sender<Question>,
     bell: Bell,
-    /// The edge of the calculus' graph for each VP of a thread of the plan.
-    slots: HashMap<VpId, usize>,
-    /// All CPUs, a bit each.
-    cpus: u64,
     /// What the machine gives.
     machine: Guarantee,
-    untold: Untold,
+    taken_out: TakenOutPolicies,
 }
 
-impl Remote {
+impl RemoteRun {
     fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut Run) -> T + Send + 'static,
@@ -145,7 +146,7 @@ impl Remote {
         let ended = || EngineError::Failed("the run has ended".into());
         let (to, answer) = mpsc::sync_channel(1);
         let question = move |run: &mut Run| {
-            // Whoever asked may have gone.
+            // The client's thread may have gone.
             let _ = to.send(question(run));
         };
         self.send(Box::new(question)).map_err(|_| ended())?;
@@ -158,86 +159,32 @@ impl Remote {
         let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
         Ok(())
     }
-
-    /// Makes a call about a thread that must still be the one that is meant.
-    fn ask_about(&self, thread: ThreadKey, op: Op, call: Call) -> Result<(), EngineError> {
-        let answer = self.ask(move |run| match run.engine.thread(thread.tid) {
-            Some(found) if found.since == thread.since => Some(run.engine.request(thread.tid, op, call)),
-            _ => None,
-        })?;
-        match answer {
-            None | Some(Err(CoreError::NotFound)) => Err(EngineError::Gone),
-            Some(answer) => Ok(answer?),
-        }
-    }
-
-    /// The thread that the engine knows, with what the system says of it.
-    fn described(&self, tid: u32, found: EngineThread) -> Option<Thread> {
-        let identity = Identity::of(tid)?;
-        Some(Thread {
-            key: ThreadKey { tid, vp: found.core_vp, since: found.since },
-            pid: identity.pid,
-            comm: identity.comm,
-            uid: identity.uid,
-            pinned: found.cpus & self.cpus != self.cpus,
-            scheduler: found.scheduler,
-            slot: self.slots.get(&found.vp).copied(),
-        })
-    }
 }
 
-impl Hsi for Remote {
-    type Newer = NewerEngine;
+/// Each is done between two steps of the run.
+impl RunningEngine for RemoteRun {
+    type NextEngine = NextEngine;
 
-    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<NewerEngine>, EngineError> {
+    fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
+        self.ask(move |run| run.carry_out(change))?
+    }
+
+    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<NextEngine>, EngineError> {
         self.ask(move |run| {
             if let Some(ready) = run.engines.at_once(&policies) {
-                return Ok(Box::new(|| Ok(ready)) as Preparation<NewerEngine>);
+                return Ok(Box::new(|| Ok(ready)) as Preparation<NextEngine>);
             }
             let maps = run.engine.shared_maps().map_err(|error| EngineError::Failed(error.to_string()))?;
             Ok(Box::new(move || make(policies, &maps)))
         })?
     }
 
-    fn publish(&mut self, newer: NewerEngine) -> Result<(), EngineError> {
-        self.ask(move |run| run.take_over(newer))?
-    }
-
-    fn replace(&mut self, scheduler: u32, policy: u8, params: Params) -> Result<(), EngineError> {
-        Ok(self.ask(move |run| run.books.replace_policy(&mut run.engine, scheduler, policy, params))??)
+    fn take_over(&mut self, next: NextEngine) -> Result<(), EngineError> {
+        self.ask(move |run| run.take_over(next))?
     }
 
     fn taken_out(&mut self) -> Vec<TakenOut> {
-        take_untold(&self.untold)
-    }
-
-    fn create_scheduler(&mut self, name: &str, policy: u8, params: Params) -> Result<u32, EngineError> {
-        let name = name.to_owned();
-        Ok(self.ask(move |run| run.create_scheduler(name, policy, params))??)
-    }
-
-    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), EngineError> {
-        Ok(self.ask(move |run| run.destroy_scheduler(scheduler))??)
-    }
-
-    fn attach(&mut self, parent: u32, child: u32, params: Params) -> Result<u32, EngineError> {
-        Ok(self.ask(move |run| run.attach_scheduler(parent, child, params))??)
-    }
-
-    fn detach(&mut self, vp: u32) -> Result<(), EngineError> {
-        Ok(self.ask(move |run| run.engine.detach_scheduler(vp))??)
-    }
-
-    fn move_thread(&mut self, thread: ThreadKey, to: u32, params: Params) -> Result<(), EngineError> {
-        self.ask_about(thread, Op::Move, Call { b: to, params: params.0, ..Call::default() })
-    }
-
-    fn close(&mut self, place: usize) -> Result<(), EngineError> {
-        self.ask(move |run| run.close(place))
-    }
-
-    fn message(&mut self, thread: ThreadKey, param: u32, value: u64) -> Result<(), EngineError> {
-        self.ask_about(thread, Op::Message, Call { b: param, value, ..Call::default() })
+        self.taken_out.take()
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
@@ -247,38 +194,35 @@ impl Hsi for Remote {
 
     fn thread(&mut self, tid: u32) -> Option<Thread> {
         let look = move |run: &mut Run| {
-            // One that has just come may not have been heard of.
-            run.engine.thread(tid).or_else(|| {
+            // A thread that has just come may be in records that the run has not taken yet.
+            run.thread(tid).or_else(|| {
                 run.hear_now();
-                run.engine.thread(tid)
+                run.thread(tid)
             })
         };
-        let found = self.ask(look).ok()??;
-        self.described(tid, found)
+        self.ask(look).ok()?.and_then(identified)
     }
 
-    fn lives(&self, thread: ThreadKey) -> bool {
-        let found = self.ask(move |run| run.engine.thread(thread.tid)).ok().flatten();
-        found.is_some_and(|found| found.since == thread.since)
+    fn lives(&mut self, thread: ThreadKey) -> bool {
+        self.ask(move |run| run.lives(thread)).unwrap_or(false)
     }
 
     fn threads(&mut self) -> Vec<Thread> {
         let known = self.ask(|run| {
             let tids = run.engine.tids().into_iter();
-            tids.filter_map(|tid| Some((tid, run.engine.thread(tid)?))).collect::<Vec<_>>()
+            tids.filter_map(|tid| run.thread(tid)).collect::<Vec<_>>()
         });
-        let known = known.unwrap_or_default().into_iter();
-        known.filter_map(|(tid, found)| self.described(tid, found)).collect()
+        known.unwrap_or_default().into_iter().filter_map(identified).collect()
     }
 
-    /// Nobody waits for it: whatever is asked later is answered later.
+    /// Not waited for: questions are answered in their order.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
         let promise = hls_check::promise(0, guarantee, &self.machine);
         // A run that has ended promises nothing.
         let _ = self.send(Box::new(move |run| run.promise(to, promise)));
     }
 
-    fn observed(&mut self, vps: &[u32]) -> Vec<Observed> {
+    fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
         let vps = vps.to_vec();
         self.ask(move |run| run.observed(&vps)).unwrap_or_default()
     }
@@ -286,4 +230,11 @@ impl Hsi for Remote {
     fn stolen(&mut self) -> Nanos {
         self.ask(|run| run.engine.stolen()).unwrap_or_default()
     }
+}
+
+/// A thread with what the system says of it, unless it has ended. The socket's threads ask for that, so that the run
+/// need not wait for it.
+fn identified(thread: Thread) -> Option<Thread> {
+    let Identity { pid, comm, uid } = Identity::of(thread.key.tid)?;
+    Some(Thread { pid, comm, uid, ..thread })
 }

@@ -1,8 +1,8 @@
-//! Newer engines: objects with other policies that take over a running hierarchy (`bpf/jumps.h`).
+//! The next engine: a BPF object with other policies that takes over a running hierarchy (`bpf/jumps.h`).
 //!
-//! Relies on all of them being built from one version of the core: they agree on all that lies in the shared maps.
-//! Never detaches anything: until [`Jumps::lead_to`] nothing of the machine has changed, and with the attached object
-//! all of it goes.
+//! Relies on all engines of a run being built from one version of the core: they agree on all that lies in the shared
+//! maps. Never detaches the first engine's object, whose operations jump to the current engine: until
+//! [`Jumps::lead_to`] nothing of the machine has changed, and when the first object goes, all engines go.
 
 use crate::object::{Loaded, load, program, run};
 use crate::{Error, Refusal};
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The maps that all engines of a run work on.
 const SHARED: [&str; 6] = ["arena", "news", "tasks", "homes", "timers", "rescuer"];
 
-/// What is attached only jumps to the engine of the day, to its program of this name: `jump_X` leads to `engine_X`.
+/// The attached operations only jump to the current engine, to its program of this name: `jump_X` leads to `engine_X`.
 const JUMPS: [&str; 12] = [
     "init",
     "enqueue",
@@ -33,24 +33,24 @@ const JUMPS: [&str; 12] = [
 /// The programs that user space calls.
 const CALLED: [&str; 3] = ["adopt", "make_call", "check"];
 
-/// What a newer engine needs of the first one; nothing where it is to have maps of its own, and never takes over.
+/// The maps that a next engine shares with the first one; none where it has maps of its own, and never takes over.
 #[derive(Default)]
 pub struct SharedMaps(Vec<(&'static str, MapHandle)>);
 
 impl SharedMaps {
-    /// Those of the engine that is attached.
+    /// Those of the first engine, which is attached.
     pub fn of(attached: &Loaded) -> Result<SharedMaps, Error> {
         let map = |name| Ok((name, attached.map(name)?));
         SHARED.into_iter().map(map).collect::<Result<_, _>>().map(SharedMaps)
     }
 
-    /// The kernel's numbers of them, by which another process finds them.
+    /// The kernel's numbers of the maps, by which another process finds them.
     pub fn ids(&self) -> Result<Vec<u32>, Error> {
         let id = |(_, map): &(_, MapHandle)| map.info().map(|info| info.info.id);
         self.0.iter().map(id).collect::<Result<_, _>>().map_err(lost)
     }
 
-    /// Finds them again.
+    /// Finds the maps by the kernel's numbers.
     pub fn from_ids(ids: &[u32]) -> Result<SharedMaps, Error> {
         let map = |(name, id): (_, &u32)| Ok((name, MapHandle::from_map_id(*id).map_err(lost)?));
         SHARED.into_iter().zip(ids).map(map).collect::<Result<_, _>>().map(SharedMaps)
@@ -61,12 +61,12 @@ fn lost(error: libbpf_rs::Error) -> Error {
     Error::Failed(format!("what another engine has loaded cannot be had: {error:#}"))
 }
 
-/// An engine that the kernel's verifier has let through, in the process that had it do so: that takes seconds, which
-/// are to be the time of somebody who may have to wait. It is there as long as this is, or somebody has its programs.
+/// An engine that the kernel's verifier has accepted, in the process that had it verified: that takes seconds, which
+/// are to be spent by a process that may wait. The engine stays as long as this value, or its programs, are held.
 pub struct Verified(Object);
 
 impl Verified {
-    /// Loads an engine from its ELF file. It does nothing yet, and holds nothing up.
+    /// Loads an engine from its ELF file. The engine schedules nobody yet, and holds nothing up.
     pub fn load(maps: &SharedMaps, file: &[u8]) -> Result<Verified, Refusal> {
         let share = |open: &mut OpenObject| {
             maps.0.iter().try_for_each(|(name, shared)| {
@@ -90,12 +90,12 @@ impl Verified {
 /// Between two programs that are freed.
 const FREE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The programs of an engine that is used from here.
+/// The programs of an engine that this process calls or has others jump to.
 pub struct Programs(Vec<(String, OwnedFd)>);
 
 impl Drop for Programs {
-    /// The kernel frees programs by threads of its own, before which nobody in the hierarchy goes: all of an engine
-    /// takes them milliseconds, for which nobody has an account. So one program goes after the other.
+    /// The kernel frees programs by threads of its own, which run before all threads of the hierarchy: to free all of
+    /// an engine takes milliseconds that no account shows. So one program is freed after the other.
     fn drop(&mut self) {
         let programs = std::mem::take(&mut self.0);
         let free = move || {
@@ -104,13 +104,13 @@ impl Drop for Programs {
                 thread::sleep(FREE_INTERVAL);
             })
         };
-        // Where no thread can be had, they go now.
+        // Where no thread can be had, they are freed now.
         drop(thread::Builder::new().spawn(free));
     }
 }
 
 impl Programs {
-    /// Those of the engine that is to be attached.
+    /// Those of the first engine, which is to be attached.
     pub fn of(first: &Loaded) -> Result<Programs, Error> {
         let find = |name: String| first.program(&name).map(|program| (name, program));
         names().map(find).collect::<Result<_, _>>().map(Programs)
@@ -139,22 +139,22 @@ fn engine_s(operation: &str) -> String {
     format!("engine_{operation}")
 }
 
-/// Those of all programs that are used from here.
+/// The names of all programs that are used from here.
 fn names() -> impl Iterator<Item = String> {
     JUMPS.into_iter().map(engine_s).chain(CALLED.map(str::to_owned))
 }
 
-/// Where the operations that are attached lead to.
+/// The maps that say to which engine's programs the attached operations jump.
 pub struct Jumps(Vec<MapHandle>);
 
 impl Jumps {
-    /// Those of the engine that is to be attached. They lead nowhere yet.
+    /// Those of the first engine, which is to be attached. They lead nowhere yet.
     pub fn of(first: &Loaded) -> Result<Jumps, Error> {
         let map = |operation| first.map(&format!("jump_{operation}"));
         JUMPS.into_iter().map(map).collect::<Result<_, _>>().map(Jumps)
     }
 
-    /// Has all of them lead to an engine. When it fails on its way some do: then that engine must stay.
+    /// Has all operations jump to an engine. When this fails half way some do: then that engine must stay.
     pub fn lead_to(&self, engine: &Programs) -> Result<(), Error> {
         adopted(engine.run("adopt", &mut [])?)?;
         let mut jumps = self.0.iter().zip(JUMPS);

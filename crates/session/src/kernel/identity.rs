@@ -1,4 +1,4 @@
-//! Whose a thread is, from `/proc`: for engines that know threads by number alone.
+//! Whose a thread of this machine is and what it is called, from `/proc`: the kernel engine knows threads by number.
 //!
 //! Relies on the thread staying alive while it is read; whoever asks must see afterwards that it is still the same.
 
@@ -13,33 +13,32 @@ pub struct Identity {
     pub comm: String,
     /// The user that it belongs to with its real, effective and saved id; `None` where they differ.
     pub uid: Option<u32>,
-    /// Since when it lives, in clock ticks from the machine's start.
-    pub since: u64,
 }
 
 impl Identity {
     /// That of a living thread.
     pub fn of(tid: u32) -> Option<Identity> {
-        let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
-        let stat = fs::read_to_string(format!("/proc/{tid}/stat")).ok()?;
-        parse(&status, &stat)
+        parse(&fs::read_to_string(format!("/proc/{tid}/status")).ok()?)
     }
 }
 
-/// From the contents of `status` and `stat`.
-fn parse(status: &str, stat: &str) -> Option<Identity> {
+/// The name of a living thread.
+pub fn name(tid: u32) -> String {
+    let comm = fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
+    comm.trim_end_matches('\n').to_owned()
+}
+
+/// From the contents of `status`.
+fn parse(status: &str) -> Option<Identity> {
     let field = |name: &str| {
         status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
     };
     let mut uids = field("Uid")?.split_whitespace().map(|uid| uid.parse().ok());
     let [real, effective, saved]: [Option<u32>; 3] = [uids.next()?, uids.next()?, uids.next()?];
-    // The name, in parentheses, may hold anything; the 22nd field is the 20th behind it.
-    let (_, behind) = stat.rsplit_once(')')?;
     Some(Identity {
         pid: field("Tgid")?.parse().ok()?,
         comm: field("Name")?.to_owned(),
         uid: real.filter(|_| real == effective && real == saved),
-        since: behind.split_whitespace().nth(19)?.parse().ok()?,
     })
 }
 
@@ -47,16 +46,14 @@ fn parse(status: &str, stat: &str) -> Option<Identity> {
 mod tests {
     use super::*;
 
-    const STAT: &str = "7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2";
-
     #[test]
     fn a_thread_of_several_users_is_nobodys() {
         let status = |uids: &str| format!("Name:\ta) b\nTgid:\t5\nPid:\t7\nUid:\t{uids}\n");
-        let one = parse(&status("1000\t1000\t1000\t1000"), STAT).unwrap();
-        assert_eq!(one, Identity { pid: 5, comm: "a) b".into(), uid: Some(1000), since: 98_765 });
-        assert_eq!(parse(&status("1000\t0\t0\t0"), STAT).unwrap().uid, None);
-        assert_eq!(parse(&status("1000\t1000"), STAT), None);
-        assert_eq!(parse("", ""), None);
+        let one = parse(&status("1000\t1000\t1000\t1000")).unwrap();
+        assert_eq!(one, Identity { pid: 5, comm: "a) b".into(), uid: Some(1000) });
+        assert_eq!(parse(&status("1000\t0\t0\t0")).unwrap().uid, None);
+        assert_eq!(parse(&status("1000\t1000")), None);
+        assert_eq!(parse(""), None);
     }
 
     #[test]

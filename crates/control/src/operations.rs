@@ -1,0 +1,311 @@
+//! The operations of users on schedulers and threads of a running hierarchy (HLSCtl; HLS thesis, section 10.2).
+//!
+//! Each goes one way: is it allowed and well formed, does the calculus grant it on a copy of what is known, does the
+//! engine make the change; then the copy is the hierarchy. Whichever of them refuses, nothing has changed. Relies on
+//! the engine to make a change as a whole or not at all.
+
+use crate::building::{build, tear_down};
+use crate::engine::{HierarchyChange, RunningEngine, Thread};
+use crate::error::{Case, Error, Refusal, refused};
+use crate::loaded::policy_of;
+use crate::manager::{Manager, Peer, nowhere};
+use crate::params::{self, Reader, Texts};
+use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
+use hls_calculus::{Child, Edge, GraphEdge, Guarantee};
+use hls_core::Params;
+use hls_hierarchy::params::set_by;
+use hls_hierarchy::{Policy, default_width};
+
+/// A name is no longer, in bytes.
+const MAX_NAME: usize = 64;
+/// A user other than root has no more schedulers created at a time.
+const MAX_SCHEDULERS_OF_A_USER: usize = 64;
+
+/// What a request was granted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// The scheduler that gives it.
+    pub scheduler: String,
+    /// What is promised; `NULL` where nothing is.
+    pub guarantee: Guarantee,
+}
+
+impl<E: RunningEngine> Manager<E> {
+    /// Creates a scheduler below another. The parameters are those of both policies, `guarantee`, and `width`.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn create(
+        &mut self,
+        who: Peer,
+        policy: &str,
+        name: &str,
+        below: &str,
+        texts: &Texts,
+    ) -> Result<Granted, Error> {
+        self.sweep();
+        let (parent, above) = self.tree.find(below)?;
+        self.may_change_below(who, parent)?;
+        self.may_create(who, name)?;
+        let Policy { info: policy, declared } = policy_of(&self.policies, policy)?;
+        let (policy, declared) = (*policy, declared.clone());
+        let mut reader = Reader::new(texts);
+        let need = reader.guarantee()?;
+        let own = reader.values(&policy.scheduler_params, None)?;
+        let values = reader.values(&above.policy.vp_params, need.as_ref())?;
+        let held = self.tree.held(above);
+        let width = reader.width(held)?.unwrap_or_else(|| default_width(above.policy, policy, held));
+        reader.finish()?;
+        if !above.may_divide_shares(width) {
+            let expected = format!("one that divides the shares below `{below}`, such as 1 and {held}");
+            return Err(Error::BadValue(format!("parameter `width`: found {width}, expected {expected}")));
+        }
+
+        let parent_id = above.id;
+        let mut tree = self.tree.clone();
+        let params = named(&policy.scheduler_params, &own);
+        let number = tree.admission.create(hls_calculus::Scheduler {
+            name: name.into(),
+            policy: declared.map_or_else(|| policy.name.into(), hls_calculus::Policy::Declared),
+            params: params.clone(),
+        });
+        let edge = Edge {
+            parent: Some(parent),
+            child: Child::Scheduler(number),
+            params: named(&above.policy.vp_params, &values),
+            requested: need,
+            width,
+            pinned: false,
+        };
+        let edge = self.admit(&mut tree, edge, &values)?;
+
+        let of_vp = tree.core_params(parent, &values, width);
+        let own = Params::from_slice(&own);
+        let (id, vps) = build(&mut self.engine, name, (policy.id, own), (parent_id, of_vp), width)?;
+        tree.schedulers.resize(tree.schedulers.len().max(number + 1), None);
+        tree.schedulers[number] = Some(Scheduler {
+            name: name.into(),
+            policy,
+            params,
+            id,
+            owner: None,
+            creator: Some(who.uid),
+            above: vec![Above { edge, parent: Some(parent), vps, params: of_vp }],
+            scale: share_scale(policy, std::iter::empty(), width),
+            lost: None,
+        });
+        let guarantee = tree.promised(edge).0;
+        self.commit(tree);
+        Ok(Granted { scheduler: name.into(), guarantee })
+    }
+
+    /// Destroys a scheduler that has no children.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn destroy(&mut self, who: Peer, name: &str) -> Result<(), Error> {
+        self.sweep();
+        let (number, scheduler) = self.tree.find(name)?;
+        let parents: Vec<usize> = scheduler.above.iter().filter_map(|above| above.parent).collect();
+        if parents.len() < scheduler.above.len() || number == self.tree.default {
+            let which = if number == self.tree.default { "the default scheduler" } else { "the root" };
+            return Err(Error::InUse(format!("found {which}, `{name}`, expected another scheduler")));
+        }
+        parents.into_iter().try_for_each(|parent| self.may_change_below(who, parent))?;
+        let children = self.tree.children(number);
+        if let Some(first) = children.first() {
+            let more =
+                if children.len() > 1 { format!(" and {} more", children.len() - 1) } else { String::new() };
+            return Err(Error::InUse(format!("found {first}{more} below `{name}`, expected no children")));
+        }
+        let mut tree = self.tree.clone();
+        let removed = tree.schedulers[number].take();
+        let Some(removed) = removed else { return Ok(()) };
+        for above in &removed.above {
+            tree.admission.end(above.edge.0).map_err(refused)?;
+        }
+        tree.admission.destroy(number).map_err(refused)?;
+        tear_down(&mut self.engine, &mut self.tree, number, &removed)?;
+        self.commit(tree);
+        Ok(())
+    }
+
+    /// Moves a thread below a scheduler, with what that one's policy asks of a VP, and `guarantee`.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn move_thread(&mut self, who: Peer, tid: u32, to: &str, texts: &Texts) -> Result<Granted, Error> {
+        self.sweep();
+        let thread = self.thread(who, tid)?;
+        let (scheduler, found) = self.tree.find(to)?;
+        self.may_change_below(who, scheduler)?;
+        let mut reader = Reader::new(texts);
+        let need = reader.guarantee()?;
+        let params = reader.values(&found.policy.vp_params, need.as_ref())?;
+        reader.finish()?;
+        self.place(&thread, Slot { scheduler, params, need })
+    }
+
+    /// Moves a thread below a scheduler that gives it this guarantee: `below`, or the first of those that reserve CPU
+    /// time, in the order of the hierarchy, that can.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn reserve(
+        &mut self,
+        who: Peer,
+        tid: u32,
+        guarantee: &str,
+        below: Option<&str>,
+    ) -> Result<Granted, Error> {
+        self.sweep();
+        let thread = self.thread(who, tid)?;
+        let need = params::guarantee(guarantee)?;
+        if let Some(below) = below {
+            let texts = Texts::from([("guarantee".into(), guarantee.into())]);
+            return self.move_thread(who, tid, below, &texts);
+        }
+        let mut last = None;
+        for scheduler in self.reserving(who, &need) {
+            let Some(found) = self.tree.scheduler(scheduler) else { continue };
+            let params = Reader::new(&Texts::new()).values(&found.policy.vp_params, Some(&need));
+            let placed = params
+                .and_then(|params| self.place(&thread, Slot { scheduler, params, need: Some(need.clone()) }));
+            match placed {
+                // Another one may have room. Anything else is wrong with the request or with the thread.
+                Err(error @ (Error::Refused(_) | Error::InUse(_))) => last = last.or(Some(error)),
+                done => return done,
+            }
+        }
+        Err(last.unwrap_or_else(|| match who.is_root() {
+            true => Error::NotFound(format!(
+                "found no scheduler that reserves {need} by itself, expected one, or its name"
+            )),
+            false => Error::Denied(format!(
+                "found no scheduler of user {} that reserves {need}, expected one",
+                who.uid
+            )),
+        }))
+    }
+
+    /// Moves a thread back to the default scheduler.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn release(&mut self, who: Peer, tid: u32) -> Result<(), Error> {
+        self.sweep();
+        let thread = self.thread(who, tid)?;
+        self.place_in_default(&thread)
+    }
+
+    /// Puts a thread into the default scheduler.
+    pub(crate) fn place_in_default(&mut self, thread: &Thread) -> Result<(), Error> {
+        let scheduler = self.tree.default;
+        let found = self.tree.scheduler(scheduler).map_or(&[][..], |found| &found.policy.vp_params);
+        let params = found.iter().map(|info| info.default.unwrap_or(info.min)).collect();
+        self.place(thread, Slot { scheduler, params, need: None }).map(drop)
+    }
+
+    /// Tells the scheduler above a thread that one parameter of its VP is to be another.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn message(&mut self, who: Peer, tid: u32, name: &str, text: &str) -> Result<Granted, Error> {
+        self.sweep();
+        let thread = self.thread(who, tid)?;
+        let at = self.scheduler_of(&thread)?;
+        self.may_change_below(who, at)?;
+        let Some(scheduler) = self.tree.scheduler(at) else { return Err(nowhere(&thread)) };
+        let infos = &scheduler.policy.vp_params;
+        let Some(index) = infos.iter().position(|info| info.name == name) else {
+            let names: Vec<&str> = infos.iter().map(|info| info.name).collect();
+            let expected = format!("one of a VP below `{}` ({})", scheduler.name, names.join(", "));
+            return Err(Error::BadValue(format!("found the parameter `{name}`, expected {expected}")));
+        };
+        let value = params::value(&infos[index], text)?;
+        let lease = self.tree.leases.get(&tid).map(|lease| &lease.slot);
+        let slot = lease.or_else(|| self.tree.slots.get(&thread.slot?)).cloned();
+        let Some(mut slot) = slot else {
+            let (thread, param) = (thread.key, index as u32);
+            self.engine.change(HierarchyChange::SetParameter { thread, param, value })?;
+            return Ok(Granted { scheduler: scheduler.name.clone(), guarantee: Guarantee::Null });
+        };
+        slot.params[index] = value;
+        if let Some(need) = &mut slot.need
+            && let Some(number) = set_by(need, name)
+        {
+            *need = need.with_number(number, &hls_calculus::Rational::from_integer(value.into()));
+            need.check().map_err(|fault| {
+                Error::BadValue(format!("parameter `{name}`: found {text}, expected {}", fault.expected))
+            })?;
+        }
+        self.place(&thread, slot)
+    }
+
+    /// Puts a thread into a place. What the thread was granted by an earlier request ends; what the file promises to
+    /// its place does not, as another thread may take that place.
+    fn place(&mut self, thread: &Thread, slot: Slot) -> Result<Granted, Error> {
+        let tid = thread.key.tid;
+        let mut tree = self.tree.clone();
+        if let Some(old) = tree.leases.remove(&tid) {
+            tree.admission.end(old.edge.0).map_err(refused)?;
+        }
+        let mut guarantee = Guarantee::Null;
+        // The default scheduler promises nothing, whoever is there.
+        if slot.scheduler != tree.default || slot.need.is_some() {
+            let edge = tree.thread_edge(thread, &slot);
+            let edge = self.admit(&mut tree, edge, &slot.params)?;
+            guarantee = tree.promised(edge).0;
+            tree.leases.insert(tid, Lease { key: thread.key, edge, slot: slot.clone() });
+        }
+        let Some(to) = tree.scheduler(slot.scheduler) else { return Err(nowhere(thread)) };
+        let params = tree.core_params(slot.scheduler, &slot.params, 1);
+        self.engine.change(HierarchyChange::MoveThread { thread: thread.key, to: to.id, params })?;
+        let scheduler = to.name.clone();
+        // The move has ended the promise to the thread, even where it is promised the same again.
+        self.tree.leases.remove(&tid);
+        self.commit(tree);
+        Ok(Granted { scheduler, guarantee })
+    }
+
+    /// Asks the calculus for an edge more, whose parameters have these values.
+    fn admit(&self, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<GraphEdge, Error> {
+        tree.admission.begin(edge.clone()).map(GraphEdge).map_err(|problem| {
+            let above = edge.parent.and_then(|parent| tree.scheduler(parent));
+            let infos = above.map_or(&[][..], |above| &above.policy.vp_params);
+            let mut graph = tree.admission.graph();
+            graph.edges.push(edge);
+            let case = Case { graph, mode: tree.mode, infos, values: values.to_vec() };
+            Error::Refused(Refusal { reason: problem.message, case: Some(Box::new(case)) })
+        })
+    }
+
+    /// The schedulers that reserve CPU time by such a guarantee alone, and that the user may give threads to.
+    fn reserving(&self, who: Peer, need: &Guarantee) -> Vec<usize> {
+        let states = |scheduler: &Scheduler| {
+            scheduler.policy.vp_params.iter().any(|info| set_by(need, info.name).is_some())
+        };
+        let may = |at: usize| who.is_root() || self.tree.is_below_of(at, who.uid);
+        let all = self.tree.all().filter(|(at, scheduler)| states(scheduler) && may(*at));
+        all.map(|(at, _)| at).collect()
+    }
+
+    /// Whether the user may have one scheduler more, of this name.
+    fn may_create(&self, who: Peer, name: &str) -> Result<(), Error> {
+        if name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {
+            let expected = format!("expected 1 to {MAX_NAME} bytes without control characters");
+            return Err(Error::BadValue(format!("found the name {name:?}, {expected}")));
+        }
+        if self.tree.find(name).is_ok() {
+            return Err(Error::InUse(format!("found a scheduler `{name}` already, expected a new name")));
+        }
+        let own = self.tree.all().filter(|(_, scheduler)| scheduler.creator == Some(who.uid)).count();
+        if !who.is_root() && own >= MAX_SCHEDULERS_OF_A_USER {
+            return Err(Error::InUse(format!(
+                "found {own} schedulers of user {}, expected at most {MAX_SCHEDULERS_OF_A_USER}",
+                who.uid
+            )));
+        }
+        Ok(())
+    }
+}

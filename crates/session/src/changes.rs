@@ -1,0 +1,208 @@
+//! Where a change of a running hierarchy is carried out: once, and for both engines.
+//!
+//! ```text
+//!  Manager ─► HierarchyChange ─► carry_out ─┬─► the core's entry point
+//!                                           └─► RunRegistry: who it is in the result
+//! ```
+//!
+//! Relies on its caller to make one change at a time, between two steps of the run. Decides nothing: whether a change
+//! is allowed and keeps every promise, the manager has said before.
+
+use crate::registry::{RunRegistry, policy_of};
+use hls_calculus::GraphEdge;
+use hls_control::{Created, EngineError, HierarchyChange, Observed, Promisee, TakenOut, Thread};
+use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
+use hls_monitor::event::VpId;
+use hls_monitor::observe::Promise;
+use hls_monitor::result::{Child, SchedulerInfo, VpInfo};
+use hls_plan::{ChangeableEngine, EngineThread, ThreadKey, VpUsage};
+use hls_units::Nanos;
+
+/// A run whose hierarchy can change: an engine, and the registry of who is who in it.
+pub trait ChangeableRun<'t> {
+    /// What carries it out.
+    type Engine: ChangeableEngine;
+
+    /// The engine and the registry.
+    fn parts(&mut self) -> (&mut Self::Engine, &mut RunRegistry<'t>);
+
+    /// Takes all that the engine has recorded up to now; what time that is.
+    fn hear_now(&mut self) -> Nanos;
+
+    /// What people call a thread.
+    fn thread_name(&self, tid: u32) -> String;
+
+    /// Carries a change out, or refuses it whole.
+    fn carry_out(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
+        let (engine, registry) = self.parts();
+        match change {
+            HierarchyChange::CreateScheduler { name, policy, params } => {
+                let scheduler = CoreScheduler(engine.built().core.create_scheduler(policy, params)?);
+                let policy = engine.view().policy(policy).map_or("", |info| info.name).to_owned();
+                registry.add_scheduler(engine, scheduler, SchedulerInfo { name, policy });
+                return Ok(Created::Scheduler(scheduler));
+            }
+            HierarchyChange::AttachScheduler { parent, child, params } => {
+                return Ok(Created::Vp(attach(engine, registry, parent, child, params)?));
+            }
+            HierarchyChange::DestroyScheduler { scheduler } => {
+                engine.built().core.destroy_scheduler(scheduler.0)?;
+                registry.remove_scheduler(engine, scheduler);
+            }
+            HierarchyChange::DetachScheduler { vp } => detach(engine, vp)?,
+            HierarchyChange::ReplacePolicy { scheduler, policy, params } => {
+                replace_policy(engine, registry, scheduler, policy, params)?;
+            }
+            HierarchyChange::MoveThread { thread, to, params } => self.move_thread(thread, to, params)?,
+            HierarchyChange::SetParameter { thread, param, value } => {
+                living(engine, thread)?;
+                engine.set_parameter(thread.tid, param, value).map_err(gone_or_refused)?;
+            }
+            HierarchyChange::ClosePlace { place } => self.close_place(place),
+        }
+        Ok(Created::Nothing)
+    }
+
+    /// Moves a thread. One that keeps its number takes the place of the file with it, which nobody has then.
+    fn move_thread(
+        &mut self,
+        thread: ThreadKey,
+        to: CoreScheduler,
+        params: Params,
+    ) -> Result<(), EngineError> {
+        let (engine, registry) = self.parts();
+        let before = living(engine, thread)?.vp;
+        let above = if before == 0 { Vec::new() } else { registry.observer().topology().above(before) };
+        engine.move_thread(thread.tid, to, params, &above).map_err(gone_or_refused)?;
+        let vp = engine.built().number(thread.vp);
+        if vp != 0 {
+            let now = self.hear_now();
+            let (engine, registry) = self.parts();
+            registry.move_below(vp, engine.built().observed.get(to), now);
+            registry.places.leave(vp);
+        }
+        Ok(())
+    }
+
+    /// Nobody takes this place of the file any more.
+    fn close_place(&mut self, place: GraphEdge) {
+        let (engine, registry) = self.parts();
+        let Some(vp) = registry.places.close(place) else { return };
+        if let Some(to) = engine.close_place(vp) {
+            let now = self.hear_now();
+            let (engine, registry) = self.parts();
+            registry.move_below(vp, engine.built().observed.get(to), now);
+        }
+    }
+
+    /// Holds what happens to somebody from now on against this promise, or, where it is none, against no promise any
+    /// more.
+    fn promise(&mut self, to: Promisee, promise: Promise) {
+        let now = self.hear_now();
+        if let Some(vp) = self.number_of(to, &promise) {
+            self.parts().1.promise(vp, promise, now);
+        }
+    }
+
+    /// The number under which what happens to somebody is recorded; who comes by this promise gets one now.
+    fn number_of(&mut self, to: Promisee, promise: &Promise) -> Option<VpId> {
+        let is_some = |vp: &VpId| *vp != 0;
+        let (engine, registry) = self.parts();
+        let thread = match to {
+            Promisee::Place(place) => return registry.places.vp(place),
+            Promisee::Scheduler(core_vp) => return Some(engine.built().number(core_vp)).filter(is_some),
+            Promisee::Thread(thread) => thread,
+        };
+        let EngineThread { vp, scheduler, .. } = living(engine, thread).ok()?;
+        if vp != 0 || promise.windows.is_empty() {
+            return Some(vp).filter(is_some);
+        }
+        // The number first: tables cut long names.
+        let name = format!("{} {}", thread.tid, self.thread_name(thread.tid)).into();
+        let info =
+            VpInfo { name, child: Child::Thread, guarantee: promise.text.as_str().into(), parent: None };
+        let (engine, registry) = self.parts();
+        registry.join(engine, thread.vp, thread.tid, info, scheduler)
+    }
+
+    /// What became of the promises to these VPs of the core.
+    fn observed(&mut self, core_vps: &[CoreVp]) -> Vec<Observed> {
+        let now = self.hear_now();
+        let (engine, registry) = self.parts();
+        core_vps.iter().map(|core_vp| registry.observed(engine, *core_vp, now)).collect()
+    }
+
+    /// Whether this thread lives.
+    fn lives(&mut self, thread: ThreadKey) -> bool {
+        living(self.parts().0, thread).is_ok()
+    }
+
+    /// Where a thread is. Whose it is and what it is called, others know.
+    fn thread(&mut self, tid: u32) -> Option<Thread> {
+        let (engine, registry) = self.parts();
+        let EngineThread { key, cpus, scheduler, vp } = engine.thread(tid)?;
+        let (pinned, slot) = (cpus & registry.cpus != registry.cpus, registry.places.of(vp));
+        Some(Thread { key, pid: tid, comm: String::new(), uid: None, pinned, scheduler, slot })
+    }
+}
+
+/// Where a thread is, if it is still the one that is meant.
+fn living(engine: &mut impl ChangeableEngine, thread: ThreadKey) -> Result<EngineThread, EngineError> {
+    engine.thread(thread.tid).filter(|found| found.key == thread).ok_or(EngineError::Gone)
+}
+
+/// Threads may end at any time: the core has not found the one that was there a moment ago.
+fn gone_or_refused(error: CoreError) -> EngineError {
+    match error {
+        CoreError::NotFound => EngineError::Gone,
+        error => error.into(),
+    }
+}
+
+/// Hangs a scheduler below another; which VP of the core that is.
+fn attach(
+    engine: &mut impl ChangeableEngine,
+    registry: &mut RunRegistry,
+    parent: CoreScheduler,
+    child: CoreScheduler,
+    params: Params,
+) -> Result<CoreVp, CoreError> {
+    let core_vp = CoreVp(engine.built().core.attach(parent.0, Some(child.0), params)?);
+    if let Some(number) = engine.built().observed.get(child) {
+        let name = registry.observer().topology().scheduler_name(number.0).into();
+        let info = VpInfo { name, child: Child::Scheduler(number.0), ..VpInfo::default() };
+        registry.join(engine, core_vp, 0, info, parent);
+    }
+    Ok(core_vp)
+}
+
+/// Takes a VP of a scheduler out of the hierarchy, and keeps what it has used.
+fn detach(engine: &mut impl ChangeableEngine, core_vp: CoreVp) -> Result<(), CoreError> {
+    let now = engine.charge_until_now()?;
+    let usage = VpUsage::of(engine.view(), core_vp, now);
+    let built = engine.built();
+    built.core.detach(core_vp.0, now)?;
+    built.of_schedulers.retire(core_vp, usage);
+    engine.unwatch(core_vp);
+    Ok(())
+}
+
+/// Gives a scheduler another policy in its place. One that refuses a child leaves it to a fallback.
+fn replace_policy(
+    engine: &mut impl ChangeableEngine,
+    registry: &mut RunRegistry,
+    scheduler: CoreScheduler,
+    policy: u8,
+    params: Params,
+) -> Result<(), CoreError> {
+    let before = policy_of(engine, scheduler);
+    let replaced = engine
+        .charge_until_now()
+        .and_then(|now| engine.built().core.replace(scheduler.0, policy, params, now));
+    let after = policy_of(engine, scheduler);
+    if let (Err(error), Some(fallback)) = (replaced, after.filter(|_| after != before)) {
+        let offence = format!("another one that was to take its place refused a child: {error}");
+        registry.tell_manager(TakenOut { scheduler, offence, fallback: fallback.to_owned() });
+    }
+    replaced
+}

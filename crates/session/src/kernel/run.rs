@@ -1,0 +1,335 @@
+//! A run in the kernel: attaches the hierarchy, sets its threads going, listens, and detaches it whatever happens.
+//!
+//! A thread of the file has threads of this machine by its rule, or else does its workload, as in the simulator: with
+//! real threads (`hls_real_threads`). Belongs to one thread of this process, which nobody of the hierarchy waits for.
+
+use super::alarm::Alarm;
+use super::commands::Commands;
+use super::identity;
+use super::next_engine::{EngineCache, NextEngine, prepare};
+use crate::changes::ChangeableRun;
+use crate::console::{Console, Error};
+use crate::listeners::Listeners;
+use crate::registry::{Places, RunRegistry};
+use crate::request::{Options, Subject};
+use crate::worker;
+use hls_control::{EngineError, PolicySource};
+use hls_core::limits::MAX_RECORDS;
+use hls_hierarchy::model::Child;
+use hls_kernel_engine::{Domain, Engine, Notice};
+use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::result::RunResult;
+use hls_plan::Plan;
+use hls_real_threads::Load;
+use hls_units::Nanos;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// After something happened the run waits so long before it listens to the engine: to listen takes the CPU from the
+/// thread that has it.
+const SHORTEST: Duration = Duration::from_millis(10);
+/// Records take time to be evaluated, in which the threads of the hierarchy wait, as the kernel runs this process
+/// before all of them. So it evaluates for so long at a time, and rests as long in between,
+const PIECE: Duration = Duration::from_micros(100);
+/// unless so many records have come that further ones might be lost.
+const IN_PIECES: usize = MAX_RECORDS / 4;
+/// The length of a run that nobody limits.
+const ENDLESS: Nanos = Nanos(u64::MAX / 4);
+/// The observer looks for threads that wait in vain only up to so long ago: time that is being stolen from them is
+/// recorded when their CPU decides again or a slice is over, which the kernel has happen within this time.
+const PATIENCE: Nanos = Nanos::from_secs(1);
+
+/// A hierarchy that schedules this machine, with the threads and commands that were started for it.
+pub struct Run<'t> {
+    pub engine: Engine,
+    pub engines: EngineCache,
+    pub registry: RunRegistry<'t>,
+    commands: Commands,
+    load: Option<Load>,
+    /// The names of the file's threads.
+    names: Vec<String>,
+    /// Records that were read and not yet handed on.
+    batch: Vec<Record>,
+    alarm: Alarm,
+    /// Why the run cannot go on, where that was noticed in the midst of a request.
+    failed: Option<Error>,
+    paranoid: bool,
+    seed: u64,
+    console: Arc<dyn Console>,
+}
+
+impl<'t> Run<'t> {
+    /// Loads and attaches the hierarchy and gives all threads their places; workloads and commands wait.
+    pub fn attach(
+        subject: &Subject,
+        options: &Options,
+        listeners: Listeners<'t>,
+        console: &Arc<dyn Console>,
+    ) -> Result<Run<'t>, Error> {
+        let Subject { plan, derived, policies } = subject;
+        let places = Places::new(plan, derived);
+        let names = plan.hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
+        let commands = Commands::prepare(&plan.hierarchy)?;
+        let of_load = workload_only(plan);
+        let policies: Vec<_> = policies.loaded.iter().map(|loaded| loaded.source.clone()).collect();
+        let mut engine = Engine::new(plan.clone(), domain(policies.clone())?).map_err(failed)?;
+        let load = match of_load.groups.is_empty() {
+            true => None,
+            false => Some(Load::start(worker::process(worker::THREADS), &of_load, options.seed)?),
+        };
+        commands.each(|node, tgid| engine.started(node, tgid));
+        engine.attach().map_err(failed)?;
+        engine.poll(&mut |_| ()).map_err(failed)?;
+        for &(vp, tid) in load.iter().flat_map(Load::threads) {
+            place(&mut engine, tid, vp)?;
+        }
+        Ok(Run {
+            registry: RunRegistry::new(listeners, places, console.clone()),
+            engine,
+            engines: EngineCache::of(policies),
+            commands,
+            load,
+            names,
+            batch: Vec::new(),
+            alarm: Alarm::default(),
+            failed: None,
+            paranoid: options.paranoid,
+            seed: options.seed,
+            console: console.clone(),
+        })
+    }
+
+    /// Lets workloads and commands begin; times count from now.
+    pub fn begin(&mut self, length: Option<Nanos>) -> Result<(), Error> {
+        self.engine.begin().map_err(failed)?;
+        if let Some(load) = &mut self.load {
+            load.go(length.unwrap_or(ENDLESS));
+        }
+        Ok(self.commands.go()?)
+    }
+
+    /// Takes the records since the last time, and says which promises broke. Returns the time up to which this is.
+    pub fn listen(&mut self) -> Result<Nanos, Error> {
+        let now = self.hear()?;
+        self.registry.listeners.observer.advance(now.saturating_sub(PATIENCE));
+        self.alarm.raise(&mut self.registry.listeners.observer, now, &*self.console);
+        if self.paranoid {
+            check(&mut self.engine, &*self.console)?;
+        }
+        self.registry.listeners.check()?;
+        Ok(now)
+    }
+
+    /// An engine with other policies takes over. One that cannot do so whole ends the run.
+    pub fn take_over(&mut self, next: NextEngine) -> Result<(), EngineError> {
+        self.engines.take_over(&mut self.engine, next).map_err(|error| {
+            let error = error.to_string();
+            self.fail(Error::System(error.clone()));
+            EngineError::Failed(error)
+        })
+    }
+
+    /// Has the run end after the request at hand.
+    fn fail(&mut self, error: Error) {
+        self.failed.get_or_insert(error);
+    }
+
+    /// Takes the records since the last time, and hands them on in order of time. Returns the time up to which this is.
+    fn hear(&mut self) -> Result<Nanos, Error> {
+        let mut begun = Instant::now();
+        // The time first: all records up to it are there when the engine is polled.
+        let now = self.engine.now().map_err(failed)?;
+        // Threads of the workload that arrive are placed after the poll, by which the engine comes to know them.
+        let come = self.load.as_mut().map_or(Ok(Vec::new()), |load| load.arrivals(Nanos::ZERO))?;
+        let batch = &mut self.batch;
+        let notices = self.engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
+        notices.iter().for_each(|notice| tell(notice, &self.names, &*self.console));
+        if notices.contains(&Notice::Lost) {
+            self.registry.listeners.observer.lose(now);
+        }
+        if let Some(load) = &mut self.load {
+            for (vp, tid) in come {
+                place(&mut self.engine, tid, vp)?;
+                load.admit(vp);
+            }
+            load.events(&mut |record| batch.extend(of_job(record)));
+        }
+        batch.sort_by_key(|record| record.at);
+        batch.iter().for_each(|record| tell_of_cpu(record, &*self.console));
+        let in_pieces = batch.len() < IN_PIECES;
+        for record in batch.drain(..) {
+            self.registry.hear(&record);
+            if in_pieces && begun.elapsed() > PIECE {
+                sleep(PIECE);
+                begun = Instant::now();
+            }
+        }
+        self.registry.report_taken_out(&mut self.engine);
+        Ok(now)
+    }
+
+    /// Waits until there is something to listen to, or for `time`. Requests are answered meanwhile: `answer` is called
+    /// at once and whenever `asked` can be read.
+    pub fn rest(
+        &mut self,
+        asked: Option<BorrowedFd>,
+        answer: impl Fn(&mut Self),
+        mut time: Duration,
+    ) -> Result<(), Error> {
+        let begun = Instant::now();
+        let mut is_news = false;
+        loop {
+            answer(self);
+            self.failed.take().map_or(Ok(()), Err)?;
+            let left = time.saturating_sub(begun.elapsed());
+            if left == Duration::ZERO {
+                return Ok(());
+            }
+            let readable = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+            let mut fds: Vec<PollFd> = asked.into_iter().map(readable).collect();
+            let of_requests = fds.len();
+            if !is_news {
+                fds.push(readable(self.engine.as_fd()));
+                fds.extend(self.load.iter().map(|load| readable(load.as_fd())));
+            }
+            let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+            match poll(&mut fds, Some(&left)) {
+                // A signal: it may be the end.
+                Err(Errno::INTR) => return Ok(()),
+                answer => answer.map_err(io::Error::from)?,
+            };
+            if fds.iter().skip(of_requests).any(|fd| !fd.revents().is_empty()) {
+                (is_news, time) = (true, time.min(SHORTEST));
+            }
+        }
+    }
+
+    /// Gives the machine back to the system's scheduler; the result of the run.
+    pub fn finish(mut self, end: Nanos) -> Result<RunResult, Error> {
+        self.alarm.end(&*self.console);
+        let engine = &mut self.engine;
+        let mut result =
+            self.registry.listeners.finish(end, |result| engine.complete(result).map_err(failed))?;
+        // A thread without a CPU cannot end.
+        drop(self.engine);
+        self.commands.end();
+        if let Some(load) = self.load {
+            load.end();
+            load.finish(&mut |_| ())?.complete(&mut result);
+        }
+        result.seed = self.seed;
+        Ok(result)
+    }
+}
+
+impl<'t> ChangeableRun<'t> for Run<'t> {
+    type Engine = Engine;
+
+    fn parts(&mut self) -> (&mut Engine, &mut RunRegistry<'t>) {
+        (&mut self.engine, &mut self.registry)
+    }
+
+    /// An error ends the run after the request at hand.
+    fn hear_now(&mut self) -> Nanos {
+        self.hear().unwrap_or_else(|error| {
+            self.fail(error);
+            self.engine.now().unwrap_or_default()
+        })
+    }
+
+    fn thread_name(&self, tid: u32) -> String {
+        identity::name(tid)
+    }
+}
+
+/// An empty domain in the kernel, whose current engine has these policies.
+fn domain(policies: Vec<PolicySource>) -> Result<Domain, Error> {
+    let mut domain = Domain::new().map_err(failed)?;
+    if !policies.is_empty() {
+        let maps = domain.shared_maps().map_err(failed)?;
+        let prepared = prepare(policies, &maps).map_err(|error| match error {
+            EngineError::Policy(what) => Error::Input(what),
+            other => Error::System(other.to_string()),
+        })?;
+        domain.take_over(Some(prepared.next)).map_err(failed)?;
+    }
+    Ok(domain)
+}
+
+fn place(engine: &mut Engine, tid: u32, vp: VpId) -> Result<(), Error> {
+    engine.place(tid, vp).map_err(|error| Error::System(format!("thread {tid} of the workload: {error}")))
+}
+
+/// The plan with only those threads that do a workload: no rule gives them threads of this machine.
+fn workload_only(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    let Plan { groups, hierarchy, .. } = &mut plan;
+    groups.retain(|group| match hierarchy.edges[group.edge].child {
+        Child::Thread(node) => hierarchy.threads[node].who.is_none(),
+        Child::Scheduler(_) => false,
+    });
+    plan
+}
+
+/// The records of a workload's process that the kernel does not have: those of jobs. Which threads come and go, the
+/// engine knows.
+fn of_job(record: &Record) -> Option<Record> {
+    matches!(record.what, What::JobRelease { .. } | What::JobDone { .. } | What::Miss { .. })
+        .then_some(*record)
+}
+
+/// Checks all invariants of the core. When one is broken the machine is given back, with a dump of the hierarchy.
+fn check(engine: &mut Engine, console: &dyn Console) -> Result<(), Error> {
+    engine.check().map_err(|error| {
+        if matches!(error, hls_kernel_engine::Error::Broken(_)) {
+            console.say(&engine.dump().trim_end());
+        }
+        failed(error)
+    })
+}
+
+/// An error of the engine; where rights or the kernel are to blame, it points to `hls doctor`.
+fn failed(error: hls_kernel_engine::Error) -> Error {
+    match error {
+        hls_kernel_engine::Error::NotAllowed(_) => {
+            Error::System(format!("{error}\nhls doctor says what this takes"))
+        }
+        _ => Error::System(error.to_string()),
+    }
+}
+
+fn tell_of_cpu(record: &Record, console: &dyn Console) {
+    let cpu = record.cpu;
+    match record.what {
+        What::Offline => {
+            console
+                .say(&format_args!("note: CPU {cpu} is offline; its time counts as stolen until it is back"));
+        }
+        What::Online => console.say(&format_args!("note: CPU {cpu} is back")),
+        _ => {}
+    }
+}
+
+fn tell(notice: &Notice, names: &[String], console: &dyn Console) {
+    match notice {
+        Notice::Conflict { tid, nodes } => console.say(&format_args!(
+            "note: thread {tid} fits both `{}` and `{}`; it stays in the default scheduler",
+            names[nodes.0], names[nodes.1]
+        )),
+        Notice::Full { tid, node } => console.say(&format_args!(
+            "note: all instances of `{}` are taken; thread {tid} waits for one in the default scheduler",
+            names[*node]
+        )),
+        Notice::NoRoom { tgid } => {
+            console.say(&format_args!(
+                "note: process {tgid} was refused a further thread: the hierarchy is full"
+            ));
+        }
+        Notice::Lost => console.say(&"note: records were lost; what is reported is not all of the run"),
+    }
+}

@@ -1,0 +1,115 @@
+//! A simulated session as a caller of the crate has it: changes in between are made or refused, the console is told,
+//! and the result knows who came.
+//!
+//! Relies on the simulator alone.
+
+use hls_calculus::{Mode, Rules};
+use hls_check::Derived;
+use hls_control::{Client, ClientError, Texts};
+use hls_monitor::event::VpId;
+use hls_plan::Plan;
+use hls_session::{
+    Console, Engine, Error, Files, LoadedPolicies, Options, Outcome, ScriptedChange, Subject, run,
+};
+use hls_units::Nanos;
+use hls_workload::program::Workload;
+use std::fmt::Display;
+use std::sync::{Arc, Mutex};
+
+/// A reservation for one thread; two others share what is left.
+const FILE: &str = r#"
+fixed-priority "FP" {
+    reservation "RES" priority=2 {
+        thread "one" guarantee="RESBH 5ms 50ms"
+    }
+    round-robin "rest" priority=0 { thread "other"; thread "third" }
+}
+"#;
+
+/// Keeps what is said.
+#[derive(Default)]
+struct Said(Mutex<Vec<String>>);
+
+impl Console for Said {
+    fn say(&self, text: &dyn Display) {
+        self.0.lock().unwrap().push(text.to_string());
+    }
+}
+
+/// The VP of a thread of the plan.
+fn vp(plan: &Plan, name: &str) -> VpId {
+    plan.threads().find(|thread| thread.name == name).expect("a thread of the file").vp
+}
+
+fn simulate(
+    changes: impl Fn(&Plan) -> Vec<ScriptedChange<'static>>,
+) -> (Result<Outcome, Error>, Vec<String>) {
+    let (hierarchy, _) = hls_hierarchy::read(FILE.as_bytes()).expect("a valid file");
+    let plan = Plan::new(hierarchy.with_default(), &Workload::default()).expect("a plan");
+    let rules = Rules { mode: Mode::Tight, global: false };
+    let derived = Derived::new(&plan, rules);
+    let policies = LoadedPolicies::load(&[], Vec::new()).expect("no policies");
+    let script = Some(changes(&plan));
+    let (mut parts, said, files) = (0, Arc::new(Said::default()), Files::default());
+    let progress = &mut |part, of| {
+        assert!(part > parts && part <= of, "{part} of {of} after {parts}");
+        parts = part;
+    };
+    let length = Nanos::from_secs(4);
+    let engine = Engine::Simulator { length, script, progress };
+    let options = Options { rules, seed: 1, paranoid: true, slack: Nanos::ZERO, files: &files };
+    let console: Arc<dyn Console> = said.clone();
+    let outcome = run(Subject { plan, derived: &derived, policies: &policies }, engine, &options, &console);
+    let lines = said.0.lock().unwrap().clone();
+    (outcome, lines)
+}
+
+fn at(
+    seconds: u64,
+    ask: impl FnOnce(&mut Client) -> Result<(), ClientError> + 'static,
+) -> ScriptedChange<'static> {
+    let ask = move |hls: &mut Client, _: &dyn Fn(VpId) -> bool| match ask(hls) {
+        Ok(()) => Ok(true),
+        Err(ClientError::Refused { .. } | ClientError::Request { .. }) => Ok(false),
+        Err(error) => Err(Error::System(error.to_string())),
+    };
+    ScriptedChange { at: Nanos::from_secs(seconds), ask: Box::new(ask) }
+}
+
+/// A scheduler is created in the core and in the result, a thread lives below it for a second, and it is destroyed.
+#[test]
+fn a_scheduler_comes_and_goes() {
+    let (outcome, said) = simulate(|plan| {
+        let other = vp(plan, "other");
+        let texts = Texts::from([("priority".to_owned(), "1".to_owned())]);
+        vec![
+            at(1, move |hls| hls.create("round-robin", "A", "FP", &texts).map(drop)),
+            at(1, move |hls| hls.move_thread(other, "A", &Texts::new()).map(drop)),
+            at(2, move |hls| hls.destroy("A")),
+            at(2, move |hls| hls.move_thread(other, "rest", &Texts::new()).map(drop)),
+            at(2, |hls| hls.destroy("A")),
+        ]
+    });
+    let Outcome { result, refused } = outcome.unwrap();
+    // Only the first attempt to destroy it: a thread was there.
+    assert_eq!((refused, &said[..]), (1, &[][..]));
+    // For a second `other` had all that the reservation left, and for three seconds half of it, as `third` had.
+    let ran = |name: &str| result.threads.iter().find(|thread| result.topology.child_name(thread.vp) == name);
+    let [other, third] = ["other", "third"].map(|name| ran(name).expect("a thread of the file").ran);
+    assert_eq!((other, third), (Nanos::from_millis(2_250), Nanos::from_millis(1_350)));
+    assert_eq!(result.guarantees.iter().filter(|guarantee| !guarantee.is_kept()).count(), 0);
+}
+
+/// Whatever the calculus refuses has changed nothing, and is counted.
+#[test]
+fn what_cannot_be_granted_is_refused() {
+    let (outcome, _) = simulate(|plan| {
+        let other = vp(plan, "other");
+        let too_much = move |hls: &mut Client| hls.reserve(other, "RESBH 48ms 50ms", Some("RES")).map(drop);
+        vec![at(1, too_much), at(3, |hls| hls.destroy("no such scheduler"))]
+    });
+    let (alone, _) = simulate(|_| Vec::new());
+    let (outcome, alone) = (outcome.unwrap(), alone.unwrap());
+    assert_eq!((outcome.refused, alone.refused), (2, 0));
+    assert_eq!(outcome.result.threads, alone.result.threads);
+}
