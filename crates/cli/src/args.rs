@@ -1,5 +1,6 @@
 //! The command line, and the help that teaches it.
 
+use crate::cpus::AskedCpus;
 use crate::fit::{Periods, periods};
 use clap::{Parser, Subcommand, ValueEnum};
 use hls_calculus::{Mode, Rules};
@@ -185,12 +186,23 @@ impl From<RulesArgs> for Rules {
     }
 }
 
+/// For which machine a hierarchy file is read.
+#[derive(Clone, Copy, clap::Args)]
+pub struct CpusArgs {
+    /// How many CPUs the machine has; `online`: as many as this one [default: what the file says, else as `online`]
+    #[arg(long, value_name = "N", value_parser = AskedCpus::parse, allow_hyphen_values = true)]
+    pub cpus: Option<AskedCpus>,
+}
+
 /// Arguments of `hls check`.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_CHECK_HELP)]
 pub struct CheckArgs {
     /// The hierarchy file
     pub file: PathBuf,
+    /// For which machine
+    #[command(flatten)]
+    pub machine: CpusArgs,
     /// Show how the guarantee of this scheduler or thread follows (may be given several times)
     #[arg(long, value_name = "NAME")]
     pub explain: Vec<String>,
@@ -219,6 +231,9 @@ pub struct GuaranteeArgs {
 pub struct FitArgs {
     /// The hierarchy file
     pub file: PathBuf,
+    /// For which machine
+    #[command(flatten)]
+    pub machine: CpusArgs,
     /// Only for this thread (may be given several times)
     #[arg(long, value_name = "NAME")]
     pub thread: Vec<String>,
@@ -329,6 +344,9 @@ pub enum Engine {
 pub struct RunArgs {
     /// The hierarchy file
     pub file: PathBuf,
+    /// For which machine
+    #[command(flatten)]
+    pub machine: CpusArgs,
     /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s; in the
     /// kernel: until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
@@ -530,6 +548,9 @@ pub struct UnloadArgs {
 pub struct YardstickArgs {
     /// The hierarchy file
     pub file: PathBuf,
+    /// For which machine
+    #[command(flatten)]
+    pub machine: CpusArgs,
     /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s]
     #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub length: Option<Nanos>,

@@ -13,14 +13,14 @@ use std::io::Write;
 
 /// Runs the command.
 pub fn check(args: &CheckArgs) -> Result<Verdict, Error> {
-    let HierarchyFile { hierarchy, source, .. } = input::hierarchy(&args.file)?;
+    let HierarchyFile { hierarchy, source, cpus_from, .. } = input::hierarchy(&args.file, args.machine.cpus)?;
     let mut plan = input::plan(hierarchy, &Default::default())?;
     let explained = Explained::find_all(&plan, &args.explain)?;
     let derived = Derived::new(&plan, args.rules);
     derived.write_on(&mut plan);
 
     let mut out = output();
-    write_tree(&mut out, &derived.with_refusals(&plan))?;
+    write_tree(&mut out, &derived.with_refusals(&plan), cpus_from.as_deref())?;
     write_tasks(&mut out, &derived.tasks(&plan))?;
     for node in &explained {
         explain(&mut out, &plan, &derived, node)?;

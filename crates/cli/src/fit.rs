@@ -10,12 +10,13 @@ use hls_check::{Change, Derived, Serves};
 use hls_hierarchy::Severity;
 use hls_plan::Plan;
 use hls_report::layout::{Column, number, text, write_rows};
+use hls_report::tree::write_machine;
 use hls_units::Nanos;
 use std::io::Write;
 
 /// Runs the command.
 pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
-    let HierarchyFile { hierarchy, source, .. } = input::hierarchy(&args.file)?;
+    let HierarchyFile { hierarchy, source, cpus_from, .. } = input::hierarchy(&args.file, args.machine.cpus)?;
     let plan = input::plan(hierarchy, &Default::default())?;
     let derived = Derived::new(&plan, args.rules);
     let serving = wanted(&plan, derived.tasks(&plan), &args.thread)?;
@@ -42,6 +43,9 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
         }
     }
     let mut out = output();
+    if let Some(from) = cpus_from {
+        write_machine(&mut out, plan.topology.cpus, Some(&from))?;
+    }
     write_rows(&mut out, &COLUMNS, &rows)?;
     reasons.iter().try_for_each(|reason| writeln!(out, "{reason}"))?;
     if !changes.is_empty() {

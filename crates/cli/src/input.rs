@@ -1,19 +1,17 @@
 //! Reading files, and saying what is wrong with them.
 
+use crate::cpus::{self, AskedCpus};
 use crate::exit::{Error, say};
 use crate::modules::Modules;
 use hls_hierarchy::model::{Hierarchy, Load, Who};
 use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source};
-use hls_kernel_engine::doctor::cpus;
 use hls_plan::{Plan, PlanError};
 use hls_workload::WorkloadError;
 use hls_workload::program::Workload;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::fs::File;
 use std::io::{IsTerminal, Read};
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::thread::available_parallelism;
 
 /// No message lists more names.
 const MAX_NAMES: usize = 12;
@@ -48,23 +46,23 @@ pub struct HierarchyFile {
     pub source: Source,
     /// The policies that it loads.
     pub modules: Modules,
+    /// Who said how many CPUs there are, where it was not the file.
+    pub cpus_from: Option<String>,
 }
 
-/// Reads and validates a hierarchy file; prints its warnings, or all of its errors.
-pub fn hierarchy(path: &Path) -> Result<HierarchyFile, Error> {
-    hierarchy_for(path, 1)
-}
-
-/// The same for a machine with so many CPUs, where the file does not say how many.
-fn hierarchy_for(path: &Path, cpus: u16) -> Result<HierarchyFile, Error> {
+/// Reads and validates a hierarchy file, for as many CPUs as `--cpus` asks for; prints its warnings, or all of its
+/// errors.
+pub fn hierarchy(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile, Error> {
     let bytes = read(path).map_err(Error::Input)?;
     let source = source(path, &bytes);
     let loads = hls_hierarchy::loads(&bytes);
     let modules = Modules::load(&loads, policy_texts(path, &loads, &source)?)?;
+    let cpus = AskedCpus::for_reader(asked)?;
     match hls_hierarchy::read_with(&modules.policies, cpus, &bytes) {
         Ok((hierarchy, warnings)) => {
             report(&source, &warnings);
-            Ok(HierarchyFile { hierarchy, source, modules })
+            let cpus_from = cpus::origin(asked, &hierarchy.machine)?;
+            Ok(HierarchyFile { hierarchy, source, modules, cpus_from })
         }
         Err(errors) => {
             report(&source, &errors);
@@ -97,25 +95,20 @@ fn policy_texts(path: &Path, loads: &[Load], source: &Source) -> Result<Vec<(Pat
 }
 
 /// The same for the kernel engine: a hierarchy for this machine, with a default scheduler.
-pub fn hierarchy_for_kernel(path: &Path) -> Result<HierarchyFile, Error> {
-    let counted = |which| cpus(Path::new("/"), which).map(|cpus| cpus as usize);
-    let online = counted("online").map_or_else(|| available_parallelism().map(NonZero::get), Ok)?;
-    // What is offline now may come back.
-    let present = counted("present").unwrap_or(online);
-    let most = hls_core::limits::MAX_CPUS;
-    if online > most {
-        return Err(Error::Input(format!("found a machine with {online} CPUs, expected {most} at most")));
+pub fn hierarchy_for_kernel(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile, Error> {
+    let (online, present) = (cpus::online()?, cpus::present()?);
+    let file = hierarchy(path, asked)?;
+    let cpus = file.hierarchy.machine.cpus;
+    if !(online..=present).contains(&cpus) {
+        let found = match asked {
+            Some(_) => format!("found --cpus {cpus}"),
+            None => format!("found {} for a machine with cpus={cpus}", path.display()),
+        };
+        let expected =
+            format!("expected the {online} of this machine, which the kernel engine is to schedule");
+        return Err(Error::Input(format!("{found}, {expected}")));
     }
-    let file = hierarchy_for(path, online as u16)?;
-    match usize::from(file.hierarchy.machine.cpus) {
-        said if (online..=present).contains(&said) => {
-            Ok(HierarchyFile { hierarchy: file.hierarchy.with_default(), ..file })
-        }
-        said => Err(Error::Input(format!(
-            "{} is for a machine with cpus={said}; this one has {online}",
-            path.display()
-        ))),
-    }
+    Ok(HierarchyFile { hierarchy: file.hierarchy.with_default(), ..file })
 }
 
 /// Prints what a file names that is not on this machine. What a name, a unit or a command stands for may come later.

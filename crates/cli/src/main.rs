@@ -11,6 +11,7 @@ mod check;
 mod commands;
 #[cfg(feature = "kernel")]
 mod control;
+mod cpus;
 mod ctl;
 mod doctor;
 mod exit;

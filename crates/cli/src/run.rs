@@ -24,9 +24,9 @@ pub const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
-    let HierarchyFile { hierarchy, source, modules } = match args.engine {
-        Engine::Sim => input::hierarchy(&args.file)?,
-        Engine::Kernel => input::hierarchy_for_kernel(&args.file)?,
+    let HierarchyFile { hierarchy, source, modules, cpus_from } = match args.engine {
+        Engine::Sim => input::hierarchy(&args.file, args.machine.cpus)?,
+        Engine::Kernel => input::hierarchy_for_kernel(&args.file, args.machine.cpus)?,
     };
     input::runs(&hierarchy, &source)?;
     let workload = input::workload(args.workload.as_deref())?;
@@ -73,7 +73,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     if args.json {
         write_json(&mut out, &result)?;
     } else {
-        write_tree(&mut out, &topology)?;
+        write_tree(&mut out, &topology, cpus_from.as_deref())?;
         writeln!(out)?;
         write_tables(&mut out, &result)?;
         writeln!(out)?;

@@ -3,7 +3,7 @@
 
 use crate::args::YardstickArgs;
 use crate::exit::{Error, Verdict, say};
-use crate::input;
+use crate::input::{self, HierarchyFile};
 use crate::output::output;
 use crate::run::DEFAULT_LENGTH;
 use hls_monitor::event::VpId;
@@ -25,13 +25,13 @@ const PATIENCE: Nanos = Nanos::from_millis(50);
 
 /// Runs the command.
 pub fn yardstick(args: &YardstickArgs) -> Result<Verdict, Error> {
-    let hierarchy = input::hierarchy(&args.file)?.hierarchy;
+    let HierarchyFile { hierarchy, cpus_from, .. } = input::hierarchy(&args.file, args.machine.cpus)?;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration).unwrap_or(DEFAULT_LENGTH);
     let plan = input::plan(hierarchy, &workload)?;
     let (asked, there) = (usize::from(plan.topology.cpus), available_parallelism()?.get());
     if there < asked {
-        say(format_args!("note: the file has {asked} CPUs, and this machine has {there}"));
+        say(format_args!("note: the hierarchy is for {asked} CPUs, and here are {there}"));
     }
     let result = carry_out(&plan, args.seed, length)?;
     let mut out = output();
@@ -41,6 +41,7 @@ pub fn yardstick(args: &YardstickArgs) -> Result<Verdict, Error> {
         let cpus = asked.min(there);
         let cpus = format_args!("{cpus} CPU{}", if cpus == 1 { "" } else { "s" });
         writeln!(out, "{length} on {cpus} under the system's own scheduler (seed {})", result.seed)?;
+        cpus_from.iter().try_for_each(|from| writeln!(out, "the number of CPUs: {from}"))?;
         write_threads_alone(&mut out, &result)?;
     }
     out.flush()?;

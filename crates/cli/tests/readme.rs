@@ -28,7 +28,9 @@ fn output_of(command: &str) -> String {
         "cat" => return std::fs::read_to_string(root().join(&words[1])).unwrap(),
         other => panic!("a document runs `{other}`, which this test does not know"),
     };
-    String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+    let shown = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    assert!(!shown.contains("online here"), "`{command}`: expected a file that states `machine cpus=`");
+    shown
 }
 
 fn hls(words: &[String]) -> std::process::Output {

@@ -31,7 +31,8 @@
 //! load "versions/asked_times.c" as="asked-2"    // under another name, beside the first
 //! asked-times "A" { thread "clock" }
 //! ```
-//! A property whose name is a parameter both of a scheduler's policy and of its parent's sets both. Times stand in
+//! A file that does not say `machine cpus=` leaves the number of CPUs to whoever reads it ([`Cpus`]). A property whose
+//! name is a parameter both of a scheduler's policy and of its parent's sets both. Times stand in
 //! quotes, with a unit; below a uniformly slower processor (RESU) CPU time, guarantees included, is in its time. A name
 //! may be left out where the policy's name says enough. The default `width` is that of the parent, and 1 below policies
 //! that hand out one CPU's time. A thread has at most one workload: `cpu-bound`; `periodic run every deadline? offset?
@@ -81,4 +82,4 @@ pub use glob::Glob;
 pub use graph::default_width;
 pub use loads::loads;
 pub use policies::{Policies, Policy, Unusable, cannot_run, policies};
-pub use read::{MAX_FILE_BYTES, read, read_for, read_with};
+pub use read::{Cpus, MAX_FILE_BYTES, read, read_with};

@@ -3,28 +3,31 @@
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{Interrupt, Machine};
 use crate::properties::Properties;
+use crate::read::Cpus;
 use crate::syntax::Node;
 use crate::value::{self, LONGEST, SHORTEST};
 use hls_core::limits::MAX_CPUS;
 use hls_units::Nanos;
 
-/// The machine of a file that says nothing: one CPU, precise timers, no costs, nothing stolen.
+/// The machine of a file that says nothing, but for its CPUs: precise timers, no costs, nothing stolen.
 const DEFAULT: Machine = Machine {
     cpus: 1,
+    stated_cpus: None,
     tick_hz: None,
     switch_cost: Nanos::ZERO,
     decision_cost: Nanos::ZERO,
     interrupts: Vec::new(),
 };
 
-/// Reads the `machine` node, if there is one, and the `interrupt` nodes in it. `preset`: the CPUs of a file that does
-/// not say how many there are.
-pub(crate) fn read(node: Option<&Node>, interrupts: &[&Node], preset: u16, sink: &mut Sink) -> Machine {
+/// Reads the `machine` node, if there is one, and the `interrupt` nodes in it.
+pub(crate) fn read(node: Option<&Node>, interrupts: &[&Node], count: Cpus, sink: &mut Sink) -> Machine {
+    let (Cpus::Exactly(preset) | Cpus::UnlessStated(preset)) = count;
     let Some(node) = node else {
         return Machine { cpus: preset, ..DEFAULT };
     };
     let mut properties = Properties::new(node, "`machine`", sink);
-    let cpus = properties.read("cpus", sink, |p| value::whole(p, 1..=MAX_CPUS as u64));
+    let stated_cpus =
+        properties.read("cpus", sink, |p| value::whole(p, 1..=MAX_CPUS as u64)).map(|cpus| cpus as u16);
     let tick_hz = properties.read("tick", sink, value::tick);
     let switch_cost = properties.read("switch-cost", sink, |p| value::time(p, Nanos::ZERO..=LONGEST));
     let decision_cost = properties.read("decision-cost", sink, |p| value::time(p, Nanos::ZERO..=LONGEST));
@@ -34,9 +37,13 @@ pub(crate) fn read(node: Option<&Node>, interrupts: &[&Node], preset: u16, sink:
         true => preset,
         false => MAX_CPUS as u16,
     };
-    let cpus = cpus.map_or(otherwise, |cpus| cpus as u16);
+    let cpus = match count {
+        Cpus::Exactly(cpus) => cpus,
+        Cpus::UnlessStated(_) => stated_cpus.unwrap_or(otherwise),
+    };
     Machine {
         cpus,
+        stated_cpus,
         tick_hz,
         switch_cost: switch_cost.unwrap_or(DEFAULT.switch_cost),
         decision_cost: decision_cost.unwrap_or(DEFAULT.decision_cost),

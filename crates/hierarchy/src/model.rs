@@ -100,6 +100,8 @@ fn unused_name(names: &HashSet<String>, name: &str) -> String {
 pub struct Machine {
     /// Number of CPUs, 1 to `hls_core::limits::MAX_CPUS`.
     pub cpus: u16,
+    /// How many the file says there are, if it does; whoever read it may have said otherwise.
+    pub stated_cpus: Option<u16>,
     /// Timer interrupts a second, when time is enforced by ticks; `None`: timers are precise.
     pub tick_hz: Option<u32>,
     /// CPU time that a switch to another thread takes.

@@ -12,22 +12,23 @@ use crate::{children, machine, who};
 /// The largest file that is read: 16 MiB, some four times what the largest hierarchy takes.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
 
+/// How many CPUs the machine of a hierarchy has, as far as the one who reads the file decides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cpus {
+    /// So many, whatever the file says.
+    Exactly(u16),
+    /// So many where the file does not say.
+    UnlessStated(u16),
+}
+
 /// Reads a hierarchy file, with all [`policies`](crate::policies()) that need not be loaded. The warnings come with the
-/// hierarchy.
+/// hierarchy. A file that does not say how many CPUs the machine has means one.
 ///
 /// # Errors
 /// All errors and warnings of the file in the order of their places, but at most [`crate::MAX_DIAGNOSTICS`]. A file
 /// that loads policies is for [`read_with`], and refused here.
 pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
-    read_for(1, bytes)
-}
-
-/// Reads a hierarchy file for a machine with so many CPUs, which is what a file means that does not say how many.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_for(cpus: u16, bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let (hierarchy, warnings) = read_with(&Policies::default(), cpus, bytes)?;
+    let (hierarchy, warnings) = read_with(&Policies::default(), Cpus::UnlessStated(1), bytes)?;
     let error = |load: &Load| {
         let found = "a policy from a file of its own";
         Diagnostic::error(
@@ -42,13 +43,13 @@ pub fn read_for(cpus: u16, bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>),
 }
 
 /// Reads a hierarchy file with these policies, which must have those that its [`crate::loads()`] are for, and for a
-/// machine with so many CPUs where the file does not say how many.
+/// machine with so many CPUs.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_with(
     policies: &Policies,
-    cpus: u16,
+    cpus: Cpus,
     bytes: &[u8],
 ) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut sink = Sink::default();
@@ -83,7 +84,7 @@ pub(crate) fn text<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
 
 /// What the text says; not to be used when the sink has errors. A file with broken syntax is judged node by node only:
 /// what is said elsewhere about the nodes that could not be read would be wrong.
-fn hierarchy(policies: &Policies, cpus: u16, text: &str, sink: &mut Sink) -> Option<Hierarchy> {
+fn hierarchy(policies: &Policies, cpus: Cpus, text: &str, sink: &mut Sink) -> Option<Hierarchy> {
     let nodes = syntax::parse(text, sink);
     let is_whole = !sink.has_errors();
     let declared = declare::declare(policies, &nodes, is_whole, sink);

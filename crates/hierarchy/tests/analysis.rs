@@ -7,10 +7,12 @@ use hls_core::PolicyInfo;
 use hls_hierarchy::analysis::{Input, Origin};
 use hls_hierarchy::model::Hierarchy;
 use hls_hierarchy::settings::settings;
-use hls_hierarchy::{Policies, Unusable, read_with};
+use hls_hierarchy::{Cpus, Policies, Unusable, read_with};
 
 fn read(text: &str) -> Hierarchy {
-    read_with(&common::policies(text.as_bytes()), 1, text.as_bytes()).expect("it is a good file").0
+    read_with(&common::policies(text.as_bytes()), Cpus::UnlessStated(1), text.as_bytes())
+        .expect("it is a good file")
+        .0
 }
 
 #[test]
@@ -66,7 +68,7 @@ fn a_file_that_loads_is_refused_where_nothing_can() {
     let rest = "round-robin { thread \"a\" }";
     let with_load = format!("load \"other.c\"\n{rest}");
     assert!(hls_hierarchy::read(rest.as_bytes()).is_ok());
-    assert!(read_with(&Policies::default(), 1, with_load.as_bytes()).is_ok());
+    assert!(read_with(&Policies::default(), Cpus::UnlessStated(1), with_load.as_bytes()).is_ok());
     let errors = hls_hierarchy::read(with_load.as_bytes()).unwrap_err();
     let found: Vec<_> = errors.iter().map(|error| (error.span.clone(), error.found.as_str())).collect();
     assert_eq!(found, [(0..14, "a policy from a file of its own")]);

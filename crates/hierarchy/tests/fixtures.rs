@@ -5,14 +5,14 @@
 mod common;
 
 use hls_hierarchy::model::{Child, Hierarchy};
-use hls_hierarchy::{Policies, Source, read_with};
+use hls_hierarchy::{Cpus, Policies, Source, read_with};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 #[test]
 fn good_files_are_read() {
     check_folder("ok", |source, bytes| {
-        let (hierarchy, warnings) = read_with(&common::policies(bytes), 1, bytes)
+        let (hierarchy, warnings) = read_with(&common::policies(bytes), Cpus::UnlessStated(1), bytes)
             .map_err(|errors| errors.iter().map(|error| source.line(error) + "\n").collect::<String>())?;
         let warnings: String = warnings.iter().map(|warning| source.line(warning) + "\n").collect();
         Ok(warnings + &describe(&hierarchy))
@@ -25,16 +25,18 @@ fn good_files_are_good_with_the_core_s_policies() {
     for file in hierarchy_files("ok") {
         let bytes = std::fs::read(&file).expect("it can be read");
         let policies = common::loaded(Policies::default(), &bytes);
-        let errors = read_with(&policies, 1, &bytes).err();
+        let errors = read_with(&policies, Cpus::UnlessStated(1), &bytes).err();
         assert_eq!(errors, None, "{}", file.display());
     }
 }
 
 #[test]
 fn bad_files_are_refused() {
-    check_folder("err", |source, bytes| match read_with(&common::policies(bytes), 1, bytes) {
-        Ok(_) => Err("it was read without an error".to_owned()),
-        Err(errors) => Ok(errors.iter().map(|error| source.line(error) + "\n").collect()),
+    check_folder("err", |source, bytes| {
+        match read_with(&common::policies(bytes), Cpus::UnlessStated(1), bytes) {
+            Ok(_) => Err("it was read without an error".to_owned()),
+            Err(errors) => Ok(errors.iter().map(|error| source.line(error) + "\n").collect()),
+        }
     });
 }
 

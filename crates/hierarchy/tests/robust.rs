@@ -3,13 +3,13 @@
 mod common;
 
 use hls_hierarchy::model::Hierarchy;
-use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source, read_with};
+use hls_hierarchy::{Cpus, Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source, read_with};
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::LazyLock;
 
 fn read(text: &str) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
-    read_with(&common::policies(text.as_bytes()), 1, text.as_bytes())
+    read_with(&common::policies(text.as_bytes()), Cpus::UnlessStated(1), text.as_bytes())
 }
 
 /// The error whose line holds `wanted`.
@@ -215,7 +215,7 @@ proptest! {
 /// Whatever the file: errors and warnings have places in it; a hierarchy keeps what the model promises.
 fn check_answer(bytes: &[u8]) -> Result<(), TestCaseError> {
     let source = Source::new("f", bytes);
-    let answer = read_with(&common::policies(bytes), 1, bytes);
+    let answer = read_with(&common::policies(bytes), Cpus::UnlessStated(1), bytes);
     let diagnostics = match &answer {
         Ok((_, warnings)) => warnings,
         Err(errors) => errors,

@@ -101,7 +101,8 @@ fn the_hierarchy_of_the_template_is_read_with_its_policy() {
     let library = opened(&[(64, template("asked-times"))]);
     let mut policies = hls_hierarchy::Policies::default();
     library.loaded().for_each(|policy| policies.load(policy).expect("a file can name it"));
-    let read = hls_hierarchy::read_with(&policies, 1, hierarchy.as_bytes());
+    let read =
+        hls_hierarchy::read_with(&policies, hls_hierarchy::Cpus::UnlessStated(1), hierarchy.as_bytes());
     assert!(read.as_ref().is_ok_and(|(_, warnings)| warnings.is_empty()), "{read:?}");
 }
 

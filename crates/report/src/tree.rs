@@ -16,17 +16,26 @@ const MAX_THREADS: usize = 40;
 /// No name takes more columns.
 const NAME_WIDTH: usize = 48;
 
-/// Writes the tree.
+/// Writes how many CPUs the machine has, and who said so where it was not the file.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write_tree(out: &mut impl Write, topology: &Topology) -> io::Result<()> {
+pub fn write_machine(out: &mut impl Write, cpus: u16, cpus_from: Option<&str>) -> io::Result<()> {
+    let plural = if cpus == 1 { "" } else { "s" };
+    let from = cpus_from.map_or_else(String::new, |from| format!(" ({from})"));
+    writeln!(out, "machine with {cpus} CPU{plural}{from}")
+}
+
+/// Writes the machine and the tree below it; `cpus_from` as for [`write_machine`].
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_tree(out: &mut impl Write, topology: &Topology, cpus_from: Option<&str>) -> io::Result<()> {
     let lines = lines(topology);
     let width = |column: fn(&Line) -> &String| lines.iter().map(|line| column(line).chars().count()).max();
     let name_width = width(|line| &line.name).unwrap_or(0);
     let kind_width = width(|line| &line.kind).unwrap_or(0);
-    let plural = if topology.cpus == 1 { "" } else { "s" };
-    writeln!(out, "machine with {} CPU{plural}", topology.cpus)?;
+    write_machine(out, topology.cpus, cpus_from)?;
     for Line { name, kind, guarantee } in &lines {
         let text = format!("{name:name_width$}  {kind:kind_width$}  {guarantee}");
         writeln!(out, "{}", text.trim_end())?;

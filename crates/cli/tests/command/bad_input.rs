@@ -25,6 +25,7 @@ fn every_file_gets_the_answer_beside_it() {
         };
         assert!(!stderr.contains("panicked"), "{name}: {stderr}");
         let found = format!("exit code {}\n--- stderr\n{stderr}--- stdout\n{stdout}", code.unwrap());
+        assert!(!found.contains("online here"), "{name}: expected a file that states `machine cpus=`");
         let golden = path.with_extension("txt");
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             fs::write(&golden, &found).unwrap();

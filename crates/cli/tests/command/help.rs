@@ -32,7 +32,7 @@ fn the_hierarchy_in_the_help_is_right() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("example.kdl");
     fs::write(&path, example).unwrap();
-    let outcome = hls(&["run", path.to_str().unwrap(), "--for", "1s"]);
+    let outcome = hls(&["run", path.to_str().unwrap(), "--for", "1s", "--cpus", "1"]);
     assert_eq!((outcome.code, &outcome.stderr[..]), (Some(0), ""), "{example}");
 }
 

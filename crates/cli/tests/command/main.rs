@@ -3,6 +3,7 @@
 //! Relies on the built `hls` and on nothing else of the crate.
 
 mod bad_input;
+mod cpus;
 mod ctl;
 mod doctor;
 mod files;

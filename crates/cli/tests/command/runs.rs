@@ -17,7 +17,7 @@ fn figure_1_keeps_its_promises_and_says_so() {
 fn a_run_that_fails_the_check_runs_all_the_same() {
     let Outcome { code, stdout, stderr } = hls(&["run", "utilisation.kdl", "--for", "100ms"]);
     assert_eq!(code, Some(1));
-    assert!(stderr.starts_with("utilisation.kdl:1:1: error: scheduler `R`: found "), "{stderr}");
+    assert!(stderr.starts_with("utilisation.kdl:2:1: error: scheduler `R`: found "), "{stderr}");
     assert!(
         stderr.ends_with("note: the check fails, as said above; the run shows what comes of it\n"),
         "{stderr}"

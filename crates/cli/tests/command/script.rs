@@ -155,6 +155,7 @@ fn a_policy_is_taken_out_and_given_back() {
         path("turns.kdl"),
         r#"
 load "weighted_turns.c"
+machine cpus=1
 fixed-priority "FP" {
     reservation "RES" priority=2 {
         thread "video" guarantee="RESBH 5ms 20ms" { cpu-bound; }
@@ -227,6 +228,7 @@ fn another_state_version_takes_over() {
     let next = text.replace(".state_version = 1,", ".state_version = 2,");
     std::fs::write(path("next/weighted_turns.c"), next).unwrap();
     let hierarchy = r#"
+machine cpus=1
 fixed-priority "FP" {
     time-sharing "rest" priority=0 default=#true { thread "build" instances=2 { cpu-bound; }; }
 }"#;
@@ -260,6 +262,7 @@ fn a_policy_in_use_is_evacuated() {
     let file = folder.path().join("turns.kdl").display().to_string();
     let hierarchy = r#"
 load "weighted_turns.c"
+machine cpus=1
 fixed-priority "FP" {
     reservation "RES" priority=2 {
         thread "video" guarantee="RESBH 5ms 20ms" { cpu-bound; }
@@ -313,6 +316,7 @@ fn a_declared_promise_that_is_not_kept_is_told() {
     let file = folder.path().join("word.kdl").display().to_string();
     let hierarchy = r#"
 load "breaks_word.c"
+machine cpus=1
 fixed-priority "FP" {
     reservation "RES" priority=1 {
         thread "video" guarantee="RESBH 5ms 20ms" { cpu-bound; }

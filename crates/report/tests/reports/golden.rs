@@ -60,12 +60,12 @@ fn many_threads(count: u32) -> RunResult {
 
 #[test]
 fn tree_of_figure_1() {
-    check("figure1.tree", |out| tree::write_tree(out, &support::topology()));
+    check("figure1.tree", |out| tree::write_tree(out, &support::topology(), None));
 }
 
 #[test]
 fn tree_of_many_threads() {
-    check("many.tree", |out| tree::write_tree(out, &many_threads(1_000).topology));
+    check("many.tree", |out| tree::write_tree(out, &many_threads(1_000).topology, None));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn tree_of_many_threads_with_names_of_their_own() {
         vp.name = format!("t{number}x").into();
     }
     let mut bytes = Vec::new();
-    tree::write_tree(&mut bytes, &topology).unwrap();
+    tree::write_tree(&mut bytes, &topology, None).unwrap();
     let text = String::from_utf8(bytes).unwrap();
     assert_eq!(text.lines().count(), 43, "{text}");
     assert!(text.ends_with("   └─ t43x … t1002x  960 threads  …\n"), "{text}");
