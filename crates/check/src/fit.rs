@@ -32,12 +32,16 @@ impl Change {
 }
 
 impl Serves<'_> {
-    /// The period of the reservation that the file asks for.
+    /// The period that the file gives the thread: that of the reservation it asks for, or else the parameter of that
+    /// name which its scheduler's policy has.
     pub fn period(&self, plan: &Plan) -> Option<Nanos> {
-        match &plan.hierarchy.edges[self.edge].requested {
-            Some(Guarantee::Reservation { period, .. }) => Some(floor_nanos(period)),
-            _ => None,
+        let edge = &plan.hierarchy.edges[self.edge];
+        if let Some(Guarantee::Reservation { period, .. }) = &edge.requested {
+            return Some(floor_nanos(period));
         }
+        let policy = plan.hierarchy.schedulers[edge.parent?].policy;
+        let at = policy.vp_params.iter().position(|param| param.name == "period")?;
+        edge.params.get(at).map(|period| Nanos(*period)).filter(|period| *period != Nanos::ZERO)
     }
 
     /// Of the soft reservations with one of these periods that carry the tasks, one that takes the least of a CPU.

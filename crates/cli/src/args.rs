@@ -71,8 +71,11 @@ the file says of schedulers, shares and guarantees has no effect.
 Exit codes: 0, 2 bad usage or input, 3 the system failed.";
 
 const AFTER_CHECK_HELP: &str = "\
-Exit codes: 0 every guarantee that is asked for can be given, 1 one cannot,
-2 bad usage or input, 3 the system failed.";
+Bounds are for an ideal machine, with timers to the nanosecond and switches that
+cost nothing; of a file whose machine is another the verdict says so.
+
+Exit codes: 0 every guarantee that is asked for can be given and all tasks are
+in time, 1 not, 2 bad usage or input, 3 the system failed.";
 
 const AFTER_CTL_HELP: &str = "\
 Parameters are those of hierarchy files, without the quotes: share=3,

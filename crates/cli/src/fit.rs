@@ -4,6 +4,7 @@ use crate::args::FitArgs;
 use crate::exit::{Error, Verdict};
 use crate::input::{self, HierarchyFile, names};
 use crate::output::output;
+use crate::verdict::{kept, left_out};
 use hls_calculus::tasks::{Fit, Miss};
 use hls_calculus::{Continuity, Guarantee, Rational, ceil_nanos};
 use hls_check::{Change, Derived, Serves};
@@ -27,9 +28,9 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
             (Some(periods), _) => periods.0.clone(),
             (None, Some(period)) => vec![period],
             (None, None) => {
-                let expected = "expected one that asks for a reservation, or --period";
+                let expected = "expected one that asks for a reservation, or has a `period`, or --period";
                 return Err(Error::Input(format!(
-                    "found thread `{}` without a period, {expected}",
+                    "found thread `{}`, to which the file gives no reservation's period, {expected}",
                     serves.name
                 )));
             }
@@ -57,14 +58,17 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
     input::report(&source, &problems);
     let is_broken = problems.iter().any(|problem| problem.severity == Severity::Error);
     let holds = !is_broken && reasons.is_empty();
-    let verdict = match (holds, problems.is_empty()) {
-        (true, true) => {
-            "kept: with these each guarantee that is asked for can be given, and all tasks are in time"
-        }
-        (true, false) => "kept: with these each guarantee that is asked for can be given",
-        (false, _) => "NOT KEPT: not everything that is asked for can be given with these",
-    };
-    writeln!(out, "{verdict}")?;
+    let left_out = left_out(&plan.hierarchy.machine);
+    let kept = kept(left_out.is_none());
+    left_out.iter().try_for_each(|left_out| writeln!(out, "{left_out}"))?;
+    match (holds, problems.is_empty()) {
+        (true, true) => writeln!(
+            out,
+            "{kept}: with these each guarantee that is asked for can be given, and all tasks are in time"
+        )?,
+        (true, false) => writeln!(out, "{kept}: with these each guarantee that is asked for can be given")?,
+        (false, _) => writeln!(out, "NOT KEPT: not everything that is asked for can be given with these")?,
+    }
     out.flush()?;
     Ok(if holds { Verdict::Kept } else { Verdict::Violated })
 }

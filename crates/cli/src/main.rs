@@ -38,6 +38,7 @@ mod simulate;
 mod simulated;
 mod tasks;
 mod trial;
+mod verdict;
 mod yardstick;
 
 use args::{Args, Command};

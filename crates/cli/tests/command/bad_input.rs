@@ -24,6 +24,7 @@ fn every_file_gets_the_answer_beside_it() {
             hls(&["check", name])
         };
         assert!(!stderr.contains("panicked"), "{name}: {stderr}");
+        assert_one_verdict(name, code, &stdout);
         let found = format!("exit code {}\n--- stderr\n{stderr}--- stdout\n{stdout}", code.unwrap());
         assert!(!found.contains("online here"), "{name}: expected a file that states `machine cpus=`");
         let golden = path.with_extension("txt");
@@ -33,6 +34,16 @@ fn every_file_gets_the_answer_beside_it() {
         let wanted = fs::read_to_string(&golden).unwrap_or_default();
         assert!(found == wanted, "{name}: expected\n{wanted}\nbut it is\n{found}");
     }
+}
+
+/// Of a check that could be made there is one verdict, the last line, and the exit code agrees with it.
+fn assert_one_verdict(name: &str, code: Option<i32>, stdout: &str) {
+    let is_verdict = |line: &&str| line.starts_with("kept") || line.starts_with("NOT KEPT");
+    let verdicts: Vec<&str> = stdout.lines().filter(is_verdict).collect();
+    let Some(verdict) = verdicts.first().filter(|_| code < Some(2)) else { return };
+    assert_eq!(verdicts.len(), 1, "{name}: {stdout}");
+    assert!(stdout.ends_with(&format!("{verdict}\n")), "{name}: {stdout}");
+    assert_eq!(code, Some(if verdict.starts_with("kept") { 0 } else { 1 }), "{name}: {stdout}");
 }
 
 #[test]
