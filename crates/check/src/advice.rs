@@ -1,6 +1,6 @@
-//! What to change where a guarantee cannot be given, in words.
+//! What a user could change where a guarantee cannot be given, in words.
 //!
-//! Relies on the search of [`hls_calculus::mend`], which has verified what is said here. Decides nothing itself.
+//! Relies on [`hls_calculus::mend`], which has verified each change that is said here. Decides nothing itself.
 
 use crate::derived::Derived;
 use hls_calculus::{Mend, Mends, Owner, Rational, Setting, mend};
@@ -66,7 +66,7 @@ impl Derived {
         format!("`{name}` of {owner} from {} to {}{asked}", shown(&mend.from), shown(&mend.to))
     }
 
-    /// What the edges of a setting ask for when it has this value.
+    /// What the edges of a setting ask for when the setting has this value.
     fn asked(&self, setting: &Setting, value: &Rational) -> String {
         let Owner::Edges(edges) = &setting.owner else {
             return String::new();
@@ -77,7 +77,8 @@ impl Derived {
     }
 }
 
-/// `` `video` ``, or `` `J` below `RES` `` where a join has other edges, too.
+/// The child of an edge, as in `` `video` ``; of an edge to a join also the parent, as in `` `J` below `RES` ``: a join
+/// has other edges.
 pub(crate) fn edge_name(hierarchy: &Hierarchy, edge: &Edge) -> String {
     let scheduler = |at: usize| format!("`{}`", hierarchy.schedulers[at].name);
     match (edge.child, edge.parent) {

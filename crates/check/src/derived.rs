@@ -11,15 +11,15 @@ use hls_units::Nanos;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What was derived.
+/// What the calculus derived for a plan: the guarantee on every edge, and what is wrong.
 pub struct Derived {
     /// Labels and problems.
     pub analysis: Analysis,
-    /// The way from an edge of the hierarchy to that of the graph.
+    /// The graph that was analysed, and which edge of the hierarchy each of its edges is.
     pub input: Input,
-    /// By which rules.
+    /// The rules by which it was analysed.
     pub(crate) rules: Rules,
-    /// The labels in real time; those below RESU count in that of a slower processor.
+    /// The guarantee on each edge of the graph, in real time: labels below RESU are in the time of a slower processor.
     guarantees: Vec<Guarantee>,
 }
 
@@ -47,7 +47,7 @@ impl Derived {
         of_schedulers.chain(of_threads)
     }
 
-    /// The guarantee on an edge, in real time, and on how many of its VPs it holds.
+    /// The guarantee on an edge of the hierarchy, in real time, and on how many of the edge's VPs it holds.
     fn label(&self, edge: usize, instance: u32) -> (&Guarantee, usize) {
         let index = self.input.graph_edge_of(edge, instance);
         index.map_or((&Guarantee::Null, 0), |index| {
@@ -64,7 +64,7 @@ impl Derived {
         self.labels(plan).filter(move |(vp, _)| !left_out.contains(vp))
     }
 
-    /// Writes the guarantees on the VPs of the plan.
+    /// Writes the guarantees into the plan's topology, for reports.
     pub fn write_on(&self, plan: &mut Plan) {
         let labels: Vec<(VpId, String)> =
             self.labels(plan).map(|(vp, label)| (vp, label.rounded_for_people())).collect();
@@ -73,7 +73,7 @@ impl Derived {
         }
     }
 
-    /// The topology of the plan, with what was asked for in vain beside what there is: for people to look at.
+    /// The topology of the plan for people: where an edge asks for more than it gets, its guarantee says so.
     pub fn with_refusals(&self, plan: &Plan) -> Topology {
         let mut topology = Topology::clone(&plan.topology);
         let of_schedulers = plan.edges.iter().map(|edge| (edge.edge, 0, edge.vps.first().copied()));

@@ -1,6 +1,6 @@
 //! What can be promised to the threads and schedulers of a plan, by the calculus: the guarantee of each, the problems
-//! with their place in the file and what mends them, the tasks that threads serve, the least reservations that would do,
-//! and what of the machine all this leaves out. Does no IO, runs nothing.
+//! with their place in the file and what mends them, the tasks that threads serve, the least reservations that would
+//! do, and what of the machine all this leaves out. Does no IO, runs nothing.
 
 mod advice;
 mod derived;
@@ -10,6 +10,6 @@ mod problems;
 mod tasks;
 
 pub use derived::{Derived, promise};
-pub use fit::Change;
+pub use fit::ReservationChange;
 pub use ideal::LeftOut;
-pub use tasks::Serves;
+pub use tasks::ThreadTasks;

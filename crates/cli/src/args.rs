@@ -147,9 +147,9 @@ pub enum Command {
         #[arg(last = true)]
         words: Vec<String>,
     },
-    /// Say what a guarantee promises, what follows from it, and where people fall
+    /// Say what a guarantee promises, what follows from it, and how it is misread
     Guarantee(GuaranteeArgs),
-    /// Find the least reservations that carry the tasks of each thread
+    /// Find the least reservations that suffice for the tasks of each thread
     Fit(FitArgs),
     /// List the scheduling policies with their parameters, units and defaults
     Policies(PoliciesArgs),

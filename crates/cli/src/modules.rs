@@ -8,7 +8,7 @@ use hls_calculus::schedulers::DeclaredError;
 use hls_control::{LoadedPolicy, PolicySource};
 use hls_core::Library;
 use hls_core::limits::FIRST_LOADED;
-use hls_hierarchy::model::Load;
+use hls_hierarchy::model::LoadStatement;
 use hls_hierarchy::{Policies, Unusable};
 use hls_policy_build::{Builder, Error as BuildError, PolicyFile, Target};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -31,7 +31,7 @@ pub struct Modules {
 
 impl Modules {
     /// The policies of these statements of a hierarchy file, whose files have these paths and texts.
-    pub fn load(loads: &[Load], texts: Vec<(PathBuf, String)>) -> Result<Modules, Error> {
+    pub fn load(loads: &[LoadStatement], texts: Vec<(PathBuf, String)>) -> Result<Modules, Error> {
         if loads.is_empty() {
             return Ok(Modules { loaded: Vec::new(), library: None, policies: Policies::default() });
         }
@@ -40,11 +40,8 @@ impl Modules {
             let (found, most) = (loads.len(), numbers.len());
             return Err(Error::Input(format!("found {found} policies to load, expected {most} at most")));
         }
-        let source = |(number, (load, (path, text))): (u8, (&Load, (PathBuf, String)))| PolicySource {
-            number,
-            name: load.policy(),
-            path,
-            text,
+        let source = |(number, (load, (path, text))): (u8, (&LoadStatement, (PathBuf, String)))| {
+            PolicySource { number, name: load.policy(), path, text }
         };
         let sources: Vec<PolicySource> = numbers.zip(loads.iter().zip(texts)).map(source).collect();
         let (library, policies) = library(&sources)?;

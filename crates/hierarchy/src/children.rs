@@ -15,7 +15,7 @@ const LEVEL: &str = "priority";
 const USABLE_SCHEDULERS: usize = MAX_SCHEDULERS - 1;
 const USABLE_VPS: usize = MAX_VPS - 1;
 
-/// Judges the children of every scheduler, and the size of the whole.
+/// Judges the children of every scheduler, and how large the hierarchy is.
 pub(crate) fn check(declared: &Declarations, attributes: &Attributes, widths: &[u16], sink: &mut Sink) {
     let edges = &attributes.edges;
     if let Some(beyond) = declared.schedulers.get(USABLE_SCHEDULERS) {
@@ -54,8 +54,8 @@ fn report_too_many_vps(edges: &[Edge], vps: &[usize], sink: &mut Sink) {
 }
 
 /// Reports schedulers with more children than their policy takes, or with none. A join has one child, which may be as
-/// wide as the policy allows. What has none may only seem so, when there are errors; or waits for some, when it is the
-/// default or somebody's own.
+/// wide as the policy allows. That a scheduler has no children is not reported when there are errors, since then it may
+/// only seem so, nor of a scheduler that is the default or has an owner, since its children may come while it runs.
 fn report_counts(declared: &Declarations, attributes: &Attributes, vps: &[usize], sink: &mut Sink) {
     let edges = &attributes.edges;
     let mut counts = vec![0; declared.schedulers.len()];

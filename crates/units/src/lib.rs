@@ -1,4 +1,4 @@
-//! Time as integer nanoseconds, with the one way to read and to write it.
+//! Time as integer nanoseconds, and the one way to read and to write a time.
 //!
 //! Relies on nothing. Never uses a float: `1.5ms` is read exactly, and a number that is not a whole count of
 //! nanoseconds is refused.
@@ -66,12 +66,12 @@ impl Nanos {
         Nanos(n * 1_000_000_000)
     }
 
-    /// The difference, or zero where `other` is the larger.
+    /// `self` less `other`, or zero where `other` is the larger.
     pub const fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
     }
 
-    /// The sum, or the end of time.
+    /// The sum, or [`Nanos::MAX`] where it would be larger.
     pub const fn saturating_add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
     }

@@ -49,7 +49,7 @@ fn what_no_reservation_carries_is_named() {
     let Outcome { code, stdout, .. } = hls(&["fit", "tasks-late.kdl", "--thread", "late"]);
     assert_eq!(code, Some(1), "{stdout}");
     assert!(
-        stdout.contains("no reservation carries `late`, task `long`: up to 11ms may be wanted within 10ms"),
+        stdout.contains("no reservation suffices for `late`, task `long`: up to 11ms may be wanted within 10ms"),
         "{stdout}"
     );
 }
