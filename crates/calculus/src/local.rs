@@ -57,6 +57,18 @@ pub struct Problem {
     pub message: String,
 }
 
+impl Problem {
+    /// The same as the reason that a label has on which nothing is promised because of it.
+    pub fn refusal(&self) -> String {
+        refusal(&self.needed, &self.found)
+    }
+}
+
+/// Why a scheduler promises nothing that would do so had it what it needs.
+pub(crate) fn refusal(needed: &str, found: &str) -> String {
+    format!("needs {needed}, but there is {found}")
+}
+
 const PINNED: Rule = Rule { name: "pinned", source: "a VP may be granted a CPU that its child may not use" };
 
 /// What a step may know of the graph.
@@ -134,7 +146,7 @@ impl<'a> Surroundings<'a> {
             }
             Place::Edge(index) => self.graph.child_name(index),
         };
-        let message = format!("{name}: needs {needed}, but there is {found}");
+        let message = format!("{name}: {}", refusal(&needed, &found));
         Problem { place, needed, found, message }
     }
 }

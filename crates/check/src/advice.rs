@@ -1,6 +1,6 @@
-//! What to change where a guarantee cannot be given, in words.
+//! What a user could change where a guarantee cannot be given, in words.
 //!
-//! Relies on the search of [`hls_calculus::mend`], which has verified what is said here. Decides nothing itself.
+//! Relies on [`hls_calculus::mend`], which has verified each change that is said here. Decides nothing itself.
 
 use crate::derived::Derived;
 use hls_calculus::{Mend, Mends, Owner, Rational, Setting, mend};
@@ -10,9 +10,9 @@ use hls_hierarchy::settings::settings;
 use hls_units::Nanos;
 
 impl Derived {
-    /// The smallest changes that mend a problem of the analysis, for people, or that none was found; `alone` if people
-    /// see no other problem.
-    pub(crate) fn advice(&self, hierarchy: &Hierarchy, problem: usize, alone: bool) -> String {
+    /// The smallest changes that mend a problem of the analysis, for people; `None` where no change of one number does.
+    /// `alone`: people see no other problem.
+    pub(crate) fn advice(&self, hierarchy: &Hierarchy, problem: usize, alone: bool) -> Option<String> {
         let settings = settings(hierarchy, &self.input);
         let Mends { change, need, complete } =
             mend(&self.input.graph, self.rules, &self.analysis, problem, &settings);
@@ -25,7 +25,7 @@ impl Derived {
             change.map(|mend| self.change(hierarchy, &settings[mend.setting], &mend) + others(&mend));
         let need = need.map(|mend| self.asked(&settings[mend.setting], &mend.to));
         let which = if complete { "the smallest" } else { "a" };
-        match (change, need) {
+        Some(match (change, need) {
             (Some(change), None) => format!("{which} change that mends it: {change}"),
             (Some(change), Some(need)) => {
                 format!("{which} change that mends it: {change}; or else ask for {need}")
@@ -33,8 +33,11 @@ impl Derived {
             (None, Some(need)) => {
                 format!("no change of one parameter that mends it was found; {need} could be given")
             }
-            (None, None) => "no change of one number that mends it was found".into(),
-        }
+            (None, None) if complete => return None,
+            (None, None) => {
+                "no change of one number that mends it was found before the search was given up".into()
+            }
+        })
     }
 
     /// `` `budget` of `video` from 20ms to 19.4ms (guarantee="RESBH 19.4ms 33ms") ``.
@@ -63,7 +66,7 @@ impl Derived {
         format!("`{name}` of {owner} from {} to {}{asked}", shown(&mend.from), shown(&mend.to))
     }
 
-    /// What the edges of a setting ask for when it has this value.
+    /// What the edges of a setting ask for when the setting has this value.
     fn asked(&self, setting: &Setting, value: &Rational) -> String {
         let Owner::Edges(edges) = &setting.owner else {
             return String::new();
@@ -74,8 +77,9 @@ impl Derived {
     }
 }
 
-/// `` `video` ``, or `` `J` below `RES` `` where a join has other edges, too.
-fn edge_name(hierarchy: &Hierarchy, edge: &Edge) -> String {
+/// The child of an edge, as in `` `video` ``; of an edge to a join also the parent, as in `` `J` below `RES` ``: a join
+/// has other edges.
+pub(crate) fn edge_name(hierarchy: &Hierarchy, edge: &Edge) -> String {
     let scheduler = |at: usize| format!("`{}`", hierarchy.schedulers[at].name);
     match (edge.child, edge.parent) {
         (Child::Thread(thread), _) => format!("`{}`", hierarchy.threads[thread].name),

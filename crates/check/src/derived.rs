@@ -1,9 +1,7 @@
-//! The calculus at work on a plan: labels for every VP, promises to watch, problems with their place.
+//! The calculus at work on a plan: labels for every VP, and the promises to watch.
 
-use hls_calculus::{Analysis, Guarantee, Place, Problem, Rational, Rules, analyse, ceil_nanos, floor_nanos};
+use hls_calculus::{Analysis, Guarantee, Rational, Rules, analyse, ceil_nanos, floor_nanos};
 use hls_hierarchy::analysis::Input;
-use hls_hierarchy::model::{Child, Hierarchy, Span};
-use hls_hierarchy::{Diagnostic, Severity};
 use hls_monitor::event::VpId;
 use hls_monitor::observe::{Pace, Promise};
 use hls_monitor::result::Topology;
@@ -13,15 +11,15 @@ use hls_units::Nanos;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What was derived.
+/// What the calculus derived for a plan: the guarantee on every edge, and what is wrong.
 pub struct Derived {
     /// Labels and problems.
     pub analysis: Analysis,
-    /// The way from an edge of the hierarchy to that of the graph.
+    /// The graph that was analysed, and which edge of the hierarchy each of its edges is.
     pub input: Input,
-    /// By which rules.
+    /// The rules by which it was analysed.
     pub(crate) rules: Rules,
-    /// The labels in real time; those below RESU count in that of a slower processor.
+    /// The guarantee on each edge of the graph, in real time: labels below RESU are in the time of a slower processor.
     guarantees: Vec<Guarantee>,
 }
 
@@ -49,7 +47,7 @@ impl Derived {
         of_schedulers.chain(of_threads)
     }
 
-    /// The guarantee on an edge, in real time, and on how many of its VPs it holds.
+    /// The guarantee on an edge of the hierarchy, in real time, and on how many of the edge's VPs it holds.
     fn label(&self, edge: usize, instance: u32) -> (&Guarantee, usize) {
         let index = self.input.graph_edge_of(edge, instance);
         index.map_or((&Guarantee::Null, 0), |index| {
@@ -66,7 +64,7 @@ impl Derived {
         self.labels(plan).filter(move |(vp, _)| !left_out.contains(vp))
     }
 
-    /// Writes the guarantees on the VPs of the plan.
+    /// Writes the guarantees into the plan's topology, for reports.
     pub fn write_on(&self, plan: &mut Plan) {
         let labels: Vec<(VpId, String)> =
             self.labels(plan).map(|(vp, label)| (vp, label.rounded_for_people())).collect();
@@ -75,7 +73,7 @@ impl Derived {
         }
     }
 
-    /// The topology of the plan, with what was asked for in vain beside what there is: for people to look at.
+    /// The topology of the plan for people: where an edge asks for more than it gets, its guarantee says so.
     pub fn with_refusals(&self, plan: &Plan) -> Topology {
         let mut topology = Topology::clone(&plan.topology);
         let of_schedulers = plan.edges.iter().map(|edge| (edge.edge, 0, edge.vps.first().copied()));
@@ -117,55 +115,6 @@ impl Derived {
         root.map_or(&Guarantee::Null, |root| self.label(root.edge, 0).0)
     }
 
-    /// What the calculus finds wrong, at its place in the file, causes before what comes of them. The first one comes
-    /// with the smallest change that mends it.
-    pub fn problems(&self, plan: &Plan) -> Vec<Diagnostic> {
-        let (hierarchy, all) = (&plan.hierarchy, &self.analysis.problems);
-        let reached = reached(hierarchy);
-        let mut order: Vec<usize> = (0..all.len()).collect();
-        order.sort_by_cached_key(|problem| {
-            let place = all[*problem].place;
-            let start = self.span(hierarchy, place).start;
-            let (scheduler, is_edge) = match place {
-                Place::Scheduler(scheduler) => (Some(scheduler), false),
-                Place::Edge(index) => (self.input.graph.edges[index].parent, true),
-            };
-            (scheduler.map_or(start, |scheduler| reached[scheduler].max(start)), scheduler, is_edge, start)
-        });
-        let diagnostics = order.iter().map(|problem| self.diagnostic(hierarchy, &all[*problem]));
-        let mut problems: Vec<Diagnostic> = diagnostics.collect();
-        // Instances of one thread have one place and, mostly, one problem.
-        problems.dedup();
-        let alone = problems.len() == 1;
-        if let (Some(first), Some(problem)) = (problems.first_mut(), order.first()) {
-            first.help = Some(self.advice(hierarchy, *problem, alone));
-        }
-        problems
-    }
-
-    /// Where the file speaks of a place.
-    fn span(&self, hierarchy: &Hierarchy, place: Place) -> Span {
-        match place {
-            Place::Scheduler(index) => hierarchy.schedulers[index].span.clone(),
-            Place::Edge(index) => hierarchy.edges[self.input.origins[index].edge].span.clone(),
-        }
-    }
-
-    fn diagnostic(&self, hierarchy: &Hierarchy, problem: &Problem) -> Diagnostic {
-        let child = match problem.place {
-            Place::Scheduler(index) => Child::Scheduler(index),
-            Place::Edge(index) => hierarchy.edges[self.input.origins[index].edge].child,
-        };
-        let message = match child {
-            Child::Scheduler(index) => format!("scheduler `{}`", hierarchy.schedulers[index].name),
-            Child::Thread(index) => format!("thread `{}`", hierarchy.threads[index].name),
-        };
-        let span = self.span(hierarchy, problem.place);
-        let (found, expected) = (problem.found.clone(), problem.needed.clone());
-        let severity = Severity::Error;
-        Diagnostic { severity, span, message, found, expected, help: None, first: None }
-    }
-
     /// How many guarantees the file asks for, instances counted apart, and how many of them cannot be given.
     pub fn asked_and_refused(&self) -> (usize, usize) {
         let needs = self.input.graph.edges.iter().zip(&self.analysis.labels);
@@ -174,25 +123,6 @@ impl Derived {
             (asked + 1, refused + usize::from(label.satisfies(need).is_err()))
         })
     }
-}
-
-/// For each scheduler, where a reader of the file knows all that leads to it: at itself, or at the last of what is
-/// above it, which a file may also mention later.
-fn reached(hierarchy: &Hierarchy) -> Vec<usize> {
-    let mut reached: Vec<usize> = hierarchy.schedulers.iter().map(|scheduler| scheduler.span.start).collect();
-    let mut above = vec![Vec::new(); reached.len()];
-    for edge in &hierarchy.edges {
-        if let Child::Scheduler(child) = edge.child {
-            above[child].push(edge);
-        }
-    }
-    for scheduler in 0..reached.len() {
-        for edge in &above[scheduler] {
-            let parent = edge.parent.map_or(0, |parent| reached[parent]);
-            reached[scheduler] = reached[scheduler].max(edge.span.start).max(parent);
-        }
-    }
-    reached
 }
 
 /// What the monitor is to hold against a run when a VP has this guarantee: what it promises, and allows, in each of the

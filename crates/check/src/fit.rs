@@ -1,18 +1,19 @@
-//! The least reservations that carry the tasks of a hierarchy, and the hierarchy with these in place of its own.
+//! The least reservations that suffice for the tasks of a hierarchy's threads, and the hierarchy with these
+//! reservations in place of its own.
 //!
-//! Relies on the calculus for both questions. What is found is a proposal: the changed hierarchy is analysed anew.
+//! Relies on the calculus to find them. They are a proposal: the changed hierarchy is analysed anew.
 
 use crate::derived::Derived;
-use crate::tasks::Serves;
+use crate::tasks::ThreadTasks;
 use hls_calculus::tasks::{Fit, Miss, least_utilisation, reserved_response};
 use hls_calculus::{Continuity, Guarantee, Rational, ceil_nanos, floor_nanos};
 use hls_hierarchy::model::Child;
 use hls_plan::Plan;
 use hls_units::Nanos;
 
-/// A budget and a period for a thread below a reservation scheduler.
+/// Another budget and period for a thread below a reservation scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct ReservationChange {
     /// The name of the thread.
     pub name: String,
     /// Index into the hierarchy's edges.
@@ -23,35 +24,40 @@ pub struct Change {
     pub period: Nanos,
 }
 
-impl Change {
-    /// What the thread is to ask for.
+impl ReservationChange {
+    /// The guarantee that the thread is to ask for.
     pub fn guarantee(&self) -> Guarantee {
         let [amount, period] = [self.budget, self.period].map(|time| Rational::from_integer(time.0.into()));
         Guarantee::resbh(amount, period)
     }
 }
 
-impl Serves<'_> {
-    /// The period of the reservation that the file asks for.
+impl ThreadTasks<'_> {
+    /// The period that the file gives the thread: that of the reservation it asks for, or else the parameter of that
+    /// name which its scheduler's policy has.
     pub fn period(&self, plan: &Plan) -> Option<Nanos> {
-        match &plan.hierarchy.edges[self.edge].requested {
-            Some(Guarantee::Reservation { period, .. }) => Some(floor_nanos(period)),
-            _ => None,
+        let edge = &plan.hierarchy.edges[self.edge];
+        if let Some(Guarantee::Reservation { period, .. }) = &edge.requested {
+            return Some(floor_nanos(period));
         }
+        let policy = plan.hierarchy.schedulers[edge.parent?].policy;
+        let at = policy.vp_params.iter().position(|param| param.name == "period")?;
+        edge.params.get(at).map(|period| Nanos(*period)).filter(|period| *period != Nanos::ZERO)
     }
 
-    /// Of the soft reservations with one of these periods that carry the tasks, one that takes the least of a CPU.
+    /// The soft reservation with the least share of a CPU among those that have one of these periods and suffice for
+    /// the thread's tasks.
     ///
     /// # Errors
-    /// Why none of them does.
+    /// Why none suffices.
     pub fn fit(&self, continuity: Continuity, periods: &[Nanos]) -> Result<Option<Fit>, Miss> {
         let periods = periods.iter().map(|period| Rational::from_integer(period.0.into()));
         least_utilisation(&self.set, continuity, periods)
     }
 
-    /// The change that gives the thread a least reservation; `None` where it is not below a reservation scheduler.
-    /// The budget of one task alone need not be more than the task takes, where that suffices.
-    pub fn change(&self, plan: &Plan, fit: &Fit) -> Option<Change> {
+    /// The change that gives the thread a least reservation; `None` where it is not below a reservation scheduler. A
+    /// budget of what one job takes is used where the thread has one task only and that suffices.
+    pub fn change(&self, plan: &Plan, fit: &Fit) -> Option<ReservationChange> {
         let edge = &plan.hierarchy.edges[self.edge];
         let parent = &plan.hierarchy.schedulers[edge.parent?];
         let Child::Thread(thread) = edge.child else { return None };
@@ -63,7 +69,7 @@ impl Serves<'_> {
         };
         let budget = own.into_iter().chain([fit.amount.clone()]).min()?;
         let least = parent.policy.vp_params.iter().find(|param| param.name == "budget")?.min;
-        (parent.policy.name == "reservation").then(|| Change {
+        (parent.policy.name == "reservation").then(|| ReservationChange {
             name: plan.hierarchy.threads[thread].name.clone(),
             edge: self.edge,
             budget: ceil_nanos(&budget).max(Nanos(least)),
@@ -73,8 +79,8 @@ impl Serves<'_> {
 }
 
 impl Derived {
-    /// The same hierarchy with other reservations for some of its threads, analysed anew by the same rules.
-    pub fn changed(&self, changes: &[Change]) -> Derived {
+    /// The hierarchy with other reservations for some of its threads, analysed anew by the same rules.
+    pub fn changed(&self, changes: &[ReservationChange]) -> Derived {
         let mut input = self.input.clone();
         for change in changes {
             for (edge, origin) in input.graph.edges.iter_mut().zip(&input.origins) {

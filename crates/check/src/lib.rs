@@ -1,12 +1,15 @@
 //! What can be promised to the threads and schedulers of a plan, by the calculus: the guarantee of each, the problems
-//! with their place in the file and what mends them, the tasks that threads serve, and the least reservations that
-//! would do. Does no IO, runs nothing.
+//! with their place in the file and what mends them, the tasks that threads serve, the least reservations that would
+//! do, and what of the machine all this leaves out. Does no IO, runs nothing.
 
 mod advice;
 mod derived;
 mod fit;
+mod ideal;
+mod problems;
 mod tasks;
 
 pub use derived::{Derived, promise};
-pub use fit::Change;
-pub use tasks::Serves;
+pub use fit::ReservationChange;
+pub use ideal::LeftOut;
+pub use tasks::ThreadTasks;

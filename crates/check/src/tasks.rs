@@ -2,7 +2,7 @@
 //!
 //! Tasks that the file states as such must be shown to meet their deadlines. So should a `periodic` thread that asks
 //! for a guarantee, but there a doubt is a warning only: the file did not say that the guarantee is for that. Relies
-//! on the labels of [`Derived`]. Like them it is about precise timers and a machine of one's own.
+//! on the labels of [`Derived`]. Like these, all response times are for an ideal machine (see `ideal.rs`).
 
 use crate::derived::Derived;
 use hls_calculus::tasks::{Miss, Order, Task, TaskSet, Verdict, least_amount, reserved_response};
@@ -14,31 +14,31 @@ use hls_units::Nanos;
 use hls_workload::program::{ServedBy, ServedTask, ServedTasks};
 use std::sync::Arc;
 
-/// A thread that serves tasks, or several that are promised the same.
-pub struct Serves<'p> {
-    /// The name of the (first) thread.
+/// A thread that serves tasks, with what is certain of them; stands for several instances that are promised the same.
+pub struct ThreadTasks<'p> {
+    /// The name of the thread, or of the first instance.
     pub name: &'p str,
     /// Index into the hierarchy's edges.
     pub edge: usize,
-    /// The tasks. That of a `periodic` thread has no name.
+    /// The tasks as the file has them. The task of a `periodic` thread has no name.
     pub tasks: Arc<ServedTasks>,
-    /// The same for the calculus: the most CPU time, the greatest jitter.
+    /// The tasks as the calculus has them, each with its greatest CPU time and jitter.
     pub set: TaskSet,
-    /// What is promised.
+    /// What the thread is promised.
     pub guarantee: Guarantee,
-    /// What is certain of the tasks.
+    /// Whether the tasks are certain to meet their deadlines, and their response times.
     pub verdict: Verdict,
-    /// Whether the file states them as tasks.
+    /// Whether the file states `tasks`, not a `periodic` thread.
     pub is_stated: bool,
 }
 
 impl Derived {
     /// The threads whose tasks can be held against something, in the order of the file.
-    pub fn tasks<'p>(&self, plan: &'p Plan) -> Vec<Serves<'p>> {
+    pub fn tasks<'p>(&self, plan: &'p Plan) -> Vec<ThreadTasks<'p>> {
         plan.groups.iter().flat_map(|group| self.tasks_of(plan, group)).collect()
     }
 
-    fn tasks_of<'p>(&self, plan: &'p Plan, group: &PlannedThreads) -> Vec<Serves<'p>> {
+    fn tasks_of<'p>(&self, plan: &'p Plan, group: &PlannedThreads) -> Vec<ThreadTasks<'p>> {
         let edge = &plan.hierarchy.edges[group.edge];
         let Some(tasks) = group.program.tasks() else { return Vec::new() };
         let is_stated = tasks.tasks.iter().all(|task| !task.name.is_empty());
@@ -46,7 +46,7 @@ impl Derived {
             return Vec::new();
         }
         let policy = edge.parent.map(|parent| plan.hierarchy.schedulers[parent].policy.name);
-        let mut all: Vec<Serves> = Vec::new();
+        let mut all: Vec<ThreadTasks> = Vec::new();
         let mut last: Option<Supply> = None;
         for instance in 0..group.count {
             let Some(index) = self.input.graph_edge_of(group.edge, instance) else { continue };
@@ -61,7 +61,7 @@ impl Derived {
             if policy == Some("reservation") {
                 sharpen(&mut verdict, &set, label);
             }
-            all.push(Serves {
+            all.push(ThreadTasks {
                 name: &plan.topology.vps[(group.first_vp + instance) as usize].name,
                 edge: group.edge,
                 tasks: Arc::clone(&tasks),
@@ -79,11 +79,12 @@ impl Derived {
 
     /// Tasks that are not shown to meet their deadlines: errors and warnings.
     pub fn task_problems(&self, plan: &Plan) -> Vec<Diagnostic> {
-        self.tasks(plan).iter().filter_map(|serves| serves.problem(plan)).collect()
+        self.tasks(plan).iter().filter_map(|of_thread| of_thread.problem(plan)).collect()
     }
 }
 
-/// Below a reservation scheduler the thread's one task begins the periods itself.
+/// Uses that below a reservation scheduler a thread with one task begins the periods itself, by its wake-ups, which can
+/// make the response time shorter than what the guarantee alone implies.
 fn sharpen(verdict: &mut Verdict, set: &TaskSet, label: &Label) {
     let ([task], Guarantee::Reservation { amount, period, .. }) = (&set.tasks[..], &label.guarantee) else {
         return;
@@ -98,7 +99,7 @@ fn sharpen(verdict: &mut Verdict, set: &TaskSet, label: &Label) {
     verdict.responses[0] = verdict.responses[0].take().into_iter().chain(response).min();
 }
 
-/// The tasks as the calculus has them.
+/// Tasks of a workload as the calculus has them.
 fn task_set(served: &ServedTasks) -> TaskSet {
     let order = match served.by {
         ServedBy::Edf => Order::Edf,
@@ -108,7 +109,7 @@ fn task_set(served: &ServedTasks) -> TaskSet {
     TaskSet { order, tasks: served.tasks.iter().map(task).collect() }
 }
 
-impl Serves<'_> {
+impl ThreadTasks<'_> {
     /// What to call one of the tasks.
     pub fn task_name(&self, index: usize) -> &str {
         let name = &self.tasks.tasks[index].name;
@@ -140,7 +141,7 @@ impl Serves<'_> {
         }
     }
 
-    /// What a reservation that is mistaken for more does promise.
+    /// What the thread's guarantee does make certain, where the file seems to expect more of it.
     fn doubt(&self) -> String {
         let (guarantee, run) = (&self.guarantee, &self.set.tasks[0].run);
         let window = Supply::from(guarantee.clone()).window_for(run);
@@ -153,7 +154,7 @@ impl Serves<'_> {
         }
     }
 
-    /// Reservations that would do, each tried.
+    /// Reservations that would suffice, of which each was tried.
     fn remedies(&self, requested: Option<&Guarantee>) -> Option<String> {
         let candidates = match (&self.tasks.tasks[..], requested) {
             ([task], _) => {

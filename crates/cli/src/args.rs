@@ -72,8 +72,11 @@ system. What the file says of schedulers, shares and guarantees has no effect.
 Exit codes: 0, 2 bad usage or input, 3 the system failed.";
 
 const AFTER_CHECK_HELP: &str = "\
-Exit codes: 0 every guarantee that is asked for can be given, 1 one cannot,
-2 bad usage or input, 3 the system failed.";
+Bounds are for an ideal machine, with timers to the nanosecond and switches that
+cost nothing; of a file whose machine is another the verdict says so.
+
+Exit codes: 0 every guarantee that is asked for can be given and all tasks are
+in time, 1 not, 2 bad usage or input, 3 the system failed.";
 
 const AFTER_CTL_HELP: &str = "\
 Parameters are those of hierarchy files, without the quotes: share=3,
@@ -145,9 +148,9 @@ pub enum Command {
         #[arg(last = true)]
         words: Vec<String>,
     },
-    /// Say what a guarantee promises, what follows from it, and where people fall
+    /// Say what a guarantee promises, what follows from it, and how it is misread
     Guarantee(GuaranteeArgs),
-    /// Find the least reservations that carry the tasks of each thread
+    /// Find the least reservations that suffice for the tasks of each thread
     Fit(FitArgs),
     /// List the scheduling policies with their parameters, units and defaults
     Policies(PoliciesArgs),

@@ -16,7 +16,10 @@ pub struct Explained<'a> {
 }
 
 impl<'a> Explained<'a> {
-    /// Finds all the nodes, or says which there are.
+    /// Finds all schedulers and threads of these names.
+    ///
+    /// # Errors
+    /// A name is that of none of them; the message says which names there are.
     pub fn find_all(plan: &Plan, wanted: &'a [String]) -> Result<Vec<Explained<'a>>, Error> {
         wanted.iter().map(|name| Explained::find(plan, name)).collect()
     }
@@ -46,7 +49,8 @@ fn child_name(hierarchy: &Hierarchy, child: Child) -> &str {
     }
 }
 
-/// Prints the derivation on every edge to a node, and what comes of what the edge asks for.
+/// Prints the derivation of the guarantee on every edge to a scheduler or thread, and whether the edge gets what it
+/// asks for.
 pub fn explain(out: &mut impl Write, plan: &Plan, derived: &Derived, node: &Explained) -> io::Result<()> {
     let hierarchy = &plan.hierarchy;
     for &edge in &node.edges {

@@ -1,12 +1,13 @@
-//! `hls fit`: how little would carry the tasks of each thread?
+//! `hls fit`: which least reservations suffice for the tasks of each thread?
 
 use crate::args::FitArgs;
 use crate::exit::{Error, Verdict};
 use crate::input::{self, HierarchyFile, names};
 use crate::output::output;
+use crate::verdict::{kept, left_out};
 use hls_calculus::tasks::{Fit, Miss};
 use hls_calculus::{Continuity, Guarantee, Rational, ceil_nanos};
-use hls_check::{Change, Derived, Serves};
+use hls_check::{Derived, ReservationChange, ThreadTasks};
 use hls_hierarchy::Severity;
 use hls_plan::Plan;
 use hls_report::layout::{Column, number, text, write_rows};
@@ -22,24 +23,24 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
     let serving = wanted(&plan, derived.tasks(&plan), &args.thread)?;
 
     let (mut rows, mut changes, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
-    for serves in &serving {
-        let periods = match (&args.period, serves.period(&plan)) {
+    for of_thread in &serving {
+        let periods = match (&args.period, of_thread.period(&plan)) {
             (Some(periods), _) => periods.0.clone(),
             (None, Some(period)) => vec![period],
             (None, None) => {
-                let expected = "expected one that asks for a reservation, or --period";
+                let expected = "expected one that asks for a reservation, or has a `period`, or --period";
                 return Err(Error::Input(format!(
-                    "found thread `{}` without a period, {expected}",
-                    serves.name
+                    "found thread `{}`, to which the file gives no reservation's period, {expected}",
+                    of_thread.name
                 )));
             }
         };
         let [basic, continuous] =
-            [Continuity::Basic, Continuity::Continuous].map(|it| serves.fit(it, &periods));
-        rows.push(row(serves, &basic, &continuous));
+            [Continuity::Basic, Continuity::Continuous].map(|it| of_thread.fit(it, &periods));
+        rows.push(row(of_thread, &basic, &continuous));
         match basic {
-            Ok(fit) => changes.extend(fit.and_then(|fit| serves.change(&plan, &fit))),
-            Err(miss) => reasons.push(reason(serves, &miss)),
+            Ok(fit) => changes.extend(fit.and_then(|fit| of_thread.change(&plan, &fit))),
+            Err(miss) => reasons.push(reason(of_thread, &miss)),
         }
     }
     let mut out = output();
@@ -57,14 +58,17 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
     input::report(&source, &problems);
     let is_broken = problems.iter().any(|problem| problem.severity == Severity::Error);
     let holds = !is_broken && reasons.is_empty();
-    let verdict = match (holds, problems.is_empty()) {
-        (true, true) => {
-            "kept: with these each guarantee that is asked for can be given, and all tasks are in time"
-        }
-        (true, false) => "kept: with these each guarantee that is asked for can be given",
-        (false, _) => "NOT KEPT: not everything that is asked for can be given with these",
-    };
-    writeln!(out, "{verdict}")?;
+    let left_out = left_out(&plan.hierarchy.machine);
+    let kept = kept(left_out.is_none());
+    left_out.iter().try_for_each(|left_out| writeln!(out, "{left_out}"))?;
+    match (holds, problems.is_empty()) {
+        (true, true) => writeln!(
+            out,
+            "{kept}: with these each guarantee that is asked for can be given, and all tasks are in time"
+        )?,
+        (true, false) => writeln!(out, "{kept}: with these each guarantee that is asked for can be given")?,
+        (false, _) => writeln!(out, "NOT KEPT: not everything that is asked for can be given with these")?,
+    }
     out.flush()?;
     Ok(if holds { Verdict::Kept } else { Verdict::Violated })
 }
@@ -80,10 +84,14 @@ const COLUMNS: [Column; 8] = [
     number("", "share"),
 ];
 
-/// The threads that are asked about, or all.
-fn wanted<'p>(plan: &Plan, all: Vec<Serves<'p>>, asked: &[String]) -> Result<Vec<Serves<'p>>, Error> {
-    let known = || names(all.iter().map(|serves| serves.name));
-    if let Some(unknown) = asked.iter().find(|name| all.iter().all(|serves| serves.name != **name)) {
+/// The threads that `--thread` names, or all.
+fn wanted<'p>(
+    plan: &Plan,
+    all: Vec<ThreadTasks<'p>>,
+    asked: &[String],
+) -> Result<Vec<ThreadTasks<'p>>, Error> {
+    let known = || names(all.iter().map(|of_thread| of_thread.name));
+    if let Some(unknown) = asked.iter().find(|name| all.iter().all(|of_thread| of_thread.name != **name)) {
         let expected = format!("expected a thread with tasks: {}", known());
         return Err(Error::Input(format!("--thread: found `{unknown}`, {expected}")));
     }
@@ -96,22 +104,26 @@ fn wanted<'p>(plan: &Plan, all: Vec<Serves<'p>>, asked: &[String]) -> Result<Vec
     }
     Ok(all
         .into_iter()
-        .filter(|serves| asked.is_empty() || asked.iter().any(|name| name == serves.name))
+        .filter(|of_thread| asked.is_empty() || asked.iter().any(|name| name == of_thread.name))
         .collect())
 }
 
 fn row(
-    serves: &Serves,
+    of_thread: &ThreadTasks,
     basic: &Result<Option<Fit>, Miss>,
     continuous: &Result<Option<Fit>, Miss>,
 ) -> [String; 8] {
     let [least_basic, basic_share] = cells("RESBS", basic);
     let [least_continuous, continuous_share] = cells("RESCS", continuous);
     [
-        serves.name.to_owned(),
-        percent_ceil(&serves.set.utilisation()),
-        serves.guarantee.rounded_for_people(),
-        if serves.guarantee == Guarantee::Null { "-".into() } else { percent_ceil(&serves.guarantee.rate()) },
+        of_thread.name.to_owned(),
+        percent_ceil(&of_thread.set.utilisation()),
+        of_thread.guarantee.rounded_for_people(),
+        if of_thread.guarantee == Guarantee::Null {
+            "-".into()
+        } else {
+            percent_ceil(&of_thread.guarantee.rate())
+        },
         least_basic,
         basic_share,
         least_continuous,
@@ -130,15 +142,15 @@ fn cells(name: &str, fit: &Result<Option<Fit>, Miss>) -> [String; 2] {
     }
 }
 
-fn reason(serves: &Serves, miss: &Miss) -> String {
+fn reason(of_thread: &ThreadTasks, miss: &Miss) -> String {
     let of_task = match miss {
-        Miss::Short { task, .. } => format!(", task `{}`", serves.task_name(*task)),
+        Miss::Short { task, .. } => format!(", task `{}`", of_thread.task_name(*task)),
         _ => String::new(),
     };
-    format!("no reservation carries `{}`{of_task}: {miss}", serves.name)
+    format!("no reservation suffices for `{}`{of_task}: {miss}", of_thread.name)
 }
 
-fn write_changes(out: &mut impl Write, changes: &[Change]) -> std::io::Result<()> {
+fn write_changes(out: &mut impl Write, changes: &[ReservationChange]) -> std::io::Result<()> {
     writeln!(out, "\nthe least below reservation schedulers:")?;
     changes.iter().try_for_each(|change| {
         writeln!(out, "    thread \"{}\" guarantee=\"{}\"", change.name, change.guarantee())

@@ -1,8 +1,8 @@
-//! Reading files, and saying what is wrong with them.
+//! Reads hierarchy files and workloads, and prints what is wrong with them.
 
 use crate::cpus::{self, AskedCpus};
 use crate::exit::{Error, say};
-use hls_hierarchy::model::{Hierarchy, Load, Who};
+use hls_hierarchy::model::{Hierarchy, LoadStatement, Who};
 use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source};
 use hls_plan::{Plan, PlanError};
 use hls_session::LoadedPolicies;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// No message lists more names.
 const MAX_NAMES: usize = 12;
 
-/// All of a file, which may also be one without an end, such as `/dev/zero`; or why not.
+/// The bytes of a file, which may be one without an end, such as `/dev/zero`; or why it cannot be read.
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let most = MAX_FILE_BYTES as u64;
@@ -29,7 +29,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The same as a text.
+/// The text of a file; or why it cannot be read.
 pub fn text(path: &Path) -> Result<String, String> {
     String::from_utf8(read(path)?)
         .map_err(|_| format!("cannot read {}: stream did not contain valid UTF-8", path.display()))
@@ -42,7 +42,7 @@ fn source(path: &Path, bytes: &[u8]) -> Source {
 /// A hierarchy file that was read.
 pub struct HierarchyFile {
     pub hierarchy: Hierarchy,
-    /// For saying where.
+    /// The file's name and text, to print places in it.
     pub source: Source,
     /// The policies that it loads.
     pub policies: LoadedPolicies,
@@ -71,8 +71,13 @@ pub fn hierarchy(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile,
     }
 }
 
-/// The files of these statements in a hierarchy file, or at which of them there is none to be read.
-fn policy_texts(path: &Path, loads: &[Load], source: &Source) -> Result<Vec<(PathBuf, String)>, Error> {
+/// The paths and texts of the policies that the `load` statements of a hierarchy file name; prints the statements whose
+/// file cannot be read.
+fn policy_texts(
+    path: &Path,
+    loads: &[LoadStatement],
+    source: &Source,
+) -> Result<Vec<(PathBuf, String)>, Error> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut unread = Vec::new();
     let mut texts = Vec::new();
@@ -94,7 +99,8 @@ fn policy_texts(path: &Path, loads: &[Load], source: &Source) -> Result<Vec<(Pat
     Err(Error::Reported)
 }
 
-/// The same for the kernel engine: a hierarchy for this machine, with a default scheduler.
+/// Reads a hierarchy file for the kernel engine: it must be for as many CPUs as this machine has, and gets a default
+/// scheduler where it has none.
 pub fn hierarchy_for_kernel(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile, Error> {
     let (online, present) = (cpus::online()?, cpus::present()?);
     let file = hierarchy(path, asked)?;
@@ -111,7 +117,8 @@ pub fn hierarchy_for_kernel(path: &Path, asked: Option<AskedCpus>) -> Result<Hie
     Ok(HierarchyFile { hierarchy: file.hierarchy.with_default(), ..file })
 }
 
-/// Prints what a file names that is not on this machine. What a name, a unit or a command stands for may come later.
+/// Prints which processes and cgroups a file names that are not on this machine. Threads of a name, units and commands
+/// may still come.
 pub fn is_here(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
     let missing = |who: &Who| match who {
         Who::Pid(pid) if !Path::new(&format!("/proc/{pid}")).exists() => {
@@ -163,7 +170,7 @@ pub fn workload(path: Option<&Path>) -> Result<SourcedWorkload, Error> {
     }
 }
 
-/// Numbers who there will be; prints all in which the workload does not fit the hierarchy.
+/// Numbers the threads and VPs of a hierarchy under a workload; prints every way in which the workload does not fit.
 pub fn plan(hierarchy: Hierarchy, (workload, source): &SourcedWorkload) -> Result<Plan, Error> {
     Plan::new(hierarchy, workload).map_err(|errors| {
         let Some(source) = source else {
@@ -216,7 +223,7 @@ pub fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     }
 }
 
-/// Says what is wrong and where: a line each for programs, with the text drawn around it for people.
+/// Prints what is wrong and where: a line each, or on a terminal with the file's text drawn around the place.
 pub fn report(source: &Source, diagnostics: &[Diagnostic]) {
     let for_people = std::io::stderr().is_terminal();
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode());

@@ -22,6 +22,7 @@ mod run;
 mod script;
 mod tasks;
 mod trial;
+mod verdict;
 
 use args::{Args, Command};
 use clap::Parser;

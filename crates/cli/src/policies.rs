@@ -1,4 +1,4 @@
-//! `hls policies`: what there is and whether it runs, with parameters, units and defaults.
+//! `hls policies`: the scheduling policies, whether each runs or is only analysed, with parameters, units and defaults.
 
 use crate::args::PoliciesArgs;
 use crate::ctl::verdict;
@@ -16,7 +16,7 @@ pub fn policies(args: &PoliciesArgs) -> Result<Verdict, Error> {
     if args.running { running(&args.socket) } else { known() }
 }
 
-/// Those of the hierarchy that runs: where each comes from, and who has it.
+/// Prints the policies of the hierarchy that runs: where each comes from, and which schedulers use it.
 fn running(socket: &Path) -> Result<Verdict, Error> {
     verdict(Client::connect_to(socket).and_then(|mut hls| {
         let policies = hls.policies()?;
@@ -31,7 +31,7 @@ fn running(socket: &Path) -> Result<Verdict, Error> {
     }))
 }
 
-/// Those that files may name without loading them.
+/// Prints the policies that files may name without loading them.
 fn known() -> Result<Verdict, Error> {
     let mut out = output();
     for policy in hls_hierarchy::policies() {

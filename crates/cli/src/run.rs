@@ -1,12 +1,12 @@
 //! `hls run`: checks, runs, reports.
 
 use crate::args::{Engine, RunArgs};
-use crate::check::verdict;
 use crate::exit::{Error, StandardError, Verdict, say};
 use crate::input::{self, HierarchyFile};
 use crate::output::output;
 use crate::progress::Progress;
 use crate::script::Script;
+use crate::verdict::Checked;
 use hls_check::Derived;
 use hls_hierarchy::model::{Hierarchy, Thread};
 use hls_report::json::write_json;
@@ -56,7 +56,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     }
     let tick = machine.tick_hz.filter(|_| !is_real);
     let topology = derived.with_refusals(&plan);
-    let checked = verdict(&derived, &problems);
+    let checked = Checked::new(&derived, !problems.is_empty(), 0, machine).sentence();
     let subject = Subject { plan, derived: &derived, policies: &policies };
     let Outcome { result, refused } = carry_out(args, subject, length)?;
     let kept = result.guarantees.iter().all(|guarantee| guarantee.is_kept());

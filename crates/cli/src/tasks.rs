@@ -1,15 +1,16 @@
 //! What `hls check` says of the tasks that threads serve. Relies on their having been held against the promises.
 
 use hls_calculus::{Rational, ceil_nanos};
-use hls_check::Serves;
+use hls_check::ThreadTasks;
 use hls_report::layout::{Column, number, text, write_rows};
 use std::io::{self, Write};
 
 /// No table has more rows.
 const MAX_ROWS: usize = 40;
 
-/// Writes a row for each task, those that are not shown to be in time before the rest when there are too many.
-pub fn write_tasks(out: &mut impl Write, all: &[Serves]) -> io::Result<()> {
+/// Writes a row for each task, those that are not shown to be in time before the rest when there are too many. What is
+/// shown is said of an ideal machine where the file's is not one.
+pub fn write_tasks(out: &mut impl Write, all: &[ThreadTasks], is_ideal: bool) -> io::Result<()> {
     const COLUMNS: [Column; 8] = [
         text("task"),
         text("of"),
@@ -20,10 +21,11 @@ pub fn write_tasks(out: &mut impl Write, all: &[Serves]) -> io::Result<()> {
         number("", "margin"),
         text(""),
     ];
-    let mut rows: Vec<[String; 8]> = all.iter().flat_map(rows_of).collect();
+    let in_time = if is_ideal { "in time" } else { "in time, on an ideal machine" };
+    let mut rows: Vec<[String; 8]> = all.iter().flat_map(|of_thread| rows_of(of_thread, in_time)).collect();
     let left_out = rows.len().saturating_sub(MAX_ROWS);
     if left_out > 0 {
-        rows.sort_by_key(|row| row[7] == IN_TIME);
+        rows.sort_by_key(|row| row[7] == in_time);
         rows.truncate(MAX_ROWS);
     }
     if rows.is_empty() {
@@ -37,25 +39,26 @@ pub fn write_tasks(out: &mut impl Write, all: &[Serves]) -> io::Result<()> {
     Ok(())
 }
 
-const IN_TIME: &str = "in time";
-
-fn rows_of<'s>(serves: &'s Serves) -> impl Iterator<Item = [String; 8]> + 's {
-    serves.set.tasks.iter().zip(&serves.verdict.responses).enumerate().map(|(index, (task, response))| {
-        let shown = |time: &Rational| ceil_nanos(time).to_string();
-        let margin = response.as_ref().filter(|bound| **bound <= task.deadline).map(|bound| {
-            let margin = ceil_nanos(&task.deadline).saturating_sub(ceil_nanos(bound));
-            margin.to_string()
-        });
-        let is_in_time = margin.is_some();
-        [
-            serves.task_name(index).to_owned(),
-            serves.name.to_owned(),
-            shown(&task.run),
-            shown(&task.every),
-            shown(&task.deadline),
-            response.as_ref().map_or("-".into(), shown),
-            margin.unwrap_or("-".into()),
-            if is_in_time { IN_TIME } else { "NOT CERTAIN" }.to_owned(),
-        ]
-    })
+/// `in_time`: what is said of a task that is.
+fn rows_of<'s>(of_thread: &'s ThreadTasks, in_time: &'s str) -> impl Iterator<Item = [String; 8]> + 's {
+    of_thread.set.tasks.iter().zip(&of_thread.verdict.responses).enumerate().map(
+        move |(index, (task, response))| {
+            let shown = |time: &Rational| ceil_nanos(time).to_string();
+            let margin = response.as_ref().filter(|bound| **bound <= task.deadline).map(|bound| {
+                let margin = ceil_nanos(&task.deadline).saturating_sub(ceil_nanos(bound));
+                margin.to_string()
+            });
+            let is_in_time = margin.is_some();
+            [
+                of_thread.task_name(index).to_owned(),
+                of_thread.name.to_owned(),
+                shown(&task.run),
+                shown(&task.every),
+                shown(&task.deadline),
+                response.as_ref().map_or("-".into(), shown),
+                margin.unwrap_or("-".into()),
+                if is_in_time { in_time } else { "NOT CERTAIN" }.to_owned(),
+            ]
+        },
+    )
 }

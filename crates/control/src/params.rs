@@ -3,7 +3,7 @@
 //! Relies on what the policies state; knows no policy by name. Ignores nothing: a text that nobody read is an error.
 
 use crate::error::Error;
-use hls_calculus::Guarantee;
+use hls_calculus::{Guarantee, time_exact};
 use hls_core::{ParamInfo, Unit};
 use hls_hierarchy::params::{range, set_by};
 use hls_units::Nanos;
@@ -127,7 +127,7 @@ fn implied(info: &ParamInfo, need: &Guarantee) -> Result<Option<u64>, Error> {
         return Ok(Some(value));
     }
     let (least, most) = (shown(info, *range.start()), shown(info, *range.end()));
-    bad(format!("guarantee: found a {} of {exact}ns, expected {least} to {most}", info.name))
+    bad(format!("guarantee: found a {} of {}, expected {least} to {most}", info.name, time_exact(exact)))
 }
 
 /// A value as a file has it.

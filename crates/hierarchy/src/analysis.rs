@@ -1,4 +1,5 @@
-//! A hierarchy as the calculus takes it: names and values instead of positions, one edge for each instance of a thread.
+//! A hierarchy as the graph that the calculus takes: parameters by name, not by position, and one edge for each
+//! instance of a thread.
 //!
 //! Relies on [`hls_calculus::Graph`]. Analyses nothing itself.
 
@@ -6,7 +7,7 @@ use crate::model::{Child, Edge, Hierarchy, Interrupt};
 use hls_calculus as calculus;
 use hls_core::ParamInfo;
 
-/// What the calculus analyses, and the way back.
+/// The graph that the calculus analyses, and what its edges are in the hierarchy.
 #[derive(Clone, Debug)]
 pub struct Input {
     /// The graph; its schedulers are those of the hierarchy, in the same order.
@@ -31,8 +32,8 @@ impl Input {
         Input::with_instances(hierarchy, &instances)
     }
 
-    /// The same with this many instances of each thread, in the order of [`Hierarchy::threads`]; one where none is
-    /// given.
+    /// The graph of a hierarchy, with this many instances of each thread, in the order of [`Hierarchy::threads`]; one
+    /// where none is given.
     pub fn with_instances(hierarchy: &Hierarchy, instances: &[u32]) -> Input {
         let schedulers = hierarchy.schedulers.iter().map(|scheduler| calculus::Scheduler {
             name: scheduler.name.clone(),
@@ -62,7 +63,7 @@ impl Input {
         input
     }
 
-    /// The place in the graph's edges of an edge of the hierarchy, and of an instance of its thread.
+    /// The index, among the graph's edges, of an edge of the hierarchy and an instance of its thread.
     pub fn graph_edge_of(&self, edge: usize, instance: u32) -> Option<usize> {
         self.origins.binary_search_by_key(&(edge, instance), |origin| (origin.edge, origin.instance)).ok()
     }

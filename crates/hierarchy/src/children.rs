@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::edges::{Attributes, Edge};
 use crate::model::{Child, Thread};
 use hls_core::limits::{MAX_SCHEDULERS, MAX_VPS};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The policy that promises nothing to children that share a level, and the parameter that says which level.
 const LEVELLED_POLICY: &str = "fixed-priority";
@@ -15,7 +15,7 @@ const LEVEL: &str = "priority";
 const USABLE_SCHEDULERS: usize = MAX_SCHEDULERS - 1;
 const USABLE_VPS: usize = MAX_VPS - 1;
 
-/// Judges the children of every scheduler, and the size of the whole.
+/// Judges the children of every scheduler, and how large the hierarchy is.
 pub(crate) fn check(declared: &Declarations, attributes: &Attributes, widths: &[u16], sink: &mut Sink) {
     let edges = &attributes.edges;
     if let Some(beyond) = declared.schedulers.get(USABLE_SCHEDULERS) {
@@ -28,7 +28,7 @@ pub(crate) fn check(declared: &Declarations, attributes: &Attributes, widths: &[
     report_too_many_vps(edges, &vps, sink);
     report_counts(declared, attributes, &vps, sink);
     report_repeated(declared, edges, sink);
-    report_collisions(declared, edges, sink);
+    report_shared_levels(declared, edges, widths, &vps, sink);
     report_instance_names(&attributes.threads, sink);
 }
 
@@ -54,8 +54,8 @@ fn report_too_many_vps(edges: &[Edge], vps: &[usize], sink: &mut Sink) {
 }
 
 /// Reports schedulers with more children than their policy takes, or with none. A join has one child, which may be as
-/// wide as the policy allows. What has none may only seem so, when there are errors; or waits for some, when it is the
-/// default or somebody's own.
+/// wide as the policy allows. That a scheduler has no children is not reported when there are errors, since then it may
+/// only seem so, nor of a scheduler that is the default or has an owner, since its children may come while it runs.
 fn report_counts(declared: &Declarations, attributes: &Attributes, vps: &[usize], sink: &mut Sink) {
     let edges = &attributes.edges;
     let mut counts = vec![0; declared.schedulers.len()];
@@ -113,28 +113,52 @@ fn report_repeated(declared: &Declarations, edges: &[Edge], sink: &mut Sink) {
     }
 }
 
-/// Warns of children that share a priority.
-fn report_collisions(declared: &Declarations, edges: &[Edge], sink: &mut Sink) {
-    let mut levels = HashMap::new();
+/// Warns of children that share a priority, unless the scheduler holds a CPU for each VP of that level and of those
+/// above it, so that nobody there waits for another.
+fn report_shared_levels(
+    declared: &Declarations,
+    edges: &[Edge],
+    widths: &[u16],
+    vps: &[usize],
+    sink: &mut Sink,
+) {
+    let level_of = |edge: &Edge| {
+        let Parent::Scheduler(parent) = edge.parent else { return None };
+        let policy = declared.schedulers[parent].policy.filter(|policy| policy.name == LEVELLED_POLICY)?;
+        let at = policy.vp_params.iter().position(|param| param.name == LEVEL)?;
+        Some((parent, *edge.params.get(at)?))
+    };
+    let held = cpus_held(declared.schedulers.len(), edges, widths);
+    let mut wanted: BTreeMap<(usize, u64), usize> = BTreeMap::new();
+    for (edge, vps) in edges.iter().zip(vps) {
+        if let Some(level) = level_of(edge) {
+            *wanted.entry(level).or_default() += vps;
+        }
+    }
+    let mut firsts = HashMap::new();
     for edge in edges {
-        let Parent::Scheduler(parent) = edge.parent else {
-            continue;
-        };
-        let scheduler = &declared.schedulers[parent];
-        let policy = scheduler.policy.filter(|policy| policy.name == LEVELLED_POLICY);
-        let at = policy.and_then(|policy| policy.vp_params.iter().position(|param| param.name == LEVEL));
-        let Some(level) = at.and_then(|at| edge.params.get(at)) else {
-            continue;
-        };
-        let first = *levels.entry((parent, *level)).or_insert(&edge.span);
-        if *first != edge.span {
-            let message = format!("scheduler `{}`", scheduler.name);
+        let Some((parent, level)) = level_of(edge) else { continue };
+        let first = *firsts.entry((parent, level)).or_insert(&edge.span);
+        let down_to_here = wanted.range((parent, level)..=(parent, u64::MAX)).map(|(_, vps)| vps);
+        if *first != edge.span && down_to_here.sum::<usize>() > held[parent] {
+            let message = format!("scheduler `{}`", declared.schedulers[parent].name);
             let (found, expected) = (format!("a second child of priority {level}"), "one child a level");
             let help = "they share the level in turn, and nothing can be promised to either".to_owned();
             let error = Diagnostic::error(edge.span.clone(), message, found, expected);
             sink.add(error.first(first.clone()).help(help).into_warning());
         }
     }
+}
+
+/// How many CPUs each scheduler may hold at once.
+fn cpus_held(schedulers: usize, edges: &[Edge], widths: &[u16]) -> Vec<usize> {
+    let mut held = vec![0; schedulers];
+    for (edge, width) in edges.iter().zip(widths) {
+        if let Child::Scheduler(child) = edge.child {
+            held[child] += usize::from(*width);
+        }
+    }
+    held
 }
 
 /// Reports threads whose name is that of another thread's instance.

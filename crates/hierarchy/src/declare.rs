@@ -4,7 +4,7 @@
 
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::loads::{self, LOAD};
-use crate::model::{Child, Load, Span};
+use crate::model::{Child, LoadStatement, Span};
 use crate::names::{did_you_mean, nearest, one_of};
 use crate::policies::{Policies, name_fault};
 use crate::syntax::{Name, Node};
@@ -47,7 +47,7 @@ pub(crate) enum Parent {
     None,
     /// A scheduler.
     Scheduler(usize),
-    /// Something that could not be made out.
+    /// A scheduler that the file does not name rightly; reported already.
     Unknown,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Mention {
 pub(crate) struct Declarations {
     pub(crate) machine: Option<usize>,
     pub(crate) interrupts: Vec<usize>,
-    pub(crate) loads: Vec<Load>,
+    pub(crate) loads: Vec<LoadStatement>,
     pub(crate) schedulers: Vec<Scheduler>,
     pub(crate) threads: Vec<Thread>,
     /// In file order.
@@ -96,8 +96,8 @@ struct Declarer<'a> {
     declared: Declarations,
 }
 
-/// Finds out what each node is. Parents come before their children in `nodes`. When the nodes are not `whole`, since
-/// some could not be read, a `parent` that is not found is not reported.
+/// Finds out what each node is. Parents come before their children in `nodes`. When some nodes could not be read
+/// (`is_whole` is false), a `parent` that is not found is not reported: it may be one of them.
 pub(crate) fn declare(policies: &Policies, nodes: &[Node], whole: bool, sink: &mut Sink) -> Declarations {
     let declared = Declarations { loads: loads::read(nodes, policies, sink), ..Declarations::default() };
     let mut declarer = Declarer { policies, nodes, sink, roles: Vec::new(), names: HashMap::new(), declared };
@@ -263,7 +263,8 @@ impl<'a> Declarer<'a> {
         Role::Scheduler(scheduler)
     }
 
-    /// Reports a node that is neither a policy nor anything else; whether it was probably meant as something else.
+    /// Reports a node whose name is neither a policy nor anything else; returns whether it was probably meant as
+    /// something that is no scheduler.
     fn unknown_policy(&mut self, node: &Node) -> bool {
         let word = node.name.text.as_str();
         let others: &[&str] = if node.parent.is_none() { &["machine", "thread", LOAD] } else { &["thread"] };
@@ -282,7 +283,7 @@ impl<'a> Declarer<'a> {
 
     /// Why a policy is not there although the file loads it.
     fn not_loaded(&self, word: &str) -> Option<String> {
-        let Load { path, .. } = self.declared.loads.iter().find(|load| load.policy() == word)?;
+        let LoadStatement { path, .. } = self.declared.loads.iter().find(|load| load.policy() == word)?;
         Some(format!("the file loads `{path}`, but that has not given a policy of this name"))
     }
 

@@ -7,7 +7,7 @@ use miette::{LabeledSpan, NamedSource, SourceCode};
 use std::fmt;
 use std::sync::Arc;
 
-/// How bad it is.
+/// How bad a diagnostic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The file cannot be used.
@@ -19,19 +19,19 @@ pub enum Severity {
 /// One thing that is wrong with a file: where, what was found, and what was expected instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Whether the file can be used all the same.
     pub severity: Severity,
-    /// The bytes of the file that it is about.
+    /// The bytes of the file that the diagnostic is about.
     pub span: Span,
-    /// What it is about, such as ``property `quantum` of scheduler `PS` ``.
+    /// The part of the hierarchy that the diagnostic is about, such as ``property `quantum` of scheduler `PS` ``.
     pub message: String,
     /// What stands there.
     pub found: String,
-    /// What could stand there.
+    /// What was expected there instead.
     pub expected: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub help: Option<String>,
-    /// Where the first one stands, when it is about a second one.
+    /// Where the first of two stands, when the diagnostic is about the second of something that may be there once.
     pub first: Option<Span>,
 }
 
@@ -54,17 +54,17 @@ impl Diagnostic {
         }
     }
 
-    /// The same as a warning.
+    /// The diagnostic as a warning.
     pub(crate) fn into_warning(self) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..self }
     }
 
-    /// The same with the place of the first one.
+    /// The diagnostic with the place of the first of the two things that it is about.
     pub(crate) fn first(self, first: Span) -> Diagnostic {
         Diagnostic { first: Some(first), ..self }
     }
 
-    /// The same with advice, when there is any.
+    /// The diagnostic with advice, when there is any.
     pub(crate) fn help(self, advice: impl Into<Option<String>>) -> Diagnostic {
         Diagnostic { help: advice.into(), ..self }
     }
@@ -95,7 +95,7 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// Takes one in, unless there are too many already.
+    /// Adds a diagnostic, unless there are too many already.
     pub(crate) fn add(&mut self, diagnostic: Diagnostic) {
         let kept = match diagnostic.severity {
             Severity::Error => &mut self.errors,
@@ -106,22 +106,22 @@ impl Sink {
         }
     }
 
-    /// Takes in the error, if it is one.
+    /// The value of a result; adds its error where it is one.
     pub(crate) fn ok<T>(&mut self, result: Result<T, Refusal>) -> Option<T> {
         result.map_err(|error| self.add(*error)).ok()
     }
 
-    /// Whether there is an error among them.
+    /// Whether an error was added.
     pub(crate) fn has_errors(&self) -> bool {
         !self.errors.is_empty()
     }
 
-    /// Whether no more errors are taken in: then there is no use in looking for them.
+    /// Whether no more errors are added, so that there is no use in looking for more.
     pub(crate) fn is_full(&self) -> bool {
         self.errors.len() >= MAX_DIAGNOSTICS
     }
 
-    /// All of them in the order of the file. Where there are too many, a last one says so.
+    /// All diagnostics in the order of the file. Where there are too many, a last one says so.
     pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
         let overflow = [(&self.errors, "errors"), (&self.warnings, "warnings")].map(|(kept, what)| {
             let last = kept.get(MAX_DIAGNOSTICS - 1)?;

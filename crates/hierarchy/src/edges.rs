@@ -26,22 +26,22 @@ pub(crate) struct Edge {
     pub(crate) span: Span,
 }
 
-/// What the properties of a scheduler say about it alone.
+/// What the properties of a scheduler say about the scheduler itself, not about the edge above it.
 #[derive(Clone, Default)]
 pub(crate) struct SchedulerAttributes {
     pub(crate) params: Vec<u64>,
     pub(crate) owner: Option<Placed<User>>,
-    /// Where it says that it is the default.
+    /// Where the file says that the scheduler is the default.
     pub(crate) default: Option<Span>,
 }
 
-/// What the properties of all nodes say.
+/// What the properties of all schedulers, threads and edges say.
 pub(crate) struct Attributes {
-    /// As the declared schedulers.
+    /// What the properties say of each scheduler, in the order of the declared schedulers.
     pub(crate) schedulers: Vec<SchedulerAttributes>,
-    /// As the declared threads.
+    /// The threads, in the order of the declared threads.
     pub(crate) threads: Vec<Thread>,
-    /// As the mentions.
+    /// The edges, in the order of the mentions, each of which puts a child below a parent.
     pub(crate) edges: Vec<Edge>,
 }
 

@@ -33,11 +33,11 @@ pub(crate) struct Graph {
     pub(crate) order: Vec<usize>,
     /// The edge above the root, if there is one.
     pub(crate) root: Option<usize>,
-    /// How many VPs each edge stands for, as the edges.
+    /// How many VPs each edge stands for, in the order of the edges.
     pub(crate) widths: Vec<u16>,
 }
 
-/// Judges the graph as a whole.
+/// Finds cycles, branches that are too deep, roots that are missing or too many, and the width of every edge.
 pub(crate) fn check(declared: &Declarations, edges: &[Edge], machine: &Machine, sink: &mut Sink) -> Graph {
     let links = Links::new(declared, edges);
     let order = links.order();
@@ -131,7 +131,7 @@ fn report_cycle(schedulers: &[Scheduler], cycle: &[usize], sink: &mut Sink) {
     sink.add(Diagnostic::error(span, "the hierarchy", found, "no scheduler below itself"));
 }
 
-/// Reports schedulers that are the first of their branch to be too deep.
+/// Reports each scheduler that is too deep while its parent is not.
 fn report_depth(declared: &Declarations, links: &Links, order: &[usize], sink: &mut Sink) {
     let mut level = vec![0; declared.schedulers.len()];
     for &at in order {
@@ -177,7 +177,7 @@ fn find_root(declared: &Declarations, edges: &[Edge], sink: &mut Sink) -> Option
     root.map(|(at, _)| at)
 }
 
-/// How many VPs a scheduler has of a parent that holds `held`, where nothing else is said.
+/// How many VPs a scheduler has of a parent that holds `held` CPUs, where the file does not say `width`.
 pub fn default_width(parent: &PolicyInfo, child: &PolicyInfo, held: u16) -> u16 {
     let is_one = SERIAL_POLICIES.contains(&parent.name) || child.max_children == 1;
     if is_one { 1 } else { held }

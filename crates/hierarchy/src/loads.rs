@@ -1,10 +1,10 @@
 //! The `load` statements: policies from files of their own, `load "asked_times.c" as="asked-times-2"`.
 //!
-//! A file is read twice where it has some. [`loads`] finds the statements; whoever reads the file builds and opens
-//! those policies, and gives them to [`crate::read_with`]. Opens nothing itself.
+//! A file with such statements is read twice: [`loads`] finds them; then the caller builds and opens those policies and
+//! gives them to [`crate::read_with`]. This file opens nothing itself.
 
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::model::{Load, Span};
+use crate::model::{LoadStatement, Span};
 use crate::policies::{Policies, name_fault};
 use crate::properties::Properties;
 use crate::syntax::{self, Node};
@@ -14,18 +14,19 @@ use kdl::KdlValue;
 /// The node's name.
 pub(crate) const LOAD: &str = "load";
 
-/// The `load` statements of a hierarchy file that can be read. What is wrong with others, and with all else, is for
-/// [`crate::read_with`] to report.
-pub fn loads(bytes: &[u8]) -> Vec<Load> {
+/// Those `load` statements of a hierarchy file that can be read. [`crate::read_with`] reports what is wrong with the
+/// others and with the rest of the file.
+pub fn loads(bytes: &[u8]) -> Vec<LoadStatement> {
     let mut unheard = Sink::default();
     let Some(text) = crate::read::text(bytes, &mut unheard) else { return Vec::new() };
     let nodes = syntax::parse(text, &mut unheard);
     statements(&nodes).filter_map(|node| load(node, &mut unheard)).collect()
 }
 
-/// All `load` statements, judged: no two of them, nor one and a policy that is there anyway, may have one name.
-pub(crate) fn read(nodes: &[Node], policies: &Policies, sink: &mut Sink) -> Vec<Load> {
-    let mut loads: Vec<Load> = Vec::new();
+/// All `load` statements. Reports two that give one name, and one that gives the name of a policy that need not be
+/// loaded.
+pub(crate) fn read(nodes: &[Node], policies: &Policies, sink: &mut Sink) -> Vec<LoadStatement> {
+    let mut loads: Vec<LoadStatement> = Vec::new();
     for node in statements(nodes) {
         let Some(load) = load(node, sink) else { continue };
         let name = load.policy();
@@ -48,7 +49,7 @@ fn statements(nodes: &[Node]) -> impl Iterator<Item = &Node> {
     nodes.iter().filter(|node| node.parent.is_none() && node.name.text == LOAD)
 }
 
-fn load(node: &Node, sink: &mut Sink) -> Option<Load> {
+fn load(node: &Node, sink: &mut Sink) -> Option<LoadStatement> {
     let mut properties = Properties::new(node, "`load`", sink);
     let name = properties.read("as", sink, |property| {
         let name = value::text(property, "a policy's name")?;
@@ -63,7 +64,7 @@ fn load(node: &Node, sink: &mut Sink) -> Option<Load> {
     let is_good = node.property("as").is_some() == name.is_some();
     properties.finish(sink);
     let path = path(node, sink)?;
-    is_good.then(|| Load { path, name, span: node.span() })
+    is_good.then(|| LoadStatement { path, name, span: node.span() })
 }
 
 /// The node's only argument.

@@ -1,4 +1,4 @@
-//! The `machine` node: what the hierarchy runs on.
+//! The `machine` node: the CPUs, ticks, costs and interrupts of the machine that a hierarchy runs on.
 
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{Interrupt, Machine};
@@ -32,7 +32,7 @@ pub(crate) fn read(node: Option<&Node>, interrupts: &[&Node], count: Cpus, sink:
     let switch_cost = properties.read("switch-cost", sink, |p| value::time(p, Nanos::ZERO..=LONGEST));
     let decision_cost = properties.read("decision-cost", sink, |p| value::time(p, Nanos::ZERO..=LONGEST));
     properties.finish(sink);
-    // A number of CPUs that was refused must not make what relies on it look wrong.
+    // Where the file's number of CPUs was refused, nothing else in the file is to be refused for it.
     let otherwise = match node.is_whole && node.property("cpus").is_none() {
         true => preset,
         false => MAX_CPUS as u16,
@@ -51,7 +51,7 @@ pub(crate) fn read(node: Option<&Node>, interrupts: &[&Node], count: Cpus, sink:
     }
 }
 
-/// Reads an `interrupt` node: a source of stolen time that leaves some time over.
+/// Reads an `interrupt` node: a source of stolen time, which must not take all of the CPU.
 fn interrupt(node: &Node, cpus: u16, sink: &mut Sink) -> Option<Interrupt> {
     let mut properties = Properties::new(node, "`interrupt`", sink);
     let cpu = properties.require("cpu", "0", sink, |p| value::whole(p, 0..=u64::from(cpus) - 1));

@@ -18,22 +18,22 @@ use std::sync::Arc;
 /// Bytes of the file that something was read from.
 pub type Span = Range<usize>;
 
-/// Something that the file says, with its place.
+/// A value from the file, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed<T> {
-    /// What it says.
+    /// The value.
     pub value: T,
-    /// Where it stands.
+    /// Where it stands in the file.
     pub span: Span,
 }
 
 /// A validated hierarchy.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
-    /// What it runs on.
+    /// The machine that the hierarchy runs on.
     pub machine: Machine,
     /// The policies that come from files of their own, in file order.
-    pub loads: Vec<Load>,
+    pub loads: Vec<LoadStatement>,
     /// The schedulers: the root first, each after all of its parents, otherwise in file order.
     pub schedulers: Vec<Scheduler>,
     /// The threads in file order.
@@ -123,18 +123,18 @@ pub struct Interrupt {
     pub takes: hls_workload::program::Span,
 }
 
-/// A policy that comes from a file of its own.
+/// A `load` statement: a policy that comes from a C file of the user's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Load {
-    /// Its C file; a relative path begins where the hierarchy file is.
+pub struct LoadStatement {
+    /// The policy's C file; a relative path begins at the folder of the hierarchy file.
     pub path: String,
-    /// The name that it shall have; `None`: that of its file.
+    /// The name that the policy is to have; `None`: that of its C file.
     pub name: Option<String>,
     /// Where it stands in the file.
     pub span: Span,
 }
 
-impl Load {
+impl LoadStatement {
     /// What the policy is called: as the statement says, or as its file is, `asked-times` for `asked_times.c`.
     pub fn policy(&self) -> String {
         let file = self.path.rsplit('/').next().unwrap_or_default();
@@ -150,7 +150,7 @@ pub struct Scheduler {
     pub name: String,
     /// Its policy.
     pub policy: &'static PolicyInfo,
-    /// What its policy says that it promises, if that was loaded.
+    /// What the policy declares that it promises, where it was loaded.
     pub declared: Option<Arc<Declared>>,
     /// Values of `policy.scheduler_params`, in that order, defaults filled in.
     pub params: Vec<u64>,
@@ -162,7 +162,7 @@ pub struct Scheduler {
     pub span: Span,
 }
 
-/// A user of the machine. Whether there is such a one, only the machine knows.
+/// A user of the machine. Whether the machine has such a user is not known here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum User {
     /// By name.

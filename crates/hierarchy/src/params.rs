@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, Refusal, Sink};
 use crate::properties::Properties;
 use crate::syntax::Property;
 use crate::value::{self, LONGEST};
-use hls_calculus::{Continuity, Guarantee};
+use hls_calculus::{Continuity, Guarantee, time_exact};
 use hls_core::{ParamInfo, Unit};
 use hls_units::Nanos;
 use std::ops::RangeInclusive;
@@ -98,7 +98,7 @@ fn implied_by(
     let value = nanos.filter(|nanos| range.contains(nanos));
     if value.is_none() {
         let place = properties.get("guarantee").map_or(properties.node().span(), |p| p.value.span.clone());
-        let found = format!("a guarantee with a {} of {exact}ns", param.name);
+        let found = format!("a guarantee with a {} of {}", param.name, time_exact(exact));
         let expected = format!(
             "a whole number of nanoseconds from {} to {}",
             Nanos(*range.start()),

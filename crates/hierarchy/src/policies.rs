@@ -32,41 +32,41 @@ pub struct Policies {
 /// A policy that a file may name.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// What it is.
+    /// Its name, limits and parameters.
     pub info: &'static PolicyInfo,
-    /// What it says that it promises; `None`: it was not loaded, and the calculus knows it.
+    /// What a loaded policy declares that it promises; `None`: the calculus knows the policy by its name.
     pub declared: Option<Arc<Declared>>,
 }
 
 /// Why a policy cannot be used in files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unusable {
-    /// It is called so, and should be called otherwise.
+    /// Its name is one that files cannot use.
     Name {
         /// Its name.
         found: &'static str,
         /// What its name should be.
         expected: &'static str,
     },
-    /// What it declares of itself cannot be read.
+    /// What the policy declares that it promises cannot be read.
     Declares(Vec<DeclaredError>),
 }
 
 impl Default for Policies {
-    /// Those that need not be loaded.
+    /// The policies that need not be loaded.
     fn default() -> Policies {
         Policies::of(policies())
     }
 }
 
 impl Policies {
-    /// These, which the calculus knows by their names.
+    /// Exactly these policies, which the calculus knows by their names.
     pub fn of(known: &'static [PolicyInfo]) -> Policies {
         Policies { known: known.iter().map(|info| Policy { info, declared: None }).collect() }
     }
 
-    /// Adds one that was loaded. Its description is kept for the life of the process, as its texts are: hierarchies
-    /// refer to it, and nobody counts those.
+    /// Adds a policy that was loaded. Its description and texts are kept until the process ends, since hierarchies
+    /// refer to them without being counted.
     ///
     /// # Errors
     /// Its name is that of another, or none that a file can say; or what it declares cannot be read.
@@ -83,14 +83,15 @@ impl Policies {
         self.known.iter().find(|policy| policy.info.name == name)
     }
 
-    /// Their names, the loaded ones last.
+    /// The names of all policies, the loaded ones last.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.known.iter().map(|policy| policy.info.name)
     }
 }
 
 impl Policy {
-    /// One that was loaded. It may say that it is like any that need not be, whether that runs or not.
+    /// A policy that was loaded. It may declare that it promises what a policy does that need not be loaded, even one
+    /// that is only analysed.
     fn loaded(info: &PolicyInfo) -> Result<Policy, Unusable> {
         if let Some(expected) = name_fault(info.name) {
             return Err(Unusable::Name { found: info.name, expected });

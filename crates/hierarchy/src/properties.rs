@@ -1,4 +1,4 @@
-//! The properties of one node: each is asked for by name, and what nobody asked for is an error.
+//! The properties of one node: the reader asks for each by name, and a property that it never asked for is an error.
 
 use crate::diagnostic::{Diagnostic, Refusal, Sink};
 use crate::names::{did_you_mean, nearest, one_of};
@@ -60,7 +60,7 @@ impl<'n> Properties<'n> {
         self.get(name).and_then(|property| sink.ok(read(property)))
     }
 
-    /// The same for a property that must be there; `example` shows how it is written.
+    /// What `read` makes of a property that must be there; `example` shows in the error how it is written.
     pub(crate) fn require<T>(
         &mut self,
         name: &'static str,
@@ -76,7 +76,7 @@ impl<'n> Properties<'n> {
         self.read(name, sink, read)
     }
 
-    /// Reports the properties that nobody asked for.
+    /// Reports the properties that the reader never asked for.
     pub(crate) fn finish(mut self, sink: &mut Sink) {
         self.asked.sort_unstable();
         self.asked.dedup();

@@ -4,7 +4,7 @@ use crate::declare::{self, Declarations, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::edges::{self, Attributes, SchedulerAttributes};
 use crate::graph::{self, Graph};
-use crate::model::{Child, Edge, Hierarchy, Load, Machine, Scheduler};
+use crate::model::{Child, Edge, Hierarchy, LoadStatement, Machine, Scheduler};
 use crate::policies::Policies;
 use crate::syntax::{self, Node};
 use crate::{children, machine, who};
@@ -29,7 +29,7 @@ pub enum Cpus {
 /// that loads policies is for [`read_with`], and refused here.
 pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
     let (hierarchy, warnings) = read_with(&Policies::default(), Cpus::UnlessStated(1), bytes)?;
-    let error = |load: &Load| {
+    let error = |load: &LoadStatement| {
         let found = "a policy from a file of its own";
         Diagnostic::error(
             load.span.clone(),
@@ -60,7 +60,7 @@ pub fn read_with(
     }
 }
 
-/// The bytes as text of a bearable size.
+/// The bytes as text; reports a file that is too large, empty or not UTF-8.
 pub(crate) fn text<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
     if bytes.len() > MAX_FILE_BYTES {
         let (found, expected) = (format!("{} bytes", bytes.len()), format!("at most {MAX_FILE_BYTES}"));
@@ -82,8 +82,8 @@ pub(crate) fn text<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
     Some(text)
 }
 
-/// What the text says; not to be used when the sink has errors. A file with broken syntax is judged node by node only:
-/// what is said elsewhere about the nodes that could not be read would be wrong.
+/// The hierarchy of a text; not to be used when the sink has errors. Where some nodes could not be read, only single
+/// nodes are judged: what would be said of the graph without those nodes would be wrong.
 fn hierarchy(policies: &Policies, cpus: Cpus, text: &str, sink: &mut Sink) -> Option<Hierarchy> {
     let nodes = syntax::parse(text, sink);
     let is_whole = !sink.has_errors();
@@ -103,7 +103,7 @@ fn hierarchy(policies: &Policies, cpus: Cpus, text: &str, sink: &mut Sink) -> Op
     }
 }
 
-/// Puts the parts in the order that the model promises. Relies on their being free of errors.
+/// Puts the parts together in the order that [`Hierarchy`] promises. Relies on the parts being free of errors.
 fn assemble(
     machine: Machine,
     declared: Declarations,

@@ -1,4 +1,4 @@
-//! The numbers of a hierarchy that its author can change by themselves, for the search for a mend.
+//! The numbers in a hierarchy file that its author can change one at a time, for the search for the smallest mend.
 //!
 //! Relies on the registry of policies for the values that the reader accepts. Changes nothing itself.
 
@@ -9,7 +9,7 @@ use crate::value::LONGEST;
 use hls_calculus::{Guarantee, Owner, Rational, Setting};
 use hls_core::{ParamInfo, Unit};
 
-/// What a file may leave out as nothing (a warp) is set in whole microseconds at least.
+/// A parameter that is zero where a file leaves it out (a warp) is changed by whole microseconds.
 const FIRST_STEP_NS: u64 = 1_000;
 /// The finest share that a need is changed by, as parts of one.
 const SHARE_GRAINS: u64 = 1_000_000;

@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 
 /// The longest time that a file may state: a year. Sums of a few hundred of them still fit 64 bits.
 pub(crate) const LONGEST: Nanos = Nanos::from_secs(365 * 24 * 3600);
-/// The shortest time that is not none.
+/// The shortest time above zero that a file may state.
 pub(crate) const SHORTEST: Nanos = Nanos(1);
 /// Timer interrupts a second that a machine may have: one a microsecond.
 pub(crate) const MAX_TICK_HZ: u32 = 1_000_000;
@@ -57,7 +57,7 @@ pub(crate) fn text<'p>(property: &'p Property, expected: &str) -> Result<&'p str
     }
 }
 
-/// Yes or no.
+/// A property that is `#true` or `#false`.
 pub(crate) fn flag(property: &Property) -> Result<bool, Refusal> {
     match property.value.kdl {
         KdlValue::Bool(flag) => Ok(flag),

@@ -1,7 +1,7 @@
 //! Whom a file means on a real machine: the threads that a `thread` stands for, the default, the owner of a scheduler.
 //!
-//! Never asks a machine: whether there is such a user, process or cgroup, whoever loads the hierarchy finds out, and
-//! has the places to say so.
+//! Never asks a machine: whether there is such a user, process or cgroup is for the command that runs the hierarchy to
+//! find out; the model has the places in the file for its messages.
 
 use crate::cgroup;
 use crate::diagnostic::{Diagnostic, Refusal, Sink};
@@ -15,7 +15,7 @@ use hls_core::PolicyInfo;
 use kdl::KdlValue;
 use std::collections::HashMap;
 
-/// The policy that takes all comers: it refuses none and lets none starve.
+/// The policy that a default scheduler must have: it takes every thread and lets none starve.
 const DEFAULT_POLICY: &str = "time-sharing";
 /// Linux cuts the names of threads.
 const MAX_COMM_BYTES: usize = 15;
@@ -31,7 +31,7 @@ type Rule = fn(&Property) -> Result<Who, Refusal>;
 const RULES: [(&str, Rule); 5] =
     [("command", command), ("pid", pid), ("comm", comm), ("cgroup", cgroup), ("unit", unit)];
 
-/// Reads who a thread is; reports a second answer.
+/// Reads which threads of the machine a thread of the file stands for; reports a second property that says so.
 pub(crate) fn read(properties: &mut Properties, sink: &mut Sink) -> Option<Placed<Who>> {
     let mut who = None;
     let mut first: Option<&Property> = None;
@@ -73,7 +73,7 @@ fn user(property: &Property) -> Result<Placed<User>, Refusal> {
     placed.ok_or_else(|| Box::new(refuse(property, "a user, such as \"alice\" or 1000").help(help)))
 }
 
-/// Whether a user may be called so. A number in quotes is more likely meant as a number.
+/// Whether this may be a user's name. A number in quotes is refused, since it is more likely meant as a number.
 fn is_user(name: &str) -> bool {
     let parts_a_line = |c: char| c.is_whitespace() || c.is_control() || ":/".contains(c);
     (1..=MAX_USER_BYTES).contains(&name.len())
@@ -97,7 +97,8 @@ pub(crate) fn default(policy: &PolicyInfo, properties: &mut Properties, sink: &m
     (is_default && fits).then(|| property.name.span.clone())
 }
 
-/// Judges all of them together: one default; no thread of a machine that two threads of the file are sure to claim.
+/// Judges all rules together: there is one default at most, and no two threads of the file claim the same thread of the
+/// machine for sure.
 pub(crate) fn check(attributes: &Attributes, sink: &mut Sink) {
     let mut defaults = attributes.schedulers.iter().filter_map(|scheduler| scheduler.default.as_ref());
     if let Some(first) = defaults.next() {

@@ -1,7 +1,7 @@
-//! Which thread of the hierarchy each thread of a real machine belongs to, and as which of its instances.
+//! Which thread of the hierarchy (here: node) each thread of a real machine belongs to, and as which of its instances.
 //!
-//! Relies on the engine to tell of every thread that comes, changes or ends, each in its turn. Looks at no machine, and
-//! the same story gives the same answers.
+//! Relies on the engine to report every thread that comes, changes or ends, each in its turn. Looks at no machine: the
+//! same reports give the same answers.
 //!
 //! A thread belongs to the node whose rule it fits ([`Who`]). Where it fits two it belongs to none: that is a mistake
 //! in the file that only the machine brings to light. A node takes as many as it has instances, the earliest first. The
@@ -32,20 +32,22 @@ pub struct RealThread<'t> {
 pub struct Instance {
     /// Index into [`Hierarchy::threads`].
     pub node: usize,
-    /// Which of them, from 0.
+    /// Which instance of that thread, counted from 0.
     pub instance: u32,
 }
 
 /// Where a thread of the machine belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assignment {
-    /// It is this instance, which it keeps until it ends or fits the node no longer.
+    /// The thread is this instance, until it ends or fits the node no longer.
     Instance(Instance),
-    /// It fits no node: in the default.
+    /// The thread fits no node: it stays in the default scheduler.
     Default,
-    /// It fits this node, all of whose instances are taken: in the default, until one is free.
+    /// The thread fits this node, all of whose instances are taken: it stays in the default scheduler until one is
+    /// free.
     Full(usize),
-    /// It fits these two nodes, and maybe more: in the default. The places of both are in [`Hierarchy::threads`].
+    /// The thread fits these two nodes, and maybe more: it stays in the default scheduler. Both are indices into
+    /// [`Hierarchy::threads`].
     Conflict(usize, usize),
 }
 
@@ -54,33 +56,33 @@ pub enum Assignment {
 pub struct Successor {
     /// Its TID.
     pub tid: u32,
-    /// What it is from now on.
+    /// The instance that this thread is from now on.
     pub instance: Instance,
 }
 
 /// How many threads of the machine fit a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Those that are an instance.
+    /// How many are an instance of it.
     pub held: u32,
-    /// Those that wait for one.
+    /// How many wait for an instance to become free.
     pub waiting: u32,
 }
 
-/// Who is what.
+/// The instance, if any, that each thread of the machine is.
 #[derive(Debug)]
 pub struct Assignments {
     rules: Rules,
     nodes: Vec<Node>,
     /// By TID.
-    threads: HashMap<u32, Known>,
-    /// By number. Every process of a known thread, and those that were started for a node.
+    threads: HashMap<u32, KnownThread>,
+    /// By process number: the processes of all known threads, and those that were started for a node's command.
     processes: HashMap<u32, Process>,
-    /// How often a thread has begun to wait.
+    /// How often any thread has begun to wait for an instance; the next one that does gets this number plus one.
     tickets: u64,
 }
 
-/// The rules of a hierarchy, by what they ask for.
+/// The rules by which nodes claim threads of the machine, by what a rule looks at; each leads to its node.
 #[derive(Debug, Default)]
 struct Rules {
     pids: HashMap<u32, usize>,
@@ -89,21 +91,21 @@ struct Rules {
     comms: Vec<(Glob, usize)>,
 }
 
-/// A thread of the hierarchy.
+/// A thread of the hierarchy, and who waits for an instance of it.
 #[derive(Debug)]
 struct Node {
     count: u32,
     free: BTreeSet<u32>,
-    /// TIDs, the one that has waited longest first.
+    /// The TIDs of the threads that wait, by ticket: the one that has waited longest first.
     waiting: BTreeMap<u64, u32>,
 }
 
-/// A thread of the machine.
+/// A thread of the machine that was reported.
 #[derive(Debug)]
-struct Known {
+struct KnownThread {
     tgid: u32,
     assignment: Assignment,
-    /// Its key where it waits.
+    /// Its key in [`Node::waiting`], while it waits.
     ticket: u64,
 }
 
@@ -111,12 +113,12 @@ struct Known {
 #[derive(Debug, Default)]
 struct Process {
     threads: usize,
-    /// The node for whose command it, or an ancestor of it, was started.
+    /// The node for whose command this process, or an ancestor of it, was started.
     started_for: Option<usize>,
 }
 
 impl Assignments {
-    /// Nobody has come yet.
+    /// The state before any thread was reported.
     pub fn new(plan: &Plan) -> Assignments {
         let node =
             |count: &u32| Node { count: *count, free: (0..*count).collect(), waiting: BTreeMap::new() };
@@ -129,8 +131,8 @@ impl Assignments {
         }
     }
 
-    /// The engine has started this process for the command of that node. To be told before the process's first thread:
-    /// what came earlier stays where it is.
+    /// The engine has started process `tgid` for the command of `node`. To be called before the process's first thread
+    /// is reported: a thread that was reported earlier stays where it is.
     ///
     /// # Panics
     /// When the hierarchy has no such node.
@@ -139,24 +141,27 @@ impl Assignments {
         self.processes.entry(tgid).or_default().started_for = Some(node);
     }
 
-    /// A thread has come, or something about it has changed: its name, as by exec, or its cgroup. An exec in another
-    /// thread than a process's first gives that one the first's number: then its old number has ended.
+    /// A thread has come, or its name or cgroup has changed; returns where the thread belongs, and which other thread
+    /// got the instance that it left. When a thread that is not its process's first calls exec, it gets the number of
+    /// the first: then its old number is to be reported as ended.
     pub fn update(&mut self, thread: &RealThread) -> (Assignment, Option<Successor>) {
-        // A thread keeps its process: with another one it is another thread, and nobody told of the end of the first.
+        // A thread keeps its process: a number with another process is another thread, whose predecessor ended
+        // unreported.
         let is_reused = self.threads.get(&thread.tid).is_some_and(|known| known.tgid != thread.tgid);
         let of_reused = if is_reused { self.exit(thread.tid) } else { None };
-        let (before, started_for) = self.come(thread);
+        let (before, started_for) = self.make_known(thread);
         let fit = self.rules.fit(thread, started_for);
         if fit.is_met_by(before) {
             return (before, of_reused);
         }
-        let successor = self.leave(thread.tid);
-        (self.enter(thread.tid, fit), successor.or(of_reused))
+        let successor = self.unassign(thread.tid);
+        (self.assign(thread.tid, fit), successor.or(of_reused))
     }
 
-    /// A thread has ended. What was never told of is nothing.
+    /// A thread has ended; returns which thread got the instance that it left. No effect for a thread that was never
+    /// reported.
     pub fn exit(&mut self, tid: u32) -> Option<Successor> {
-        let successor = self.leave(tid);
+        let successor = self.unassign(tid);
         let known = self.threads.remove(&tid)?;
         if let Some(process) = self.processes.get_mut(&known.tgid) {
             process.threads -= 1;
@@ -167,7 +172,7 @@ impl Assignments {
         successor
     }
 
-    /// Where a thread belongs; `None`: nobody told of it.
+    /// Where a thread belongs; `None` where it was never reported.
     pub fn assignment(&self, tid: u32) -> Option<Assignment> {
         self.threads.get(&tid).map(|known| known.assignment)
     }
@@ -180,21 +185,21 @@ impl Assignments {
         })
     }
 
-    /// Makes a thread known, and its process, which is of its parent's kin. Where the thread was so far, and for which
-    /// node its process was started.
-    fn come(&mut self, thread: &RealThread) -> (Assignment, Option<usize>) {
+    /// Enters a thread and its process, which belongs to the command of the parent process. Returns where the thread
+    /// belonged so far, and for which node its process was started.
+    fn make_known(&mut self, thread: &RealThread) -> (Assignment, Option<usize>) {
         let of_parent = self.processes.get(&thread.parent).and_then(|parent| parent.started_for);
         let of_parent = || Process { threads: 0, started_for: of_parent };
         let process = self.processes.entry(thread.tgid).or_insert_with(of_parent);
         let known = self.threads.entry(thread.tid).or_insert_with(|| {
             process.threads += 1;
-            Known { tgid: thread.tgid, assignment: Assignment::Default, ticket: 0 }
+            KnownThread { tgid: thread.tgid, assignment: Assignment::Default, ticket: 0 }
         });
         (known.assignment, process.started_for)
     }
 
-    /// Gives a known thread, which is nowhere, its place.
-    fn enter(&mut self, tid: u32, fit: Fit) -> Assignment {
+    /// Assigns a known thread that has no assignment.
+    fn assign(&mut self, tid: u32, fit: Fit) -> Assignment {
         let assignment = match fit {
             Fit::None => Assignment::Default,
             Fit::Two(one, other) => Assignment::Conflict(one, other),
@@ -207,12 +212,12 @@ impl Assignments {
             self.tickets += 1;
             self.nodes[node].waiting.insert(self.tickets, tid);
         }
-        self.place(tid, assignment);
+        self.set_assignment(tid, assignment);
         assignment
     }
 
-    /// Takes a thread from its place, which the one that has waited longest for it gets.
-    fn leave(&mut self, tid: u32) -> Option<Successor> {
+    /// Takes a thread's assignment from it. An instance goes to the thread that has waited longest for that node.
+    fn unassign(&mut self, tid: u32) -> Option<Successor> {
         let known = self.threads.get_mut(&tid)?;
         match std::mem::replace(&mut known.assignment, Assignment::Default) {
             Assignment::Default | Assignment::Conflict(..) => None,
@@ -226,13 +231,13 @@ impl Assignments {
                     node.free.insert(instance.instance);
                     return None;
                 };
-                self.place(tid, Assignment::Instance(instance));
+                self.set_assignment(tid, Assignment::Instance(instance));
                 Some(Successor { tid, instance })
             }
         }
     }
 
-    fn place(&mut self, tid: u32, assignment: Assignment) {
+    fn set_assignment(&mut self, tid: u32, assignment: Assignment) {
         if let Some(known) = self.threads.get_mut(&tid) {
             known.assignment = assignment;
             known.ticket = self.tickets;
@@ -250,7 +255,7 @@ enum Fit {
 }
 
 impl Fit {
-    /// Whether a thread that is there may stay.
+    /// Whether a thread with this assignment may keep it.
     fn is_met_by(self, assignment: Assignment) -> bool {
         match assignment {
             Assignment::Default => self == Fit::None,
@@ -265,7 +270,7 @@ impl Rules {
         let mut rules = Rules::default();
         for (node, thread) in hierarchy.threads.iter().enumerate() {
             match thread.who.as_ref().map(|who| &who.value) {
-                // Its processes are known by their start.
+                // The processes of a command are known from `start`.
                 None | Some(Who::Command(_)) => {}
                 Some(Who::Pid(pid)) => drop(rules.pids.insert(*pid, node)),
                 Some(Who::Comm(glob)) => rules.comms.push((glob.clone(), node)),

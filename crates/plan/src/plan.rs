@@ -1,4 +1,4 @@
-//! Who there will be: the threads and VPs of a hierarchy under a workload, numbered for good.
+//! The plan of a run: the threads and virtual processors (VPs) of a hierarchy under a workload, numbered for good.
 //!
 //! Relies on the hierarchy being valid. Both engines and every report use the numbers given here.
 
@@ -11,26 +11,26 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Threads alike that will come into being: the instances of one thread of the hierarchy.
+/// The instances of one thread of the hierarchy, which are alike in all but their numbers.
 #[derive(Clone, Debug)]
 pub struct PlannedThreads {
     /// Index into [`Hierarchy::edges`].
     pub edge: usize,
     /// The VP of the first instance; the others follow it.
     pub first_vp: VpId,
-    /// How many there are.
+    /// How many instances there are.
     pub count: u32,
-    /// What each does.
+    /// What each instance does.
     pub program: Program,
-    /// When they come into being.
+    /// When the instances come into being, from the start of the run.
     pub arrive: Nanos,
-    /// When they are ended from outside.
+    /// When the instances are ended from outside, from the start of the run.
     pub leave: Option<Nanos>,
-    /// The CPUs that they may use, a bit each.
+    /// The CPUs that the instances may use, a bit each.
     pub affinity: u64,
 }
 
-/// One of them.
+/// One thread of the plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedThread<'p> {
     /// Its name, with `-N` behind it where there are several instances.
@@ -57,13 +57,13 @@ pub struct PlannedEdge {
 pub struct Plan {
     /// The hierarchy.
     pub hierarchy: Hierarchy,
-    /// VPs and schedulers by number; the guarantees are filled in by whoever derived them.
+    /// VPs and schedulers by number. Their guarantees are empty until somebody who derived them writes them here.
     pub topology: Arc<Topology>,
     /// The edges to schedulers, parents before children.
     pub edges: Vec<PlannedEdge>,
-    /// The threads in file order, those alike together.
+    /// The threads in file order, instances of one thread of the hierarchy together.
     pub groups: Vec<PlannedThreads>,
-    /// What the threads share.
+    /// The mutexes, conditions and barriers that the threads share.
     pub resources: Vec<Resource>,
     /// How many instances each thread of the hierarchy has.
     pub instances: Vec<u32>,
@@ -79,7 +79,7 @@ pub enum PlanError {
         /// The threads that there are.
         threads: Vec<String>,
     },
-    /// The file and the workload disagree about how many instances there are.
+    /// The hierarchy and the workload disagree about how many instances a thread has.
     Instances {
         /// The thread.
         thread: String,
@@ -88,12 +88,12 @@ pub enum PlanError {
         /// According to the workload.
         in_workload: u32,
     },
-    /// The file and the workload both say what a thread does.
+    /// The hierarchy and the workload both say what a thread does.
     TwoPrograms {
         /// The thread.
         thread: String,
     },
-    /// A CPU that the machine does not have.
+    /// A task is bound to a CPU that the machine does not have.
     NoSuchCpu {
         /// The task.
         task: String,
@@ -142,7 +142,10 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {}
 
 impl Plan {
-    /// Numbers everything; says all in which the workload does not fit.
+    /// Numbers all threads and VPs.
+    ///
+    /// # Errors
+    /// Every way in which the workload does not fit the hierarchy.
     pub fn new(hierarchy: Hierarchy, workload: &Workload) -> Result<Plan, Vec<PlanError>> {
         let errors = misfits(&hierarchy, workload);
         if !errors.is_empty() {
@@ -176,7 +179,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The threads in file order.
+    /// Every thread of the plan, in file order.
     pub fn threads(&self) -> impl Iterator<Item = PlannedThread<'_>> {
         let one = |group: &PlannedThreads, instance| {
             let vp = group.first_vp + instance;
@@ -185,7 +188,7 @@ impl Plan {
         self.groups.iter().flat_map(move |group| (0..group.count).map(move |instance| one(group, instance)))
     }
 
-    /// Gives numbers to the VPs of an edge.
+    /// Gives numbers to the VPs of one edge of the hierarchy.
     fn number(&mut self, topology: &mut Topology, edge: usize, tasks: &Tasks) {
         let model::Edge { parent, child, width, .. } = self.hierarchy.edges[edge];
         let parent = parent.map(|p| p as u32);
@@ -281,7 +284,7 @@ fn program_of(thread: &model::Thread, task: Option<&Program>) -> Program {
     task.or(thread.program.as_ref()).cloned().unwrap_or_else(Program::cpu_bound)
 }
 
-/// All in which a workload does not fit a hierarchy.
+/// Every way in which a workload does not fit a hierarchy.
 fn misfits(hierarchy: &Hierarchy, workload: &Workload) -> Vec<PlanError> {
     let mut errors = Vec::new();
     let cpus = hierarchy.machine.cpus;

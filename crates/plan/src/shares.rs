@@ -14,8 +14,8 @@ pub struct ShareScale {
 }
 
 impl ShareScale {
-    /// For children with these shares and widths, below a policy whose shares are at most `most`. Of children that come
-    /// later those of one VP are suited, and those of `held`, as many as the scheduler itself holds.
+    /// The scale for children with these shares and widths, below a policy whose shares are at most `most`. It also
+    /// suits children that come later with one VP, or with `held` VPs, which is how many the scheduler itself holds.
     pub fn new(children: impl Iterator<Item = (u64, u16)> + Clone, held: u16, most: u64) -> ShareScale {
         let widths = children.clone().map(|(_, width)| u64::from(width.max(1)));
         let common = widths.fold(u64::from(held.max(1)), common_multiple);
@@ -24,12 +24,12 @@ impl ShareScale {
         if greatest > most { ShareScale { common, most, greatest } } else { plain }
     }
 
-    /// Whether shares of children of so many VPs have whole parts.
+    /// Whether the share of a child with `width` VPs divides into whole parts.
     pub fn suits(&self, width: u16) -> bool {
         self.common.is_multiple_of(width.max(1).into())
     }
 
-    /// The share of each of the VPs of a child.
+    /// The share of each VP of a child that has `width` of them and this share as a whole.
     pub fn of_a_vp(&self, share: u64, width: u16) -> u64 {
         let part = share.saturating_mul(self.common) / u64::from(width.max(1));
         (part.saturating_mul(self.most) / self.greatest).max(1)

@@ -8,7 +8,7 @@ use hls_calculus::schedulers::DeclaredError;
 use hls_control::{LoadedPolicy, PolicySource};
 use hls_core::Library;
 use hls_core::limits::FIRST_LOADED;
-use hls_hierarchy::model::Load;
+use hls_hierarchy::model::LoadStatement;
 use hls_hierarchy::{Policies, Unusable};
 use hls_policy_build::{Builder, Error as BuildError, PolicyFile, Target};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -34,7 +34,7 @@ impl LoadedPolicies {
     ///
     /// # Errors
     /// What is wrong with the policies, or why they could not be compiled.
-    pub fn load(loads: &[Load], texts: Vec<(PathBuf, String)>) -> Result<LoadedPolicies, Error> {
+    pub fn load(loads: &[LoadStatement], texts: Vec<(PathBuf, String)>) -> Result<LoadedPolicies, Error> {
         if loads.is_empty() {
             return Ok(LoadedPolicies { loaded: Vec::new(), library: None, policies: Policies::default() });
         }
@@ -43,11 +43,8 @@ impl LoadedPolicies {
             let (found, most) = (loads.len(), numbers.len());
             return Err(Error::Input(format!("found {found} policies to load, expected {most} at most")));
         }
-        let source = |(number, (load, (path, text))): (u8, (&Load, (PathBuf, String)))| PolicySource {
-            number,
-            name: load.policy(),
-            path,
-            text,
+        let source = |(number, (load, (path, text))): (u8, (&LoadStatement, (PathBuf, String)))| {
+            PolicySource { number, name: load.policy(), path, text }
         };
         let sources: Vec<PolicySource> = numbers.zip(loads.iter().zip(texts)).map(source).collect();
         let (library, policies) = library(&sources)?;

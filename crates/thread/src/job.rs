@@ -11,7 +11,7 @@ use oorandom::Rand32;
 pub struct Job {
     /// When it was released; `Nanos::MAX`: there is no job.
     pub release: Nanos,
-    /// Absolute; `Nanos::MAX`: none.
+    /// When it is due, as an instant; `Nanos::MAX`: no deadline.
     pub deadline: Nanos,
 }
 

@@ -1,8 +1,8 @@
-//! A thread that serves periodic tasks: which job it is at, and until when.
+//! A thread that serves periodic tasks: which job the thread computes next, and until when.
 //!
 //! Of each task only the first job that is not done is kept, as the jobs of one task run in the order of their
-//! releases and each is ready no sooner than the one before. Relies on being asked whenever the job at hand is done
-//! or another task's becomes ready. Carries nothing out.
+//! releases and each is ready no sooner than the one before. Relies on the engine to ask whenever the present job
+//! is done or a job of another task becomes ready. Carries nothing out.
 
 use crate::job::{Job, draw};
 use hls_monitor::result::TaskResult;
@@ -12,42 +12,43 @@ use oorandom::Rand32;
 
 /// What a thread that serves tasks does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// This job is done.
+pub enum NextWork {
+    /// The thread has just finished this job.
     Done(Job),
-    /// So much CPU time, but only until that time.
+    /// The thread computes for this much CPU time, but only until this instant, when a job may come that goes first.
     Work(Nanos, Nanos),
-    /// Nothing before that time.
+    /// No job is ready before this instant: the thread blocks until then.
     Wait(Nanos),
 }
 
-/// The state of all tasks.
+/// The state of all tasks that one thread serves.
 #[derive(Clone, Debug)]
-pub struct Serving {
-    tasks: Vec<Served>,
-    /// The task whose job the thread is at, and the thread's CPU time when it was last taken up.
+pub struct TaskServer {
+    tasks: Vec<TaskState>,
+    /// The index of the task whose job the thread computes, and the CPU time that the thread had had in all when it
+    /// began or resumed that job.
     at: Option<(usize, Nanos)>,
 }
 
-/// The first job of a task that is not done, and what became of those before.
+/// The first unfinished job of a task, and the figures of the finished ones.
 #[derive(Clone, Debug)]
-struct Served {
+struct TaskState {
     job: Job,
     ready: Nanos,
     left: Nanos,
     result: TaskResult,
 }
 
-impl Serving {
-    /// The thread comes.
-    pub fn new(tasks: &ServedTasks, now: Nanos, random: &mut Rand32) -> Serving {
+impl TaskServer {
+    /// The state when the thread comes into being, at `now`.
+    pub fn new(tasks: &ServedTasks, now: Nanos, random: &mut Rand32) -> TaskServer {
         let begin = |task: &ServedTask| {
             let result = TaskResult { name: task.name.clone(), ..TaskResult::default() };
-            let mut served = Served { job: Job::NONE, ready: now, left: Nanos::ZERO, result };
+            let mut served = TaskState { job: Job::NONE, ready: now, left: Nanos::ZERO, result };
             served.release(task, now.saturating_add(task.offset), random);
             served
         };
-        Serving { tasks: tasks.tasks.iter().map(begin).collect(), at: None }
+        TaskServer { tasks: tasks.tasks.iter().map(begin).collect(), at: None }
     }
 
     /// Whether no job is ready.
@@ -55,18 +56,18 @@ impl Serving {
         self.tasks.iter().all(|served| served.ready > now)
     }
 
-    /// What comes next, for a thread that has had `work` of CPU time in all.
-    pub fn next(&mut self, set: &ServedTasks, now: Nanos, work: Nanos, random: &mut Rand32) -> Next {
+    /// What the thread does next, when it has had `work` of CPU time in all.
+    pub fn next(&mut self, set: &ServedTasks, now: Nanos, work: Nanos, random: &mut Rand32) -> NextWork {
         if let Some((at, since)) = self.at.take() {
             let served = &mut self.tasks[at];
             served.left = served.left.saturating_sub(work.saturating_sub(since));
             if served.left == Nanos::ZERO {
                 let job = served.finish(now);
                 served.release(&set.tasks[at], job.release.saturating_add(set.tasks[at].every), random);
-                return Next::Done(job);
+                return NextWork::Done(job);
             }
         }
-        let is_ready = |served: &Served| served.ready <= now;
+        let is_ready = |served: &TaskState| served.ready <= now;
         let ready = self.tasks.iter().enumerate().filter(|(_, served)| is_ready(served));
         let first = ready.min_by_key(|(at, served)| match set.by {
             ServedBy::Edf => (served.job.deadline, *at),
@@ -74,20 +75,21 @@ impl Serving {
         });
         let others = self.tasks.iter().filter(|served| !is_ready(served));
         let until = others.map(|served| served.ready).min().unwrap_or(Nanos::MAX);
-        let Some((at, served)) = first else { return Next::Wait(until) };
+        let Some((at, served)) = first else { return NextWork::Wait(until) };
         let left = served.left;
         self.at = Some((at, work));
-        Next::Work(left, until)
+        NextWork::Work(left, until)
     }
 
-    /// What became of each task up to now.
+    /// The figures of each task up to now.
     pub fn results(&self) -> Vec<TaskResult> {
         self.tasks.iter().map(|served| served.result.clone()).collect()
     }
 
-    /// Counts the deadlines that passed before the end and were not counted with a job; how many there are.
+    /// Adds, at the end of the thread, the deadlines that passed and that no finished job was counted for; returns how
+    /// many these are.
     pub fn end(&mut self, set: &ServedTasks, now: Nanos) -> u64 {
-        let late = |(served, task): (&mut Served, &ServedTask)| {
+        let late = |(served, task): (&mut TaskState, &ServedTask)| {
             let late = now.saturating_sub(served.job.deadline).0;
             let misses = late.div_ceil(task.every.0.max(1));
             served.result.misses += misses;
@@ -98,7 +100,7 @@ impl Serving {
     }
 }
 
-impl Served {
+impl TaskState {
     fn release(&mut self, task: &ServedTask, release: Nanos, random: &mut Rand32) {
         self.job = Job { release, deadline: release.saturating_add(task.deadline) };
         self.ready = release.saturating_add(draw(random, task.jitter)).max(self.ready);

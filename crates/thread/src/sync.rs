@@ -1,14 +1,14 @@
 //! What threads share: mutexes, conditions, barriers. Waiters are served in the order in which they came.
 //!
-//! A mutex is handed to its first waiter when it is unlocked, so nobody overtakes. Knows threads by number only; says
-//! who is to be woken and leaves the waking to the engine.
+//! A mutex is handed to its first waiter when it is unlocked, so that no thread overtakes another. Knows threads by
+//! number only; returns which threads are to be woken, and leaves the waking to the engine.
 
 use hls_workload::program::{Resource, ResourceId, ResourceKind};
 use std::collections::VecDeque;
 
 type ThreadId = u32;
 
-/// One shared thing.
+/// A mutex, a condition or a barrier.
 #[derive(Clone, Debug, Default)]
 struct Shared {
     /// Threads that a barrier takes; 0 for other kinds.
@@ -24,18 +24,18 @@ struct Shared {
 pub struct Signalled {
     /// The thread.
     pub thread: ThreadId,
-    /// Whether it has its mutex again and is to be woken; else it waits for that.
+    /// Whether the thread has its mutex again and is to be woken; otherwise it now waits for the mutex.
     pub has_mutex: bool,
 }
 
-/// All shared things of a run.
+/// All mutexes, conditions and barriers of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Sync {
     shared: Vec<Shared>,
 }
 
 impl Sync {
-    /// Everything free.
+    /// Nobody holds or awaits anything.
     pub fn new(resources: &[Resource]) -> Sync {
         let shared = |resource: &Resource| match resource.kind {
             ResourceKind::Barrier(threads) => Shared { barrier: threads, ..Shared::default() },
@@ -48,7 +48,8 @@ impl Sync {
         &mut self.shared[id as usize]
     }
 
-    /// Takes the mutex; false: it is held, and the thread waits for it. One that holds it already goes on.
+    /// The thread takes the mutex; `false` where another thread holds it, and this one now waits for it. A thread that
+    /// holds the mutex already goes on.
     pub fn lock(&mut self, mutex: ResourceId, thread: ThreadId) -> bool {
         let shared = self.at(mutex);
         match shared.owner {
@@ -62,7 +63,7 @@ impl Sync {
         true
     }
 
-    /// Releases the mutex, if the thread holds it; says who has it now and is to be woken.
+    /// Releases the mutex, if the thread holds it; returns the thread that has it now and is to be woken.
     pub fn unlock(&mut self, mutex: ResourceId, thread: ThreadId) -> Option<ThreadId> {
         let shared = self.at(mutex);
         if shared.owner != Some(thread) {
@@ -72,7 +73,7 @@ impl Sync {
         shared.owner
     }
 
-    /// The thread waits for the condition; says who has the mutex now and is to be woken.
+    /// The thread waits for the condition; returns the thread that has the mutex now and is to be woken.
     pub fn wait(&mut self, condition: ResourceId, mutex: ResourceId, thread: ThreadId) -> Option<ThreadId> {
         let shared = self.at(condition);
         shared.waiters.push_back(thread);
@@ -80,7 +81,7 @@ impl Sync {
         self.unlock(mutex, thread)
     }
 
-    /// Signals the condition: whose wait ends, if anybody waits.
+    /// Signals the condition; returns the thread whose wait ends, if any thread waits.
     pub fn signal(&mut self, condition: ResourceId) -> Option<Signalled> {
         let shared = self.at(condition);
         let (thread, mutex) = (shared.waiters.pop_front()?, shared.mutexes.pop_front()?);
@@ -93,7 +94,8 @@ impl Sync {
         (0..waiters).filter_map(|_| self.signal(condition)).collect()
     }
 
-    /// The thread has come to the barrier; `None`: it waits; else all who waited are to be woken, and it goes on.
+    /// The thread has come to the barrier. `None`: it waits there; otherwise these threads, which waited, are to be
+    /// woken, and the thread goes on.
     pub fn arrive(&mut self, barrier: ResourceId, thread: ThreadId) -> Option<Vec<ThreadId>> {
         let shared = self.at(barrier);
         if shared.waiters.len() + 1 < shared.barrier as usize {
@@ -103,7 +105,8 @@ impl Sync {
         Some(shared.waiters.drain(..).collect())
     }
 
-    /// The thread is no more: it waits for nothing, and what it held is handed on; says who are to be woken.
+    /// The thread has ended: it waits for nothing any more, and what it held is handed on; returns the threads that are
+    /// to be woken.
     pub fn forget(&mut self, thread: ThreadId) -> Vec<ThreadId> {
         let mut woken = Vec::new();
         for shared in &mut self.shared {

@@ -1,21 +1,21 @@
 //! A thread and its program: which step comes next, and what that asks of the machine.
 //!
-//! Interprets; does nothing. The engine carries out the [`Action`]s.
+//! Only interprets the program: the engine carries out the [`Action`]s.
 
 use crate::job::{Job, draw};
-use crate::serving::{Next, Serving};
+use crate::serving::{NextWork, TaskServer};
 use hls_monitor::event::VpId;
 use hls_monitor::result::TaskResult;
 use hls_units::Nanos;
 use hls_workload::program::{ResourceId, ServedTasks, Span, Step};
 use oorandom::Rand32;
 
-/// What a step asks for.
+/// What a step of the program asks of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing: the thread's [`Thread::compute`] says how long it computes now.
+    /// To let the thread compute: [`Thread::compute`] says for how long.
     Compute,
-    /// Block until that time; a new job begins then.
+    /// Block until this instant, when a new job begins.
     SleepUntil(Nanos),
     /// A new job begins now, without blocking.
     NextJob,
@@ -44,7 +44,7 @@ pub enum Action {
     SetAffinity(Option<Vec<u32>>),
     /// A frame is done.
     Frame {
-        /// So many were due before it.
+        /// How many frames were due before this one and did not come.
         missed: u32,
     },
     /// The thread ends.
@@ -54,49 +54,50 @@ pub enum Action {
 /// What a thread computes now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
-    /// Nothing: its next step is due when it has a CPU.
+    /// Nothing: the thread takes its next step as soon as it has a CPU.
     Nothing,
-    /// So much CPU time.
+    /// This much CPU time.
     Work(Nanos),
-    /// So much CPU time, but only until that time, when it has a CPU then; else until it has one.
+    /// This much CPU time, but only until this instant if the thread has a CPU then, else until it has one again.
     WorkUntil(Nanos, Nanos),
-    /// Until that time, running or not.
+    /// Until this instant, whether the thread runs or not.
     Until(Nanos),
     /// For ever.
     Forever,
 }
 
-/// A thread of the run. There may be 65,536, so what few threads need is kept apart.
+/// A thread of the run. A run may have 65,536 of them, so [`RareState`] keeps apart what only few threads need.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    /// Its VP in the plan.
+    /// The VP above it, by the plan's number.
     pub vp: VpId,
-    /// Its group in the plan.
+    /// The index of its group in the plan.
     pub group: u32,
     next_step: u32,
-    /// What it computes now.
+    /// What the thread computes now.
     pub compute: Compute,
-    /// CPU time that its program has had.
+    /// The CPU time that the program has had so far, overheads of switches not included.
     pub work: Nanos,
-    /// The job that it is at.
+    /// The job that the thread is doing.
     pub job: Job,
-    /// The job that begins when it wakes up.
+    /// The job that begins when the thread wakes up.
     pub next_job: Job,
     random: Rand32,
-    more: Option<Box<More>>,
+    rare: Option<Box<RareState>>,
 }
 
 /// What only some threads need: those with finite loops, timers, tasks or frames.
 #[derive(Clone, Debug, Default)]
-struct More {
+struct RareState {
     counters: Vec<u32>,
     /// Next expiry of each timer that was used, by its number.
     timers: Vec<(u32, Nanos)>,
     /// Distance of the jobs of a timer, for counting those that never came; zero: there is none.
     period: Nanos,
-    /// The tasks that it serves.
-    serving: Option<Serving>,
-    /// Since when a frame is due, and after how long one is missed; zero: it renders none.
+    /// The tasks that the thread serves.
+    serving: Option<TaskServer>,
+    /// When the last frame was finished, or the thread came; and the gap after which a frame is missed, zero where the
+    /// thread renders no frames.
     frame_since: Nanos,
     frame_gap: Nanos,
     frames: u64,
@@ -114,28 +115,28 @@ impl Thread {
             job: Job::NONE,
             next_job: Job::NONE,
             random: Rand32::new_inc(seed, u64::from(number)),
-            more: None,
+            rare: None,
         }
     }
 
-    /// Frames done.
+    /// How many frames are finished.
     pub fn frames(&self) -> u64 {
-        self.more.as_ref().map_or(0, |more| more.frames)
+        self.rare.as_ref().map_or(0, |rare| rare.frames)
     }
 
-    fn more(&mut self) -> &mut More {
-        self.more.get_or_insert_default()
+    fn rare(&mut self) -> &mut RareState {
+        self.rare.get_or_insert_default()
     }
 
     /// Comes into being: a renderer's first frame is due from now on.
     pub fn arrive(&mut self, steps: &[Step], now: Nanos) {
         let gap = |step: &Step| if let Step::FrameDone { gap } = step { Some(*gap) } else { None };
         if let Some(gap) = steps.iter().find_map(gap) {
-            (self.more().frame_gap, self.more().frame_since) = (gap, now);
+            (self.rare().frame_gap, self.rare().frame_since) = (gap, now);
         }
         if let [Step::Serve(tasks), ..] = steps {
-            let serving = Serving::new(tasks, now, &mut self.random);
-            self.more().serving = Some(serving);
+            let serving = TaskServer::new(tasks, now, &mut self.random);
+            self.rare().serving = Some(serving);
         }
     }
 
@@ -159,13 +160,13 @@ impl Thread {
         }
     }
 
-    fn serving(&self) -> Option<&Serving> {
-        self.more.as_ref()?.serving.as_ref()
+    fn serving(&self) -> Option<&TaskServer> {
+        self.rare.as_ref()?.serving.as_ref()
     }
 
-    /// What became of the tasks that it serves.
+    /// The figures of the tasks that the thread serves.
     pub fn tasks(&self) -> Vec<TaskResult> {
-        self.serving().map_or_else(Vec::new, Serving::results)
+        self.serving().map_or_else(Vec::new, TaskServer::results)
     }
 
     /// Goes on to the next of its steps at time `now`.
@@ -208,11 +209,11 @@ impl Thread {
     }
 
     fn frame_done(&mut self, now: Nanos, gap: Nanos) -> Action {
-        let more = self.more();
-        more.frame_gap = gap;
-        more.frames += 1;
-        let missed = more.missed_frames(now);
-        more.frame_since = now;
+        let rare = self.rare();
+        rare.frame_gap = gap;
+        rare.frames += 1;
+        let missed = rare.missed_frames(now);
+        rare.frame_since = now;
         Action::Frame { missed }
     }
 
@@ -221,16 +222,16 @@ impl Thread {
         Action::Compute
     }
 
-    /// Serves tasks: the step is never done. The jobs are those of the tasks.
+    /// Goes on with the step that serves tasks, which never ends. The thread's jobs are those of the tasks.
     fn serve(&mut self, tasks: &ServedTasks, now: Nanos) -> Action {
         self.next_step -= 1;
         (self.job, self.next_job) = (Job::NONE, Job::NONE);
-        let more = self.more.get_or_insert_default();
-        let serving = more.serving.get_or_insert_with(|| Serving::new(tasks, now, &mut self.random));
+        let rare = self.rare.get_or_insert_default();
+        let serving = rare.serving.get_or_insert_with(|| TaskServer::new(tasks, now, &mut self.random));
         match serving.next(tasks, now, self.work, &mut self.random) {
-            Next::Done(job) => Action::Served(job),
-            Next::Work(work, until) => self.begin(Compute::WorkUntil(work, until)),
-            Next::Wait(until) => Action::SleepUntil(until),
+            NextWork::Done(job) => Action::Served(job),
+            NextWork::Work(work, until) => self.begin(Compute::WorkUntil(work, until)),
+            NextWork::Wait(until) => Action::SleepUntil(until),
         }
     }
 
@@ -239,7 +240,7 @@ impl Thread {
             self.next_step = target as u32;
             return;
         };
-        let counters = &mut self.more().counters;
+        let counters = &mut self.rare().counters;
         if counters.len() <= counter {
             counters.resize(counter + 1, 0);
         }
@@ -260,43 +261,44 @@ impl Thread {
         deadline: Option<Nanos>,
         jitter: Span,
     ) -> Action {
-        let more = self.more();
-        let place = more.timers.iter().position(|(number, _)| *number == timer).unwrap_or_else(|| {
-            more.timers.push((timer, now));
-            more.timers.len() - 1
+        let rare = self.rare();
+        let place = rare.timers.iter().position(|(number, _)| *number == timer).unwrap_or_else(|| {
+            rare.timers.push((timer, now));
+            rare.timers.len() - 1
         });
-        let due = more.timers[place].1;
+        let due = rare.timers[place].1;
         let expiry = if absolute || due >= now { due } else { now };
-        more.timers[place].1 = expiry + period;
-        more.period = period;
+        rare.timers[place].1 = expiry + period;
+        rare.period = period;
         self.next_job =
             Job { release: expiry, deadline: deadline.map_or(Nanos::MAX, |deadline| expiry + deadline) };
         let until = expiry + draw(&mut self.random, jitter);
         if until <= now { Action::NextJob } else { Action::SleepUntil(until) }
     }
 
-    /// Deadlines that passed before the thread was done, or ended, at `now`, and were not counted with a job.
+    /// How many deadlines had passed when the thread ended, or the run did, at `now`, that no finished job was counted
+    /// for.
     pub fn misses_at_end(&mut self, steps: &[Step], now: Nanos) -> u32 {
         let job = self.job;
-        let Some(more) = &mut self.more else { return u32::from(job.deadline < now) };
+        let Some(rare) = &mut self.rare else { return u32::from(job.deadline < now) };
         let late = match job {
             Job { deadline, .. } if deadline < now => {
-                1 + (now.0 - deadline.0 - 1).checked_div(more.period.0).unwrap_or(0)
+                1 + (now.0 - deadline.0 - 1).checked_div(rare.period.0).unwrap_or(0)
             }
             _ => 0,
         };
-        let of_tasks = match (&mut more.serving, steps) {
+        let of_tasks = match (&mut rare.serving, steps) {
             (Some(serving), [Step::Serve(tasks), ..]) => serving.end(tasks, now),
             _ => 0,
         };
         u32::try_from(late.saturating_add(of_tasks))
             .unwrap_or(u32::MAX)
-            .saturating_add(more.missed_frames(now))
+            .saturating_add(rare.missed_frames(now))
     }
 }
 
-impl More {
-    /// Full gaps since the last frame, or since the thread came: the deadlines missed.
+impl RareState {
+    /// How many full gaps passed since the last frame, or since the thread came: each is a missed deadline.
     fn missed_frames(&self, now: Nanos) -> u32 {
         let waited = now.saturating_sub(self.frame_since);
         if self.frame_gap == Nanos::ZERO || waited == Nanos::ZERO {

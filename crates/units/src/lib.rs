@@ -1,4 +1,4 @@
-//! Time as integer nanoseconds, with the one way to read and to write it.
+//! Time as integer nanoseconds, and the one way to read and to write a time.
 //!
 //! Relies on nothing. Never uses a float: `1.5ms` is read exactly, and a number that is not a whole count of
 //! nanoseconds is refused.
@@ -66,12 +66,12 @@ impl Nanos {
         Nanos(n * 1_000_000_000)
     }
 
-    /// The difference, or zero where `other` is the larger.
+    /// `self` less `other`, or zero where `other` is the larger.
     pub const fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
     }
 
-    /// The sum, or the end of time.
+    /// The sum, or [`Nanos::MAX`] where it would be larger.
     pub const fn saturating_add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
     }
@@ -128,21 +128,21 @@ impl Nanos {
 }
 
 impl fmt::Display for Nanos {
-    /// Writes the largest unit that needs no rounding and at most three decimals: `10ms`, `1.5s`, `976.562us`
-    /// becomes `976562ns` when it would not be exact.
+    /// Writes the time exactly, in the largest of the units s, ms, us and ns of which there is at least one, with as
+    /// many decimals as that takes: `10ms`, `1.5s`, `976.562us`, `1810.004775s`; no time at all is `0s`. The parser
+    /// reads it back as the same time.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, scale) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)] {
-            if self.0 >= scale && self.0.is_multiple_of(scale / 1_000) {
-                let (whole, thousandths) = (self.0 / scale, self.0 % scale / (scale / 1_000));
-                let text = if thousandths == 0 {
-                    format!("{whole}{name}")
-                } else {
-                    format!("{whole}.{}{name}", format!("{thousandths:03}").trim_end_matches('0'))
-                };
-                return f.pad(&text);
-            }
-        }
-        f.pad(&if self.0 == 0 { "0s".to_owned() } else { format!("{}ns", self.0) })
+        const WRITTEN: [(&str, u64, usize); 4] =
+            [("s", 1_000_000_000, 9), ("ms", 1_000_000, 6), ("us", 1_000, 3), ("ns", 1, 0)];
+        let Some((unit, scale, decimals)) = WRITTEN.into_iter().find(|(_, scale, _)| self.0 >= *scale) else {
+            return f.pad("0s");
+        };
+        let (whole, fraction) = (self.0 / scale, self.0 % scale);
+        let text = match fraction {
+            0 => format!("{whole}{unit}"),
+            _ => format!("{whole}.{}{unit}", format!("{fraction:0decimals$}").trim_end_matches('0')),
+        };
+        f.pad(&text)
     }
 }
 
@@ -221,16 +221,22 @@ mod tests {
     #[test]
     fn writes_what_it_can_read_back() {
         for (nanos, text) in [
-            (10_000_000, "10ms"),
-            (1_500_000_000, "1.5s"),
+            (0, "0s"),
+            (1, "1ns"),
+            (999, "999ns"),
+            (1_000, "1us"),
             (976_562, "976.562us"),
-            (976_562_500, "976562500ns".trim()),
+            (1_000_001, "1.000001ms"),
+            (10_000_000, "10ms"),
+            (37_333_334, "37.333334ms"),
+            (976_562_500, "976.5625ms"),
+            (1_500_000_000, "1.5s"),
+            (90_000_000_000, "90s"),
+            (1_810_004_775_000, "1810.004775s"),
+            (u64::MAX, "18446744073.709551615s"),
         ] {
-            let shown = Nanos(nanos).to_string();
-            assert_eq!(Nanos::parse(&shown), Ok(Nanos(nanos)));
-            if nanos != 976_562_500 {
-                assert_eq!(shown, text);
-            }
+            assert_eq!(Nanos(nanos).to_string(), text);
+            assert_eq!(Nanos::parse(text), Ok(Nanos(nanos)));
         }
     }
 }

@@ -54,7 +54,7 @@ impl Diagnostics {
         self.problems.push(Problem { at, found: found.into(), expected: expected.into() });
     }
 
-    /// Notes a wish at byte `at` that the simulator does not fulfil: one sentence.
+    /// Notes, in one sentence, what the file asks for at byte `at` and a run does not do.
     pub fn unsupported(&mut self, at: usize, sentence: String) {
         self.unsupported.push((at, sentence));
     }
@@ -64,7 +64,7 @@ impl Diagnostics {
         self.problems.len()
     }
 
-    /// All errors in file order, or the unsupported wishes in file order when there are no errors.
+    /// All errors in file order; or, when there are none, the notes on what a run does not do, in file order.
     pub fn finish(mut self, file: &str, text: &[u8]) -> Result<Vec<String>, Vec<WorkloadError>> {
         let mut cursor = Cursor::new(text);
         if self.problems.is_empty() {
@@ -84,7 +84,8 @@ impl Diagnostics {
     }
 }
 
-/// Counts lines and columns on one way through the text, so that a thousand errors cost no more than one.
+/// Finds line and column of rising offsets in one pass through the text, so that a thousand errors cost no more than
+/// one.
 struct Cursor<'a> {
     text: &'a [u8],
     offset: usize,
@@ -97,7 +98,7 @@ impl<'a> Cursor<'a> {
         Cursor { text, offset: 0, line: 1, column: 1 }
     }
 
-    /// Moves on to byte `to`, which must not lie behind.
+    /// Moves on to byte `to`, which must not lie before the present place.
     fn advance(&mut self, to: usize) {
         let to = to.min(self.text.len());
         for &byte in &self.text[self.offset..to] {

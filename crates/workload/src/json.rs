@@ -18,9 +18,9 @@ pub(crate) const MAX_DEPTH: usize = 32;
 /// A value and its place.
 #[derive(Debug)]
 pub(crate) struct Node<'a> {
-    /// Offset of its first byte; for [`Value::Missing`] of what stands in its place.
+    /// Offset of the value's first byte; for [`Value::Missing`], of the token that stands where a value should.
     pub at: usize,
-    /// What it is.
+    /// The value.
     pub value: Value<'a>,
 }
 
@@ -110,7 +110,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Goes on to the next token that is not a comment.
+    /// Makes the next token that is not a comment the present one.
     fn advance(&mut self) -> Result<(), Problem> {
         loop {
             match self.scanner.scan().map_err(|error| self.bad_token(&error))? {
@@ -186,7 +186,7 @@ impl<'a> Parser<'a> {
         Ok(Member { at, key, node })
     }
 
-    /// The present token is not what the grammar wants.
+    /// The error that the present token is not what the grammar wants.
     fn unexpected(&self, expected: &str) -> Problem {
         let found = match &self.token {
             None => "the end of the file".to_owned(),
@@ -196,7 +196,7 @@ impl<'a> Parser<'a> {
         Problem { at: self.at, found, expected: expected.to_owned() }
     }
 
-    /// What begins here is no token at all.
+    /// The error that the text at this place begins no token.
     fn bad_token(&self, error: &ParseError) -> Problem {
         let at = error.range().start;
         let (found, expected) = match error.kind() {

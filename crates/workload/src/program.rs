@@ -55,7 +55,7 @@ pub enum Step {
         /// Extra delay of the wake-up behind the expiry: release jitter.
         jitter: Span,
     },
-    /// Take a mutex, blocking while another thread holds it.
+    /// Take a mutex; block while another thread holds it.
     Lock(ResourceId),
     /// Release a mutex.
     Unlock(ResourceId),
@@ -78,10 +78,10 @@ pub enum Step {
     SetAffinity(Option<Vec<u32>>),
     /// A frame is finished. The renderer of thesis 10.5.2: every full `gap` between two finished frames is one miss.
     FrameDone {
-        /// Longest allowed distance of two finished frames.
+        /// The longest time allowed between two finished frames.
         gap: Nanos,
     },
-    /// Jump back to step `target` until it was jumped to `times` times, then fall through. `times` = `None`: for ever.
+    /// Jump back to step `target`, `times` times in all, and then go on with the next step. `times` = `None`: for ever.
     Repeat {
         /// Index of the step to go on with.
         target: usize,
@@ -105,18 +105,18 @@ pub struct ServedTask {
     pub every: Nanos,
     /// How long after its release a job is to be done.
     pub deadline: Nanos,
-    /// The first release, from when the thread comes.
+    /// The time from the thread's coming to the first release.
     pub offset: Nanos,
     /// How long after its release a job becomes ready.
     pub jitter: Span,
 }
 
-/// Which job runs first.
+/// Which job of a set of tasks runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServedBy {
-    /// That with the earliest deadline; of several, that of the first task.
+    /// The job with the earliest deadline; of several, that of the first task.
     Edf,
-    /// That of the first task that has one.
+    /// The job of the first task that has one ready.
     Priority,
 }
 
@@ -141,14 +141,14 @@ pub struct Program {
     pub counters: u32,
 }
 
-/// What a shared resource is.
+/// The kinds of things that threads share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResourceKind {
-    /// For `Lock`, `Unlock`, `Wait`.
+    /// A mutex, for `Lock`, `Unlock` and `Wait`.
     Mutex,
-    /// For `Wait`, `Signal`, `Broadcast`.
+    /// A condition, for `Wait`, `Signal` and `Broadcast`.
     Condition,
-    /// For `Barrier`: how many threads it takes.
+    /// A barrier, for `Barrier`, and for how many threads it waits.
     Barrier(u32),
 }
 
@@ -189,7 +189,7 @@ pub struct Workload {
     pub timers: Vec<String>,
     /// How long the file says that the run takes (rt-app `global.duration`).
     pub duration: Option<Nanos>,
-    /// What the file asks for that cannot be simulated: one sentence each, with its place. Never silently ignored.
+    /// What the file asks for and a run does not do: one sentence each, with its place. Never silently ignored.
     pub unsupported: Vec<String>,
 }
 

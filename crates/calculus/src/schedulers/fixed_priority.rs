@@ -51,7 +51,7 @@ fn provide(instance: &Instance) -> Provided {
     let mut labels: Vec<Option<Label>> = vec![None; instance.children.len()];
     // CPUs that no higher level can take.
     let mut left = slot.label.count;
-    let mut above = None;
+    let mut above: Vec<usize> = Vec::new();
     for members in levels.values() {
         let wanted = members.iter().fold(0, |sum: u16, child| sum.saturating_add(width(instance, *child)));
         let all = slot.label.guarantee == Guarantee::All;
@@ -61,11 +61,11 @@ fn provide(instance: &Instance) -> Provided {
         } else {
             members
                 .iter()
-                .for_each(|child| labels[*child] = Some(granted(instance, slot, *child, left, above)));
+                .for_each(|child| labels[*child] = Some(granted(instance, slot, *child, left, &above)));
         }
         let pinned = members.iter().any(|child| instance.children[*child].pinned);
         left = if all && !pinned { left.saturating_sub(wanted) } else { 0 };
-        above = above.or(members.first().copied());
+        above.extend(members);
     }
     for members in levels.values() {
         with_leftovers(instance, &levels, members, &mut labels);
@@ -105,14 +105,12 @@ fn leftover(instance: &Instance, (share, delta): (Rational, Rational), taken: Ca
         .then(|| instance.label(Guarantee::Psbe { share: left, delta: error }, LEFTOVER, formula))
 }
 
-/// The label of a child that no sibling competes with while `left` CPUs are left by the levels above.
-fn granted(instance: &Instance, slot: &Slot, child: usize, left: u16, above: Option<usize>) -> Label {
+/// The label of a child that no sibling competes with while `left` CPUs are left by the children `above` it.
+fn granted(instance: &Instance, slot: &Slot, child: usize, left: u16, above: &[usize]) -> Label {
     let count = width(instance, child).min(left);
     let held = &slot.label.guarantee;
-    match above {
-        Some(above) if count == 0 => {
-            instance.null(LOWER, format!("{}, above it, may take all that there is", instance.names[above]))
-        }
+    match count {
+        0 if !above.is_empty() => instance.null(LOWER, why_nothing_is_left(instance, slot, above)),
         _ if *held != Guarantee::All && slot.width.max(width(instance, child)) > 1 => {
             let reason = format!(
                 "{} among {} VPs cannot be told apart",
@@ -132,6 +130,18 @@ fn granted(instance: &Instance, slot: &Slot, child: usize, left: u16, above: Opt
             Label { count, resumes, derivation: step.derivation, ..slot.label.clone() }
         }
     }
+}
+
+/// Why no CPU is certain to be left by these children, which are of higher priority: they can use all, or one of them
+/// is bound to some of the machine's CPUs.
+fn why_nothing_is_left(instance: &Instance, slot: &Slot, above: &[usize]) -> String {
+    let wanted = above.iter().fold(0, |sum: u16, child| sum.saturating_add(width(instance, *child)));
+    if slot.label.guarantee != Guarantee::All || wanted >= slot.label.count {
+        return format!("{}, above it, may take all that there is", list(instance, above));
+    }
+    let bound: Vec<usize> = above.iter().copied().filter(|child| instance.children[*child].pinned).collect();
+    let bound = list(instance, &bound);
+    format!("{bound}, above it, may use only some of the {} CPUs: which are left is not known", instance.cpus)
 }
 
 fn width(instance: &Instance, child: usize) -> u16 {

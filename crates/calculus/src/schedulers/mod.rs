@@ -40,7 +40,7 @@ use crate::derivation::{Derivation, Rule};
 use crate::graph::{Edge, Policy};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
-use crate::local::Mode;
+use crate::local::{Mode, refusal};
 use crate::rational::{Rational, whole};
 use num_traits::Signed;
 use std::sync::Arc;
@@ -210,7 +210,7 @@ impl<'a> Instance<'a> {
         found: impl Into<String>,
     ) -> Provided {
         let (needed, found) = (needed.into(), found.into());
-        let mut provided = self.nothing(rule, format!("needs {needed}, but there is {found}"));
+        let mut provided = self.nothing(rule, refusal(&needed, &found));
         provided.complaints.push(Complaint { child: None, needed, found });
         provided
     }

@@ -1,7 +1,7 @@
-//! `hls guarantee`: what a guarantee promises, what follows from it, and where people fall.
+//! `hls guarantee`: what a guarantee promises, what follows from it, and how it is misread.
 //!
-//! All numbers come from the calculus; this only says them. What is not a round number is rounded against who relies on
-//! it, as the calculus does for people.
+//! All numbers come from the calculus and are only put into words here. A number that is not round is rounded against
+//! the reader who relies on it, as the calculus does in its own texts.
 
 mod picture;
 mod words;
@@ -80,7 +80,7 @@ fn describe(out: &mut impl Write, have: &Guarantee) -> io::Result<Verdict> {
     Ok(Verdict::Kept)
 }
 
-/// The windows that tell the most, shortest first, and what each is.
+/// The windows in which the guarantee is easiest to understand, shortest first, each with what it is.
 fn windows(have: &Guarantee) -> Vec<(Rational, &'static str)> {
     let times = |length: &Rational, count: u32| length * Rational::from_integer(count.into());
     let Some(blackout) = have.blackout().filter(|blackout| *blackout > Rational::default()) else {

@@ -7,7 +7,7 @@ use hls_report::supply::{Point, Supply};
 use hls_units::Nanos;
 use std::path::Path;
 
-/// What a picture shows of a guarantee that has no length of its own.
+/// The window that a picture shows of a guarantee that has no period or other length of its own.
 const DEFAULT_LENGTH: Nanos = Nanos::from_millis(100);
 /// A picture shows a window of at least, and at most, this: corners are drawn at whole nanoseconds.
 const LENGTHS: [Nanos; 2] = [Nanos::from_micros(1), Nanos::from_secs(365 * 24 * 3600)];

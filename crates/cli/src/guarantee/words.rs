@@ -1,8 +1,8 @@
-//! Guarantees in words: what each type says, what its receiver may choose, and where people fall.
+//! Guarantees in words: what each type says, what its receiver may choose, and how it is misread.
 
 use hls_calculus::{Continuity, Guarantee, Rational, time_ceil, time_exact, time_floor};
 
-/// What is promised.
+/// What a guarantee promises, in a sentence.
 pub fn promise(have: &Guarantee) -> String {
     match have {
         Guarantee::All => "The whole of one CPU, whenever it is wanted.".into(),
@@ -51,7 +51,7 @@ pub fn promise(have: &Guarantee) -> String {
     }
 }
 
-/// What also follows, with numbers that the receiver chooses.
+/// Which other guarantees follow from one, with numbers that its receiver chooses.
 pub fn chosen(have: &Guarantee) -> Option<String> {
     match have {
         Guarantee::All => Some("and any reservation or share of a CPU, without its upper limit".into()),
@@ -68,7 +68,7 @@ pub fn chosen(have: &Guarantee) -> Option<String> {
     }
 }
 
-/// What people take the guarantee for, and what to ask for instead.
+/// What people wrongly take a guarantee for, and what to ask for instead.
 pub fn warnings(have: &Guarantee) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some((wanted, other)) = in_every_period(have) {

@@ -22,10 +22,21 @@ fn every_file_gets_the_answer_beside_it() {
             hls(&["check", name])
         };
         assert!(!stderr.contains("panicked"), "{name}: {stderr}");
+        assert_one_verdict(name, code, &stdout);
         let found = format!("exit code {}\n--- stderr\n{stderr}--- stdout\n{stdout}", code.unwrap());
         assert!(!found.contains("online here"), "{name}: expected a file that states `machine cpus=`");
         hls_golden::assert_golden(&path.with_extension("txt"), &found);
     }
+}
+
+/// Of a check that could be made there is one verdict, the last line, and the exit code agrees with it.
+fn assert_one_verdict(name: &str, code: Option<i32>, stdout: &str) {
+    let is_verdict = |line: &&str| line.starts_with("kept") || line.starts_with("NOT KEPT");
+    let verdicts: Vec<&str> = stdout.lines().filter(is_verdict).collect();
+    let Some(verdict) = verdicts.first().filter(|_| code < Some(2)) else { return };
+    assert_eq!(verdicts.len(), 1, "{name}: {stdout}");
+    assert!(stdout.ends_with(&format!("{verdict}\n")), "{name}: {stdout}");
+    assert_eq!(code, Some(if verdict.starts_with("kept") { 0 } else { 1 }), "{name}: {stdout}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ fn the_least_reservations_are_printed_as_the_file_would_have_them() {
     let Outcome { code, stdout, stderr } = hls(&["fit", "tasks.kdl"]);
     assert_eq!((code, &stderr[..]), (Some(0), ""), "{stdout}");
     for line in [
-        "    thread \"edf\" guarantee=\"RESBH 2785.715us 10ms\"",
+        "    thread \"edf\" guarantee=\"RESBH 2.785715ms 10ms\"",
         "    thread \"rm\" guarantee=\"RESBH 3.5ms 10ms\"",
     ] {
         assert!(stdout.lines().any(|printed| printed == line), "{stdout}");
@@ -16,6 +16,26 @@ fn the_least_reservations_are_printed_as_the_file_would_have_them() {
     assert!(stdout.ends_with("all tasks are in time\n"), "{stdout}");
     let one = hls(&["fit", "tasks.kdl", "--thread", "rm", "--period", "1ms..20ms"]);
     assert!(one.code == Some(0) && !one.stdout.contains("edf"), "{one:?}");
+}
+
+/// A period that stands in the file as a parameter is one, too.
+#[test]
+fn the_period_may_be_a_parameter() {
+    let Outcome { code, stdout, stderr } = hls(&["fit", "period-as-parameter.kdl"]);
+    assert_eq!((code, &stderr[..]), (Some(0), ""), "{stdout}");
+    assert!(stdout.contains("RESCS 1ms 10ms"), "{stdout}");
+}
+
+#[test]
+fn what_is_fitted_is_for_an_ideal_machine_where_the_file_s_is_none() {
+    let Outcome { code, stdout, .. } = hls(&["fit", "costs.kdl"]);
+    assert_eq!(code, Some(0), "{stdout}");
+    let [.., note, verdict] = &stdout.lines().collect::<Vec<&str>>()[..] else { panic!("{stdout}") };
+    assert!(
+        note.starts_with("note: all bounds are for an ideal machine, where timers go off at once"),
+        "{note}"
+    );
+    assert!(verdict.starts_with("kept on an ideal machine: with these each guarantee"), "{verdict}");
 }
 
 #[test]
@@ -29,7 +49,9 @@ fn what_no_reservation_carries_is_named() {
     let Outcome { code, stdout, .. } = hls(&["fit", "tasks-late.kdl", "--thread", "late"]);
     assert_eq!(code, Some(1), "{stdout}");
     assert!(
-        stdout.contains("no reservation carries `late`, task `long`: up to 11ms may be wanted within 10ms"),
+        stdout.contains(
+            "no reservation suffices for `late`, task `long`: up to 11ms may be wanted within 10ms"
+        ),
         "{stdout}"
     );
 }
@@ -40,7 +62,7 @@ fn what_cannot_be_fitted_is_refused() {
     assert_refused(&["fit", "instances.kdl"], &["found no thread whose tasks could be fitted"]);
     assert_refused(&["fit", "tasks.kdl", "--period", "0s"], &["found `0s`", "FROM..TO"]);
     assert_refused(&["fit", "tasks.kdl", "--period", "1us..1s"], &["at most 1000"]);
-    assert_refused(&["fit", "no-period.kdl"], &["without a period", "--period"]);
+    assert_refused(&["fit", "no-period.kdl"], &["gives no reservation's period", "--period"]);
     let with_period = hls(&["fit", "no-period.kdl", "--period", "5ms"]);
     assert_eq!(with_period.code, Some(1), "nothing is promised to it: {with_period:?}");
 }
