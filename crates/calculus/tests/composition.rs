@@ -404,6 +404,44 @@ fn limits_harden_what_is_soft() {
     assert_eq!(build.analyse().problems.len(), 1);
 }
 
+/// A slower processor keeps its rate between the instants that it is told of. Of what a scheduler below it hands out in
+/// its time nobody knows when it comes, so it is in real time that a supply is held against a need: 4 ms at half the
+/// speed are 2 ms, which may all lie at the end of the slot or of the period.
+#[test]
+fn needs_below_a_slower_processor_are_compared_in_real_time() {
+    for (policy, label_shown, need, is_met) in [
+        ("rialto", "EDP 10ms 2ms 4ms", "RESCS 4ms 10ms", false),
+        ("rialto", "EDP 10ms 2ms 4ms", "RESCS 4ms 12ms", true),
+        ("rialto", "EDP 10ms 2ms 4ms", "EDP 10ms 4ms 4ms", true),
+        ("rialto", "EDP 10ms 2ms 4ms", "PS 2/5", true),
+        ("reservation", "RESBH 2ms 10ms", "RESCS 4ms 16ms", false),
+        ("reservation", "RESBH 2ms 10ms", "RESCS 4ms 18ms", true),
+        ("reservation", "RESBH 2ms 10ms", "PSBE 2/5 4.8ms", false),
+        ("reservation", "RESBH 2ms 10ms", "PSBE 2/5 6.4ms", true),
+        ("reservation", "RESBH 2ms 10ms", "RESBH 4ms 10ms", true),
+        ("limit", "RESBH 2ms 10ms", "RESCS 4ms 16ms", false),
+        ("limit", "RESBH 2ms 10ms", "RESCS 4ms 18ms", true),
+    ] {
+        let mut build = Build::new(1, "bss-i", &[]);
+        let inner = build.scheduler(policy, &[]);
+        build.edge(Some(0), Child::Scheduler(inner), &[("rate-ppm", 500_000)]);
+        let thread = build.reserve(inner, 4, 10);
+        build.0.edges[thread].requested = Some(g(need));
+        let analysis = build.analyse();
+        assert_eq!(label(&analysis, thread), label_shown);
+        assert_eq!(analysis.problems.is_empty(), is_met, "{need} below {policy}: {:?}", analysis.problems);
+        let said = |problem: &hls_calculus::Problem| problem.message.contains("in real time");
+        assert!(analysis.problems.iter().all(said), "{:?}", analysis.problems);
+    }
+    // The whole of a slower processor is no whole CPU.
+    let mut build = Build::new(1, "bss-i", &[]);
+    let inner = build.scheduler("reservation", &[]);
+    build.edge(Some(0), Child::Scheduler(inner), &[("rate-ppm", 500_000)]);
+    let thread = build.reserve(inner, 10, 10);
+    build.0.edges[thread].requested = Some(Guarantee::All);
+    assert_eq!(build.analyse().problems.len(), 1);
+}
+
 #[test]
 fn a_join_adds_up_on_one_cpu_only() {
     for (cpus, expected) in [(1, "PSBE 1/2 37ms"), (2, "RESBS 15ms 50ms")] {
