@@ -26,6 +26,7 @@ mod stolen;
 mod supply;
 pub mod tasks;
 mod together;
+mod work;
 
 pub use admission::Admission;
 pub use compose::{Analysis, analyse};
@@ -35,7 +36,7 @@ pub use graph::{Child, Edge, Graph, Policy, Scheduler, Stolen};
 pub use guarantee::{Continuity, Fault, Guarantee, Kind};
 pub use label::Label;
 pub use local::{Mode, Place, Problem, Rules};
-pub use mend::{MOST_LABELS, Mend, Mends, Owner, Setting, mend};
+pub use mend::{Extent, MOST_STEPS, Mend, Mends, Owner, Setting, mend};
 pub use parse::ParseError;
 pub use rational::{Rational, ceil_nanos, floor_nanos, share_floor, time_ceil, time_exact, time_floor};
 pub use rewrite::{Refusal, best_basic_amount, implies, notified, rewrite};

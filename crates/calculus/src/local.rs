@@ -7,7 +7,9 @@ use crate::derivation::Rule;
 use crate::graph::{Child, Edge, Graph, Links, Scheduler};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
+use crate::rewrite::steps_to_compare;
 use crate::schedulers::{self, Complaint, Instance, Provided, Slot};
+use crate::work::Work;
 
 /// Which bound of start-time fair queuing is used (see `schedulers/proportional_share.rs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +68,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) mode: Mode,
     /// What each edge takes at most; empty unless the rules are global.
     pub(crate) caps: &'a [Option<Cap>],
+    /// What the analysis may cost.
+    pub(crate) work: &'a Work,
 }
 
 impl<'a> Surroundings<'a> {
@@ -101,12 +105,14 @@ impl<'a> Surroundings<'a> {
             cpus: graph.cpus,
             mode: self.mode,
             caps: below.iter().map(|edge| self.caps.get(*edge).cloned().flatten()).collect(),
+            work: self.work,
         };
         schedulers::provide(policy, &instance)
     }
 
     /// The label as it stands on the edge: with its name, and nothing for a child that may use only some CPUs.
     pub(crate) fn finished(&self, edge: usize, label: Label) -> Label {
+        self.work.take(1);
         let Edge { child, pinned, .. } = &self.graph.edges[edge];
         let who = if matches!(child, Child::Thread(_)) { "it" } else { "a thread below it" };
         let label = if *pinned && self.graph.cpus > 1 && label.guarantee != Guarantee::Null {
@@ -121,6 +127,7 @@ impl<'a> Surroundings<'a> {
     /// What an edge asks for and its label does not give.
     pub(crate) fn unmet(&self, edge: usize, label: &Label) -> Option<Problem> {
         let need = self.graph.edges[edge].requested.as_ref()?;
+        self.work.take(steps_to_compare(&label.guarantee, need));
         let reason = label.shortcoming(need)?;
         let found = format!("{} ({reason})", label.rounded_for_people());
         Some(self.problem(Place::Edge(edge), need.rounded_for_people(), found))

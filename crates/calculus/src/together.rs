@@ -7,6 +7,7 @@
 
 use crate::guarantee::Guarantee;
 use crate::rational::{Rational, quotient};
+use crate::work::{STEPS_A_SUPPLY, Work};
 use num_traits::{One, Signed, Zero};
 use std::cmp::Reverse;
 use std::fmt;
@@ -97,6 +98,17 @@ impl Sum {
     /// always is. A demand that grows as fast as the supply is met only by a supply without pauses. The difference of
     /// two lines is least at their ends, so only corners are looked at; more than 100,000 count as a shortfall.
     pub fn shortfall(&self, slope: &Rational, offset: &Rational, start: &Rational) -> Option<Shortfall> {
+        self.shortfall_within(slope, offset, start, &Work::unlimited())
+    }
+
+    /// The same, where to be out of steps counts as a shortfall, too. Each part is looked at at each corner.
+    fn shortfall_within(
+        &self,
+        slope: &Rational,
+        offset: &Rational,
+        start: &Rational,
+        work: &Work,
+    ) -> Option<Shortfall> {
         let at = |window: Rational| {
             let (wanted, supply) = (slope * &window + offset, self.sbf(&window));
             Shortfall { window, wanted, supply }
@@ -114,7 +126,7 @@ impl Sum {
         for _ in 0..MAX_CORNERS {
             let corner = self.corner_after(&last.window).filter(|corner| *corner < until)?;
             last = at(corner);
-            if last.wanted > last.supply {
+            if last.wanted > last.supply || !work.take(STEPS_A_SUPPLY * self.0.len()) {
                 return Some(last);
             }
         }
@@ -196,9 +208,20 @@ impl Supply {
 
     /// [`Sum::shortfall`]; none where one sum alone meets the demand, else that of the strongest.
     pub fn shortfall(&self, slope: &Rational, offset: &Rational, start: &Rational) -> Option<Shortfall> {
+        self.shortfall_within(slope, offset, start, &Work::unlimited())
+    }
+
+    /// The same, where to be out of steps counts as a shortfall, too.
+    pub(crate) fn shortfall_within(
+        &self,
+        slope: &Rational,
+        offset: &Rational,
+        start: &Rational,
+        work: &Work,
+    ) -> Option<Shortfall> {
         let nothing = Sum(Vec::new());
-        let first = self.sums.first().unwrap_or(&nothing).shortfall(slope, offset, start)?;
-        let is_met = |sum: &Sum| sum.shortfall(slope, offset, start).is_none();
+        let first = self.sums.first().unwrap_or(&nothing).shortfall_within(slope, offset, start, work)?;
+        let is_met = |sum: &Sum| sum.shortfall_within(slope, offset, start, work).is_none();
         (!self.sums.iter().skip(1).any(is_met)).then_some(first)
     }
 }

@@ -3,7 +3,7 @@
 //! Relies on the search of [`hls_calculus::mend`], which has verified what is said here. Decides nothing itself.
 
 use crate::derived::Derived;
-use hls_calculus::{Mend, Mends, Owner, Rational, Setting, mend};
+use hls_calculus::{Extent, Mend, Mends, Owner, Rational, Setting, mend};
 use hls_core::Unit;
 use hls_hierarchy::model::{Child, Edge, Hierarchy, Scheduler};
 use hls_hierarchy::settings::settings;
@@ -14,7 +14,7 @@ impl Derived {
     /// see no other problem.
     pub(crate) fn advice(&self, hierarchy: &Hierarchy, problem: usize, alone: bool) -> String {
         let settings = settings(hierarchy, &self.input);
-        let Mends { change, need, complete } =
+        let Mends { change, need, extent, .. } =
             mend(&self.input.graph, self.rules, &self.analysis, problem, &settings);
         let others = |mend: &Mend| match mend.removed == self.analysis.problems.len() {
             _ if alone => "",
@@ -24,7 +24,7 @@ impl Derived {
         let change =
             change.map(|mend| self.change(hierarchy, &settings[mend.setting], &mend) + others(&mend));
         let need = need.map(|mend| self.asked(&settings[mend.setting], &mend.to));
-        let which = if complete { "the smallest" } else { "a" };
+        let which = if extent == Extent::Complete { "the smallest" } else { "a" };
         match (change, need) {
             (Some(change), None) => format!("{which} change that mends it: {change}"),
             (Some(change), Some(need)) => {
@@ -33,7 +33,10 @@ impl Derived {
             (None, Some(need)) => {
                 format!("no change of one parameter that mends it was found; {need} could be given")
             }
-            (None, None) => "no change of one number that mends it was found".into(),
+            (None, None) => match extent {
+                Extent::Complete => "no change of one number that mends it was found".into(),
+                Extent::GaveUp => format!("no change of one number that mends it was found; {extent}"),
+            },
         }
     }
 

@@ -49,6 +49,7 @@ fn joined(instance: &Instance) -> Label {
     let each = Supply::best(held.iter().cloned());
     let promising = held.iter().filter(|supply| supply.bounded().is_some()).count();
     if instance.cpus == 1 && promising > 1 {
+        instance.work.take(held.iter().map(|supply| supply.sums().len() * held.len()).sum());
         let together = Supply::sum(&held);
         if let Some((guarantee, formula)) = added_up(&together) {
             let label = instance.label(guarantee, SUM, formula);

@@ -42,6 +42,7 @@ use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::local::Mode;
 use crate::rational::{Rational, whole};
+use crate::work::Work;
 use num_traits::Signed;
 use std::sync::Arc;
 
@@ -150,6 +151,8 @@ pub(crate) struct Instance<'a> {
     pub(crate) mode: Mode,
     /// What each child takes at most, where looking below it is allowed and it is limited.
     pub(crate) caps: Vec<Option<Cap>>,
+    /// What the analysis may cost.
+    pub(crate) work: &'a Work,
 }
 
 /// What a scheduler provides: a label for each child, in order.

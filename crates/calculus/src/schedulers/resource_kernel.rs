@@ -20,6 +20,7 @@ use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::rational::{floor_nanos, time_ceil, whole};
+use crate::work::INTEGERS_A_STEP;
 use hls_units::Nanos;
 use num_traits::One;
 
@@ -71,6 +72,7 @@ fn provide(instance: &Instance) -> Provided {
     for (rank, child) in order.into_iter().enumerate() {
         verdicts[child] = in_time(held, sorted[rank], &sorted[..rank], &mut terms);
     }
+    instance.work.take((terms + sorted.len() * sorted.len()) / INTEGERS_A_STEP);
     let mut provided = Provided { labels: Vec::new(), complaints: Vec::new() };
     for (child, (claim, verdict)) in claims.into_iter().zip(verdicts).enumerate() {
         let soft = instance.child_param(child, "soft").is_some_and(|soft| soft.is_one());

@@ -34,6 +34,7 @@ fn provide(policy: &str, (held, cpus): (&str, u16), params: Params, children: &[
         cpus,
         mode: Mode::Tight,
         caps: vec![None; edges.len()],
+        work: &Work::unlimited(),
     };
     (find(policy).unwrap().provide)(&instance)
 }
@@ -116,6 +117,7 @@ fn slower_processors_nest() {
         cpus: 1,
         mode: Mode::Tight,
         caps: vec![None],
+        work: &Work::unlimited(),
     };
     let provided = (find("reservation").unwrap().provide)(&instance);
     assert_eq!(provided.labels[0].absolute(), parse("RESBH 2ns 20ns"));

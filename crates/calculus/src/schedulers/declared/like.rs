@@ -94,6 +94,7 @@ impl Like {
             cpus: instance.cpus,
             mode: instance.mode,
             caps: instance.caps.clone(),
+            work: instance.work,
         };
         let mut provided = self.entry.provided(&other);
         // What is not promised says why by itself.

@@ -10,6 +10,7 @@ use crate::rational::{Rational, Total, percent_ceil, whole};
 use crate::rewrite::sum_implies;
 use crate::schedulers::claims::carried;
 use crate::schedulers::{Complaint, Instance, Provided, Refused};
+use crate::work::Work;
 use num_traits::{Signed, Zero};
 
 const RULE: Rule = Rule { name: "declared, the policy's word", source: SOURCE };
@@ -59,7 +60,7 @@ impl Promise {
         let verdicts = (0..instance.children.len()).map(verdict).collect::<Result<Vec<Verdict>, _>>()?;
         let promised = verdicts.iter().flatten().map(|(guarantee, _)| guarantee);
         let promised: Vec<&Guarantee> = promised.filter(|guarantee| **guarantee != Guarantee::Null).collect();
-        let fit = fits(held, &promised).map_err(of_all)?;
+        let fit = fits(held, &promised, instance.work).map_err(of_all)?;
         Ok((verdicts, fit))
     }
 
@@ -108,7 +109,7 @@ fn all_hold<'c>(conditions: impl Iterator<Item = &'c Condition>, values: &Values
 }
 
 /// Why these guarantees, each to one child, can all be kept on what is held.
-fn fits(held: &Label, promised: &[&Guarantee]) -> Result<String, Refused> {
+fn fits(held: &Label, promised: &[&Guarantee], work: &Work) -> Result<String, Refused> {
     let supply = held.supply();
     if let [only] = promised {
         let need = anywhere(only);
@@ -123,7 +124,7 @@ fn fits(held: &Label, promised: &[&Guarantee]) -> Result<String, Refused> {
     let load: Total = promised.iter().map(|guarantee| guarantee.rate()).collect();
     let sum = load.percent_ceil();
     match promised.iter().filter_map(|guarantee| patience(guarantee)).min() {
-        Some(start) => carried(&supply, &load, &sum, &start),
+        Some(start) => carried(&supply, &load, &sum, &start, work),
         None if load.at_most(&supply.rate()) => {
             Ok(format!("U = {sum} <= {} of {supply}", percent_ceil(&supply.rate())))
         }

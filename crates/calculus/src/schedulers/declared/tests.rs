@@ -5,6 +5,7 @@ use crate::graph::{Child, Edge};
 use crate::local::Mode;
 use crate::rational::{Rational, whole};
 use crate::schedulers::{Complaint, Slot, Unit, find};
+use crate::work::Work;
 use proptest::prelude::*;
 
 fn param(name: &'static str, unit: Unit) -> Param {
@@ -63,6 +64,7 @@ fn on(provide: impl Fn(&Instance) -> Provided, held: &str, own: &[Value], childr
         cpus: 1,
         mode: Mode::Tight,
         caps: vec![None; edges.len()],
+        work: &Work::unlimited(),
     })
 }
 
