@@ -1,5 +1,6 @@
 //! What `hls check` says of the tasks that threads serve. Relies on their having been held against the promises.
 
+use hls_calculus::tasks::{MOST_RESPONSE_STEPS, Response};
 use hls_calculus::{Rational, ceil_nanos};
 use hls_plan::Serves;
 use hls_report::layout::{Column, number, text, write_rows};
@@ -34,7 +35,17 @@ pub fn write_tasks(out: &mut impl Write, all: &[Serves]) -> io::Result<()> {
     if left_out > 0 {
         writeln!(out, "  … and {left_out} more tasks")?;
     }
+    if all.iter().flat_map(|serves| &serves.verdict.responses).any(is_deadline_only) {
+        writeln!(out, "  {MARK} bound not computed within {MOST_RESPONSE_STEPS} steps: the deadline stands in")?;
+    }
     Ok(())
+}
+
+/// What marks a bound that is no more than the deadline.
+const MARK: &str = "*";
+
+fn is_deadline_only(response: &Response) -> bool {
+    matches!(response, Response::DeadlineOnly(_))
 }
 
 const IN_TIME: &str = "in time";
@@ -42,7 +53,8 @@ const IN_TIME: &str = "in time";
 fn rows_of<'s>(serves: &'s Serves) -> impl Iterator<Item = [String; 8]> + 's {
     serves.set.tasks.iter().zip(&serves.verdict.responses).enumerate().map(|(index, (task, response))| {
         let shown = |time: &Rational| ceil_nanos(time).to_string();
-        let margin = response.as_ref().filter(|bound| **bound <= task.deadline).map(|bound| {
+        let bound = response.bound();
+        let margin = bound.filter(|bound| **bound <= task.deadline).map(|bound| {
             let margin = ceil_nanos(&task.deadline).saturating_sub(ceil_nanos(bound));
             margin.to_string()
         });
@@ -53,7 +65,7 @@ fn rows_of<'s>(serves: &'s Serves) -> impl Iterator<Item = [String; 8]> + 's {
             shown(&task.run),
             shown(&task.every),
             shown(&task.deadline),
-            response.as_ref().map_or("-".into(), shown),
+            bound.map_or("-".into(), shown) + if is_deadline_only(response) { MARK } else { "" },
             margin.unwrap_or("-".into()),
             if is_in_time { IN_TIME } else { "NOT CERTAIN" }.to_owned(),
         ]
