@@ -69,6 +69,11 @@ impl Sum {
     /// The shortest window that certainly holds so much CPU time; never too short, and exact unless that takes more
     /// than 100,000 steps. `None` where no window does.
     pub fn window_for(&self, amount: &Rational) -> Option<Rational> {
+        self.window_for_within(amount, &Work::unlimited())
+    }
+
+    /// The same, where to be out of steps may make it longer than need be.
+    fn window_for_within(&self, amount: &Rational, work: &Work) -> Option<Rational> {
         if !amount.is_positive() {
             return Some(Rational::zero());
         }
@@ -86,7 +91,7 @@ impl Sum {
             if then >= *amount {
                 return Some(&from + (amount - &held) * (&to - &from) / (&then - &held));
             }
-            if to >= until {
+            if to >= until || !work.take(STEPS_A_SUPPLY * self.0.len()) {
                 break;
             }
             (from, held) = (to, then);
@@ -203,7 +208,12 @@ impl Supply {
 
     /// [`Sum::window_for`] of the best sum.
     pub fn window_for(&self, amount: &Rational) -> Option<Rational> {
-        self.sums.iter().filter_map(|sum| sum.window_for(amount)).min()
+        self.window_for_within(amount, &Work::unlimited())
+    }
+
+    /// The same, where to be out of steps may make it longer than need be.
+    pub(crate) fn window_for_within(&self, amount: &Rational, work: &Work) -> Option<Rational> {
+        self.sums.iter().filter_map(|sum| sum.window_for_within(amount, work)).min()
     }
 
     /// [`Sum::shortfall`]; none where one sum alone meets the demand, else that of the strongest.

@@ -542,16 +542,40 @@ fn ten_thousand_siblings_are_labelled_at_once() {
 
 #[test]
 fn whatever_promises_nothing_says_so() {
-    for policy in ["time-sharing", "round-robin"] {
-        let mut build = Build::new(1, policy, &[("quantum", MS)]);
-        let thread = build.thread(0, &[]);
-        assert_eq!(label(&build.analyse(), thread), "ALL", "it is alone");
-        build.thread(0, &[]);
-        let analysis = build.analyse();
-        assert_eq!((label(&analysis, thread), analysis.problems.len()), ("NULL".into(), 0));
-        build.0.edges[thread].requested = Some(g("PS 10%"));
-        assert_eq!(build.analyse().problems[0].place, Place::Edge(thread));
-    }
+    let mut build = Build::new(1, "time-sharing", &[]);
+    let thread = build.thread(0, &[]);
+    assert_eq!(label(&build.analyse(), thread), "ALL", "it is alone");
+    build.thread(0, &[]);
+    let analysis = build.analyse();
+    assert_eq!((label(&analysis, thread), analysis.problems.len()), ("NULL".into(), 0));
+    build.0.edges[thread].requested = Some(g("PS 10%"));
+    assert_eq!(build.analyse().problems[0].place, Place::Edge(thread));
+}
+
+/// Round robin counts turns, on whatever it holds on one VP: the machine, a reservation, a share; on several VPs at once
+/// nothing is known, but where there is one for each child.
+#[test]
+fn turns_are_counted_on_one_vp() {
+    let below = |policy: &str, list: Params, cpus: u16, width: u16| {
+        let mut build = Build::new(cpus, policy, &[("quantum", MS)]);
+        let turns = build.scheduler("round-robin", &[("quantum", MS)]);
+        let above = build.edge(Some(0), Child::Scheduler(turns), list);
+        build.0.edges[above].width = width;
+        let sibling = [("share", 1), ("budget", MS), ("period", 20 * MS), ("priority", 0)];
+        build.thread(0, &sibling);
+        let thread = build.thread(turns, &[]);
+        (0..2).for_each(|_| _ = build.thread(turns, &[]));
+        label(&build.analyse(), thread)
+    };
+    assert_eq!(below("fixed-priority", &[("priority", 2)], 1, 1), "RESCS 1ms 3ms");
+    assert_eq!(below("reservation", &[("budget", 4 * MS), ("period", 8 * MS)], 1, 1), "PSBE 1/6 2ms");
+    assert_eq!(below("proportional-share", &[("share", 1)], 1, 1), "PSBE 1/6 1ms");
+    assert_eq!(below("lottery", &[("share", 1)], 1, 1), "PS 1/6");
+    assert_eq!(below("bss-i", &[("rate-ppm", 500_000)], 1, 1), "NULL");
+    assert_eq!(below("time-sharing", &[], 1, 1), "NULL");
+    assert_eq!(below("fixed-priority", &[("priority", 2)], 4, 1), "RESCS 1ms 3ms");
+    assert_eq!(below("fixed-priority", &[("priority", 2)], 4, 2), "NULL");
+    assert_eq!(below("fixed-priority", &[("priority", 2)], 4, 3), "ALL");
 }
 
 #[test]

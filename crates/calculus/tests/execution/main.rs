@@ -8,3 +8,4 @@ mod several_cpus;
 mod shares;
 mod slower;
 mod tables;
+mod turns;
