@@ -9,6 +9,7 @@
 //! [`Derivation`] says how a label came about, and [`mend()`] finds what to change where one is too weak.
 
 mod admission;
+mod cap;
 mod caps;
 mod compose;
 mod corners;

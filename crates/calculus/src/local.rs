@@ -2,7 +2,7 @@
 //! labels below it. [`crate::analyse`] takes it once for every scheduler, [`crate::Admission`] where something changes.
 //! Relies on one analysis a policy (`schedulers/`). Never looks further than the scheduler's own edges.
 
-use crate::caps::Cap;
+use crate::cap::Cap;
 use crate::derivation::Rule;
 use crate::graph::{Child, Edge, Graph, Links, Scheduler};
 use crate::guarantee::Guarantee;

@@ -220,8 +220,31 @@ fn with_leftovers(global: bool) -> [String; 4] {
 #[test]
 fn limited_siblings_leave_something_over() {
     assert_eq!(with_leftovers(false), ["NULL"; 4]);
-    // 1 - 5/20 - 1/4; 2*5*3/4 + 2*1*3/4. Then less 1/5, more 2*2*4/5. A thread has no limit.
-    assert_eq!(with_leftovers(true), ["PSBE 1/2 9ms", "NULL", "PSBE 3/10 12.2ms", "NULL"]);
+    // 1 - 5/20 - 1/4; 5*3/4 + 1*3/4. Then less 1/5, more 2*2*4/5: a limit may use a budget at the end of one period and
+    // another at the start of the next. sbf(10) of PSBE 1/2 4.5 is 0.5. A thread has no limit.
+    assert_eq!(with_leftovers(true), ["PSBE 1/2 4.5ms", "RESBS 500us 10ms", "PSBE 3/10 7.7ms", "NULL"]);
+
+    // Beside the reservations, not below them, the child may run while they wait: windows that begin when they do have
+    // the whole burst. So have those below a scheduler that shares out among reservations: it may be idle before them.
+    let beside = |between: &str, priority| {
+        let mut build = Build::new(1, "fixed-priority", &[]);
+        let mut reserved = build.scheduler("reservation", &[]);
+        if between.is_empty() {
+            build.edge(Some(0), Child::Scheduler(reserved), &[("priority", 2)]);
+        } else {
+            let outer = build.scheduler(between, &[("quantum", MS)]);
+            build.edge(Some(0), Child::Scheduler(outer), &[("priority", 2)]);
+            build.edge(Some(outer), Child::Scheduler(reserved), &[("budget", 19 * MS), ("period", 20 * MS)]);
+            reserved = 1;
+        }
+        build.reserve(reserved, 5, 20);
+        let low = build.thread(0, &[("priority", priority)]);
+        label(&analyse(&build.0, Rules { global: true, ..Rules::default() }), low)
+    };
+    assert_eq!([beside("", 1), beside("", 2)], ["PSBE 3/4 3.75ms", "PSBE 3/4 7.5ms"]);
+    // A reservation of 19 every 20 between: those below it may have budget when it has none.
+    assert_eq!(beside("reservation", 1), "PSBE 3/4 7.5ms");
+    assert_eq!(beside("round-robin", 1), "PSBE 3/4 7.5ms");
 
     let mut full = Build::new(1, "fixed-priority", &[]);
     let reserved = full.scheduler("reservation", &[]);

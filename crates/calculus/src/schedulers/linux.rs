@@ -2,7 +2,7 @@
 //! has had since, EEVDF, is a scheduler of its own here.
 
 use super::description::Description;
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -11,7 +11,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "NULL, which anything implies",
     provides: "NULL to every child",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "the time-sharing scheduler of Linux",
         scheduler_params: &[],

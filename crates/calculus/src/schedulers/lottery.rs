@@ -7,7 +7,7 @@
 //! no more than its share from the others.
 
 use super::description::{Description, SHARE};
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::{Guarantee, Kind};
 use crate::rewrite::rewrite;
@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "PS s and whatever implies it",
     provides: "PS s*r to every child, r being its part of all shares: an expectation",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "CPU time in proportion to tickets, by chance",
         scheduler_params: &[],

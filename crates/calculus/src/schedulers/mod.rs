@@ -35,7 +35,7 @@ mod windows_2000;
 pub use declared::{Declared, DeclaredError, Signature};
 pub use description::{Description, Param, Unit};
 
-use crate::caps::Cap;
+use crate::cap::Cap;
 use crate::derivation::{Derivation, Rule};
 use crate::graph::{Edge, Policy};
 use crate::guarantee::Guarantee;
@@ -59,11 +59,23 @@ pub struct Entry {
     pub provides: &'static str,
     /// Whether an instance may have several parents.
     pub joins: bool,
-    /// Whether no VP ever gets more than its `budget` in a `period`, whatever was promised.
-    pub limits: bool,
+    /// What no VP ever gets more than, whatever was promised.
+    pub limits: Limits,
     /// What files may say of it, where the core does not have it: it is analysed, not run.
     pub description: Option<Description>,
     pub(crate) provide: fn(&Instance) -> Provided,
+}
+
+/// What a policy lets its VPs have at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limits {
+    /// Nothing is limited.
+    Nothing,
+    /// A VP has its `budget` at most in each `period`.
+    Budget,
+    /// The same by the wake-up rule: what is left of a budget when a VP wakes up is no more than its part of the rest of
+    /// the period, or a new period begins.
+    PaidBudget,
 }
 
 impl Entry {

@@ -13,7 +13,7 @@
 //! On several CPUs a child of one VP cannot use a share of more than one, and tags that it cannot keep up with run away
 //! from its siblings'; nothing is claimed there, but where each child has a CPU to itself.
 
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::{Guarantee, Kind};
 use crate::label::Label;
@@ -30,7 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r; ALL where there \
                are CPUs enough",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: None,
     provide,
 };

@@ -27,7 +27,7 @@
 //! would have to be asked for again, so only there is the label one that resumes.
 
 use super::claims::{Claim, carried, claims, load, spelled_out};
-use super::{Entry, Instance, Provided, Refused};
+use super::{Entry, Instance, Limits, Provided, Refused};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
@@ -42,7 +42,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand",
     provides: "RESBH budget,period to every child",
     joins: false,
-    limits: true,
+    limits: Limits::PaidBudget,
     description: None,
     provide,
 };

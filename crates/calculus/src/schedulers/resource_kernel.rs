@@ -15,7 +15,7 @@
 
 use super::claims::{Claim, claims};
 use super::description::{BUDGET, Description, PERIOD, SOFT};
-use super::{Complaint, Entry, Instance, Provided, Refused};
+use super::{Complaint, Entry, Instance, Limits, Provided, Refused};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
@@ -30,7 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL of one CPU, RESU, or any supply",
     provides: "RESBH budget,period to every child that is reached in time; RESBS to those with soft=1",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "reserves, hard or soft, by rate monotonic priorities",
         scheduler_params: &[],

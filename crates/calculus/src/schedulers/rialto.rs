@@ -12,7 +12,7 @@
 
 use super::claims::{Claim, claims_on_processor};
 use super::description::{BUDGET, Description, PERIOD};
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::rational::{time_exact, whole};
@@ -24,7 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL or RESU; slots for which a time table is found",
     provides: "RESCS budget,period to every child; below RESU r EDP period,r*budget,budget",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "a time table with one slot in each period of a child",
         scheduler_params: &[],

@@ -16,7 +16,7 @@
 //! One child alone has what is held. On several VPs there are turns of several at once, of which nothing is known; where
 //! there is a CPU for each child there are no turns.
 
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
@@ -31,7 +31,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "of n children RESCS quantum,n*quantum to every child below ALL; below PSBE s,delta PSBE \
                s/n,(delta + (n-1)*quantum)/n; PS s/n below PS s; ALL where there is a CPU for each",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: None,
     provide,
 };

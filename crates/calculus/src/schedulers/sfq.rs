@@ -2,7 +2,7 @@
 //! Systems", OSDI 1996; HLS section 5.1): the proportional-share scheduler without its warp, and its bounds.
 
 use super::description::{Description, QUANTUM, SHARE};
-use super::{Entry, proportional_share};
+use super::{Entry, Limits, proportional_share};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "sfq",
@@ -10,7 +10,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: proportional_share::ENTRY.accepts,
     provides: proportional_share::ENTRY.provides,
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "CPU time in proportion to shares, the least start tag first",
         scheduler_params: &[QUANTUM],

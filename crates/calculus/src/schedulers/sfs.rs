@@ -9,7 +9,7 @@
 //! On several CPUs each must be ALL: slower processors do not keep step with each other. On one it is SFQ.
 
 use super::description::{Description, SHARE};
-use super::{Entry, Instance, Provided, Refused};
+use super::{Entry, Instance, Limits, Provided, Refused};
 use crate::derivation::Rule;
 use crate::guarantee::{Guarantee, Kind};
 use crate::rational::{Rational, whole};
@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL of several CPUs; on one CPU PS s and whatever implies it",
     provides: "PS share to every child, of the CPUs together and at most 1",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "shares of several CPUs, the least surplus first",
         scheduler_params: &[],

@@ -13,7 +13,7 @@
 
 use super::claims::{Claim, claims_on_processor};
 use super::description::{BUDGET, Description, PERIOD};
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use crate::work::INTEGERS_A_STEP;
 use num_integer::Integer;
@@ -24,7 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL or RESU; jobs for which a plan without preemption is found",
     provides: "RESBH budget,period to every child",
     joins: false,
-    limits: true,
+    limits: Limits::Budget,
     description: Some(Description {
         doc: "a plan for all jobs of the hyperperiod, each in one piece",
         scheduler_params: &[],

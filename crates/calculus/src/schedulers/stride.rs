@@ -9,7 +9,7 @@
 //! hold.
 
 use super::description::{Description, QUANTUM, SHARE};
-use super::{Entry, Instance, Provided, proportional_share};
+use super::{Entry, Instance, Limits, Provided, proportional_share};
 use crate::derivation::Rule;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: proportional_share::ENTRY.accepts,
     provides: proportional_share::ENTRY.provides,
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "CPU time in proportion to shares, the least pass first",
         scheduler_params: &[QUANTUM],
