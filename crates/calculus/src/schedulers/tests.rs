@@ -177,15 +177,16 @@ fn shares_in_the_long_run() {
 }
 
 #[test]
-fn sfs_shares_out_several_cpus() {
-    let on_two = |held| {
-        let children: [Params; 3] = [&[("share", 1)], &[("share", 1)], &[("share", 10)]];
-        let provided = provide("sfs", (held, 2), &[], &children);
+fn sfs_promises_nothing_of_several_cpus_but_one_each() {
+    let on_two = |held, children: &[Params]| {
+        let provided = provide("sfs", (held, 2), &[], children);
         let labels: Vec<String> = provided.labels.iter().map(|label| label.absolute().to_string()).collect();
         (labels, provided.complaints.len())
     };
-    assert_eq!(on_two("ALL"), (vec!["PS 1/2".into(), "PS 1/2".into(), "PS 1".into()], 0));
-    assert_eq!(on_two("RESU 1/2"), (vec!["NULL".into(); 3], 1));
+    let three: [Params; 3] = [&[("share", 1)], &[("share", 1)], &[("share", 10)]];
+    assert_eq!(on_two("ALL", &three), (vec!["NULL".into(); 3], 0));
+    assert_eq!(on_two("ALL", &three[1..]), (vec!["ALL".into(); 2], 0));
+    assert_eq!(on_two("RESU 1/2", &three), (vec!["NULL".into(); 3], 0));
 }
 
 #[test]
