@@ -9,7 +9,8 @@ use crate::compose::analyse;
 use crate::graph::{Child, Edge, Graph, Links, Scheduler};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
-use crate::local::{Mode, Place, Problem, Surroundings};
+use crate::local::{Place, Problem, Surroundings};
+use crate::rules::Mode;
 use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -8,34 +8,9 @@ use crate::graph::{Child, Edge, Graph, Links, Scheduler};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::rewrite::steps_to_compare;
+use crate::rules::Mode;
 use crate::schedulers::{self, Complaint, Instance, Provided, Slot};
 use crate::work::Work;
-
-/// Which bound of start-time fair queuing is used (see `schedulers/proportional_share.rs`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// The paper's formula, inflated by one over the parent's share.
-    Paper,
-    /// The tight bound.
-    #[default]
-    Tight,
-}
-
-/// How an analysis is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
-    /// The bound of start-time fair queuing.
-    pub mode: Mode,
-    /// Whether a fixed-priority scheduler may look below its children for their limits, and promise what is left over
-    /// to the lower ones. The paper does not: there a guarantee depends on the path to the root alone.
-    pub global: bool,
-}
-
-impl From<Mode> for Rules {
-    fn from(mode: Mode) -> Rules {
-        Rules { mode, global: false }
-    }
-}
 
 /// What a problem is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

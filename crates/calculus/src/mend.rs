@@ -13,8 +13,9 @@
 
 use crate::compose::{Analysis, analyse_within};
 use crate::graph::{Child, Graph};
-use crate::local::{Place, Rules};
+use crate::local::Place;
 use crate::rational::{Rational, quotient, whole};
+use crate::rules::Rules;
 use crate::work::Work;
 use num_traits::{One, Signed, ToPrimitive};
 use std::cmp::Reverse;

@@ -9,9 +9,9 @@
 //! here c is cut to (d-t)*x/y. That is no less than RESBH promises, since d-t is at most y. The demand is that of the
 //! servers of the reservation scheduler, whose analysis holds.
 
-use super::description::{BUDGET, Description, PERIOD};
 use super::{Entry, Instance, Limits, Provided, reservation};
 use crate::derivation::Rule;
+use crate::description::{BUDGET, Description, PERIOD};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "cbs",

@@ -12,9 +12,9 @@
 //! of a child of share w that begin and end in it come to w*v at most, as the proof of Stoica et al. needs, and V
 //! never advances more slowly than with all children counting.
 
-use super::description::{Description, QUANTUM, SHARE};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::{Description, QUANTUM, SHARE};
 use crate::guarantee::Guarantee;
 use crate::rational::{Rational, time_ceil, whole};
 use num_traits::Signed;

@@ -1,9 +1,9 @@
 //! Linux's time-sharing scheduler, as HLS section 5.1 has it: typical in that it provides no guarantee. What Linux
 //! has had since, EEVDF, is a scheduler of its own here.
 
-use super::description::Description;
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::Description;
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "linux",

@@ -6,9 +6,9 @@
 //! chances of the others only grow. Compensation tickets keep the share of one that uses part of its quanta, and take
 //! no more than its share from the others.
 
-use super::description::{Description, SHARE};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::{Description, SHARE};
 use crate::guarantee::{Guarantee, Kind};
 use crate::rewrite::rewrite;
 

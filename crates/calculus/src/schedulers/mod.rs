@@ -9,7 +9,6 @@ mod bss_i;
 mod cbs;
 mod claims;
 mod declared;
-mod description;
 mod eevdf;
 mod fixed_priority;
 mod join;
@@ -32,16 +31,16 @@ mod tbs;
 mod time_sharing;
 mod windows_2000;
 
-pub use declared::{Declared, DeclaredError, Signature};
-pub use description::{Description, Param, Unit};
+pub use crate::declaration::{Declared, DeclaredError, Signature};
+pub use crate::description::{Description, Param, Unit};
 
 use crate::cap::Cap;
 use crate::derivation::{Derivation, Rule};
 use crate::graph::{Edge, Policy};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
-use crate::local::Mode;
 use crate::rational::{Rational, whole};
+use crate::rules::Mode;
 use crate::work::Work;
 use num_traits::Signed;
 use std::sync::Arc;

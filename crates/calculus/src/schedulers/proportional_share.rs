@@ -17,9 +17,9 @@ use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::{Guarantee, Kind};
 use crate::label::Label;
-use crate::local::Mode;
 use crate::rational::{Rational, time_ceil, whole};
 use crate::rewrite::{notified, rewrite};
+use crate::rules::Mode;
 use num_traits::{One, Signed, Zero};
 use std::sync::Arc;
 

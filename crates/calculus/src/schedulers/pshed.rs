@@ -4,9 +4,9 @@
 //! As BSS-I from outside; inside, a server's budgets follow from its slack at each deadline instead of a list that
 //! must be kept, which makes events cheaper.
 
-use super::description::{Description, RATE};
 use super::{Entry, Instance, Limits, Provided, slower};
 use crate::derivation::Rule;
+use crate::description::{Description, RATE};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "pshed",

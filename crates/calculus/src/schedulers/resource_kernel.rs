@@ -14,9 +14,9 @@
 //! R = T_i must do, that is C_i + sum over hp at T_i is at most the supply in T_i.
 
 use super::claims::{Claim, claims};
-use super::description::{BUDGET, Description, PERIOD, SOFT};
 use super::{Complaint, Entry, Instance, Limits, Provided, Refused};
 use crate::derivation::Rule;
+use crate::description::{BUDGET, Description, PERIOD, SOFT};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::rational::{floor_nanos, time_ceil, whole};

@@ -11,9 +11,9 @@
 //! which is RESCS r*x, y + x*(1-r).
 
 use super::claims::{Claim, claims_on_processor};
-use super::description::{BUDGET, Description, PERIOD};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::{BUDGET, Description, PERIOD};
 use crate::guarantee::Guarantee;
 use crate::rational::{time_exact, whole};
 use num_integer::Integer;

@@ -8,9 +8,9 @@
 //! period: RESBS.
 
 use super::claims::{claims_on_processor, load, spelled_out};
-use super::description::{BUDGET, Description, PERIOD};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::{BUDGET, Description, PERIOD};
 use crate::guarantee::Guarantee;
 use crate::rational::{Rational, time_exact};
 use num_traits::One;

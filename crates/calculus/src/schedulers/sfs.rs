@@ -10,9 +10,9 @@
 //! while the others slept waits without limit. So on several CPUs nothing is promised, but a CPU each where there are
 //! enough.
 
-use super::description::{Description, SHARE};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::{Description, SHARE};
 use crate::guarantee::{Guarantee, Kind};
 use crate::rewrite::rewrite;
 

@@ -12,9 +12,9 @@
 //! time.
 
 use super::claims::{Claim, claims_on_processor};
-use super::description::{BUDGET, Description, PERIOD};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::{BUDGET, Description, PERIOD};
 use crate::work::INTEGERS_A_STEP;
 use num_integer::Integer;
 

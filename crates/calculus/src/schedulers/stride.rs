@@ -8,9 +8,9 @@
 //! does), whichever is the greater. Nothing is owed for sleep, passes are start tags throughout, and SFQ's bounds
 //! hold.
 
-use super::description::{Description, QUANTUM, SHARE};
 use super::{Entry, Instance, Limits, Provided, proportional_share};
 use crate::derivation::Rule;
+use crate::description::{Description, QUANTUM, SHARE};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "stride",

@@ -1,8 +1,8 @@
 //! Windows 2000's time-sharing scheduler, as HLS section 5.1 has it: typical in that it provides no guarantee.
 
-use super::description::Description;
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::Description;
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "windows-2000",

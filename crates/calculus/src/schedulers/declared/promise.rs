@@ -1,8 +1,9 @@
 //! A declared guarantee: its own conditions, and whether what is promised to all children fits the supply above.
 //! Relies on the same test as the reservation scheduler. Never claims what no algorithm could keep.
 
-use super::expression::{self, Condition, Expression, Values};
-use super::{NOTHING, REFUSED, SOURCE, Template};
+use super::evaluate::{self, Values};
+use super::{NOTHING, REFUSED, SOURCE};
+use crate::declaration::{Condition, Promise};
 use crate::derivation::Rule;
 use crate::guarantee::{Continuity, Guarantee};
 use crate::label::Label;
@@ -14,20 +15,6 @@ use crate::work::Work;
 use num_traits::{Signed, Zero};
 
 const RULE: Rule = Rule { name: "declared, the policy's word", source: SOURCE };
-
-/// A guarantee to each child.
-#[derive(Clone, Debug)]
-pub(super) struct Promise {
-    pub(super) template: Template,
-    /// Which children it is for; nothing is promised to the others.
-    pub(super) whom: Vec<Condition>,
-    /// What must hold then.
-    pub(super) conditions: Vec<Condition>,
-    /// What the text sums over all children.
-    pub(super) sums: Vec<Expression>,
-    /// As it is written.
-    pub(super) text: String,
-}
 
 /// What a child is promised, NULL where nothing is to be, and why: the numbers of the conditions; or which of them does
 /// not hold.
@@ -52,7 +39,7 @@ impl Promise {
             let needed = "a supply in real time: below RESU only `as POLICY` is analysed".to_owned();
             return Err(of_all((needed, held.absolute().rounded_for_people())));
         }
-        let sums = expression::sums(&self.sums, instance);
+        let sums = evaluate::sums(&self.sums, instance);
         let values = Values::of(instance, &sums);
         let common = self.conditions.iter().filter(|condition| !condition.of_child);
         let common = all_hold(common, &values).map_err(of_all)?;

@@ -1,9 +1,11 @@
 //! Declarations as they are read and refused, and what they are worth: each refused case beside the accepted one.
 
 use super::*;
+use crate::declaration::{DeclaredError, Signature};
+use crate::description::Param;
 use crate::graph::{Child, Edge};
-use crate::local::Mode;
 use crate::rational::{Rational, whole};
+use crate::rules::Mode;
 use crate::schedulers::{Complaint, Slot, Unit, find};
 use crate::work::Work;
 use proptest::prelude::*;
