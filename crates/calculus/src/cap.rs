@@ -1,4 +1,5 @@
-//! The most that a VP takes in a window: a line. Relies on exact rationals. Never knows who takes it; that is `caps.rs`.
+//! The most that a VP takes in a window: a line. Relies on exact rationals. Never knows who takes it; that is
+//! `caps.rs`.
 
 use crate::rational::{Rational, whole};
 use num_traits::{One, Zero};
@@ -26,8 +27,8 @@ impl Cap {
         Cap { rate, burst_from_idle: burst.clone(), burst }
     }
 
-    /// The same by the wake-up rule, by which a budget that outlasts a sleep is no more than its part of the rest of the
-    /// period.
+    /// The same by the wake-up rule, by which a budget that outlasts a sleep is no more than its part of the rest of
+    /// the period.
     pub(crate) fn of_paid_budget(budget: &Rational, period: &Rational) -> Cap {
         let cap = Cap::of_budget(budget, period);
         let burst_from_idle = budget * (Rational::one() - &cap.rate);

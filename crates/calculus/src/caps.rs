@@ -1,23 +1,23 @@
 //! What a VP takes at most, sleeping and waking as it likes: the ground of leftovers (`--global`).
 //!
 //! A leftover is what a fixed-priority scheduler certainly has for a child when the children that may run before it are
-//! limited. It needs to look below the siblings, which breaks the paper's locality, so it is an option. Limits are those
-//! that policies enforce, whatever was promised; what a thread says that it will do is no limit. Relies on nothing but
-//! the graph. Never claims less than a VP can take.
+//! limited. It needs to look below the siblings, which breaks the paper's locality, so it is an option. Limits are
+//! those that policies enforce, whatever was promised; what a thread says that it will do is no limit. Relies on
+//! nothing but the graph. Never claims less than a VP can take.
 //!
 //! A budget x a period y is no more than U*t + 2x(1-U) in any window t, U = x/y. By the wake-up rule a period that a
 //! wake-up ends early was left with more than (d-t)*U of its budget, so it has used at most U times its length; whole
 //! periods use U times theirs; the two at the ends of the window use at most x each, and as much time. For a continuous
 //! request this is the line through the corners of ubf (RESBH x,y): nothing is lost in the long run.
 //!
-//! A window that begins when the servers of a scheduler request nothing has half of that burst, x(1-U), if they keep the
-//! wake-up rule: each has no budget left, or by its next wake-up no more than U times the rest of its period, or begins
-//! a new one. That is what counts for a child of fixed priority below them. Let it wait in a window from a to b, and let
-//! i be the last instant up to a at which nobody above it requested anything. From i to a those above had all that was
-//! supplied. So from a to b the child has what is supplied from i to b, less what those above take from i to b, which
-//! begins idle: PSBE s,delta held leaves PSBE s-U, delta + sum x_i*(1-U_i). (With S, servers that lose their budget while
-//! they sleep, sum x_i*(1-U) would do, U being the sum; here it would not: (2,5) and (1,2) may be 9/10 ahead, and that
-//! says 3/10.) A sibling of the same priority may run while those above wait, and spoils it.
+//! A window that begins when the servers of a scheduler request nothing has half of that burst, x(1-U), if they keep
+//! the wake-up rule: each has no budget left, or by its next wake-up no more than U times the rest of its period, or
+//! begins a new one. That is what counts for a child of fixed priority below them. Let it wait in a window from a to b,
+//! and let i be the last instant up to a at which nobody above it requested anything. From i to a those above had all
+//! that was supplied. So from a to b the child has what is supplied from i to b, less what those above take from i to
+//! b, which begins idle: PSBE s,delta held leaves PSBE s-U, delta + sum x_i*(1-U_i). (With S, servers that lose their
+//! budget while they sleep, sum x_i*(1-U) would do, U being the sum; here it would not: (2,5) and (1,2) may be 9/10
+//! ahead, and that says 3/10.) A sibling of the same priority may run while those above wait, and spoils it.
 
 use crate::cap::Cap;
 use crate::graph::{Child, Edge, Graph, Links, Policy, Scheduler};

@@ -7,8 +7,8 @@
 //! and the value one step nearer does not mend. The only assumption is that nothing lies between two tried values that
 //! come out alike: where that is not so, a smaller change may be missed, never a wrong one be returned.
 //!
-//! Cost: all analyses for one problem together take [`MOST_STEPS`] elementary steps at most, whatever the hierarchy. Where
-//! that is not enough, in large hierarchies and where supplies are long sums, not every number is tried, and
+//! Cost: all analyses for one problem together take [`MOST_STEPS`] elementary steps at most, whatever the hierarchy.
+//! Where that is not enough, in large hierarchies and where supplies are long sums, not every number is tried, and
 //! [`Mends::extent`] says so. Relies on [`analyse`](crate::analyse) as a whole and knows no policy.
 
 use crate::compose::{Analysis, analyse_within};

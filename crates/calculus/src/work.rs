@@ -1,8 +1,8 @@
 //! How much work an analysis may be: elementary steps, counted where they are taken, never by a clock, so that the same
 //! question has the same answer on every machine. Relies on nothing. Never says that there is more than was given.
 //!
-//! A step takes some microseconds: what it takes to make a label, without its analysis. Who is out of steps answers on the safe side,
-//! as at any other bound of an analysis; who gave the steps looks whether they were enough.
+//! A step takes some microseconds: what it takes to make a label, without its analysis. Who is out of steps answers on
+//! the safe side, as at any other bound of an analysis; who gave the steps looks whether they were enough.
 
 use std::cell::Cell;
 

@@ -575,8 +575,8 @@ fn whatever_promises_nothing_says_so() {
     assert_eq!(build.analyse().problems[0].place, Place::Edge(thread));
 }
 
-/// Round robin counts turns, on whatever it holds on one VP: the machine, a reservation, a share; on several VPs at once
-/// nothing is known, but where there is one for each child.
+/// Round robin counts turns, on whatever it holds on one VP: the machine, a reservation, a share; on several VPs at
+/// once nothing is known, but where there is one for each child.
 #[test]
 fn turns_are_counted_on_one_vp() {
     let below = |policy: &str, list: Params, cpus: u16, width: u16| {

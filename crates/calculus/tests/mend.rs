@@ -371,9 +371,9 @@ fn a_large_hierarchy_is_searched_in_part() {
     assert_eq!(in_words(&build, mends.change), "periodNone 10 to 3300, removes 1");
 }
 
-/// A file of a dozen lines whose mend took twenty seconds: the join's supply is a sum of three reservations whose periods
-/// have nothing in common, and what its child wants is so near to it that every analysis walks tens of thousands of its
-/// corners.
+/// A file of a dozen lines whose mend took twenty seconds: the join's supply is a sum of three reservations whose
+/// periods have nothing in common, and what its child wants is so near to it that every analysis walks tens of
+/// thousands of its corners.
 #[test]
 fn a_search_over_long_sums_ends_soon() {
     const MS: u64 = 1_000_000;

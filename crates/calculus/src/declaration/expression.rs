@@ -1,5 +1,5 @@
-//! What the numbers and conditions of a declaration are made of. Relies on exact rationals. Never has a value of its own:
-//! that takes an instance.
+//! What the numbers and conditions of a declaration are made of. Relies on exact rationals. Never has a value of its
+//! own: that takes an instance.
 
 use crate::rational::Rational;
 

@@ -1,5 +1,5 @@
-//! What a loaded policy declares of itself, as text in its file, `.accepts` and `.provides`, and what that is once it is
-//! read: data. What it is worth in a place of a hierarchy is for `schedulers/declared/` to say.
+//! What a loaded policy declares of itself, as text in its file, `.accepts` and `.provides`, and what that is once it
+//! is read: data. What it is worth in a place of a hierarchy is for `schedulers/declared/` to say.
 //!
 //! ```text
 //! provides  = "as" POLICY [ "with" NAME "=" VALUE { "," NAME "=" VALUE } ]

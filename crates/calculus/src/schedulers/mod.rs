@@ -72,8 +72,8 @@ pub enum Limits {
     Nothing,
     /// A VP has its `budget` at most in each `period`.
     Budget,
-    /// The same by the wake-up rule: what is left of a budget when a VP wakes up is no more than its part of the rest of
-    /// the period, or a new period begins.
+    /// The same by the wake-up rule: what is left of a budget when a VP wakes up is no more than its part of the rest
+    /// of the period, or a new period begins.
     PaidBudget,
 }
 

@@ -1,11 +1,11 @@
 //! What is tested here can fail: a policy that gives 1% less than it promises is caught.
 //!
-//! There is no second build of the core with a spoilt policy. A policy knows of its promise only the parameters that
-//! it is given; told 99% of a budget, `reservation` does, step by step, what a `reservation` that cheats by 1% would
-//! do, and so do `limit`, the shares of `proportional-share` and the turns of `round-robin`. So the canary runs with the spoilt numbers, and is
-//! held against the labels of the true ones. `join` and `fixed-priority` pass on what they get: what is above them is
-//! spoilt, and of the promises only theirs are held. That way the core keeps no switch that breaks promises, and a
-//! new policy has its canary with a line here.
+//! There is no second build of the core with a spoilt policy. A policy knows of its promise only the parameters that it
+//! is given; told 99% of a budget, `reservation` does, step by step, what a `reservation` that cheats by 1% would do,
+//! and so do `limit`, the shares of `proportional-share` and the turns of `round-robin`. So the canary runs with the
+//! spoilt numbers, and is held against the labels of the true ones. `join` and `fixed-priority` pass on what they get:
+//! what is above them is spoilt, and of the promises only theirs are held. That way the core keeps no switch that
+//! breaks promises, and a new policy has its canary with a line here.
 
 use crate::draw::{hierarchy, workload};
 use crate::held::{Promises, Shift, plan, run};
@@ -20,8 +20,8 @@ const LEAST_BUDGET: u64 = 1_000;
 /// The policy takes no greater share.
 const GREATEST_SHARE: u64 = 65_536;
 
-/// 1% less for all children of these policies: of their budgets; or of the share of the first of several. Of turns every
-/// child has 1% more, so that each waits longer.
+/// 1% less for all children of these policies: of their budgets; or of the share of the first of several. Of turns
+/// every child has 1% more, so that each waits longer.
 fn spoilt(case: &Case, policies: &[&str]) -> Case {
     let mut spoilt = case.clone();
     // Where a hundredfold share would be too great for the policy, nothing is spoilt.
