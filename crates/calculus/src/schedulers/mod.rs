@@ -1,35 +1,17 @@
 //! One analysis a policy: what a scheduler accepts, what it provides in turn, and its admission test (HLS section 5.1
-//! and Table 1). To add one: a file, and a line in [`REGISTRY`]. Policies whose analysis is the same share a module
-//! that is no policy: `claims`, `slower`, `best_effort`.
+//! and Table 1). To add one: a file here, named after the policy, with a constant `ENTRY`. The build finds it: `build.rs`
+//! writes the `mod` line of each such file and the table of their entries, in the order of their names. Its tests are in
+//! the file itself, by the functions of `tests.rs`. Policies whose analysis is the same share a module that is no
+//! policy: `claims`, `slower`.
 //!
 //! Relies on local knowledge only: what the scheduler holds and the edges that it provides. Never claims what it
 //! cannot show for the number of CPUs at hand: NULL with the reason instead.
 
-mod bss_i;
-mod cbs;
+include!(concat!(env!("OUT_DIR"), "/analyses.rs"));
+
 mod claims;
 mod declared;
-mod eevdf;
-mod fixed_priority;
-mod join;
-mod limit;
-mod linux;
-mod lottery;
-mod proportional_share;
-mod pshed;
-mod reservation;
-mod resource_kernel;
-mod rialto;
-mod rialto_nt;
-mod round_robin;
-mod sfq;
-mod sfs;
 mod slower;
-mod spring;
-mod stride;
-mod tbs;
-mod time_sharing;
-mod windows_2000;
 
 pub use crate::declaration::{Declared, DeclaredError, Signature};
 pub use crate::description::{Description, Param, Unit};
@@ -102,32 +84,6 @@ pub(crate) fn provide(policy: &Policy, instance: &Instance) -> Provided {
         },
     }
 }
-
-/// Every policy that can be analysed.
-pub static REGISTRY: &[Entry] = &[
-    fixed_priority::ENTRY,
-    time_sharing::ENTRY,
-    proportional_share::ENTRY,
-    reservation::ENTRY,
-    join::ENTRY,
-    limit::ENTRY,
-    round_robin::ENTRY,
-    bss_i::ENTRY,
-    pshed::ENTRY,
-    cbs::ENTRY,
-    eevdf::ENTRY,
-    linux::ENTRY,
-    windows_2000::ENTRY,
-    lottery::ENTRY,
-    stride::ENTRY,
-    resource_kernel::ENTRY,
-    rialto::ENTRY,
-    rialto_nt::ENTRY,
-    sfq::ENTRY,
-    sfs::ENTRY,
-    spring::ENTRY,
-    tbs::ENTRY,
-];
 
 /// The analysis of a policy, by its name.
 pub fn find(policy: &str) -> Option<&'static Entry> {
