@@ -65,6 +65,7 @@ clean: ## remove what was built and written; the tools in .cache stay
 
 lint:
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check crates/calculus/src/schedulers/*.rs # found by the build, unknown to cargo fmt
 	clang-format-19 --dry-run -Werror $(c_files)
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 

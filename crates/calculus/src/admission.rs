@@ -9,7 +9,9 @@ use crate::compose::analyse;
 use crate::graph::{Child, Edge, Graph, Links, Scheduler};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
-use crate::local::{Mode, Place, Problem, Surroundings};
+use crate::local::{Place, Problem, Surroundings};
+use crate::rules::Mode;
+use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A hierarchy whose needs all hold, and stay so but for [`Admission::fall_back`].
@@ -91,9 +93,7 @@ impl Admission {
                 return Ok(());
             }
         };
-        let around = Surroundings { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[] };
-        let needed = "a scheduler without edges".to_owned();
-        Err(around.problem(Place::Scheduler(scheduler), needed, found.to_owned()))
+        Err(self.problem_at(Place::Scheduler(scheduler), "a scheduler without edges", found))
     }
 
     /// Gives a scheduler another policy.
@@ -130,12 +130,7 @@ impl Admission {
     fn put(&mut self, scheduler: usize, by: Scheduler) -> Result<Scheduler, Problem> {
         match self.graph.schedulers.get_mut(scheduler) {
             Some(old) if !self.destroyed.contains(&scheduler) => Ok(std::mem::replace(old, by)),
-            _ => {
-                let around =
-                    Surroundings { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[] };
-                let needed = "a scheduler".to_owned();
-                Err(around.problem(Place::Scheduler(scheduler), needed, "none of that number".to_owned()))
-            }
+            _ => Err(self.problem_at(Place::Scheduler(scheduler), "a scheduler", "none of that number")),
         }
     }
 
@@ -276,7 +271,8 @@ impl Admission {
         asked: &[usize],
         judge: impl Fn(Problem) -> Result<(), Problem>,
     ) -> Result<Changes, Problem> {
-        let around = Surroundings { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[] };
+        let work = Work::unlimited();
+        let around = self.surroundings(&work);
         let mut changes = Changes::new();
         // Parents first, so that each decides once.
         let mut open: BTreeSet<(usize, usize)> = schedulers.iter().map(|s| (self.rank[*s], *s)).collect();
@@ -318,8 +314,15 @@ impl Admission {
     }
 
     fn problem(&self, edge: usize, needed: &str, found: &str) -> Problem {
-        let around = Surroundings { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[] };
-        around.problem(Place::Edge(edge), needed.to_owned(), found.to_owned())
+        self.problem_at(Place::Edge(edge), needed, found)
+    }
+
+    fn problem_at(&self, place: Place, needed: &str, found: &str) -> Problem {
+        self.surroundings(&Work::unlimited()).problem(place, needed.to_owned(), found.to_owned())
+    }
+
+    fn surroundings<'a>(&'a self, work: &'a Work) -> Surroundings<'a> {
+        Surroundings { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[], work }
     }
 }
 

@@ -1,45 +1,29 @@
 //! What a VP takes at most, sleeping and waking as it likes: the ground of leftovers (`--global`).
 //!
 //! A leftover is what a fixed-priority scheduler certainly has for a child when the children that may run before it are
-//! limited: sbf(t) - sum (U_i * t + b_i). It needs to look below the siblings, which breaks the paper's locality, so it
-//! is an option. Limits are those that policies enforce, whatever was promised; what a thread says that it will do is
-//! no limit. Relies on nothing but the graph. Never claims less than a VP can take.
+//! limited. It needs to look below the siblings, which breaks the paper's locality, so it is an option. Limits are
+//! those that policies enforce, whatever was promised; what a thread says that it will do is no limit. Relies on
+//! nothing but the graph. Never claims less than a VP can take.
 //!
-//! A budget x a period y of a policy with the wake-up rule is no more than U*t + 2x(1-U) in any window t, U = x/y. A
-//! period that a wake-up ends early was left with more than (d-t)*U of its budget, so it has used at most U times its
-//! length; whole periods use U times theirs; the two at the ends of the window use at most x each, and as much time.
-//! For a continuous request this is the line through the corners of ubf (RESBH x,y): nothing is lost in the long run.
+//! A budget x a period y is no more than U*t + 2x(1-U) in any window t, U = x/y. By the wake-up rule a period that a
+//! wake-up ends early was left with more than (d-t)*U of its budget, so it has used at most U times its length; whole
+//! periods use U times theirs; the two at the ends of the window use at most x each, and as much time. For a continuous
+//! request this is the line through the corners of ubf (RESBH x,y): nothing is lost in the long run.
+//!
+//! A window that begins when the servers of a scheduler request nothing has half of that burst, x(1-U), if they keep
+//! the wake-up rule: each has no budget left, or by its next wake-up no more than U times the rest of its period, or
+//! begins a new one. That is what counts for a child of fixed priority below them. Let it wait in a window from a to b,
+//! and let i be the last instant up to a at which nobody above it requested anything. From i to a those above had all
+//! that was supplied. So from a to b the child has what is supplied from i to b, less what those above take from i to
+//! b, which begins idle: PSBE s,delta held leaves PSBE s-U, delta + sum x_i*(1-U_i). (With S, servers that lose their
+//! budget while they sleep, sum x_i*(1-U) would do, U being the sum; here it would not: (2,5) and (1,2) may be 9/10
+//! ahead, and that says 3/10.) A sibling of the same priority may run while those above wait, and spoils it.
 
-use crate::graph::{Child, Edge, Graph, Links, Policy};
-use crate::rational::{Rational, whole};
-use crate::schedulers;
-use num_traits::{One, Zero};
-
-/// At most `rate * t + burst` in every window of length t, in nanoseconds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cap {
-    pub(crate) rate: Rational,
-    pub(crate) burst: Rational,
-}
-
-impl Cap {
-    fn nothing() -> Cap {
-        Cap { rate: Rational::zero(), burst: Rational::zero() }
-    }
-
-    /// That of a budget x in every period y.
-    fn of_budget(budget: &Rational, period: &Rational) -> Cap {
-        let rate = budget / period;
-        let burst = whole(2) * budget * (Rational::one() - &rate);
-        Cap { rate, burst }
-    }
-
-    /// That of all together.
-    pub(crate) fn sum(caps: impl IntoIterator<Item = Cap>) -> Cap {
-        caps.into_iter()
-            .fold(Cap::nothing(), |sum, cap| Cap { rate: sum.rate + cap.rate, burst: sum.burst + cap.burst })
-    }
-}
+use crate::cap::Cap;
+use crate::graph::{Child, Edge, Graph, Links, Policy, Scheduler};
+use crate::rational::whole;
+use crate::schedulers::{self, Limits};
+use num_traits::Zero;
 
 /// The cap of every edge, in the order of [`Graph::edges`]; `None` where there is none.
 pub(crate) fn caps(graph: &Graph, links: &Links) -> Vec<Option<Cap>> {
@@ -53,9 +37,16 @@ pub(crate) fn caps(graph: &Graph, links: &Links) -> Vec<Option<Cap>> {
     while let Some(scheduler) = ready.pop() {
         let content: Option<Vec<Cap>> =
             links.below[scheduler].iter().map(|edge| caps[*edge].clone()).collect();
+        // A scheduler of another policy may request nothing while those below it want a CPU.
+        let is_idle_with_its_servers = limits(&graph.schedulers[scheduler]) == Limits::PaidBudget;
         let content = content.map(Cap::sum);
+        let content = if is_idle_with_its_servers { content } else { content.map(Cap::never_known_idle) };
         for &edge in &links.above[scheduler] {
-            caps[edge] = stricter(caps[edge].take(), content.clone());
+            caps[edge] = match caps[edge].take() {
+                // Without budget a VP is not requested for, though those below it may have some.
+                Some(enforced) => stricter(Some(enforced), content.clone().map(Cap::never_known_idle)),
+                None => content.clone(),
+            };
             if let Some(waiting_above) = graph.edges[edge].parent.and_then(|parent| waiting.get_mut(parent)) {
                 *waiting_above -= 1;
                 if *waiting_above == 0 {
@@ -80,8 +71,8 @@ fn stricter(one: Option<Cap>, other: Option<Cap>) -> Option<Cap> {
 
 /// What the parent's policy lets through: a budget a period for each of the edge's VPs.
 fn enforced(graph: &Graph, edge: &Edge) -> Option<Cap> {
-    let Policy::Named(policy) = &graph.schedulers.get(edge.parent?)?.policy else { return None };
-    if !schedulers::find(policy)?.limits {
+    let limits = limits(graph.schedulers.get(edge.parent?)?);
+    if limits == Limits::Nothing {
         return None;
     }
     let param = |name| edge.params.iter().find(|(key, _)| key == name).map(|(_, value)| whole(*value));
@@ -89,55 +80,17 @@ fn enforced(graph: &Graph, edge: &Edge) -> Option<Cap> {
     if period.is_zero() || budget > period {
         return None;
     }
-    let (each, width) = (Cap::of_budget(&budget, &period), whole(u64::from(edge.width.max(1))));
-    Some(Cap { rate: each.rate * &width, burst: each.burst * width })
+    let each = match limits {
+        Limits::PaidBudget => Cap::of_paid_budget(&budget, &period),
+        _ => Cap::of_budget(&budget, &period),
+    };
+    Some(each.times(&whole(u64::from(edge.width.max(1)))))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What a server of `x` a `y` used in each slot, when it wants and is granted the CPU as the bits of a random
-    /// number say: budget, deadline and the wake-up rule of `policies/reservation.c`.
-    fn used(x: u64, y: u64, random: &mut u64) -> Vec<u64> {
-        let (mut budget, mut deadline, mut awake) = (0, 0, false);
-        let slot = |now: u64| {
-            *random ^= *random << 13;
-            *random ^= *random >> 7;
-            *random ^= *random << 17;
-            let wants = if awake { !random.is_multiple_of(5) } else { random.is_multiple_of(3) };
-            if wants && (!awake && (deadline <= now || budget * y > (deadline - now) * x)) {
-                (budget, deadline) = (x, now + y);
-            } else if wants && deadline <= now {
-                (budget, deadline) = (x, deadline + y);
-            }
-            awake = wants;
-            let runs = u64::from(wants && budget > 0 && (*random >> 32).is_multiple_of(2));
-            budget -= runs;
-            runs
-        };
-        (0..300).map(slot).collect()
-    }
-
-    #[test]
-    fn a_server_that_sleeps_and_wakes_stays_below_its_cap() {
-        let (mut random, mut attained) = (0x5eed_u64, 0);
-        for case in 0..2_000 {
-            let y = 1 + case % 11;
-            let x = 1 + case / 11 % y;
-            let used = used(x, y, &mut random);
-            let cap = Cap::of_budget(&whole(x), &whole(y));
-            let caps: Vec<Rational> = (0..=300).map(|t| &cap.rate * whole(t) + &cap.burst).collect();
-            let most: Vec<u64> = caps.iter().map(|cap| cap.to_integer().try_into().unwrap()).collect();
-            for from in 0..used.len() {
-                let mut sum = 0;
-                for (length, slot) in (1..).zip(&used[from..]) {
-                    sum += slot;
-                    assert!(sum <= most[length], "{sum} in {length} of {x} a {y}");
-                    attained += u64::from(x < y && sum == 2 * x && caps[length] == whole(sum));
-                }
-            }
-        }
-        assert!(attained > 10, "a cap that nobody reaches is too large: {attained}");
+/// What a scheduler limits. What a loaded policy says of itself is no limit.
+fn limits(scheduler: &Scheduler) -> Limits {
+    match &scheduler.policy {
+        Policy::Named(policy) => schedulers::find(policy).map_or(Limits::Nothing, |entry| entry.limits),
+        Policy::Declared(_) => Limits::Nothing,
     }
 }

@@ -8,8 +8,10 @@ use crate::derivation::Rule;
 use crate::graph::{Child, Graph, Links};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
-use crate::local::{Place, Problem, Rules, Surroundings};
+use crate::local::{Place, Problem, Surroundings};
+use crate::rules::Rules;
 use crate::stolen::{STOLEN, left_over};
+use crate::work::Work;
 use std::collections::VecDeque;
 
 /// The labels of a hierarchy.
@@ -28,26 +30,31 @@ const UNREACHED: Rule =
 
 /// Labels every edge of `graph`.
 pub fn analyse(graph: &Graph, rules: impl Into<Rules>) -> Analysis {
-    let rules = rules.into();
+    analyse_within(graph, rules.into(), &Work::unlimited())
+}
+
+/// The same in so many steps. Where they are not enough, labels may be weaker than they could be.
+pub(crate) fn analyse_within(graph: &Graph, rules: Rules, work: &Work) -> Analysis {
     let graph = &*graph.with_pins_spread();
     let links = Links::new(graph);
     let caps = if rules.global { caps(graph, &links) } else { Vec::new() };
-    let around = Surroundings { graph, links: &links, mode: rules.mode, caps: &caps };
-    let mut work = Work {
+    let around = Surroundings { graph, links: &links, mode: rules.mode, caps: &caps, work };
+    let mut labelling = Labelling {
         around,
         waiting: links.above.iter().map(Vec::len).collect(),
         labels: vec![None; graph.edges.len()],
         problems: Vec::new(),
         ready: VecDeque::new(),
     };
-    work.label_roots();
-    while let Some(scheduler) = work.ready.pop_front() {
-        work.label_children(scheduler);
+    labelling.label_roots();
+    while let Some(scheduler) = labelling.ready.pop_front() {
+        labelling.label_children(scheduler);
     }
-    work.finish()
+    labelling.finish()
 }
 
-struct Work<'a> {
+/// A hierarchy of which some edges have their labels.
+struct Labelling<'a> {
     around: Surroundings<'a>,
     /// For each scheduler, the edges above it that have no label yet.
     waiting: Vec<usize>,
@@ -57,7 +64,7 @@ struct Work<'a> {
     ready: VecDeque<usize>,
 }
 
-impl Work<'_> {
+impl Labelling<'_> {
     /// The first edge without a parent receives the machine; any other is an error.
     fn label_roots(&mut self) {
         let graph = self.around.graph;

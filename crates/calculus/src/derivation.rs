@@ -6,6 +6,11 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
+/// Why a scheduler promises nothing that would do so had it what it needs.
+pub(crate) fn refusal(needed: &str, found: &str) -> String {
+    format!("needs {needed}, but there is {found}")
+}
+
 /// A rule of inference and where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {

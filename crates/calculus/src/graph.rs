@@ -1,8 +1,8 @@
 //! A hierarchy as the calculus takes it: schedulers, and the VPs between them. Relies on nothing but [`Guarantee`].
 //! Checks nothing: a malformed graph is for [`crate::analyse`] to complain of.
 
+use crate::declaration::Declared;
 use crate::guarantee::Guarantee;
-use crate::schedulers::Declared;
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -61,17 +61,25 @@ impl Label {
     }
 
     /// Whether this label implies a need, by the guarantee itself or by what holds beside it. Below a slower processor
-    /// the need is in its time, as all that is asked for there. MPR is a need of as many VPs as the label counts.
+    /// the need is in its time, as all that is asked for there; both are compared in real time, since that processor
+    /// keeps its rate between notified instants only, and not in windows that begin anywhere. MPR is a need of as many
+    /// VPs as the label counts.
     ///
     /// # Errors
     /// Why the guarantee itself does not.
     pub fn satisfies(&self, need: &Guarantee) -> Result<Derivation, Refusal> {
-        let first = implies_on(&self.guarantee, self.count, need);
+        let need = self.in_real_time(need);
+        let first = implies_on(&self.absolute(), self.count, &need);
         if first.is_ok() {
             return first;
         }
-        let beside = self.beside.sums().iter().find_map(|sum| sum_implies(sum, need, &self.derivation));
+        let beside = self.beside.sums().iter().find_map(|sum| sum_implies(sum, &need, &self.derivation));
         beside.map_or(first, Ok)
+    }
+
+    /// A need in the time of this label as a need in real time. ALL is a whole CPU wherever it is asked for.
+    fn in_real_time(&self, need: &Guarantee) -> Guarantee {
+        if *need == Guarantee::All { Guarantee::All } else { need.scaled(&self.scale) }
     }
 
     /// The guarantee for people, and in whose time it is where that is not real time.
@@ -89,7 +97,8 @@ impl Label {
         let Derivation { rule, formula, .. } = &*self.derivation;
         match &self.guarantee {
             Guarantee::Null if !formula.is_empty() => Some(format!("{}: {formula}", rule.name)),
-            _ => Some(refusal.reason),
+            _ if self.scale.is_one() => Some(refusal.reason),
+            _ => Some(format!("in real time {}", refusal.reason)),
         }
     }
 

@@ -9,10 +9,13 @@
 //! [`Derivation`] says how a label came about, and [`mend()`] finds what to change where one is too weak.
 
 mod admission;
+mod cap;
 mod caps;
 mod compose;
 mod corners;
+mod declaration;
 mod derivation;
+mod description;
 mod graph;
 mod guarantee;
 mod label;
@@ -21,11 +24,13 @@ mod mend;
 mod parse;
 mod rational;
 mod rewrite;
+mod rules;
 pub mod schedulers;
 mod stolen;
 mod supply;
 pub mod tasks;
 mod together;
+mod work;
 
 pub use admission::Admission;
 pub use compose::{Analysis, analyse};
@@ -34,9 +39,10 @@ pub use derivation::{Derivation, Rule};
 pub use graph::{Child, Edge, Graph, GraphEdge, Policy, Scheduler, Stolen};
 pub use guarantee::{Continuity, Fault, Guarantee, Kind};
 pub use label::Label;
-pub use local::{Mode, Place, Problem, Rules};
-pub use mend::{MOST_LABELS, Mend, Mends, Owner, Setting, mend};
+pub use local::{Place, Problem};
+pub use mend::{Extent, MOST_STEPS, Mend, Mends, Owner, Setting, mend};
 pub use parse::ParseError;
 pub use rational::{Rational, ceil_nanos, floor_nanos, share_floor, time_ceil, time_exact, time_floor};
 pub use rewrite::{Refusal, best_basic_amount, implies, notified, rewrite};
+pub use rules::{Mode, Rules};
 pub use together::{Shortfall, Sum, Supply};

@@ -2,38 +2,16 @@
 //! labels below it. [`crate::analyse`] takes it once for every scheduler, [`crate::Admission`] where something changes.
 //! Relies on one analysis a policy (`schedulers/`). Never looks further than the scheduler's own edges.
 
-use crate::caps::Cap;
+use crate::cap::Cap;
 use crate::derivation::Rule;
+use crate::derivation::refusal;
 use crate::graph::{Child, Edge, Graph, Links, Scheduler};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
+use crate::rewrite::steps_to_compare;
+use crate::rules::Mode;
 use crate::schedulers::{self, Complaint, Instance, Provided, Slot};
-
-/// Which bound of start-time fair queuing is used (see `schedulers/proportional_share.rs`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// The paper's formula, inflated by one over the parent's share.
-    Paper,
-    /// The tight bound.
-    #[default]
-    Tight,
-}
-
-/// How an analysis is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
-    /// The bound of start-time fair queuing.
-    pub mode: Mode,
-    /// Whether a fixed-priority scheduler may look below its children for their limits, and promise what is left over
-    /// to the lower ones. The paper does not: there a guarantee depends on the path to the root alone.
-    pub global: bool,
-}
-
-impl From<Mode> for Rules {
-    fn from(mode: Mode) -> Rules {
-        Rules { mode, global: false }
-    }
-}
+use crate::work::Work;
 
 /// What a problem is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,11 +42,6 @@ impl Problem {
     }
 }
 
-/// Why a scheduler promises nothing that would do so had it what it needs.
-pub(crate) fn refusal(needed: &str, found: &str) -> String {
-    format!("needs {needed}, but there is {found}")
-}
-
 const PINNED: Rule = Rule { name: "pinned", source: "a VP may be granted a CPU that its child may not use" };
 
 /// What a step may know of the graph.
@@ -78,6 +51,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) mode: Mode,
     /// What each edge takes at most; empty unless the rules are global.
     pub(crate) caps: &'a [Option<Cap>],
+    /// What the analysis may cost.
+    pub(crate) work: &'a Work,
 }
 
 impl<'a> Surroundings<'a> {
@@ -113,12 +88,14 @@ impl<'a> Surroundings<'a> {
             cpus: graph.cpus,
             mode: self.mode,
             caps: below.iter().map(|edge| self.caps.get(*edge).cloned().flatten()).collect(),
+            work: self.work,
         };
         schedulers::provide(policy, &instance)
     }
 
     /// The label as it stands on the edge: with its name, and nothing for a child that may use only some CPUs.
     pub(crate) fn finished(&self, edge: usize, label: Label) -> Label {
+        self.work.take(1);
         let Edge { child, pinned, .. } = &self.graph.edges[edge];
         let who = if matches!(child, Child::Thread(_)) { "it" } else { "a thread below it" };
         let label = if *pinned && self.graph.cpus > 1 && label.guarantee != Guarantee::Null {
@@ -133,6 +110,7 @@ impl<'a> Surroundings<'a> {
     /// What an edge asks for and its label does not give.
     pub(crate) fn unmet(&self, edge: usize, label: &Label) -> Option<Problem> {
         let need = self.graph.edges[edge].requested.as_ref()?;
+        self.work.take(steps_to_compare(&label.guarantee, need));
         let reason = label.shortcoming(need)?;
         let found = format!("{} ({reason})", label.rounded_for_people());
         Some(self.problem(Place::Edge(edge), need.rounded_for_people(), found))

@@ -7,20 +7,24 @@
 //! and the value one step nearer does not mend. The only assumption is that nothing lies between two tried values that
 //! come out alike: where that is not so, a smaller change may be missed, never a wrong one be returned.
 //!
-//! Cost: no more than [`MOST_LABELS`] labels of edges are computed for one problem, whatever the hierarchy; so in large
-//! ones not every number is tried, and [`Mends::complete`] says so. Relies on [`analyse`] as a whole and knows no
-//! policy.
+//! Cost: all analyses for one problem together take [`MOST_STEPS`] elementary steps at most, whatever the hierarchy.
+//! Where that is not enough, in large hierarchies and where supplies are long sums, not every number is tried, and
+//! [`Mends::extent`] says so. Relies on [`analyse`](crate::analyse) as a whole and knows no policy.
 
-use crate::compose::{Analysis, analyse};
+use crate::compose::{Analysis, analyse_within};
 use crate::graph::{Child, Graph};
-use crate::local::{Place, Rules};
+use crate::local::Place;
 use crate::rational::{Rational, quotient, whole};
+use crate::rules::Rules;
+use crate::work::Work;
 use num_traits::{One, Signed, ToPrimitive};
 use std::cmp::Reverse;
+use std::fmt;
 use std::ops::{Range, RangeInclusive};
 
-/// How many labels the search for one mend may compute: every analysis costs one for each edge.
-pub const MOST_LABELS: usize = 200_000;
+/// How many elementary steps the search for one mend may take: a label is one, a supply at one length of a window four.
+/// They take about a second.
+pub const MOST_STEPS: u64 = 200_000;
 
 /// Who has a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,8 +136,33 @@ pub struct Mends {
     pub change: Option<Mend>,
     /// The least change of what the edge asks for, and of nothing else: a need that can be met.
     pub need: Option<Mend>,
-    /// Whether all settings were tried.
-    pub complete: bool,
+    /// How far the search went.
+    pub extent: Extent,
+    /// How many elementary steps it took.
+    pub steps: u64,
+}
+
+/// How far a search for a mend went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// Every setting was tried: what was found is the least, and what was not found is not there.
+    #[default]
+    Complete,
+    /// The search used up its steps before every setting was tried: there may be a smaller change than what was found,
+    /// and one where none was.
+    GaveUp,
+}
+
+impl fmt::Display for Extent {
+    /// For people: what to add to the answer of the search; nothing where it is the whole answer.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extent::Complete => Ok(()),
+            Extent::GaveUp => {
+                write!(f, "the search gave up after {MOST_STEPS} steps")
+            }
+        }
+    }
 }
 
 /// Searches the least change of one of `settings` after which the place of a problem has none and no other place has
@@ -152,12 +181,13 @@ pub fn mend(
     let Some(problem) = analysis.problems.get(problem) else {
         return mends;
     };
+    let work = Work::of(MOST_STEPS);
     let mut search = Search {
         graph: graph.clone(),
         rules: rules.into(),
         place: position(graph, problem.place),
         before: tally(graph, analysis),
-        left: Some(MOST_LABELS / graph.edges.len().max(1)),
+        work: &work,
     };
     let above = schedulers_above(graph, problem.place);
     let near = |setting: &Setting| nearness(graph, problem.place, &above, setting);
@@ -168,7 +198,8 @@ pub fn mend(
         let best = if settings[index].is_need() { &mut mends.need } else { &mut mends.change };
         search.improve(best, index, settings);
     }
-    mends.complete = search.left.is_some();
+    mends.extent = if work.left().is_some() { Extent::Complete } else { Extent::GaveUp };
+    mends.steps = MOST_STEPS - work.left().unwrap_or(0);
     mends
 }
 
@@ -270,17 +301,17 @@ impl Track {
     }
 }
 
-struct Search {
+struct Search<'w> {
     graph: Graph,
     rules: Rules,
     /// Of the problem, in the tallies.
     place: usize,
     before: Vec<usize>,
-    /// How many analyses are left; `None` once one was wanted and there was none.
-    left: Option<usize>,
+    /// The steps that are left for all analyses together.
+    work: &'w Work,
 }
 
-impl Search {
+impl Search<'_> {
     /// Replaces the best mend where this setting has a better one.
     fn improve(&mut self, best: &mut Option<Mend>, index: usize, settings: &[Setting]) {
         let setting = &settings[index];
@@ -348,12 +379,12 @@ impl Search {
         Some(far)
     }
 
-    /// Analyses the graph with a value; `None` when no analysis is left.
+    /// Analyses the graph with a value; `None` where no steps were left for all of it.
     fn outcome(&mut self, setting: &Setting, value: &Rational) -> Option<Outcome> {
-        self.left = self.left?.checked_sub(1);
-        self.left?;
+        self.work.left()?;
         setting.set(&mut self.graph, value);
-        let after = tally(&self.graph, &analyse(&self.graph, self.rules));
+        let after = tally(&self.graph, &analyse_within(&self.graph, self.rules, self.work));
+        self.work.left()?;
         let is_worse = after.iter().zip(&self.before).any(|(after, before)| after > before);
         let removed = self.before.iter().sum::<usize>().saturating_sub(after.iter().sum());
         Some(match () {

@@ -151,6 +151,24 @@ pub(crate) fn implies_on(have: &Guarantee, count: u16, need: &Guarantee) -> Resu
     })
 }
 
+/// How many elementary steps it takes at most to tell whether one guarantee implies another: one for each supply of
+/// [`best_basic_amount`].
+pub(crate) fn steps_to_compare(have: &Guarantee, need: &Guarantee) -> usize {
+    /// Between so many corners, at both ends.
+    const SUPPLIES_A_PHASE: u64 = 8;
+    let (Some(held), Some(need)) = (have.periodic(), need.periodic()) else { return 1 };
+    if have.sbf(&need.deadline) >= need.amount {
+        return 1;
+    }
+    let phases = phases(&held.period, &need.period).unwrap_or(1);
+    usize::try_from(1 + phases * SUPPLIES_A_PHASE).unwrap_or(usize::MAX)
+}
+
+/// At how many offsets a grid of one period meets that of another; `None` where they are too many to be compared.
+fn phases(period: &Rational, other: &Rational) -> Option<u64> {
+    quotient(other, period).denom().to_u64().filter(|count| *count <= MAX_PHASES)
+}
+
 /// Whether a sum of guarantees implies a need: as one of them alone, by the sum of the supplies, or by the sum of the
 /// bounds. `held` says why the sum holds.
 pub(crate) fn sum_implies(sum: &Sum, need: &Guarantee, held: &Arc<Derivation>) -> Option<Derivation> {
@@ -463,7 +481,7 @@ pub fn best_basic_amount(amount: &Rational, period: &Rational, target: &Rational
     if held.check().is_err() || !target.is_positive() {
         return Rational::zero();
     }
-    let Some(offsets) = (target / period).denom().to_u64().filter(|count| *count <= MAX_PHASES) else {
+    let Some(offsets) = phases(period, target) else {
         return fallback;
     };
     let step = period / whole(offsets);

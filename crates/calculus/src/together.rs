@@ -7,6 +7,7 @@
 
 use crate::guarantee::Guarantee;
 use crate::rational::{Rational, quotient};
+use crate::work::{STEPS_A_SUPPLY, Work};
 use num_traits::{One, Signed, Zero};
 use std::cmp::Reverse;
 use std::fmt;
@@ -68,6 +69,11 @@ impl Sum {
     /// The shortest window that certainly holds so much CPU time; never too short, and exact unless that takes more
     /// than 100,000 steps. `None` where no window does.
     pub fn window_for(&self, amount: &Rational) -> Option<Rational> {
+        self.window_for_within(amount, &Work::unlimited())
+    }
+
+    /// The same, where to be out of steps may make it longer than need be.
+    fn window_for_within(&self, amount: &Rational, work: &Work) -> Option<Rational> {
         if !amount.is_positive() {
             return Some(Rational::zero());
         }
@@ -85,7 +91,7 @@ impl Sum {
             if then >= *amount {
                 return Some(&from + (amount - &held) * (&to - &from) / (&then - &held));
             }
-            if to >= until {
+            if to >= until || !work.take(STEPS_A_SUPPLY * self.0.len()) {
                 break;
             }
             (from, held) = (to, then);
@@ -97,6 +103,17 @@ impl Sum {
     /// always is. A demand that grows as fast as the supply is met only by a supply without pauses. The difference of
     /// two lines is least at their ends, so only corners are looked at; more than 100,000 count as a shortfall.
     pub fn shortfall(&self, slope: &Rational, offset: &Rational, start: &Rational) -> Option<Shortfall> {
+        self.shortfall_within(slope, offset, start, &Work::unlimited())
+    }
+
+    /// The same, where to be out of steps counts as a shortfall, too. Each part is looked at at each corner.
+    fn shortfall_within(
+        &self,
+        slope: &Rational,
+        offset: &Rational,
+        start: &Rational,
+        work: &Work,
+    ) -> Option<Shortfall> {
         let at = |window: Rational| {
             let (wanted, supply) = (slope * &window + offset, self.sbf(&window));
             Shortfall { window, wanted, supply }
@@ -114,7 +131,7 @@ impl Sum {
         for _ in 0..MAX_CORNERS {
             let corner = self.corner_after(&last.window).filter(|corner| *corner < until)?;
             last = at(corner);
-            if last.wanted > last.supply {
+            if last.wanted > last.supply || !work.take(STEPS_A_SUPPLY * self.0.len()) {
                 return Some(last);
             }
         }
@@ -191,14 +208,30 @@ impl Supply {
 
     /// [`Sum::window_for`] of the best sum.
     pub fn window_for(&self, amount: &Rational) -> Option<Rational> {
-        self.sums.iter().filter_map(|sum| sum.window_for(amount)).min()
+        self.window_for_within(amount, &Work::unlimited())
+    }
+
+    /// The same, where to be out of steps may make it longer than need be.
+    pub(crate) fn window_for_within(&self, amount: &Rational, work: &Work) -> Option<Rational> {
+        self.sums.iter().filter_map(|sum| sum.window_for_within(amount, work)).min()
     }
 
     /// [`Sum::shortfall`]; none where one sum alone meets the demand, else that of the strongest.
     pub fn shortfall(&self, slope: &Rational, offset: &Rational, start: &Rational) -> Option<Shortfall> {
+        self.shortfall_within(slope, offset, start, &Work::unlimited())
+    }
+
+    /// The same, where to be out of steps counts as a shortfall, too.
+    pub(crate) fn shortfall_within(
+        &self,
+        slope: &Rational,
+        offset: &Rational,
+        start: &Rational,
+        work: &Work,
+    ) -> Option<Shortfall> {
         let nothing = Sum(Vec::new());
-        let first = self.sums.first().unwrap_or(&nothing).shortfall(slope, offset, start)?;
-        let is_met = |sum: &Sum| sum.shortfall(slope, offset, start).is_none();
+        let first = self.sums.first().unwrap_or(&nothing).shortfall_within(slope, offset, start, work)?;
+        let is_met = |sum: &Sum| sum.shortfall_within(slope, offset, start, work).is_none();
         (!self.sums.iter().skip(1).any(is_met)).then_some(first)
     }
 }

@@ -4,7 +4,9 @@
 //! The second opinion is the crate `response-time-analysis` (Brandenburg), whose EDF and fixed-priority analyses are
 //! for a processor of one's own; on reservations its fixed-point search is used with its supplies and demands.
 
-use hls_calculus::tasks::{Miss, Order, Task, TaskSet, least_amount, least_utilisation, reserved_response};
+use hls_calculus::tasks::{
+    Miss, Order, Response, Task, TaskSet, least_amount, least_utilisation, reserved_response,
+};
 use hls_calculus::{Continuity, Guarantee, Rational, Supply};
 use num_bigint::BigInt;
 use proptest::prelude::*;
@@ -30,12 +32,12 @@ fn supply(text: &str) -> Supply {
     Supply::from(Guarantee::parse(text).unwrap())
 }
 
-fn responses(set: &TaskSet, text: &str) -> Vec<Option<Rational>> {
+fn responses(set: &TaskSet, text: &str) -> Vec<Response> {
     set.verdict(&supply(text)).responses
 }
 
-fn exactly(responses: &[u64]) -> Vec<Option<Rational>> {
-    responses.iter().map(|&response| Some(whole(response))).collect()
+fn exactly(responses: &[u64]) -> Vec<Response> {
+    responses.iter().map(|&response| Response::Bound(whole(response))).collect()
 }
 
 #[test]
@@ -45,8 +47,8 @@ fn the_textbook_s_numbers_on_a_whole_cpu() {
     assert_eq!(fixed(&[(52, 100), (52, 140)]), exactly(&[52, 156]));
     assert_eq!(fixed(&[(52, 140), (52, 100)]), exactly(&[52, 108]));
     let two = |order| TaskSet { order, tasks: vec![task((1, 5, 5, 0)), task((6, 10, 9, 0))] };
-    assert_eq!(responses(&two(Order::Edf), "ALL")[1], Some(whole(7)));
-    assert_eq!(responses(&two(Order::FixedPriority), "ALL")[1], Some(whole(8)));
+    assert_eq!(responses(&two(Order::Edf), "ALL")[1], Response::Bound(whole(7)));
+    assert_eq!(responses(&two(Order::FixedPriority), "ALL")[1], Response::Bound(whole(8)));
 }
 
 #[test]
@@ -83,7 +85,7 @@ fn what_promises_nothing_in_time_carries_nothing() {
     for order in [Order::Edf, Order::FixedPriority] {
         for text in ["NULL", "PS 1/2", "RESU 1/2"] {
             let verdict = implicit(order, &[(1, 10)]).verdict(&supply(text));
-            assert_eq!(verdict.responses, [None], "{text}");
+            assert_eq!(verdict.responses, [Response::Unknown], "{text}");
             assert!(matches!(verdict.miss, Some(Miss::Short { .. })), "{text}: {verdict:?}");
         }
         let none = TaskSet { order, tasks: Vec::new() };
@@ -103,6 +105,33 @@ fn bad_parameters_are_refused() {
     }
     let negative = Task { jitter: whole(1) - whole(2), ..task((1, 9, 9, 0)) };
     assert_eq!(negative.check().unwrap_err().parameter, 3);
+}
+
+/// Hundreds of jobs may arrive while something is ready. The second task's bound is well below its deadline.
+#[test]
+fn response_times_under_edf_need_many_steps() {
+    let numbers = [(1, 5, 5, 0), (100, 1000, 1000, 0), (2, 10, 10, 0), (5, 20, 45, 0), (10, 50, 50, 0)];
+    let expected = [1, 694, 3, 22, 27];
+    assert_eq!(responses(&set(Order::Edf, &numbers), "ALL"), exactly(&expected));
+    for (index, response) in expected.into_iter().enumerate() {
+        assert_eq!(oracle::dedicated(Order::Edf, &numbers, index), Some(response), "task {index}");
+    }
+}
+
+/// With less to spare the analysis is given up, and says so: the deadlines are all that is known.
+#[test]
+fn response_times_that_take_too_long_say_so() {
+    let numbers =
+        [(1, 5, 5, 0), (100, 1000, 1000, 0), (2, 10, 10, 0), (5, 20, 45, 0), (49_999, 200_000, 200_000, 0)];
+    let set = set(Order::Edf, &numbers);
+    let verdict = set.verdict(&supply("ALL"));
+    let deadlines = numbers.iter().map(|numbers| Response::DeadlineOnly(whole(numbers.2)));
+    assert_eq!((verdict.miss, verdict.responses), (None, deadlines.collect()));
+    assert_eq!(set.miss(&supply("ALL")), None);
+    // Of two that both hold the lesser, and of equal ones that of the analysis.
+    let known = Response::Bound(whole(7));
+    assert_eq!(Response::DeadlineOnly(whole(7)).and(known.clone()), known);
+    assert_eq!(Response::Unknown.and(known.clone()).and(Response::DeadlineOnly(whole(9))), known);
 }
 
 /// A thousand million deadlines come before the first of the second task. Below fixed priority one step passes them
@@ -267,7 +296,7 @@ proptest! {
         let supplied: Vec<Rational> = (0..=LONG).map(|slot| supply.sbf(&whole(slot))).collect();
         let cpu = supplied.windows(2).map(|pair| pair[0] < pair[1]);
         let seen = play(Order::FixedPriority, tasks.len(), jobs.collect(), cpu, true);
-        let seen: Vec<_> = seen.into_iter().map(|seen| Some(whole(seen as u64))).collect();
+        let seen: Vec<_> = seen.into_iter().map(|seen| Response::Bound(whole(seen as u64))).collect();
         prop_assert_eq!(set.verdict(&supply).responses, seen);
     }
 
@@ -298,7 +327,7 @@ proptest! {
             let seen = play(order, tasks.len(), jobs, cpu.into_iter().skip(phase as usize), false);
             for (index, seen) in seen.into_iter().enumerate() {
                 let within = |bound: &Rational| whole(seen as u64) <= *bound;
-                prop_assert!(verdict.responses[index].as_ref().is_none_or(within), "task {}: {}", index, seen);
+                prop_assert!(verdict.responses[index].bound().is_none_or(within), "task {}: {}", index, seen);
                 prop_assert!(verdict.miss.is_some() || seen as u64 <= tasks[index].2, "task {}: {}", index, seen);
             }
         }
@@ -327,8 +356,8 @@ proptest! {
         let set = set(order, &tasks);
         prop_assume!(is_clear(&set, &edp(periodic)));
         let verdict = set.verdict(&edp(periodic));
-        let in_time = |(response, task): (&Option<Rational>, &Numbers)| {
-            response.as_ref().is_some_and(|response| *response <= whole(task.2))
+        let in_time = |(response, task): (&Response, &Numbers)| {
+            response.bound().is_some_and(|response| *response <= whole(task.2))
         };
         let all_are = verdict.responses.iter().zip(&tasks).all(in_time);
         prop_assert_eq!(all_are, verdict.miss.is_none(), "{:?}", verdict);
@@ -455,7 +484,7 @@ proptest! {
         prop_assume!(wanted < ratio(9, 10));
         let verdict = set.verdict(&supply("ALL"));
         let theirs = oracle::dedicated(order, &tasks, index).map(whole);
-        prop_assert_eq!(&verdict.responses[index], &theirs.map(|theirs| match (&verdict.miss, order) {
+        prop_assert_eq!(verdict.responses[index].bound().cloned(), theirs.map(|theirs| match (&verdict.miss, order) {
             // A deadline that is met bounds the response by itself.
             (None, Order::Edf) => theirs.min(whole(tasks[index].2)),
             _ => theirs,
@@ -469,6 +498,6 @@ proptest! {
         let (set, supply) = (set(Order::FixedPriority, &tasks), edp(periodic));
         prop_assume!(set.utilisation() < supply.rate() * ratio(9, 10));
         let theirs = oracle::on_supply(&tasks, index, &*oracle::supply(periodic)).map(whole);
-        prop_assert_eq!(&set.verdict(&supply).responses[index], &theirs);
+        prop_assert_eq!(set.verdict(&supply).responses[index].bound().cloned(), theirs);
     }
 }

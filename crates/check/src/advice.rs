@@ -3,7 +3,7 @@
 //! Relies on [`hls_calculus::mend`], which has verified each change that is said here. Decides nothing itself.
 
 use crate::derived::Derived;
-use hls_calculus::{Mend, Mends, Owner, Rational, Setting, mend};
+use hls_calculus::{Extent, Mend, Mends, Owner, Rational, Setting, mend};
 use hls_core::Unit;
 use hls_hierarchy::model::{Child, Edge, Hierarchy, Scheduler};
 use hls_hierarchy::settings::settings;
@@ -14,7 +14,7 @@ impl Derived {
     /// `alone`: people see no other problem.
     pub(crate) fn advice(&self, hierarchy: &Hierarchy, problem: usize, alone: bool) -> Option<String> {
         let settings = settings(hierarchy, &self.input);
-        let Mends { change, need, complete } =
+        let Mends { change, need, extent, .. } =
             mend(&self.input.graph, self.rules, &self.analysis, problem, &settings);
         let others = |mend: &Mend| match mend.removed == self.analysis.problems.len() {
             _ if alone => "",
@@ -24,7 +24,7 @@ impl Derived {
         let change =
             change.map(|mend| self.change(hierarchy, &settings[mend.setting], &mend) + others(&mend));
         let need = need.map(|mend| self.asked(&settings[mend.setting], &mend.to));
-        let which = if complete { "the smallest" } else { "a" };
+        let which = if extent == Extent::Complete { "the smallest" } else { "a" };
         Some(match (change, need) {
             (Some(change), None) => format!("{which} change that mends it: {change}"),
             (Some(change), Some(need)) => {
@@ -33,10 +33,8 @@ impl Derived {
             (None, Some(need)) => {
                 format!("no change of one parameter that mends it was found; {need} could be given")
             }
-            (None, None) if complete => return None,
-            (None, None) => {
-                "no change of one number that mends it was found before the search was given up".into()
-            }
+            (None, None) if extent == Extent::Complete => return None,
+            (None, None) => format!("no change of one number that mends it was found; {extent}"),
         })
     }
 

@@ -5,7 +5,7 @@
 //! on the labels of [`Derived`]. Like these, all response times are for an ideal machine (see `ideal.rs`).
 
 use crate::derived::Derived;
-use hls_calculus::tasks::{Miss, Order, Task, TaskSet, Verdict, least_amount, reserved_response};
+use hls_calculus::tasks::{Miss, Order, Response, Task, TaskSet, Verdict, least_amount, reserved_response};
 use hls_calculus::{Continuity, Guarantee, Label, Rational, Supply, ceil_nanos, floor_nanos};
 use hls_hierarchy::model::{Child, Thread};
 use hls_hierarchy::{Diagnostic, Severity};
@@ -96,7 +96,9 @@ fn sharpen(verdict: &mut Verdict, set: &TaskSet, label: &Label) {
     if response.as_ref().is_some_and(|response| *response <= task.deadline) {
         verdict.miss = None;
     }
-    verdict.responses[0] = verdict.responses[0].take().into_iter().chain(response).min();
+    if let Some(response) = response {
+        verdict.responses[0] = verdict.responses[0].clone().and(Response::Bound(response));
+    }
 }
 
 /// Tasks of a workload as the calculus has them.
@@ -176,7 +178,7 @@ impl ThreadTasks<'_> {
             Guarantee::Reservation { continuity, hard: false, amount, period }
         };
         let does = |guarantee: &Guarantee| {
-            guarantee.check().is_ok() && self.set.verdict(&guarantee.clone().into()).miss.is_none()
+            guarantee.check().is_ok() && self.set.miss(&guarantee.clone().into()).is_none()
         };
         let texts: Vec<String> =
             candidates.into_iter().map(guarantee).filter(does).map(|it| it.to_string()).collect();

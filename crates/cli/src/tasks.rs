@@ -1,5 +1,6 @@
 //! What `hls check` says of the tasks that threads serve. Relies on their having been held against the promises.
 
+use hls_calculus::tasks::{MOST_RESPONSE_STEPS, Response};
 use hls_calculus::{Rational, ceil_nanos};
 use hls_check::ThreadTasks;
 use hls_report::layout::{Column, number, text, write_rows};
@@ -36,15 +37,29 @@ pub fn write_tasks(out: &mut impl Write, all: &[ThreadTasks], is_ideal: bool) ->
     if left_out > 0 {
         writeln!(out, "  … and {left_out} more tasks")?;
     }
+    if all.iter().flat_map(|serves| &serves.verdict.responses).any(is_deadline_only) {
+        writeln!(
+            out,
+            "  {MARK} bound not computed within {MOST_RESPONSE_STEPS} steps: the deadline stands in"
+        )?;
+    }
     Ok(())
 }
 
-/// `in_time`: what is said of a task that is.
+/// What marks a bound that is no more than the deadline.
+const MARK: &str = "*";
+
+fn is_deadline_only(response: &Response) -> bool {
+    matches!(response, Response::DeadlineOnly(_))
+}
+
+/// The rows of a thread's tasks; `in_time` is what is said of a task that is certain to be in time.
 fn rows_of<'s>(of_thread: &'s ThreadTasks, in_time: &'s str) -> impl Iterator<Item = [String; 8]> + 's {
     of_thread.set.tasks.iter().zip(&of_thread.verdict.responses).enumerate().map(
         move |(index, (task, response))| {
             let shown = |time: &Rational| ceil_nanos(time).to_string();
-            let margin = response.as_ref().filter(|bound| **bound <= task.deadline).map(|bound| {
+            let bound = response.bound();
+            let margin = bound.filter(|bound| **bound <= task.deadline).map(|bound| {
                 let margin = ceil_nanos(&task.deadline).saturating_sub(ceil_nanos(bound));
                 margin.to_string()
             });
@@ -55,7 +70,7 @@ fn rows_of<'s>(of_thread: &'s ThreadTasks, in_time: &'s str) -> impl Iterator<It
                 shown(&task.run),
                 shown(&task.every),
                 shown(&task.deadline),
-                response.as_ref().map_or("-".into(), shown),
+                bound.map_or("-".into(), shown) + if is_deadline_only(response) { MARK } else { "" },
                 margin.unwrap_or("-".into()),
                 if is_in_time { in_time } else { "NOT CERTAIN" }.to_owned(),
             ]

@@ -4,9 +4,9 @@
 //! Each child is a bandwidth sharing server. It has the deadline of its most urgent job, and a budget for that
 //! deadline of the rate times the time up to it, less what jobs with later deadlines must still find.
 
-use super::description::{Description, RATE};
-use super::{Entry, Instance, Provided, slower};
+use super::{Entry, Instance, Limits, Provided, slower};
 use crate::derivation::Rule;
+use crate::description::{Description, RATE};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "bss-i",
@@ -14,7 +14,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL or RESU; rates of at most 100% together",
     provides: "RESU rate to every child, to be used by one that has deadlines",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "uniformly slower processors, by budgets for each deadline",
         scheduler_params: &[],

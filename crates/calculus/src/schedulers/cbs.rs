@@ -9,9 +9,9 @@
 //! here c is cut to (d-t)*x/y. That is no less than RESBH promises, since d-t is at most y. The demand is that of the
 //! servers of the reservation scheduler, whose analysis holds.
 
-use super::description::{BUDGET, Description, PERIOD};
-use super::{Entry, Instance, Provided, reservation};
+use super::{Entry, Instance, Limits, Provided, reservation};
 use crate::derivation::Rule;
+use crate::description::{BUDGET, Description, PERIOD};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "cbs",
@@ -19,7 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand",
     provides: "RESBH budget,period to every child",
     joins: false,
-    limits: true,
+    limits: Limits::PaidBudget,
     description: Some(Description {
         doc: "constant bandwidth servers that sleep when their budget is used",
         scheduler_params: &[],

@@ -7,6 +7,7 @@ use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::rational::{Rational, Total, percent_ceil, time_ceil, time_exact, time_floor, whole};
 use crate::together::{Shortfall, Supply};
+use crate::work::Work;
 use num_traits::{ToPrimitive, Zero};
 
 /// A child's VPs, and the budget and period of each, whole nanoseconds; `0 < budget <= period`.
@@ -89,14 +90,21 @@ pub(super) fn spelled_out(claims: &[Claim], load: &Total) -> String {
 
 /// Whether a supply carries servers of this load, which `sum` spells out, that sleep and wake: U*t <= sbf(t) for every
 /// t >= start, the least period less budget (see `reservation.rs`). The formula, or what is missing.
-pub(super) fn carried(held: &Supply, load: &Total, sum: &str, start: &Rational) -> Result<String, Refused> {
+pub(super) fn carried(
+    held: &Supply,
+    load: &Total,
+    sum: &str,
+    start: &Rational,
+    work: &Work,
+) -> Result<String, Refused> {
     let demand = load.value_ceil();
     let has_pauses = held.bounded().is_none_or(|(_, delta)| !delta.is_zero());
     if demand > held.rate() || (demand == held.rate() && has_pauses) {
         let found = format!("{sum} of {} held", percent_ceil(&held.rate()));
         return Err((format!("a utilisation below the rate of {held}"), found));
     }
-    if let Some(Shortfall { window, wanted, supply }) = held.shortfall(&demand, &Rational::zero(), start) {
+    let shortfall = held.shortfall_within(&demand, &Rational::zero(), start, work);
+    if let Some(Shortfall { window, wanted, supply }) = shortfall {
         let window = time_ceil(&window);
         let needed = format!("{} in a window of {window} ({sum})", time_ceil(&wanted));
         return Err((needed, format!("sbf({window}) = {} of {held}", time_floor(&supply))));

@@ -12,9 +12,9 @@
 //! of a child of share w that begin and end in it come to w*v at most, as the proof of Stoica et al. needs, and V
 //! never advances more slowly than with all children counting.
 
-use super::description::{Description, QUANTUM, SHARE};
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::{Description, QUANTUM, SHARE};
 use crate::guarantee::Guarantee;
 use crate::rational::{Rational, time_ceil, whole};
 use num_traits::Signed;
@@ -25,7 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL, of one CPU",
     provides: "PSBE r, 2*quantum to every child, r being its part of all shares",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "CPU time in proportion to shares, the earliest virtual deadline first",
         scheduler_params: &[QUANTUM],

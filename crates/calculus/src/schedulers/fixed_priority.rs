@@ -8,8 +8,8 @@
 //!
 //! With global rules the lower children of one VP are promised what is left over (see `caps.rs`).
 
-use super::{Entry, Instance, Provided, Slot};
-use crate::caps::Cap;
+use super::{Entry, Instance, Limits, Provided, Slot};
+use crate::cap::Cap;
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
@@ -24,7 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "anything",
     provides: "what it holds to the top child; NULL to the others, or what limited siblings leave over (--global)",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: None,
     provide,
 };
@@ -74,7 +74,8 @@ fn provide(instance: &Instance) -> Provided {
 }
 
 /// Gives the members of a level that have NULL what is left over by their level and those above it, if all of these
-/// are limited: whoever runs while a child waits is one of them.
+/// are limited: whoever runs while a child waits is one of them. Alone on its level a child waits for those above only,
+/// who then have all that is supplied, since they last were idle.
 fn with_leftovers(instance: &Instance, levels: &Levels, members: &[usize], labels: &mut [Option<Label>]) {
     let priority = |child: usize| Reverse(instance.child_param(child, "priority"));
     let Ok(held) = instance.single_vp() else { return };
@@ -86,19 +87,25 @@ fn with_leftovers(instance: &Instance, levels: &Levels, members: &[usize], label
             .filter(|other| **other != child);
         let caps: Option<Vec<Cap>> = others.map(|other| instance.caps[*other].clone()).collect();
         if let (true, Some(caps), Some((share, delta))) = (is_null, caps, held.supply().bounded()) {
-            labels[child] = leftover(instance, (share, delta), Cap::sum(caps)).or(labels[child].take());
+            let taken = Cap::sum(caps);
+            let burst = if members.len() == 1 { taken.burst_from_idle } else { taken.burst };
+            let left = leftover(instance, (share, delta), (taken.rate, burst));
+            labels[child] = left.or(labels[child].take());
         }
     }
 }
 
 /// PSBE s - U, delta + b from PSBE s, delta held and at most U * t + b taken.
-fn leftover(instance: &Instance, (share, delta): (Rational, Rational), taken: Cap) -> Option<Label> {
-    let (left, error) = (&share - &taken.rate, &delta + &taken.burst);
+fn leftover(
+    instance: &Instance,
+    (share, delta): (Rational, Rational),
+    (rate, burst): (Rational, Rational),
+) -> Option<Label> {
+    let (left, error) = (&share - &rate, &delta + &burst);
     let formula = format!(
-        "s - U = {share} - {} = {left}; delta + b = {} + {} = {}",
-        taken.rate,
+        "s - U = {share} - {rate} = {left}; delta + b = {} + {} = {}",
         time_ceil(&delta),
-        time_ceil(&taken.burst),
+        time_ceil(&burst),
         time_ceil(&error)
     );
     left.is_positive()

@@ -9,7 +9,7 @@
 //! next grant, without end. So a parent's guarantee counts only if it resumes there: ALL, or a reservation from whole
 //! CPUs, which goes on with what was left of the budget, less the time since, in which the child ran.
 
-use super::{Entry, Instance, Provided, Slot};
+use super::{Entry, Instance, Limits, Provided, Slot};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
@@ -22,7 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "anything, from several parents",
     provides: "every parent's guarantee, softened (on several CPUs: if it resumes); on one CPU also their sum",
     joins: true,
-    limits: false,
+    limits: Limits::Nothing,
     description: None,
     provide,
 };
@@ -49,6 +49,7 @@ fn joined(instance: &Instance) -> Label {
     let each = Supply::best(held.iter().cloned());
     let promising = held.iter().filter(|supply| supply.bounded().is_some()).count();
     if instance.cpus == 1 && promising > 1 {
+        instance.work.take(held.iter().map(|supply| supply.sums().len() * held.len()).sum());
         let together = Supply::sum(&held);
         if let Some((guarantee, formula)) = added_up(&together) {
             let label = instance.label(guarantee, SUM, formula);

@@ -7,7 +7,7 @@
 //!
 //! RESU r held: the ends of the periods are the notified instants, so that every period holds r*Y, whatever its phase.
 
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::rational::{Rational, time_ceil, time_floor};
@@ -19,7 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "anything with a supply: ALL, reservations, EDP, PSBE; RESU",
     provides: "RESBH budget,period where sbf(period) >= budget; else RESBS sbf(period),period",
     joins: false,
-    limits: true,
+    limits: Limits::Budget,
     description: None,
     provide,
 };

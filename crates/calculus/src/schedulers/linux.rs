@@ -1,9 +1,9 @@
 //! Linux's time-sharing scheduler, as HLS section 5.1 has it: typical in that it provides no guarantee. What Linux
 //! has had since, EEVDF, is a scheduler of its own here.
 
-use super::description::Description;
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::Description;
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "linux",
@@ -11,7 +11,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "NULL, which anything implies",
     provides: "NULL to every child",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "the time-sharing scheduler of Linux",
         scheduler_params: &[],

@@ -6,9 +6,9 @@
 //! chances of the others only grow. Compensation tickets keep the share of one that uses part of its quanta, and take
 //! no more than its share from the others.
 
-use super::description::{Description, SHARE};
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::{Description, SHARE};
 use crate::guarantee::{Guarantee, Kind};
 use crate::rewrite::rewrite;
 
@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "PS s and whatever implies it",
     provides: "PS s*r to every child, r being its part of all shares: an expectation",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "CPU time in proportion to tickets, by chance",
         scheduler_params: &[],

@@ -1,47 +1,29 @@
 //! One analysis a policy: what a scheduler accepts, what it provides in turn, and its admission test (HLS section 5.1
-//! and Table 1). To add one: a file, and a line in [`REGISTRY`]. Policies whose analysis is the same share a module
-//! that is no policy: `claims`, `slower`, `best_effort`.
+//! and Table 1). To add one: a file here, named after the policy, with a constant `ENTRY`. The build finds it:
+//! `build.rs` writes the `mod` line of each such file and the table of their entries, in the order of their names. Its
+//! tests are in the file itself, by the functions of `tests.rs`. Policies whose analysis is the same share a module
+//! that is no policy: `claims`, `slower`.
 //!
 //! Relies on local knowledge only: what the scheduler holds and the edges that it provides. Never claims what it
 //! cannot show for the number of CPUs at hand: NULL with the reason instead.
 
-mod bss_i;
-mod cbs;
+include!(concat!(env!("OUT_DIR"), "/analyses.rs"));
+
 mod claims;
 mod declared;
-mod description;
-mod eevdf;
-mod fixed_priority;
-mod join;
-mod limit;
-mod linux;
-mod lottery;
-mod proportional_share;
-mod pshed;
-mod reservation;
-mod resource_kernel;
-mod rialto;
-mod rialto_nt;
-mod round_robin;
-mod sfq;
-mod sfs;
 mod slower;
-mod spring;
-mod stride;
-mod tbs;
-mod time_sharing;
-mod windows_2000;
 
-pub use declared::{Declared, DeclaredError, Signature};
-pub use description::{Description, Param, Unit};
+pub use crate::declaration::{Declared, DeclaredError, Signature};
+pub use crate::description::{Description, Param, Unit};
 
-use crate::caps::Cap;
-use crate::derivation::{Derivation, Rule};
+use crate::cap::Cap;
+use crate::derivation::{Derivation, Rule, refusal};
 use crate::graph::{Edge, Policy};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
-use crate::local::{Mode, refusal};
 use crate::rational::{Rational, whole};
+use crate::rules::Mode;
+use crate::work::Work;
 use num_traits::Signed;
 use std::sync::Arc;
 
@@ -58,11 +40,23 @@ pub struct Entry {
     pub provides: &'static str,
     /// Whether an instance may have several parents.
     pub joins: bool,
-    /// Whether no VP ever gets more than its `budget` in a `period`, whatever was promised.
-    pub limits: bool,
+    /// What no VP ever gets more than, whatever was promised.
+    pub limits: Limits,
     /// What files may say of it, where the core does not have it: it is analysed, not run.
     pub description: Option<Description>,
     pub(crate) provide: fn(&Instance) -> Provided,
+}
+
+/// What a policy lets its VPs have at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limits {
+    /// Nothing is limited.
+    Nothing,
+    /// A VP has its `budget` at most in each `period`.
+    Budget,
+    /// The same by the wake-up rule: what is left of a budget when a VP wakes up is no more than its part of the rest
+    /// of the period, or a new period begins.
+    PaidBudget,
 }
 
 impl Entry {
@@ -90,32 +84,6 @@ pub(crate) fn provide(policy: &Policy, instance: &Instance) -> Provided {
         },
     }
 }
-
-/// Every policy that can be analysed.
-pub static REGISTRY: &[Entry] = &[
-    fixed_priority::ENTRY,
-    time_sharing::ENTRY,
-    proportional_share::ENTRY,
-    reservation::ENTRY,
-    join::ENTRY,
-    limit::ENTRY,
-    round_robin::ENTRY,
-    bss_i::ENTRY,
-    pshed::ENTRY,
-    cbs::ENTRY,
-    eevdf::ENTRY,
-    linux::ENTRY,
-    windows_2000::ENTRY,
-    lottery::ENTRY,
-    stride::ENTRY,
-    resource_kernel::ENTRY,
-    rialto::ENTRY,
-    rialto_nt::ENTRY,
-    sfq::ENTRY,
-    sfs::ENTRY,
-    spring::ENTRY,
-    tbs::ENTRY,
-];
 
 /// The analysis of a policy, by its name.
 pub fn find(policy: &str) -> Option<&'static Entry> {
@@ -150,6 +118,8 @@ pub(crate) struct Instance<'a> {
     pub(crate) mode: Mode,
     /// What each child takes at most, where looking below it is allowed and it is limited.
     pub(crate) caps: Vec<Option<Cap>>,
+    /// What the analysis may cost.
+    pub(crate) work: &'a Work,
 }
 
 /// What a scheduler provides: a label for each child, in order.

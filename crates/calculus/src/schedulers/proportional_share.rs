@@ -13,13 +13,13 @@
 //! On several CPUs a child of one VP cannot use a share of more than one, and tags that it cannot keep up with run away
 //! from its siblings'; nothing is claimed there, but where each child has a CPU to itself.
 
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::{Guarantee, Kind};
 use crate::label::Label;
-use crate::local::Mode;
 use crate::rational::{Rational, time_ceil, whole};
 use crate::rewrite::{notified, rewrite};
+use crate::rules::Mode;
 use num_traits::{One, Signed, Zero};
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r; ALL where there \
                are CPUs enough",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: None,
     provide,
 };

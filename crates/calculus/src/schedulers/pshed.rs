@@ -4,9 +4,9 @@
 //! As BSS-I from outside; inside, a server's budgets follow from its slack at each deadline instead of a list that
 //! must be kept, which makes events cheaper.
 
-use super::description::{Description, RATE};
-use super::{Entry, Instance, Provided, slower};
+use super::{Entry, Instance, Limits, Provided, slower};
 use crate::derivation::Rule;
+use crate::description::{Description, RATE};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "pshed",
@@ -14,7 +14,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL or RESU; rates of at most 100% together",
     provides: "RESU rate to every child, to be used by one that has deadlines",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "uniformly slower processors, by the slack of each server",
         scheduler_params: &[],

@@ -27,12 +27,13 @@
 //! would have to be asked for again, so only there is the label one that resumes.
 
 use super::claims::{Claim, carried, claims, load, spelled_out};
-use super::{Entry, Instance, Provided, Refused};
+use super::{Entry, Instance, Limits, Provided, Refused};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::rational::{Rational, percent_ceil, time_ceil, time_floor, whole};
 use crate::together::Supply;
+use crate::work::Work;
 use num_traits::{One, Zero};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -41,7 +42,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand",
     provides: "RESBH budget,period to every child",
     joins: false,
-    limits: true,
+    limits: Limits::PaidBudget,
     description: None,
     provide,
 };
@@ -76,7 +77,7 @@ pub(super) fn provide(instance: &Instance) -> Provided {
         instance
             .single_vp()
             .map_err(|found| ("one VP a child".into(), found))
-            .and_then(|held| on_one(held, &claims))
+            .and_then(|held| on_one(held, &claims, instance.work))
     };
     match verdict {
         Err((needed, found)) => instance.nothing_because(REFUSED, needed, found),
@@ -96,14 +97,14 @@ fn admitted(instance: &Instance, held: &Label, claim: Claim, rule: Rule, formula
     Label { count, resumes: held.guarantee == Guarantee::All, ..label }
 }
 
-fn on_one(held: &Label, claims: &[Claim]) -> Verdict {
+fn on_one(held: &Label, claims: &[Claim], work: &Work) -> Verdict {
     let guarantee = held.absolute();
     match &held.guarantee {
         Guarantee::All | Guarantee::Resu { .. } => utilisation_test(claims),
         Guarantee::Null | Guarantee::Ps { .. } => {
             Err(("ALL, RESU or another supply".into(), guarantee.rounded_for_people()))
         }
-        _ => supply_test(&held.supply(), claims),
+        _ => supply_test(&held.supply(), claims, work),
     }
 }
 
@@ -117,7 +118,7 @@ fn utilisation_test(claims: &[Claim]) -> Verdict {
     }
 }
 
-fn supply_test(held: &Supply, claims: &[Claim]) -> Verdict {
+fn supply_test(held: &Supply, claims: &[Claim], work: &Work) -> Verdict {
     if let [claim] = claims {
         let supply = held.sbf(&claim.period);
         let text = format!("sbf({}) = {} of {held}", time_ceil(&claim.period), time_floor(&supply));
@@ -129,7 +130,7 @@ fn supply_test(held: &Supply, claims: &[Claim]) -> Verdict {
     }
     let load = load(claims);
     let start = claims.iter().map(|claim| &claim.period - &claim.budget).min().unwrap_or_else(Rational::zero);
-    carried(held, &load, &spelled_out(claims, &load), &start).map(|formula| (SUPPLY, formula))
+    carried(held, &load, &spelled_out(claims, &load), &start, work).map(|formula| (SUPPLY, formula))
 }
 
 fn on_several(instance: &Instance, held: &Label, claims: &[Claim]) -> Verdict {

@@ -14,12 +14,13 @@
 //! R = T_i must do, that is C_i + sum over hp at T_i is at most the supply in T_i.
 
 use super::claims::{Claim, claims};
-use super::description::{BUDGET, Description, PERIOD, SOFT};
-use super::{Complaint, Entry, Instance, Provided, Refused};
+use super::{Complaint, Entry, Instance, Limits, Provided, Refused};
 use crate::derivation::Rule;
+use crate::description::{BUDGET, Description, PERIOD, SOFT};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::rational::{floor_nanos, time_ceil, whole};
+use crate::work::INTEGERS_A_STEP;
 use hls_units::Nanos;
 use num_traits::One;
 
@@ -29,7 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL of one CPU, RESU, or any supply",
     provides: "RESBH budget,period to every child that is reached in time; RESBS to those with soft=1",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "reserves, hard or soft, by rate monotonic priorities",
         scheduler_params: &[],
@@ -71,6 +72,7 @@ fn provide(instance: &Instance) -> Provided {
     for (rank, child) in order.into_iter().enumerate() {
         verdicts[child] = in_time(held, sorted[rank], &sorted[..rank], &mut terms);
     }
+    instance.work.take((terms + sorted.len() * sorted.len()) / INTEGERS_A_STEP);
     let mut provided = Provided { labels: Vec::new(), complaints: Vec::new() };
     for (child, (claim, verdict)) in claims.into_iter().zip(verdicts).enumerate() {
         let soft = instance.child_param(child, "soft").is_some_and(|soft| soft.is_one());

@@ -11,9 +11,9 @@
 //! which is RESCS r*x, y + x*(1-r).
 
 use super::claims::{Claim, claims_on_processor};
-use super::description::{BUDGET, Description, PERIOD};
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::{BUDGET, Description, PERIOD};
 use crate::guarantee::Guarantee;
 use crate::rational::{time_exact, whole};
 use num_integer::Integer;
@@ -24,7 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL or RESU; slots for which a time table is found",
     provides: "RESCS budget,period to every child; below RESU r EDP period,r*budget,budget",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "a time table with one slot in each period of a child",
         scheduler_params: &[],
@@ -52,7 +52,10 @@ fn provide(instance: &Instance) -> Provided {
         Err(provided) => return provided,
     };
     let nanos: Vec<(u128, u128)> = claims.iter().map(Claim::nanos).collect();
-    let table = match table(&nanos, MAX_COMPARISONS) {
+    let mut comparisons = 0;
+    let table = table(&nanos, MAX_COMPARISONS, &mut comparisons);
+    instance.work.take(comparisons);
+    let table = match table {
         Ok(table) => table,
         Err(found) => return instance.nothing_because(RULE, "slots that fit in one time table", found),
     };
@@ -77,14 +80,17 @@ fn time(nanos: u128) -> String {
 }
 
 /// A slot for each amount and period, or why there is none.
-fn table(claims: &[(u128, u128)], most_comparisons: usize) -> Result<Vec<Slot>, String> {
+fn table(
+    claims: &[(u128, u128)],
+    most_comparisons: usize,
+    comparisons: &mut usize,
+) -> Result<Vec<Slot>, String> {
     let mut order: Vec<usize> = (0..claims.len()).collect();
     order.sort_by_key(|child| (claims[*child].1, u128::MAX - claims[*child].0));
     let mut placed: Vec<Slot> = Vec::new();
-    let mut comparisons = 0;
     for &child in &order {
         let (amount, period) = claims[child];
-        let slot = place(Slot { offset: 0, amount, period }, &placed, most_comparisons, &mut comparisons)?;
+        let slot = place(Slot { offset: 0, amount, period }, &placed, most_comparisons, comparisons)?;
         placed.push(slot);
     }
     let mut table = placed.clone();
@@ -150,7 +156,7 @@ mod tests {
     #[test]
     fn slots_fit_as_the_gcd_says() {
         let offsets = |claims: &[(u128, u128)]| {
-            table(claims, MAX_COMPARISONS)
+            table(claims, MAX_COMPARISONS, &mut 0)
                 .map(|table| table.iter().map(|slot| slot.offset).collect::<Vec<_>>())
         };
         assert_eq!(offsets(&[(2, 10), (3, 15)]), Ok(vec![0, 2]));
@@ -160,9 +166,9 @@ mod tests {
         assert!(offsets(&[(1, 4), (1, 2), (1, 8), (1, 8), (1, 16)]).unwrap_err().contains("no room"));
         assert_eq!(offsets(&[]), Ok(vec![]));
         assert_eq!(
-            table(&[(1, 2), (1, 4), (1, 4)], 2).unwrap_err(),
+            table(&[(1, 2), (1, 4), (1, 4)], 2, &mut 0).unwrap_err(),
             "no table within 2 comparisons of slots"
         );
-        assert!(table(&[(1, 2), (1, 4), (1, 4)], 8).is_ok());
+        assert!(table(&[(1, 2), (1, 4), (1, 4)], 8, &mut 0).is_ok());
     }
 }

@@ -8,9 +8,9 @@
 //! period: RESBS.
 
 use super::claims::{claims_on_processor, load, spelled_out};
-use super::description::{BUDGET, Description, PERIOD};
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::{BUDGET, Description, PERIOD};
 use crate::guarantee::Guarantee;
 use crate::rational::{Rational, time_exact};
 use num_traits::One;
@@ -21,7 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL or RESU; periods of which each divides the next, utilisation at most 1",
     provides: "RESCS budget,period to every child; below RESU RESBS",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "a time table for periods of which each divides the next",
         scheduler_params: &[],

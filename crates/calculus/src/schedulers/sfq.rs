@@ -1,8 +1,8 @@
 //! Start-time fair queuing (P. Goyal, X. Guo, H. M. Vin, "A Hierarchical CPU Scheduler for Multimedia Operating
 //! Systems", OSDI 1996; HLS section 5.1): the proportional-share scheduler without its warp, and its bounds.
 
-use super::description::{Description, QUANTUM, SHARE};
-use super::{Entry, proportional_share};
+use super::{Entry, Limits, proportional_share};
+use crate::description::{Description, QUANTUM, SHARE};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "sfq",
@@ -10,7 +10,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: proportional_share::ENTRY.accepts,
     provides: proportional_share::ENTRY.provides,
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "CPU time in proportion to shares, the least start tag first",
         scheduler_params: &[QUANTUM],

@@ -7,9 +7,9 @@
 
 use super::{Instance, Provided};
 use crate::derivation::Rule;
+use crate::description::WHOLE_RATE;
 use crate::guarantee::Guarantee;
 use crate::rational::{Rational, Total, whole};
-use crate::schedulers::description::WHOLE_RATE;
 use num_traits::{One, Signed};
 
 /// RESU to every child if the rates add up to one at most, and nothing to anybody if they do not.

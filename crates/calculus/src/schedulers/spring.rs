@@ -12,9 +12,10 @@
 //! time.
 
 use super::claims::{Claim, claims_on_processor};
-use super::description::{BUDGET, Description, PERIOD};
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::{BUDGET, Description, PERIOD};
+use crate::work::INTEGERS_A_STEP;
 use num_integer::Integer;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -23,7 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL or RESU; jobs for which a plan without preemption is found",
     provides: "RESBH budget,period to every child",
     joins: false,
-    limits: true,
+    limits: Limits::Budget,
     description: Some(Description {
         doc: "a plan for all jobs of the hyperperiod, each in one piece",
         scheduler_params: &[],
@@ -47,7 +48,10 @@ fn provide(instance: &Instance) -> Provided {
         Err(provided) => return provided,
     };
     let nanos: Vec<(u128, u128)> = claims.iter().map(Claim::nanos).collect();
-    match plan(&nanos) {
+    let mut tried = 0;
+    let plan = plan(&nanos, &mut tried);
+    instance.work.take(tried * nanos.len() / INTEGERS_A_STEP);
+    match plan {
         Err(found) => instance.nothing_because(RULE, "jobs for which a plan is found", found),
         Ok(plan) => {
             let formula = format!("a plan of {} jobs, found with {} backtracks", plan.jobs, plan.backtracks);
@@ -72,14 +76,16 @@ struct Step {
     taken: usize,
 }
 
-/// Searches a plan for a hyperperiod of children of these amounts and periods, or says why there is none.
-fn plan(claims: &[(u128, u128)]) -> Result<Plan, String> {
+/// Searches a plan for a hyperperiod of children of these amounts and periods, or says why there is none. Counts the
+/// partial plans that it tries.
+fn plan(claims: &[(u128, u128)], tried: &mut usize) -> Result<Plan, String> {
     let jobs = count(claims).ok_or(format!("a hyperperiod of more than {MAX_JOBS} jobs"))?;
     let hyperperiod = claims.iter().fold(1, |lcm: u128, (_, period)| lcm.lcm(period));
     let mut done = vec![0_u128; claims.len()];
     let mut steps: Vec<Step> = Vec::new();
     let (mut free_at, mut planned, mut backtracks) = (0, 0, 0);
     while planned < jobs {
+        *tried += 1;
         steps.push(Step {
             free_at,
             choices: choices(claims, &done, hyperperiod, free_at),
@@ -155,11 +161,11 @@ mod tests {
 
     #[test]
     fn plans_are_found_and_bounds_are_met() {
-        let backtracks = |claims: &[(u128, u128)]| plan(claims).map(|plan| plan.backtracks);
-        assert_eq!(plan(&[(1, 2), (2, 4)]), Ok(Plan { jobs: 3, backtracks: 0 }));
+        let backtracks = |claims: &[(u128, u128)]| plan(claims, &mut 0).map(|plan| plan.backtracks);
+        assert_eq!(plan(&[(1, 2), (2, 4)], &mut 0), Ok(Plan { jobs: 3, backtracks: 0 }));
         // Three in a row would leave no room for one of the jobs of 1 in every 2.
         assert!(backtracks(&[(1, 2), (3, 6)]).unwrap_err().contains("none after"));
-        assert_eq!(plan(&[]), Ok(Plan { jobs: 0, backtracks: 0 }));
+        assert_eq!(plan(&[], &mut 0), Ok(Plan { jobs: 0, backtracks: 0 }));
         assert!(backtracks(&[(1, 2), (1, 20_001)]).unwrap_err().contains("more than 10000 jobs"));
         assert!(backtracks(&[(1, u128::from(u64::MAX)), (1, u128::from(u64::MAX) - 1)]).is_err());
     }

@@ -8,9 +8,9 @@
 //! does), whichever is the greater. Nothing is owed for sleep, passes are start tags throughout, and SFQ's bounds
 //! hold.
 
-use super::description::{Description, QUANTUM, SHARE};
-use super::{Entry, Instance, Provided, proportional_share};
+use super::{Entry, Instance, Limits, Provided, proportional_share};
 use crate::derivation::Rule;
+use crate::description::{Description, QUANTUM, SHARE};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "stride",
@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: proportional_share::ENTRY.accepts,
     provides: proportional_share::ENTRY.provides,
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "CPU time in proportion to shares, the least pass first",
         scheduler_params: &[QUANTUM],

@@ -8,9 +8,9 @@
 //! goes on with its job where c <= (d-t)*U, and starts one anew where not. With jobs of `budget`, and U =
 //! budget/period, these are the servers of the reservation scheduler, soft.
 
-use super::description::{BUDGET, Description, PERIOD};
-use super::{Entry, Instance, Provided, reservation};
+use super::{Entry, Instance, Limits, Provided, reservation};
 use crate::derivation::Rule;
+use crate::description::{BUDGET, Description, PERIOD};
 use std::sync::Arc;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -19,7 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand",
     provides: "RESBS budget,period to every child",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "total bandwidth servers: jobs by deadline, and what nobody else wants",
         scheduler_params: &[],

@@ -1,4 +1,5 @@
-//! What each policy gives for what it holds: sets that are just admitted beside sets that are just refused.
+//! What each policy gives for what it holds: sets that are just admitted beside sets that are just refused. A policy
+//! whose numbers are not among these has them in its own file, by the same functions.
 
 use super::*;
 use crate::graph::Child;
@@ -34,18 +35,19 @@ fn provide(policy: &str, (held, cpus): (&str, u16), params: Params, children: &[
         cpus,
         mode: Mode::Tight,
         caps: vec![None; edges.len()],
+        work: &Work::unlimited(),
     };
     (find(policy).unwrap().provide)(&instance)
 }
 
 /// The labels in real time.
-fn labels(policy: &str, held: &str, params: Params, children: &[Params]) -> Vec<String> {
+pub(super) fn labels(policy: &str, held: &str, params: Params, children: &[Params]) -> Vec<String> {
     let provided = provide(policy, (held, 1), params, children);
     provided.labels.iter().map(|label| label.absolute().to_string()).collect()
 }
 
 /// The labels of children with these budgets and periods; all NULL and a complaint where there are none.
-fn claimed(policy: &str, held: &str, claims: &[(u64, u64)]) -> Vec<String> {
+pub(super) fn claimed(policy: &str, held: &str, claims: &[(u64, u64)]) -> Vec<String> {
     let params: Vec<[(&str, u64); 2]> =
         claims.iter().map(|(x, y)| [("budget", *x), ("period", *y)]).collect();
     let children: Vec<Params> = params.iter().map(|params| &params[..]).collect();
@@ -116,6 +118,7 @@ fn slower_processors_nest() {
         cpus: 1,
         mode: Mode::Tight,
         caps: vec![None],
+        work: &Work::unlimited(),
     };
     let provided = (find("reservation").unwrap().provide)(&instance);
     assert_eq!(provided.labels[0].absolute(), parse("RESBH 2ns 20ns"));
@@ -175,15 +178,16 @@ fn shares_in_the_long_run() {
 }
 
 #[test]
-fn sfs_shares_out_several_cpus() {
-    let on_two = |held| {
-        let children: [Params; 3] = [&[("share", 1)], &[("share", 1)], &[("share", 10)]];
-        let provided = provide("sfs", (held, 2), &[], &children);
+fn sfs_promises_nothing_of_several_cpus_but_one_each() {
+    let on_two = |held, children: &[Params]| {
+        let provided = provide("sfs", (held, 2), &[], children);
         let labels: Vec<String> = provided.labels.iter().map(|label| label.absolute().to_string()).collect();
         (labels, provided.complaints.len())
     };
-    assert_eq!(on_two("ALL"), (vec!["PS 1/2".into(), "PS 1/2".into(), "PS 1".into()], 0));
-    assert_eq!(on_two("RESU 1/2"), (vec!["NULL".into(); 3], 1));
+    let three: [Params; 3] = [&[("share", 1)], &[("share", 1)], &[("share", 10)]];
+    assert_eq!(on_two("ALL", &three), (vec!["NULL".into(); 3], 0));
+    assert_eq!(on_two("ALL", &three[1..]), (vec!["ALL".into(); 2], 0));
+    assert_eq!(on_two("RESU 1/2", &three), (vec!["NULL".into(); 3], 0));
 }
 
 #[test]
@@ -222,6 +226,22 @@ fn time_tables_are_made_or_refused() {
     assert_eq!(claimed("spring", "ALL", &[(1, 2), (3, 6)]), REFUSED);
     assert_eq!(claimed("spring", "RESU 1/2", &[(1, 2), (2, 4)]), ["RESBH 1/2ns 2ns", "RESBH 1ns 4ns"]);
     assert_eq!(claimed("spring", "RESBH 9ns 10ns", &[(1, 100)]), REFUSED);
+}
+
+/// Each has tests in its own file, or is tried by its name here or in one of the crate's other tests.
+#[test]
+fn every_policy_has_tests() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let files = |folder: &str| std::fs::read_dir(root.join(folder)).unwrap().map(|file| file.unwrap().path());
+    let others = files("tests").chain(files("tests/execution")).filter(|path| path.is_file());
+    let all = others.map(|path| std::fs::read_to_string(path).unwrap()).collect::<String>();
+    let all = all + &read("src/schedulers/tests.rs");
+    for Entry { policy, .. } in REGISTRY {
+        let own = read(&format!("src/schedulers/{}.rs", policy.replace('-', "_")));
+        let is_tested = all.contains(&format!("\"{policy}\"")) || own.contains("#[test]");
+        assert!(is_tested, "{policy}: no test in its file, nor elsewhere");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Time sharing: multi-level queues with decay and boost. HLS section 5.1: accepts anything, promises nothing;
 //! where there is a CPU for each child, priorities do not matter.
 
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -10,7 +10,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "anything",
     provides: "NULL to every child; ALL where there is a CPU for each",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: None,
     provide,
 };

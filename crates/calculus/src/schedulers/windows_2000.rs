@@ -1,8 +1,8 @@
 //! Windows 2000's time-sharing scheduler, as HLS section 5.1 has it: typical in that it provides no guarantee.
 
-use super::description::Description;
-use super::{Entry, Instance, Provided};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::description::Description;
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "windows-2000",
@@ -10,7 +10,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "NULL, which anything implies",
     provides: "NULL to every child",
     joins: false,
-    limits: false,
+    limits: Limits::Nothing,
     description: Some(Description {
         doc: "the time-sharing scheduler of Windows 2000",
         scheduler_params: &[],

@@ -6,9 +6,11 @@
 //! then the thread has wanted the CPU all the time, and has used it for nothing else.
 //!
 //! Response times follow Spuri (INRIA RR-2772, 1996): the jobs that delay one that arrives `a` after such a moment
-//! are those that became ready since and are due no later than it is.
+//! are those that became ready since and are due no later than it is. That takes some steps for each job that can
+//! arrive while something is ready; where they are too many, the deadlines stand in, and [`Response::DeadlineOnly`]
+//! says so.
 
-use super::{MAX_STEPS, Miss, Steps, Task, TaskSet, Verdict, repeats_after};
+use super::{MAX_STEPS, Miss, Response, Steps, Task, TaskSet, Verdict, repeats_after};
 use crate::guarantee::Guarantee;
 use crate::rational::{Rational, quotient};
 use crate::together::{Shortfall, Sum};
@@ -17,15 +19,23 @@ use num_traits::{Signed, Zero};
 /// Most deadlines that are looked at, which is quickly done.
 const MAX_DEADLINES: u32 = 10 * MAX_STEPS;
 
-pub(super) fn verdict(set: &TaskSet, sum: &Sum) -> Verdict {
+/// The steps are those for the response times.
+pub(super) fn verdict(set: &TaskSet, sum: &Sum, steps: &mut Steps) -> Verdict {
     let miss = decide(set, sum).err();
-    let bound = responses(&set.tasks, sum);
-    let response = |(index, task): (usize, &Task)| {
-        let found = bound.as_ref().map(|bounds| bounds[index].clone());
+    let found = responses(&set.tasks, sum, steps);
+    let gave_up = found.is_none() && steps.are_used_up();
+    let mut bounds = found.into_iter().flatten();
+    let response = |task: &Task| {
+        let analysed = bounds.next().map_or(Response::Unknown, Response::Bound);
         // Where every deadline is met, the deadline is a bound of its own.
-        found.into_iter().chain(miss.is_none().then(|| task.deadline.clone())).min()
+        let by_deadline = match &miss {
+            Some(_) => Response::Unknown,
+            None if gave_up => Response::DeadlineOnly(task.deadline.clone()),
+            None => Response::Bound(task.deadline.clone()),
+        };
+        analysed.and(by_deadline)
     };
-    Verdict { responses: set.tasks.iter().enumerate().map(response).collect(), miss }
+    Verdict { responses: set.tasks.iter().map(response).collect(), miss }
 }
 
 /// Compares demand and supply wherever the demand grows, in rising order, up to where nothing new can come.
@@ -34,7 +44,7 @@ pub(super) fn decide(set: &TaskSet, sum: &Sum) -> Result<(), Miss> {
     let mut next: Vec<(Rational, u64)> =
         set.tasks.iter().map(|task| (&task.deadline - &task.jitter, 0)).collect();
     let mut wanted = Rational::zero();
-    let mut steps = Steps(MAX_DEADLINES);
+    let mut steps = Steps::of(MAX_DEADLINES);
     loop {
         let first = next.iter().enumerate().min_by(|(_, a), (_, b)| a.0.cmp(&b.0));
         let Some((task, (at, job))) = first.map(|(task, due)| (task, due.clone())) else { return Ok(()) };
@@ -73,38 +83,44 @@ fn enough(set: &TaskSet, sum: &Sum) -> Option<Rational> {
 }
 
 /// For each task a bound of its response times.
-fn responses(tasks: &[Task], sum: &Sum) -> Option<Vec<Rational>> {
+fn responses(tasks: &[Task], sum: &Sum, steps: &mut Steps) -> Option<Vec<Rational>> {
     let utilisation: Rational = tasks.iter().map(Task::utilisation).sum();
     // With nothing to spare, and pauses, something may be ready for ever.
     sum.bounded()
         .filter(|(share, delta)| *share > utilisation || (*share == utilisation && delta.is_zero()))?;
-    let mut steps = Steps(MAX_STEPS);
     let wanted = |window: &Rational| tasks.iter().map(|task| task.ready_within(window) * &task.run).sum();
     let each_once: Rational = tasks.iter().map(|task| &task.run).sum();
     let busy = steps.least_window(sum, sum.window_for(&each_once)?, None, wanted)?;
-    tasks.iter().map(|task| response(task, tasks, sum, &busy, &mut steps)).collect()
+    tasks.iter().map(|task| response(task, tasks, sum, &busy, steps)).collect()
 }
 
 /// The latest that a job of `task` is done after its arrival, when nothing is ready for longer than `busy`.
 fn response(task: &Task, tasks: &[Task], sum: &Sum, busy: &Rational, steps: &mut Steps) -> Option<Rational> {
-    let least = sum.window_for(&task.run)?;
     let mut worst = Rational::zero();
     // Between two arrivals at which a job of some task is added, the earlier one waits longer.
-    for other in tasks {
+    let earliest = -&task.jitter;
+    let first = |other: &Task| {
         let lead = &other.deadline - &task.deadline - &other.jitter;
-        let earliest = -&task.jitter;
         let skipped = quotient(&(&earliest - &lead), &other.every).ceil().max(Rational::zero());
-        let mut arrival = lead + skipped * &other.every;
-        while arrival < *busy {
-            let due = &arrival + &task.deadline;
-            let wanted = |window: &Rational| {
-                let delays = |one: &Task| one.ready_within(window).min(one.due_within(&due)) * &one.run;
-                tasks.iter().map(delays).sum()
-            };
-            let done = steps.least_window(sum, least.clone(), None, wanted)?;
-            worst = worst.max(done - &arrival);
-            arrival += &other.every;
+        lead + skipped * &other.every
+    };
+    let mut next: Vec<Rational> = tasks.iter().map(first).collect();
+    let mut done = sum.window_for(&task.run)?;
+    loop {
+        let arrival = next.iter().min()?.clone();
+        if arrival >= *busy {
+            return Some(worst);
         }
+        for (next, other) in next.iter_mut().zip(tasks).filter(|(next, _)| **next == arrival) {
+            *next += &other.every;
+        }
+        let due = &arrival + &task.deadline;
+        let wanted = |window: &Rational| {
+            let delays = |one: &Task| one.ready_within(window).min(one.due_within(&due)) * &one.run;
+            tasks.iter().map(delays).sum()
+        };
+        // A later arrival waits for the same jobs, or for more: it is done no sooner.
+        done = steps.least_window(sum, done, None, wanted)?;
+        worst = worst.max(&done - &arrival);
     }
-    Some(worst)
 }

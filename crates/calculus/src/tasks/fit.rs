@@ -42,7 +42,7 @@ impl Fit {
 /// Why not even the whole of a CPU does, or that the number of steps is not enough to tell.
 pub fn least_amount(set: &TaskSet, continuity: Continuity, period: &Rational) -> Result<Fit, Miss> {
     let mut amount = set.utilisation() * period;
-    let mut undecided = Steps(MAX_UNDECIDED);
+    let mut undecided = Steps::of(MAX_UNDECIDED);
     for _ in 0..MAX_STEPS {
         if !amount.is_positive() || amount >= *period {
             amount = period.clone();
@@ -110,7 +110,7 @@ fn enough_for_job(tasks: &[Task], job: u64, continuity: Continuity, period: &Rat
     let (task, higher) = tasks.split_last()?;
     let latest = due(task, job);
     let mut least = enough_until(latest.clone(), tasks, job, continuity, period);
-    let mut steps = Steps(MAX_STEPS);
+    let mut steps = Steps::of(MAX_STEPS);
     for other in higher {
         let skipped = quotient(&other.jitter, &other.every).floor() + Rational::one();
         let mut window = skipped * &other.every - &other.jitter;

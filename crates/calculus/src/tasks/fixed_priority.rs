@@ -5,18 +5,18 @@
 //! of a higher one becomes ready, is done after `min { t : (q+1)*C + sum ceil((t+J_h)/T_h)*C_h <= sbf(t) }` at the
 //! latest, and arrived no sooner than `q*T - J`. The window is over when a job is done before the next can be ready.
 
-use super::{MAX_STEPS, Miss, Steps, Task, Verdict, repeats_after};
+use super::{MAX_STEPS, Miss, Response, Steps, Task, Verdict, repeats_after};
 use crate::rational::{Rational, quotient, whole};
 use crate::together::{Shortfall, Sum};
 use num_traits::{Signed, Zero};
 
 /// Each task against itself and those before it. The miss is that of the first task with one.
 pub(super) fn verdict(tasks: &[Task], sum: &Sum) -> Verdict {
-    let mut steps = Steps(MAX_STEPS);
+    let mut steps = Steps::of(MAX_STEPS);
     let mut verdict = Verdict { responses: Vec::new(), miss: None };
     for index in 0..tasks.len() {
         let (response, miss) = of_task(&tasks[..=index], sum, &mut steps);
-        verdict.responses.push(response);
+        verdict.responses.push(response.map_or(Response::Unknown, Response::Bound));
         verdict.miss = verdict.miss.or(miss);
     }
     verdict

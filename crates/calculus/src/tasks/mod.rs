@@ -27,6 +27,10 @@ pub use reserved::reserved_response;
 /// Most steps of fixed-point iterations for one set; each takes some microseconds.
 const MAX_STEPS: u32 = 10_000;
 
+/// Most steps by which the response times under EDF are analysed, for one set of tasks on one supply: what one task may
+/// want in one window is a step. They take about a second on a slow machine.
+pub const MOST_RESPONSE_STEPS: u32 = 100_000;
+
 /// A sporadic task: jobs of the same kind, each with a deadline. Times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
@@ -88,11 +92,41 @@ pub enum Miss {
 /// What is certain of a task set under a supply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// For each task, a bound from the arrival of a job to its completion, in nanoseconds; `None` where none is
-    /// known.
-    pub responses: Vec<Option<Rational>>,
+    /// For each task, how long it is at most from the arrival of a job to its completion.
+    pub responses: Vec<Response>,
     /// Why not every deadline is certain to be met; `None` where it is. Then every response is within its deadline.
     pub miss: Option<Miss>,
+}
+
+/// How long it is at most from the arrival of a job to its completion. In nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Response {
+    /// By the analysis of response times; by the deadline, where every deadline is met and the analysis says no less.
+    Bound(Rational),
+    /// The deadline, since every deadline is met. The analysis of response times, which might say less, was given up
+    /// after [`MOST_RESPONSE_STEPS`] steps.
+    DeadlineOnly(Rational),
+    /// No bound is known.
+    Unknown,
+}
+
+impl Response {
+    /// The bound, wherever it comes from.
+    pub fn bound(&self) -> Option<&Rational> {
+        match self {
+            Response::Bound(bound) | Response::DeadlineOnly(bound) => Some(bound),
+            Response::Unknown => None,
+        }
+    }
+
+    /// The least of two that both hold; of equal ones that of the analysis.
+    #[must_use]
+    pub fn and(self, other: Response) -> Response {
+        let rank = |response: &Response| {
+            (response.bound().is_none(), response.bound().cloned(), !matches!(response, Response::Bound(_)))
+        };
+        if rank(&other) < rank(&self) { other } else { self }
+    }
 }
 
 impl Task {
@@ -161,23 +195,34 @@ impl TaskSet {
     pub fn verdict(&self, supply: &Supply) -> Verdict {
         let nothing = [Sum(Vec::new())];
         let sums = if supply.is_nothing() { &nothing } else { supply.sums() };
+        let mut steps = Steps::of_tasks(MOST_RESPONSE_STEPS, self.tasks.len());
         // Each sum holds alone. The strongest comes first, and its reasons are the ones that help.
-        let mut verdicts = sums.iter().map(|sum| self.verdict_of(sum));
-        let Some(mut first) = verdicts.next() else { return Verdict { responses: Vec::new(), miss: None } };
+        let mut verdicts = sums.iter().map(|sum| self.verdict_of(sum, &mut steps));
+        let Some(Verdict { mut responses, mut miss }) = verdicts.next() else {
+            return Verdict { responses: Vec::new(), miss: None };
+        };
         for other in verdicts {
-            let responses = first.responses.iter_mut().zip(other.responses);
-            responses.for_each(|(one, two)| *one = one.take().into_iter().chain(two).min());
-            first.miss = first.miss.filter(|_| other.miss.is_some());
+            responses = responses.into_iter().zip(other.responses).map(|(one, two)| one.and(two)).collect();
+            miss = miss.filter(|_| other.miss.is_some());
         }
-        first
+        Verdict { responses, miss }
     }
 
-    fn verdict_of(&self, sum: &Sum) -> Verdict {
+    /// Why not every deadline is certain to be met: the same without the response times, which take longer.
+    pub fn miss(&self, supply: &Supply) -> Option<Miss> {
+        let nothing = [Sum(Vec::new())];
+        let sums = if supply.is_nothing() { &nothing } else { supply.sums() };
+        let mut misses = sums.iter().map(|sum| self.decide(sum).err());
+        let first = misses.next().flatten();
+        first.filter(|_| misses.all(|other| other.is_some()))
+    }
+
+    fn verdict_of(&self, sum: &Sum, steps: &mut Steps) -> Verdict {
         if let Err(miss) = self.check() {
-            return Verdict { responses: vec![None; self.tasks.len()], miss: Some(miss) };
+            return Verdict { responses: vec![Response::Unknown; self.tasks.len()], miss: Some(miss) };
         }
         match self.order {
-            Order::Edf => edf::verdict(self, sum),
+            Order::Edf => edf::verdict(self, sum, steps),
             Order::FixedPriority => fixed_priority::verdict(&self.tasks, sum),
         }
     }
@@ -208,13 +253,33 @@ fn repeats_after(tasks: &[Task], sum: &Sum) -> Option<Rational> {
 }
 
 /// Steps that are left before a question is given up.
-struct Steps(u32);
+struct Steps {
+    left: u32,
+    /// How many are taken at once.
+    stride: u32,
+}
 
 impl Steps {
-    /// Takes one; `None` when there is none left.
+    /// So many, taken one by one.
+    fn of(steps: u32) -> Steps {
+        Steps { left: steps, stride: 1 }
+    }
+
+    /// So many, of which each question is one for each of these tasks.
+    fn of_tasks(steps: u32, tasks: usize) -> Steps {
+        Steps { left: steps, stride: u32::try_from(tasks).unwrap_or(u32::MAX) }
+    }
+
+    /// Takes one, or one for each task; `None` when there are not as many left, nor will be.
     fn take(&mut self) -> Option<()> {
-        self.0 = self.0.checked_sub(1)?;
-        Some(())
+        let left = self.left.checked_sub(self.stride);
+        self.left = left.unwrap_or(0);
+        left.map(|_| ())
+    }
+
+    /// Whether none are left.
+    fn are_used_up(&self) -> bool {
+        self.left < self.stride
     }
 
     /// The least window of at least `from` that certainly holds what may be wanted in it, or some window beyond

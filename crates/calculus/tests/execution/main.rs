@@ -1,6 +1,7 @@
 //! The admission tests of the schedulers against execution in unit slots: servers, queues and tables as the papers
 //! describe them, children that block and wake at random, and a parent that withholds what it may.
 
+mod leftovers;
 mod machine;
 mod reserves;
 mod servers;
@@ -8,3 +9,4 @@ mod several_cpus;
 mod shares;
 mod slower;
 mod tables;
+mod turns;

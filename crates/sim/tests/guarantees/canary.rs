@@ -1,16 +1,16 @@
 //! What is tested here can fail: a policy that gives 1% less than it promises is caught.
 //!
-//! There is no second build of the core with a spoilt policy. A policy knows of its promise only the parameters that
-//! it is given; told 99% of a budget, `reservation` does, step by step, what a `reservation` that cheats by 1% would
-//! do, and so do `limit` and the shares of `proportional-share`. So the canary runs with the spoilt numbers, and is
-//! held against the labels of the true ones. `join` and `fixed-priority` pass on what they get: what is above them is
-//! spoilt, and of the promises only theirs are held. That way the core keeps no switch that breaks promises, and a
-//! new policy has its canary with a line here.
+//! There is no second build of the core with a spoilt policy. A policy knows of its promise only the parameters that it
+//! is given; told 99% of a budget, `reservation` does, step by step, what a `reservation` that cheats by 1% would do,
+//! and so do `limit`, the shares of `proportional-share` and the turns of `round-robin`. So the canary runs with the
+//! spoilt numbers, and is held against the labels of the true ones. `join` and `fixed-priority` pass on what they get:
+//! what is above them is spoilt, and of the promises only theirs are held. That way the core keeps no switch that
+//! breaks promises, and a new policy has its canary with a line here.
 
 use crate::draw::{hierarchy, workload};
 use crate::held::{Promises, Shift, plan, run};
 use crate::kept::cases;
-use crate::tree::{Case, Value};
+use crate::tree::{Case, Value, What};
 use hls_calculus::Mode;
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ const LEAST_BUDGET: u64 = 1_000;
 /// The policy takes no greater share.
 const GREATEST_SHARE: u64 = 65_536;
 
-/// 1% less for all children of these policies: of their budgets; or of the share of the first of several.
+/// 1% less for all children of these policies: of their budgets; or of the share of the first of several. Of turns
+/// every child has 1% more, so that each waits longer.
 fn spoilt(case: &Case, policies: &[&str]) -> Case {
     let mut spoilt = case.clone();
     // Where a hundredfold share would be too great for the policy, nothing is spoilt.
@@ -31,6 +32,12 @@ fn spoilt(case: &Case, policies: &[&str]) -> Case {
             .all(|(_, value)| !matches!(value, Value::Count(share) if *share > GREATEST_SHARE / 100))
     };
     for node in 0..case.nodes.len() {
+        if let What::Scheduler { policy, quantum: Some(quantum), .. } = &mut spoilt.nodes[node].what
+            && policies.contains(policy)
+            && *policy == "round-robin"
+        {
+            *quantum += *quantum / 100;
+        }
         for nth in 0..case.nodes[node].above.len() {
             let parent = case.nodes[node].above[nth].parent;
             if !policies.contains(&case.policy(parent)) {
@@ -72,10 +79,11 @@ fn caught_after(giver: &str, spoilt_policies: &[&str]) -> Option<u64> {
 #[test]
 fn one_percent_less_is_caught() {
     let budgets: &[&str] = &["reservation", "limit"];
-    let canaries: [(&str, &[&str]); 5] = [
+    let canaries: [(&str, &[&str]); 6] = [
         ("reservation", &["reservation"]),
         ("limit", &["limit"]),
         ("proportional-share", &["proportional-share"]),
+        ("round-robin", &["round-robin"]),
         ("join", budgets),
         ("fixed-priority", budgets),
     ];

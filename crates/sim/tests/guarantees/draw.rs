@@ -120,12 +120,13 @@ impl Draw {
         if other != thread && self.chance(joins) {
             return self.join(thread, other);
         }
-        let policy = match self.between(0, 9) {
+        let policy = match self.between(0, 11) {
             0..=2 => "reservation",
             3..=5 => "proportional-share",
-            6 => "limit",
-            7..=8 => "fixed-priority",
-            _ => self.one_of(&["round-robin", "time-sharing", "join"]),
+            6..=7 => "round-robin",
+            8 => "limit",
+            9..=10 => "fixed-priority",
+            _ => self.one_of(&["time-sharing", "join"]),
         };
         self.grow(thread, policy, &held);
     }
@@ -188,7 +189,7 @@ impl Draw {
                 (0..self.between(2, 3)).map(|n| vec![("priority", self.priority(n))]).collect()
             }
             "time-sharing" => (0..self.between(1, 3)).map(|n| vec![("priority", Value::Count(n))]).collect(),
-            "round-robin" => (0..self.between(1, 3)).map(|_| Vec::new()).collect(),
+            "round-robin" => (0..self.between(1, 4)).map(|_| Vec::new()).collect(),
             _ => vec![Vec::new()],
         };
         below.into_iter().for_each(|params| self.add(thread, params));

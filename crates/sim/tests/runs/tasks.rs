@@ -124,7 +124,7 @@ fn no_response_exceeds_its_bound() {
             for ((result, bound), task) in
                 results.iter().zip(&serves.verdict.responses).zip(&serves.set.tasks)
             {
-                let Some(bound) = bound else { continue };
+                let Some(bound) = bound.bound() else { continue };
                 bounded += 1;
                 let says = format!(
                     "seed {seed}: {} of {}: {result:?}, bound {bound}\n{text}",

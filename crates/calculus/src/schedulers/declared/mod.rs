@@ -1,18 +1,4 @@
-//! Promises that a loaded policy declares of itself, as text in its file: `.accepts` and `.provides`.
-//!
-//! ```text
-//! provides  = "as" POLICY [ "with" NAME "=" VALUE { "," NAME "=" VALUE } ]
-//!           | guarantee [ "for" conditions ] [ "when" conditions ]
-//! accepts   = guarantee { "or" guarantee }           the numbers may be left out: any of that type
-//! guarantee = TYPE expression...                     as in hierarchy files: RESBS budget period
-//!           | "sbf" "(" delay "," rate ")"           sbf(t) >= rate * (t - delay), that is PSBE rate, rate * delay
-//! conditions = condition { "and" condition }
-//! condition = expression ( "<=" | "<" | ">=" | ">" ) expression
-//! ```
-//! Expressions are made of numbers as in guarantees, the names of the policy's parameters (of a VP first, then of the
-//! scheduler), `+ - * /`, parentheses and `sum(...)` over all children. Times and plain numbers do not mix. No text:
-//! nothing is promised, and anything is accepted. A child for which `for` does not hold is promised nothing, and so is
-//! everybody at a place that gives nothing, where NULL is accepted; one for which `when` does not hold is refused.
+//! What the declaration of a loaded policy is worth in its place.
 //!
 //! Trusted is the policy's word that its algorithm delivers what it declares, where its own `when` holds and its place
 //! gives what it accepts (a whole CPU, where a guarantee is declared and nothing else said). The monitor watches it as
@@ -25,147 +11,25 @@
 //!   the amount, for continuous reservations nothing.
 //!
 //! Nothing declared reaches beyond the policy's own children: it counts as no limit for their siblings above, and
-//! resumes nothing. RESU cannot be declared (nobody tells a loaded policy of instants), nor MPR, which no VP has.
+//! resumes nothing.
 
-mod expression;
+mod evaluate;
 mod like;
 mod promise;
-mod read;
 
-use super::{Instance, Param, Provided, Refused, Slot};
+use super::{Instance, Provided, Refused, Slot};
+use crate::declaration::{Declared, Need, Provides};
 use crate::derivation::Rule;
 use crate::guarantee::{Guarantee, Kind};
 use crate::label::Label;
-use crate::parse::ParseError;
 use crate::rewrite::rewrite;
-use expression::{Expression, Values};
-use like::Like;
-use promise::Promise;
-use std::fmt;
+use evaluate::Values;
 
 const SOURCE: &str = "the policy's file";
 const NOTHING: Rule = Rule { name: "nothing declared", source: SOURCE };
 const REFUSED: Rule = Rule { name: "declared, refused", source: SOURCE };
 
-/// A policy's name and its parameters.
-#[derive(Clone, Debug)]
-pub struct Signature {
-    /// Its name in a hierarchy file.
-    pub name: &'static str,
-    /// Parameters of an instance.
-    pub scheduler_params: Vec<Param>,
-    /// Parameters of each VP that an instance schedules.
-    pub vp_params: Vec<Param>,
-}
-
-impl Signature {
-    /// A parameter by its name, and whether it is that of a VP.
-    fn param(&self, name: &str) -> Option<(Param, bool)> {
-        let find = |params: &[Param]| params.iter().find(|param| param.name == name).copied();
-        let of_vp = find(&self.vp_params).map(|param| (param, true));
-        of_vp.or_else(|| find(&self.scheduler_params).map(|param| (param, false)))
-    }
-
-    /// The names of all parameters, for people.
-    fn names(&self) -> String {
-        let params = self.vp_params.iter().chain(&self.scheduler_params);
-        let names: Vec<String> = params.map(|param| format!("`{}`", param.name)).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-    }
-}
-
-/// Why a policy's declarations cannot be read: which text, and the place in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeclaredError {
-    /// The member of the policy's description: `accepts` or `provides`.
-    pub member: &'static str,
-    /// What is wrong, with its place in that text.
-    pub error: ParseError,
-}
-
-impl fmt::Display for DeclaredError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`.{}`, byte {}: {}", self.member, self.error.offset, self.error)
-    }
-}
-
-impl std::error::Error for DeclaredError {}
-
-/// What a loaded policy accepts and provides, as it says itself.
-#[derive(Clone, Debug)]
-pub struct Declared {
-    policy: &'static str,
-    /// Any of these will do; everything does where there is none.
-    accepts: Vec<Need>,
-    provides: Provides,
-}
-
-/// What is promised to the children.
-#[derive(Clone, Debug)]
-enum Provides {
-    Nothing,
-    Like(Like),
-    Promise(Promise),
-}
-
-/// What a place may have to give: a guarantee, or any of a type.
-#[derive(Clone, Debug)]
-enum Need {
-    Any(Kind),
-    This(Template, Vec<Expression>),
-}
-
-/// A guarantee with expressions for its numbers.
-#[derive(Clone, Debug)]
-struct Template {
-    kind: Kind,
-    numbers: Vec<Expression>,
-}
-
-impl Template {
-    /// The guarantee, or why it is none.
-    fn value(&self, values: &Values) -> Result<Guarantee, String> {
-        let numbers =
-            self.numbers.iter().map(|number| number.value(values)).collect::<Result<Vec<_>, _>>()?;
-        let guarantee = self.kind.with(&numbers).ok_or("a number of CPUs that is none")?;
-        match guarantee.check() {
-            Ok(()) => Ok(guarantee),
-            Err(fault) => Err(format!("{guarantee}, and {} is needed", fault.expected)),
-        }
-    }
-}
-
 impl Declared {
-    /// Reads what a policy declares; `others`: the policies that it may say it is like.
-    ///
-    /// # Errors
-    /// The first that is wrong in each text.
-    pub fn read(
-        policy: &Signature,
-        others: &[Signature],
-        accepts: Option<&str>,
-        provides: Option<&str>,
-    ) -> Result<Declared, Vec<DeclaredError>> {
-        let of = |member| move |error| DeclaredError { member, error };
-        let accepted =
-            accepts.map_or(Ok(Vec::new()), |text| read::accepts(text, policy)).map_err(of("accepts"));
-        let provided = provides
-            .map_or(Ok(Provides::Nothing), |text| read::provides(text, policy, others))
-            .map_err(of("provides"));
-        match (accepted, provided) {
-            (Ok(_), Ok(provides @ Provides::Promise(_))) if accepts.is_none() => {
-                Ok(Declared { policy: policy.name, accepts: vec![Need::Any(Kind::All)], provides })
-            }
-            (Ok(accepts), Ok(provides)) => Ok(Declared { policy: policy.name, accepts, provides }),
-            (accepted, provided) => Err(accepted.err().into_iter().chain(provided.err()).collect()),
-        }
-    }
-
-    /// The policy's name.
-    pub fn policy(&self) -> &'static str {
-        self.policy
-    }
-
     /// The labels of an instance's children.
     pub(crate) fn provide(&self, instance: &Instance) -> Provided {
         // In no place, and without children: it is about to be destroyed.
@@ -206,7 +70,7 @@ impl Need {
         match self {
             Need::Any(kind) => gives_some(held, *kind),
             Need::This(template, sums) => {
-                let need = template.value(&Values::of(instance, &expression::sums(sums, instance)));
+                let need = template.value(&Values::of(instance, &evaluate::sums(sums, instance)));
                 match need {
                     Ok(need) => held.satisfies(&need).is_ok(),
                     // Without children the sums over them are nothing, and so is what is needed.
@@ -220,7 +84,7 @@ impl Need {
         match self {
             Need::Any(kind) => kind.name().to_owned(),
             Need::This(template, sums) => {
-                let need = template.value(&Values::of(instance, &expression::sums(sums, instance)));
+                let need = template.value(&Values::of(instance, &evaluate::sums(sums, instance)));
                 need.map_or_else(|reason| reason, |need| need.rounded_for_people())
             }
         }

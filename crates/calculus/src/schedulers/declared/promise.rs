@@ -1,8 +1,9 @@
 //! A declared guarantee: its own conditions, and whether what is promised to all children fits the supply above.
 //! Relies on the same test as the reservation scheduler. Never claims what no algorithm could keep.
 
-use super::expression::{self, Condition, Expression, Values};
-use super::{NOTHING, REFUSED, SOURCE, Template};
+use super::evaluate::{self, Values};
+use super::{NOTHING, REFUSED, SOURCE};
+use crate::declaration::{Condition, Promise};
 use crate::derivation::Rule;
 use crate::guarantee::{Continuity, Guarantee};
 use crate::label::Label;
@@ -10,23 +11,10 @@ use crate::rational::{Rational, Total, percent_ceil, whole};
 use crate::rewrite::sum_implies;
 use crate::schedulers::claims::carried;
 use crate::schedulers::{Complaint, Instance, Provided, Refused};
+use crate::work::Work;
 use num_traits::{Signed, Zero};
 
 const RULE: Rule = Rule { name: "declared, the policy's word", source: SOURCE };
-
-/// A guarantee to each child.
-#[derive(Clone, Debug)]
-pub(super) struct Promise {
-    pub(super) template: Template,
-    /// Which children it is for; nothing is promised to the others.
-    pub(super) whom: Vec<Condition>,
-    /// What must hold then.
-    pub(super) conditions: Vec<Condition>,
-    /// What the text sums over all children.
-    pub(super) sums: Vec<Expression>,
-    /// As it is written.
-    pub(super) text: String,
-}
 
 /// What a child is promised, NULL where nothing is to be, and why: the numbers of the conditions; or which of them does
 /// not hold.
@@ -51,7 +39,7 @@ impl Promise {
             let needed = "a supply in real time: below RESU only `as POLICY` is analysed".to_owned();
             return Err(of_all((needed, held.absolute().rounded_for_people())));
         }
-        let sums = expression::sums(&self.sums, instance);
+        let sums = evaluate::sums(&self.sums, instance);
         let values = Values::of(instance, &sums);
         let common = self.conditions.iter().filter(|condition| !condition.of_child);
         let common = all_hold(common, &values).map_err(of_all)?;
@@ -59,7 +47,7 @@ impl Promise {
         let verdicts = (0..instance.children.len()).map(verdict).collect::<Result<Vec<Verdict>, _>>()?;
         let promised = verdicts.iter().flatten().map(|(guarantee, _)| guarantee);
         let promised: Vec<&Guarantee> = promised.filter(|guarantee| **guarantee != Guarantee::Null).collect();
-        let fit = fits(held, &promised).map_err(of_all)?;
+        let fit = fits(held, &promised, instance.work).map_err(of_all)?;
         Ok((verdicts, fit))
     }
 
@@ -108,7 +96,7 @@ fn all_hold<'c>(conditions: impl Iterator<Item = &'c Condition>, values: &Values
 }
 
 /// Why these guarantees, each to one child, can all be kept on what is held.
-fn fits(held: &Label, promised: &[&Guarantee]) -> Result<String, Refused> {
+fn fits(held: &Label, promised: &[&Guarantee], work: &Work) -> Result<String, Refused> {
     let supply = held.supply();
     if let [only] = promised {
         let need = anywhere(only);
@@ -123,7 +111,7 @@ fn fits(held: &Label, promised: &[&Guarantee]) -> Result<String, Refused> {
     let load: Total = promised.iter().map(|guarantee| guarantee.rate()).collect();
     let sum = load.percent_ceil();
     match promised.iter().filter_map(|guarantee| patience(guarantee)).min() {
-        Some(start) => carried(&supply, &load, &sum, &start),
+        Some(start) => carried(&supply, &load, &sum, &start, work),
         None if load.at_most(&supply.rate()) => {
             Ok(format!("U = {sum} <= {} of {supply}", percent_ceil(&supply.rate())))
         }

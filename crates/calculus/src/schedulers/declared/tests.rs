@@ -1,10 +1,13 @@
 //! Declarations as they are read and refused, and what they are worth: each refused case beside the accepted one.
 
 use super::*;
+use crate::declaration::{DeclaredError, Signature};
+use crate::description::Param;
 use crate::graph::{Child, Edge};
-use crate::local::Mode;
 use crate::rational::{Rational, whole};
+use crate::rules::Mode;
 use crate::schedulers::{Complaint, Slot, Unit, find};
+use crate::work::Work;
 use proptest::prelude::*;
 
 fn param(name: &'static str, unit: Unit) -> Param {
@@ -63,6 +66,7 @@ fn on(provide: impl Fn(&Instance) -> Provided, held: &str, own: &[Value], childr
         cpus: 1,
         mode: Mode::Tight,
         caps: vec![None; edges.len()],
+        work: &Work::unlimited(),
     })
 }
 

@@ -1,58 +1,17 @@
-//! `.accepts` and `.provides` from text (the grammar is in `mod.rs`). Relies on the way in which guarantees are read.
-//! Every refusal points at its place; no text exhausts the stack.
+//! The text of a declaration, word by word: guarantees, conditions, expressions (the grammar is in `mod.rs`). Relies on
+//! the way in which guarantees are read. Every refusal points at its place; no text exhausts the stack.
 
 use super::expression::{Condition, Expression, Operator, Relation};
-use super::like::Like;
-use super::promise::Promise;
-use super::{Need, Provides, Signature, Template};
+use super::{Need, Signature, Template};
+use crate::description::Unit;
 use crate::guarantee::{Kind, Quantity};
 use crate::parse::{ParseError, Token};
 use crate::rational::Rational;
-use crate::schedulers::Unit;
 use std::ops::Range;
 
 /// Bytes of a text, and parentheses inside parentheses; the first bounds the depth of expressions, too.
 const MAX_BYTES: usize = 1_000;
 const MAX_NESTING: usize = 32;
-
-/// Reads `.accepts`.
-pub(super) fn accepts(text: &str, policy: &Signature) -> Result<Vec<Need>, ParseError> {
-    let mut parser = Parser::new(text, policy)?;
-    let mut needs = vec![parser.need()?];
-    while parser.takes("or") {
-        needs.push(parser.need()?);
-    }
-    parser.end("`or` and another guarantee, or the end")?;
-    Ok(needs)
-}
-
-/// Reads `.provides`.
-pub(super) fn provides(text: &str, policy: &Signature, others: &[Signature]) -> Result<Provides, ParseError> {
-    let mut parser = Parser::new(text, policy)?;
-    if parser.takes("as") {
-        return Ok(Provides::Like(Like::read(&mut parser, others)?));
-    }
-    let head = parser.peek();
-    let (template, _) = parser.guarantee()?;
-    if let Kind::Resu | Kind::Mpr = template.kind {
-        let reason = "a guarantee that a loaded policy can give: not RESU, not MPR";
-        return Err(head.wrong(reason));
-    }
-    let whom = parser.conditions("for")?;
-    let conditions = parser.conditions("when")?;
-    parser.end(match (&whom[..], &conditions[..]) {
-        ([], []) => "`for`, `when`, or the end",
-        (_, []) => "`and`, `when`, or the end",
-        _ => "`and`, or the end",
-    })?;
-    Ok(Provides::Promise(Promise {
-        template,
-        whom,
-        conditions,
-        sums: parser.sums,
-        text: text.trim().to_owned(),
-    }))
-}
 
 /// An expression with its place and what it counts.
 struct Term {
@@ -71,13 +30,13 @@ pub(super) struct Parser<'t> {
     next: usize,
     pub(super) policy: &'t Signature,
     /// What is summed over all children.
-    sums: Vec<Expression>,
+    pub(super) sums: Vec<Expression>,
     in_sum: bool,
     nesting: usize,
 }
 
 impl<'t> Parser<'t> {
-    fn new(text: &'t str, policy: &'t Signature) -> Result<Parser<'t>, ParseError> {
+    pub(super) fn new(text: &'t str, policy: &'t Signature) -> Result<Parser<'t>, ParseError> {
         if text.len() > MAX_BYTES {
             let rest = Token { text: "", offset: MAX_BYTES };
             return Err(rest.error(format!("{} bytes", text.len()), format!("at most {MAX_BYTES}")));
@@ -116,7 +75,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A guarantee that a place may have to give; its numbers may be left out.
-    fn need(&mut self) -> Result<Need, ParseError> {
+    pub(super) fn need(&mut self) -> Result<Need, ParseError> {
         let kind = kind(self.peek()).filter(|kind| *kind != Kind::Mpr);
         let behind = self.tokens.get(self.next + 1).map(|token| token.text);
         if let (Some(kind), None | Some("or")) = (kind, behind) {
@@ -132,7 +91,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A guarantee with its numbers, and where a parameter of a VP is in it.
-    fn guarantee(&mut self) -> Result<(Template, Option<Range<usize>>), ParseError> {
+    pub(super) fn guarantee(&mut self) -> Result<(Template, Option<Range<usize>>), ParseError> {
         if self.takes("sbf") {
             self.expect("(")?;
             let delay = self.number("a delay", Quantity::Time)?;
@@ -171,7 +130,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The conditions behind a word, if that is next.
-    fn conditions(&mut self, word: &str) -> Result<Vec<Condition>, ParseError> {
+    pub(super) fn conditions(&mut self, word: &str) -> Result<Vec<Condition>, ParseError> {
         let mut conditions = Vec::new();
         let mut more = self.takes(word);
         while more {

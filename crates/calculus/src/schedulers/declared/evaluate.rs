@@ -1,31 +1,11 @@
-//! What the numbers and conditions of a declaration are made of. Relies on exact rationals. Never rounds, and never
-//! panics: what has no value says why.
+//! The values of a declaration's expressions for an instance and its children. Relies on exact rationals. Never rounds,
+//! and never panics: what has no value says why.
 
+use crate::declaration::{Condition, Expression, Operator, Relation, Template};
+use crate::guarantee::Guarantee;
 use crate::rational::{Rational, Total, share_floor, time_ceil, whole};
 use crate::schedulers::Instance;
 use num_traits::Zero;
-
-/// An expression over the parameters of an instance and of one of its children.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Expression {
-    Number(Rational),
-    /// A parameter of the instance.
-    OfScheduler(&'static str),
-    /// A parameter of the child's VP.
-    OfChild(&'static str),
-    /// A sum over all children, by its place among those of the text.
-    Sum(usize),
-    Two(Box<Expression>, Operator, Box<Expression>),
-}
-
-/// What is done with two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operator {
-    Plus,
-    Minus,
-    Times,
-    Over,
-}
 
 /// What an expression is worth: sums are worked out once for all children.
 pub(super) struct Values<'a> {
@@ -87,29 +67,6 @@ pub(super) fn sums(terms: &[Expression], instance: &Instance) -> Vec<Result<Rati
     terms.iter().map(sum).collect()
 }
 
-/// A comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relation {
-    AtMost,
-    Below,
-    AtLeast,
-    Above,
-}
-
-/// A condition that must hold before anything is promised.
-#[derive(Clone, Debug)]
-pub(super) struct Condition {
-    pub(super) left: Expression,
-    pub(super) relation: Relation,
-    pub(super) right: Expression,
-    /// Whether the two are times; else they are shown as plain numbers.
-    pub(super) of_times: bool,
-    /// Whether it is about each child by itself.
-    pub(super) of_child: bool,
-    /// As it is written.
-    pub(super) text: String,
-}
-
 impl Condition {
     /// The numbers, if it holds; else what was needed and what there is.
     pub(super) fn holds(&self, values: &Values) -> Result<String, (String, String)> {
@@ -133,16 +90,15 @@ impl Condition {
     }
 }
 
-impl Relation {
-    pub(super) const EVERY: [Relation; 4] =
-        [Relation::AtMost, Relation::Below, Relation::AtLeast, Relation::Above];
-
-    pub(super) fn symbol(self) -> &'static str {
-        match self {
-            Relation::AtMost => "<=",
-            Relation::Below => "<",
-            Relation::AtLeast => ">=",
-            Relation::Above => ">",
+impl Template {
+    /// The guarantee, or why it is none.
+    pub(super) fn value(&self, values: &Values) -> Result<Guarantee, String> {
+        let numbers =
+            self.numbers.iter().map(|number| number.value(values)).collect::<Result<Vec<_>, _>>()?;
+        let guarantee = self.kind.with(&numbers).ok_or("a number of CPUs that is none")?;
+        match guarantee.check() {
+            Ok(()) => Ok(guarantee),
+            Err(fault) => Err(format!("{guarantee}, and {} is needed", fault.expected)),
         }
     }
 }

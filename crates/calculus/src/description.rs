@@ -43,10 +43,10 @@ const MICROSECOND: u64 = 1_000;
 const SECOND: u64 = 1_000_000_000;
 
 /// A whole rate, in the unit of [`RATE`].
-pub(super) const WHOLE_RATE: u64 = 1_000_000;
+pub(crate) const WHOLE_RATE: u64 = 1_000_000;
 
 /// How long a VP runs before others are considered.
-pub(super) const QUANTUM: Param = Param {
+pub(crate) const QUANTUM: Param = Param {
     name: "quantum",
     unit: Unit::Time,
     default: Some(10_000 * MICROSECOND),
@@ -56,7 +56,7 @@ pub(super) const QUANTUM: Param = Param {
 };
 
 /// A VP's weight.
-pub(super) const SHARE: Param = Param {
+pub(crate) const SHARE: Param = Param {
     name: "share",
     unit: Unit::Count,
     default: Some(1),
@@ -66,7 +66,7 @@ pub(super) const SHARE: Param = Param {
 };
 
 /// A reservation's amount.
-pub(super) const BUDGET: Param = Param {
+pub(crate) const BUDGET: Param = Param {
     name: "budget",
     unit: Unit::Time,
     default: None,
@@ -76,7 +76,7 @@ pub(super) const BUDGET: Param = Param {
 };
 
 /// A reservation's period.
-pub(super) const PERIOD: Param = Param {
+pub(crate) const PERIOD: Param = Param {
     name: "period",
     unit: Unit::Time,
     default: None,
@@ -86,7 +86,7 @@ pub(super) const PERIOD: Param = Param {
 };
 
 /// The speed of a uniformly slower processor.
-pub(super) const RATE: Param = Param {
+pub(crate) const RATE: Param = Param {
     name: "rate-ppm",
     unit: Unit::Count,
     default: None,
@@ -96,7 +96,7 @@ pub(super) const RATE: Param = Param {
 };
 
 /// Whether a reservation may have more than its budget.
-pub(super) const SOFT: Param = Param {
+pub(crate) const SOFT: Param = Param {
     name: "soft",
     unit: Unit::Count,
     default: Some(0),
