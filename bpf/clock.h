@@ -71,7 +71,7 @@ static __noinline void steal(u32 cpu, u64 length_ns, u64 now)
 	if (length_ns > most)
 		length_ns = most;
 	hls_steal(&domain->hls, cpu, length_ns);
-	if (domain->tell)
+	if (domain->records_stolen)
 		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, length_ns, 0);
 }
 

@@ -27,7 +27,7 @@ struct engine_thread {
 	u64 cpus;  /* its affinity, as the core knows it */
 	u32 pid, tgid;
 	u64 queued_at_ns; /* since when it is runnable and nowhere in the kernel's queues: in our hands; 0: it is not */
-	u64 may_tell_at; /* it has told its scheduler so much that more than a burst has to wait until then */
+	u64 may_post_at; /* it has told its scheduler so much that more than a burst has to wait until then */
 };
 
 /* The lock of the domain. Once it is sealed nothing there changes any more. */
@@ -35,14 +35,14 @@ enum { FREE, HELD, SEALED };
 
 struct engine_domain {
 	u32 lock;
-	u32 root;                 /* the scheduler below which new threads are hung */
-	u32 own_tgid;             /* the process that must be able to end all this: its threads never wait */
-	u32 has_begun;            /* it is attached, and so there are timers */
-	u64 tell;                 /* whether there are to be records of stolen time */
-	u64 kicked;               /* CPUs that have been told that a decision is due */
-	struct hls_params params; /* of new threads there */
-	struct hls_call call;     /* what user space asks for */
-	struct hls_params told;   /* what a thread tells its scheduler */
+	u32 root;                  /* the scheduler below which new threads are hung */
+	u32 own_tgid;              /* the process that must be able to end all this: its threads never wait */
+	u32 has_begun;             /* it is attached, and so there are timers */
+	u64 records_stolen;        /* whether there are to be records of stolen time */
+	u64 kicked;                /* CPUs that have been told that a decision is due */
+	struct hls_params params;  /* of new threads there */
+	struct hls_call call;      /* what user space asks for */
+	struct hls_params message; /* what a thread tells its scheduler */
 	struct engine_cpu cpu[HLS_MAX_CPUS];
 	struct hls hls;
 	struct engine_thread thread[HLS_MAX_VPS];
@@ -73,12 +73,18 @@ static __always_inline struct engine_domain __arena *the_domain(void)
  * What user space is told of threads, in the order in which it happened; and, so that it need not look all the time,
  * that there are many records to be read.
  */
-enum news_kind { NEWS_THREAD = 1, NEWS_GONE, NEWS_RENAMED, NEWS_MOVED, NEWS_RECORDS };
-struct news {
+enum event_kind {
+	EVENT_THREAD_NEW = 1,
+	EVENT_THREAD_GONE,
+	EVENT_THREAD_RENAMED,
+	EVENT_THREAD_MOVED,
+	EVENT_RECORDS
+};
+struct event {
 	u32 kind;
-	u32 vp; /* of NEWS_THREAD 0: there was no room for it */
+	u32 vp; /* of EVENT_THREAD_NEW 0: there was no room for it */
 	u32 pid, tgid;
-	char comm[16]; /* of NEWS_RENAMED: the name */
+	char comm[16]; /* of EVENT_THREAD_RENAMED: the name */
 };
 
 #endif

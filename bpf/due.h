@@ -31,7 +31,7 @@ static __always_inline u64 to_kick(void)
  * Whether this CPU is about to be off: the last that it does, without interrupts, is to wake who waits for that. Kicks
  * and timers take an interrupt to itself. That would never come, nor any later one when the CPU is back.
  */
-static __noinline bool is_dying(void)
+static __noinline bool is_going_offline(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	const struct cpumask *online = scx_bpf_get_online_cpumask();
@@ -41,7 +41,7 @@ static __noinline bool is_dying(void)
 }
 
 /* Leaves it to whoever looks next on another CPU: user space does so ten times a second. */
-static __noinline void leave_kicks(u64 cpus)
+static __noinline void put_off_kicks(u64 cpus)
 {
 	if (!lock())
 		return;
@@ -51,8 +51,8 @@ static __noinline void leave_kicks(u64 cpus)
 
 static __noinline void kick_all(u64 cpus)
 {
-	if (unlikely(domain->hls.offline) && is_dying()) {
-		leave_kicks(cpus);
+	if (unlikely(domain->hls.offline) && is_going_offline()) {
+		put_off_kicks(cpus);
 		return;
 	}
 	for (u32 i = opaque(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
@@ -71,14 +71,14 @@ static __always_inline void kick(u64 cpus)
 static __noinline void start_timer(u32 cpu, u64 at, u64 now)
 {
 	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
-	if (!t || (unlikely(domain->hls.offline) && is_dying()))
+	if (!t || (unlikely(domain->hls.offline) && is_going_offline()))
 		return;
 	if (!bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN))
 		domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
 }
 
 /* Something is due then: sets this CPU's timer if it would go off later. One that is too early sets itself anew. */
-static __always_inline void be_called_at(u32 cpu, u64 at, u64 now)
+static __always_inline void set_timer_no_later(u32 cpu, u64 at, u64 now)
 {
 	if (unlikely(at < domain->cpu[cpu].timer_at_ns))
 		start_timer(cpu, at, now);
@@ -88,7 +88,7 @@ static __always_inline void be_called_at(u32 cpu, u64 at, u64 now)
 static __always_inline void set_timer(u32 cpu, u64 now)
 {
 	u64 at = hls_expires_at(&domain->hls, cpu), first = hls_timer_at(&domain->hls);
-	be_called_at(cpu, first < at ? first : at, now);
+	set_timer_no_later(cpu, first < at ? first : at, now);
 }
 
 /*
@@ -98,7 +98,7 @@ static __always_inline void set_timer(u32 cpu, u64 now)
 static __always_inline void set_timer_without_slice(u32 cpu, u64 now)
 {
 	domain->cpu[cpu & (HLS_MAX_CPUS - 1)].slice_waits = true;
-	be_called_at(cpu, hls_timer_at(&domain->hls), now);
+	set_timer_no_later(cpu, hls_timer_at(&domain->hls), now);
 }
 
 #endif

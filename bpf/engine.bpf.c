@@ -29,9 +29,9 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
-} news SEC(".maps");
+} events SEC(".maps");
 
-struct held_task {
+struct kept_task {
 	struct task_struct __kptr *task;
 };
 
@@ -40,12 +40,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, HLS_MAX_VPS);
 	__type(key, u32);
-	__type(value, struct held_task);
+	__type(value, struct kept_task);
 } tasks SEC(".maps");
 
 static __always_inline struct task_struct *thread_of(u32 v)
 {
-	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+	struct kept_task *held = bpf_map_lookup_elem(&tasks, &v);
 	return held ? held->task : NULL;
 }
 
@@ -55,17 +55,17 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, u32);
-} homes SEC(".maps");
+} task_vps SEC(".maps");
 
 /* Why the kernel let go of us, for the loader; in a map of its own. */
 struct engine_exit {
 	u32 kind; /* 0: it has not */
 	char reason[128];
 	char message[1024];
-} left SEC(".data.left");
+} exit_info SEC(".data.exit");
 
 /* How many records there were when user space was told of them last. */
-static u64 nr_records_told;
+static u64 nr_records_announced;
 
 /*
  * How long a thread runs before its CPU looks again at its own queue: sched_ext does not preempt for what comes there
@@ -85,16 +85,16 @@ static __always_inline u32 vp_of(const struct task_struct *p)
 /* Whether another quarter of the records has been written. To be called under the lock. */
 static __always_inline bool are_many_records(void)
 {
-	if (likely(domain->hls.nr_records - nr_records_told < HLS_MAX_RECORDS / 4))
+	if (likely(domain->hls.nr_records - nr_records_announced < HLS_MAX_RECORDS / 4))
 		return false;
-	nr_records_told = domain->hls.nr_records;
+	nr_records_announced = domain->hls.nr_records;
 	return true;
 }
 
-static __noinline void tell_of_records(void)
+static __noinline void announce_records(void)
 {
-	struct news n = {.kind = NEWS_RECORDS};
-	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
+	struct event n = {.kind = EVENT_RECORDS};
+	bpf_ringbuf_output(&events, &n, sizeof(n), 0);
 }
 
 /* A slice is over somewhere, or a scheduler wants to be called. */
@@ -181,7 +181,7 @@ int engine_enqueue(u64 *ctx)
 	u64 now = now_ns();
 	follow_affinity(v, p, now);
 	const vp_t *vp = in_register(&domain->hls.vp[v]);
-	request(&domain->hls, v, now, true);
+	request_thread(&domain->hls, v, now, true);
 	u32 cpu = vp->cpu;
 	if (vp->state == HLS_RUNNING && cpu != bpf_get_smp_processor_id() && unlikely(is_leaving(cpu)))
 		hls_offline(&domain->hls, cpu, now);
@@ -189,7 +189,7 @@ int engine_enqueue(u64 *ctx)
 	domain->thread[v].queued_at_ns = granted ? 0 : now;
 	due = to_kick();
 	/* A request ends no slice, and begins none. */
-	be_called_at(bpf_get_smp_processor_id(), hls_timer_at(&domain->hls), now);
+	set_timer_no_later(bpf_get_smp_processor_id(), hls_timer_at(&domain->hls), now);
 	unlock();
 	if (granted)
 		insert(p, SCX_DSQ_LOCAL_ON | cpu, SLICE_NS, flags);
@@ -227,7 +227,7 @@ int engine_dispatch(u64 *ctx)
 	u64 clock = this_rq()->clock, now = not_before_ns(clock);
 	u32 before = settle(cpu, clock);
 	hls_expire(&domain->hls, cpu, now);
-	u32 v = schedule(&domain->hls, cpu, now);
+	u32 v = schedule_fast(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
 	domain->cpu[cpu].free_since_ns = 0;
 	struct task_struct *task = NULL;
@@ -248,7 +248,7 @@ int engine_dispatch(u64 *ctx)
 	bool many = are_many_records();
 	unlock();
 	if (unlikely(many))
-		tell_of_records();
+		announce_records();
 	if (unlikely(starved))
 		insert_thread_of(starved);
 	else if (goes_on)
@@ -309,7 +309,7 @@ static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
 		domain->cpu[cpu].free_since_ns = clock;
 	}
 	domain->thread[v].queued_at_ns = 0;
-	release(&domain->hls, v, now, blocks);
+	release_thread(&domain->hls, v, now, blocks);
 	/* A thread that blocks is on its way to dispatch() already. */
 	if (likely(blocks))
 		domain->kicked |= 1ULL << (bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1));
@@ -351,9 +351,9 @@ SEC("struct_ops/hls_enable")
 int hls_enable(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	u32 *home = bpf_task_storage_get(&homes, p, NULL, 0);
-	if (home)
-		p->scx.dsq_vtime = *home;
+	u32 *task_vp = bpf_task_storage_get(&task_vps, p, NULL, 0);
+	if (task_vp)
+		p->scx.dsq_vtime = *task_vp;
 	return 0;
 }
 
@@ -387,23 +387,23 @@ int engine_yielded(u64 *ctx)
 	return 0;
 }
 
-static __always_inline void tell_name(struct task_struct *p, u32 kind, u32 v, const char *comm)
+static __always_inline void send_event_with_name(struct task_struct *p, u32 kind, u32 v, const char *comm)
 {
-	struct news n = {.kind = kind, .vp = v, .pid = p->pid, .tgid = p->tgid};
+	struct event n = {.kind = kind, .vp = v, .pid = p->pid, .tgid = p->tgid};
 	if (comm)
 		bpf_probe_read_kernel_str(n.comm, sizeof(n.comm), comm);
-	bpf_ringbuf_output(&news, &n, sizeof(n), 0);
+	bpf_ringbuf_output(&events, &n, sizeof(n), 0);
 }
 
-static __always_inline void tell(struct task_struct *p, u32 kind, u32 v)
+static __always_inline void send_event(struct task_struct *p, u32 kind, u32 v)
 {
-	tell_name(p, kind, v, NULL);
+	send_event_with_name(p, kind, v, NULL);
 }
 
 /* Holds the thread of a VP. */
-static __always_inline void hold(u32 v, struct task_struct *p)
+static __always_inline void keep_task(u32 v, struct task_struct *p)
 {
-	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+	struct kept_task *held = bpf_map_lookup_elem(&tasks, &v);
 	struct task_struct *task = held ? bpf_task_acquire(p) : NULL;
 	if (!task)
 		return;
@@ -412,9 +412,9 @@ static __always_inline void hold(u32 v, struct task_struct *p)
 		bpf_task_release(task);
 }
 
-static __always_inline void let_go(u32 v)
+static __always_inline void drop_task(u32 v)
 {
-	struct held_task *held = bpf_map_lookup_elem(&tasks, &v);
+	struct kept_task *held = bpf_map_lookup_elem(&tasks, &v);
 	struct task_struct *task = held ? bpf_kptr_xchg(&held->task, NULL) : NULL;
 	if (task)
 		bpf_task_release(task);
@@ -434,11 +434,11 @@ int engine_init_task(u64 *ctx)
 	 */
 	if ((p->flags & PF_KTHREAD) || (u32)p->tgid == domain->own_tgid)
 		return 0;
-	u32 *home = bpf_task_storage_get(&homes, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	u32 *task_vp = bpf_task_storage_get(&task_vps, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	u64 cpus = p->cpus_ptr->bits[0];
 	s64 v = 0;
 	bpf_local_irq_save(&irq);
-	if (home && lock()) {
+	if (task_vp && lock()) {
 		v = hls_attach(&domain->hls, domain->root, 0, &domain->params);
 		if (v > 0) {
 			struct engine_thread __arena *t = &domain->thread[v];
@@ -456,13 +456,13 @@ int engine_init_task(u64 *ctx)
 	/* Threads are being taken back: they must be able to fork meanwhile. */
 	if (domain->lock == SEALED)
 		return 0;
-	if (!home || v <= 0) {
-		tell(p, NEWS_THREAD, 0);
+	if (!task_vp || v <= 0) {
+		send_event(p, EVENT_THREAD_NEW, 0);
 		return -11; /* EAGAIN, as for any other limit on threads */
 	}
-	*home = v;
-	hold(v, p);
-	tell(p, NEWS_THREAD, v);
+	*task_vp = v;
+	keep_task(v, p);
+	send_event(p, EVENT_THREAD_NEW, v);
 	return 0;
 }
 
@@ -471,12 +471,12 @@ int engine_exit_task(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
-	u32 *home = bpf_task_storage_get(&homes, p, NULL, 0), v = home ? *home : 0;
+	u32 *task_vp = bpf_task_storage_get(&task_vps, p, NULL, 0), v = task_vp ? *task_vp : 0;
 	if (!v)
 		return 0;
 	/* Once the VP is free, a fork on another CPU may take it: what finds this thread by its VP goes before. */
-	let_go(v);
-	tell(p, NEWS_GONE, v);
+	drop_task(v);
+	send_event(p, EVENT_THREAD_GONE, v);
 	if (!lock())
 		return 0;
 	domain->thread[v].pid = 0;
@@ -511,7 +511,7 @@ int engine_set_cpumask(u64 *ctx)
  * A CPU goes, or is back; told by a thread of that CPU's own. When it goes, dispatch() is not called there any more,
  * and the kernel moves its threads to other CPUs, where they are enqueued. Until then some run there without a grant.
  */
-static __always_inline void come_or_go(u32 cpu, bool is_back)
+static __always_inline void change_cpu(u32 cpu, bool is_back)
 {
 	unsigned long irq;
 	u64 due = 0;
@@ -529,7 +529,7 @@ static __always_inline void come_or_go(u32 cpu, bool is_back)
 	}
 	bpf_local_irq_restore(&irq);
 	if (error)
-		give_up_with("a CPU came or went that the hierarchy does not have");
+		end_run("a CPU came or went that the hierarchy does not have");
 	kick(due);
 }
 
@@ -537,7 +537,7 @@ SEC("struct_ops/engine_cpu_online")
 int engine_cpu_online(u64 *ctx)
 {
 	USES(arena);
-	come_or_go((u32)ctx[0], true);
+	change_cpu((u32)ctx[0], true);
 	return 0;
 }
 
@@ -545,7 +545,7 @@ SEC("struct_ops/engine_cpu_offline")
 int engine_cpu_offline(u64 *ctx)
 {
 	USES(arena);
-	come_or_go((u32)ctx[0], false);
+	change_cpu((u32)ctx[0], false);
 	return 0;
 }
 
@@ -558,7 +558,7 @@ int hls_moved(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[2];
-	tell(p, NEWS_MOVED, vp_of(p));
+	send_event(p, EVENT_THREAD_MOVED, vp_of(p));
 	return 0;
 }
 
@@ -570,7 +570,7 @@ int hls_renamed(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p);
 	if (v)
-		tell_name(p, NEWS_RENAMED, v, (const char *)ctx[1]);
+		send_event_with_name(p, EVENT_THREAD_RENAMED, v, (const char *)ctx[1]);
 	return 0;
 }
 
@@ -621,9 +621,9 @@ SEC("struct_ops/hls_exit")
 int hls_exit(u64 *ctx)
 {
 	struct scx_exit_info *info = (void *)ctx[0];
-	bpf_probe_read_kernel_str(left.reason, sizeof(left.reason), info->reason);
-	bpf_probe_read_kernel_str(left.message, sizeof(left.message), info->msg);
-	left.kind = info->kind;
+	bpf_probe_read_kernel_str(exit_info.reason, sizeof(exit_info.reason), info->reason);
+	bpf_probe_read_kernel_str(exit_info.message, sizeof(exit_info.message), info->msg);
+	exit_info.kind = info->kind;
 	return 0;
 }
 
@@ -633,10 +633,10 @@ struct set_up {
 };
 
 SEC("syscall")
-int set_up(struct set_up *told)
+int set_up(struct set_up *where)
 {
-	told->hls_at = __builtin_offsetof(struct engine_domain, hls);
-	told->hls_bytes = sizeof(struct hls);
+	where->hls_at = __builtin_offsetof(struct engine_domain, hls);
+	where->hls_bytes = sizeof(struct hls);
 	return bpf_arena_alloc_pages(&arena, (void __arena *)DOMAIN_AT, DOMAIN_PAGES, -1, 0) ? 0 : -12;
 }
 
@@ -672,13 +672,13 @@ int make_call(void *ctx)
 #define MESSAGE_BURST 100
 
 /* Whether a thread has talked too much: talk holds up the others' decisions. */
-static __always_inline bool talks_too_much(u32 v, u64 now)
+static __always_inline bool posts_too_often(u32 v, u64 now)
 {
 	struct engine_thread __arena *t = &domain->thread[v];
-	u64 from_ns = t->may_tell_at > now ? t->may_tell_at : now;
+	u64 from_ns = t->may_post_at > now ? t->may_post_at : now;
 	if (from_ns > now + MESSAGE_BURST * MESSAGE_INTERVAL_NS)
 		return true;
-	t->may_tell_at = from_ns + MESSAGE_INTERVAL_NS;
+	t->may_post_at = from_ns + MESSAGE_INTERVAL_NS;
 	return false;
 }
 
@@ -687,7 +687,7 @@ static __always_inline bool talks_too_much(u32 v, u64 now)
  * it is about the caller alone. What comes of it for the caller is decided when it leaves the kernel.
  */
 SEC("syscall")
-int engine_told(struct message *ctx)
+int engine_post(struct message *ctx)
 {
 	USES(arena);
 	u32 v = vp_of(bpf_get_current_task_btf());
@@ -697,17 +697,17 @@ int engine_told(struct message *ctx)
 	if (!v || v >= HLS_MAX_VPS)
 		return 0;
 	ctx->answer = -HLS_E_BUSY;
-	if (talks_too_much(v, now))
+	if (posts_too_often(v, now))
 		return 0;
 	bpf_local_irq_save(&irq);
 	if (lock()) {
 		u32 cpu = bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1);
 		now = now_ns();
 		for (u32 i = 0; i < HLS_PARAMS; i++)
-			domain->told.value[i] = ctx->value[i];
-		ctx->answer = hls_tell(&domain->hls, v, ctx->number, &domain->told, now);
+			domain->message.value[i] = ctx->value[i];
+		ctx->answer = hls_tell(&domain->hls, v, ctx->number, &domain->message, now);
 		due = to_kick();
-		be_called_at(cpu, hls_timer_at(&domain->hls), now);
+		set_timer_no_later(cpu, hls_timer_at(&domain->hls), now);
 		unlock();
 	}
 	bpf_local_irq_restore(&irq);
@@ -754,7 +754,7 @@ int check(struct check *found)
 	}
 	bpf_local_irq_restore(&irq);
 	if (result > 0)
-		give_up_with("an invariant of the hierarchy is broken");
+		end_run("an invariant of the hierarchy is broken");
 	found->late = idle_of(due);
 	return (int)result;
 }

@@ -16,7 +16,7 @@
  * Where the engine of the day has its program for an operation. The kernel wants all in such a map to be of one
  * kind.
  */
-#define ENGINE_OF_THE_DAY(operation)                   \
+#define CURRENT_PROGRAM(operation)                     \
 	struct {                                       \
 		__uint(type, BPF_MAP_TYPE_PROG_ARRAY); \
 		__uint(max_entries, 1);                \
@@ -28,11 +28,11 @@
  * A jump by a number that the verifier knows is one in the machine's code, which must be changed, before all CPUs, for
  * it to lead elsewhere. So only what every switch goes through jumps like that; the others look up where to.
  */
-static volatile u32 looked_up;
+static volatile u32 by_lookup;
 
 /* What is attached for an operation, or given to user space. `kind` is the section that tells libbpf what it is. */
 #define JUMP(kind, operation, number)                          \
-	ENGINE_OF_THE_DAY(operation);                          \
+	CURRENT_PROGRAM(operation);                            \
 	SEC(kind)                                              \
 	int hls_##operation(u64 *ctx)                          \
 	{                                                      \
@@ -42,21 +42,21 @@ static volatile u32 looked_up;
 
 JUMP("struct_ops/hls_dispatch", dispatch, 0)
 JUMP("struct_ops/hls_quiescent", quiescent, 0)
-JUMP("struct_ops.s/hls_init", init, looked_up)
-JUMP("struct_ops/hls_disable", disable, looked_up)
-JUMP("struct_ops/hls_yielded", yielded, looked_up)
-JUMP("struct_ops.s/hls_init_task", init_task, looked_up)
-JUMP("struct_ops/hls_exit_task", exit_task, looked_up)
-JUMP("struct_ops/hls_set_cpumask", set_cpumask, looked_up)
-JUMP("struct_ops/hls_cpu_online", cpu_online, looked_up)
-JUMP("struct_ops/hls_cpu_offline", cpu_offline, looked_up)
+JUMP("struct_ops.s/hls_init", init, by_lookup)
+JUMP("struct_ops/hls_disable", disable, by_lookup)
+JUMP("struct_ops/hls_yielded", yielded, by_lookup)
+JUMP("struct_ops.s/hls_init_task", init_task, by_lookup)
+JUMP("struct_ops/hls_exit_task", exit_task, by_lookup)
+JUMP("struct_ops/hls_set_cpumask", set_cpumask, by_lookup)
+JUMP("struct_ops/hls_cpu_online", cpu_online, by_lookup)
+JUMP("struct_ops/hls_cpu_offline", cpu_offline, by_lookup)
 
 /*
  * The same for threads that are runnable. When the process that has the maps ends, these are emptied a moment before
  * all is detached; in it whoever wants a CPU waits in the kernel's own queue, or that process might never come to its
  * end.
  */
-ENGINE_OF_THE_DAY(enqueue);
+CURRENT_PROGRAM(enqueue);
 SEC("struct_ops/hls_enqueue")
 int hls_enqueue(u64 *ctx)
 {
@@ -66,12 +66,12 @@ int hls_enqueue(u64 *ctx)
 }
 
 /* The same for what threads call. Its context is as long as this program says, not as the one that it jumps to does. */
-ENGINE_OF_THE_DAY(told);
+CURRENT_PROGRAM(post);
 SEC("syscall")
-int hls_told(struct message *ctx)
+int hls_post(struct message *ctx)
 {
 	ctx->answer = -HLS_E_NOT_FOUND;
-	bpf_tail_call(ctx, &jump_told, looked_up);
+	bpf_tail_call(ctx, &jump_post, by_lookup);
 	return 0;
 }
 
@@ -79,7 +79,7 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t);
 
 /* This is the engine of the day: timers call it from now on. */
 SEC("syscall")
-int adopt(void *ctx)
+int take_over_timers(void *ctx)
 {
 	USES(arena);
 	(void)ctx;

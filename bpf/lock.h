@@ -14,7 +14,7 @@
 #define LOCK_ROUNDS 16
 
 /* Ends the run: sched_ext takes its threads back and tells the loader. */
-#define give_up_with(text)                                                 \
+#define end_run(text)                                                      \
 	({                                                                 \
 		static char message[] = text;                              \
 		unsigned long long nothing[1] = {0}; /* may not be none */ \
@@ -49,7 +49,7 @@ static __noinline bool wait_for_lock(void)
 			return true;
 	if (domain->lock != SEALED) {
 		seal();
-		give_up_with("the lock of the hierarchy cannot be had");
+		end_run("the lock of the hierarchy cannot be had");
 	}
 	return false;
 }

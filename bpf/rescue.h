@@ -90,7 +90,7 @@ static __noinline u32 take_starved(u32 cpu, u64 now)
 	t->queued_at_ns = 0;
 	c->rescued = v;
 	c->rescued_until_ns = now + rescue_turn_ns / RESCUE_PART;
-	be_called_at(cpu, c->rescued_until_ns, now);
+	set_timer_no_later(cpu, c->rescued_until_ns, now);
 	return v;
 }
 
@@ -99,7 +99,7 @@ static __noinline u64 end_rescue(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	if (now < c->rescued_until_ns) {
-		be_called_at(cpu, c->rescued_until_ns, now);
+		set_timer_no_later(cpu, c->rescued_until_ns, now);
 		return 0;
 	}
 	c->rescued = 0;

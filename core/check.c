@@ -76,7 +76,7 @@ HLS_GLOBAL_FUNC u32 check_idle(hls_t *h __arg_arena, u32 cpu)
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
 		/* What an accused policy leaves undone is made good when it is taken out. */
-		if (in_need(h, v) && hls_usable(vp, cpu) && !hls_is_accused(&h->scheduler[s]))
+		if (in_need(h, v) && hls_usable(vp, cpu) && !hls_is_faulty(&h->scheduler[s]))
 			return broken(h, HLS_BROKEN_IDLE, s, v, cpu);
 		v = vp->sib_next;
 	}
@@ -95,7 +95,7 @@ HLS_GLOBAL_FUNC u32 check_priority(hls_t *h __arg_arena, u32 s, u32 v)
 			continue;
 		if (h->scheduler[s].policy < HLS_FIRST_LOADED)
 			return broken(h, HLS_BROKEN_PRIORITY, s, v, up->cpu);
-		hls_accuse(h, s, HLS_OUT_OF_ORDER);
+		hls_report_violation(h, s, HLS_VIOLATION_OUT_OF_ORDER);
 		return 0;
 	}
 	return 0;
@@ -131,10 +131,10 @@ HLS_GLOBAL_FUNC u32 check_scheduler(hls_t *h __arg_arena, u32 s)
 	}
 	if (requested != sched->nr_requested || held != sched->nr_running || sched->single != is_single(sched))
 		return broken(h, HLS_BROKEN_HELD, s, 0, 0);
-	u32 want = wanted(sched);
+	u32 want = nr_wanted(sched);
 	bool root = sched->first_up && !h->vp[sched->first_up].parent;
 	bool declined = sched->joins && sched->nr_running;
-	if (!hls_is_accused(sched) && (requested > want || (requested < want && !root && !declined)))
+	if (!hls_is_faulty(sched) && (requested > want || (requested < want && !root && !declined)))
 		return broken(h, HLS_BROKEN_WANTS, s, 0, 0);
 	u32 code = check_children(h, s);
 	if (code)

@@ -8,6 +8,7 @@
 #include "schedule.c"
 #include "tree.c"
 #include "replace.c"
+#include "timers.c"
 #include "check.c"
 
 /* Makes zeroed memory ready for use: nothing to do, and that is an invariant. */

@@ -25,7 +25,7 @@ static __always_inline bool hls_may_write(hls_t *h, u32 i)
 {
 	if (likely(!i || (i < HLS_MAX_VPS && in_register(&h->vp[i])->parent == h->hook_scheduler)))
 		return true;
-	hls_accuse_of_meddling(h);
+	hls_report_wrong_target(h);
 	return false;
 }
 
@@ -67,7 +67,7 @@ static __always_inline bool hls_is_level(hls_t *h, u64 level)
 {
 	if (likely(level < HLS_LEVELS))
 		return true;
-	hls_accuse_of_meddling(h);
+	hls_report_wrong_target(h);
 	return false;
 }
 

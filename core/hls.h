@@ -94,10 +94,10 @@ enum hls_record_kind {
 	HLS_REC_OFFLINE,   /* the CPU has gone; vp: 0 */
 	HLS_REC_ONLINE,    /* it is back; vp: 0 */
 	/*
-	 * a: scheduler whose policy was replaced by a fallback; b: enum hls_offence, from bit 8 on enum hls_hook,
+	 * a: scheduler whose policy was replaced by a fallback; b: enum hls_violation, from bit 8 on enum hls_hook,
 	 * and from bit 32 on the VP or CPU that it was about; vp, cpu: 0
 	 */
-	HLS_REC_TAKEN_OUT,
+	HLS_REC_FALLBACK,
 };
 
 /* Why a call was refused; entry points return these negated. */
@@ -159,11 +159,11 @@ struct hls_scheduler {
 	u8 policy; /* 0: the entry is free */
 	u8 level;  /* where its children are in a CPU's path, on the longest way to the root */
 	u8 in_pending;
-	u8 refused; /* some VP of it refuses some CPU, until another child comes */
-	u8 joins;   /* its policy holds VPs of several parents and requests all of them at once */
-	u8 single;  /* it holds one VP, refuses no CPU and does not join: it has nothing to choose among */
-	u8 offence; /* what its policy, that was loaded, did against the contract; enum hls_offence in guard.h */
-	u8 offending_hook; /* in which of its hooks; enum hls_hook there */
+	u8 refused;   /* some VP of it refuses some CPU, until another child comes */
+	u8 joins;     /* its policy holds VPs of several parents and requests all of them at once */
+	u8 single;    /* it holds one VP, refuses no CPU and does not join: it has nothing to choose among */
+	u8 violation; /* what its policy, that was loaded, did against the contract; enum hls_violation in guard.h */
+	u8 violating_hook; /* in which of its hooks; enum hls_hook there */
 	u16 nr_up;         /* VPs that it holds of its parents */
 	u16 nr_requested;  /* of these, READY or RUNNING */
 	u32 nr_children;
@@ -172,7 +172,7 @@ struct hls_scheduler {
 	u32 first_up;
 	u32 first_child;
 	u32 pending_next;
-	u32 offended_about; /* the VP or, to the grant hook, the CPU that this was about */
+	u32 violation_about; /* the VP or, to the grant hook, the CPU that this was about */
 	u64 timer_at;
 	u64 called_at; /* when its policy was called of its own will last: its timer was due, or a slice was over */
 	u64 asked_at;  /* when a loaded policy has set its timer last */
@@ -226,7 +226,7 @@ struct hls {
 	u64 hook_at_ns; /* when the hook at hand of a loaded policy was called, */
 	u32 steps;      /* the steps that it has left, */
 	u32 hook, hook_scheduler, hook_about; /* which it is, whose, and about which VP or CPU */
-	u32 accused;                          /* whether some scheduler is to be taken out */
+	u32 has_faulty;                       /* whether some scheduler is to be taken out */
 	u32 nr_pinned;                        /* threads that may not use every CPU */
 	u32 seq;
 	u32 pending; /* schedulers that have VPs to request or to withdraw */

@@ -13,10 +13,10 @@
  * How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all. One that
  * is to be taken out would choose nobody.
  */
-static __always_inline u32 wanted(const scheduler_t *sched)
+static __always_inline u32 nr_wanted(const scheduler_t *sched)
 {
 	u32 wants = sched->nr_ready + sched->nr_running;
-	if (unlikely(hls_is_accused(sched)))
+	if (unlikely(hls_is_faulty(sched)))
 		return sched->nr_running;
 	if (wants > sched->nr_up || (wants && sched->joins))
 		return sched->nr_up;
@@ -27,7 +27,7 @@ static __always_inline u32 wanted(const scheduler_t *sched)
 static __always_inline void settle_later(hls_t *h, u32 s)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
-	if (unlikely(sched->nr_requested != wanted(sched)))
+	if (unlikely(sched->nr_requested != nr_wanted(sched)))
 		add_pending(h, s);
 }
 
@@ -115,7 +115,7 @@ static __always_inline u32 running_below(hls_t *h, u32 u)
 }
 
 /* Puts a READY VP, once, into a list of those that claim a CPU, or that seek one when the event is dealt with. */
-static __always_inline void seek(hls_t *h, u32 __arena *list, u32 v)
+static __always_inline void add_seeker(hls_t *h, u32 __arena *list, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	if (vp->flags & HLS_SEEKING)
@@ -129,7 +129,7 @@ static __always_inline void seek(hls_t *h, u32 __arena *list, u32 v)
  * Marks the CPU, if there is one, that s should take from a RUNNING child for its READY child v: from the worst.
  * Until s chooses there v has but a claim, and others may come first; then it seeks again.
  */
-HLS_GLOBAL_FUNC u32 take_cpu(hls_t *h __arg_arena, u32 s, u32 v)
+HLS_GLOBAL_FUNC u32 claim_cpu(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	u32 victim = 0;
 	for_each_up (h, u, s) {
@@ -142,7 +142,7 @@ HLS_GLOBAL_FUNC u32 take_cpu(hls_t *h __arg_arena, u32 s, u32 v)
 		return 0;
 	hls_recheck(h, victim);
 	if (h->scheduler[s].nr_up > 1)
-		seek(h, &h->cpu[h->vp[victim].cpu].claims, v);
+		add_seeker(h, &h->cpu[h->vp[victim].cpu].claims, v);
 	return 0;
 }
 
@@ -150,7 +150,7 @@ HLS_GLOBAL_FUNC u32 take_cpu(hls_t *h __arg_arena, u32 s, u32 v)
 static __always_inline void look_elsewhere(hls_t *h, u32 v)
 {
 	settle_later(h, h->vp[v].parent);
-	seek(h, &h->seeking, v);
+	add_seeker(h, &h->seeking, v);
 }
 
 /* CPUs that VPs of s have refused for want of a thread may be welcome now. */
@@ -174,7 +174,7 @@ static __always_inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 	scheduler_t *sched = &h->scheduler[s];
 	if (unlikely(sched->refused))
 		lift_refusals(h, s);
-	if (sched->nr_requested >= wanted(sched))
+	if (sched->nr_requested >= nr_wanted(sched))
 		return 0;
 	u32 asked = next_up(h, s, v);
 	vp_t *up = &h->vp[asked];
@@ -211,10 +211,10 @@ static __always_inline void compete(hls_t *h, u32 u, u32 v)
 
 /*
  * The thread v wants a CPU, and so do the VPs above it as far as schedulers hold one each that is WAITING. The VP from
- * which on a scheduler has a choice; 0: all is done. `near`: with hooks that are near, for a caller for which that
+ * which on a scheduler has a choice; 0: all is done. `near`: with hooks that are inline_hooks, for a caller for which that
  * matters.
  */
-static __always_inline u32 request_single(hls_t *h, u32 v, bool near)
+static __always_inline u32 request_single(hls_t *h, u32 v, bool inline_hooks)
 {
 	scheduler_t *below = NULL;
 	u32 child = 0;
@@ -237,7 +237,7 @@ static __always_inline u32 request_single(hls_t *h, u32 v, bool near)
 		}
 		become_ready(h, vp, v, below);
 		sched->nr_ready++;
-		if (!(near ? policy_request_inline(h, s, v) : policy_request(h, s, v)))
+		if (!(inline_hooks ? policy_request_inline(h, s, v) : policy_request(h, s, v)))
 			return 0;
 		if (unlikely(!sched->single))
 			return v;
@@ -273,9 +273,9 @@ HLS_GLOBAL_FUNC u32 request_any(hls_t *h __arg_arena, u32 v)
 		u32 w = h->way[n & (HLS_MAX_DEPTH - 1)];
 		scheduler_t *sched = &h->scheduler[h->vp[w].parent];
 		if (free_cpu && sched->nr_up > 1)
-			seek(h, claims, w);
+			add_seeker(h, claims, w);
 		else if (!free_cpu && sched->nr_running)
-			take_cpu(h, h->vp[w].parent, w);
+			claim_cpu(h, h->vp[w].parent, w);
 	}
 	return 0;
 }
@@ -308,14 +308,14 @@ static __always_inline void settle_requests(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++) {
-		if (sched->nr_requested > wanted(sched)) {
+		if (sched->nr_requested > nr_wanted(sched)) {
 			u32 u = up_to_withdraw(h, s);
 			if (!u)
 				return; /* The others are RUNNING; hls_schedule() will find nothing for them.
 					 */
 			withdraw(h, u);
 		} else {
-			bool short_of = sched->nr_requested < wanted(sched) && sched->nr_ready;
+			bool short_of = sched->nr_requested < nr_wanted(sched) && sched->nr_ready;
 			u32 v = short_of ? child_to_place(h, s) : 0;
 			if (!v)
 				return;
@@ -352,16 +352,16 @@ static __always_inline void settle_pending(hls_t *h)
 }
 
 /* The same with all hooks called; a function of its own, so that what comes next has the stack. */
-HLS_GLOBAL_FUNC u32 request_far(hls_t *h __arg_arena, u32 v)
+HLS_GLOBAL_FUNC u32 request_single_out_of_line(hls_t *h __arg_arena, u32 v)
 {
 	return request_single(h, v, false);
 }
 
 /* The thread wants a CPU. No effect when it does already. */
-static __always_inline void request(hls_t *h, u32 v, u64 now_ns, bool near)
+static __always_inline void request_thread(hls_t *h, u32 v, u64 now_ns, bool inline_hooks)
 {
 	h->now_ns = now_ns;
-	u32 choice = near ? request_single(h, v, true) : request_far(h, v);
+	u32 choice = inline_hooks ? request_single(h, v, true) : request_single_out_of_line(h, v);
 	if (unlikely(choice))
 		request_any(h, choice);
 	settle_pending(h);
@@ -369,7 +369,7 @@ static __always_inline void request(hls_t *h, u32 v, u64 now_ns, bool near)
 
 HLS_ENTRY u64 hls_request(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
-	request(h, v, now_ns, false);
+	request_thread(h, v, now_ns, false);
 	return h->kick;
 }
 
@@ -389,7 +389,7 @@ static __always_inline u64 charge(vp_t *vp, u64 clock)
 }
 
 /* The thread wants no CPU any more. No effect when it did not want any. `near` as above. */
-static __always_inline void release(hls_t *h, u32 v, u64 now_ns, bool near)
+static __always_inline void release_thread(hls_t *h, u32 v, u64 now_ns, bool inline_hooks)
 {
 	vp_t *vp = in_register(&h->vp[v]);
 	h->now_ns = now_ns;
@@ -401,7 +401,7 @@ static __always_inline void release(hls_t *h, u32 v, u64 now_ns, bool near)
 		h->cpu[vp->cpu].path[vp->level].vp = 0;
 		emit(h, vp, v, HLS_REC_RELEASE);
 		sched->nr_running--;
-		if (near)
+		if (inline_hooks)
 			policy_release_inline(h, vp->parent, v, used_ns);
 		else
 			policy_release(h, vp->parent, v, used_ns);
@@ -416,7 +416,7 @@ static __always_inline void release(hls_t *h, u32 v, u64 now_ns, bool near)
 
 HLS_ENTRY u64 hls_release(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
-	release(h, v, now_ns, false);
+	release_thread(h, v, now_ns, false);
 	return h->kick;
 }
 
@@ -429,46 +429,4 @@ HLS_ENTRY u64 hls_yield(hls_t *h __arg_arena, u32 v, u64 now_ns)
 	h->vp[v].flags |= HLS_YIELDED;
 	hls_recheck(h, v);
 	return h->kick;
-}
-
-HLS_GLOBAL_FUNC u32 take_out_accused(hls_t *h __arg_arena);
-
-/* Calls the timer hooks that are due. Late calls are allowed; an early one does nothing. */
-HLS_ENTRY u64 hls_timers(hls_t *h __arg_arena, u64 now_ns)
-{
-	h->now_ns = now_ns;
-	if (unlikely(h->accused))
-		take_out_accused(h);
-	for (u32 i = opaque(0); i < HLS_MAX_SCHEDULERS && h->timers && can_loop; i++) {
-		u32 s = h->timers;
-		u64 at_ns = h->scheduler[s].timer_at;
-		if (at_ns > now_ns)
-			break;
-		hls_set_timer(h, s, HLS_NEVER);
-		hls_owes_for_timer(h, s, at_ns);
-		h->scheduler[s].called_at = now_ns;
-		u32 v = policy_timer(h, s);
-		for (u32 n = opaque(0); n < HLS_MAX_BATCH && v && can_loop; n++) {
-			if (h->vp[v].state == HLS_READY)
-				request_any(h, v);
-			v = policy_timer(h, s);
-		}
-		if (v) {
-			if (h->vp[v].state == HLS_READY)
-				request_any(h, v);
-			hls_set_timer(h, s, now_ns);
-			hls_count_batch(h, s);
-			break;
-		}
-	}
-	settle_pending(h);
-	return h->kick;
-}
-
-/* When hls_timers() is next due; HLS_NEVER: not before something else happens. */
-u64 hls_timer_at(hls_t *h __arg_arena)
-{
-	if (unlikely(h->accused))
-		return h->now_ns;
-	return h->timers ? h->scheduler[h->timers].timer_at : HLS_NEVER;
 }

@@ -8,7 +8,7 @@
  */
 
 /* A RUNNING child of s, at `level` of the path of `cpu`: READY, without a word to its scheduler. */
-static void take_off(hls_t *h, u32 s, u32 v, u32 cpu, u32 level)
+static void take_off_cpu(hls_t *h, u32 s, u32 v, u32 cpu, u32 level)
 {
 	revoke_below(h, cpu, level);
 	charge(&h->vp[v], clock_of(h, cpu));
@@ -20,7 +20,7 @@ static void take_off(hls_t *h, u32 s, u32 v, u32 cpu, u32 level)
 	hls_mark(h, cpu, level);
 }
 
-static void take_off_all(hls_t *h, u32 s)
+static void take_off_cpus(hls_t *h, u32 s)
 {
 	for_each_up (h, u, s) {
 		const vp_t *up = &h->vp[u];
@@ -29,7 +29,7 @@ static void take_off_all(hls_t *h, u32 s)
 			continue;
 		u32 v = h->cpu[cpu].path[level].vp;
 		if (v)
-			take_off(h, s, v, cpu, level);
+			take_off_cpu(h, s, v, cpu, level);
 	}
 }
 
@@ -64,11 +64,11 @@ static s64 register_anew(hls_t *h, u32 s)
 }
 
 /* The policy of s from now on. An error: it does not take one of the children. */
-HLS_GLOBAL_FUNC s64 give_policy(hls_t *h __arg_arena, u32 s, u32 policy)
+HLS_GLOBAL_FUNC s64 set_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	hls_set_timer(h, s, HLS_NEVER);
-	take_off_all(h, s);
+	take_off_cpus(h, s);
 	sched->policy = policy;
 	clear((u64 __arena *)sched->word, sizeof(sched->word));
 	if (sched->refused)
@@ -99,26 +99,26 @@ static __always_inline u64 fallback_param(u32 policy, u32 param)
 }
 #undef PRESET
 
-static void give_fallback(hls_t *h, u32 s)
+static void set_fallback(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	u32 policy = fallback(sched);
 	for (u32 i = 0; i < HLS_PARAMS; i++)
 		sched->param[i] = fallback_param(policy, i);
-	give_policy(h, s, policy);
+	set_policy(h, s, policy);
 }
 
 /* Takes out the policies that have been accused. The offences stay, for those who ask why. */
-HLS_GLOBAL_FUNC u32 take_out_accused(hls_t *h __arg_arena)
+HLS_GLOBAL_FUNC u32 replace_faulty_policies(hls_t *h __arg_arena)
 {
-	h->accused = false;
+	h->has_faulty = false;
 	for (u32 s = opaque(1); s <= h->used_schedulers && s < HLS_MAX_SCHEDULERS && can_loop; s++) {
 		const scheduler_t *sched = &h->scheduler[s];
-		if (!hls_is_accused(sched))
+		if (!hls_is_faulty(sched))
 			continue;
-		u64 what = sched->offence | (u64)sched->offending_hook << 8 | (u64)sched->offended_about << 32;
-		hls_write_record(h, 0, 0, HLS_REC_TAKEN_OUT, s, what);
-		give_fallback(h, s);
+		u64 what = sched->violation | (u64)sched->violating_hook << 8 | (u64)sched->violation_about << 32;
+		hls_write_record(h, 0, 0, HLS_REC_FALLBACK, s, what);
+		set_fallback(h, s);
 	}
 	return 0;
 }
@@ -158,12 +158,12 @@ HLS_ENTRY s64 hls_replace(hls_t *h __arg_arena, u32 s, u32 policy, const params_
 	if (error)
 		return error;
 	h->now_ns = now_ns;
-	h->scheduler[s].offence = 0;
+	h->scheduler[s].violation = 0;
 	for (u32 i = 0; i < HLS_PARAMS; i++)
 		h->scheduler[s].param[i] = params->value[i];
-	error = give_policy(h, s, policy);
+	error = set_policy(h, s, policy);
 	if (error)
-		give_fallback(h, s);
+		set_fallback(h, s);
 	settle_pending(h);
 	return error;
 }

@@ -66,7 +66,7 @@ static __always_inline void grant(hls_t *h, scheduler_t *sched, u32 v, step_t *s
 }
 
 /* The grant of a CPU that the VP did not have before. */
-static __always_inline void tell_grant(hls_t *h, u32 v)
+static __always_inline void record_grant(hls_t *h, u32 v)
 {
 	vp_t *vp = in_register(&h->vp[v]);
 	vp->nr_grants++;
@@ -74,19 +74,19 @@ static __always_inline void tell_grant(hls_t *h, u32 v)
 }
 
 /* Whom s grants the CPU at hand; 0: none of its children. Sets the slice. */
-static __always_inline u32 choose(hls_t *h, u32 s, u32 cpu, bool near)
+static __always_inline u32 choose(hls_t *h, u32 s, u32 cpu, bool inline_hooks)
 {
 	h->slice_ns = HLS_NEVER;
 	if (!in_register(&h->scheduler[s])->nr_ready)
 		return 0;
 	h->decisions++;
-	return near ? policy_grant_inline(h, s, cpu) : policy_grant(h, s, cpu);
+	return inline_hooks ? policy_grant_inline(h, s, cpu) : policy_grant(h, s, cpu);
 }
 
 /* The same at `level` of the CPU's path. */
-static __always_inline u32 choose_at(hls_t *h, u32 cpu, u32 level, bool near)
+static __always_inline u32 choose_at(hls_t *h, u32 cpu, u32 level, bool inline_hooks)
 {
-	return choose(h, h->vp[h->cpu[cpu].path[level - 1].vp].child, cpu, near);
+	return choose(h, h->vp[h->cpu[cpu].path[level - 1].vp].child, cpu, inline_hooks);
 }
 
 /* Revokes what is on the path below `level`, from the bottom up. */
@@ -213,7 +213,7 @@ static __always_inline bool grant_root(hls_t *h, u32 cpu)
 	step_t *step = &h->cpu[cpu].path[0];
 	step->expires_at = step->first_expiry = HLS_NEVER;
 	run(h, root, step, cpu, 0, clock_of(h, cpu));
-	tell_grant(h, root);
+	record_grant(h, root);
 	return true;
 }
 
@@ -237,7 +237,7 @@ HLS_GLOBAL_FUNC u32 decide(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
 		step_t *step = in_register(&c->path[level]);
 		for (; chosen && level <= HLS_MAX_DEPTH && can_loop; level++, step++) {
 			grant(h, sched, chosen, step, cpu, level, clock);
-			tell_grant(h, chosen);
+			record_grant(h, chosen);
 			u32 s = in_register(&h->vp[chosen])->child;
 			if (!s) {
 				c->depth = level + 1;
@@ -257,7 +257,7 @@ HLS_GLOBAL_FUNC u32 decide(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
  * Revokes the VP at `level` and asks its scheduler again: whom that names. When it is the same VP, the path is as it
  * was; else the decision is to be taken from there on.
  */
-HLS_GLOBAL_FUNC u32 renew(hls_t *h __arg_arena, u32 cpu, u32 level)
+HLS_GLOBAL_FUNC u32 reconsider(hls_t *h __arg_arena, u32 cpu, u32 level)
 {
 	cpu_t *c = &h->cpu[cpu];
 	u32 v = c->path[level].vp;
@@ -276,35 +276,21 @@ HLS_GLOBAL_FUNC u32 renew(hls_t *h __arg_arena, u32 cpu, u32 level)
 }
 
 /* The CPU has been given away: those that claimed it and did not get it seek another. */
-static void hear_claims(hls_t *h, cpu_t *c)
+static void pass_on_claims(hls_t *h, cpu_t *c)
 {
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && c->claims && can_loop; i++) {
 		u32 v = c->claims;
 		c->claims = h->vp[v].seeking_next;
 		h->vp[v].flags &= ~HLS_SEEKING;
-		seek(h, &h->seeking, v);
+		add_seeker(h, &h->seeking, v);
 	}
-}
-
-/* Marks the levels of the path whose slice is over. */
-HLS_GLOBAL_FUNC u32 mark_expired(hls_t *h __arg_arena, u32 cpu)
-{
-	const cpu_t *c = &h->cpu[cpu];
-	u64 clock = clock_of(h, cpu);
-	for (u32 i = opaque(1); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
-		if (c->path[i].expires_at > clock)
-			continue;
-		hls_mark(h, cpu, i);
-		h->scheduler[h->vp[c->path[i].vp].parent].called_at = h->now_ns;
-	}
-	return 0;
 }
 
 /* A decision has been taken: looks after those that it has disappointed, and after what was put off. */
 static __always_inline void follow_up(hls_t *h, u32 cpu)
 {
 	if (unlikely(h->cpu[cpu].claims))
-		hear_claims(h, &h->cpu[cpu]);
+		pass_on_claims(h, &h->cpu[cpu]);
 	settle_pending(h);
 }
 
@@ -321,7 +307,7 @@ HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 		c->resched &= ~(1ULL << level);
 		u32 v = level < c->depth ? c->path[level].vp : 0;
 		if (v) {
-			u32 next = renew(h, cpu, level);
+			u32 next = reconsider(h, cpu, level);
 			if (next != v)
 				decide(h, cpu, level, next);
 		} else if (level < c->depth || !c->depth) {
@@ -341,7 +327,7 @@ HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
  * The same, by a shorter way in the usual case: a thread has gone, and its scheduler may have another. For a caller for
  * which that makes a difference.
  */
-static __always_inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
+static __always_inline u32 schedule_fast(hls_t *h, u32 cpu, u64 now_ns)
 {
 	cpu_t *c = &h->cpu[cpu];
 	u32 last = c->depth - 1;
@@ -353,7 +339,7 @@ static __always_inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 		if (likely(chosen && !vp->child)) {
 			scheduler_t *sched = &h->scheduler[vp->parent];
 			grant(h, sched, chosen, &c->path[last], cpu, last, clock_of(h, cpu));
-			tell_grant(h, chosen);
+			record_grant(h, chosen);
 		} else {
 			decide(h, cpu, last, chosen);
 		}
@@ -363,29 +349,4 @@ static __always_inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 		return hls_schedule(h, cpu, now_ns);
 	h->kick &= ~(1ULL << cpu);
 	return c->depth ? c->path[c->depth - 1].vp : 0;
-}
-
-/* A slice may be over on `cpu`: marks the levels where it is. */
-u64 hls_expire(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
-{
-	const cpu_t *c = &h->cpu[cpu];
-	h->now_ns = now_ns;
-	if (unlikely(c->depth && c->path[c->depth - 1].first_expiry <= now_ns - c->stolen_ns))
-		mark_expired(h, cpu);
-	return h->kick;
-}
-
-/* When the first slice on `cpu` is over if no more time is stolen; HLS_NEVER: none is. */
-u64 hls_expires_at(hls_t *h __arg_arena, u32 cpu)
-{
-	const cpu_t *c = &h->cpu[cpu];
-	u64 first = c->depth ? c->path[c->depth - 1].first_expiry : HLS_NEVER;
-	return first < HLS_NEVER - c->stolen_ns ? first + c->stolen_ns : HLS_NEVER;
-}
-
-/* Interrupts or the host had `cpu` for length_ns up to now: nobody is charged for it. */
-u64 hls_steal(hls_t *h __arg_arena, u32 cpu, u64 length_ns)
-{
-	h->cpu[cpu].stolen_ns += length_ns;
-	return h->kick;
 }

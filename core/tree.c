@@ -277,7 +277,7 @@ static void register_back(hls_t *h, u32 parent, u32 v)
 {
 	h->vp[v].parent = parent;
 	if (policy_register_vp(h, parent, v) && h->scheduler[parent].policy >= HLS_FIRST_LOADED)
-		hls_accuse(h, parent, HLS_REFUSED);
+		hls_report_violation(h, parent, HLS_VIOLATION_REFUSED);
 	link_child(h, v);
 }
 
@@ -437,7 +437,7 @@ HLS_ENTRY s64 hls_tell(hls_t *h __arg_arena, u32 v, u32 message, const params_t 
 			return fits ? fits : -HLS_E_PARAM;
 	}
 	h->now_ns = now_ns;
-	hls_is_told(h, s);
+	hls_credit_message(h, s);
 	s64 answer = policy_message(h, s, v, message, payload);
 	settle_later(h, s);
 	settle_pending(h);
@@ -447,7 +447,7 @@ HLS_ENTRY s64 hls_tell(hls_t *h __arg_arena, u32 v, u32 message, const params_t 
 /* Binds a thread, which wants no CPU any more, to CPUs of which there are some: for a caller that requests it next. */
 HLS_GLOBAL_FUNC u32 bind(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns)
 {
-	release(h, v, now_ns, false);
+	release_thread(h, v, now_ns, false);
 	h->vp[v].usable = cpus;
 	set_pinned(h, &h->vp[v], (h->cpus & ~cpus) != 0);
 	return 0;

@@ -78,7 +78,7 @@ static bool describe_policy(u32 place, struct hls_policy_description *d)
 
 #define NUMBER(number, name, doc) {number, doc},
 static const struct hls_number_description invariant_table[] = {HLS_INVARIANTS(NUMBER){0}};
-static const struct hls_number_description offence_table[] = {HLS_OFFENCES(NUMBER){0}};
+static const struct hls_number_description violation_table[] = {HLS_VIOLATIONS(NUMBER){0}};
 
 #define HOOK(number, hook, ...) {number, #hook},
 static const struct hls_number_description hook_table[] = {HLS_HOOKS(HOOK, HOOK){0}};
@@ -113,9 +113,9 @@ static void play(struct hls *h, struct hls_call *c)
 const struct hls_library {
 	const u64 *sizes;
 	bool (*describe_policy)(u32 place, struct hls_policy_description *d);
-	const struct hls_number_description *invariants, *offences, *hooks;
+	const struct hls_number_description *invariants, *violations, *hooks;
 	void (*play)(struct hls *h, struct hls_call *c);
-} hls_library = {sizes, describe_policy, invariant_table, offence_table, hook_table, play};
+} hls_library = {sizes, describe_policy, invariant_table, violation_table, hook_table, play};
 
 /* What Rust reads without a call of the core; field access stays on this side. */
 u64 hls_kick(const struct hls *h)

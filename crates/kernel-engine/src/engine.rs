@@ -123,7 +123,7 @@ impl Engine {
             .map_err(|error| refused("the hierarchy cannot be built", error))?;
         let policy = plan.hierarchy.schedulers[default].policy;
         let params: Vec<u64> = policy.vp_params.iter().map(|param| param.default.unwrap_or(0)).collect();
-        let ring = Ring::new(&built.core.loaded.map("news")?)?;
+        let ring = Ring::new(&built.core.loaded.map("events")?)?;
         let mut engine = Engine {
             default: (built.schedulers[default], Params::from_slice(&params)),
             assignments: Assignments::new(&plan),

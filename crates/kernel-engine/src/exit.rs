@@ -40,7 +40,7 @@ impl fmt::Display for Exit {
 /// Why it did, if it did.
 pub fn read(loaded: &Loaded) -> Result<Option<Exit>, Error> {
     let failed = || Error::Failed("why the kernel lets go of the scheduler cannot be read".into());
-    let bytes = loaded.map(".data.left")?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+    let bytes = loaded.map(".data.exit")?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
     parse(&bytes.ok_or_else(failed)?).ok_or_else(failed)
 }
 

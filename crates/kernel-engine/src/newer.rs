@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The maps that all engines of a run work on.
-const SHARED: [&str; 6] = ["arena", "news", "tasks", "homes", "timers", "rescuer"];
+const SHARED: [&str; 6] = ["arena", "events", "tasks", "task_vps", "timers", "rescuer"];
 
 /// What is attached only jumps to the engine of the day, to its program of this name: `jump_X` leads to `engine_X`.
 const JUMPS: [&str; 12] = [
@@ -27,11 +27,11 @@ const JUMPS: [&str; 12] = [
     "set_cpumask",
     "cpu_online",
     "cpu_offline",
-    "told",
+    "post",
 ];
 
 /// The programs that user space calls.
-const CALLED: [&str; 3] = ["adopt", "make_call", "check"];
+const CALLED: [&str; 3] = ["take_over_timers", "make_call", "check"];
 
 /// What a newer engine needs of the first one; nothing where it is to have maps of its own, and never takes over.
 #[derive(Default)]
@@ -156,7 +156,7 @@ impl Jumps {
 
     /// Has all of them lead to an engine. When it fails on its way some do: then that engine must stay.
     pub fn lead_to(&self, engine: &Programs) -> Result<(), Error> {
-        adopted(engine.run("adopt", &mut [])?)?;
+        adopted(engine.run("take_over_timers", &mut [])?)?;
         let mut jumps = self.0.iter().zip(JUMPS);
         jumps.try_for_each(|(jump, operation)| set(jump, engine.program(&engine_s(operation))?))
     }

@@ -168,7 +168,7 @@ fn what(kind: RecordKind) -> What {
         RecordKind::Stolen { length } => What::Stolen { length },
         RecordKind::Offline => What::Offline,
         RecordKind::Online => What::Online,
-        RecordKind::TakenOut { scheduler, offence, .. } => What::TakenOut { scheduler, offence },
+        RecordKind::Fallback { scheduler, violation, .. } => What::TakenOut { scheduler, offence: violation },
     }
 }
 
