@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What stands between the core and a policy that was loaded: its author is trusted to mean well, not to have made no
- * mistake. Each of its hooks has so many steps; the time is as it was; who is chosen is looked at. A scheduler whose
- * policy does what it must not is accused: its hooks are not called any more, and when timers are next looked after, at
- * once, it is taken out (replace.c). All this is about mistakes. A policy that writes where it has no business is kept
- * out of the kernel's memory by the verifier, but not out of the domain's.
+ * The guard between the core and a loaded policy, whose author means well and makes mistakes. Around each of its hooks
+ * the guard bounds the steps, restores the time, and checks the answer. A scheduler whose policy violates the contract
+ * is faulty: none of its hooks is called any more, and the next hls_timers(), which is due at once, gives it the
+ * fallback (replace.c). The guard does not stop a policy that is built to do harm: the verifier keeps that out of the
+ * kernel's memory, and nothing keeps it out of the domain's.
+ *
+ * checked_FUNCTION() here and in guard_queues.h is what FUNCTION() is in the files of loaded policies (HLS_GUARD).
  */
 #ifndef HLS_GUARD_H
 #define HLS_GUARD_H
 
 #include "policy.h"
 
-/* V(number, NAME, "what the policy did"). The numbers are part of the tape format. */
+/* V(number, NAME, "what the policy did"). The numbers are part of the tape format, and never used again. */
 #define HLS_VIOLATIONS(V)                                                                                        \
 	V(1, CHOSE_WRONG, "its grant hook chose a VP that is not a ready child of its which can use the CPU")    \
 	V(2, CHOSE_NONE, "its grant hook chose nobody while a ready child could use the CPU")                    \
@@ -26,18 +28,18 @@
 #define HLS_VIOLATION_NUMBER(number, name, doc) HLS_VIOLATION_##name = number,
 enum hls_violation { HLS_NO_VIOLATION, HLS_VIOLATIONS(HLS_VIOLATION_NUMBER) };
 
-/* Steps of a policy's own loops in one call of a hook; a look at its invariants looks at as many of its VPs. */
+/* How often a loaded policy's loops may go round in one call of a hook, all together. */
 #define HLS_HOOK_STEPS 4096
 
 /*
- * What a policy makes happen by itself may come in a burst of so many, but not go on faster than this on any CPU; nor
- * faster than the machine can bear (hls_set_pace()).
+ * A loaded policy has itself called by timers and by slices. It may do so HLS_BURST times in a row, but for long only
+ * once in a pace: at least HLS_LEAST_PACE, and what the platform sets for a slow machine (hls_set_pace()).
  */
 #define HLS_LEAST_PACE HLS_US(10)
 #define HLS_MOST_PACE HLS_MS(1)
 #define HLS_BURST 100
 
-/* Takes one of the steps that the hook at hand has left, if there is one; for can_loop in loaded policies. */
+/* Takes a step of those that the running hook has left; false: there is none. It is can_loop in loaded policies. */
 static __always_inline bool hls_may_step(hls_t *h)
 {
 	if (!h->steps)
@@ -47,18 +49,21 @@ static __always_inline bool hls_may_step(hls_t *h)
 }
 #define checked_port_can_loop() hls_may_step(h)
 
-/* Whether a scheduler is to be taken out. The offence of one that was is not forgotten. */
+/*
+ * Whether a scheduler waits for the fallback. One that has it keeps the violation, for whoever asks why, and is not
+ * faulty: its policy is a built-in one.
+ */
 static __always_inline bool hls_is_faulty(const scheduler_t *sched)
 {
 #ifdef HLS_LOADED
 	return unlikely(sched->violation) && sched->policy >= HLS_FIRST_LOADED;
 #else
-	(void)sched; /* A build without such policies does not even look. */
+	(void)sched; /* A build without loaded policies has none that is faulty. */
 	return false;
 #endif
 }
 
-/* Only the first offence of a scheduler counts. */
+/* Makes s faulty. Only the first violation is kept. */
 static __always_inline void hls_report_violation(hls_t *h, u32 s, u32 violation)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -70,7 +75,7 @@ static __always_inline void hls_report_violation(hls_t *h, u32 s, u32 violation)
 	h->has_faulty = true;
 }
 
-/* Before a hook of s about a VP or a CPU, and behind it; whether it is to be called at all. */
+/* Called before a hook of s, about a VP or a CPU; false: s is faulty, and the hook must not be called. */
 static __always_inline bool hls_begin_hook(hls_t *h, u32 s, u32 hook, u32 about)
 {
 	h->hook = hook;
@@ -81,6 +86,7 @@ static __always_inline bool hls_begin_hook(hls_t *h, u32 s, u32 hook, u32 about)
 	return !h->scheduler[s].violation;
 }
 
+/* Called after a hook of s. */
 static __always_inline void hls_end_hook(hls_t *h, u32 s)
 {
 	if (unlikely(h->now_ns != h->hook_at_ns)) {
@@ -91,16 +97,17 @@ static __always_inline void hls_end_hook(hls_t *h, u32 s)
 		hls_report_violation(h, s, HLS_VIOLATION_TOO_LONG);
 }
 
-/* What a call of a policy's own will costs. */
+/* What a policy pays for a call that it causes. */
 static __always_inline u64 hls_pace_ns(const hls_t *h)
 {
 	return h->pace_ns ? h->pace_ns : HLS_LEAST_PACE;
 }
 
 /*
- * s, whose policy was loaded, is called of its own will: it had asked for that at `asked_at`, to be in `asked_ns`. Each
- * such call costs a pace, and is paid by the time that was asked for, and by that since the call before in which
- * nothing was. Not by what the call comes late: calls that take all of a slow machine would pay for themselves.
+ * Charges s, whose policy is a loaded one, for a call that the policy causes: at `asked_at` it asked to be called
+ * asked_ns later. The call costs a pace. The time that the policy asked to wait pays for it, and so does the time
+ * between its last call and `asked_at`. The time by which the call is late pays nothing: on a slow machine, calls that
+ * take all of it would pay for themselves. Returns what s owes now of owed_ns and this call.
  */
 static __always_inline u64 hls_charge_call(hls_t *h, u32 s, u64 owed_ns, u64 asked_at, u64 asked_ns)
 {
@@ -112,14 +119,14 @@ static __always_inline u64 hls_charge_call(hls_t *h, u32 s, u64 owed_ns, u64 ask
 	return owed_ns;
 }
 
-/* The grant hook of s has set a slice. */
+/* Charges s for the slice that its grant hook has set. */
 static __always_inline void hls_charge_slice(hls_t *h, u32 s)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
 	sched->owed_for_slices_ns = hls_charge_call(h, s, sched->owed_for_slices_ns, h->now_ns, h->slice_ns);
 }
 
-/* The timer of s, which was due at `at_ns`, is to call it. */
+/* Charges s for its timer, which was due at `at_ns` and is about to call it. */
 static __always_inline void hls_charge_timer(hls_t *h, u32 s, u64 at_ns)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
@@ -131,7 +138,7 @@ static __always_inline void hls_charge_timer(hls_t *h, u32 s, u64 at_ns)
 	sched->owed_for_timer_ns = hls_charge_call(h, s, sched->owed_for_timer_ns, asked_at, at_ns - asked_at);
 }
 
-/* A thread tells s something, which may set its timer: that is not of its own will, and pays for a call. */
+/* Takes a pace off what s owes: a thread's message may set its timer, and that call is not caused by the policy. */
 static __always_inline void hls_credit_message(hls_t *h, u32 s)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
@@ -139,7 +146,10 @@ static __always_inline void hls_credit_message(hls_t *h, u32 s)
 	sched->owed_for_timer_ns = owed_ns > pace_ns ? owed_ns - pace_ns : 0;
 }
 
-/* The timer hook of s has named HLS_MAX_BATCH of its children, and another one. Each can be named once at a time. */
+/*
+ * The timer hook of s has named HLS_MAX_BATCH of its children in a row, and one more. It may name each child once, so
+ * one that has no more children than that names them again and again.
+ */
 static __always_inline void hls_check_batch(hls_t *h, u32 s)
 {
 	const scheduler_t *sched = &h->scheduler[s];
@@ -147,7 +157,7 @@ static __always_inline void hls_check_batch(hls_t *h, u32 s)
 		hls_report_violation(h, s, HLS_VIOLATION_TOO_OFTEN);
 }
 
-/* Whether v may be granted `cpu` by s. */
+/* Whether s may grant `cpu` to v. */
 static __always_inline bool hls_is_grantable(const hls_t *h, u32 s, u32 v, u32 cpu)
 {
 	if (v >= HLS_MAX_VPS)
@@ -157,7 +167,7 @@ static __always_inline bool hls_is_grantable(const hls_t *h, u32 s, u32 v, u32 c
 	       !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu);
 }
 
-/* Whether a child of s waits that could have `cpu`. */
+/* Whether s has a child to which it may grant `cpu`. */
 HLS_GLOBAL_FUNC bool hls_has_grantable(hls_t *h __arg_arena, u32 s, u32 cpu)
 {
 	u32 v = h->scheduler[s].first_child;
@@ -169,7 +179,10 @@ HLS_GLOBAL_FUNC bool hls_has_grantable(hls_t *h __arg_arena, u32 s, u32 cpu)
 	return false;
 }
 
-/* What the grant hook of s has chosen, if that is what it may. */
+/*
+ * hls_checked_answer_of_HOOK(): the answer of a hook of s about a VP or a CPU, or, where the contract does not allow
+ * that answer, another one, and s is faulty.
+ */
 static __always_inline u32 hls_checked_answer_of_grant(hls_t *h, u32 s, u32 cpu, u32 v)
 {
 	if (likely(v && hls_is_grantable(h, s, v, cpu))) {
@@ -184,7 +197,6 @@ static __always_inline u32 hls_checked_answer_of_grant(hls_t *h, u32 s, u32 cpu,
 	return 0;
 }
 
-/* The same of a timer hook, whose VP asks for a CPU. */
 static __always_inline u32 hls_checked_answer_of_timer(hls_t *h, u32 s, u32 about, u32 v)
 {
 	(void)about;
@@ -193,7 +205,7 @@ static __always_inline u32 hls_checked_answer_of_timer(hls_t *h, u32 s, u32 abou
 	return h->scheduler[s].violation ? 0 : v;
 }
 
-/* What a hook said against a VP, as the negative number that it must be. */
+/* The reason against a child must be a negative number. */
 static __always_inline s64 hls_checked_answer_of_register_vp(hls_t *h, u32 s, u32 v, s64 answer)
 {
 	(void)h, (void)s, (void)v;
@@ -208,7 +220,7 @@ static __always_inline bool hls_checked_answer_of_check_invariants(hls_t *h, u32
 	return true;
 }
 
-/* Any answer to these will do. */
+/* Any answer is allowed. */
 static __always_inline bool hls_checked_answer_of_preempts(hls_t *h, u32 s, u32 ready, bool answer)
 {
 	(void)h, (void)s, (void)ready;
@@ -221,7 +233,7 @@ static __always_inline s64 hls_checked_answer_of_message(hls_t *h, u32 s, u32 v,
 	return answer;
 }
 
-/* Says that a scheduler has VPs to request (or to withdraw); settle_pending() looks after it. */
+/* Puts s into the list of those that may have to request or withdraw VPs; settle_pending() works it off. */
 static __always_inline void add_pending(hls_t *h, u32 s)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
@@ -232,22 +244,20 @@ static __always_inline void add_pending(hls_t *h, u32 s)
 	h->pending = s;
 }
 
-/*
- * What hooks call, as those of loaded policies do: for a child of the scheduler at hand, in the state for it. With
- * anything else the counts of the core would be wrong from then on.
- */
+/* The running hook has called a function of the contract for a VP, scheduler or level that is not its own. */
 static __always_inline void hls_report_wrong_target(hls_t *h)
 {
 	hls_report_violation(h, h->hook_scheduler, HLS_VIOLATION_WRONG_TARGET);
 }
 
+/* Whether the running hook may throttle, unthrottle or recheck v: a child of its scheduler, in the state for it. */
 static __always_inline bool hls_is_child(const hls_t *h, u32 v, u8 state)
 {
 	return v < HLS_MAX_VPS && h->vp[v].parent == h->hook_scheduler && h->vp[v].state == state &&
 	       h->hook < HLS_FIRST_LOOKING_HOOK;
 }
 
-/* It may be another child than the hook is about: then fewer want a CPU than have asked for one. */
+/* v may be another child than the hook was called about: then the scheduler has requested a VP too many. */
 static __always_inline void checked_hls_throttle(hls_t *h, u32 v)
 {
 	if (likely(hls_is_child(h, v, HLS_READY) && !(h->vp[v].flags & HLS_THROTTLED))) {
@@ -274,7 +284,7 @@ static __always_inline void checked_hls_recheck(hls_t *h, u32 v)
 		hls_report_wrong_target(h);
 }
 
-/* A time before that of the first clock is over; as a key it would come before all others, and hold them up. */
+/* A time whose highest bit is set is in the past: as a key of the heap it would stay before all others. */
 static __always_inline void checked_hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 {
 	if (unlikely(s != h->hook_scheduler)) {

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Notifications that travel up: what a thread's wake-up, its blocking, and the timers of schedulers do to the VPs
+ * Notifications that travel up the hierarchy: what a thread's wake-up, its blocking and its yielding do to the VPs
  * above it. Nothing here gives or takes a CPU; it marks the CPUs where hls_schedule() is to decide anew.
+ *
+ * Words of this file: an `up` of a scheduler is a VP that it holds of a parent. A scheduler requests an up for each
+ * child that wants a CPU, as far as it has ups. What a change makes necessary elsewhere is put off (`settle_later`,
+ * `add_seeker`) until the event at hand is dealt with (`settle_pending`).
  */
 #include "dispatch.h"
 
+/* The VPs u that the scheduler s holds of its parents. */
 #define for_each_up(h, u, s)                                                                               \
 	for (u32 u = (h)->scheduler[s].first_up, n_##u = opaque(0); u && n_##u <= HLS_MAX_VPS && can_loop; \
 	     u = (h)->vp[u].up_next, n_##u++)
 
 /*
- * How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all. One that
- * is to be taken out would choose nobody.
+ * How many of its ups a scheduler ought to have requested: one for each child that wants a CPU; a join, all. A faulty
+ * scheduler would choose no child: it keeps the CPUs that it has and requests none.
  */
 static __always_inline u32 nr_wanted(const scheduler_t *sched)
 {
@@ -23,7 +28,7 @@ static __always_inline u32 nr_wanted(const scheduler_t *sched)
 	return wants;
 }
 
-/* To be called wherever a scheduler's wants may have changed while a VP of it may be READY. */
+/* To be called where nr_wanted() of s may have changed. */
 static __always_inline void settle_later(hls_t *h, u32 s)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
@@ -36,20 +41,20 @@ static __always_inline bool is_single(const scheduler_t *sched)
 	return sched->nr_up == 1 && !sched->refused && !sched->joins;
 }
 
-/* To be called where what `single` is made of has changed. */
+/* To be called where something has changed of which is_single() depends. */
 static __always_inline void note_single(scheduler_t *sched)
 {
 	sched->single = is_single(sched);
 }
 
-/* hls_emit() for the VP v when it is at hand. */
+/* hls_emit() for a caller that has a pointer to the VP v already. */
 static __always_inline void emit(hls_t *h, const vp_t *vp, u32 v, u32 kind)
 {
 	if (unlikely(vp->flags & HLS_WATCHED))
 		hls_record_change(h, v, kind, 0, 0);
 }
 
-/* WAITING -> READY, at the request of the scheduler `below`; NULL: of a thread. What those above hear comes next. */
+/* WAITING -> READY, by the scheduler `below`, NULL: by a thread. The caller tells the scheduler above next. */
 static __always_inline void become_ready(hls_t *h, vp_t *vp, u32 v, scheduler_t *below)
 {
 	vp->state = HLS_READY;
@@ -60,7 +65,7 @@ static __always_inline void become_ready(hls_t *h, vp_t *vp, u32 v, scheduler_t 
 	}
 }
 
-/* READY -> WAITING. */
+/* READY -> WAITING: v wants no CPU any more. */
 HLS_GLOBAL_FUNC u32 withdraw(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
@@ -70,7 +75,7 @@ HLS_GLOBAL_FUNC u32 withdraw(hls_t *h __arg_arena, u32 v)
 			h->scheduler[vp->parent].nr_ready--;
 		settle_later(h, vp->parent);
 	}
-	/* What wants no CPU any more will begin anew, not go on. */
+	/* The next request of v will be a new beginning: nothing of this one goes on. */
 	vp->flags &= ~(HLS_THROTTLED | HLS_RESUMED);
 	vp->state = HLS_WAITING;
 	if (vp->child) {
@@ -82,8 +87,8 @@ HLS_GLOBAL_FUNC u32 withdraw(hls_t *h __arg_arena, u32 v)
 }
 
 /*
- * The VP of s that it should request next on behalf of its child v. For a root scheduler that is to choose a CPU:
- * the one that v used last if it is free, else the first that v can use.
+ * The up of s to request next on behalf of its child v; 0: none. An up of a root scheduler is a whole CPU: that which v
+ * had last if it is free, else the first free one that v can use.
  */
 static __always_inline u32 next_up(hls_t *h, u32 s, u32 v)
 {
@@ -104,7 +109,7 @@ static __always_inline u32 next_up(hls_t *h, u32 s, u32 v)
 	return found;
 }
 
-/* The RUNNING child of s below its VP u, when s is not to choose anew there anyway. */
+/* The child that is RUNNING by the VP u; 0: none, or its scheduler is going to choose anew there anyway. */
 static __always_inline u32 running_below(hls_t *h, u32 u)
 {
 	vp_t *up = &h->vp[u];
@@ -114,7 +119,7 @@ static __always_inline u32 running_below(hls_t *h, u32 u)
 	return c->path[up->level + 1].vp;
 }
 
-/* Puts a READY VP, once, into a list of those that claim a CPU, or that seek one when the event is dealt with. */
+/* Puts a READY VP into a list, h->seeking or a CPU's claims, unless it is in one already. */
 static __always_inline void add_seeker(hls_t *h, u32 __arena *list, u32 v)
 {
 	vp_t *vp = &h->vp[v];
@@ -126,8 +131,8 @@ static __always_inline void add_seeker(hls_t *h, u32 __arena *list, u32 v)
 }
 
 /*
- * Marks the CPU, if there is one, that s should take from a RUNNING child for its READY child v: from the worst.
- * Until s chooses there v has but a claim, and others may come first; then it seeks again.
+ * Marks the CPU, if there is one, that s should take from a RUNNING child for its READY child v: from the child that
+ * all the others preempt. Until s chooses there, v has a claim to the CPU; if s chooses another child, v seeks again.
  */
 HLS_GLOBAL_FUNC u32 claim_cpu(hls_t *h __arg_arena, u32 s, u32 v)
 {
@@ -146,14 +151,16 @@ HLS_GLOBAL_FUNC u32 claim_cpu(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-/* A READY VP cannot have the CPU at hand: it is to be seen, when this decision is taken, if another will do. */
+/* The READY VP v cannot have the CPU at hand: after this decision, another CPU is looked for. */
 static __always_inline void look_elsewhere(hls_t *h, u32 v)
 {
 	settle_later(h, h->vp[v].parent);
 	add_seeker(h, &h->seeking, v);
 }
 
-/* CPUs that VPs of s have refused for want of a thread may be welcome now. */
+/*
+ * The children of s have changed: CPUs that the ups of s refused, for want of a thread that can use them, may do now.
+ */
 HLS_GLOBAL_FUNC u32 lift_refusals(hls_t *h __arg_arena, u32 s)
 {
 	h->scheduler[s].refused = 0;
@@ -168,7 +175,7 @@ HLS_GLOBAL_FUNC u32 lift_refusals(hls_t *h __arg_arena, u32 s)
 	return 0;
 }
 
-/* Requests a further VP of s on behalf of its READY child v. The VP, when it is one to go on with; else 0. */
+/* Requests a further up of s on behalf of its READY child v. Returns the up if it may get a CPU, else 0. */
 static __always_inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -187,20 +194,20 @@ static __always_inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 			hls_mark(h, up->cpu, 0);
 		}
 	}
-	/* There may be more to ask for; where v can use none of the free CPUs, on behalf of a sibling. */
+	/* There may be more to request: where v can use none of the free CPUs, on behalf of a sibling of v. */
 	settle_later(h, s);
 	if (!asked)
 		return 0;
 	return up->flags & HLS_THROTTLED ? 0 : asked;
 }
 
-/* Whether any CPU will do for what is below the VP. */
+/* Whether any CPU will do for the threads below v. */
 static __always_inline bool unpinned(hls_t *h, u32 v)
 {
 	return !h->nr_pinned || (!h->vp[v].child && !(h->vp[v].flags & HLS_PINNED));
 }
 
-/* A scheduler that has one VP, u, which it has requested already, decides anew where v should run instead. */
+/* u, the only up of a scheduler, is requested already: where v preempts the sibling that runs by u, decide anew. */
 static __always_inline void compete(hls_t *h, u32 u, u32 v)
 {
 	const vp_t *vp = in_register(&h->vp[v]);
@@ -210,15 +217,16 @@ static __always_inline void compete(hls_t *h, u32 u, u32 v)
 }
 
 /*
- * The thread v wants a CPU, and so do the VPs above it as far as schedulers hold one each that is WAITING. The VP from
- * which on a scheduler has a choice; 0: all is done. `near`: with hooks that are inline_hooks, for a caller for which that
- * matters.
+ * Requests the VP v of a thread and, level by level, the up of each scheduler above it, as long as the scheduler has
+ * one up (is `single`) and that is WAITING. Returns the VP whose scheduler has more to choose from, where
+ * request_any() has to go on; 0: all is done. inline_hooks: calls request hooks by policy_request_inline(), for the
+ * path of a wake-up.
  */
 static __always_inline u32 request_single(hls_t *h, u32 v, bool inline_hooks)
 {
 	scheduler_t *below = NULL;
 	u32 child = 0;
-	/* A bound that the verifier sees costs less than can_loop; the loops of a decision are too much for it. */
+	/* A bound that the verifier knows: following this loop step by step is less work for it than can_loop. */
 	for (u32 i = 0; i <= HLS_MAX_DEPTH; i++) {
 		vp_t *vp = in_register(&h->vp[v]);
 		u32 s = vp->parent;
@@ -249,9 +257,9 @@ static __always_inline u32 request_single(hls_t *h, u32 v, bool inline_hooks)
 }
 
 /*
- * From the READY v on, whatever choice schedulers have, asks for a CPU, level by level, until a scheduler has asked for
- * all that it may have, or the machine has a free CPU. Else, from the top down, lets each scheduler that would rather
- * run what is on this way than what it runs now decide anew.
+ * Requests a CPU for the READY VP v, whatever choice the schedulers above it have: level by level, until a scheduler
+ * has requested all that it may, or the machine has a free CPU. Where it has none, lets each scheduler on this way,
+ * from the top down, decide anew if it would rather run the VP on this way than the one that it runs now.
  */
 HLS_GLOBAL_FUNC u32 request_any(hls_t *h __arg_arena, u32 v)
 {
@@ -280,7 +288,7 @@ HLS_GLOBAL_FUNC u32 request_any(hls_t *h __arg_arena, u32 v)
 	return 0;
 }
 
-/* A READY child of s for which a VP of s can be requested; 0: none. */
+/* A READY child of s for which an up of s can be requested; 0: none. */
 static __always_inline u32 child_to_place(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;
@@ -293,7 +301,7 @@ static __always_inline u32 child_to_place(hls_t *h, u32 s)
 	return 0;
 }
 
-/* A VP of s that is READY, preferably the last requested; 0: none. */
+/* An up of s that is READY, the last of the list; 0: none. */
 static __always_inline u32 up_to_withdraw(hls_t *h, u32 s)
 {
 	u32 found = 0;
@@ -303,7 +311,7 @@ static __always_inline u32 up_to_withdraw(hls_t *h, u32 s)
 	return found;
 }
 
-/* Makes a scheduler request as many VPs as it wants, or withdraw those that it has no use for. */
+/* Makes s request as many ups as it wants, or withdraw those for which it has no use. */
 static __always_inline void settle_requests(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -311,8 +319,7 @@ static __always_inline void settle_requests(hls_t *h, u32 s)
 		if (sched->nr_requested > nr_wanted(sched)) {
 			u32 u = up_to_withdraw(h, s);
 			if (!u)
-				return; /* The others are RUNNING; hls_schedule() will find nothing for them.
-					 */
+				return; /* The ups beyond those are RUNNING: hls_schedule() gives them up. */
 			withdraw(h, u);
 		} else {
 			bool short_of = sched->nr_requested < nr_wanted(sched) && sched->nr_ready;
@@ -324,6 +331,7 @@ static __always_inline void settle_requests(hls_t *h, u32 s)
 	}
 }
 
+/* Empties the lists of what was put off: schedulers that are pending first, then VPs that seek a CPU. */
 HLS_GLOBAL_FUNC u32 settle_all(hls_t *h __arg_arena)
 {
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && (h->pending || h->seeking) && can_loop; i++) {
@@ -344,20 +352,20 @@ HLS_GLOBAL_FUNC u32 settle_all(hls_t *h __arg_arena)
 	return 0;
 }
 
-/* Carries out what was put off until the event at hand, or the decision, is otherwise done with. */
+/* Does what was put off until the event, or the decision, is otherwise done with. */
 static __always_inline void settle_pending(hls_t *h)
 {
 	if (unlikely(h->pending || h->seeking))
 		settle_all(h);
 }
 
-/* The same with all hooks called; a function of its own, so that what comes next has the stack. */
+/* request_single() with all hooks called; out of line, so that what the caller does next has all of the stack. */
 HLS_GLOBAL_FUNC u32 request_single_out_of_line(hls_t *h __arg_arena, u32 v)
 {
 	return request_single(h, v, false);
 }
 
-/* The thread wants a CPU. No effect when it does already. */
+/* The thread of v wants a CPU. No effect when it does already. inline_hooks as in request_single(). */
 static __always_inline void request_thread(hls_t *h, u32 v, u64 now_ns, bool inline_hooks)
 {
 	h->now_ns = now_ns;
@@ -373,13 +381,13 @@ HLS_ENTRY u64 hls_request(hls_t *h __arg_arena, u32 v, u64 now_ns)
 	return h->kick;
 }
 
-/* The clock of a CPU: time that others had it left out. */
+/* The clock of a CPU: the time, without that which others than VPs had of the CPU (hls_steal). */
 static __always_inline u64 clock_of(const hls_t *h, u32 cpu)
 {
 	return h->now_ns - h->cpu[cpu].stolen_ns;
 }
 
-/* Takes a RUNNING VP off its CPU's clock; returns how long it ran since it was granted or charged last. */
+/* Charges a RUNNING VP up to now; returns for how long: since it was granted or charged last. */
 static __always_inline u64 charge(vp_t *vp, u64 clock)
 {
 	u64 used_ns = clock - vp->granted_at;
@@ -388,7 +396,7 @@ static __always_inline u64 charge(vp_t *vp, u64 clock)
 	return used_ns;
 }
 
-/* The thread wants no CPU any more. No effect when it did not want any. `near` as above. */
+/* The thread of v wants no CPU any more. No effect when it wants none. inline_hooks: calls policy_release_inline(). */
 static __always_inline void release_thread(hls_t *h, u32 v, u64 now_ns, bool inline_hooks)
 {
 	vp_t *vp = in_register(&h->vp[v]);
@@ -420,7 +428,7 @@ HLS_ENTRY u64 hls_release(hls_t *h __arg_arena, u32 v, u64 now_ns)
 	return h->kick;
 }
 
-/* The RUNNING thread lets others of its scheduler go first, where that scheduler takes turns. */
+/* The RUNNING thread of v lets other children of its scheduler go first, where the scheduler's policy has turns. */
 HLS_ENTRY u64 hls_yield(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
 	h->now_ns = now_ns;

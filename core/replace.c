@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Another policy for a scheduler, in its place: what it holds of its parents stays as it is, and so do its children and
- * all above and beside it. Either somebody asks for that, or the policy, which was loaded, did what it must not.
+ * Another policy for a scheduler, in its place: the VPs that the scheduler holds of its parents stay as they are, and
+ * so do its children and all schedulers above and beside it. Either somebody asks for that (hls_replace), or its
+ * loaded policy is faulty, and the fallback replaces it.
  *
- * Nothing is asked of the old policy, which may be the one that went wrong. Children that run are taken off their CPUs,
- * which are to decide anew; then all that are READY are requests to the new policy.
+ * No hook of the old policy is called, since it may be the faulty one. RUNNING children are taken off their CPUs, which
+ * are to decide anew; then the new policy hears of each READY child by its request hook.
  */
 
-/* A RUNNING child of s, at `level` of the path of `cpu`: READY, without a word to its scheduler. */
+/* RUNNING -> READY: the child v of s, at `level` of the path of `cpu`. No hook of s is called. */
 static void take_off_cpu(hls_t *h, u32 s, u32 v, u32 cpu, u32 level)
 {
 	revoke_below(h, cpu, level);
@@ -33,7 +34,7 @@ static void take_off_cpus(hls_t *h, u32 s)
 	}
 }
 
-/* Children have nothing left of what the old policy knew of them, nor of what it did to their number. */
+/* Clears what the old policy kept in the children of s, ends their throttling, and counts those that are READY. */
 static void forget_children(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -48,7 +49,7 @@ static void forget_children(hls_t *h, u32 s)
 	sched->nr_ready = ready;
 }
 
-/* They are asked for anew. */
+/* Registers the children of s with its new policy, and requests those that are READY. An error: one was refused. */
 static s64 register_anew(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;
@@ -63,7 +64,7 @@ static s64 register_anew(hls_t *h, u32 s)
 	return 0;
 }
 
-/* The policy of s from now on. An error: it does not take one of the children. */
+/* Gives s a policy. An error: the policy refuses one of the children. */
 HLS_GLOBAL_FUNC s64 set_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -80,7 +81,7 @@ HLS_GLOBAL_FUNC s64 set_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 	return error;
 }
 
-/* What takes the place of a policy that was taken out: it asks for nothing and takes whatever children there are. */
+/* The policy that replaces a faulty one: it needs no parameters, and accepts any children. */
 static __always_inline u32 fallback(const scheduler_t *sched)
 {
 	return sched->joins ? POLICY_JOIN : POLICY_ROUND_ROBIN;
@@ -108,7 +109,7 @@ static void set_fallback(hls_t *h, u32 s)
 	set_policy(h, s, policy);
 }
 
-/* Takes out the policies that have been accused. The offences stay, for those who ask why. */
+/* Gives the fallback to all faulty schedulers. Their violations stay, for whoever asks why. */
 HLS_GLOBAL_FUNC u32 replace_faulty_policies(hls_t *h __arg_arena)
 {
 	h->has_faulty = false;
@@ -123,7 +124,7 @@ HLS_GLOBAL_FUNC u32 replace_faulty_policies(hls_t *h __arg_arena)
 	return 0;
 }
 
-/* Whether the children of s could be those of the policy; 0, or why not. */
+/* 0 if the policy, with these parameters, can have the children of s; else why not. */
 static s64 may_replace(hls_t *h, u32 s, u32 policy, const params_t *params)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -135,7 +136,7 @@ static s64 may_replace(hls_t *h, u32 s, u32 policy, const params_t *params)
 		if (!policy_param_in_range(policy, i, params->value[i]))
 			return -HLS_E_PARAM;
 	if (policy == fallback(sched))
-		return 0; /* It looks at no parameter of a child, which keeps those of the policy before. */
+		return 0; /* The fallback reads no parameters of children; they keep those of the policy before. */
 	u32 v = sched->first_child;
 	for (u32 n = opaque(0); n < HLS_MAX_VPS && v && can_loop; n++) {
 		for (u32 i = 0; i < HLS_PARAMS; i++)
@@ -147,8 +148,8 @@ static s64 may_replace(hls_t *h, u32 s, u32 policy, const params_t *params)
 }
 
 /*
- * Gives a scheduler another policy, with parameters; its children keep theirs. A refusal changes nothing, but for one
- * by the new policy itself, of a child: then it is the fallback's.
+ * Gives a scheduler another policy, with parameters; its children keep theirs. On an error nothing has changed, except
+ * where the new policy's register hook refused a child: then the scheduler has the fallback.
  */
 HLS_ENTRY s64 hls_replace(hls_t *h __arg_arena, u32 s, u32 policy, const params_t *params __arg_arena, u64 now_ns)
 {

@@ -5,7 +5,7 @@
  * replaced by the fallback: that waits for the next look at the timers, too.
  */
 
-/* Calls the timer hooks that are due. Late calls are allowed; an early one does nothing. */
+/* Calls the timer hooks that are due. A call may be late; an early one does nothing. */
 HLS_ENTRY u64 hls_timers(hls_t *h __arg_arena, u64 now_ns)
 {
 	h->now_ns = now_ns;
@@ -37,7 +37,7 @@ HLS_ENTRY u64 hls_timers(hls_t *h __arg_arena, u64 now_ns)
 	return h->kick;
 }
 
-/* When hls_timers() is next due; HLS_NEVER: not before something else happens. */
+/* When hls_timers() is due next; HLS_NEVER: not before another event. */
 u64 hls_timer_at(hls_t *h __arg_arena)
 {
 	if (unlikely(h->has_faulty))
@@ -45,7 +45,7 @@ u64 hls_timer_at(hls_t *h __arg_arena)
 	return h->timers ? h->scheduler[h->timers].timer_at : HLS_NEVER;
 }
 
-/* Marks the levels of the path whose slice is over. */
+/* Marks the levels of the CPU's path where a slice is over. */
 HLS_GLOBAL_FUNC u32 mark_expired(hls_t *h __arg_arena, u32 cpu)
 {
 	const cpu_t *c = &h->cpu[cpu];
@@ -59,7 +59,7 @@ HLS_GLOBAL_FUNC u32 mark_expired(hls_t *h __arg_arena, u32 cpu)
 	return 0;
 }
 
-/* A slice may be over on `cpu`: marks the levels where it is. */
+/* A slice may be over on `cpu`: marks the levels where one is. */
 u64 hls_expire(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 {
 	const cpu_t *c = &h->cpu[cpu];
@@ -69,7 +69,7 @@ u64 hls_expire(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 	return h->kick;
 }
 
-/* When the first slice on `cpu` is over if no more time is stolen; HLS_NEVER: none is. */
+/* When the first slice on `cpu` is over, if no more time is stolen until then; HLS_NEVER: no VP there has a slice. */
 u64 hls_expires_at(hls_t *h __arg_arena, u32 cpu)
 {
 	const cpu_t *c = &h->cpu[cpu];
@@ -77,7 +77,7 @@ u64 hls_expires_at(hls_t *h __arg_arena, u32 cpu)
 	return first < HLS_NEVER - c->stolen_ns ? first + c->stolen_ns : HLS_NEVER;
 }
 
-/* Interrupts or the host had `cpu` for length_ns up to now: nobody is charged for it. */
+/* Interrupts or the host had `cpu` for length_ns up to now: no VP is charged for that time. */
 u64 hls_steal(hls_t *h __arg_arena, u32 cpu, u64 length_ns)
 {
 	h->cpu[cpu].stolen_ns += length_ns;

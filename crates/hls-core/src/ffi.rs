@@ -180,7 +180,7 @@ unsafe extern "C" {
     pub fn hls_request(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_release(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_yield(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
-    pub fn hls_message(h: *mut Hls, vp: u32, param: u32, value: u64, now_ns: u64) -> i64;
+    pub fn hls_set_param(h: *mut Hls, vp: u32, param: u32, value: u64, now_ns: u64) -> i64;
     pub fn hls_tell(h: *mut Hls, vp: u32, message: u32, payload: *const Params, now_ns: u64) -> i64;
     pub fn hls_replace(h: *mut Hls, s: u32, policy: u32, params: *const Params, now_ns: u64) -> i64;
     pub fn hls_set_pace(h: *mut Hls, pace_ns: u64) -> i64;
