@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Time: as the core wants it, and how much of it others have stolen. All of this is to be called under the lock. Needs
- * the map `arena` and thread_of().
+ * Time as the core wants it, and time that was stolen from the hierarchy. All of this is to be called under the lock.
+ * Needs the map `arena` and thread_of().
+ *
+ * A thread's lag is the clock less the CPU time that the kernel has counted for it (sum_exec_runtime). While the
+ * thread has a CPU, both grow alike; while something else has the CPU, the lag grows by as much. So a CPU's stolen
+ * time since a thread was granted it is the growth of that thread's lag.
  */
 #ifndef HLS_BPF_CLOCK_H
 #define HLS_BPF_CLOCK_H
 
 #include "lock.h"
 
-/* A time as the core wants it, which must not run backwards from one CPU to another. To be called under the lock. */
+/* `now`, or the core's time if that is later: clocks of CPUs differ, and the core's time must not run backwards. */
 static __always_inline u64 not_before_ns(u64 now)
 {
 	return now > domain->hls.now_ns ? now : domain->hls.now_ns;
@@ -20,36 +24,36 @@ static __always_inline u64 now_ns(void)
 }
 
 /*
- * The run queue of this CPU, in the midst of a decision or of a thread's blocking: the kernel has brought its clock up
- * to date when that began. scx_bpf_now() would read the hardware's again.
+ * The run queue of this CPU. For use in dispatch() and quiescent(): the kernel has just brought its clock up to date
+ * there, while scx_bpf_now() would read the hardware's clock again.
  */
 static __always_inline const struct rq *this_rq(void)
 {
 	return bpf_this_cpu_ptr(&runqueues);
 }
 
-/* The thread that the CPU is granted to; 0: none. */
+/* The VP of the thread that the CPU is granted to; 0: none. */
 static __always_inline u32 granted_on(u32 cpu)
 {
 	const cpu_t *c = &domain->hls.cpu[cpu];
 	return c->depth ? c->path[c->depth - 1].vp : 0;
 }
 
-/* How far the CPU time of a thread, which is on no CPU now, lags behind the clock. */
+/* The lag of a thread that is on no CPU. */
 static __always_inline u64 lag_off_cpu(const struct task_struct *p, u64 now)
 {
 	return now - p->se.sum_exec_runtime;
 }
 
-/* The same of the thread that computes here: it does not change meanwhile, but by interrupts. */
+/* The lag of this CPU's current thread, whose CPU time the kernel counts up to exec_start only. */
 static __always_inline u64 lag_on_cpu(const struct task_struct *p, const struct rq *rq)
 {
 	return p->se.exec_start + (rq->clock - rq->clock_task) - p->se.sum_exec_runtime;
 }
 
 /*
- * How long ago somebody was last charged by this CPU's clock. What is charged elsewhere than in a decision there, of a
- * running thread that is moved or bound, is charged by a clock that was not brought up to date.
+ * How long ago, by this CPU's clock, a VP of its path was last charged. A running thread that is moved, or given
+ * another affinity, is charged without settle_clock() before, so that time stolen from it since cannot be taken back.
  */
 static __always_inline u64 since_charge_ns(u32 cpu)
 {
@@ -63,7 +67,7 @@ static __always_inline u64 since_charge_ns(u32 cpu)
 	return least;
 }
 
-/* The clock does not run backwards: what was stolen before the last charge has been paid. */
+/* length_ns of the CPU were stolen; at most since the last charge counts, or the CPU's clock would run backwards. */
 static __noinline void steal(u32 cpu, u64 length_ns, u64 now)
 {
 	domain->hls.now_ns = not_before_ns(now);
@@ -71,13 +75,13 @@ static __noinline void steal(u32 cpu, u64 length_ns, u64 now)
 	if (length_ns > most)
 		length_ns = most;
 	hls_steal(&domain->hls, cpu, length_ns);
-	if (domain->tell)
+	if (domain->records_stolen)
 		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, length_ns, 0);
 }
 
 /*
- * Brings the clock of a CPU up to date before anybody is charged by it: since the CPU was granted to the thread that
- * lags so far now, it has been somebody else's for as long as the lag has grown.
+ * Brings the clock of a CPU up to date before a VP is charged by it: `lag_ns` is the lag now of the thread that the
+ * CPU is granted to, and the growth of that lag was stolen.
  */
 static __always_inline void settle_clock(u32 cpu, u64 lag_ns, u64 now)
 {
@@ -88,6 +92,7 @@ static __always_inline void settle_clock(u32 cpu, u64 lag_ns, u64 now)
 	}
 }
 
+/* settle_clock() for a CPU that is granted to the thread of v. */
 static __noinline void settle_granted(u32 cpu, u32 v, u64 now)
 {
 	const struct task_struct *p = thread_of(v);
@@ -97,8 +102,8 @@ static __noinline void settle_granted(u32 cpu, u32 v, u64 now)
 }
 
 /*
- * The same, whoever has the CPU: the thread, or 0. Its next decision comes as soon as it is given up, unless others get
- * it first.
+ * settle_clock() for any CPU; returns the VP of the thread that it is granted to, or 0. A CPU that was given up decides
+ * at once, unless others get it before: the time until then was stolen.
  */
 static __always_inline u32 settle(u32 cpu, u64 now)
 {

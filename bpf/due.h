@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How a CPU is told that something is due there: a decision by a kick, which preempts; what is due later by the CPU's
- * timer. Needs the map `arena`.
+ * What makes a CPU act: a kick, which preempts its thread, where a decision is due; its timer, for what is due later.
+ * Needs the map `arena`.
  */
 #ifndef HLS_BPF_DUE_H
 #define HLS_BPF_DUE_H
@@ -19,7 +19,7 @@ struct {
 	__type(value, struct cpu_timer);
 } timers SEC(".maps");
 
-/* The CPUs that are newly due for a decision, to be told so when the lock is not held any more. */
+/* The CPUs where a decision is due that were not kicked yet. The caller kicks them when it has released the lock. */
 static __always_inline u64 to_kick(void)
 {
 	u64 fresh = domain->hls.kick & ~domain->kicked;
@@ -28,10 +28,11 @@ static __always_inline u64 to_kick(void)
 }
 
 /*
- * Whether this CPU is about to be off: the last that it does, without interrupts, is to wake who waits for that. Kicks
- * and timers take an interrupt to itself. That would never come, nor any later one when the CPU is back.
+ * Whether this CPU is about to be off. The last thing that it does, with interrupts off, is to wake the thread that
+ * waits for its end. A kick of another CPU, and a timer, would make it send an interrupt to itself, which would never
+ * arrive; and after that no later one either, even when the CPU is back.
  */
-static __noinline bool is_dying(void)
+static __noinline bool is_going_offline(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	const struct cpumask *online = scx_bpf_get_online_cpumask();
@@ -40,8 +41,8 @@ static __noinline bool is_dying(void)
 	return !is_online;
 }
 
-/* Leaves it to whoever looks next on another CPU: user space does so ten times a second. */
-static __noinline void leave_kicks(u64 cpus)
+/* Leaves these kicks to the next CPU that calls to_kick(): user space has one do so ten times a second. */
+static __noinline void put_off_kicks(u64 cpus)
 {
 	if (!lock())
 		return;
@@ -51,8 +52,8 @@ static __noinline void leave_kicks(u64 cpus)
 
 static __noinline void kick_all(u64 cpus)
 {
-	if (unlikely(domain->hls.offline) && is_dying()) {
-		leave_kicks(cpus);
+	if (unlikely(domain->hls.offline) && is_going_offline()) {
+		put_off_kicks(cpus);
 		return;
 	}
 	for (u32 i = opaque(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
@@ -71,34 +72,34 @@ static __always_inline void kick(u64 cpus)
 static __noinline void start_timer(u32 cpu, u64 at, u64 now)
 {
 	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
-	if (!t || (unlikely(domain->hls.offline) && is_dying()))
+	if (!t || (unlikely(domain->hls.offline) && is_going_offline()))
 		return;
 	if (!bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN))
 		domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
 }
 
-/* Something is due then: sets this CPU's timer if it would go off later. One that is too early sets itself anew. */
-static __always_inline void be_called_at(u32 cpu, u64 at, u64 now)
+/* Sets this CPU's timer to `at`, unless it goes off earlier anyway: then it is set again when it does. */
+static __always_inline void set_timer_no_later(u32 cpu, u64 at, u64 now)
 {
 	if (unlikely(at < domain->cpu[cpu].timer_at_ns))
 		start_timer(cpu, at, now);
 }
 
-/* Sets this CPU's timer for the end of its slice and for what schedulers wait for. */
+/* Sets this CPU's timer for the end of its slice and for the timers of schedulers. */
 static __always_inline void set_timer(u32 cpu, u64 now)
 {
 	u64 at = hls_expires_at(&domain->hls, cpu), first = hls_timer_at(&domain->hls);
-	be_called_at(cpu, first < at ? first : at, now);
+	set_timer_no_later(cpu, first < at ? first : at, now);
 }
 
 /*
- * The same while somebody else has the CPU than the thread that it is granted to. What is left of the slice may be less
- * than a timer takes: waiting for that again and again, the CPU would do nothing else.
+ * set_timer() while something else has the CPU than the thread to which it is granted. The CPU's clock stands still, so
+ * the slice does not end; a timer for what is left of it, which may be very short, would go off again and again.
  */
 static __always_inline void set_timer_without_slice(u32 cpu, u64 now)
 {
 	domain->cpu[cpu & (HLS_MAX_CPUS - 1)].slice_waits = true;
-	be_called_at(cpu, hls_timer_at(&domain->hls), now);
+	set_timer_no_later(cpu, hls_timer_at(&domain->hls), now);
 }
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Engines that follow each other. Policies come and go while the hierarchy runs: an engine that has others is a second
- * object on the same maps. sched_ext does not let operations be replaced, so those that are attached only jump to where
- * user space has put the programs of the engine of the day; at first that is their own object. Nothing is held up when
- * it puts others there: both engines work on one domain, under one lock, and agree on all of it.
+ * How a running engine is replaced by a newer one. Policies are loaded and unloaded while the hierarchy runs: each
+ * time user space loads a second engine, built with the new set of policies, which uses the maps of the first.
+ * sched_ext does not let attached operations be replaced. So the attached ones do nothing but jump, by maps of
+ * programs, to the current engine's, which user space puts there; at first those of their own object. Nothing waits
+ * for that change: both engines work on the same domain, under the same lock, with the same layout.
  *
- * That an attached operation does nothing else has another reason: a program that may jump has less stack.
+ * There is another reason why an attached operation does nothing else: a program that may jump has less stack.
  */
 #ifndef HLS_BPF_JUMPS_H
 #define HLS_BPF_JUMPS_H
@@ -13,10 +14,10 @@
 #include "rescue.h"
 
 /*
- * Where the engine of the day has its program for an operation. The kernel wants all in such a map to be of one
- * kind.
+ * The current engine's program for an operation. A map for each: the kernel wants all programs of one map to be of the
+ * same kind.
  */
-#define ENGINE_OF_THE_DAY(operation)                   \
+#define CURRENT_PROGRAM(operation)                     \
 	struct {                                       \
 		__uint(type, BPF_MAP_TYPE_PROG_ARRAY); \
 		__uint(max_entries, 1);                \
@@ -25,14 +26,15 @@
 	} jump_##operation SEC(".maps")
 
 /*
- * A jump by a number that the verifier knows is one in the machine's code, which must be changed, before all CPUs, for
- * it to lead elsewhere. So only what every switch goes through jumps like that; the others look up where to.
+ * 0, which the verifier does not know. Where it knows the index of a jump, the kernel makes the jump a direct one,
+ * and has to patch machine code for it to lead elsewhere. That is for the operations that every switch calls; the
+ * others look the program up in the map each time.
  */
-static volatile u32 looked_up;
+static volatile u32 by_lookup;
 
-/* What is attached for an operation, or given to user space. `kind` is the section that tells libbpf what it is. */
+/* The program that is attached for an operation. `kind`: the section that tells libbpf of which kind it is. */
 #define JUMP(kind, operation, number)                          \
-	ENGINE_OF_THE_DAY(operation);                          \
+	CURRENT_PROGRAM(operation);                            \
 	SEC(kind)                                              \
 	int hls_##operation(u64 *ctx)                          \
 	{                                                      \
@@ -42,21 +44,21 @@ static volatile u32 looked_up;
 
 JUMP("struct_ops/hls_dispatch", dispatch, 0)
 JUMP("struct_ops/hls_quiescent", quiescent, 0)
-JUMP("struct_ops.s/hls_init", init, looked_up)
-JUMP("struct_ops/hls_disable", disable, looked_up)
-JUMP("struct_ops/hls_yielded", yielded, looked_up)
-JUMP("struct_ops.s/hls_init_task", init_task, looked_up)
-JUMP("struct_ops/hls_exit_task", exit_task, looked_up)
-JUMP("struct_ops/hls_set_cpumask", set_cpumask, looked_up)
-JUMP("struct_ops/hls_cpu_online", cpu_online, looked_up)
-JUMP("struct_ops/hls_cpu_offline", cpu_offline, looked_up)
+JUMP("struct_ops.s/hls_init", init, by_lookup)
+JUMP("struct_ops/hls_disable", disable, by_lookup)
+JUMP("struct_ops/hls_yielded", yielded, by_lookup)
+JUMP("struct_ops.s/hls_init_task", init_task, by_lookup)
+JUMP("struct_ops/hls_exit_task", exit_task, by_lookup)
+JUMP("struct_ops/hls_set_cpumask", set_cpumask, by_lookup)
+JUMP("struct_ops/hls_cpu_online", cpu_online, by_lookup)
+JUMP("struct_ops/hls_cpu_offline", cpu_offline, by_lookup)
 
 /*
- * The same for threads that are runnable. When the process that has the maps ends, these are emptied a moment before
- * all is detached; in it whoever wants a CPU waits in the kernel's own queue, or that process might never come to its
- * end.
+ * The operation for threads that are runnable. When the process that holds the maps ends, the kernel empties them a
+ * moment before it detaches the operations. In that moment threads go into the kernel's own queue: that process could
+ * not end if it waited for a decision.
  */
-ENGINE_OF_THE_DAY(enqueue);
+CURRENT_PROGRAM(enqueue);
 SEC("struct_ops/hls_enqueue")
 int hls_enqueue(u64 *ctx)
 {
@@ -65,21 +67,24 @@ int hls_enqueue(u64 *ctx)
 	return 0;
 }
 
-/* The same for what threads call. Its context is as long as this program says, not as the one that it jumps to does. */
-ENGINE_OF_THE_DAY(told);
+/*
+ * The program by which threads send messages. The kernel takes the context's length from this one, not from its
+ * target.
+ */
+CURRENT_PROGRAM(post);
 SEC("syscall")
-int hls_told(struct message *ctx)
+int hls_post(struct message *ctx)
 {
 	ctx->answer = -HLS_E_NOT_FOUND;
-	bpf_tail_call(ctx, &jump_told, looked_up);
+	bpf_tail_call(ctx, &jump_post, by_lookup);
 	return 0;
 }
 
 static int on_timer(void *map, u32 *key, struct cpu_timer *t);
 
-/* This is the engine of the day: timers call it from now on. */
+/* User space has made this engine the current one: timers call its functions from now on. */
 SEC("syscall")
-int adopt(void *ctx)
+int take_over_timers(void *ctx)
 {
 	USES(arena);
 	(void)ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The lock of the domain. Taken inside the run queue's, with interrupts off. One that cannot be had ends the run: the
- * domain is sealed then, and nothing there changes any more. Needs the map of the arena, `arena`.
+ * The lock of the domain, a spin lock. It is taken inside the run queue's, with interrupts off. If a CPU cannot get
+ * it the run ends: the domain is sealed, and nothing in it changes any more. Needs the map `arena`.
  */
 #ifndef HLS_BPF_LOCK_H
 #define HLS_BPF_LOCK_H
@@ -9,16 +9,19 @@
 #include "domain.h"
 #include "sched_ext.h"
 
-/* The kernel ends a function's loops after 250 ms; the CPU of the holder, if a virtual one, may be away for longer. */
+/*
+ * The kernel ends a function's loops after 250 ms. A virtual CPU that holds the lock may not run for longer: try
+ * again.
+ */
 #define LOCK_SPINS (1 << 30)
 #define LOCK_ROUNDS 16
 
-/* Ends the run: sched_ext takes its threads back and tells the loader. */
-#define give_up_with(text)                                                 \
-	({                                                                 \
-		static char message[] = text;                              \
-		unsigned long long nothing[1] = {0}; /* may not be none */ \
-		scx_bpf_error_bstr(message, nothing, sizeof(nothing));     \
+/* Ends the run: sched_ext gives the threads to the kernel's own scheduler and reports the text to the loader. */
+#define end_run(text)                                                                    \
+	({                                                                               \
+		static char message[] = text;                                            \
+		unsigned long long nothing[1] = {0}; /* the kernel wants one at least */ \
+		scx_bpf_error_bstr(message, nothing, sizeof(nothing));                   \
 	})
 
 static __always_inline bool try_lock(void)
@@ -26,7 +29,7 @@ static __always_inline bool try_lock(void)
 	return !__sync_val_compare_and_swap(&domain->lock, FREE, HELD);
 }
 
-/* Waits for the lock for a while; a function of its own, so that its time is not that of the loops of its caller. */
+/* Waits for the lock for a while. A global function: its loop has 250 ms of its own, apart from its caller's. */
 HLS_GLOBAL_FUNC u32 spin(void)
 {
 	USES(arena);
@@ -36,7 +39,7 @@ HLS_GLOBAL_FUNC u32 spin(void)
 	return false;
 }
 
-/* Nobody has the lock from now on: the hierarchy stays as it is, for user space to look at. */
+/* Lets no CPU have the lock any more: the domain stays as it is, for user space to look at. */
 static __always_inline void seal(void)
 {
 	__sync_lock_test_and_set(&domain->lock, SEALED);
@@ -49,7 +52,7 @@ static __noinline bool wait_for_lock(void)
 			return true;
 	if (domain->lock != SEALED) {
 		seal();
-		give_up_with("the lock of the hierarchy cannot be had");
+		end_run("the lock of the hierarchy cannot be had");
 	}
 	return false;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Plays tapes (core/call.h) on the core as the kernel runs it, for comparison with the native build and for timing.
- * Domain and tape lie in an arena that user space maps, fills and reads; what is where, it says. Attaches to nothing.
+ * Plays tapes (core/call.h) on the BPF build of the core, for comparison with the native build and for timing. Domain
+ * and tape lie in an arena that user space maps, fills and reads; struct replay says where in it they are. Attaches
+ * to nothing.
  */
 #include "../core/core.c"
 #include "../core/call.h"
@@ -10,8 +11,8 @@
 char _license[] SEC("license") = "Dual BSD/GPL";
 
 /*
- * 32 MiB, of which a domain takes half. User space makes the pages by writing to them; one that it has not written to
- * reads as 0 here, and keeps nothing. Where the arena lies in user space is left to the kernel; there may be several.
+ * 32 MiB, of which a domain takes half. User space allocates the pages by writing to them; a page to which it has not
+ * written reads as 0 here, and does not keep what is written. The kernel chooses where the arena lies in user space.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARENA);
@@ -20,13 +21,13 @@ struct {
 } arena SEC(".maps");
 
 struct replay {
-	u64 domain; /* where in user space, so in the arena, the struct hls is */
-	u64 tape;   /* and the first call that is to be made */
-	u64 calls;  /* how many */
-	u64 played; /* how many were made: fewer if the kernel has ended the loop, which took too long */
+	u64 domain; /* address of the struct hls in user space, and so in the arena */
+	u64 tape;   /* address of the first call */
+	u64 calls;  /* how many calls there are */
+	u64 played; /* how many were made: fewer where the kernel ended the loop because it took too long */
 };
 
-/* Makes the calls in order, each with its result written down. */
+/* Makes the calls in order, and writes the result of each into it. */
 SEC("syscall") int replay(struct replay *r)
 {
 	asm volatile("" ::"r"(&arena)); /* Only a program that names an arena may use one. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A thread that the hierarchy lets starve may hold what the whole machine waits for, such as a grace period of RCU's,
- * and after half a minute sched_ext would take its threads back. So one that was queued for long gets a CPU for a
- * moment, which is stolen from whoever was granted it. They take turns, the faster the more there are, and the shorter
- * are their moments: a twentieth of a CPU is all that is stolen. Needs the map `arena`.
+ * A thread that the hierarchy lets starve may hold what the whole machine waits for, such as a grace period of RCU, and
+ * after half a minute of starvation sched_ext would end the run. So a thread that has waited for long gets a CPU for a
+ * moment, which is stolen time for the thread to which that CPU is granted. Starved threads take turns: the more there
+ * are, the shorter are turns and moments, so that no more than a twentieth of a CPU is stolen. Needs the map `arena`.
  */
 #ifndef HLS_BPF_RESCUE_H
 #define HLS_BPF_RESCUE_H
@@ -18,15 +18,15 @@ struct {
 } rescuer SEC(".maps");
 
 #define STARVED_NS HLS_S(5)
-/* How often such threads are looked for; and while there are some, so that all have had their turn in a round. */
+/* How often starved threads are looked for; while there are some, a round is the time in which each has a turn. */
 #define RESCUE_INTERVAL_NS HLS_S(1)
 #define RESCUE_ROUND_NS HLS_S(10)
 #define RESCUE_LONGEST_TURN_NS HLS_MS(100)
 #define RESCUE_SHORTEST_TURN_NS HLS_MS(5)
-/* The part of a turn that the thread has. */
+/* The thread has the CPU for one such part of its turn. */
 #define RESCUE_PART 20
 
-/* Whose turn was the last, and how long it is. */
+/* The VP of the thread that had the last turn, and how long a turn is. */
 static u32 rescued_last;
 static u64 rescue_turn_ns;
 
@@ -38,7 +38,7 @@ static __always_inline u64 turn_of(u32 starved)
 	return turn_ns < RESCUE_SHORTEST_TURN_NS ? RESCUE_SHORTEST_TURN_NS : turn_ns;
 }
 
-/* The CPUs that are to have a starved thread, and those that have one. */
+/* The CPUs that are to get a starved thread (also to_kick), and those that have one. */
 static __always_inline u64 in_rescue(u64 *to_kick)
 {
 	u64 busy = 0;
@@ -49,7 +49,7 @@ static __always_inline u64 in_rescue(u64 *to_kick)
 	return busy | *to_kick;
 }
 
-/* Has starved threads rescued, one on each CPU. */
+/* Looks for starved threads, and has one of them rescued on each CPU. */
 static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 {
 	USES(arena);
@@ -78,7 +78,7 @@ static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 	return 0;
 }
 
-/* The starved thread that this CPU is to have now, without a grant. To be called under the lock. */
+/* The VP of the starved thread that this CPU is to run now, without a grant; 0: none. To be called under the lock. */
 static __noinline u32 take_starved(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
@@ -90,16 +90,16 @@ static __noinline u32 take_starved(u32 cpu, u64 now)
 	t->queued_at_ns = 0;
 	c->rescued = v;
 	c->rescued_until_ns = now + rescue_turn_ns / RESCUE_PART;
-	be_called_at(cpu, c->rescued_until_ns, now);
+	set_timer_no_later(cpu, c->rescued_until_ns, now);
 	return v;
 }
 
-/* The timer of a CPU that a starved thread has, or had, went off: the CPU, if it is to be taken from that now. */
+/* The timer of a CPU that a starved thread has went off: a mask of that CPU if the thread's moment is over, else 0. */
 static __noinline u64 end_rescue(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	if (now < c->rescued_until_ns) {
-		be_called_at(cpu, c->rescued_until_ns, now);
+		set_timer_no_later(cpu, c->rescued_until_ns, now);
 		return 0;
 	}
 	c->rescued = 0;

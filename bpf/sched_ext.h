@@ -90,7 +90,7 @@ enum scx_deq_flags { SCX_DEQ_SLEEP = 1 };
 enum scx_kick_flags { SCX_KICK_PREEMPT = 1ULL << 1 };
 #define KERNEL(type, name) __builtin_preserve_enum_value(*(typeof(enum type) *)name, 1)
 
-/* These are part of what sched_ext promises programs: they do not change. */
+/* These are part of sched_ext's stable interface. */
 #define SCX_DSQ_LOCAL 0x8000000000000002ULL
 #define SCX_DSQ_LOCAL_ON 0xc000000000000000ULL
 #define SCX_OPS_ENQ_LAST (1ULL << 1)
@@ -118,7 +118,7 @@ void bpf_rcu_read_unlock(void) __ksym;
 void bpf_local_irq_save(unsigned long *flags) __ksym;
 void bpf_local_irq_restore(unsigned long *flags) __ksym;
 extern const struct rq runqueues __ksym;
-/* What a run queue calls while the kernel pushes all threads away from it. */
+/* A run queue's balance_callback while the kernel pushes all threads off its CPU. */
 extern const void balance_push_callback __ksym __weak;
 
 struct bpf_timer {
@@ -143,7 +143,7 @@ static long (*const bpf_timer_set_callback)(struct bpf_timer *timer, void *callb
 static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;
 static void *(*const bpf_kptr_xchg)(void *slot, void *pointer) = (void *)194;
 
-/* A member of a map that holds a reference to something of the kernel's. */
+/* Marks a member of a map's value that holds a reference to a kernel object. */
 #define __kptr __attribute__((btf_type_tag("kptr")))
 
 #endif

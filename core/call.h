@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The core's entry points as data: what is called with what, and what came of it. A tape is a list of calls; the same
- * tape gives the same results, and leaves the same bytes behind, in every build of the core. It is also how user space
- * reaches a core that runs in the kernel.
+ * Calls of the core's entry points as data: which is called, with which arguments, and its result. A tape is a list of
+ * calls; the same tape gives the same results, and leaves the same bytes in the domain, in every build of the core. By
+ * such calls user space also reaches the core that runs in the kernel.
  */
 #ifndef HLS_CALL_H
 #define HLS_CALL_H
@@ -10,8 +10,8 @@
 #include "hls.h"
 
 /*
- * OP(number, NAME, expression): `h` is the domain, `c` the call. Numbers are part of the tape's format and are never
- * used again for another.
+ * OP(number, NAME, expression): `h` is the domain, `c` the call. The numbers are part of the tape format, and are never
+ * used again for another entry point.
  */
 #define HLS_CALLS(OP)                                                       \
 	OP(1, ADD_CPU, hls_add_cpu(h, c->a))                                \
@@ -26,7 +26,7 @@
 	OP(10, REQUEST, hls_request(h, c->a, c->now_ns))                    \
 	OP(11, RELEASE, hls_release(h, c->a, c->now_ns))                    \
 	OP(12, YIELD, hls_yield(h, c->a, c->now_ns))                        \
-	OP(13, MESSAGE, hls_message(h, c->a, c->b, c->value, c->now_ns))    \
+	OP(13, MESSAGE, hls_set_param(h, c->a, c->b, c->value, c->now_ns))  \
 	OP(14, EXPIRE, hls_expire(h, c->a, c->now_ns))                      \
 	OP(15, TIMERS, hls_timers(h, c->now_ns))                            \
 	OP(16, STEAL, hls_steal(h, c->a, c->value))                         \
@@ -45,16 +45,16 @@ enum hls_call_op { HLS_CALLS(HLS_CALL_NUMBER) };
 
 struct hls_call {
 	u64 now_ns;
-	u64 value; /* of a message; CPUs of an affinity; stolen or other nanoseconds */
+	u64 value; /* the entry point's 64-bit argument: a parameter's value, CPUs, or nanoseconds */
 	u32 op;    /* enum hls_call_op */
-	u32 a, b;  /* scheduler, VP, CPU, policy or parameter, in the entry point's order */
-	u32 tid;   /* the kernel engine refuses the call unless VP `a` is this thread's; 0: whosever it is */
+	u32 a, b;  /* its 32-bit arguments in order: scheduler, VP, CPU, policy, parameter, message */
+	u32 tid; /* the kernel engine refuses the call unless VP `a` is that of this thread; 0: it does not look */
 	struct hls_params params;
 	s64 result; /* what the entry point returned */
 };
 typedef struct hls_call __arena call_t;
 
-/* Makes the call and writes down its result; 0, or -HLS_E_NOT_FOUND when there is no such entry point. */
+/* Makes the call and writes its result into it. Returns 0, or -HLS_E_NOT_FOUND: there is no such entry point. */
 static __always_inline s64 hls_make_call(hls_t *h, call_t *c)
 {
 #define CASE(number, name, call)  \

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whether all is as it must be. Looks at everything, so it costs time in proportion to the hierarchy: for
- * tests, for
- * `--paranoid`, and for the dump of a machine that has gone wrong. To be called when no decision is due
- * (`kick` is 0).
+ * Checks the invariants of check.h. It looks at all VPs, CPUs and schedulers, so it is for tests, for `--paranoid`, and
+ * for the dump of a machine that has gone wrong. To be called when no decision is due (`kick` is 0).
  */
 #include "check.h"
 
@@ -33,7 +31,7 @@ HLS_GLOBAL_FUNC u32 check_vp(hls_t *h __arg_arena, u32 v)
 	return 0;
 }
 
-/* A path goes from the root to a thread; each VP on it says that it runs there, so none is on two paths. */
+/* The path of a CPU goes from the root to a thread; each of its VPs names that CPU, so none is on two paths. */
 HLS_GLOBAL_FUNC u32 check_path(hls_t *h __arg_arena, u32 cpu)
 {
 	cpu_t *c = &h->cpu[cpu];
@@ -51,8 +49,8 @@ HLS_GLOBAL_FUNC u32 check_path(hls_t *h __arg_arena, u32 cpu)
 }
 
 /*
- * Whether a VP waits for a CPU that would be of use. That of a join whose child has one already is not: the join
- * declines what it is offered then.
+ * Whether v is READY for a CPU that it could use now. A VP held by a join whose child runs by another VP is not: the
+ * join would decline the CPU.
  */
 static bool in_need(hls_t *h, u32 v)
 {
@@ -62,7 +60,7 @@ static bool in_need(hls_t *h, u32 v)
 	return !vp->child || !h->scheduler[vp->child].joins || !h->scheduler[vp->child].nr_running;
 }
 
-/* No child that could use an idle CPU is left READY by a root scheduler that could be granted it. */
+/* A CPU that is offline is idle and not requested; and no idle CPU has a root scheduler with a READY child for it. */
 HLS_GLOBAL_FUNC u32 check_idle(hls_t *h __arg_arena, u32 cpu)
 {
 	u32 root = h->cpu[cpu].root_vp;
@@ -75,15 +73,15 @@ HLS_GLOBAL_FUNC u32 check_idle(hls_t *h __arg_arena, u32 cpu)
 	u32 s = h->vp[root].child, v = h->scheduler[s].first_child;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
-		/* What an accused policy leaves undone is made good when it is taken out. */
-		if (in_need(h, v) && hls_usable(vp, cpu) && !hls_is_accused(&h->scheduler[s]))
+		/* A faulty scheduler may have left the CPU idle: the fallback will use it. */
+		if (in_need(h, v) && hls_usable(vp, cpu) && !hls_is_faulty(&h->scheduler[s]))
 			return broken(h, HLS_BROKEN_IDLE, s, v, cpu);
 		v = vp->sib_next;
 	}
 	return 0;
 }
 
-/* A READY child of s that should have the CPU of a RUNNING one. */
+/* No RUNNING child of s has a CPU that its READY child v should have taken. */
 HLS_GLOBAL_FUNC u32 check_priority(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	for_each_up (h, u, s) {
@@ -95,7 +93,7 @@ HLS_GLOBAL_FUNC u32 check_priority(hls_t *h __arg_arena, u32 s, u32 v)
 			continue;
 		if (h->scheduler[s].policy < HLS_FIRST_LOADED)
 			return broken(h, HLS_BROKEN_PRIORITY, s, v, up->cpu);
-		hls_accuse(h, s, HLS_OUT_OF_ORDER);
+		hls_report_violation(h, s, HLS_VIOLATION_OUT_OF_ORDER);
 		return 0;
 	}
 	return 0;
@@ -131,10 +129,10 @@ HLS_GLOBAL_FUNC u32 check_scheduler(hls_t *h __arg_arena, u32 s)
 	}
 	if (requested != sched->nr_requested || held != sched->nr_running || sched->single != is_single(sched))
 		return broken(h, HLS_BROKEN_HELD, s, 0, 0);
-	u32 want = wanted(sched);
+	u32 want = nr_wanted(sched);
 	bool root = sched->first_up && !h->vp[sched->first_up].parent;
 	bool declined = sched->joins && sched->nr_running;
-	if (!hls_is_accused(sched) && (requested > want || (requested < want && !root && !declined)))
+	if (!hls_is_faulty(sched) && (requested > want || (requested < want && !root && !declined)))
 		return broken(h, HLS_BROKEN_WANTS, s, 0, 0);
 	u32 code = check_children(h, s);
 	if (code)

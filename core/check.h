@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The invariants by number and in words. Numbers are part of what a dump says; they are never used again for
- * another.
+ * The invariants of the core, by number and in words. Dumps name the numbers, which are never used again for another
+ * invariant.
  */
 #ifndef HLS_CHECK_H
 #define HLS_CHECK_H
@@ -18,7 +18,7 @@
 	I(9, POLICY, "the policy's own invariants hold")                                                        \
 	I(10, PRIORITY, "no ready VP waits where it should preempt a running sibling")                          \
 	I(12, OFFLINE, "no CPU that is offline is granted, nor wanted of the machine")
-/* 11, of records that were lost, is not used any more. */
+/* 11 was about records that were lost. */
 
 #define HLS_INVARIANT_NUMBER(number, name, doc) HLS_BROKEN_##name = number,
 enum hls_invariant { HLS_INVARIANTS(HLS_INVARIANT_NUMBER) };

@@ -4,14 +4,18 @@
  * The compiler resolves the pointers in the policies' structs: hooks are called directly or inlined, so that the BPF
  * verifier can follow.
  *
- * Hooks of loaded policies are called within guards, and not at all when their scheduler is to be taken out.
+ * Hooks of loaded policies are called between hls_begin_hook() and hls_end_hook(), and not at all where their scheduler
+ * is faulty (guard.h).
  */
 #ifndef HLS_DISPATCH_H
 #define HLS_DISPATCH_H
 
 #include "../policies/registry.h"
 
-/* A call of a required hook that a policy lacks: the compiler says so, where it has not dropped the call. */
+/*
+ * Where a policy lacks a required hook, a call of a function that does not exist: the compiler complains of each such
+ * call that it has not dropped.
+ */
 #define OPTIONAL(fn, hook)
 #define REQUIRED(fn, hook)                                                                                     \
 	if (!fn##_policy.hook) {                                                                               \
@@ -74,12 +78,12 @@ HLS_HOOKS(EVENT, QUESTION)
 #undef OPTIONAL
 
 /*
- * The hooks that the loops of a decision call at every level. Those of policies with `inline_hooks` become part of the
- * caller, and throttle nobody; the others are called as above.
+ * policy_HOOK_inline(): for the loops of a decision, which call these hooks at every level. The hooks of policies with
+ * `inline_hooks` become part of the caller, and throttle no VP; the others are called by policy_HOOK().
  */
 #define HAS_INLINE_HOOKS(number, fn) (fn##_policy.inline_hooks && in_register(&h->scheduler[s])->policy == number)
 
-/* Whether the VP may have a CPU: it may be out of budget. */
+/* Returns whether v may get a CPU; no: it is throttled. */
 static __always_inline bool policy_request_inline(hls_t *h, u32 s, u32 v)
 {
 #define REQUEST(number, fn, ...)              \
@@ -116,7 +120,7 @@ static __always_inline u32 policy_grant_inline(hls_t *h, u32 s, u32 cpu)
 }
 #undef HAS_INLINE_HOOKS
 
-/* What the policy says of itself; none: there is no such policy. */
+/* policy_WHAT(): a property of a policy, from its struct; `none` where there is no such policy. */
 #define SAID(type, what, none, fn_says)                       \
 	static __always_inline type policy_##what(u32 policy) \
 	{                                                     \
@@ -126,21 +130,19 @@ static __always_inline u32 policy_grant_inline(hls_t *h, u32 s, u32 cpu)
 		return none;                                  \
 	}
 
-/* Whether its schedulers hold VPs of several parents and request all of them at once. */
 #define JOINS(number, fn, ...) \
 	case number:           \
 		return fn##_policy.joins;
 SAID(bool, joins, false, JOINS)
 #undef JOINS
 
-/* Whether no READY child ever waits beside a RUNNING one that it would preempt. */
 #define STRICT(number, fn, ...) \
 	case number:            \
 		return fn##_policy.strict;
 SAID(bool, strict, false, STRICT)
 #undef STRICT
 
-/* How many children a scheduler of the policy takes, a join one; 0: there is no such policy. */
+/* How many children a scheduler of the policy takes: a join one. 0: there is no such policy. */
 #define MOST(number, fn, ...)          \
 	case number:                   \
 		if (fn##_policy.joins) \

@@ -1,43 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What stands between the core and a policy that was loaded: its author is trusted to mean well, not to have made no
- * mistake. Each of its hooks has so many steps; the time is as it was; who is chosen is looked at. A scheduler whose
- * policy does what it must not is accused: its hooks are not called any more, and when timers are next looked after, at
- * once, it is taken out (replace.c). All this is about mistakes. A policy that writes where it has no business is kept
- * out of the kernel's memory by the verifier, but not out of the domain's.
+ * The guard between the core and a loaded policy, whose author means well and makes mistakes. Around each of its hooks
+ * the guard bounds the steps, restores the time, and checks the answer. A scheduler whose policy violates the contract
+ * is faulty: none of its hooks is called any more, and the next hls_timers(), which is due at once, gives it the
+ * fallback (replace.c). The guard does not stop a policy that is built to do harm: the verifier keeps that out of the
+ * kernel's memory, and nothing keeps it out of the domain's.
+ *
+ * checked_FUNCTION() here and in guard_queues.h is what FUNCTION() is in the files of loaded policies (HLS_GUARD).
  */
 #ifndef HLS_GUARD_H
 #define HLS_GUARD_H
 
 #include "policy.h"
 
-/* O(number, NAME, "what the policy did"). The numbers are part of the tape format. */
-#define HLS_OFFENCES(O)                                                                                       \
-	O(1, CHOSE_WRONG, "its grant hook chose a VP that is not a ready child of its which can use the CPU") \
-	O(2, CHOSE_NONE, "its grant hook chose nobody while a ready child could use the CPU")                 \
-	O(3, TOO_LONG, "a hook of it took more steps than it may")                                            \
-	O(4, TOO_OFTEN, "it had itself called more often than every 10 us, or than the machine can bear")     \
-	O(5, CHANGED_TIME, "a hook of it changed the time")                                                   \
-	O(6, INVARIANTS, "its own invariants did not hold")                                                   \
-	O(7, MEDDLED, "a hook of it throttled, unthrottled, rechecked or set a timer for what it must not")   \
-	O(8, OUT_OF_ORDER, "it is strict, and a ready child waited beside a running one that it preempts")    \
-	O(9, REFUSED, "its register hook refused a child that it had accepted before")
+/* V(number, NAME, "what the policy did"). The numbers are part of the tape format, and never used again. */
+#define HLS_VIOLATIONS(V)                                                                                        \
+	V(1, CHOSE_WRONG, "its grant hook chose a VP that is not a ready child of its which can use the CPU")    \
+	V(2, CHOSE_NONE, "its grant hook chose nobody while a ready child could use the CPU")                    \
+	V(3, TOO_LONG, "a hook of it took more steps than it may")                                               \
+	V(4, TOO_OFTEN, "it had itself called more often than every 10 us, or than the machine can bear")        \
+	V(5, CHANGED_TIME, "a hook of it changed the time")                                                      \
+	V(6, INVARIANTS, "its own invariants did not hold")                                                      \
+	V(7, WRONG_TARGET, "a hook of it throttled, unthrottled, rechecked or set a timer for what it must not") \
+	V(8, OUT_OF_ORDER, "it is strict, and a ready child waited beside a running one that it preempts")       \
+	V(9, REFUSED, "its register hook refused a child that it had accepted before")
 
-#define HLS_OFFENCE_NUMBER(number, name, doc) HLS_##name = number,
-enum hls_offence { HLS_INNOCENT, HLS_OFFENCES(HLS_OFFENCE_NUMBER) };
+#define HLS_VIOLATION_NUMBER(number, name, doc) HLS_VIOLATION_##name = number,
+enum hls_violation { HLS_NO_VIOLATION, HLS_VIOLATIONS(HLS_VIOLATION_NUMBER) };
 
-/* Steps of a policy's own loops in one call of a hook; a look at its invariants looks at as many of its VPs. */
+/* How often a loaded policy's loops may go round in one call of a hook, all together. */
 #define HLS_HOOK_STEPS 4096
 
 /*
- * What a policy makes happen by itself may come in a burst of so many, but not go on faster than this on any CPU; nor
- * faster than the machine can bear (hls_set_pace()).
+ * A loaded policy has itself called by timers and by slices. It may do so HLS_BURST times in a row, but for long only
+ * once in a pace: at least HLS_LEAST_PACE, and what the platform sets for a slow machine (hls_set_pace()).
  */
 #define HLS_LEAST_PACE HLS_US(10)
 #define HLS_MOST_PACE HLS_MS(1)
 #define HLS_BURST 100
 
-/* Takes one of the steps that the hook at hand has left, if there is one; for can_loop in loaded policies. */
+/* Takes a step of those that the running hook has left; false: there is none. It is can_loop in loaded policies. */
 static __always_inline bool hls_may_step(hls_t *h)
 {
 	if (!h->steps)
@@ -47,30 +49,33 @@ static __always_inline bool hls_may_step(hls_t *h)
 }
 #define checked_port_can_loop() hls_may_step(h)
 
-/* Whether a scheduler is to be taken out. The offence of one that was is not forgotten. */
-static __always_inline bool hls_is_accused(const scheduler_t *sched)
+/*
+ * Whether a scheduler waits for the fallback. One that has it keeps the violation, for whoever asks why, and is not
+ * faulty: its policy is a built-in one.
+ */
+static __always_inline bool hls_is_faulty(const scheduler_t *sched)
 {
 #ifdef HLS_LOADED
-	return unlikely(sched->offence) && sched->policy >= HLS_FIRST_LOADED;
+	return unlikely(sched->violation) && sched->policy >= HLS_FIRST_LOADED;
 #else
-	(void)sched; /* A build without such policies does not even look. */
+	(void)sched; /* A build without loaded policies has none that is faulty. */
 	return false;
 #endif
 }
 
-/* Only the first offence of a scheduler counts. */
-static __always_inline void hls_accuse(hls_t *h, u32 s, u32 offence)
+/* Makes s faulty. Only the first violation is kept. */
+static __always_inline void hls_report_violation(hls_t *h, u32 s, u32 violation)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	if (sched->offence)
+	if (sched->violation)
 		return;
-	sched->offence = offence;
-	sched->offending_hook = h->hook;
-	sched->offended_about = h->hook_about;
-	h->accused = true;
+	sched->violation = violation;
+	sched->violating_hook = h->hook;
+	sched->violation_about = h->hook_about;
+	h->has_faulty = true;
 }
 
-/* Before a hook of s about a VP or a CPU, and behind it; whether it is to be called at all. */
+/* Called before a hook of s, about a VP or a CPU; false: s is faulty, and the hook must not be called. */
 static __always_inline bool hls_begin_hook(hls_t *h, u32 s, u32 hook, u32 about)
 {
 	h->hook = hook;
@@ -78,49 +83,51 @@ static __always_inline bool hls_begin_hook(hls_t *h, u32 s, u32 hook, u32 about)
 	h->hook_about = about;
 	h->steps = HLS_HOOK_STEPS;
 	h->hook_at_ns = h->now_ns;
-	return !h->scheduler[s].offence;
+	return !h->scheduler[s].violation;
 }
 
+/* Called after a hook of s. */
 static __always_inline void hls_end_hook(hls_t *h, u32 s)
 {
 	if (unlikely(h->now_ns != h->hook_at_ns)) {
 		h->now_ns = h->hook_at_ns;
-		hls_accuse(h, s, HLS_CHANGED_TIME);
+		hls_report_violation(h, s, HLS_VIOLATION_CHANGED_TIME);
 	}
 	if (unlikely(!h->steps))
-		hls_accuse(h, s, HLS_TOO_LONG);
+		hls_report_violation(h, s, HLS_VIOLATION_TOO_LONG);
 }
 
-/* What a call of a policy's own will costs. */
+/* What a policy pays for a call that it causes. */
 static __always_inline u64 hls_pace_ns(const hls_t *h)
 {
 	return h->pace_ns ? h->pace_ns : HLS_LEAST_PACE;
 }
 
 /*
- * s, whose policy was loaded, is called of its own will: it had asked for that at `asked_at`, to be in `asked_ns`. Each
- * such call costs a pace, and is paid by the time that was asked for, and by that since the call before in which
- * nothing was. Not by what the call comes late: calls that take all of a slow machine would pay for themselves.
+ * Charges s, whose policy is a loaded one, for a call that the policy causes: at `asked_at` it asked to be called
+ * asked_ns later. The call costs a pace. The time that the policy asked to wait pays for it, and so does the time
+ * between its last call and `asked_at`. The time by which the call is late pays nothing: on a slow machine, calls that
+ * take all of it would pay for themselves. Returns what s owes now of owed_ns and this call.
  */
-static __always_inline u64 hls_owes_for_call(hls_t *h, u32 s, u64 owed_ns, u64 asked_at, u64 asked_ns)
+static __always_inline u64 hls_charge_call(hls_t *h, u32 s, u64 owed_ns, u64 asked_at, u64 asked_ns)
 {
 	u64 called_at = in_register(&h->scheduler[s])->called_at, pace_ns = hls_pace_ns(h);
 	u64 paid_ns = ((s64)asked_ns > 0 ? asked_ns : 0) + (asked_at > called_at ? asked_at - called_at : 0);
 	owed_ns = pace_ns + (owed_ns > paid_ns ? owed_ns - paid_ns : 0);
 	if (unlikely(owed_ns > HLS_BURST * pace_ns))
-		hls_accuse(h, s, HLS_TOO_OFTEN);
+		hls_report_violation(h, s, HLS_VIOLATION_TOO_OFTEN);
 	return owed_ns;
 }
 
-/* The grant hook of s has set a slice. */
-static __always_inline void hls_owes_for_slice(hls_t *h, u32 s)
+/* Charges s for the slice that its grant hook has set. */
+static __always_inline void hls_charge_slice(hls_t *h, u32 s)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
-	sched->owed_for_slices_ns = hls_owes_for_call(h, s, sched->owed_for_slices_ns, h->now_ns, h->slice_ns);
+	sched->owed_for_slices_ns = hls_charge_call(h, s, sched->owed_for_slices_ns, h->now_ns, h->slice_ns);
 }
 
-/* The timer of s, which was due at `at_ns`, is to call it. */
-static __always_inline void hls_owes_for_timer(hls_t *h, u32 s, u64 at_ns)
+/* Charges s for its timer, which was due at `at_ns` and is about to call it. */
+static __always_inline void hls_charge_timer(hls_t *h, u32 s, u64 at_ns)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
 	if (sched->policy < HLS_FIRST_LOADED)
@@ -128,27 +135,30 @@ static __always_inline void hls_owes_for_timer(hls_t *h, u32 s, u64 at_ns)
 	h->hook = HLS_HOOK_timer;
 	h->hook_about = 0;
 	u64 asked_at = sched->asked_at;
-	sched->owed_for_timer_ns = hls_owes_for_call(h, s, sched->owed_for_timer_ns, asked_at, at_ns - asked_at);
+	sched->owed_for_timer_ns = hls_charge_call(h, s, sched->owed_for_timer_ns, asked_at, at_ns - asked_at);
 }
 
-/* A thread tells s something, which may set its timer: that is not of its own will, and pays for a call. */
-static __always_inline void hls_is_told(hls_t *h, u32 s)
+/* Takes a pace off what s owes: a thread's message may set its timer, and that call is not caused by the policy. */
+static __always_inline void hls_credit_message(hls_t *h, u32 s)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
 	u64 owed_ns = sched->owed_for_timer_ns, pace_ns = hls_pace_ns(h);
 	sched->owed_for_timer_ns = owed_ns > pace_ns ? owed_ns - pace_ns : 0;
 }
 
-/* The timer hook of s has named HLS_MAX_BATCH of its children, and another one. Each can be named once at a time. */
-static __always_inline void hls_count_batch(hls_t *h, u32 s)
+/*
+ * The timer hook of s has named HLS_MAX_BATCH of its children in a row, and one more. It may name each child once, so
+ * one that has no more children than that names them again and again.
+ */
+static __always_inline void hls_check_batch(hls_t *h, u32 s)
 {
 	const scheduler_t *sched = &h->scheduler[s];
 	if (sched->policy >= HLS_FIRST_LOADED && sched->nr_children <= HLS_MAX_BATCH)
-		hls_accuse(h, s, HLS_TOO_OFTEN);
+		hls_report_violation(h, s, HLS_VIOLATION_TOO_OFTEN);
 }
 
-/* Whether v may be granted `cpu` by s. */
-static __always_inline bool hls_may_grant(const hls_t *h, u32 s, u32 v, u32 cpu)
+/* Whether s may grant `cpu` to v. */
+static __always_inline bool hls_is_grantable(const hls_t *h, u32 s, u32 v, u32 cpu)
 {
 	if (v >= HLS_MAX_VPS)
 		return false;
@@ -157,43 +167,45 @@ static __always_inline bool hls_may_grant(const hls_t *h, u32 s, u32 v, u32 cpu)
 	       !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu);
 }
 
-/* Whether a child of s waits that could have `cpu`. */
-HLS_GLOBAL_FUNC bool hls_has_use_for(hls_t *h __arg_arena, u32 s, u32 cpu)
+/* Whether s has a child to which it may grant `cpu`. */
+HLS_GLOBAL_FUNC bool hls_has_grantable(hls_t *h __arg_arena, u32 s, u32 cpu)
 {
 	u32 v = h->scheduler[s].first_child;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
-		if (hls_may_grant(h, s, v, cpu))
+		if (hls_is_grantable(h, s, v, cpu))
 			return true;
 		v = h->vp[v].sib_next;
 	}
 	return false;
 }
 
-/* What the grant hook of s has chosen, if that is what it may. */
+/*
+ * hls_checked_answer_of_HOOK(): the answer of a hook of s about a VP or a CPU, or, where the contract does not allow
+ * that answer, another one, and s is faulty.
+ */
 static __always_inline u32 hls_checked_answer_of_grant(hls_t *h, u32 s, u32 cpu, u32 v)
 {
-	if (likely(v && hls_may_grant(h, s, v, cpu))) {
+	if (likely(v && hls_is_grantable(h, s, v, cpu))) {
 		if (h->slice_ns != HLS_NEVER)
-			hls_owes_for_slice(h, s);
-		return unlikely(h->scheduler[s].offence) ? 0 : v;
+			hls_charge_slice(h, s);
+		return unlikely(h->scheduler[s].violation) ? 0 : v;
 	}
 	if (v)
-		hls_accuse(h, s, HLS_CHOSE_WRONG);
-	else if (hls_has_use_for(h, s, cpu))
-		hls_accuse(h, s, HLS_CHOSE_NONE);
+		hls_report_violation(h, s, HLS_VIOLATION_CHOSE_WRONG);
+	else if (hls_has_grantable(h, s, cpu))
+		hls_report_violation(h, s, HLS_VIOLATION_CHOSE_NONE);
 	return 0;
 }
 
-/* The same of a timer hook, whose VP asks for a CPU. */
 static __always_inline u32 hls_checked_answer_of_timer(hls_t *h, u32 s, u32 about, u32 v)
 {
 	(void)about;
 	if (v && (v >= HLS_MAX_VPS || h->vp[v].parent != s))
-		hls_accuse(h, s, HLS_CHOSE_WRONG);
-	return h->scheduler[s].offence ? 0 : v;
+		hls_report_violation(h, s, HLS_VIOLATION_CHOSE_WRONG);
+	return h->scheduler[s].violation ? 0 : v;
 }
 
-/* What a hook said against a VP, as the negative number that it must be. */
+/* The reason against a child must be a negative number. */
 static __always_inline s64 hls_checked_answer_of_register_vp(hls_t *h, u32 s, u32 v, s64 answer)
 {
 	(void)h, (void)s, (void)v;
@@ -204,11 +216,11 @@ static __always_inline bool hls_checked_answer_of_check_invariants(hls_t *h, u32
 {
 	(void)about;
 	if (!hold)
-		hls_accuse(h, s, HLS_INVARIANTS);
+		hls_report_violation(h, s, HLS_VIOLATION_INVARIANTS);
 	return true;
 }
 
-/* Any answer to these will do. */
+/* Any answer is allowed. */
 static __always_inline bool hls_checked_answer_of_preempts(hls_t *h, u32 s, u32 ready, bool answer)
 {
 	(void)h, (void)s, (void)ready;
@@ -221,7 +233,7 @@ static __always_inline s64 hls_checked_answer_of_message(hls_t *h, u32 s, u32 v,
 	return answer;
 }
 
-/* Says that a scheduler has VPs to request (or to withdraw); settle_pending() looks after it. */
+/* Puts s into the list of those that may have to request or withdraw VPs; settle_pending() works it off. */
 static __always_inline void add_pending(hls_t *h, u32 s)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
@@ -232,29 +244,27 @@ static __always_inline void add_pending(hls_t *h, u32 s)
 	h->pending = s;
 }
 
-/*
- * What hooks call, as those of loaded policies do: for a child of the scheduler at hand, in the state for it. With
- * anything else the counts of the core would be wrong from then on.
- */
-static __always_inline void hls_accuse_of_meddling(hls_t *h)
+/* The running hook has called a function of the contract for a VP, scheduler or level that is not its own. */
+static __always_inline void hls_report_wrong_target(hls_t *h)
 {
-	hls_accuse(h, h->hook_scheduler, HLS_MEDDLED);
+	hls_report_violation(h, h->hook_scheduler, HLS_VIOLATION_WRONG_TARGET);
 }
 
+/* Whether the running hook may throttle, unthrottle or recheck v: a child of its scheduler, in the state for it. */
 static __always_inline bool hls_is_child(const hls_t *h, u32 v, u8 state)
 {
 	return v < HLS_MAX_VPS && h->vp[v].parent == h->hook_scheduler && h->vp[v].state == state &&
 	       h->hook < HLS_FIRST_LOOKING_HOOK;
 }
 
-/* It may be another child than the hook is about: then fewer want a CPU than have asked for one. */
+/* v may be another child than the hook was called about: then the scheduler has requested a VP too many. */
 static __always_inline void checked_hls_throttle(hls_t *h, u32 v)
 {
 	if (likely(hls_is_child(h, v, HLS_READY) && !(h->vp[v].flags & HLS_THROTTLED))) {
 		hls_throttle(h, v);
 		add_pending(h, h->hook_scheduler);
 	} else {
-		hls_accuse_of_meddling(h);
+		hls_report_wrong_target(h);
 	}
 }
 
@@ -263,7 +273,7 @@ static __always_inline void checked_hls_unthrottle(hls_t *h, u32 v)
 	if (likely(hls_is_child(h, v, HLS_READY) && (h->vp[v].flags & HLS_THROTTLED)))
 		hls_unthrottle(h, v);
 	else
-		hls_accuse_of_meddling(h);
+		hls_report_wrong_target(h);
 }
 
 static __always_inline void checked_hls_recheck(hls_t *h, u32 v)
@@ -271,14 +281,14 @@ static __always_inline void checked_hls_recheck(hls_t *h, u32 v)
 	if (likely(hls_is_child(h, v, HLS_RUNNING)))
 		hls_recheck(h, v);
 	else
-		hls_accuse_of_meddling(h);
+		hls_report_wrong_target(h);
 }
 
-/* A time before that of the first clock is over; as a key it would come before all others, and hold them up. */
+/* A time whose highest bit is set is in the past: as a key of the heap it would stay before all others. */
 static __always_inline void checked_hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 {
 	if (unlikely(s != h->hook_scheduler)) {
-		hls_accuse_of_meddling(h);
+		hls_report_wrong_target(h);
 		return;
 	}
 	h->scheduler[s].asked_at = h->now_ns;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The queues of policies that were loaded. A policy that has not let go of a VP when it was told to still has its
- * number in a queue, while the VP has become the child of another scheduler and is in a queue there: what is done to
- * the first queue would tear the second. So these do what list.h, heap.h and levels.h do after a look at the nodes
- * which that writes to: a policy writes to those of the children of the scheduler at hand, or it is accused and
- * nothing is done.
+ * The queues of loaded policies: the functions of list.h, heap.h and levels.h with a check before them.
  *
- * Their names stand for the plain ones in the files of loaded policies (registry.h).
+ * A VP has one node, whatever queue it is in. A policy that leaves a VP in its queue after unregister_vp still has the
+ * VP's index there, while another scheduler has put the VP into a queue of its own: a change of the first queue would
+ * tear the second. So each function first looks at the nodes to which it would write. Unless all are those of children
+ * of the scheduler whose hook runs, the scheduler is faulty and the function does nothing.
  */
 #ifndef HLS_GUARD_QUEUES_H
 #define HLS_GUARD_QUEUES_H
@@ -14,18 +13,18 @@
 #include "guard.h"
 #include "levels.h"
 
-/* Policies name the nodes only: these are always those of VPs. */
+/* The domain. Policies pass the array of nodes, which is always that of the VPs, h->node. */
 static __always_inline hls_t *hls_of_nodes(node_t *nodes)
 {
 	return (hls_t *)((char __arena *)nodes - __builtin_offsetof(struct hls, node));
 }
 
-/* Whether the scheduler at hand may write to this node; 0, no node, is written to by nobody. */
+/* Whether the running hook may write to node i. 0 is no node: nothing is written to it. */
 static __always_inline bool hls_may_write(hls_t *h, u32 i)
 {
 	if (likely(!i || (i < HLS_MAX_VPS && in_register(&h->vp[i])->parent == h->hook_scheduler)))
 		return true;
-	hls_accuse_of_meddling(h);
+	hls_report_wrong_target(h);
 	return false;
 }
 
@@ -43,13 +42,14 @@ static __always_inline void checked_list_push_head(node_t *nodes, list_t *list, 
 		list_push_head(nodes, list, i);
 }
 
-/* The first member itself is not written to. */
+/* list_pop() writes to the second member, not to the first, which leaves. */
 static __always_inline void checked_list_pop(node_t *nodes, list_t *list)
 {
 	if (hls_may_write(hls_of_nodes(nodes), nodes[list->head].next))
 		list_pop(nodes, list);
 }
 
+/* Whether the running hook may write to node i and to its neighbours in a list. */
 static __always_inline bool hls_may_unlink(node_t *nodes, u32 i)
 {
 	hls_t *h = hls_of_nodes(nodes);
@@ -62,12 +62,12 @@ static __always_inline void checked_list_remove(node_t *nodes, list_t *list, u32
 		list_remove(nodes, list, i);
 }
 
-/* Behind the last level lies what is not the policy's. */
+/* Behind the queue of the last level lie words of something else. */
 static __always_inline bool hls_is_level(hls_t *h, u64 level)
 {
 	if (likely(level < HLS_LEVELS))
 		return true;
-	hls_accuse_of_meddling(h);
+	hls_report_wrong_target(h);
 	return false;
 }
 
@@ -87,7 +87,7 @@ static __always_inline void checked_levels_remove(node_t *nodes, levels_t *level
 		levels_remove(nodes, levels, level, v);
 }
 
-/* What levels_take() does when the first VP cannot use the CPU. */
+/* levels_take_usable(), checked: the first VP of the highest level cannot use the CPU. */
 HLS_GLOBAL_FUNC u32 checked_levels_take_usable(hls_t *h __arg_arena, levels_t *levels __arg_arena, u32 cpu)
 {
 	u32 level = levels_usable(h, levels, cpu);
@@ -106,7 +106,7 @@ static __always_inline u32 checked_levels_take(hls_t *h, levels_t *levels, u32 c
 	return hls_may_write(h, h->node[first].next) ? levels_take(h, levels, cpu) : 0;
 }
 
-/* Two heaps are joined along their spines to the right; what is above the place of one that leaves is put in order. */
+/* Whether the running hook may write to the right spine of the heap with root i, along which heaps are merged. */
 static __always_inline bool hls_may_join(hls_t *h, u32 i)
 {
 	u32 d = opaque(0);
@@ -115,6 +115,7 @@ static __always_inline bool hls_may_join(hls_t *h, u32 i)
 	return !i;
 }
 
+/* The same of all nodes that change when node i leaves its heap: its children's spines, and the nodes above it. */
 static __always_inline bool hls_may_leave(hls_t *h, u32 i)
 {
 	if (!hls_may_write(h, i) || !hls_may_join(h, h->node[i].left) || !hls_may_join(h, h->node[i].right))
@@ -159,7 +160,7 @@ static __always_inline void checked_heap_pop(node_t *nodes, u32 __arena *root)
 		heap_pop(nodes, root);
 }
 
-/* The words of a child of the scheduler at hand; of a stranger, and of nobody, those of no VP. */
+/* The words of a child of the running hook's scheduler; for another VP, the words of entry 0, which no VP has. */
 static __always_inline u64 __arena *checked_hls_vp_words(hls_t *h, u32 v)
 {
 	vp_t *vp = in_register(&h->vp[hls_may_write(h, v) ? v : 0]);

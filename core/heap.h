@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A leftist heap whose nodes lie in an array and are named by index; 0 is the empty heap.
+ * A leftist heap whose nodes lie in an array and are named by index; 0 is the empty heap. A heap is its root's index.
  *
  * Insertion and removal of any member take at most about 2 log2(n) steps in the worst case, which a pairing heap
  * does not promise and an array heap does only with memory of its own. Among equal keys the one inserted first
@@ -14,7 +14,10 @@
 
 #include "hls.h"
 
-/* Longest path to the right: log2 of the members, of two heaps together; and room. */
+/*
+ * No path along right children is longer, nor two such paths together: log2 of the greatest number of members, with
+ * room.
+ */
 #define HLS_HEAP_SPINE (2 * 18)
 
 /* Whether a comes before b. */
@@ -30,7 +33,7 @@ static __always_inline u32 heap_dist(const node_t *nodes, u32 i)
 	return i ? nodes[i].dist : 0;
 }
 
-/* Puts a node's children in order and sets its dist; says whether dist changed. */
+/* Puts a node's children in order of their dist, and sets its own; returns whether that changed. */
 static __always_inline bool heap_settle(node_t *nodes, u32 i)
 {
 	node_t *n = &nodes[i];
@@ -47,7 +50,7 @@ static __always_inline bool heap_settle(node_t *nodes, u32 i)
 	return true;
 }
 
-/* Joins two heaps and returns the root: down along the right spines, then back up. The root's `up` is 0. */
+/* Merges two heaps: down along their right children, then back up. Returns the root, whose `up` is 0. */
 static __always_inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
 {
 	u32 root = 0, last = 0;
@@ -81,7 +84,7 @@ static __always_inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
 	return root;
 }
 
-/* Makes node i a heap of its own. */
+/* Makes node i a heap with no other member. */
 static __always_inline void heap_begin(node_t *nodes, u32 __arena *root, u32 i, u64 key, u32 seq)
 {
 	node_t *n = &nodes[i];
@@ -102,7 +105,7 @@ HLS_GLOBAL_FUNC u32 heap_push(node_t *nodes __arg_arena, u32 __arena *root __arg
 	return 0;
 }
 
-/* Takes node i out, wherever in the heap it is. */
+/* Removes node i, wherever in the heap it is. */
 HLS_GLOBAL_FUNC u32 heap_remove(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i)
 {
 	u32 up = nodes[i].up;
@@ -123,7 +126,7 @@ HLS_GLOBAL_FUNC u32 heap_remove(node_t *nodes __arg_arena, u32 __arena *root __a
 	return 0;
 }
 
-/* Takes the root out. */
+/* Removes the root: the member with the least key. */
 static __always_inline void heap_pop(node_t *nodes, u32 __arena *root)
 {
 	u32 i = *root;
@@ -135,7 +138,7 @@ static __always_inline void heap_pop(node_t *nodes, u32 __arena *root)
 	*root = 0;
 }
 
-/* The member behind i when a heap is walked from its root, children after parents; 0 at the end. */
+/* To visit all members, parents before children: the member after i; 0: i was the last. */
 HLS_GLOBAL_FUNC u32 heap_next(const node_t *nodes __arg_arena, u32 i)
 {
 	if (nodes[i].left)

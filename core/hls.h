@@ -11,17 +11,17 @@
  *
  * THE RULES for whoever calls the core
  *
- *  1. One caller at a time. All of a `struct hls` is one root domain, and is guarded by one lock that the platform
- *     holds around every entry point. The core takes no lock itself.
+ *  1. One caller at a time. A `struct hls` is one root domain: CPUs that share schedulers. One lock guards it, which
+ *     the platform holds around every entry point; the core takes no lock itself.
  *  2. Time never runs backwards between calls on one `struct hls`.
- *  3. After an event, or several at one instant, the platform calls hls_schedule() on every CPU in `kick` until none
- *     is left there. Only hls_schedule() changes what a CPU runs, so that a migration is one step: the thread is off
- *     its old CPU before any other may be told to run it.
- *  4. The platform may say at any time that a CPU goes or comes back (hls_offline, hls_online). One that is offline is
- *     granted to nobody: who had it is READY, and looks for another CPU. Affinities stay what they were; a thread that
- *     may use no other CPU waits until the platform gives it another affinity, or the CPU is back.
- *  5. The platform calls hls_expire() when hls_expires_at() is reached on a CPU, and hls_timers() when
- *     hls_timer_at() is. It may be late (a tick); it must not be early.
+ *  3. After an event, or several at one instant, the platform calls hls_schedule() on every CPU in `kick` until no CPU
+ *     is left in it. Only hls_schedule() changes what a CPU runs, so that a migration is one step: a thread is off
+ *     its old CPU before another CPU may run it.
+ *  4. The platform may say at any time that a CPU goes offline or comes back (hls_offline, hls_online). A CPU that is
+ *     offline is granted to nobody: the VPs that had it are READY, and look for another CPU. Affinities stay what they
+ *     were; a thread that may use no other CPU waits until the platform changes its affinity, or the CPU is back.
+ *  5. The platform calls hls_expire() when a CPU's hls_expires_at() is reached, and hls_timers() when hls_timer_at()
+ *     is. It may call late (by a tick), never early.
  *
  * The life of a virtual processor (VP), as its parent scheduler sees it:
  *
@@ -43,21 +43,22 @@
 #include "port/native.h"
 #endif
 
-/* Limits. A reader that needs more changes the number here and nowhere else. */
-#define HLS_MAX_CPUS 64            /* CPUs of one root domain: the width of a mask */
+/* Limits. Whoever needs more changes the number here and nowhere else. */
+#define HLS_MAX_CPUS 64            /* CPUs of a root domain: the width of a mask of CPUs */
 #define HLS_MAX_DEPTH 32           /* levels of schedulers */
-#define HLS_MAX_SCHEDULERS 4096    /* instances, entry 0 unused */
-#define HLS_MAX_VPS (4096 + 65536) /* edges to schedulers and to threads, entry 0 unused */
+#define HLS_MAX_SCHEDULERS 4096    /* schedulers, entry 0 unused */
+#define HLS_MAX_VPS (4096 + 65536) /* VPs of schedulers and of threads, entry 0 unused */
 #define HLS_MAX_RECORDS 16384      /* records that may wait to be read; a power of two */
-#define HLS_MAX_BATCH 1024         /* VPs that one call of a timer hook looks after; the rest are due again */
+#define HLS_MAX_BATCH 1024         /* VPs that a scheduler's timer may name in a row; then other work comes first */
 #define HLS_PARAMS 4               /* parameters of a scheduler, and of a VP */
-#define HLS_SCHEDULER_WORDS 104    /* a policy's own words in each of its schedulers */
-#define HLS_VP_WORDS 4             /* a policy's own words in each VP that it schedules */
-#define HLS_MAX_STEPS (64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, refusals for affinity included */
+#define HLS_SCHEDULER_WORDS 104    /* words of 8 bytes that a policy has in each of its schedulers */
+#define HLS_VP_WORDS 4             /* and in each VP that such a scheduler schedules */
+#define HLS_MAX_STEPS \
+	(64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, CPUs refused for affinity included */
 
 #define HLS_NEVER (~0ULL)
 
-/* The policies that were loaded have numbers from here on. */
+/* Loaded policies have numbers from here on, built-in ones below. */
 #define HLS_FIRST_LOADED 64
 
 /*
@@ -74,15 +75,15 @@ enum hls_state { HLS_WAITING, HLS_READY, HLS_RUNNING };
 /* Flags of a VP. */
 enum {
 	HLS_USED = 1,      /* the entry is taken */
-	HLS_THROTTLED = 2, /* READY but out of budget: asks for no CPU until the policy's timer says so */
-	HLS_RESUMED = 4,   /* this request goes on where an earlier one was interrupted: see join */
+	HLS_THROTTLED = 2, /* READY but out of budget: gets no CPU until the policy unthrottles it */
+	HLS_RESUMED = 4,   /* this request goes on where an earlier one was interrupted: see policies/join.c */
 	HLS_WATCHED = 8,   /* its changes of state are recorded */
-	HLS_YIELDED = 16,  /* the thread has just said that others may go first */
+	HLS_YIELDED = 16,  /* the thread has just let others of its scheduler go first */
 	HLS_PINNED = 32,   /* a thread that may not use every CPU */
-	HLS_SEEKING = 64,  /* in a list of VPs that claim a CPU or seek another one */
+	HLS_SEEKING = 64,  /* in a list: hls.seeking, or the claims of a CPU */
 };
 
-/* What a record tells. The numbers are part of the tape format. */
+/* What a record says of its VP, or of its CPU where `vp` is 0. The numbers are part of the tape format. */
 enum hls_record_kind {
 	HLS_REC_REQUEST = 1,
 	HLS_REC_GRANT,
@@ -90,14 +91,14 @@ enum hls_record_kind {
 	HLS_REC_RELEASE,
 	HLS_REC_THROTTLE,
 	HLS_REC_REPLENISH, /* a: new budget in ns, b: absolute deadline in ns */
-	HLS_REC_STOLEN,    /* by the platform, where it tells such things: others had the CPU for a ns; vp: 0 */
-	HLS_REC_OFFLINE,   /* the CPU has gone; vp: 0 */
-	HLS_REC_ONLINE,    /* it is back; vp: 0 */
+	HLS_REC_STOLEN,    /* written by the platform, if at all: others had the CPU for a ns; vp: 0 */
+	HLS_REC_OFFLINE,   /* the CPU is offline; vp: 0 */
+	HLS_REC_ONLINE,    /* the CPU is back; vp: 0 */
 	/*
-	 * a: scheduler whose policy was replaced by a fallback; b: enum hls_offence, from bit 8 on enum hls_hook,
-	 * and from bit 32 on the VP or CPU that it was about; vp, cpu: 0
+	 * A faulty policy was replaced by the fallback. a: its scheduler; b: enum hls_violation, from bit 8 on enum
+	 * hls_hook, and from bit 32 on the VP or CPU that the hook was called about; vp, cpu: 0
 	 */
-	HLS_REC_TAKEN_OUT,
+	HLS_REC_FALLBACK,
 };
 
 /* Why a call was refused; entry points return these negated. */
@@ -106,13 +107,13 @@ enum hls_error {
 	HLS_E_FULL,      /* no free entry */
 	HLS_E_NOT_FOUND, /* no such scheduler, VP, CPU or policy */
 	HLS_E_PARAM,     /* a parameter out of the range that the policy states */
-	HLS_E_BUSY,      /* still has children, is still held by a parent, or is the last CPU */
-	HLS_E_CHILDREN,  /* the policy takes no further VP */
-	HLS_E_DEPTH,     /* would be deeper than HLS_MAX_DEPTH, or a cycle */
+	HLS_E_BUSY,      /* a scheduler that has children or a parent; the last CPU that is online */
+	HLS_E_CHILDREN,  /* the policy takes no further child */
+	HLS_E_DEPTH,     /* the hierarchy would be deeper than HLS_MAX_DEPTH, or have a cycle */
 	HLS_E_UNKNOWN,   /* the policy does not know this message */
 };
 
-/* A change of state, in the order in which it happened. */
+/* A record of what happened; records are in the order of what they tell. */
 struct hls_record {
 	u64 at_ns;
 	u64 a, b;
@@ -122,7 +123,7 @@ struct hls_record {
 	u8 unused;
 };
 
-/* A member of a heap or of a list; see heap.h and list.h. */
+/* What a VP, or a scheduler, needs as the member of a heap or of a list: see heap.h and list.h. */
 struct hls_node {
 	u64 key;
 	u32 seq;
@@ -131,24 +132,24 @@ struct hls_node {
 	u32 prev, next;
 };
 
-/* A virtual processor: an edge of the hierarchy; without a child scheduler it stands for a thread. */
+/* A virtual processor (VP): an edge of the hierarchy, from a scheduler to its child: a scheduler or a thread. */
 struct hls_vp {
-	u32 parent;   /* the scheduler above; 0: the machine, which grants a whole CPU */
-	u32 child;    /* the scheduler below; 0: this is a thread */
-	u32 up_next;  /* next VP that the child scheduler holds of its parents */
-	u32 sib_prev; /* other children of the parent */
+	u32 parent;   /* the scheduler that grants CPUs to it; 0: the machine, which grants a whole CPU */
+	u32 child;    /* the scheduler that may use it; 0: it is the VP of a thread */
+	u32 up_next;  /* the next of the VPs that the child scheduler holds of its parents (first_up) */
+	u32 sib_prev; /* the other VPs of the parent */
 	u32 sib_next;
 	u32 seeking_next;
 	u32 nr_grants;
-	u32 nr_revokes; /* CPUs lost for good while it wanted to go on */
+	u32 nr_revokes; /* how often it lost its CPU while it wanted to go on */
 	u32 unused;
 	u8 state; /* enum hls_state */
 	u8 flags;
-	u8 cpu;         /* where it runs, or ran last */
-	u8 level;       /* its index in the path of that CPU while it is RUNNING */
-	u64 usable;     /* CPUs that are of use to it: a thread's affinity; all but those that its child refused */
-	u64 granted_at; /* clock of its CPU when it was granted or charged last */
-	u64 ran_ns;     /* CPU time it had up to then */
+	u8 cpu;     /* the CPU that it has, or had last */
+	u8 level;   /* its index in the path of that CPU, while it is RUNNING */
+	u64 usable; /* CPUs that it can use: a thread's affinity; a scheduler's, all but those that it refused */
+	u64 granted_at; /* time of its CPU's clock when it was granted or charged last */
+	u64 ran_ns;     /* CPU time that it had until granted_at */
 	u64 param[HLS_PARAMS];
 	u64 word[HLS_VP_WORDS];
 };
@@ -157,47 +158,47 @@ _Static_assert(sizeof(struct hls_vp) == 128, "a VP fills two cache lines");
 /* A scheduler: an instance of a policy. */
 struct hls_scheduler {
 	u8 policy; /* 0: the entry is free */
-	u8 level;  /* where its children are in a CPU's path, on the longest way to the root */
+	u8 level;  /* index of its children in a CPU's path, on the longest way to the root */
 	u8 in_pending;
-	u8 refused; /* some VP of it refuses some CPU, until another child comes */
-	u8 joins;   /* its policy holds VPs of several parents and requests all of them at once */
-	u8 single;  /* it holds one VP, refuses no CPU and does not join: it has nothing to choose among */
-	u8 offence; /* what its policy, that was loaded, did against the contract; enum hls_offence in guard.h */
-	u8 offending_hook; /* in which of its hooks; enum hls_hook there */
-	u16 nr_up;         /* VPs that it holds of its parents */
-	u16 nr_requested;  /* of these, READY or RUNNING */
+	u8 refused;        /* a VP that it holds refuses some CPU; until another child asks */
+	u8 joins;          /* hls_policy.joins of its policy */
+	u8 single;         /* it holds one VP, refuses no CPU and does not join: its requests have one way to go */
+	u8 violation;      /* how its loaded policy violated the contract; enum hls_violation in guard.h */
+	u8 violating_hook; /* in which hook; enum hls_hook in policy.h */
+	u16 nr_up;         /* VPs that it holds of its parents: its ups, listed from first_up */
+	u16 nr_requested;  /* of these, those that are READY or RUNNING */
 	u32 nr_children;
 	u32 nr_ready; /* children that are READY and not throttled */
 	u32 nr_running;
 	u32 first_up;
 	u32 first_child;
 	u32 pending_next;
-	u32 offended_about; /* the VP or, to the grant hook, the CPU that this was about */
+	u32 violation_about; /* the VP, or of the grant hook the CPU, that the hook was called about */
 	u64 timer_at;
-	u64 called_at; /* when its policy was called of its own will last: its timer was due, or a slice was over */
-	u64 asked_at;  /* when a loaded policy has set its timer last */
-	/* What a loaded policy owes for such calls (guard.h). */
+	u64 called_at; /* when its policy last had itself called: its timer was due, or a slice of it was over */
+	u64 asked_at;  /* when its loaded policy last set the timer */
+	/* What a loaded policy owes for having itself called (guard.h). */
 	u64 owed_for_slices_ns;
 	u64 owed_for_timer_ns;
 	u64 param[HLS_PARAMS];
 	u64 word[HLS_SCHEDULER_WORDS];
 };
 
-/* One of the VPs that a CPU is granted to. */
+/* A place in a CPU's path: a VP that the CPU is granted to. */
 struct hls_step {
-	u64 expires_at;   /* end of its slice, by the CPU's clock */
-	u64 first_expiry; /* the least of these from the root's to this one */
-	u32 vp;           /* 0: it has been released, and the decision is due */
+	u64 expires_at;   /* end of the VP's slice, by the CPU's clock */
+	u64 first_expiry; /* the least expires_at from the root's place to this one */
+	u32 vp;           /* 0: the VP was released, and a decision is due here */
 	u32 unused;
 };
 
-/* A physical CPU and the VPs, from the root's down to the thread's, that it is granted to now. */
+/* A CPU, and its path: the VPs that it is granted to now, from the root scheduler's down to the thread's. */
 struct hls_cpu {
-	u64 stolen_ns; /* time that interrupts and the host took: the CPU's clock stands still in it */
+	u64 stolen_ns; /* time that interrupts and the host had: the CPU's clock stands still meanwhile */
 	u32 root_vp;
 	u32 depth;   /* entries of path; 0: idle */
 	u64 resched; /* bit n: the decision at level n is due */
-	u32 claims;  /* list of VPs that are to displace one that runs here, when the decision is taken */
+	u32 claims;  /* list of READY VPs that are to displace a RUNNING one of this CPU when it decides */
 	struct hls_step path[HLS_MAX_DEPTH + 1];
 };
 
@@ -209,7 +210,7 @@ struct hls_fault {
 	u32 cpu;
 };
 
-/* Parameters of a new scheduler or VP, or what a message carries, in the order of the policy's list. */
+/* Parameters of a scheduler or of a VP, or the payload of a message, in the order of the policy's list. */
 struct hls_params {
 	u64 value[HLS_PARAMS];
 };
@@ -217,27 +218,28 @@ struct hls_params {
 /* One root domain: everything that the core knows. */
 struct hls {
 	u64 now_ns;
-	u64 kick;       /* CPUs on which hls_schedule() is due */
-	u64 slice_ns;   /* answer of a grant hook beside the VP: how long until it wants to be asked again */
-	u64 cpus;       /* CPUs that there are */
-	u64 offline;    /* of these, the ones that are not there now: their root VPs are held by nobody */
-	u64 decisions;  /* grant hooks called */
-	u64 pace_ns;    /* a loaded policy may have itself called once in it, for long; 0: HLS_LEAST_PACE */
-	u64 hook_at_ns; /* when the hook at hand of a loaded policy was called, */
-	u32 steps;      /* the steps that it has left, */
-	u32 hook, hook_scheduler, hook_about; /* which it is, whose, and about which VP or CPU */
-	u32 accused;                          /* whether some scheduler is to be taken out */
-	u32 nr_pinned;                        /* threads that may not use every CPU */
-	u32 seq;
-	u32 pending; /* schedulers that have VPs to request or to withdraw */
-	u32 seeking; /* VPs that did not get, or lost, one CPU and might displace others on another */
-	u32 timers;  /* heap of schedulers by timer_at */
+	u64 kick;      /* CPUs on which hls_schedule() is due */
+	u64 slice_ns;  /* set by a grant hook: after so long the VP that it chose is revoked */
+	u64 cpus;      /* CPUs of the domain */
+	u64 offline;   /* those of them that are offline: no scheduler holds their root VPs */
+	u64 decisions; /* how often a grant hook was called */
+	u64 pace_ns;   /* least mean time between calls that a loaded policy causes; 0: HLS_LEAST_PACE */
+	/* The hook of a loaded policy that runs: when it was called, steps that it has left, and its call (guard.h). */
+	u64 hook_at_ns;
+	u32 steps;
+	u32 hook, hook_scheduler, hook_about;
+	u32 has_faulty; /* whether a scheduler waits for the fallback in place of its faulty policy */
+	u32 nr_pinned;  /* threads that may not use every CPU */
+	u32 seq;        /* counted up: orders members of heaps whose keys are equal */
+	u32 pending;    /* list of schedulers that may have to request or withdraw VPs */
+	u32 seeking;    /* list of VPs that did not get a CPU, or lost it, and may displace others elsewhere */
+	u32 timers;     /* heap of schedulers by timer_at */
 	u32 free_vp, free_scheduler;
-	u32 used_vps, used_schedulers; /* high-water marks */
-	u64 nr_records; /* ever written; the last HLS_MAX_RECORDS of them are in `record`, each in its turn */
-	/* Room for place() and for hls_message(): the stack of a BPF program is too small. */
+	u32 used_vps, used_schedulers; /* entries that were ever used are these and those before */
+	u64 nr_records; /* ever written; record n is in record[n % HLS_MAX_RECORDS] until another takes its place */
+	/* Room for request_any() and for hls_set_param(): the stack of a BPF program is too small. */
 	u32 way[HLS_MAX_DEPTH];
-	struct hls_params asked;
+	struct hls_params new_params;
 	struct hls_fault fault;
 	struct hls_cpu cpu[HLS_MAX_CPUS];
 	struct hls_record record[HLS_MAX_RECORDS];
@@ -255,7 +257,7 @@ typedef struct hls_step __arena step_t;
 typedef struct hls_node __arena node_t;
 typedef struct hls_params __arena params_t;
 
-/* Building and changing the hierarchy. Each returns an index or 0, or an enum hls_error negated. */
+/* To build and change the hierarchy. Each returns an index or 0, or an enum hls_error, negated. */
 s64 hls_add_cpu(hls_t *h, u32 cpu);
 s64 hls_create_scheduler(hls_t *h, u32 policy, const params_t *params);
 s64 hls_destroy_scheduler(hls_t *h, u32 s);
@@ -268,28 +270,34 @@ s64 hls_watch(hls_t *h, u32 vp, u32 on);
 s64 hls_replace(hls_t *h, u32 s, u32 policy, const params_t *params, u64 now_ns);
 s64 hls_set_pace(hls_t *h, u64 pace_ns);
 
-/* A CPU goes, and comes back. No effect where it has already. */
+/* A CPU goes offline, and comes back. No effect where it is already. */
 s64 hls_offline(hls_t *h, u32 cpu, u64 now_ns);
 s64 hls_online(hls_t *h, u32 cpu, u64 now_ns);
 
-/* What happens to threads. These and those below return `kick`: the CPUs on which hls_schedule() is due. */
+/*
+ * Events of threads. Functions that return u64 here and below, but for hls_expires_at() and hls_timer_at(), return
+ * `kick`: the CPUs on which hls_schedule() is due.
+ */
 u64 hls_request(hls_t *h, u32 vp, u64 now_ns);
 u64 hls_release(hls_t *h, u32 vp, u64 now_ns);
 u64 hls_yield(hls_t *h, u32 vp, u64 now_ns);
-s64 hls_message(hls_t *h, u32 vp, u32 param, u64 value, u64 now_ns);
+s64 hls_set_param(hls_t *h, u32 vp, u32 param, u64 value, u64 now_ns);
 s64 hls_tell(hls_t *h, u32 vp, u32 message, const params_t *payload, u64 now_ns);
 
-/* What happens to time. What is stolen is stolen since the last charge there: a CPU's clock never runs backwards. */
+/*
+ * Events of time. length_ns of hls_steal() is at most the time since a VP of the CPU was last charged, so that the
+ * CPU's clock never runs backwards.
+ */
 u64 hls_expire(hls_t *h, u32 cpu, u64 now_ns);
 u64 hls_timers(hls_t *h, u64 now_ns);
 u64 hls_steal(hls_t *h, u32 cpu, u64 length_ns);
 u64 hls_expires_at(hls_t *h, u32 cpu);
 u64 hls_timer_at(hls_t *h);
 
-/* The decision: what `cpu` runs from now on; a thread's VP, or 0 for nothing. */
+/* The decision: the VP of the thread that `cpu` runs from now on; 0: none. */
 u32 hls_schedule(hls_t *h, u32 cpu, u64 now_ns);
 
-/* Whether all is as it must be; enum hls_invariant, 0 when it is. */
+/* The first invariant that does not hold, as enum hls_invariant; 0: all hold. */
 u32 hls_check(hls_t *h);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A queue of READY VPs for each of 64 levels, the highest level first, in order of arrival within one: for policies
- * that choose by priority. A VP is in one queue at most, and its policy knows at which level.
+ * For policies that choose by priority: a queue of READY VPs for each of 64 levels, in order of arrival. A VP is in one
+ * queue at most, and its policy keeps the level.
  *
  * Invariant: bit n of `occupied` is set exactly when the queue of the n-th level from the highest has a member. The
  * lowest bit is cheaper to find than the highest where there is an instruction for neither.
@@ -24,7 +24,7 @@ static __always_inline u64 levels_bit(u64 level)
 	return 1ULL << (HLS_LEVELS - 1 - level);
 }
 
-/* Puts a VP behind the others of its level, or before them. */
+/* Adds v behind the other VPs of its level, or before them. */
 static __always_inline void levels_push(node_t *nodes, levels_t *levels, u64 level, u32 v, bool behind)
 {
 	if (behind)
@@ -34,6 +34,7 @@ static __always_inline void levels_push(node_t *nodes, levels_t *levels, u64 lev
 	levels->occupied |= levels_bit(level);
 }
 
+/* Removes v, which is at this level. */
 static __always_inline void levels_remove(node_t *nodes, levels_t *levels, u64 level, u32 v)
 {
 	list_remove(nodes, &levels->queue[level], v);
@@ -54,6 +55,7 @@ static __always_inline u32 levels_usable(hls_t *h, const levels_t *levels, u32 c
 	return HLS_LEVELS;
 }
 
+/* levels_take() for the case that the first VP of the highest level cannot use the CPU. */
 HLS_GLOBAL_FUNC u32 levels_take_usable(hls_t *h __arg_arena, levels_t *levels __arg_arena, u32 cpu)
 {
 	u32 level = levels_usable(h, levels, cpu);
@@ -64,13 +66,16 @@ HLS_GLOBAL_FUNC u32 levels_take_usable(hls_t *h __arg_arena, levels_t *levels __
 	return v;
 }
 
-/* Where the highest of the levels that are occupied is queued. */
+/* The queue of the highest level that has a member. The queues must not all be empty. */
 static __always_inline list_t *levels_first(levels_t *levels)
 {
 	return &levels->queue[HLS_LEVELS - 1 - __builtin_ctzll(levels->occupied)];
 }
 
-/* Takes out the first VP of the highest level that can use the CPU; 0: none. The queues must not all be empty. */
+/*
+ * Removes and returns the first VP of the highest level that can use the CPU; 0: none. The queues must not all be
+ * empty.
+ */
 static __always_inline u32 levels_take(hls_t *h, levels_t *levels, u32 cpu)
 {
 	list_t *queue = levels_first(levels);
@@ -83,6 +88,7 @@ static __always_inline u32 levels_take(hls_t *h, levels_t *levels, u32 cpu)
 	return v;
 }
 
+/* Whether the invariant above holds. */
 static __always_inline bool levels_are_sound(const levels_t *levels)
 {
 	for (u32 level = opaque(0); level < HLS_LEVELS && can_loop; level++)

@@ -13,6 +13,7 @@ struct hls_list {
 };
 typedef struct hls_list __arena list_t;
 
+/* Adds node i behind the others. */
 static __always_inline void list_push_tail(node_t *nodes, list_t *list, u32 i)
 {
 	nodes[i].next = 0;
@@ -24,6 +25,7 @@ static __always_inline void list_push_tail(node_t *nodes, list_t *list, u32 i)
 	list->tail = i;
 }
 
+/* Adds node i before the others. */
 static __always_inline void list_push_head(node_t *nodes, list_t *list, u32 i)
 {
 	nodes[i].prev = 0;
@@ -35,7 +37,7 @@ static __always_inline void list_push_head(node_t *nodes, list_t *list, u32 i)
 	list->head = i;
 }
 
-/* Takes the first member out. */
+/* Removes the first member. */
 static __always_inline void list_pop(node_t *nodes, list_t *list)
 {
 	u32 next = nodes[list->head].next;
@@ -46,6 +48,7 @@ static __always_inline void list_pop(node_t *nodes, list_t *list)
 		list->tail = 0;
 }
 
+/* Removes member i. */
 static __always_inline void list_remove(node_t *nodes, list_t *list, u32 i)
 {
 	u32 prev = nodes[i].prev, next = nodes[i].next;

@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Notifications that travel up: what a thread's wake-up, its blocking, and the timers of schedulers do to the VPs
+ * Notifications that travel up the hierarchy: what a thread's wake-up, its blocking and its yielding do to the VPs
  * above it. Nothing here gives or takes a CPU; it marks the CPUs where hls_schedule() is to decide anew.
+ *
+ * Words of this file: an `up` of a scheduler is a VP that it holds of a parent. A scheduler requests an up for each
+ * child that wants a CPU, as far as it has ups. What a change makes necessary elsewhere is put off (`settle_later`,
+ * `add_seeker`) until the event at hand is dealt with (`settle_pending`).
  */
 #include "dispatch.h"
 
+/* The VPs u that the scheduler s holds of its parents. */
 #define for_each_up(h, u, s)                                                                               \
 	for (u32 u = (h)->scheduler[s].first_up, n_##u = opaque(0); u && n_##u <= HLS_MAX_VPS && can_loop; \
 	     u = (h)->vp[u].up_next, n_##u++)
 
 /*
- * How many VPs a scheduler ought to request of its parents: one for each child that wants a CPU; a join, all. One that
- * is to be taken out would choose nobody.
+ * How many of its ups a scheduler ought to have requested: one for each child that wants a CPU; a join, all. A faulty
+ * scheduler would choose no child: it keeps the CPUs that it has and requests none.
  */
-static __always_inline u32 wanted(const scheduler_t *sched)
+static __always_inline u32 nr_wanted(const scheduler_t *sched)
 {
 	u32 wants = sched->nr_ready + sched->nr_running;
-	if (unlikely(hls_is_accused(sched)))
+	if (unlikely(hls_is_faulty(sched)))
 		return sched->nr_running;
 	if (wants > sched->nr_up || (wants && sched->joins))
 		return sched->nr_up;
 	return wants;
 }
 
-/* To be called wherever a scheduler's wants may have changed while a VP of it may be READY. */
+/* To be called where nr_wanted() of s may have changed. */
 static __always_inline void settle_later(hls_t *h, u32 s)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
-	if (unlikely(sched->nr_requested != wanted(sched)))
+	if (unlikely(sched->nr_requested != nr_wanted(sched)))
 		add_pending(h, s);
 }
 
@@ -36,20 +41,20 @@ static __always_inline bool is_single(const scheduler_t *sched)
 	return sched->nr_up == 1 && !sched->refused && !sched->joins;
 }
 
-/* To be called where what `single` is made of has changed. */
+/* To be called where something has changed of which is_single() depends. */
 static __always_inline void note_single(scheduler_t *sched)
 {
 	sched->single = is_single(sched);
 }
 
-/* hls_emit() for the VP v when it is at hand. */
+/* hls_emit() for a caller that has a pointer to the VP v already. */
 static __always_inline void emit(hls_t *h, const vp_t *vp, u32 v, u32 kind)
 {
 	if (unlikely(vp->flags & HLS_WATCHED))
 		hls_record_change(h, v, kind, 0, 0);
 }
 
-/* WAITING -> READY, at the request of the scheduler `below`; NULL: of a thread. What those above hear comes next. */
+/* WAITING -> READY, by the scheduler `below`, NULL: by a thread. The caller tells the scheduler above next. */
 static __always_inline void become_ready(hls_t *h, vp_t *vp, u32 v, scheduler_t *below)
 {
 	vp->state = HLS_READY;
@@ -60,7 +65,7 @@ static __always_inline void become_ready(hls_t *h, vp_t *vp, u32 v, scheduler_t 
 	}
 }
 
-/* READY -> WAITING. */
+/* READY -> WAITING: v wants no CPU any more. */
 HLS_GLOBAL_FUNC u32 withdraw(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
@@ -70,7 +75,7 @@ HLS_GLOBAL_FUNC u32 withdraw(hls_t *h __arg_arena, u32 v)
 			h->scheduler[vp->parent].nr_ready--;
 		settle_later(h, vp->parent);
 	}
-	/* What wants no CPU any more will begin anew, not go on. */
+	/* The next request of v will be a new beginning: nothing of this one goes on. */
 	vp->flags &= ~(HLS_THROTTLED | HLS_RESUMED);
 	vp->state = HLS_WAITING;
 	if (vp->child) {
@@ -82,8 +87,8 @@ HLS_GLOBAL_FUNC u32 withdraw(hls_t *h __arg_arena, u32 v)
 }
 
 /*
- * The VP of s that it should request next on behalf of its child v. For a root scheduler that is to choose a CPU:
- * the one that v used last if it is free, else the first that v can use.
+ * The up of s to request next on behalf of its child v; 0: none. An up of a root scheduler is a whole CPU: that which v
+ * had last if it is free, else the first free one that v can use.
  */
 static __always_inline u32 next_up(hls_t *h, u32 s, u32 v)
 {
@@ -104,7 +109,7 @@ static __always_inline u32 next_up(hls_t *h, u32 s, u32 v)
 	return found;
 }
 
-/* The RUNNING child of s below its VP u, when s is not to choose anew there anyway. */
+/* The child that is RUNNING by the VP u; 0: none, or its scheduler is going to choose anew there anyway. */
 static __always_inline u32 running_below(hls_t *h, u32 u)
 {
 	vp_t *up = &h->vp[u];
@@ -114,8 +119,8 @@ static __always_inline u32 running_below(hls_t *h, u32 u)
 	return c->path[up->level + 1].vp;
 }
 
-/* Puts a READY VP, once, into a list of those that claim a CPU, or that seek one when the event is dealt with. */
-static __always_inline void seek(hls_t *h, u32 __arena *list, u32 v)
+/* Puts a READY VP into a list, h->seeking or a CPU's claims, unless it is in one already. */
+static __always_inline void add_seeker(hls_t *h, u32 __arena *list, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	if (vp->flags & HLS_SEEKING)
@@ -126,10 +131,10 @@ static __always_inline void seek(hls_t *h, u32 __arena *list, u32 v)
 }
 
 /*
- * Marks the CPU, if there is one, that s should take from a RUNNING child for its READY child v: from the worst.
- * Until s chooses there v has but a claim, and others may come first; then it seeks again.
+ * Marks the CPU, if there is one, that s should take from a RUNNING child for its READY child v: from the child that
+ * all the others preempt. Until s chooses there, v has a claim to the CPU; if s chooses another child, v seeks again.
  */
-HLS_GLOBAL_FUNC u32 take_cpu(hls_t *h __arg_arena, u32 s, u32 v)
+HLS_GLOBAL_FUNC u32 claim_cpu(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	u32 victim = 0;
 	for_each_up (h, u, s) {
@@ -142,18 +147,20 @@ HLS_GLOBAL_FUNC u32 take_cpu(hls_t *h __arg_arena, u32 s, u32 v)
 		return 0;
 	hls_recheck(h, victim);
 	if (h->scheduler[s].nr_up > 1)
-		seek(h, &h->cpu[h->vp[victim].cpu].claims, v);
+		add_seeker(h, &h->cpu[h->vp[victim].cpu].claims, v);
 	return 0;
 }
 
-/* A READY VP cannot have the CPU at hand: it is to be seen, when this decision is taken, if another will do. */
+/* The READY VP v cannot have the CPU at hand: after this decision, another CPU is looked for. */
 static __always_inline void look_elsewhere(hls_t *h, u32 v)
 {
 	settle_later(h, h->vp[v].parent);
-	seek(h, &h->seeking, v);
+	add_seeker(h, &h->seeking, v);
 }
 
-/* CPUs that VPs of s have refused for want of a thread may be welcome now. */
+/*
+ * The children of s have changed: CPUs that the ups of s refused, for want of a thread that can use them, may do now.
+ */
 HLS_GLOBAL_FUNC u32 lift_refusals(hls_t *h __arg_arena, u32 s)
 {
 	h->scheduler[s].refused = 0;
@@ -168,13 +175,13 @@ HLS_GLOBAL_FUNC u32 lift_refusals(hls_t *h __arg_arena, u32 s)
 	return 0;
 }
 
-/* Requests a further VP of s on behalf of its READY child v. The VP, when it is one to go on with; else 0. */
+/* Requests a further up of s on behalf of its READY child v. Returns the up if it may get a CPU, else 0. */
 static __always_inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	if (unlikely(sched->refused))
 		lift_refusals(h, s);
-	if (sched->nr_requested >= wanted(sched))
+	if (sched->nr_requested >= nr_wanted(sched))
 		return 0;
 	u32 asked = next_up(h, s, v);
 	vp_t *up = &h->vp[asked];
@@ -187,20 +194,20 @@ static __always_inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 			hls_mark(h, up->cpu, 0);
 		}
 	}
-	/* There may be more to ask for; where v can use none of the free CPUs, on behalf of a sibling. */
+	/* There may be more to request: where v can use none of the free CPUs, on behalf of a sibling of v. */
 	settle_later(h, s);
 	if (!asked)
 		return 0;
 	return up->flags & HLS_THROTTLED ? 0 : asked;
 }
 
-/* Whether any CPU will do for what is below the VP. */
+/* Whether any CPU will do for the threads below v. */
 static __always_inline bool unpinned(hls_t *h, u32 v)
 {
 	return !h->nr_pinned || (!h->vp[v].child && !(h->vp[v].flags & HLS_PINNED));
 }
 
-/* A scheduler that has one VP, u, which it has requested already, decides anew where v should run instead. */
+/* u, the only up of a scheduler, is requested already: where v preempts the sibling that runs by u, decide anew. */
 static __always_inline void compete(hls_t *h, u32 u, u32 v)
 {
 	const vp_t *vp = in_register(&h->vp[v]);
@@ -210,15 +217,16 @@ static __always_inline void compete(hls_t *h, u32 u, u32 v)
 }
 
 /*
- * The thread v wants a CPU, and so do the VPs above it as far as schedulers hold one each that is WAITING. The VP from
- * which on a scheduler has a choice; 0: all is done. `near`: with hooks that are near, for a caller for which that
- * matters.
+ * Requests the VP v of a thread and, level by level, the up of each scheduler above it, as long as the scheduler has
+ * one up (is `single`) and that is WAITING. Returns the VP whose scheduler has more to choose from, where
+ * request_any() has to go on; 0: all is done. inline_hooks: calls request hooks by policy_request_inline(), for the
+ * path of a wake-up.
  */
-static __always_inline u32 request_single(hls_t *h, u32 v, bool near)
+static __always_inline u32 request_single(hls_t *h, u32 v, bool inline_hooks)
 {
 	scheduler_t *below = NULL;
 	u32 child = 0;
-	/* A bound that the verifier sees costs less than can_loop; the loops of a decision are too much for it. */
+	/* A bound that the verifier knows: following this loop step by step is less work for it than can_loop. */
 	for (u32 i = 0; i <= HLS_MAX_DEPTH; i++) {
 		vp_t *vp = in_register(&h->vp[v]);
 		u32 s = vp->parent;
@@ -237,7 +245,7 @@ static __always_inline u32 request_single(hls_t *h, u32 v, bool near)
 		}
 		become_ready(h, vp, v, below);
 		sched->nr_ready++;
-		if (!(near ? policy_request_inline(h, s, v) : policy_request(h, s, v)))
+		if (!(inline_hooks ? policy_request_inline(h, s, v) : policy_request(h, s, v)))
 			return 0;
 		if (unlikely(!sched->single))
 			return v;
@@ -249,9 +257,9 @@ static __always_inline u32 request_single(hls_t *h, u32 v, bool near)
 }
 
 /*
- * From the READY v on, whatever choice schedulers have, asks for a CPU, level by level, until a scheduler has asked for
- * all that it may have, or the machine has a free CPU. Else, from the top down, lets each scheduler that would rather
- * run what is on this way than what it runs now decide anew.
+ * Requests a CPU for the READY VP v, whatever choice the schedulers above it have: level by level, until a scheduler
+ * has requested all that it may, or the machine has a free CPU. Where it has none, lets each scheduler on this way,
+ * from the top down, decide anew if it would rather run the VP on this way than the one that it runs now.
  */
 HLS_GLOBAL_FUNC u32 request_any(hls_t *h __arg_arena, u32 v)
 {
@@ -273,14 +281,14 @@ HLS_GLOBAL_FUNC u32 request_any(hls_t *h __arg_arena, u32 v)
 		u32 w = h->way[n & (HLS_MAX_DEPTH - 1)];
 		scheduler_t *sched = &h->scheduler[h->vp[w].parent];
 		if (free_cpu && sched->nr_up > 1)
-			seek(h, claims, w);
+			add_seeker(h, claims, w);
 		else if (!free_cpu && sched->nr_running)
-			take_cpu(h, h->vp[w].parent, w);
+			claim_cpu(h, h->vp[w].parent, w);
 	}
 	return 0;
 }
 
-/* A READY child of s for which a VP of s can be requested; 0: none. */
+/* A READY child of s for which an up of s can be requested; 0: none. */
 static __always_inline u32 child_to_place(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;
@@ -293,7 +301,7 @@ static __always_inline u32 child_to_place(hls_t *h, u32 s)
 	return 0;
 }
 
-/* A VP of s that is READY, preferably the last requested; 0: none. */
+/* An up of s that is READY, the last of the list; 0: none. */
 static __always_inline u32 up_to_withdraw(hls_t *h, u32 s)
 {
 	u32 found = 0;
@@ -303,19 +311,18 @@ static __always_inline u32 up_to_withdraw(hls_t *h, u32 s)
 	return found;
 }
 
-/* Makes a scheduler request as many VPs as it wants, or withdraw those that it has no use for. */
+/* Makes s request as many ups as it wants, or withdraw those for which it has no use. */
 static __always_inline void settle_requests(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++) {
-		if (sched->nr_requested > wanted(sched)) {
+		if (sched->nr_requested > nr_wanted(sched)) {
 			u32 u = up_to_withdraw(h, s);
 			if (!u)
-				return; /* The others are RUNNING; hls_schedule() will find nothing for them.
-					 */
+				return; /* The ups beyond those are RUNNING: hls_schedule() gives them up. */
 			withdraw(h, u);
 		} else {
-			bool short_of = sched->nr_requested < wanted(sched) && sched->nr_ready;
+			bool short_of = sched->nr_requested < nr_wanted(sched) && sched->nr_ready;
 			u32 v = short_of ? child_to_place(h, s) : 0;
 			if (!v)
 				return;
@@ -324,6 +331,7 @@ static __always_inline void settle_requests(hls_t *h, u32 s)
 	}
 }
 
+/* Empties the lists of what was put off: schedulers that are pending first, then VPs that seek a CPU. */
 HLS_GLOBAL_FUNC u32 settle_all(hls_t *h __arg_arena)
 {
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && (h->pending || h->seeking) && can_loop; i++) {
@@ -344,24 +352,24 @@ HLS_GLOBAL_FUNC u32 settle_all(hls_t *h __arg_arena)
 	return 0;
 }
 
-/* Carries out what was put off until the event at hand, or the decision, is otherwise done with. */
+/* Does what was put off until the event, or the decision, is otherwise done with. */
 static __always_inline void settle_pending(hls_t *h)
 {
 	if (unlikely(h->pending || h->seeking))
 		settle_all(h);
 }
 
-/* The same with all hooks called; a function of its own, so that what comes next has the stack. */
-HLS_GLOBAL_FUNC u32 request_far(hls_t *h __arg_arena, u32 v)
+/* request_single() with all hooks called; out of line, so that what the caller does next has all of the stack. */
+HLS_GLOBAL_FUNC u32 request_single_out_of_line(hls_t *h __arg_arena, u32 v)
 {
 	return request_single(h, v, false);
 }
 
-/* The thread wants a CPU. No effect when it does already. */
-static __always_inline void request(hls_t *h, u32 v, u64 now_ns, bool near)
+/* The thread of v wants a CPU. No effect when it does already. inline_hooks as in request_single(). */
+static __always_inline void request_thread(hls_t *h, u32 v, u64 now_ns, bool inline_hooks)
 {
 	h->now_ns = now_ns;
-	u32 choice = near ? request_single(h, v, true) : request_far(h, v);
+	u32 choice = inline_hooks ? request_single(h, v, true) : request_single_out_of_line(h, v);
 	if (unlikely(choice))
 		request_any(h, choice);
 	settle_pending(h);
@@ -369,17 +377,17 @@ static __always_inline void request(hls_t *h, u32 v, u64 now_ns, bool near)
 
 HLS_ENTRY u64 hls_request(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
-	request(h, v, now_ns, false);
+	request_thread(h, v, now_ns, false);
 	return h->kick;
 }
 
-/* The clock of a CPU: time that others had it left out. */
+/* The clock of a CPU: the time, without that which others than VPs had of the CPU (hls_steal). */
 static __always_inline u64 clock_of(const hls_t *h, u32 cpu)
 {
 	return h->now_ns - h->cpu[cpu].stolen_ns;
 }
 
-/* Takes a RUNNING VP off its CPU's clock; returns how long it ran since it was granted or charged last. */
+/* Charges a RUNNING VP up to now; returns for how long: since it was granted or charged last. */
 static __always_inline u64 charge(vp_t *vp, u64 clock)
 {
 	u64 used_ns = clock - vp->granted_at;
@@ -388,8 +396,8 @@ static __always_inline u64 charge(vp_t *vp, u64 clock)
 	return used_ns;
 }
 
-/* The thread wants no CPU any more. No effect when it did not want any. `near` as above. */
-static __always_inline void release(hls_t *h, u32 v, u64 now_ns, bool near)
+/* The thread of v wants no CPU any more. No effect when it wants none. inline_hooks: calls policy_release_inline(). */
+static __always_inline void release_thread(hls_t *h, u32 v, u64 now_ns, bool inline_hooks)
 {
 	vp_t *vp = in_register(&h->vp[v]);
 	h->now_ns = now_ns;
@@ -401,7 +409,7 @@ static __always_inline void release(hls_t *h, u32 v, u64 now_ns, bool near)
 		h->cpu[vp->cpu].path[vp->level].vp = 0;
 		emit(h, vp, v, HLS_REC_RELEASE);
 		sched->nr_running--;
-		if (near)
+		if (inline_hooks)
 			policy_release_inline(h, vp->parent, v, used_ns);
 		else
 			policy_release(h, vp->parent, v, used_ns);
@@ -416,11 +424,11 @@ static __always_inline void release(hls_t *h, u32 v, u64 now_ns, bool near)
 
 HLS_ENTRY u64 hls_release(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
-	release(h, v, now_ns, false);
+	release_thread(h, v, now_ns, false);
 	return h->kick;
 }
 
-/* The RUNNING thread lets others of its scheduler go first, where that scheduler takes turns. */
+/* The RUNNING thread of v lets other children of its scheduler go first, where the scheduler's policy has turns. */
 HLS_ENTRY u64 hls_yield(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
 	h->now_ns = now_ns;
@@ -429,46 +437,4 @@ HLS_ENTRY u64 hls_yield(hls_t *h __arg_arena, u32 v, u64 now_ns)
 	h->vp[v].flags |= HLS_YIELDED;
 	hls_recheck(h, v);
 	return h->kick;
-}
-
-HLS_GLOBAL_FUNC u32 take_out_accused(hls_t *h __arg_arena);
-
-/* Calls the timer hooks that are due. Late calls are allowed; an early one does nothing. */
-HLS_ENTRY u64 hls_timers(hls_t *h __arg_arena, u64 now_ns)
-{
-	h->now_ns = now_ns;
-	if (unlikely(h->accused))
-		take_out_accused(h);
-	for (u32 i = opaque(0); i < HLS_MAX_SCHEDULERS && h->timers && can_loop; i++) {
-		u32 s = h->timers;
-		u64 at_ns = h->scheduler[s].timer_at;
-		if (at_ns > now_ns)
-			break;
-		hls_set_timer(h, s, HLS_NEVER);
-		hls_owes_for_timer(h, s, at_ns);
-		h->scheduler[s].called_at = now_ns;
-		u32 v = policy_timer(h, s);
-		for (u32 n = opaque(0); n < HLS_MAX_BATCH && v && can_loop; n++) {
-			if (h->vp[v].state == HLS_READY)
-				request_any(h, v);
-			v = policy_timer(h, s);
-		}
-		if (v) {
-			if (h->vp[v].state == HLS_READY)
-				request_any(h, v);
-			hls_set_timer(h, s, now_ns);
-			hls_count_batch(h, s);
-			break;
-		}
-	}
-	settle_pending(h);
-	return h->kick;
-}
-
-/* When hls_timers() is next due; HLS_NEVER: not before something else happens. */
-u64 hls_timer_at(hls_t *h __arg_arena)
-{
-	if (unlikely(h->accused))
-		return h->now_ns;
-	return h->timers ? h->scheduler[h->timers].timer_at : HLS_NEVER;
 }

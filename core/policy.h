@@ -51,7 +51,7 @@
  *  check_invariants     the infrastructure asks whether the       yes
  *                       policy's state is sound
  *
- * Changing a parameter of a VP (hls_message(), Table 3's Msg) needs no code in the policy: the child is withdrawn or
+ * Changing a parameter of a VP (hls_set_param(), Table 3's Msg) needs no code in the policy: the child is withdrawn or
  * released, unregistered with the old parameters, registered with the new ones, and requested again. What else a
  * thread may say is in the policy's list of messages. A message hook may throttle a READY child, recheck a RUNNING one,
  * and set the timer. So that a throttled child which the message makes able to run is looked at, the hook sets the
@@ -69,11 +69,12 @@
 #define HLS_MS(n) ((u64)(n) * 1000000)
 #define HLS_S(n) ((u64)(n) * 1000000000)
 enum hls_unit { HLS_TIME, HLS_COUNT };
-#define HLS_REQUIRED (~0ULL) /* in place of a default: the parameter must be given */
+#define HLS_REQUIRED (~0ULL) /* in place of a preset: the parameter must be given */
 
 /*
- * A policy lists its parameters as P(CONSTANT, "name", unit, default, least, greatest, "what it is"); from the list
- * come the index constants in C, the checks of values, `hls policies`, and the attributes of the hierarchy file.
+ * A policy lists its parameters as P(CONSTANT, "name", unit, preset, least, greatest, "what it is"): those of its
+ * schedulers in NAME_PARAMS(P), those of each child in NAME_VP_PARAMS(P). From the lists come the index constants in C,
+ * the checks of values, `hls policies`, and the attributes of the hierarchy file.
  */
 #define HLS_PARAM_INDEX(constant, name, unit, def, least, greatest, doc) constant,
 #define HLS_PARAM_RANGE(constant, name, unit, def, least, greatest, doc) \
@@ -85,7 +86,10 @@ static __always_inline bool hls_in_range(u64 value, u64 least, u64 greatest)
 	return value >= least && value <= greatest;
 }
 
-/* The messages that a policy takes: M(CONSTANT, FIELDS, "name", "what it is"), FIELDS a list like those above. */
+/*
+ * A policy lists the messages that it takes in NAME_MESSAGES(M) as M(CONSTANT, FIELDS, "name", "what it says"), where
+ * FIELDS is a list like those above.
+ */
 #define HLS_MESSAGE_INDEX(constant, fields, name, doc) constant,
 
 /*
@@ -152,7 +156,7 @@ struct hls_policy {
 	HLS_HOOKS(HLS_EVENT_MEMBER, HLS_QUESTION_MEMBER)
 };
 
-/* A policy's own state in a scheduler and in a VP. */
+/* A policy's state in the scheduler s, and in the VP v: its words there, as a struct of the policy. */
 #define POLICY_STATE(type, s) ((type __arena *)in_register(&h->scheduler[s])->word)
 #define hls_vp_words(h, v) (in_register(&(h)->vp[v])->word)
 #define POLICY_VP(type, v) ((type __arena *)HLS_GUARD(hls_vp_words)(h, v))
@@ -164,19 +168,19 @@ struct hls_policy {
 	POLICY_HOLDS(sched_type, "scheduler", HLS_SCHEDULER_WORDS); \
 	POLICY_HOLDS(vp_type, "VP", HLS_VP_WORDS)
 
-/* Whether a READY VP can make use of this CPU. */
+/* Whether the VP can use this CPU. */
 static __always_inline bool hls_usable(const vp_t *vp, u32 cpu)
 {
 	return ((vp->usable >> cpu) & 1) != 0;
 }
 
-/* Whether a CPU of the machine is not there now. */
+/* Whether the CPU is offline. */
 static __always_inline bool hls_is_offline(const hls_t *h, u32 cpu)
 {
 	return ((h->offline >> cpu) & 1) != 0;
 }
 
-/* Leaves a record behind for whoever reads them. */
+/* Writes a record. */
 static __always_inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind, u64 a, u64 b)
 {
 	struct hls_record __arena *r = &h->record[h->nr_records % HLS_MAX_RECORDS];
@@ -186,10 +190,11 @@ static __always_inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind,
 	r->kind = kind;
 	r->a = a;
 	r->b = b;
-	asm volatile("" ::: "memory"); /* User space may be reading: the record first, then that it is there. */
+	asm volatile("" ::: "memory"); /* User space may be reading: the record comes first, then the count. */
 	h->nr_records++;
 }
 
+/* Records a change of a VP's state. */
 HLS_GLOBAL_FUNC u32 hls_record_change(hls_t *h __arg_arena, u32 v, u32 kind, u64 a, u64 b)
 {
 	hls_write_record(h, v, h->vp[v].cpu, kind, a, b);
@@ -203,7 +208,7 @@ static __always_inline void hls_emit(hls_t *h, u32 v, u32 kind, u64 a, u64 b)
 		hls_record_change(h, v, kind, a, b);
 }
 
-/* The READY VP v is out of budget. */
+/* The READY VP v is out of budget: it gets no CPU until hls_unthrottle(). */
 static __always_inline void hls_throttle(hls_t *h, u32 v)
 {
 	h->vp[v].flags |= HLS_THROTTLED;
@@ -211,14 +216,14 @@ static __always_inline void hls_throttle(hls_t *h, u32 v)
 	hls_emit(h, v, HLS_REC_THROTTLE, 0, 0);
 }
 
-/* The throttled VP v may run again; a timer hook returns it then. */
+/* The throttled VP v may run again. A timer hook returns v then, so that a CPU is requested for it. */
 static __always_inline void hls_unthrottle(hls_t *h, u32 v)
 {
 	h->vp[v].flags &= ~HLS_THROTTLED;
 	h->scheduler[h->vp[v].parent].nr_ready++;
 }
 
-/* Calls the timer hook of s at `at_ns`, or, with HLS_NEVER, not any more. Replaces the time set before. */
+/* Has the timer hook of s called at `at_ns`, in place of a time set before; HLS_NEVER: not at all. */
 static __always_inline void hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -231,14 +236,14 @@ static __always_inline void hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 		heap_push(h->timer_node, &h->timers, s, at_ns, h->seq++);
 }
 
-/* CPU `cpu` is to decide anew at `level`. */
+/* `cpu` is to decide anew at `level` of its path. */
 static __always_inline void hls_mark(hls_t *h, u32 cpu, u32 level)
 {
 	h->cpu[cpu].resched |= 1ULL << level;
 	h->kick |= 1ULL << cpu;
 }
 
-/* The RUNNING VP v is to be charged, revoked and, maybe, granted again at once. */
+/* Has the RUNNING VP v charged and revoked, and its scheduler asked again, which may choose v at once. */
 static __always_inline void hls_recheck(hls_t *h, u32 v)
 {
 	hls_mark(h, h->vp[v].cpu, h->vp[v].level);
@@ -256,6 +261,7 @@ static __always_inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cp
 	return v;
 }
 
+/* hls_least_usable() for the case that the root cannot use the CPU. */
 HLS_GLOBAL_FUNC u32 hls_search_usable(hls_t *h __arg_arena, u32 root, u32 cpu)
 {
 	u32 least = 0, v = root;
@@ -267,13 +273,13 @@ HLS_GLOBAL_FUNC u32 hls_search_usable(hls_t *h __arg_arena, u32 root, u32 cpu)
 	return least;
 }
 
-/* The least VP of the heap that can use the CPU; 0: none. */
+/* The VP with the least key of those in the heap that can use the CPU; 0: none. */
 static __always_inline u32 hls_least_usable(hls_t *h, u32 root, u32 cpu)
 {
 	return !root || likely(hls_usable(in_register(&h->vp[root]), cpu)) ? root : hls_search_usable(h, root, cpu);
 }
 
-/* Takes used_ns off the rest of a turn; says whether the turn is over: used up, or given up by a yield. */
+/* Takes used_ns off what is left of a VP's turn; returns whether the turn is over: used up, or the thread yielded. */
 static __always_inline bool hls_turn_over(hls_t *h, u32 v, u64 __arena *left_ns, u64 used_ns)
 {
 	bool over = used_ns >= *left_ns || (h->vp[v].flags & HLS_YIELDED);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Another policy for a scheduler, in its place: what it holds of its parents stays as it is, and so do its children and
- * all above and beside it. Either somebody asks for that, or the policy, which was loaded, did what it must not.
+ * Another policy for a scheduler, in its place: the VPs that the scheduler holds of its parents stay as they are, and
+ * so do its children and all schedulers above and beside it. Either somebody asks for that (hls_replace), or its
+ * loaded policy is faulty, and the fallback replaces it.
  *
- * Nothing is asked of the old policy, which may be the one that went wrong. Children that run are taken off their CPUs,
- * which are to decide anew; then all that are READY are requests to the new policy.
+ * No hook of the old policy is called, since it may be the faulty one. RUNNING children are taken off their CPUs, which
+ * are to decide anew; then the new policy hears of each READY child by its request hook.
  */
 
-/* A RUNNING child of s, at `level` of the path of `cpu`: READY, without a word to its scheduler. */
-static void take_off(hls_t *h, u32 s, u32 v, u32 cpu, u32 level)
+/* RUNNING -> READY: the child v of s, at `level` of the path of `cpu`. No hook of s is called. */
+static void take_off_cpu(hls_t *h, u32 s, u32 v, u32 cpu, u32 level)
 {
 	revoke_below(h, cpu, level);
 	charge(&h->vp[v], clock_of(h, cpu));
@@ -20,7 +21,7 @@ static void take_off(hls_t *h, u32 s, u32 v, u32 cpu, u32 level)
 	hls_mark(h, cpu, level);
 }
 
-static void take_off_all(hls_t *h, u32 s)
+static void take_off_cpus(hls_t *h, u32 s)
 {
 	for_each_up (h, u, s) {
 		const vp_t *up = &h->vp[u];
@@ -29,11 +30,11 @@ static void take_off_all(hls_t *h, u32 s)
 			continue;
 		u32 v = h->cpu[cpu].path[level].vp;
 		if (v)
-			take_off(h, s, v, cpu, level);
+			take_off_cpu(h, s, v, cpu, level);
 	}
 }
 
-/* Children have nothing left of what the old policy knew of them, nor of what it did to their number. */
+/* Clears what the old policy kept in the children of s, ends their throttling, and counts those that are READY. */
 static void forget_children(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -48,7 +49,7 @@ static void forget_children(hls_t *h, u32 s)
 	sched->nr_ready = ready;
 }
 
-/* They are asked for anew. */
+/* Registers the children of s with its new policy, and requests those that are READY. An error: one was refused. */
 static s64 register_anew(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;
@@ -63,12 +64,12 @@ static s64 register_anew(hls_t *h, u32 s)
 	return 0;
 }
 
-/* The policy of s from now on. An error: it does not take one of the children. */
-HLS_GLOBAL_FUNC s64 give_policy(hls_t *h __arg_arena, u32 s, u32 policy)
+/* Gives s a policy. An error: the policy refuses one of the children. */
+HLS_GLOBAL_FUNC s64 set_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	hls_set_timer(h, s, HLS_NEVER);
-	take_off_all(h, s);
+	take_off_cpus(h, s);
 	sched->policy = policy;
 	clear((u64 __arena *)sched->word, sizeof(sched->word));
 	if (sched->refused)
@@ -80,7 +81,7 @@ HLS_GLOBAL_FUNC s64 give_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 	return error;
 }
 
-/* What takes the place of a policy that was taken out: it asks for nothing and takes whatever children there are. */
+/* The policy that replaces a faulty one: it needs no parameters, and accepts any children. */
 static __always_inline u32 fallback(const scheduler_t *sched)
 {
 	return sched->joins ? POLICY_JOIN : POLICY_ROUND_ROBIN;
@@ -99,31 +100,31 @@ static __always_inline u64 fallback_param(u32 policy, u32 param)
 }
 #undef PRESET
 
-static void give_fallback(hls_t *h, u32 s)
+static void set_fallback(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	u32 policy = fallback(sched);
 	for (u32 i = 0; i < HLS_PARAMS; i++)
 		sched->param[i] = fallback_param(policy, i);
-	give_policy(h, s, policy);
+	set_policy(h, s, policy);
 }
 
-/* Takes out the policies that have been accused. The offences stay, for those who ask why. */
-HLS_GLOBAL_FUNC u32 take_out_accused(hls_t *h __arg_arena)
+/* Gives the fallback to all faulty schedulers. Their violations stay, for whoever asks why. */
+HLS_GLOBAL_FUNC u32 replace_faulty_policies(hls_t *h __arg_arena)
 {
-	h->accused = false;
+	h->has_faulty = false;
 	for (u32 s = opaque(1); s <= h->used_schedulers && s < HLS_MAX_SCHEDULERS && can_loop; s++) {
 		const scheduler_t *sched = &h->scheduler[s];
-		if (!hls_is_accused(sched))
+		if (!hls_is_faulty(sched))
 			continue;
-		u64 what = sched->offence | (u64)sched->offending_hook << 8 | (u64)sched->offended_about << 32;
-		hls_write_record(h, 0, 0, HLS_REC_TAKEN_OUT, s, what);
-		give_fallback(h, s);
+		u64 what = sched->violation | (u64)sched->violating_hook << 8 | (u64)sched->violation_about << 32;
+		hls_write_record(h, 0, 0, HLS_REC_FALLBACK, s, what);
+		set_fallback(h, s);
 	}
 	return 0;
 }
 
-/* Whether the children of s could be those of the policy; 0, or why not. */
+/* 0 if the policy, with these parameters, can have the children of s; else why not. */
 static s64 may_replace(hls_t *h, u32 s, u32 policy, const params_t *params)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -135,7 +136,7 @@ static s64 may_replace(hls_t *h, u32 s, u32 policy, const params_t *params)
 		if (!policy_param_in_range(policy, i, params->value[i]))
 			return -HLS_E_PARAM;
 	if (policy == fallback(sched))
-		return 0; /* It looks at no parameter of a child, which keeps those of the policy before. */
+		return 0; /* The fallback reads no parameters of children; they keep those of the policy before. */
 	u32 v = sched->first_child;
 	for (u32 n = opaque(0); n < HLS_MAX_VPS && v && can_loop; n++) {
 		for (u32 i = 0; i < HLS_PARAMS; i++)
@@ -147,8 +148,8 @@ static s64 may_replace(hls_t *h, u32 s, u32 policy, const params_t *params)
 }
 
 /*
- * Gives a scheduler another policy, with parameters; its children keep theirs. A refusal changes nothing, but for one
- * by the new policy itself, of a child: then it is the fallback's.
+ * Gives a scheduler another policy, with parameters; its children keep theirs. On an error nothing has changed, except
+ * where the new policy's register hook refused a child: then the scheduler has the fallback.
  */
 HLS_ENTRY s64 hls_replace(hls_t *h __arg_arena, u32 s, u32 policy, const params_t *params __arg_arena, u64 now_ns)
 {
@@ -158,12 +159,12 @@ HLS_ENTRY s64 hls_replace(hls_t *h __arg_arena, u32 s, u32 policy, const params_
 	if (error)
 		return error;
 	h->now_ns = now_ns;
-	h->scheduler[s].offence = 0;
+	h->scheduler[s].violation = 0;
 	for (u32 i = 0; i < HLS_PARAMS; i++)
 		h->scheduler[s].param[i] = params->value[i];
-	error = give_policy(h, s, policy);
+	error = set_policy(h, s, policy);
 	if (error)
-		give_fallback(h, s);
+		set_fallback(h, s);
 	settle_pending(h);
 	return error;
 }

@@ -2,13 +2,14 @@
 /*
  * The decision: grants that travel down from the machine to a thread, and revocations of what was granted before.
  *
- * A CPU's path holds the VPs that it is granted to, the root's first. Where the decision is due at some level, the
- * VP there is revoked and its scheduler asked again. If it names the same VP, all below stays as it is and no
- * scheduler there notices. If it names another one, what was below is revoked from the bottom up and the grant goes
- * down to a thread. If it names none, it gives up the CPU, and the level above decides.
+ * A CPU's path holds the VPs that the CPU is granted to, the root scheduler's first. Where a decision is due at a
+ * level, the VP there is revoked and its scheduler asked again (the grant hook). If the scheduler chooses the same
+ * VP, all below stays as it is and no scheduler there notices. If it chooses another VP, the VPs below are revoked
+ * from the bottom up, and the grant goes down to a thread. If it chooses none, it gives up the CPU, and the level
+ * above decides.
  */
 
-/* RUNNING -> READY: off the CPU, charged, back with its scheduler. */
+/* RUNNING -> READY: v is off its CPU and charged, and its scheduler is told. */
 static __always_inline void revoke(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
@@ -23,8 +24,8 @@ static __always_inline void revoke(hls_t *h, u32 v)
 }
 
 /*
- * The same for good: the CPU is for others now. What is below the VP may have come to want nothing meanwhile, and
- * on another CPU of its scheduler there may be one that the VP can displace in turn.
+ * After revoke(v), where the CPU goes to another VP. The scheduler below v may want nothing any more; and on another
+ * CPU of the scheduler above, v may displace a VP in turn.
  */
 static __always_inline void revoke_for_good(hls_t *h, u32 v)
 {
@@ -37,7 +38,7 @@ static __always_inline void revoke_for_good(hls_t *h, u32 v)
 		look_elsewhere(h, v);
 }
 
-/* READY -> RUNNING on `cpu` at `level` of its path, which is `step`. */
+/* READY -> RUNNING: v is at `level` of the path of `cpu`, in its place `step`. */
 static __always_inline void run(hls_t *h, u32 v, step_t *step, u32 cpu, u32 level, u64 clock)
 {
 	vp_t *vp = in_register(&h->vp[v]);
@@ -48,7 +49,7 @@ static __always_inline void run(hls_t *h, u32 v, step_t *step, u32 cpu, u32 leve
 	step->vp = v;
 }
 
-/* The same by a scheduler, for the slice that its grant hook has set. */
+/* run() by a scheduler, for the slice that its grant hook has set in h->slice_ns. */
 static __always_inline void grant(hls_t *h, scheduler_t *sched, u32 v, step_t *step, u32 cpu, u32 level, u64 clock)
 {
 	u64 slice_ns = h->slice_ns, first_expiry = step[-1].first_expiry;
@@ -65,31 +66,31 @@ static __always_inline void grant(hls_t *h, scheduler_t *sched, u32 v, step_t *s
 	}
 }
 
-/* The grant of a CPU that the VP did not have before. */
-static __always_inline void tell_grant(hls_t *h, u32 v)
+/* Counts and records a grant of a CPU that v did not have before. */
+static __always_inline void record_grant(hls_t *h, u32 v)
 {
 	vp_t *vp = in_register(&h->vp[v]);
 	vp->nr_grants++;
 	emit(h, vp, v, HLS_REC_GRANT);
 }
 
-/* Whom s grants the CPU at hand; 0: none of its children. Sets the slice. */
-static __always_inline u32 choose(hls_t *h, u32 s, u32 cpu, bool near)
+/* Asks s which child gets the CPU; 0: none. Sets h->slice_ns. */
+static __always_inline u32 choose(hls_t *h, u32 s, u32 cpu, bool inline_hooks)
 {
 	h->slice_ns = HLS_NEVER;
 	if (!in_register(&h->scheduler[s])->nr_ready)
 		return 0;
 	h->decisions++;
-	return near ? policy_grant_inline(h, s, cpu) : policy_grant(h, s, cpu);
+	return inline_hooks ? policy_grant_inline(h, s, cpu) : policy_grant(h, s, cpu);
 }
 
-/* The same at `level` of the CPU's path. */
-static __always_inline u32 choose_at(hls_t *h, u32 cpu, u32 level, bool near)
+/* Asks the scheduler at `level` of the CPU's path: the child of the VP above that level. */
+static __always_inline u32 choose_at(hls_t *h, u32 cpu, u32 level, bool inline_hooks)
 {
-	return choose(h, h->vp[h->cpu[cpu].path[level - 1].vp].child, cpu, near);
+	return choose(h, h->vp[h->cpu[cpu].path[level - 1].vp].child, cpu, inline_hooks);
 }
 
-/* Revokes what is on the path below `level`, from the bottom up. */
+/* Revokes the VPs of the path below `level`, from the bottom up. */
 HLS_GLOBAL_FUNC u32 revoke_below(hls_t *h __arg_arena, u32 cpu, u32 level)
 {
 	cpu_t *c = &h->cpu[cpu];
@@ -103,7 +104,7 @@ HLS_GLOBAL_FUNC u32 revoke_below(hls_t *h __arg_arena, u32 cpu, u32 level)
 	return 0;
 }
 
-/* The slice at `level` is set anew: brings the sums below it up to date. */
+/* The slice at `level` was set anew: brings first_expiry of the levels below it up to date. */
 static __always_inline void update_expiries(cpu_t *c, u32 level)
 {
 	u64 first = c->path[level].first_expiry;
@@ -115,7 +116,9 @@ static __always_inline void update_expiries(cpu_t *c, u32 level)
 }
 
 /*
- * A join gave the CPU up while its child runs elsewhere, or the child has stopped: what a later request will mean.
+ * The join s gave up a CPU that it had by the VP `declined`. If its child runs by another VP, the next request of
+ * `declined` goes on where this one ended. If the child has stopped, the next request of any VP of s is a new
+ * beginning.
  */
 static void note_resumption(hls_t *h, u32 s, u32 declined)
 {
@@ -127,7 +130,9 @@ static void note_resumption(hls_t *h, u32 s, u32 declined)
 		h->vp[u].flags &= ~HLS_RESUMED;
 }
 
-/* The scheduler below v, a RUNNING VP, has children that only cannot use this CPU: v stays READY and refuses it. */
+/*
+ * The scheduler below the RUNNING v has READY children, none of which can use this CPU: v stays READY and refuses it.
+ */
 HLS_GLOBAL_FUNC u32 refuse(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
@@ -141,7 +146,7 @@ HLS_GLOBAL_FUNC u32 refuse(hls_t *h __arg_arena, u32 v)
 	return 0;
 }
 
-/* RUNNING -> WAITING: the scheduler `below` has nothing for the CPU of v; how long it had that. */
+/* RUNNING -> WAITING: the scheduler `below` has no use for the CPU of v. Returns for how long v had it. */
 static __always_inline u64 give_up(hls_t *h, vp_t *vp, u32 v, scheduler_t *below, u64 clock)
 {
 	u64 used_ns = charge(vp, clock);
@@ -151,7 +156,7 @@ static __always_inline u64 give_up(hls_t *h, vp_t *vp, u32 v, scheduler_t *below
 	return used_ns;
 }
 
-/* A scheduler that has some choice has given v up. */
+/* The scheduler s, which is not `single`, has given up its VP v. */
 HLS_GLOBAL_FUNC u32 note_loss(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	const scheduler_t *sched = &h->scheduler[s];
@@ -162,7 +167,7 @@ HLS_GLOBAL_FUNC u32 note_loss(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-/* The root scheduler gives up the CPU, which it has nothing for. */
+/* The root scheduler gives up the CPU, for which it has no use. */
 static __always_inline void give_up_root(hls_t *h, u32 cpu)
 {
 	u32 v = h->cpu[cpu].root_vp, s = h->vp[v].child;
@@ -171,8 +176,8 @@ static __always_inline void give_up_root(hls_t *h, u32 cpu)
 }
 
 /*
- * The scheduler at `level` has chosen nobody: the CPU goes up, to the first scheduler that has children which want it.
- * The level at which that is to choose; 0: the machine.
+ * The scheduler at `level` has chosen no child: the CPU goes up to the first scheduler that has READY children. Returns
+ * the level at which that scheduler is to choose; 0: the CPU went up to the machine.
  */
 static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 {
@@ -204,7 +209,7 @@ static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 	return 0;
 }
 
-/* The machine grants a CPU that nobody has to the VP of its root scheduler, if that wants it; whether it does. */
+/* The machine grants a free CPU to the VP of the root scheduler if that is READY; returns whether it is. */
 static __always_inline bool grant_root(hls_t *h, u32 cpu)
 {
 	u32 root = h->cpu[cpu].root_vp;
@@ -213,13 +218,13 @@ static __always_inline bool grant_root(hls_t *h, u32 cpu)
 	step_t *step = &h->cpu[cpu].path[0];
 	step->expires_at = step->first_expiry = HLS_NEVER;
 	run(h, root, step, cpu, 0, clock_of(h, cpu));
-	tell_grant(h, root);
+	record_grant(h, root);
 	return true;
 }
 
 /*
- * The scheduler at `level` has chosen: a grant, and on down to a thread; or, of none, that the CPU is given up, and the
- * level above chooses. At level 0 that is the machine.
+ * The scheduler at `level` has chosen a child: it is granted the CPU, and so on down to a thread. Where a scheduler has
+ * chosen none (0), the CPU is given up, and a level above chooses; level 0 is the machine.
  */
 HLS_GLOBAL_FUNC u32 decide(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
 {
@@ -237,7 +242,7 @@ HLS_GLOBAL_FUNC u32 decide(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
 		step_t *step = in_register(&c->path[level]);
 		for (; chosen && level <= HLS_MAX_DEPTH && can_loop; level++, step++) {
 			grant(h, sched, chosen, step, cpu, level, clock);
-			tell_grant(h, chosen);
+			record_grant(h, chosen);
 			u32 s = in_register(&h->vp[chosen])->child;
 			if (!s) {
 				c->depth = level + 1;
@@ -254,10 +259,10 @@ HLS_GLOBAL_FUNC u32 decide(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
 }
 
 /*
- * Revokes the VP at `level` and asks its scheduler again: whom that names. When it is the same VP, the path is as it
- * was; else the decision is to be taken from there on.
+ * Revokes the VP at `level` and asks its scheduler again. Returns the VP that this chooses, 0: none. If it is the same
+ * VP the path is as it was; else the path ends above `level`, and the caller goes on with decide().
  */
-HLS_GLOBAL_FUNC u32 renew(hls_t *h __arg_arena, u32 cpu, u32 level)
+HLS_GLOBAL_FUNC u32 reconsider(hls_t *h __arg_arena, u32 cpu, u32 level)
 {
 	cpu_t *c = &h->cpu[cpu];
 	u32 v = c->path[level].vp;
@@ -275,42 +280,28 @@ HLS_GLOBAL_FUNC u32 renew(hls_t *h __arg_arena, u32 cpu, u32 level)
 	return next;
 }
 
-/* The CPU has been given away: those that claimed it and did not get it seek another. */
-static void hear_claims(hls_t *h, cpu_t *c)
+/* The CPU is granted: VPs that claimed it seek another CPU, if they did not get this one. */
+static void pass_on_claims(hls_t *h, cpu_t *c)
 {
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && c->claims && can_loop; i++) {
 		u32 v = c->claims;
 		c->claims = h->vp[v].seeking_next;
 		h->vp[v].flags &= ~HLS_SEEKING;
-		seek(h, &h->seeking, v);
+		add_seeker(h, &h->seeking, v);
 	}
 }
 
-/* Marks the levels of the path whose slice is over. */
-HLS_GLOBAL_FUNC u32 mark_expired(hls_t *h __arg_arena, u32 cpu)
-{
-	const cpu_t *c = &h->cpu[cpu];
-	u64 clock = clock_of(h, cpu);
-	for (u32 i = opaque(1); i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
-		if (c->path[i].expires_at > clock)
-			continue;
-		hls_mark(h, cpu, i);
-		h->scheduler[h->vp[c->path[i].vp].parent].called_at = h->now_ns;
-	}
-	return 0;
-}
-
-/* A decision has been taken: looks after those that it has disappointed, and after what was put off. */
+/* After a decision: passes on the claims of VPs that did not get the CPU, and does what was put off. */
 static __always_inline void follow_up(hls_t *h, u32 cpu)
 {
 	if (unlikely(h->cpu[cpu].claims))
-		hear_claims(h, &h->cpu[cpu]);
+		pass_on_claims(h, &h->cpu[cpu]);
 	settle_pending(h);
 }
 
 /*
- * The decision: what `cpu` runs from now on, as a thread's VP; 0: nothing. Levels that are due are taken from the
- * top; a level where another VP is chosen settles all below it.
+ * The decision: returns the VP of the thread that `cpu` runs from now on; 0: none. Takes the levels where a decision is
+ * due from the top; where a scheduler chooses another VP than before, all levels below are decided with it.
  */
 HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 {
@@ -321,7 +312,7 @@ HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 		c->resched &= ~(1ULL << level);
 		u32 v = level < c->depth ? c->path[level].vp : 0;
 		if (v) {
-			u32 next = renew(h, cpu, level);
+			u32 next = reconsider(h, cpu, level);
 			if (next != v)
 				decide(h, cpu, level, next);
 		} else if (level < c->depth || !c->depth) {
@@ -338,10 +329,10 @@ HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 }
 
 /*
- * The same, by a shorter way in the usual case: a thread has gone, and its scheduler may have another. For a caller for
- * which that makes a difference.
+ * hls_schedule() with a fast path for the usual case: the thread that ran has blocked, and its scheduler chooses
+ * another one. Inlined hooks make it fast and large: it is for the kernel's dispatch operation.
  */
-static __always_inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
+static __always_inline u32 schedule_fast(hls_t *h, u32 cpu, u64 now_ns)
 {
 	cpu_t *c = &h->cpu[cpu];
 	u32 last = c->depth - 1;
@@ -353,7 +344,7 @@ static __always_inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 		if (likely(chosen && !vp->child)) {
 			scheduler_t *sched = &h->scheduler[vp->parent];
 			grant(h, sched, chosen, &c->path[last], cpu, last, clock_of(h, cpu));
-			tell_grant(h, chosen);
+			record_grant(h, chosen);
 		} else {
 			decide(h, cpu, last, chosen);
 		}
@@ -363,29 +354,4 @@ static __always_inline u32 schedule(hls_t *h, u32 cpu, u64 now_ns)
 		return hls_schedule(h, cpu, now_ns);
 	h->kick &= ~(1ULL << cpu);
 	return c->depth ? c->path[c->depth - 1].vp : 0;
-}
-
-/* A slice may be over on `cpu`: marks the levels where it is. */
-u64 hls_expire(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
-{
-	const cpu_t *c = &h->cpu[cpu];
-	h->now_ns = now_ns;
-	if (unlikely(c->depth && c->path[c->depth - 1].first_expiry <= now_ns - c->stolen_ns))
-		mark_expired(h, cpu);
-	return h->kick;
-}
-
-/* When the first slice on `cpu` is over if no more time is stolen; HLS_NEVER: none is. */
-u64 hls_expires_at(hls_t *h __arg_arena, u32 cpu)
-{
-	const cpu_t *c = &h->cpu[cpu];
-	u64 first = c->depth ? c->path[c->depth - 1].first_expiry : HLS_NEVER;
-	return first < HLS_NEVER - c->stolen_ns ? first + c->stolen_ns : HLS_NEVER;
-}
-
-/* Interrupts or the host had `cpu` for length_ns up to now: nobody is charged for it. */
-u64 hls_steal(hls_t *h __arg_arena, u32 cpu, u64 length_ns)
-{
-	h->cpu[cpu].stolen_ns += length_ns;
-	return h->kick;
 }

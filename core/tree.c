@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Building and changing the hierarchy: CPUs, schedulers, VPs. It is built from the top: a scheduler is hung below
- * its parents before it gets children, so a cycle cannot come to be.
+ * Building and changing the hierarchy: CPUs, schedulers, VPs. It is built from the top: a scheduler is attached below
+ * its parents before it gets children, so that no cycle can arise.
  */
 
 static void clear(u64 __arena *words, u32 bytes)
@@ -40,7 +40,7 @@ static bool vp_exists(hls_t *h, u32 v)
 	return v && v < HLS_MAX_VPS && (h->vp[v].flags & HLS_USED);
 }
 
-/* Puts a CPU into use. */
+/* Adds a CPU to the domain. */
 HLS_ENTRY s64 hls_add_cpu(hls_t *h __arg_arena, u32 cpu)
 {
 	if (cpu >= HLS_MAX_CPUS)
@@ -54,7 +54,7 @@ static bool cpu_exists(hls_t *h, u32 cpu)
 	return cpu < HLS_MAX_CPUS && ((h->cpus >> cpu) & 1);
 }
 
-/* Creates an instance of a policy and returns its index. It is in no hierarchy yet. */
+/* Creates a scheduler of a policy, and returns its index. It is in no hierarchy yet. */
 HLS_ENTRY s64 hls_create_scheduler(hls_t *h __arg_arena, u32 policy, const params_t *params __arg_arena)
 {
 	if (!policy_most_children(policy))
@@ -77,7 +77,7 @@ HLS_ENTRY s64 hls_create_scheduler(hls_t *h __arg_arena, u32 policy, const param
 	return s;
 }
 
-/* Whether the machine would grant s a CPU if that came back. */
+/* Whether s is the root scheduler of a CPU that is offline, and will hold that CPU's root VP again. */
 static bool is_root_of_offline(hls_t *h, u32 s)
 {
 	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && can_loop; cpu++)
@@ -112,7 +112,7 @@ static void add_up(hls_t *h, u32 v)
 	note_single(below);
 }
 
-/* Takes it away again; no effect where it is not one of them. */
+/* Removes a VP from those that its child scheduler holds; no effect where it is none of them. */
 static void remove_up(hls_t *h, u32 v)
 {
 	scheduler_t *below = &h->scheduler[h->vp[v].child];
@@ -128,7 +128,7 @@ static void remove_up(hls_t *h, u32 v)
 	}
 }
 
-/* A new VP entry, WAITING, held by the child scheduler if there is one. */
+/* Makes a VP, WAITING and held by the child scheduler if there is one; 0: there is no free entry. */
 static u32 new_vp(hls_t *h, u32 parent, u32 child, const params_t *params)
 {
 	u32 v = take_vp(h);
@@ -155,7 +155,7 @@ static void set_pinned(hls_t *h, vp_t *vp, bool pinned)
 	h->nr_pinned += pinned ? 1 : -1;
 }
 
-/* Takes a VP out of the list of claims, if it is in one. */
+/* Removes a VP from the claims of whatever CPU it claims. */
 static void drop_claim(hls_t *h, u32 v)
 {
 	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && (h->vp[v].flags & HLS_SEEKING) && can_loop; cpu++) {
@@ -183,7 +183,10 @@ static void free_vp(hls_t *h, u32 v)
 	h->free_vp = v;
 }
 
-/* Makes s a root scheduler on `cpu`: the machine grants it that CPU, whole, whenever it wants it. */
+/*
+ * Makes s the root scheduler of `cpu`: the machine grants s the whole CPU whenever s requests it. Returns the root
+ * VP.
+ */
 HLS_ENTRY s64 hls_attach_root(hls_t *h __arg_arena, u32 s, u32 cpu)
 {
 	if (!scheduler_exists(h, s) || !cpu_exists(h, cpu) || hls_is_offline(h, cpu))
@@ -199,8 +202,8 @@ HLS_ENTRY s64 hls_attach_root(hls_t *h __arg_arena, u32 s, u32 cpu)
 }
 
 /*
- * A CPU goes: it is taken from whoever has it, and its root VP from the root scheduler, which asks for the others only.
- * The last CPU stays.
+ * A CPU goes offline: all VPs of its path lose it, and the root scheduler holds its root VP no more. The last CPU
+ * cannot go.
  */
 HLS_ENTRY s64 hls_offline(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 {
@@ -230,7 +233,7 @@ HLS_ENTRY s64 hls_offline(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 	return 0;
 }
 
-/* A CPU that was offline is back: the root scheduler holds its root VP again, and requests it if it has use for it. */
+/* A CPU is back: the root scheduler holds its root VP again, and requests it if a child of it wants a CPU. */
 HLS_ENTRY s64 hls_online(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 {
 	if (!cpu_exists(h, cpu))
@@ -249,7 +252,7 @@ HLS_ENTRY s64 hls_online(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 	return 0;
 }
 
-/* Puts the VP, which is registered, among the children of its parent. */
+/* Adds v, which its parent's policy has registered, to the children of its parent. */
 static void link_child(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
@@ -262,7 +265,7 @@ static void link_child(hls_t *h, u32 v)
 	sched->nr_children++;
 }
 
-/* Links the VP below `parent` and registers it there; 0, or the policy's reason against it. */
+/* Registers v with the policy of `parent` and makes it a child there; an error: the policy's reason against v. */
 static s64 register_vp(hls_t *h, u32 parent, u32 v)
 {
 	h->vp[v].parent = parent;
@@ -272,12 +275,15 @@ static s64 register_vp(hls_t *h, u32 parent, u32 v)
 	return error;
 }
 
-/* The same again with the scheduler that had it, which has no choice. */
+/*
+ * Makes v a child again of the scheduler that had it. A loaded policy that refuses now is faulty; v comes back
+ * anyway.
+ */
 static void register_back(hls_t *h, u32 parent, u32 v)
 {
 	h->vp[v].parent = parent;
 	if (policy_register_vp(h, parent, v) && h->scheduler[parent].policy >= HLS_FIRST_LOADED)
-		hls_accuse(h, parent, HLS_REFUSED);
+		hls_report_violation(h, parent, HLS_VIOLATION_REFUSED);
 	link_child(h, v);
 }
 
@@ -295,7 +301,7 @@ static void unregister_vp(hls_t *h, u32 v)
 	sched->nr_children--;
 }
 
-/* Whether a VP with these parameters may be hung below `parent`. */
+/* 0 if `parent` may get a child with these parameters; else why not. */
 static s64 may_register(hls_t *h, u32 parent, const params_t *params)
 {
 	scheduler_t *sched = &h->scheduler[parent];
@@ -308,8 +314,9 @@ static s64 may_register(hls_t *h, u32 parent, const params_t *params)
 }
 
 /*
- * Hangs a scheduler, or with child 0 a new thread, below `parent`; returns the VP, WAITING. A scheduler may be hung
- * below one parent several times (once for each CPU that it may hold at once), a join below several parents.
+ * Attaches a scheduler, or with child 0 a new thread, below `parent`; returns the VP, which is WAITING. A scheduler
+ * may be attached below one parent several times (once for each CPU that it may hold at once), a join below several
+ * parents.
  */
 HLS_ENTRY s64 hls_attach(hls_t *h __arg_arena, u32 parent, u32 child, const params_t *params __arg_arena)
 {
@@ -336,7 +343,7 @@ HLS_ENTRY s64 hls_attach(hls_t *h __arg_arena, u32 parent, u32 child, const para
 	return v;
 }
 
-/* Takes a VP out of the hierarchy and frees it. A scheduler below it must have no children. */
+/* Removes a VP from the hierarchy and frees it. A scheduler below it must have no children. */
 HLS_ENTRY s64 hls_detach(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
 	if (!vp_exists(h, v))
@@ -354,8 +361,8 @@ HLS_ENTRY s64 hls_detach(hls_t *h __arg_arena, u32 v, u64 now_ns)
 }
 
 /*
- * Registers the WAITING VP anew, elsewhere or with other parameters; when the policy refuses, as it was before.
- * With its old scheduler a VP keeps what it has earned and what it owes.
+ * Registers the WAITING VP v anew, below another parent or with other parameters. When the policy there refuses v, all
+ * is as it was before. Below the same parent v keeps its words: what the policy knows of it, such as its budget.
  */
 HLS_GLOBAL_FUNC s64 reregister(hls_t *h __arg_arena, u32 v, u32 parent, const params_t *params __arg_arena)
 {
@@ -382,7 +389,7 @@ HLS_GLOBAL_FUNC s64 reregister(hls_t *h __arg_arena, u32 v, u32 parent, const pa
 	return error;
 }
 
-/* Moves a thread to another scheduler, READY or RUNNING as it may be; a refusal changes nothing. */
+/* Moves a thread's VP, in any state, to another scheduler. On an error nothing has changed. */
 HLS_ENTRY s64 hls_move(hls_t *h __arg_arena, u32 v, u32 parent, const params_t *params __arg_arena, u64 now_ns)
 {
 	if (!vp_exists(h, v) || h->vp[v].child || !scheduler_exists(h, parent))
@@ -398,11 +405,8 @@ HLS_ENTRY s64 hls_move(hls_t *h __arg_arena, u32 v, u32 parent, const params_t *
 	return error;
 }
 
-/*
- * A message from a thread, or about a VP, to the scheduler above it: changes one parameter; refusal changes
- * nothing.
- */
-HLS_ENTRY s64 hls_message(hls_t *h __arg_arena, u32 v, u32 param, u64 value, u64 now_ns)
+/* Changes one parameter of a VP, by registering the VP anew. On an error nothing has changed. */
+HLS_ENTRY s64 hls_set_param(hls_t *h __arg_arena, u32 v, u32 param, u64 value, u64 now_ns)
 {
 	if (!vp_exists(h, v) || !h->vp[v].parent)
 		return -HLS_E_NOT_FOUND;
@@ -412,17 +416,20 @@ HLS_ENTRY s64 hls_message(hls_t *h __arg_arena, u32 v, u32 param, u64 value, u64
 	if (!policy_vp_param_in_range(h->scheduler[parent].policy, param, value))
 		return -HLS_E_PARAM;
 	for (u32 i = 0; i < HLS_PARAMS; i++)
-		h->asked.value[i] = h->vp[v].param[i];
-	h->asked.value[param & (HLS_PARAMS - 1)] = value;
+		h->new_params.value[i] = h->vp[v].param[i];
+	h->new_params.value[param & (HLS_PARAMS - 1)] = value;
 	bool wants = h->vp[v].state != HLS_WAITING;
 	hls_release(h, v, now_ns);
-	s64 error = reregister(h, v, parent, &h->asked);
+	s64 error = reregister(h, v, parent, &h->new_params);
 	if (wants)
 		hls_request(h, v, now_ns);
 	return error;
 }
 
-/* Tells the scheduler above a VP something, in its policy's terms; what it answers, or why it cannot take that. */
+/*
+ * Sends the scheduler above v a message of its policy's list, about v. Returns the policy's answer, or why the message
+ * was not passed on to it.
+ */
 HLS_ENTRY s64 hls_tell(hls_t *h __arg_arena, u32 v, u32 message, const params_t *payload __arg_arena, u64 now_ns)
 {
 	if (!vp_exists(h, v) || !h->vp[v].parent)
@@ -437,23 +444,23 @@ HLS_ENTRY s64 hls_tell(hls_t *h __arg_arena, u32 v, u32 message, const params_t 
 			return fits ? fits : -HLS_E_PARAM;
 	}
 	h->now_ns = now_ns;
-	hls_is_told(h, s);
+	hls_credit_message(h, s);
 	s64 answer = policy_message(h, s, v, message, payload);
 	settle_later(h, s);
 	settle_pending(h);
 	return answer;
 }
 
-/* Binds a thread, which wants no CPU any more, to CPUs of which there are some: for a caller that requests it next. */
+/* Gives a thread's VP an affinity with some CPU of the domain. v is WAITING afterwards: the caller may request it. */
 HLS_GLOBAL_FUNC u32 bind(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns)
 {
-	release(h, v, now_ns, false);
+	release_thread(h, v, now_ns, false);
 	h->vp[v].usable = cpus;
 	set_pinned(h, &h->vp[v], (h->cpus & ~cpus) != 0);
 	return 0;
 }
 
-/* Binds a thread to CPUs. */
+/* Gives a thread's VP an affinity. */
 HLS_ENTRY s64 hls_set_affinity(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns)
 {
 	if (!vp_exists(h, v) || h->vp[v].child)
@@ -468,8 +475,8 @@ HLS_ENTRY s64 hls_set_affinity(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns
 }
 
 /*
- * Has the changes of a VP's state recorded, or not any more. How it stands when that begins is recorded first: as a
- * request if it is READY, as a grant if it is RUNNING.
+ * From now on the changes of a VP's state are recorded, or with `on` 0 no more. The state of the VP now is recorded
+ * first: as a request if it is READY, as a grant if it is RUNNING.
  */
 HLS_ENTRY s64 hls_watch(hls_t *h __arg_arena, u32 v, u32 on)
 {
@@ -486,7 +493,7 @@ HLS_ENTRY s64 hls_watch(hls_t *h __arg_arena, u32 v, u32 on)
 	return 0;
 }
 
-/* How often a loaded policy may have itself called, for long, within limits: what is right depends on the machine. */
+/* Sets the pace: how often loaded policies may have themselves called, which depends on how fast the machine is. */
 HLS_ENTRY s64 hls_set_pace(hls_t *h __arg_arena, u64 pace_ns)
 {
 	h->pace_ns = pace_ns < HLS_MOST_PACE ? pace_ns : HLS_MOST_PACE;

@@ -5,18 +5,19 @@
  *	if (hls_reserve(5000000, 33000000, 1))  // 5ms in every 33ms, and no more
  *		perror("hls_reserve");
  *
- * Plain C, header only, nothing but libc; where a strict standard hides syscall(2), define _GNU_SOURCE. Each call
- * asks the control socket once (docs/control.md has the protocol) and returns 0, or -1 with errno; but hls_tell(),
- * which is one system call. The errors:
+ * Plain C, header only, nothing but libc; where a strict standard hides syscall(2), define _GNU_SOURCE. Each function
+ * asks the control server once, by its socket (docs/control.md has the protocol), and returns 0, or -1 with errno.
+ * hls_tell() is another thing: one system call. The errors:
  *
- *	EBUSY   it cannot be guaranteed beside what others were promised, or the scheduler has no room
- *	EPERM   it is not the caller's to ask for
- *	EINVAL  a value that cannot be
+ *	EBUSY   it cannot be guaranteed beside what others were promised, or the scheduler takes no more threads
+ *	EPERM   the caller may not ask for that
+ *	EINVAL  a value is out of its range, or names nothing
  *	ENOENT, ECONNREFUSED  no hierarchy runs
- *	EIO     the server failed, or is no such server
+ *	EIO     the server failed, or what answers is not such a server
  *
- * Nothing has changed then, unless the connection was lost: EAGAIN, EPIPE, ECONNRESET. `hls ctl` says the reasons in
- * words. A thread in another PID namespace than the server's cannot be named, and so not ask for itself.
+ * After an error nothing has changed, unless the connection was lost: EAGAIN, EPIPE, ECONNRESET. `hls ctl` gives the
+ * reasons in words. A thread in another PID namespace than the server's has no number that the server knows, so it
+ * cannot ask for itself.
  */
 #ifndef HLS_CONTROL_H
 #define HLS_CONTROL_H
@@ -33,12 +34,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Where the server is. */
+/* The path of the server's socket. */
 #ifndef HLS_SOCKET
 #define HLS_SOCKET "/run/hls/control.sock"
 #endif
 
-/* Sends all of a message. */
+/* Sends all of a message; 0, or -1 with errno. */
 static inline int hls_send(int fd, const char *message, size_t length)
 {
 	while (length > 0) {
@@ -53,7 +54,10 @@ static inline int hls_send(int fd, const char *message, size_t length)
 	return 0;
 }
 
-/* Receives what there is, and the descriptor that may come with it: -1 where none does. */
+/*
+ * Receives some bytes, and into *descriptor the file descriptor that may come with them; it stays as it is if none
+ * does.
+ */
 static inline ssize_t hls_receive_some(int fd, char *chunk, size_t size, int *descriptor)
 {
 	union {
@@ -72,7 +76,7 @@ static inline ssize_t hls_receive_some(int fd, char *chunk, size_t size, int *de
 	return got;
 }
 
-/* Receives a message to its NUL; what does not fit is dropped. */
+/* Receives a message up to its NUL; bytes that do not fit into `reply` are dropped. */
 static inline int hls_receive(int fd, char *reply, size_t size, int *descriptor)
 {
 	size_t length = 0;
@@ -97,7 +101,7 @@ static inline int hls_receive(int fd, char *reply, size_t size, int *descriptor)
 	}
 }
 
-/* The errno of a reply; 0: it is none of an error. In texts quotes are escaped, so this finds none of them. */
+/* The errno of a reply; 0: the reply is no error. Quotes within a text are escaped: no text is taken for the member. */
 static inline int hls_errno_of(const char *reply)
 {
 	static const struct {
@@ -120,7 +124,10 @@ static inline int hls_errno_of(const char *reply)
 	return EIO;
 }
 
-/* Sends a message and waits for its reply, ten seconds at most; `descriptor` is what came with that, or -1. */
+/*
+ * Sends a message and waits for its reply, ten seconds at most. A descriptor that comes with it goes into
+ * *descriptor.
+ */
 static inline int hls_call_for(const char *message, size_t length, int *descriptor)
 {
 	struct sockaddr_un address;
@@ -150,7 +157,7 @@ static inline int hls_call_for(const char *message, size_t length, int *descript
 	return error ? -1 : 0;
 }
 
-/* The same where none comes. */
+/* hls_call_for() where no descriptor is expected. */
 static inline int hls_call(const char *message, size_t length)
 {
 	int descriptor = -1;
@@ -161,7 +168,7 @@ static inline int hls_call(const char *message, size_t length)
 	return result;
 }
 
-/* Whether a text can stand in a message as it is. */
+/* Whether a text can stand in a JSON string without escapes. */
 static inline int hls_is_plain(const char *text)
 {
 	for (; *text; text++) {
@@ -172,8 +179,8 @@ static inline int hls_is_plain(const char *text)
 }
 
 /*
- * Reserves budget_ns of CPU time in every period_ns for the calling thread, below the first scheduler that can give
- * it; hard: and no more than that. An earlier reservation ends.
+ * Reserves budget_ns of CPU time in every period_ns for the calling thread, below the first scheduler that can give it.
+ * hard: the thread gets no more than that. An earlier reservation of the thread ends.
  */
 static inline int hls_reserve(uint64_t budget_ns, uint64_t period_ns, int hard)
 {
@@ -198,8 +205,8 @@ static inline int hls_release(void)
 }
 
 /*
- * Tells the scheduler above the calling thread that a parameter is to be another: hls_message("budget", "6ms"),
- * hls_message("share", "3"), as a hierarchy file has it.
+ * Changes a parameter that the calling thread has with its scheduler, written as in a hierarchy file:
+ * hls_message("budget", "6ms"), hls_message("share", "3").
  */
 static inline int hls_message(const char *parameter, const char *value)
 {
@@ -216,7 +223,7 @@ static inline int hls_message(const char *parameter, const char *value)
 	return hls_call(message, (size_t)length + 1);
 }
 
-/* Moves the calling thread below a scheduler, with the presets of what that asks of its children. */
+/* Moves the calling thread below a scheduler, with the presets of the parameters that this asks of its children. */
 static inline int hls_move(const char *scheduler)
 {
 	char message[512];
@@ -232,8 +239,8 @@ static inline int hls_move(const char *scheduler)
 }
 
 /*
- * The way to the schedulers of this process's threads, for hls_tell(): a descriptor, to be closed when it is not needed
- * any more. It ends with the run.
+ * A file descriptor by which the threads of this process send messages to their schedulers, for hls_tell(); -1 with
+ * errno. The caller closes it. It is of no use when the run has ended.
  */
 static inline int hls_messenger(void)
 {
@@ -248,11 +255,11 @@ static inline int hls_messenger(void)
 }
 
 /*
- * Tells the scheduler above the calling thread something, in the terms of its policy: message number `number` of those
- * that `hls policies` lists for it, with up to four values in their order, times in nanoseconds. One system call,
- * without privileges; where the policy has the thread wait, it waits before this returns. What the policy answers, or
- * -1: EBUSY and EINVAL come from it as well, ENOENT is that the hierarchy does not schedule the thread, ENOSYS that
- * its policy has no such message.
+ * Sends the calling thread's scheduler a message: number `number` of those that `hls policies` lists for its policy,
+ * with up to four values in their order, times in nanoseconds. One system call, without privileges; if the policy has
+ * the thread wait, the thread waits before this returns. Returns the policy's answer, or -1 with errno: ENOENT, the
+ * hierarchy does not schedule the thread; ENOSYS, its policy has no such message; EBUSY and EINVAL may be the
+ * policy's answer, too.
  */
 static inline int64_t hls_tell(int messenger, uint32_t number, const uint64_t values[4])
 {

@@ -2,8 +2,8 @@
 /*
  * Fixed priority, preemptive (RTSS 2001, section 5.1).
  *
- * The READY VP of the highest priority runs. The paper admits one VP a level; here several may share one, and take
- * turns of a quantum: then the calculus promises nothing to any of them.
+ * The READY VP of the highest priority runs. The paper allows one VP a level. Here several VPs may share a level, and
+ * take turns of a quantum there: then the calculus promises none of them anything.
  */
 #include "../core/levels.h"
 
@@ -20,13 +20,13 @@ enum { FIXED_PRIORITY_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct fixed_priority {
 	struct hls_levels ready;
-	u32 nr_shared; /* levels under which several are registered */
+	u32 nr_shared; /* levels at which several VPs are registered */
 	u32 registered[HLS_LEVELS];
 };
 
 struct fixed_priority_vp {
 	u64 left_ns; /* of its turn */
-	u64 level;   /* under which it is registered */
+	u64 level;   /* at which it is registered */
 };
 
 POLICY_FITS(struct fixed_priority, struct fixed_priority_vp);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Join (RTSS 2001, section 5.1): runs its one child whenever any of its parents gives it a CPU.
+ * Join (RTSS 2001, section 5.1): runs its one child whenever any of its parents gives the join a CPU.
  *
- * The infrastructure requests every VP that a join holds as soon as the child wants the CPU. The child uses one CPU
- * at a time: a second grant is declined, and requested again, as resumed, when the first is lost.
+ * The infrastructure requests all VPs that a join holds as soon as the child wants a CPU. The child uses one CPU at a
+ * time: when a second one is granted the join declines it, and when the first one is lost the infrastructure requests
+ * the second one again. That request is resumed (HLS_RESUMED): it goes on where the child ran before.
  */
 #include "../core/policy.h"
 

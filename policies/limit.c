@@ -4,8 +4,8 @@
  * each period; "when its child is about to receive more than the guaranteed amount, it releases the processor and
  * does not request it again until the start of the next period".
  *
- * Periods follow each other while the child wants the CPU, and begin anew with its request when it did not for the
- * rest of one.
+ * Periods follow each other while the child wants the CPU. When the child requests the CPU after its period is over, a
+ * new period begins with the request.
  */
 #include "../core/policy.h"
 
@@ -30,7 +30,7 @@ struct limit_vp {
 
 POLICY_FITS(struct limit, struct limit_vp);
 
-/* A child that has been here before, with other parameters, keeps what it has left, as far as a period now allows. */
+/* A child whose parameters have changed keeps what is left of its budget, as far as the new budget allows. */
 static s64 limit_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
@@ -51,7 +51,7 @@ static void limit_begin_period(hls_t *h, u32 v, u64 end_at)
 	hls_emit(h, v, HLS_REC_REPLENISH, vp->budget_ns, end_at);
 }
 
-/* Goes on to the next period when this one is over; skips those that nobody was there to use. */
+/* If the child's period is over, begins the period of now; those between, in which it could not run, are skipped. */
 static void limit_renew_if_over(hls_t *h, u32 v)
 {
 	struct limit_vp __arena *vp = POLICY_VP(struct limit_vp, v);
@@ -61,7 +61,7 @@ static void limit_renew_if_over(hls_t *h, u32 v)
 				   vp->period_end_at + period * ((h->now_ns - vp->period_end_at) / period + 1));
 }
 
-/* The child is READY: it may run when there is budget. */
+/* The child is READY: it may run if it has budget, else it is throttled. */
 static void limit_enqueue(hls_t *h, u32 s, u32 v)
 {
 	struct limit __arena *limit = POLICY_STATE(struct limit, s);

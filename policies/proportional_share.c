@@ -4,14 +4,15 @@
  * Multimedia Operating Systems", OSDI 1996) with a warp as in BVT (K. J. Duda, D. R. Cheriton, SOSP 1999), which is
  * what HLS has (RTSS 2001, section 5.1). At zero warp it is SFQ.
  *
- * On its request a VP gets the start tag S = max(v, F); after it ran for `used`, its finish tag is F = S + used /
- * share, and, while it is READY, its next S. The least S - warp / share runs, for a quantum. The virtual time v is the
- * S of the VP in service; with warps in play, the least S of all; when none is left, the greatest F.
+ * A VP that is requested gets the start tag S = max(v, F). After it ran for `used`, its finish tag is F = S + used /
+ * share, which is its next S if it is READY still. The VP with the least S - warp / share runs, for a quantum. The
+ * virtual time v is the S of the VP that runs; where a VP has a warp, the least S of all; when no VP wants the CPU, the
+ * greatest F.
  *
- * A warp is CPU time of the VP that has it, which its share turns into virtual time. So what it may cost the others
- * does not depend on who else is registered, and their guarantees hold while VPs come and go.
+ * A warp is CPU time of its VP, which the VP's share turns into virtual time. So what the warp may cost the other VPs
+ * does not depend on which VPs are registered, and their guarantees hold while VPs come and go.
  *
- * Tags count 1/256 ns of CPU time per unit of share; the rest of the division is carried, so that no share drifts.
+ * Tags count 1/256 ns of CPU time per unit of share; the rest of the division is carried over, so that no share drifts.
  */
 #include "../core/policy.h"
 
@@ -28,7 +29,7 @@ enum { PROPORTIONAL_SHARE_PARAMS(HLS_PARAM_INDEX) };
 enum { PROPORTIONAL_SHARE_VP_PARAMS(HLS_PARAM_INDEX) };
 
 #define PROPORTIONAL_SHARE_SHIFT 8
-/* A tag this old has been overtaken by v, whatever the circle of 64-bit tags makes of it. */
+/* A tag that has not changed for so long is behind v, even where a comparison of 64-bit tags, which wrap, denies it. */
 #define PROPORTIONAL_SHARE_FORGET_NS HLS_S(86400)
 
 struct proportional_share {
@@ -39,8 +40,8 @@ struct proportional_share {
 };
 
 struct proportional_share_vp {
-	u64 start; /* S; F when the VP does not run */
-	u64 rest;  /* of the division that made it */
+	u64 start; /* S; of a VP that is not RUNNING, F */
+	u64 rest;  /* of the division that made `start` */
 	u64 released_at;
 };
 
@@ -95,7 +96,7 @@ static void proportional_share_withdraw(hls_t *h, u32 s, u32 v)
 	POLICY_VP(struct proportional_share_vp, v)->released_at = h->now_ns;
 }
 
-/* The least S of the VPs that are READY, or RUNNING on a CPU. */
+/* The least of `least` and of the S of all VPs that are READY or RUNNING. */
 static u64 proportional_share_least_start(hls_t *h, u32 s, u64 least)
 {
 	u32 v = h->scheduler[s].first_child;
@@ -108,7 +109,7 @@ static u64 proportional_share_least_start(hls_t *h, u32 s, u64 least)
 	return least;
 }
 
-/* The VP, which is in the heap no more, is in service from now on. */
+/* The VP v, which has left the heap, runs from now on. */
 static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 {
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
@@ -137,7 +138,7 @@ static u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
-/* F = S + used / share. */
+/* v ran for used_ns: F = S + used / share. */
 static void proportional_share_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
@@ -166,7 +167,7 @@ static void proportional_share_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 		ps->virtual_time = ps->last_finish;
 }
 
-/* Never at zero warp: then no S that comes is below that of a VP in service. */
+/* Where no VP has a warp the answer is no: no S of a new request is below the S of a VP that runs. */
 static bool proportional_share_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;

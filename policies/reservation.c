@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * CPU reservations, basic and hard, by EDF (RTSS 2001, section 5.1): each VP gets `budget` of CPU time in every
- * period; the one whose period ends first runs; a VP without budget waits for its next period. Hard: no VP gets more.
- * What a late timer lets it run over its budget is lost to others and not paid back; the budget ends at 0.
+ * period; of the VPs that have budget, the one whose period ends first runs; a VP without budget waits for its next
+ * period. Hard: no VP gets more than its budget. A VP that a late timer lets run over its budget does not pay that
+ * back: the budget ends at 0, and the time is lost to the other VPs.
  *
- * The wake-up rule, which the paper does not state: a VP that asks for the CPU at t with budget c and the end d of its
- * period still ahead keeps both only if c <= (d - t) * budget / period. Else the rest of the period could not hold
- * what others were promised beside it. A thread that slept then begins a new period at t. A VP whose child ran
- * elsewhere since it let its CPU go (behind a join) keeps its period, and c is cut: to c less the time since, which the
- * child has had, or to the bound if that is more. Others are no worse off than if it had stayed.
+ * The wake-up rule, which the paper does not state: a VP that requests the CPU at time t, with c of its budget left
+ * and its period ending at d > t, keeps both only if c <= (d - t) * budget / period. Otherwise the rest of the period
+ * might not hold what the other VPs were promised. What happens then depends on why the VP was WAITING. If its thread
+ * slept, a new period begins at t. If its child ran by another VP meanwhile (it is resumed, behind a join), the
+ * period stays, and c is cut: to c less the time since the VP was released, which the child had by the other VP, or
+ * to the bound if that is more. The other VPs are no worse off than if this VP had kept the CPU.
  *
  *      request                        grant
  *   ------------> `ready` heap ---------------------> `running` heap
@@ -37,12 +39,12 @@ struct reservation {
 struct reservation_vp {
 	u64 budget_ns;   /* left in this period */
 	u64 deadline_at; /* end of this period */
-	u64 released_at; /* when it let its CPU go last */
+	u64 released_at; /* when it was last released from a CPU */
 };
 
 POLICY_FITS(struct reservation, struct reservation_vp);
 
-/* A VP that has been here before, with other parameters, keeps what it has left, as far as a period now allows. */
+/* A VP whose parameters have changed keeps what is left of its budget, as far as the new budget allows. */
 static s64 reservation_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
@@ -63,7 +65,7 @@ static void reservation_replenish(hls_t *h, u32 v, u64 budget_ns, u64 deadline_a
 	hls_emit(h, v, HLS_REC_REPLENISH, budget_ns, deadline_at);
 }
 
-/* Goes on to the next period when this one is over; skips those that a late timer has missed whole. */
+/* If the VP's period is over, begins the period of now; those between, which a late timer missed, are skipped. */
 static void reservation_renew_if_over(hls_t *h, u32 v)
 {
 	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
@@ -101,7 +103,7 @@ static void reservation_set_timer(hls_t *h, u32 s)
 	u64 first = HLS_NEVER;
 	if (res->ready)
 		first = h->node[res->ready].key;
-	/* A RUNNING VP whose period is over is on its way to be revoked, which sets the timer again. */
+	/* A RUNNING VP whose period is over is about to be revoked, and that sets the timer again. */
 	if (res->running && h->node[res->running].key < first && h->node[res->running].key > h->now_ns)
 		first = h->node[res->running].key;
 	if (res->depleted && h->node[res->depleted].key < first)
@@ -109,7 +111,7 @@ static void reservation_set_timer(hls_t *h, u32 s)
 	hls_set_timer(h, s, first);
 }
 
-/* The VP is READY: it may run when there is budget. */
+/* The VP is READY: it goes into the heap `ready` if it has budget, else it is throttled. */
 static void reservation_enqueue(hls_t *h, u32 s, u32 v)
 {
 	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
@@ -176,7 +178,7 @@ static bool reservation_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 }
 
 /*
- * Periods are over: READY VPs begin their next one; RUNNING ones are revoked to be charged for the old one first.
+ * Some periods are over: READY VPs begin their next one; RUNNING VPs are revoked, to be charged for the old one first.
  */
 static u32 reservation_timer(hls_t *h, u32 s)
 {
@@ -207,7 +209,7 @@ static u32 reservation_timer(hls_t *h, u32 s)
 	return v;
 }
 
-/* No more budget than a period's; none in `ready` without; none in `depleted` with. */
+/* No VP has more than a period's budget, and a READY VP is throttled exactly if it has none. */
 static bool reservation_check_invariants(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;

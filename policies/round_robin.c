@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Round robin: every READY VP in turn, for a quantum each. It promises nothing (RTSS 2001, section 5.4, uses it to
- * hand out the time that reservations leave).
+ * Round robin: every READY VP in turn, for a quantum each (RTSS 2001, section 5.4, gives it the time that reservations
+ * leave).
  */
 #include "../core/policy.h"
 

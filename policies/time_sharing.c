@@ -3,10 +3,9 @@
  * Time sharing: a multi-level queue as in Windows 2000 and in HLS (RTSS 2001, section 7.2; thesis,
  * section 10.5.2).
  *
- * The READY VP of the highest level runs for a quantum. A VP that wakes up is raised by `wake-boost` levels
- * over its base, the priority, and comes down by one with each quantum that it uses up. So that nobody
- * starves for ever, a VP that has been READY for `starve-after` without running goes over all levels for
- * `starve-for`.
+ * The READY VP of the highest level runs for a quantum. A VP that wakes up is raised by `wake-boost` levels over its
+ * base level, the priority, and comes down by one level with each quantum that it uses up. So that no VP starves for
+ * ever, one that has been READY for `starve-after` without running goes above all levels for `starve-for`.
  *
  *               wake-up: base + boost
  *     WAITING -------------------------> level ---- quantum used up: one down, not below base
@@ -17,7 +16,7 @@
 #include "../core/levels.h"
 
 #define TIME_SHARING_LEVELS 32
-#define TIME_SHARING_STARVED TIME_SHARING_LEVELS /* one more, over all of them */
+#define TIME_SHARING_STARVED TIME_SHARING_LEVELS /* one more level, above all of them */
 _Static_assert(TIME_SHARING_STARVED < HLS_LEVELS, "the level of the starved must exist");
 
 #define TIME_SHARING_PARAMS(P)                                                                    \
@@ -39,7 +38,7 @@ enum { TIME_SHARING_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct time_sharing {
 	struct hls_levels ready;
-	u32 waiting; /* heap of the READY VPs that are not starved, by the time since when */
+	u32 waiting; /* heap of the READY VPs that are not starved, by the time when their wait began */
 };
 
 struct time_sharing_vp {
@@ -49,7 +48,7 @@ struct time_sharing_vp {
 
 POLICY_FITS(struct time_sharing, struct time_sharing_vp);
 
-/* Puts a READY VP into the queue of its level, behind or before the others, and starts its wait. */
+/* Puts a READY VP into the queue of its level, behind or before the others, and begins its wait. */
 static void time_sharing_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 {
 	struct time_sharing __arena *ts = POLICY_STATE(struct time_sharing, s);
@@ -58,7 +57,10 @@ static void time_sharing_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 	if (level == TIME_SHARING_STARVED)
 		return;
 	heap_push(h->node, &ts->waiting, v, h->now_ns, h->seq++);
-	/* Waits begin in order, so a timer that is set is never too late; one too early sets itself again. */
+	/*
+	 * Waits begin in order of time, so a timer that is set is never too late; the hook sets one that is early
+	 * again.
+	 */
 	if (h->scheduler[s].timer_at == HLS_NEVER)
 		hls_set_timer(h, s, h->now_ns + h->scheduler[s].param[TIME_SHARING_STARVE_AFTER]);
 }
@@ -119,7 +121,7 @@ static bool time_sharing_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return POLICY_VP(struct time_sharing_vp, ready)->level > POLICY_VP(struct time_sharing_vp, running)->level;
 }
 
-/* The VP that has waited longest, if it has waited too long, goes over all levels. */
+/* The VP that has waited longest, if it has waited for `starve-after`, goes above all levels. */
 static u32 time_sharing_timer(hls_t *h, u32 s)
 {
 	struct time_sharing __arena *ts = POLICY_STATE(struct time_sharing, s);

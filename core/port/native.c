@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The native build: the core, and its description for the Rust side: the registry, its parameters, the
- * invariants and the entry points as tables, the sizes of what both sides share, and readers of fields.
+ * The native build: the core, and what crates/hls-core reads of it: policies with their parameters and messages,
+ * invariants, violations, hooks and entry points as tables, sizes of what both sides share, and readers of fields.
  */
 #include "../core.c"
 #include "../call.h"
@@ -25,7 +25,7 @@ struct hls_policy_description {
 	bool joins;
 };
 
-/* What goes by numbers: invariants, offences and hooks. */
+/* What a number stands for: of an invariant, a violation or a hook. */
 struct hls_number_description {
 	u64 number;
 	const char *doc;
@@ -78,7 +78,7 @@ static bool describe_policy(u32 place, struct hls_policy_description *d)
 
 #define NUMBER(number, name, doc) {number, doc},
 static const struct hls_number_description invariant_table[] = {HLS_INVARIANTS(NUMBER){0}};
-static const struct hls_number_description offence_table[] = {HLS_OFFENCES(NUMBER){0}};
+static const struct hls_number_description violation_table[] = {HLS_VIOLATIONS(NUMBER){0}};
 
 #define HOOK(number, hook, ...) {number, #hook},
 static const struct hls_number_description hook_table[] = {HLS_HOOKS(HOOK, HOOK){0}};
@@ -100,41 +100,42 @@ static const u64 sizes[] = {sizeof(struct hls),
 			    sizeof(struct hls_call),
 			    HLS_FIRST_LOADED};
 
-/* One call of an entry point, as data. */
+/* Makes a call, and writes its result into it. */
 static void play(struct hls *h, struct hls_call *c)
 {
 	hls_make_call(h, c);
 }
 
 /*
- * All that a build of the core is to the Rust side: what is in it, and how to call it. Readers of fields are the same
- * for all builds whose sizes are.
+ * A build of the core, as crates/hls-core sees it: what is in it, and how to call it. The readers of fields below fit
+ * all builds that have the same sizes.
  */
 const struct hls_library {
 	const u64 *sizes;
 	bool (*describe_policy)(u32 place, struct hls_policy_description *d);
-	const struct hls_number_description *invariants, *offences, *hooks;
+	const struct hls_number_description *invariants, *violations, *hooks;
 	void (*play)(struct hls *h, struct hls_call *c);
-} hls_library = {sizes, describe_policy, invariant_table, offence_table, hook_table, play};
+} hls_library = {sizes, describe_policy, invariant_table, violation_table, hook_table, play};
 
-/* What Rust reads without a call of the core; field access stays on this side. */
+/* Readers of fields, for Rust: it knows no layout but those that its ffi.rs declares. */
 u64 hls_kick(const struct hls *h)
 {
 	return h->kick;
 }
 
-/* How many records were ever written, and each of the last HLS_MAX_RECORDS of them. */
+/* How many records were ever written. */
 u64 hls_nr_records(const struct hls *h)
 {
 	return h->nr_records;
 }
 
+/* A record by its number: one of the last HLS_MAX_RECORDS. */
 const struct hls_record *hls_record(const struct hls *h, u64 number)
 {
 	return &h->record[number % HLS_MAX_RECORDS];
 }
 
-/* The CPUs that have gone, a bit each. */
+/* The CPUs that are offline, a bit each. */
 u64 hls_offline_cpus(const struct hls *h)
 {
 	return h->offline;
@@ -150,7 +151,7 @@ const u32 *hls_hook(const struct hls *h)
 	return &h->hook;
 }
 
-/* CPU time of a VP up to `now_ns`, a running one's included. */
+/* CPU time that a VP has had up to `now_ns`. */
 u64 hls_ran_ns(const struct hls *h, u32 v, u64 now_ns)
 {
 	const struct hls_vp *vp = &h->vp[v];
@@ -188,7 +189,7 @@ struct hls_fault hls_fault(const struct hls *h)
 	return h->fault;
 }
 
-/* All of a VP, of a scheduler and of a CPU: for a dump. */
+/* A VP, a scheduler and a CPU with all their fields: for a dump. */
 const struct hls_vp *hls_vp(const struct hls *h, u32 v)
 {
 	return &h->vp[v];

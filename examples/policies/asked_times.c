@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Asked times: the sample scheduler of Vassal (G. M. Candea, M. B. Jones, "Vassal: Loadable Scheduler Support for
- * Multi-Policy Scheduling", USENIX NT Symposium 1998, section 5). A thread tells it when it is to run next, and runs at
- * that time, before all that have asked for none; a time that cannot be kept is refused at once.
+ * Multi-Policy Scheduling", USENIX NT Symposium 1998, section 5). By a message, a thread asks for a time at which it
+ * wants to run, and runs then, before all threads that have asked for none. A time that cannot be kept is refused at
+ * once.
  *
  *   tell run-in        its time comes         `slot` is used up, or it blocks
  *  ------------> asked -------------> due -------------------------------------> others
  *
- * One that has asked is not run here before its time (it is throttled); below a join another scheduler may run it.
+ * Before its time a thread that has asked is throttled: this policy does not run it. Below a join another scheduler
+ * may.
  */
 #include "../core/policy.h"
 
@@ -26,13 +28,13 @@ enum { ASKED_TIMES_MESSAGES(HLS_MESSAGE_INDEX) };
 enum { ASKED_TIMES_RUN_IN_FIELDS(HLS_PARAM_INDEX) };
 
 struct asked_times {
-	u32 asked;              /* heap of those whose time is to come, by that */
-	u32 due;                /* heap of those whose time has come, by that */
-	struct hls_list others; /* those that have no time, in turn */
+	u32 asked;              /* heap of VPs whose time is to come, by that time */
+	u32 due;                /* heap of VPs whose time has come, by that time */
+	struct hls_list others; /* VPs that have asked for no time, in turn */
 };
 
 struct asked_times_vp {
-	u64 at;      /* the time that it has asked for; 0: none */
+	u64 at;      /* the time that the thread has asked for; 0: none */
 	u64 left_ns; /* of its slot */
 };
 
@@ -44,7 +46,7 @@ static void asked_times_set_timer(hls_t *h, u32 s)
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
-/* The VP is READY. */
+/* The READY VP v goes where it belongs: to those with a time that is to come, with a time that has come, or without. */
 static void asked_times_enqueue(hls_t *h, u32 s, u32 v)
 {
 	struct asked_times __arena *state = POLICY_STATE(struct asked_times, s);
@@ -112,7 +114,7 @@ static void asked_times_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 		POLICY_VP(struct asked_times_vp, v)->at = 0;
 }
 
-/* Those whose time has come run before others, the earlier time first. */
+/* A VP whose time has come preempts one without a time, and one with a later time. */
 static bool asked_times_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	u64 asked = POLICY_VP(struct asked_times_vp, ready)->at,
@@ -121,7 +123,7 @@ static bool asked_times_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return asked && (!had || asked < had);
 }
 
-/* Whether another thread has a time that is closer than a slot. */
+/* Whether another VP has asked for a time that is less than a slot away from at_ns. */
 static bool asked_times_is_taken(hls_t *h, u32 s, u32 v, u64 at_ns)
 {
 	u64 slot_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];

@@ -60,8 +60,8 @@ pub struct HlsScheduler {
     pub refused: u8,
     pub joins: u8,
     pub single: u8,
-    pub offence: u8,
-    pub offending_hook: u8,
+    pub violation: u8,
+    pub violating_hook: u8,
     pub nr_up: u16,
     pub nr_requested: u16,
     pub nr_children: u32,
@@ -146,7 +146,7 @@ pub struct Library {
     pub sizes: *const [u64; SIZES],
     pub describe_policy: unsafe extern "C" fn(place: u32, description: *mut PolicyDescription) -> bool,
     pub invariants: *const NumberDescription,
-    pub offences: *const NumberDescription,
+    pub violations: *const NumberDescription,
     pub hooks: *const NumberDescription,
     pub play: unsafe extern "C" fn(h: *mut Hls, call: *mut Call),
 }
@@ -180,7 +180,7 @@ unsafe extern "C" {
     pub fn hls_request(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_release(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_yield(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
-    pub fn hls_message(h: *mut Hls, vp: u32, param: u32, value: u64, now_ns: u64) -> i64;
+    pub fn hls_set_param(h: *mut Hls, vp: u32, param: u32, value: u64, now_ns: u64) -> i64;
     pub fn hls_tell(h: *mut Hls, vp: u32, message: u32, payload: *const Params, now_ns: u64) -> i64;
     pub fn hls_replace(h: *mut Hls, s: u32, policy: u32, params: *const Params, now_ns: u64) -> i64;
     pub fn hls_set_pace(h: *mut Hls, pace_ns: u64) -> i64;

@@ -18,7 +18,7 @@ pub use crate::core::Core;
 pub use calls::{Calls, CoreError, Params};
 pub use library::{Library, OpenError};
 pub use numbers::{CoreScheduler, CoreVp};
-pub use policy::{MessageInfo, ParamInfo, PolicyInfo, Unit, hook, offence, policies};
+pub use policy::{MessageInfo, ParamInfo, PolicyInfo, Unit, hook, policies, violation};
 pub use tape::{Call, Op, Unsound};
 pub use view::{Fault, RawRecord, RecordKind, SchedulerEntry, View, VpEntry, VpState};
 

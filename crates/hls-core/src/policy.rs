@@ -215,10 +215,10 @@ pub(crate) fn invariant(number: u32) -> &'static str {
     in_words(table, number.into(), "an invariant that this version does not know")
 }
 
-/// The offence of this number: what a policy did that it must not.
-pub fn offence(number: u64) -> &'static str {
+/// What a policy did against its contract, by the number of `enum hls_violation`.
+pub fn violation(number: u64) -> &'static str {
     // SAFETY: a constant of the C side.
-    let table = unsafe { ffi::hls_library.offences };
+    let table = unsafe { ffi::hls_library.violations };
     in_words(table, number, "its policy did what this version has no word for")
 }
 

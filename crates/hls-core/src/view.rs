@@ -47,12 +47,12 @@ pub enum RecordKind {
     Offline,
     /// The CPU is back; VP 0.
     Online,
-    /// The policy of a scheduler did what it must not, and a fallback took its place; VP 0.
-    TakenOut {
+    /// The policy of a scheduler violated its contract, and the fallback took its place; VP 0.
+    Fallback {
         /// The scheduler.
         scheduler: u32,
         /// What the policy did.
-        offence: &'static str,
+        violation: &'static str,
         /// The hook that did it, such as `grant`.
         hook: &'static str,
         /// The VP that this was called about or, of a `grant`, the CPU.
@@ -126,8 +126,8 @@ pub struct VpEntry {
 pub struct SchedulerEntry {
     /// Its policy's name.
     pub policy: &'static str,
-    /// What the policy that it had before did, for which that was taken out.
-    pub offence: Option<&'static str>,
+    /// How the policy before violated its contract, if this one is the fallback that took its place.
+    pub violation: Option<&'static str>,
     /// VPs that it holds of its parents.
     pub vps: u16,
     /// Of these, ready or running.
@@ -264,7 +264,7 @@ impl View {
         let raw = unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler).read_volatile() };
         policy_of(self.library(), raw.policy).map(|info| SchedulerEntry {
             policy: info.name,
-            offence: (raw.offence != 0).then(|| policy::offence(raw.offence.into())),
+            violation: (raw.violation != 0).then(|| policy::violation(raw.violation.into())),
             vps: raw.nr_up,
             requested: raw.nr_requested,
             children: raw.nr_children,
@@ -324,9 +324,9 @@ fn convert(raw: &ffi::HlsRecord) -> RawRecord {
         7 => RecordKind::Stolen { length: Nanos(raw.a) },
         8 => RecordKind::Offline,
         9 => RecordKind::Online,
-        10 => RecordKind::TakenOut {
+        10 => RecordKind::Fallback {
             scheduler: raw.a as u32,
-            offence: policy::offence(raw.b & 0xff),
+            violation: policy::violation(raw.b & 0xff),
             hook: policy::hook((raw.b >> 8) & 0xff),
             about: (raw.b >> 32) as u32,
         },

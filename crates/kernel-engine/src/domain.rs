@@ -144,7 +144,7 @@ impl Domain {
     /// The program by which a thread talks to its scheduler, whichever engine that is of; `struct message` of
     /// `bpf/domain.h` is its context. Any thread that is given it may run it, without privileges.
     pub fn messenger(&self) -> Result<OwnedFd, Error> {
-        self.loaded.program("hls_told")
+        self.loaded.program("hls_post")
     }
 
     /// The maps that a next engine shares with this one.

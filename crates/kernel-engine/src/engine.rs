@@ -108,7 +108,7 @@ impl Engine {
             .map_err(|error| refused("the hierarchy cannot be built", error))?;
         let policy = plan.hierarchy.schedulers[default].policy;
         let params: Vec<u64> = policy.vp_params.iter().map(|param| param.default.unwrap_or(0)).collect();
-        let ring = Ring::new(&built.core.loaded.map("news")?)?;
+        let ring = Ring::new(&built.core.loaded.map("events")?)?;
         let mut engine = Engine {
             default: (built.schedulers[default], Params::from_slice(&params)),
             assignments: Assignments::new(&plan),
@@ -189,7 +189,7 @@ impl Engine {
     /// Why the kernel let go of the engine, if it did.
     fn exit(&self) -> Result<Option<Exit>, Error> {
         let failed = || Error::Failed("why the kernel lets go of the scheduler cannot be read".into());
-        let map = self.built.core.loaded.map(".data.left")?;
+        let map = self.built.core.loaded.map(".data.exit")?;
         let bytes = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
         exit::parse(&bytes.ok_or_else(failed)?).ok_or_else(failed)
     }

@@ -1,4 +1,4 @@
-//! What the engine's BPF programs tell of threads, in the order in which it happened: `struct news` of `bpf/domain.h`.
+//! What the engine's BPF programs tell of threads, in the order in which it happened: `struct event` of `bpf/domain.h`.
 
 use crate::Error;
 use libbpf_rs::{MapHandle, RingBuffer, RingBufferBuilder};

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The maps that all engines of a run work on.
-const SHARED: [&str; 6] = ["arena", "news", "tasks", "homes", "timers", "rescuer"];
+const SHARED: [&str; 6] = ["arena", "events", "tasks", "task_vps", "timers", "rescuer"];
 
 /// The attached operations only jump to the current engine, to its program of this name: `jump_X` leads to `engine_X`.
 const JUMPS: [&str; 12] = [
@@ -27,11 +27,11 @@ const JUMPS: [&str; 12] = [
     "set_cpumask",
     "cpu_online",
     "cpu_offline",
-    "told",
+    "post",
 ];
 
 /// The programs that user space calls.
-const CALLED: [&str; 3] = ["adopt", "make_call", "check"];
+const CALLED: [&str; 3] = ["take_over_timers", "make_call", "check"];
 
 /// The maps that a next engine shares with the first one; none where it has maps of its own, and never takes over.
 #[derive(Default)]
@@ -156,7 +156,7 @@ impl Jumps {
 
     /// Has all operations jump to an engine. When this fails half way some do: then that engine must stay.
     pub fn lead_to(&self, engine: &Programs) -> Result<(), Error> {
-        adopted(engine.run("adopt", &mut [])?)?;
+        adopted(engine.run("take_over_timers", &mut [])?)?;
         let mut jumps = self.0.iter().zip(JUMPS);
         jumps.try_for_each(|(jump, operation)| set(jump, engine.program(&engine_s(operation))?))
     }

@@ -210,8 +210,8 @@ fn what(observed: &ObservedSchedulers, kind: RecordKind) -> Option<What> {
         RecordKind::Stolen { length } => What::Stolen { length },
         RecordKind::Offline => What::Offline,
         RecordKind::Online => What::Online,
-        RecordKind::TakenOut { scheduler, offence, .. } => {
-            What::TakenOut { scheduler: observed.get(CoreScheduler(scheduler))?, offence }
+        RecordKind::Fallback { scheduler, violation, .. } => {
+            What::TakenOut { scheduler: observed.get(CoreScheduler(scheduler))?, offence: violation }
         }
     })
 }

@@ -10,29 +10,29 @@
  *     called for is h->scheduler[s]. There may be many schedulers of one policy: no state lies in the file's variables.
  *   - Nothing is allocated, and no hook waits. The time is h->now_ns. The counter of a loop starts at opaque(0), and
  *     the loop's condition has a named bound, such as HLS_MAX_VPS, and can_loop.
- *   - A scheduler whose policy breaks the contract is taken out, and says why.
+ *   - A scheduler whose policy violates the contract gets round robin in its place, and the report says why.
  */
 #include "../core/policy.h"
 
 /*
- * The parameters of a scheduler: the constant by which they are found, their name in hierarchy files, the unit,
- * default, least and greatest value, and what they are. Others are refused before the policy hears of them.
+ * The parameters of a scheduler: the constant by which the code finds the parameter, its name in hierarchy files, the
+ * unit, preset, least and greatest value, and what it is. Other values are refused before any hook is called.
  */
 #define WEIGHTED_TURNS_PARAMS(P)                                                          \
 	P(WEIGHTED_TURNS_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(1), \
 	  "turn of a child of weight 1")
 
-/* Those of each of its children. HLS_REQUIRED in place of the default would make one that must be given. */
+/* The parameters of each child. HLS_REQUIRED in place of the preset would make one that must be given. */
 #define WEIGHTED_TURNS_VP_PARAMS(P) \
 	P(WEIGHTED_TURNS_WEIGHT, "weight", HLS_COUNT, 1, 1, 100, "how many quanta a turn has")
 
-/* What threads may tell their scheduler, beside new values of parameters: nothing. */
+/* The messages that threads may send to their scheduler: none. */
 #define WEIGHTED_TURNS_MESSAGES(M)
 
 enum { WEIGHTED_TURNS_PARAMS(HLS_PARAM_INDEX) };
 enum { WEIGHTED_TURNS_VP_PARAMS(HLS_PARAM_INDEX) };
 
-/* The state of a scheduler: the children that are READY, in the order of their turns. It begins as zeros. */
+/* The state of a scheduler: the READY children, in the order of their turns. It begins as zeros. */
 struct weighted_turns {
 	struct hls_list queue;
 };
@@ -52,15 +52,15 @@ static void weighted_turns_request(hls_t *h, u32 s, u32 v)
 	list_push_tail(h->node, &POLICY_STATE(struct weighted_turns, s)->queue, v);
 }
 
-/* It does not any more, and has not been granted one: READY becomes WAITING. */
+/* A READY child wants no CPU any more: READY becomes WAITING. */
 static void weighted_turns_withdraw(hls_t *h, u32 s, u32 v)
 {
 	list_remove(h->node, &POLICY_STATE(struct weighted_turns, s)->queue, v);
 }
 
 /*
- * Here is a CPU: which READY child gets it? Not every child can use every CPU, by the affinity of its threads. After
- * slice_ns, if it is still RUNNING, it is revoked.
+ * The scheduler has a CPU: which READY child gets it? Not every child can use every CPU: its threads have affinities.
+ * If the child is still RUNNING after slice_ns, it is revoked.
  */
 static u32 weighted_turns_grant(hls_t *h, u32 s, u32 cpu)
 {
@@ -73,7 +73,7 @@ static u32 weighted_turns_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
-/* A child is off its CPU after used_ns, and wants to go on: RUNNING becomes READY. */
+/* A child has lost its CPU after used_ns, and wants to go on: RUNNING becomes READY. */
 static void weighted_turns_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	struct weighted_turns __arena *turns = POLICY_STATE(struct weighted_turns, s);
@@ -84,7 +84,10 @@ static void weighted_turns_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 		list_push_head(h->node, &turns->queue, v);
 }
 
-/* What it is called in hierarchy files, and what `hls policies` says of it. */
+/*
+ * The policy: its name in hierarchy files, what `hls policies` says of it, and its hooks. A hook that is not named here
+ * does what the contract states.
+ */
 static const struct hls_policy weighted_turns_policy = {
     .name = "weighted-turns",
     .what = "every child in turn, for a quantum times its weight",

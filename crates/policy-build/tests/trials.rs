@@ -234,7 +234,7 @@ fn what_is_beside_a_bad_policy_goes_on() {
         if !is_seen {
             continue;
         }
-        assert_eq!((entry.policy, entry.offence.is_some()), ("round-robin", true), "{name}");
+        assert_eq!((entry.policy, entry.violation.is_some()), ("round-robin", true), "{name}");
         for &thread in &beside.threads {
             beside.machine.core.request(thread, beside.machine.now);
         }

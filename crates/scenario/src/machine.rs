@@ -126,8 +126,8 @@ impl Machine {
         }
         let taken_out = &mut self.taken_out;
         self.core.take_records(|record| {
-            if let RecordKind::TakenOut { scheduler, offence, hook, about } = record.kind {
-                taken_out.push(TakenOut { at: record.at, scheduler, offence, hook, about });
+            if let RecordKind::Fallback { scheduler, violation, hook, about } = record.kind {
+                taken_out.push(TakenOut { at: record.at, scheduler, offence: violation, hook, about });
             }
         });
         self.core.check().map_err(Failure::Broken)?;

@@ -159,8 +159,8 @@ impl Native {
         self.core.check().unwrap();
         let mut taken_out = Vec::new();
         self.core.take_records(|raw| {
-            if let RecordKind::TakenOut { scheduler, offence, .. } = raw.kind {
-                taken_out.push((scheduler, offence.to_owned()));
+            if let RecordKind::Fallback { scheduler, violation, .. } = raw.kind {
+                taken_out.push((scheduler, violation.to_owned()));
             }
         });
         for (scheduler, offence) in taken_out {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Does anything at random, one time in eight that a hook of it is called, that C and the contract's functions allow
- * whoever is confused about what they are for: the wrong child, the wrong scheduler, the wrong time, twice, or not at
- * all. Else the first child that can, runs. Each scheduler is confused in its own way, by its parameter.
- *
- * It has no queue: who leaves a child in one that has gone elsewhere may tear the queue of its new scheduler, against
- * which there is no guard.
+ * In one of eight calls of a hook, does something at random that an author might do who has misunderstood the
+ * contract: calls its functions for the wrong child, scheduler, level or time, twice, or not at all. In the other
+ * calls, the first ready child that can use the CPU runs. The parameter seeds the random numbers of each scheduler.
  */
 #include "../core/policy.h"
 
@@ -35,7 +32,7 @@ static u32 anything_below(hls_t *h, u32 s, u32 n)
 	return (u32)(state->random >> 40) % n;
 }
 
-/* A VP of the scheduler, or of anybody. */
+/* v, a child of the scheduler, or any VP. */
 static u32 anything_vp(hls_t *h, u32 s, u32 v)
 {
 	switch (anything_below(h, s, 4)) {
@@ -48,11 +45,11 @@ static u32 anything_vp(hls_t *h, u32 s, u32 v)
 	}
 }
 
-/* One of the queues' operations, on whoever it is. */
+/* One of the operations on queues, at random, with the VP v. */
 static void anything_queues(hls_t *h, u32 s, u32 v)
 {
 	struct anything __arena *state = POLICY_STATE(struct anything, s);
-	/* Those of some VPs are none. */
+	/* Some VPs have a level that does not exist. */
 	u64 level = v % 4 ? v % HLS_LEVELS : HLS_LEVELS + anything_below(h, s, 256);
 	switch (anything_below(h, s, 9)) {
 	case 0:
@@ -101,7 +98,7 @@ static u64 anything_time(hls_t *h, u32 s)
 	}
 }
 
-/* Whether the hook at hand is to do something else than it should, which has been done then. */
+/* Does something wrong, one time in eight; returns whether the hook's own answer is to be wrong, too. */
 static bool anything_else(hls_t *h, u32 s, u32 v)
 {
 	if (anything_below(h, s, 8))

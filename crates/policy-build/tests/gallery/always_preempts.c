@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Says that every ready child should preempt every running one, and grants in turn.
+ * Answers that every ready child preempts every running one, and yet grants in turn.
  *
  * Noticed: it is strict, and a ready child waited beside a running one
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Promises each child CPU time in every period, and has whoever came first run to its end.
+ * Promises each child CPU time in every period, and lets the child that came first run as long as it likes.
  *
  * Noticed: by the monitor
  */
@@ -43,7 +43,7 @@ static u32 breaks_word_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
-/* The CPU was taken from its scheduler: it is still the first. */
+/* The child lost the CPU, since its scheduler did: it is still the first of the queue. */
 static void breaks_word_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	(void)used_ns;

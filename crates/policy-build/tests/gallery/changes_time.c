@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Sets the clock back by what a child has used.
+ * Sets h->now_ns back by the time that a child has used.
  *
  * Noticed: a hook of it changed the time
  */

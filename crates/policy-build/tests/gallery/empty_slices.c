@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Grants for no time at all.
+ * Grants slices of no length.
  *
  * Noticed: it had itself called more often than every 10 us
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Forgets a child whose slice is over.
+ * Forgets a child when it is revoked.
  *
  * Noticed: its grant hook chose nobody while a ready child could use the CPU
  */
@@ -42,7 +42,7 @@ static u32 forgets_revoked_grant(hls_t *h, u32 s, u32 cpu)
 
 static void forgets_revoked_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	(void)h, (void)s, (void)v, (void)used_ns; /* It should be put back into the queue. */
+	(void)h, (void)s, (void)v, (void)used_ns; /* The child should be put back into the queue. */
 }
 
 static const struct hls_policy forgets_revoked_policy = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Forgets every third request while siblings run: nobody can say that this is no policy, until the child is the
- * only one that waits.
+ * Forgets every third request while siblings run. Only when the forgotten child is the only one that is ready can the
+ * infrastructure know that something is wrong.
  *
  * Noticed: its grant hook chose nobody while a ready child could use the CPU
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Leaves whom it grants a CPU in its queue, and grants it another one.
+ * Leaves a child in its queue when it grants a CPU to the child, and grants it another CPU later.
  *
  * Noticed: its grant hook chose a VP that is not a ready child
  */
@@ -38,7 +38,7 @@ static u32 grants_twice_grant(hls_t *h, u32 s, u32 cpu)
 
 static void grants_twice_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	(void)h, (void)s, (void)v, (void)used_ns; /* It is in the queue. */
+	(void)h, (void)s, (void)v, (void)used_ns; /* The child is still in the queue. */
 }
 
 static void grants_twice_release(hls_t *h, u32 s, u32 v, u64 used_ns)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Leaves a child in its queue that does not want a CPU any more.
+ * Leaves a child in its queue when the child is withdrawn.
  *
  * Noticed: its grant hook chose a VP that is not a ready child
  * In the kernel: its grant hook chose a VP that is not a ready child, or a hook of it throttled
@@ -28,7 +28,7 @@ static void keeps_gone_request(hls_t *h, u32 s, u32 v)
 
 static void keeps_gone_withdraw(hls_t *h, u32 s, u32 v)
 {
-	(void)h, (void)s, (void)v; /* It should be taken out of the queue. */
+	(void)h, (void)s, (void)v; /* The child should be removed from the queue. */
 }
 
 static u32 keeps_gone_grant(hls_t *h, u32 s, u32 cpu)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Names nobody, for ever, while work waits.
+ * Always answers that no child gets the CPU, while children are ready.
  *
  * Noticed: its grant hook chose nobody while a ready child could use the CPU
  */

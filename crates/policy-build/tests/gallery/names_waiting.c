@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Names whoever came last, whether that is ready or not.
+ * Grants the CPU to the child that was requested last, whether the child is ready or not.
  *
  * Noticed: its grant hook chose a VP that is not a ready child
  */

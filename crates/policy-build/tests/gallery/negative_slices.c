@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Grants for less than no time: as a number without a sign that is very long.
+ * Grants slices of negative length: without a sign, such a number is very large.
  *
  * Noticed: it had itself called more often than every 10 us
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Sets its timer to less than no time: as a number without a sign that is far ahead.
+ * Sets its timer to a negative time: without a sign, such a number is far ahead.
  *
  * Noticed: it had itself called more often than every 10 us
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Waits for a state that nobody but itself could change.
+ * Waits in a loop for a state that cannot change while its hook runs.
  *
  * Noticed: a hook did not return; by the verifier
  */

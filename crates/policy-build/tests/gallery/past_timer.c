@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Sets its timer to a time that is over, for ever.
+ * Sets its timer to a time in the past, again and again.
  *
  * Noticed: it had itself called more often than every 10 us
  */

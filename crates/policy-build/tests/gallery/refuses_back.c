@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Counts its children when they come, not when they go, and refuses further ones.
+ * Counts the children that are added, not those that go, and refuses any above its limit: even one that comes back.
  *
  * Noticed: its register hook refused a child that it had accepted before
  * In the kernel: nothing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Looks for a child in a loop that goes round until it may not any more.
+ * Looks for a child in a loop that only can_loop ends.
  *
  * Noticed: a hook of it took more steps than it may
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Throttles every child, and never lets one run again.
+ * Throttles every child, and unthrottles none.
  *
  * Noticed: no timer is set: it would wait for ever
  * In the kernel: nothing; nobody gets on

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Throttles a child that is throttled.
+ * Throttles a child that is throttled already.
  *
  * Noticed: a hook of it throttled, unthrottled, rechecked or set a timer for what it must not
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Answers every call of its timer hook with a child, for ever.
+ * Answers every call of its timer hook with a child, so that the hook is called again, for ever.
  *
  * Noticed: it had itself called more often than every 10 us
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Has a loop that ends only when the queue does, as far as anybody can see.
+ * Has a loop without a bound: it ends when the queue does, and the verifier does not know that queues end.
  *
  * Noticed: by the verifier
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Calls a function that there is not.
+ * Calls a function that does not exist.
  *
  * Noticed: by the compiler
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Finds its own state unsound.
+ * Answers that its own state is not sound.
  *
  * Noticed: its own invariants did not hold
  */

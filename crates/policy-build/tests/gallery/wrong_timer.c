@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Sets the timer of a scheduler by the number of a VP.
+ * Sets a timer by the index of a VP in place of the index of its scheduler.
  *
  * Noticed: a hook of it throttled, unthrottled, rechecked or set a timer for what it must not
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Takes a number for an address. */
+/* Uses a number as an address. */
 #include "../core/policy.h"
 
 struct address {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Has more on its stack than the core leaves. */
+/* Needs more stack than the core's functions, which call it, leave. */
 #include "../core/policy.h"
 
 /* at no line: found by verifier */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A loop that ends with a list, and nothing says that lists end. */
+/* A loop that ends where a list does; the verifier does not know that lists end. */
 #include "../core/policy.h"
 
 struct endless {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Computes with what BPF has not. */
+/* Uses floating point, which BPF has not. */
 #include "../core/policy.h"
 
 struct floating {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Has more on its stack than BPF has at all. */
+/* Needs more stack than a BPF function may have. */
 #include "../core/policy.h"
 
 /* at no line: found by clang */

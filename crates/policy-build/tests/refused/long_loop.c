@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A loop that has a bound, and does not ask can_loop. */
+/* A loop that has a bound, and lacks can_loop in its condition. */
 #include "../core/policy.h"
 
 struct long_loop {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Clears a large struct at once: the compiler makes a call of memset of that. */
+/* Clears a large struct as a whole: the compiler makes that a call of memset, which BPF has not. */
 #include "../core/policy.h"
 
 /* at no line: found by clang */
