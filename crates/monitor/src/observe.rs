@@ -8,45 +8,14 @@
 
 use crate::account::{Account, State};
 use crate::event::{Record, VpId, What};
+pub use crate::promise::{Pace, Promise};
 use crate::promises::{Broken, Place, Promises};
 use crate::result::{
     Below, Child, Counts, RunResult, SchedulerInfo, SchedulerResult, TakenOut, ThreadResult, Topology, VpInfo,
 };
-use crate::windows::Window;
 use hls_units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What one VP was promised.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Promise {
-    /// The VP.
-    pub vp: VpId,
-    /// The guarantee as text.
-    pub text: String,
-    /// The lengths of windows to watch, with what is promised for each.
-    pub windows: Vec<Window>,
-    /// What it comes to in the long run.
-    pub pace: Pace,
-}
-
-/// What is promised for a stretch of time of any length, roughly: a line below all of sbf.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pace {
-    /// CPU time a second, rounded down.
-    pub per_second: Nanos,
-    /// For how long there may be none at first, rounded up.
-    pub blackout: Nanos,
-}
-
-impl Pace {
-    /// For a stretch of that length in which the CPU is wanted.
-    pub fn promised_in(self, wanted: Nanos) -> Nanos {
-        let served = u128::from(wanted.saturating_sub(self.blackout).0);
-        let promised = served * u128::from(self.per_second.0) / u128::from(Nanos::from_secs(1).0);
-        Nanos(u64::try_from(promised).unwrap_or(u64::MAX))
-    }
-}
 
 /// What a VP got so far, and what became of what it was promised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -324,7 +293,7 @@ impl Observer {
 
     /// Records between the last one and `at` were lost.
     pub fn lose(&mut self, at: Nanos) {
-        self.promises.lost = Some((self.heard_at.min(at), at));
+        self.promises.lose(self.heard_at.min(at), at);
         // Whether they have come back nobody knows.
         self.offline.clear();
     }
@@ -464,6 +433,7 @@ fn clock(stolen: &[Nanos], cpu: Option<u16>, at: Nanos) -> Nanos {
 mod tests {
     use super::*;
     use crate::result::{Cause, GuaranteeResult};
+    use crate::windows::Window;
 
     /// Scheduler 0 with VPs 1 and 2 of a machine with two CPUs, and the threads 3 and 4.
     fn topology() -> Topology {
@@ -529,7 +499,13 @@ mod tests {
     fn promise(vp: VpId, length: u64, promised: u64, accounted: u64) -> Promise {
         let (length, promised, accounted) = (Nanos(length), Nanos(promised), Nanos(accounted));
         let windows = vec![Window { length, promised, allowed: None, accounted }];
-        Promise { vp, text: format!("{promised} in {length}"), windows, pace: Pace::default() }
+        Promise {
+            vp,
+            text: format!("{promised} in {length}"),
+            windows,
+            requests: None,
+            pace: Pace::default(),
+        }
     }
 
     #[test]
@@ -776,16 +752,6 @@ mod tests {
         (0..1_500).for_each(|at| observer.promise(promise(3, 20, 10, 0), Nanos(at)));
         let result = observer.finish(Nanos(10_000));
         assert_eq!((result.guarantees.len(), result.unlisted), (1_001, 499));
-    }
-
-    #[test]
-    fn a_pace_is_below_what_is_promised() {
-        // 5 of every 33 ms, after 56 ms at worst.
-        let pace = Pace { per_second: Nanos(151_515_151), blackout: Nanos::from_millis(56) };
-        assert_eq!(pace.promised_in(Nanos::from_millis(56)), Nanos(0));
-        assert_eq!(pace.promised_in(Nanos::from_millis(89)), Nanos(4_999_999));
-        let most = Pace { per_second: Nanos::from_secs(1), blackout: Nanos::ZERO };
-        assert_eq!(most.promised_in(Nanos::MAX), Nanos::MAX);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Entry {
 
     /// Whether it got too little at some time of that window, so far as is remembered.
     fn was_short_in(&self, window: &Breach) -> bool {
-        let meets = |mine: &Breach, to| !mine.is_over && mine.from < window.to && window.from < to;
+        let meets = |mine: &Breach, to| !mine.is_over() && mine.from < window.to && window.from < to;
         let latest_to = self.monitor.short_until();
         self.broken.as_ref().is_some_and(|(first, latest)| meets(first, first.to) || meets(latest, latest_to))
     }
@@ -83,7 +83,7 @@ pub(crate) struct Promises {
     fresh: Vec<(u32, Breach)>,
     pub slack: Nanos,
     /// The latest stretch of time of which records were lost.
-    pub lost: Option<(Nanos, Nanos)>,
+    lost: Option<(Nanos, Nanos)>,
     pub ended: Vec<GuaranteeResult>,
     pub unlisted: u64,
 }
@@ -95,7 +95,8 @@ impl Promises {
 
     /// Watches a promise from `at` on to a VP that is at `place` and has had so much CPU time; returns its slot.
     pub fn begin(&mut self, promise: Promise, at: Nanos, place: Place, ran_before: Nanos) -> u32 {
-        let monitor = Monitor::new(promise.windows.clone(), at, self.slack);
+        let monitor =
+            Monitor::new(promise.windows.clone(), at, self.slack).with_requests(promise.requests, at);
         let entry = Entry {
             promise,
             monitor,
@@ -141,6 +142,12 @@ impl Promises {
         self.slots.iter_mut().flatten().for_each(|entry| entry.monitor.set_slack(slack));
     }
 
+    /// Records between `from` and `to` were lost.
+    pub fn lose(&mut self, from: Nanos, to: Nanos) {
+        self.lost = Some((from, to));
+        self.slots.iter_mut().flatten().for_each(|entry| entry.monitor.lose_track(to));
+    }
+
     /// Takes what happened to the VP of a promise into account; it is or was on `cpu`.
     pub fn hear(&mut self, slot: u32, cpu: u16, at: Nanos, what: What) {
         let Some(Some(entry)) = self.slots.get_mut(slot as usize) else { return };
@@ -161,7 +168,10 @@ impl Promises {
                 Place::Ready
             }
             What::Release | What::Leave => {
-                entry.monitor.release(at);
+                match what {
+                    What::Leave => entry.monitor.leave(at),
+                    _ => entry.monitor.release(at),
+                }
                 entry.promised = entry.promised_until(at);
                 entry.wanted_since = None;
                 Place::Off
@@ -233,9 +243,19 @@ impl Promises {
         let entry = self.slots[slot as usize].as_ref()?;
         let Promise { vp, ref text, .. } = entry.promise;
         let cause = entry.broken.and_then(|(first, _)| self.cause(vp, &first, topology));
-        let (from, counts) = (entry.from, entry.monitor.counts());
+        let (from, counts, requests) = (entry.from, entry.monitor.counts(), entry.monitor.requests());
         let by = topology.vps.get(vp as usize).and_then(|info| info.parent);
-        Some(GuaranteeResult { vp, by, guarantee: text.clone(), from, to: at, windows, counts, cause })
+        Some(GuaranteeResult {
+            vp,
+            by,
+            guarantee: text.clone(),
+            from,
+            to: at,
+            windows,
+            requests,
+            counts,
+            cause,
+        })
     }
 
     fn note_breaches(&mut self, slot: u32) {
@@ -259,7 +279,7 @@ impl Promises {
             topology.vps.get(vp as usize).is_some_and(|info| info.child == Child::Scheduler(parent))
         };
         let mut short = self.slots.iter().flatten().filter(|entry| entry.was_short_in(breach));
-        let above = short.find(|entry| !breach.is_over && is_above(entry.promise.vp))?;
+        let above = short.find(|entry| !breach.is_over() && is_above(entry.promise.vp))?;
         Some(Cause::Above(above.promise.vp))
     }
 

@@ -233,20 +233,52 @@ pub struct WindowResult {
     pub slack: Nanos,
 }
 
-/// What the windows of one length say about a promise.
+/// One promise held against each request of a VP: from its wake-up to its next sleep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestsResult {
+    /// How many requests there were.
+    pub requests: u64,
+    /// How many of them put the promise to the test: they got CPU time, or were owed some.
+    pub tested: u64,
+    /// The least time by which a piece of CPU time came before it was due; 0 where one came too late.
+    pub margin: Option<Nanos>,
+    /// The most that a request lacked of what was due, and is not explained by what was stolen.
+    pub missing: Nanos,
+    /// When the request began in which that was.
+    pub worst_at: Nanos,
+    /// The most that a request lacked and is explained by what was stolen.
+    pub stolen: Nanos,
+    /// Up to this much missing breaks no promise.
+    pub slack: Nanos,
+}
+
+impl RequestsResult {
+    /// Holds what was seen against what was promised.
+    pub fn verdict(&self) -> Verdict {
+        match *self {
+            RequestsResult { missing, slack, .. } if missing > slack => Verdict::Short,
+            RequestsResult { missing, .. } if missing > Nanos::ZERO => Verdict::Late,
+            RequestsResult { stolen, .. } if stolen > Nanos::ZERO => Verdict::Stolen,
+            RequestsResult { tested: 0, .. } => Verdict::Untested,
+            _ => Verdict::Kept,
+        }
+    }
+}
+
+/// What the windows of one length, or the requests, say about a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every window got what it was promised, and no more than allowed.
+    /// Each got what it was promised, and no more than allowed.
     Kept,
-    /// Some window got less than promised, but enough together with what was stolen in it: not the hierarchy's fault.
+    /// Some got less than promised, but enough together with what was stolen in it: not the hierarchy's fault.
     Stolen,
-    /// Some window got less than promised, or more than allowed, but by no more than the slack.
+    /// Some got less than promised, or more than allowed, but by no more than the slack.
     Late,
-    /// Some window got less than promised, and what was stolen does not explain it.
+    /// Some got less than promised, and what was stolen does not explain it.
     Short,
-    /// No window got less, but some got more than a hard guarantee allows.
+    /// None got less, but some got more than a hard guarantee allows.
     Over,
-    /// The VP never wanted the CPU for a whole window, so that the promise was not put to the test.
+    /// The VP never wanted the CPU for a whole window, or at all, so that the promise was not put to the test.
     Untested,
 }
 
@@ -277,17 +309,17 @@ impl WindowResult {
     }
 }
 
-/// How often the windows of a promise came off badly: each time counts once, as the worst of it, for each watched
-/// length.
+/// How often a promise came off badly: each time counts once, as the worst of it, for each watched length of windows,
+/// and once for the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Windows got too little.
+    /// Windows or requests got too little.
     pub short: u64,
     /// Windows got too much.
     pub over: u64,
-    /// Windows got too little or too much by no more than the slack.
+    /// Windows or requests got too little or too much by no more than the slack.
     pub late: u64,
-    /// Windows got too little, and what was stolen explains it.
+    /// Windows or requests got too little, and what was stolen explains it.
     pub stolen: u64,
 }
 
@@ -322,7 +354,9 @@ pub struct GuaranteeResult {
     pub to: Nanos,
     /// The windows that were watched.
     pub windows: Vec<WindowResult>,
-    /// How often windows came off badly.
+    /// The requests, where the promise says something of each.
+    pub requests: Option<RequestsResult>,
+    /// How often it came off badly.
     pub counts: Counts,
     /// Why it was broken the first time.
     pub cause: Option<Cause>,
@@ -331,7 +365,18 @@ pub struct GuaranteeResult {
 impl GuaranteeResult {
     /// Whether nothing seen speaks against those who promised.
     pub fn is_kept(&self) -> bool {
-        !self.windows.iter().any(|window| window.verdict().is_broken())
+        !self.verdicts().any(Verdict::is_broken)
+    }
+
+    /// Whether it was put to the test, by a request or a window.
+    pub fn is_tested(&self) -> bool {
+        self.verdicts().any(|verdict| verdict != Verdict::Untested)
+    }
+
+    /// What the requests say, and the windows of each length.
+    pub fn verdicts(&self) -> impl Iterator<Item = Verdict> {
+        let requests = self.requests.iter().map(RequestsResult::verdict);
+        requests.chain(self.windows.iter().map(WindowResult::verdict))
     }
 }
 

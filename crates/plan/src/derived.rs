@@ -1,6 +1,7 @@
 //! The calculus at work on a plan: labels for every VP, promises to watch, problems with their place.
 
 use crate::plan::{Plan, PlannedEdge};
+use crate::requests::request_test;
 use hls_calculus::{Analysis, Guarantee, Place, Problem, Rational, Rules, analyse, ceil_nanos, floor_nanos};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy, Span};
@@ -96,6 +97,7 @@ impl Derived {
     pub fn promises(&self, plan: &Plan) -> Vec<Promise> {
         let mut promises = Vec::new();
         let machine = self.machine(plan);
+        let reservations = self.reservations(plan);
         // Instances of one thread mostly have one guarantee, and its windows take a while to compute.
         let mut last: Option<(&Guarantee, Promise)> = None;
         for (vp, guarantee) in self.watchable(plan) {
@@ -104,6 +106,7 @@ impl Derived {
                 _ => promise(vp, guarantee, machine),
             };
             last = Some((guarantee, promise.clone()));
+            let promise = promise.waking(reservations.get(&vp).copied());
             if !promise.windows.is_empty() {
                 promises.push(promise);
             }
@@ -211,5 +214,6 @@ pub fn promise(vp: VpId, guarantee: &Guarantee, machine: &Guarantee) -> Promise 
         per_second: floor_nanos(&per_second),
         blackout: ceil_nanos(&blackout),
     });
-    Promise { vp, text: guarantee.rounded_for_people(), windows, pace }
+    let requests = request_test(guarantee, machine);
+    Promise { vp, text: guarantee.rounded_for_people(), windows, requests, pace }
 }

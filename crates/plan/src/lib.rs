@@ -7,6 +7,7 @@ mod built;
 mod derived;
 mod fit;
 mod plan;
+mod requests;
 mod shares;
 mod tasks;
 

@@ -8,8 +8,8 @@ use crate::broken::{cause_in_words, taken_out_in_words};
 use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
 use crate::layout::{Column, number, text, write_rows};
 use hls_monitor::result::{
-    Below, Child, GuaranteeResult, Percentiles, RunResult, SchedulerResult, TaskResult, ThreadResult,
-    Topology, Verdict, WindowResult,
+    Below, Child, GuaranteeResult, Percentiles, RequestsResult, RunResult, SchedulerResult, TaskResult,
+    ThreadResult, Topology, Verdict, WindowResult,
 };
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -29,7 +29,9 @@ pub fn write_tables(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_summary(out, run)?;
     write_threads_alone(out, run)?;
     write_schedulers(out, run)?;
-    write_guarantees(out, run)?;
+    write_promises(out, run)?;
+    write_windows(out, run)?;
+    write_causes(out, run)?;
     write_taken_out(out, run)
 }
 
@@ -153,7 +155,63 @@ fn lived_through(name: String, above: String, share: String, below: &Below) -> [
     ]
 }
 
-fn write_guarantees(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+/// A row for each promise, with what was seen of its requests: whether it was put to the test, and kept, can be seen at
+/// a glance.
+fn write_promises(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    const COLUMNS: [Column; 7] = [
+        text("promised to"),
+        text("by"),
+        text("guarantee"),
+        number("requests", "all"),
+        number("requests", "tested"),
+        number("requests", "margin"),
+        text(""),
+    ];
+    let shown =
+        pick(&run.guarantees, |result| result.verdicts().map(rank).min().unwrap_or(rank(Verdict::Untested)));
+    let row = |result: &GuaranteeResult| {
+        let [to, by, guarantee] = promise(&run.topology, result);
+        let of_requests =
+            |cell: &dyn Fn(&RequestsResult) -> String| result.requests.as_ref().map_or("-".to_owned(), cell);
+        let all = of_requests(&|requests| short_count(requests.requests));
+        let tested = of_requests(&|requests| short_count(requests.tested));
+        let margin = of_requests(&|requests| requests.margin.map_or("-".into(), time_floor));
+        [to, by, guarantee, all, tested, margin, promise_in_words(result)]
+    };
+    let rows: Vec<_> = shown.iter().map(|result| row(result)).collect();
+    write_section(out, &COLUMNS, &rows)?;
+    write_rest(out, run.guarantees.len() - shown.len(), "promises")
+}
+
+/// What is worth looking at comes first.
+fn rank(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Short | Verdict::Over => 0,
+        Verdict::Late => 1,
+        Verdict::Stolen => 2,
+        Verdict::Kept => 3,
+        Verdict::Untested => 4,
+    }
+}
+
+/// What the requests say, or else the windows, which have a table of their own.
+fn promise_in_words(result: &GuaranteeResult) -> String {
+    let RequestsResult { missing, worst_at, stolen, .. } = result.requests.unwrap_or_default();
+    match result.requests.as_ref().map_or(Verdict::Untested, RequestsResult::verdict) {
+        Verdict::Short | Verdict::Over => {
+            format!("BROKEN: {} short, woken at {}", time_rounded(missing), time_exact(worst_at))
+        }
+        _ if !result.is_kept() => "BROKEN: see its windows".into(),
+        Verdict::Kept => "kept".into(),
+        Verdict::Stolen => format!("kept but for {} stolen", time_rounded(stolen)),
+        Verdict::Late => format!("within slack: {} short", time_rounded(missing)),
+        Verdict::Untested if result.is_tested() => "see its windows".into(),
+        Verdict::Untested => "not tested".into(),
+    }
+}
+
+/// The windows in which the CPU was wanted throughout: the least and the most that was seen in those of each length.
+fn write_windows(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     const COLUMNS: [Column; 9] = [
         text("promised to"),
         text("by"),
@@ -167,13 +225,9 @@ fn write_guarantees(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     ];
     let all: Vec<_> =
         run.guarantees.iter().flat_map(|result| result.windows.iter().map(move |w| (result, w))).collect();
-    let shown = pick(&all, |(_, window)| match window.verdict() {
-        Verdict::Short | Verdict::Over => 0,
-        Verdict::Late => 1,
-        Verdict::Stolen => 2,
-        Verdict::Kept => 3,
-        Verdict::Untested => 4,
-    });
+    let is_tested = |(_, window): &&(_, &WindowResult)| window.verdict() != Verdict::Untested;
+    let tested: Vec<_> = all.iter().filter(is_tested).copied().collect();
+    let shown = pick(&tested, |(_, window)| rank(window.verdict()));
     let mut last = None;
     let rows: Vec<_> = (shown.iter())
         .map(|(result, window)| {
@@ -186,8 +240,7 @@ fn write_guarantees(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         })
         .collect();
     write_section(out, &COLUMNS, &rows)?;
-    write_rest(out, all.len() - shown.len(), "windows")?;
-    write_causes(out, run)
+    write_rest(out, tested.len() - shown.len(), "windows")
 }
 
 /// Why promises broke, of those of which that is known.
@@ -254,14 +307,12 @@ fn in_words(window: &WindowResult) -> String {
 /// # Errors
 /// Those of `out`.
 pub fn write_verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
-    let has = |result: &GuaranteeResult, verdict| result.windows.iter().any(|w| w.verdict() == verdict);
+    let has = |result: &GuaranteeResult, verdict| result.verdicts().any(|found| found == verdict);
     let how_many = |what: &dyn Fn(&GuaranteeResult) -> bool| {
         count(run.guarantees.iter().filter(|result| what(result)).count() as u64)
     };
     let broken: Vec<_> = run.guarantees.iter().filter(|result| !result.is_kept()).collect();
-    let is_tested =
-        |result: &GuaranteeResult| result.windows.iter().any(|window| window.verdict() != Verdict::Untested);
-    let tested = how_many(&is_tested);
+    let tested = how_many(&GuaranteeResult::is_tested);
     let promises = if tested == "1" { "promise" } else { "promises" };
     if broken.is_empty() {
         write!(out, "kept: {tested} {promises} tested, none broken")?;
@@ -279,7 +330,7 @@ pub fn write_verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let apart = [
         (how_many(&is_stolen), "kept but for stolen time"),
         (how_many(&is_late), "within the slack"),
-        (how_many(&|result| !is_tested(result)), "not tested (never wanted the CPU for a whole window)"),
+        (how_many(&|result| !result.is_tested()), "not tested (no CPU time was wanted, or due yet)"),
     ];
     for (number, text) in apart {
         if number != "0" {

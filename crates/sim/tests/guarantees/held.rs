@@ -3,6 +3,7 @@
 //! Relies on `hls_plan::Derived` for the labels and on the records of the run; never on the monitor, which looks at
 //! five lengths of windows only.
 
+use crate::requests::Requests;
 use crate::spans::{Span, Window, spans};
 use crate::supply::{Cap, Supply};
 use crate::tree::Case;
@@ -60,6 +61,7 @@ pub struct Tally {
     pub skipped: u64,
     pub spans: u64,
     pub windows: u64,
+    pub requests: Requests,
 }
 
 impl Tally {
@@ -69,6 +71,7 @@ impl Tally {
         self.skipped += other.skipped;
         self.spans += other.spans;
         self.windows += other.windows;
+        self.requests.add(other.requests);
     }
 }
 
