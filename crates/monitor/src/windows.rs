@@ -36,7 +36,7 @@ pub struct Window {
     pub length: Nanos,
     /// The least CPU time that such a window must get while the VP wants the CPU: sbf(length), rounded down.
     pub promised: Nanos,
-    /// The most that it may get: ubf(length), rounded up; `None` where the guarantee is soft.
+    /// The most that such a window may get: ubf(length), rounded up; `None` where the guarantee is soft.
     pub allowed: Option<Nanos>,
     /// How much of such a window may be stolen by those whom `promised` takes into account.
     pub accounted: Nanos,
@@ -52,7 +52,7 @@ pub struct Breach {
     pub to: Nanos,
     /// What the VP got.
     pub got: Nanos,
-    /// What was stolen from it.
+    /// What was stolen from the VP.
     pub stolen: Nanos,
     /// By what the promise was missed.
     pub what: Missed,
@@ -85,7 +85,7 @@ struct Wanted {
     since: Nanos,
     /// The supply up to then.
     supply: Nanos,
-    /// What had been stolen up to then.
+    /// What had been stolen from the VP up to then.
     stolen: Nanos,
 }
 
@@ -136,8 +136,8 @@ impl Watch {
         }
     }
 
-    /// Holds what came between two instants, of which the VP wanted the CPU all the time, against the promise; against
-    /// the upper limit only, unless it is a whole window.
+    /// Holds what the VP got between two instants, where it wanted the CPU all the time between them, against the
+    /// promise: against the upper limit, and, where that is a whole window, against the lower one.
     fn judge(&mut self, tail: Bend, head: Bend, is_whole: bool, judge: &mut Judge) {
         let got = head.supply.saturating_sub(tail.supply);
         let stolen = head.stolen.saturating_sub(tail.stolen);
@@ -185,7 +185,7 @@ pub struct Monitor {
     judge: Judge,
 }
 
-/// No more stolen stretches are kept before they become bends.
+/// When more stretches of stolen time are pending than this, they become bends.
 const MAX_PENDING: usize = 1_000;
 
 impl Monitor {
@@ -289,7 +289,7 @@ impl Monitor {
         }
     }
 
-    /// All that will be told happened after `at`. Judges windows up to then in which the VP waits for a CPU; those in
+    /// All changes that follow are later than `at`. Judges windows up to then in which the VP waits for a CPU; those in
     /// which it runs are judged when it stops.
     pub fn advance(&mut self, at: Nanos) {
         if self.wanted.is_some() && self.curve.last().has != Has::Cpu {

@@ -3,6 +3,7 @@
 
 mod advice;
 pub mod assign;
+mod bounds;
 mod built;
 mod derived;
 mod fit;
@@ -11,6 +12,7 @@ mod requests;
 mod shares;
 mod tasks;
 
+pub use bounds::{TaskBound, hold_to_bounds};
 pub use built::{Built, Had, OfSchedulers, planned_record, vp_params};
 pub use derived::{Derived, promise};
 pub use fit::Change;

@@ -4,8 +4,8 @@
 //! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
 
 use hls_monitor::result::{
-    Cause, GuaranteeResult, Percentiles, RequestsResult, RunResult, SchedulerResult, TakenOut, TaskResult,
-    ThreadResult, Topology, Verdict, WindowResult,
+    Cause, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult, SchedulerResult, TakenOut,
+    TaskResult, ThreadResult, Topology, Verdict, WindowResult,
 };
 use serde::Serialize;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ struct JsonRun<'a> {
     seed: u64,
     cpus: u16,
     length_ns: u64,
-    /// Whether no guarantee was broken.
+    /// Whether no guarantee was broken, and no job took longer than its bound.
     kept: bool,
     /// Over all CPUs, as are the next two.
     idle_ns: u64,
@@ -97,6 +97,8 @@ struct JsonThread<'a> {
     wake_latency: JsonPercentiles,
     /// From the release of a job to its completion.
     response: JsonPercentiles,
+    /// By when every job was to be done, where that is known; null for a thread that serves tasks, which have theirs.
+    bound_ns: Option<u64>,
     misses: u64,
     frames: u64,
     preemptions: u64,
@@ -114,6 +116,8 @@ struct JsonTask<'a> {
     misses: u64,
     /// From the release of a job to its completion.
     worst_ns: u64,
+    /// By when every job was to be done, where that is known.
+    bound_ns: Option<u64>,
 }
 
 /// A distribution; `worst_ns` is exact, the rest rounded up by less than 1 in 32.
@@ -203,7 +207,7 @@ impl<'a> From<&'a RunResult> for JsonRun<'a> {
             seed: run.seed,
             cpus: topology.cpus,
             length_ns: run.length.0,
-            kept: run.guarantees.iter().all(GuaranteeResult::is_kept),
+            kept: run.is_kept(),
             idle_ns: run.idle.0,
             stolen_ns: run.stolen.0,
             overhead_ns: run.overhead.0,
@@ -242,9 +246,10 @@ fn scheduler<'a>(topology: &'a Topology, result: &SchedulerResult) -> JsonSchedu
 }
 
 fn thread<'a>(topology: &'a Topology, result: &'a ThreadResult) -> JsonThread<'a> {
+    let nanos = |bound: Option<ResponseBound>| bound.map(|bound| bound.bound.0);
     let task = |task: &'a TaskResult| {
-        let TaskResult { ref name, jobs, misses, worst } = *task;
-        JsonTask { name, jobs, misses, worst_ns: worst.0 }
+        let TaskResult { ref name, jobs, misses, worst, bound } = *task;
+        JsonTask { name, jobs, misses, worst_ns: worst.0, bound_ns: nanos(bound) }
     };
     JsonThread {
         name: topology.child_name(result.vp),
@@ -255,6 +260,7 @@ fn thread<'a>(topology: &'a Topology, result: &'a ThreadResult) -> JsonThread<'a
         activations: result.activations,
         wake_latency: percentiles(&result.wake_latency),
         response: percentiles(&result.response),
+        bound_ns: nanos(result.bound),
         misses: result.misses,
         frames: result.frames,
         preemptions: result.preemptions,

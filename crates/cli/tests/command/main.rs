@@ -5,6 +5,7 @@
 mod bad_input;
 mod ctl;
 mod doctor;
+mod examples;
 mod files;
 mod fit;
 mod guarantee;

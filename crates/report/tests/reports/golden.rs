@@ -5,8 +5,8 @@
 use crate::support;
 use hls_monitor::event::{Record, VpId, What};
 use hls_monitor::result::{
-    Cause, Child, Counts, GuaranteeResult, RequestsResult, RunResult, SchedulerInfo, SchedulerResult,
-    ThreadResult, Topology, VpInfo, WindowResult,
+    Cause, Child, Counts, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult,
+    SchedulerInfo, SchedulerResult, TaskResult, ThreadResult, Topology, VpInfo, WindowResult,
 };
 use hls_report::timehist::TimeHist;
 use hls_report::{json, table, timeline, tree};
@@ -99,6 +99,34 @@ fn the_verdict_is_one_line() {
     let untested =
         "kept: 0 promises tested, none broken; 1 not tested (no CPU time was wanted, or due yet)\n";
     assert_eq!(verdict(&run), untested);
+}
+
+/// Tasks with bounds: kept, excused, exceeded, not known; of a thread that serves several, and of one with only one.
+#[test]
+fn table_of_response_times_and_their_bounds() {
+    let [us, ms] = [Nanos::from_micros, Nanos::from_millis];
+    let task = |name: &str, worst, bound: Option<u64>| TaskResult {
+        name: name.into(),
+        jobs: 40,
+        misses: 0,
+        worst,
+        bound: bound.map(|bound| ResponseBound { bound: ms(bound), excused: us(100) }),
+    };
+    let mut run = many_threads(3);
+    run.threads[0].tasks =
+        vec![task("sense", us(7_999), Some(8)), task("steer", us(8_100), Some(8)), task("plan", ms(9), None)];
+    run.threads[1].tasks = vec![task("mix", us(8_101), Some(8))];
+    run.threads[2].bound = Some(ResponseBound { bound: ms(33), excused: Nanos::ZERO });
+    run.threads[2].response = Percentiles { count: 3, worst: ms(34), ..Percentiles::default() };
+    run.schedulers.clear();
+    check("bounds.table", |out| {
+        table::write_threads_alone(out, &run)?;
+        table::write_verdict(out, &run)
+    });
+    assert!(!run.is_kept());
+    run.threads[1].tasks.clear();
+    run.threads[2].bound = None;
+    assert!(run.is_kept());
 }
 
 #[test]
