@@ -1,5 +1,6 @@
 //! The calculus at work on a plan: labels for every VP, and the promises to watch.
 
+use crate::requests::{request_test, reservations};
 use hls_calculus::{Analysis, Guarantee, Rational, Rules, analyse, ceil_nanos, floor_nanos};
 use hls_hierarchy::analysis::Input;
 use hls_monitor::event::VpId;
@@ -94,6 +95,7 @@ impl Derived {
     pub fn promises(&self, plan: &Plan) -> Vec<Promise> {
         let mut promises = Vec::new();
         let machine = self.machine(plan);
+        let reservations = reservations(&self.analysis, &self.input, plan);
         // Instances of one thread mostly have one guarantee, and its windows take a while to compute.
         let mut last: Option<(&Guarantee, Promise)> = None;
         for (vp, guarantee) in self.watchable(plan) {
@@ -102,6 +104,7 @@ impl Derived {
                 _ => promise(vp, guarantee, machine),
             };
             last = Some((guarantee, promise.clone()));
+            let promise = promise.waking(reservations.get(&vp).copied());
             if !promise.windows.is_empty() {
                 promises.push(promise);
             }
@@ -141,5 +144,6 @@ pub fn promise(vp: VpId, guarantee: &Guarantee, machine: &Guarantee) -> Promise 
         per_second: floor_nanos(&per_second),
         blackout: ceil_nanos(&blackout),
     });
-    Promise { vp, text: guarantee.rounded_for_people(), windows, pace }
+    let requests = request_test(guarantee, machine);
+    Promise { vp, text: guarantee.rounded_for_people(), windows, requests, pace }
 }

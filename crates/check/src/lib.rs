@@ -3,12 +3,15 @@
 //! do, and what of the machine all this leaves out. Does no IO, runs nothing.
 
 mod advice;
+mod bounds;
 mod derived;
 mod fit;
 mod ideal;
 mod problems;
+mod requests;
 mod tasks;
 
+pub use bounds::{TaskBound, hold_to_bounds};
 pub use derived::{Derived, promise};
 pub use fit::ReservationChange;
 pub use ideal::LeftOut;

@@ -9,6 +9,7 @@ use hls_calculus::tasks::{Miss, Order, Response, Task, TaskSet, Verdict, least_a
 use hls_calculus::{Continuity, Guarantee, Label, Rational, Supply, ceil_nanos, floor_nanos};
 use hls_hierarchy::model::{Child, Thread};
 use hls_hierarchy::{Diagnostic, Severity};
+use hls_monitor::event::VpId;
 use hls_plan::{Plan, PlannedThreads};
 use hls_units::Nanos;
 use hls_workload::program::{ServedBy, ServedTask, ServedTasks};
@@ -18,6 +19,8 @@ use std::sync::Arc;
 pub struct ThreadTasks<'p> {
     /// The name of the thread, or of the first instance.
     pub name: &'p str,
+    /// The VPs of the threads.
+    pub vps: Vec<VpId>,
     /// Index into the hierarchy's edges.
     pub edge: usize,
     /// The tasks as the file has them. The task of a `periodic` thread has no name.
@@ -52,8 +55,10 @@ impl Derived {
             let Some(index) = self.input.graph_edge_of(group.edge, instance) else { continue };
             let label = &self.analysis.labels[index];
             let supply = label.supply();
+            let vp = group.first_vp + instance;
             // Instances mostly are promised the same.
             if last.replace(supply.clone()).as_ref() == Some(&supply) {
+                all.iter_mut().last().into_iter().for_each(|same| same.vps.push(vp));
                 continue;
             }
             let set = task_set(&tasks);
@@ -62,7 +67,8 @@ impl Derived {
                 sharpen(&mut verdict, &set, label);
             }
             all.push(ThreadTasks {
-                name: &plan.topology.vps[(group.first_vp + instance) as usize].name,
+                name: &plan.topology.vps[vp as usize].name,
+                vps: vec![vp],
                 edge: group.edge,
                 tasks: Arc::clone(&tasks),
                 set,

@@ -7,7 +7,7 @@ use crate::output::output;
 use crate::progress::Progress;
 use crate::script::Script;
 use crate::verdict::Checked;
-use hls_check::Derived;
+use hls_check::{Derived, hold_to_bounds};
 use hls_hierarchy::model::{Hierarchy, Thread};
 use hls_report::json::write_json;
 use hls_report::table::{write_tables, write_verdict};
@@ -57,9 +57,13 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let tick = machine.tick_hz.filter(|_| !is_real);
     let topology = derived.with_refusals(&plan);
     let checked = Checked::new(&derived, !problems.is_empty(), 0, machine).sentence();
+    let bounds = derived.response_bounds(&plan);
     let subject = Subject { plan, derived: &derived, policies: &policies };
-    let Outcome { result, refused } = carry_out(args, subject, length)?;
-    let kept = result.guarantees.iter().all(|guarantee| guarantee.is_kept());
+    let Outcome { mut result, refused } = carry_out(args, subject, length)?;
+    // What a simulated machine steals the bounds take into account.
+    let stolen = if is_real { result.stolen } else { Nanos::ZERO };
+    hold_to_bounds(&mut result, &bounds, args.slack().saturating_add(stolen));
+    let kept = result.is_kept();
 
     let mut out = output();
     if args.json {
@@ -77,21 +81,27 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
         write_verdict(&mut out, &result)?;
     }
     out.flush()?;
-    if let (false, Some(hz)) = (kept, tick) {
-        say(format_args!(
-            "note: guarantees are derived for precise timers; this machine has ticks of {hz} Hz"
-        ));
-    }
-    if !kept && result.overhead != Nanos::ZERO {
-        say(format_args!(
-            "note: guarantees are derived for switches that cost nothing; here they took {}",
-            result.overhead
-        ));
+    if !kept {
+        say_what_was_idealised(tick, result.overhead);
     }
     if refused > 0 {
         say(format_args!("{refused} of the script's changes were refused, as said above"));
     }
     Ok(if kept && refused == 0 && problems.is_empty() { Verdict::Kept } else { Verdict::Violated })
+}
+
+/// What guarantees and bounds leave out of account, where this machine has it.
+fn say_what_was_idealised(tick_hz: Option<u32>, overhead: Nanos) {
+    if let Some(hz) = tick_hz {
+        say(format_args!(
+            "note: guarantees are derived for precise timers; this machine has ticks of {hz} Hz"
+        ));
+    }
+    if overhead != Nanos::ZERO {
+        say(format_args!(
+            "note: guarantees are derived for switches that cost nothing; here they took {overhead}"
+        ));
+    }
 }
 
 /// A hierarchy for a run with a script: as in the kernel there is where to release threads to.

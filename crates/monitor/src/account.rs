@@ -1,4 +1,5 @@
-//! What one VP got, of a thread or of a scheduler alike. Small, since there is one for each VP.
+//! What one virtual processor (VP) got, whether it stands for a thread or for a scheduler. Small, since there is an
+//! account for each VP.
 
 use crate::histogram::Histogram;
 use crate::promises::Place;
@@ -13,45 +14,45 @@ pub enum State {
     Ready,
     /// Woken up at that time, and not granted a CPU since.
     Woken(Nanos),
-    /// Running since the clock of its CPU showed that (see [`crate::observe::Observer::stolen`]).
+    /// Running since the clock of its CPU, which stands still while time is stolen there, showed this.
     Running(Nanos),
 }
 
 /// What one VP got.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    /// What it does.
+    /// What the VP does.
     pub state: State,
-    /// The CPU that it was granted last.
+    /// The CPU that the VP was granted last.
     pub last_cpu: Option<u16>,
-    /// The slot of what it is promised.
+    /// The slot of the VP's promise in `Promises`, where it has one.
     pub watched: Option<u32>,
-    /// CPU time that it has had.
+    /// CPU time that the VP has had until it was last stopped.
     pub ran: Nanos,
-    /// How often it came to want a CPU,
+    /// How often the VP woke up.
     pub activations: u32,
-    /// was granted one,
+    /// How often it was granted a CPU.
     pub grants: u32,
-    /// lost it against its will,
+    /// How often a CPU was taken from it while it wanted to go on.
     pub revokes: u32,
-    /// was granted another than before,
+    /// How often it was granted another CPU than the time before.
     pub migrations: u32,
-    /// and missed deadlines.
+    /// Deadlines missed.
     pub misses: u32,
-    /// From each request to the grant.
+    /// The time from each wake-up to the grant that follows.
     pub wake_latency: Histogram,
-    /// From each job's release to its end.
+    /// The time from each job's release to its completion.
     pub response: Histogram,
 }
 
 impl Account {
-    /// It wants a CPU.
+    /// The VP wakes up.
     pub fn request(&mut self, at: Nanos) {
         self.activations += 1;
         self.state = State::Woken(at);
     }
 
-    /// It has this CPU, whose clock shows that.
+    /// The VP is granted this CPU, whose clock shows `clock`.
     pub fn grant(&mut self, at: Nanos, cpu: u16, clock: Nanos) {
         if let State::Woken(since) = self.state {
             self.wake_latency.add(at.saturating_sub(since));
@@ -72,25 +73,25 @@ impl Account {
         self.response.add_all(&other.response);
     }
 
-    /// What [`Account::include`] adds; none of it is counted here any more.
+    /// Hands over all that [`Account::include`] adds; this account counts it no more.
     pub fn take_counts(&mut self) -> Account {
         let Account { state, last_cpu, watched, ran, grants, .. } = *self;
         std::mem::replace(self, Account { state, last_cpu, watched, ran, grants, ..Account::default() })
     }
 
-    /// It has the CPU no longer.
+    /// The VP loses or gives up its CPU, whose clock shows `clock`.
     pub fn stop(&mut self, clock: Nanos, state: State) {
         self.ran = self.ran_until(clock);
         self.state = state;
     }
 
-    /// The CPU time that it has had when the clock of its CPU shows that.
+    /// The CPU time that the VP has had when the clock of its CPU shows `clock`.
     pub fn ran_until(&self, clock: Nanos) -> Nanos {
         let State::Running(since) = self.state else { return self.ran };
         self.ran.saturating_add(clock.saturating_sub(since))
     }
 
-    /// Where it is.
+    /// Where the VP is, for its promise.
     pub fn place(&self) -> Place {
         match (self.state, self.last_cpu) {
             (State::Waiting, _) => Place::Off,

@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 /// What a VP has of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Has {
-    /// Nothing: it waits for one, or wants none.
+    /// Nothing: the VP waits for a CPU, or wants none.
     #[default]
     Nothing,
-    /// It runs.
+    /// The VP runs.
     Cpu,
-    /// It would have one, or might, but for others who stole it.
+    /// Nothing, since others outside of the hierarchy have the CPU that the VP has been granted, or might be granted.
     Stolen,
 }
 
@@ -24,9 +24,9 @@ pub(crate) struct Bend {
     pub at: Nanos,
     /// What the VP has got up to `at`.
     pub supply: Nanos,
-    /// What was stolen from it up to `at`.
+    /// What was stolen from the VP up to `at`.
     pub stolen: Nanos,
-    /// What it has from here to the next bend.
+    /// What the VP has from here to the next bend.
     pub has: Has,
 }
 

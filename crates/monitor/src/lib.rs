@@ -2,13 +2,18 @@
 //!
 //! The simulator and the kernel engine both produce this, and every report, trace and picture is made from it, so
 //! that what is shown of a simulated run and of a real one is the same thing. [`observe`] turns the stream into the
-//! result, with the help of [`histogram`] and [`windows`]. Does no IO.
+//! result, with the help of [`histogram`], [`windows`] and [`requests`]. Does no IO.
 
 mod account;
 mod curve;
 pub mod event;
 pub mod histogram;
+mod judge;
+mod lag;
 pub mod observe;
+mod owed;
+mod promise;
 pub mod promises;
+pub mod requests;
 pub mod result;
 pub mod windows;

@@ -8,56 +8,25 @@
 
 use crate::account::{Account, State};
 use crate::event::{Record, VpId, What};
+pub use crate::promise::{Pace, Promise};
 use crate::promises::{Broken, Place, Promises};
 use crate::result::{
     Below, Child, Counts, RunResult, SchedulerInfo, SchedulerResult, TakenOut, ThreadResult, Topology, VpInfo,
 };
-use crate::windows::Window;
 use hls_units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What one VP was promised.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Promise {
-    /// The VP.
-    pub vp: VpId,
-    /// The guarantee as text.
-    pub text: String,
-    /// The lengths of windows to watch, with what is promised for each.
-    pub windows: Vec<Window>,
-    /// What it comes to in the long run.
-    pub pace: Pace,
-}
-
-/// What is promised for a stretch of time of any length, roughly: a line below all of sbf.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pace {
-    /// CPU time a second, rounded down.
-    pub per_second: Nanos,
-    /// For how long there may be none at first, rounded up.
-    pub blackout: Nanos,
-}
-
-impl Pace {
-    /// For a stretch of that length in which the CPU is wanted.
-    pub fn promised_in(self, wanted: Nanos) -> Nanos {
-        let served = u128::from(wanted.saturating_sub(self.blackout).0);
-        let promised = served * u128::from(self.per_second.0) / u128::from(Nanos::from_secs(1).0);
-        Nanos(u64::try_from(promised).unwrap_or(u64::MAX))
-    }
-}
-
 /// What a VP got so far, and what became of what it was promised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// CPU time that it has had since what it is promised began, as all below; where that is nothing, since it came.
+    /// CPU time that the VP has had since its promise began, as is all below; of a VP without a promise, since it came.
     pub ran: Nanos,
-    /// CPU time that it was promised for the time in which it wanted a CPU, at least (see [`Pace`]).
+    /// The least CPU time that was promised for the time in which the VP wanted a CPU (see [`Pace`]).
     pub promised: Nanos,
-    /// What was stolen from it, as far as is known.
+    /// What was stolen from the VP, as far as is known.
     pub stolen: Nanos,
-    /// How often windows came off badly.
+    /// How often the promise was missed.
     pub counts: Counts,
 }
 
@@ -71,22 +40,22 @@ pub struct Observer {
     free: Vec<VpId>,
     /// Schedulers that were destroyed.
     destroyed: Vec<u32>,
-    /// What was stolen from each CPU so far. The CPU's clock is the time minus this; with it, the CPU time of every VP
-    /// of the chain that runs there comes out right without a visit to each.
+    /// What was stolen from each CPU so far. The time minus this is the CPU's clock, by which the CPU time of all VPs
+    /// that run there, one below the other, comes out right without a visit to each when time is stolen.
     stolen: Vec<Nanos>,
     /// By VP.
     accounts: Vec<Account>,
-    /// What VPs had counted before they were moved: of each of them, by VP,
-    before: BTreeMap<VpId, Account>,
-    /// and of all of them together, by each scheduler that they were below then.
-    were_below: BTreeMap<u32, Account>,
-    /// The VPs of the root, by CPU, each with what was stolen from the CPU when it last woke up.
+    /// By VP: what the VP had counted before it was moved below another scheduler.
+    before_moves: BTreeMap<VpId, Account>,
+    /// By scheduler: what VPs had counted below it before they were moved away.
+    moved_away: BTreeMap<u32, Account>,
+    /// By CPU: the root's VP there, and what had been stolen from the CPU when that VP last woke up.
     roots: Vec<(VpId, Nanos)>,
-    /// The CPUs that have gone, each with the time up to when it is counted as stolen.
+    /// The CPUs that are offline, each with the time up to which its absence has been counted as stolen.
     offline: Vec<(u16, Nanos)>,
     promises: Promises,
     /// When the last record was made.
-    heard_at: Nanos,
+    last_record_at: Nanos,
     taken_out: Vec<TakenOut>,
 }
 
@@ -103,11 +72,11 @@ impl Observer {
             destroyed: Vec::new(),
             stolen: vec![Nanos::ZERO; usize::from(topology.cpus)],
             accounts: vec![Account::default(); topology.vps.len()],
-            before: BTreeMap::new(),
-            were_below: BTreeMap::new(),
+            before_moves: BTreeMap::new(),
+            moved_away: BTreeMap::new(),
             offline: Vec::new(),
             promises: Promises::new(topology.cpus),
-            heard_at: Nanos::ZERO,
+            last_record_at: Nanos::ZERO,
             taken_out: Vec::new(),
             topology,
         };
@@ -115,7 +84,7 @@ impl Observer {
         observer
     }
 
-    /// What is missing, or too much, by at most `slack` breaks no promise from now on; without it, by nothing.
+    /// From now on what is missing, or too much, by at most `slack` breaks no promise. The slack is 0 without this.
     #[must_use]
     pub fn with_slack(mut self, slack: Nanos) -> Observer {
         self.promises.set_slack(slack);
@@ -125,7 +94,7 @@ impl Observer {
     /// Takes the next record into account.
     pub fn observe(&mut self, record: &Record) {
         let Record { at, vp, cpu, what } = *record;
-        self.heard_at = at;
+        self.last_record_at = at;
         self.steal_offline(at);
         match what {
             What::Stolen { length } => return self.steal(cpu, at, length),
@@ -133,7 +102,7 @@ impl Observer {
                 return self.offline.push((cpu, at));
             }
             What::Online => return self.offline.retain(|(other, _)| *other != cpu),
-            What::Request | What::Grant => self.meet_root(vp, at, what),
+            What::Request | What::Grant => self.note_wait_of_root(vp, at, what),
             _ => {}
         }
         let Some(account) = self.accounts.get_mut(vp as usize) else {
@@ -161,22 +130,22 @@ impl Observer {
             | What::TakenOut { .. } => {}
         }
         if let Some(slot) = account.watched {
-            self.promises.hear(slot, account.last_cpu.unwrap_or(cpu), at, what);
+            self.promises.note_change(slot, account.last_cpu.unwrap_or(cpu), at, what);
         }
-        if what == What::Leave && !self.is_place(vp) {
+        if what == What::Leave && !self.is_planned_for_a_thread(vp) {
             self.leave(vp, at);
         }
     }
 
-    /// Whether it is the VP of a thread that was there from the beginning, and that others may have after the first.
-    fn is_place(&self, vp: VpId) -> bool {
+    /// Whether the VP was planned for a thread of the file: when the thread ends, another one may have the VP.
+    fn is_planned_for_a_thread(&self, vp: VpId) -> bool {
         let info = self.topology.vps.get(vp as usize);
         (vp as usize) < self.planned && info.is_some_and(|info| info.child == Child::Thread)
     }
 
-    /// A VP of the root waits only while others are on its CPU, or the CPU is late: that is stolen, as far as it has
-    /// not been told.
-    fn meet_root(&mut self, vp: VpId, at: Nanos, what: What) {
+    /// A VP of the root waits only while others are on its CPU, or the CPU is late: counts the wait as stolen, less
+    /// what records of stolen time have said of it.
+    fn note_wait_of_root(&mut self, vp: VpId, at: Nanos, what: What) {
         let Some(cpu) = self.roots.iter().position(|(root, _)| *root == vp) else { return };
         let Some(stolen) = self.stolen.get(cpu).copied() else { return };
         if what == What::Request {
@@ -190,7 +159,8 @@ impl Observer {
         }
     }
 
-    /// Tells the promises of what is being stolen from the root until `at`; again and again makes no difference.
+    /// Tells the promises of what is being stolen from the root's VPs that wait, until `at`. May be called repeatedly:
+    /// stretches of stolen time that overlap count once.
     fn steal_so_far(&mut self, at: Nanos) {
         for (cpu, (vp, _)) in (0..).zip(&self.roots) {
             if let Some(State::Woken(since)) = self.accounts.get(*vp as usize).map(|account| account.state) {
@@ -199,7 +169,7 @@ impl Observer {
         }
     }
 
-    /// All the time of a CPU that has gone is stolen.
+    /// Counts the time of the CPUs that are offline as stolen, until `at`.
     fn steal_offline(&mut self, at: Nanos) {
         for index in 0..self.offline.len() {
             let (cpu, since) = self.offline[index];
@@ -208,7 +178,7 @@ impl Observer {
         }
     }
 
-    /// The CPU was taken from whoever runs on it for `length` until `at`.
+    /// Time was stolen from the VPs that run on a CPU, or wait for one: `length`, until `at`.
     fn steal(&mut self, cpu: u16, at: Nanos, length: Nanos) {
         if let Some(stolen) = self.stolen.get_mut(usize::from(cpu)) {
             *stolen = stolen.saturating_add(length);
@@ -216,7 +186,7 @@ impl Observer {
         }
     }
 
-    /// A VP that the topology did not have comes, waiting. Returns its number, which may be that of one that has left.
+    /// Adds a VP to the topology, asleep. Returns its number, which may be that of a VP that has left.
     pub fn join(&mut self, info: VpInfo) -> VpId {
         let vps = &mut Arc::make_mut(&mut self.topology).vps;
         if let Some(vp) = self.free.pop() {
@@ -229,8 +199,7 @@ impl Observer {
         self.accounts.len() as VpId - 1
     }
 
-    /// A scheduler that the topology did not have comes. Returns its number there, which may be that of one that was
-    /// destroyed.
+    /// Adds a scheduler to the topology. Returns its number there, which may be that of a scheduler that was destroyed.
     pub fn create_scheduler(&mut self, info: SchedulerInfo) -> u32 {
         let Topology { schedulers, vps, .. } = Arc::make_mut(&mut self.topology);
         let is_spoken_of = |scheduler: &u32| {
@@ -248,13 +217,13 @@ impl Observer {
         schedulers.len() as u32 - 1
     }
 
-    /// A scheduler that was created is no more, and the result does not count it among the others.
+    /// A scheduler that was created during the run is destroyed: the result has no row for it.
     pub fn destroy_scheduler(&mut self, scheduler: u32) {
-        self.were_below.remove(&scheduler);
+        self.moved_away.remove(&scheduler);
         self.destroyed.push(scheduler);
     }
 
-    /// Another policy is in the place of one that was taken out; whoever runs the engine knows which.
+    /// A scheduler's policy was taken out, and a fallback put in its place; the engine's owner says which.
     pub fn take_out(&mut self, taken_out: TakenOut) {
         self.taken_out.push(taken_out);
     }
@@ -266,9 +235,9 @@ impl Observer {
         let Some(account) = self.accounts.get_mut(vp as usize) else { return };
         let counted = account.take_counts();
         for above in self.topology.above(vp) {
-            self.were_below.entry(above).or_default().include(&counted);
+            self.moved_away.entry(above).or_default().include(&counted);
         }
-        self.before.entry(vp).or_default().include(&counted);
+        self.before_moves.entry(vp).or_default().include(&counted);
         Arc::make_mut(&mut self.topology).vps[vp as usize].parent = Some(scheduler);
     }
 
@@ -287,7 +256,7 @@ impl Observer {
     /// A promise begins at `at`, or with the last record if that was later, in the place of what the VP was promised
     /// before. No effect for a VP that is unknown.
     pub fn promise(&mut self, promise: Promise, at: Nanos) {
-        let at = at.max(self.heard_at);
+        let at = at.max(self.last_record_at);
         self.withdraw(promise.vp, at);
         if self.accounts.len() > promise.vp as usize {
             self.watch(promise, at);
@@ -296,7 +265,7 @@ impl Observer {
 
     /// What the VP was promised ends at `at`. No effect where it was promised nothing.
     pub fn withdraw(&mut self, vp: VpId, at: Nanos) {
-        let at = at.max(self.heard_at);
+        let at = at.max(self.last_record_at);
         let account = self.accounts.get_mut(vp as usize);
         if let Some(slot) = account.and_then(|account| account.watched.take()) {
             self.promises.end(slot, at, &self.topology);
@@ -314,8 +283,8 @@ impl Observer {
         }
     }
 
-    /// All records from here on are later than `at`: notices who starves. Without it a promise to a VP that waits is
-    /// seen to be broken when it waits no longer.
+    /// All records that follow are later than `at`: judges the VPs that wait for a CPU until then. Without this call a
+    /// promise to a VP that waits is seen to be broken only when the wait ends.
     pub fn advance(&mut self, at: Nanos) {
         self.steal_offline(at);
         self.steal_so_far(at);
@@ -324,8 +293,8 @@ impl Observer {
 
     /// Records between the last one and `at` were lost.
     pub fn lose(&mut self, at: Nanos) {
-        self.promises.lost = Some((self.heard_at.min(at), at));
-        // Whether they have come back nobody knows.
+        self.promises.lose(self.last_record_at.min(at), at);
+        // The records that said that a CPU is back may be among those lost.
         self.offline.clear();
     }
 
@@ -339,7 +308,7 @@ impl Observer {
         &self.topology
     }
 
-    /// How things stand with a VP at `at`, no earlier than the last record; nothing for one that is unknown.
+    /// How a VP stands at `at`, no earlier than the last record; all zero for a VP that is unknown.
     pub fn standing(&self, vp: VpId, at: Nanos) -> Standing {
         let Some(account) = self.accounts.get(vp as usize) else { return Standing::default() };
         let ran = account.ran_until(clock(&self.stolen, account.last_cpu, at));
@@ -394,7 +363,7 @@ impl Observer {
             migrations: account.migrations.into(),
             ..ThreadResult::default()
         };
-        let whole = |(vp, (_, account)): (VpId, (_, &Account))| match self.before.get(&vp) {
+        let whole = |(vp, (_, account)): (VpId, (_, &Account))| match self.before_moves.get(&vp) {
             None => result(vp, account.ran, account),
             Some(before) => {
                 let mut all = before.clone();
@@ -437,8 +406,8 @@ impl Observer {
     /// For each scheduler the sum of the accounts of all threads below it.
     fn sums_below(&self) -> Vec<Account> {
         let lineages = self.topology.lineages();
-        let were_below = |scheduler| self.were_below.get(&scheduler).cloned().unwrap_or_default();
-        let mut sums: Vec<Account> = (0..self.topology.schedulers.len() as u32).map(were_below).collect();
+        let moved_away = |scheduler| self.moved_away.get(&scheduler).cloned().unwrap_or_default();
+        let mut sums: Vec<Account> = (0..self.topology.schedulers.len() as u32).map(moved_away).collect();
         for (info, account) in self.topology.vps.iter().zip(&self.accounts) {
             let (Child::Thread, Some(parent)) = (info.child, info.parent) else { continue };
             for &above in lineages.get(parent as usize).into_iter().flatten() {
@@ -464,6 +433,7 @@ fn clock(stolen: &[Nanos], cpu: Option<u16>, at: Nanos) -> Nanos {
 mod tests {
     use super::*;
     use crate::result::{Cause, GuaranteeResult};
+    use crate::windows::Window;
 
     /// Scheduler 0 with VPs 1 and 2 of a machine with two CPUs, and the threads 3 and 4.
     fn topology() -> Topology {
@@ -529,7 +499,13 @@ mod tests {
     fn promise(vp: VpId, length: u64, promised: u64, accounted: u64) -> Promise {
         let (length, promised, accounted) = (Nanos(length), Nanos(promised), Nanos(accounted));
         let windows = vec![Window { length, promised, allowed: None, accounted }];
-        Promise { vp, text: format!("{promised} in {length}"), windows, pace: Pace::default() }
+        Promise {
+            vp,
+            text: format!("{promised} in {length}"),
+            windows,
+            requests: None,
+            pace: Pace::default(),
+        }
     }
 
     #[test]
@@ -776,16 +752,6 @@ mod tests {
         (0..1_500).for_each(|at| observer.promise(promise(3, 20, 10, 0), Nanos(at)));
         let result = observer.finish(Nanos(10_000));
         assert_eq!((result.guarantees.len(), result.unlisted), (1_001, 499));
-    }
-
-    #[test]
-    fn a_pace_is_below_what_is_promised() {
-        // 5 of every 33 ms, after 56 ms at worst.
-        let pace = Pace { per_second: Nanos(151_515_151), blackout: Nanos::from_millis(56) };
-        assert_eq!(pace.promised_in(Nanos::from_millis(56)), Nanos(0));
-        assert_eq!(pace.promised_in(Nanos::from_millis(89)), Nanos(4_999_999));
-        let most = Pace { per_second: Nanos::from_secs(1), blackout: Nanos::ZERO };
-        assert_eq!(most.promised_in(Nanos::MAX), Nanos::MAX);
     }
 
     #[test]

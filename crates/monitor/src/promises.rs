@@ -1,8 +1,8 @@
-//! The promises that are watched, each with its monitor: who runs where and who waits, so that stolen time comes to
-//! those from whom it was stolen; which promises broke, and why where that is known.
+//! The promises that are held against the run, each with its monitor: where each promised VP is, so that stolen time is
+//! credited to the VPs from which it was stolen; which promises broke, and the cause where it is known.
 //!
-//! Relies on records in time order. A promise may begin and end while the run goes on. Memory is bounded: what nobody
-//! asks for, or too much of what has ended, is counted instead of kept.
+//! Relies on records in time order. A promise may begin and end while the run goes on. Memory is bounded: breaches
+//! beyond a hundred that nobody asks for are dropped, and of too many promises that ended only the number is kept.
 
 use crate::event::{VpId, What};
 use crate::observe::{Promise, Standing};
@@ -18,13 +18,13 @@ pub struct Broken {
     pub vp: VpId,
     /// The promise as text.
     pub guarantee: String,
-    /// The first window of this time in which it broke.
+    /// The window or request in which it broke.
     pub breach: Breach,
     /// Why, where that is known.
     pub cause: Option<Cause>,
 }
 
-/// Where a VP is.
+/// Where a promised VP is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// It wants no CPU.
@@ -35,55 +35,57 @@ pub(crate) enum Place {
     On(u16),
 }
 
-/// A promise.
+/// A promise and what is known of its VP.
 #[derive(Clone, Debug)]
-struct Entry {
+struct WatchedPromise {
     promise: Promise,
     monitor: Monitor,
     from: Nanos,
-    /// CPU time that the VP had had by then.
+    /// CPU time that the VP had had when the promise began.
     ran_before: Nanos,
     place: Place,
-    /// The place among those that wait, where it is there.
+    /// Index into [`Promises::ready`], while the VP waits for a CPU.
     ready_at: usize,
     wanted_since: Option<Nanos>,
-    /// What was promised for the times before that.
+    /// What was promised for the VP's earlier requests, roughly: see [`crate::observe::Pace`].
     promised: Nanos,
-    /// The first and the latest window in which it broke.
+    /// The first and the latest breach.
     broken: Option<(Breach, Breach)>,
 }
 
-impl Entry {
+impl WatchedPromise {
     fn promised_until(&self, at: Nanos) -> Nanos {
         let open = self.wanted_since.map_or(Nanos::ZERO, |since| at.saturating_sub(since));
         self.promised.saturating_add(self.promise.pace.promised_in(open))
     }
 
-    /// Whether it got too little at some time of that window, so far as is remembered.
+    /// Whether the VP got too little at some time of that breach, so far as is remembered.
     fn was_short_in(&self, window: &Breach) -> bool {
-        let meets = |mine: &Breach, to| !mine.is_over && mine.from < window.to && window.from < to;
+        let meets = |mine: &Breach, to| !mine.is_over() && mine.from < window.to && window.from < to;
         let latest_to = self.monitor.short_until();
         self.broken.as_ref().is_some_and(|(first, latest)| meets(first, first.to) || meets(latest, latest_to))
     }
 }
 
-/// No more broken promises wait to be asked for;
-const MAX_FRESH: usize = 100;
-/// and the results of no more promises that ended are kept.
+/// At most so many breaches wait for [`Promises::take_broken`].
+const MAX_UNREPORTED: usize = 100;
+/// Of at most so many promises that ended the results are kept.
 const MAX_ENDED: usize = 1_000;
 
 /// All promises, each in a slot with a number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Promises {
-    slots: Vec<Option<Entry>>,
+    slots: Vec<Option<WatchedPromise>>,
     free: Vec<u32>,
-    /// Those that run, by CPU; at most one a level of the hierarchy.
+    /// For each CPU the slots of the VPs that run there; at most one for each level of the hierarchy.
     running: Vec<Vec<u32>>,
+    /// The slots of the VPs that wait for a CPU.
     ready: Vec<u32>,
-    fresh: Vec<(u32, Breach)>,
+    /// Breaches that [`Promises::take_broken`] has not handed over, each with its slot.
+    unreported: Vec<(u32, Breach)>,
     pub slack: Nanos,
     /// The latest stretch of time of which records were lost.
-    pub lost: Option<(Nanos, Nanos)>,
+    lost: Option<(Nanos, Nanos)>,
     pub ended: Vec<GuaranteeResult>,
     pub unlisted: u64,
 }
@@ -95,8 +97,9 @@ impl Promises {
 
     /// Watches a promise from `at` on to a VP that is at `place` and has had so much CPU time; returns its slot.
     pub fn begin(&mut self, promise: Promise, at: Nanos, place: Place, ran_before: Nanos) -> u32 {
-        let monitor = Monitor::new(promise.windows.clone(), at, self.slack);
-        let entry = Entry {
+        let monitor =
+            Monitor::new(promise.windows.clone(), at, self.slack).with_requests(promise.requests, at);
+        let entry = WatchedPromise {
             promise,
             monitor,
             from: at,
@@ -113,19 +116,19 @@ impl Promises {
         });
         self.slots[slot as usize] = Some(entry);
         if place != Place::Off {
-            self.hear(slot, 0, at, What::Request);
+            self.note_change(slot, 0, at, What::Request);
         }
         if let Place::On(cpu) = place {
-            self.hear(slot, cpu, at, What::Grant);
+            self.note_change(slot, cpu, at, What::Grant);
         }
         slot
     }
 
-    /// Watches it no longer.
+    /// Ends the promise in that slot.
     pub fn end(&mut self, slot: u32, at: Nanos, topology: &Topology) {
         let Some(result) = self.finish(slot, at, topology) else { return };
-        self.put(slot, Place::Off);
-        self.fresh.retain(|(of, _)| *of != slot);
+        self.set_place(slot, Place::Off);
+        self.unreported.retain(|(of, _)| *of != slot);
         self.slots[slot as usize] = None;
         self.free.push(slot);
         if self.ended.len() < MAX_ENDED {
@@ -141,8 +144,14 @@ impl Promises {
         self.slots.iter_mut().flatten().for_each(|entry| entry.monitor.set_slack(slack));
     }
 
+    /// Records between `from` and `to` were lost.
+    pub fn lose(&mut self, from: Nanos, to: Nanos) {
+        self.lost = Some((from, to));
+        self.slots.iter_mut().flatten().for_each(|entry| entry.monitor.lose_track(to));
+    }
+
     /// Takes what happened to the VP of a promise into account; it is or was on `cpu`.
-    pub fn hear(&mut self, slot: u32, cpu: u16, at: Nanos, what: What) {
+    pub fn note_change(&mut self, slot: u32, cpu: u16, at: Nanos, what: What) {
         let Some(Some(entry)) = self.slots.get_mut(slot as usize) else { return };
         let place = match what {
             What::Request => {
@@ -161,7 +170,10 @@ impl Promises {
                 Place::Ready
             }
             What::Release | What::Leave => {
-                entry.monitor.release(at);
+                match what {
+                    What::Leave => entry.monitor.leave(at),
+                    _ => entry.monitor.release(at),
+                }
                 entry.promised = entry.promised_until(at);
                 entry.wanted_since = None;
                 Place::Off
@@ -169,7 +181,7 @@ impl Promises {
             _ => return,
         };
         self.note_breaches(slot);
-        self.put(slot, place);
+        self.set_place(slot, place);
     }
 
     /// That CPU was taken from whoever runs there, or might have, for `length` until `at`.
@@ -183,7 +195,7 @@ impl Promises {
         }
     }
 
-    /// All that will be told happened after `at`: what starves until then is noticed.
+    /// All records that follow are later than `at`: judges the VPs that wait for a CPU until then.
     pub fn advance(&mut self, at: Nanos) {
         for slot in self.ready.clone() {
             if let Some(Some(entry)) = self.slots.get_mut(slot as usize) {
@@ -195,16 +207,16 @@ impl Promises {
 
     /// The promises that broke since the last time.
     pub fn take_broken(&mut self, topology: &Topology) -> Vec<Broken> {
-        let fresh = mem::take(&mut self.fresh);
+        let unreported = mem::take(&mut self.unreported);
         let tell = |(slot, breach): (u32, Breach)| {
             let promise = &self.slots.get(slot as usize)?.as_ref()?.promise;
             let cause = self.cause(promise.vp, &breach, topology);
             Some(Broken { vp: promise.vp, guarantee: promise.text.clone(), breach, cause })
         };
-        fresh.into_iter().filter_map(tell).collect()
+        unreported.into_iter().filter_map(tell).collect()
     }
 
-    /// How things stand at `at` with a VP that has had so much CPU time by then.
+    /// How the promise in a slot stands at `at`, when its VP has had `ran` of CPU time.
     pub fn standing(&self, slot: u32, at: Nanos, ran: Nanos) -> Standing {
         let entry = self.slots.get(slot as usize).and_then(Option::as_ref);
         entry.map_or_else(Standing::default, |entry| Standing {
@@ -215,9 +227,9 @@ impl Promises {
         })
     }
 
-    /// How all promises that have not ended were kept until `at`.
+    /// The results at `at` of all promises that have not ended.
     pub fn finish_all(&mut self, at: Nanos, topology: &Topology) -> Vec<GuaranteeResult> {
-        // All of them first: what broke above may be noticed only now.
+        // All monitors first: that a scheduler got too little itself may be noticed only now.
         for slot in 0..self.slots.len() as u32 {
             if let Some(Some(entry)) = self.slots.get_mut(slot as usize) {
                 entry.monitor.finish(at);
@@ -233,9 +245,19 @@ impl Promises {
         let entry = self.slots[slot as usize].as_ref()?;
         let Promise { vp, ref text, .. } = entry.promise;
         let cause = entry.broken.and_then(|(first, _)| self.cause(vp, &first, topology));
-        let (from, counts) = (entry.from, entry.monitor.counts());
+        let (from, counts, requests) = (entry.from, entry.monitor.counts(), entry.monitor.requests());
         let by = topology.vps.get(vp as usize).and_then(|info| info.parent);
-        Some(GuaranteeResult { vp, by, guarantee: text.clone(), from, to: at, windows, counts, cause })
+        Some(GuaranteeResult {
+            vp,
+            by,
+            guarantee: text.clone(),
+            from,
+            to: at,
+            windows,
+            requests,
+            counts,
+            cause,
+        })
     }
 
     fn note_breaches(&mut self, slot: u32) {
@@ -243,13 +265,13 @@ impl Promises {
         for breach in entry.monitor.take_breaches() {
             let first = entry.broken.map_or(breach, |(first, _)| first);
             entry.broken = Some((first, breach));
-            if self.fresh.len() < MAX_FRESH {
-                self.fresh.push((slot, breach));
+            if self.unreported.len() < MAX_UNREPORTED {
+                self.unreported.push((slot, breach));
             }
         }
     }
 
-    /// Why a promise to `vp` broke.
+    /// Why a promise to `vp` broke: records were lost, or the scheduler above got too little itself.
     fn cause(&self, vp: VpId, breach: &Breach, topology: &Topology) -> Option<Cause> {
         if self.lost.is_some_and(|(from, to)| breach.from <= to && from <= breach.to) {
             return Some(Cause::Lost);
@@ -259,12 +281,12 @@ impl Promises {
             topology.vps.get(vp as usize).is_some_and(|info| info.child == Child::Scheduler(parent))
         };
         let mut short = self.slots.iter().flatten().filter(|entry| entry.was_short_in(breach));
-        let above = short.find(|entry| !breach.is_over && is_above(entry.promise.vp))?;
+        let above = short.find(|entry| !breach.is_over() && is_above(entry.promise.vp))?;
         Some(Cause::Above(above.promise.vp))
     }
 
-    /// Notes where the VP of a promise is.
-    fn put(&mut self, slot: u32, place: Place) {
+    /// Moves the slot of a VP to where the VP is now: in `ready`, in `running` of a CPU, or nowhere.
+    fn set_place(&mut self, slot: u32, place: Place) {
         let Some(Some(entry)) = self.slots.get_mut(slot as usize) else { return };
         let (before, ready_at) = (mem::replace(&mut entry.place, place), entry.ready_at);
         if before == place {

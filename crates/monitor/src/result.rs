@@ -128,23 +128,25 @@ pub struct Percentiles {
 pub struct ThreadResult {
     /// Its VP.
     pub vp: VpId,
-    /// CPU time, overheads of its switches included, stolen time not.
+    /// CPU time, with what switching to the thread cost, without stolen time.
     pub ran: Nanos,
-    /// CPU time that went into its own program.
+    /// CPU time that went into the thread's own program.
     pub work: Nanos,
-    /// How often it woke up.
+    /// How often the thread woke up.
     pub activations: u64,
-    /// From wanting the CPU to having it, one sample for each wake-up.
+    /// The time from wanting the CPU to having it, one sample for each wake-up.
     pub wake_latency: Percentiles,
     /// From release to completion, one sample for each job.
     pub response: Percentiles,
+    /// By when every job was to be done, where that is known and the thread has but one task, without a name.
+    pub bound: Option<ResponseBound>,
     /// Deadlines missed.
     pub misses: u64,
     /// Frames finished by a renderer; 0 for all else.
     pub frames: u64,
-    /// How often the CPU was taken from it while it wanted to go on.
+    /// How often the CPU was taken from the thread while it wanted to go on.
     pub preemptions: u64,
-    /// How often it went on another CPU than before.
+    /// How often the thread went on on another CPU than before.
     pub migrations: u64,
     /// The tasks that it serves, in the order of the file; empty where it serves none.
     pub tasks: Vec<TaskResult>,
@@ -161,6 +163,36 @@ pub struct TaskResult {
     pub misses: u64,
     /// The longest from the release of a job to its completion.
     pub worst: Nanos,
+    /// By when every job was to be done, where that is known.
+    pub bound: Option<ResponseBound>,
+}
+
+/// A bound on the time from the release of a job to its completion that was derived from a promise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResponseBound {
+    /// The bound.
+    pub bound: Nanos,
+    /// Later by at most this is no fault of the hierarchy's: timers go off late, and time is stolen.
+    pub excused: Nanos,
+}
+
+impl ResponseBound {
+    /// By how much the longest response is beyond the bound; `None` where the bound holds, or the rest is excused.
+    pub fn exceeded_by(self, worst: Nanos) -> Option<Nanos> {
+        let late = worst.saturating_sub(self.bound);
+        (late > self.excused).then_some(late)
+    }
+}
+
+impl ThreadResult {
+    /// How many of its tasks took longer than their bounds.
+    pub fn bounds_exceeded(&self) -> usize {
+        let is_exceeded = |bound: Option<ResponseBound>, worst| {
+            bound.is_some_and(|bound: ResponseBound| bound.exceeded_by(worst).is_some())
+        };
+        let of_tasks = self.tasks.iter().filter(|task| is_exceeded(task.bound, task.worst)).count();
+        of_tasks + usize::from(is_exceeded(self.bound, self.response.worst))
+    }
 }
 
 /// What one scheduler got, over all its VPs.
@@ -233,20 +265,52 @@ pub struct WindowResult {
     pub slack: Nanos,
 }
 
-/// What the windows of one length say about a promise.
+/// One promise held against each request of a VP: from its wake-up to its next sleep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestsResult {
+    /// How many requests there were.
+    pub requests: u64,
+    /// How many of them put the promise to the test: they got CPU time, or were owed some.
+    pub tested: u64,
+    /// The least time by which a piece of CPU time came before it was due; 0 where one came too late.
+    pub margin: Option<Nanos>,
+    /// The most that a request lacked of what was due, and is not explained by what was stolen.
+    pub missing: Nanos,
+    /// When the request began in which that was.
+    pub worst_at: Nanos,
+    /// The most that a request lacked and is explained by what was stolen.
+    pub stolen: Nanos,
+    /// Up to this much missing breaks no promise.
+    pub slack: Nanos,
+}
+
+impl RequestsResult {
+    /// Holds what was seen against what was promised.
+    pub fn verdict(&self) -> Verdict {
+        match *self {
+            RequestsResult { missing, slack, .. } if missing > slack => Verdict::Short,
+            RequestsResult { missing, .. } if missing > Nanos::ZERO => Verdict::Late,
+            RequestsResult { stolen, .. } if stolen > Nanos::ZERO => Verdict::Stolen,
+            RequestsResult { tested: 0, .. } => Verdict::Untested,
+            _ => Verdict::Kept,
+        }
+    }
+}
+
+/// What the windows of one length, or the requests, say about a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every window got what it was promised, and no more than allowed.
+    /// Each got what it was promised, and no more than allowed.
     Kept,
-    /// Some window got less than promised, but enough together with what was stolen in it: not the hierarchy's fault.
+    /// Some got less than promised, but enough together with what was stolen in it: not the hierarchy's fault.
     Stolen,
-    /// Some window got less than promised, or more than allowed, but by no more than the slack.
+    /// Some got less than promised, or more than allowed, but by no more than the slack.
     Late,
-    /// Some window got less than promised, and what was stolen does not explain it.
+    /// Some got less than promised, and what was stolen does not explain it.
     Short,
-    /// No window got less, but some got more than a hard guarantee allows.
+    /// None got less, but some got more than a hard guarantee allows.
     Over,
-    /// The VP never wanted the CPU for a whole window, so that the promise was not put to the test.
+    /// The VP never wanted the CPU for a whole window, or at all, so that the promise was not put to the test.
     Untested,
 }
 
@@ -277,17 +341,17 @@ impl WindowResult {
     }
 }
 
-/// How often the windows of a promise came off badly: each time counts once, as the worst of it, for each watched
-/// length.
+/// How often a promise came off badly: each time counts once, as the worst of it, for each watched length of windows,
+/// and once for the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Windows got too little.
+    /// Windows or requests got too little.
     pub short: u64,
     /// Windows got too much.
     pub over: u64,
-    /// Windows got too little or too much by no more than the slack.
+    /// Windows or requests got too little or too much by no more than the slack.
     pub late: u64,
-    /// Windows got too little, and what was stolen explains it.
+    /// Windows or requests got too little, and what was stolen explains it.
     pub stolen: u64,
 }
 
@@ -316,22 +380,35 @@ pub struct GuaranteeResult {
     pub by: Option<u32>,
     /// The promise as text.
     pub guarantee: String,
-    /// When it began,
+    /// When the promise began.
     pub from: Nanos,
-    /// and when it ended: with the run, if not before.
+    /// When it ended: with the run, if not before.
     pub to: Nanos,
     /// The windows that were watched.
     pub windows: Vec<WindowResult>,
-    /// How often windows came off badly.
+    /// The requests, where the promise says something of each.
+    pub requests: Option<RequestsResult>,
+    /// How often it came off badly.
     pub counts: Counts,
-    /// Why it was broken the first time.
+    /// Why the promise was broken the first time, where that is known.
     pub cause: Option<Cause>,
 }
 
 impl GuaranteeResult {
     /// Whether nothing seen speaks against those who promised.
     pub fn is_kept(&self) -> bool {
-        !self.windows.iter().any(|window| window.verdict().is_broken())
+        !self.verdicts().any(Verdict::is_broken)
+    }
+
+    /// Whether it was put to the test, by a request or a window.
+    pub fn is_tested(&self) -> bool {
+        self.verdicts().any(|verdict| verdict != Verdict::Untested)
+    }
+
+    /// What the requests say, and the windows of each length.
+    pub fn verdicts(&self) -> impl Iterator<Item = Verdict> {
+        let requests = self.requests.iter().map(RequestsResult::verdict);
+        requests.chain(self.windows.iter().map(WindowResult::verdict))
     }
 }
 
@@ -340,11 +417,11 @@ impl GuaranteeResult {
 pub struct TakenOut {
     /// When.
     pub at: Nanos,
-    /// The name of the scheduler,
+    /// The name of the scheduler.
     pub scheduler: String,
-    /// that of the policy,
+    /// The name of the policy that was taken out.
     pub policy: String,
-    /// and what that did.
+    /// What that policy did.
     pub offence: String,
     /// The policy that is in its place.
     pub fallback: String,
@@ -381,6 +458,14 @@ pub struct RunResult {
     pub unlisted: u64,
     /// The policies that were taken out, in order of time.
     pub taken_out: Vec<TakenOut>,
+}
+
+impl RunResult {
+    /// Whether nothing seen speaks against the hierarchy: no promise is broken, and no job took longer than its bound.
+    pub fn is_kept(&self) -> bool {
+        self.guarantees.iter().all(GuaranteeResult::is_kept)
+            && self.threads.iter().all(|thread| thread.bounds_exceeded() == 0)
+    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,9 @@
 //! standing still.
 
 use crate::curve::{Bend, Curve, Has};
-use crate::result::{Counts, WindowResult};
+use crate::judge::{Episodes, Judge, Level};
+use crate::requests::{RequestTest, Requests};
+use crate::result::{Counts, RequestsResult, WindowResult};
 use hls_units::Nanos;
 
 /// A length of windows to be watched and what is promised for it.
@@ -34,27 +36,47 @@ pub struct Window {
     pub length: Nanos,
     /// The least CPU time that such a window must get while the VP wants the CPU: sbf(length), rounded down.
     pub promised: Nanos,
-    /// The most that it may get: ubf(length), rounded up; `None` where the guarantee is soft.
+    /// The most that such a window may get: ubf(length), rounded up; `None` where the guarantee is soft.
     pub allowed: Option<Nanos>,
     /// How much of such a window may be stolen by those whom `promised` takes into account.
     pub accounted: Nanos,
 }
 
-/// A window in which a promise was broken.
+/// Where a promise was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Breach {
-    /// Where it begins; later than its end less its length where the VP did not want the CPU before.
+    /// Where the window begins, or when the VP woke up. Of a window that got too much it is later than the end less the
+    /// length where the VP did not want the CPU before.
     pub from: Nanos,
-    /// Where it ends.
+    /// Where the window ends, or when the request was seen to lack something.
     pub to: Nanos,
-    /// What was promised.
-    pub window: Window,
     /// What the VP got.
     pub got: Nanos,
-    /// What was stolen from it.
+    /// What was stolen from the VP.
     pub stolen: Nanos,
-    /// Whether it got too much, rather than too little.
-    pub is_over: bool,
+    /// By what the promise was missed.
+    pub what: Missed,
+}
+
+/// By what a promise was missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missed {
+    /// A window got too little.
+    Window(Window),
+    /// A window got too much.
+    Excess(Window),
+    /// A request lacks this much of what was due by then.
+    InRequest {
+        /// CPU time.
+        missing: Nanos,
+    },
+}
+
+impl Breach {
+    /// Whether the VP got too much, rather than too little.
+    pub fn is_over(&self) -> bool {
+        matches!(self.what, Missed::Excess(_))
+    }
 }
 
 /// A request that has not been released.
@@ -63,58 +85,8 @@ struct Wanted {
     since: Nanos,
     /// The supply up to then.
     supply: Nanos,
-    /// What had been stolen up to then.
+    /// What had been stolen from the VP up to then.
     stolen: Nanos,
-}
-
-/// How a window came off, the worst last.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
-    #[default]
-    Kept,
-    /// Too little, and what was stolen explains it.
-    Stolen,
-    /// Within the slack.
-    Late,
-    Broken,
-}
-
-/// Successive windows that came off badly count once, as the worst of them.
-#[derive(Clone, Debug, Default)]
-struct Episodes {
-    now: Level,
-    stolen: u64,
-    late: u64,
-    broken: u64,
-}
-
-impl Episodes {
-    /// Takes the next window into account; whether a promise breaks here.
-    fn add(&mut self, level: Level) -> bool {
-        if level == Level::Kept {
-            self.now = level;
-        }
-        if level <= self.now {
-            return false;
-        }
-        if let Some(count) = self.count(self.now) {
-            *count -= 1;
-        }
-        if let Some(count) = self.count(level) {
-            *count += 1;
-        }
-        self.now = level;
-        level == Level::Broken
-    }
-
-    fn count(&mut self, level: Level) -> Option<&mut u64> {
-        match level {
-            Level::Kept => None,
-            Level::Stolen => Some(&mut self.stolen),
-            Level::Late => Some(&mut self.late),
-            Level::Broken => Some(&mut self.broken),
-        }
-    }
 }
 
 /// One watched length.
@@ -164,16 +136,16 @@ impl Watch {
         }
     }
 
-    /// Holds what came between two instants, of which the VP wanted the CPU all the time, against the promise; against
-    /// the upper limit only, unless it is a whole window.
+    /// Holds what the VP got between two instants, where it wanted the CPU all the time between them, against the
+    /// promise: against the upper limit, and, where that is a whole window, against the lower one.
     fn judge(&mut self, tail: Bend, head: Bend, is_whole: bool, judge: &mut Judge) {
         let got = head.supply.saturating_sub(tail.supply);
         let stolen = head.stolen.saturating_sub(tail.stolen);
-        let breach = Breach { from: tail.at, to: head.at, window: self.window, got, stolen, is_over: false };
+        let breach = |what| Breach { from: tail.at, to: head.at, got, stolen, what };
         self.most = self.most.max(got);
         let excess = self.window.allowed.map_or(Nanos::ZERO, |allowed| got.saturating_sub(allowed));
         if self.over.add(judge.level(excess)) {
-            judge.breaches.push(Breach { is_over: true, ..breach });
+            judge.breaches.push(breach(Missed::Excess(self.window)));
         }
         if !is_whole {
             return;
@@ -184,15 +156,12 @@ impl Watch {
         let too_little = self.window.promised.saturating_sub(got);
         let missing = too_little.saturating_sub(stolen.saturating_sub(self.window.accounted));
         self.missing = self.missing.max(missing);
-        let level = match judge.level(missing) {
-            Level::Kept if too_little > Nanos::ZERO => Level::Stolen,
-            level => level,
-        };
+        let level = judge.level_short(missing, too_little > Nanos::ZERO);
         if level == Level::Broken {
             judge.short_until = head.at;
         }
         if self.short.add(level) {
-            judge.breaches.push(breach);
+            judge.breaches.push(breach(Missed::Window(self.window)));
         }
     }
 
@@ -204,30 +173,11 @@ impl Watch {
     }
 }
 
-/// By what windows are judged, and what comes of it.
-#[derive(Clone, Debug, Default)]
-struct Judge {
-    slack: Nanos,
-    breaches: Vec<Breach>,
-    /// The end of the latest window that got too little.
-    short_until: Nanos,
-}
-
-impl Judge {
-    /// Of what is too little or too much by so much.
-    fn level(&self, by: Nanos) -> Level {
-        match by {
-            Nanos::ZERO => Level::Kept,
-            by if by <= self.slack => Level::Late,
-            _ => Level::Broken,
-        }
-    }
-}
-
 /// The supply monitor of one VP.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     watches: Vec<Watch>,
+    requests: Option<Requests>,
     curve: Curve,
     wanted: Option<Wanted>,
     /// What was stolen while the VP waited for a CPU, since the newest bend: disjoint, in order.
@@ -235,7 +185,7 @@ pub struct Monitor {
     judge: Judge,
 }
 
-/// No more stolen stretches are kept before they become bends.
+/// When more stretches of stolen time are pending than this, they become bends.
 const MAX_PENDING: usize = 1_000;
 
 impl Monitor {
@@ -244,11 +194,19 @@ impl Monitor {
     pub fn new(windows: Vec<Window>, at: Nanos, slack: Nanos) -> Monitor {
         Monitor {
             watches: windows.into_iter().map(Watch::new).collect(),
+            requests: None,
             curve: Curve::new(at),
             wanted: None,
             pending: Vec::new(),
             judge: Judge { slack, ..Judge::default() },
         }
+    }
+
+    /// Also judges each request, of a promise that begins at `at`.
+    #[must_use]
+    pub fn with_requests(mut self, test: Option<RequestTest>, at: Nanos) -> Monitor {
+        self.requests = test.map(|test| Requests::new(test, at));
+        self
     }
 
     /// Another slack from now on.
@@ -263,8 +221,13 @@ impl Monitor {
             let Bend { at: since, supply, stolen, .. } = self.curve.last();
             self.wanted = Some(Wanted { since, supply, stolen });
             for watch in &mut self.watches {
-                (watch.short.now, watch.over.now) = Default::default();
+                watch.short.begin_anew();
+                watch.over.begin_anew();
             }
+        }
+        if let Some(requests) = &mut self.requests {
+            let now = self.curve.last().until(at.max(self.curve.last().at));
+            requests.begin(now.at, (now.supply, now.stolen), self.judge.slack);
         }
     }
 
@@ -287,6 +250,24 @@ impl Monitor {
         self.settle(at);
         self.bend(at, Has::Nothing);
         self.wanted = None;
+        if let Some(requests) = &mut self.requests {
+            requests.end(self.curve.last().at);
+        }
+    }
+
+    /// As [`Monitor::release`], and another thread may have the VP from then on.
+    pub fn leave(&mut self, at: Nanos) {
+        self.release(at);
+        if let Some(requests) = &mut self.requests {
+            requests.hand_over(self.curve.last().at);
+        }
+    }
+
+    /// Records up to `at` were lost.
+    pub fn lose_track(&mut self, at: Nanos) {
+        if let Some(requests) = &mut self.requests {
+            requests.lose_track(at);
+        }
     }
 
     /// A CPU was taken for `length` until `at`: that on which the VP runs, or any while the VP waits for one. Of what
@@ -308,7 +289,7 @@ impl Monitor {
         }
     }
 
-    /// All that will be told happened after `at`. Judges windows up to then in which the VP waits for a CPU; those in
+    /// All changes that follow are later than `at`. Judges windows up to then in which the VP waits for a CPU; those in
     /// which it runs are judged when it stops.
     pub fn advance(&mut self, at: Nanos) {
         if self.wanted.is_some() && self.curve.last().has != Has::Cpu {
@@ -342,6 +323,11 @@ impl Monitor {
             counts.late += short.late + over.late;
             counts.stolen += short.stolen;
         }
+        if let Some(Requests { episodes, .. }) = &self.requests {
+            counts.short += episodes.broken;
+            counts.late += episodes.late;
+            counts.stolen += episodes.stolen;
+        }
         counts
     }
 
@@ -350,6 +336,11 @@ impl Monitor {
         self.settle(end);
         self.bend(end, Has::Nothing);
         self.watches.iter().map(|watch| watch.result(self.judge.slack)).collect()
+    }
+
+    /// What was seen of the requests so far, where they are judged.
+    pub fn requests(&self) -> Option<RequestsResult> {
+        self.requests.as_ref().map(|requests| requests.result(self.judge.slack))
     }
 
     /// Makes bends of what was stolen up to `at` while the VP waited.
@@ -373,9 +364,21 @@ impl Monitor {
             watch.advance(&self.curve, at, self.wanted, &mut self.judge);
             oldest = oldest.min(watch.next_bend);
         }
+        self.judge_request(at, has);
         self.curve.push(at, has);
         // The bend before the tail tells what the VP has at the tail.
         self.curve.drop_below(oldest.saturating_sub(1));
+    }
+
+    /// Moves the request on to `at`, from where the VP has `next`.
+    fn judge_request(&mut self, at: Nanos, next: Has) {
+        let Monitor { requests: Some(requests), curve, judge, .. } = self else { return };
+        let last = curve.last();
+        let had = |at| {
+            let Bend { supply, stolen, .. } = last.until(at);
+            (supply, stolen)
+        };
+        requests.advance((last.at, at), (last.has, next), judge, had);
     }
 }
 
@@ -523,10 +526,9 @@ mod tests {
         let breach = Breach {
             from: Nanos(2),
             to: Nanos(12),
-            window: window(10, 6),
             got: Nanos(2),
             stolen: Nanos(3),
-            is_over: false,
+            what: Missed::Window(window(10, 6)),
         };
         assert_eq!((breaches, monitor.take_breaches()), (vec![breach], vec![]));
     }

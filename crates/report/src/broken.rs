@@ -4,6 +4,7 @@
 use crate::format::{shorten, time_exact};
 use hls_monitor::promises::Broken;
 use hls_monitor::result::{Cause, TakenOut, Topology};
+use hls_monitor::windows::Missed;
 use hls_units::Nanos;
 
 /// No name is longer.
@@ -14,15 +15,22 @@ pub fn broken_in_words(topology: &Topology, broken: &Broken) -> String {
     let Broken { vp, ref guarantee, breach, cause } = *broken;
     let to = shorten(topology.child_name(vp), NAME_WIDTH);
     let by = shorten(topology.parent_name(vp).unwrap_or("the machine"), NAME_WIDTH);
-    let (bound, promised) = match breach.window.allowed {
-        Some(allowed) if breach.is_over => ("at most", allowed),
-        _ => ("at least", breach.window.promised),
+    let [at, from, got] = [breach.to, breach.from, breach.got].map(time_exact);
+    let in_window = |bound: &str, promised: Nanos, length: Nanos| {
+        format!("{bound} {} in {}, and got {got}", time_exact(promised), time_exact(length))
     };
-    let [at, promised, got] = [breach.to, promised, breach.got].map(time_exact);
-    let mut line = format!(
-        "{at}: BROKEN: {to} was promised {guarantee} by {by}, {bound} {promised} in {}, and got {got}",
-        time_exact(breach.window.length)
-    );
+    let how = match breach.what {
+        Missed::Window(window) => in_window("at least", window.promised, window.length),
+        Missed::Excess(window) => in_window("at most", window.allowed.unwrap_or_default(), window.length),
+        Missed::InRequest { missing } => {
+            let since = time_exact(breach.to.saturating_sub(breach.from));
+            let missing = time_exact(missing);
+            format!(
+                "and {since} after it woke up, at {from}, it lacks {missing} of what was due; it got {got}"
+            )
+        }
+    };
+    let mut line = format!("{at}: BROKEN: {to} was promised {guarantee} by {by}, {how}");
     if breach.stolen > Nanos::ZERO {
         line += &format!("; {} stolen", time_exact(breach.stolen));
     }
@@ -72,7 +80,8 @@ mod tests {
         };
         let ms = Nanos::from_millis;
         let window = Window { length: ms(66), promised: ms(5), allowed: Some(ms(15)), accounted: ms(0) };
-        let breach = Breach { from: ms(10), to: ms(76), window, got: ms(3), stolen: ms(1), is_over: false };
+        let what = Missed::Window(window);
+        let breach = Breach { from: ms(10), to: ms(76), got: ms(3), stolen: ms(1), what };
         let mut broken =
             Broken { vp: 2, guarantee: "RESBH 5ms 33ms".into(), breach, cause: Some(Cause::Above(1)) };
         assert_eq!(
@@ -89,8 +98,14 @@ mod tests {
         };
         let line = taken_out_in_words(&taken_out);
         assert_eq!(line, "1.5s: TAKEN OUT: turns of A, since it spun; join is in its place");
-        broken.breach = Breach { got: ms(16), stolen: ms(0), is_over: true, ..breach };
+        broken.breach = Breach { got: ms(16), stolen: ms(0), what: Missed::Excess(window), ..breach };
         broken.cause = None;
         assert!(broken_in_words(&topology, &broken).ends_with("at most 15ms in 66ms, and got 16ms"));
+        broken.breach = Breach { what: Missed::InRequest { missing: ms(2) }, ..breach };
+        assert_eq!(
+            broken_in_words(&topology, &broken),
+            "76ms: BROKEN: vid\u{fffd}eo was promised RESBH 5ms 33ms by RES, and 66ms after it woke up, at 10ms, it \
+             lacks 2ms of what was due; it got 3ms; 1ms stolen"
+        );
     }
 }

@@ -4,8 +4,8 @@
 //! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
 
 use hls_monitor::result::{
-    Cause, GuaranteeResult, Percentiles, RunResult, SchedulerResult, TakenOut, TaskResult, ThreadResult,
-    Topology, Verdict, WindowResult,
+    Cause, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult, SchedulerResult, TakenOut,
+    TaskResult, ThreadResult, Topology, Verdict, WindowResult,
 };
 use serde::Serialize;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ struct JsonRun<'a> {
     seed: u64,
     cpus: u16,
     length_ns: u64,
-    /// Whether no guarantee was broken.
+    /// Whether no guarantee was broken, and no job took longer than its bound.
     kept: bool,
     /// Over all CPUs, as are the next two.
     idle_ns: u64,
@@ -97,6 +97,8 @@ struct JsonThread<'a> {
     wake_latency: JsonPercentiles,
     /// From the release of a job to its completion.
     response: JsonPercentiles,
+    /// By when every job was to be done, where that is known; null for a thread that serves tasks, which have theirs.
+    bound_ns: Option<u64>,
     misses: u64,
     frames: u64,
     preemptions: u64,
@@ -114,6 +116,8 @@ struct JsonTask<'a> {
     misses: u64,
     /// From the release of a job to its completion.
     worst_ns: u64,
+    /// By when every job was to be done, where that is known.
+    bound_ns: Option<u64>,
 }
 
 /// A distribution; `worst_ns` is exact, the rest rounded up by less than 1 in 32.
@@ -136,7 +140,7 @@ struct JsonGuarantee<'a> {
     by: Option<&'a str>,
     guarantee: &'a str,
     kept: bool,
-    /// How often the supply began to fall short.
+    /// How often the supply began to fall short, of a window of some length or of a request.
     shortfalls: u64,
     /// How often it began to be too much.
     overruns: u64,
@@ -150,7 +154,30 @@ struct JsonGuarantee<'a> {
     /// Why it was broken the first time: null (not known, or not broken), `lost` (records of that time were) or `above`
     /// (who promised got too little at that time).
     cause: Option<&'static str>,
+    /// Whether a request or a window put the promise to the test.
+    tested: bool,
+    /// Null where the promise says nothing of a single request.
+    requests: Option<JsonRequests>,
     windows: Vec<JsonWindow>,
+}
+
+/// The requests of a VP: each from a wake-up to the next sleep.
+#[derive(Serialize)]
+struct JsonRequests {
+    /// How many there were.
+    count: u64,
+    /// How many of them got CPU time, or were owed some.
+    tested: u64,
+    /// The least time by which a piece of CPU time came before it was due; null when none was tested.
+    margin_ns: Option<u64>,
+    /// The most that one lacked of what was due, beyond what was stolen in it.
+    missing_ns: u64,
+    /// When that one began.
+    worst_at_ns: u64,
+    /// The most that one lacked and that was stolen in it.
+    stolen_ns: u64,
+    /// `kept`, `stolen`, `late` (within the slack), `short` or `untested`.
+    verdict: &'static str,
 }
 
 /// The windows of one length.
@@ -180,7 +207,7 @@ impl<'a> From<&'a RunResult> for JsonRun<'a> {
             seed: run.seed,
             cpus: topology.cpus,
             length_ns: run.length.0,
-            kept: run.guarantees.iter().all(GuaranteeResult::is_kept),
+            kept: run.is_kept(),
             idle_ns: run.idle.0,
             stolen_ns: run.stolen.0,
             overhead_ns: run.overhead.0,
@@ -219,9 +246,10 @@ fn scheduler<'a>(topology: &'a Topology, result: &SchedulerResult) -> JsonSchedu
 }
 
 fn thread<'a>(topology: &'a Topology, result: &'a ThreadResult) -> JsonThread<'a> {
+    let nanos = |bound: Option<ResponseBound>| bound.map(|bound| bound.bound.0);
     let task = |task: &'a TaskResult| {
-        let TaskResult { ref name, jobs, misses, worst } = *task;
-        JsonTask { name, jobs, misses, worst_ns: worst.0 }
+        let TaskResult { ref name, jobs, misses, worst, bound } = *task;
+        JsonTask { name, jobs, misses, worst_ns: worst.0, bound_ns: nanos(bound) }
     };
     JsonThread {
         name: topology.child_name(result.vp),
@@ -232,6 +260,7 @@ fn thread<'a>(topology: &'a Topology, result: &'a ThreadResult) -> JsonThread<'a
         activations: result.activations,
         wake_latency: percentiles(&result.wake_latency),
         response: percentiles(&result.response),
+        bound_ns: nanos(result.bound),
         misses: result.misses,
         frames: result.frames,
         preemptions: result.preemptions,
@@ -267,7 +296,21 @@ fn guarantee<'a>(topology: &'a Topology, result: &'a GuaranteeResult) -> JsonGua
             Cause::Lost => "lost",
             Cause::Above(_) => "above",
         }),
+        tested: result.is_tested(),
+        requests: result.requests.as_ref().map(requests),
         windows: result.windows.iter().map(window).collect(),
+    }
+}
+
+fn requests(result: &RequestsResult) -> JsonRequests {
+    JsonRequests {
+        count: result.requests,
+        tested: result.tested,
+        margin_ns: result.margin.map(|margin| margin.0),
+        missing_ns: result.missing.0,
+        worst_at_ns: result.worst_at.0,
+        stolen_ns: result.stolen.0,
+        verdict: verdict(result.verdict()),
     }
 }
 
@@ -280,13 +323,17 @@ fn window(result: &WindowResult) -> JsonWindow {
         missing_ns: result.missing.0,
         allowed_ns: result.allowed.map(|allowed| allowed.0),
         most_ns: result.most.0,
-        verdict: match result.verdict() {
-            Verdict::Kept => "kept",
-            Verdict::Stolen => "stolen",
-            Verdict::Late => "late",
-            Verdict::Short => "short",
-            Verdict::Over => "over",
-            Verdict::Untested => "untested",
-        },
+        verdict: verdict(result.verdict()),
+    }
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Kept => "kept",
+        Verdict::Stolen => "stolen",
+        Verdict::Late => "late",
+        Verdict::Short => "short",
+        Verdict::Over => "over",
+        Verdict::Untested => "untested",
     }
 }

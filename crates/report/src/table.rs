@@ -7,18 +7,19 @@
 use crate::broken::{cause_in_words, taken_out_in_words};
 use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
 use crate::layout::{Column, number, text, write_rows};
+use hls_monitor::event::VpId;
 use hls_monitor::result::{
-    Below, Child, GuaranteeResult, Percentiles, RunResult, SchedulerResult, TaskResult, ThreadResult,
-    Topology, Verdict, WindowResult,
+    Below, Child, GuaranteeResult, Percentiles, RequestsResult, RunResult, SchedulerResult, TaskResult,
+    ThreadResult, Topology, Verdict, WindowResult,
 };
 use hls_units::Nanos;
 use std::io::{self, Write};
 
 /// No table has more rows.
 const MAX_ROWS: usize = 40;
-/// The verdict names no more broken promises,
+/// The verdict names at most so many broken promises.
 const MAX_NAMES: usize = 3;
-/// and none with a longer name.
+/// A name in the verdict is cut to so many columns.
 const NAME_WIDTH: usize = 24;
 
 /// Writes the summary and all tables.
@@ -29,7 +30,9 @@ pub fn write_tables(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_summary(out, run)?;
     write_threads_alone(out, run)?;
     write_schedulers(out, run)?;
-    write_guarantees(out, run)?;
+    write_promises(out, run)?;
+    write_windows(out, run)?;
+    write_causes(out, run)?;
     write_taken_out(out, run)
 }
 
@@ -72,23 +75,58 @@ fn write_threads(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_rest(out, run.threads.len() - shown.len(), "threads")
 }
 
-/// What became of the tasks that threads serve.
+/// What became of the tasks that threads serve, and by when their jobs were to be done.
 fn write_tasks(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
-    const COLUMNS: [Column; 5] =
-        [text("task"), text("of"), number("", "jobs"), number("response", "worst"), number("", "misses")];
-    let of_thread = |thread: &'_ ThreadResult| {
-        let name = run.topology.child_name(thread.vp).to_owned();
-        thread.tasks.clone().into_iter().map(move |task| (name.clone(), task))
-    };
-    let all: Vec<(String, TaskResult)> = run.threads.iter().flat_map(of_thread).collect();
-    let shown = pick(&all, |(_, task)| u8::from(task.misses == 0));
-    let row = |(thread, task): &(String, TaskResult)| {
-        let worst = if task.jobs == 0 { "-".into() } else { time_rounded(task.worst) };
-        [task.name.clone(), thread.clone(), short_count(task.jobs), worst, short_count(task.misses)]
+    const COLUMNS: [Column; 7] = [
+        text("task"),
+        text("of"),
+        number("", "jobs"),
+        number("response", "worst"),
+        number("response", "bound"),
+        number("", "misses"),
+        text(""),
+    ];
+    let all: Vec<(&str, TaskResult)> = run.threads.iter().flat_map(|thread| tasks_of(run, thread)).collect();
+    let shown = pick(&all, |(_, task)| u8::from(exceeded_by(task).is_none()) + u8::from(task.misses == 0));
+    let row = |(thread, task): &(&str, TaskResult)| {
+        let late = exceeded_by(task);
+        let time = |time| if late.is_some() { time_exact(time) } else { time_rounded(time) };
+        [
+            task.name.clone(),
+            (*thread).to_owned(),
+            short_count(task.jobs),
+            if task.jobs == 0 { "-".into() } else { time(task.worst) },
+            task.bound.map_or("-".into(), |bound| time_exact(bound.bound)),
+            short_count(task.misses),
+            match (late, task.bound) {
+                (Some(late), _) => format!("BEYOND ITS BOUND by {}", time_rounded(late)),
+                (None, Some(bound)) if task.worst > bound.bound => "within slack and stolen time".into(),
+                (None, Some(_)) if task.jobs > 0 => "within its bound".into(),
+                (None, _) => String::new(),
+            },
+        ]
     };
     let rows: Vec<_> = shown.iter().map(|shown| row(shown)).collect();
     write_section(out, &COLUMNS, &rows)?;
     write_rest(out, all.len() - shown.len(), "tasks")
+}
+
+/// By how much the longest response of a task was beyond its bound.
+fn exceeded_by(task: &TaskResult) -> Option<Nanos> {
+    task.bound.and_then(|bound| bound.exceeded_by(task.worst))
+}
+
+/// The tasks of a thread, each with the thread's name; one without a name has the thread's.
+fn tasks_of<'r>(run: &'r RunResult, thread: &ThreadResult) -> Vec<(&'r str, TaskResult)> {
+    let of = run.topology.child_name(thread.vp);
+    let only = |bound| TaskResult {
+        name: of.to_owned(),
+        jobs: thread.response.count,
+        misses: thread.misses,
+        worst: thread.response.worst,
+        bound: Some(bound),
+    };
+    thread.bound.into_iter().map(only).chain(thread.tasks.iter().cloned()).map(|task| (of, task)).collect()
 }
 
 /// The CPU time that each scheduler had, and what the threads below it lived through, together.
@@ -153,7 +191,63 @@ fn lived_through(name: String, above: String, share: String, below: &Below) -> [
     ]
 }
 
-fn write_guarantees(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+/// A row for each promise, with what was seen of its requests: whether it was put to the test, and kept, can be seen at
+/// a glance.
+fn write_promises(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    const COLUMNS: [Column; 7] = [
+        text("promised to"),
+        text("by"),
+        text("guarantee"),
+        number("requests", "all"),
+        number("requests", "tested"),
+        number("requests", "margin"),
+        text(""),
+    ];
+    let shown =
+        pick(&run.guarantees, |result| result.verdicts().map(rank).min().unwrap_or(rank(Verdict::Untested)));
+    let row = |result: &GuaranteeResult| {
+        let [to, by, guarantee] = promise(&run.topology, result);
+        let of_requests =
+            |cell: &dyn Fn(&RequestsResult) -> String| result.requests.as_ref().map_or("-".to_owned(), cell);
+        let all = of_requests(&|requests| short_count(requests.requests));
+        let tested = of_requests(&|requests| short_count(requests.tested));
+        let margin = of_requests(&|requests| requests.margin.map_or("-".into(), time_floor));
+        [to, by, guarantee, all, tested, margin, promise_in_words(result)]
+    };
+    let rows: Vec<_> = shown.iter().map(|result| row(result)).collect();
+    write_section(out, &COLUMNS, &rows)?;
+    write_rest(out, run.guarantees.len() - shown.len(), "promises")
+}
+
+/// The least number for what a reader has to look at first.
+fn rank(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Short | Verdict::Over => 0,
+        Verdict::Late => 1,
+        Verdict::Stolen => 2,
+        Verdict::Kept => 3,
+        Verdict::Untested => 4,
+    }
+}
+
+/// What the requests say, or else the windows, which have a table of their own.
+fn promise_in_words(result: &GuaranteeResult) -> String {
+    let RequestsResult { missing, worst_at, stolen, .. } = result.requests.unwrap_or_default();
+    match result.requests.as_ref().map_or(Verdict::Untested, RequestsResult::verdict) {
+        Verdict::Short | Verdict::Over => {
+            format!("BROKEN: {} short, woken at {}", time_rounded(missing), time_exact(worst_at))
+        }
+        _ if !result.is_kept() => "BROKEN: see its windows".into(),
+        Verdict::Kept => "kept".into(),
+        Verdict::Stolen => format!("kept but for {} stolen", time_rounded(stolen)),
+        Verdict::Late => format!("within slack: {} short", time_rounded(missing)),
+        Verdict::Untested if result.is_tested() => "see its windows".into(),
+        Verdict::Untested => "not tested".into(),
+    }
+}
+
+/// The windows in which the CPU was wanted throughout: the least and the most that was seen in those of each length.
+fn write_windows(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     const COLUMNS: [Column; 9] = [
         text("promised to"),
         text("by"),
@@ -167,13 +261,9 @@ fn write_guarantees(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     ];
     let all: Vec<_> =
         run.guarantees.iter().flat_map(|result| result.windows.iter().map(move |w| (result, w))).collect();
-    let shown = pick(&all, |(_, window)| match window.verdict() {
-        Verdict::Short | Verdict::Over => 0,
-        Verdict::Late => 1,
-        Verdict::Stolen => 2,
-        Verdict::Kept => 3,
-        Verdict::Untested => 4,
-    });
+    let is_tested = |(_, window): &&(_, &WindowResult)| window.verdict() != Verdict::Untested;
+    let tested: Vec<_> = all.iter().filter(is_tested).copied().collect();
+    let shown = pick(&tested, |(_, window)| rank(window.verdict()));
     let mut last = None;
     let rows: Vec<_> = (shown.iter())
         .map(|(result, window)| {
@@ -186,8 +276,7 @@ fn write_guarantees(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         })
         .collect();
     write_section(out, &COLUMNS, &rows)?;
-    write_rest(out, all.len() - shown.len(), "windows")?;
-    write_causes(out, run)
+    write_rest(out, tested.len() - shown.len(), "windows")
 }
 
 /// Why promises broke, of those of which that is known.
@@ -254,23 +343,24 @@ fn in_words(window: &WindowResult) -> String {
 /// # Errors
 /// Those of `out`.
 pub fn write_verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
-    let has = |result: &GuaranteeResult, verdict| result.windows.iter().any(|w| w.verdict() == verdict);
+    let has = |result: &GuaranteeResult, verdict| result.verdicts().any(|found| found == verdict);
     let how_many = |what: &dyn Fn(&GuaranteeResult) -> bool| {
         count(run.guarantees.iter().filter(|result| what(result)).count() as u64)
     };
     let broken: Vec<_> = run.guarantees.iter().filter(|result| !result.is_kept()).collect();
-    let is_tested =
-        |result: &GuaranteeResult| result.windows.iter().any(|window| window.verdict() != Verdict::Untested);
-    let tested = how_many(&is_tested);
+    let tested = how_many(&GuaranteeResult::is_tested);
     let promises = if tested == "1" { "promise" } else { "promises" };
-    if broken.is_empty() {
-        write!(out, "kept: {tested} {promises} tested, none broken")?;
+    let of_promises = if broken.is_empty() {
+        format!("{tested} {promises} tested, none broken")
     } else {
-        let name = |result: &&GuaranteeResult| shorten(run.topology.child_name(result.vp), NAME_WIDTH);
-        let mut names: Vec<String> = broken.iter().take(MAX_NAMES).map(name).collect();
-        names.extend((broken.len() > MAX_NAMES).then(|| "…".to_owned()));
-        let broken = count(broken.len() as u64);
-        write!(out, "BROKEN: {broken} of {tested} {promises} tested ({})", names.join(", "))?;
+        let names = names(run, broken.iter().map(|result| result.vp));
+        format!("{} of {tested} {promises} tested ({names})", count(broken.len() as u64))
+    };
+    match (bounds_exceeded(run), broken.is_empty()) {
+        (None, true) => write!(out, "kept: {of_promises}")?,
+        (None, false) => write!(out, "BROKEN: {of_promises}")?,
+        (Some(late), true) => write!(out, "BROKEN: {late}; {of_promises}")?,
+        (Some(late), false) => write!(out, "BROKEN: {of_promises}; {late}")?,
     }
     let is_late = |result: &GuaranteeResult| result.is_kept() && has(result, Verdict::Late);
     let is_stolen = |result: &GuaranteeResult| {
@@ -279,7 +369,7 @@ pub fn write_verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let apart = [
         (how_many(&is_stolen), "kept but for stolen time"),
         (how_many(&is_late), "within the slack"),
-        (how_many(&|result| !is_tested(result)), "not tested (never wanted the CPU for a whole window)"),
+        (how_many(&|result| !result.is_tested()), "not tested (no CPU time was wanted, or due yet)"),
     ];
     for (number, text) in apart {
         if number != "0" {
@@ -294,6 +384,23 @@ pub fn write_verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
         write!(out, "; {} deadline{} missed", count(misses), if misses == 1 { "" } else { "s" })?;
     }
     writeln!(out)
+}
+
+/// How many tasks took longer than their bounds, and whose; `None` where none did.
+fn bounds_exceeded(run: &RunResult) -> Option<String> {
+    let late: Vec<_> = run.threads.iter().filter(|thread| thread.bounds_exceeded() > 0).collect();
+    let number: usize = late.iter().map(|thread| thread.bounds_exceeded()).sum();
+    let names = names(run, late.iter().map(|thread| thread.vp));
+    let tasks =
+        if number == 1 { "task took longer than its bound" } else { "tasks took longer than their bounds" };
+    (number > 0).then(|| format!("{} {tasks} ({names})", count(number as u64)))
+}
+
+/// The names of those VPs, or of the first of them.
+fn names(run: &RunResult, vps: impl ExactSizeIterator<Item = VpId>) -> String {
+    let more = (vps.len() > MAX_NAMES).then(|| "…".to_owned());
+    let shown = vps.take(MAX_NAMES).map(|vp| shorten(run.topology.child_name(vp), NAME_WIDTH));
+    shown.chain(more).collect::<Vec<_>>().join(", ")
 }
 
 /// A table with an empty line before it; nothing where there is nothing to show.

@@ -7,6 +7,7 @@ mod baseline;
 mod cpus;
 mod ctl;
 mod doctor;
+mod examples;
 mod files;
 mod fit;
 mod guarantee;

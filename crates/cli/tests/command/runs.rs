@@ -30,6 +30,44 @@ check: NOT KEPT: none of the 2 guarantees that are asked for can be given
     assert!(stdout.lines().last().unwrap().starts_with("run: kept: "), "{stdout}");
 }
 
+/// Promises are kept all the same, for the switches are charged to who is granted: the jobs have less of them.
+#[test]
+fn jobs_that_take_longer_than_the_check_says_break_a_promise() {
+    let file = |machine: &str| {
+        format!(
+            "machine {machine}\nreservation \"R\" {{
+                thread \"a\" guarantee=\"RESBH 5ms 11ms\" {{ periodic run=\"5ms\" every=\"11ms\" }}
+                thread \"b\" guarantee=\"RESBH 5ms 11ms\" {{ periodic run=\"5ms\" every=\"11ms\" }}
+            }}"
+        )
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("late.kdl");
+    let cases = [
+        ("cpus=1", Some(0), ""),
+        (
+            "cpus=1 switch-cost=\"100us\"",
+            Some(1),
+            "note: guarantees are derived for switches that cost nothing; here they took ",
+        ),
+        (
+            "cpus=1 tick=\"100Hz\"",
+            Some(1),
+            "note: guarantees are derived for precise timers; this machine has ticks of 100 Hz\n",
+        ),
+    ];
+    for (machine, code, note) in cases {
+        fs::write(&path, file(machine)).unwrap();
+        let outcome = hls(&["run", path.to_str().unwrap(), "--for", "1s"]);
+        assert_eq!(outcome.code, code, "{machine}: {}", outcome.stdout);
+        assert!(outcome.stderr.starts_with(note), "{machine}: {}", outcome.stderr);
+        let last = outcome.stdout.lines().last().unwrap();
+        let is_late = last.contains("2 tasks took longer than their bounds (a, b)");
+        assert_eq!(is_late, code == Some(1), "{machine}: {last}");
+        assert_eq!(last.starts_with("run: BROKEN: "), code == Some(1), "{machine}: {last}");
+    }
+}
+
 #[test]
 fn json_stands_alone_on_standard_output() {
     for (file, code) in [(&figure_1()[..], 0), ("utilisation.kdl", 1), ("collision.kdl", 0)] {

@@ -3,8 +3,8 @@
 use crate::support;
 use hls_monitor::event::{Record, VpId, What};
 use hls_monitor::result::{
-    Cause, Child, Counts, GuaranteeResult, RunResult, SchedulerInfo, SchedulerResult, ThreadResult, Topology,
-    VpInfo, WindowResult,
+    Cause, Child, Counts, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult,
+    SchedulerInfo, SchedulerResult, TaskResult, ThreadResult, Topology, VpInfo, WindowResult,
 };
 use hls_report::timehist::TimeHist;
 use hls_report::{json, table, timeline, tree};
@@ -88,9 +88,39 @@ fn the_verdict_is_one_line() {
     assert_eq!(verdict(&run), "kept: 3 promises tested, none broken\n");
     run.guarantees.truncate(1);
     run.guarantees[0].windows.remove(0);
+    assert_eq!(verdict(&run), "kept: 1 promise tested, none broken\n", "by its requests");
+    run.guarantees[0].requests = Some(RequestsResult { requests: 9, ..RequestsResult::default() });
     let untested =
-        "kept: 0 promises tested, none broken; 1 not tested (never wanted the CPU for a whole window)\n";
+        "kept: 0 promises tested, none broken; 1 not tested (no CPU time was wanted, or due yet)\n";
     assert_eq!(verdict(&run), untested);
+}
+
+/// Tasks with bounds: kept, excused, exceeded, not known; of a thread that serves several, and of one with only one.
+#[test]
+fn table_of_response_times_and_their_bounds() {
+    let [us, ms] = [Nanos::from_micros, Nanos::from_millis];
+    let task = |name: &str, worst, bound: Option<u64>| TaskResult {
+        name: name.into(),
+        jobs: 40,
+        misses: 0,
+        worst,
+        bound: bound.map(|bound| ResponseBound { bound: ms(bound), excused: us(100) }),
+    };
+    let mut run = many_threads(3);
+    run.threads[0].tasks =
+        vec![task("sense", us(7_999), Some(8)), task("steer", us(8_100), Some(8)), task("plan", ms(9), None)];
+    run.threads[1].tasks = vec![task("mix", us(8_101), Some(8))];
+    run.threads[2].bound = Some(ResponseBound { bound: ms(33), excused: Nanos::ZERO });
+    run.threads[2].response = Percentiles { count: 3, worst: ms(34), ..Percentiles::default() };
+    run.schedulers.clear();
+    check("bounds.table", |out| {
+        table::write_threads_alone(out, &run)?;
+        table::write_verdict(out, &run)
+    });
+    assert!(!run.is_kept());
+    run.threads[1].tasks.clear();
+    run.threads[2].bound = None;
+    assert!(run.is_kept());
 }
 
 #[test]
@@ -209,15 +239,28 @@ fn table_of_every_verdict() {
         WindowResult { least: None, ..window.clone() },
         window,
     ];
+    let kept = RequestsResult { requests: 304, tested: 303, margin: Some(us(17_999)), ..Default::default() };
+    let slack = us(100);
+    let late = RequestsResult { margin: Some(Nanos::ZERO), slack, ..kept };
+    let requests = [
+        Some(kept),
+        Some(RequestsResult { missing: us(50), ..late }),
+        Some(RequestsResult { stolen: us(850), ..late }),
+        Some(RequestsResult { missing: us(600), worst_at: us(12_345), ..late }),
+        Some(RequestsResult { requests: 1, tested: 0, margin: None, ..kept }),
+        Some(RequestsResult { requests: 0, tested: 0, margin: None, ..kept }),
+        None,
+    ];
     let mut run = many_threads(7);
     let topology = run.topology.clone();
-    let of = |(vp, window): (VpId, &WindowResult)| GuaranteeResult {
+    let of = |(vp, (window, requests)): (VpId, (&WindowResult, Option<RequestsResult>))| GuaranteeResult {
         vp,
         by: topology.vps[vp as usize].parent,
         guarantee: "RESBH 5ms 33ms".into(),
         from: Nanos::ZERO,
         to: Nanos::from_secs(1),
         windows: vec![window.clone()],
+        requests,
         counts: Counts::default(),
         cause: (vp == 6).then_some(Cause::Above(1)),
     };
@@ -225,7 +268,7 @@ fn table_of_every_verdict() {
     run.schedulers.clear();
     run.engine = "kernel".into();
     run.unlisted = 2;
-    run.guarantees = (3..).zip(&windows).map(of).collect();
+    run.guarantees = (3..).zip(windows.iter().zip(requests)).map(of).collect();
     check("verdicts.table", |out| {
         table::write_tables(out, &run)?;
         table::write_verdict(out, &run)

@@ -3,6 +3,7 @@
 use crate::support;
 use hls_monitor::event::{Record, What};
 use hls_monitor::observe::{Observer, Pace, Promise};
+use hls_monitor::requests::{Accounted, Periodic, RequestRule, RequestTest, Wakes};
 use hls_monitor::windows::Window;
 use hls_report::timehist::TimeHist;
 use hls_report::{json, table, timeline::Timeline};
@@ -33,7 +34,11 @@ proptest! {
     fn nothing_panics(records in prop::collection::vec(any_record(), 0..60), from in 0u64..100, to in 0u64..100) {
         let topology = support::topology();
         let window = Window { length: Nanos(7), promised: Nanos(3), allowed: Some(Nanos(5)), accounted: Nanos(1) };
-        let promises = vec![Promise { vp: 2, text: "ALL".into(), windows: vec![window], pace: Pace::default() }];
+        let periodic = Periodic { amount: Nanos(3), period: Nanos(7), wakes: Wakes::Anew(Nanos(11)) };
+        let accounted = Accounted { burst: Nanos(1), per_second: Nanos(1) };
+        let requests = Some(RequestTest { rule: RequestRule::Periodic(periodic), accounted });
+        let text = "ALL".into();
+        let promises = vec![Promise { vp: 2, text, windows: vec![window], requests, pace: Pace::default() }];
         let mut observer = Observer::new(topology.clone(), promises);
         let mut picture = Timeline::new(&topology, Nanos(from), Nanos(to));
         let mut list = TimeHist::new(Vec::new(), &topology).unwrap();

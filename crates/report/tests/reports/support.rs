@@ -5,6 +5,7 @@
 
 use hls_monitor::event::{Record, VpId, What};
 use hls_monitor::observe::{Observer, Pace, Promise};
+use hls_monitor::requests::{Accounted, Periodic, RequestRule, RequestTest, Share, Wakes};
 use hls_monitor::result::{Child, RunResult, SchedulerInfo, Topology, VpInfo};
 use hls_monitor::windows::Window;
 use hls_units::Nanos;
@@ -199,12 +200,36 @@ pub fn result(length: u64) -> RunResult {
         allowed: allowed.map(ms),
         accounted: Nanos::ZERO,
     };
-    let promise = |vp, text: &str, windows| Promise { vp, text: text.into(), windows, pace: Pace::default() };
+    let accounted = Accounted::default();
+    let share = |share: (u64, u64), error| {
+        let (numerator, denominator) = share;
+        let rule = RequestRule::Share(Share { numerator, denominator, error: ms(error) });
+        Some(RequestTest { rule, accounted })
+    };
+    let anew = |amount, period, first| {
+        let (amount, period, wakes) = (ms(amount), ms(period), Wakes::Anew(ms(first)));
+        let rule = RequestRule::Periodic(Periodic { amount, period, wakes });
+        Some(RequestTest { rule, accounted })
+    };
+    let promise = |vp, text: &str, windows, requests| {
+        let (text, pace) = (text.into(), Pace::default());
+        Promise { vp, text, windows, requests, pace }
+    };
     let promises = vec![
-        promise(VIDEO, "RESBH 5ms 33ms", vec![window(61, 5, Some(15)), window(300, 10, Some(50))]),
-        promise(J_BY_RES, "RESBH 10ms 20ms", vec![window(30, 10, Some(30)), window(100, 40, Some(60))]),
-        promise(VOICE, "PSBE 2/5 58ms", vec![window(100, 16, None)]),
-        promise(WORDS, "PSBE 1/10 22ms", vec![window(60, 12, None)]),
+        promise(
+            VIDEO,
+            "RESBH 5ms 33ms",
+            vec![window(61, 5, Some(15)), window(300, 10, Some(50))],
+            anew(5, 33, 61),
+        ),
+        promise(
+            J_BY_RES,
+            "RESBH 10ms 20ms",
+            vec![window(30, 10, Some(30)), window(100, 40, Some(60))],
+            anew(10, 20, 30),
+        ),
+        promise(VOICE, "PSBE 2/5 58ms", vec![window(100, 16, None)], share((2, 5), 58)),
+        promise(WORDS, "PSBE 1/10 22ms", vec![window(60, 12, None)], share((1, 10), 22)),
     ];
     let mut observer = Observer::new(topology(), promises);
     let records = records(length);

@@ -8,10 +8,15 @@
 //! breaks promises, and a new policy has its canary with a line here.
 
 use crate::draw::{hierarchy, workload};
-use crate::held::{Promises, Shift, plan, run};
+use crate::held::{Promises, Shift, plan, read, run};
 use crate::kept::cases;
+use crate::requests::observe;
 use crate::tree::{Case, Value, What};
 use hls_calculus::Mode;
+use hls_check::Derived;
+use hls_monitor::observe::Promise;
+use hls_monitor::result::{GuaranteeResult, Verdict};
+use hls_plan::Plan;
 use std::collections::BTreeMap;
 
 /// The reader of the file takes no less, in nanoseconds.
@@ -111,5 +116,76 @@ fn a_few_microseconds_earlier_is_caught() {
     println!("5us earlier is caught in {} runs: {caught:?}", cases());
     for kind in ["ALL", "RESBH", "RESBS", "PSBE"] {
         assert!(caught.contains_key(kind), "{kind}: {caught:?}");
+    }
+}
+
+/// In how many drawn runs the spoilt policy is caught at promises of `giver`: per request, by a window, of all.
+fn caught_by_requests(giver: &str) -> (u64, u64) {
+    let (mut by_requests, mut by_windows) = (0, 0);
+    for seed in 0..cases() {
+        let case = workload(&hierarchy(seed), seed);
+        let honest = plan(&case).expect("a valid hierarchy");
+        let cheat = plan(&spoilt(&case, &[giver])).expect("a valid hierarchy");
+        let records = run(&cheat, case.length, case.seed).expect("the run comes to its end");
+        let results = observe(&honest, promises_of(&honest, giver), &records, case.length);
+        let is_late =
+            |result: &GuaranteeResult| result.requests.is_some_and(|requests| requests.verdict().is_broken());
+        let is_short =
+            |result: &GuaranteeResult| result.windows.iter().any(|window| window.verdict() == Verdict::Short);
+        by_requests += u64::from(results.iter().any(is_late));
+        by_windows += u64::from(results.iter().any(is_short));
+    }
+    (by_requests, by_windows)
+}
+
+/// The promises of the schedulers with this policy.
+fn promises_of(plan: &Plan, giver: &str) -> Vec<Promise> {
+    let mut promises = Derived::new(plan, Mode::Tight).promises(plan);
+    promises.retain(|promise| {
+        let parent = plan.topology.vps[promise.vp as usize].parent;
+        parent.is_some_and(|parent| plan.topology.schedulers[parent as usize].policy == giver)
+    });
+    promises
+}
+
+/// What `hls run` says of one percent less.
+#[test]
+fn one_percent_less_is_caught_per_request() {
+    for giver in ["reservation", "limit", "proportional-share"] {
+        let (by_requests, by_windows) = caught_by_requests(giver);
+        println!(
+            "a {giver} that gives 1% less is caught in {by_requests} of {} runs per request, in {by_windows} by the \
+             monitor's windows",
+            cases()
+        );
+        assert!(by_requests > 0, "{giver}");
+    }
+}
+
+/// A thread that wakes up for less than a window is long, below a reservation with a budget that is too small by the
+/// least that there is: no window shows that, a request does.
+#[test]
+fn a_budget_one_microsecond_short_is_caught_by_requests_alone() {
+    let text = |budget: &str| {
+        format!(
+            r#"reservation "R" {{
+                thread "a" guarantee="RESBH {budget} 10ms" {{ periodic run="4ms" every="20ms" }}
+                thread "b" guarantee="RESBH 6ms 10ms"
+            }}"#
+        )
+    };
+    let honest = read(&text("4ms")).expect("a valid hierarchy");
+    let cheat = read(&text("3999us")).expect("a valid hierarchy");
+    let length = 995_000_000;
+    for (plan, is_kept) in [(&honest, true), (&cheat, false)] {
+        let records = run(plan, length, 0).expect("the run comes to its end");
+        let results = observe(&honest, promises_of(&honest, "reservation"), &records, length);
+        let [a, b] = &results[..] else { panic!("two promises: {results:?}") };
+        let requests = a.requests.expect("a reservation says something of requests");
+        assert_eq!((requests.requests, requests.tested), (50, 50), "{a:?}");
+        assert_eq!((a.is_kept(), b.is_kept()), (is_kept, true), "{a:?}");
+        assert!(a.windows.iter().all(|window| window.verdict() == Verdict::Untested), "{a:?}");
+        let missing = if is_kept { 0 } else { 1_000 };
+        assert_eq!(requests.missing.0, missing, "{a:?}");
     }
 }

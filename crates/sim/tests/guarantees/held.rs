@@ -3,6 +3,7 @@
 //! Relies on `hls_check::Derived` for the labels and on the records of the run; never on the monitor, which looks at
 //! five lengths of windows only.
 
+use crate::requests::Requests;
 use crate::spans::{Span, Window, spans};
 use crate::supply::{Cap, Supply};
 use crate::tree::Case;
@@ -61,6 +62,7 @@ pub struct Tally {
     pub skipped: u64,
     pub spans: u64,
     pub windows: u64,
+    pub requests: Requests,
 }
 
 impl Tally {
@@ -70,6 +72,7 @@ impl Tally {
         self.skipped += other.skipped;
         self.spans += other.spans;
         self.windows += other.windows;
+        self.requests.add(other.requests);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::draw::{hierarchy, workload};
 use crate::held::{Breach, Promises, Shift, Tally, plan, read, run};
+use crate::requests::hold;
 use crate::shrink::shrink;
 use crate::tree::Case;
 use hls_calculus::{Mode, Rules};
@@ -42,6 +43,13 @@ fn try_out(case: &Case) -> Result<(Tally, Option<Breach>), String> {
             return Ok((sum, breach));
         }
     }
+    for rules in [Mode::Tight.into(), Mode::Paper.into(), global] {
+        let (requests, breach) = hold(&plan, &records, case.length, rules);
+        sum.requests.add(requests);
+        if breach.is_some() {
+            return Ok((sum, breach));
+        }
+    }
     Ok((sum, None))
 }
 
@@ -63,7 +71,7 @@ fn report(seed: u64, case: &Case, breach: &Breach) -> String {
 }
 
 #[test]
-fn every_promise_is_kept_in_every_window() {
+fn every_promise_is_kept_in_every_window_and_request() {
     let (mut runs, mut rich, mut sum) = (0, 0, Tally::default());
     let mut failures = Vec::new();
     for seed in first()..first() + cases() {
@@ -85,10 +93,10 @@ fn every_promise_is_kept_in_every_window() {
             break;
         }
     }
-    let Tally { kinds, skipped, spans, windows } = sum;
+    let Tally { kinds, skipped, spans, windows, requests } = sum;
     println!(
         "{} hierarchies, {runs} runs, {rich} of them with three types of labels; VPs by label {kinds:?}, {skipped} not \
-         held; {spans} spans, {windows} windows",
+         held; {spans} spans, {windows} windows, {requests:?}",
         cases()
     );
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));

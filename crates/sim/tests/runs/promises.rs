@@ -65,6 +65,7 @@ fn promises(plan: &Plan) -> Vec<Promise> {
             vp: vp_of(edge)?,
             text: guarantee.rounded_for_people(),
             windows,
+            requests: None,
             pace: Pace::default(),
         })
     };

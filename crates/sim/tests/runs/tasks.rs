@@ -42,7 +42,10 @@ fn offsets_and_jitter_delay_the_first_job() {
     let run = alone(r#"by="edf" { task "a" run="1ms" every="10ms" offset="2ms" jitter="1ms" }"#, ms(25));
     let requests = run.times("t", hls_monitor::event::What::Request);
     assert_eq!(requests, [ms(3), ms(13), ms(23)]);
-    assert_eq!(task(&run, "a"), TaskResult { name: "a".into(), jobs: 3, misses: 0, worst: ms(2) });
+    assert_eq!(
+        task(&run, "a"),
+        TaskResult { name: "a".into(), jobs: 3, misses: 0, worst: ms(2), bound: None }
+    );
 }
 
 /// 8 ms every 10 and 8 every 20: `b` gets the 2 ms that are left, and is done at 40, 80, ... of what was due at 20.
@@ -50,9 +53,12 @@ fn offsets_and_jitter_delay_the_first_job() {
 fn jobs_that_are_late_or_never_done_are_misses() {
     let tasks = r#"by="priority" { task "a" run="8ms" every="10ms"; task "b" run="8ms" every="20ms" }"#;
     let run = alone(tasks, ms(100));
-    assert_eq!(task(&run, "a"), TaskResult { name: "a".into(), jobs: 10, misses: 0, worst: ms(8) });
+    assert_eq!(
+        task(&run, "a"),
+        TaskResult { name: "a".into(), jobs: 10, misses: 0, worst: ms(8), bound: None }
+    );
     // Done at 40 and 80, of those due at 20 and 40; late at the end: those due at 60 and 80, not that of 100.
-    let late = TaskResult { name: "b".into(), jobs: 2, misses: 4, worst: ms(60) };
+    let late = TaskResult { name: "b".into(), jobs: 2, misses: 4, worst: ms(60), bound: None };
     assert_eq!((task(&run, "b"), run.thread("t").misses), (late, 4));
 }
 

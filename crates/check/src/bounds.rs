@@ -1,0 +1,53 @@
+//! The bounds on response times that a check derives, for a run to be held to.
+
+use crate::derived::Derived;
+use hls_calculus::ceil_nanos;
+use hls_monitor::event::VpId;
+use hls_monitor::result::{ResponseBound, RunResult};
+use hls_plan::Plan;
+use hls_units::Nanos;
+
+/// The bound on the response time of one task, where one is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskBound {
+    /// The VP of the thread that serves the task.
+    pub vp: VpId,
+    /// Which of its tasks, in the order of the file.
+    pub task: usize,
+    /// From the release of a job to its completion, at most.
+    pub bound: Nanos,
+}
+
+impl Derived {
+    /// The bounds of all tasks that the check holds against what their threads are promised.
+    pub fn response_bounds(&self, plan: &Plan) -> Vec<TaskBound> {
+        let mut bounds = Vec::new();
+        for serves in self.tasks(plan) {
+            for &vp in &serves.vps {
+                let known = serves.verdict.responses.iter().enumerate();
+                bounds.extend(known.filter_map(|(task, response)| {
+                    Some(TaskBound { vp, task, bound: ceil_nanos(response.bound()?) })
+                }));
+            }
+        }
+        bounds
+    }
+}
+
+/// Says in the result of a run by when jobs had to be done; later by at most `excused` is no fault of the hierarchy's.
+/// A thread whose promise began or ended during the run is held to no bound: that was of another promise.
+pub fn hold_to_bounds(result: &mut RunResult, bounds: &[TaskBound], excused: Nanos) {
+    for &TaskBound { vp, task, bound } in bounds {
+        let mut promises = result.guarantees.iter().filter(|promise| promise.vp == vp);
+        if promises.any(|promise| promise.from > Nanos::ZERO || promise.to < result.length) {
+            continue;
+        }
+        let Ok(place) = result.threads.binary_search_by_key(&vp, |thread| thread.vp) else { continue };
+        let thread = &mut result.threads[place];
+        let bound = Some(ResponseBound { bound, excused });
+        match thread.tasks.get_mut(task) {
+            Some(served) => served.bound = bound,
+            None => thread.bound = bound,
+        }
+    }
+}

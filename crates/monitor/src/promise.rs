@@ -1,0 +1,67 @@
+//! What a virtual processor (VP) was promised, in the form in which a run is held against it. Decides nothing.
+
+use crate::event::VpId;
+use crate::requests::{RequestRule, RequestTest, Wakes};
+use crate::windows::Window;
+use hls_units::Nanos;
+
+/// What one VP was promised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// The VP.
+    pub vp: VpId,
+    /// The guarantee as text.
+    pub text: String,
+    /// The lengths of windows to watch, with what is promised for each.
+    pub windows: Vec<Window>,
+    /// What it says of each request; `None`: nothing.
+    pub requests: Option<RequestTest>,
+    /// What it comes to in the long run.
+    pub pace: Pace,
+}
+
+impl Promise {
+    /// The same for a VP of which it is known what is due when it wakes up.
+    #[must_use]
+    pub fn waking(mut self, known: Option<Wakes>) -> Promise {
+        if let (Some(RequestTest { rule: RequestRule::Periodic(periodic), .. }), Some(known)) =
+            (&mut self.requests, known)
+        {
+            periodic.wakes = known;
+        }
+        self
+    }
+}
+
+/// What is promised for a stretch of time of any length, roughly: a line below all of sbf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// CPU time a second, rounded down.
+    pub per_second: Nanos,
+    /// For how long there may be none at first, rounded up.
+    pub blackout: Nanos,
+}
+
+impl Pace {
+    /// For a stretch of that length in which the CPU is wanted.
+    pub fn promised_in(self, wanted: Nanos) -> Nanos {
+        let served = u128::from(wanted.saturating_sub(self.blackout).0);
+        let promised = served * u128::from(self.per_second.0) / u128::from(Nanos::from_secs(1).0);
+        Nanos(u64::try_from(promised).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pace_is_below_what_is_promised() {
+        // 5 of every 33 ms, after 56 ms at worst.
+        let pace = Pace { per_second: Nanos(151_515_151), blackout: Nanos::from_millis(56) };
+        assert_eq!(pace.promised_in(Nanos::from_millis(56)), Nanos(0));
+        assert_eq!(pace.promised_in(Nanos::from_millis(89)), Nanos(4_999_999));
+        let most = Pace { per_second: Nanos::from_secs(1), blackout: Nanos::ZERO };
+        assert_eq!(most.promised_in(Nanos::MAX), Nanos::MAX);
+    }
+}
