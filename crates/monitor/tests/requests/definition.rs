@@ -275,3 +275,12 @@ fn long_requests_take_no_longer() {
         assert!(monitor.requests().is_some_and(|found| found.missing > Nanos::ZERO), "{rule:?}");
     }
 }
+
+/// Who had all of the CPU for ten periods is promised as much as ever in the next ones.
+#[test]
+fn what_came_ahead_of_time_counts_for_one_period() {
+    for (wait, is_broken) in [(24, false), (25, true)] {
+        let found = judged(&[times(100, Runs), times(wait, Ready)].concat(), anew(3, 10, 10));
+        assert_eq!(found.verdict().is_broken(), is_broken, "{wait} {found:?}");
+    }
+}
