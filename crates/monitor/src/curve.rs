@@ -78,3 +78,12 @@ impl Curve {
         }
     }
 }
+
+/// What a VP gets in a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gets {
+    Nothing,
+    Cpu,
+    /// Nothing, since it was stolen by those of whom nobody knew.
+    Excuse,
+}

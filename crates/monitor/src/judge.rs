@@ -2,7 +2,7 @@
 //!
 //! Shared by the test of windows and the test of requests. Knows nothing of either.
 
-use crate::windows::Breach;
+use crate::breach::Breach;
 use hls_units::Nanos;
 
 /// How one comparison of a promise with what happened came out, the worst last.

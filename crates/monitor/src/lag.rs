@@ -5,8 +5,8 @@
 //! no earlier than the wake-up. So the promise of at least `s*t - error` in every window holds if and only if the lag
 //! never exceeds the error. Exact: the lag is kept in parts of a nanosecond, as many as the denominator of the share.
 
+use crate::curve::Gets;
 use crate::owed::Standing;
-use crate::requests::Gets;
 use hls_units::Nanos;
 
 /// A promise of a share of the CPU in every window, less an error once.

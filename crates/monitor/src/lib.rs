@@ -5,6 +5,7 @@
 //! result, with the help of [`histogram`], [`windows`] and [`requests`]. Does no IO.
 
 mod account;
+mod breach;
 mod curve;
 pub mod event;
 pub mod histogram;

@@ -8,27 +8,14 @@
 
 use crate::account::{Account, State};
 use crate::event::{Record, VpId, What};
-pub use crate::promise::{Pace, Promise};
+pub use crate::promise::{Pace, Promise, Standing};
 use crate::promises::{Broken, Place, Promises};
 use crate::result::{
-    Below, Child, Counts, RunResult, SchedulerInfo, SchedulerResult, TakenOut, ThreadResult, Topology, VpInfo,
+    Below, Child, RunResult, SchedulerInfo, SchedulerResult, TakenOut, ThreadResult, Topology, VpInfo,
 };
 use hls_units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What a VP got so far, and what became of what it was promised.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
-    /// CPU time that the VP has had since its promise began, as is all below; of a VP without a promise, since it came.
-    pub ran: Nanos,
-    /// The least CPU time that was promised for the time in which the VP wanted a CPU (see [`Pace`]).
-    pub promised: Nanos,
-    /// What was stolen from the VP, as far as is known.
-    pub stolen: Nanos,
-    /// How often the promise was missed.
-    pub counts: Counts,
-}
 
 /// Watches a run.
 #[derive(Clone, Debug)]
@@ -432,7 +419,7 @@ fn clock(stolen: &[Nanos], cpu: Option<u16>, at: Nanos) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Cause, GuaranteeResult};
+    use crate::result::{Cause, Counts, GuaranteeResult};
     use crate::windows::Window;
 
     /// Scheduler 0 with VPs 1 and 2 of a machine with two CPUs, and the threads 3 and 4.

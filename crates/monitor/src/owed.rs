@@ -37,7 +37,7 @@
 //! What a VP gets ahead of time counts for one period at most: from any later instant on it is promised as much again.
 //! Exact: integers only. Constant time for each stretch of time, however long. Relies on stretches in time order.
 
-use crate::requests::Gets;
+use crate::curve::Gets;
 use hls_units::Nanos;
 
 /// A promise of CPU time in every period.

@@ -2,6 +2,7 @@
 
 use crate::event::VpId;
 use crate::requests::{RequestRule, RequestTest, Wakes};
+use crate::result::Counts;
 use crate::windows::Window;
 use hls_units::Nanos;
 
@@ -49,6 +50,19 @@ impl Pace {
         let promised = served * u128::from(self.per_second.0) / u128::from(Nanos::from_secs(1).0);
         Nanos(u64::try_from(promised).unwrap_or(u64::MAX))
     }
+}
+
+/// What a VP got so far, and what became of what it was promised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// CPU time that the VP has had since its promise began, as is all below; of a VP without a promise, since it came.
+    pub ran: Nanos,
+    /// The least CPU time that was promised for the time in which the VP wanted a CPU (see [`Pace`]).
+    pub promised: Nanos,
+    /// What was stolen from the VP, as far as is known.
+    pub stolen: Nanos,
+    /// How often the promise was missed.
+    pub counts: Counts,
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! beyond a hundred that nobody asks for are dropped, and of too many promises that ended only the number is kept.
 
 use crate::event::{VpId, What};
-use crate::observe::{Promise, Standing};
+use crate::promise::{Promise, Standing};
 use crate::result::{Cause, Child, GuaranteeResult, Topology};
 use crate::windows::{Breach, Monitor};
 use hls_units::Nanos;

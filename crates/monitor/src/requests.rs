@@ -24,14 +24,14 @@
 //! Constant memory, and constant time for each change of what the VP has. Exact: integers only. Relies on changes in
 //! order of time. Never judges what a VP got too much of: that is for the windows.
 
-use crate::curve::Has;
+use crate::breach::{Breach, Missed};
+use crate::curve::{Gets, Has};
 use crate::judge::{Episodes, Judge, Level};
 use crate::lag::Lag;
 pub use crate::lag::Share;
 use crate::owed::{Owed, Standing};
 pub use crate::owed::{Periodic, Wakes};
 use crate::result::RequestsResult;
-use crate::windows::{Breach, Missed};
 use hls_units::Nanos;
 
 /// What a promise says of a single request.
@@ -59,15 +59,6 @@ pub struct Accounted {
     pub burst: Nanos,
     /// In a second, rounded up.
     pub per_second: Nanos,
-}
-
-/// What a VP gets in a stretch of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gets {
-    Nothing,
-    Cpu,
-    /// Nothing, since it was stolen by those of whom nobody knew.
-    Excuse,
 }
 
 /// The least service, as it stands.
