@@ -1,6 +1,6 @@
 //! Finds the schedulers' analyses: each file `src/schedulers/POLICY.rs` with an `ENTRY` is one, in the order of their
-//! names. Writes their `mod` lines and the table of them, which `src/schedulers/mod.rs` includes. Relies on the names of
-//! files only, and on that one line of theirs. Never changes the sources.
+//! names. Writes their `mod` lines and the table of them, which `src/schedulers/mod.rs` includes. Relies on the names
+//! of files only, and on that one line of theirs. Never changes the sources.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,8 @@ fn main() -> io::Result<()> {
     names.sort();
     let root = env::current_dir()?;
     let mut modules = String::new();
-    let mut table = String::from("/// Every policy that can be analysed, by name.\npub static REGISTRY: &[Entry] = &[\n");
+    let mut table =
+        String::from("/// Every policy that can be analysed, by name.\npub static REGISTRY: &[Entry] = &[\n");
     for name in &names {
         let path = root.join(folder).join(name).with_extension("rs");
         let _ = writeln!(modules, "#[path = {path:?}]\nmod {name};");

@@ -8,7 +8,7 @@
 //!
 //! With global rules the lower children of one VP are promised what is left over (see `caps.rs`).
 
-use super::{Entry, Instance, Limits, Provided, Slot};
+use super::{Entry, HeldVps, Instance, Limits, Provided};
 use crate::cap::Cap;
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
@@ -113,7 +113,7 @@ fn leftover(
 }
 
 /// The label of a child that no sibling competes with while `left` CPUs are left by the levels above.
-fn granted(instance: &Instance, slot: &Slot, child: usize, left: u16, above: Option<usize>) -> Label {
+fn granted(instance: &Instance, slot: &HeldVps, child: usize, left: u16, above: Option<usize>) -> Label {
     let count = width(instance, child).min(left);
     let held = &slot.label.guarantee;
     match above {
