@@ -36,7 +36,10 @@ pub fn write_tasks(out: &mut impl Write, all: &[Serves]) -> io::Result<()> {
         writeln!(out, "  … and {left_out} more tasks")?;
     }
     if all.iter().flat_map(|serves| &serves.verdict.responses).any(is_deadline_only) {
-        writeln!(out, "  {MARK} bound not computed within {MOST_RESPONSE_STEPS} steps: the deadline stands in")?;
+        writeln!(
+            out,
+            "  {MARK} bound not computed within {MOST_RESPONSE_STEPS} steps: the deadline stands in"
+        )?;
     }
     Ok(())
 }
