@@ -1,7 +1,8 @@
-//! Admission on line: guarantees that begin, change and end in a running hierarchy (HLS sections 3.1 and 3.3).
+//! Admission while a hierarchy runs: guarantees that begin, change and end (HLS sections 3.1 and 3.3).
 //!
-//! A request is decided by the scheduler that it is made to, from what it receives and what it provides; only where
-//! what it provides to a scheduler changes does that one decide in turn, and so on down. Relies on the same step as
+//! The scheduler that a request is made to decides on it, from what that scheduler receives and what it provides. Where
+//! its decision changes what a scheduler below receives, that scheduler decides in turn, and so on down. Relies on the
+//! same step as
 //! [`crate::analyse`]. Every need that was admitted holds after every request; a refusal changes nothing. Never looks
 //! above the scheduler, nor at limits below its children: global rules are not for it.
 
@@ -9,12 +10,12 @@ use crate::compose::analyse;
 use crate::graph::{Child, Edge, Graph, Links, Scheduler};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
-use crate::local::{Place, Problem, Surroundings};
+use crate::local::{Place, Problem, StepContext};
 use crate::rules::Mode;
 use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A hierarchy whose needs all hold, and stay so but for [`Admission::fall_back`].
+/// A hierarchy in which every need holds. Only [`Admission::fall_back`] may leave needs that do not.
 ///
 /// Schedulers and edges are known by numbers, which are their positions in the first graph and later those that
 /// [`Admission::create`] and [`Admission::begin`] return. The numbers of edges that ended and of schedulers that were
@@ -24,10 +25,10 @@ pub struct Admission {
     graph: Graph,
     links: Links,
     mode: Mode,
-    /// One an edge; `None`: it ended.
+    /// The label of each edge; `None` for an edge that ended.
     labels: Vec<Option<Label>>,
     ended: Vec<usize>,
-    /// Schedulers that were destroyed.
+    /// The numbers of schedulers that were destroyed, to be given out again.
     destroyed: Vec<usize>,
     /// The place of each scheduler in an order in which parents come first.
     rank: Vec<usize>,
@@ -37,10 +38,10 @@ pub struct Admission {
 type Changes = BTreeMap<usize, Label>;
 
 impl Admission {
-    /// Takes a hierarchy that composes correctly.
+    /// Begins with a hierarchy that composes correctly.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Everything that is wrong with the hierarchy.
     pub fn new(graph: Graph, mode: Mode) -> Result<Admission, Vec<Problem>> {
         let analysis = analyse(&graph, mode);
         if !analysis.problems.is_empty() {
@@ -53,19 +54,19 @@ impl Admission {
         Ok(Admission { graph, links, mode, labels, ended: Vec::new(), destroyed: Vec::new(), rank })
     }
 
-    /// The label of an edge; `None` where there is none of this number. Its derivation is that of the last request that
-    /// changed what the label promises; analyse [`Admission::graph`] for one of today.
+    /// The label of an edge; `None` where no edge has this number. The label's derivation is from the last request that
+    /// changed what the label promises; analyse [`Admission::graph`] for the derivation as of now.
     pub fn label(&self, edge: usize) -> Option<&Label> {
         self.labels.get(edge)?.as_ref()
     }
 
-    /// The hierarchy as it is, without what ended; edges are counted anew.
+    /// The hierarchy as it is, without the edges that ended; the other edges are counted anew.
     pub fn graph(&self) -> Graph {
         let live = self.graph.edges.iter().zip(&self.labels).filter(|(_, label)| label.is_some());
         Graph { edges: live.map(|(edge, _)| edge.clone()).collect(), ..self.graph.clone() }
     }
 
-    /// A scheduler that no edge leads to yet. Returns its number.
+    /// Adds a scheduler that no edge leads to yet. Returns the scheduler's number.
     pub fn create(&mut self, scheduler: Scheduler) -> usize {
         if let Some(number) = self.destroyed.pop() {
             self.graph.schedulers[number] = scheduler;
@@ -78,7 +79,7 @@ impl Admission {
         self.rank.len() - 1
     }
 
-    /// Gives up a scheduler that no edge leads to any more, nor from.
+    /// Removes a scheduler that has no edges any more, neither above nor below.
     ///
     /// # Errors
     /// No such scheduler, or one that still has edges.
@@ -114,8 +115,9 @@ impl Admission {
         }
     }
 
-    /// A scheduler has another policy now, whether the needs below it hold by that or not. Those that do not are
-    /// promised only what their labels say; requests that touch them are refused until they hold again.
+    /// Records that a scheduler has another policy now, whether the needs below the scheduler hold by that policy or
+    /// not. Where a need does not hold, its edge is promised what the label says, and requests that touch the edge are
+    /// refused until the need holds again.
     ///
     /// # Errors
     /// No such scheduler.
@@ -126,7 +128,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Puts a scheduler in the place of another, which is returned.
+    /// Puts a scheduler in the place of another. Returns the old one.
     fn put(&mut self, scheduler: usize, by: Scheduler) -> Result<Scheduler, Problem> {
         match self.graph.schedulers.get_mut(scheduler) {
             Some(old) if !self.destroyed.contains(&scheduler) => Ok(std::mem::replace(old, by)),
@@ -134,11 +136,11 @@ impl Admission {
         }
     }
 
-    /// Schedules a child by a scheduler. Returns the number of the edge.
+    /// Puts a child below a scheduler. Returns the number of the new edge.
     ///
     /// # Errors
-    /// Why that cannot be: no such scheduler, a cycle, a second parent where only one can be, or a need, this or
-    /// another, that would not hold.
+    /// Why the edge cannot be: no such scheduler, a cycle, a second parent of a scheduler that takes one, or a need, of
+    /// this edge or of another, that would not hold.
     pub fn begin(&mut self, edge: Edge) -> Result<usize, Problem> {
         let place = self.ended.pop().unwrap_or_else(|| {
             self.graph.edges.push(edge.clone());
@@ -189,7 +191,7 @@ impl Admission {
     /// Gives an edge other parameters and another need.
     ///
     /// # Errors
-    /// No such edge, or a need, this or another, that would not hold.
+    /// No such edge, or a need, of this edge or of another, that would not hold.
     pub fn change(
         &mut self,
         edge: usize,
@@ -211,8 +213,8 @@ impl Admission {
         }
     }
 
-    /// Ends an edge. That of a thread always can end: a child that is gone is, to the others, one that never asks
-    /// again, so that their guarantees hold on; where the analysis of fewer children says less, the old labels stay.
+    /// Ends an edge. The edge of a thread can always end: to its siblings the thread is then one that never asks for
+    /// the CPU again, so their guarantees hold on; where the analysis of fewer children says less, the old labels stay.
     ///
     /// # Errors
     /// No such edge, the root's own, or one without which needs below it would not hold.
@@ -245,8 +247,8 @@ impl Admission {
         }
     }
 
-    /// Whether a new edge is bound to some CPUs, itself or by a thread below it, and the first there: then the labels
-    /// above would change.
+    /// Whether a new edge would weaken the labels above it: it is pinned to some CPUs, itself or by a thread below it,
+    /// and is the first such edge below its parent.
     fn takes_from_above(&mut self, place: usize, parent: usize) -> bool {
         if let Child::Scheduler(child) = self.graph.edges[place].child {
             self.graph.edges[place].pinned |=
@@ -258,13 +260,14 @@ impl Admission {
             && !self.links.above[parent].iter().all(is_spread)
     }
 
-    /// The labels that change when these schedulers decide again, and all that receive something else then; or the
-    /// first need that would not hold. Needs of the edges in `asked` are looked at even if their labels stay.
+    /// The labels that change when these schedulers decide again, and with them every scheduler that then receives
+    /// something else; or the first need that would not hold. Needs of the edges in `asked` are looked at even if the
+    /// labels of these edges stay.
     fn settle(&self, schedulers: &[usize], asked: &[usize]) -> Result<Changes, Problem> {
         self.spread(schedulers, asked, Err)
     }
 
-    /// The same, where `judge` says which needs may not hold.
+    /// Like [`Admission::settle`], but `judge` decides which needs may be left unmet.
     fn spread(
         &self,
         schedulers: &[usize],
@@ -272,9 +275,9 @@ impl Admission {
         judge: impl Fn(Problem) -> Result<(), Problem>,
     ) -> Result<Changes, Problem> {
         let work = Work::unlimited();
-        let around = self.surroundings(&work);
+        let around = self.step_context(&work);
         let mut changes = Changes::new();
-        // Parents first, so that each decides once.
+        // Parents first, so that each scheduler decides once.
         let mut open: BTreeSet<(usize, usize)> = schedulers.iter().map(|s| (self.rank[*s], *s)).collect();
         while let Some((_, scheduler)) = open.pop_first() {
             let label_of = |edge: usize| changes.get(&edge).or(self.labels[edge].as_ref());
@@ -318,15 +321,15 @@ impl Admission {
     }
 
     fn problem_at(&self, place: Place, needed: &str, found: &str) -> Problem {
-        self.surroundings(&Work::unlimited()).problem(place, needed.to_owned(), found.to_owned())
+        self.step_context(&Work::unlimited()).problem(place, needed.to_owned(), found.to_owned())
     }
 
-    fn surroundings<'a>(&'a self, work: &'a Work) -> Surroundings<'a> {
-        Surroundings { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[], work }
+    fn step_context<'a>(&'a self, work: &'a Work) -> StepContext<'a> {
+        StepContext { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[], work }
     }
 }
 
-/// For each scheduler its place in an order in which parents come first; none where there is a cycle.
+/// For each scheduler its place in an order in which parents come first; `None` where the graph has a cycle.
 fn ranks(graph: &Graph, links: &Links) -> Option<Vec<usize>> {
     let mut waiting: Vec<usize> = links.above.iter().map(Vec::len).collect();
     for edge in graph.edges.iter().filter(|edge| edge.parent.is_none()) {

@@ -19,28 +19,28 @@ impl Cap {
         Cap { rate: zero(), burst: zero(), burst_from_idle: zero() }
     }
 
-    /// That of a budget x in every period y, of which all may be used at the end of one period and at the start of the
-    /// next.
+    /// The cap of a VP with a budget x in every period y, which may use all of one budget at the end of its period and
+    /// all of the next at the start of its own.
     pub(crate) fn of_budget(budget: &Rational, period: &Rational) -> Cap {
         let rate = budget / period;
         let burst = whole(2) * budget * (Rational::one() - &rate);
         Cap { rate, burst_from_idle: burst.clone(), burst }
     }
 
-    /// The same by the wake-up rule, by which a budget that outlasts a sleep is no more than its part of the rest of
-    /// the period.
+    /// The cap of a VP whose budget keeps the wake-up rule: what is left when the VP wakes up is no more than the rest
+    /// of the period is worth.
     pub(crate) fn of_paid_budget(budget: &Rational, period: &Rational) -> Cap {
         let cap = Cap::of_budget(budget, period);
         let burst_from_idle = budget * (Rational::one() - &cap.rate);
         Cap { burst_from_idle, ..cap }
     }
 
-    /// The same where nobody knows when the VP is idle.
+    /// The cap of a VP of which nobody knows when it is idle.
     pub(crate) fn never_known_idle(self) -> Cap {
         Cap { burst_from_idle: self.burst.clone(), ..self }
     }
 
-    /// That of so many, each of which has this one.
+    /// The cap of so many VPs together, each of which has this cap.
     pub(crate) fn times(self, count: &Rational) -> Cap {
         Cap {
             rate: self.rate * count,
@@ -49,7 +49,7 @@ impl Cap {
         }
     }
 
-    /// That of all together.
+    /// The cap of several VPs together.
     pub(crate) fn sum(caps: impl IntoIterator<Item = Cap>) -> Cap {
         caps.into_iter().fold(Cap::nothing(), |sum, cap| Cap {
             rate: sum.rate + cap.rate,

@@ -25,13 +25,13 @@ use crate::rational::whole;
 use crate::schedulers::{self, Limits};
 use num_traits::Zero;
 
-/// The cap of every edge, in the order of [`Graph::edges`]; `None` where there is none.
+/// The cap of every edge, in the order of [`Graph::edges`]; `None` for an edge that nothing limits.
 pub(crate) fn caps(graph: &Graph, links: &Links) -> Vec<Option<Cap>> {
     let mut caps: Vec<Option<Cap>> = graph.edges.iter().map(|edge| enforced(graph, edge)).collect();
     let schedulers_below = |scheduler: usize| {
         links.below[scheduler].iter().filter(|edge| matches!(graph.edges[**edge].child, Child::Scheduler(_)))
     };
-    // Children first. Those on a cycle never come, and keep what is enforced.
+    // Children first. Schedulers on a cycle never get their turn; their edges keep what is enforced.
     let mut waiting: Vec<usize> = (0..graph.schedulers.len()).map(|s| schedulers_below(s).count()).collect();
     let mut ready: Vec<usize> = (0..waiting.len()).filter(|scheduler| waiting[*scheduler] == 0).collect();
     while let Some(scheduler) = ready.pop() {
@@ -43,7 +43,7 @@ pub(crate) fn caps(graph: &Graph, links: &Links) -> Vec<Option<Cap>> {
         let content = if is_idle_with_its_servers { content } else { content.map(Cap::never_known_idle) };
         for &edge in &links.above[scheduler] {
             caps[edge] = match caps[edge].take() {
-                // Without budget a VP is not requested for, though those below it may have some.
+                // A VP without budget requests nothing, though servers below it may have budget.
                 Some(enforced) => stricter(Some(enforced), content.clone().map(Cap::never_known_idle)),
                 None => content.clone(),
             };
@@ -58,7 +58,7 @@ pub(crate) fn caps(graph: &Graph, links: &Links) -> Vec<Option<Cap>> {
     caps
 }
 
-/// Both hold; the one of the lesser rate says more in the long run.
+/// One of two caps that both hold: that of the lesser rate says more in the long run.
 fn stricter(one: Option<Cap>, other: Option<Cap>) -> Option<Cap> {
     match (one, other) {
         (Some(one), Some(other)) => {
@@ -69,7 +69,7 @@ fn stricter(one: Option<Cap>, other: Option<Cap>) -> Option<Cap> {
     }
 }
 
-/// What the parent's policy lets through: a budget a period for each of the edge's VPs.
+/// The cap that the parent's policy enforces: a budget in every period for each of the edge's VPs.
 fn enforced(graph: &Graph, edge: &Edge) -> Option<Cap> {
     let limits = limits(graph.schedulers.get(edge.parent?)?);
     if limits == Limits::Nothing {

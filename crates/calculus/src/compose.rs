@@ -1,14 +1,14 @@
 //! Labels a whole hierarchy with guarantees, from the root down (HLS section 3.3), on a directed acyclic graph.
 //!
-//! Relies on one step a scheduler (`local.rs`). Every edge gets a label. Never fails and never loops: a malformed graph
-//! (an unknown policy, a cycle, an index out of range) gives NULL labels and problems.
+//! Relies on one step for each scheduler (`local.rs`). Every edge gets a label. Never fails and never loops: a
+//! malformed graph (an unknown policy, a cycle, an index out of range) gives NULL labels and problems.
 
 use crate::caps::caps;
 use crate::derivation::Rule;
 use crate::graph::{Child, Graph, Links};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
-use crate::local::{Place, Problem, Surroundings};
+use crate::local::{Place, Problem, StepContext};
 use crate::rules::Rules;
 use crate::stolen::{STOLEN, left_over};
 use crate::work::Work;
@@ -17,10 +17,9 @@ use std::collections::VecDeque;
 /// The labels of a hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Analysis {
-    /// One label an edge, in the order of [`Graph::edges`].
+    /// A label for each edge, in the order of [`Graph::edges`].
     pub labels: Vec<Label>,
-    /// Everything that is wrong, in the order in which it was met, from the root down. Empty: the hierarchy composes
-    /// correctly.
+    /// Everything that is wrong with the hierarchy, from the root down. Empty where the hierarchy composes correctly.
     pub problems: Vec<Problem>,
 }
 
@@ -33,12 +32,13 @@ pub fn analyse(graph: &Graph, rules: impl Into<Rules>) -> Analysis {
     analyse_within(graph, rules.into(), &Work::unlimited())
 }
 
-/// The same in so many steps. Where they are not enough, labels may be weaker than they could be.
+/// Like [`analyse`], in so many elementary steps. Where the steps are not enough, labels may be weaker than they could
+/// be.
 pub(crate) fn analyse_within(graph: &Graph, rules: Rules, work: &Work) -> Analysis {
     let graph = &*graph.with_pins_spread();
     let links = Links::new(graph);
     let caps = if rules.global { caps(graph, &links) } else { Vec::new() };
-    let around = Surroundings { graph, links: &links, mode: rules.mode, caps: &caps, work };
+    let around = StepContext { graph, links: &links, mode: rules.mode, caps: &caps, work };
     let mut labelling = Labelling {
         around,
         waiting: links.above.iter().map(Vec::len).collect(),
@@ -55,7 +55,7 @@ pub(crate) fn analyse_within(graph: &Graph, rules: Rules, work: &Work) -> Analys
 
 /// A hierarchy of which some edges have their labels.
 struct Labelling<'a> {
-    around: Surroundings<'a>,
+    around: StepContext<'a>,
     /// For each scheduler, the edges above it that have no label yet.
     waiting: Vec<usize>,
     labels: Vec<Option<Label>>,
@@ -65,7 +65,7 @@ struct Labelling<'a> {
 }
 
 impl Labelling<'_> {
-    /// The first edge without a parent receives the machine; any other is an error.
+    /// Labels the edges without a parent: the first receives the machine, any other is an error.
     fn label_roots(&mut self) {
         let graph = self.around.graph;
         let roots = (0..graph.edges.len()).filter(|edge| graph.edges[*edge].parent.is_none());
@@ -111,7 +111,7 @@ impl Labelling<'_> {
         }
     }
 
-    /// Gives NULL to whatever was not reached: edges of a cycle, or of schedulers without a parent.
+    /// Gives NULL to the edges that were not reached: those of a cycle, and those below schedulers without a parent.
     fn finish(mut self) -> Analysis {
         for edge in 0..self.labels.len() {
             if self.labels[edge].is_none() {

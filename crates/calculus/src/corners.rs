@@ -1,22 +1,23 @@
-//! Where the supply of a guarantee changes its slope: what a sum of supplies is walked by, and drawn by.
+//! The corners of a guarantee's supply, where it changes its slope: sums of supplies are compared and supplies are
+//! drawn corner by corner.
 //!
-//! Relies on `supply.rs` for every value, and knows of itself only where the slopes change. Never approximates: between
-//! two corners the supply is a straight line.
+//! Relies on `supply.rs` for every value; this file knows only where the slopes change. Never approximates: between two
+//! corners the supply is a straight line.
 
 use crate::guarantee::{Continuity, Guarantee};
 use crate::rational::{Rational, whole};
 use crate::supply::Periodic;
 use num_traits::{Signed, Zero};
 
-/// No list of corners covers more periods.
+/// The most periods that a list of corners covers.
 const MAX_PERIODS: u64 = 1_000;
 
 /// A corner: the length of a window, and CPU time in it. Both in nanoseconds.
 pub type Corner = (Rational, Rational);
 
 impl Guarantee {
-    /// The first window length beyond this one at which the slope of sbf changes; none where it is straight from there
-    /// on.
+    /// The first window length beyond this one at which the slope of sbf changes; `None` where sbf is straight from
+    /// there on.
     pub(crate) fn corner_after(&self, window: &Rational) -> Option<Rational> {
         let blackout = self.blackout()?;
         if *window < blackout {
@@ -28,8 +29,8 @@ impl Guarantee {
         (!self.is_whole_cpu()).then(|| window - into + next)
     }
 
-    /// The corners of [`Guarantee::sbf`] from the empty window to one of `up_to`, both ends included: joined by
-    /// straight lines they are the function. Ends after a thousand periods where there are more.
+    /// The corners of [`Guarantee::sbf`] from the empty window to one of length `up_to`, both ends included: straight
+    /// lines between them are the function. The list ends after a thousand periods where there are more.
     pub fn sbf_corners(&self, up_to: &Rational) -> Vec<Corner> {
         let first = self.check().ok().and_then(|()| self.corner_after(&Rational::zero()));
         let lengths =
@@ -38,7 +39,7 @@ impl Guarantee {
         corners(lengths, up_to, |window| self.sbf(window))
     }
 
-    /// The same of [`Guarantee::ubf`].
+    /// The corners of [`Guarantee::ubf`], likewise.
     pub fn ubf_corners(&self, up_to: &Rational) -> Vec<Corner> {
         let lengths = match self {
             _ if self.check().is_err() => Vec::new(),

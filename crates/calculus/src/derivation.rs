@@ -14,7 +14,7 @@ pub(crate) fn refusal(needed: &str, found: &str) -> String {
 /// A rule of inference and where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// What it is called.
+    /// The rule's name.
     pub name: &'static str,
     /// Paper and section, or the argument where no paper has it.
     pub source: &'static str,
@@ -33,7 +33,7 @@ pub struct Derivation {
     pub subject: String,
     /// The rule that was used.
     pub rule: Rule,
-    /// What it was used on. Shared, since siblings follow from the same premise.
+    /// What the rule was used on. Shared, since the labels of siblings follow from the same premise.
     pub premises: Vec<Arc<Derivation>>,
     /// The rule's formula with its numbers filled in, or the reason why there is nothing to compute.
     pub formula: String,

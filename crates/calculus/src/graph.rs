@@ -11,11 +11,11 @@ use std::sync::Arc;
 pub struct Graph {
     /// How many CPUs the machine has.
     pub cpus: u16,
-    /// What takes time of these CPUs.
+    /// Who takes time of these CPUs away from all schedulers.
     pub stolen: Vec<Stolen>,
     /// The schedulers.
     pub schedulers: Vec<Scheduler>,
-    /// The VPs; among them one with no parent, the root's own.
+    /// The VPs, among them the root scheduler's own, which has no parent.
     pub edges: Vec<Edge>,
 }
 
@@ -24,7 +24,7 @@ pub struct Graph {
 pub struct Stolen {
     /// The least distance from one occurrence to the next.
     pub every: u64,
-    /// The most that one takes.
+    /// The most CPU time that one occurrence takes.
     pub takes: u64,
 }
 
@@ -33,13 +33,13 @@ pub struct Stolen {
 pub enum Policy {
     /// One of [`crate::schedulers::REGISTRY`], by its name.
     Named(String),
-    /// One that says itself what it promises. The graph carries it, so that several versions of one policy can be in
-    /// it at once and nothing outside has to know them.
+    /// A loaded policy, which declares what it promises. The graph carries the declaration, so that several versions of
+    /// one policy can be in a hierarchy at once, and no registry has to know them.
     Declared(Arc<Declared>),
 }
 
 impl Policy {
-    /// Its name.
+    /// The policy's name.
     pub fn name(&self) -> &str {
         match self {
             Policy::Named(name) => name,
@@ -57,15 +57,15 @@ impl<S: Into<String>> From<S> for Policy {
 /// A scheduler instance.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    /// Its name.
+    /// The scheduler's name.
     pub name: String,
-    /// Its policy.
+    /// What the scheduler schedules by.
     pub policy: Policy,
-    /// Its parameters by name; times in nanoseconds.
+    /// The parameters of this instance by name; times in nanoseconds.
     pub params: Vec<(String, u64)>,
 }
 
-/// What an edge gives CPU time to.
+/// Who is scheduled by way of an edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Child {
     /// Index into [`Graph::schedulers`].
@@ -84,7 +84,7 @@ pub struct GraphEdge(pub usize);
 pub struct Edge {
     /// Index into [`Graph::schedulers`]; `None` for the edge above the root.
     pub parent: Option<usize>,
-    /// What is scheduled.
+    /// Who is scheduled.
     pub child: Child,
     /// What the parent's policy asks of a VP, by name; times in nanoseconds.
     pub params: Vec<(String, u64)>,
@@ -92,8 +92,8 @@ pub struct Edge {
     pub requested: Option<Guarantee>,
     /// How many VPs the edge stands for; 0 counts as 1.
     pub width: u16,
-    /// Whether the child may use only some of the machine's CPUs. A scheduler with such a thread below it is treated
-    /// alike.
+    /// Whether the child may use only some of the machine's CPUs. The analysis treats a scheduler with such a thread
+    /// below it alike.
     pub pinned: bool,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Those of a graph; an index out of range links nothing.
+    /// The links of a graph; an index out of range links nothing.
     pub(crate) fn new(graph: &Graph) -> Links {
         let none = vec![Vec::new(); graph.schedulers.len()];
         let mut links = Links { above: none.clone(), below: none };
@@ -115,7 +115,7 @@ impl Links {
         links
     }
 
-    /// Enters an edge in its place.
+    /// Adds an edge, in the order of the graph's edges.
     pub(crate) fn link(&mut self, index: usize, edge: &Edge) {
         for list in self.lists(edge) {
             let place = list.partition_point(|other| *other < index);
@@ -123,14 +123,14 @@ impl Links {
         }
     }
 
-    /// Takes an edge out.
+    /// Removes an edge.
     pub(crate) fn unlink(&mut self, index: usize, edge: &Edge) {
         for list in self.lists(edge) {
             list.retain(|other| *other != index);
         }
     }
 
-    /// The lists that an edge belongs to.
+    /// The lists that an edge stands in: that below its parent, and that above its child.
     fn lists(&mut self, edge: &Edge) -> impl Iterator<Item = &mut Vec<usize>> {
         let below = edge.parent.and_then(|parent| self.below.get_mut(parent));
         let above = match edge.child {
@@ -142,9 +142,9 @@ impl Links {
 }
 
 impl Graph {
-    /// The graph with every edge pinned that leads to a scheduler with a pinned thread below it: its VP may be granted
-    /// a CPU that it must refuse, whoever else is below. Only the machine's own VPs, one a CPU, are requested where
-    /// they can be used.
+    /// The graph in which every edge is pinned that leads to a scheduler with a pinned thread below it: the scheduler's
+    /// VP may be granted a CPU that it must refuse, whoever else is below. Only the machine's own VPs, one for each
+    /// CPU, are requested where they can be used.
     pub(crate) fn with_pins_spread(&self) -> Cow<'_, Graph> {
         if self.cpus <= 1 || self.edges.iter().all(|edge| !edge.pinned) {
             return Cow::Borrowed(self);

@@ -38,7 +38,7 @@ pub enum Guarantee {
     Psbe {
         /// Share of one CPU.
         share: Rational,
-        /// The furthest that it may fall behind, in nanoseconds of CPU time.
+        /// How far the receiver may fall behind its share, in nanoseconds of CPU time.
         delta: Rational,
     },
     /// A uniformly slower processor: `rate` of the time between any two consecutive notified instants (deadlines and
@@ -55,25 +55,25 @@ pub enum Guarantee {
     /// Best effort.
     Null,
     /// Explicit deadline periodic: `amount` within `deadline` of the start of every `period` of a hidden grid
-    /// (Easwaran, Anand and Lee, RTSS 2007). With the deadline equal to the period it is RESBS, equal to the amount
-    /// RESCS.
+    /// (Easwaran, Anand and Lee, RTSS 2007). With the deadline equal to the period EDP is RESBS; with the deadline
+    /// equal to the amount it is RESCS.
     Edp {
         /// Length of the period, in nanoseconds.
         period: Rational,
         /// CPU time a period, in nanoseconds.
         amount: Rational,
-        /// By when, from the start of the period, in nanoseconds.
+        /// By when the amount is received, from the start of the period, in nanoseconds.
         deadline: Rational,
     },
     /// Multiprocessor periodic resource (Shin, Easwaran and Lee, ECRTS 2008), what a group of VPs needs: while they all
     /// request, they receive together, in every window, at least the supply of `amount` in every `period` of a hidden
-    /// grid, on at most `cpus` CPUs at once. No single VP has it: a label is about one VP, but for its count.
+    /// grid, on at most `cpus` CPUs at once. MPR is never a label, since a label is about one VP.
     Mpr {
         /// Length of the period, in nanoseconds.
         period: Rational,
         /// CPU time a period, on all CPUs together, in nanoseconds.
         amount: Rational,
-        /// On how many CPUs at once, at most.
+        /// The most CPUs that give CPU time at once.
         cpus: u16,
     },
 }
@@ -115,7 +115,7 @@ impl Kind {
         Kind::Mpr,
     ];
 
-    /// Its name in the paper and in files.
+    /// The kind's name in the paper and in files.
     pub fn name(self) -> &'static str {
         match self {
             Kind::All => "ALL",
@@ -132,7 +132,7 @@ impl Kind {
         }
     }
 
-    /// What the numbers of its text form are, in their order.
+    /// What each number of the text form is, in the order of the text.
     pub(crate) fn parameters(self) -> &'static [(&'static str, Quantity)] {
         use Quantity::{Cpus, Share, Time};
         match self {
@@ -146,8 +146,8 @@ impl Kind {
         }
     }
 
-    /// The guarantee with these numbers, whose invariants are not looked at; `None` where there are not as many as
-    /// [`Kind::parameters`] has, or no number of CPUs among them.
+    /// The guarantee of this kind with these numbers, whose invariants are not checked; `None` where the numbers are
+    /// not as many as [`Kind::parameters`], or the number of CPUs is none.
     pub(crate) fn with(self, numbers: &[Rational]) -> Option<Guarantee> {
         let guarantee = match (self, numbers) {
             (Kind::All, []) => Guarantee::All,
@@ -188,11 +188,12 @@ pub(crate) enum Quantity {
 pub struct Fault {
     /// Which parameter, counted from 0 in the order of the text form.
     pub parameter: usize,
-    /// What it should have been.
+    /// What the parameter should have been.
     pub expected: String,
 }
 
-/// How the parameters of a guarantee are written: the share, the times that are best large, those best small.
+/// How the parameters of a guarantee are written: the share; times of which more is better for the receiver; times of
+/// which less is.
 struct Writing {
     share: fn(&Rational) -> String,
     amount: fn(&Rational) -> String,
@@ -215,7 +216,7 @@ impl Guarantee {
         Guarantee::Reservation { continuity: Continuity::Continuous, hard: false, amount, period }
     }
 
-    /// Its type.
+    /// The guarantee's type.
     pub fn kind(&self) -> Kind {
         match self {
             Guarantee::All => Kind::All,
@@ -229,7 +230,7 @@ impl Guarantee {
         }
     }
 
-    /// Whether it also limits what is received.
+    /// Whether the guarantee also limits what is received.
     pub fn is_hard(&self) -> bool {
         matches!(self, Guarantee::Reservation { hard: true, .. })
     }
@@ -275,7 +276,7 @@ impl Guarantee {
         }
     }
 
-    /// The same guarantee with another value for this number; whether the invariants still hold is not looked at.
+    /// The same guarantee with another value for this number; whether the invariants still hold is not checked.
     #[must_use]
     pub fn with_number(&self, at: usize, value: &Rational) -> Guarantee {
         let mut changed = self.clone();

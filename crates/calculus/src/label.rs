@@ -1,5 +1,5 @@
-//! What an edge of a hierarchy carries: a guarantee, for how many VPs, in whose time, and why. Relies on the rewrites
-//! to compare it with a need. Never changes what was derived.
+//! The label of an edge: a guarantee, for how many VPs, in whose time, and why. Relies on the rewrites to compare the
+//! guarantee with a need. Never changes what was derived.
 
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::Guarantee;
@@ -9,10 +9,10 @@ use crate::together::Supply;
 use num_traits::One;
 use std::sync::Arc;
 
-/// What an edge carries.
+/// What the analysis derives for an edge of a hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// The strongest guarantee that could be shown.
+    /// The strongest guarantee that the analysis can show for the edge.
     pub guarantee: Guarantee,
     /// What else holds at the same time (below a join), in real time.
     pub beside: Supply,
@@ -20,15 +20,15 @@ pub struct Label {
     pub count: u16,
     /// The speed of the processor in whose time the amounts are counted: 1, but below RESU (HLS section 5.1).
     pub scale: Rational,
-    /// Whether a VP that lets its CPU go because its child runs on another, and asks again when it is lost there, is
-    /// owed no less than if it had stayed. A join on several CPUs does that to its parents.
+    /// Whether the guarantee holds on for a VP that declines its CPU, since its child runs on another CPU, and requests
+    /// again when the child loses that one. A join on several CPUs has such VPs of its parents.
     pub resumes: bool,
-    /// Why it holds.
+    /// Why the guarantee holds.
     pub derivation: Arc<Derivation>,
 }
 
 impl Label {
-    /// A label for `count` VPs by one rule; amounts in real time.
+    /// A label for `count` VPs that follows by one rule; amounts in real time.
     pub(crate) fn new(
         guarantee: Guarantee,
         count: u16,
@@ -91,7 +91,8 @@ impl Label {
         format!("{guarantee} in the time of a processor of speed {}", self.scale)
     }
 
-    /// Why this label does not imply a need, for people; `None` where it does. Below NULL that is why there is nothing.
+    /// Why this label does not imply a need, for people; `None` where it does. For NULL the reason is why nothing is
+    /// promised.
     pub fn shortcoming(&self, need: &Guarantee) -> Option<String> {
         let refusal = self.satisfies(need).err()?;
         let Derivation { rule, formula, .. } = &*self.derivation;
@@ -102,7 +103,7 @@ impl Label {
         }
     }
 
-    /// Whether another label promises the same, for whatever reason.
+    /// Whether another label promises the same; their derivations may differ.
     pub(crate) fn promises_as(&self, other: &Label) -> bool {
         self.guarantee == other.guarantee
             && self.count == other.count

@@ -1,6 +1,7 @@
-//! One scheduler's step of the composition, by local knowledge: from the labels above it and the edges below it to the
-//! labels below it. [`crate::analyse`] takes it once for every scheduler, [`crate::Admission`] where something changes.
-//! Relies on one analysis a policy (`schedulers/`). Never looks further than the scheduler's own edges.
+//! One scheduler's step of the composition, by local knowledge: from the labels above a scheduler and the edges below
+//! it to the labels below it. [`crate::analyse`] takes a step for every scheduler, [`crate::Admission`] takes those of
+//! the schedulers for which something changes. Relies on the analyses of the policies (`schedulers/`). Never looks
+//! further than the scheduler's own edges.
 
 use crate::cap::Cap;
 use crate::derivation::Rule;
@@ -10,7 +11,7 @@ use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::rewrite::steps_to_compare;
 use crate::rules::Mode;
-use crate::schedulers::{self, Complaint, Instance, Provided, Slot};
+use crate::schedulers::{self, Complaint, HeldVps, Instance, Provided};
 use crate::work::Work;
 
 /// What a problem is about.
@@ -27,9 +28,9 @@ pub enum Place {
 pub struct Problem {
     /// Where.
     pub place: Place,
-    /// What was needed.
+    /// What is needed there.
     pub needed: String,
-    /// What there is.
+    /// What there is instead.
     pub found: String,
     /// Both in a sentence, with the numbers.
     pub message: String,
@@ -44,19 +45,19 @@ impl Problem {
 
 const PINNED: Rule = Rule { name: "pinned", source: "a VP may be granted a CPU that its child may not use" };
 
-/// What a step may know of the graph.
-pub(crate) struct Surroundings<'a> {
+/// What a scheduler's step may look at.
+pub(crate) struct StepContext<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) links: &'a Links,
     pub(crate) mode: Mode,
     /// What each edge takes at most; empty unless the rules are global.
     pub(crate) caps: &'a [Option<Cap>],
-    /// What the analysis may cost.
+    /// How many elementary steps the analysis may still take.
     pub(crate) work: &'a Work,
 }
 
-impl<'a> Surroundings<'a> {
-    /// The labels that a scheduler gives to the edges below it, in their order, and what it cannot do.
+impl<'a> StepContext<'a> {
+    /// The labels of the edges below a scheduler, in the order of the edges, and what the scheduler cannot do.
     pub(crate) fn step<'l>(
         &self,
         scheduler: usize,
@@ -79,7 +80,7 @@ impl<'a> Surroundings<'a> {
         let (graph, below) = (self.graph, &self.links.below[scheduler]);
         let Scheduler { policy, params, .. } = &graph.schedulers[scheduler];
         let slot =
-            |edge: &usize| Some(Slot { label: label_of(*edge)?, width: graph.edges[*edge].width.max(1) });
+            |edge: &usize| Some(HeldVps { label: label_of(*edge)?, width: graph.edges[*edge].width.max(1) });
         let instance = Instance {
             params,
             held: self.links.above[scheduler].iter().filter_map(slot).collect(),
@@ -93,7 +94,8 @@ impl<'a> Surroundings<'a> {
         schedulers::provide(policy, &instance)
     }
 
-    /// The label as it stands on the edge: with its name, and nothing for a child that may use only some CPUs.
+    /// The label of an edge once the edge is considered: with the child's name, and NULL for a child that may use only
+    /// some CPUs.
     pub(crate) fn finished(&self, edge: usize, label: Label) -> Label {
         self.work.take(1);
         let Edge { child, pinned, .. } = &self.graph.edges[edge];
@@ -107,7 +109,7 @@ impl<'a> Surroundings<'a> {
         label.named(self.graph.child_name(edge))
     }
 
-    /// What an edge asks for and its label does not give.
+    /// The problem of an edge that asks for something that its label does not give.
     pub(crate) fn unmet(&self, edge: usize, label: &Label) -> Option<Problem> {
         let need = self.graph.edges[edge].requested.as_ref()?;
         self.work.take(steps_to_compare(&label.guarantee, need));
@@ -116,7 +118,7 @@ impl<'a> Surroundings<'a> {
         Some(self.problem(Place::Edge(edge), need.rounded_for_people(), found))
     }
 
-    /// A problem with its sentence.
+    /// A problem, with the sentence that says it.
     pub(crate) fn problem(&self, place: Place, needed: String, found: String) -> Problem {
         let name = match place {
             Place::Scheduler(index) => {

@@ -2,10 +2,11 @@
 //!
 //! A number moves on the grid of what people write: whole multiples of a power of ten, three digits of the old value or
 //! more ([`Setting::step`]). A change is as large as |new - old| / old, exactly. For each number and direction, values
-//! are tried at one step, two, four and so on; where one comes out otherwise than the one before it (the problem stays,
-//! is mended, or something else breaks), bisection finds the first that does. So what is returned has been analysed,
-//! and the value one step nearer does not mend. The only assumption is that nothing lies between two tried values that
-//! come out alike: where that is not so, a smaller change may be missed, never a wrong one be returned.
+//! are tried at one step, two, four and so on. A value has one of three outcomes: the problem stays, is mended, or
+//! something else breaks. Where the outcome of a value differs from that of the value before it, bisection finds the
+//! first value with the new outcome. So the value that is returned has been analysed, and the value one step nearer
+//! does not mend. The only assumption is that between two tried values of one outcome no other outcome lies: where that
+//! is not so, a smaller change may be missed, but never a wrong one returned.
 //!
 //! Cost: all analyses for one problem together take [`MOST_STEPS`] elementary steps at most, whatever the hierarchy.
 //! Where that is not enough, in large hierarchies and where supplies are long sums, not every number is tried, and
@@ -26,7 +27,7 @@ use std::ops::{Range, RangeInclusive};
 /// They take about a second.
 pub const MOST_STEPS: u64 = 200_000;
 
-/// Who has a number.
+/// Whose number it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// Index into [`Graph::schedulers`].
@@ -35,24 +36,24 @@ pub enum Owner {
     Edges(Range<usize>),
 }
 
-/// A number that the author of a hierarchy can change by itself: a parameter, a number of the guarantee that is asked
-/// for, or both where one sets the other.
+/// A number of a hierarchy's file that can be changed alone: a parameter, a number of the guarantee that is asked for,
+/// or both where one number of the file sets both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Who has it.
+    /// Whose number it is.
     pub owner: Owner,
-    /// The parameter of that name.
+    /// The parameter that the number sets, by its name.
     pub param: Option<String>,
-    /// This number, counted from 0, of the guarantee that the edges ask for.
+    /// The number of the requested guarantee that the number sets, counted from 0.
     pub asked: Option<usize>,
-    /// The values that it may have.
+    /// The values that the number may have.
     pub range: RangeInclusive<Rational>,
-    /// Its values are whole multiples of this: a nanosecond, one, or the finest share that is of any use.
+    /// The values of the number are whole multiples of this: a nanosecond, one, or the finest share that is of any use.
     pub grain: Rational,
 }
 
 impl Setting {
-    /// Its value in a graph.
+    /// The number's value in a graph.
     pub fn value(&self, graph: &Graph) -> Option<Rational> {
         let (params, requested) = match &self.owner {
             Owner::Scheduler(index) => (&graph.schedulers.get(*index)?.params, None),
@@ -68,7 +69,7 @@ impl Setting {
         }
     }
 
-    /// Gives it a value, which lies in its range.
+    /// Gives the number a value, which lies in its range.
     pub fn set(&self, graph: &mut Graph, value: &Rational) {
         let set_param = |params: &mut Vec<(String, u64)>| {
             let param = params.iter_mut().find(|(key, _)| self.param.as_ref() == Some(key));
@@ -95,7 +96,7 @@ impl Setting {
         }
     }
 
-    /// Whether only the need would change, and nothing of what is given.
+    /// Whether the number is of a need alone, so that nothing that is given would change.
     pub fn is_need(&self) -> bool {
         self.param.is_none()
     }
@@ -121,15 +122,15 @@ impl Setting {
 pub struct Mend {
     /// What is changed, as an index into the settings that were given.
     pub setting: usize,
-    /// Its value as it is.
+    /// The number's value as it is.
     pub from: Rational,
     /// The value that mends.
     pub to: Rational,
-    /// How many problems are gone with it, the one at hand among them.
+    /// How many problems are gone with the change, the one that was to be mended among them.
     pub removed: usize,
 }
 
-/// The two ways out of a problem; `None` where none was found.
+/// The two ways to mend a problem; `None` where none was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mends {
     /// The least change of a parameter.
@@ -203,8 +204,8 @@ pub fn mend(
     mends
 }
 
-/// In which round a setting is tried, if at all, so that a search cut short has tried what matters most: first the edge
-/// at hand, then what leads to it from the root, then what hangs beside that.
+/// In which round a setting is tried, if at all, so that a search that gives up has tried what matters most: first the
+/// edge with the problem, then what leads to that edge from the root, then the siblings of these.
 fn nearness(graph: &Graph, place: Place, above: &[bool], setting: &Setting) -> Option<u8> {
     let is_above = |scheduler: usize| above.get(scheduler) == Some(&true);
     let edges = match &setting.owner {
@@ -220,7 +221,7 @@ fn nearness(graph: &Graph, place: Place, above: &[bool], setting: &Setting) -> O
     }
 }
 
-/// For each scheduler whether it lies on a way from the root to the place; the place itself counts.
+/// For each scheduler whether a path from the root to the place leads through it; a scheduler that is the place counts.
 fn schedulers_above(graph: &Graph, place: Place) -> Vec<bool> {
     let mut above = vec![false; graph.schedulers.len()];
     let mut parents = vec![Vec::new(); graph.schedulers.len()];
@@ -260,12 +261,12 @@ fn position(graph: &Graph, place: Place) -> usize {
     }
 }
 
-/// What comes of a value.
+/// What an analysis with a tried value says.
 #[derive(Clone, Copy)]
 enum Outcome {
     /// The problem is as it was, and nothing else is worse.
     Stays,
-    /// It is gone, with so many in all, and nothing else is worse.
+    /// The problem is gone, so many problems are gone with it, itself included, and nothing else is worse.
     Mended(usize),
     /// Something else is worse.
     Breaks,
@@ -277,7 +278,7 @@ impl Outcome {
     }
 }
 
-/// The values from an old one on in one direction: `step * (base + sign * n)`, for n from 1 to `length`.
+/// The values to try in one direction from the old value: `step * (base + sign * n)`, for n from 1 to `length`.
 struct Track {
     step: Rational,
     base: Rational,
@@ -304,7 +305,7 @@ impl Track {
 struct Search<'w> {
     graph: Graph,
     rules: Rules,
-    /// Of the problem, in the tallies.
+    /// The position of the problem's place in the tallies.
     place: usize,
     before: Vec<usize>,
     /// The steps that are left for all analyses together.
@@ -325,7 +326,7 @@ impl Search<'_> {
         let change = |mend: &Mend| settings[mend.setting].change(&mend.from, &mend.to);
         for up in [false, true] {
             let mut end = if up { setting.range.end().clone() } else { setting.range.start().clone() };
-            // What is changed by more than the best is of no use.
+            // A change larger than the best so far is of no use.
             if let Some(bound) = best.as_ref().map(change) {
                 let reach = bound * from.clone().max(setting.grain.clone());
                 end = if up { end.min(&from + reach) } else { end.max(&from - reach) };
@@ -363,7 +364,7 @@ impl Search<'_> {
         None
     }
 
-    /// Between two values that come out otherwise, the first that does not come out as `near` does, and how it does.
+    /// Between two values of different outcomes, the first that has not the outcome of `near`, and its outcome.
     fn first_change(
         &mut self,
         mut near: (u64, Outcome),
@@ -379,7 +380,7 @@ impl Search<'_> {
         Some(far)
     }
 
-    /// Analyses the graph with a value; `None` where no steps were left for all of it.
+    /// The outcome of a value; `None` where the steps that were left are not enough for the analysis.
     fn outcome(&mut self, setting: &Setting, value: &Rational) -> Option<Outcome> {
         self.work.left()?;
         setting.set(&mut self.graph, value);

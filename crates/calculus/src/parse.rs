@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use num_traits::Zero;
 use std::fmt;
 
-/// Longest number that is read, in bytes.
+/// The longest number that is read, in bytes.
 const MAX_NUMBER_LEN: usize = 1_000;
 
 /// Why a text is not a guarantee. `offset` and `len` are bytes in the text that was given.
@@ -144,7 +144,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, ParseError> {
     Ok(tokens)
 }
 
-/// The parameters that are still to be read.
+/// The parameters of a guarantee that are still to be read.
 struct Parameters<'a> {
     kind: Kind,
     tokens: &'a [Token<'a>],

@@ -1,4 +1,5 @@
-//! Exact numbers, and the few named ways out of them. Relies on num-rational. Never rounds without saying so.
+//! Exact numbers, and the few functions that round them or write them, which say how in their names. Relies on
+//! num-rational. Never rounds otherwise.
 
 use hls_units::Nanos;
 use num_bigint::BigInt;
@@ -47,7 +48,8 @@ fn saturate(value: Rational) -> Nanos {
     value.to_integer().to_u64().map_or(Nanos::MAX, Nanos)
 }
 
-/// A time, exactly: as [`Nanos`] writes it where it is a whole count that fits, else as a fraction such as `10/3ms`.
+/// A time, exactly: as [`Nanos`] writes it where the time is a whole count that fits, else as a fraction such as
+/// `10/3ms`.
 pub fn time_exact(value: &Rational) -> String {
     let Some(numerator) = value.numer().to_u64() else {
         return format!("{value}ns");
@@ -60,13 +62,13 @@ pub fn time_exact(value: &Rational) -> String {
     format!("{}/{}{}", &shown[..digits], value.denom(), &shown[digits..])
 }
 
-/// A time for people, at least as small as the exact one: what is not a whole count of nanoseconds is cut to three
+/// A time for people, no longer than the exact one: a time that is no whole count of nanoseconds is cut to three
 /// decimals of its unit.
 pub fn time_floor(value: &Rational) -> String {
     time_rounded(value, Rational::floor)
 }
 
-/// A time for people, at least as large as the exact one; otherwise as [`time_floor`].
+/// A time for people, no shorter than the exact one; otherwise as [`time_floor`].
 pub fn time_ceil(value: &Rational) -> String {
     time_rounded(value, Rational::ceil)
 }
@@ -81,8 +83,8 @@ fn time_rounded(value: &Rational, round: fn(&Rational) -> Rational) -> String {
     time_exact(&(round(&(value / &step)) * step))
 }
 
-/// A share for people, at most the exact one: as it is where that is short, or where six decimals would leave nothing
-/// of it; else with six decimals.
+/// A share for people, no greater than the exact one: the fraction where that is short, or where six decimals would
+/// leave nothing of the share; else six decimals.
 pub fn share_floor(value: &Rational) -> String {
     const DECIMALS: u64 = 1_000_000;
     if *value.denom() < BigInt::from(1_000) || value * whole(DECIMALS) < whole(1) {
@@ -105,8 +107,8 @@ fn percent(tenths: BigInt) -> String {
 
 /// A sum of fractions that is compared and shown but not calculated with.
 ///
-/// Thousands of unrelated denominators make the exact sum a huge number. So it is kept as two fixed-point numbers, one
-/// rounded down and one up, and the exact value is worked out only for a question that those two leave open.
+/// Thousands of unrelated denominators make the exact sum a huge number. So the sum is kept as two fixed-point numbers,
+/// one rounded down and one up, and its exact value is worked out only for a question that the two leave open.
 pub(crate) struct Total {
     /// The sum of the numerators over each denominator.
     parts: BTreeMap<BigInt, BigInt>,

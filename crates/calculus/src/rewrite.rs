@@ -15,7 +15,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 use std::fmt;
 use std::sync::Arc;
 
-/// Most relative phases that [`best_basic_amount`] compares before it falls back to sbf.
+/// The most relative phases that [`best_basic_amount`] compares; beyond that many it answers with sbf.
 const MAX_PHASES: u64 = 4_096;
 
 const TABLE: &str = "HLS, Table 2";
@@ -44,7 +44,7 @@ const NOTIFIED: Rule = Rule { name: "RESU with bounded notification distance", s
 /// Why a guarantee does not imply another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The reason, with numbers and, where there is one, a hint at what would do.
+    /// The reason, with numbers and, where one is known, a need that would be met.
     pub reason: String,
 }
 
@@ -124,15 +124,15 @@ pub fn notified(have: &Guarantee, gap: &Rational) -> Option<(Guarantee, Rule)> {
     Some((Guarantee::Psbe { share: rate.clone(), delta }, NOTIFIED))
 }
 
-/// Whether the guarantee held implies the one needed, with the derivation or the reason why not.
+/// Whether the guarantee that is held implies the one that is needed, with the derivation or the reason why not.
 ///
-/// A soft guarantee never satisfies a hard need. RESU satisfies no need but RESU, PS and NULL: what it gives depends on
-/// notifications, which a thread does not send.
+/// A soft guarantee never satisfies a hard need. RESU satisfies no need but RESU, PS and NULL: what RESU gives depends
+/// on notifications, which a thread does not send.
 pub fn implies(have: &Guarantee, need: &Guarantee) -> Result<Derivation, Refusal> {
     implies_on(have, 1, need)
 }
 
-/// Whether a guarantee that `count` VPs have at once implies the one needed, which may be of all of them.
+/// Whether a guarantee that `count` VPs have at once implies the one that is needed, which may be about all of the VPs.
 pub(crate) fn implies_on(have: &Guarantee, count: u16, need: &Guarantee) -> Result<Derivation, Refusal> {
     let (rule, formula) = step_on(have, count, need).map_err(|reason| Refusal { reason })?;
     let given = Derivation {
@@ -154,7 +154,7 @@ pub(crate) fn implies_on(have: &Guarantee, count: u16, need: &Guarantee) -> Resu
 /// How many elementary steps it takes at most to tell whether one guarantee implies another: one for each supply of
 /// [`best_basic_amount`].
 pub(crate) fn steps_to_compare(have: &Guarantee, need: &Guarantee) -> usize {
-    /// Between so many corners, at both ends.
+    /// There are four stretches between corners at most, and a supply at both ends of each.
     const SUPPLIES_A_PHASE: u64 = 8;
     let (Some(held), Some(need)) = (have.periodic(), need.periodic()) else { return 1 };
     if have.sbf(&need.deadline) >= need.amount {
@@ -169,8 +169,8 @@ fn phases(period: &Rational, other: &Rational) -> Option<u64> {
     quotient(other, period).denom().to_u64().filter(|count| *count <= MAX_PHASES)
 }
 
-/// Whether a sum of guarantees implies a need: as one of them alone, by the sum of the supplies, or by the sum of the
-/// bounds. `held` says why the sum holds.
+/// Whether a sum of guarantees implies a need: where it is one guarantee, as that one does; else by the sum of the
+/// supplies, or by the sum of the bounds. `held` says why the sum holds.
 pub(crate) fn sum_implies(sum: &Sum, need: &Guarantee, held: &Arc<Derivation>) -> Option<Derivation> {
     if let [alone] = sum.0.as_slice() {
         return implies(alone, need).ok();
@@ -213,9 +213,9 @@ fn step_on(have: &Guarantee, count: u16, need: &Guarantee) -> Result<(Rule, Stri
     }
 }
 
-/// MPR from what each of `count` VPs has, no more of them than the need's CPUs. What is received on fewer CPUs at once
-/// is worth no less, so each has to give its part of the amount: as RESBS, or in every window. The line s*t - delta
-/// lies above all of the supply of RESBS x,P if it does above its first corner, (2P - x, x), and rises as fast.
+/// MPR from what each of `count` VPs has, which are no more than the CPUs of the need. CPU time on fewer CPUs at once
+/// is worth no less, so each VP has to receive its part of the amount: as RESBS, or in every window. The line s*t -
+/// delta lies above all of the supply of RESBS x,P if it does above its first corner, (2P - x, x), and rises as fast.
 fn group(have: &Guarantee, count: u16, need: &Guarantee) -> Result<(Rule, String), String> {
     let Guarantee::Mpr { period, amount, .. } = need else { return step(have, need) };
     checked(need)?;
@@ -336,7 +336,7 @@ fn in_every_window(have: &Guarantee, amount: &Rational, period: &Rational) -> Re
     Err(short_supply(have, amount, period, &supply))
 }
 
-/// The reason of a refusal; says which window does get the amount, since a basic reservation x, y promises x only in
+/// The reason of a refusal, with the window that does hold the amount: a basic reservation x, y promises x only in
 /// every 2y - x.
 fn short_supply(have: &Guarantee, amount: &Rational, period: &Rational, supply: &Rational) -> String {
     let mut reason = format!(
@@ -406,8 +406,8 @@ fn explicit_deadline(
     if deadline == period { basic(have, amount, period) } else { in_every_window(have, amount, deadline) }
 }
 
-/// Hard needs: the same reservation or k periods of it in one, and continuous to basic. Nothing weaker in x will do,
-/// since a smaller x would claim a lower limit.
+/// Hard needs are met by the same reservation, by k of its periods as one, and a basic need by a continuous
+/// reservation. A greater x does not meet one, since the need's x is an upper limit, too.
 fn hard(have: &Guarantee, need: &Guarantee) -> Result<(Rule, String), String> {
     let (
         Guarantee::Reservation { continuity: held_grid, hard: true, amount: held, period: every },
@@ -469,8 +469,8 @@ fn to_reservation(have: &Guarantee, want: Continuity) -> Rule {
 }
 
 /// The most that RESBS `amount`, `period` promises in every period of the best-placed grid of length `target`: the best
-/// x' of RESBS x', `target`. All in nanoseconds. Above 4096 relative phases it answers with sbf, which holds
-/// for any phase.
+/// x' of RESBS x', `target`. All in nanoseconds. Above 4096 relative phases the answer is sbf, which holds for any
+/// phase.
 ///
 /// With target / period = p / q in lowest terms, the starts of the new grid meet the old one at q offsets, period / q
 /// apart. The supply as a function of the offset is piecewise linear with slopes -1, 0 and 1, so the best common

@@ -1,5 +1,5 @@
-//! What a machine gives of which interrupts, or a host, take their part. Relies on a least distance and a greatest
-//! length for each source. Never says ALL where anything is taken.
+//! What a machine gives when interrupts, or a host, take a part of it. Relies on a least distance and a greatest length
+//! of the occurrences of each source. Never says ALL where anything is taken.
 //!
 //! One source takes C at most, every T at least: in a window of length T there lie the end of one occurrence and the
 //! start of the next, or one whole, and never more than C of both. What is left is RESCS T-C, T. Of several sources one
@@ -18,7 +18,7 @@ pub(crate) const STOLEN: Rule = Rule {
     source: "HLS, section 4.2: the machine gives ALL of what it has",
 };
 
-/// What the machine gives, and why; `None` where nobody takes anything.
+/// What the machine gives, and why; `None` where no source takes anything.
 pub(crate) fn left_over(sources: &[Stolen]) -> Option<(Guarantee, String)> {
     let taken = |source: &&Stolen| source.takes > 0;
     let sources: Vec<&Stolen> = sources.iter().filter(taken).collect();
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(left(&[(5, 4), (1, 100)]).as_deref(), Some("NULL"));
     }
 
-    /// All that sources can do in unit slots: each occurs as soon as it may or later, and waits for the other.
+    /// Sources in unit slots: each occurs as soon as it may or later, and waits for the other.
     #[test]
     fn nothing_less_is_left_whenever_they_come() {
         let mut random = 0x5eed_u64;

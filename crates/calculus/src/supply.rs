@@ -2,11 +2,11 @@
 //!
 //! Reservations, EDP and MPR share one supply function, for RESB x,y is EDP(y, x, y) and RESC x,y is EDP(y, x, x) from
 //! below. MPR P,x,m in the worst case is m VPs with RESBS x/m,P in step: Shin, Easwaran and Lee have the minimum over
-//! the offset a of [x - m*a]+ + k*x + [x - m*(P-b)]+ with t = (P-a) + k*P + b, which is m times that of x/m. (Theirs
-//! goes over whole a. A real one is exact where time has no slots, and never more.)
+//! the offset a of [x - m*a]+ + k*x + [x - m*(P-b)]+ with t = (P-a) + k*P + b, which is m times the supply of x/m.
+//! (Their minimum is over whole numbers a. Over all numbers it is exact where time has no slots, and never more.)
 //!
-//! Relies on the invariants of [`Guarantee`]; where they are broken it promises nothing. Never rounds, but for
-//! the two functions that say so.
+//! Relies on the invariants of [`Guarantee`]; a guarantee that breaks them promises nothing. Never rounds, but in the
+//! two functions whose names say so.
 
 use crate::guarantee::{Continuity, Guarantee};
 use crate::rational::{Rational, ceil_nanos, floor_nanos, from_nanos, positive_part, quotient, whole};
@@ -35,9 +35,9 @@ impl Periodic {
 }
 
 impl Guarantee {
-    /// The least CPU time in any window of this length (nanoseconds) in which the CPU is requested all the time;
-    /// MPR's, of all its VPs together. Zero for a window that is not positive. RESU promises nothing that does not
-    /// depend on notifications, PS nothing in finite time.
+    /// The least CPU time in any window of this length (nanoseconds) in which the CPU is requested all the time; for
+    /// MPR that of all VPs together. Zero for a window that is not positive. RESU promises nothing that does not depend
+    /// on notifications, PS nothing in finite time.
     pub fn sbf(&self, window: &Rational) -> Rational {
         if !window.is_positive() {
             return Rational::zero();
@@ -132,12 +132,12 @@ impl Guarantee {
         windows
     }
 
-    /// How many VPs it is about.
+    /// How many VPs the guarantee is about.
     pub(crate) fn vps(&self) -> u16 {
         if let Guarantee::Mpr { cpus, .. } = self { *cpus } else { 1 }
     }
 
-    /// The periodic promise, where it is one; for MPR, to each of its VPs, all in step.
+    /// The guarantee as a periodic promise, where it is one; for MPR the promise to each of the VPs, all in step.
     pub(crate) fn periodic(&self) -> Option<Periodic> {
         match self {
             Guarantee::Reservation { continuity, amount, period, .. } => {
@@ -155,7 +155,7 @@ impl Guarantee {
         }
     }
 
-    /// Whether it amounts to the whole of a CPU.
+    /// Whether the guarantee amounts to the whole of a CPU.
     pub(crate) fn is_whole_cpu(&self) -> bool {
         self.rate().is_one() && self.blackout().is_some_and(|blackout| blackout.is_zero())
     }

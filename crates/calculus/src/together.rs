@@ -12,9 +12,9 @@ use num_traits::{One, Signed, Zero};
 use std::cmp::Reverse;
 use std::fmt;
 
-/// Most sums that are kept; the weakest are forgotten, which is sound.
+/// The most sums that are kept; the weakest beyond are forgotten, which is sound.
 const MAX_SUMS: usize = 16;
-/// Most corners of a supply that are looked at before a question is answered on the safe side.
+/// The most corners of a supply that are looked at before a question is answered on the safe side.
 const MAX_CORNERS: usize = 100_000;
 
 /// Guarantees whose CPU time is disjoint: their supplies add up. Amounts are in real time.
@@ -26,9 +26,9 @@ pub struct Sum(pub Vec<Guarantee>);
 pub struct Shortfall {
     /// The length of the window.
     pub window: Rational,
-    /// CPU time that is wanted in it.
+    /// CPU time that is wanted in the window.
     pub wanted: Rational,
-    /// CPU time that is certain in it.
+    /// CPU time that is certain in the window.
     pub supply: Rational,
 }
 
@@ -36,7 +36,7 @@ impl Sum {
     /// The least CPU time in any window of this length.
     pub fn sbf(&self, window: &Rational) -> Rational {
         let total: Rational = self.0.iter().map(|guarantee| guarantee.sbf(window)).sum();
-        // Labels that hold never add up to more than one CPU; parts of a malformed graph may.
+        // The parts of labels that hold never add up to more than one CPU; those of a malformed graph may.
         if total > *window && window.is_positive() { window.clone() } else { total }
     }
 
@@ -46,7 +46,7 @@ impl Sum {
         total.min(Rational::one())
     }
 
-    /// The part of the sum that is promised in finite windows: its rate, and the furthest that it falls behind it.
+    /// What the sum promises in finite windows, as a line: its rate, and how far the supply may fall behind that rate.
     pub fn bounded(&self) -> Option<(Rational, Rational)> {
         let parts = self.0.iter().filter_map(|part| Some((part.rate(), part.rate() * part.blackout()?)));
         let (share, delta) =
@@ -54,7 +54,8 @@ impl Sum {
         (share.is_positive() && share <= Rational::one()).then_some((share, delta))
     }
 
-    /// Strongest first: what promises something in finite time, then the greater rate, then the lesser delay.
+    /// The key by which sums are sorted, the strongest first: those that promise something in finite time, then by
+    /// greater rate, then by lesser delay.
     fn strength(&self) -> (bool, Reverse<Rational>, Rational) {
         let bounded = self.bounded();
         let rate = bounded.as_ref().map_or_else(|| self.rate(), |(share, _)| share.clone());
@@ -66,13 +67,13 @@ impl Sum {
         self.0.iter().filter_map(|part| part.corner_after(window)).min()
     }
 
-    /// The shortest window that certainly holds so much CPU time; never too short, and exact unless that takes more
-    /// than 100,000 steps. `None` where no window does.
+    /// The shortest window that certainly holds so much CPU time. Never too short; exact unless more than 100,000
+    /// corners lie before its end. `None` where no window holds so much.
     pub fn window_for(&self, amount: &Rational) -> Option<Rational> {
         self.window_for_within(amount, &Work::unlimited())
     }
 
-    /// The same, where to be out of steps may make it longer than need be.
+    /// Like [`Sum::window_for`]; without steps left the window may be longer than need be.
     fn window_for_within(&self, amount: &Rational, work: &Work) -> Option<Rational> {
         if !amount.is_positive() {
             return Some(Rational::zero());
@@ -99,14 +100,15 @@ impl Sum {
         Some(until)
     }
 
-    /// The first window of at least `start` in which a demand of `slope * t + offset` may not be met; none where it
-    /// always is. A demand that grows as fast as the supply is met only by a supply without pauses. The difference of
-    /// two lines is least at their ends, so only corners are looked at; more than 100,000 count as a shortfall.
+    /// The first window of at least `start` in which a demand of `slope * t + offset` may not be met; `None` where the
+    /// demand is always met. A demand that grows as fast as the supply is met only by a supply without pauses. The
+    /// difference of two lines is least at their ends, so only corners are looked at; more than 100,000 count as a
+    /// shortfall.
     pub fn shortfall(&self, slope: &Rational, offset: &Rational, start: &Rational) -> Option<Shortfall> {
         self.shortfall_within(slope, offset, start, &Work::unlimited())
     }
 
-    /// The same, where to be out of steps counts as a shortfall, too. Each part is looked at at each corner.
+    /// Like [`Sum::shortfall`]; to be without steps counts as a shortfall, too. At each corner each part costs steps.
     fn shortfall_within(
         &self,
         slope: &Rational,
@@ -139,7 +141,7 @@ impl Sum {
     }
 }
 
-/// What an edge carries: the best of several sums, all of which hold at the same time.
+/// The supply of an edge: several sums, all of which hold at the same time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Supply {
     sums: Vec<Sum>,
@@ -153,7 +155,7 @@ impl From<Guarantee> for Supply {
 }
 
 impl Supply {
-    /// All of these hold.
+    /// The supply where all of these hold.
     pub fn best(all: impl IntoIterator<Item = Supply>) -> Supply {
         let mut sums: Vec<Sum> = all.into_iter().flat_map(|supply| supply.sums).collect();
         sums.sort_by_key(Sum::strength);
@@ -162,7 +164,7 @@ impl Supply {
         Supply { sums }
     }
 
-    /// All of these hold, of CPU time that is disjoint.
+    /// The supply where all of these hold, each of CPU time that the others do not count.
     pub fn sum(parts: &[Supply]) -> Supply {
         let none = vec![Sum(Vec::new())];
         let sums = parts.iter().filter(|part| !part.is_nothing()).fold(none, |sums, part| {
@@ -175,7 +177,7 @@ impl Supply {
         Supply { sums: sums.into_iter().filter(|sum| !sum.0.is_empty()).collect() }
     }
 
-    /// The same without upper limits.
+    /// The same supply without upper limits.
     pub fn softened(&self) -> Supply {
         let soften = |sum: &Sum| Sum(sum.0.iter().map(Guarantee::softened).collect());
         Supply { sums: self.sums.iter().map(soften).collect() }
@@ -211,17 +213,17 @@ impl Supply {
         self.window_for_within(amount, &Work::unlimited())
     }
 
-    /// The same, where to be out of steps may make it longer than need be.
+    /// Like [`Supply::window_for`]; without steps left the window may be longer than need be.
     pub(crate) fn window_for_within(&self, amount: &Rational, work: &Work) -> Option<Rational> {
         self.sums.iter().filter_map(|sum| sum.window_for_within(amount, work)).min()
     }
 
-    /// [`Sum::shortfall`]; none where one sum alone meets the demand, else that of the strongest.
+    /// [`Sum::shortfall`] of the strongest sum; `None` where one of the sums meets the demand.
     pub fn shortfall(&self, slope: &Rational, offset: &Rational, start: &Rational) -> Option<Shortfall> {
         self.shortfall_within(slope, offset, start, &Work::unlimited())
     }
 
-    /// The same, where to be out of steps counts as a shortfall, too.
+    /// Like [`Supply::shortfall`]; to be without steps counts as a shortfall, too.
     pub(crate) fn shortfall_within(
         &self,
         slope: &Rational,

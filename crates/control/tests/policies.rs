@@ -61,11 +61,12 @@ fn of_t(manager: &mut Manager<Native>) -> (String, String, Option<String>) {
 }
 
 #[test]
-fn a_policy_that_is_taken_out_promises_nothing_any_more() {
+fn below_a_policy_that_is_taken_out_round_robin_promises_what_it_can() {
     let mut manager = after_taking_out();
-    let none = ("NULL".to_owned(), "NULL".to_owned());
-    assert_eq!(promise_to(&mut manager, ALICES[0]), none);
-    assert_eq!(promise_to(&mut manager, BOBS), none);
+    // PSBE 1/5 6.4ms from RESBH 4ms 20ms, to two of 10 ms a turn.
+    let turns = ("PSBE 1/10 8.2ms".to_owned(), "PSBE 1/10 8.2ms".to_owned());
+    assert_eq!(promise_to(&mut manager, ALICES[0]), turns);
+    assert_eq!(promise_to(&mut manager, BOBS), turns);
     let (policy, quantum, taken_out) = of_t(&mut manager);
     assert_eq!((policy.as_str(), quantum.as_str()), ("round-robin", "10ms"));
     let offence = "weighted-turns: its grant hook chose nobody while a ready child could use the CPU";

@@ -11,12 +11,12 @@ pub(crate) enum Expression {
     OfScheduler(&'static str),
     /// A parameter of the child's VP.
     OfChild(&'static str),
-    /// A sum over all children, by its place among those of the text.
+    /// A sum over all children, by its position among the sums of the text.
     Sum(usize),
     Two(Box<Expression>, Operator, Box<Expression>),
 }
 
-/// What is done with two numbers.
+/// How two numbers make one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     Plus,
@@ -40,11 +40,11 @@ pub(crate) struct Condition {
     pub(crate) left: Expression,
     pub(crate) relation: Relation,
     pub(crate) right: Expression,
-    /// Whether the two are times; else they are shown as plain numbers.
+    /// Whether both sides are times; else both are plain numbers.
     pub(crate) of_times: bool,
-    /// Whether it is about each child by itself.
+    /// Whether the condition is about each child by itself.
     pub(crate) of_child: bool,
-    /// As it is written.
+    /// The condition as the policy's file has it.
     pub(crate) text: String,
 }
 

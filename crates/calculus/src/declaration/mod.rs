@@ -32,7 +32,7 @@ use std::fmt;
 /// A policy's name and its parameters.
 #[derive(Clone, Debug)]
 pub struct Signature {
-    /// Its name in a hierarchy file.
+    /// The policy's name in a hierarchy file.
     pub name: &'static str,
     /// Parameters of an instance.
     pub scheduler_params: Vec<Param>,
@@ -41,7 +41,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// A parameter by its name, and whether it is that of a VP.
+    /// A parameter by its name, and whether it is a parameter of a VP.
     fn param(&self, name: &str) -> Option<(Param, bool)> {
         let find = |params: &[Param]| params.iter().find(|param| param.name == name).copied();
         let of_vp = find(&self.vp_params).map(|param| (param, true));
@@ -61,7 +61,7 @@ impl Signature {
 pub struct DeclaredError {
     /// The member of the policy's description: `accepts` or `provides`.
     pub member: &'static str,
-    /// What is wrong, with its place in that text.
+    /// What is wrong, with its place in the text of that member.
     pub error: ParseError,
 }
 
@@ -73,11 +73,11 @@ impl fmt::Display for DeclaredError {
 
 impl std::error::Error for DeclaredError {}
 
-/// What a loaded policy accepts and provides, as it says itself.
+/// What a loaded policy declares that it accepts and provides.
 #[derive(Clone, Debug)]
 pub struct Declared {
     policy: &'static str,
-    /// Any of these will do; everything does where there is none.
+    /// One of these must be given to the scheduler; anything suffices where the list is empty.
     pub(crate) accepts: Vec<Need>,
     pub(crate) provides: Provides,
 }
@@ -90,7 +90,7 @@ pub(crate) enum Provides {
     Promise(Promise),
 }
 
-/// What a place may have to give: a guarantee, or any of a type.
+/// What a scheduler's place must give: a guarantee, or any guarantee of a type.
 #[derive(Clone, Debug)]
 pub(crate) enum Need {
     Any(Kind),
@@ -105,10 +105,10 @@ pub(crate) struct Template {
 }
 
 impl Declared {
-    /// Reads what a policy declares; `others`: the policies that it may say it is like.
+    /// Reads what a policy declares. `others` are the policies that may follow `as`.
     ///
     /// # Errors
-    /// The first that is wrong in each text.
+    /// The first mistake in each text.
     pub fn read(
         policy: &Signature,
         others: &[Signature],
@@ -140,36 +140,36 @@ impl Declared {
 #[derive(Clone, Debug)]
 pub(crate) struct Promise {
     pub(crate) template: Template,
-    /// Which children it is for; nothing is promised to the others.
-    pub(crate) whom: Vec<Condition>,
-    /// What must hold then.
+    /// Behind `for`: which children have the promise; nothing is promised to the others.
+    pub(crate) for_children: Vec<Condition>,
+    /// Behind `when`: what must hold for the promise to be given.
     pub(crate) conditions: Vec<Condition>,
-    /// What the text sums over all children.
+    /// The terms of `sum(...)` in the text, each of which is summed over all children.
     pub(crate) sums: Vec<Expression>,
-    /// As it is written.
+    /// The promise as the policy's file has it.
     pub(crate) text: String,
 }
 
-/// A policy that says that it gives what another gives.
+/// The declaration of a policy that it gives what another policy gives.
 #[derive(Clone, Debug)]
 pub(crate) struct Like {
     /// The other policy.
     pub(crate) policy: &'static str,
-    /// Where the parameters of that one's instances and VPs come from.
+    /// Where the parameters of the other policy's instances and VPs come from.
     pub(crate) scheduler_params: Vec<Bound>,
     pub(crate) vp_params: Vec<Bound>,
-    /// As it is written.
+    /// The declaration as the policy's file has it.
     pub(crate) text: String,
 }
 
-/// A parameter of the other policy, and what stands for it.
+/// A parameter of the other policy, and what takes its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) name: &'static str,
     pub(crate) value: Value,
 }
 
-/// What stands for a parameter.
+/// What takes the place of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {
     OfScheduler(&'static str),

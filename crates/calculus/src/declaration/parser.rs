@@ -9,16 +9,16 @@ use crate::parse::{ParseError, Token};
 use crate::rational::Rational;
 use std::ops::Range;
 
-/// Bytes of a text, and parentheses inside parentheses; the first bounds the depth of expressions, too.
+/// The most bytes of a text, which bound the depth of expressions, too, and the most parentheses inside each other.
 const MAX_BYTES: usize = 1_000;
 const MAX_NESTING: usize = 32;
 
 /// An expression with its place and what it counts.
 struct Term {
     value: Expression,
-    /// 1 for a time, 0 for a plain number, -1 for one over a time, and so on.
+    /// 1 for a time, 0 for a plain number, -1 for a number divided by a time, and so on.
     dimension: i32,
-    /// Whether a parameter of a VP is in it, outside of all sums.
+    /// Whether the expression has a parameter of a VP outside of all sums.
     of_child: bool,
     span: Range<usize>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Parser<'t> {
     tokens: Vec<Token<'t>>,
     next: usize,
     pub(super) policy: &'t Signature,
-    /// What is summed over all children.
+    /// The terms of `sum(...)` so far.
     pub(super) sums: Vec<Expression>,
     in_sum: bool,
     nesting: usize,
@@ -45,13 +45,13 @@ impl<'t> Parser<'t> {
         Ok(Parser { text, tokens, next: 0, policy, sums: Vec::new(), in_sum: false, nesting: 0 })
     }
 
-    /// The next word; an empty one behind the last.
+    /// The next word; an empty one at the end of the text.
     pub(super) fn peek(&self) -> Token<'t> {
         let end = Token { text: "", offset: self.text.trim_end().len() };
         self.tokens.get(self.next).copied().unwrap_or(end)
     }
 
-    /// Goes past a word, if it is next.
+    /// Takes a word, if it is the next one; whether it was.
     pub(super) fn takes(&mut self, word: &str) -> bool {
         let is_next = self.peek().text == word;
         self.next += usize::from(is_next);
@@ -62,7 +62,7 @@ impl<'t> Parser<'t> {
         if self.takes(word) { Ok(()) } else { Err(self.wrong(format!("`{word}`"))) }
     }
 
-    /// The next word is not what was expected.
+    /// The error that the next word is not what was expected.
     pub(super) fn wrong(&self, expected: impl Into<String>) -> ParseError {
         match self.peek() {
             end @ Token { text: "", .. } => end.error("the end".into(), expected),
@@ -90,7 +90,7 @@ impl<'t> Parser<'t> {
         Ok(Need::This(template, self.sums.clone()))
     }
 
-    /// A guarantee with its numbers, and where a parameter of a VP is in it.
+    /// A guarantee with its numbers, and the place of the first parameter of a VP in these.
     pub(super) fn guarantee(&mut self) -> Result<(Template, Option<Range<usize>>), ParseError> {
         if self.takes("sbf") {
             self.expect("(")?;
@@ -129,7 +129,7 @@ impl<'t> Parser<'t> {
         Ok(term)
     }
 
-    /// The conditions behind a word, if that is next.
+    /// The conditions behind a word, if that word is next.
     pub(super) fn conditions(&mut self, word: &str) -> Result<Vec<Condition>, ParseError> {
         let mut conditions = Vec::new();
         let mut more = self.takes(word);
@@ -241,12 +241,12 @@ impl<'t> Parser<'t> {
         Ok(Term { value, dimension: term.dimension, of_child: false, span: start..self.behind() })
     }
 
-    /// The end of what was last taken.
+    /// The end of the word that was taken last.
     fn behind(&self) -> usize {
         self.tokens[..self.next].last().map_or(0, |token| token.offset + token.text.len())
     }
 
-    /// Goes past a word of any kind.
+    /// Takes the next word, whatever it is.
     pub(super) fn skip(&mut self) {
         self.next += 1;
     }
@@ -281,7 +281,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, ParseError> {
     Ok(tokens)
 }
 
-/// The length of a number and its unit; a `/` belongs to it if a digit follows.
+/// The length of a number and its unit; a `/` belongs to the number if a digit follows.
 fn number_len(text: &str) -> usize {
     let is_digit = |at: usize| text[at..].starts_with(|c: char| c.is_ascii_digit());
     let ends = |(at, c): (usize, char)| !(c.is_ascii_digit() || c == '.' || (c == '/' && is_digit(at + 1)));

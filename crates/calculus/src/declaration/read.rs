@@ -32,24 +32,24 @@ pub(super) fn provides(text: &str, policy: &Signature, others: &[Signature]) -> 
         let reason = "a guarantee that a loaded policy can give: not RESU, not MPR";
         return Err(head.wrong(reason));
     }
-    let whom = parser.conditions("for")?;
+    let for_children = parser.conditions("for")?;
     let conditions = parser.conditions("when")?;
-    parser.end(match (&whom[..], &conditions[..]) {
+    parser.end(match (&for_children[..], &conditions[..]) {
         ([], []) => "`for`, `when`, or the end",
         (_, []) => "`and`, `when`, or the end",
         _ => "`and`, or the end",
     })?;
     Ok(Provides::Promise(Promise {
         template,
-        whom,
+        for_children,
         conditions,
         sums: parser.sums,
         text: text.trim().to_owned(),
     }))
 }
 
-/// Reads what follows `as`: a policy, and what stands for its parameters. For one that is not mentioned stands the
-/// policy's own of the same name, if it has one, or else the default.
+/// Reads what follows `as`: another policy, and what takes the place of that policy's parameters. A parameter that is
+/// not mentioned is that of the declaring policy of the same name, or else has its default.
 fn like(parser: &mut Parser, others: &[Signature]) -> Result<Like, ParseError> {
     let head = parser.peek();
     let Some(other) = others.iter().find(|other| other.name == head.text) else {
@@ -98,7 +98,7 @@ fn binding(parser: &mut Parser, other: &Signature, given: &[Bound]) -> Result<Bo
     Ok(Bound { name: param.name, value })
 }
 
-/// What stands for a parameter.
+/// What takes the place of a parameter of the other policy.
 fn value(parser: &Parser, param: &Param, of_vp: bool) -> Result<Value, ParseError> {
     let token = parser.peek();
     let unit = if param.unit == Unit::Time { "a time" } else { "a plain number" };
@@ -124,7 +124,7 @@ fn value(parser: &Parser, param: &Param, of_vp: bool) -> Result<Value, ParseErro
     }
 }
 
-/// What stands for a parameter that the text does not mention.
+/// What takes the place of a parameter that the text does not mention.
 fn unmentioned(parser: &Parser, param: &Param, of_vp: bool) -> Option<Bound> {
     let own = parser
         .policy

@@ -34,8 +34,8 @@ impl Claim {
     }
 }
 
-/// All children's claims; if one is not a reservation, NULL for all by `refused`, as nothing then bounds what it
-/// takes.
+/// All children's claims; where one is no reservation, NULL for all by the rule `refused`, since nothing bounds what
+/// that child takes.
 pub(super) fn claims(instance: &Instance, refused: Rule) -> Result<Vec<Claim>, Provided> {
     let mut claims = Vec::new();
     let mut complaints = Vec::new();
@@ -56,7 +56,8 @@ pub(super) fn claims(instance: &Instance, refused: Rule) -> Result<Vec<Claim>, P
     Err(Provided { complaints, ..nothing })
 }
 
-/// ALL or RESU of one CPU, and all children's claims; what there is instead by `refused`.
+/// What is held, ALL or RESU of one CPU, and all children's claims; NULL for all by the rule `refused` where something
+/// else is held.
 pub(super) fn claims_on_processor<'a>(
     instance: &Instance<'a>,
     refused: Rule,
@@ -71,7 +72,7 @@ pub(super) fn load(claims: &[Claim]) -> Total {
     claims.iter().map(|claim| claim.utilisation() * whole(u64::from(claim.vps))).collect()
 }
 
-/// `10ms/20ms + 2*20ms/33ms = 172%`, given their sum.
+/// The claims and their sum, for people: `10ms/20ms + 2*20ms/33ms = 172%`.
 pub(super) fn spelled_out(claims: &[Claim], load: &Total) -> String {
     const MOST_TERMS: usize = 12;
     let terms: Vec<String> = (claims.iter().take(MOST_TERMS))
@@ -89,7 +90,7 @@ pub(super) fn spelled_out(claims: &[Claim], load: &Total) -> String {
 }
 
 /// Whether a supply carries servers of this load, which `sum` spells out, that sleep and wake: U*t <= sbf(t) for every
-/// t >= start, the least period less budget (see `reservation.rs`). The formula, or what is missing.
+/// t >= start, the least period less budget (see `reservation.rs`). The formula, or what is needed and what there is.
 pub(super) fn carried(
     held: &Supply,
     load: &Total,

@@ -8,7 +8,7 @@
 //!
 //! With global rules the lower children of one VP are promised what is left over (see `caps.rs`).
 
-use super::{Entry, Instance, Limits, Provided, Slot};
+use super::{Entry, HeldVps, Instance, Limits, Provided};
 use crate::cap::Cap;
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
@@ -113,7 +113,7 @@ fn leftover(
 }
 
 /// The label of a child that no sibling competes with while `left` CPUs are left by the children `above` it.
-fn granted(instance: &Instance, slot: &Slot, child: usize, left: u16, above: &[usize]) -> Label {
+fn granted(instance: &Instance, slot: &HeldVps, child: usize, left: u16, above: &[usize]) -> Label {
     let count = width(instance, child).min(left);
     let held = &slot.label.guarantee;
     match count {
@@ -141,7 +141,7 @@ fn granted(instance: &Instance, slot: &Slot, child: usize, left: u16, above: &[u
 
 /// Why no CPU is certain to be left by these children, which are of higher priority: they can use all, or one of them
 /// is bound to some of the machine's CPUs.
-fn why_nothing_is_left(instance: &Instance, slot: &Slot, above: &[usize]) -> String {
+fn why_nothing_is_left(instance: &Instance, slot: &HeldVps, above: &[usize]) -> String {
     let wanted = above.iter().fold(0, |sum: u16, child| sum.saturating_add(width(instance, *child)));
     if slot.label.guarantee != Guarantee::All || wanted >= slot.label.count {
         return format!("{}, above it, may take all that there is", list(instance, above));

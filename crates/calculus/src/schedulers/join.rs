@@ -9,7 +9,7 @@
 //! next grant, without end. So a parent's guarantee counts only if it resumes there: ALL, or a reservation from whole
 //! CPUs, which goes on with what was left of the budget, less the time since, in which the child ran.
 
-use super::{Entry, Instance, Limits, Provided, Slot};
+use super::{Entry, HeldVps, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
@@ -43,7 +43,7 @@ fn provide(instance: &Instance) -> Provided {
 
 fn joined(instance: &Instance) -> Label {
     let may_decline = instance.cpus > 1 && instance.held.len() > 1;
-    let counts = |slot: &&Slot| !may_decline || slot.label.resumes;
+    let counts = |slot: &&HeldVps| !may_decline || slot.label.resumes;
     let held: Vec<Supply> =
         instance.held.iter().filter(counts).map(|slot| slot.label.supply().softened()).collect();
     let each = Supply::best(held.iter().cloned());

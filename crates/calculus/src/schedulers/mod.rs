@@ -34,15 +34,15 @@ pub struct Entry {
     pub policy: &'static str,
     /// Paper and section.
     pub source: &'static str,
-    /// What it accepts, for people.
+    /// What the policy accepts, for people.
     pub accepts: &'static str,
-    /// What it provides, for people.
+    /// What the policy provides, for people.
     pub provides: &'static str,
     /// Whether an instance may have several parents.
     pub joins: bool,
     /// What no VP ever gets more than, whatever was promised.
     pub limits: Limits,
-    /// What files may say of it, where the core does not have it: it is analysed, not run.
+    /// The policy's parameters, where the core does not have the policy: it is analysed, not run.
     pub description: Option<Description>,
     pub(crate) provide: fn(&Instance) -> Provided,
 }
@@ -54,8 +54,8 @@ pub enum Limits {
     Nothing,
     /// A VP has its `budget` at most in each `period`.
     Budget,
-    /// The same by the wake-up rule: what is left of a budget when a VP wakes up is no more than its part of the rest
-    /// of the period, or a new period begins.
+    /// A VP has its `budget` at most in each `period`, and pays for sleep: when it wakes up, the budget that is left is
+    /// no more than the rest of the period is worth, or a new period begins (the wake-up rule).
     PaidBudget,
 }
 
@@ -70,7 +70,7 @@ impl Entry {
     }
 }
 
-/// The labels of an instance's children by its policy, whichever that is.
+/// The labels of an instance's children, by the analysis of its policy or by what its policy declares.
 pub(crate) fn provide(policy: &Policy, instance: &Instance) -> Provided {
     match policy {
         Policy::Declared(declared) => declared.provide(instance),
@@ -99,26 +99,26 @@ const A_CPU_EACH: Rule =
     Rule { name: "a CPU each", source: "no more VPs below than whole CPUs above: nobody waits" };
 const UNKNOWN: Rule = Rule { name: "no analysis", source: "HLS, Table 1" };
 
-/// A VP (or `width` of them) that a scheduler receives.
+/// A VP of a parent (or `width` of them) that a scheduler holds, with its label.
 #[derive(Clone, Copy)]
-pub(crate) struct Slot<'a> {
+pub(crate) struct HeldVps<'a> {
     pub(crate) label: &'a Label,
     pub(crate) width: u16,
 }
 
-/// A scheduler and its surroundings: all that an analysis may look at.
+/// A scheduler with what it holds and whom it schedules: all that an analysis may look at.
 pub(crate) struct Instance<'a> {
     pub(crate) params: &'a [(String, u64)],
-    /// What it holds: one slot, but for joins.
-    pub(crate) held: Vec<Slot<'a>>,
+    /// What the scheduler holds of each parent: of one, but for joins.
+    pub(crate) held: Vec<HeldVps<'a>>,
     pub(crate) children: Vec<&'a Edge>,
     /// The children's names.
     pub(crate) names: Vec<&'a str>,
     pub(crate) cpus: u16,
     pub(crate) mode: Mode,
-    /// What each child takes at most, where looking below it is allowed and it is limited.
+    /// What each child takes at most; `None` where nothing limits the child, and where looking below it is not allowed.
     pub(crate) caps: Vec<Option<Cap>>,
-    /// What the analysis may cost.
+    /// How many elementary steps the analysis may still take.
     pub(crate) work: &'a Work,
 }
 
@@ -136,8 +136,8 @@ pub(crate) struct Complaint {
 }
 
 impl Provided {
-    /// The same by another rule, for a policy whose analysis is another policy's. Of that one it is not known that its
-    /// guarantees resume.
+    /// The labels with another rule, for a policy that has the analysis of another one. Of the policy it is not known
+    /// whether its guarantees resume.
     fn by(mut self, rule: Rule) -> Provided {
         for label in &mut self.labels {
             Arc::make_mut(&mut label.derivation).rule = rule;
@@ -147,16 +147,16 @@ impl Provided {
     }
 }
 
-/// What was needed, and what there is.
+/// What is needed, and what there is instead, both for people.
 pub(crate) type Refused = (String, String);
 
 impl<'a> Instance<'a> {
-    /// The derivations of all that is held.
+    /// The derivations of the labels that are held.
     pub(crate) fn premises(&self) -> Vec<Arc<Derivation>> {
         self.held.iter().map(|slot| slot.label.derivation.clone()).collect()
     }
 
-    /// A label that follows by a rule from all that is held.
+    /// A label that follows by a rule from the labels that are held.
     pub(crate) fn label(&self, guarantee: Guarantee, rule: Rule, formula: impl Into<String>) -> Label {
         Label::new(guarantee, 1, rule, self.premises(), formula.into())
     }
@@ -185,10 +185,10 @@ impl<'a> Instance<'a> {
         provided
     }
 
-    /// ALL for every child, where whole CPUs are held and children can use no more of them: the core requests a VP for
-    /// each child that wants a CPU, so nobody waits for a sibling. A VP that may use only some CPUs may have to.
+    /// ALL for every child, where whole CPUs are held and the children have no more VPs than these: the core requests a
+    /// VP for each child that wants a CPU, so nobody waits for a sibling. A child that may use only some CPUs may wait.
     pub(crate) fn a_cpu_each(&self) -> Option<Provided> {
-        let [Slot { label, .. }] = self.held.as_slice() else { return None };
+        let [HeldVps { label, .. }] = self.held.as_slice() else { return None };
         let wanted: u64 = self.children.iter().map(|edge| u64::from(edge.width.max(1))).sum();
         let unpinned = self.cpus == 1 || !self.children.iter().any(|edge| edge.pinned);
         let enough = label.guarantee == Guarantee::All && wanted <= u64::from(label.count);
@@ -200,8 +200,8 @@ impl<'a> Instance<'a> {
             .then(|| Provided { labels: self.children.iter().map(all).collect(), complaints: Vec::new() })
     }
 
-    /// What is held, where it is one VP that serves one VP a child: the case that the papers analyse. Otherwise why
-    /// not.
+    /// The label that is held, where one VP is held and each child has one VP, which is the case that the papers
+    /// analyse. Otherwise what there is instead.
     pub(crate) fn single_vp(&self) -> Result<&'a Label, String> {
         let [slot] = self.held.as_slice() else {
             return Err(format!("{} VPs of different parents", self.held.len()));
@@ -217,7 +217,7 @@ impl<'a> Instance<'a> {
         }
     }
 
-    /// What is held, where it is one processor, be it a slower one: ALL or RESU.
+    /// The label that is held, where it is one processor, a whole one or a slower one: ALL or RESU.
     pub(crate) fn processor(&self) -> Result<&'a Label, Refused> {
         const NEEDED: &str = "ALL or RESU on one CPU";
         let held = self.single_vp().map_err(|found| (NEEDED.to_owned(), found))?;
@@ -227,8 +227,8 @@ impl<'a> Instance<'a> {
         }
     }
 
-    /// A label whose amounts are in the time of what is held: below RESU that of the slower processor, which the
-    /// label's scale says (HLS section 5.1).
+    /// A label whose amounts are in the time of the processor that is held. Below RESU this is the slower processor,
+    /// whose speed the label has as its scale (HLS section 5.1).
     pub(crate) fn paced(
         &self,
         held: &Label,
@@ -244,8 +244,8 @@ impl<'a> Instance<'a> {
         Label { scale, ..self.label(guarantee, rule, formula) }
     }
 
-    /// The children's shares as fractions of the sum over all of them, also those that want no CPU; `None` where one
-    /// is not above zero.
+    /// Each child's share as a fraction of the sum over all children, whether they want the CPU or not; `None` where a
+    /// share is not above zero.
     pub(crate) fn weights(&self) -> Option<Vec<Rational>> {
         let shares: Option<Vec<Rational>> = (0..self.children.len())
             .map(|child| self.child_param(child, "share").filter(Rational::is_positive))

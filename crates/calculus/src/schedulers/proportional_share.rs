@@ -39,7 +39,8 @@ const PAPER: Rule = Rule { name: "SFQ, the paper's bound", source: "HLS, section
 const TIGHT: Rule = Rule { name: "SFQ, tight bound", source: "Goyal et al. with the supply taken as it is" };
 const SHARE: Rule = Rule { name: "SFQ, PS to PS", source: ENTRY.source };
 
-/// A child's weight as a fraction of the whole, and how far its warp lets it be ahead, in nanoseconds of virtual time.
+/// A child's weight as a fraction of the sum of all, and how far ahead its warp lets it be, in nanoseconds of virtual
+/// time.
 struct Claim {
     weight: Rational,
     lead: Rational,
@@ -82,7 +83,7 @@ impl Queue {
     }
 }
 
-/// Also that of SFQ, which has no warps, and of stride.
+/// The labels of the children; also those of SFQ, which has no warps, and of stride.
 pub(super) fn provide(instance: &Instance) -> Provided {
     let held = match instance.single_vp() {
         Ok(label) => label.absolute(),
@@ -125,7 +126,7 @@ fn claims(instance: &Instance) -> Option<Vec<Claim>> {
     Some(instance.weights()?.into_iter().enumerate().map(claim).collect())
 }
 
-/// The step from what is held to PSBE; none where that is what is held.
+/// The derivation of PSBE from what is held, which is the premise itself where PSBE is held.
 fn as_psbe(instance: &Instance, psbe: Guarantee, rule: Rule) -> Arc<Derivation> {
     match instance.premises().pop() {
         Some(held) if held.conclusion == psbe => held,

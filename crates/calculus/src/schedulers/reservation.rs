@@ -59,7 +59,7 @@ const SUPPLY: Rule =
 /// Why a set is admitted: the rule and the formula; or what was needed and what there is.
 type Verdict = Result<(Rule, String), Refused>;
 
-/// Also that of CBS and TBS, which are such servers.
+/// The labels of the children; also those of CBS and TBS, which are such servers, too.
 pub(super) fn provide(instance: &Instance) -> Provided {
     if instance.children.is_empty() {
         return instance.nothing(REFUSED, "no children");

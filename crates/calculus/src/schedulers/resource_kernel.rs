@@ -44,7 +44,7 @@ const RULE: Rule = Rule {
     source: "response time among deferrable servers: R = C + sum of ceil((R+T-C)/T)*C over shorter periods",
 };
 
-/// Terms of sums that are worked out for response times; after that many only R = T is tried.
+/// The most terms of sums that are worked out for response times; beyond that many only R = T is tried.
 const MAX_TERMS: usize = 100_000_000;
 
 /// A budget C every T, in nanoseconds.
@@ -88,7 +88,7 @@ fn provide(instance: &Instance) -> Provided {
     provided
 }
 
-/// Whether a reserve has its budget in time below these; the formula, or what is missing.
+/// Whether a reserve has its budget in time below these reserves: the formula, or what is needed and what there is.
 fn in_time(held: &Label, own: Reserve, higher: &[Reserve], terms: &mut usize) -> Result<String, Refused> {
     let (budget, period) = own;
     let above = higher.len();
@@ -129,7 +129,8 @@ fn response((budget, period): Reserve, higher: &[Reserve], terms: &mut usize) ->
     None
 }
 
-/// The most that these take in a window, each with a full budget at its end and its start.
+/// The most that these reserves take in a window: each has a full budget at the end of one period and at the start of
+/// the next.
 fn interference(window: u128, reserves: &[Reserve]) -> u128 {
     reserves.iter().map(|(budget, period)| (window + period - budget).div_ceil(*period) * budget).sum()
 }

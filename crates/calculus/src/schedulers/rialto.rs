@@ -35,7 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 const RULE: Rule = Rule { name: "Rialto, time table", source: ENTRY.source };
 
-/// Pairs of slots that are compared to make one table; enough for some four thousand slots.
+/// The most pairs of slots that are compared to make one table; enough for some four thousand slots.
 const MAX_COMPARISONS: usize = 20_000_000;
 
 /// A slot of `amount` at `offset` of every period, all in nanoseconds.
@@ -98,7 +98,7 @@ fn table(
     Ok(table)
 }
 
-/// The slot at its least offset that meets none of these, or why there is none.
+/// The slot at the least offset at which it meets none of the placed slots, or why there is no such offset.
 fn place(
     mut slot: Slot,
     placed: &[Slot],
@@ -116,7 +116,7 @@ fn place(
         ));
     }
     *comparisons += placed.len();
-    // How many slots in a row, going round, the offset is known to miss.
+    // How many slots in a row, round and round, the slot misses at this offset.
     let mut missed = 0;
     for other in placed.iter().cycle() {
         if missed == placed.len() || slot.offset >= slot.period {

@@ -35,11 +35,11 @@ pub(super) const ENTRY: Entry = Entry {
 
 const RULE: Rule = Rule { name: "Spring, planned", source: ENTRY.source };
 
-/// Most jobs that are planned.
+/// The most jobs that are planned.
 const MAX_JOBS: u128 = 10_000;
-/// Most choices that are taken back.
+/// The most choices that are taken back.
 const MAX_BACKTRACKS: usize = 1_000;
-/// Most choices for one step.
+/// The most children that are tried as the next one of a plan.
 const MAX_CHOICES: usize = 4;
 
 fn provide(instance: &Instance) -> Provided {
@@ -62,7 +62,7 @@ fn provide(instance: &Instance) -> Provided {
     }
 }
 
-/// That there is a plan, and what it took to find it.
+/// A plan that was found: how many jobs it has, and how many choices were taken back.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
     jobs: u128,

@@ -29,7 +29,7 @@ fn provide(policy: &str, (held, cpus): (&str, u16), params: Params, children: &[
     let label = Label::new(parse(held), cpus, rule, Vec::new(), String::new());
     let instance = Instance {
         params: &owned(params),
-        held: vec![Slot { label: &label, width: cpus }],
+        held: vec![HeldVps { label: &label, width: cpus }],
         children: edges.iter().collect(),
         names: vec!["t"; edges.len()],
         cpus,
@@ -112,7 +112,7 @@ fn slower_processors_nest() {
     };
     let instance = Instance {
         params: &[],
-        held: vec![Slot { label: &slow, width: 1 }],
+        held: vec![HeldVps { label: &slow, width: 1 }],
         children: vec![&edge],
         names: vec!["t"],
         cpus: 1,

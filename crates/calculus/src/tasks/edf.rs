@@ -16,10 +16,10 @@ use crate::rational::{Rational, quotient};
 use crate::together::{Shortfall, Sum};
 use num_traits::{Signed, Zero};
 
-/// Most deadlines that are looked at, which is quickly done.
+/// The most deadlines at which demand and supply are compared.
 const MAX_DEADLINES: u32 = 10 * MAX_STEPS;
 
-/// The steps are those for the response times.
+/// Whether every deadline is met, and the response times, for which there are so many steps.
 pub(super) fn verdict(set: &TaskSet, sum: &Sum, steps: &mut Steps) -> Verdict {
     let miss = decide(set, sum).err();
     let found = responses(&set.tasks, sum, steps);
@@ -66,8 +66,7 @@ pub(super) fn decide(set: &TaskSet, sum: &Sum) -> Result<(), Miss> {
     }
 }
 
-/// A window such that, if no shorter one fails, none fails at all; `None` where there is no such window, or none is
-/// known.
+/// A window such that no window fails if no shorter one does; `None` where no such window is known.
 fn enough(set: &TaskSet, sum: &Sum) -> Option<Rational> {
     let (share, delta) = sum.bounded()?;
     let due = |task: &Task| &task.deadline - &task.jitter;
@@ -85,7 +84,7 @@ fn enough(set: &TaskSet, sum: &Sum) -> Option<Rational> {
 /// For each task a bound of its response times.
 fn responses(tasks: &[Task], sum: &Sum, steps: &mut Steps) -> Option<Vec<Rational>> {
     let utilisation: Rational = tasks.iter().map(Task::utilisation).sum();
-    // With nothing to spare, and pauses, something may be ready for ever.
+    // Where the tasks want all that is certain, of a supply with pauses, some job may be ready at all times.
     sum.bounded()
         .filter(|(share, delta)| *share > utilisation || (*share == utilisation && delta.is_zero()))?;
     let wanted = |window: &Rational| tasks.iter().map(|task| task.ready_within(window) * &task.run).sum();

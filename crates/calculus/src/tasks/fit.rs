@@ -14,9 +14,10 @@ use crate::rational::{Rational, quotient, whole};
 use crate::together::{Shortfall, Sum};
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-/// Where it cannot be told whether an amount does, it is raised by this part of what is left of the period.
+/// Where the test cannot tell whether an amount suffices, the amount is raised by this part of what is left of the
+/// period.
 const UNDECIDED_PART: u64 = 1_024;
-/// And no more often than this, each a matter of milliseconds.
+/// The most raises of that kind; each takes some milliseconds.
 const MAX_UNDECIDED: u32 = 64;
 
 /// A reservation that carries a task set. Times in nanoseconds.
@@ -29,7 +30,7 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// The share of one CPU that it takes.
+    /// The share of one CPU that the reservation takes.
     pub fn utilisation(&self) -> Rational {
         quotient(&self.amount, &self.period)
     }
@@ -39,7 +40,7 @@ impl Fit {
 /// too many steps at the rate of the tasks.
 ///
 /// # Errors
-/// Why not even the whole of a CPU does, or that the number of steps is not enough to tell.
+/// Why not even the whole of a CPU suffices, or that the number of steps is not enough to tell.
 pub fn least_amount(set: &TaskSet, continuity: Continuity, period: &Rational) -> Result<Fit, Miss> {
     let mut amount = set.utilisation() * period;
     let mut undecided = Steps::of(MAX_UNDECIDED);
@@ -79,7 +80,7 @@ pub fn least_amount(set: &TaskSet, continuity: Continuity, period: &Rational) ->
 /// the one with the longest period.
 ///
 /// # Errors
-/// Why the last of the periods does not do, where none does.
+/// Why no reservation with the last of the periods carries the tasks, where none with another period does either.
 pub fn least_utilisation(
     set: &TaskSet,
     continuity: Continuity,

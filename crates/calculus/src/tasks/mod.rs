@@ -24,11 +24,11 @@ use std::fmt;
 pub use fit::{Fit, least_amount, least_utilisation};
 pub use reserved::reserved_response;
 
-/// Most steps of fixed-point iterations for one set; each takes some microseconds.
+/// The most steps of fixed-point iterations for one set; each takes some microseconds.
 const MAX_STEPS: u32 = 10_000;
 
-/// Most steps by which the response times under EDF are analysed, for one set of tasks on one supply: what one task may
-/// want in one window is a step. They take about a second on a slow machine.
+/// The most steps by which the response times under EDF are analysed, for one set of tasks on one supply. What one task
+/// may want in one window is a step. That many take about a second on a slow machine.
 pub const MOST_RESPONSE_STEPS: u32 = 100_000;
 
 /// A sporadic task: jobs of the same kind, each with a deadline. Times in nanoseconds.
@@ -38,7 +38,7 @@ pub struct Task {
     pub run: Rational,
     /// The least distance of two arrivals (T); above zero.
     pub every: Rational,
-    /// How long after its arrival a job is to be done (D); above zero, in any relation to `every`.
+    /// How long after its arrival a job is to be done (D); above zero, and longer or shorter than `every`.
     pub deadline: Rational,
     /// How long after its arrival a job becomes ready at the latest (J).
     pub jitter: Rational,
@@ -49,7 +49,7 @@ pub struct Task {
 pub enum Order {
     /// The one with the earliest deadline.
     Edf,
-    /// That of the first task that has any.
+    /// The job of the first task that has one.
     FixedPriority,
 }
 
@@ -77,12 +77,12 @@ pub enum Miss {
     Short {
         /// Index of the task that the deadline is of.
         task: usize,
-        /// Which of its jobs since the window began, counted from 0.
+        /// Which job of that task since the window began, counted from 0.
         job: u64,
         /// The window, the first of those that fail for this task (fixed priority) or for all (EDF).
         window: Box<Shortfall>,
     },
-    /// More steps would be needed to tell than are taken.
+    /// To tell would take more steps than there are.
     Undecided {
         /// What the tasks want in the long run as a share of what is certain in it.
         load: Rational,

@@ -137,6 +137,8 @@ fn an_explained_node_exists_or_is_refused() {
     }
     let refused = hls(&["check", "instances.kdl", "--explain", "t-59999"]);
     assert_eq!(refused.code, Some(1));
-    assert!(refused.stdout.contains("which does not give what is asked for, RESBS 1ms 10ms: round robin: "));
+    let because =
+        "which does not give what is asked for, RESBS 1ms 10ms: RESCS 10ms 600s promises 0s in every";
+    assert!(refused.stdout.contains(because), "{}", refused.stdout);
     assert_refused(&["check", "instances.kdl", "--explain", "t-60000"], &["found `t-60000`"]);
 }

@@ -7,7 +7,7 @@ use crate::rational::{Rational, Total, share_floor, time_ceil, whole};
 use crate::schedulers::Instance;
 use num_traits::Zero;
 
-/// What an expression is worth: sums are worked out once for all children.
+/// The values that names have in an expression. Sums are worked out once for all children.
 pub(super) struct Values<'a> {
     instance: &'a Instance<'a>,
     child: Option<usize>,
@@ -15,19 +15,19 @@ pub(super) struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Those of an instance and no child.
+    /// The values for an instance, outside of all children.
     pub(super) fn of(instance: &'a Instance<'a>, sums: &'a [Result<Rational, String>]) -> Values<'a> {
         Values { instance, child: None, sums }
     }
 
-    /// Those of a child.
+    /// The values for one of the children.
     pub(super) fn of_child(&self, child: usize) -> Values<'a> {
         Values { child: Some(child), ..*self }
     }
 }
 
 impl Expression {
-    /// The value, or why there is none.
+    /// The value of the expression, or why there is none.
     pub(super) fn value(&self, values: &Values) -> Result<Rational, String> {
         let missing = |name: &str| format!("no value for `{name}`");
         match self {
@@ -68,7 +68,7 @@ pub(super) fn sums(terms: &[Expression], instance: &Instance) -> Vec<Result<Rati
 }
 
 impl Condition {
-    /// The numbers, if it holds; else what was needed and what there is.
+    /// Both sides with their numbers, if the condition holds; else what is needed and what there is instead.
     pub(super) fn holds(&self, values: &Values) -> Result<String, (String, String)> {
         let needed = || format!("`{}`, as its policy says", self.text);
         let no_value = |reason| (needed(), reason);
@@ -91,7 +91,7 @@ impl Condition {
 }
 
 impl Template {
-    /// The guarantee, or why it is none.
+    /// The guarantee with the values of its numbers, or why these make none.
     pub(super) fn value(&self, values: &Values) -> Result<Guarantee, String> {
         let numbers =
             self.numbers.iter().map(|number| number.value(values)).collect::<Result<Vec<_>, _>>()?;

@@ -32,7 +32,7 @@ impl Like {
             work: instance.work,
         };
         let mut provided = schedulers::provide(&self.policy.into(), &other);
-        // What is not promised says why by itself.
+        // NULL keeps the other analysis's reason.
         for label in provided.labels.iter_mut().filter(|label| label.guarantee != Guarantee::Null) {
             label.resumes &= label.guarantee == Guarantee::All;
             label.derivation = Arc::new(Derivation {
@@ -47,7 +47,7 @@ impl Like {
     }
 }
 
-/// The other policy's parameters; without those for which there is no value.
+/// The parameters of the other policy with their values; those without a value are left out.
 fn renamed(bound: &[Bound], of_scheduler: &[(String, u64)], of_child: &[(String, u64)]) -> Params {
     let value =
         |params: &[(String, u64)], name| params.iter().find(|(key, _)| key == name).map(|(_, value)| *value);

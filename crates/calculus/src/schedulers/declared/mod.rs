@@ -17,7 +17,7 @@ mod evaluate;
 mod like;
 mod promise;
 
-use super::{Instance, Provided, Refused, Slot};
+use super::{HeldVps, Instance, Provided, Refused};
 use crate::declaration::{Declared, Need, Provides};
 use crate::derivation::Rule;
 use crate::guarantee::{Guarantee, Kind};
@@ -32,14 +32,14 @@ const REFUSED: Rule = Rule { name: "declared, refused", source: SOURCE };
 impl Declared {
     /// The labels of an instance's children.
     pub(crate) fn provide(&self, instance: &Instance) -> Provided {
-        // In no place, and without children: it is about to be destroyed.
+        // A scheduler without parent and children is about to be destroyed.
         if instance.held.is_empty() && instance.children.is_empty() {
             return instance.nothing(NOTHING, "it is in no place");
         }
         if let Err((needed, found)) = self.accepted(instance) {
             return instance.nothing_because(REFUSED, needed, found);
         }
-        let is_none = |slot: &Slot| slot.label.guarantee == Guarantee::Null;
+        let is_none = |slot: &HeldVps| slot.label.guarantee == Guarantee::Null;
         let may_be_none = self.accepts.iter().any(|need| matches!(need, Need::Any(Kind::Null)));
         if may_be_none && instance.held.iter().all(is_none) {
             return instance.nothing(NOTHING, "its place promises nothing, which it accepts");
@@ -73,7 +73,7 @@ impl Need {
                 let need = template.value(&Values::of(instance, &evaluate::sums(sums, instance)));
                 match need {
                     Ok(need) => held.satisfies(&need).is_ok(),
-                    // Without children the sums over them are nothing, and so is what is needed.
+                    // Without children sums over them are zero, and the numbers may make no guarantee.
                     Err(_) => instance.children.is_empty() && gives_some(held, template.kind),
                 }
             }
@@ -91,7 +91,7 @@ impl Need {
     }
 }
 
-/// Whether what is held gives anything of this type.
+/// Whether what is held gives some guarantee of this type.
 fn gives_some(held: &Label, kind: Kind) -> bool {
     match kind {
         // A supply in finite time gives some reservation, and some PSBE.

@@ -16,8 +16,8 @@ use num_traits::{Signed, Zero};
 
 const RULE: Rule = Rule { name: "declared, the policy's word", source: SOURCE };
 
-/// What a child is promised, NULL where nothing is to be, and why: the numbers of the conditions; or which of them does
-/// not hold.
+/// What a child is promised, which is NULL for those whom `for` leaves out, and the numbers of the conditions; or the
+/// condition that does not hold.
 type Verdict = Result<(Guarantee, String), Refused>;
 
 impl Promise {
@@ -31,7 +31,7 @@ impl Promise {
         }
     }
 
-    /// A verdict for each child, and why all of it fits; or why nothing is promised to anyone.
+    /// A verdict for each child, and why all promises fit what is held; or why no child is promised anything.
     fn claim(&self, instance: &Instance) -> Result<(Vec<Verdict>, String), Complaint> {
         let of_all = |(needed, found)| Complaint { child: None, needed, found };
         let held = instance.single_vp().map_err(|found| of_all(("one VP a child".to_owned(), found)))?;
@@ -51,9 +51,10 @@ impl Promise {
         Ok((verdicts, fit))
     }
 
-    /// What one child is promised. Where its numbers are no guarantee, nothing says what it takes from the others.
+    /// The verdict for one child. Where the child's numbers make no guarantee, nobody knows what the child takes from
+    /// the others, so that is a complaint about all.
     fn verdict(&self, child: usize, common: &str, values: &Values) -> Result<Verdict, Complaint> {
-        if let Err((needed, found)) = all_hold(self.whom.iter(), values) {
+        if let Err((needed, found)) = all_hold(self.for_children.iter(), values) {
             return Ok(Ok((Guarantee::Null, format!("is for those of {needed}; this one has {found}"))));
         }
         let own = self.conditions.iter().filter(|condition| condition.of_child);
@@ -95,7 +96,7 @@ fn all_hold<'c>(conditions: impl Iterator<Item = &'c Condition>, values: &Values
     conditions.map(|condition| Ok(condition.holds(values)? + "; ")).collect()
 }
 
-/// Why these guarantees, each to one child, can all be kept on what is held.
+/// Why these guarantees, each to one child, can all be kept with what is held.
 fn fits(held: &Label, promised: &[&Guarantee], work: &Work) -> Result<String, Refused> {
     let supply = held.supply();
     if let [only] = promised {
@@ -110,7 +111,7 @@ fn fits(held: &Label, promised: &[&Guarantee], work: &Work) -> Result<String, Re
     }
     let load: Total = promised.iter().map(|guarantee| guarantee.rate()).collect();
     let sum = load.percent_ceil();
-    match promised.iter().filter_map(|guarantee| patience(guarantee)).min() {
+    match promised.iter().filter_map(|guarantee| server_slack(guarantee)).min() {
         Some(start) => carried(&supply, &load, &sum, &start, work),
         None if load.at_most(&supply.rate()) => {
             Ok(format!("U = {sum} <= {} of {supply}", percent_ceil(&supply.rate())))
@@ -122,7 +123,8 @@ fn fits(held: &Label, promised: &[&Guarantee], work: &Work) -> Result<String, Re
     }
 }
 
-/// The same or more in windows that begin anywhere: a loaded policy need not know the grid of what is above.
+/// The guarantee, or a stronger one, about windows that begin anywhere: a loaded policy does not know the phase of the
+/// periods above it.
 fn anywhere(guarantee: &Guarantee) -> Guarantee {
     match guarantee {
         Guarantee::Reservation { amount, period, .. } => Guarantee::rescs(amount.clone(), period.clone()),
@@ -132,7 +134,7 @@ fn anywhere(guarantee: &Guarantee) -> Guarantee {
 }
 
 /// The y-x of a server x a y that is no weaker and of the same rate; `None` where nothing is promised in finite time.
-fn patience(guarantee: &Guarantee) -> Option<Rational> {
+fn server_slack(guarantee: &Guarantee) -> Option<Rational> {
     match guarantee {
         Guarantee::Reservation { continuity: Continuity::Basic, amount, period, .. } => Some(period - amount),
         Guarantee::Edp { amount, deadline, .. } => Some((deadline - amount) / whole(2)),

@@ -6,7 +6,7 @@ use crate::description::Param;
 use crate::graph::{Child, Edge};
 use crate::rational::{Rational, whole};
 use crate::rules::Mode;
-use crate::schedulers::{Complaint, Slot, Unit, find};
+use crate::schedulers::{Complaint, HeldVps, Unit, find};
 use crate::work::Work;
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ fn on(provide: impl Fn(&Instance) -> Provided, held: &str, own: &[Value], childr
     let params: Vec<(String, u64)> = owned(own);
     provide(&Instance {
         params: &params,
-        held: vec![Slot { label: &held, width: 1 }],
+        held: vec![HeldVps { label: &held, width: 1 }],
         children: edges.iter().collect(),
         names: vec!["t"; edges.len()],
         cpus: 1,
