@@ -1,5 +1,5 @@
-//! The core, driven by hand in small hierarchies, and random hierarchies whose invariants are checked after every event.
-//! Each policy has tests in a file of its own, named like the policy.
+//! The core, driven by hand in small hierarchies, and random hierarchies whose invariants are checked after every
+//! event. Each policy has tests in a file of its own, named like the policy.
 
 mod support;
 
