@@ -30,15 +30,15 @@ pub enum CoreError {
     NotFound,
     /// A parameter is out of the range that the policy states.
     Param,
-    /// It still has children, or a parent still holds it, or it is the last CPU.
+    /// The scheduler still has children or a parent; or the CPU is the last that is online.
     Busy,
-    /// The policy takes no further VP.
+    /// The policy takes no further child.
     Children,
-    /// It would be deeper than [`limits::MAX_DEPTH`], or a cycle.
+    /// The hierarchy would be deeper than [`limits::MAX_DEPTH`], or have a cycle.
     Depth,
     /// The policy does not know this parameter or message.
     Unknown,
-    /// Whoever runs the core could not be asked.
+    /// The core runs elsewhere, and could not be reached.
     Unreachable,
 }
 
@@ -80,29 +80,29 @@ fn answer(value: i64) -> Result<u32, CoreError> {
 
 /// A core that takes calls.
 pub trait Calls {
-    /// Makes a call of an entry point; what it returned.
+    /// Makes a call of an entry point, and returns its result.
     ///
     /// # Errors
-    /// [`CoreError::Unreachable`]: nobody made it.
+    /// [`CoreError::Unreachable`]: the call was not made.
     fn make(&mut self, op: Op, call: Call) -> Result<i64, CoreError>;
 
-    /// Puts a CPU into use.
+    /// Adds a CPU to the domain.
     fn add_cpu(&mut self, cpu: u16) -> Result<(), CoreError> {
         self.make(Op::AddCpu, Call { a: u32::from(cpu), ..Call::default() }).and_then(answer).map(drop)
     }
 
-    /// The CPU goes: it is taken from whoever has it, and nobody is granted it. The last one stays
-    /// ([`CoreError::Busy`]). No effect where it has gone already.
+    /// The CPU goes offline: the VPs that had it lose it, and it is granted to no other. The last CPU cannot go
+    /// ([`CoreError::Busy`]). No effect where it is offline already.
     fn offline(&mut self, cpu: u16, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::Offline, Call::at(now, cpu.into())).and_then(answer).map(drop)
     }
 
-    /// The CPU is back. No effect where it has not gone.
+    /// The CPU is back. No effect where it is online.
     fn online(&mut self, cpu: u16, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::Online, Call::at(now, cpu.into())).and_then(answer).map(drop)
     }
 
-    /// Creates an instance of the policy with this number; returns its index.
+    /// Creates a scheduler of the policy with this number; returns its index.
     fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, CoreError> {
         let call = Call { a: u32::from(policy), params: params.0, ..Call::default() };
         self.make(Op::CreateScheduler, call).and_then(answer)
@@ -119,13 +119,13 @@ pub trait Calls {
             .and_then(answer)
     }
 
-    /// Hangs a scheduler, or a new thread (`None`), below `parent`; returns the VP.
+    /// Attaches a scheduler, or a new thread (`None`), below `parent`; returns the VP.
     fn attach(&mut self, parent: u32, child: Option<u32>, params: Params) -> Result<u32, CoreError> {
         let call = Call { a: parent, b: child.unwrap_or(0), params: params.0, ..Call::default() };
         self.make(Op::Attach, call).and_then(answer)
     }
 
-    /// Takes a VP out of the hierarchy.
+    /// Removes a VP from the hierarchy.
     fn detach(&mut self, vp: u32, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::Detach, Call::at(now, vp)).and_then(answer).map(drop)
     }
@@ -136,28 +136,28 @@ pub trait Calls {
         self.make(Op::Move, call).and_then(answer).map(drop)
     }
 
-    /// Binds a thread to the CPUs whose bits are set.
+    /// Gives a thread an affinity: the CPUs whose bits are set.
     fn set_affinity(&mut self, vp: u32, cpus: u64, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::SetAffinity, Call { value: cpus, ..Call::at(now, vp) }).and_then(answer).map(drop)
     }
 
-    /// Has the changes of a VP's state recorded, how it stands at first; or not any more.
+    /// From now on the changes of a VP's state are recorded, its state now first; or, with `false`, no more.
     fn watch(&mut self, vp: u32, on: bool) -> Result<(), CoreError> {
         self.make(Op::Watch, Call { a: vp, b: u32::from(on), ..Call::default() }).and_then(answer).map(drop)
     }
 
-    /// A message to the scheduler above a VP: sets parameter number `param` of the VP. A refusal changes nothing.
+    /// Sets parameter number `param` that a VP has with the scheduler above it. A refusal changes nothing.
     fn message(&mut self, vp: u32, param: u32, value: u64, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::Message, Call { b: param, value, ..Call::at(now, vp) }).and_then(answer).map(drop)
     }
 
-    /// A message, number `message` of its policy's, to the scheduler above a VP; what that answers.
+    /// Sends the scheduler above a VP message number `message` of its policy's list; returns the policy's answer.
     fn tell(&mut self, vp: u32, message: u32, payload: Params, now: Nanos) -> Result<u32, CoreError> {
         self.make(Op::Tell, Call { b: message, params: payload.0, ..Call::at(now, vp) }).and_then(answer)
     }
 
-    /// Gives a scheduler another policy in its place. A refusal changes nothing, but for [`CoreError`]s of the policy
-    /// itself about a child: then the fallback's policy is in its place.
+    /// Gives a scheduler another policy in place of its own. A refusal changes nothing, except where the new policy
+    /// refuses a child: then the scheduler has the fallback.
     fn replace(&mut self, scheduler: u32, policy: u8, params: Params, now: Nanos) -> Result<(), CoreError> {
         let call = Call { b: policy.into(), params: params.0, ..Call::at(now, scheduler) };
         self.make(Op::Replace, call).and_then(answer).map(drop)

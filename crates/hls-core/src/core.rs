@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A root domain: a `struct hls`, empty at first.
 pub struct Core {
     hls: NonNull<ffi::Hls>,
-    /// What was allocated: `hls` lies in it, on the next cache line.
+    /// The allocation in which `hls` lies, aligned to a cache line.
     memory: NonNull<u8>,
     view: View,
     /// The calls that were made, where they are to be written down.
@@ -101,12 +101,12 @@ impl Core {
         self.view.set_library(library);
     }
 
-    /// Writes down every call from now on; [`Core::take_tape`] hands them out. They are kept in memory until then.
+    /// Records every call from now on, in memory; [`Core::take_tape`] returns them.
     pub fn record(&mut self) {
         self.tape.get_or_insert_default();
     }
 
-    /// The calls since [`Core::record`] or the last time, in order; none where none are written down.
+    /// The calls recorded since [`Core::record`] or the last `take_tape`, in order; none where none are recorded.
     pub fn take_tape(&mut self) -> Vec<Call> {
         self.tape.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -159,7 +159,7 @@ impl Core {
         self.call(Op::Release, Call::at(now, self.vp(vp)));
     }
 
-    /// The running thread lets others go first.
+    /// The running thread lets other children of its scheduler go first.
     pub fn yield_now(&mut self, vp: u32, now: Nanos) {
         self.call(Op::Yield, Call::at(now, self.vp(vp)));
     }
@@ -179,12 +179,12 @@ impl Core {
         self.call(Op::Steal, Call { a: self.cpu(cpu), value: length.0, ..Call::default() });
     }
 
-    /// When the first slice on this CPU is over if no more time is stolen; `Nanos::MAX`: none is.
+    /// When the first slice on this CPU is over, if no more time is stolen until then; `Nanos::MAX`: there is no slice.
     pub fn expires_at(&mut self, cpu: u16) -> Nanos {
         Nanos(self.call(Op::ExpiresAt, Call { a: self.cpu(cpu), ..Call::default() }) as u64)
     }
 
-    /// When `timers` is next due; `Nanos::MAX`: not before something else happens.
+    /// When `timers` is due next; `Nanos::MAX`: not before another event.
     pub fn timer_at(&mut self) -> Nanos {
         Nanos(self.call(Op::TimerAt, Call::default()) as u64)
     }
@@ -201,13 +201,13 @@ impl Core {
     }
 }
 
-/// Out of the way of those who have nothing written down.
+/// A function of its own, so that a domain that records nothing does not pay for it.
 #[cold]
 fn write_down(tape: &mut Vec<Call>, call: Call) {
     tape.push(call);
 }
 
-/// The same by another build of the core.
+/// Makes a call by another build of the core.
 ///
 /// # Safety
 ///

@@ -28,7 +28,7 @@ pub mod limits {
     pub const MAX_DEPTH: usize = 32;
     /// CPUs of one root domain.
     pub const MAX_CPUS: usize = 64;
-    /// Scheduler instances, entry 0 unused.
+    /// Schedulers, entry 0 unused.
     pub const MAX_SCHEDULERS: usize = 4096;
     /// VPs, those of threads included, entry 0 unused.
     pub const MAX_VPS: usize = 4096 + 65536;
@@ -36,7 +36,7 @@ pub mod limits {
     pub const MAX_RECORDS: usize = 16384;
     /// Parameters of a scheduler, and of a VP; values of a message.
     pub const PARAMS: usize = 4;
-    /// Policies that were loaded have numbers from here on.
+    /// Loaded policies have numbers from here on.
     pub const FIRST_LOADED: u8 = 64;
 }
 

@@ -1,4 +1,4 @@
-//! Other builds of the core, with policies that were loaded: shared objects whose entry points take the place of those
+//! Other builds of the core, with loaded policies: shared objects whose entry points take the place of those
 //! that are built in, over the same domain.
 
 use crate::policy::{PolicyInfo, policies, read_policies};
@@ -13,9 +13,9 @@ use std::path::Path;
 pub struct Library {
     table: *const ffi::Library,
     policies: Vec<PolicyInfo>,
-    /// What `table` lies in; never read, and closed last.
+    /// The shared object in which `table` lies; never read, and closed last.
     _object: libloading::Library,
-    /// Where it was opened from, if that has no name of its own.
+    /// The file that it was opened from, if that has no name.
     _file: Option<File>,
 }
 

@@ -56,13 +56,13 @@ ops! {
     SetPace = 25,
 }
 
-/// One call of an entry point: what it was given, and what came of it. `struct hls_call` of `core/call.h`.
+/// One call of an entry point: its arguments and its result. `struct hls_call` of `core/call.h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Call {
     /// The time.
     pub now_ns: u64,
-    /// Of a message; the CPUs of an affinity; stolen or other nanoseconds.
+    /// The entry point's 64-bit argument: a parameter's value, CPUs, or nanoseconds.
     pub value: u64,
     /// The number of an [`Op`].
     pub op: u32,
@@ -70,9 +70,9 @@ pub struct Call {
     pub a: u32,
     /// The second, or the number of a parameter.
     pub b: u32,
-    /// The kernel engine refuses the call unless VP `a` is that of the thread with this TID; 0: whosever it is.
+    /// The kernel engine refuses the call unless VP `a` is that of the thread with this TID; 0: it does not look.
     pub tid: u32,
-    /// Those of a scheduler or of a VP, or what a message carries.
+    /// Parameters of a scheduler or of a VP, or the payload of a message.
     pub params: [u64; limits::PARAMS],
     /// What the entry point returned.
     pub result: i64,

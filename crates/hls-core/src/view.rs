@@ -18,7 +18,7 @@ pub enum VpState {
     Running,
 }
 
-/// What a record of the core tells.
+/// What happened, of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
     /// waiting → ready
@@ -38,12 +38,12 @@ pub enum RecordKind {
         /// Its end, absolute.
         deadline: Nanos,
     },
-    /// Others had the CPU; the record is the platform's, and its VP 0.
+    /// Others than the hierarchy had the CPU; the record is written by the platform; VP 0.
     Stolen {
         /// For how long, up to about now.
         length: Nanos,
     },
-    /// The CPU has gone; VP 0.
+    /// The CPU is offline; VP 0.
     Offline,
     /// The CPU is back; VP 0.
     Online,
@@ -55,7 +55,7 @@ pub enum RecordKind {
         violation: &'static str,
         /// The hook that did it, such as `grant`.
         hook: &'static str,
-        /// The VP that this was called about or, of a `grant`, the CPU.
+        /// The VP that the hook was called about or, of a `grant`, the CPU.
         about: u32,
     },
 }
@@ -65,7 +65,7 @@ pub enum RecordKind {
 pub struct RawRecord {
     /// When.
     pub at: Nanos,
-    /// Whose.
+    /// The VP.
     pub vp: u32,
     /// Where it runs, or ran last.
     pub cpu: u16,
@@ -107,7 +107,7 @@ pub struct VpEntry {
     pub parent: u32,
     /// The scheduler below; 0: it stands for a thread.
     pub child: u32,
-    /// What its parent thinks of it.
+    /// Its state, as its parent sees it.
     pub state: VpState,
     /// Ready, but out of budget.
     pub throttled: bool,
@@ -115,7 +115,7 @@ pub struct VpEntry {
     pub seeking: bool,
     /// Where it runs, or ran last.
     pub cpu: u8,
-    /// The CPUs that are of use to it.
+    /// The CPUs that it can use.
     pub usable: u64,
     /// The next child of its parent.
     pub next: u32,
@@ -152,7 +152,7 @@ pub struct View {
 }
 
 impl View {
-    /// A view of the domain that lies there.
+    /// A view of the domain at this address.
     ///
     /// # Safety
     ///
@@ -167,7 +167,7 @@ impl View {
         self.library.as_deref()
     }
 
-    /// Says that another build works on it from now on; the one that did before.
+    /// Replaces the build of the core that works on the domain; returns the one before.
     pub fn set_library(&mut self, library: Option<Arc<Library>>) -> Option<Arc<Library>> {
         std::mem::replace(&mut self.library, library)
     }
@@ -183,7 +183,7 @@ impl View {
         unsafe { ffi::hls_kick(self.hls.as_ptr()) }
     }
 
-    /// The CPUs that have gone, in order.
+    /// The CPUs that are offline, in order.
     pub fn offline(&self) -> impl Iterator<Item = u16> + use<> {
         // SAFETY: reads one field.
         let offline = unsafe { ffi::hls_offline_cpus(self.hls.as_ptr()) };
@@ -212,7 +212,7 @@ impl View {
         Fault { code: fault.code, scheduler: fault.scheduler, vp: fault.vp, cpu: fault.cpu }
     }
 
-    /// How often a scheduler was asked whom it grants a CPU.
+    /// How often the grant hook of a scheduler was called.
     pub fn decisions(&self) -> u64 {
         // SAFETY: reads one field.
         unsafe { ffi::hls_decisions(self.hls.as_ptr()) }
@@ -282,7 +282,7 @@ impl View {
         (raw.path.iter().take(raw.depth as usize).map(|step| step.vp).collect(), raw.resched)
     }
 
-    /// The scheduler above a VP; 0: the machine, or the VP is nobody's.
+    /// The scheduler above a VP; 0: the machine, or there is no such VP.
     pub fn parent(&self, vp: u32) -> u32 {
         assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
         // SAFETY: the index is in range.

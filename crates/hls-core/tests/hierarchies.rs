@@ -1,178 +1,18 @@
-//! The core, driven by hand: small hierarchies whose every decision is known, and random ones whose invariants are
-//! checked after every event.
+//! The core, driven by hand in small hierarchies, and random hierarchies whose invariants are checked after every
+//! event. Each policy has tests in a file of its own, named like the policy.
 
-use hls_core::{Call, Calls, Core, CoreError, Op, Params, RecordKind, Unsound, limits, policies};
+mod support;
+
+use hls_core::{Call, Calls, Core, CoreError, Op, Params, RecordKind, Unsound, limits};
 use hls_scenario::{Machine, Trial};
 use hls_units::Nanos;
-
-const FP: u8 = 1;
-const TS: u8 = 2;
-const PS: u8 = 3;
-const RES: u8 = 4;
-const JOIN: u8 = 5;
-const LIMIT: u8 = 6;
-const RR: u8 = 7;
-
-const MS: u64 = 1_000_000;
-
-/// A machine, driven by hand.
-trait ByHand {
-    fn settled(&mut self);
-    fn run_to(&mut self, end: Nanos);
-    fn scheduler(&mut self, policy: u8, params: &[u64]) -> u32;
-    fn root(&mut self, policy: u8, params: &[u64]) -> u32;
-    fn below(&mut self, parent: u32, vp_params: &[u64], policy: u8, params: &[u64]) -> u32;
-    fn thread(&mut self, parent: u32, params: &[u64]) -> u32;
-    fn wake(&mut self, vp: u32);
-    fn block(&mut self, vp: u32);
-    fn ran_ms(&self, vp: u32) -> f64;
-}
-
-impl ByHand for Machine {
-    fn settled(&mut self) {
-        self.settle().unwrap_or_else(|trouble| panic!("at {}: {trouble}", self.now));
-    }
-
-    fn run_to(&mut self, end: Nanos) {
-        self.run_until(end).unwrap_or_else(|trouble| panic!("at {}: {trouble}", self.now));
-    }
-
-    fn scheduler(&mut self, policy: u8, params: &[u64]) -> u32 {
-        let policy = policies().iter().find(|p| p.id == policy).unwrap();
-        let mut all: Vec<u64> = policy.scheduler_params.iter().map(|p| p.default.unwrap()).collect();
-        all[..params.len()].copy_from_slice(params);
-        self.core.create_scheduler(policy.id, Params::from_slice(&all)).unwrap()
-    }
-
-    fn root(&mut self, policy: u8, params: &[u64]) -> u32 {
-        let s = self.scheduler(policy, params);
-        self.make_root(s).unwrap();
-        s
-    }
-
-    fn below(&mut self, parent: u32, vp_params: &[u64], policy: u8, params: &[u64]) -> u32 {
-        let s = self.scheduler(policy, params);
-        self.core.attach(parent, Some(s), Params::from_slice(vp_params)).unwrap();
-        s
-    }
-
-    fn thread(&mut self, parent: u32, params: &[u64]) -> u32 {
-        self.core.attach(parent, None, Params::from_slice(params)).unwrap()
-    }
-
-    fn wake(&mut self, vp: u32) {
-        self.core.request(vp, self.now);
-        self.settled();
-    }
-
-    fn block(&mut self, vp: u32) {
-        self.core.release(vp, self.now);
-        self.settled();
-    }
-
-    fn ran_ms(&self, vp: u32) -> f64 {
-        self.core.ran(vp, self.now).0 as f64 / MS as f64
-    }
-}
-
-#[test]
-fn the_highest_priority_runs() {
-    let mut m = Machine::new(1, None);
-    let fp = m.root(FP, &[]);
-    let (low, high) = (m.thread(fp, &[1]), m.thread(fp, &[2]));
-    m.wake(low);
-    assert_eq!(m.running[0], Some(low));
-    m.wake(high);
-    assert_eq!(m.running[0], Some(high));
-    m.block(high);
-    assert_eq!(m.running[0], Some(low));
-    m.block(low);
-    assert_eq!(m.running[0], None);
-}
-
-#[test]
-fn a_level_is_shared_in_turn() {
-    let mut m = Machine::new(1, None);
-    let fp = m.root(FP, &[10 * MS]);
-    let threads: Vec<u32> = (0..3).map(|_| m.thread(fp, &[5])).collect();
-    threads.iter().for_each(|&t| m.wake(t));
-    m.run_to(Nanos(300 * MS));
-    threads.iter().for_each(|&t| assert_eq!(m.ran_ms(t), 100.0));
-}
-
-#[test]
-fn shares_are_proportional() {
-    let mut m = Machine::new(1, None);
-    let ps = m.root(PS, &[MS]);
-    let (a, b) = (m.thread(ps, &[1]), m.thread(ps, &[4]));
-    m.wake(a);
-    m.wake(b);
-    m.run_to(Nanos(1000 * MS));
-    assert!((m.ran_ms(a) - 200.0).abs() <= 1.0, "{}", m.ran_ms(a));
-    assert!((m.ran_ms(b) - 800.0).abs() <= 1.0);
-}
-
-#[test]
-fn a_reservation_is_kept_and_is_hard() {
-    let mut m = Machine::new(1, None);
-    let fp = m.root(FP, &[]);
-    let res = m.below(fp, &[2], RES, &[]);
-    let rr = m.below(fp, &[1], RR, &[]);
-    let reserved = m.thread(res, &[10 * MS, 33 * MS]);
-    let hog = m.thread(rr, &[]);
-    m.wake(hog);
-    m.wake(reserved);
-    m.run_to(Nanos(3300 * MS));
-    assert_eq!(m.ran_ms(reserved), 1000.0);
-    assert_eq!(m.ran_ms(hog), 2300.0);
-}
-
-#[test]
-fn a_join_takes_the_slack_as_well() {
-    let mut m = Machine::new(1, None);
-    let fp = m.root(FP, &[]);
-    let res = m.below(fp, &[2], RES, &[]);
-    let rr = m.below(fp, &[1], RR, &[10 * MS]);
-    let join = m.below(res, &[10 * MS, 40 * MS], JOIN, &[]);
-    m.core.attach(rr, Some(join), Params::default()).unwrap();
-    let (soft, hog) = (m.thread(join, &[]), m.thread(rr, &[]));
-    m.wake(hog);
-    m.wake(soft);
-    m.run_to(Nanos(4000 * MS));
-    assert!((m.ran_ms(soft) - 2500.0).abs() <= 20.0, "{}", m.ran_ms(soft));
-    m.block(soft);
-    m.run_to(Nanos(5000 * MS));
-    assert!((m.ran_ms(hog) - 2500.0).abs() <= 20.0, "{}", m.ran_ms(hog));
-}
-
-#[test]
-fn a_limit_makes_hard() {
-    let mut m = Machine::new(1, None);
-    let rr = m.root(RR, &[]);
-    let limit = m.below(rr, &[], LIMIT, &[]);
-    let capped = m.thread(limit, &[5 * MS, 20 * MS]);
-    m.wake(capped);
-    m.run_to(Nanos(1000 * MS));
-    assert_eq!(m.ran_ms(capped), 250.0);
-}
-
-#[test]
-fn nobody_starves_for_ever_under_time_sharing() {
-    let mut m = Machine::new(1, None);
-    let ts = m.root(TS, &[20 * MS, 0, 980 * MS, 20 * MS]);
-    let (high, low) = (m.thread(ts, &[9]), m.thread(ts, &[3]));
-    m.wake(high);
-    m.wake(low);
-    m.run_to(Nanos(10_000 * MS));
-    assert_eq!(m.ran_ms(low), 200.0);
-    assert_eq!(m.ran_ms(high), 9800.0);
-}
+use support::{ByHand, MS, policy_of};
 
 #[test]
 fn idle_cpus_are_used_and_affinity_binds() {
     let mut m = Machine::new(2, None);
-    let fp = m.root(FP, &[]);
-    let ps = m.scheduler(PS, &[]);
+    let fp = m.root("fixed-priority", &[]);
+    let ps = m.scheduler("proportional-share", &[]);
     for _ in 0..2 {
         m.core.attach(fp, Some(ps), Params::from_slice(&[1])).unwrap();
     }
@@ -189,12 +29,11 @@ fn idle_cpus_are_used_and_affinity_binds() {
     assert_eq!(m.ran_ms(a) + m.ran_ms(b), 200.0);
 }
 
-/// Two CPUs, and what is left when one goes: the more important thread, at once.
 #[test]
 fn who_loses_a_cpu_that_goes_takes_another() {
     let mut m = Machine::new(2, None);
-    let fp = m.root(FP, &[]);
-    let ts = m.scheduler(TS, &[]);
+    let fp = m.root("fixed-priority", &[]);
+    let ts = m.scheduler("time-sharing", &[]);
     for _ in 0..2 {
         m.core.attach(fp, Some(ts), Params::from_slice(&[1])).unwrap();
     }
@@ -222,7 +61,7 @@ fn who_loses_a_cpu_that_goes_takes_another() {
 #[test]
 fn a_cpu_that_goes_is_one_that_is_there_and_not_the_last() {
     let mut m = Machine::new(2, None);
-    let fp = m.root(FP, &[]);
+    let fp = m.root("fixed-priority", &[]);
     let thread = m.thread(fp, &[1]);
     m.wake(thread);
     assert_eq!(m.offline(2), Err(CoreError::NotFound));
@@ -249,11 +88,10 @@ fn a_cpu_that_goes_is_one_that_is_there_and_not_the_last() {
     assert_eq!(m.running, [None, None]);
 }
 
-/// Whoever begins to watch hears how things stand, and only then what changes.
 #[test]
 fn what_is_watched_is_told_as_it_stands() {
     let mut m = Machine::new(1, None);
-    let fp = m.root(FP, &[]);
+    let fp = m.root("fixed-priority", &[]);
     let [runs, waits, sleeps] = [2, 1, 0].map(|priority| m.thread(fp, &[priority]));
     m.wake(waits);
     m.wake(runs);
@@ -270,13 +108,16 @@ fn what_is_watched_is_told_as_it_stands() {
 #[test]
 fn what_cannot_be_is_refused_and_changes_nothing() {
     let mut m = Machine::new(1, None);
-    let fp = m.root(FP, &[]);
-    let join = m.below(fp, &[1], JOIN, &[]);
+    let fp = m.root("fixed-priority", &[]);
+    let join = m.below(fp, &[1], "join", &[]);
     assert_eq!(m.core.attach(fp, None, Params::from_slice(&[64])), Err(CoreError::Param));
     assert_eq!(m.core.attach(fp, Some(fp), Params::from_slice(&[1])), Err(CoreError::Depth));
     assert_eq!(m.core.attach(9, None, Params::default()), Err(CoreError::NotFound));
     assert_eq!(m.core.create_scheduler(99, Params::default()), Err(CoreError::NotFound));
-    assert_eq!(m.core.create_scheduler(FP, Params::default()), Err(CoreError::Param));
+    assert_eq!(
+        m.core.create_scheduler(policy_of("fixed-priority").id, Params::default()),
+        Err(CoreError::Param)
+    );
     let thread = m.thread(join, &[]);
     assert_eq!(m.core.attach(join, None, Params::default()), Err(CoreError::Children));
     assert_eq!(m.core.destroy_scheduler(join), Err(CoreError::Busy));
@@ -294,11 +135,11 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
 #[test]
 fn it_is_thirty_two_levels_deep() {
     let mut m = Machine::new(1, None);
-    let mut s = m.root(FP, &[]);
+    let mut s = m.root("fixed-priority", &[]);
     for _ in 1..limits::MAX_DEPTH {
-        s = m.below(s, &[1], FP, &[]);
+        s = m.below(s, &[1], "fixed-priority", &[]);
     }
-    let too_deep = m.scheduler(FP, &[]);
+    let too_deep = m.scheduler("fixed-priority", &[]);
     assert_eq!(m.core.attach(s, Some(too_deep), Params::from_slice(&[1])), Err(CoreError::Depth));
     let (a, b) = (m.thread(s, &[1]), m.thread(s, &[2]));
     m.wake(a);
@@ -308,7 +149,6 @@ fn it_is_thirty_two_levels_deep() {
     assert_eq!(m.running[0], Some(a));
 }
 
-/// What `Core` calls itself and what `core/call.h` makes of a call are the same.
 #[test]
 fn a_tape_does_again_what_was_done() {
     for seed in 0..50 {
@@ -338,7 +178,6 @@ fn a_tape_that_nobody_can_play_is_refused() {
     assert_eq!(Core::new().play(&mut [sound]), Ok(()));
 }
 
-/// `HLS_SEEDS=100000` makes a campaign of it.
 #[test]
 fn invariants_hold_in_random_hierarchies_under_random_events() {
     let seeds = std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_500);

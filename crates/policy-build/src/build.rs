@@ -1,4 +1,4 @@
-//! From policies to an object: writes the sources into a folder, compiles them there, brings back what came of it.
+//! From policies to an object: writes the sources into a folder, compiles them there, and reads the object.
 
 use crate::diagnostic::{Diagnostic, Error};
 use crate::file::PolicyFile;
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 use tempfile::NamedTempFile;
 
-/// Numbers of policies that are loaded; the others are for those that are built in.
+/// Numbers of loaded policies; built-in ones have those below.
 pub const NUMBERS: RangeInclusive<u8> = 64..=255;
 
-/// As much as is read of what a compiler says.
+/// How many bytes of a compiler's messages are read.
 const MAX_MESSAGES: u64 = 1 << 20;
 
 /// What is built, in a folder with all sources.
@@ -27,7 +27,7 @@ pub enum Target {
     Native,
     /// The engine as a BPF object, for the kernel.
     Engine,
-    /// The core as a BPF object that plays tapes: for whoever wants to know whether the two builds do the same.
+    /// The core as a BPF object that plays tapes: to compare it with the native build.
     Replay,
 }
 
@@ -35,7 +35,7 @@ impl Target {
     /// All of them.
     pub const ALL: [Target; 3] = [Target::Native, Target::Engine, Target::Replay];
 
-    /// What stands behind the last dot of such an object's name.
+    /// The extension of such an object's file name.
     pub fn extension(self) -> &'static str {
         match self {
             Target::Native => "so",
@@ -69,7 +69,7 @@ impl Target {
     }
 }
 
-/// Builds objects. Two at once do not get into each other's way.
+/// Builds objects. Several builds may run at once.
 #[derive(Clone, Debug)]
 pub struct Builder {
     /// Where objects are kept by all that they were built from; it is made when it is needed. `None`: nowhere. Where
@@ -103,7 +103,7 @@ pub struct Built {
 }
 
 impl Builder {
-    /// The core with these policies beside those that are built in, each under a number of [`NUMBERS`].
+    /// Builds the core with these policies beside the built-in ones, each under a number of [`NUMBERS`].
     pub fn build(&self, target: Target, policies: &[(u8, PolicyFile)]) -> Result<Built, Error> {
         let begin = Instant::now();
         check(policies)?;
@@ -210,7 +210,7 @@ fn any_kept(folder: &Path, begin: &str, extension: &str) -> io::Result<Option<Pa
     Ok(names.into_iter().filter(fits).min().map(|name| folder.join(name)))
 }
 
-/// Whether they can stand beside each other and beside what is built in.
+/// Checks that the policies' numbers and names are free, and differ.
 fn check(policies: &[(u8, PolicyFile)]) -> Result<(), Error> {
     let mut problems = Vec::new();
     for (i, (number, file)) in policies.iter().enumerate() {
@@ -228,7 +228,7 @@ fn check(policies: &[(u8, PolicyFile)]) -> Result<(), Error> {
     if problems.is_empty() { Ok(()) } else { Err(Error::Refused(problems)) }
 }
 
-/// The files, and the registry's part of them.
+/// Writes the policies' files, and `loaded.h` with their includes and their lines of the registry.
 fn write_policies(folder: &Path, policies: &[(u8, PolicyFile)]) -> io::Result<()> {
     fs::create_dir(folder)?;
     let (mut includes, mut lines) = (String::new(), String::new());
@@ -241,7 +241,7 @@ fn write_policies(folder: &Path, policies: &[(u8, PolicyFile)]) -> io::Result<()
     fs::write(folder.join("loaded.h"), format!("{includes}#define HLS_LOADED_POLICIES(P, ...){lines}\n"))
 }
 
-/// What a compiler said, when it failed.
+/// The error of a compiler that failed, from its messages.
 fn complaints(command: &Command, messages: &Path, policies: &[(u8, PolicyFile)]) -> Error {
     let mut text = Vec::new();
     let read = File::open(messages).and_then(|file| file.take(MAX_MESSAGES).read_to_end(&mut text));

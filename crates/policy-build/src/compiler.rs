@@ -1,5 +1,6 @@
-//! What compilers say, by the lines of the author's file. Reads the plain text that gcc, clang and the linker all
-//! write: `FILE:LINE:COLUMN: error: MESSAGE`, with lines before and behind it that say how it came to that place.
+//! Messages of compilers, by the lines of the policy author's file. Reads the plain text that gcc, clang and the linker
+//! all write: `FILE:LINE:COLUMN: error: MESSAGE`, with lines before and behind it that say how the compiler came to
+//! that place: by an inclusion, a macro, or a call that was inlined.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::file::PolicyFile;
@@ -15,31 +16,33 @@ struct Place<'o> {
 
 /// A place in an author's file.
 #[derive(Clone, Copy)]
-struct Mine<'p> {
+struct AuthorPlace<'p> {
     file: &'p PolicyFile,
     line: usize,
     column: Option<usize>,
 }
 
-/// Something that a compiler said.
-struct Said<'o, 'p> {
+/// A message of a compiler.
+struct Message<'o, 'p> {
     severity: Severity,
-    /// Where in the author's file, or from where there.
-    mine: Option<Mine<'p>>,
-    /// Where, if that is in a file of ours.
-    ours: Option<Place<'o>>,
-    message: &'o str,
+    /// The place in the author's file, or the place there that led to the message's own.
+    author_place: Option<AuthorPlace<'p>>,
+    /// The message's own place, if that is in a file of the core.
+    core_place: Option<Place<'o>>,
+    text: &'o str,
 }
 
-/// All that is said of the policies; empty where nothing is.
+/// All messages about the policies; empty where there is none.
 pub(crate) fn diagnostics(output: &str, policies: &[(u8, PolicyFile)]) -> Vec<Diagnostic> {
-    let said = Reader { policies, led: None, led_to: None, said: Vec::new() }.read(output);
+    let messages =
+        Reader { policies, origin: None, origin_leads_to: None, messages: Vec::new() }.read(output);
     let mut found: Vec<Diagnostic> = Vec::new();
-    // What is said of our own files comes of what is said of the author's.
-    let of_the_author = |said: &Said<'_, '_>| said.mine.is_some() || lacking(said, policies).is_some();
-    let only_the_author = said.iter().any(of_the_author);
-    for said in said.iter().filter(|said| !only_the_author || of_the_author(said)) {
-        let Some(diagnostic) = diagnostic(said, policies) else { continue };
+    // Messages about files of the core are consequences of those about the author's.
+    let of_the_author =
+        |message: &Message<'_, '_>| message.author_place.is_some() || lacking(message, policies).is_some();
+    let only_the_author = messages.iter().any(of_the_author);
+    for message in messages.iter().filter(|message| !only_the_author || of_the_author(message)) {
+        let Some(diagnostic) = diagnostic(message, policies) else { continue };
         if !found.contains(&diagnostic) {
             found.push(diagnostic);
         }
@@ -47,9 +50,12 @@ pub(crate) fn diagnostics(output: &str, policies: &[(u8, PolicyFile)]) -> Vec<Di
     found
 }
 
-/// What the policy should define, and does not, though the core asks for it.
-fn lacking<'p>(said: &Said<'_, '_>, policies: &'p [(u8, PolicyFile)]) -> Option<(&'p PolicyFile, String)> {
-    let mut words = said.message.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+/// A name that the core expects of a policy and that the policy does not define, and the policy.
+fn lacking<'p>(
+    message: &Message<'_, '_>,
+    policies: &'p [(u8, PolicyFile)],
+) -> Option<(&'p PolicyFile, String)> {
+    let mut words = message.text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     words.find_map(|word| {
         // Of `asked` and `asked_times` the longer one.
         let owners = policies.iter().map(|(_, file)| file).filter(|file| file.owns(word));
@@ -58,10 +64,10 @@ fn lacking<'p>(said: &Said<'_, '_>, policies: &'p [(u8, PolicyFile)]) -> Option<
     })
 }
 
-fn diagnostic(said: &Said<'_, '_>, policies: &[(u8, PolicyFile)]) -> Option<Diagnostic> {
-    let severity = said.severity;
-    if let (None, Some((file, word))) = (said.mine, lacking(said, policies)) {
-        // So `core/dispatch.h` calls a function that there is not, for a required hook that the struct lacks.
+fn diagnostic(complaint: &Message<'_, '_>, policies: &[(u8, PolicyFile)]) -> Option<Diagnostic> {
+    let severity = complaint.severity;
+    if let (None, Some((file, word))) = (complaint.author_place, lacking(complaint, policies)) {
+        // core/dispatch.h calls a function of that name, which does not exist, where a struct lacks a required hook.
         let what = match word.split_once("_lacks_hook_") {
             Some((policy, hook)) => format!("`.{hook}` in `{policy}_policy`"),
             None => format!("`{word}`"),
@@ -69,36 +75,43 @@ fn diagnostic(said: &Said<'_, '_>, policies: &[(u8, PolicyFile)]) -> Option<Diag
         let message = format!("lacks {what}, which every policy has: `hls policy contract`");
         return Some(Diagnostic::error(file.path(), None, message));
     }
-    // Of several it is the last that was added.
-    let file = said.mine.map(|mine| mine.file).or_else(|| policies.last().map(|(_, file)| file))?;
-    let message = in_words(&file.in_its_own_words(said.message));
-    let message = match said.ours {
+    // Where the message names no policy: of several, the one that was added last.
+    let file =
+        complaint.author_place.map(|place| place.file).or_else(|| policies.last().map(|(_, file)| file))?;
+    let message = in_words(&file.in_its_own_words(complaint.text));
+    let message = match complaint.core_place {
         Some(Place { path, line, .. }) => {
             let path = path.rsplit("/../").next().unwrap_or(path);
             format!("while compiling `{}`: {path}:{line}: {message}", file.name())
         }
         None => message,
     };
-    let (line, column) = (said.mine.map(|mine| mine.line), said.mine.and_then(|mine| mine.column));
+    let (line, column) = (
+        complaint.author_place.map(|place| place.line),
+        complaint.author_place.and_then(|place| place.column),
+    );
     Some(Diagnostic { file: file.path().into(), line, column, severity, message })
 }
 
-/// What has been read so far.
+/// Reads the output line by line.
 struct Reader<'o, 'p> {
     policies: &'p [(u8, PolicyFile)],
-    /// The author's line that led to what is said next, by an inclusion or by a call that was inlined.
-    led: Option<Mine<'p>>,
+    /// The author's line that led to the next message, by an inclusion or by a call that was inlined.
+    origin: Option<AuthorPlace<'p>>,
     /// The file to which it led, as soon as that is known.
-    led_to: Option<&'o str>,
-    said: Vec<Said<'o, 'p>>,
+    origin_leads_to: Option<&'o str>,
+    messages: Vec<Message<'o, 'p>>,
 }
 
 impl<'o, 'p> Reader<'o, 'p> {
-    fn read(mut self, output: &'o str) -> Vec<Said<'o, 'p>> {
+    fn read(mut self, output: &'o str) -> Vec<Message<'o, 'p>> {
         for line in output.lines() {
             if let Some(from) = leading_here(line) {
-                self.led = self.led.filter(|_| self.led_to.is_none()).or_else(|| self.mine(from));
-                self.led_to = None;
+                self.origin = self
+                    .origin
+                    .filter(|_| self.origin_leads_to.is_none())
+                    .or_else(|| self.author_place(from));
+                self.origin_leads_to = None;
             } else if let Some((place, severity, message)) = complaint(line) {
                 match severity {
                     Severity::Note => self.note(place, message),
@@ -106,43 +119,53 @@ impl<'o, 'p> Reader<'o, 'p> {
                 }
             }
         }
-        self.said
+        self.messages
     }
 
     /// The place, if it is in a file of an author.
-    fn mine(&self, place: Place<'_>) -> Option<Mine<'p>> {
+    fn author_place(&self, place: Place<'_>) -> Option<AuthorPlace<'p>> {
         let name = place.path.rsplit_once("loaded/")?.1.strip_suffix(".c")?;
         let (_, file) = self.policies.iter().find(|(_, file)| file.identifier() == name)?;
-        Some(Mine { file, line: place.line, column: place.column })
+        Some(AuthorPlace { file, line: place.line, column: place.column })
     }
 
     fn complaint(&mut self, place: Option<Place<'o>>, severity: Severity, message: &'o str) {
         let Some(place) = place else {
-            // Without a place there are the reason why nothing else is said, and words of farewell.
-            if self.said.is_empty() {
-                self.said.push(Said { severity, mine: None, ours: None, message });
+            // Without a place: the reason why there is no other message, if it is the first; else a summary.
+            if self.messages.is_empty() {
+                self.messages.push(Message { severity, author_place: None, core_place: None, text: message });
             }
             return;
         };
-        let mine = self.mine(place);
-        let ours = mine.is_none().then_some(place);
-        let led = self.led.filter(|_| *self.led_to.get_or_insert(place.path) == place.path);
-        self.said.push(Said { severity, mine: mine.or(led), ours, message });
+        let author_place = self.author_place(place);
+        let core_place = author_place.is_none().then_some(place);
+        let origin = self.origin.filter(|_| *self.origin_leads_to.get_or_insert(place.path) == place.path);
+        self.messages.push(Message {
+            severity,
+            author_place: author_place.or(origin),
+            core_place,
+            text: message,
+        });
     }
 
-    /// Notes say by which line of the author a macro of ours came there, or what else belongs to it.
+    /// Notes say by which line of the author a macro of the core came there, or what else belongs to it.
     fn note(&mut self, place: Option<Place<'o>>, message: &'o str) {
-        let Some(mine) = place.and_then(|place| self.mine(place)) else { return };
+        let Some(author_place) = place.and_then(|place| self.author_place(place)) else { return };
         let of_macro = message.contains("expansion of macro") || message.contains("expanded from macro");
-        match self.said.last_mut() {
-            Some(last) if last.mine.is_none() => last.mine = Some(mine),
+        match self.messages.last_mut() {
+            Some(last) if last.author_place.is_none() => last.author_place = Some(author_place),
             _ if of_macro || message.starts_with("each undeclared identifier") => {}
-            _ => self.said.push(Said { severity: Severity::Note, mine: Some(mine), ours: None, message }),
+            _ => self.messages.push(Message {
+                severity: Severity::Note,
+                author_place: Some(author_place),
+                core_place: None,
+                text: message,
+            }),
         }
     }
 }
 
-/// The place in a line that says from where a compiler came to what it is going to say.
+/// The place in a line that says from where the compiler came to the place of its next message.
 fn leading_here(line: &str) -> Option<Place<'_>> {
     let from =
         line.strip_prefix("In file included from ").or_else(|| line.trim_start().strip_prefix("from "));
@@ -150,9 +173,9 @@ fn leading_here(line: &str) -> Option<Place<'_>> {
     place(from.or_else(inlined)?).map(|(place, _)| place)
 }
 
-/// A line in which something is said: where, how bad it is, and what.
+/// A line with a message: its place, its severity, and its text.
 fn complaint(line: &str) -> Option<(Option<Place<'_>>, Severity, &str)> {
-    // The linker says first who it is.
+    // The linker puts its own name first.
     let line = line.split_once(": ").filter(|(who, _)| who.ends_with("ld")).map_or(line, |(_, rest)| rest);
     let (at, rest) = match place(line) {
         Some((place, rest)) => (Some(place), rest),

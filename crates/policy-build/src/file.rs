@@ -17,9 +17,9 @@ const MAX_NAME: usize = 40;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyFile {
     path: PathBuf,
-    /// What its identifiers began with when it was read.
+    /// What the policy's identifiers began with when the file was read.
     stem: String,
-    /// What they begin with now.
+    /// What the identifiers begin with now: another name, if the policy was renamed.
     identifier: String,
     text: String,
 }
@@ -90,24 +90,24 @@ impl PolicyFile {
         self.identifier.replace('_', "-")
     }
 
-    /// What its functions and types begin with.
+    /// What the policy's functions and types begin with.
     pub fn identifier(&self) -> &str {
         &self.identifier
     }
 
-    /// What the compiler sees: where it was not renamed, what its author has written.
+    /// The text that is compiled: that of the author, where the policy was not renamed.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// A message as its author would have it who knows nothing of the other name.
+    /// A message with the policy's first name, which its author knows, in place of the other name.
     pub(crate) fn in_its_own_words(&self, message: &str) -> String {
         // Word by word: the quotes of a message are not those of C.
         let words = message.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_'));
         words.map(|word| tokens::rename(word, &self.identifier, &self.stem)).collect()
     }
 
-    /// Whether a word is of this policy: its name, or one that begins with it.
+    /// Whether a word belongs to this policy: it is the policy's name, or begins with it.
     pub(crate) fn owns(&self, word: &str) -> bool {
         let behind = |name: &str| tokens::behind(word, name).is_some();
         behind(&self.identifier) || behind(&self.identifier.to_uppercase())
@@ -119,8 +119,8 @@ impl PolicyFile {
         Some(line_of(&self.text, place[0].start))
     }
 
-    /// What is wrong with a string of the policy's description, such as `provides`, from one of its bytes on: by the
-    /// place that this has in the file, where it stands there.
+    /// A diagnostic about a string of the policy's struct, such as `provides`, from one of its bytes on, with that
+    /// byte's place in the file, where the string stands there.
     pub fn wrong_in(&self, member: &str, byte: usize, message: String) -> Diagnostic {
         let before = self.place_in(member, byte).map(|at| &self.text[..at]);
         let line = before.map(|before| line_of(before, before.len()));
@@ -147,18 +147,18 @@ impl PolicyFile {
         Some(place)
     }
 
-    /// Where the file begins to describe the policy, up to the brace.
+    /// The beginning of the policy's struct, up to the brace.
     fn description(&self) -> Option<Range<usize>> {
         let variable = format!("{}_policy", self.identifier);
         let opening = tokens::find(&self.text, &["hls_policy", &variable, "=", "{"].map(Some))?;
         Some(opening[0].start..opening[3].end)
     }
 
-    /// Where the file says the policy's name, and which.
+    /// The policy's name in its struct, and where it stands in the file.
     fn said_name(&self) -> Result<(Range<usize>, &str), Error> {
         let Some(opening) = self.description() else {
             let expected = format!("`static const struct hls_policy {}_policy = {{`", self.stem);
-            return Err(refuse(&self.path, None, format!("does not say what it is, expected {expected}")));
+            return Err(refuse(&self.path, None, format!("found no policy, expected {expected}")));
         };
         let from = opening.end;
         let said = tokens::find(&self.text[from..], &[Some("."), Some("name"), Some("="), None]);

@@ -41,7 +41,7 @@ fn files_are_refused_with_their_place() {
     assert!(refused("a.c", &vec![b' '; (1 << 20) + 1]).message.contains("1048576 bytes"));
     assert_eq!(
         refused("a.c", b"// struct hls_policy a_policy = { .name = \"a\" };").to_string(),
-        "a.c: error: does not say what it is, expected `static const struct hls_policy a_policy = {`"
+        "a.c: error: found no policy, expected `static const struct hls_policy a_policy = {`"
     );
     let found = refused("a_b.c", b"\nstruct hls_policy a_b_policy = { .what = \"w\" };");
     assert_eq!(

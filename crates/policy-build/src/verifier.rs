@@ -1,4 +1,4 @@
-//! What the kernel's verifier says of a build, by the lines of the author's file.
+//! Why the kernel's verifier refuses a build, by the lines of the policy author's file.
 //!
 //! Its log follows the programs instruction by instruction, with the source between them, `; TEXT @ FILE:LINE`, and
 //! ends with what it does not accept. Logs have hundreds of megabytes at worst, so they are read from their end.
@@ -19,7 +19,7 @@ pub fn verifier_error(log: &str, policies: &[(u8, PolicyFile)]) -> Error {
 
 fn of_the_verifier(log: &str, policies: &[(u8, PolicyFile)]) -> Option<Diagnostic> {
     let mut lines = log.lines().rev().skip_while(|line| !line.starts_with("processed ")).skip(1);
-    // The states of the machine in which a loop came to the same again.
+    // Skips the two states that the verifier prints for a loop that makes no progress.
     let message = lines.find(|line| !line.starts_with("cur state:") && !line.starts_with("old state:"))?;
     let place = lines.find_map(|line| {
         let (file, line) = line.strip_prefix("; ")?.rsplit_once(" @ ")?.1.rsplit_once(':')?;
@@ -35,7 +35,7 @@ fn of_the_verifier(log: &str, policies: &[(u8, PolicyFile)]) -> Option<Diagnosti
     Some(Diagnostic::error(file.path(), line, in_words(message)))
 }
 
-/// Functions that there are not are found before the verifier is asked.
+/// libbpf finds calls of functions that do not exist, before it asks the verifier.
 fn of_libbpf(log: &str, policies: &[(u8, PolicyFile)]) -> Option<Diagnostic> {
     log.lines().find_map(|line| {
         let message = line.strip_prefix("libbpf: ").filter(|message| message.contains("extern"))?;

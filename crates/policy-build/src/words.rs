@@ -1,4 +1,4 @@
-//! What compiler and verifier say of BPF, in the words of who writes policies.
+//! Messages of the compiler and of the verifier about BPF, said in the terms of somebody who writes a policy.
 
 /// What a message means whose text has one of these in it; the first that fits.
 const WORDS: &[(&[&str], &str)] = &[
@@ -9,8 +9,8 @@ const WORDS: &[(&[&str], &str)] = &[
     ),
     (
         &["BPF program is too large", "too complex", "too many states"],
-        "more ways through than the verifier follows: a loop lacks opaque(0) or can_loop, or calls itself, or the \
-         policy is too long",
+        "more paths through the policy than the verifier follows: a loop lacks opaque(0) or can_loop, a function \
+         calls itself, or the policy is too long",
     ),
     (
         &["stack limit is exceeded", "combined stack size", "stack size"],
@@ -20,7 +20,7 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["call stack of", "frames is too deep"], "calls nest too deep: let the function be inlined"),
     (
         &["invalid mem access", "invalid access to memory"],
-        "what is not the address of anything is used as one: name schedulers, VPs and CPUs by their index into the \
+        "a value that is not an address is used as one: name schedulers, VPs and CPUs by their index into the \
          arrays of `h`",
     ),
     (
@@ -40,7 +40,7 @@ const WORDS: &[(&[&str], &str)] = &[
             "is not allowed",
             "undefined reference",
         ],
-        "a function that there is not: a policy calls only its own and those that `hls policy contract` prints",
+        "a function that does not exist: a policy calls its own functions and those that `hls policy contract` prints",
     ),
     (&["!read_ok"], "a variable that is read before anything was written to it"),
     (
@@ -50,7 +50,7 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["built-in function '__"], "arithmetic that BPF has not, such as floating point: use whole numbers"),
 ];
 
-/// A message, in those words where there are any.
+/// A message, in these words where there are any, with the original behind them.
 pub(crate) fn in_words(message: &str) -> String {
     let known = WORDS.iter().find(|(parts, _)| parts.iter().any(|part| message.contains(part)));
     match known {

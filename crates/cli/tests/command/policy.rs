@@ -40,7 +40,7 @@ fn a_policy_that_is_wrong_is_refused_by_its_line() {
     let path = folder.path().join("turns.c").display().to_string();
     assert_refused(&["policy", "build", &path], &[&format!("{path}: error: cannot be read")]);
     fs::write(&path, "int x;").unwrap();
-    assert_refused(&["policy", "build", &path], &["error: does not say what it is"]);
+    assert_refused(&["policy", "build", &path], &["error: found no policy"]);
     let [(_, text), _] = hls_policy_build::Template::new("turns").unwrap().files;
     fs::write(&path, text.replace("return v;", "return w;")).unwrap();
     let line = text.lines().position(|line| line.contains("return v;")).unwrap() + 1;

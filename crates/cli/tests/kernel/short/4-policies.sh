@@ -27,7 +27,7 @@ refuses "no policy" hls unload asked-times
 # One under another name than its file's, and one that the verifier refuses, at its line; then one that grants nobody the
 # CPU: its children go on, at what its place gives.
 cp $asked /tmp/another_name.c
-refuses "another_name.c: error: does not say what it is" hls load /tmp/another_name.c
+refuses "another_name.c: error: found no policy" hls load /tmp/another_name.c
 refuses "unbounded.c:[0-9]*: error" hls load /usr/policies/unbounded.c
 does hls load /usr/policies/names_none.c
 does hls ctl create names-none N --below RES guarantee="RESBH 20ms 200ms"
