@@ -14,6 +14,6 @@ mod stage;
 mod trial;
 
 pub use event::{Event, Script, Told};
-pub use machine::{Machine, TakenOut, Trouble};
+pub use machine::{Failure, Machine, TakenOut};
 pub use stage::Stage;
 pub use trial::{Finding, Trial};

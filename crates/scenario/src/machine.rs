@@ -24,9 +24,9 @@ pub struct TakenOut {
     pub about: u32,
 }
 
-/// What must not be.
+/// What a trial fails by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum Failure {
     /// An invariant is broken.
     Broken(Fault),
     /// A policy was taken out.
@@ -39,12 +39,12 @@ pub enum Trouble {
     Stuck(u32),
 }
 
-impl Trouble {
+impl Failure {
     /// Whether two are the same to whoever looks for their cause.
-    pub(crate) fn is_like(&self, other: &Trouble) -> bool {
+    pub(crate) fn is_like(&self, other: &Failure) -> bool {
         match (self, other) {
-            (Trouble::Broken(one), Trouble::Broken(other)) => one.code == other.code,
-            (Trouble::TakenOut(one), Trouble::TakenOut(other)) => {
+            (Failure::Broken(one), Failure::Broken(other)) => one.code == other.code,
+            (Failure::TakenOut(one), Failure::TakenOut(other)) => {
                 (one.offence, one.hook) == (other.offence, other.hook)
             }
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
@@ -52,16 +52,16 @@ impl Trouble {
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Broken(fault) => fault.fmt(f),
-            Trouble::TakenOut(TakenOut { scheduler, offence, hook, about, .. }) => {
+            Failure::Broken(fault) => fault.fmt(f),
+            Failure::TakenOut(TakenOut { scheduler, offence, hook, about, .. }) => {
                 write!(f, "the policy of scheduler {scheduler} was taken out: {offence} ({hook}, {about})")
             }
-            Trouble::TwoCpus(vp) => write!(f, "VP {vp} runs on two CPUs"),
-            Trouble::Endless => f.write_str("timers, slices and decisions follow each other without end"),
-            Trouble::Stuck(vp) => write!(f, "VP {vp} is ready and would wait for ever"),
+            Failure::TwoCpus(vp) => write!(f, "VP {vp} runs on two CPUs"),
+            Failure::Endless => f.write_str("timers, slices and decisions follow each other without end"),
+            Failure::Stuck(vp) => write!(f, "VP {vp} is ready and would wait for ever"),
         }
     }
 }
@@ -112,14 +112,14 @@ impl Machine {
     }
 
     /// Has all decisions taken that are due, and looks whether all is as it must be then.
-    pub fn settle(&mut self) -> Result<(), Trouble> {
+    pub fn settle(&mut self) -> Result<(), Failure> {
         for round in 0.. {
             let kick = self.core.kick();
             if kick == 0 {
                 break;
             }
             if round > MOST_ROUNDS {
-                return Err(Trouble::Endless);
+                return Err(Failure::Endless);
             }
             let cpu = kick.trailing_zeros() as u16;
             self.running[usize::from(cpu)] = self.core.schedule(cpu, self.now);
@@ -130,9 +130,9 @@ impl Machine {
                 taken_out.push(TakenOut { at: record.at, scheduler, offence, hook, about });
             }
         });
-        self.core.check().map_err(Trouble::Broken)?;
+        self.core.check().map_err(Failure::Broken)?;
         let twice = |(i, vp): (usize, &Option<u32>)| vp.filter(|_| self.running[..i].contains(vp));
-        self.running.iter().enumerate().find_map(twice).map_or(Ok(()), |vp| Err(Trouble::TwoCpus(vp)))
+        self.running.iter().enumerate().find_map(twice).map_or(Ok(()), |vp| Err(Failure::TwoCpus(vp)))
     }
 
     /// The next instant at which the core wants to be called; [`Nanos::MAX`]: not before something else happens.
@@ -142,7 +142,7 @@ impl Machine {
     }
 
     /// Lets time pass, with all timers and slices in it.
-    pub fn run_until(&mut self, end: Nanos) -> Result<(), Trouble> {
+    pub fn run_until(&mut self, end: Nanos) -> Result<(), Failure> {
         let mut rounds = 0;
         loop {
             let next = self.due();
@@ -151,7 +151,7 @@ impl Machine {
             }
             rounds = if next > self.now { 0 } else { rounds + 1 };
             if rounds > MOST_ROUNDS {
-                return Err(Trouble::Endless);
+                return Err(Failure::Endless);
             }
             self.now = next;
             self.core.timers(self.now);

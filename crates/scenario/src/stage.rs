@@ -1,6 +1,6 @@
 //! Where scripts are carried out: a machine, and who is whom there.
 
-use crate::{Event, Machine, Trouble};
+use crate::{Event, Failure, Machine};
 use hls_core::{Calls, CoreError, Library, Params, View, VpState};
 use hls_units::Nanos;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl Stage {
     }
 
     /// Has something happen, and looks whether all is as it must be.
-    pub fn perform(&mut self, event: &Event) -> Result<(), Trouble> {
+    pub fn perform(&mut self, event: &Event) -> Result<(), Failure> {
         // What the core refuses is refused to anybody.
         let _refused = match event {
             Event::Pass(_) | Event::Reach | Event::Steal(..) | Event::Settle | Event::Alone(..) => {
@@ -61,7 +61,7 @@ impl Stage {
             }
         };
         match self.machine.taken_out.last() {
-            Some(taken_out) if !self.forgives => Err(Trouble::TakenOut(*taken_out)),
+            Some(taken_out) if !self.forgives => Err(Failure::TakenOut(*taken_out)),
             _ => Ok(()),
         }
     }
@@ -82,7 +82,7 @@ impl Stage {
     }
 
     /// Something that takes time, or needs all else to be done.
-    fn let_pass(&mut self, event: &Event) -> Result<(), Trouble> {
+    fn let_pass(&mut self, event: &Event) -> Result<(), Failure> {
         let machine = &mut self.machine;
         match event {
             Event::Pass(length) => machine.run_until(machine.now + *length),
@@ -164,7 +164,7 @@ impl Stage {
     }
 
     /// A thread that waits for nobody is not forgotten.
-    fn alone(&mut self, thread: usize, length: Nanos) -> Result<(), Trouble> {
+    fn alone(&mut self, thread: usize, length: Nanos) -> Result<(), Failure> {
         let Some(vp) = self.vp(thread) else { return Ok(()) };
         let machine = &mut self.machine;
         for &other in self.threads.values().filter(|&&other| other != vp) {
@@ -179,6 +179,6 @@ impl Stage {
             entry.state == VpState::Ready && entry.usable & there & ((1 << machine.cpus) - 1) != 0
         });
         let is_stuck = may_run && !self.may_wait && !self.forgives && machine.due() == Nanos::MAX;
-        if is_stuck { Err(Trouble::Stuck(vp)) } else { Ok(()) }
+        if is_stuck { Err(Failure::Stuck(vp)) } else { Ok(()) }
     }
 }

@@ -1,6 +1,6 @@
 //! A policy on trial: the scripts of seeds, and what they find, made small.
 
-use crate::{Event, Script, Stage, TakenOut, Told, Trouble};
+use crate::{Event, Failure, Script, Stage, TakenOut, Told};
 use hls_core::{Call, Library, PolicyInfo, policies};
 use hls_units::Nanos;
 use std::fmt;
@@ -26,12 +26,12 @@ pub struct Trial {
 pub struct Finding {
     /// The seed of the script.
     pub seed: u64,
-    /// How many events of it there were up to the trouble.
+    /// How many events of it there were up to the failure.
     pub after: usize,
-    /// As little of the script as leads to trouble of that kind.
+    /// As little of the script as leads to failure of that kind.
     pub script: Script,
-    /// The trouble, then.
-    pub trouble: Trouble,
+    /// The failure, then.
+    pub failure: Failure,
     /// The same, by the numbers that schedulers and threads have in the script.
     pub told: String,
     /// The script, event by event.
@@ -55,15 +55,15 @@ impl Trial {
         Trial { forgives: true, ..self }
     }
 
-    /// Carries a script out; the first trouble, and the number of the event that led to it. A last round serves what
+    /// Carries a script out; the first failure, and the number of the event that led to it. A last round serves what
     /// is due when the script has ended.
-    pub fn play(&self, script: &Script) -> (Stage, Result<(), (usize, Trouble)>) {
+    pub fn play(&self, script: &Script) -> (Stage, Result<(), (usize, Failure)>) {
         let mut stage = Stage::new(script.cpus, self.library.clone());
         stage.forgives = self.forgives;
         let events = script.events.iter().chain([&Event::Pass(Nanos(0))]).enumerate();
         for (at, event) in events {
-            if let Err(trouble) = stage.perform(event) {
-                return (stage, Err((at, trouble)));
+            if let Err(failure) = stage.perform(event) {
+                return (stage, Err((at, failure)));
             }
         }
         (stage, Ok(()))
@@ -82,16 +82,16 @@ impl Trial {
         let script = self.script(seed);
         match self.play(&script) {
             (mut stage, Ok(())) => Ok(stage.machine.core.take_tape()),
-            (_, Err((after, trouble))) => Err(Box::new(self.finding(seed, script, after, trouble))),
+            (_, Err((after, failure))) => Err(Box::new(self.finding(seed, script, after, failure))),
         }
     }
 
-    fn finding(&self, seed: u64, script: Script, after: usize, trouble: Trouble) -> Finding {
-        let (script, trouble) = self.shrink(script, after, trouble);
+    fn finding(&self, seed: u64, script: Script, after: usize, failure: Failure) -> Finding {
+        let (script, failure) = self.shrink(script, after, failure);
         let (stage, _) = self.play(&script);
-        let told = self.tell(&stage, &trouble);
+        let told = self.tell(&stage, &failure);
         let events = script.events.iter().map(|event| Told(event, self.policies()).to_string()).collect();
-        Finding { seed, after: after + 1, script, trouble, told, events }
+        Finding { seed, after: after + 1, script, failure, told, events }
     }
 
     /// The policies that there are.
@@ -104,10 +104,10 @@ impl Trial {
         self.library.as_ref()
     }
 
-    /// As few events as lead to trouble of the same kind, then as few CPUs and VPs.
-    fn shrink(&self, mut script: Script, after: usize, trouble: Trouble) -> (Script, Trouble) {
+    /// As few events as lead to failure of the same kind, then as few CPUs and VPs.
+    fn shrink(&self, mut script: Script, after: usize, failure: Failure) -> (Script, Failure) {
         script.events.truncate(after + 1);
-        let mut least = Least { trial: self, tries: 0, script, trouble };
+        let mut least = Least { trial: self, tries: 0, script, failure };
         let mut step = least.script.events.len() / 2;
         while step > 0 {
             let mut from = 0;
@@ -137,17 +137,17 @@ impl Trial {
                 }
             }
         }
-        (least.script, least.trouble)
+        (least.script, least.failure)
     }
 
-    /// The trouble in the words of who knows the script.
-    fn tell(&self, stage: &Stage, trouble: &Trouble) -> String {
+    /// The failure in the words of who knows the script.
+    fn tell(&self, stage: &Stage, failure: &Failure) -> String {
         let scheduler =
             |s| stage.scheduler(s).map_or("a scheduler".into(), |number| format!("scheduler {number}"));
         let vp =
             |vp| stage.thread(vp).map_or("a scheduler below".into(), |number| format!("thread {number}"));
-        match trouble {
-            Trouble::TakenOut(TakenOut { at, scheduler: s, offence, hook, about }) => {
+        match failure {
+            Failure::TakenOut(TakenOut { at, scheduler: s, offence, hook, about }) => {
                 let of = match *hook {
                     "grant" => format!(" of CPU {about}"),
                     _ if *about != 0 => format!(" of {}", vp(*about)),
@@ -155,12 +155,12 @@ impl Trial {
                 };
                 format!("at {at}, {}, hook {hook}{of}: {offence}", scheduler(*s))
             }
-            Trouble::Broken(fault) => format!("{}: {fault}", scheduler(fault.scheduler)),
-            Trouble::TwoCpus(which) => format!("{} runs on two CPUs", vp(*which)),
-            Trouble::Endless => {
+            Failure::Broken(fault) => format!("{}: {fault}", scheduler(fault.scheduler)),
+            Failure::TwoCpus(which) => format!("{} runs on two CPUs", vp(*which)),
+            Failure::Endless => {
                 "timers, slices and decisions follow each other without end in one instant".into()
             }
-            Trouble::Stuck(which) => {
+            Failure::Stuck(which) => {
                 format!(
                     "{} is ready, all others sleep, and no timer is set: it would wait for ever",
                     vp(*which)
@@ -170,27 +170,27 @@ impl Trial {
     }
 }
 
-/// The least script so far, with the trouble to which it leads.
+/// The least script so far, with the failure to which it leads.
 struct Least<'t> {
     trial: &'t Trial,
     tries: u32,
     script: Script,
-    trouble: Trouble,
+    failure: Failure,
 }
 
 impl Least<'_> {
-    /// Takes one that is less, if it leads to the same trouble; whether it does.
+    /// Takes one that is less, if it leads to the same failure; whether it does.
     fn becomes(&mut self, mut less: Script) -> bool {
         self.tries += 1;
         if self.tries > MOST_TRIES {
             return false;
         }
         let Err((after, found)) = self.trial.play(&less).1 else { return false };
-        if !found.is_like(&self.trouble) {
+        if !found.is_like(&self.failure) {
             return false;
         }
         less.events.truncate(after + 1);
-        (self.script, self.trouble) = (less, found);
+        (self.script, self.failure) = (less, found);
         true
     }
 }
