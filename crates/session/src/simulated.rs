@@ -57,7 +57,7 @@ impl Simulated<'_> {
     /// Hears what happened up to now.
     fn hear_now(&mut self) -> Nanos {
         let Simulated { simulation, books, .. } = self;
-        simulation.tell(&mut |record| books.hear(record));
+        simulation.deliver_records(&mut |record| books.hear(record));
         books.say_who_was_taken_out(simulation);
         simulation.now()
     }
