@@ -24,7 +24,7 @@ use hls_kernel_engine::{Domain, Engine, Notice};
 use hls_monitor::event::{Record, VpId, What};
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;
-use hls_real_threads::Load;
+use hls_real_threads::ThreadProcess;
 use hls_units::Nanos;
 use next_engine::{Engines, prepare};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -89,7 +89,7 @@ pub struct Run<'t> {
     pub engines: Engines,
     pub books: Books<'t>,
     commands: Commands,
-    load: Option<Load>,
+    load: Option<ThreadProcess>,
     /// Of the file's threads.
     names: Vec<String>,
     /// What was told and not yet handed on.
@@ -119,12 +119,12 @@ impl<'t> Run<'t> {
         let mut engine = Engine::new(plan.clone(), domain(policies.clone())?).map_err(failed)?;
         let load = match of_load.groups.is_empty() {
             true => None,
-            false => Some(Load::start(worker::process(worker::THREADS), &of_load, options.seed)?),
+            false => Some(ThreadProcess::start(worker::process(worker::THREADS), &of_load, options.seed)?),
         };
         commands.each(|node, tgid| engine.started(node, tgid));
         engine.attach().map_err(failed)?;
         engine.poll(&mut |_| ()).map_err(failed)?;
-        for &(vp, tid) in load.iter().flat_map(Load::threads) {
+        for &(vp, tid) in load.iter().flat_map(ThreadProcess::threads) {
             place(&mut engine, tid, vp)?;
         }
         Ok(Run {
