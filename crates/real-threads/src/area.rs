@@ -1,6 +1,6 @@
 //! The memory that the starter and the process of the threads share: when the run begins and ends, and for each thread
-//! its bell (the futex word by which it is woken), its tid and a ring of events, which the thread writes and the starter
-//! reads. No locks: every word has one writer at a time.
+//! its bell (the futex word by which it is woken), its tid and a ring of events, which the thread writes and the
+//! starter reads. No locks: every word has one writer at a time.
 //!
 //! ```text
 //!   run | thread 0: state, ring of events | thread 1: state, ring of events | ...

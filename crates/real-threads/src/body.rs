@@ -2,12 +2,12 @@
 //! records what happens to the thread.
 //!
 //! ```text
-//!   arrive ─► [first wait] ─► step ─► compute | sleep | block | ... ─► step ─► ... ─► end: it leaves, the run ends, Exit
+//!   arrive ─► [first wait] ─► step ─► compute | sleep | block | ... ─► step ─► ... ─► end: leave, end of the run, Exit
 //! ```
 //!
 //! A thread ends in the middle of any step: it computes and sleeps no longer than until its end, and looks for it after
-//! every step. A thread that has no CPU at that instant ends as soon as it has one, and records its end for the instant.
-//! All times are counted from the start of the run.
+//! every step. A thread that has no CPU at that instant ends as soon as it has one, and records its end for the
+//! instant. All times are counted from the start of the run.
 
 use crate::area::Slot;
 use crate::clock;
@@ -158,7 +158,8 @@ impl<'a> ThreadBody<'a> {
             Action::Yield => std::thread::yield_now(),
             Action::SetAffinity(cpus) => {
                 let mask = cpus.map_or(u64::MAX, |cpus| cpus.iter().fold(0, |mask, cpu| mask | 1 << cpu));
-                // Refused only where a CPU has gone offline since the run was prepared; the thread then stays where it is.
+                // Refused only where a CPU has gone offline since the run was prepared; the thread then stays where it
+                // is.
                 let _ = sched_setaffinity(None, &self.context.cpus.of(mask));
             }
             Action::Frame { missed } => self.miss(now, missed),
@@ -167,8 +168,8 @@ impl<'a> ThreadBody<'a> {
         self.go_on()
     }
 
-    /// Computes for as long as the step asks for. CPU time passes no faster than time: so the thread spins for as long as
-    /// CPU time is left to compute, and spins again for what is still left if it lost the CPU meanwhile.
+    /// Computes for as long as the step asks for. CPU time passes no faster than time: so the thread spins for as long
+    /// as CPU time is left to compute, and spins again for what is still left if it lost the CPU meanwhile.
     fn compute(&mut self) -> ControlFlow<End> {
         let (work, until) = match self.thread.compute {
             Compute::Nothing => (Nanos::ZERO, Nanos::MAX),

@@ -11,8 +11,8 @@ use std::sync::atomic::AtomicU32;
 
 /// Between two readings of the clock a thread counts up to this, since reading is slow on an emulated machine.
 const STRIDE: u32 = 256;
-/// When no more than this is left to compute, a thread reads the clock all the time. Counting up to [`STRIDE`] takes less
-/// than this, even on an emulated machine.
+/// When no more than this is left to compute, a thread reads the clock all the time. Counting up to [`STRIDE`] takes
+/// less than this, even on an emulated machine.
 const NEAR_END: Nanos = Nanos::from_micros(20);
 
 fn read(clock: ClockId) -> Nanos {
@@ -30,8 +30,9 @@ pub fn cpu_time() -> Nanos {
     read(ClockId::ThreadCPUTime)
 }
 
-/// Computes until this much time has passed, whether the thread had a CPU all the time or not. CPU time passes no faster
-/// than time: so a thread that has CPU time left to compute can spin for that long, and then see what is still left.
+/// Computes until this much time has passed, whether the thread had a CPU all the time or not. CPU time passes no
+/// faster than time: so a thread that has CPU time left to compute can spin for that long, and then see what is still
+/// left.
 pub fn spin(length: Nanos) {
     let end = now().saturating_add(length);
     loop {

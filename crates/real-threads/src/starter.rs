@@ -185,8 +185,8 @@ impl ThreadProcess {
         ring(self.area.bell());
     }
 
-    /// Ends the run, waits for the end of all threads, and delivers their last events to `sink`. A thread needs a CPU to
-    /// end: the caller must have stopped any scheduler that keeps it from one.
+    /// Ends the run, waits for the end of all threads, and delivers their last events to `sink`. A thread needs a CPU
+    /// to end: the caller must have stopped any scheduler that keeps it from one.
     ///
     /// # Errors
     /// When threads have not ended after 20 s, or the process has failed.

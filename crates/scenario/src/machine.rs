@@ -84,8 +84,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine with this number of CPUs, at least one and at most as many as the core holds, and with this build of the
-    /// core; `None`: the one that is built in.
+    /// A machine with this number of CPUs, at least one and at most as many as the core holds, and with this build of
+    /// the core; `None`: the one that is built in.
     pub fn new(cpus: u16, library: Option<Arc<Library>>) -> Machine {
         let cpus = cpus.clamp(1, limits::MAX_CPUS as u16);
         let mut core = Core::new();

@@ -184,7 +184,8 @@ struct Smallest<'t> {
 }
 
 impl Smallest<'_> {
-    /// Takes a smaller script in place of the smallest so far, if it leads to the same failure; returns whether it does.
+    /// Takes a smaller script in place of the smallest so far, if it leads to the same failure; returns whether it
+    /// does.
     fn replace_by(&mut self, mut smaller: Script) -> bool {
         self.tries += 1;
         if self.tries > MAX_TRIES {

@@ -366,7 +366,8 @@ impl Simulation {
         self.cpus[cpu].progress_from = self.now;
     }
 
-    /// Takes the decision of every CPU where one is due and lets the chosen threads take their steps, until none is due.
+    /// Takes the decision of every CPU where one is due and lets the chosen threads take their steps, until none is
+    /// due.
     pub(crate) fn decide(&mut self) -> Result<(), Failure> {
         loop {
             let due = self.built.core.kick() & !self.interrupted;
@@ -639,7 +640,8 @@ impl Simulation {
         self.sync.forget(thread).into_iter().for_each(|other| self.wake(other));
     }
 
-    /// Records the deadlines that a thread has missed without being done with their jobs, when it leaves or the run ends.
+    /// Records the deadlines that a thread has missed without being done with their jobs, when it leaves or the run
+    /// ends.
     fn count_misses_at_end(&mut self, number: usize) {
         let steps = &self.plan.groups[self.threads[number].group as usize].program.steps;
         let thread = &mut self.threads[number];

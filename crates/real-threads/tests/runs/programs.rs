@@ -10,8 +10,8 @@ fn run_alone(thread: &str, length: Nanos) -> Run {
     run(&format!("round-robin \"R\" quantum=\"10ms\" {{ {thread} }}"), &Workload::default(), length)
 }
 
-/// Asserts that a thread computed for `jobs`, the CPU time of its finished jobs, and for no more than `next` beside that,
-/// the CPU time of the job that may be under way.
+/// Asserts that a thread computed for `jobs`, the CPU time of its finished jobs, and for no more than `next` beside
+/// that, the CPU time of the job that may be under way.
 fn assert_computed(run: &Run, name: &str, jobs: Nanos, next: Nanos) {
     let slack = Nanos(SLACK.0 * (run.jobs(name) + 1));
     let (work, ran) = (run.end(name).work, run.end(name).ran);
