@@ -9,7 +9,7 @@ use crate::output::output;
 use crate::policy::{read, refused};
 use hls_core::Library;
 use hls_policy_build::{NUMBERS, PolicyFile, Target};
-use hls_scenario::{Event, Stage, Told, Trial};
+use hls_scenario::{Event, EventInWords, Stage, Trial};
 use hls_session::{builder, in_memory, open};
 use hls_units::Nanos;
 use std::fs::File;
@@ -279,7 +279,7 @@ fn tell_events(trial: &Trial, seed: u64) -> Result<(), Error> {
     let mut stage = Stage::new(script.cpus, trial.library().cloned());
     tell(&format!("{HOOK_AT}{}", stage.machine.core.hook_at().addr()))?;
     for event in script.events.iter().chain([&Event::Pass(Nanos(0))]) {
-        tell(&Told(event, trial.policies()).to_string())?;
+        tell(&EventInWords(event, trial.policies()).to_string())?;
         if stage.perform(event).is_err() {
             break;
         }

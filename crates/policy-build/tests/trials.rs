@@ -95,7 +95,7 @@ fn trials_notice_what_is_bad() {
         let finding = (0..50).find_map(|seed| trial.run(seed).err());
         let finding = finding.unwrap_or_else(|| panic!("{}: nothing was found", path.display()));
         println!("{}: {finding}", path.display());
-        assert!(finding.told.contains(&how), "{}: {finding}", path.display());
+        assert!(finding.in_words.contains(&how), "{}: {finding}", path.display());
         assert!(finding.events.len() < 20, "{}: {finding}", path.display());
     }
 }

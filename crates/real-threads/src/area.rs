@@ -1,5 +1,6 @@
-//! The memory that both processes see: when the run begins and ends, and for each thread its bell, its tid and a ring
-//! of events, written by the thread and read by whoever started it. No locks: every word has one writer at a time.
+//! The memory that the starter and the process of the threads share: when the run begins and ends, and for each thread
+//! its bell (the futex word by which it is woken), its tid and a ring of events, which the thread writes and the
+//! starter reads. No locks: every word has one writer at a time.
 //!
 //! ```text
 //!   run | thread 0: state, ring of events | thread 1: state, ring of events | ...
@@ -14,7 +15,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use vm_memory::{FileOffset, MmapRegion, VolatileMemory};
 
-/// Offsets in the state of the run,
+/// Offsets of words in the state of the run.
 mod run {
     pub const GO_AT: usize = 0;
     pub const END_AT: usize = 8;
@@ -22,56 +23,56 @@ mod run {
     pub const SIZE: usize = 64;
 }
 
-/// and in that of a thread.
+/// Offsets of words in the state of a thread.
 mod thread {
     pub const BELL: usize = 0;
     pub const TID: usize = 4;
     pub const ADMITTED_AT: usize = 8;
     pub const WRITTEN: usize = 16;
     pub const LOST: usize = 24;
-    /// On a cache line of its own, as the other process writes it.
+    /// On a cache line of its own, as the starter writes this word and the thread the others.
     pub const READ: usize = 64;
     pub const SIZE: usize = 128;
 }
 
 /// Bytes of an event: three words.
 const EVENT: usize = 24;
-/// All rings together have no more bytes, unless threads are so many that
-const MOST_BYTES: usize = 64 << 20;
-/// each has the fewest events,
-const FEWEST: usize = 32;
-/// and each has no more than a second's worth of a job a millisecond.
-const MOST: usize = 2048;
+/// The bytes of all rings together at most, unless there are so many threads that each ring has only [`MIN_EVENTS`].
+const MAX_BYTES: usize = 64 << 20;
+/// The events that a ring holds at least.
+const MIN_EVENTS: usize = 32;
+/// The events that a ring holds at most: those of a second for a thread with a job every millisecond.
+const MAX_EVENTS: usize = 2048;
 
-/// In the place of an instant that is not known yet.
+/// Stands in the place of an instant that is not known yet.
 const NOT_YET: u64 = 0;
 
-/// The area.
+/// The shared memory, as one of the two processes has it mapped.
 pub struct Area {
     memory: MmapRegion,
     threads: usize,
-    /// Events in a ring.
+    /// How many events a ring holds.
     capacity: usize,
 }
 
-/// An event: when, and what.
+/// An event: its instant, from the start of the run, and what happened.
 pub type Event = (Nanos, What);
 
 impl Area {
-    /// How many bytes it takes for so many threads, with how many events in each ring.
+    /// The bytes of an area for this number of threads, and the events of each ring in it.
     fn size(threads: usize) -> (usize, usize) {
-        let capacity = (MOST_BYTES / EVENT / threads.max(1)).clamp(FEWEST, MOST);
+        let capacity = (MAX_BYTES / EVENT / threads.max(1)).clamp(MIN_EVENTS, MAX_EVENTS);
         (run::SIZE + threads * (thread::SIZE + capacity * EVENT), capacity)
     }
 
-    /// A new one, in a file without a name whose end is that of the area.
+    /// Creates an area, in a file without a name that is as long as the area.
     pub fn create(threads: u32) -> io::Result<(Area, File)> {
         let file = File::from(memfd_create("hls-real-threads", MemfdFlags::CLOEXEC)?);
         file.set_len(Area::size(threads as usize).0 as u64)?;
         Ok((Area::open(file.try_clone()?, threads)?, file))
     }
 
-    /// The area that the file begins with.
+    /// Maps the area that is at the start of the file.
     pub fn open(file: File, threads: u32) -> io::Result<Area> {
         let threads = threads as usize;
         let (bytes, capacity) = Area::size(threads);
@@ -87,40 +88,40 @@ impl Area {
         self.memory.get_atomic_ref(at).expect("offsets are within the area")
     }
 
-    /// What waits for the run rather than for a thread's own turn.
+    /// The bell for all who wait for the start or the end of the run.
     pub fn bell(&self) -> &AtomicU32 {
         self.half(run::BELL)
     }
 
-    /// The instant at which the run began, once it has.
+    /// The instant at which the run began, by CLOCK_MONOTONIC; `None` before that.
     pub fn go_at(&self) -> Option<Nanos> {
         Some(self.word(run::GO_AT).load(Acquire)).filter(|&at| at != NOT_YET).map(Nanos)
     }
 
-    /// The run begins at that instant and lasts so long.
+    /// Lets the run begin at the instant `at`, by CLOCK_MONOTONIC, and last for `length`.
     pub fn go(&self, at: Nanos, length: Nanos) {
         self.end(length);
         self.word(run::GO_AT).store(at.0, Release);
     }
 
-    /// When the run ends, from its begin.
+    /// When the run ends, counted from its start.
     pub fn end_at(&self) -> Nanos {
         Nanos(self.word(run::END_AT).load(Relaxed))
     }
 
-    /// The run ends so long after its begin.
+    /// Lets the run end `at` after its start.
     pub fn end(&self, at: Nanos) {
         self.word(run::END_AT).store(at.0, Relaxed);
     }
 
-    /// What concerns one thread.
+    /// The part of the area that belongs to a thread.
     pub fn slot(&self, number: u32) -> Slot<'_> {
         assert!((number as usize) < self.threads, "a thread has its number from the orders");
         Slot { area: self, at: run::SIZE + number as usize * (thread::SIZE + self.capacity * EVENT) }
     }
 }
 
-/// What concerns one thread.
+/// The part of the area that belongs to one thread.
 #[derive(Clone, Copy)]
 pub struct Slot<'a> {
     area: &'a Area,
@@ -132,27 +133,27 @@ impl<'a> Slot<'a> {
         self.area.word(self.at + offset)
     }
 
-    /// What the thread waits for.
+    /// The bell that wakes the thread.
     pub fn bell(self) -> &'a AtomicU32 {
         self.area.half(self.at + thread::BELL)
     }
 
-    /// The thread's tid; 0 until it is there.
+    /// The thread's tid; 0 until the thread has started.
     pub fn tid(self) -> &'a AtomicU32 {
         self.area.half(self.at + thread::TID)
     }
 
-    /// The instant at which a thread that came later was admitted, once it is.
+    /// The instant at which the starter admitted a thread that arrived after the start of the run; `None` before that.
     pub fn admitted_at(self) -> Option<Nanos> {
         Some(self.word(thread::ADMITTED_AT).load(Acquire)).filter(|&at| at != NOT_YET).map(Nanos)
     }
 
-    /// The thread may begin.
+    /// Lets a thread that arrived later begin its program, at the instant `at`.
     pub fn admit(self, at: Nanos) {
         self.word(thread::ADMITTED_AT).store(at.0, Release);
     }
 
-    /// The page of every event is there before the first is written.
+    /// Touches every event of the ring, so that no page fault delays the thread when it writes one.
     pub fn touch(self) {
         (0..self.area.capacity).for_each(|place| self.event(place as u64)[0].store(0, Relaxed));
     }
@@ -163,7 +164,7 @@ impl<'a> Slot<'a> {
         [self.word(at), self.word(at + 8), self.word(at + 16)]
     }
 
-    /// Adds an event, or counts it as lost where nobody has read those before. Only the thread itself may do so.
+    /// Adds an event to the ring, or counts it as lost when the ring is full. Only the thread itself may call this.
     pub fn write(self, at: Nanos, what: What) {
         let written = self.word(thread::WRITTEN).load(Relaxed);
         if written - self.word(thread::READ).load(Acquire) >= self.area.capacity as u64 {
@@ -178,7 +179,7 @@ impl<'a> Slot<'a> {
         self.word(thread::WRITTEN).store(written + 1, Release);
     }
 
-    /// Takes the first event that was not taken. Only one thread of the other process may do so.
+    /// Takes the oldest event out of the ring. Only one thread of the starter's process may call this.
     pub fn read(self) -> Option<Event> {
         let read = self.word(thread::READ).load(Relaxed);
         if read == self.word(thread::WRITTEN).load(Acquire) {
@@ -189,13 +190,13 @@ impl<'a> Slot<'a> {
         Some((Nanos(at), unpacked(kind, value)))
     }
 
-    /// How many events found no room.
+    /// How many events were lost because the ring was full.
     pub fn lost(self) -> u64 {
         self.word(thread::LOST).load(Relaxed)
     }
 }
 
-/// What a thread tells of itself, in two words. All else is told by the kernel.
+/// An event that a thread records of itself, in two words. The kernel records all others.
 fn packed(what: What) -> (u64, u64) {
     match what {
         What::Arrive => (0, 0),
@@ -203,7 +204,7 @@ fn packed(what: What) -> (u64, u64) {
         What::JobRelease { deadline } => (2, deadline.0),
         What::JobDone { response } => (3, response.0),
         What::Miss { count } => (4, count.into()),
-        other => unreachable!("a thread does not tell of {other:?}"),
+        other => unreachable!("a thread does not record {other:?} of itself"),
     }
 }
 
@@ -223,8 +224,8 @@ mod tests {
 
     #[test]
     fn events_come_out_as_they_went_in_until_the_ring_is_full() {
-        let (ours, file) = Area::create(2).unwrap();
-        let theirs = Area::open(file, 2).unwrap();
+        let (starter, file) = Area::create(2).unwrap();
+        let threads = Area::open(file, 2).unwrap();
         let events = [
             What::Arrive,
             What::JobRelease { deadline: Nanos::MAX },
@@ -232,13 +233,13 @@ mod tests {
             What::Miss { count: 3 },
             What::Leave,
         ];
-        (0..).zip(events).for_each(|(at, what)| theirs.slot(1).write(Nanos(at), what));
-        let read: Vec<Event> = std::iter::from_fn(|| ours.slot(1).read()).collect();
+        (0..).zip(events).for_each(|(at, what)| threads.slot(1).write(Nanos(at), what));
+        let read: Vec<Event> = std::iter::from_fn(|| starter.slot(1).read()).collect();
         assert_eq!(read, (0..).map(Nanos).zip(events).collect::<Vec<_>>());
-        assert_eq!((ours.slot(0).read(), ours.slot(1).lost()), (None, 0));
-        (0..MOST as u64 + 5).for_each(|at| theirs.slot(1).write(Nanos(at), What::Arrive));
-        assert_eq!(ours.slot(1).lost(), 5);
-        assert_eq!(std::iter::from_fn(|| ours.slot(1).read()).count(), MOST);
+        assert_eq!((starter.slot(0).read(), starter.slot(1).lost()), (None, 0));
+        (0..MAX_EVENTS as u64 + 5).for_each(|at| threads.slot(1).write(Nanos(at), What::Arrive));
+        assert_eq!(starter.slot(1).lost(), 5);
+        assert_eq!(std::iter::from_fn(|| starter.slot(1).read()).count(), MAX_EVENTS);
     }
 
     #[test]

@@ -1,18 +1,18 @@
-//! One thread of a load, from its coming to its end: carries out what [`hls_thread`] says that it does next, and tells
-//! what it lives through.
+//! The body of a real thread, from its arrival to its end: carries out the steps that [`hls_thread`] interprets, and
+//! records what happens to the thread.
 //!
 //! ```text
-//!   arrive ─► [first wait] ─► step ─► compute | sleep | block | ... ─► step ─► ... ─► end: its time, the run's, Exit
+//!   arrive ─► [first wait] ─► step ─► compute | sleep | block | ... ─► step ─► ... ─► end: leave, end of the run, Exit
 //! ```
 //!
-//! Its end comes to it wherever it is: it computes and sleeps no longer than until then, and looks after every step.
-//! A thread that has no CPU at that instant ends as soon as it has one, with its accounts as they were at the instant.
-//! All times are from the begin of the run.
+//! A thread ends in the middle of any step: it computes and sleeps no longer than until its end, and looks for it after
+//! every step. A thread that has no CPU at that instant ends as soon as it has one, and records its end for the
+//! instant. All times are counted from the start of the run.
 
 use crate::area::Slot;
 use crate::clock;
+use crate::context::ProcessContext;
 use crate::orders::{Group, ThreadEnd};
-use crate::stage::Stage;
 use hls_monitor::event::What;
 use hls_monitor::histogram::Histogram;
 use hls_thread::{Action, Compute, Job, Thread};
@@ -22,20 +22,20 @@ use rustix::thread::sched_setaffinity;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::atomic::Ordering::Acquire;
 
-/// A thread that computes looks that often whether its end was called forward.
-const LONGEST: Nanos = Nanos::from_millis(1);
+/// For how long a thread computes at most before it looks whether the starter has ended the run early.
+const MAX_SPIN: Nanos = Nanos::from_millis(1);
 
-/// Why a thread goes no further.
+/// Why a thread takes no further step.
 pub enum End {
-    /// By a step of its own.
+    /// Its program has ended.
     Exit,
-    /// Its time or the run's is over.
+    /// The thread leaves now, or the run ends.
     Over,
 }
 
-/// A thread.
-pub struct Body<'a> {
-    stage: &'a Stage<'a>,
+/// A thread with its program, its place in the area and its counts.
+pub struct ThreadBody<'a> {
+    context: &'a ProcessContext<'a>,
     slot: Slot<'a>,
     group: &'a Group,
     number: u32,
@@ -45,24 +45,29 @@ pub struct Body<'a> {
     wake_latency: Histogram,
 }
 
-impl<'a> Body<'a> {
+impl<'a> ThreadBody<'a> {
     /// Thread `number` of a run that began at `go_at`.
-    pub fn new(stage: &'a Stage<'a>, group: &'a Group, number: u32, go_at: Nanos) -> Body<'a> {
+    pub fn new(
+        context: &'a ProcessContext<'a>,
+        group: &'a Group,
+        number: u32,
+        go_at: Nanos,
+    ) -> ThreadBody<'a> {
         let vp = group.first_vp + (number - group.first);
-        Body {
-            stage,
-            slot: stage.area.slot(number),
+        ThreadBody {
+            context,
+            slot: context.area.slot(number),
             group,
             number,
             go_at,
-            thread: Thread::new(vp, 0, stage.orders.seed, number),
+            thread: Thread::new(vp, 0, context.orders.seed, number),
             activations: 0,
             wake_latency: Histogram::default(),
         }
     }
 
-    /// Lives from `arrival` on.
-    pub fn live(mut self, arrival: Nanos) -> ThreadEnd {
+    /// Runs the thread from its arrival to its end, and returns its figures.
+    pub fn run(mut self, arrival: Nanos) -> ThreadEnd {
         let begun = clock::cpu_time();
         let end = match self.arrive(arrival) {
             Break(end) => end,
@@ -93,11 +98,12 @@ impl<'a> Body<'a> {
         &self.group.program.steps
     }
 
-    /// When its time is over, as things stand.
+    /// When the thread leaves or the run ends, whichever is first; the starter may move the end of the run forward.
     fn end_at(&self) -> Nanos {
-        self.group.leave.unwrap_or(Nanos::MAX).min(self.stage.area.end_at())
+        self.group.leave.unwrap_or(Nanos::MAX).min(self.context.area.end_at())
     }
 
+    /// Continues unless the end has come.
     fn go_on(&self) -> ControlFlow<End> {
         if self.now() < self.end_at() { Continue(()) } else { Break(End::Over) }
     }
@@ -116,7 +122,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Takes the next step.
+    /// Takes the next step of the program.
     fn step(&mut self) -> ControlFlow<End> {
         let now = self.now();
         match self.thread.next(self.steps(), now) {
@@ -131,20 +137,20 @@ impl<'a> Body<'a> {
                 self.end_job();
             }
             Action::Lock(mutex) => {
-                if !self.stage.sharing.lock(mutex, self.number) {
+                if !self.context.sharing.lock(mutex, self.number) {
                     return self.block();
                 }
             }
-            Action::Unlock(mutex) => self.stage.sharing.unlock(mutex, self.number, now),
+            Action::Unlock(mutex) => self.context.sharing.unlock(mutex, self.number, now),
             Action::Wait { condition, mutex } => {
                 self.end_job();
-                self.stage.sharing.wait(condition, mutex, self.number, now);
+                self.context.sharing.wait(condition, mutex, self.number, now);
                 return self.block();
             }
-            Action::Signal(condition) => self.stage.sharing.signal(condition, false, now),
-            Action::Broadcast(condition) => self.stage.sharing.signal(condition, true, now),
+            Action::Signal(condition) => self.context.sharing.signal(condition, false, now),
+            Action::Broadcast(condition) => self.context.sharing.signal(condition, true, now),
             Action::Barrier(barrier) => {
-                if !self.stage.sharing.arrive(barrier, self.number, now) {
+                if !self.context.sharing.arrive(barrier, self.number, now) {
                     self.end_job();
                     return self.block();
                 }
@@ -152,8 +158,9 @@ impl<'a> Body<'a> {
             Action::Yield => std::thread::yield_now(),
             Action::SetAffinity(cpus) => {
                 let mask = cpus.map_or(u64::MAX, |cpus| cpus.iter().fold(0, |mask, cpu| mask | 1 << cpu));
-                // Refused only where a CPU has gone since the run was prepared; the thread goes on where it is.
-                let _ = sched_setaffinity(None, &self.stage.cpus.of(mask));
+                // Refused only where a CPU has gone offline since the run was prepared; the thread then stays where it
+                // is.
+                let _ = sched_setaffinity(None, &self.context.cpus.of(mask));
             }
             Action::Frame { missed } => self.miss(now, missed),
             Action::Exit => return Break(End::Exit),
@@ -161,8 +168,8 @@ impl<'a> Body<'a> {
         self.go_on()
     }
 
-    /// Computes what the thread is to compute. CPU time passes no faster than time: what is left of it is spent looking
-    /// at the clock, and a thread that lost the CPU meanwhile finds some of it left.
+    /// Computes for as long as the step asks for. CPU time passes no faster than time: so the thread spins for as long
+    /// as CPU time is left to compute, and spins again for what is still left if it lost the CPU meanwhile.
     fn compute(&mut self) -> ControlFlow<End> {
         let (work, until) = match self.thread.compute {
             Compute::Nothing => (Nanos::ZERO, Nanos::MAX),
@@ -180,31 +187,31 @@ impl<'a> Body<'a> {
                 self.thread.work += done;
                 return if to_end == Nanos::ZERO { Break(End::Over) } else { Continue(()) };
             }
-            clock::spin(left.min(to_end).min(LONGEST));
+            clock::spin(left.min(to_end).min(MAX_SPIN));
         }
     }
 
-    /// Blocks until that time; a new job begins then.
+    /// Blocks until the instant `until`, when a new job begins.
     fn sleep(&mut self, until: Nanos) -> ControlFlow<End> {
         loop {
-            let heard = self.slot.bell().load(Acquire);
+            let seen = self.slot.bell().load(Acquire);
             let end_at = self.end_at();
             if self.now() >= until.min(end_at) {
-                // A job that was released is late if it was due, even when the thread had no CPU to begin it.
+                // The job that was released by then counts, even if the thread had no CPU to begin it.
                 if until <= end_at {
                     self.wake(until);
                 }
                 return self.go_on();
             }
-            clock::wait(self.slot.bell(), heard, self.go_at.saturating_add(until.min(end_at)));
+            clock::wait(self.slot.bell(), seen, self.go_at.saturating_add(until.min(end_at)));
         }
     }
 
-    /// Blocks until another thread ends that.
+    /// Blocks until another thread wakes this one.
     fn block(&mut self) -> ControlFlow<End> {
         loop {
-            let heard = self.slot.bell().load(Acquire);
-            if let Some(woken) = self.stage.sharing.take_woken(self.number) {
+            let seen = self.slot.bell().load(Acquire);
+            if let Some(woken) = self.context.sharing.take_woken(self.number) {
                 if let Some(release) = woken.release {
                     self.thread.next_job = Job { release, deadline: Nanos::MAX };
                 }
@@ -212,11 +219,11 @@ impl<'a> Body<'a> {
                 return self.go_on();
             }
             self.go_on()?;
-            clock::wait(self.slot.bell(), heard, self.go_at.saturating_add(self.end_at()));
+            clock::wait(self.slot.bell(), seen, self.go_at.saturating_add(self.end_at()));
         }
     }
 
-    /// Has a CPU, which it has wanted since then.
+    /// Counts a wake-up: the thread has a CPU now, and has wanted one since `since`.
     fn wake(&mut self, since: Nanos) {
         self.activations += 1;
         self.wake_latency.add(self.now().saturating_sub(since));
@@ -243,19 +250,20 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Is no more: counts what is late, and hands on what it holds. When the run is over nobody is left for that.
+    /// Ends the thread: records the deadlines that it missed last and, unless the run itself is over, its leaving, and
+    /// hands its mutexes to their next waiters.
     fn end(&mut self, end: End) {
         if let End::Exit = end {
             self.end_job();
         }
-        let (now, run_ends_at) = (self.now(), self.stage.area.end_at());
+        let (now, run_ends_at) = (self.now(), self.context.area.end_at());
         let at = now.min(self.end_at());
         let misses = self.thread.misses_at_end(self.steps(), at);
         self.miss(at, misses);
-        let is_gone = matches!(end, End::Exit) || self.group.leave.is_some_and(|leave| leave <= run_ends_at);
-        if is_gone {
+        let has_left = matches!(end, End::Exit) || self.group.leave.is_some_and(|leave| leave <= run_ends_at);
+        if has_left {
             self.slot.write(at, What::Leave);
-            self.stage.sharing.forget(self.number, now);
+            self.context.sharing.forget(self.number, now);
         }
     }
 }

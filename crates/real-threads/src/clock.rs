@@ -1,4 +1,4 @@
-//! Time as the threads of a load see it, and the ways to spend it: computing and waiting.
+//! Time as real threads read it, and the ways to spend it: computing and waiting.
 //!
 //! Instants are nanoseconds of CLOCK_MONOTONIC. Computing takes no system call but for reading the thread's CPU time.
 
@@ -9,17 +9,18 @@ use std::hint::black_box;
 use std::num::NonZeroU32;
 use std::sync::atomic::AtomicU32;
 
-/// Between two looks at the clock a thread counts up to this. Reading the clock is slow where the machine is emulated.
+/// Between two readings of the clock a thread counts up to this, since reading is slow on an emulated machine.
 const STRIDE: u32 = 256;
-/// What is left to compute when a thread begins to look all the time: a stride is shorter, even emulated.
-const NEAR: Nanos = Nanos::from_micros(20);
+/// When no more than this is left to compute, a thread reads the clock all the time. Counting up to [`STRIDE`] takes
+/// less than this, even on an emulated machine.
+const NEAR_END: Nanos = Nanos::from_micros(20);
 
 fn read(clock: ClockId) -> Nanos {
     let time = clock_gettime(clock);
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// This instant.
+/// The present instant.
 pub fn now() -> Nanos {
     read(ClockId::Monotonic)
 }
@@ -29,8 +30,9 @@ pub fn cpu_time() -> Nanos {
     read(ClockId::ThreadCPUTime)
 }
 
-/// Keeps the CPU, when the thread has it, until so much time has passed. CPU time passes no faster than that, so what
-/// is left of some CPU time can be spent like this, and then looked at again.
+/// Computes until this much time has passed, whether the thread had a CPU all the time or not. CPU time passes no
+/// faster than time: so a thread that has CPU time left to compute can spin for that long, and then see what is still
+/// left.
 pub fn spin(length: Nanos) {
     let end = now().saturating_add(length);
     loop {
@@ -38,7 +40,7 @@ pub fn spin(length: Nanos) {
         if left == Nanos::ZERO {
             return;
         }
-        if left > NEAR {
+        if left > NEAR_END {
             (0..STRIDE).for_each(|count| {
                 black_box(count);
             });
@@ -46,19 +48,20 @@ pub fn spin(length: Nanos) {
     }
 }
 
-/// Blocks while the bell shows what was `heard` of it, until an instant at most. May return sooner: look again.
-pub fn wait(bell: &AtomicU32, heard: u32, until: Nanos) {
-    // The kernel takes seconds in 63 bits, and an instant that far away is never.
+/// Blocks while the bell still has the value `seen`, at most until the instant `until`. May return sooner: the caller
+/// looks again for what it waits for.
+pub fn wait(bell: &AtomicU32, seen: u32, until: Nanos) {
+    // Seconds fit into the kernel's 63 bits, since there are fewer of them than nanoseconds.
     let until =
         Timespec { tv_sec: (until.0 / 1_000_000_000) as i64, tv_nsec: (until.0 % 1_000_000_000) as _ };
-    // It was rung before, the time is over, a signal came: all of these are for the caller to find out.
-    let _ = futex::wait_bitset(bell, futex::Flags::empty(), heard, Some(&until), NonZeroU32::MAX);
+    // The bell was rung before, the time is over, a signal came: the caller finds out which.
+    let _ = futex::wait_bitset(bell, futex::Flags::empty(), seen, Some(&until), NonZeroU32::MAX);
 }
 
-/// Rings a bell: wakes all that wait for it, in whatever process, and those that are about to.
+/// Rings a bell: wakes all threads that wait for it, in either process, and those that are about to wait.
 pub fn ring(bell: &AtomicU32) {
     bell.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
-    // Fails for nobody: the address is that of a word.
+    // Cannot fail: the address is that of a word.
     let _ = futex::wake(bell, futex::Flags::empty(), i32::MAX as u32);
 }
 

@@ -1,4 +1,5 @@
-//! What the two processes of a load tell each other: orders once, then messages, a line of JSON each.
+//! What the starter and the process of the threads send each other: the starter its orders, once; the process messages,
+//! a line of JSON each.
 
 use hls_monitor::event::VpId;
 use hls_monitor::result::{Percentiles, TaskResult};
@@ -7,37 +8,37 @@ use hls_units::Nanos;
 use hls_workload::program::{Program, Resource};
 use serde::{Deserialize, Serialize};
 
-/// What is to be run.
+/// The threads to run, with their programs.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Orders {
-    /// The process that gives them, and with which the other ends.
+    /// The pid of the starter, with which the process of the threads ends.
     pub parent: u32,
     /// Seed of everything random.
     pub seed: u64,
-    /// The threads use that many of the machine's CPUs, the first ones.
+    /// The number of CPUs that the threads use: the first ones of the machine.
     pub cpus: u16,
     /// What the threads share.
     pub resources: Vec<Resource>,
-    /// The threads in the plan's order, those alike together.
+    /// The threads in the order of the plan, in groups of instances of one thread.
     pub groups: Vec<Group>,
 }
 
-/// Threads alike.
+/// The instances of a thread of the plan.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Group {
-    /// The name of each.
+    /// The name of each instance.
     pub names: Vec<String>,
-    /// The VP of the first; the others follow it.
+    /// The VP of the first instance; those of the others follow it.
     pub first_vp: VpId,
-    /// The number of the first among all threads.
+    /// The number of the first instance among all threads.
     pub first: u32,
-    /// What each does.
+    /// The program of each instance.
     pub program: Program,
-    /// When they come, from the begin of the run.
+    /// When the instances arrive, counted from the start of the run.
     pub arrive: Nanos,
-    /// When they are ended.
+    /// When the instances leave, counted from the start of the run, if the file says so.
     pub leave: Option<Nanos>,
-    /// The CPUs that they may use, a bit each.
+    /// The CPUs that the instances may use, a bit each.
     pub affinity: u64,
 }
 
@@ -68,46 +69,46 @@ impl Orders {
         }
     }
 
-    /// How many threads there will be.
+    /// The number of threads.
     pub fn threads(&self) -> u32 {
         self.groups.iter().map(|group| group.names.len() as u32).sum()
     }
 }
 
-/// What the process of the threads tells.
+/// A message of the process of the threads to its starter.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Message {
-    /// All threads that come with the run are there, and wait for it to begin.
+    /// All threads that arrive at the start of the run have started, and wait for the start.
     Ready,
-    /// Thread number `.0` has come later, and waits to be admitted.
+    /// The thread of this number has arrived after the start of the run, and waits to be admitted.
     Arrived(u32),
-    /// It cannot be done.
+    /// The orders cannot be carried out, for this reason.
     Failed(String),
-    /// All threads have ended.
+    /// All threads have ended, with these figures.
     Done(Vec<ThreadEnd>),
 }
 
-/// What became of one thread, as far as it can know that itself.
+/// The figures of one thread, as far as the thread itself can count them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadEnd {
-    /// Its VP.
+    /// The VP of the thread.
     pub vp: VpId,
-    /// All CPU time from its begin to its end.
+    /// The CPU time that the thread had from its start to its end.
     pub ran: Nanos,
-    /// CPU time that went into computing.
+    /// The part of that CPU time that went into computing.
     pub work: Nanos,
-    /// Frames finished by a renderer.
+    /// The number of frames that a renderer finished.
     pub frames: u64,
-    /// The tasks that it serves.
+    /// The figures of the tasks that the thread serves.
     pub tasks: Vec<TaskResult>,
-    /// How often it woke up.
+    /// How often the thread woke up.
     pub activations: u64,
-    /// From the end of its wait to its next instruction, one sample for each wake-up.
+    /// The time from the end of a wait to the thread's next instruction, one sample for each wake-up.
     pub wake_latency: Percentiles,
-    /// How often it lost the CPU against its will, yields included; 0 where the kernel does not tell.
+    /// How often the thread lost the CPU without blocking, yields included; 0 where the kernel does not count that.
     pub preemptions: u64,
-    /// How often it lost the CPU at all; 0 where the kernel does not tell.
+    /// How often the thread lost the CPU at all; 0 where the kernel does not count that.
     pub switches: u64,
-    /// How often it went on on another CPU; 0 where the kernel does not tell.
+    /// How often the thread went on on another CPU; 0 where the kernel does not count that.
     pub migrations: u64,
 }

@@ -1,14 +1,14 @@
-//! The process of the threads: takes orders, creates the threads, tells what became of them.
+//! The process of the threads: reads its orders, creates the threads, and sends their figures.
 //!
-//! Orders stand in the file that is its standard input, behind the area that it begins with. Messages go to standard
-//! output. Its first thread creates those that come later; it never computes.
+//! The orders are in the file that is its standard input, behind the area at the start of that file. Messages go to its
+//! standard output. Its first thread creates all others, and never computes.
 
 use crate::area::Area;
-use crate::body::Body;
+use crate::body::ThreadBody;
 use crate::clock;
+use crate::context::{Cpus, ProcessContext};
 use crate::orders::{Group, Message, Orders, ThreadEnd};
 use crate::sharing::Sharing;
-use crate::stage::{Cpus, Stage};
 use hls_units::Nanos;
 use hls_workload::program::Step;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
@@ -23,37 +23,37 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-/// Threads call little and keep little.
+/// The stack of a thread: small, as a thread nests few calls and has few local variables.
 const STACK_BYTES: usize = 128 << 10;
 
-/// Serves the load that started this process, to its end.
+/// Runs the threads that the starter of this process orders, to their ends.
 ///
 /// # Errors
-/// When nobody is there to be told; all else is told in a message.
+/// When no message can be sent to the starter; all other errors are sent in a message.
 pub fn serve() -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    let outcome = take_orders().and_then(|(orders, area)| {
+    let outcome = read_orders().and_then(|(orders, area)| {
         // The parent may have died before the signal was asked for.
         if getppid().map(Pid::as_raw_nonzero).map(|pid| pid.get() as u32) != Some(orders.parent) {
             return Err(io::Error::other("found another parent than the one that gives orders"));
         }
-        perform(&orders, &area)
+        run_threads(&orders, &area)
     });
-    tell(&match outcome {
+    send(&match outcome {
         Ok(ends) => Message::Done(ends),
         Err(error) => Message::Failed(error.to_string()),
     })
-    // Threads that wait for a run that never begins end with the process.
+    // Threads that still wait for the start of the run end with the process.
 }
 
-fn take_orders() -> io::Result<(Orders, Area)> {
+fn read_orders() -> io::Result<(Orders, Area)> {
     let mut file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let orders: Orders = serde_json::from_reader(BufReader::new(&mut file))?;
     let area = Area::open(file, orders.threads())?;
     Ok((orders, area))
 }
 
-fn tell(message: &Message) -> io::Result<()> {
+fn send(message: &Message) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     let mut out = io::stdout().lock();
@@ -61,24 +61,24 @@ fn tell(message: &Message) -> io::Result<()> {
     out.flush()
 }
 
-/// Carries the orders out.
-fn perform(orders: &Orders, area: &Area) -> io::Result<Vec<ThreadEnd>> {
+/// Creates the threads of the orders, each when it arrives, and waits for their ends.
+fn run_threads(orders: &Orders, area: &Area) -> io::Result<Vec<ThreadEnd>> {
     let cpus = Cpus::first(orders.cpus)?;
     orders.groups.iter().try_for_each(|group| check_cpus(&cpus, group))?;
     let sharing = Sharing::new(area, &orders.resources, orders.threads());
-    let stage = Stage { orders, area, sharing, cpus };
+    let context = ProcessContext { orders, area, sharing, cpus };
     std::thread::scope(|scope| {
-        let mut cast = Cast::new(scope, &stage);
-        if let Err(error) = cast.create_all() {
-            // The threads that are there wait for a run that never begins: the process must not wait for them.
-            tell(&Message::Failed(error.to_string()))?;
+        let mut creator = Creator::new(scope, &context);
+        if let Err(error) = creator.create_all() {
+            // Threads that have started wait for a run that never begins: the process must not wait for them.
+            send(&Message::Failed(error.to_string()))?;
             std::process::exit(3);
         }
-        cast.join()
+        creator.join()
     })
 }
 
-/// Whether a thread would be bound to CPUs that this machine does not have.
+/// Refuses a group whose threads would be bound, at first or by a step, to CPUs that this machine does not have.
 fn check_cpus(cpus: &Cpus, group: &Group) -> io::Result<()> {
     let of_step = |step: &Step| match step {
         Step::SetAffinity(Some(cpus)) => Some(cpus.iter().fold(0u64, |mask, cpu| mask | 1 << cpu)),
@@ -88,33 +88,33 @@ fn check_cpus(cpus: &Cpus, group: &Group) -> io::Result<()> {
     if masks.all(|mask| cpus.of(mask).count() > 0) {
         return Ok(());
     }
-    let (name, there) = (group.names.first().map_or("", String::as_str), cpus.allowed.count());
+    let (name, usable) = (group.names.first().map_or("", String::as_str), cpus.allowed.count());
     Err(io::Error::other(format!(
-        "thread `{name}`: found a CPU that this machine does not have, expected one of its first {there}"
+        "thread `{name}`: found a CPU that this machine does not have, expected one of its first {usable}"
     )))
 }
 
-/// The threads as they are created.
-struct Cast<'scope, 'env> {
+/// Creates the threads, and has the handles of those that it has created.
+struct Creator<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
-    stage: &'env Stage<'env>,
+    context: &'env ProcessContext<'env>,
     threads: Vec<ScopedJoinHandle<'scope, Option<ThreadEnd>>>,
-    /// Each thread says here that it is there, or why not.
-    there: (Sender<io::Result<()>>, Receiver<io::Result<()>>),
+    /// Each new thread sends here that it is prepared, or why it cannot be.
+    prepared: (Sender<io::Result<()>>, Receiver<io::Result<()>>),
 }
 
-impl<'scope, 'env> Cast<'scope, 'env> {
-    fn new(scope: &'scope Scope<'scope, 'env>, stage: &'env Stage<'env>) -> Cast<'scope, 'env> {
-        Cast { scope, stage, threads: Vec::new(), there: channel() }
+impl<'scope, 'env> Creator<'scope, 'env> {
+    fn new(scope: &'scope Scope<'scope, 'env>, context: &'env ProcessContext<'env>) -> Creator<'scope, 'env> {
+        Creator { scope, context, threads: Vec::new(), prepared: channel() }
     }
 
-    /// Creates all threads, each when it comes.
+    /// Creates all threads, each when it arrives, unless the run ends before.
     fn create_all(&mut self) -> io::Result<()> {
-        let Stage { orders, area, .. } = *self.stage;
+        let ProcessContext { orders, area, .. } = *self.context;
         let (first, mut late): (Vec<&Group>, Vec<&Group>) =
             orders.groups.iter().partition(|group| group.arrive == Nanos::ZERO);
         first.into_iter().try_for_each(|group| self.create(group, false))?;
-        tell(&Message::Ready)?;
+        send(&Message::Ready)?;
         let go_at = wait_for(area.bell(), || Nanos::MAX, || area.go_at()).unwrap_or(Nanos::MAX);
         let ends_at = || go_at.saturating_add(area.end_at());
         late.sort_by_key(|group| group.arrive);
@@ -129,65 +129,67 @@ impl<'scope, 'env> Cast<'scope, 'env> {
         Ok(())
     }
 
-    /// Creates the threads of a group, and sees that they are there.
+    /// Creates the threads of a group, and waits until each is prepared. `is_late`: the run has begun, and the starter
+    /// has to admit them.
     fn create(&mut self, group: &'env Group, is_late: bool) -> io::Result<()> {
         for (number, name) in (group.first..).zip(&group.names) {
-            let (stage, there) = (self.stage, self.there.0.clone());
+            let (context, sender) = (self.context, self.prepared.0.clone());
             let failed =
                 |error: io::Error| io::Error::other(format!("thread `{name}` cannot be created: {error}"));
             let thread = move || {
-                let prepared = prepare(stage, group, number, name);
-                let is_there = prepared.is_ok();
-                // The receiver outlives all threads.
-                let _ = there.send(prepared);
-                if is_there { play(stage, group, number, is_late) } else { None }
+                let prepared = prepare(context, group, number, name);
+                let is_prepared = prepared.is_ok();
+                // Cannot fail: the receiver outlives all threads.
+                let _ = sender.send(prepared);
+                if is_prepared { live(context, group, number, is_late) } else { None }
             };
             let handle = Builder::new().stack_size(STACK_BYTES).spawn_scoped(self.scope, thread);
             self.threads.push(handle.map_err(failed)?);
-            self.there.1.recv().map_err(io::Error::other)?.map_err(failed)?;
+            self.prepared.1.recv().map_err(io::Error::other)?.map_err(failed)?;
             if is_late {
-                tell(&Message::Arrived(number))?;
+                send(&Message::Arrived(number))?;
             }
         }
         Ok(())
     }
 
-    /// Waits for the end of all.
+    /// Waits for the ends of all threads, and returns their figures.
     fn join(self) -> io::Result<Vec<ThreadEnd>> {
-        let panicked = |_| io::Error::other("a thread panicked; this is an error of the load");
+        let panicked = |_| io::Error::other("a thread panicked; this is an error of hls");
         let ends = self.threads.into_iter().map(|thread| thread.join().map_err(panicked));
         ends.filter_map(Result::transpose).collect()
     }
 }
 
-/// Waits for something that comes with a ring of the bell; `None`: it had not come at that instant, which a ring may
-/// change.
+/// Waits until `what` returns something, which it may begin to do when the bell rings; `None` if it does not up to the
+/// instant `until`, which may change when the bell rings.
 fn wait_for<T>(bell: &AtomicU32, until: impl Fn() -> Nanos, what: impl Fn() -> Option<T>) -> Option<T> {
     loop {
-        let (heard, until) = (bell.load(Acquire), until());
+        let (seen, until) = (bell.load(Acquire), until());
         let found = what();
         if found.is_some() || clock::now() >= until {
             return found;
         }
-        clock::wait(bell, heard, until);
+        clock::wait(bell, seen, until);
     }
 }
 
-/// What a thread does before it says that it is there.
-fn prepare(stage: &Stage, group: &Group, number: u32, name: &str) -> io::Result<()> {
+/// Gives the present thread its name, its timer slack and its CPUs, and publishes its tid.
+fn prepare(context: &ProcessContext, group: &Group, number: u32, name: &str) -> io::Result<()> {
     let name: Vec<u8> = name.bytes().filter(|&byte| byte != 0).take(15).collect();
     set_name(&CString::new(name)?)?;
     set_current_timer_slack(NonZeroU64::new(1))?;
-    sched_setaffinity(None, &stage.cpus.of(group.affinity))?;
-    let slot = stage.area.slot(number);
+    sched_setaffinity(None, &context.cpus.of(group.affinity))?;
+    let slot = context.area.slot(number);
     slot.touch();
     slot.tid().store(gettid().as_raw_nonzero().get() as u32, Release);
     Ok(())
 }
 
-/// The life of a thread; `None` if the run was over before it was admitted.
-fn play(stage: &Stage, group: &Group, number: u32, is_late: bool) -> Option<ThreadEnd> {
-    let (area, slot) = (stage.area, stage.area.slot(number));
+/// Runs the program of the present thread from the start of the run, or from when the starter admits the thread; `None`
+/// if the run ends before that.
+fn live(context: &ProcessContext, group: &Group, number: u32, is_late: bool) -> Option<ThreadEnd> {
+    let (area, slot) = (context.area, context.area.slot(number));
     let go_at = wait_for(area.bell(), || Nanos::MAX, || area.go_at())?;
     let arrival = if is_late {
         let ends_at = || go_at.saturating_add(area.end_at());
@@ -196,7 +198,7 @@ fn play(stage: &Stage, group: &Group, number: u32, is_late: bool) -> Option<Thre
         Nanos::ZERO
     };
     let before = Switches::of_this_thread();
-    let end = Body::new(stage, group, number, go_at).live(arrival);
+    let end = ThreadBody::new(context, group, number, go_at).run(arrival);
     let after = Switches::of_this_thread();
     Some(ThreadEnd {
         preemptions: after.preemptions.saturating_sub(before.preemptions),
@@ -206,7 +208,7 @@ fn play(stage: &Stage, group: &Group, number: u32, is_late: bool) -> Option<Thre
     })
 }
 
-/// What the kernel has counted for a thread.
+/// The kernel's counts of a thread's switches.
 #[derive(Clone, Copy, Debug, Default)]
 struct Switches {
     all: u64,

@@ -1,7 +1,8 @@
-//! What real threads share: [`hls_thread::Sync`] under a lock, and who was woken since when.
+//! The mutexes, conditions and barriers of real threads: [`hls_thread::Sync`] under a lock, and which threads have been
+//! woken when.
 //!
-//! The lock is held for as long as it takes to change a few words, and only where a program takes a step that concerns
-//! others. A mutex of a program is not this lock: who waits for one sleeps at its own bell until it is handed over.
+//! The lock is held for as long as it takes to change a few words, and only where a thread takes a step that concerns
+//! others. A mutex of a program is not this lock: a thread that waits for one sleeps at its own bell until it has it.
 
 use crate::area::Area;
 use crate::clock::ring;
@@ -13,13 +14,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Woken {
-    /// When.
+    /// The instant at which the thread was woken.
     pub at: Nanos,
-    /// The release of the job that begins with it.
+    /// The release of the job that begins with the wake-up, if one does.
     pub release: Option<Nanos>,
 }
 
-/// All that threads share.
+/// All mutexes, conditions and barriers of a run.
 pub struct Sharing<'a> {
     area: &'a Area,
     state: Mutex<State>,
@@ -30,45 +31,45 @@ struct State {
     threads: Vec<Waiting>,
 }
 
-/// A thread that waits for others.
+/// Whether a thread that waits, or may wait, for others has been woken.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     woken_at: Option<Nanos>,
-    /// When its condition was signalled: it may have to wait for its mutex after that.
+    /// When the thread's condition was signalled; it may have to wait for its mutex after that.
     release: Option<Nanos>,
 }
 
 impl<'a> Sharing<'a> {
-    /// Everything free.
+    /// All mutexes are free, and no thread waits.
     pub fn new(area: &'a Area, resources: &[Resource], threads: u32) -> Sharing<'a> {
         let threads = vec![Waiting::default(); threads as usize];
         Sharing { area, state: Mutex::new(State { sync: Sync::new(resources), threads }) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it is held.
+        // Nothing panics while the lock is held.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the thread has been woken since it last asked.
+    /// Takes the wake-up of a thread, if it has been woken since the last call.
     pub fn take_woken(&self, thread: u32) -> Option<Woken> {
         let waiting = &mut self.state().threads[thread as usize];
         let at = waiting.woken_at.take()?;
         Some(Woken { at, release: waiting.release.take() })
     }
 
-    /// Takes a mutex; false: the thread is to wait.
+    /// The thread takes a mutex; `false`: another thread holds it, and this one is to block.
     pub fn lock(&self, mutex: ResourceId, thread: u32) -> bool {
         self.state().sync.lock(mutex, thread)
     }
 
-    /// Releases a mutex.
+    /// The thread releases a mutex, whose first waiter gets it.
     pub fn unlock(&self, mutex: ResourceId, thread: u32, now: Nanos) {
         let next = self.state().sync.unlock(mutex, thread);
         self.wake(next, now);
     }
 
-    /// The thread is to wait for a condition.
+    /// The thread releases its mutex and waits for a condition: it is to block.
     pub fn wait(&self, condition: ResourceId, mutex: ResourceId, thread: u32, now: Nanos) {
         let next = self.state().sync.wait(condition, mutex, thread);
         self.wake(next, now);
@@ -85,10 +86,10 @@ impl<'a> Sharing<'a> {
             state.threads[*thread as usize].release = Some(now);
         }
         drop(state);
-        self.wake(signalled.iter().filter(|one| one.has_mutex).map(|one| one.thread), now);
+        self.wake(signalled.iter().filter(|waiter| waiter.has_mutex).map(|waiter| waiter.thread), now);
     }
 
-    /// The thread has come to a barrier; false: it is to wait.
+    /// The thread has come to a barrier; `false`: others are still missing there, and the thread is to block.
     pub fn arrive(&self, barrier: ResourceId, thread: u32, now: Nanos) -> bool {
         let mut state = self.state();
         let Some(others) = state.sync.arrive(barrier, thread) else { return false };
@@ -98,7 +99,7 @@ impl<'a> Sharing<'a> {
         true
     }
 
-    /// The thread is no more.
+    /// The thread has ended: it waits for nothing, and the next waiters get the mutexes that it held.
     pub fn forget(&self, thread: u32, now: Nanos) {
         let next = self.state().sync.forget(thread);
         self.wake(next, now);
@@ -118,7 +119,7 @@ mod tests {
     use hls_workload::program::ResourceKind;
 
     #[test]
-    fn who_is_signalled_wakes_when_he_has_the_mutex_again() {
+    fn a_signalled_thread_wakes_when_it_has_the_mutex_again() {
         let (area, _file) = Area::create(2).unwrap();
         let resource = |kind| Resource { name: String::new(), kind };
         let sharing =
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dead_hand_on_what_they_held() {
+    fn a_thread_that_ends_hands_on_its_mutexes() {
         let (area, _file) = Area::create(2).unwrap();
         let sharing = Sharing::new(&area, &[Resource { name: String::new(), kind: ResourceKind::Mutex }], 2);
         assert!(sharing.lock(0, 0));

@@ -1,5 +1,7 @@
-//! Scripts from seeds: a hierarchy of some depth on a few CPUs, and threads that come, go, move and talk in it, often
-//! in the very instant in which something else happens.
+//! Draws scripts from seeds: a hierarchy of some depth on a few CPUs, and threads that arrive, leave, move and send
+//! messages in it, often at the very instant at which something else happens.
+//!
+//! Draws whether the core will accept an event or not: an event that it refuses does nothing.
 
 use crate::random::Random;
 use crate::{Event, Script};
@@ -9,19 +11,19 @@ use std::mem::take;
 
 const MS: u64 = 1_000_000;
 
-/// Times below this one are drawn only where a policy allows no other: they make events, and test nothing else.
-const LEAST_TIME: u64 = MS / 10;
+/// No time below this one is drawn, unless a policy allows no other: it would only make more events.
+const MIN_TIME: u64 = MS / 10;
 
 impl Script {
-    /// The script of a seed: so many steps of threads under schedulers of these policies. Half of the schedulers are of
-    /// the one that is to be tried, if there is such a one.
+    /// Draws the script of a seed: a hierarchy of schedulers with these policies, and `steps` steps of threads below
+    /// them. Half of the schedulers have the policy `tried`, if there is one.
     pub fn draw(seed: u64, steps: u32, policies: &[PolicyInfo], tried: Option<&PolicyInfo>) -> Script {
         let mut random = Random(seed);
         let cpus = 1 + random.below(4) as u16;
         let policies: Vec<&PolicyInfo> = policies.iter().filter(|policy| policy.runs()).collect();
         let mut drawer = Drawer { random, cpus, policies, tried, ..Drawer::default() };
-        drawer.hierarchy();
-        (0..steps).for_each(|_| drawer.step());
+        drawer.draw_hierarchy();
+        (0..steps).for_each(|_| drawer.draw_step());
         drawer.events.push(Event::Settle);
         let alone = take(&mut drawer.threads).into_iter().map(|thread| Event::Alone(thread, Nanos(50 * MS)));
         drawer.events.extend(alone);
@@ -29,16 +31,18 @@ impl Script {
     }
 }
 
+/// A script that is being drawn.
 struct Drawer<'p> {
     random: Random,
     cpus: u16,
     policies: Vec<&'p PolicyInfo>,
     tried: Option<&'p PolicyInfo>,
-    /// The policy that each scheduler has if the core has refused nothing.
+    /// The policy of each scheduler, if the core refuses no event.
     schedulers: Vec<&'p PolicyInfo>,
-    /// Those that are there, likewise.
+    /// The numbers of the threads that have arrived and not left, if the core refuses no event.
     threads: Vec<usize>,
-    came: usize,
+    /// How many threads have arrived.
+    arrivals: usize,
     events: Vec<Event>,
 }
 
@@ -51,22 +55,22 @@ impl Default for Drawer<'_> {
             tried: None,
             schedulers: Vec::new(),
             threads: Vec::new(),
-            came: 0,
+            arrivals: 0,
             events: Vec::new(),
         }
     }
 }
 
-/// The hierarchy.
+/// Draws the hierarchy.
 impl<'p> Drawer<'p> {
     fn policy(&mut self) -> Option<&'p PolicyInfo> {
         match self.tried {
             Some(tried) if self.random.once_in(2) => Some(tried),
-            _ => self.random.of(&self.policies).copied(),
+            _ => self.random.pick(&self.policies).copied(),
         }
     }
 
-    fn hierarchy(&mut self) {
+    fn draw_hierarchy(&mut self) {
         let root = (0..100).find_map(|_| self.policy().filter(|policy| policy.max_children > 1));
         let Some(root) = root else { return };
         self.scheduler(root, Vec::new());
@@ -106,7 +110,8 @@ impl<'p> Drawer<'p> {
         1 + self.random.below((1 << self.cpus) - 1)
     }
 
-    /// Values in the ranges that a policy states. Times that must be given ascend, as budgets are not above periods.
+    /// Draws values in the ranges that a policy states. Times without a default are sorted, as no budget is longer than
+    /// the period that follows it.
     fn params(&mut self, infos: &[ParamInfo]) -> Params {
         let mut values: Vec<u64> = infos.iter().map(|info| self.value(info)).collect();
         let is_given = |info: &ParamInfo| info.default.is_none() && info.unit == Unit::Time;
@@ -126,17 +131,17 @@ impl<'p> Drawer<'p> {
         let usual = !self.random.once_in(8);
         match info.unit {
             Unit::Time if usual => (MS * (1 + self.random.below(40))).clamp(info.min, info.max),
-            Unit::Time => (LEAST_TIME << self.random.below(12)).clamp(info.min, info.max),
+            Unit::Time => (MIN_TIME << self.random.below(12)).clamp(info.min, info.max),
             Unit::Count if usual => info.min + self.random.below(range.min(4) + 1),
             Unit::Count => info.min + self.random.below(range.saturating_add(1)).min(range),
         }
     }
 }
 
-/// What happens there.
+/// Draws what happens in the hierarchy.
 impl Drawer<'_> {
-    /// Time goes on, and something happens to a thread.
-    fn step(&mut self) {
+    /// Lets time pass, and something happen to a thread.
+    fn draw_step(&mut self) {
         let length = Nanos(self.random.below(8 * MS));
         match self.random.below(16) {
             0 | 1 => {
@@ -149,8 +154,8 @@ impl Drawer<'_> {
         if self.random.once_in(16) {
             self.storm();
         }
-        match self.random.of(&self.threads) {
-            Some(&thread) => self.happen(thread),
+        match self.random.pick(&self.threads) {
+            Some(&thread) => self.draw_event(thread),
             None => self.arrive(),
         }
         // Several things may happen at one instant before the CPUs decide.
@@ -159,10 +164,10 @@ impl Drawer<'_> {
         }
     }
 
-    /// Threads wake up and block, and no time passes.
+    /// Lets threads wake up and block while no time passes.
     fn storm(&mut self) {
         for _ in 0..self.random.below(40) {
-            let Some(&thread) = self.random.of(&self.threads) else { return };
+            let Some(&thread) = self.random.pick(&self.threads) else { return };
             let event = match self.random.below(4) {
                 0 => Event::Settle,
                 1 => Event::Block(thread),
@@ -172,19 +177,19 @@ impl Drawer<'_> {
         }
     }
 
-    fn happen(&mut self, thread: usize) {
+    fn draw_event(&mut self, thread: usize) {
         let event = match self.random.below(16) {
             0..6 => Event::Wake(thread),
             6..10 => Event::Block(thread),
             10 => Event::Yield(thread),
-            11 if self.random.once_in(2) => self.cpu_comes_or_goes(),
+            11 if self.random.once_in(2) => self.offline_or_online(),
             11 => Event::Bind(thread, self.some_cpus()),
             12 => {
                 self.threads.retain(|&other| other != thread);
                 Event::Leave(thread)
             }
             13 => return self.arrive(),
-            14 => self.talk(thread),
+            14 => self.message(thread),
             _ if self.random.once_in(4) => return self.replace(),
             _ => {
                 let to = self.random.below(self.schedulers.len() as u64) as usize;
@@ -198,13 +203,13 @@ impl Drawer<'_> {
         let below = self.random.below(self.schedulers.len() as u64) as usize;
         let Some(policy) = self.schedulers.get(below) else { return };
         let params = self.params(&policy.vp_params);
-        self.events.push(Event::Thread { number: self.came, below, params });
-        self.threads.push(self.came);
-        self.came += 1;
+        self.events.push(Event::Thread { number: self.arrivals, below, params });
+        self.threads.push(self.arrivals);
+        self.arrivals += 1;
     }
 
-    /// A thread tells its scheduler a new value of some parameter, or something else, which may be no message there.
-    fn talk(&mut self, thread: usize) -> Event {
+    /// Lets a thread set a parameter, or send its scheduler a message, which the scheduler's policy may not have.
+    fn message(&mut self, thread: usize) -> Event {
         let messages = self.tried.map_or(&[][..], |tried| &tried.messages);
         let number = self.random.below(messages.len() as u64 + 1);
         match messages.get(number as usize) {
@@ -217,13 +222,13 @@ impl Drawer<'_> {
         }
     }
 
-    /// A CPU goes, if it is not the last, or is back.
-    fn cpu_comes_or_goes(&mut self) -> Event {
+    /// Takes a CPU offline, which the core refuses for the last one, or online again.
+    fn offline_or_online(&mut self) -> Event {
         let cpu = self.random.below(self.cpus.into()) as u16;
         if self.random.below(3) > 0 { Event::Online(cpu) } else { Event::Offline(cpu) }
     }
 
-    /// A scheduler gets another policy in its place, which may refuse.
+    /// Gives a scheduler another policy in the place of its own, which the core may refuse.
     fn replace(&mut self) {
         let Some(policy) = self.policy() else { return };
         let at = self.random.below(self.schedulers.len() as u64) as usize;

@@ -1,77 +1,79 @@
-//! What may happen in a hierarchy, as data. Schedulers and threads have numbers by which later events name them; an
-//! event about one that is not there, or that the core refuses, does nothing. So any part of a script is a script.
+//! What may happen in a hierarchy, as data. Schedulers and threads have numbers by which later events name them. An
+//! event does nothing if the core refuses it, or if it names a scheduler or thread that does not exist: so any part of
+//! a script is a script.
 
 use hls_core::{Params, PolicyInfo};
 use hls_units::Nanos;
 use std::fmt;
 
-/// Something that happens.
+/// Something that happens in a hierarchy. Schedulers and threads are named by their numbers in the script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A scheduler comes: the root, or below others, once for each CPU that it may hold at once.
+    /// A scheduler is created and attached: as the root, or below others with a VP for each CPU that it may hold at
+    /// once.
     Scheduler {
-        /// Which.
+        /// The number that the scheduler has from now on.
         number: usize,
         /// The number of its policy.
         policy: u8,
-        /// Of the scheduler.
+        /// The parameters of the scheduler.
         params: Params,
-        /// The schedulers above, and what its VP there has; none: it is the root.
+        /// For each of its VPs the scheduler above and the parameters there; none for the root.
         below: Vec<(usize, Params)>,
     },
-    /// A thread comes.
+    /// A thread arrives.
     Thread {
-        /// Which.
+        /// The number that the thread has from now on.
         number: usize,
-        /// The scheduler above.
+        /// The scheduler above it.
         below: usize,
-        /// Of its VP.
+        /// The parameters of its VP.
         params: Params,
     },
-    /// Time passes, with all timers and slices in it.
+    /// Time passes, with all timers and ends of slices in it.
     Pass(Nanos),
-    /// Time passes up to the next timer or end of a slice, and what comes next comes before that.
+    /// Time passes up to the next timer or end of a slice, which happens only after the events that follow.
     Reach,
-    /// Interrupts have a CPU.
+    /// An interrupt takes the CPU for this long.
     Steal(u16, Nanos),
-    /// A thread wants a CPU.
+    /// The thread wants a CPU.
     Wake(usize),
-    /// It does not any more.
+    /// The thread wants no CPU any more.
     Block(usize),
-    /// It lets others go first.
+    /// The thread lets others go first.
     Yield(usize),
-    /// It is bound to CPUs, a bit each.
+    /// The thread is bound to these CPUs, a bit each.
     Bind(usize, u64),
-    /// It ends.
+    /// The thread ends.
     Leave(usize),
-    /// One of its parameters changes.
+    /// The parameter of this number of the thread's VP gets this value.
     Set(usize, u32, u64),
-    /// It tells its scheduler something.
+    /// The thread sends its scheduler the message of this number, with its fields.
     Tell(usize, u32, Params),
-    /// It moves below another scheduler.
+    /// The thread moves below another scheduler, with these parameters there.
     Move(usize, usize, Params),
-    /// A scheduler gets another policy, with parameters.
+    /// The scheduler gets the policy of this number in the place of its own, with these parameters.
     Replace(usize, u8, Params),
-    /// A CPU goes.
+    /// The CPU goes offline.
     Offline(u16),
-    /// A CPU is back.
+    /// The CPU is online again.
     Online(u16),
-    /// All decisions are taken that are due. Until then several things happen in one instant.
+    /// The CPUs take all decisions that are due. The events before this happened at one instant.
     Settle,
-    /// For so long no thread wants a CPU but this one.
+    /// For this long only this thread wants a CPU.
     Alone(usize, Nanos),
 }
 
-/// An event in words, with the names of policies.
-pub struct Told<'e>(pub &'e Event, pub &'e [PolicyInfo]);
+/// An event in words, with the names of these policies.
+pub struct EventInWords<'e>(pub &'e Event, pub &'e [PolicyInfo]);
 
-impl Told<'_> {
+impl EventInWords<'_> {
     fn policy(&self, number: u8) -> &'static str {
         self.1.iter().find(|policy| policy.id == number).map_or("a policy", |policy| policy.name)
     }
 }
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for EventInWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Event::Scheduler { number, policy, params, below } => {
@@ -114,7 +116,7 @@ impl fmt::Display for Told<'_> {
     }
 }
 
-/// Values as they stand in a policy's list of parameters.
+/// The values of parameters in the order of the policy's list, without the zeros at the end.
 struct Values<'p>(&'p Params);
 
 impl fmt::Display for Values<'_> {
@@ -124,11 +126,11 @@ impl fmt::Display for Values<'_> {
     }
 }
 
-/// A machine, and what happens there.
+/// A machine, and what happens on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// How many CPUs it has.
+    /// The number of CPUs of the machine.
     pub cpus: u16,
-    /// What happens, in order.
+    /// The events, in order.
     pub events: Vec<Event>,
 }

@@ -1,10 +1,10 @@
-//! What is to be tried on a core: hierarchies drawn from a seed, and what happens in them. All invariants are checked
-//! after every event, and no policy may be taken out.
+//! Random trials of a core: hierarchies drawn from a seed, and what happens in them. After every event all invariants
+//! are checked, and a policy that the core takes out is a failure.
 //!
-//! A [`Script`] is drawn as data ([`Script::draw`]) before anything of it is done, so that what goes wrong can be made
-//! small and told: [`Stage`] has it done on a [`Machine`], a core whose caller keeps the rules of `core/hls.h`. Does no
-//! IO, and trusts no policy: one that crashes or never returns takes the process with it, which is then the caller's
-//! to notice.
+//! A [`Script`] is drawn as data ([`Script::draw`]) before its first event is carried out, so that a script that fails
+//! can be made small and printed. A [`Stage`] carries it out on a [`Machine`], a core whose caller keeps the rules of
+//! `core/hls.h`. Does no IO. Does not contain a policy that crashes or never returns: that ends the process or hangs
+//! it, and the caller has to watch for it.
 
 mod draw;
 mod event;
@@ -13,7 +13,7 @@ mod random;
 mod stage;
 mod trial;
 
-pub use event::{Event, Script, Told};
+pub use event::{Event, EventInWords, Script};
 pub use machine::{Failure, Machine, TakenOut};
 pub use stage::Stage;
 pub use trial::{Finding, Trial};

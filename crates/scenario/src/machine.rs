@@ -1,5 +1,5 @@
-//! A core and its CPUs, without anything that runs there: keeps the rules of `core/hls.h` and looks whether the core
-//! does.
+//! A core and its CPUs, without programs that run on them. Calls the core by the rules of `core/hls.h`, and checks that
+//! the core keeps its own.
 
 use hls_core::{Calls, Core, CoreError, Fault, Library, RecordKind, limits};
 use hls_units::Nanos;
@@ -7,40 +7,40 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Rounds of timers, slices and decisions that may follow each other while no time passes.
-const MOST_ROUNDS: u32 = 10_000;
+const MAX_ROUNDS: u32 = 10_000;
 
-/// A policy was taken out.
+/// The core has taken out a policy that broke the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TakenOut {
-    /// When.
+    /// The instant at which the core took the policy out.
     pub at: Nanos,
-    /// Its scheduler.
+    /// The core's number of the scheduler that had the policy.
     pub scheduler: u32,
-    /// What it did.
+    /// What the policy did.
     pub offence: &'static str,
-    /// In which of its hooks.
+    /// The hook in which the policy did it.
     pub hook: &'static str,
-    /// Which VP that was called about or, of a `grant`, which CPU.
+    /// The core's VP that the hook was called for or, of `grant`, the CPU.
     pub about: u32,
 }
 
-/// What a trial fails by.
+/// Why a trial fails. VPs have their numbers of the core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// An invariant is broken.
+    /// An invariant of the core is broken.
     Broken(Fault),
-    /// A policy was taken out.
+    /// The core has taken out a policy.
     TakenOut(TakenOut),
     /// A thread's VP runs on two CPUs.
     TwoCpus(u32),
     /// Timers, slices and decisions follow each other without end while no time passes.
     Endless,
-    /// A VP is READY, nothing runs that it has to wait for, and nothing is due.
+    /// A VP is READY, but runs on no CPU, though no other thread wants one and nothing is due.
     Stuck(u32),
 }
 
 impl Failure {
-    /// Whether two are the same to whoever looks for their cause.
+    /// Whether this failure probably has the same cause as the other one.
     pub(crate) fn is_like(&self, other: &Failure) -> bool {
         match (self, other) {
             (Failure::Broken(one), Failure::Broken(other)) => one.code == other.code,
@@ -66,32 +66,33 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A core that keeps the rules: schedules what is kicked and checks the invariants after every event. It writes down
-/// every call.
+/// A core and its CPUs: schedules every CPU that the core kicks, and checks the invariants after every event. The core
+/// writes down every call.
 pub struct Machine {
     /// The core.
     pub core: Core,
-    /// The CPUs that there are, from 0 on.
+    /// The number of CPUs, which are numbered from 0 on.
     pub cpus: u16,
-    /// The thread's VP that each CPU runs.
+    /// The VP of the thread that each CPU runs.
     pub running: Vec<Option<u32>>,
-    /// The time.
+    /// The present instant.
     pub now: Nanos,
-    /// The VPs by which the machine grants each CPU.
+    /// The VP above the root for each CPU, by which the machine grants that CPU.
     pub roots: Vec<u32>,
-    /// The policies that were taken out.
+    /// The policies that the core has taken out, in order of time.
     pub taken_out: Vec<TakenOut>,
 }
 
 impl Machine {
-    /// One with so many CPUs, as far as there may be as many, and this build of the core; `None`: the one built in.
+    /// A machine with this number of CPUs, at least one and at most as many as the core holds, and with this build of
+    /// the core; `None`: the one that is built in.
     pub fn new(cpus: u16, library: Option<Arc<Library>>) -> Machine {
         let cpus = cpus.clamp(1, limits::MAX_CPUS as u16);
         let mut core = Core::new();
         core.record();
         core.set_library(library);
         for cpu in 0..cpus {
-            // There are as many.
+            // Not refused: the core holds this many.
             let _ = core.add_cpu(cpu);
         }
         let running = vec![None; cpus.into()];
@@ -104,21 +105,21 @@ impl Machine {
         Ok(())
     }
 
-    /// Has a CPU go. To be followed by `settle`.
+    /// Takes a CPU offline. To be followed by [`Machine::settle`].
     pub fn offline(&mut self, cpu: u16) -> Result<(), CoreError> {
         self.core.offline(cpu, self.now)?;
         self.running[usize::from(cpu)] = None;
         Ok(())
     }
 
-    /// Has all decisions taken that are due, and looks whether all is as it must be then.
+    /// Takes all decisions that are due, and checks the invariants of the core.
     pub fn settle(&mut self) -> Result<(), Failure> {
         for round in 0.. {
             let kick = self.core.kick();
             if kick == 0 {
                 break;
             }
-            if round > MOST_ROUNDS {
+            if round > MAX_ROUNDS {
                 return Err(Failure::Endless);
             }
             let cpu = kick.trailing_zeros() as u16;
@@ -135,13 +136,13 @@ impl Machine {
         self.running.iter().enumerate().find_map(twice).map_or(Ok(()), |vp| Err(Failure::TwoCpus(vp)))
     }
 
-    /// The next instant at which the core wants to be called; [`Nanos::MAX`]: not before something else happens.
+    /// The next instant at which a timer or the end of a slice is due; [`Nanos::MAX`]: none is set.
     pub fn due(&mut self) -> Nanos {
         let slices = (0..self.cpus).map(|cpu| self.core.expires_at(cpu)).min().unwrap_or(Nanos::MAX);
         slices.min(self.core.timer_at()).max(self.now)
     }
 
-    /// Lets time pass, with all timers and slices in it.
+    /// Lets time pass up to `end`, with all timers and ends of slices in it.
     pub fn run_until(&mut self, end: Nanos) -> Result<(), Failure> {
         let mut rounds = 0;
         loop {
@@ -150,7 +151,7 @@ impl Machine {
                 break;
             }
             rounds = if next > self.now { 0 } else { rounds + 1 };
-            if rounds > MOST_ROUNDS {
+            if rounds > MAX_ROUNDS {
                 return Err(Failure::Endless);
             }
             self.now = next;
@@ -162,7 +163,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Interrupts have a CPU for a while, at most until something else happens.
+    /// Lets an interrupt take a CPU for this long, but no longer than until a timer or the end of a slice is due.
     pub fn interrupt(&mut self, cpu: u16, length: Nanos) {
         let end = (self.now + length).min(self.due());
         self.core.steal(cpu, end - self.now);

@@ -1,22 +1,23 @@
-//! A small generator of random numbers, so that a seed says all.
+//! A small generator of random numbers (linear congruential, as in Knuth's MMIX): the same seed gives the same numbers
+//! on every machine and for ever.
 
-/// A state that a seed begins.
+/// The state of the generator, which begins as the seed.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// A number of `0..n`; 0 where there is none.
+    /// Draws a number of `0..n`; 0 where `n` is 0.
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) % n.max(1)
     }
 
-    /// Once in `n` times.
+    /// Draws `true` once in `n` times.
     pub(crate) fn once_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
-    /// One of these.
-    pub(crate) fn of<'t, T>(&mut self, these: &'t [T]) -> Option<&'t T> {
-        these.get(self.below(these.len() as u64) as usize)
+    /// Draws one of the choices; `None` where there are none.
+    pub(crate) fn pick<'t, T>(&mut self, choices: &'t [T]) -> Option<&'t T> {
+        choices.get(self.below(choices.len() as u64) as usize)
     }
 }

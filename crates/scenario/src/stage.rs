@@ -1,4 +1,4 @@
-//! Where scripts are carried out: a machine, and who is whom there.
+//! Carries out the events of scripts on a machine, and knows the core's numbers of a script's schedulers and threads.
 
 use crate::{Event, Failure, Machine};
 use hls_core::{Calls, CoreError, Library, Params, View, VpState};
@@ -10,36 +10,36 @@ use std::sync::Arc;
 pub struct Stage {
     /// The machine.
     pub machine: Machine,
-    /// The core's numbers of schedulers, by those of the script.
+    /// The core's number of each scheduler, by its number in the script.
     schedulers: BTreeMap<usize, u32>,
-    /// The VPs of threads, likewise.
+    /// The core's VP of each thread, by its number in the script.
     threads: BTreeMap<usize, u32>,
-    /// Policies that take messages.
-    listening: Vec<u8>,
-    /// Whether there was one of them: then a thread may wait for a message.
-    may_wait: bool,
-    /// Whether policies may be taken out: then what they leave behind is looked at.
+    /// The numbers of the loaded policies that take messages.
+    with_messages: Vec<u8>,
+    /// Whether a scheduler has or had such a policy: then a thread may wait for a message, and is not stuck.
+    may_wait_for_message: bool,
+    /// Whether it is no failure that the core takes a policy out: then the script goes on with what that leaves behind.
     pub forgives: bool,
 }
 
 impl Stage {
-    /// An empty one.
+    /// A machine without schedulers and threads, with this build of the core; `None`: the one that is built in.
     pub fn new(cpus: u16, library: Option<Arc<Library>>) -> Stage {
-        let listening = library.iter().flat_map(|library| library.loaded());
-        let listening =
-            listening.filter(|policy| !policy.messages.is_empty()).map(|policy| policy.id).collect();
+        let loaded = library.iter().flat_map(|library| library.loaded());
+        let with_messages =
+            loaded.filter(|policy| !policy.messages.is_empty()).map(|policy| policy.id).collect();
         let machine = Machine::new(cpus, library);
         let (schedulers, threads) = (BTreeMap::new(), BTreeMap::new());
-        Stage { machine, schedulers, threads, listening, may_wait: false, forgives: false }
+        Stage { machine, schedulers, threads, with_messages, may_wait_for_message: false, forgives: false }
     }
 
-    /// Has something happen, and looks whether all is as it must be.
+    /// Carries out an event; an error where the core breaks its rules.
     pub fn perform(&mut self, event: &Event) -> Result<(), Failure> {
-        // What the core refuses is refused to anybody.
+        // An event that the core refuses has no effect, and is no failure.
         let _refused = match event {
             Event::Pass(_) | Event::Reach | Event::Steal(..) | Event::Settle | Event::Alone(..) => {
                 self.machine.settle()?;
-                self.let_pass(event)?;
+                self.carry_out_when_settled(event)?;
                 Ok(())
             }
             Event::Scheduler { number, policy, params, below } => {
@@ -57,7 +57,7 @@ impl Stage {
             | Event::Leave(thread)
             | Event::Set(thread, ..)
             | Event::Tell(thread, ..) => {
-                self.threads.get(thread).copied().map_or(Ok(()), |vp| self.tell(event, vp))
+                self.threads.get(thread).copied().map_or(Ok(()), |vp| self.carry_out_for_thread(event, vp))
             }
         };
         match self.machine.taken_out.last() {
@@ -66,23 +66,23 @@ impl Stage {
         }
     }
 
-    /// Who a VP is in the script: the number of its thread.
+    /// The number in the script of the thread that has this VP in the core.
     pub fn thread(&self, vp: u32) -> Option<usize> {
         self.threads.iter().find(|(_, known)| **known == vp).map(|(number, _)| *number)
     }
 
-    /// Which scheduler of the script has this number in the core.
+    /// The number in the script of the scheduler that has this number in the core.
     pub fn scheduler(&self, s: u32) -> Option<usize> {
         self.schedulers.iter().find(|(_, known)| **known == s).map(|(number, _)| *number)
     }
 
-    /// The number of a thread's VP.
+    /// The core's VP of a thread of the script.
     pub fn vp(&self, thread: usize) -> Option<u32> {
         self.threads.get(&thread).copied()
     }
 
-    /// Something that takes time, or needs all else to be done.
-    fn let_pass(&mut self, event: &Event) -> Result<(), Failure> {
+    /// Carries out an event that takes time, after all decisions that were due before.
+    fn carry_out_when_settled(&mut self, event: &Event) -> Result<(), Failure> {
         let machine = &mut self.machine;
         match event {
             Event::Pass(length) => machine.run_until(machine.now + *length),
@@ -100,8 +100,8 @@ impl Stage {
         }
     }
 
-    /// Something that happens to a thread.
-    fn tell(&mut self, event: &Event, vp: u32) -> Result<(), CoreError> {
+    /// Carries out an event that concerns the thread of this VP alone.
+    fn carry_out_for_thread(&mut self, event: &Event, vp: u32) -> Result<(), CoreError> {
         let (core, now) = (&mut self.machine.core, self.machine.now);
         match event {
             Event::Wake(_) => core.request(vp, now),
@@ -126,18 +126,18 @@ impl Stage {
         params: Params,
         below: &[(usize, Params)],
     ) -> Result<(), CoreError> {
-        self.may_wait |= self.listening.contains(&policy);
+        self.may_wait_for_message |= self.with_messages.contains(&policy);
         let core = &mut self.machine.core;
         let s = core.create_scheduler(policy, params)?;
-        let mut is_hung = false;
+        let mut is_attached = false;
         for (above, params) in below {
             let parent = self.schedulers.get(above);
-            is_hung |= parent.is_some_and(|&parent| core.attach(parent, Some(s), *params).is_ok());
+            is_attached |= parent.is_some_and(|&parent| core.attach(parent, Some(s), *params).is_ok());
         }
         if below.is_empty() {
-            is_hung = self.machine.make_root(s).is_ok();
+            is_attached = self.machine.make_root(s).is_ok();
         }
-        if is_hung {
+        if is_attached {
             self.schedulers.insert(number, s);
             return Ok(());
         }
@@ -159,11 +159,12 @@ impl Stage {
 
     fn replace(&mut self, scheduler: usize, policy: u8, params: Params) -> Result<(), CoreError> {
         let s = *self.schedulers.get(&scheduler).ok_or(CoreError::NotFound)?;
-        self.may_wait |= self.listening.contains(&policy);
+        self.may_wait_for_message |= self.with_messages.contains(&policy);
         self.machine.core.replace(s, policy, params, self.machine.now)
     }
 
-    /// A thread that waits for nobody is not forgotten.
+    /// Lets only this thread want a CPU, for this long; an error where the thread is then ready, could run, and nothing
+    /// is due that would give it a CPU.
     fn alone(&mut self, thread: usize, length: Nanos) -> Result<(), Failure> {
         let Some(vp) = self.vp(thread) else { return Ok(()) };
         let machine = &mut self.machine;
@@ -174,11 +175,11 @@ impl Stage {
         machine.settle()?;
         machine.run_until(machine.now + length)?;
         let view: &View = &machine.core;
-        let there = view.offline().fold(u64::MAX, |cpus, cpu| cpus & !(1 << cpu));
+        let online = view.offline().fold(u64::MAX, |cpus, cpu| cpus & !(1 << cpu));
         let may_run = machine.core.vp(vp).is_some_and(|entry| {
-            entry.state == VpState::Ready && entry.usable & there & ((1 << machine.cpus) - 1) != 0
+            entry.state == VpState::Ready && entry.usable & online & ((1 << machine.cpus) - 1) != 0
         });
-        let is_stuck = may_run && !self.may_wait && !self.forgives && machine.due() == Nanos::MAX;
+        let is_stuck = may_run && !self.may_wait_for_message && !self.forgives && machine.due() == Nanos::MAX;
         if is_stuck { Err(Failure::Stuck(vp)) } else { Ok(()) }
     }
 }

@@ -1,62 +1,64 @@
-//! A policy on trial: the scripts of seeds, and what they find, made small.
+//! Trials of policies: plays the scripts of seeds, and makes a script that fails as small as it can be.
 
-use crate::{Event, Failure, Script, Stage, TakenOut, Told};
+use crate::{Event, EventInWords, Failure, Script, Stage, TakenOut};
 use hls_core::{Call, Library, PolicyInfo, policies};
 use hls_units::Nanos;
 use std::fmt;
 use std::sync::Arc;
 
-/// Steps of a script.
+/// The number of steps of a script.
 const STEPS: u32 = 200;
 
-/// As often is tried whether less does, too.
-const MOST_TRIES: u32 = 600;
+/// How many smaller scripts are played at most to find the smallest that fails.
+const MAX_TRIES: u32 = 600;
 
-/// What scripts are about.
+/// The policies that scripts are drawn for and played with.
 #[derive(Clone)]
 pub struct Trial {
     library: Option<Arc<Library>>,
-    /// The policy that is tried, with its number in the library.
+    /// The policy that half of the schedulers have; `None`: all policies are drawn alike.
     tried: Option<PolicyInfo>,
+    /// See [`Stage::forgives`].
     forgives: bool,
 }
 
-/// Something is wrong.
+/// A script that fails, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The seed of the script.
     pub seed: u64,
-    /// How many events of it there were up to the failure.
+    /// The number of events of the whole script up to the failure.
     pub after: usize,
-    /// As little of the script as leads to failure of that kind.
+    /// The smallest part of the script found that leads to a failure of the same kind.
     pub script: Script,
-    /// The failure, then.
+    /// The failure of that part.
     pub failure: Failure,
-    /// The same, by the numbers that schedulers and threads have in the script.
-    pub told: String,
-    /// The script, event by event.
+    /// That failure in words, with the numbers that schedulers and threads have in the script.
+    pub in_words: String,
+    /// The events of that part in words.
     pub events: Vec<String>,
 }
 
 impl Trial {
-    /// Of the policies that are built in.
+    /// A trial of all the policies that are built in.
     pub fn of_built_in() -> Trial {
         Trial { library: None, tried: None, forgives: false }
     }
 
-    /// Of the policy with this number in a build.
+    /// A trial of the policy that has this number in a build of the core.
     pub fn of_loaded(library: Arc<Library>, number: u8) -> Trial {
         let tried = library.policies().iter().find(|policy| policy.id == number).cloned();
         Trial { library: Some(library), tried, forgives: false }
     }
 
-    /// The same, where policies may be taken out: what they leave behind is tried.
+    /// The same trial, where it is no failure that the core takes a policy out: scripts go on with what that leaves
+    /// behind.
     pub fn forgiving(self) -> Trial {
         Trial { forgives: true, ..self }
     }
 
-    /// Carries a script out; the first failure, and the number of the event that led to it. A last round serves what
-    /// is due when the script has ended.
+    /// Plays a script; the error is the first failure, with the index of the event that led to it. Timers and slices
+    /// that are due at the end of the script are served, too.
     pub fn play(&self, script: &Script) -> (Stage, Result<(), (usize, Failure)>) {
         let mut stage = Stage::new(script.cpus, self.library.clone());
         stage.forgives = self.forgives;
@@ -69,15 +71,15 @@ impl Trial {
         (stage, Ok(()))
     }
 
-    /// What happens under a seed.
+    /// The script of a seed.
     pub fn script(&self, seed: u64) -> Script {
         Script::draw(seed, STEPS, policies(), self.tried.as_ref())
     }
 
-    /// Carries out what happens under a seed; the calls of the core that it took.
+    /// Plays the script of a seed, and returns the calls of the core that were made.
     ///
     /// # Errors
-    /// What went wrong, made small.
+    /// The failure, with the smallest script that leads to it.
     pub fn run(&self, seed: u64) -> Result<Vec<Call>, Box<Finding>> {
         let script = self.script(seed);
         match self.play(&script) {
@@ -89,12 +91,13 @@ impl Trial {
     fn finding(&self, seed: u64, script: Script, after: usize, failure: Failure) -> Finding {
         let (script, failure) = self.shrink(script, after, failure);
         let (stage, _) = self.play(&script);
-        let told = self.tell(&stage, &failure);
-        let events = script.events.iter().map(|event| Told(event, self.policies()).to_string()).collect();
-        Finding { seed, after: after + 1, script, failure, told, events }
+        let in_words = self.in_words(&stage, &failure);
+        let events =
+            script.events.iter().map(|event| EventInWords(event, self.policies()).to_string()).collect();
+        Finding { seed, after: after + 1, script, failure, in_words, events }
     }
 
-    /// The policies that there are.
+    /// The policies of the core that is tried.
     pub fn policies(&self) -> &[PolicyInfo] {
         self.library.as_ref().map_or(policies(), |library| library.policies())
     }
@@ -104,44 +107,46 @@ impl Trial {
         self.library.as_ref()
     }
 
-    /// As few events as lead to failure of the same kind, then as few CPUs and VPs.
+    /// Makes a script that fails smaller as long as a failure of the same kind stays: first its events, then its CPUs
+    /// and the VPs of its schedulers.
     fn shrink(&self, mut script: Script, after: usize, failure: Failure) -> (Script, Failure) {
         script.events.truncate(after + 1);
-        let mut least = Least { trial: self, tries: 0, script, failure };
-        let mut step = least.script.events.len() / 2;
+        let mut smallest = Smallest { trial: self, tries: 0, script, failure };
+        let mut step = smallest.script.events.len() / 2;
         while step > 0 {
             let mut from = 0;
-            while from < least.script.events.len() {
-                let mut fewer = least.script.clone();
+            while from < smallest.script.events.len() {
+                let mut fewer = smallest.script.clone();
                 fewer.events.drain(from..(from + step).min(fewer.events.len()));
-                if !least.becomes(fewer) {
+                if !smallest.replace_by(fewer) {
                     from += step;
                 }
             }
             step /= 2;
         }
-        while least.script.cpus > 1
-            && least.becomes(Script { cpus: least.script.cpus - 1, ..least.script.clone() })
-        {}
-        for at in 0..least.script.events.len() {
+        while smallest.script.cpus > 1
+            && smallest.replace_by(Script { cpus: smallest.script.cpus - 1, ..smallest.script.clone() })
+        {
+        }
+        for at in 0..smallest.script.events.len() {
             loop {
-                let mut fewer = least.script.clone();
+                let mut fewer = smallest.script.clone();
                 match fewer.events.get_mut(at) {
                     Some(Event::Scheduler { below, .. }) if below.len() > 1 => {
                         below.truncate(below.len() - 1)
                     }
                     _ => break,
                 }
-                if !least.becomes(fewer) {
+                if !smallest.replace_by(fewer) {
                     break;
                 }
             }
         }
-        (least.script, least.failure)
+        (smallest.script, smallest.failure)
     }
 
-    /// The failure in the words of who knows the script.
-    fn tell(&self, stage: &Stage, failure: &Failure) -> String {
+    /// The failure in words, with the numbers of the script.
+    fn in_words(&self, stage: &Stage, failure: &Failure) -> String {
         let scheduler =
             |s| stage.scheduler(s).map_or("a scheduler".into(), |number| format!("scheduler {number}"));
         let vp =
@@ -170,36 +175,41 @@ impl Trial {
     }
 }
 
-/// The least script so far, with the failure to which it leads.
-struct Least<'t> {
+/// The smallest script found so far, with the failure to which it leads.
+struct Smallest<'t> {
     trial: &'t Trial,
     tries: u32,
     script: Script,
     failure: Failure,
 }
 
-impl Least<'_> {
-    /// Takes one that is less, if it leads to the same failure; whether it does.
-    fn becomes(&mut self, mut less: Script) -> bool {
+impl Smallest<'_> {
+    /// Takes a smaller script in place of the smallest so far, if it leads to the same failure; returns whether it
+    /// does.
+    fn replace_by(&mut self, mut smaller: Script) -> bool {
         self.tries += 1;
-        if self.tries > MOST_TRIES {
+        if self.tries > MAX_TRIES {
             return false;
         }
-        let Err((after, found)) = self.trial.play(&less).1 else { return false };
+        let Err((after, found)) = self.trial.play(&smaller).1 else { return false };
         if !found.is_like(&self.failure) {
             return false;
         }
-        less.events.truncate(after + 1);
-        (self.script, self.failure) = (less, found);
+        smaller.events.truncate(after + 1);
+        (self.script, self.failure) = (smaller, found);
         true
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.told)?;
+        writeln!(f, "{}", self.in_words)?;
         let cpus = self.script.cpus;
-        writeln!(f, "the least that leads to it, on {cpus} CPU{}:", if cpus == 1 { "" } else { "s" })?;
+        writeln!(
+            f,
+            "the smallest script that leads to it, on {cpus} CPU{}:",
+            if cpus == 1 { "" } else { "s" }
+        )?;
         self.events.iter().try_for_each(|event| writeln!(f, "    {event}"))
     }
 }

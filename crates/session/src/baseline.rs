@@ -7,7 +7,7 @@ use hls_monitor::event::VpId;
 use hls_monitor::observe::Observer;
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;
-use hls_real_threads::{Load, Outcome, ThreadEnd};
+use hls_real_threads::{Outcome, ThreadEnd, ThreadProcess};
 use hls_units::Nanos;
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ const PATIENCE: Nanos = Nanos::from_millis(50);
 /// # Errors
 /// The system's.
 pub fn baseline(plan: &Plan, seed: u64, length: Nanos, console: &dyn Console) -> Result<RunResult, Error> {
-    let mut load = Load::start(worker::process(worker::THREADS), plan, seed)?;
+    let mut load = ThreadProcess::start(worker::process(worker::THREADS), plan, seed)?;
     let mut observer = Observer::new(plan.topology.clone(), Vec::new());
     load.go(length);
     while load.elapsed() < length && !load.is_over() {

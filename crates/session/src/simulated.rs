@@ -59,7 +59,7 @@ impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
 
     fn hear_now(&mut self) -> Nanos {
         let SimulatedRun { simulation, registry, .. } = self;
-        simulation.tell(&mut |record| registry.hear(record));
+        simulation.deliver_records(&mut |record| registry.hear(record));
         registry.report_taken_out(simulation);
         simulation.now()
     }

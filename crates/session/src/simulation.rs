@@ -132,7 +132,7 @@ impl<'t> Hierarchy<'t> {
 /// A run that ends early for a broken invariant is our error, else the workload's.
 fn failed(failure: Failure) -> Error {
     match failure {
-        Failure::Broken { .. } | Failure::Untold { .. } => Error::System(failure.to_string()),
+        Failure::Broken { .. } | Failure::RecordsLost { .. } => Error::System(failure.to_string()),
         _ => Error::Input(failure.to_string()),
     }
 }

@@ -11,24 +11,24 @@ use hls_units::Nanos;
 use std::sync::Arc;
 
 impl Simulation {
-    /// Hands on what was recorded up to now.
-    pub fn tell(&mut self, sink: &mut Sink) {
+    /// Delivers the records made up to now to `sink`.
+    pub fn deliver_records(&mut self, sink: &mut Sink) {
         self.take_records();
         self.records.drain(..).for_each(|record| sink(&record));
     }
 
-    /// Takes the decisions that changes have made due, and hands on what was recorded.
+    /// Takes the decisions that changes have made due, and delivers the records to `sink`.
     ///
     /// # Errors
-    /// As of [`Simulation::run_until`].
+    /// Those of [`Simulation::run_until`].
     pub fn settle(&mut self, sink: &mut Sink) -> Result<(), Failure> {
         self.steps_at_instant = 0;
         self.decide()?;
         self.conclude(sink)
     }
 
-    /// Accounts for all up to now, which is charged to those who are there before a change.
-    fn stand_still(&mut self) {
+    /// Charges the time up to now to the threads and schedulers as they were before the change that follows.
+    fn charge_up_to_now(&mut self) {
         for cpu in 0..self.cpus.len() {
             if self.cpus[cpu].interrupted.is_some_and(|(since, _)| since < self.now) {
                 self.steal_so_far(cpu);
@@ -38,7 +38,7 @@ impl Simulation {
         self.scheduling_events += 1;
     }
 
-    /// From now on this build of the core makes the calls; `None`: the one that is built in. See
+    /// Makes all calls from now on to this build of the core; `None`: to the one that is built in. See
     /// [`hls_core::Core::set_library`].
     pub fn set_library(&mut self, library: Option<Arc<Library>>) {
         self.built.core.set_library(library);
@@ -73,7 +73,7 @@ impl ChangeableEngine for Simulation {
     }
 
     fn charge_until_now(&mut self) -> Result<Nanos, CoreError> {
-        self.stand_still();
+        self.charge_up_to_now();
         Ok(self.now)
     }
 
@@ -112,7 +112,7 @@ impl ChangeableEngine for Simulation {
         above: &[u32],
     ) -> Result<(), CoreError> {
         let core_vp = self.core_vp(tid)?;
-        self.stand_still();
+        self.charge_up_to_now();
         self.built.core.move_to(core_vp.0, to.0, params, self.now)?;
         let work = self.threads[self.thread_of[tid as usize] as usize].work;
         let before = self.work_before.insert(tid, work).unwrap_or_default();
@@ -124,7 +124,7 @@ impl ChangeableEngine for Simulation {
 
     fn set_parameter(&mut self, tid: u32, param: u32, value: u64) -> Result<(), CoreError> {
         let core_vp = self.core_vp(tid)?;
-        self.stand_still();
+        self.charge_up_to_now();
         self.built.core.message(core_vp.0, param, value, self.now)
     }
 

@@ -1,8 +1,9 @@
-//! The event loop: carries out what happens, asks the core, and tells what became of it.
+//! The event loop: carries out each event at its instant, asks the core which thread every CPU runs, and records what
+//! happened.
 //!
 //! At one instant things happen in this order, whatever the order in which they were planned: what the CPUs have
-//! computed is counted and programs that are done with a step go on; planned events; timers of schedulers; ends of
-//! slices; then each CPU where a decision is due takes it, until none is due.
+//! computed is counted and threads that are done with a step take the next; planned events; timers of schedulers; ends
+//! of slices; then each CPU where a decision is due takes it, until none is due.
 
 use crate::events::{Event, Events};
 use crate::machine::{Cpu, on_tick};
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// How to run.
+/// How a simulation is run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Seed of everything random.
@@ -25,7 +26,7 @@ pub struct Options {
     /// Check every invariant of the core after every event.
     pub paranoid: bool,
     /// The VPs of schedulers whose records are wanted, for statistics; `None`: all, and the releases of jobs, for a
-    /// trace. Those of threads are always told.
+    /// trace. The records of threads are always made.
     pub watched: Option<Vec<VpId>>,
     /// Write down every call of the core; see [`Simulation::take_tape`].
     pub tape: bool,
@@ -33,33 +34,33 @@ pub struct Options {
     pub library: Option<Arc<Library>>,
 }
 
-/// Why a run ended early. Each is somebody's error: the workload's, or ours.
+/// Why a run ended early: an error of the workload, or one of this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The core refused to build the hierarchy or a thread.
     Refused {
-        /// What was to be built.
+        /// What the core was asked to build.
         what: String,
-        /// Why not.
+        /// The reason of the core.
         error: CoreError,
     },
     /// An invariant of the core is broken.
     Broken {
-        /// When.
+        /// The instant at which the invariant was found broken.
         at: Nanos,
-        /// Which.
+        /// The invariant, and where it is broken.
         fault: Fault,
     },
-    /// More happened in one event than the core has room to tell.
-    Untold {
-        /// When.
+    /// One event changed more virtual processors than the core has room to record.
+    RecordsLost {
+        /// The instant of that event.
         at: Nanos,
     },
-    /// Threads go on and on without time going on.
+    /// Threads take step after step while no time passes.
     NoProgress {
-        /// When.
+        /// The instant at which time stands still.
         at: Nanos,
-        /// The thread that was at it.
+        /// The name of the thread that took the last step.
         thread: String,
     },
 }
@@ -69,10 +70,10 @@ impl fmt::Display for Failure {
         match self {
             Failure::Refused { what, error } => write!(f, "{what}: {error}"),
             Failure::Broken { at, fault } => write!(f, "at {at}: {fault}; this is an error in the core"),
-            Failure::Untold { at } => write!(
+            Failure::RecordsLost { at } => write!(
                 f,
                 "at {at}: more than {} virtual processors changed their state in one event, which the core has no room \
-                 to tell; this is an error in the core",
+                 to record; this is an error in the core",
                 hls_core::limits::MAX_RECORDS
             ),
             Failure::NoProgress { at, thread } => write!(
@@ -86,10 +87,10 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Whoever takes the records of a run.
+/// The receiver of the records of a run.
 pub type Sink<'a> = dyn FnMut(&Record) + 'a;
 
-/// A run.
+/// A run in the simulator, and how far it has come.
 pub struct Simulation {
     pub(crate) plan: Plan,
     pub(crate) built: Built<Core>,
@@ -97,41 +98,42 @@ pub struct Simulation {
     pub(crate) now: Nanos,
     events: Events,
     pub(crate) cpus: Vec<Cpu>,
-    /// CPUs, a bit each, that an interrupt has; their decisions wait for its end.
+    /// The CPUs that are in an interrupt, a bit each: their decisions wait for its end.
     interrupted: u64,
     pub(crate) threads: Vec<Thread>,
-    /// For each thread its VP in the core; 0: it has not come yet, or is no more.
+    /// The core's VP of each thread; 0 while the thread has not arrived, and when it has left.
     pub(crate) core_vps: Vec<u32>,
-    /// For each planned VP its thread.
+    /// The thread of each planned VP; [`NO_THREAD`] for the VP of a scheduler.
     pub(crate) thread_of: Vec<u32>,
     sync: Sync,
-    /// One generator for each source of interrupts.
+    /// A generator of random numbers for each source of interrupts.
     interrupts: Vec<Rand32>,
     pub(crate) records: Vec<Record>,
-    /// Whether the core has told all that happened.
-    told_all: bool,
-    /// Steps taken since time last went on.
+    /// Whether the core had room to record all that happened.
+    records_are_complete: bool,
+    /// The steps that threads have taken at this instant.
     pub(crate) steps_at_instant: u64,
+    /// The core's count of decisions up to the last switch, from which the cost of the next one follows.
     decisions: u64,
-    /// When timers of schedulers are due: the core's answer after the last event.
+    /// When the first timer of a scheduler is due: the core's answer after the last event.
     timers_at: Nanos,
     overhead: Nanos,
     pub(crate) scheduling_events: u64,
     switches: u64,
-    /// What threads that were moved had worked before: each, by VP,
+    /// The work that each moved thread had done up to its last move, by its VP.
     pub(crate) work_before: BTreeMap<VpId, Nanos>,
-    /// and all of them together, by each scheduler of the result that they were below then.
+    /// The work that moved threads did up to their last moves, by each scheduler of the result that was above them.
     pub(crate) work_below: BTreeMap<u32, Nanos>,
-    /// Where threads are to come that do not come where the plan says.
+    /// The scheduler and the parameters of threads that are to arrive elsewhere than the plan says, by their VPs.
     pub(crate) redirected: BTreeMap<VpId, (CoreScheduler, Params)>,
 }
 
-/// How many planned events of one instant are carried out before the CPUs decide and the records are handed on; the
-/// rest follow at the same instant. All of 65,536 threads may come at once.
+/// How many planned events of one instant are carried out before the CPUs decide and the records are delivered; the
+/// rest follow at the same instant. All of 65,536 threads may arrive at once.
 const EVENTS_AT_ONCE: u32 = 256;
 
-/// Not a thread.
-const NOBODY: u32 = u32::MAX;
+/// In the place of a thread's number where there is none.
+const NO_THREAD: u32 = u32::MAX;
 
 impl Simulation {
     /// Builds the hierarchy and plans the first events.
@@ -144,7 +146,7 @@ impl Simulation {
             core.record();
         }
         let built = Built::new(core, &plan, watch).map_err(refused)?;
-        let mut thread_of = vec![NOBODY; plan.topology.vps.len()];
+        let mut thread_of = vec![NO_THREAD; plan.topology.vps.len()];
         let mut events = Events::default();
         let mut threads = Vec::with_capacity(plan.threads().count());
         for (group, alike) in (0..).zip(&plan.groups) {
@@ -177,7 +179,7 @@ impl Simulation {
             thread_of,
             interrupts,
             records: Vec::new(),
-            told_all: true,
+            records_are_complete: true,
             steps_at_instant: 0,
             decisions: 0,
             timers_at: Nanos::MAX,
@@ -191,7 +193,7 @@ impl Simulation {
         })
     }
 
-    /// Runs until `end`, which may be called again with a later end. Records go to `sink` in order of time.
+    /// Runs until `end`, and may be called again with a later `end`. Records go to `sink` in order of time.
     pub fn run_until(&mut self, end: Nanos, sink: &mut Sink) -> Result<(), Failure> {
         while self.step(end, sink)? {}
         self.now = self.now.max(end);
@@ -199,8 +201,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Carries out what happens next, if that is no later than `end`; whether it did. The way of
-    /// [`Simulation::run_until`] for those who look in between.
+    /// Carries out what is due at the next instant, if that is no later than `end`, and returns whether it was.
+    /// [`Simulation::run_until`] repeats this; a caller who acts between two events calls it directly.
     pub fn step(&mut self, end: Nanos, sink: &mut Sink) -> Result<bool, Failure> {
         let next = self.next_at();
         if next > end {
@@ -215,10 +217,10 @@ impl Simulation {
         Ok(true)
     }
 
-    /// Looks at what came of an event, and hands on what was recorded.
+    /// Checks the core after an event, and delivers the records to `sink`.
     pub(crate) fn conclude(&mut self, sink: &mut Sink) -> Result<(), Failure> {
-        if !self.told_all {
-            return Err(Failure::Untold { at: self.now });
+        if !self.records_are_complete {
+            return Err(Failure::RecordsLost { at: self.now });
         }
         if self.options.paranoid && self.built.core.kick() == 0 {
             let now = self.now;
@@ -228,7 +230,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Ends the run: counts what is late now.
+    /// Ends the run: counts the interrupts and the missed deadlines up to now, and delivers the last records.
     pub fn end(&mut self, sink: &mut Sink) {
         (0..self.cpus.len()).for_each(|cpu| self.steal_so_far(cpu));
         for number in 0..self.threads.len() {
@@ -239,7 +241,7 @@ impl Simulation {
         self.records.drain(..).for_each(|record| sink(&record));
     }
 
-    /// Fills in what only the engine knows of the result.
+    /// Fills in the parts of the result that only the engine knows.
     pub fn complete(&self, result: &mut RunResult) {
         result.engine = "sim".into();
         result.seed = self.options.seed;
@@ -250,14 +252,14 @@ impl Simulation {
         let lineages = result.topology.lineages();
         let mut work_below = self.work_below.clone();
         for thread in &mut result.threads {
-            let ours = &self.threads[self.thread_of[thread.vp as usize] as usize];
-            thread.work = ours.work;
-            thread.frames = ours.frames();
-            thread.tasks = ours.tasks();
-            let here = ours.work - self.work_before.get(&thread.vp).copied().unwrap_or_default();
+            let simulated = &self.threads[self.thread_of[thread.vp as usize] as usize];
+            thread.work = simulated.work;
+            thread.frames = simulated.frames();
+            thread.tasks = simulated.tasks();
+            let since_move = simulated.work - self.work_before.get(&thread.vp).copied().unwrap_or_default();
             let parent = result.topology.vps[thread.vp as usize].parent;
             for above in parent.map_or(&[][..], |parent| &lineages[parent as usize]) {
-                *work_below.entry(*above).or_default() += here;
+                *work_below.entry(*above).or_default() += since_move;
             }
         }
         for scheduler in &mut result.schedulers {
@@ -267,13 +269,13 @@ impl Simulation {
         of_schedulers.complete(core, self.now, result);
     }
 
-    /// The calls of the core since the beginning, or since the last time, if [`Options::tape`] asks for them. They are
-    /// kept in memory until then.
+    /// Takes the calls of the core that were written down since the run began, or since they were last taken, if
+    /// [`Options::tape`] asks for them. Until then they are kept in memory.
     pub fn take_tape(&mut self) -> Vec<Call> {
         self.built.core.take_tape()
     }
 
-    /// The time up to which the run has come.
+    /// The instant that the run has reached.
     pub fn now(&self) -> Nanos {
         self.now
     }
@@ -283,11 +285,12 @@ impl Simulation {
         self.scheduling_events
     }
 
+    /// The first tick at or after `at`, or `at` itself where timers are precise.
     fn tick(&self, at: Nanos) -> Nanos {
         on_tick(self.plan.hierarchy.machine.tick_hz, at)
     }
 
-    /// When something happens next.
+    /// The next instant at which something happens.
     fn next_at(&self) -> Nanos {
         let mut next = self.events.next_at().min(self.tick(self.timers_at).max(self.now));
         for cpu in 0..self.cpus.len() {
@@ -298,12 +301,12 @@ impl Simulation {
         next
     }
 
-    /// The first slice of a CPU is over at that time, or, when time is kept by ticks, at the first tick after it.
+    /// When the first slice of a CPU ends: at that instant or, where time is kept by ticks, at the first tick after it.
     fn expires_at(&self, cpu: usize) -> Nanos {
         self.tick(self.cpus[cpu].expires_at).max(self.now)
     }
 
-    /// When the thread on a CPU is done with what it computes.
+    /// When the thread on a CPU will have computed what its step asks for, if it keeps the CPU.
     fn computed_at(&self, cpu: usize) -> Nanos {
         let Cpu { current: Some(thread), progress_from, .. } = self.cpus[cpu] else { return Nanos::MAX };
         match self.threads[thread as usize].compute {
@@ -317,11 +320,12 @@ impl Simulation {
         }
     }
 
+    /// Carries out what is due now, in the order that the head of this file gives.
     fn carry_out(&mut self) -> Result<(), Failure> {
-        self.go_on()?;
+        self.advance_all()?;
         for _ in 0..EVENTS_AT_ONCE {
             let Some(event) = self.events.take_due(self.now) else { break };
-            self.happen(event)?;
+            self.carry_out_event(event)?;
         }
         if self.tick(self.timers_at) <= self.now {
             self.scheduling_events += 1;
@@ -336,8 +340,8 @@ impl Simulation {
         self.decide()
     }
 
-    /// Lets every program go on whose thread is done with a step.
-    fn go_on(&mut self) -> Result<(), Failure> {
+    /// Lets every thread that has a CPU and is done with its step take its next steps.
+    fn advance_all(&mut self) -> Result<(), Failure> {
         for cpu in 0..self.cpus.len() {
             if self.cpus[cpu].interrupted.is_none() && self.computed_at(cpu) <= self.now {
                 self.count_progress(cpu);
@@ -362,7 +366,8 @@ impl Simulation {
         self.cpus[cpu].progress_from = self.now;
     }
 
-    /// Every CPU where a decision is due takes it, and programs go on there, until none is due.
+    /// Takes the decision of every CPU where one is due and lets the chosen threads take their steps, until none is
+    /// due.
     pub(crate) fn decide(&mut self) -> Result<(), Failure> {
         loop {
             let due = self.built.core.kick() & !self.interrupted;
@@ -381,7 +386,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Asks the core what a CPU runs from now on, and makes it pay for the answer.
+    /// Asks the core which thread a CPU runs from now on, and charges that thread for the decision and the switch.
     fn switch(&mut self, cpu: usize) {
         let vp = self.built.core.schedule(cpu as u16, self.now);
         self.cpus[cpu].expires_at = self.built.core.expires_at(cpu as u16);
@@ -392,7 +397,7 @@ impl Simulation {
         let decision = Nanos(machine.decision_cost.0 * levels);
         let state = &mut self.cpus[cpu];
         let is_switch = next != state.current;
-        // What the thread before did not get round to pay it pays when it goes on, or nobody does.
+        // What the present thread has not paid yet it pays on if it keeps the CPU; otherwise nobody does.
         let unpaid = state.progress_from.saturating_sub(self.now);
         let cost = match next {
             None => Nanos::ZERO,
@@ -405,12 +410,14 @@ impl Simulation {
         state.progress_from = self.now + cost;
     }
 
+    /// Takes over what the core has recorded, in the numbers of the plan.
     pub(crate) fn take_records(&mut self) {
         let (Built { core, planned, observed, .. }, records) = (&mut self.built, &mut self.records);
-        self.told_all &= core.take_records(|raw| records.extend(planned_record(planned, observed, raw)));
+        self.records_are_complete &=
+            core.take_records(|raw| records.extend(planned_record(planned, observed, raw)));
     }
 
-    /// A record of the engine's own, behind those of the core so far.
+    /// Adds a record of the engine itself, behind those that the core has made so far.
     pub(crate) fn record(&mut self, vp: VpId, cpu: usize, what: What) {
         self.take_records();
         self.records.push(Record { at: self.now, vp, cpu: cpu as u16, what });
@@ -446,7 +453,7 @@ impl Simulation {
     fn begin_job(&mut self, thread: u32, job: Job) {
         self.end_job(thread);
         self.threads[thread as usize].job = job;
-        // Statistics are made from the end of a job; its release is for those who watch everything.
+        // Statistics need only the end of a job; its release is recorded where all records are wanted.
         if self.options.watched.is_none() {
             self.record(self.vp(thread), 0, What::JobRelease { deadline: job.deadline });
         }
@@ -461,7 +468,7 @@ impl Simulation {
         }
     }
 
-    /// The thread on a CPU takes its next steps, until it computes or is off.
+    /// Lets the thread on a CPU take its next steps, until it computes or gives the CPU up.
     fn advance(&mut self, cpu: usize) -> Result<(), Failure> {
         let Some(thread) = self.cpus[cpu].current else { return Ok(()) };
         loop {
@@ -479,7 +486,7 @@ impl Simulation {
         }
     }
 
-    /// Carries out what a step asks for; whether the thread's next step is due at once.
+    /// Carries out what a step of a thread asks for, and returns whether the thread's next step is due at once.
     fn act(&mut self, cpu: usize, thread: u32, action: Action) -> bool {
         match action {
             Action::Compute => return self.computed_at(cpu) <= self.now,
@@ -518,11 +525,11 @@ impl Simulation {
             }
             Action::Signal(condition) => {
                 let signalled = self.sync.signal(condition);
-                signalled.into_iter().for_each(|one| self.signalled(one));
+                signalled.into_iter().for_each(|waiter| self.signalled(waiter));
             }
             Action::Broadcast(condition) => {
                 let signalled = self.sync.broadcast(condition);
-                signalled.into_iter().for_each(|one| self.signalled(one));
+                signalled.into_iter().for_each(|waiter| self.signalled(waiter));
             }
             Action::Barrier(barrier) => match self.sync.arrive(barrier, thread) {
                 Some(woken) => woken.into_iter().for_each(|other| self.wake_now(other)),
@@ -555,7 +562,8 @@ impl Simulation {
         true
     }
 
-    /// The wait of a thread has ended: its new job is released now, even if it must wait for its mutex first.
+    /// Ends the wait of a thread for a condition: its new job is released now, even if the thread must still wait for
+    /// its mutex.
     fn signalled(&mut self, Signalled { thread, has_mutex }: Signalled) {
         self.threads[thread as usize].next_job = Job { release: self.now, deadline: Nanos::MAX };
         if has_mutex {
@@ -576,7 +584,7 @@ impl Simulation {
         self.built.core.set_affinity(vp, mask, self.now).expect("the plan has checked the CPUs");
     }
 
-    fn happen(&mut self, event: Event) -> Result<(), Failure> {
+    fn carry_out_event(&mut self, event: Event) -> Result<(), Failure> {
         match event {
             Event::Wake(thread) => self.wake(thread),
             Event::Arrive(thread) => self.arrive(thread)?,
@@ -616,7 +624,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// The thread is no more: by its own step, or from outside wherever it is.
+    /// Removes a thread, by a step of its own or from outside at any of its steps, and wakes who waits for its mutexes.
     fn leave(&mut self, thread: u32) {
         let vp = std::mem::take(&mut self.core_vps[thread as usize]);
         if vp == 0 {
@@ -633,6 +641,8 @@ impl Simulation {
         self.sync.forget(thread).into_iter().for_each(|other| self.wake(other));
     }
 
+    /// Records the deadlines that a thread has missed without being done with their jobs, when it leaves or the run
+    /// ends.
     fn count_misses_at_end(&mut self, number: usize) {
         let steps = &self.plan.groups[self.threads[number].group as usize].program.steps;
         let thread = &mut self.threads[number];
@@ -643,7 +653,7 @@ impl Simulation {
         }
     }
 
-    /// A source of stolen time takes its CPU, or waits until another one is done with it.
+    /// Lets a source of interrupts take its CPU, or wait for the end of the interrupt that this CPU is in.
     fn interrupt(&mut self, source: u32) {
         let stated = &self.plan.hierarchy.machine.interrupts[source as usize];
         let cpu = usize::from(stated.cpu);
@@ -659,12 +669,12 @@ impl Simulation {
         self.events.add(self.now + takes, Event::InterruptOver(cpu as u16));
     }
 
-    /// Accounts for what an interrupt has taken of a CPU up to now.
+    /// Tells the core how much of a CPU's time an interrupt has taken up to now, and records it.
     pub(crate) fn steal_so_far(&mut self, cpu: usize) {
         let Some((since, over)) = self.cpus[cpu].interrupted else { return };
         let length = self.now - since;
         self.cpus[cpu].interrupted = Some((self.now, over));
-        // A switch that is being paid for goes on behind the interrupt.
+        // The thread goes on paying for its switch behind the interrupt.
         self.cpus[cpu].progress_from = self.cpus[cpu].progress_from.max(since) + length;
         self.built.core.steal(cpu as u16, length);
         self.cpus[cpu].expires_at = self.built.core.expires_at(cpu as u16);

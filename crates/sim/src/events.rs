@@ -6,10 +6,10 @@ use hls_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something to happen.
+/// An event of a run that is known before its instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Source number `.0` of stolen time takes its CPU.
+    /// Source number `.0` of interrupts takes its CPU.
     Interrupt(u32),
     /// The interrupt on CPU `.0` is over.
     InterruptOver(u16),
@@ -21,7 +21,7 @@ pub enum Event {
     Wake(u32),
 }
 
-/// An event in a word, since the queue is gone through all the time: a kind in 3 bits, a number in the others.
+/// An event in one word, as the queue is searched all the time: its kind in 3 bits, its number in the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Packed(u32);
 
@@ -52,27 +52,28 @@ impl From<Packed> for Event {
     }
 }
 
-/// The queue.
+/// The queue of planned events.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
-    /// Time, how many were added before, what. Of 2^32 events between two of one instant nobody asks for the order.
+    /// For each event its instant, how many events had been added before it, and the event itself. That count begins
+    /// anew after 2^32: no order is promised among that many events.
     heap: BinaryHeap<Reverse<(Nanos, u32, Packed)>>,
     added: u32,
 }
 
 impl Events {
-    /// Adds an event.
+    /// Adds an event that happens at `at`.
     pub fn add(&mut self, at: Nanos, event: Event) {
         self.heap.push(Reverse((at, self.added, event.into())));
         self.added = self.added.wrapping_add(1);
     }
 
-    /// When the first one is due; the end of time when there is none.
+    /// When the first event is due; [`Nanos::MAX`] when there is none.
     pub fn next_at(&self) -> Nanos {
         self.heap.peek().map_or(Nanos::MAX, |Reverse((at, _, _))| *at)
     }
 
-    /// Takes the first one if it is due at `now`.
+    /// Takes the first event out of the queue if it is due at `now`.
     pub fn take_due(&mut self, now: Nanos) -> Option<Event> {
         let Reverse((at, _, _)) = self.heap.peek()?;
         if *at > now {

@@ -1,11 +1,11 @@
 //! The simulator: a discrete-event machine whose scheduler is the C core.
 //!
-//! Deterministic: the same hierarchy, workload and seed give the same records, byte for byte. The way of a run:
+//! Deterministic: the same hierarchy, workload and seed give the same records, byte for byte. A run goes like this:
 //! [`hls_plan`] makes threads and VPs of a hierarchy and a workload; [`engine`] carries events out in order of time,
 //! with [`hls_thread`] interpreting the programs, and `machine` the CPUs, their ticks and what is stolen from them.
 //! What changes the hierarchy in between is in `changes`.
-//! Time stands still while the core decides; what a decision costs is a parameter of the machine. Does no IO: records
-//! go to whoever the caller names.
+//! Time stands still while the core decides; what a decision costs is a parameter of the machine. Does no IO: the
+//! caller passes a function that takes the records.
 
 mod changes;
 pub mod engine;

@@ -2,16 +2,16 @@
 
 use hls_units::Nanos;
 
-/// A CPU and what it is doing.
+/// A CPU, the thread that it runs and the interrupt that it is in.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu {
-    /// The thread that it runs.
+    /// The number of the thread that the CPU runs.
     pub current: Option<u32>,
-    /// From when on the thread's program gets the CPU's time: later than now while a switch is paid for.
+    /// From when on the CPU's time goes into the thread's program: later than now while the thread pays for a switch.
     pub progress_from: Nanos,
-    /// Since when an interrupt has the CPU, and until when.
+    /// The interrupt that the CPU is in: from when on it is not accounted for yet, and when it ends.
     pub interrupted: Option<(Nanos, Nanos)>,
-    /// When its first slice is over: the core's answer after the last decision.
+    /// When the first slice on the CPU ends: the core's answer after the last decision.
     pub expires_at: Nanos,
 }
 
@@ -21,7 +21,7 @@ impl Cpu {
         Cpu { current: None, progress_from: Nanos::ZERO, interrupted: None, expires_at: Nanos::MAX };
 }
 
-/// The first tick at or after a time; the time itself when timers are precise.
+/// The first tick at or after an instant; the instant itself where timers are precise, without `tick_hz`.
 pub fn on_tick(tick_hz: Option<u32>, at: Nanos) -> Nanos {
     const SECOND: u128 = 1_000_000_000;
     let Some(hz) = tick_hz else { return at };

@@ -1,7 +1,7 @@
-//! Packages of Debian, fetched and unpacked without being installed.
+//! Fetches packages of Debian and unpacks them without installing them.
 //!
-//! Relies on apt, which verifies signatures with the keyring of the Debian archive, and on dpkg-deb. The mirror is the
-//! one that the machine's apt uses. Lists and downloads are in a folder of their own: the machine's are never touched.
+//! Relies on apt, which verifies signatures with the keyring of the Debian archive, and on dpkg-deb. Uses the mirror
+//! that this machine's apt uses. Keeps lists and downloads in a folder of its own, and never touches this machine's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::{Error, tool};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// apt, with lists and a cache of its own, and one suite of Debian.
+/// apt with lists and a cache of its own, for one suite of Debian.
 #[derive(Debug)]
 pub struct Apt {
     folder: PathBuf,
@@ -20,10 +20,10 @@ pub struct Apt {
 }
 
 impl Apt {
-    /// Reads the index of a suite. What it keeps is in `folder`.
+    /// Fetches the index of a suite. Keeps it, and all later downloads, in `folder`.
     ///
     /// # Errors
-    /// `Unavailable` where there is no apt, or no mirror of Debian; `Failed` when the suite cannot be had.
+    /// `Unavailable` where there is no apt, or no mirror of Debian; `Failed` when the index cannot be fetched.
     pub fn new(folder: &Path, suite: &str) -> Result<Apt, Error> {
         let apt = Apt { folder: folder.to_owned(), suite: suite.to_owned() };
         let mirror = mirror()?;
@@ -49,7 +49,7 @@ impl Apt {
         Ok(apt)
     }
 
-    /// A command of apt that sees the suite and nothing of the machine's packages.
+    /// A command of apt that sees the suite, and none of this machine's packages.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         let folder = self.folder.display();
@@ -81,7 +81,7 @@ impl Apt {
     /// Downloads packages and unpacks them all into the folder `to`.
     ///
     /// # Errors
-    /// `Failed` when one of them cannot be had.
+    /// `Failed` when a package cannot be fetched or unpacked.
     pub fn unpack(&self, packages: &[String], to: &Path) -> Result<(), Error> {
         let archives = self.folder.join("archives");
         tool::output(self.command("apt-get").arg("download").args(packages).current_dir(&archives))?;
@@ -94,14 +94,14 @@ impl Apt {
     }
 }
 
-/// The package whose name begins with `prefix` among those that a package depends on, as apt shows it.
+/// The package whose name begins with `prefix` among those that a package depends on; `shown` is what apt shows of it.
 fn dependency(shown: &str, prefix: &str) -> Option<String> {
     let depends = shown.lines().find_map(|line| line.strip_prefix("Depends: "))?;
     let mut names = depends.split(", ").filter_map(|dependency| dependency.split_whitespace().next());
     names.find(|name| name.starts_with(prefix)).map(str::to_owned)
 }
 
-/// The mirror of Debian that the machine uses; its mirror of security updates does not have the suite.
+/// The mirror of Debian that this machine uses, not that of security updates, which does not have the suite.
 fn mirror() -> Result<String, Error> {
     let wanted = ["Created-By: Packages", "Origin: Debian", "Label: Debian"];
     let found =

@@ -1,16 +1,16 @@
-//! What can be wrong with a run that is not the script's own doing.
+//! Why a run can fail other than by what its scripts do.
 
 use std::fmt;
 
 /// Why a run of the virtual machine has no outcome. Every text says what was found and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
-    /// No virtual machine can run on this one: a program or a kernel is missing and cannot be had. Tests that need one
-    /// print this as the reason for being skipped.
+    /// The test machine cannot run on this machine: a program or a kernel is missing and cannot be fetched. Tests that
+    /// need the test machine print this as the reason for being skipped.
     Unavailable(String),
-    /// What was to be put into the guest is not there, or cannot be put there.
+    /// A script, program or file for the guest does not exist, or cannot be put into the guest.
     Input(String),
-    /// Something that should work did not.
+    /// A step that should work failed.
     Failed(String),
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Makes a failure of something named out of an error of the system.
+/// Turns an error of the system into [`Error::Failed`], with the name of what failed in front.
 pub(crate) fn failed(what: impl fmt::Display) -> impl FnOnce(std::io::Error) -> Error {
     move |error| Error::Failed(format!("{what}: {error}"))
 }

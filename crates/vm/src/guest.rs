@@ -1,7 +1,7 @@
-//! What is in the guest, and the initramfs made of it.
+//! The content of the guest, and the initramfs made of it.
 //!
 //! Relies on a static busybox and on `ldd` of the host. The same content gives the same bytes: entries are in order of
-//! their names, and have no times and no owners but root.
+//! their names, have no times, and belong to root.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,32 +15,32 @@ use cpio::newc;
 use crate::error::failed;
 use crate::{Error, tool};
 
-/// What the guest runs, and what it finds beside busybox.
+/// What the guest runs, and which programs and files it has beside busybox.
 #[derive(Debug, Clone, Default)]
 pub struct Guest {
-    /// Run one after the other, whatever becomes of those before.
+    /// The scripts that the guest runs one after the other, even if one fails.
     pub scripts: Vec<Script>,
-    /// Programs of the host, by path or to be found in PATH. They are in the guest's PATH, before busybox's, with the
+    /// Programs of the host, by path or by name in PATH. In the guest they stand before busybox's in PATH, with the
     /// shared libraries that they are linked with.
     pub programs: Vec<PathBuf>,
-    /// Other files and folders: where on the host, and the absolute path in the guest. What can be executed stays so.
+    /// Other files and folders: the path on the host, and the absolute path in the guest. Executable files stay so.
     pub files: Vec<(PathBuf, String)>,
 }
 
 /// A script for the guest: `#!/bin/sh` of busybox, or of a shell that is among the programs.
 #[derive(Debug, Clone)]
 pub struct Script {
-    /// What the outcome calls it: letters, digits, `-`, `_` and `.`; no other script of the guest has it.
+    /// The name of the script in the outcome, unique in the guest: letters, digits, `-`, `_` and `.`.
     pub name: String,
-    /// Its text, from the `#!` on.
+    /// The text of the script, from the `#!` on.
     pub text: String,
 }
 
 impl Script {
-    /// The script in a file, by the name of the file.
+    /// Reads a script from a file, whose name becomes the script's.
     ///
     /// # Errors
-    /// `Input` when it cannot be read, or its name has other characters than a script's may have.
+    /// `Input` when the file cannot be read.
     pub fn read(path: &Path) -> Result<Script, Error> {
         let text =
             fs::read_to_string(path).map_err(|error| Error::Input(format!("{}: {error}", path.display())))?;
@@ -65,14 +65,14 @@ enum Entry {
     },
 }
 
-/// The archive's content, by path without the leading slash. The folders above an entry come before it in this order.
+/// The content of the archive, by path without the leading slash. In this order folders come before what is in them.
 #[derive(Default)]
 struct Tree(BTreeMap<String, Entry>);
 
 /// Writes the initramfs of `guest` to the file `path`.
 ///
 /// # Errors
-/// `Input` for what is not there, is not a program, or has a name that cannot be; `Unavailable` without busybox.
+/// `Input` where a program or file does not exist, or a name is not allowed; `Unavailable` without busybox.
 pub(crate) fn write_initramfs(guest: &Guest, path: &Path) -> Result<(), Error> {
     let mut tree = Tree::default();
     let busybox = tool::find(Path::new("busybox"))
@@ -100,7 +100,7 @@ pub(crate) fn write_initramfs(guest: &Guest, path: &Path) -> Result<(), Error> {
     write().map_err(failed(path.display()))
 }
 
-/// The first process, with a call for every script.
+/// The text of the first process, with a call for every script.
 fn init(scripts: &[Script]) -> Result<String, Error> {
     let mut calls = String::new();
     for (i, Script { name, .. }) in scripts.iter().enumerate() {
@@ -118,7 +118,7 @@ fn init(scripts: &[Script]) -> Result<String, Error> {
 }
 
 impl Tree {
-    /// An entry at an absolute path, with the folders above it.
+    /// Adds an entry at an absolute path, with the folders above it.
     fn add(&mut self, path: &str, entry: Entry) -> Result<(), Error> {
         let inside = path.trim_matches('/');
         let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
@@ -133,7 +133,8 @@ impl Tree {
         self.put(inside, entry)
     }
 
-    /// The same may come twice, as a library of two programs does; two different things cannot be in one place.
+    /// Adds an entry. The same entry may be added twice, as a library of two programs is; a different one at the same
+    /// path is refused.
     fn put(&mut self, name: &str, entry: Entry) -> Result<(), Error> {
         match self.0.insert(name.to_owned(), entry) {
             Some(other) if other != self.0[name] => {
@@ -143,7 +144,7 @@ impl Tree {
         }
     }
 
-    /// A file, or a folder with all that is in it. Links are followed.
+    /// Adds a file, or a folder with all that is in it. Follows links.
     fn add_file(&mut self, from: &Path, to: &str) -> Result<(), Error> {
         let wrong = |error: io::Error| Error::Input(format!("{}: {error}", from.display()));
         let kind = fs::metadata(from).map_err(wrong)?;
@@ -165,11 +166,12 @@ impl Tree {
         Ok(())
     }
 
-    /// A program and the libraries that it is linked with. Libraries go where every loader looks for them, by the
+    /// Adds a program and the libraries that it is linked with. Libraries go where every loader looks for them, by the
     /// names that the program asks for; the loader itself stays where the program expects it.
     fn add_program(&mut self, program: &Path) -> Result<(), Error> {
-        let path = tool::find(program)
-            .ok_or_else(|| Error::Input(format!("{}: found no such program to put in", program.display())))?;
+        let path = tool::find(program).ok_or_else(|| {
+            Error::Input(format!("{}: found no such program, expected one", program.display()))
+        })?;
         for library in libraries(&path)? {
             let name = library.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let to =
@@ -230,7 +232,7 @@ impl Entry {
     }
 }
 
-/// The archive has 32 bits for the size of a file.
+/// The size of a file as the archive has it, in 32 bits.
 fn size_in_archive(bytes: u64) -> io::Result<u32> {
     u32::try_from(bytes)
         .map_err(|_| io::Error::other(format!("found a file of {bytes} bytes, expected less than 4 GiB")))

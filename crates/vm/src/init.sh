@@ -1,10 +1,10 @@
 #!/bin/busybox sh
-# The first process of the guest: prepares a small machine, runs the scripts, hands over what they left in $OUT.
+# The first process of the guest: mounts what a small machine needs, runs the scripts, sends the files in $OUT.
 #
 # Relies on busybox, and on three serial ports: ttyS0 has the kernel's log, ttyS1 what the scripts print, ttyS2 the
-# content of $OUT as a packed archive. What is printed of a script stands between a record separator with its name and a
-# unit separator with its exit status; a group separator comes when all is handed over. The test machine puts the calls of
-# `run`, one a script, in the place of RUN.
+# content of $OUT as a packed archive. The output of a script stands between a record separator with its name and a
+# unit separator with its exit status; a group separator follows when the archive has been sent. crates/vm puts the
+# calls of `run`, one a script, in the place of RUN.
 /bin/busybox --install -s /bin
 export PATH=/usr/local/bin:/bin HOME=/ TERM=dumb OUT=/out
 
@@ -29,7 +29,7 @@ ip link set lo up
 stty -F /dev/ttyS1 raw
 stty -F /dev/ttyS2 raw
 
-# A level that reaches the console, so that the log of the kernel says which script a complaint belongs to.
+# Level 4 reaches the console, so that the kernel's log says during which script the kernel complained.
 run() {
 	echo "<4>hls-vm: $1" >/dev/kmsg
 	printf '\036%s\n' "$1"
@@ -40,7 +40,7 @@ run() {
 exec >/dev/ttyS1 2>&1
 RUN
 tar -C "$OUT" -czf /dev/ttyS2 .
-# Setting a port waits until all that was written to it has left: the power goes off after that.
+# Setting a port waits until all that was written to it has been sent: only then may the power go off.
 stty -F /dev/ttyS2 raw
 printf '\035'
 stty -F /dev/ttyS1 raw

@@ -1,6 +1,6 @@
 //! The guest's kernel: Debian's newest that has sched_ext, fetched once.
 //!
-//! Relies on [`Apt`]: nothing of the machine's packages is touched.
+//! Relies on [`Apt`]; never touches this machine's packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use crate::error::failed;
 use crate::{Apt, Error};
 
-/// The suite whose kernels have sched_ext; those of the suite that it adds to do not.
+/// The suite of Debian whose kernels have sched_ext; the kernels of `trixie` itself do not.
 pub(crate) const SUITE: &str = "trixie-backports";
 
-/// Depends on the newest kernel of the suite. The variant for virtual machines has what the guest needs built in.
+/// The package that depends on the newest kernel of the suite, built for virtual machines: its drivers are built in.
 const NEWEST: &str = "linux-image-cloud-amd64";
 
-/// What the kernel must have been built with.
+/// The options that the kernel must have been built with.
 const NEEDED: [&str; 2] = ["CONFIG_SCHED_CLASS_EXT=y", "CONFIG_DEBUG_INFO_BTF=y"];
 
 /// A kernel to boot.
@@ -22,18 +22,18 @@ const NEEDED: [&str; 2] = ["CONFIG_SCHED_CLASS_EXT=y", "CONFIG_DEBUG_INFO_BTF=y"
 pub struct Kernel {
     /// The compressed image.
     pub image: PathBuf,
-    /// The options that it was built with, as in `/proc/config.gz`.
+    /// The file with the options that the kernel was built with, as in `/proc/config.gz`.
     pub config: PathBuf,
-    /// Its release, as `uname -r` prints it.
+    /// The release of the kernel, as `uname -r` prints it.
     pub release: String,
 }
 
 impl Kernel {
-    /// The kernel in the folder `cache`, fetched when it is not there. One that is there stays: who wants a newer one
-    /// removes it.
+    /// The kernel in the folder `cache`, fetched when that has none. A kernel in `cache` is never updated: to have a
+    /// newer one, remove it there.
     ///
     /// # Errors
-    /// `Unavailable` when it cannot be fetched, or has no sched_ext.
+    /// `Unavailable` when the kernel cannot be fetched, or has no sched_ext.
     pub fn cached(cache: &Path) -> Result<Kernel, Error> {
         let home = cache.join("kernel");
         if !home.is_dir() {
@@ -48,7 +48,7 @@ impl Kernel {
     }
 }
 
-/// Makes `home` out of the packages, whole or not at all.
+/// Fetches the packages and makes the folder `home` of the kernel from them, whole or not at all.
 fn fetch(cache: &Path, home: &Path) -> Result<(), Error> {
     fs::create_dir_all(cache).map_err(failed(cache.display()))?;
     let work = tempfile::tempdir_in(cache).map_err(failed(cache.display()))?;
@@ -73,6 +73,6 @@ fn fetch(cache: &Path, home: &Path) -> Result<(), Error> {
         fs::write(ready.join("release"), release)?;
         fs::rename(&ready, home)
     };
-    // Somebody else may have been faster.
+    // Another process may have made the folder meanwhile.
     step().or_else(|error| if home.is_dir() { Ok(()) } else { Err(error) }).map_err(failed(home.display()))
 }

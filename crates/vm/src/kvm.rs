@@ -1,6 +1,6 @@
-//! Whether a guest boots on KVM here: found out by trying, once, and remembered in the cache.
+//! Finds out whether a guest boots on KVM on this machine, by trying once, and remembers the answer in the cache.
 //!
-//! That there is a device does not say so: in a virtual machine it may be there and not carry a whole kernel.
+//! That the device exists is not enough: in a virtual machine it may exist and yet not run a whole kernel.
 
 use std::fs::{self, OpenOptions};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use std::time::Duration;
 use crate::error::failed;
 use crate::{Accel, Error, Guest, Machine, Outcome, Script, Time, Vm};
 
-/// A boot takes two seconds where KVM works.
+/// How long the trial may take; a boot takes two seconds where KVM works.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What is remembered when it does; otherwise why it does not.
+/// The remembered answer when KVM works; any other text is the reason why it does not.
 const WORKS: &str = "works\n";
 
-/// Whether a guest boots on KVM. A device that the user may not open is not remembered: that can change.
+/// Returns whether a guest boots on KVM. That the user may not open the device is not remembered, since it can change.
 pub(crate) fn works(vm: &Vm) -> Result<bool, Error> {
     if OpenOptions::new().read(true).write(true).open("/dev/kvm").is_err() {
         return Ok(false);

@@ -25,21 +25,21 @@ pub use outcome::{CutShort, Outcome, ScriptOutcome};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The folder of a run in which the files are that scripts left in `$OUT`.
+/// The name of the folder, in the folder of a run, for the files that scripts left in `$OUT`.
 pub const OUT: &str = "guest-out";
 
-/// A test machine that can be used.
+/// A test machine that is ready to boot.
 #[derive(Debug, Clone)]
 pub struct Vm {
     kernel: Kernel,
     cache: PathBuf,
 }
 
-/// Where what the guest says is shown while it runs.
+/// Where the output of the guest is shown while it runs.
 pub struct Show<'a> {
     /// What the scripts print.
     pub output: &'a mut dyn Write,
-    /// What the kernel says on its console.
+    /// What the kernel prints on its console.
     pub kernel: &'a mut dyn Write,
 }
 
@@ -47,7 +47,7 @@ impl Vm {
     /// The test machine whose kernel is in the folder `cache`, or is fetched into it now.
     ///
     /// # Errors
-    /// `Unavailable` with the reason when it cannot work on this machine.
+    /// `Unavailable` with the reason when the test machine cannot run on this machine.
     pub fn open(cache: &Path) -> Result<Vm, Error> {
         if cfg!(not(target_arch = "x86_64")) {
             return Err(Error::Unavailable("its kernel and the programs put in are for x86-64".into()));
@@ -60,11 +60,11 @@ impl Vm {
         Ok(Vm { kernel: Kernel::cached(&cache)?, cache })
     }
 
-    /// As [`Vm::open`], for a test: when the test machine cannot work here it says why, also where the output of tests
-    /// that pass is not shown, and gives none.
+    /// As [`Vm::open`], for a test: when the test machine cannot run here, prints the reason to standard error, which
+    /// is shown for tests that pass, too, and returns `None`.
     ///
     /// # Errors
-    /// What is wrong when it should work.
+    /// Those of [`Vm::open`] except `Unavailable`.
     pub fn open_or_skip(cache: &Path) -> Result<Option<Vm>, Error> {
         match Vm::open(cache) {
             Ok(vm) => Ok(Some(vm)),
@@ -76,28 +76,27 @@ impl Vm {
         }
     }
 
-    /// The kernel that it boots.
+    /// The kernel that the test machine boots.
     #[must_use]
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
     }
 
-    /// Unpacks parts of the source of its kernel, folders and files by their paths in it, to the same paths below the
-    /// folder `to`. They are fetched anew each time, which takes minutes.
+    /// Unpacks `parts` of the source of the test machine's kernel, folders and files named by their paths in the
+    /// source, to the same paths below the folder `to`. Fetches the source each time, which takes minutes.
     ///
     /// # Errors
-    /// `Unavailable` or `Failed` when they cannot be had.
+    /// `Unavailable` or `Failed` when the source cannot be fetched or unpacked.
     pub fn unpack_source(&self, parts: &[&str], to: &Path) -> Result<(), Error> {
         source::unpack(&self.kernel, &self.cache, parts, to)
     }
 
     /// Boots, runs the scripts of `guest`, and powers off. `folder`, made if need be, then has `kernel.log`,
-    /// `output.log` and, in [`OUT`], the files that the scripts left in `$OUT`; what an earlier run left of these there
-    /// is removed.
+    /// `output.log` and, in [`OUT`], the files that the scripts left in `$OUT`; those of an earlier run are removed.
     ///
     /// # Errors
-    /// `Input` for what cannot be put into the guest, `Failed` when there was no run. A guest that dies, or is ended at
-    /// the limit, is an outcome.
+    /// `Input` when something cannot be put into the guest, `Failed` when the guest could not be run. A guest that goes
+    /// down, or is ended at the limit, is an outcome.
     pub fn run(
         &self,
         machine: &Machine,
@@ -112,7 +111,7 @@ impl Vm {
         run::run(&self.kernel, &machine, guest, folder, show)
     }
 
-    /// As [`Vm::run`], and shows nothing on the way.
+    /// As [`Vm::run`], but shows nothing while the guest runs.
     ///
     /// # Errors
     /// As [`Vm::run`].

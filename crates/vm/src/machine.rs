@@ -1,8 +1,8 @@
-//! The machine that QEMU is: its processors, its memory, and how its time passes.
+//! The machine that QEMU emulates: its processors, its memory, and how its time passes.
 //!
-//! Relies on what was found out about these options: with [`Time::Exact`] two runs of the same content on one processor
-//! are the same to the byte, since instructions run at a fixed rate and every clock follows them. When several take
-//! turns has been seen to differ by a few nanoseconds.
+//! Relies on what was measured with these options: with [`Time::Exact`] two runs of the same content on one processor
+//! are the same to the byte, since instructions run at a fixed rate and every clock follows them. With several
+//! processors, the instants at which they take turns have been seen to differ by a few nanoseconds.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use crate::Kernel;
 
-/// What to boot on.
+/// The machine that a guest boots on.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// How many processors.
+    /// The number of processors.
     pub cpus: u32,
-    /// How time passes.
+    /// How time passes in the guest.
     pub time: Time,
-    /// Main memory in MiB. The guest's files are in it, twice while it boots.
+    /// Main memory in MiB. It holds the guest's files, twice while the guest boots.
     pub memory_mib: u32,
-    /// Added to the kernel's command line.
+    /// Options at the end of the kernel's command line.
     pub append: String,
     /// How long the whole run may take, in time of the host.
     pub limit: Duration,
@@ -30,8 +30,8 @@ pub struct Machine {
 pub enum Time {
     /// As on the host.
     Free(Accel),
-    /// By instructions: each takes 2^`shift` nanoseconds, and several processors take turns. What is measured can be
-    /// measured again.
+    /// By instructions: each takes 2^`shift` nanoseconds, and several processors take turns. A measurement that is
+    /// repeated gives the same numbers.
     Exact {
         /// 0 is 1000 million instructions a second, 1 is 500, and so on.
         shift: u32,
@@ -41,7 +41,7 @@ pub enum Time {
 /// What runs the guest's processors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accel {
-    /// KVM if a guest boots on it here, else TCG.
+    /// KVM if a guest boots on KVM on this machine, else TCG.
     Auto,
     /// The host's processors.
     Kvm,
@@ -50,7 +50,7 @@ pub enum Accel {
 }
 
 impl Default for Machine {
-    /// Two processors, for tests of what works rather than of what it costs.
+    /// Two processors and free time, for tests of behaviour; tests of cost use [`Time::Exact`].
     fn default() -> Machine {
         let time = Time::Free(Accel::Auto);
         Machine { cpus: 2, time, memory_mib: 1024, append: String::new(), limit: Duration::from_secs(300) }
@@ -63,15 +63,15 @@ pub(crate) const QEMU: &str = "qemu-system-x86_64";
 /// The files behind the guest's three serial ports, in order: see `init.sh`.
 pub(crate) const PORTS: [&str; 3] = ["kernel.log", "output.log", "out.tar.gz"];
 
-/// The initramfs, beside them.
+/// The initramfs, in the same folder.
 pub(crate) const INITRAMFS: &str = "initramfs.cpio";
 
 /// The command that boots `machine` with what is in `folder`.
 pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path) -> Command {
-    // Ends QEMU when the test machine is killed.
+    // Ends QEMU when this process is killed.
     let mut qemu = Command::new("setpriv");
     qemu.args(["--pdeathsig", "KILL", QEMU, "-nodefaults", "-display", "none", "-no-reboot", "-cpu", "max"]);
-    // The level at which warnings, and what is worse, reach the console.
+    // At this log level warnings and errors reach the console.
     let mut append = "console=ttyS0 loglevel=5 panic=-1 edd=off mitigations=off tsc=reliable".to_owned();
     // With a thread for each processor, QEMU 7.2 sometimes runs code as it was before another processor patched it, and
     // kernels patch theirs: one boot in twenty ended in an oops of `int3`. One thread is as fast to boot.
@@ -83,7 +83,7 @@ pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path) -> Comm
         Time::Exact { shift } => {
             qemu.args(["-accel", tcg, "-icount", &format!("shift={shift},sleep=off")]);
             qemu.args(["-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]);
-            // What would make a switch cost more than scheduling does, or differ from boot to boot.
+            // These would make a switch cost more than scheduling does, or a boot differ from the next.
             append += " nokaslr nowatchdog psi=0";
         }
     }

@@ -1,6 +1,6 @@
 //! `hls-vm`: runs scripts in a virtual machine whose kernel has sched_ext.
 //!
-//! Exit status: that of the first script that did not exit with 0, else 0. What is not the script's: 2 usage or input,
+//! Exit status: that of the first script that did not exit with 0, else 0. Apart from scripts: 2 wrong usage or input,
 //! 124 the time limit, 125 the test machine could not do its work, 126 the kernel complained or went down.
 
 use clap::{Parser, ValueEnum};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Run scripts in a virtual machine whose kernel has sched_ext.
 ///
-/// The first call fetches the kernel. Without a script it only says what there is.
+/// The first call fetches the kernel. Without a script it only prints the kernel's release and checks that it works.
 #[derive(Debug, Parser)]
 #[command(name = "hls-vm", version, after_help = EXIT_STATUS)]
 struct Args {
@@ -26,13 +26,13 @@ struct Args {
     /// Put a file or folder into the guest.
     #[arg(short, long = "file", value_name = "HERE=THERE", value_parser = placed)]
     files: Vec<(PathBuf, String)>,
-    /// What runs the guest's processors; `auto` is KVM if a guest boots on it here, else TCG.
+    /// What runs the guest's processors; `auto` is KVM if a guest boots on KVM here, else TCG.
     #[arg(long, value_enum, default_value = "auto", conflicts_with = "exact")]
     accel: AccelName,
     /// How many processors: 2, or 1 with --exact.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
     cpus: Option<u32>,
-    /// An instruction takes a fixed time: every run on one processor is the same, to the byte.
+    /// Let every instruction take a fixed time: every run on one processor is the same, to the byte.
     #[arg(long)]
     exact: bool,
     /// With --exact: an instruction takes 2^SHIFT ns.
@@ -75,7 +75,7 @@ impl From<AccelName> for Accel {
     }
 }
 
-/// What runs when no script is named: what there is to work with.
+/// The script that runs when no script is named: prints the kernel's release, and checks for sched_ext and BTF.
 const CHECK: &str = "#!/bin/sh -e
 echo \"kernel $(uname -r), $(nproc) CPUs\"
 echo \"sched_ext is $(cat /sys/kernel/sched_ext/state)\"
@@ -116,14 +116,14 @@ fn run(args: &Args) -> Result<Outcome, Error> {
     )
 }
 
-/// Says what is not plain from what was shown, and gives the exit status.
+/// Prints complaints of the kernel, why the run was cut short, and where the results are; returns the exit status.
 fn report(outcome: &Outcome, results: &Path) -> u8 {
     let failed = outcome.scripts.iter().find_map(|script| script.status.filter(|&status| status != 0));
     for problem in &outcome.problems {
         eprintln!("hls-vm: the kernel complained: {problem}");
     }
     match outcome.cut_short {
-        Some(why) => eprintln!("hls-vm: {why}; what was said until then is in {}", results.display()),
+        Some(why) => eprintln!("hls-vm: {why}; the output up to then is in {}", results.display()),
         None => eprintln!(
             "hls-vm: {:.1} s; logs and files are in {}",
             outcome.wall.as_secs_f64(),

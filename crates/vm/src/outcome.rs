@@ -1,42 +1,42 @@
-//! What came of a run: read from what the guest wrote to its serial ports.
+//! The outcome of a run, read from what the guest wrote to its serial ports.
 //!
-//! Does no IO. Whatever a guest writes, also half of it, is read as far as it goes.
+//! Does no IO. Output that breaks off anywhere is read as far as it goes.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// Every script that was begun, in order.
+    /// The outcome of every script that the guest began, in order.
     pub scripts: Vec<ScriptOutcome>,
-    /// What the kernel said on its console: warnings and what is worse.
+    /// What the kernel printed on its console: warnings and errors.
     pub kernel_log: String,
-    /// Lines of `kernel_log` that say that something is wrong with the kernel or in it.
+    /// The lines of `kernel_log` in which the kernel complains about itself.
     pub problems: Vec<String>,
-    /// Why the guest did not come to its end, if it did not.
+    /// Why the guest did not run all its scripts to their ends and send their files, if it did not.
     pub cut_short: Option<CutShort>,
     /// How long the run took, in time of the host.
     pub wall: Duration,
 }
 
-/// What came of one script.
+/// The outcome of one script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptOutcome {
     /// The script's name.
     pub name: String,
-    /// What it printed to its standard output and error.
+    /// What the script printed to its standard output and error.
     pub output: String,
-    /// Its exit status, as a shell has it; none when the guest ended before it did.
+    /// The exit status of the script, as a shell has it; `None` when the guest ended before the script did.
     pub status: Option<u8>,
 }
 
 /// Why a guest did not come to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CutShort {
-    /// It was ended after this long, its limit.
+    /// The guest was ended at this limit.
     Limit(Duration),
-    /// It went down before its scripts had ended and their files had arrived.
+    /// The guest went down before its scripts had ended and their files had been sent.
     Down,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for CutShort {
 }
 
 impl Outcome {
-    /// Whether the guest came to its end, every script exited with 0, and the kernel did not complain.
+    /// Whether the guest ran to its end, every script exited with 0, and the kernel did not complain.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let succeeded = self.scripts.iter().all(|script| script.status == Some(0));
@@ -60,19 +60,19 @@ impl Outcome {
     }
 }
 
-/// Before the name of a script that begins.
+/// The mark before the name of a script that begins.
 pub(crate) const BEGIN: char = '\u{1e}';
-/// Before the exit status of a script that has ended.
+/// The mark before the exit status of a script that has ended.
 const END: char = '\u{1f}';
-/// After all scripts, and after the files that they left.
+/// The mark after all scripts and after the files that they left.
 const DONE: char = '\u{1d}';
 
-/// Whether the guest came to its end.
+/// Whether the guest ran to its end, by what it printed.
 pub(crate) fn finished(output: &str) -> bool {
     output.contains(DONE)
 }
 
-/// The scripts in what came out of the guest.
+/// The outcomes of the scripts, from what the guest printed.
 pub(crate) fn scripts(output: &str) -> Vec<ScriptOutcome> {
     output.split(BEGIN).skip(1).map(script).collect()
 }
@@ -87,8 +87,8 @@ fn script(record: &str) -> ScriptOutcome {
     }
 }
 
-/// What to show of a piece of what comes out of the guest, which begins and ends where lines do: names of scripts as
-/// headings, if there are several, and no marks.
+/// What to show of some lines that the guest printed: the names of scripts become headings, if there are several
+/// scripts, and marks are left out.
 pub(crate) fn shown(piece: &str, several: bool) -> String {
     let line = |line: &str| match (line.strip_prefix(BEGIN), line.split_once(END)) {
         (Some(name), _) if several => format!("== {name}"),
@@ -100,8 +100,8 @@ pub(crate) fn shown(piece: &str, several: bool) -> String {
     piece.replace(DONE, "").split_inclusive('\n').map(line).collect()
 }
 
-/// What the kernel says when something is wrong. A scheduler that was put off the machine for an error of its own is
-/// no problem of the kernel's, but one that let threads wait is told as a stall.
+/// What a line of the kernel's log contains when something is wrong with the kernel. That the kernel ejects a scheduler
+/// for an error of its own is none of these, unless the scheduler let threads wait, which the kernel calls a stall.
 const COMPLAINTS: [&str; 10] = [
     "WARNING: ",
     "BUG: ",

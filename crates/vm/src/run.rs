@@ -1,7 +1,7 @@
-//! One run: QEMU from its start to its end, and what it leaves in the folder of the run.
+//! One run: QEMU from its start to its end, and the files that it leaves in the folder of the run.
 //!
-//! Relies on the guest's powering itself off. The serial ports are files, which QEMU writes without ever waiting for a
-//! reader, so that looking on does not change what happens. QEMU is ended by its process, never by its name.
+//! Relies on the guest to power itself off. The serial ports are files, which QEMU writes without ever waiting for a
+//! reader, so that reading them does not change what happens. QEMU is killed by its pid, never by its name.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -15,13 +15,13 @@ use crate::machine::{self, INITRAMFS, PORTS};
 use crate::outcome::{self, CutShort, Outcome};
 use crate::{Error, Guest, Kernel, Machine, OUT, Show, guest, tool};
 
-/// How often it is looked at what came.
+/// How long to wait between two readings of what the guest printed.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// What QEMU itself says.
+/// The file for the messages of QEMU itself.
 const MESSAGES: &str = "qemu.log";
 
-/// See [`crate::Vm::run`].
+/// Runs a guest; see [`crate::Vm::run`].
 pub(crate) fn run(
     kernel: &Kernel,
     machine: &Machine,
@@ -44,17 +44,17 @@ pub(crate) fn run(
         let over = ended.is_some() || begun.elapsed() >= machine.limit;
         let kernel_lines = kernel_log.more(over)?;
         let output_lines = outcome::shown(&output_log.more(over)?, guest.scripts.len() > 1);
-        put(show.kernel, &kernel_lines)?;
-        put(show.output, &output_lines)?;
+        show_text(show.kernel, &kernel_lines)?;
+        show_text(show.output, &output_lines)?;
         if over {
             break ended;
         }
         sleep(INTERVAL);
     };
     drop(child);
-    let said = fs::read_to_string(&messages).unwrap_or_default();
+    let complaint = fs::read_to_string(&messages).unwrap_or_default();
     if ended.is_some_and(|status| !status.success()) {
-        return Err(Error::Failed(format!("QEMU failed: {}", said.trim())));
+        return Err(Error::Failed(format!("QEMU failed: {}", complaint.trim())));
     }
     let cut_short = match ended {
         None => Some(CutShort::Limit(machine.limit)),
@@ -76,7 +76,7 @@ pub(crate) fn run(
     })
 }
 
-/// The folder with nothing of an earlier run in it, and with the initramfs.
+/// Removes the files of an earlier run from the folder, and writes the initramfs there.
 fn prepare(guest: &Guest, folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(failed(folder.display()))?;
     for name in PORTS.into_iter().chain([OUT, INITRAMFS, MESSAGES]) {
@@ -92,37 +92,37 @@ fn prepare(guest: &Guest, folder: &Path) -> Result<(), Error> {
     guest::write_initramfs(guest, &folder.join(INITRAMFS))
 }
 
-/// The files that the guest sent.
+/// Unpacks the files that the guest sent.
 fn unpack(archive: &Path, to: &Path) -> Result<(), Error> {
     fs::create_dir(to).map_err(failed(to.display()))?;
     tool::output(Command::new("tar").arg("--no-same-owner").arg("-xzf").arg(archive).arg("-C").arg(to))?;
     Ok(())
 }
 
-fn put(to: &mut dyn Write, text: &str) -> Result<(), Error> {
+fn show_text(to: &mut dyn Write, text: &str) -> Result<(), Error> {
     to.write_all(text.as_bytes())
         .and_then(|()| to.flush())
-        .map_err(failed("what the guest says cannot be shown"))
+        .map_err(failed("the output of the guest cannot be shown"))
 }
 
-/// QEMU while it runs. It does not outlive the run, whatever becomes of that.
+/// QEMU while it runs. Dropping this kills it, so that it does not outlive the run even if that fails.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Fails when it has ended, which is what is wanted.
+        // Fails when QEMU has ended already, which is what is wanted.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A file that grows.
+/// A file that grows while it is read.
 struct Tail {
     path: PathBuf,
     file: Option<File>,
-    /// Read, and not yet whole lines.
+    /// What has been read of a line that is not whole yet.
     rest: Vec<u8>,
-    /// All lines so far.
+    /// All lines read so far.
     text: String,
 }
 
@@ -131,7 +131,7 @@ impl Tail {
         Tail { path, file: None, rest: vec![], text: String::new() }
     }
 
-    /// The lines that have come since the last time; at the end an unfinished one too.
+    /// Reads the lines that were written since the last call; with `at_end`, also a line that is not whole.
     fn more(&mut self, at_end: bool) -> Result<String, Error> {
         if self.file.is_none() {
             self.file = File::open(&self.path).ok();
@@ -145,7 +145,7 @@ impl Tail {
             self.rest.iter().rposition(|&c| c == b'\n').map_or(0, |at| at + 1)
         };
         let lines: Vec<u8> = self.rest.drain(..whole).collect();
-        // Bytes that are no text are shown as such; a port turns the ends of lines into those of a terminal.
+        // Bytes that are no text become replacement characters; the port has put a carriage return before each newline.
         let lines = String::from_utf8_lossy(&lines).replace('\r', "");
         self.text += &lines;
         Ok(lines)

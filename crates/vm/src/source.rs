@@ -1,6 +1,6 @@
-//! The source of the guest's kernel: parts of it, for whoever compiles what came with that very kernel.
+//! Fetches parts of the source of the guest's kernel, for callers that compile programs from that very source.
 //!
-//! Relies on [`Apt`]: nothing of the machine's packages is touched.
+//! Relies on [`Apt`]; never touches this machine's packages.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,8 +9,8 @@ use crate::error::failed;
 use crate::kernel::SUITE;
 use crate::{Apt, Error, Kernel, tool};
 
-/// Fetches the source of the kernel and unpacks these folders and files of it, named by their paths in it, to the same
-/// paths below `to`. What is fetched is in the folder `cache` meanwhile.
+/// Fetches the source of the kernel and unpacks `parts` of it, folders and files named by their paths in the source, to
+/// the same paths below `to`. Keeps the downloads in the folder `cache` meanwhile.
 pub(crate) fn unpack(kernel: &Kernel, cache: &Path, parts: &[&str], to: &Path) -> Result<(), Error> {
     let work = tempfile::tempdir_in(cache).map_err(failed(cache.display()))?;
     let source = format!("linux-source-{}", version(&kernel.release));
@@ -23,7 +23,7 @@ pub(crate) fn unpack(kernel: &Kernel, cache: &Path, parts: &[&str], to: &Path) -
     Ok(())
 }
 
-/// The first two numbers of a release: one package has the source of all kernels with them.
+/// The first two numbers of a kernel's release: one package has the source of all kernels that share them.
 fn version(release: &str) -> String {
     let numbers: Vec<&str> = release.split('.').take(2).collect();
     numbers.join(".")

@@ -1,6 +1,6 @@
-//! Programs of the host, run to their end for what they print.
+//! Runs programs of the host to their ends, for what they print.
 //!
-//! Relies on PATH. What a program says when it fails becomes part of the error.
+//! Relies on PATH. What a program prints when it fails becomes part of the error.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::process::Command;
 
 use crate::Error;
 
-/// What `command` printed.
+/// Runs `command` and returns what it printed to its standard output.
 ///
 /// # Errors
-/// `Unavailable` when there is no such program, `Failed` with what it said when it does not succeed.
+/// `Unavailable` when there is no such program, `Failed` with its standard error when it does not exit with 0.
 pub(crate) fn output(command: &mut Command) -> Result<String, Error> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.env("LC_ALL", "C").output().map_err(|error| match error.kind() {
@@ -19,13 +19,13 @@ pub(crate) fn output(command: &mut Command) -> Result<String, Error> {
         _ => Error::Failed(format!("{name}: {error}")),
     })?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(Error::Failed(format!("{name} failed ({}): {}", output.status, said.trim())));
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        return Err(Error::Failed(format!("{name} failed ({}): {}", output.status, complaint.trim())));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Where a program is, by PATH; a name with a slash is the path itself.
+/// The path of a program, found in PATH unless its name has a slash; `None` where there is no such file.
 pub(crate) fn find(name: &Path) -> Option<PathBuf> {
     if name.components().count() > 1 {
         return name.is_file().then(|| name.to_owned());

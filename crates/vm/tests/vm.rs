@@ -1,6 +1,6 @@
-//! The test machine, used: what a script prints, leaves and exits with comes back, and so does what goes wrong.
+//! The test machine brings back what a script prints, the files that it leaves, its exit status, and what goes wrong.
 //!
-//! Relies on a kernel that is cached or can be fetched, and on QEMU; says that it is skipped where they are not there.
+//! Relies on QEMU, and on a kernel that is cached or can be fetched; each test is skipped where one is missing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,9 @@ fn vm() -> Option<Vm> {
     Vm::open_or_skip(&cache()).unwrap()
 }
 
-/// The command, on a script with this text, with its results in `folder`. By TCG, so that every machine does the same.
-fn hls_lab(folder: &Path, script: &str, options: &[&str]) -> Output {
+/// Runs the command on a script with this text, with its results in `folder`, by TCG, so that every machine does the
+/// same.
+fn hls_vm(folder: &Path, script: &str, options: &[&str]) -> Output {
     let path = folder.join("script");
     fs::write(&path, script).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_hls-vm"));
@@ -43,21 +44,21 @@ fn what_a_script_prints_leaves_and_exits_with_comes_back() {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let put_in = format!("{manifest}=/usr/share/manifest");
     let bash = "/bin/bash=/bin/bash";
-    let output = hls_lab(folder.path(), script, &["--program", "bash", "--file", bash, "--file", &put_in]);
+    let output = hls_vm(folder.path(), script, &["--program", "bash", "--file", bash, "--file", &put_in]);
     assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout), "sched_ext is disabled\n");
     assert_eq!(fs::read(folder.path().join(OUT).join("deep/copy")).unwrap(), fs::read(manifest).unwrap());
 }
 
 #[test]
-fn a_kernel_that_panics_is_told_and_what_was_said_before_is_kept() {
+fn a_panic_of_the_kernel_is_reported_and_the_output_before_is_kept() {
     if vm().is_none() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    // What is on its way through the serial port is lost.
+    // Output that is still on its way through the serial port when the kernel panics is lost.
     let script = "#!/bin/sh\necho before\nsleep 1\necho c >/proc/sysrq-trigger\n";
-    let output = hls_lab(folder.path(), script, &[]);
+    let output = hls_vm(folder.path(), script, &[]);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(126), "before\n"));
     assert!(text(&output.stderr).contains("the kernel complained: "), "{}", text(&output.stderr));
     assert!(fs::read_to_string(folder.path().join("kernel.log")).unwrap().contains("Kernel panic"));
@@ -69,7 +70,7 @@ fn a_run_ends_at_its_limit() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let output = hls_lab(folder.path(), "#!/bin/sh\nsleep 1000\n", &["--limit", "1s"]);
+    let output = hls_vm(folder.path(), "#!/bin/sh\nsleep 1000\n", &["--limit", "1s"]);
     assert_eq!(output.status.code(), Some(124), "{}", text(&output.stderr));
 }
 
@@ -81,7 +82,7 @@ fn what_cannot_be_put_in_is_wrong_input() {
     let folder = tempfile::tempdir().unwrap();
     for options in [["--program", "no-such-program"], ["--file", "no-such-file=/x"], ["--file", "Cargo.toml"]]
     {
-        let output = hls_lab(folder.path(), "#!/bin/sh\n", &options);
+        let output = hls_vm(folder.path(), "#!/bin/sh\n", &options);
         assert_eq!(output.status.code(), Some(2), "{options:?}: {}", text(&output.stderr));
     }
 }
@@ -91,7 +92,7 @@ fn two_exact_runs_are_the_same_to_the_byte() {
     let Some(vm) = vm() else { return };
     let folder = tempfile::tempdir().unwrap();
     let machine = Machine { cpus: 1, time: Time::Exact { shift: 0 }, ..Machine::default() };
-    // What differs from run to run on any other machine: chance, and the time to the nanosecond.
+    // These differ from run to run on any other machine: random numbers, and times in nanoseconds.
     let script = "#!/bin/sh\nod -N 16 -x /dev/urandom\nsleep 3\ncat /proc/schedstat /proc/uptime\ndate\n";
     let guest =
         Guest { scripts: vec![Script { name: "times".into(), text: script.into() }], ..Guest::default() };

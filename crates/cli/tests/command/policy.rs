@@ -105,7 +105,11 @@ fn a_policy_is_tried() {
     fs::write(&path, text.replace("return v;", "return 0;")).unwrap();
     let Outcome { code, stdout, .. } = hls(&["policy", "test", &path, "--as", "my-turns"]);
     assert_eq!(code, Some(1), "{stdout}");
-    let told = ["hook grant of CPU 0: its grant hook chose nobody", "the least that leads to it", "wakes up"];
+    let told = [
+        "hook grant of CPU 0: its grant hook chose nobody",
+        "the smallest script that leads to it",
+        "wakes up",
+    ];
     told.iter().for_each(|told| assert!(stdout.contains(told), "{stdout}"));
     // The command that is told finds the same again.
     let again = stdout.lines().find_map(|line| line.strip_prefix("again: hls ")).expect("it is told");

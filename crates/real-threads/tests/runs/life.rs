@@ -16,32 +16,32 @@ const TWO: &str = r#"round-robin "R" quantum="10ms" {
 #[test]
 fn threads_come_and_leave_when_the_file_says() {
     let run = run(TWO, &Workload::default(), ms(400));
-    let told = run.told("a name longer than a comm");
-    let [(came, What::Arrive), .., (left, What::Leave)] = told[..] else { panic!("{told:?}") };
+    let events = run.events("a name longer than a comm");
+    let [(came, What::Arrive), .., (left, What::Leave)] = events[..] else { panic!("{events:?}") };
     assert!(came >= ms(50) && left == ms(150), "{came}, {left}");
     let end = run.end("a name longer than a comm");
     assert!(end.work <= left - came + ms(1), "{end:?}");
-    assert!(run.told("here").iter().all(|(_, what)| *what != What::Leave));
+    assert!(run.events("here").iter().all(|(_, what)| *what != What::Leave));
 }
 
 #[test]
-fn a_thread_that_comes_later_tells_its_tid_and_waits_to_be_admitted() {
+fn a_thread_that_arrives_later_has_a_tid_and_waits_to_be_admitted() {
     let plan = plan(TWO, &Workload::default());
-    let mut load = start(&plan);
-    let &[(here, tid)] = load.threads() else { panic!("{:?}", load.threads()) };
-    let comm = |tid: u32| fs::read_to_string(format!("/proc/{}/task/{tid}/comm", load.pid())).unwrap();
+    let mut process = start(&plan);
+    let &[(here, tid)] = process.threads() else { panic!("{:?}", process.threads()) };
+    let comm = |tid: u32| fs::read_to_string(format!("/proc/{}/task/{tid}/comm", process.pid())).unwrap();
     assert_eq!((here, &comm(tid)[..]), (plan.groups[0].first_vp, "here\n"));
-    load.go(ms(300));
-    let [(vp, tid)] = load.arrivals(Nanos::from_secs(60)).unwrap()[..] else { panic!("one comes later") };
-    assert!(load.elapsed() >= ms(50), "{}", load.elapsed());
-    let comm = fs::read_to_string(format!("/proc/{}/task/{tid}/comm", load.pid())).unwrap();
+    process.go(ms(300));
+    let [(vp, tid)] = process.arrivals(Nanos::from_secs(60)).unwrap()[..] else { panic!("one comes later") };
+    assert!(process.elapsed() >= ms(50), "{}", process.elapsed());
+    let comm = fs::read_to_string(format!("/proc/{}/task/{tid}/comm", process.pid())).unwrap();
     assert_eq!((vp, &comm[..]), (plan.groups[1].first_vp, "a name longer t\n"));
     std::thread::sleep(Duration::from_millis(20));
     let mut of_late = 0;
-    load.events(&mut |record| of_late += u32::from(record.vp == vp));
+    process.events(&mut |record| of_late += u32::from(record.vp == vp));
     assert_eq!(of_late, 0, "it is not admitted");
-    load.admit(vp);
-    load.finish(&mut |record| of_late += u32::from(record.vp == vp)).unwrap();
+    process.admit(vp);
+    process.finish(&mut |record| of_late += u32::from(record.vp == vp)).unwrap();
     assert!(of_late > 0);
 }
 
@@ -57,22 +57,22 @@ fn a_run_can_end_early_even_for_those_asleep() {
     );
     let threads = r#"thread "a"; thread "b"; thread "c"; thread "d""#;
     let plan = plan(&format!(r#"round-robin "R" quantum="10ms" {{ {threads}; }}"#), &workload);
-    let mut load = start(&plan);
-    load.go(Nanos::from_secs(1_000));
+    let mut process = start(&plan);
+    process.go(Nanos::from_secs(1_000));
     std::thread::sleep(Duration::from_millis(50));
-    let outcome = load.finish(&mut |_| {}).unwrap();
+    let outcome = process.finish(&mut |_| {}).unwrap();
     assert!(outcome.length >= ms(50) && outcome.length < Nanos::from_secs(100), "{}", outcome.length);
     assert_eq!(outcome.threads.len(), 3, "the fourth never came: {outcome:?}");
 }
 
 #[test]
-fn a_load_that_is_dropped_leaves_nothing_behind() {
+fn a_process_that_is_dropped_leaves_nothing_behind() {
     let plan = plan(r#"round-robin "R" quantum="10ms" { thread "hog" instances=20; }"#, &Workload::default());
-    let mut load = start(&plan);
-    let pid = load.pid();
-    assert_eq!(load.threads().len(), 20);
-    load.go(Nanos::from_secs(1_000));
-    drop(load);
+    let mut process = start(&plan);
+    let pid = process.pid();
+    assert_eq!(process.threads().len(), 20);
+    process.go(Nanos::from_secs(1_000));
+    drop(process);
     assert!(!Path::new(&format!("/proc/{pid}")).exists());
 }
 

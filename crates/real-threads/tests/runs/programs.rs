@@ -10,7 +10,8 @@ fn run_alone(thread: &str, length: Nanos) -> Run {
     run(&format!("round-robin \"R\" quantum=\"10ms\" {{ {thread} }}"), &Workload::default(), length)
 }
 
-/// The CPU time of so many jobs, and of one that may be under way.
+/// Asserts that a thread computed for `jobs`, the CPU time of its finished jobs, and for no more than `next` beside
+/// that, the CPU time of the job that may be under way.
 fn assert_computed(run: &Run, name: &str, jobs: Nanos, next: Nanos) {
     let slack = Nanos(SLACK.0 * (run.jobs(name) + 1));
     let (work, ran) = (run.end(name).work, run.end(name).ran);
@@ -22,13 +23,13 @@ fn assert_computed(run: &Run, name: &str, jobs: Nanos, next: Nanos) {
 fn a_periodic_thread_computes_its_jobs_and_no_more() {
     let run = run_alone(r#"thread "p" { periodic run="2ms" every="20ms"; }"#, ms(810));
     let jobs = run.jobs("p");
-    // Those of the first instant and of every period after it, as far as the machine had time for them.
+    // The jobs of the first instant and of every period after it, as far as the machine had time for them.
     assert!((20..=41).contains(&jobs), "{jobs}");
     assert_computed(&run, "p", Nanos(jobs * 2_000_000), ms(2));
     assert!(run.end("p").activations <= 41, "{:?}", run.end("p"));
-    let told = run.told("p");
-    assert_eq!(told[..2], [(ms(0), What::Arrive), (told[1].0, What::JobRelease { deadline: ms(20) })]);
-    let releases = told.iter().filter_map(|&(at, what)| match what {
+    let events = run.events("p");
+    assert_eq!(events[..2], [(ms(0), What::Arrive), (events[1].0, What::JobRelease { deadline: ms(20) })]);
+    let releases = events.iter().filter_map(|&(at, what)| match what {
         What::JobRelease { deadline } => Some((at, deadline)),
         _ => None,
     });

@@ -12,8 +12,8 @@ fn a_mutex_is_held_by_one_at_a_time_and_handed_over() {
     let workload = rt_app(&format!(r#"{{ "tasks" : {{ "a" : {task}, "b" : {task} }} }}"#));
     let run = run(TWO, &workload, ms(400));
     let (a, b) = (run.end("a").work, run.end("b").work);
-    // Both compute while they hold it only: together no more than one CPU, where two would give 800 ms; a host that is
-    // away meanwhile adds to what is accounted. Each waits for the other in turn.
+    // Both compute only while they hold the mutex: together no more than one CPU's time, where two would give 800 ms. A
+    // virtual machine whose host is busy meanwhile counts more. Each thread waits for the other in turn.
     let slack = Nanos(SLACK.0 * 200);
     assert!(a + b <= ms(600), "{a}, {b}");
     assert!(a.saturating_sub(b).max(b.saturating_sub(a)) <= ms(2) + slack, "{a}, {b}");
@@ -21,7 +21,7 @@ fn a_mutex_is_held_by_one_at_a_time_and_handed_over() {
 }
 
 #[test]
-fn a_condition_wakes_who_waits_and_his_job_begins_then() {
+fn a_condition_wakes_its_waiter_whose_job_begins_then() {
     let workload = rt_app(
         r#"{ "tasks" : {
             "a" : { "sleep" : 5000, "lock" : "m", "signal" : "c", "unlock" : "m" },
@@ -31,12 +31,12 @@ fn a_condition_wakes_who_waits_and_his_job_begins_then() {
     let run = run(TWO, &workload, ms(400));
     let jobs = run.jobs("b");
     assert!((10..=81).contains(&jobs), "{jobs}");
-    let shortest = run.told("b").into_iter().filter_map(|(_, what)| match what {
+    let responses = run.events("b").into_iter().filter_map(|(_, what)| match what {
         What::JobDone { response } => Some(response),
         _ => None,
     });
-    // The first job is that of its coming; each other computes 1 ms.
-    assert!(shortest.skip(1).min() >= Some(ms(1)));
+    // The first job begins when the thread arrives and ends at once; each other one computes for 1 ms.
+    assert!(responses.skip(1).min() >= Some(ms(1)));
     let slack = Nanos(SLACK.0 * jobs);
     let work = run.end("b").work;
     assert!(work >= ms(jobs - 1) && work <= ms(jobs + 1) + slack, "{work} in {jobs} jobs");
@@ -67,9 +67,9 @@ fn a_program_that_ends_leaves_and_hands_on_what_it_holds() {
         } }"#,
     );
     let run = run(TWO, &workload, ms(400));
-    let (left, what) = *run.told("a").last().unwrap();
+    let (left, what) = *run.events("a").last().unwrap();
     assert!(what == What::Leave && left >= ms(20), "{what:?} at {left}");
     assert!(run.jobs("b") >= 5, "{}", run.jobs("b"));
-    let first = run.told("b").into_iter().find(|(_, what)| matches!(what, What::JobDone { .. })).unwrap();
+    let first = run.events("b").into_iter().find(|(_, what)| matches!(what, What::JobDone { .. })).unwrap();
     assert!(first.0 >= left, "b waits for what a never releases");
 }

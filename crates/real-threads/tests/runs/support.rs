@@ -1,8 +1,8 @@
-//! The one way of the tests into a load.
+//! How the tests run a hierarchy with real threads, and look at what happened.
 
 use hls_monitor::event::{Record, What};
 use hls_plan::Plan;
-use hls_real_threads::{Load, Outcome, ThreadEnd};
+use hls_real_threads::{Outcome, ThreadEnd, ThreadProcess};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 use std::process::Command;
@@ -12,7 +12,7 @@ pub fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
 }
 
-/// What a thread may compute more than it is to: the way from one look at a clock to the next, and a page fault.
+/// How much more than its step says a thread may compute: up to its next reading of the clock, and a page fault.
 pub const SLACK: Nanos = Nanos::from_micros(100);
 
 pub fn plan(hierarchy: &str, workload: &Workload) -> Plan {
@@ -24,12 +24,12 @@ pub fn rt_app(json: &str) -> Workload {
     hls_workload::read_rt_app("test.json", json.as_bytes()).unwrap()
 }
 
-pub fn start(plan: &Plan) -> Load {
+pub fn start(plan: &Plan) -> ThreadProcess {
     try_start(plan).unwrap()
 }
 
-pub fn try_start(plan: &Plan) -> std::io::Result<Load> {
-    Load::start(Command::new(env!("CARGO_BIN_EXE_hls-load-threads")), plan, SEED)
+pub fn try_start(plan: &Plan) -> std::io::Result<ThreadProcess> {
+    ThreadProcess::start(Command::new(env!("CARGO_BIN_EXE_hls-real-threads")), plan, SEED)
 }
 
 pub const SEED: u64 = 7;
@@ -41,17 +41,17 @@ pub struct Run {
     pub outcome: Outcome,
 }
 
-/// Runs a hierarchy under a workload; threads that come later are admitted at once.
+/// Runs a hierarchy with a workload; threads that arrive later are admitted at once.
 pub fn run(hierarchy: &str, workload: &Workload, length: Nanos) -> Run {
     let plan = plan(hierarchy, workload);
-    let mut load = start(&plan);
+    let mut process = start(&plan);
     let mut records = Vec::new();
-    load.go(length);
-    while load.elapsed() < length {
-        load.arrivals(ms(5)).unwrap().iter().for_each(|&(vp, _)| load.admit(vp));
-        load.events(&mut |record| records.push(*record));
+    process.go(length);
+    while process.elapsed() < length {
+        process.arrivals(ms(5)).unwrap().iter().for_each(|&(vp, _)| process.admit(vp));
+        process.events(&mut |record| records.push(*record));
     }
-    let outcome = load.finish(&mut |record| records.push(*record)).unwrap();
+    let outcome = process.finish(&mut |record| records.push(*record)).unwrap();
     assert_eq!((outcome.lost, outcome.length), (0, length));
     assert!(records.is_sorted_by_key(|record| record.at), "{records:?}");
     Run { plan, records, outcome }
@@ -62,26 +62,26 @@ impl Run {
         self.plan.threads().find(|thread| thread.name == name).unwrap().vp
     }
 
-    /// What became of the thread of that name.
+    /// The figures of the thread of that name.
     pub fn end(&self, name: &str) -> &ThreadEnd {
         let vp = self.vp(name);
         self.outcome.threads.iter().find(|end| end.vp == vp).unwrap()
     }
 
-    /// What that thread told, and when.
-    pub fn told(&self, name: &str) -> Vec<(Nanos, What)> {
+    /// The events of that thread, in order of time.
+    pub fn events(&self, name: &str) -> Vec<(Nanos, What)> {
         let vp = self.vp(name);
         self.records.iter().filter(|record| record.vp == vp).map(|record| (record.at, record.what)).collect()
     }
 
     /// How many jobs that thread has done.
     pub fn jobs(&self, name: &str) -> u64 {
-        self.told(name).iter().filter(|(_, what)| matches!(what, What::JobDone { .. })).count() as u64
+        self.events(name).iter().filter(|(_, what)| matches!(what, What::JobDone { .. })).count() as u64
     }
 
     /// How many deadlines that thread has missed.
     pub fn misses(&self, name: &str) -> u64 {
         let misses = |what: What| if let What::Miss { count } = what { count.into() } else { 0 };
-        self.told(name).iter().map(|&(_, what)| misses(what)).sum()
+        self.events(name).iter().map(|&(_, what)| misses(what)).sum()
     }
 }

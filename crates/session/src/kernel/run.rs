@@ -20,7 +20,7 @@ use hls_kernel_engine::{Domain, Engine, Notice};
 use hls_monitor::event::{Record, VpId, What};
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;
-use hls_real_threads::Load;
+use hls_real_threads::ThreadProcess;
 use hls_units::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -50,7 +50,7 @@ pub struct Run<'t> {
     pub engines: EngineCache,
     pub registry: RunRegistry<'t>,
     commands: Commands,
-    load: Option<Load>,
+    load: Option<ThreadProcess>,
     /// The names of the file's threads.
     names: Vec<String>,
     /// Records that were read and not yet handed on.
@@ -80,12 +80,12 @@ impl<'t> Run<'t> {
         let mut engine = Engine::new(plan.clone(), domain(policies.clone())?).map_err(failed)?;
         let load = match of_load.groups.is_empty() {
             true => None,
-            false => Some(Load::start(worker::process(worker::THREADS), &of_load, options.seed)?),
+            false => Some(ThreadProcess::start(worker::process(worker::THREADS), &of_load, options.seed)?),
         };
         commands.each(|node, tgid| engine.started(node, tgid));
         engine.attach().map_err(failed)?;
         engine.poll(&mut |_| ()).map_err(failed)?;
-        for &(vp, tid) in load.iter().flat_map(Load::threads) {
+        for &(vp, tid) in load.iter().flat_map(ThreadProcess::threads) {
             place(&mut engine, tid, vp)?;
         }
         Ok(Run {

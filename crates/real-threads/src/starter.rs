@@ -1,4 +1,4 @@
-//! A load as its starter has it: starts the process, hears what it tells, ends it.
+//! The starter's side: starts the process of the threads, receives its messages and events, and ends it.
 
 use crate::area::Area;
 use crate::clock::{self, ring};
@@ -15,74 +15,75 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::Ordering::Acquire;
 
-/// A thread's number in the kernel.
+/// The kernel's number of a thread.
 pub type Tid = u32;
 
-/// Threads that end need a CPU for that, and have so long for it after the run.
+/// How long threads may take to end after the run, since each needs a CPU to end.
 const GRACE: Nanos = Nanos::from_secs(20);
-/// How long it may take until all threads are there.
+/// How long it may take until all threads that arrive at the start of the run have started.
 const PATIENCE: Nanos = Nanos::from_secs(120);
 
-/// The process of the threads. Dropping it kills all of them.
+/// The process of the threads, for who started it. Dropping this kills the process with all its threads.
 ///
-/// That process also ends when the thread that started it does, even if other threads of this process live on.
-pub struct Load {
+/// The process also ends when the thread that started it does, even if other threads of the starter's process live on.
+pub struct ThreadProcess {
     child: Child,
     messages: Messages,
     area: Area,
-    /// By number, the VP of each thread.
+    /// The VP of each thread, by the thread's number.
     vps: Vec<VpId>,
-    /// Those that have told their tids.
+    /// The threads that have arrived so far.
     threads: Vec<(VpId, Tid)>,
+    /// The instant at which the run began, by CLOCK_MONOTONIC.
     go_at: Nanos,
-    /// The time of the last event that was told.
-    told_at: Nanos,
-    /// What was told by the way: that all is over.
+    /// The instant of the last event that was delivered.
+    delivered_at: Nanos,
+    /// The figures of all threads, once the process has sent them: then all threads have ended.
     ends: Option<Vec<ThreadEnd>>,
 }
 
-/// What became of the threads.
+/// The figures of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Each thread that came, in the order of the plan.
+    /// The figures of each thread that arrived, in the order of the plan.
     pub threads: Vec<ThreadEnd>,
     /// How long the run lasted.
     pub length: Nanos,
-    /// Events that nobody took in time, and that are in no count.
+    /// The number of events that were lost because they were not taken in time, and that are in no figure.
     pub lost: u64,
 }
 
-impl Load {
-    /// Starts `command`, which must call [`crate::serve`], and waits until all threads that come with the run are
-    /// there. They wait for [`Load::go`].
+impl ThreadProcess {
+    /// Starts `command`, which must call [`crate::serve`], and waits until all threads that arrive at the start of the
+    /// run have started. They wait for [`ThreadProcess::go`].
     ///
     /// # Errors
-    /// When the process cannot be started, or says that a thread cannot be: the sentence names it.
-    pub fn start(mut command: Command, plan: &Plan, seed: u64) -> io::Result<Load> {
+    /// When the process cannot be started, or a thread in it cannot: the message names the thread.
+    pub fn start(mut command: Command, plan: &Plan, seed: u64) -> io::Result<ThreadProcess> {
         let orders = Orders::new(plan, seed);
         let (area, mut file) = Area::create(orders.threads())?;
-        // The process finds its orders where its standard input stands: behind the area.
+        // The process reads its orders from where its standard input stands: behind the area.
         let behind = file.seek(SeekFrom::End(0))?;
         serde_json::to_writer(&file, &orders)?;
         file.seek(SeekFrom::Start(behind))?;
-        // In a group of its own: what is typed at a terminal is for us.
+        // In a process group of its own: Ctrl-C at a terminal is a signal for the starter alone.
         command.stdin(Stdio::from(file)).stdout(Stdio::piped()).process_group(0);
         let mut child = command.spawn()?;
         let out = child.stdout.take().ok_or(ErrorKind::BrokenPipe)?;
-        let mut load = Load {
+        let mut load = ThreadProcess {
             child,
             messages: Messages { out, read: Vec::new() },
             area,
             vps: plan.threads().map(|thread| thread.vp).collect(),
             threads: Vec::new(),
             go_at: Nanos::MAX,
-            told_at: Nanos::ZERO,
+            delivered_at: Nanos::ZERO,
             ends: None,
         };
         match load.messages.next(clock::now().saturating_add(PATIENCE))? {
             Some(Message::Ready) => {}
             Some(Message::Failed(reason)) => return Err(io::Error::other(reason)),
-            other => return Err(unexpected(&other, "that the threads are there")),
+            other => return Err(unexpected(&other, "`Ready`")),
         }
         let tid = |number: u32| load.area.slot(number).tid().load(Acquire);
         let tids = (0..).zip(&load.vps).map(|(number, &vp)| (vp, tid(number)));
@@ -90,17 +91,17 @@ impl Load {
         Ok(load)
     }
 
-    /// The process, whose first thread creates those that come later.
+    /// The pid of the process, which is the tid of the thread that creates the others.
     pub fn pid(&self) -> Tid {
         self.child.id()
     }
 
-    /// The threads that have come so far, each with its tid.
+    /// The threads that have arrived so far, each with its VP and its tid.
     pub fn threads(&self) -> &[(VpId, Tid)] {
         &self.threads
     }
 
-    /// The run begins now, and lasts so long. Says when that is, by CLOCK_MONOTONIC.
+    /// Lets the run begin now and last for `length`. Returns the present instant, by CLOCK_MONOTONIC.
     pub fn go(&mut self, length: Nanos) -> Nanos {
         self.go_at = clock::now();
         self.area.go(self.go_at, length);
@@ -108,33 +109,33 @@ impl Load {
         self.go_at
     }
 
-    /// How long the run has lasted.
+    /// How long the run has lasted up to now.
     pub fn elapsed(&self) -> Nanos {
         clock::now().saturating_sub(self.go_at)
     }
 
-    /// The threads that have come since this was asked last, waiting so long at most until there is one. Each waits
-    /// until it is admitted.
+    /// The threads that have arrived since the last call, each with its VP and its tid; waits for one no longer than
+    /// `patience`. Each of these threads waits for [`ThreadProcess::admit`].
     ///
     /// # Errors
     /// When the process has failed, or a thread cannot be created.
     pub fn arrivals(&mut self, patience: Nanos) -> io::Result<Vec<(VpId, Tid)>> {
-        let mut come = Vec::new();
+        let mut arrivals = Vec::new();
         let mut until = clock::now().saturating_add(patience);
         while !self.is_over() {
             match self.messages.next(until)? {
                 None => break,
-                Some(Message::Arrived(number)) => come.extend(self.arrived(number)),
+                Some(Message::Arrived(number)) => arrivals.extend(self.arrived(number)),
                 Some(Message::Done(ends)) => self.ends = Some(ends),
                 Some(Message::Failed(reason)) => return Err(io::Error::other(reason)),
-                other => return Err(unexpected(&other, "that a thread has come")),
+                other => return Err(unexpected(&other, "`Arrived` or `Done`")),
             }
             until = Nanos::ZERO;
         }
-        Ok(come)
+        Ok(arrivals)
     }
 
-    /// Whether all threads were found to have ended, when arrivals were asked for.
+    /// Whether all threads have ended, as far as [`ThreadProcess::arrivals`] has heard from the process.
     pub fn is_over(&self) -> bool {
         self.ends.is_some()
     }
@@ -146,7 +147,7 @@ impl Load {
         Some(thread)
     }
 
-    /// A thread that came later begins. Its program does so at this instant.
+    /// Lets a thread that arrived after the start of the run begin its program now.
     pub fn admit(&self, vp: VpId) {
         let Some(number) = self.vps.iter().position(|&other| other == vp) else { return };
         let slot = self.area.slot(number as u32);
@@ -154,10 +155,10 @@ impl Load {
         ring(slot.bell());
     }
 
-    /// Hands on what the threads told since this was called last: `Arrive`, `Leave`, `JobRelease`, `JobDone` and
-    /// `Miss`, in order of time, which is from the begin of the run. What a thread tells late, because it lost the CPU
-    /// while it did so, comes with the time of what was told before it. A ring holds 2,048 events or, for more than
-    /// 1,365 threads, fewer: call this some times a second.
+    /// Delivers the events that the threads have recorded since the last call to `sink`: `Arrive`, `Leave`,
+    /// `JobRelease`, `JobDone` and `Miss`, in order of time, counted from the start of the run. An event that a thread
+    /// recorded late, because it lost the CPU meanwhile, gets the time of the event delivered before it. A ring holds
+    /// 2,048 events or, for more than 1,365 threads, fewer: call this several times a second.
     pub fn events(&mut self, sink: &mut dyn FnMut(&Record)) {
         let mut records = Vec::new();
         for (number, &vp) in (0..).zip(&self.vps) {
@@ -167,13 +168,13 @@ impl Load {
         }
         records.sort_by_key(|record| record.at);
         for mut record in records {
-            record.at = record.at.max(self.told_at);
-            self.told_at = record.at;
+            record.at = record.at.max(self.delivered_at);
+            self.delivered_at = record.at;
             sink(&record);
         }
     }
 
-    /// The run ends now, if it has not.
+    /// Lets the run end now, if it has not ended.
     pub fn end(&self) {
         let now = self.elapsed();
         if now >= self.area.end_at() {
@@ -184,8 +185,8 @@ impl Load {
         ring(self.area.bell());
     }
 
-    /// Ends the run, waits for the end of all threads, and hands on the rest of what they told. A thread that gets no
-    /// CPU cannot end: what keeps it from having one must be gone.
+    /// Ends the run, waits for the end of all threads, and delivers their last events to `sink`. A thread needs a CPU
+    /// to end: the caller must have stopped any scheduler that keeps it from one.
     ///
     /// # Errors
     /// When threads have not ended after 20 s, or the process has failed.
@@ -197,7 +198,7 @@ impl Load {
                 Some(Message::Done(ends)) => self.ends = Some(ends),
                 Some(Message::Arrived(_)) => {}
                 Some(Message::Failed(reason)) => return Err(io::Error::other(reason)),
-                other => return Err(unexpected(&other, "that all threads have ended")),
+                other => return Err(unexpected(&other, "`Done`")),
             }
         }
         self.events(sink);
@@ -207,24 +208,24 @@ impl Load {
     }
 }
 
-impl AsFd for Load {
-    /// Can be read when [`Load::arrivals`] has news, or the process has ended.
+impl AsFd for ThreadProcess {
+    /// The descriptor, readable when [`ThreadProcess::arrivals`] has something to read, or the process has ended.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.messages.out.as_fd()
     }
 }
 
-impl Drop for Load {
+impl Drop for ThreadProcess {
     fn drop(&mut self) {
-        // It may have ended already, which is as well.
+        // Fails when the process has ended already, which is what is wanted.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Outcome {
-    /// Fills in what only the threads know of a result: the work, frames and tasks of each, how long it took them to
-    /// their first instruction when they woke up, and the work below each scheduler.
+    /// Fills in the parts of a result that only the threads know: the work, frames and tasks of each, the time from its
+    /// wake-ups to its next instructions, and the work below each scheduler.
     pub fn complete(&self, result: &mut RunResult) {
         let ends: HashMap<VpId, &ThreadEnd> = self.threads.iter().map(|end| (end.vp, end)).collect();
         let topology = result.topology.clone();
@@ -245,18 +246,18 @@ impl Outcome {
 
 fn unexpected(found: &Option<Message>, expected: &str) -> io::Error {
     let found = found.as_ref().map_or("nothing".to_owned(), |message| format!("{message:?}"));
-    io::Error::other(format!("the process of the threads told {found}, expected {expected}"))
+    io::Error::other(format!("found {found} from the process of the threads, expected {expected}"))
 }
 
-/// What the process tells.
+/// The messages of the process, a line each.
 struct Messages {
     out: ChildStdout,
-    /// What has been read, up to a part of a line.
+    /// What has been read of lines that are not parsed yet.
     read: Vec<u8>,
 }
 
 impl Messages {
-    /// The next one; `None`: there was none at that instant.
+    /// Waits for the next message; `None` if there is none at the instant `until`.
     fn next(&mut self, until: Nanos) -> io::Result<Option<Message>> {
         loop {
             if let Some(end) = self.read.iter().position(|&byte| byte == b'\n') {

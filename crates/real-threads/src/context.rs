@@ -1,5 +1,5 @@
-//! What all threads of the process of real threads see: their orders, the memory that they share with the process
-//! that gave them, and the CPUs that they may use.
+//! What all threads of the process have in common: their orders, the memory that they share with the starter, their
+//! mutexes, conditions and barriers, and the CPUs that they may use.
 
 use crate::area::Area;
 use crate::orders::Orders;
@@ -7,8 +7,8 @@ use crate::sharing::Sharing;
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::io;
 
-/// What all threads of the process see.
-pub struct Stage<'a> {
+/// What all threads of the process have in common.
+pub struct ProcessContext<'a> {
     pub orders: &'a Orders,
     pub area: &'a Area,
     pub sharing: Sharing<'a>,
@@ -21,7 +21,7 @@ pub struct Cpus {
 }
 
 impl Cpus {
-    /// The first so many of those that this process may use.
+    /// The first `count` of the CPUs that this process may use.
     pub fn first(count: u16) -> io::Result<Cpus> {
         let mine = sched_getaffinity(None)?;
         let mut allowed = CpuSet::new();
@@ -30,7 +30,8 @@ impl Cpus {
         Ok(Cpus { allowed })
     }
 
-    /// Those of a mask, a bit each. The first that the run may use is CPU 0 of its hierarchy.
+    /// The machine's CPUs for a mask of CPUs of the hierarchy, a bit each: CPU 0 of the hierarchy is the first CPU that
+    /// the run may use, and so on.
     pub fn of(&self, mask: u64) -> CpuSet {
         let mut set = CpuSet::new();
         let allowed = (0..CpuSet::MAX_CPU).filter(|&cpu| self.allowed.is_set(cpu));
