@@ -34,7 +34,7 @@ impl Derived {
     }
 }
 
-/// Says in the result of a run by when jobs had to be done; later by at most `excused` is no fault of the hierarchy's.
+/// Says in the result of a run by when jobs had to be done; later by at most `excused` is not held against anybody.
 /// A thread whose promise began or ended during the run is held to no bound: that was of another promise.
 pub fn hold_to_bounds(result: &mut RunResult, bounds: &[TaskBound], excused: Nanos) {
     for &TaskBound { vp, task, bound } in bounds {

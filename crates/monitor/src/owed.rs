@@ -31,8 +31,8 @@
 //! ```
 //!
 //! All other promises of this kind know no state: the VP is owed the amount by the end of the longest window that need
-//! not hold more, and then an amount in every period. (The rules are derived and checked in Abeni and Buttazzo, RTSS
-//! 1998, for budgets, and Shin and Lee, RTSS 2003, for supplies.)
+//! not hold more, and then an amount in every period. (Budgets with a wake-up rule: Abeni and Buttazzo, RTSS 1998; the
+//! least supply of a periodic resource: Shin and Lee, RTSS 2003.)
 //!
 //! What a VP gets ahead of time counts for one period at most: from any later instant on it is promised as much again.
 //! Exact: integers only. Constant time for each stretch of time, however long. Relies on stretches in time order.
@@ -119,9 +119,8 @@ impl Owed {
             Wakes::Anew(first) => self.owe(i128::from(amount.0), now + i128::from(first.0)),
             Wakes::Reservation { are_rests_due, .. } => self.wake(now, slack, are_rests_due),
         }
-        let left = i128::from(period.0);
-        // A period that the VP slept into lies ahead of it, whatever the clock did.
-        self.end = self.end.clamp(now, now.saturating_add(left.saturating_mul(2)));
+        // Nothing is due later than two periods from now, also if the records say that time ran backwards.
+        self.end = self.end.clamp(now, now + 2 * i128::from(period.0));
     }
 
     /// The wake-up rule, as in the drawing above.

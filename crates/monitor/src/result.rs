@@ -172,7 +172,7 @@ pub struct TaskResult {
 pub struct ResponseBound {
     /// The bound.
     pub bound: Nanos,
-    /// Later by at most this is no fault of the hierarchy's: timers go off late, and time is stolen.
+    /// Later by at most this is not held against the hierarchy.
     pub excused: Nanos,
 }
 

@@ -9,8 +9,8 @@ use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time
 use crate::layout::{Column, number, text, write_rows};
 use hls_monitor::event::VpId;
 use hls_monitor::result::{
-    Below, Child, GuaranteeResult, Percentiles, RequestsResult, RunResult, SchedulerResult, TaskResult,
-    ThreadResult, Topology, Verdict, WindowResult,
+    Below, Child, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult, SchedulerResult,
+    TaskResult, ThreadResult, Topology, Verdict, WindowResult,
 };
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -100,7 +100,9 @@ fn write_tasks(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
             short_count(task.misses),
             match (late, task.bound) {
                 (Some(late), _) => format!("BEYOND ITS BOUND by {}", time_rounded(late)),
-                (None, Some(bound)) if task.worst > bound.bound => "within slack and stolen time".into(),
+                (None, Some(ResponseBound { bound, .. })) if task.worst > bound => {
+                    format!("{} beyond its bound, excused", time_rounded(task.worst.saturating_sub(bound)))
+                }
                 (None, Some(_)) if task.jobs > 0 => "within its bound".into(),
                 (None, _) => String::new(),
             },
