@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Asked times: the sample scheduler of Vassal (G. M. Candea, M. B. Jones, "Vassal: Loadable Scheduler Support for
- * Multi-Policy Scheduling", USENIX NT Symposium 1998, section 5). A thread tells its scheduler when it is to run next,
- * and runs at that time, before all threads that asked for no time. A time is refused at once that lies within a slot of
- * the time that another thread has asked for.
+ * Multi-Policy Scheduling", USENIX NT Symposium 1998, section 5). A thread tells it when it is to run next, and runs at
+ * that time, before all that have asked for none; a time that cannot be kept is refused at once.
  *
  *   tell run-in        its time comes         `slot` is used up, or it blocks
  *  ------------> asked -------------> due -------------------------------------> others
  *
- * A thread that has asked does not run here before its time (its VP is throttled); below a join another scheduler may
- * run it.
+ * One that has asked is not run here before its time (it is throttled); below a join another scheduler may run it.
  */
 #include "../core/policy.h"
 
@@ -28,14 +26,14 @@ enum { ASKED_TIMES_MESSAGES(HLS_MESSAGE_INDEX) };
 enum { ASKED_TIMES_RUN_IN_FIELDS(HLS_PARAM_INDEX) };
 
 struct asked_times {
-	u32 asked;              /* heap of READY VPs whose times are to come, by time */
-	u32 due;                /* heap of READY VPs whose times have come, by time */
-	struct hls_list others; /* READY VPs that asked for no time, in turn */
+	u32 asked;              /* heap of those whose time is to come, by that */
+	u32 due;                /* heap of those whose time has come, by that */
+	struct hls_list others; /* those that have no time, in turn */
 };
 
 struct asked_times_vp {
-	u64 at;      /* the time that its thread has asked for; 0: none */
-	u64 left_ns; /* what is left of its slot */
+	u64 at;      /* the time that it has asked for; 0: none */
+	u64 left_ns; /* of its slot */
 };
 
 POLICY_FITS(struct asked_times, struct asked_times_vp);
@@ -46,7 +44,7 @@ static void asked_times_set_timer(hls_t *h, u32 s)
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
-/* Puts a READY VP into the queue that its time asks for. */
+/* The VP is READY. */
 static void asked_times_enqueue(hls_t *h, u32 s, u32 v)
 {
 	struct asked_times __arena *state = POLICY_STATE(struct asked_times, s);
@@ -114,7 +112,7 @@ static void asked_times_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 		POLICY_VP(struct asked_times_vp, v)->at = 0;
 }
 
-/* A VP whose time has come runs before others, the earlier time first. */
+/* Those whose time has come run before others, the earlier time first. */
 static bool asked_times_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	u64 asked = POLICY_VP(struct asked_times_vp, ready)->at,
@@ -123,7 +121,7 @@ static bool asked_times_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return asked && (!had || asked < had);
 }
 
-/* Whether another thread's time is closer to this one than a slot. */
+/* Whether another thread has a time that is closer than a slot. */
 static bool asked_times_is_taken(hls_t *h, u32 s, u32 v, u64 at_ns)
 {
 	u64 slot_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
