@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
 target := $(or $(CARGO_TARGET_DIR),target)
 c_files := $(sort $(shell find bpf core policies include examples crates/policy-build -name '*.[ch]'))
-# Whoever compiles the core takes its flags from there.
+# The flags with which the core is compiled; all builds read them from these two files.
 bpf := $(shell sed '/^\#/d' core/port/bpf.flags)
 native := $(shell sed '/^\#/d' core/port/native.flags)
 policies := $(addprefix -include ,$(wildcard policies/*.c))
@@ -24,15 +24,15 @@ run: setup-run ## check the hierarchy of the HLS paper's Figure 1, run it in the
 	$(target)/release/hls check examples/figure1.kdl
 	$(target)/release/hls run examples/figure1.kdl --for 10s --timeline out/figure1.svg --trace out/figure1.pftrace
 
-test: setup-test lint licences core ## everything: formatting, lints, licences, the core in all its builds, all tests
+test: setup-test lint licences core ## everything: formatting, lints, licences, the core natively and as BPF, all tests
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --document-private-items
 	cargo test --locked --workspace
 
-check: setup-check lint ## the inner loop: formatting, lints, unit tests, the repository's own rules
+check: setup-check lint ## while you work: formatting, lints, unit tests, the repository's own rules
 	cargo test --locked --workspace --lib --bins
 	cargo test --locked -p hls-tidy
 
-# The crates whose tests hold what they find against golden files.
+# The crates whose tests compare with golden files.
 golden := $(patsubst crates/%/Cargo.toml,%,$(shell grep -l '^hls-golden' crates/*/Cargo.toml))
 
 bless: setup-check ## write all golden files and the blocks of the documents anew; then read what git says has changed
@@ -50,10 +50,11 @@ cost: setup-cost ## instructions of one switch in the kernel, by scheduler and d
 	cargo build --locked -p hls-cost
 	$(target)/debug/hls-cost
 
-tables: setup-tables ## the thesis' tables and what else is measured on a real kernel, the fair class beside it; an hour
+tables: setup-tables ## run the experiments that are for a real kernel, with the fair class beside them; an hour
 	cargo build --locked --release -p hls-cli -p hls-experiments
 	$(target)/release/hls-experiments --engine kernel --hls $(target)/release/hls
-storm: setup-storm ## the kernel engine in the test machine under long storms; an hour, less with STORMS="gallery loaders"
+
+storm: setup-storm ## test the kernel engine for long in the test machine; an hour, less with STORMS="gallery loaders"
 	cargo test --locked -p hls-cli --test kernel -- --include-ignored --nocapture $(if $(STORMS),long_storms)
 
 map: setup-run ## draw which crate needs which, in docs/internals/crates.svg
@@ -72,7 +73,7 @@ lint:
 licences:
 	cargo deny --locked check --hide-inclusion-graph licenses bans sources
 
-# The core is one translation unit. The native object is what the simulator links; no kernel is needed for the other.
+# The core is one translation unit. The simulator links the native object. Compiling for BPF needs no kernel.
 core:
 	mkdir -p $(target)/bpf $(target)/native
 	clang-19 $(bpf) $(policies) -c core/core.c -o $(target)/bpf/core.bpf.o
@@ -99,5 +100,6 @@ setup-vm:
 
 setup-cost:
 	@scripts/setup rust cc clang vm
+
 setup-storm:
 	@scripts/setup rust cc clang bpf storm

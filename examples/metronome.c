@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Ticks at asked-for times: the loop of Vassal's paper (USENIX NT Symposium 1998, section 5), and how well each way of
- * the system keeps its time (its Table 2): `cc -Iinclude examples/metronome.c -lm`.
+ * Ticks at asked-for times: the loop of Vassal's paper (USENIX NT Symposium 1998, section 5), and how well each way to
+ * wait keeps its times (Table 2 there): `cc -Iinclude examples/metronome.c -lm`.
  *
  *	metronome WAY PERIOD_US TICKS
  *
- * WAY is `sleep` (clock_nanosleep to an absolute time) or `timer` (a timerfd), under whatever scheduler the thread
- * has, or the name of a scheduler of the policy `asked-times` in the hierarchy that runs. Prints the times between two
- * ticks in nanoseconds: least, greatest, average, standard deviation.
+ * WAY is `sleep` (clock_nanosleep to an absolute time) or `timer` (a timerfd), under the scheduler that the thread has,
+ * or the name of a scheduler of the policy `asked-times` in the hierarchy that runs. Prints of the times between two
+ * ticks, in nanoseconds, the least, the greatest, the average and the standard deviation.
  */
 #define _GNU_SOURCE
 #include "hls.h"
@@ -18,10 +18,10 @@
 
 #define S 1000000000
 
-/* The first ticks do not count: to begin may take more than a thread has for a while. */
+/* The first ticks do not count: the start may use up the CPU time that the thread has. */
 #define WARM_UP 100
 
-/* The first message of asked-times: run this thread so long from now, and not before. */
+/* The first message of asked-times: run this thread after this delay, and not before. */
 #define RUN_IN 0
 
 struct metronome {
@@ -37,7 +37,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * S + (uint64_t)now.tv_nsec;
 }
 
-/* Waits for the next tick. The time that comes is always a period behind the last that was to come: nothing adds up. */
+/* Waits for the next tick. A tick is due a period after the one before was due, so that delays do not add up. */
 static int wait_for_tick(struct metronome *m)
 {
 	uint64_t now = now_ns(), missed;

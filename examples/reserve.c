@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A program that reserves CPU time for itself, changes its mind, and gives it back: `cc -Iinclude examples/reserve.c`.
- * It relies on `hls run --engine kernel`, and without it says so and goes on as it always did.
+ * It relies on a hierarchy that `hls run --engine kernel` runs; without one it says so and exits with 1.
  */
 #include "hls.h"
 
@@ -16,7 +16,7 @@ int main(void)
 		perror("not 6ms");
 	else
 		puts("6ms are");
-	/* The whole machine is more than there is. */
+	/* A whole CPU is refused where anything else is promised. */
 	if (hls_reserve(33000000, 33000000, 1))
 		perror("not 33ms");
 	if (hls_release()) {

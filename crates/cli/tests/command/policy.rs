@@ -31,7 +31,10 @@ fn a_new_policy_is_built() {
 fn the_contract_is_printed() {
     let Outcome { code, stdout, stderr } = hls(&["policy", "contract"]);
     assert_eq!((code, &stderr[..]), (Some(0), ""));
-    assert!(stdout.contains("The contract for policies") && stdout.contains("list_push_tail"), "{stdout}");
+    assert!(
+        stdout.contains("between the infrastructure and a policy") && stdout.contains("list_push_tail"),
+        "{stdout}"
+    );
 }
 
 #[test]

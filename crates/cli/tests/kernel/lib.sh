@@ -1,4 +1,6 @@
-# What the scripts of this folder share. Each runs as root in the test machine, which has `hls` in its PATH.
+# Functions that the scripts of this folder share. Each script runs as root in the test machine, with `hls` in its PATH.
+# Relies on the files /tmp/said (messages of `hls run`), /tmp/report (its report), /tmp/said2 and /tmp/granted (the same
+# of other commands); `hls` is the number of the process of `hls run`, `hogs` are those of the hogs, shells that loop.
 set -u
 
 fail() {
@@ -13,7 +15,7 @@ fail() {
 	exit 1
 }
 
-# within TENTHS COMMAND...: waits at most so many tenths of a second for the command to succeed.
+# within TENTHS COMMAND...: repeats the command until it succeeds, for at most so many tenths of a second.
 within() {
 	tenths=$1
 	shift
@@ -24,9 +26,10 @@ within() {
 	done
 }
 
-# Whether sched_ext is in this state.
+# is STATE: whether sched_ext is in this state.
 is() { [ "$(cat /sys/kernel/sched_ext/state)" = "$1" ]; }
 
+# gone PID: whether the process has ended.
 gone() { ! [ -e "/proc/$1" ]; }
 
 # start FILE OPTION...: has the hierarchy schedule the machine, with all invariants checked, until `stop`.
@@ -39,14 +42,14 @@ start() {
 
 attached_or_gone() { is enabled || gone "$hls"; }
 
-# It must be there still: neither hls nor the kernel has ended it.
+# runs WHEN: the hierarchy must still schedule the machine: neither hls nor the kernel has detached it.
 runs() {
 	is enabled || fail "$1: sched_ext is $(cat /sys/kernel/sched_ext/state)"
 	gone "$hls" && fail "$1: hls has gone"
 	return 0
 }
 
-# Ends the run as Ctrl-C does, and wants it to leave the machine as it was.
+# Ends the run as Ctrl-C does; sched_ext must be disabled afterwards, as it was before.
 stop() {
 	runs "at the end"
 	kill -INT "$hls"
@@ -56,7 +59,7 @@ stop() {
 	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) after the end"
 }
 
-# Starts so many hogs.
+# hogs NUMBER: starts so many hogs.
 hogs() {
 	hogs=
 	for _ in $(seq "$1"); do
@@ -73,7 +76,7 @@ named_hogs() {
 	done
 }
 
-# The CPU time that each hog has had, in ns; 0: it is gone.
+# Prints the CPU time that each hog has had, in ns; 0 for a hog that has ended.
 had() {
 	for pid in $hogs; do
 		read -r ns _ <"/proc/$pid/schedstat" || ns=0
@@ -81,7 +84,7 @@ had() {
 	done
 }
 
-# Every hog gets on within so many seconds.
+# hogs_get_on SECONDS: every hog must get CPU time within so many seconds.
 hogs_get_on() {
 	had >/tmp/had
 	sleep "$1"
@@ -97,7 +100,7 @@ end_hogs() {
 	hogs=
 }
 
-# Whether every thread of the machine that wants a CPU gets one: none is runnable and without for 5 seconds.
+# No thread of the machine may be runnable, and without CPU time, for 5 seconds.
 none_is_lost() {
 	waiting >/tmp/waited
 	sleep 5
@@ -106,8 +109,9 @@ none_is_lost() {
 	[ -z "$lost" ] || fail "lost threads (TID, name, CPU time, switches): $lost"
 }
 
-# Threads that are runnable, each with its CPU time and how often it was switched to. These are read before its state:
-# else one that ran between the two, and was asleep since, would seem to have waited ever since when it wakes up.
+# Prints the threads that are runnable, each with its CPU time and how often it was switched to. These numbers are read
+# before the state: else a thread that ran between the two readings, then slept, and wakes up for the next reading would
+# seem to have waited from the first reading on.
 waiting() {
 	(
 		cd /proc
@@ -119,17 +123,17 @@ waiting() {
 		$4 == "status" { print $3, name[$3], had[$3] }'
 }
 
-# of THREAD FIELD: what `hls ctl status` says of a thread.
+# of THREAD FIELD: prints a field that `hls ctl status` has of a thread.
 of() {
 	hls ctl status --json | awk -v thread="$1," -v field="\"$2\":" '
 		$1 == "\"thread\":" { is_it = $2 == thread }
 		is_it && $1 == field { sub(/^[^:]*: /, ""); gsub(/[",]/, ""); print; exit }'
 }
 
-# asks REQUEST...: of the hierarchy that runs, which must grant it.
+# asks REQUEST...: makes a request of the hierarchy that runs, which must grant it.
 asks() { hls ctl "$@" >/tmp/granted 2>/tmp/said2 || fail "hls ctl $*: $(cat /tmp/said2)"; }
 
-# Whoever has been started must answer.
+# The run that was started must answer requests within ten seconds.
 answers() { within 100 hls ctl status >/tmp/granted 2>/tmp/said2 || fail "nobody answers"; }
 
 # as_nobody COMMAND: carries the command out as a user who owns nothing.

@@ -1,11 +1,11 @@
-# What scripts about loaded policies share, beside lib.sh. There is no compiler in the guest: what is loaded was built
-# before.
+# Functions that scripts about loaded policies share, besides those of lib.sh. There is no compiler in the guest:
+# policies were built before, into the cache.
 export XDG_CACHE_HOME=/usr/cache
 
-# does COMMAND...: it succeeds.
+# does COMMAND...: the command must succeed.
 does() { "$@" >/tmp/granted 2>/tmp/said2 || fail "$*: $(cat /tmp/said2)"; }
 
-# refuses REASON COMMAND...: it does not, and says so.
+# refuses REASON COMMAND...: the command must fail, with this reason in its message.
 refuses() {
 	reason=$1
 	shift
@@ -13,34 +13,36 @@ refuses() {
 	grep -q "$reason" /tmp/said2 || fail "$*: does not say '$reason'"
 }
 
-# anew FILE: another file with the same policy, whose engine is made ready although the one before may be there still.
+# anew FILE: copies the policy's file to a new place, `copy`, so that hls has an engine verified for it even though the
+# kernel may still have the engine of the former file.
 anew() {
 	copies=$((${copies-0} + 1))
 	mkdir /tmp/copy$copies && cp "$1" /tmp/copy$copies && copy=/tmp/copy$copies/${1##*/}
 }
 
-# The process that makes an engine ready.
+# Prints the number of the process that has an engine verified; fails where there is none.
 preparing() { grep -lz 'prepare-policie[s]' /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | head -n 1 | grep .; }
 
 nobody_prepares() { ! preparing >/dev/null; }
 
-# How many BPF programs the process has loaded so far.
+# has_loaded PID: prints how many BPF programs the process has loaded so far.
 has_loaded() { grep -ls '^prog_id' "/proc/$1/fdinfo/"* | wc -l; }
 
-# Whether the kernel has as many BPF programs, maps and links as that, whoever has them. What is freed is freed a moment
-# later. An engine that was given up is kept until there is another, so `before` is when there is one.
+# has_left COUNTS: whether the kernel has as many BPF programs, maps and links, of all processes, as these counts say.
+# It frees them a moment after they were given up. The engine that was given up last is kept until another one is given
+# up, so give_up_one gives one up, and then has the counts in `before`.
 has_left() { [ "$(in_kernel)" = "$1" ]; }
 give_up_one() { does hls load "$1" && does hls unload "$(basename "$1" .c | tr _ -)" && sleep 2 && before=$(in_kernel); }
 nothing_is_left() { within 200 has_left "$1" || fail "$2: there were $1, there are $(in_kernel)"; }
 
-# From now on what hls said is looked at.
+# from_here: has_said looks only at what hls run says from now on.
 from_here() { lines=$(wc -l </tmp/said); }
 has_said() { sed "1,${lines}d" /tmp/said | grep -q "$1"; }
 
-# keeps THREAD WHAT: what it was promised was kept from there on.
+# keeps THREAD WHEN: no promise of CPU time to the thread may have broken since from_here.
 keeps() { ! has_said "BROKEN: $1 .*at least" || fail "$2: what was promised to $1 was not kept"; }
 
-# reserve_some HOGS: to the last of so many a third of a CPU is promised, as `reserved`.
+# reserve_some NUMBER: starts so many hogs and reserves a third of a CPU for the last of them, `reserved`.
 reserve_some() {
 	hogs "$1"
 	reserved=${hogs##* }

@@ -1,9 +1,9 @@
 #!/bin/sh
-# The kernel's own tests of sched_ext, before the engine was ever attached and after it has come and gone: what passed
-# passes again. Relies on `runner`, which is made of the kernel's source.
+# The kernel's own tests of sched_ext, before the engine was ever attached and after it was attached and detached: each
+# must end as before. Relies on `runner`, which is built from the kernel's source.
 . /usr/kernel/lib.sh
 
-# verdicts FILE: what came of every test, a line each.
+# verdicts FILE: prints whether each test passed, a line each, and writes all output to the file.
 verdicts() {
 	runner >"$OUT/$1" 2>&1
 	sed -n 's/^\(ok\|not ok\) [0-9]* /\1 /p' "$OUT/$1" | sort

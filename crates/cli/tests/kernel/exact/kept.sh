@@ -1,8 +1,9 @@
 #!/bin/sh
-# What requests are granted is kept, and what others steal is told apart. One CPU, whose time is exact.
+# Promises that requests bring are kept, and stolen time breaks none. One CPU, whose time is exact.
 . /usr/kernel/lib.sh
 
-# keeps THREAD LEAST: so much was owed to it, in ns, and it has had that; nothing broke.
+# keeps THREAD LEAST: the thread must have been owed at least so many ns, and have had what it was owed; no promise
+# broke.
 keeps() {
 	owed=$(of "$1" promised_ns) had=$(of "$1" ran_ns) broken=$(of "$1" broken)
 	[ "$owed" -ge "$2" ] || fail "thread $1 was owed $owed ns, expected $2"
@@ -10,7 +11,7 @@ keeps() {
 	[ "$broken" = 0 ] || fail "a promise to thread $1 broke"
 }
 
-# A look at all invariants holds timers up.
+# The slack is for the check of all invariants, during which timers wait.
 start /usr/kernel/ctl.kdl --slack 500us
 answers
 hogs 2
@@ -22,7 +23,7 @@ sleep 1
 keeps "$one" 180000000
 keeps "$other" 200000000
 
-# A hog of a real-time class takes the CPU, by right: what is missing for that is no promise broken.
+# A hog of a real-time class takes the CPU, as it may: time that is missing for that breaks no promise.
 chrt -f 20 timeout 0.2 chrt -f 10 sh -c 'while :; do :; done'
 sleep 0.5
 for thread in $one $other; do
@@ -30,7 +31,7 @@ for thread in $one $other; do
 	[ "$(of "$thread" stolen_ns)" -gt 150000000 ] || fail "$(of "$thread" stolen_ns) ns were stolen, expected 150 ms"
 done
 
-# Another promise begins anew.
+# With another promise the counts begin anew.
 asks release "$one"
 asks reserve "$one" "RESBH 10ms 20ms"
 sleep 0.5

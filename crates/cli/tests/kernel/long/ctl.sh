@@ -1,6 +1,6 @@
 #!/bin/sh
 # A client is killed in the middle of each request, at many moments: the hierarchy goes on, no thread is lost, and the
-# next one is answered.
+# next client is answered.
 . /usr/kernel/lib.sh
 
 start /usr/kernel/ctl.kdl
@@ -8,7 +8,7 @@ answers
 hogs 3
 thread=${hogs##* }
 
-# killed MICROSECONDS REQUEST...: asks, and is killed so much later.
+# killed MICROSECONDS REQUEST...: makes the request by a client that is killed so much later.
 killed() {
 	moment=$1
 	shift
@@ -31,7 +31,7 @@ for moment in $(seq 1000 7000 200000); do
 done
 runs "clients that were killed"
 
-# Whatever was done, it can be undone, and done.
+# Whichever requests were carried out, they can be undone, and made again.
 asks release "$thread"
 hls ctl destroy GROUP >/dev/null 2>&1
 asks create proportional-share GROUP --below RES guarantee="RESBH 5ms 20ms"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# A hog of a real-time class, and hogs that become one and cease to be.
+# A hog of a real-time class, and hogs that change to a real-time class and back.
 . /usr/kernel/lib.sh
 
 start /usr/kernel/half.kdl
 hogs 3
-# A hog of a real-time class takes CPU 0 from everybody, by right; who may use CPU 1 gets on there.
+# A hog of a real-time class takes CPU 0 from all other threads, as it may; threads that may use CPU 1 get on there.
 taskset 1 chrt -f 10 sh -c 'while :; do :; done' &
 fifo=$!
 hogs_get_on 3

@@ -1,13 +1,14 @@
 #!/bin/sh
-# The gallery of bad policies, one after the other in a hierarchy that runs: refused at its line, or taken out for what it
-# does. Whoever is below it goes on at what its place gives, and whoever has a promise elsewhere notices nothing. What is to
-# come of each says its file: `Noticed:`, and `In the kernel:` where that is another. What does not compile is not here.
+# The gallery of bad policies, one after the other in a hierarchy that runs. Each is refused at the line that is wrong,
+# or taken out for what it does. Then the threads below it go on with the time that its scheduler gets, and promises to
+# other threads hold. The file of each policy says what notices it: `Noticed:`, and `In the kernel:` where that is
+# something else. Policies that do not compile are left out.
 #
-# TOGETHER: those that can be loaded are in one engine from the start. One CPU: its time is exact.
+# TOGETHER: one engine has all policies that can be loaded from the start. On one CPU time is exact.
 . /usr/kernel/lib.sh
 . /usr/kernel/policies.sh
 
-# What is to come of a policy.
+# expected FILE: sets `policy` to the policy's name and `noticed` to what its file says must notice it.
 expected() {
 	here=$(sed -n 's/^ \* In the kernel: //p' "$1") noticed=$(sed -n 's/^ \* Noticed: //p' "$1")
 	here=$(echo "$here" | sed 's/\(.*\), or \(.*\)/\\(\1\\|\2\\)/')
@@ -15,10 +16,10 @@ expected() {
 	policy=$(basename "$1" .c | tr _ -)
 }
 
-# The CPU time that each of the crowd has had, in ns.
+# Prints the CPU time that each thread of the crowd has had, in ns.
 crowd_had() { while read -r tid; do echo "$tid $(cut -d' ' -f1 "/proc/$crowd/task/$tid/schedstat")"; done </tmp/crowd; }
 
-# All of the crowd get on within so many tenths of a second.
+# crowd_gets_on TENTHS: all threads of the crowd must get CPU time within so many tenths of a second.
 crowd_gets_on() {
 	crowd_had >/tmp/had
 	tenths=$1
@@ -29,7 +30,7 @@ crowd_gets_on() {
 	done
 }
 
-# It is in the place of the policy, and all that ask are told.
+# Round robin must be in the place of the policy, and hls run, hls policies and hls ctl status must say so.
 is_taken_out() {
 	within 150 has_said "TAKEN OUT: $policy of G, since $noticed.*; round-robin is in its place" ||
 		fail "$policy: nobody says that it was taken out since $noticed: $(cat /tmp/crowd2; hls ctl status)"
@@ -38,7 +39,7 @@ is_taken_out() {
 		fail "$policy: the status does not have it: $(hls ctl status)"
 }
 
-# How it ends, for a crowd below it, with as many CPUs as there are.
+# A crowd of threads below a scheduler of the policy, on as many CPUs as there are: the policy must end as expected.
 shows_itself() {
 	if [ "$(nproc)" = 1 ]; then set -- RES guarantee="RESBH 40ms 200ms"; else set -- FP priority=0; fi
 	does hls ctl create "$policy" G --below "$@"
@@ -55,7 +56,7 @@ shows_itself() {
 	within 100 hls ctl destroy G >/dev/null 2>/tmp/said2 || fail "$policy: G stays: $(cat /tmp/said2)"
 }
 
-# Two that it promises something: the second is told that this is not so.
+# Two threads that the policy promises CPU time: hls must say that the promise to the second is broken.
 breaks_its_word() {
 	does hls ctl create "$policy" G --below RES guarantee="RESBH 40ms 200ms"
 	before_them=$hogs hogs=

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A CPU goes and comes back, again and again, under load: whoever may use another CPU gets on all the while.
+# A CPU goes offline and comes back, again and again, under load: threads that may use another CPU get on all the while.
 . /usr/kernel/lib.sh
 
 cpu=/sys/devices/system/cpu/cpu1/online
@@ -31,7 +31,7 @@ end_hogs
 none_is_lost
 stop
 
-# What has gone before the start is missing from the start, and welcome later.
+# A CPU that is offline before the run starts comes back later.
 set_online 0
 start /usr/kernel/half.kdl
 hogs 2
@@ -42,7 +42,7 @@ hogs_get_on 1
 end_hogs
 stop
 
-# What may use CPU 1 alone, the kernel lets use others when that goes.
+# The kernel lets a thread that may use CPU 1 alone use others when CPU 1 goes.
 start /usr/kernel/any.kdl
 hogs 2
 taskset 2 sh -c 'while :; do :; done' &
@@ -54,7 +54,7 @@ end_hogs
 none_is_lost
 stop
 
-# The same beside threads that come, change and go all the time.
+# CPU 1 goes and comes back beside threads that come, change and go all the time.
 start /usr/kernel/half.kdl
 named_hogs reserved
 stress-ng --timeout 3600 --oomable --fork 1 --clone 1 --clone-max 8 --affinity 1 >/tmp/stress 2>&1 &

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Whoever loads a policy is killed, at every step: the client, the process that makes the engine ready, the one that has the
-# hierarchy. No thread is lost, nothing is left behind in the kernel, and the next load works. Two loads at once; unloading
-# while the policy is used.
+# The processes of a load are killed, at every step: the client, the process that has the engine verified (the worker),
+# and hls run. No thread is lost, nothing is left behind in the kernel, and the next load works. Also two loads at once,
+# and unloading a policy that is used.
 # Together: asked_times.c names_none.c
 . /usr/kernel/lib.sh
 . /usr/kernel/policies.sh
 
 asked=/usr/policies/asked_times.c
 
-# begins_load: hls load, as `load`, whose engine `worker` makes ready.
+# begins_load: starts hls load, `load`, and waits for its worker, `worker`.
 begins_load() {
 	anew $asked
 	hls load "$copy" >/tmp/loaded 2>/tmp/said2 &
@@ -17,10 +17,10 @@ begins_load() {
 	worker=$(cat /tmp/worker)
 }
 
-# Whether the worker has come so far: so many programs are in the kernel.
+# has_come_to NUMBER: whether the worker has loaded so many programs, or has ended.
 has_come_to() { [ "$(has_loaded "$worker")" -ge "$1" ] || gone "$worker"; }
 
-# All goes on, as if nobody had asked for anything.
+# goes_on WHEN: all must go on as if nobody had loaded anything.
 goes_on() {
 	within 600 nobody_prepares || fail "$1: somebody still prepares something"
 	nothing_is_left "$before" "$1"
@@ -36,7 +36,7 @@ answers
 reserve_some 2
 give_up_one $asked
 
-# The process that makes it ready, when it has had so many programs looked at.
+# The worker is killed when it has loaded so many programs.
 for step in $STEPS; do
 	begins_load
 	within 600 has_come_to "$step" || fail "it does not come to program $step"
@@ -45,7 +45,7 @@ for step in $STEPS; do
 	goes_on "killed at program $step"
 done
 
-# The same when it has done all, and nobody has taken it yet: who would is stopped for a moment.
+# The worker is killed when it has finished and hls run, which is stopped for a moment, has not taken the engine yet.
 begins_load
 within 600 has_come_to 1 || fail "it loads nothing"
 kill -STOP "$hls"
@@ -56,7 +56,7 @@ kill -CONT "$hls"
 wait $load && fail "loaded by nobody"
 goes_on "killed when all was done"
 
-# The client. What has arrived is carried out.
+# The client is killed. A request that has arrived is carried out.
 for step in $STEPS; do
 	begins_load
 	within 600 has_come_to "$step" || fail "it does not come to program $step"
@@ -67,7 +67,7 @@ for step in $STEPS; do
 	goes_on "client killed at program $step"
 done
 
-# Two at once: one after the other, or one is told that it is too early.
+# Two loads at once are carried out one after the other, or the second is refused with a reason.
 begins_load
 hls load /usr/policies/names_none.c >/tmp/second 2>/tmp/said3
 second=$?
@@ -76,7 +76,7 @@ wait $load || fail "the first of two: $(cat /tmp/said2)"
 [ $second != 0 ] || does hls unload names-none
 does hls ctl create asked-times A --below RES guarantee="RESBH 40ms 200ms" slot=1ms
 
-# In use, by threads that come and go: refused, or they are moved.
+# Unloading a policy that threads use, which come and go: refused, or with --evacuate the threads are moved.
 crowd A restless >/tmp/crowd 2>/tmp/crowd2 &
 crowd=$!
 within 300 test -s /tmp/crowd || fail "the crowd does not come together"
@@ -89,7 +89,7 @@ kill -9 $crowd
 wait $crowd 2>/dev/null
 goes_on "evacuation"
 
-# Who has the hierarchy: with a loaded policy that is used, and while the next is made ready.
+# hls run is killed: while a loaded policy is used, and while an engine is verified.
 for moment in used $STEPS gone; do
 	case $moment in
 	used)

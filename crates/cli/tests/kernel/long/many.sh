@@ -1,9 +1,9 @@
 #!/bin/sh
-# 1,000 threads of one process, in several schedulers, that are moved from one to the next while they run: all of them
-# get on, before, meanwhile and afterwards.
+# 1,000 threads of one process, in several schedulers, are moved from one scheduler to the next while they run: all of
+# them get on, before, meanwhile and afterwards.
 . /usr/kernel/lib.sh
 
-# The CPU time that each thread of the load has had; its first only waits for the end.
+# Prints the CPU time that each thread of the workload's process has had, without its first, which only waits.
 had_by_all() { (cd "/proc/$load/task" && grep -H . [0-9]*/schedstat) | grep -v "^$load/" | cut -d' ' -f1; }
 
 nobody_stands_still() {

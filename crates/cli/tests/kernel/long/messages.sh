@@ -1,6 +1,6 @@
 #!/bin/sh
-# Threads that tell their scheduler as much as they can, and what must not be; while it has its policy, while that is taken
-# from it, and when it is gone. Nobody else notices.
+# Threads send their scheduler as many messages as they can, wrong ones too: while it has its policy, while that policy
+# is unloaded, and after hls was killed. Promises to other threads hold.
 . /usr/kernel/lib.sh
 . /usr/kernel/policies.sh
 
@@ -21,7 +21,7 @@ hogs_get_on 1
 keeps "$reserved" "a storm"
 runs "a storm"
 
-# Its threads talk while their scheduler goes: they are told that there is no such message any more.
+# Threads send messages while their scheduler is destroyed: the answer is that there is no such message any more.
 teller storm A 0 >/tmp/talk 2>&1 &
 talk=$!
 sleep 1
@@ -33,7 +33,7 @@ wait $talk || fail "while they were moved: $(cat /tmp/talk)"
 keeps "$reserved" "evacuation"
 nothing_is_left "$before" "messages"
 
-# Whoever still has the way to the schedulers when all is over is told that, or that it is to nobody.
+# Threads still send messages when hls is killed: they get an error, and the kernel frees all that hls had.
 does hls load /usr/policies/asked_times.c
 does hls ctl create asked-times A --below RES guarantee="RESBH 40ms 200ms" slot=1ms
 teller storm A 0 >/tmp/talk 2>&1 &

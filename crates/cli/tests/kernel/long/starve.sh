@@ -1,5 +1,6 @@
 #!/bin/sh
-# Threads that the hierarchy lets starve get a moment every few seconds: the machine goes on, and nobody is put out.
+# Threads that the hierarchy lets starve get a moment every few seconds: the machine goes on, and the kernel does not
+# end the run.
 . /usr/kernel/lib.sh
 
 # Seconds since the machine was started.

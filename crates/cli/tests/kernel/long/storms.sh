@@ -1,5 +1,5 @@
 #!/bin/sh
-# Storms of threads that come, change and go, while some of every kind must get on; all invariants hold throughout.
+# Storms of threads that come, change and go, while a hog in each scheduler must get on; all invariants hold throughout.
 . /usr/kernel/lib.sh
 
 storm() { stress-ng --timeout "$STORM" --oomable "$@" >/tmp/stress 2>&1 || fail "$(cat /tmp/stress)"; }
@@ -20,7 +20,7 @@ storm --yield 2 --futex 2 --switch 2
 runs "yield, futex and switch"
 hogs_get_on 1
 
-# What nice, chrt and taskset change, on hogs that are runnable all the time.
+# nice, chrt and taskset change hogs that are runnable all the time.
 for round in 1 2 3; do
 	for pid in $hogs; do
 		renice -n $((round % 20)) -p "$pid" >/dev/null

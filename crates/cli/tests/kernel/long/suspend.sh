@@ -1,5 +1,5 @@
 #!/bin/sh
-# The machine sleeps and wakes up again, and is scheduled as before. Its clock wakes it.
+# The machine sleeps, its clock wakes it, and it is scheduled as before.
 . /usr/kernel/lib.sh
 
 sleep_and_wake_up() {

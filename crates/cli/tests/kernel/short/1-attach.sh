@@ -1,5 +1,5 @@
 #!/bin/sh
-# Attach and detach, in every way in which a run may end; and who is turned away.
+# Attach and detach, in every way in which a run may end; a second run, and one that is not root's, are refused.
 . /usr/kernel/lib.sh
 
 enabled() { cat /sys/kernel/sched_ext/enable_seq; }
@@ -10,11 +10,11 @@ hogs 1
 [ "$(cat /sys/kernel/sched_ext/root/ops)" = hls ] || fail "the scheduler is $(cat /sys/kernel/sched_ext/root/ops)"
 hogs_get_on 1
 
-# Who has the kernel tell how things are (SysRq-D) changes nothing.
+# SysRq-D, which has the kernel dump the scheduler's state, changes nothing.
 echo D >/proc/sysrq-trigger
 hogs_get_on 1
 
-# A second one is turned away, and the first goes on.
+# A second run is refused, and the first goes on.
 hls run /usr/kernel/half.kdl --engine kernel >/dev/null 2>/tmp/said2
 [ $? = 3 ] || fail "a second hls did not exit with 3"
 grep -q "another scheduler" /tmp/said2 || fail "a second hls does not say why"
@@ -24,12 +24,12 @@ stop
 hogs_get_on 1
 end_hogs
 
-# Nobody but root.
+# A run of a user other than root is refused.
 as_nobody 'hls run /usr/kernel/half.kdl --engine kernel' >/dev/null 2>/tmp/said2
 [ $? = 3 ] || fail "an hls of nobody did not exit with 3"
 grep -q "it takes root" /tmp/said2 || fail "an hls of nobody does not say why"
 
-# A killed one leaves the machine as it was, at whatever moment.
+# When hls is killed, at any moment, sched_ext is disabled again.
 for moment in $KILLS; do
 	hls run /usr/kernel/half.kdl --engine kernel >/dev/null 2>/tmp/said &
 	hls=$!
@@ -39,7 +39,7 @@ for moment in $KILLS; do
 	within 50 is disabled || fail "killed after $moment ms: sched_ext is $(cat /sys/kernel/sched_ext/state)"
 done
 
-# SysRq-S: hls says so.
+# SysRq-S ends the run, and hls says so.
 start /usr/kernel/half.kdl
 hogs 3
 echo S >/proc/sysrq-trigger
@@ -50,7 +50,7 @@ grep -q "the kernel has taken its threads back: .*sysrq" /tmp/said || fail "hls 
 hogs_get_on 1
 end_hogs
 
-# Again and again.
+# Attach and detach many times.
 for _ in $(seq "$CYCLES"); do
 	hls run /usr/kernel/half.kdl --engine kernel --for 100ms >/dev/null 2>/tmp/said || fail "a cycle: hls exited with $?"
 	is disabled || fail "a cycle: sched_ext is $(cat /sys/kernel/sched_ext/state)"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the machine does not have is an error before anything is attached; what does not fit is told, and no more.
+# A file that names what the machine does not have is an error before anything is attached; a thread that fits no place,
+# or two, is named, and the run goes on.
 . /usr/kernel/lib.sh
 
 refused() {

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Requests while the hierarchy runs: granted, or refused with the reason and nothing changed; watched, and reported. Two
-# CPUs. That promises are kept is seen where time is exact.
+# Requests while the hierarchy runs: granted, or refused with the reason and nothing changed; what they promise is
+# watched, and reported. Two CPUs. Whether promises are kept is tested where time is exact, in exact/.
 . /usr/kernel/lib.sh
 
-# refuses CODE REASON REQUEST...: the request ends with that code and reason, and all is as before.
+# refuses CODE REASON REQUEST...: the request must end with that exit code and reason, and change nothing.
 refuses() {
 	code=$1 reason=$2
 	shift 2
@@ -15,18 +15,18 @@ refuses() {
 	places | cmp -s - /tmp/before || fail "hls ctl $*: was refused, and changed something"
 }
 
-# Who there is, where, and what it is promised, but for the threads that are promised nothing.
+# Prints each scheduler and thread with its place and its promise, without the threads that are promised nothing.
 places() { hls ctl status | sed 's/  *[^ ]*  *[^ ]*  *[^ ]*  *[^ ]*$//' | grep -v " threads\|^machine"; }
 
-# Whether the log says, after so many lines, that a promise to a thread broke because its scheduler had too little; which
-# one that was first.
+# Whether /tmp/said has, after its first `lines` lines, that a promise to a thread broke because its scheduler got too
+# little; `worst` is the first such thread.
 one_broke() {
 	why='; [A-Z]* got too little itself from'
 	worst=$(sed -n "1,${lines}d; s/.*BROKEN: \([0-9]*\) .* was promised .*$why.*/\1/p" /tmp/said | head -n 1)
 	[ -n "$worst" ]
 }
 
-# Half a CPU for oneself, a third for another process.
+# A process reserves half a CPU for itself, and this shell a third for another process.
 start /usr/kernel/ctl.kdl --slack 50ms
 answers
 hogs 4
@@ -42,7 +42,7 @@ for thread in $own $other; do
 	[ "$(of "$thread" ran_ns)" -gt 50000000 ] || fail "thread $thread had nothing in a second"
 done
 
-# What cannot be, and what is nobody's to ask.
+# Requests that cannot be granted, and a request by a user who may make none.
 refuses 1 "needs" reserve "$member" "RESBH 100ms 100ms"
 refuses 2 "at most the period" reserve "$member" "RESBH 150ms 100ms"
 refuses 2 "thread 4000000" reserve 4000000 "RESBH 1ms 20ms"
@@ -52,7 +52,7 @@ refuses 2 "the default" destroy rest
 as_nobody "hls ctl reserve $own 'RESBH 1ms 100ms'" 2>/tmp/said2 && fail "nobody may do anything"
 grep -q "of user" /tmp/said2 || fail "nobody is not told why"
 
-# To and fro: each time another promise, or none.
+# A thread moves to and fro, each time with another promise, or none.
 for _ in 1 2 3; do
 	asks release "$other"
 	[ "$(of "$other" scheduler) $(of "$other" promised_ns)" = "rest 0" ] || fail "$other is not released"
@@ -68,7 +68,7 @@ asks move "$member" --to GROUP share=1
 refuses 2 "below .GROUP." destroy GROUP
 hls ctl status | grep -q "GROUP .*RESBH 165ms 500ms" || fail "the tree does not have GROUP"
 
-# What is bound to one CPU cannot have more than that has: somebody comes off worst, and the log says why.
+# Three threads are bound to one CPU, and promised more than that CPU has: a promise breaks, and hls says why.
 asks reserve "$other" "RESBH 50ms 100ms"
 lines=$(wc -l </tmp/said)
 for thread in $own $other $member; do taskset -p 1 "$thread" >/dev/null; done

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Policies come and go while the hierarchy runs: loaded without a detach, used, taken out for what they do, unloaded; what
-# was promised to others holds, and whoever is killed in the midst of it leaves nothing behind.
+# Policies come and go while the hierarchy runs: loaded without a detach, used, taken out for breaking the contract,
+# unloaded. Promises to other threads hold, and a process that is killed meanwhile leaves nothing behind.
 . /usr/kernel/lib.sh
 . /usr/kernel/policies.sh
 
@@ -10,7 +10,7 @@ answers
 reserve_some 2
 member=$(echo $hogs | cut -d' ' -f1)
 
-# In, used, and out.
+# A policy is loaded, used, and unloaded.
 does hls load $asked
 refuses "already" hls load $asked
 refuses "built in" hls load $asked --as round-robin
@@ -24,8 +24,8 @@ does hls ctl destroy A
 does hls unload asked-times
 refuses "no policy" hls unload asked-times
 
-# One under another name than its file's, and one that the verifier refuses, at its line; then one that grants nobody the
-# CPU: its children go on, at what its place gives.
+# A policy whose file has another name is refused; one that the verifier refuses is refused with the line of its file.
+# Then one that never grants a CPU: its children go on, with the time that its scheduler gets.
 cp $asked /tmp/another_name.c
 refuses "another_name.c: error: found no policy" hls load /tmp/another_name.c
 refuses "unbounded.c:[0-9]*: error" hls load /usr/policies/unbounded.c
@@ -38,7 +38,7 @@ does hls ctl release "$member"
 does hls ctl destroy N
 does hls unload names-none
 
-# A CPU goes and comes back while an engine is made ready; then that one's process is killed.
+# A CPU goes offline and comes back while an engine is verified; then the process that has it verified is killed.
 anew $asked
 hls load "$copy" >/tmp/granted 2>/tmp/said2 &
 load=$!
