@@ -599,6 +599,11 @@ fn turns_are_counted_on_one_vp() {
     assert_eq!(below("fixed-priority", &[("priority", 2)], 4, 1), "RESCS 1ms 3ms");
     assert_eq!(below("fixed-priority", &[("priority", 2)], 4, 2), "NULL");
     assert_eq!(below("fixed-priority", &[("priority", 2)], 4, 3), "ALL");
+
+    let mut build = Build::new(1, "round-robin", &[("quantum", MS)]);
+    let threads = [build.thread(0, &[]), build.thread(0, &[])];
+    let by = |mode| threads.map(|thread| label(&analyse(&build.0, mode), thread));
+    assert_eq!([by(Mode::Paper), by(Mode::Tight)], [["NULL"; 2], ["RESCS 1ms 2ms"; 2]]);
 }
 
 #[test]

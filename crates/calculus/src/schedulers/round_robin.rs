@@ -13,14 +13,16 @@
 //! - PS s gives PS s/n, by the same line.
 //! - RESU gives nothing: nobody below tells of instants.
 //!
-//! One child alone has what is held. On several VPs there are turns of several at once, of which nothing is known;
-//! where there is a CPU for each child there are no turns.
+//! By the paper's bounds ([`Mode::Paper`]) there is none of this. One child alone has what is held. On several VPs
+//! there are turns of several at once, of which nothing is known; where there is a CPU for each child there are no
+//! turns.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::rational::{Rational, time_ceil, whole};
+use crate::rules::Mode;
 use crate::together::{Sum, Supply};
 use num_traits::{One, Signed};
 
@@ -44,6 +46,9 @@ const TURNS: Rule =
 fn provide(instance: &Instance) -> Provided {
     if let Some(all) = instance.a_cpu_each() {
         return all;
+    }
+    if instance.mode == Mode::Paper {
+        return instance.nothing(RULE, "the paper states no guarantee for turns");
     }
     let held = match instance.single_vp() {
         Ok(held) => held,
