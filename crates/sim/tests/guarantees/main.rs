@@ -1,4 +1,4 @@
-//! The calculus against execution: whatever is promised is kept, in every window of every run.
+//! Tests the calculus against execution: whatever it promises is kept, in every window of every run.
 //!
 //! Hierarchies and workloads are drawn from seeds; labels are derived as `hls check` derives them; the simulator runs
 //! the C core; and every window of every VP with a label is held against it. No interrupts, no ticks, no costs: the
