@@ -154,7 +154,7 @@ impl Draw {
     fn join(&mut self, first: usize, second: usize) {
         let more = self.case.nodes[second].above.clone();
         let own = &self.case.nodes[first].above;
-        // Two edges from one parent are of no use to anybody, and refused.
+        // The reader of the file refuses two edges from one parent.
         if more.iter().any(|edge| own.iter().any(|own| own.parent == edge.parent)) {
             return;
         }
@@ -178,7 +178,7 @@ impl Draw {
             1 => self.between(100, 2_000) * US,
             _ => self.between(1, 6) * MS,
         });
-        // One VP alone is what most analyses are made for.
+        // Mostly one CPU, since most analyses are for a scheduler with one VP.
         let width = (self.case.cpus > 1 && self.chance(60))
             .then(|| if self.chance(65) { 1 } else { self.between(1, self.case.cpus) });
         self.case.nodes[thread].what = What::Scheduler { policy, quantum, width };

@@ -1,4 +1,4 @@
-//! The same run for the same seed, in whatever steps it is carried out.
+//! A seed gives the same run, in however many steps the run is carried out.
 
 use crate::support::{carry_out, ms, paranoid, plan};
 use hls_monitor::event::{Record, What};

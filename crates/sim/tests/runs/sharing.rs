@@ -62,7 +62,7 @@ fn a_broadcast_wakes_all() {
     assert_eq!(run.times("waiter-1", What::JobDone { response: ms(4) }), [ms(9)]);
 }
 
-/// A signal that nobody waits for is lost.
+/// A signal of a condition for which no thread waits is lost.
 #[test]
 fn a_signal_does_not_wait_for_its_waiter() {
     let json = r#"{ "tasks" : {
