@@ -1,19 +1,19 @@
-//! What was measured: read from the guest's output, held against what was aimed at, and put into words.
+//! The figures: reads them from the guest's output, compares them with the goals, and writes them as tables.
 
 use hls_vm::Error;
 use std::fmt::Write as _;
 
-/// Where the two threads that take turns are.
+/// Where in the hierarchy the two threads are that take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Below one scheduler, which is so deep.
+    /// Both are below the last scheduler of one chain.
     OneLeaf,
-    /// Each at the end of its own branch; the branches meet in the first scheduler.
+    /// Each is at the end of a chain of its own; the chains meet in the first scheduler.
     TwoBranches,
 }
 
 impl Place {
-    /// As the figures name it.
+    /// The name of the place in the figures.
     pub fn name(self) -> &'static str {
         match self {
             Place::OneLeaf => "one-leaf",
@@ -22,7 +22,7 @@ impl Place {
     }
 }
 
-/// One line of what was measured.
+/// One measurement: the instructions of a switch.
 #[derive(Clone, Debug, PartialEq)]
 struct Figure {
     scheduler: String,
@@ -31,30 +31,30 @@ struct Figure {
     instructions: u64,
 }
 
-/// All that was measured.
+/// All measurements, in the order in which they were made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures(Vec<Figure>);
 
-/// Something that was aimed at.
+/// Whether the figures reach a goal.
 pub struct Verdict {
-    /// What, and what was found.
+    /// The goal, and what was measured.
     pub text: String,
-    /// Whether it is so.
+    /// Whether the goal is reached.
     pub kept: bool,
 }
 
-/// The first level: so much more than scx_simple, in hundredths.
-const MOST_PERCENT: u64 = 105;
-/// A policy that was loaded: so much of what it costs built in, in hundredths.
-const MOST_PERCENT_LOADED: u64 = 108;
-/// Each further one: so many instructions.
-const MOST_A_LEVEL: f64 = 250.0;
+/// The goal for a policy at depth 1: its cost in percent of that of scx_simple, at most.
+const MAX_PERCENT: u64 = 105;
+/// The goal for a policy that is loaded: its cost in percent of what it costs when it is built in, at most.
+const MAX_PERCENT_LOADED: u64 = 108;
+/// The goal for each further level: its cost in instructions, at most.
+const MAX_A_LEVEL: f64 = 250.0;
 
 impl Figures {
     /// Reads lines of `SCHEDULER PLACE DEPTH INSTRUCTIONS`.
     ///
     /// # Errors
-    /// `Failed` with the first line that is not such a one.
+    /// `Failed` with the first line that has another form.
     pub fn read(text: &str) -> Result<Figures, Error> {
         let read = |line: &str| {
             let [scheduler, place, depth, instructions] =
@@ -68,7 +68,7 @@ impl Figures {
         text.lines().map(|line| read(line).ok_or_else(|| wrong(line))).collect::<Result<_, _>>().map(Figures)
     }
 
-    /// As a file.
+    /// The figures as the text of a CSV file.
     pub fn csv(&self, kernel: &str) -> String {
         let mut csv = format!(
             "# Linux {kernel}, instructions of one switch\nscheduler, threads, depth, instructions\n"
@@ -80,7 +80,8 @@ impl Figures {
         csv
     }
 
-    /// For people: a line for each scheduler and place, a column for each depth, and what was aimed at.
+    /// The figures as a table for people, with a line for each scheduler and place and a column for each depth, and
+    /// with the goals below.
     pub fn table(&self) -> String {
         let mut depths: Vec<u32> = self.0.iter().map(|figure| figure.depth).collect();
         depths.sort_unstable();
@@ -104,7 +105,7 @@ impl Figures {
         table
     }
 
-    /// What was aimed at, for each of our policies: what is deeper than one level and no cgroups is ours.
+    /// The goals for each of our policies, with their verdicts; none where scx_simple was not measured.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let Some(simple) = self.at("scx_simple", Place::OneLeaf, 1) else { return vec![] };
         let ours = self.lines().into_iter().filter(|(scheduler, _)| crate::POLICIES.contains(scheduler));
@@ -118,21 +119,21 @@ impl Figures {
                     "{scheduler}, {}: depth 1 costs {ratio:.3} times scx_simple, expected at most 1.05",
                     place.name()
                 ),
-                kept: first.saturating_mul(100) <= simple.saturating_mul(MOST_PERCENT),
+                kept: first.saturating_mul(100) <= simple.saturating_mul(MAX_PERCENT),
             });
             verdicts.push(Verdict {
                 text: format!(
-                    "{scheduler}, {}: a level costs {slope:.0}, expected at most {MOST_A_LEVEL}",
+                    "{scheduler}, {}: a level costs {slope:.0}, expected at most {MAX_A_LEVEL}",
                     place.name()
                 ),
-                kept: slope <= MOST_A_LEVEL,
+                kept: slope <= MAX_A_LEVEL,
             });
         }
         verdicts.extend(crate::POLICIES.iter().filter_map(|policy| self.of_loaded(policy)));
         verdicts
     }
 
-    /// How much more a policy costs where it was loaded, at the depth where that is most.
+    /// The verdict on what a policy costs when it is loaded, at the depth where that is the most beside built in.
     fn of_loaded(&self, policy: &str) -> Option<Verdict> {
         let loaded = format!("{}{policy}", crate::LOADED);
         let pair = |depth: &u32| {
@@ -149,11 +150,11 @@ impl Figures {
                  expected at most 1.08",
                 ratio(&worst)
             ),
-            kept: loaded.saturating_mul(100) <= built_in.saturating_mul(MOST_PERCENT_LOADED),
+            kept: loaded.saturating_mul(100) <= built_in.saturating_mul(MAX_PERCENT_LOADED),
         })
     }
 
-    /// The lines of the table, in the order in which they were measured.
+    /// The schedulers and places of the table's lines, in the order in which they were measured.
     fn lines(&self) -> Vec<(&str, Place)> {
         let mut lines = vec![];
         for figure in &self.0 {
@@ -170,7 +171,7 @@ impl Figures {
         self.0.iter().find(is_it).map(|figure| figure.instructions)
     }
 
-    /// Instructions a level, by least squares; none of fewer than two depths.
+    /// The instructions of a further level, by least squares; `None` where fewer than two depths were measured.
     fn slope(&self, scheduler: &str, place: Place) -> Option<f64> {
         let mine = self.0.iter().filter(|figure| figure.scheduler == scheduler && figure.place == place);
         let points: Vec<(f64, f64)> =
@@ -192,7 +193,7 @@ mod tests {
                         fixed-priority two-branches 1 1051\nfixed-priority two-branches 2 1302\n";
 
     #[test]
-    fn what_is_just_within_the_aim_is_kept_and_what_is_not_is_missed() {
+    fn a_goal_that_is_just_reached_is_kept_and_one_just_missed_is_missed() {
         let kept: Vec<bool> =
             Figures::read(TEXT).unwrap().verdicts().iter().map(|verdict| verdict.kept).collect();
         assert_eq!(kept, [true, true, false, false]);

@@ -1,8 +1,9 @@
-//! `hls-cost`: what a switch between threads costs in the kernel, by scheduler and by depth; `make cost` calls it.
+//! `hls-cost`: measures what a switch between threads costs in the kernel, by scheduler and by depth; `make cost` calls
+//! it.
 //!
 //! Boots the test machine once, where time is counted in instructions, and measures a switch through a pipe under each
 //! scheduler. Prints a table, and writes the figures to `experiments/cost/results.csv`, whose README says what is
-//! counted. Exit status: 0, 1 when the engine costs more than was aimed at, 2 input, 3 the system failed.
+//! counted. Exit status: 0 all goals are reached, 1 one is missed, 2 wrong input, 3 the system failed.
 
 mod figures;
 mod simple;
@@ -15,16 +16,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-/// Levels of schedulers above the threads. The fair class, which is a scheduler itself, has one more than cgroups.
+/// How many schedulers are above each thread. For the fair class, which is a scheduler itself, the others are cgroups.
 const DEPTHS: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// Policies of ours that are measured: built in, and the same files loaded.
+/// Our policies that are measured, once built in and once loaded.
 const POLICIES: [&str; 2] = ["fixed-priority", "proportional-share"];
 
-/// What is measured under each scheduler, in so many batches.
+/// The command that measures under each scheduler, with the number of its batches.
 const PIPE: &str = "pipe 40";
 
-/// What stands before the name of one that is loaded.
+/// The prefix of the name of a policy that is loaded.
 const LOADED: &str = "loaded-";
 
 fn main() -> ExitCode {
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Everything in one run, so that one thing can be held against another.
+/// Measures everything in one boot, so that the figures can be compared with each other.
 fn measure(cache: &Path, folder: &Path) -> Result<Figures, Error> {
     let vm = Vm::open(cache)?;
     let work = tempfile::tempdir().map_err(|error| Error::Failed(format!("a folder for work: {error}")))?;
@@ -50,7 +51,7 @@ fn measure(cache: &Path, folder: &Path) -> Result<Figures, Error> {
     compile(Command::new("gcc").args(["-O2", "-static", "-o"]).arg(&pipe).arg(source))?;
     let guest = Guest {
         scripts: vec![Script { name: "cost".into(), text: script() }],
-        programs: vec![pipe, beside_us("load")?],
+        programs: vec![pipe, built_beside("load")?],
         files: [vec![(simple, "/simple.bpf.o".into())], loaded(work.path())?].concat(),
     };
     let machine = Machine {
@@ -67,7 +68,8 @@ fn measure(cache: &Path, folder: &Path) -> Result<Figures, Error> {
     Ok(figures)
 }
 
-/// The engine, and the core natively, with our policies as ones that are loaded; and where the guest has them.
+/// Builds the engine and the native core with our policies as loaded ones, and returns the files with their places in
+/// the guest.
 fn loaded(work: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
     let failed = |error: hls_policy_build::Error| Error::Failed(error.to_string());
     let file = |name: &&str| {
@@ -86,9 +88,9 @@ fn loaded(work: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
     Ok(vec![build(Target::Engine, "loaded.bpf.o")?, build(Target::Native, "loaded.so")?])
 }
 
-/// What is measured, for a shell: each line of its output is `SCHEDULER PLACE DEPTH INSTRUCTIONS`.
+/// The script that measures in the guest. Each line of its output is `SCHEDULER PLACE DEPTH INSTRUCTIONS`.
 fn script() -> String {
-    // At first the kernel still looks after its own boot.
+    // At first the kernel is still busy with its own boot.
     let mut text = String::from("#!/bin/sh -e\nsleep 5\n");
     let mut measure = |scheduler: &str, place: Place, depth: u32, command: &str| {
         let place = place.name();
@@ -119,7 +121,8 @@ fn script() -> String {
     text.replacen("\nsleep", &format!("\n{NEST}sleep"), 1)
 }
 
-/// Makes a cgroup, and the fair class tell its threads from others at every level above it.
+/// A shell function that makes a cgroup, with a CPU controller at every level above it: so the fair class has as many
+/// levels of run queues.
 const NEST: &str = "nest() {
 	mkdir -p \"$1\"
 	folder=/sys/fs/cgroup
@@ -131,8 +134,12 @@ const NEST: &str = "nest() {
 ";
 
 fn output(outcome: &Outcome) -> Result<String, Error> {
-    let said: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
-    if outcome.is_clean() { Ok(said) } else { Err(Error::Failed(format!("the guest failed: {outcome:#?}"))) }
+    let output: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
+    if outcome.is_clean() {
+        Ok(output)
+    } else {
+        Err(Error::Failed(format!("the guest failed: {outcome:#?}")))
+    }
 }
 
 /// Runs a compiler.
@@ -145,8 +152,9 @@ fn compile(command: &mut Command) -> Result<(), Error> {
     }
 }
 
-/// A program that was built with this one.
-fn beside_us(name: &str) -> Result<PathBuf, Error> {
-    let us = std::env::current_exe().map_err(|error| Error::Failed(format!("our own path: {error}")))?;
-    Ok(us.with_file_name(name))
+/// The path of a program that was built with this one, in the same folder.
+fn built_beside(name: &str) -> Result<PathBuf, Error> {
+    let path = std::env::current_exe();
+    let path = path.map_err(|error| Error::Failed(format!("the path of hls-cost: {error}")))?;
+    Ok(path.with_file_name(name))
 }

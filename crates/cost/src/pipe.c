@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What one switch through a pipe costs: two processes on one CPU send a byte to and fro, each waiting for the other,
- * and the time stamp counter is read before and after each batch of round trips. Prints the least of the batches, the
- * median and the average, divided by the switches in one: the least has no tick and no other process in it.
+ * Measures what one switch through a pipe costs: two processes on one CPU send a byte to and fro, each waiting for the
+ * other, and the time stamp counter is read before and after each batch of round trips. Prints the least, the median
+ * and the average of the batches, divided by the switches in a batch: the least has no tick and no other process in it.
  *
  *   pipe BATCHES [fifo | FOLDER FOLDER]
  *
- * fifo: both are SCHED_FIFO. Two folders: cgroups, one for each of them. They rest for a second first, in which `load`
- * can put each of them where it belongs. Relies on a counter that counts what is to be measured: in the test machine,
- * instructions.
+ * fifo: both processes are SCHED_FIFO. Two folders: the cgroups of the two processes. Both sleep or wait for a second
+ * first, in which `load` can move them. Relies on a time stamp counter that counts what is to be measured: in the test
+ * machine, instructions.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * scx_simple of the kernel's tools/sched_ext, as it is. The headers there make variables of the kernel's constants, for
- * a loader to set; here they are the constants that this kernel's vmlinux.h has, and its object needs no such loader.
+ * scx_simple of the kernel's tools/sched_ext, unchanged. The headers there turn some constants of the kernel into
+ * variables for a loader to set. Here they stay the constants of this kernel's vmlinux.h, so that the object needs no
+ * such loader.
  */
 #include <scx/common.bpf.h>
 #undef SCX_DSQ_LOCAL

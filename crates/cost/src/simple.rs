@@ -1,8 +1,8 @@
-//! scx_simple, the least scheduler that sched_ext comes with: its source, of the kernel that the test machine boots,
-//! compiled for that kernel.
+//! Compiles scx_simple, the simplest scheduler that sched_ext comes with, from the source of the kernel that the test
+//! machine boots.
 //!
-//! Relies on that kernel's source, and on Debian's packages of libbpf's headers and of bpftool, which are fetched once
-//! and kept beside the kernel; on clang; and on the guest for a description of the kernel's types.
+//! Relies on that source, and on Debian's packages of libbpf's headers and of bpftool, which are fetched once and kept
+//! beside the kernel; on clang; and on the guest for a description of the kernel's types.
 
 use crate::{compile, output};
 use hls_vm::{Apt, Error, Guest, Machine, OUT, Script, Vm};
@@ -11,13 +11,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Has headers and bpftool. It is not that of the kernel: its programs run on older systems too.
+/// The suite of Debian with libbpf's headers and bpftool: older than the kernel's, so that bpftool runs on hosts with
+/// older libraries, too.
 const TOOLS_SUITE: &str = "bookworm-backports";
 
-/// The object, compiled into the folder `work`.
+/// Compiles scx_simple into the folder `work`, and returns the path of the object.
 ///
 /// # Errors
-/// `Unavailable` when something cannot be fetched or run here.
+/// `Unavailable` when something cannot be fetched or run here, `Failed` when a step fails.
 pub fn object(vm: &Vm, cache: &Path, work: &Path) -> Result<PathBuf, Error> {
     let home = cache.join("scx_simple");
     if !home.is_dir() {
@@ -25,7 +26,7 @@ pub fn object(vm: &Vm, cache: &Path, work: &Path) -> Result<PathBuf, Error> {
     }
     let object = work.join("simple.bpf.o");
     let mut clang = Command::new("clang-19");
-    // As tools/sched_ext/Makefile has them.
+    // The flags of tools/sched_ext/Makefile.
     clang.args(["--target=bpf", "-mcpu=v3", "-g", "-O2", "-D__TARGET_ARCH_x86"]);
     clang.args(["-fms-extensions", "-Wno-microsoft-anon-tag"]);
     for folder in ["sched_ext", "sched_ext/include", "include"] {
@@ -36,8 +37,8 @@ pub fn object(vm: &Vm, cache: &Path, work: &Path) -> Result<PathBuf, Error> {
     Ok(object)
 }
 
-/// Makes `home`, whole or not at all, with `sched_ext` of the kernel's tools, and `include` with libbpf's headers and
-/// `vmlinux.h`.
+/// Makes the folder `home`, whole or not at all: in it `sched_ext` has the kernel's tools/sched_ext, and `include` has
+/// libbpf's headers and `vmlinux.h`.
 fn fetch(vm: &Vm, cache: &Path, home: &Path) -> Result<(), Error> {
     let work = tempfile::tempdir_in(cache).map_err(failed(cache))?;
     let (ready, unpacked) = (work.path().join("ready"), work.path().join("unpacked"));
@@ -56,7 +57,8 @@ fn fetch(vm: &Vm, cache: &Path, home: &Path) -> Result<(), Error> {
     fs::rename(&ready, home).map_err(failed(home))
 }
 
-/// The kernel's types as C, which it has a description of in itself.
+/// Has bpftool write the kernel's types as C in the guest, from the kernel's description of itself, and returns the
+/// path of the file.
 fn types(vm: &Vm, bpftool: PathBuf, folder: &Path) -> Result<PathBuf, Error> {
     let text = "#!/bin/sh -e\nbpftool btf dump file /sys/kernel/btf/vmlinux format c >\"$OUT/vmlinux.h\"\n";
     let guest = Guest {

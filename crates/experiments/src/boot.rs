@@ -1,29 +1,29 @@
-//! The test machine as the experiments use it: one CPU, whose every instruction takes a fixed time, so that every run
-//! gives the same numbers.
+//! The test machine as the experiments use it: with one CPU, on which every instruction takes a fixed time, so that
+//! every run gives the same numbers.
 
 use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
 use hls_vm::{CutShort, Guest, Machine, Outcome, Time, Vm};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The test machine, and what holds for every experiment in it.
+/// The test machine with the settings that all experiments on it share.
 pub struct ExactVm<'a> {
     /// The test machine.
     pub vm: &'a Vm,
-    /// An instruction takes 2^`shift` ns: at 1 there are 500 million a second, on a CPU of 500 MHz in the thesis.
+    /// An instruction takes 2^`shift` ns. At 1 there are 500 million a second; the thesis measured a CPU of 500 MHz.
     pub shift: u32,
-    /// How long all of an experiment may take, in time of the host.
+    /// How long one experiment may take, in time of the host.
     pub limit: Duration,
-    /// Where logs and results go; made if need be.
+    /// The folder for logs and results; made if need be.
     pub results: PathBuf,
 }
 
 impl ExactVm<'_> {
-    /// Boots and runs the scripts of the guest, all of which must end with 0. The kernel's command line ends with
+    /// Boots and runs the scripts of the guest, all of which must exit with 0. The kernel's command line ends with
     /// `append`.
     ///
     /// # Errors
-    /// All that went wrong; what the kernel complained about.
+    /// One message for each script that failed, for each complaint of the kernel, and for a run that was cut short.
     pub fn run(&self, guest: &Guest, append: &str) -> Result<Outcome, Vec<String>> {
         let (cpus, time) = (1, Time::Exact { shift: self.shift });
         let (limit, append) = (self.limit, append.to_owned());
@@ -39,18 +39,18 @@ impl ExactVm<'_> {
     }
 }
 
-/// Of this repository.
+/// The root of this repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Vassal's sample policy.
+/// The file of the policy that is like Vassal's sample scheduler.
 pub(crate) fn sample() -> PathBuf {
     root().join("examples/policies/asked_times.c")
 }
 
-/// What the guest needs to load these policies, each by itself. It has no compilers, so it gets what those of this
-/// machine have made, in the folder `work`.
+/// Compiles each of these policies for a guest, which has no compilers, and returns the folder of the builds, in
+/// `work`, and its place in the guest.
 pub(crate) fn builds<'p>(
     policies: impl IntoIterator<Item = &'p Path>,
     work: &Path,
@@ -63,6 +63,6 @@ pub(crate) fn builds<'p>(
             builder.build(target, &[(*NUMBERS.start(), file.clone())]).map_err(|error| error.to_string())?;
         }
     }
-    // In the guest's home, which is /, is where hls looks for builds.
+    // hls looks for builds here in the home folder, which is / in the guest.
     Ok((built, "/.cache/hls/policies".into()))
 }

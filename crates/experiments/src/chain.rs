@@ -21,7 +21,7 @@ use hls_units::Nanos;
 use hls_workload::program::Workload;
 use std::fmt::Write;
 
-/// The policies that make up the chains, each with what its children must be given.
+/// The policies of the chains, each with the parameters that a child needs.
 const POLICIES: [(&str, &str); 4] = [
     ("time-sharing", ""),
     ("fixed-priority", " priority=1"),
@@ -29,13 +29,14 @@ const POLICIES: [(&str, &str); 4] = [
     ("round-robin", ""),
 ];
 
-/// How long each hierarchy is run: a hundred turns of the longest quantum among the policies' defaults, 20 ms.
+/// How long each hierarchy is run: a hundred times 20 ms, the longest default quantum of these policies.
 const LENGTH: Nanos = Nanos::from_secs(2);
 
-/// Runs the hierarchies of these depths, of every policy, and measures the share of both threads: half of the CPU each.
+/// Runs the hierarchies of these depths for every policy, and measures the shares of both threads, which should be half
+/// of the CPU each.
 ///
 /// # Errors
-/// All that keeps a hierarchy from being run.
+/// Why a hierarchy could not be run.
 pub fn carry_out(
     depths: impl Iterator<Item = u32> + Clone,
     options: &Options,

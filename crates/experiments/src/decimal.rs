@@ -1,4 +1,4 @@
-//! Numbers with three decimals, exact: what the papers' tables hold, without floating point.
+//! Exact numbers with three decimals, which is what the tables of the papers have. Uses no floating point.
 
 use std::fmt;
 use std::ops::Sub;

@@ -1,7 +1,7 @@
-//! What an experiment should give: the rows of its `expected.csv`.
+//! Reads what an experiment should give: the rows of its `expected.csv` or `kernel.csv`.
 //!
-//! A file of lines; `#` begins a comment; the first line names the columns. Fields are parted by commas, and blanks
-//! around them do not count. Does no IO.
+//! In such a file `#` begins a comment line, and the first other line names the columns. Commas separate fields, and
+//! blanks around a field do not count. Does no IO.
 
 use crate::decimal::Decimal;
 use crate::measure::{Measure, Value};
@@ -11,35 +11,35 @@ use std::fmt;
 /// The columns, in their order.
 const COLUMNS: [&str; 7] = ["file", "run", "measure", "of", "source", "expected", "tolerance"];
 
-/// One thing that is measured in one run.
+/// A row: one quantity that is measured in one run, and what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expectation {
     /// The hierarchy file without its `.kdl`.
     pub file: String,
-    /// How long the run lasts.
+    /// The length of the run.
     pub run: Nanos,
-    /// What is measured.
+    /// The quantity that is measured.
     pub measure: Measure,
-    /// Of which thread (of all its instances together) or scheduler; `*`: of all there are.
+    /// The name of the thread (all its instances together) or scheduler that is measured; `*`: all of them.
     pub of: String,
     /// Where the expected value comes from: the paper, or a short derivation.
     pub source: String,
-    /// What should come out.
+    /// The value that is expected.
     pub expected: Value,
-    /// How far off it may be.
+    /// How far the measured value may be from the expected one.
     pub tolerance: Tolerance,
 }
 
 /// How far a measured value may be from the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tolerance {
-    /// At most so much more or less.
+    /// At most this much more or less.
     Within(Decimal),
-    /// At most so many times as much, and at least that part of it.
+    /// At most this many times as much, and at least the expected value divided by this.
     Factor(Decimal),
-    /// As much, or more.
+    /// The expected value, or more.
     OrMore,
-    /// The very same.
+    /// Exactly the expected value.
     Same,
 }
 
@@ -57,7 +57,7 @@ impl Tolerance {
         }
     }
 
-    /// Whether a measured value will do.
+    /// Whether a measured value is within the tolerance of the expected one.
     pub fn admits(self, expected: &Value, measured: &Value) -> bool {
         let (Value::Number(expected), Value::Number(measured)) = (expected, measured) else {
             return expected == measured;
@@ -86,7 +86,7 @@ impl fmt::Display for Tolerance {
     }
 }
 
-/// Reads a whole table.
+/// Reads a table.
 ///
 /// # Errors
 /// One message for each line that is wrong.

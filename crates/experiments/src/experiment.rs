@@ -1,4 +1,4 @@
-//! Experiments: found by glob, carried out row by row, and printed beside what is expected.
+//! Finds the experiments by glob, and carries out their rows in the simulator.
 //!
 //! A folder is an experiment when it has `expected.csv`, for the simulator, or `kernel.csv`, for a real kernel.
 
@@ -11,21 +11,21 @@ use hls_units::Nanos;
 use hls_workload::program::Workload;
 use std::path::{Path, PathBuf};
 
-/// The tables of an experiment: what is expected in the simulator,
+/// The table of what is expected in the simulator.
 const SIMULATED: &str = "expected.csv";
-/// and on a real kernel.
+/// The table of what is expected on a real kernel.
 const ON_KERNEL: &str = "kernel.csv";
 
-/// A folder of `experiments/`.
+/// An experiment: a folder of `experiments/` with its tables.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Its name: that of its folder.
+    /// The name of the experiment, which is that of its folder.
     pub name: String,
-    /// Where its files are.
+    /// The folder of its files.
     pub folder: PathBuf,
-    /// What is measured in the simulator.
+    /// The rows that are measured in the simulator.
     pub rows: Vec<Expectation>,
-    /// What is measured on a real kernel.
+    /// The rows that are measured on a real kernel.
     pub on_kernel: Vec<Expectation>,
 }
 
@@ -33,7 +33,7 @@ impl Experiment {
     /// All experiments of a folder, in order of name.
     ///
     /// # Errors
-    /// All that is wrong with what is there.
+    /// All errors of the first experiment whose tables are wrong, or have no row for one of its hierarchy files.
     pub fn find_all(folder: &Path) -> Result<Vec<Experiment>, Vec<String>> {
         let is_one = |path: &PathBuf| [SIMULATED, ON_KERNEL].iter().any(|table| path.join(table).is_file());
         files(folder, "")?.into_iter().filter(is_one).map(Experiment::open).collect()
@@ -56,10 +56,10 @@ impl Experiment {
         Ok(Experiment { name, folder, rows, on_kernel })
     }
 
-    /// Carries out every row. Rows of one file and length that follow each other share a run.
+    /// Measures every row of [`Experiment::rows`]. Rows of one file and length that follow each other share a run.
     ///
     /// # Errors
-    /// All that keeps rows from being measured.
+    /// Why rows could not be measured.
     pub fn carry_out(&self, options: &Options) -> Result<Vec<Finding>, Vec<String>> {
         let (mut findings, mut errors) = (Vec::new(), Vec::new());
         for rows in self.rows.chunk_by(|a, b| (&a.file, a.run) == (&b.file, b.run)) {
@@ -90,10 +90,10 @@ fn table(path: &Path) -> Result<Vec<Expectation>, Vec<String>> {
     expected::read(&text).map_err(|errors| errors.into_iter().map(located).collect())
 }
 
-/// Runs a hierarchy file; with the rt-app file of the same name ending in `.json`, if there is one, as its workload.
+/// Runs a hierarchy file. The rt-app file of the same name that ends in `.json`, if there is one, is its workload.
 ///
 /// # Errors
-/// As [`run()`], and what is wrong with the workload, or cannot be simulated of it.
+/// Those of [`run()`], and the errors of the workload and the parts of it that cannot be simulated.
 pub fn run_file(path: &Path, length: Nanos, options: &Options) -> Result<Outcome, Vec<String>> {
     let beside = path.with_extension("json");
     let mut workload = Workload::default();

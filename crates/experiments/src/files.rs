@@ -1,13 +1,13 @@
-//! Files and folders of experiments, read with messages that name them.
+//! Reads files and lists folders of experiments; messages name the file or folder.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files of a folder that end in this, in order of name.
+/// The paths of what is in a folder and ends in `ending`, in order of name.
 ///
 /// # Errors
-/// A folder that cannot be read.
+/// Why the folder cannot be read.
 pub fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Vec<String>> {
     let failed = |error: io::Error| vec![format!("{}: {error}", folder.display())];
     let entries = fs::read_dir(folder).map_err(failed)?;
@@ -21,7 +21,7 @@ pub fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Vec<String>> {
 /// Reads a file.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// Why the file cannot be read.
 pub fn read(path: &Path) -> Result<Vec<u8>, Vec<String>> {
     fs::read(path).map_err(|error| vec![format!("{}: {error}", path.display())])
 }

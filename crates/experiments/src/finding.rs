@@ -1,27 +1,27 @@
-//! What was measured, beside what was expected, and the tables of it.
+//! Writes tables of what was measured beside what was expected.
 //!
-//! Relies on [`crate::expected`] for what is within a tolerance.
+//! Relies on [`crate::expected`] to say what is within a tolerance.
 
 use crate::expected::Expectation;
 use crate::measure::Value;
 use std::io::{self, Write};
 
-/// A row with what came out.
+/// A row with the value that was measured for it.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What was expected.
+    /// The row, with the value that is expected.
     pub row: Expectation,
-    /// What was measured.
+    /// The value that was measured.
     pub measured: Value,
 }
 
 impl Finding {
-    /// Whether it is within its tolerance.
+    /// Whether the measured value is within the tolerance of the row.
     pub fn is_within(&self) -> bool {
         self.row.tolerance.admits(&self.row.expected, &self.measured)
     }
 
-    /// The columns of a table.
+    /// The cells of the finding's line in a table.
     fn cells(&self) -> [String; 8] {
         let Finding { row, measured } = self;
         [
@@ -36,7 +36,7 @@ impl Finding {
         ]
     }
 
-    /// How much more was measured than was expected.
+    /// The measured value less the expected one; empty where they are no numbers.
     fn difference(&self) -> String {
         match (&self.row.expected, &self.measured) {
             (Value::Number(expected), Value::Number(measured)) => format!("{:+}", *measured - *expected),
@@ -45,18 +45,19 @@ impl Finding {
     }
 }
 
-/// A row with what came of it.
+/// A row with the values that were measured for it on a real kernel.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// In the kernel engine.
+    /// The value under the kernel engine.
     pub finding: Finding,
-    /// In the fair class, where that can be measured.
+    /// The value where all threads are in the fair class, if that can be measured.
     pub fair: Option<Value>,
-    /// In the fair class but for the thread that is measured, which is under SCHED_FIFO; where it is about wake-ups.
+    /// The value where the measured thread is under SCHED_FIFO and all others are in the fair class; only for a row
+    /// about wake-ups.
     pub fifo: Option<Value>,
 }
 
-/// Writes findings as a table; a row that is out of its tolerance ends in an arrow.
+/// Writes findings as a table; a row that is not within its tolerance ends in an arrow.
 ///
 /// # Errors
 /// Those of `out`.
@@ -67,7 +68,8 @@ pub fn write_table(out: &mut impl Write, name: &str, findings: &[Finding]) -> io
     write_columns(out, name, head, &rows.collect::<Vec<_>>())
 }
 
-/// Writes what came of rows on a real kernel: the difference from what is expected, and others beside it.
+/// Writes what was measured on a real kernel as a table: under the engine, the difference from what is expected, and
+/// the values in the fair class and under SCHED_FIFO.
 ///
 /// # Errors
 /// Those of `out`.
@@ -95,7 +97,7 @@ pub fn write_comparison(out: &mut impl Write, name: &str, comparisons: &[Compari
     write_columns(out, name, head.map(String::from), &rows.collect::<Vec<_>>())
 }
 
-/// Writes rows, each with whether it is as expected; from the sixth column on there are numbers.
+/// Writes rows, each with whether it is within its tolerance. From the sixth column on, cells are numbers.
 fn write_columns<const COLUMNS: usize>(
     out: &mut impl Write,
     name: &str,

@@ -1,9 +1,9 @@
-# One row of a table in the test machine: a hierarchy in the kernel engine, then the same threads in the fair class and,
-# where one of them is to be a real-time thread, once more with that. Leaves $OUT/$NAME.{kernel,fair,fifo}.json.
+# Runs a hierarchy of a table in the test machine: under the kernel engine, then its threads in the fair class and, if
+# FIFO names a thread, once more with that thread under SCHED_FIFO. Leaves $OUT/$NAME.{kernel,fair,fifo}.json.
 #
-# Relies on NAME, FILE and LENGTH, and on two names of threads that may be empty: WATCHED, whose CPU time the kernel is
-# to write down, as it accounts it itself, in $OUT/$NAME.trace, and FIFO. Exits with 2 when a run fails; that a
-# guarantee is broken is none of its business.
+# Relies on NAME, FILE and LENGTH, and on the names of two threads, either of which may be empty: WATCHED, whose CPU
+# time the kernel traces, as it accounts for it itself, in $OUT/$NAME.trace; and FIFO. Exits with 2 when a run fails,
+# but not when a guarantee is broken.
 tracing=/sys/kernel/tracing
 runtime=$tracing/events/sched/sched_stat_runtime
 
@@ -24,13 +24,13 @@ hls baseline "$FILE" --for "$LENGTH" --json >"$OUT/$NAME.fair.json" || exit 2
 
 [ "$FIFO" ] || exit 0
 hls baseline "$FILE" --for "$LENGTH" --json >"$OUT/$NAME.fifo.json" &
-load=$!
-# Before the run begins, while its threads are still being made, this shell has to find the one: it comes first, but not
-# always, or nobody would make them.
+baseline=$!
+# This shell must find the thread while hls still creates the threads, before the run begins. So the shell runs before
+# all others, under SCHED_FIFO, but sleeps in between, or hls would have no CPU to create them.
 chrt --fifo --pid 60 $$
-until found=$(grep -lx "$FIFO" "/proc/$(tr -d ' ' <"/proc/$load/task/$load/children")/task/"*/comm); do
-	kill -0 $load || exit 2
+until found=$(grep -lx "$FIFO" "/proc/$(tr -d ' ' <"/proc/$baseline/task/$baseline/children")/task/"*/comm); do
+	kill -0 $baseline || exit 2
 	sleep 0.005
 done 2>/dev/null
 chrt --fifo --pid 50 "$(echo "$found" | cut -d/ -f5)"
-wait $load || exit 2
+wait $baseline || exit 2

@@ -1,16 +1,15 @@
-//! The rows of an experiment on a real kernel: boots the test machine, has the kernel engine run each hierarchy there,
-//! and the fair class the same threads beside it.
+//! Measures the rows of an experiment on a real kernel: boots the test machine, runs each hierarchy there under the
+//! kernel engine, and then the same threads in the fair class.
 //!
-//! Relies on `guest.sh` for what is done in the guest, and on `hls run --json` and `hls baseline --json` for what came
-//! of it.
+//! Relies on `guest.sh` to do that in the guest, and on the reports of `hls run --json` and `hls baseline --json`.
 
 use crate::boot::ExactVm;
 use crate::expected::Expectation;
 use crate::files::read;
 use crate::finding::{Comparison, Finding};
 use crate::measure::Measure;
+use crate::report::{RunReport, ThreadReport, bursts};
 use crate::run::{Outcome, planned};
-use crate::told::{Told, ToldThread, pieces};
 use hls_calculus::{Guarantee, Mode, floor_nanos};
 use hls_check::Derived;
 use hls_monitor::observe::Observer;
@@ -21,31 +20,30 @@ use hls_workload::program::Workload;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Where the guest has the hierarchy files.
+/// The folder of the guest with the hierarchy files.
 const FILES: &str = "/usr/experiment";
 
-/// The test machine, and what is done there.
+/// The test machine, and the `hls` that measures there.
 pub struct Kernel<'a> {
-    /// Where it is done.
+    /// The test machine.
     pub vm: ExactVm<'a>,
-    /// The command `hls`.
+    /// The path of the command `hls`.
     pub hls: &'a Path,
 }
 
-/// Rows that share a run, and what they are about.
+/// A run that some rows share.
 struct Run<'a> {
     rows: &'a [Expectation],
-    /// Of its results.
+    /// How the names of the run's files in `$OUT` begin.
     name: String,
     plan: Plan,
 }
 
 impl Kernel<'_> {
-    /// Carries out these rows of an experiment in that folder. Rows of one file and length that follow each other share
-    /// a run.
+    /// Measures rows of the experiment in `folder`. Rows of one file and length that follow each other share a run.
     ///
     /// # Errors
-    /// All that keeps rows from being measured; what the kernel complained about.
+    /// Why rows could not be measured, and what the kernel complained about.
     pub fn carry_out(&self, folder: &Path, rows: &[Expectation]) -> Result<Vec<Comparison>, Vec<String>> {
         let runs: Vec<Run> = rows
             .chunk_by(|a, b| (&a.file, a.run) == (&b.file, b.run))
@@ -60,14 +58,14 @@ impl Kernel<'_> {
         Ok(comparisons)
     }
 
-    /// Has the guest do all the runs.
+    /// Boots the guest and carries out all runs in it.
     fn boot(&self, folder: &Path, runs: &[Run]) -> Result<(), Vec<String>> {
         let guest = Guest {
             scripts: runs.iter().map(Run::script).collect(),
             programs: vec![self.hls.to_owned(), PathBuf::from("chrt")],
             files: vec![(folder.to_owned(), FILES.into())],
         };
-        // The kernel counts the CPU time of threads for whoever looks on only when it is told to.
+        // Only with this option the kernel traces the CPU time of threads.
         self.vm.run(&guest, "schedstats=enable").map(drop)
     }
 }
@@ -80,27 +78,30 @@ impl<'a> Run<'a> {
         Ok(Run { rows, name: format!("{file}-{run}"), plan })
     }
 
-    /// The thread that the first row of such a measure is about; empty: there is none.
-    fn subject(&self, is_such: fn(Measure) -> bool) -> &'a str {
-        self.rows.iter().find(|row| is_such(row.measure)).map_or("", |row| &row.of)
+    /// The name of the thread in the first row whose measure is one of these; empty where there is none.
+    fn subject(&self, is_one: fn(Measure) -> bool) -> &'a str {
+        self.rows.iter().find(|row| is_one(row.measure)).map_or("", |row| &row.of)
     }
 
     fn script(&self) -> Script {
         let Expectation { file, run, .. } = &self.rows[0];
         let (watched, fifo) = (self.subject(Measure::is_of_budget), self.subject(Measure::is_of_wake_ups));
-        let told = format!(
+        let variables = format!(
             "NAME='{}' FILE='{FILES}/{file}.kdl' LENGTH={run} WATCHED='{watched}' FIFO='{fifo}'",
             self.name
         );
-        Script { name: self.name.clone(), text: format!("#!/bin/sh\n{told}\n{}", include_str!("guest.sh")) }
+        Script {
+            name: self.name.clone(),
+            text: format!("#!/bin/sh\n{variables}\n{}", include_str!("guest.sh")),
+        }
     }
 
-    /// What came of its rows.
+    /// Takes the measures of the rows from the files that the guest left in the folder `left`.
     fn compare(&self, left: &Path) -> Result<Vec<Comparison>, String> {
-        let told = |by: &str| self.outcome(&left.join(format!("{}.{by}.json", self.name)));
-        let (mut kernel, fair) = (told("kernel")?, told("fair")?);
+        let outcome = |way: &str| self.outcome(&left.join(format!("{}.{way}.json", self.name)));
+        let (mut kernel, fair) = (outcome("kernel")?, outcome("fair")?);
         let is_fifo = !self.subject(Measure::is_of_wake_ups).is_empty();
-        let fifo = if is_fifo { Some(told("fifo")?) } else { None };
+        let fifo = if is_fifo { Some(outcome("fifo")?) } else { None };
         let watched = self.subject(Measure::is_of_budget);
         if !watched.is_empty() {
             kernel.overruns = self.overruns(watched, &left.join(format!("{}.trace", self.name)))?;
@@ -116,25 +117,25 @@ impl<'a> Run<'a> {
         self.rows.iter().map(compare).collect()
     }
 
-    /// What a run told of its threads.
+    /// Reads the report of a run, as far as it is about threads.
     fn outcome(&self, path: &Path) -> Result<Outcome, String> {
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = std::fs::read(path).map_err(|error| failed(&error))?;
-        let told: Told = serde_json::from_slice(&text).map_err(|error| failed(&error))?;
-        let length = Nanos(told.length_ns);
+        let report: RunReport = serde_json::from_slice(&text).map_err(|error| failed(&error))?;
+        let length = Nanos(report.length_ns);
         let mut result = Observer::new(self.plan.topology.clone(), Vec::new()).finish(length);
-        let by_name: HashMap<&str, &ToldThread> =
-            told.threads.iter().map(|thread| (thread.name.as_str(), thread)).collect();
+        let by_name: HashMap<&str, &ThreadReport> =
+            report.threads.iter().map(|thread| (thread.name.as_str(), thread)).collect();
         for thread in &mut result.threads {
             let name = self.plan.topology.child_name(thread.vp);
-            let told = by_name.get(name).ok_or_else(|| failed(&format!("found no thread `{name}`")))?;
-            (thread.ran, thread.misses) = (Nanos(told.ran_ns), told.misses);
-            (thread.frames, thread.wake_latency) = (told.frames, told.wake_latency.into());
+            let report = by_name.get(name).ok_or_else(|| failed(&format!("found no thread `{name}`")))?;
+            (thread.ran, thread.misses) = (Nanos(report.ran_ns), report.misses);
+            (thread.frames, thread.wake_latency) = (report.frames, report.wake_latency.into());
         }
         Ok(Outcome { plan: self.plan.clone(), result, overruns: Vec::new() })
     }
 
-    /// By how much a thread exceeded its budget in each of its periods, in order of size.
+    /// The CPU time beyond its budget that a thread had in each of its periods, by its trace, in order of size.
     fn overruns(&self, thread: &str, trace: &Path) -> Result<Vec<Nanos>, String> {
         let failed = |what: String| format!("{}: {what}", trace.display());
         let derived = Derived::new(&self.plan, Mode::Tight);
@@ -145,11 +146,11 @@ impl<'a> Run<'a> {
         };
         let (budget, period) = (floor_nanos(amount), floor_nanos(period));
         let text = std::fs::read_to_string(trace).map_err(|error| failed(error.to_string()))?;
-        let mut pieces = pieces(&text, Nanos((period - budget).0 / 2));
-        // The first began before the run did, and the last may not have come to its end.
-        pieces.pop();
+        let mut bursts = bursts(&text, Nanos((period - budget).0 / 2));
+        // The first burst began before the run did, and the last may not have ended.
+        bursts.pop();
         let mut overruns: Vec<Nanos> =
-            pieces.iter().skip(1).map(|piece| piece.saturating_sub(budget)).collect();
+            bursts.iter().skip(1).map(|burst| burst.saturating_sub(budget)).collect();
         overruns.sort_unstable();
         match overruns.is_empty() {
             true => Err(failed(format!("found no period of `{thread}` that was over"))),

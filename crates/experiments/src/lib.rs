@@ -1,12 +1,12 @@
-//! The experiments of the papers, run by the simulator and held against what the papers print.
+//! The experiments of the papers, run by the simulator or on a real kernel, and compared with what the papers print.
 //!
 //! An experiment is a folder of `experiments/`: one hierarchy file for each row of a table, and `expected.csv`, which
-//! says what is measured in each, what the paper has, and how far off we may be; `kernel.csv` says it of a real kernel.
-//! [`experiment`] finds them and carries them out in the simulator, [`kernel`] in the test machine ([`boot`]);
-//! [`expected`] reads what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes the
-//! hierarchies of any depth that Figure 10.2 needs. Of another form are Table 10.1, by [`operations`], Vassal's
-//! tables, by [`vassal`], and policies that come and go, by [`load_unload`]. Reads files, and writes none but what the
-//! test machine brings back.
+//! says what is measured in each, what the paper has, and how far from that we may be; `kernel.csv` says the same for a
+//! real kernel. [`experiment`] finds them and carries them out in the simulator, [`kernel`] in the test machine
+//! ([`boot`]); [`expected`] reads what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes
+//! the hierarchies of any depth that Figure 10.2 needs. Not tables of rows in files are Table 10.1, by [`operations`],
+//! Vassal's tables, by [`vassal`], and policies that are loaded and unloaded, by [`load_unload`]. Reads files, and
+//! writes none but what the test machine brings back.
 
 pub mod boot;
 pub mod chain;
@@ -19,6 +19,6 @@ pub mod kernel;
 pub mod load_unload;
 pub mod measure;
 pub mod operations;
+mod report;
 pub mod run;
-mod told;
 pub mod vassal;

@@ -1,11 +1,11 @@
-//! A policy that is loaded and unloaded again and again beside the reservations of the thesis' Table 10.5, on a real
-//! kernel: what that takes, how long it holds anybody up, and whether an application misses a deadline for it.
+//! Loads and unloads a policy again and again beside the reservations of the thesis' Table 10.5, on a real kernel, and
+//! measures how long that takes, how long scheduling stands still, and whether an application misses a deadline by it.
 //!
-//! Relies on the test machine, on `load_unload.sh` for what is done there, and on `hls run --json` and what `hls load`
-//! says of its time.
+//! Relies on the test machine, on `load_unload.sh` to do that there, and on the reports of `hls run --json` and the
+//! times that `hls load` prints.
 
 use crate::boot::{ExactVm, builds, sample};
-use crate::told::Told;
+use crate::report::RunReport;
 use hls_units::Nanos;
 use hls_vm::{Guest, OUT, Script};
 use std::fmt::Write as _;
@@ -13,20 +13,21 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The experiment's name, and its folder's.
+/// The name of the experiment and of its folder.
 pub const NAME: &str = "load-unload";
-/// So often in each row.
+/// How often the policy is unloaded and loaded again in each row.
 const CYCLES: usize = 500;
-/// So many builds of the policy follow each other then, for each of which an engine is made.
+/// How many different builds of the policy are loaded after that, for each of which a new engine is made.
 const BUILDS: usize = 3;
 
-/// A hierarchy file, and what is reserved in it.
+/// The rows: a hierarchy file, and what it reserves for the application.
 const ROWS: [(&str, &str); 2] = [("hard", "hard, 11 ticks in 33 ms"), ("soft", "soft, 11 ticks in 33 ms")];
 
-/// The thesis: to load a scheduler, and to unload it, in milliseconds.
+/// The times of the thesis to load a scheduler and to unload it, in milliseconds.
 const PAPER: (&str, &str) = ("59.7", "57.6");
 
-/// How long the parts of a load or an unload took: to compile, to have the kernel look at it, to take over.
+/// How long the parts of a load or an unload took: to compile the policy, to have the kernel verify the new engine, to
+/// have that engine take over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Parts {
     build: Nanos,
@@ -34,35 +35,35 @@ struct Parts {
     publish: Nanos,
 }
 
-/// What the application had in a run.
+/// What the application achieved in a run.
 #[derive(Clone, Copy)]
 struct Frames {
     all: u64,
-    /// Gaps between frames that were too long.
+    /// The number of gaps between frames that were too long.
     missed: u64,
-    /// Promises that were broken, of anybody.
+    /// The number of promises of the hierarchy, to any thread, that were broken.
     broken: usize,
 }
 
-/// What came of a row.
+/// The figures of a row.
 pub struct Row {
     what: &'static str,
-    /// A policy comes and goes, for which no engine need be made.
+    /// The run in which the policy is unloaded and loaded again, by engines that exist already.
     cycles: Frames,
-    /// The same for as long, and none does.
+    /// A run as long, in which no policy is loaded or unloaded.
     alone: Frames,
-    /// Builds of a policy follow each other.
+    /// The run in which builds of the policy replace each other.
     builds: Frames,
-    /// To load the first of them.
+    /// The times to load the first of these builds.
     first: Parts,
-    /// The longest time to take over, of all loads and of all unloads.
+    /// The longest time in which an engine took over, of all loads and of all unloads.
     longest: (Nanos, Nanos),
 }
 
-/// Does all rows on the hierarchies of a folder, with this `hls`.
+/// Measures all rows on the hierarchies of a folder, with this `hls`.
 ///
 /// # Errors
-/// All that keeps them from being measured; what the kernel complained about.
+/// Why rows could not be measured, and what the kernel complained about.
 pub fn measure(vm: &ExactVm, hls: &Path, folder: &Path) -> Result<Vec<Row>, Vec<String>> {
     let work = tempfile::tempdir().map_err(|error| vec![format!("a folder for work: {error}")])?;
     let guest = guest(hls, folder, work.path()).map_err(|error| vec![error])?;
@@ -75,8 +76,8 @@ fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
     let versions =
         versions(&work.join("versions")).map_err(|error| format!("builds of the sample: {error}"))?;
     let rows = ROWS.map(|(file, _)| file).join(" ");
-    let set = format!("ROWS='{rows}' CYCLES={CYCLES} BUILDS={BUILDS}");
-    let text = format!("#!/bin/sh\n{set}\n{}", include_str!("load_unload.sh"));
+    let variables = format!("ROWS='{rows}' CYCLES={CYCLES} BUILDS={BUILDS}");
+    let text = format!("#!/bin/sh\n{variables}\n{}", include_str!("load_unload.sh"));
     Ok(Guest {
         scripts: vec![Script { name: NAME.into(), text }],
         programs: vec![hls.to_owned()],
@@ -88,7 +89,8 @@ fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
     })
 }
 
-/// Makes `1/asked_times.c` and so on in a folder: Vassal's sample, but for the number of the build in each.
+/// Writes `1/asked_times.c` and so on into a folder: the sample policy, each with another number in a comment, so that
+/// each is built anew.
 fn versions(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let text = fs::read_to_string(sample())?;
     let write = |build: usize| {
@@ -100,7 +102,7 @@ fn versions(folder: &Path) -> io::Result<Vec<PathBuf>> {
     (1..=BUILDS).map(write).collect()
 }
 
-/// What the guest left of a row.
+/// Reads the figures of a row from the files that the guest left in the folder `left`.
 fn read(left: &Path, &(file, what): &(&str, &'static str)) -> Result<Row, String> {
     let text = |name: &str| {
         let path = left.join(format!("{file}.{name}"));
@@ -108,16 +110,16 @@ fn read(left: &Path, &(file, what): &(&str, &'static str)) -> Result<Row, String
     };
     let frames = |name: &str| {
         let wrong = |what: &dyn std::fmt::Display| format!("{file}.{name}: {what}");
-        let told: Told = serde_json::from_str(&text(name)?).map_err(|error| wrong(&error))?;
-        let app = told.threads.iter().find(|thread| thread.name == "app");
+        let report: RunReport = serde_json::from_str(&text(name)?).map_err(|error| wrong(&error))?;
+        let app = report.threads.iter().find(|thread| thread.name == "app");
         let app = app.ok_or_else(|| wrong(&"found no thread `app`"))?;
-        let broken = told.guarantees.iter().filter(|guarantee| !guarantee.kept).count();
+        let broken = report.guarantees.iter().filter(|guarantee| !guarantee.kept).count();
         Ok::<Frames, String>(Frames { all: app.frames, missed: app.misses, broken })
     };
     let all = |name: &str| {
         let all: Vec<Parts> = text(name)?.lines().map(parts).collect::<Result<_, _>>()?;
         if all.is_empty() {
-            Err(format!("{file}.{name}: found no line, expected one for each"))
+            Err(format!("{file}.{name}: found no line, expected at least one"))
         } else {
             Ok(all)
         }
@@ -145,8 +147,8 @@ fn parts(line: &str) -> Result<Parts, String> {
 }
 
 impl Row {
-    /// Whether no promise was broken, and nothing missed in the cycles. Frames that are late while the kernel looks at
-    /// a new engine are told, and why is known (the experiment's README).
+    /// Whether no promise was broken, and no frame missed in the cycles. Frames that are late while the kernel verifies
+    /// a new engine are only counted: the README of the experiment says why there are some.
     pub fn is_kept(&self) -> bool {
         self.cycles.missed == 0 && self.cycles.broken == 0 && self.builds.broken == 0
     }
@@ -173,7 +175,7 @@ impl Row {
     }
 }
 
-/// As a file; `about` says what machine it was.
+/// The rows as the text of a CSV file; `about` describes the machine.
 pub fn csv(rows: &[Row], about: &str) -> String {
     let (load, unload) = PAPER;
     let mut csv = format!("# {about}, milliseconds; thesis: load {load}, unload {unload}\n");
@@ -186,7 +188,7 @@ pub fn csv(rows: &[Row], about: &str) -> String {
     csv
 }
 
-/// For people.
+/// The rows as a table for people.
 pub fn table(rows: &[Row]) -> String {
     let (load, unload) = PAPER;
     let mut text = format!("\n{NAME}, times in ms (thesis: load {load}, unload {unload})\n");

@@ -1,5 +1,5 @@
-//! Runs experiments and prints their tables, what was measured beside what is expected. Exit status as `hls` has it:
-//! 0 all rows are within their tolerances, 1 some is not, 2 the experiments are wrong, 3 the system failed.
+//! Runs experiments and prints tables of what was measured beside what is expected. Exit status, as that of `hls`: 0
+//! all rows are within their tolerances, 1 a row is not, 2 the experiments are wrong, 3 the system failed.
 
 use clap::{Parser, ValueEnum};
 use hls_core::limits::MAX_DEPTH;
@@ -22,16 +22,16 @@ use std::time::Duration;
 #[derive(Parser)]
 #[command(name = "hls-experiments", version)]
 struct Args {
-    /// Those of these names; without one, all
+    /// The experiments to run, by name; all if none is named
     names: Vec<String>,
-    /// Where the experiments are, a folder each
+    /// The folder of the experiments, each of which is a folder
     #[arg(long, value_name = "FOLDER", default_value = "experiments")]
     folder: PathBuf,
-    /// What carries them out
+    /// What runs the hierarchies
     #[arg(long, value_enum, default_value = "sim")]
     engine: Engine,
-    /// On a kernel: an instruction takes 2^SHIFT ns; at 1 there are 500 million a second, on a CPU of 500 MHz in the
-    /// thesis
+    /// On a kernel: an instruction takes 2^SHIFT ns; at 1 there are 500 million a second (the thesis measured a CPU of
+    /// 500 MHz)
     #[arg(long, default_value = "1", value_parser = clap::value_parser!(u32).range(0..=10))]
     shift: u32,
     /// On a kernel: how long an experiment may take, in time of the host
@@ -52,16 +52,16 @@ struct Args {
 enum Engine {
     /// The simulator
     Sim,
-    /// A real kernel, in the test machine, with the fair class doing the same beside it
+    /// A real kernel in the test machine, compared with its fair class
     Kernel,
 }
 
-/// Experiments that are not a table of rows in files.
+/// The names of the experiments that are not tables of rows in files.
 const OF_ANOTHER_FORM: [&str; 3] = [operations::NAME, vassal::NAME, load_unload::NAME];
 
 /// Why there are no tables.
 enum Failure {
-    /// What is wrong with the experiments, or keeps them from being carried out.
+    /// Errors in the experiments, or why they could not be carried out.
     Wrong(Vec<String>),
     /// The system failed.
     System(String),

@@ -1,4 +1,4 @@
-//! What can be measured in a run. A measure is one variant and one line of `Measure::EVERY`.
+//! The quantities that can be measured in a run. Each is one variant and one line of `Measure::EVERY`.
 
 use crate::decimal::Decimal;
 use crate::run::Outcome;
@@ -7,36 +7,38 @@ use hls_monitor::result::{Percentiles, ThreadResult, Verdict, WindowResult};
 use hls_units::Nanos;
 use std::fmt;
 
-/// A quantity.
+/// A quantity that can be measured in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// CPU time, as a percentage of one CPU.
     Share,
-    /// The same as a percentage of what all threads of the file had.
+    /// CPU time, as a percentage of what all threads of the file had.
     Part,
     /// Frames finished a second.
     Fps,
     /// Deadlines missed.
     Misses,
-    /// From the end of a thread's wait to its next instruction, in microseconds: 99 in 100 wake-ups took no longer.
+    /// Time from the end of a thread's wait to its next instruction, in microseconds: 99 in 100 wake-ups took no
+    /// longer.
     WakeP99,
-    /// The longest.
+    /// The longest time from the end of a thread's wait to its next instruction, in microseconds.
     WakeWorst,
     /// CPU time beyond the budget of a hard reservation, in microseconds: 99 in 100 periods had no more.
     OverrunP99,
-    /// The most.
+    /// The most CPU time beyond the budget of a hard reservation in any period, in microseconds.
     OverrunWorst,
-    /// Lengths of windows, over all guarantees, that were put to the test and had what was promised.
+    /// The number of lengths of windows, over all guarantees, that were tested and kept in every window.
     Kept,
-    /// Lengths of windows, over all guarantees, in which some had less than promised or more than allowed.
+    /// The number of lengths of windows, over all guarantees, of which a window had less than promised or more than
+    /// allowed.
     Broken,
-    /// The guarantee on every VP, by the tight bounds; where there are several, in file order, parted by ` + `.
+    /// The guarantee on every VP, by the tight bounds; several in file order, joined by ` + `.
     Guarantee,
-    /// The same by the bounds as the paper has them.
+    /// The guarantee on every VP, by the bounds of the paper; several in file order, joined by ` + `.
     GuaranteeInPaper,
 }
 
-/// What was measured.
+/// A value that was measured or is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A number.
@@ -76,35 +78,35 @@ impl Measure {
         Measure::EVERY.iter().find(|(_, known)| *known == name).map(|(measure, _)| *measure)
     }
 
-    /// Its name.
+    /// The name of the measure in a table.
     pub fn name(self) -> &'static str {
         Measure::EVERY.iter().find(|(measure, _)| *measure == self).map_or("", |(_, name)| name)
     }
 
-    /// All names, for a message.
+    /// The names of all measures, for a message.
     pub fn names() -> String {
         Measure::EVERY.map(|(_, name)| format!("`{name}`")).join(", ")
     }
 
-    /// Whether it gives a text, not a number.
+    /// Whether the values of the measure are texts, not numbers.
     pub fn is_text(self) -> bool {
         matches!(self, Measure::Guarantee | Measure::GuaranteeInPaper)
     }
 
-    /// Whether it is about a thread's wake-ups.
+    /// Whether the measure is about a thread's wake-ups.
     pub fn is_of_wake_ups(self) -> bool {
         matches!(self, Measure::WakeP99 | Measure::WakeWorst)
     }
 
-    /// Whether it is about the budget of a thread, which has to be watched for it.
+    /// Whether the measure is about the budget of a thread, whose CPU time has to be traced for it.
     pub fn is_of_budget(self) -> bool {
         matches!(self, Measure::OverrunP99 | Measure::OverrunWorst)
     }
 
-    /// Takes the measure of a thread (of all its instances together) or a scheduler; `*`: of all.
+    /// Takes the measure of the thread (all its instances together) or scheduler named `of`; `*`: of all.
     ///
     /// # Errors
-    /// When there is nothing of that name that could be measured.
+    /// When no thread or scheduler of that name can be measured so.
     pub fn take(self, outcome: &Outcome, of: &str) -> Result<Value, String> {
         let length = outcome.result.length.0;
         let threads = outcome.result.threads.iter().filter(|thread| outcome.names(thread.vp, of));

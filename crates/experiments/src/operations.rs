@@ -1,23 +1,24 @@
-//! Thesis, Table 10.1, on a real kernel: the time of requests to a running hierarchy, from user level.
+//! Measures Table 10.1 of the thesis on a real kernel: how long requests to a running hierarchy take at user level.
 //!
-//! Relies on the test machine, and on the program `hls-operations` for what is done there.
+//! Relies on the test machine, and on the program `hls-operations` to measure there.
 
 use crate::boot::ExactVm;
 use hls_vm::{Guest, Script};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The experiment's name, and its folder's.
+/// The name of the experiment and of its folder.
 pub const NAME: &str = "table-10.1";
-/// So often everything is done before it counts,
+/// How often each operation is done before it is measured.
 pub const WARM_UPS: usize = 10;
-/// and so often it counts.
+/// How often each operation is measured.
 pub const REPEATS: usize = 50;
-/// So often the hierarchy is attached and detached, after the first time, which brings what it needs into memory.
+/// How often the hierarchy is attached and detached, not counting the first time, which loads programs into memory.
 pub const ATTACHES: usize = 10;
 
-/// An operation: as the thesis calls it, its time there in microseconds, and our name for it. Loading and unloading a
-/// scheduler, which a BPF program cannot be without, has no counterpart; attaching the whole hierarchy is beside it.
+/// The operations: the thesis' name for each, its time there in microseconds, and its name in the guest. The engine has
+/// all its schedulers in it, so loading and unloading one has no counterpart; the rows have the times to attach and
+/// detach the whole hierarchy instead.
 const OPERATIONS: [(&str, &str, &str); 10] = [
     ("load scheduler; attach the hierarchy", "59700 ± 553", "attach"),
     ("unload scheduler; detach the hierarchy", "57600 ± 53", "detach"),
@@ -31,39 +32,40 @@ const OPERATIONS: [(&str, &str, &str); 10] = [
     ("a round trip over the socket alone", "-", "socket"),
 ];
 
-/// What came of an operation.
+/// The figures of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// As the thesis calls it.
+    /// The thesis' name for the operation.
     pub operation: &'static str,
-    /// Its time there, in microseconds.
+    /// The time of the thesis, in microseconds.
     pub paper: &'static str,
-    /// The mean, in microseconds, and half the width of its 95% confidence interval.
+    /// The mean of our times, in microseconds, and half the width of its 95% confidence interval.
     pub mean: (f64, f64),
-    /// How many calls of the kernel's program it took, and how many microseconds they were.
+    /// How many calls of the engine's BPF programs the operation needed, and how many microseconds they took together.
     pub kernel: Option<(u64, f64)>,
 }
 
-/// Does everything to the hierarchy of a file, with these builds of `hls` and `hls-operations`.
+/// Measures all operations on the hierarchy of a file, with these builds of `hls` and `hls-operations`.
 ///
 /// # Errors
-/// All that keeps it from being measured; what the kernel complained about.
+/// Why they could not be measured, and what the kernel complained about.
 pub fn measure(vm: &ExactVm, programs: [PathBuf; 2], file: &Path) -> Result<Vec<Row>, Vec<String>> {
-    let text = "#!/bin/sh\nhls-operations /usr/operations.kdl 2>/tmp/said || { cat /tmp/said; exit 2; }\n";
+    let text =
+        "#!/bin/sh\nhls-operations /usr/operations.kdl 2>/tmp/errors || { cat /tmp/errors; exit 2; }\n";
     let guest = Guest {
         scripts: vec![Script { name: NAME.into(), text: text.into() }],
         programs: programs.to_vec(),
         files: vec![(file.to_owned(), "/usr/operations.kdl".into())],
     };
     let outcome = vm.run(&guest, "")?;
-    let said: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
-    read(&said).map_err(|error| vec![error])
+    let printed: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
+    read(&printed).map_err(|error| vec![error])
 }
 
-/// Reads what was told in the guest.
-fn read(said: &str) -> Result<Vec<Row>, String> {
+/// Reads the figures that `hls-operations` printed in the guest.
+fn read(printed: &str) -> Result<Vec<Row>, String> {
     let numbers = |name: &str| -> Option<Vec<u64>> {
-        let line = said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        let line = printed.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
         line.split(' ').map(|number| number.parse().ok()).collect()
     };
     let row = |&(operation, paper, name): &(&'static str, &'static str, &str)| {
@@ -83,12 +85,12 @@ fn mean(times: &[u64]) -> (f64, f64) {
     let count = times.len() as f64;
     let mean = times.iter().sum::<u64>() as f64 / count;
     let squares: f64 = times.iter().map(|time| (*time as f64 - mean).powi(2)).sum();
-    // For 10 values and for 50, as many as there are.
+    // Student's t for 10 values and for 50.
     let t = if times.len() == ATTACHES { 2.262 } else { 2.010 };
     (mean / 1e3, t * (squares / (count - 1.0) / count).sqrt() / 1e3)
 }
 
-/// As a table for people.
+/// The rows as a table for people.
 pub fn table(rows: &[Row]) -> String {
     let mut table = format!(
         "\n{NAME}\n  {:<42} {:>14} {:>20} {:>14}\n",
@@ -107,11 +109,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_told_is_read() {
+    fn what_the_guest_printed_is_read() {
         let of = |name: &str| format!("{name} 1000 3000\n");
-        let mut said: String = OPERATIONS.iter().map(|(_, _, name)| of(name)).collect();
-        said += "kernel move 2 4500\n";
-        let rows = read(&said).unwrap();
+        let mut printed: String = OPERATIONS.iter().map(|(_, _, name)| of(name)).collect();
+        printed += "kernel move 2 4500\n";
+        let rows = read(&printed).unwrap();
         assert_eq!(rows[4].mean, (2.0, 2.010));
         assert_eq!((rows[4].kernel, rows[5].kernel), (Some((2, 4.5)), None));
         assert!(
@@ -119,6 +121,6 @@ mod tests {
             "{}",
             table(&rows)
         );
-        assert!(read(&said.replace("move 1000", "move x")).is_err());
+        assert!(read(&printed.replace("move 1000", "move x")).is_err());
     }
 }

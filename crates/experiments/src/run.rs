@@ -1,5 +1,5 @@
-//! Runs a hierarchy: derives what it promises, carries it out in the simulator, holds the one against the other. Or
-//! takes what another engine made of it.
+//! Runs a hierarchy in the simulator, and compares what each thread got with what the calculus promises it. Other
+//! engines give their results in the same form.
 
 use hls_calculus::Mode;
 use hls_check::Derived;
@@ -17,18 +17,18 @@ use hls_workload::program::Workload;
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub(crate) plan: Plan,
-    /// What was delivered.
+    /// What each thread and scheduler got.
     pub result: RunResult,
-    /// Of a thread that was watched for it, in every period of its hard reservation: how much more CPU time than its
-    /// budget it had. In order of size.
+    /// For a thread whose CPU time was traced, how much CPU time beyond its budget it had in each period of its hard
+    /// reservation, in order of size; otherwise empty.
     pub overruns: Vec<Nanos>,
 }
 
-/// Runs a hierarchy for so long. `name` stands before messages about the text.
+/// Runs the hierarchy of a text for `length`. Messages about the text begin with `name`.
 ///
 /// # Errors
-/// Everything that is wrong with the text, with how the workload fits it, or with the guarantees that it asks for; or
-/// why the run ended early.
+/// All errors of the text, of how the workload fits it, or of the guarantees that it asks for; or why the run ended
+/// early.
 pub fn run(
     name: &str,
     text: &[u8],
@@ -42,10 +42,10 @@ pub fn run(
     Ok(Outcome { plan, result, overruns: Vec::new() })
 }
 
-/// Who takes part in a run, and what each is promised.
+/// Plans a run, and derives what each VP is promised.
 ///
 /// # Errors
-/// As [`run`], before it begins.
+/// Those of [`run`] before the run begins.
 pub(crate) fn planned(
     name: &str,
     text: &[u8],
@@ -81,13 +81,14 @@ fn simulate(
 }
 
 impl Outcome {
-    /// Whether guarantees are derived for the machine that this was: with precise timers, and nobody to steal from it.
+    /// Whether the machine of the run is the one that guarantees are derived for: with precise timers, and no
+    /// interrupts.
     pub fn is_on_ideal_machine(&self) -> bool {
         let machine = &self.plan.hierarchy.machine;
         machine.tick_hz.is_none() && machine.interrupts.is_empty()
     }
 
-    /// Whether a VP is one of that name: of a scheduler, of a thread (any instance), or of one instance; `*`: any.
+    /// Whether a VP belongs to the scheduler, the thread (any instance) or the instance of this name; `*`: any VP.
     pub fn names(&self, vp: VpId, name: &str) -> bool {
         let Plan { hierarchy, groups, topology, .. } = &self.plan;
         let group = groups.iter().find(|group| (group.first_vp..group.first_vp + group.count).contains(&vp));
@@ -98,7 +99,7 @@ impl Outcome {
         name == "*" || of_thread || topology.child_name(vp) == name
     }
 
-    /// The guarantees on the VPs of that name, each once, in file order, parted by ` + `.
+    /// The guarantees on the VPs of this name, each once, in file order, joined by ` + `.
     pub fn guarantees(&self, name: &str, mode: Mode) -> String {
         let derived = Derived::new(&self.plan, mode);
         let mut found: Vec<(VpId, String)> = derived

@@ -1,8 +1,8 @@
-//! Vassal's Tables 1 and 2, on a real kernel: what a switch costs that may ask a loaded policy, and how well a thread
-//! that runs at times that it asks for keeps them, beside what the kernel has for that by itself.
+//! Measures Vassal's Tables 1 and 2 on a real kernel: what a switch costs when a policy is loaded, and how well a
+//! thread keeps the times at which it asks to run, compared with what the kernel itself offers for that.
 //!
-//! Relies on the test machine, on `vassal.sh` for what is done there, and on the programs of `crates/cost` and
-//! `examples` that measure, which the compiler of this machine makes.
+//! Relies on the test machine, on `vassal.sh` to measure there, and on the programs `pipe` of `crates/cost` and
+//! `metronome` of `examples`, which the compiler of this machine builds.
 
 use crate::boot::{ExactVm, builds, root, sample};
 use hls_vm::{Guest, Script};
@@ -10,25 +10,25 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The experiment's name, and its folder's.
+/// The name of the experiment and of its folder.
 pub const NAME: &str = "vassal";
-/// Of 100 round trips each: three seconds.
+/// Batches of 100 round trips for a row of the first table: they take three seconds.
 const BATCHES: usize = 1000;
-/// Of a millisecond each.
+/// Ticks of a millisecond for a row of the second table.
 const TICKS: usize = 5000;
-/// Threads that compute all the time, beside the one that ticks.
+/// Threads that compute all the time beside the thread that ticks.
 const HOGS: usize = 10;
 
-/// A table of the paper.
+/// The rows and columns of a table of the paper.
 struct Form {
     name: &'static str,
-    /// How lines of it begin in what the guest tells.
+    /// The first word of the table's lines in what the guest prints.
     key: &'static str,
     columns: &'static [&'static str],
     rows: &'static [Row],
 }
 
-/// A row: how the guest calls it, what it is, and what the paper has.
+/// A row: its name in the guest, its name in the table, and the numbers of the paper.
 type Row = (&'static str, &'static str, &'static str);
 
 const FORMS: [Form; 2] = [
@@ -69,7 +69,7 @@ const FORMS: [Form; 2] = [
     },
 ];
 
-/// What came of a table: of each row the columns, in nanoseconds.
+/// A table with the times that were measured, in nanoseconds, by row and column.
 pub struct Table {
     form: &'static Form,
     rows: Vec<Vec<u64>>,
@@ -78,21 +78,21 @@ pub struct Table {
 /// Measures both tables on the hierarchy of a folder, with this `hls`.
 ///
 /// # Errors
-/// All that keeps them from being measured; what the kernel complained about.
+/// Why they could not be measured, and what the kernel complained about.
 pub fn measure(vm: &ExactVm, hls: &Path, folder: &Path) -> Result<Vec<Table>, Vec<String>> {
     let work = tempfile::tempdir().map_err(|error| vec![format!("a folder for work: {error}")])?;
     let guest = guest(hls, folder, work.path()).map_err(|error| vec![error])?;
     let outcome = vm.run(&guest, "")?;
-    let said: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
-    FORMS.iter().map(|form| read(form, &said)).collect::<Result<_, _>>().map_err(|error| vec![error])
+    let printed: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
+    FORMS.iter().map(|form| read(form, &printed)).collect::<Result<_, _>>().map_err(|error| vec![error])
 }
 
 fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
     let root = root();
     let pipe = compiled(&root, "crates/cost/src/pipe.c", work)?;
     let metronome = compiled(&root, "examples/metronome.c", work)?;
-    let set = format!("BATCHES={BATCHES} TICKS={TICKS} HOGS={HOGS}");
-    let text = format!("#!/bin/sh\n{set}\n{}", include_str!("vassal.sh"));
+    let variables = format!("BATCHES={BATCHES} TICKS={TICKS} HOGS={HOGS}");
+    let text = format!("#!/bin/sh\n{variables}\n{}", include_str!("vassal.sh"));
     Ok(Guest {
         scripts: vec![Script { name: NAME.into(), text }],
         programs: vec![hls.to_owned(), pipe, metronome, "chrt".into()],
@@ -104,7 +104,7 @@ fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
     })
 }
 
-/// A program of one file, made in the folder.
+/// Compiles a program of one source file into the folder `work`.
 fn compiled(root: &Path, source: &str, work: &Path) -> Result<PathBuf, String> {
     let source = root.join(source);
     let program = work.join(source.file_stem().unwrap_or_default());
@@ -117,11 +117,11 @@ fn compiled(root: &Path, source: &str, work: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Reads what was told of a table in the guest.
-fn read(form: &'static Form, said: &str) -> Result<Table, String> {
+/// Reads the times of a table from what the guest printed.
+fn read(form: &'static Form, printed: &str) -> Result<Table, String> {
     let row = |&(name, ..): &Row| {
         let begin = format!("{} {name} ", form.key);
-        let line = said.lines().find_map(|line| line.strip_prefix(&begin)).unwrap_or_default();
+        let line = printed.lines().find_map(|line| line.strip_prefix(&begin)).unwrap_or_default();
         let numbers: Vec<u64> = line.split(' ').map_while(|number| number.parse().ok()).collect();
         let (columns, name) = (form.columns.len(), format!("{begin}{line}"));
         let wrong = || format!("found `{name}`, expected a line of it with {columns} times in nanoseconds");
@@ -131,12 +131,12 @@ fn read(form: &'static Form, said: &str) -> Result<Table, String> {
 }
 
 impl Table {
-    /// As the paper calls it.
+    /// The paper's name for the table.
     pub fn name(&self) -> &str {
         self.form.name
     }
 
-    /// As a file; `about` says what machine it was.
+    /// The table as the text of a CSV file; `about` describes the machine.
     pub fn csv(&self, about: &str) -> String {
         let mut csv =
             format!("# {about}, microseconds\n{}, {}, paper\n", self.form.key, self.form.columns.join(", "));
@@ -146,7 +146,7 @@ impl Table {
         csv
     }
 
-    /// For people.
+    /// The table for people.
     pub fn text(&self) -> String {
         let heading = self.form.columns.iter().map(|column| format!(" {column:>10}")).collect::<String>();
         let mut text = format!("\n{NAME}, {}\n  {:<44}{heading}  paper\n", self.form.name, "in us");
@@ -157,7 +157,7 @@ impl Table {
         text
     }
 
-    /// The rows, with their times in microseconds.
+    /// The rows, each with its times in microseconds.
     fn lines(&self) -> impl Iterator<Item = (&'static Row, Vec<String>)> {
         let in_us =
             |times: &Vec<u64>| times.iter().map(|time| format!("{:.2}", *time as f64 / 1e3)).collect();
@@ -169,8 +169,8 @@ impl Table {
 mod tests {
     use super::*;
 
-    /// What a guest would tell, with a number for the first time of each line.
-    fn said(first: u64) -> String {
+    /// What a guest would print, with this number as the first time of each line.
+    fn printed(first: u64) -> String {
         let line = |form: &Form, (name, ..): &Row| {
             let rest = " 2500".repeat(form.columns.len() - 1);
             format!("{} {name} {first}{rest}\n", form.key)
@@ -179,8 +179,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_read() {
-        let tables: Vec<Table> = FORMS.iter().map(|form| read(form, &said(7)).unwrap()).collect();
+    fn what_the_guest_printed_is_read() {
+        let tables: Vec<Table> = FORMS.iter().map(|form| read(form, &printed(7)).unwrap()).collect();
         assert_eq!(tables[0].rows.len(), 7);
         assert!(tables.iter().all(|table| table.rows.iter().all(|row| row[..2] == [7, 2500])));
         let csv = tables[0].csv("a machine");
@@ -190,10 +190,10 @@ mod tests {
 
     #[test]
     fn what_lacks_a_row_or_a_number_is_refused() {
-        let of = |said: &str| read(&FORMS[1], said).map(drop);
-        assert!(of(&said(7)).is_ok());
+        let of = |printed: &str| read(&FORMS[1], printed).map(drop);
+        assert!(of(&printed(7)).is_ok());
         for wrong in ["asked-hogs x", "asked-hogs", "other 7", "asked-hogs 7 7"] {
-            let error = of(&said(7).replace("asked-hogs 7", wrong)).unwrap_err();
+            let error = of(&printed(7).replace("asked-hogs 7", wrong)).unwrap_err();
             assert!(error.contains("expected a line of it with 4 times"), "{error}");
         }
     }

@@ -1,5 +1,5 @@
 //! Every experiment is within its tolerances, and every example runs, with the core's invariants checked throughout.
-//! What there is, is found by glob.
+//! Finds experiments and examples by glob.
 
 use hls_core::limits::MAX_DEPTH;
 use hls_experiments::chain;
@@ -26,7 +26,7 @@ fn experiments() -> Vec<Experiment> {
     experiments
 }
 
-/// Fails with a table of what is out of its tolerance.
+/// Fails, with a table of the findings that are not within their tolerances, if there are any.
 fn assert_within(name: &str, findings: Result<Vec<Finding>, Vec<String>>) {
     let mut findings = findings.unwrap_or_else(|errors| panic!("{name}:\n{}", errors.join("\n")));
     findings.retain(|finding| !finding.is_within());

@@ -135,7 +135,7 @@ impl ThreadProcess {
         Ok(arrivals)
     }
 
-    /// Whether all threads have ended, as far as [`ThreadProcess::arrivals`] has heard from the process.
+    /// Whether [`ThreadProcess::arrivals`] has read that all threads have ended.
     pub fn is_over(&self) -> bool {
         self.ends.is_some()
     }

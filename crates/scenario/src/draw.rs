@@ -74,7 +74,7 @@ impl<'p> Drawer<'p> {
         let root = (0..100).find_map(|_| self.policy().filter(|policy| policy.max_children > 1));
         let Some(root) = root else { return };
         self.scheduler(root, Vec::new());
-        // One in eight goes as deep as it can.
+        // One hierarchy in eight is as deep as the core allows, and a little deeper, which the core refuses.
         let is_deep = self.random.once_in(8);
         for _ in 0..if is_deep { limits::MAX_DEPTH as u64 + 2 } else { self.random.below(8) } {
             let Some(policy) = self.policy() else { return };

@@ -397,7 +397,8 @@ impl Simulation {
         let decision = Nanos(machine.decision_cost.0 * levels);
         let state = &mut self.cpus[cpu];
         let is_switch = next != state.current;
-        // What the present thread has not paid yet it pays on if it keeps the CPU; otherwise nobody does.
+        // The present thread goes on paying the rest of its last cost if it keeps the CPU; otherwise the rest is
+        // dropped.
         let unpaid = state.progress_from.saturating_sub(self.now);
         let cost = match next {
             None => Nanos::ZERO,

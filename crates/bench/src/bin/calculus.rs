@@ -1,5 +1,6 @@
-//! Cost of the calculus: labelling 10,000 edges, and one request on line beside 10, 100 and 1,000 siblings. Times are
-//! the least of several rounds; compare them with each other, not with another machine's.
+//! Measures the cost of the calculus: to label 10,000 edges, and to admit one request while a hierarchy runs, beside
+//! 10, 100 and 1,000 siblings. Times are the least of several rounds, to be compared with each other on one machine
+//! only.
 
 use hls_calculus::{Admission, Child, Edge, Graph, Mode, Scheduler, analyse};
 use std::time::{Duration, Instant};
@@ -52,7 +53,7 @@ fn edge(parent: Option<usize>, child: Child, params: Vec<(String, u64)>) -> Edge
     Edge { parent, child, params, requested: None, width: 1, pinned: false }
 }
 
-/// The `n`-th child: a small share, or a reservation whose period is like no other's.
+/// The `n`-th child, with a small share and a small reservation whose period no other child has.
 fn child(n: usize) -> Edge {
     let period = 20_000 * MS + n as u64 * 7_919;
     let params = [("share", 1), ("budget", MS), ("period", period)];
@@ -66,7 +67,7 @@ fn siblings(policy: &str, count: usize) -> Graph {
     Graph { cpus: 1, stolen: Vec::new(), schedulers: vec![scheduler(policy)], edges }
 }
 
-/// Chains of schedulers, each of one child and a thread, side by side below the root.
+/// Chains of schedulers side by side below the root. Each scheduler of a chain has a thread and the next scheduler.
 fn chains(depth: usize) -> Graph {
     let mut graph = siblings("proportional-share", 1);
     let share = || vec![("share".to_owned(), 1)];
@@ -83,7 +84,7 @@ fn chains(depth: usize) -> Graph {
     graph
 }
 
-/// The time of one request beside so many siblings.
+/// The time of one request beside `count` siblings: half of the time to admit a thread and to remove it.
 fn request(policy: &str, count: usize) -> Duration {
     const REQUESTS: u32 = 100;
     let admission = Admission::new(siblings(policy, count + 1), Mode::Tight);

@@ -1,13 +1,13 @@
-//! Scheduling decisions in a hierarchy of a given depth, for callgrind to count the instructions of.
+//! Makes scheduling decisions in a hierarchy of a given depth, whose instructions callgrind counts.
 //!
 //! `decisions fixed-priority|proportional-share DEPTH COUNT` makes COUNT decisions inside the function `measured`; all
 //! the rest is preparation. Each decision takes the CPU from one chain of DEPTH schedulers and gives it to another that
-//! meets the first at the root only (Figure 10.2 of the thesis), so each walks DEPTH levels up and DEPTH levels down.
+//! meets the first at the root only (Figure 10.2 of the thesis): so it walks DEPTH levels up and DEPTH levels down.
 //!
 //! fixed-priority: two chains; the thread of the higher one blocks and wakes up in turn.
 //! proportional-share: eight chains of equal share, and in every scheduler below the root seven further threads that
-//! want the CPU all the time and have, by their small share, had their part for long: eight READY children at every
-//! level. The decisions are the ends of quanta at the root.
+//! want the CPU all the time but, by their small shares, are not due for long: eight READY children at every level. The
+//! decisions are made at the ends of quanta at the root.
 
 use hls_core::{Calls, Core, Params, PolicyInfo, policies};
 use hls_units::Nanos;
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 const QUANTUM: Nanos = Nanos::from_millis(1);
 
-/// A core with its clock.
+/// A core with one CPU, and the present instant.
 struct Bench {
     core: Core,
     now: Nanos,
@@ -55,7 +55,7 @@ impl Bench {
         }
     }
 
-    /// Goes on to the next end of a slice and lets the core decide.
+    /// Lets time pass up to the next end of a slice, and lets the core decide.
     fn next_slice(&mut self) {
         self.now = self.core.expires_at(0);
         self.core.expire(0, self.now);
@@ -63,7 +63,7 @@ impl Bench {
     }
 }
 
-/// A chain of `depth` schedulers from the root on, the root included; returns the last one.
+/// Makes a chain of `depth` schedulers that begins with the root, and returns all of them in order.
 fn chain(bench: &mut Bench, policy: &PolicyInfo, root: u32, depth: u32, param: u64) -> Vec<u32> {
     let mut schedulers = vec![root];
     for level in 1..depth {
@@ -114,12 +114,12 @@ fn proportional_share(policy: &PolicyInfo, depth: u32, count: u64) {
         let thread = bench.attach(last(&schedulers), None, share);
         bench.wake(thread);
     }
-    // Until every thread of a small share has had its part.
+    // Until every thread with a small share has had its turn.
     (0..CHAINS * CHAINS * u64::from(depth) * 2).for_each(|_| bench.next_slice());
     measured(&mut bench, count, Bench::next_slice);
 }
 
-/// What callgrind looks at.
+/// Makes the decisions whose instructions callgrind counts.
 #[inline(never)]
 fn measured(bench: &mut Bench, count: u64, mut decision: impl FnMut(&mut Bench)) {
     for _ in 0..count {

@@ -1,9 +1,9 @@
-//! Scheduling events a second of the simulator, against a bare event queue's hold model run beside it.
+//! Measures how many scheduling events a second the simulator carries out, beside the hold model of a bare event queue.
 //!
-//! The hold model (D. W. Jones, "An Empirical Comparison of Priority-Queue and Event-Set Implementations", CACM 1986):
-//! of a queue of constant size the first event is taken and one put in at a random later time. That is the least that
-//! any discrete-event simulator does. Both are run in turn, several times, and the medians compared, since machines are
-//! noisy and a ratio is what holds from one to the next.
+//! The hold model (D. W. Jones, "An Empirical Comparison of Priority-Queue and Event-Set Implementations", CACM 1986)
+//! takes the first event from a queue of constant size and puts one in at a random later time, again and again. That is
+//! the least that any discrete-event simulator does. The simulator and the model run in turn, several times, and their
+//! medians are compared: times differ from machine to machine, but their ratio hardly does.
 
 use hls_monitor::observe::Observer;
 use hls_sim::{Options, Plan, Simulation};
@@ -65,10 +65,10 @@ fn event_rate(threads: u32) -> f64 {
         sleep * 3 / 2
     );
     let (hierarchy, _) = hls_hierarchy::read(text.as_bytes()).expect("the benchmark's hierarchy is valid");
-    let plan = Plan::new(hierarchy, &Workload::default()).expect("and fits");
+    let plan = Plan::new(hierarchy, &Workload::default()).expect("the benchmark's hierarchy can be planned");
     let mut observer = Observer::new(plan.topology.clone(), Vec::new());
     let mut simulation = Simulation::new(plan, Options { watched: Some(Vec::new()), ..Options::default() })
-        .expect("and can be built");
+        .expect("the benchmark's hierarchy can be built");
     let mut sink = |record: &_| observer.observe(record);
     simulation.run_until(Nanos::from_millis(200), &mut sink).expect("the run does not fail");
     let (before, begin) = (simulation.scheduling_events(), Instant::now());

@@ -1,5 +1,6 @@
-//! Bytes that a thread takes, in the core, the engine and the statistics together: the resident memory of a run with
-//! 65,536 threads less that of one with 1,024, by the threads between them. Linux only: reads /proc/self/statm.
+//! Measures how many bytes a thread takes in the core, the engine and the statistics together: the resident memory of a
+//! run with 65,536 threads less that of a run with 1,024, divided by the difference in threads. Linux only: reads
+//! /proc/self/statm.
 
 use hls_monitor::observe::Observer;
 use hls_sim::{Options, Plan, Simulation};
@@ -13,7 +14,7 @@ fn main() {
     println!("{} bytes a thread", (many - few) / (65_536 - 1_024));
 }
 
-/// Resident bytes at the end of a second of a run, while everything of it is still there.
+/// The resident bytes that a run of a second takes, measured before it is dropped.
 fn resident_after(threads: u32) -> u64 {
     let before = resident();
     let text = format!(
@@ -21,10 +22,10 @@ fn resident_after(threads: u32) -> u64 {
          bursty run=\"1us..20us\" sleep=\"500ms..1500ms\" }} }} }}"
     );
     let (hierarchy, _) = hls_hierarchy::read(text.as_bytes()).expect("the benchmark's hierarchy is valid");
-    let plan = Plan::new(hierarchy, &Workload::default()).expect("and fits");
+    let plan = Plan::new(hierarchy, &Workload::default()).expect("the benchmark's hierarchy can be planned");
     let mut observer = Observer::new(plan.topology.clone(), Vec::new());
     let options = Options { watched: Some(Vec::new()), ..Options::default() };
-    let mut simulation = Simulation::new(plan, options).expect("and can be built");
+    let mut simulation = Simulation::new(plan, options).expect("the benchmark's hierarchy can be built");
     let begin = Instant::now();
     simulation
         .run_until(Nanos::from_secs(1), &mut |record| observer.observe(record))

@@ -1,9 +1,10 @@
-//! The core's BPF build beside the native one: nanoseconds of a decision over the same tapes, in the kernel that runs
-//! here.
+//! Compares the core's BPF build with the native one: the nanoseconds of a decision when both play the same tapes, in
+//! the kernel of this machine.
 //!
-//! A tape has what the simulator asks the core in a run, without the writing down; a decision is a call of
-//! `hls_schedule` with all that led to it: wake-ups, blocks, timers, ends of slices. BPF plays it by BPF_PROG_TEST_RUN,
-//! natively the same loop runs over it. Both are run in turn, several times, and the least of each is taken.
+//! A tape has the calls of the core that the simulator makes in a run. A decision is a call of `hls_schedule` together
+//! with the calls that led to it: wake-ups, blocks, timers, ends of slices. The kernel plays a tape by
+//! BPF_PROG_TEST_RUN, and the native core in the same loop. Both play it in turn, several times, and the least time of
+//! each counts.
 
 use hls_core::{Call, Core, Op};
 use hls_kernel_engine::{Error, Replay};
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 7;
 
-/// A scheduler of this depth, and so many threads at the bottom that sleep and wake.
+/// The text of a chain of `depth` schedulers, with `threads` threads at its end that sleep and wake up.
 fn hierarchy(policy: &str, params: &str, depth: u32, threads: u32) -> String {
     let chain: String = (1..depth).map(|level| format!("{policy} \"S{level}\" {params} {{ ")).collect();
     let sleep = u64::from(threads) * 60;
@@ -31,9 +32,9 @@ fn hierarchy(policy: &str, params: &str, depth: u32, threads: u32) -> String {
 fn tape(hierarchy: &str) -> Vec<Call> {
     let (hierarchy, _) =
         hls_hierarchy::read(hierarchy.as_bytes()).expect("the benchmark's hierarchy is valid");
-    let plan = Plan::new(hierarchy, &Workload::default()).expect("and fits");
+    let plan = Plan::new(hierarchy, &Workload::default()).expect("the benchmark's hierarchy can be planned");
     let options = Options { watched: Some(Vec::new()), tape: true, ..Options::default() };
-    let mut simulation = Simulation::new(plan, options).expect("and can be built");
+    let mut simulation = Simulation::new(plan, options).expect("the benchmark's hierarchy can be built");
     simulation.run_until(Nanos::from_secs(5), &mut |_| ()).expect("the run does not fail");
     simulation.take_tape()
 }
@@ -69,7 +70,7 @@ fn main() -> ExitCode {
             for _ in 0..ROUNDS {
                 native = native.min(natively(&mut tape));
                 replay.clear();
-                bpf = bpf.min(replay.play(&mut tape).expect("the kernel plays what is sound"));
+                bpf = bpf.min(replay.play(&mut tape).expect("a recorded tape is sound for the kernel, too"));
             }
             let each = |time: Duration| time.as_nanos() as f64 / decisions as f64;
             println!(

@@ -1,12 +1,12 @@
 //! `load`: attaches a scheduler, runs a command under it, and detaches it. It runs in the guest, for `hls-cost`.
 //!
-//!     load simple OBJECT COMMAND...          scx_simple, or any other that needs only to be attached
-//!     load POLICY DEPTH one COMMAND...       our engine: a chain of schedulers, all threads below the last
-//!                                            A policy that is not built in is that of the engine /loaded.bpf.o
-//!     load POLICY DEPTH two COMMAND...       the same, and a second branch below the first scheduler, as deep,
-//!                                            with the first child of the command at its end
+//!     load simple OBJECT COMMAND...          scx_simple, or any other object that needs only to be attached
+//!     load POLICY DEPTH one COMMAND...       our engine: a chain of schedulers, with all threads below the last one;
+//!                                            a policy that is not built in comes from the engine /loaded.bpf.o
+//!     load POLICY DEPTH two COMMAND...       also a second chain below the first scheduler, as deep, with the first
+//!                                            child of the command at its end
 //!
-//! Exit status: that of the command; 2 usage; 3 the scheduler could not be attached, or did not stay so.
+//! Exit status: that of the command; 2 wrong usage; 3 the scheduler could not be attached, or did not stay attached.
 
 use hls_core::{Calls, Library, ParamInfo, Params, PolicyInfo};
 use hls_kernel_engine::{Domain, Programs, Verified};
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     )
 }
 
-/// Under the one scheduler that an object has.
+/// Runs the command under the scheduler of an object.
 fn under_object(object: &str, command: &[String]) -> Result<u8> {
     let load = || {
         let mut object = ObjectBuilder::default().open_file(object)?.load()?;
@@ -60,70 +60,70 @@ fn under_object(object: &str, command: &[String]) -> Result<u8> {
     run(command, |_| Ok(()))
 }
 
-/// Under our engine, with schedulers of one policy, so deep, on the first CPU.
+/// Runs the command under our engine, in chains of `depth` schedulers of one policy, on the first CPU.
 fn under_engine(policy: &str, depth: &str, two_branches: bool, command: &[String]) -> Result<u8> {
     let depth: u32 = depth.parse().map_err(|error| format!("depth `{depth}`: {error}"))?;
-    let mut engine = Domain::new().map_err(said)?;
+    let mut engine = Domain::new().map_err(text)?;
     let built_in = hls_core::policies().iter().find(|info| info.name == policy);
     let policy = &built_in.map_or_else(|| load(&mut engine, policy), |info| Ok(info.clone()))?;
-    engine.add_cpu(0).map_err(said)?;
-    let root = engine.create_scheduler(policy.id, values(&policy.scheduler_params)).map_err(said)?;
-    engine.attach_root(root, 0).map_err(said)?;
+    engine.add_cpu(0).map_err(text)?;
+    let root = engine.create_scheduler(policy.id, values(&policy.scheduler_params)).map_err(text)?;
+    engine.attach_root(root, 0).map_err(text)?;
     let leaf = add_branch(&mut engine, root, policy, depth)?;
     let other = if two_branches { add_branch(&mut engine, root, policy, depth)? } else { leaf };
     engine.set_default(leaf, values(&policy.vp_params), 0);
-    let _attached = engine.loaded.attach_ops("hls_ops").map_err(said)?;
+    let _attached = engine.loaded.attach_ops("hls_ops").map_err(text)?;
     let status = run(command, |child| {
         let vp = vp_of(&engine, child)?;
-        engine.move_to(vp, other, values(&policy.vp_params), Nanos::ZERO).map_err(said)
+        engine.move_to(vp, other, values(&policy.vp_params), Nanos::ZERO).map_err(text)
     })?;
-    match engine.check().map_err(said)? {
+    match engine.check().map_err(text)? {
         None => Ok(status),
         Some(fault) => Err(fault.to_string()),
     }
 }
 
-/// Has the engine with the policies that were loaded take over; the one of this name.
+/// Lets the engine with the loaded policies take over, and returns the policy of this name.
 fn load(engine: &mut Domain, policy: &str) -> Result<PolicyInfo> {
-    let library = Arc::new(Library::open(Path::new("/loaded.so")).map_err(said)?);
-    let object = fs::read("/loaded.bpf.o").map_err(said)?;
-    let maps = engine.shared_maps().map_err(said)?;
+    let library = Arc::new(Library::open(Path::new("/loaded.so")).map_err(text)?);
+    let object = fs::read("/loaded.bpf.o").map_err(text)?;
+    let maps = engine.shared_maps().map_err(text)?;
     let verified = Verified::load(&maps, &object).map_err(|refusal| refusal.log)?;
-    let newer = Programs::from_ids(&verified.ids().map_err(said)?).map_err(said)?;
+    let programs = Programs::from_ids(&verified.ids().map_err(text)?).map_err(text)?;
     let info = library.loaded().find(|info| info.name == policy).cloned();
-    engine.take_over(Some((newer, library))).map_err(said)?;
+    engine.take_over(Some((programs, library))).map_err(text)?;
     info.ok_or_else(|| format!("found no policy `{policy}`"))
 }
 
-fn said(error: impl Display) -> String {
+fn text(error: impl Display) -> String {
     error.to_string()
 }
 
-/// The presets of parameters; the least, where there is none.
+/// The default value of each parameter, or its least value where it has no default.
 fn values(params: &[ParamInfo]) -> Params {
-    let preset = |param: &ParamInfo| param.default.unwrap_or(param.min);
-    Params::from_slice(&params.iter().map(preset).collect::<Vec<_>>())
+    let value = |param: &ParamInfo| param.default.unwrap_or(param.min);
+    Params::from_slice(&params.iter().map(value).collect::<Vec<_>>())
 }
 
-/// Schedulers below `parent` until there are `depth` levels; the last.
+/// Makes a chain of schedulers below `parent` that has `depth` levels with it, and returns the last one.
 fn add_branch(engine: &mut Domain, parent: u32, policy: &PolicyInfo, depth: u32) -> Result<u32> {
     let mut last = parent;
     for _ in 1..depth {
-        let next = engine.create_scheduler(policy.id, values(&policy.scheduler_params)).map_err(said)?;
-        engine.attach(last, Some(next), values(&policy.vp_params)).map_err(said)?;
+        let next = engine.create_scheduler(policy.id, values(&policy.scheduler_params)).map_err(text)?;
+        engine.attach(last, Some(next), values(&policy.vp_params)).map_err(text)?;
         last = next;
     }
     Ok(last)
 }
 
-/// The VP of a thread.
+/// The VP of the only thread of a process.
 fn vp_of(engine: &Domain, pid: u32) -> Result<u32> {
     let found = (1..hls_core::limits::MAX_VPS as u32).find(|&vp| engine.thread(vp).pid == pid);
     found.ok_or_else(|| format!("found no VP of the process {pid}"))
 }
 
-/// Runs the command; `with_child` is called with its first child, once that is there. The scheduler must still be there
-/// when the command has ended.
+/// Runs the command, and calls `with_child` with the pid of its first child as soon as it has one. Returns its exit
+/// status, or an error where the scheduler is no longer attached when the command has ended.
 fn run(command: &[String], with_child: impl FnOnce(u32) -> Result<()>) -> Result<u8> {
     let failed = |error: io::Error| format!("{}: {error}", command[0]);
     let mut running = Command::new(&command[0]).args(&command[1..]).spawn().map_err(failed)?;

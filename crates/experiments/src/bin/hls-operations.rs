@@ -1,9 +1,10 @@
-//! `hls-operations FILE`: how long requests to a running hierarchy take, from user level (HLS thesis, section 10.2),
-//! and how long it takes to attach one and to detach it. A line for each operation: its name, and times in nanoseconds.
+//! `hls-operations FILE`: measures how long requests to a running hierarchy take at user level (HLS thesis, section
+//! 10.2), and how long it takes to attach a hierarchy and to detach it. Prints a line for each operation: its name, and
+//! its times in nanoseconds.
 //!
-//! Runs as root in the test machine, where `hls` is in the PATH, and has it run FILE, which must have the
-//! schedulers that are named here. Everything is done once more while the kernel counts the time of BPF programs: lines
-//! `kernel OPERATION` have how many of its calls one took, and how long they were, in all.
+//! Runs as root in the test machine, where `hls` is in the PATH. Has `hls` run FILE, which must have the schedulers
+//! that are named here. Does all requests once more while the kernel counts the time of BPF programs, and prints lines
+//! `kernel OPERATION`, with the number of calls of BPF programs for one operation and their time together.
 
 use hls_control::{Client, ClientError, Texts, this_thread};
 use hls_experiments::operations::{ATTACHES, REPEATS, WARM_UPS};
@@ -16,7 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Between operations, so that none meets the rest of the one before, and budgets are full.
+/// How long to wait between operations, so that one has no effect on the next, and budgets are full.
 const SETTLE: Duration = Duration::from_millis(50);
 const SOCKET: &str = "/run/hls/operations.sock";
 const RESERVATION: &str = "RESBH 20ms 40ms";
@@ -24,8 +25,8 @@ const RESERVATION: &str = "RESBH 20ms 40ms";
 const SYSCALL: u64 = 31;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
-/// Something that is asked of the hierarchy.
-type Ask<'a> = Box<dyn FnMut(&mut Peer) -> Outcome<()> + 'a>;
+/// A request to the hierarchy.
+type Request<'a> = Box<dyn FnMut(&mut Peer) -> Outcome<()> + 'a>;
 
 fn main() -> Outcome<()> {
     let file = std::env::args().nth(1).ok_or("expected a hierarchy file")?;
@@ -40,8 +41,8 @@ fn main() -> Outcome<()> {
         detach.push(begun.elapsed());
         sleep(SETTLE);
     }
-    tell("attach", &attach[1..]);
-    tell("detach", &detach[1..]);
+    print("attach", &attach[1..]);
+    print("detach", &detach[1..]);
 
     let hls = start(&file)?;
     let mut other = Command::new("sleep").arg("1000000").spawn()?;
@@ -52,7 +53,7 @@ fn main() -> Outcome<()> {
     done
 }
 
-/// Has the hierarchy schedule the machine; it does, and answers, when this returns.
+/// Starts `hls` on the hierarchy file, and waits until the hierarchy schedules the machine and answers requests.
 fn start(file: &str) -> Outcome<Child> {
     let mut hls = Command::new("hls");
     hls.args(["run", file, "--engine", "kernel", "--socket", SOCKET]).stdout(Stdio::null());
@@ -66,25 +67,25 @@ fn start(file: &str) -> Outcome<Child> {
     Ok(hls)
 }
 
-/// Ends it as Ctrl-C does.
+/// Ends `hls` as Ctrl-C does.
 fn stop(mut hls: Child) -> Outcome<()> {
     Command::new("kill").args(["-INT", &hls.id().to_string()]).status()?;
-    // That a promise was broken is none of our business.
+    // 1 means that a promise was broken, which is not measured here.
     match hls.wait()?.code() {
         Some(0 | 1) => Ok(()),
         code => Err(format!("hls ended with {code:?}").into()),
     }
 }
 
-/// The other end of the socket, twice.
+/// Two connections to `hls`.
 struct Peer {
     hls: Client<'static>,
-    /// To ask what needs neither the calculus nor the engine.
+    /// A bare connection, for a request that needs neither the calculus nor the engine.
     raw: UnixStream,
 }
 
 impl Peer {
-    /// A round trip over the socket.
+    /// Makes a round trip over the socket, with a request that every varlink server answers by itself.
     fn greet(&mut self) -> Outcome<()> {
         self.raw.write_all(b"{\"method\":\"org.varlink.service.GetInfo\"}\0")?;
         let mut reply = Vec::new();
@@ -93,15 +94,16 @@ impl Peer {
     }
 }
 
-/// Does everything, each as often as the thesis did, and tells how long it took.
+/// Does each request as often as the thesis did, and prints how long it took; then once more for the times of the BPF
+/// programs.
 fn measure(peer: &mut Peer, server: u32, other: u32) -> Outcome<()> {
     let own = this_thread();
-    fn ask<'a, T>(mut request: impl FnMut(&mut Client) -> Result<T, ClientError> + 'a) -> Ask<'a> {
+    fn ask<'a, T>(mut request: impl FnMut(&mut Client) -> Result<T, ClientError> + 'a) -> Request<'a> {
         Box::new(move |peer: &mut Peer| Ok(request(&mut peer.hls).map(drop)?))
     }
     let texts = |name: &str, value: &str| Texts::from([(name.to_owned(), value.to_owned())]);
     let (high, usual) = (texts("priority", "1"), Texts::new());
-    let mut pairs: Vec<[(&str, Ask); 2]> = vec![
+    let mut pairs: Vec<[(&str, Request); 2]> = vec![
         [("socket", Box::new(Peer::greet)), ("socket-again", Box::new(Peer::greet))],
         [
             ("create", ask(|hls| hls.create("reservation", "new", "FP", &high))),
@@ -131,7 +133,7 @@ fn measure(peer: &mut Peer, server: u32, other: u32) -> Outcome<()> {
             }
         }
         for ((name, _), times) in pair.iter().zip(&times) {
-            tell(name, &times[WARM_UPS..]);
+            print(name, &times[WARM_UPS..]);
         }
     }
     fs::write("/proc/sys/kernel/bpf_stats_enabled", "1")?;
@@ -154,11 +156,12 @@ fn measure(peer: &mut Peer, server: u32, other: u32) -> Outcome<()> {
     Ok(())
 }
 
-/// How often the BPF programs that this process may call have been called so far, and for how many nanoseconds.
+/// How often the BPF programs that the process of this pid may call have been called so far, and their time together in
+/// nanoseconds.
 fn programs(pid: u32) -> Outcome<(u64, u64)> {
     let (mut count, mut time) = (0, 0);
     for entry in fs::read_dir(format!("/proc/{pid}/fdinfo"))? {
-        // A descriptor may be gone since it was listed.
+        // A descriptor may have been closed since it was listed.
         let Ok(text) = fs::read_to_string(entry?.path()) else { continue };
         let field = |name: &str| -> Option<u64> {
             text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?.trim().parse().ok()
@@ -171,7 +174,7 @@ fn programs(pid: u32) -> Outcome<(u64, u64)> {
     Ok((count, time))
 }
 
-fn tell(name: &str, times: &[Duration]) {
+fn print(name: &str, times: &[Duration]) {
     let times: Vec<String> = times.iter().map(|time| time.as_nanos().to_string()).collect();
     println!("{name} {}", times.join(" "));
 }

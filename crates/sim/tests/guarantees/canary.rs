@@ -1,11 +1,11 @@
-//! What is tested here can fail: a policy that gives 1% less than it promises is caught.
+//! Shows that the tests of promises can fail: a policy that gives 1% less than it promises is caught.
 //!
 //! There is no second build of the core with a spoilt policy. A policy knows of its promise only the parameters that it
-//! is given; told 99% of a budget, `reservation` does, step by step, what a `reservation` that cheats by 1% would do,
-//! and so do `limit`, the shares of `proportional-share` and the turns of `round-robin`. So the canary runs with the
-//! spoilt numbers, and is held against the labels of the true ones. `join` and `fixed-priority` pass on what they get:
-//! what is above them is spoilt, and of the promises only theirs are held. That way the core keeps no switch that
-//! breaks promises, and a new policy has its canary with a line here.
+//! is given: with 99% of a budget `reservation` does, step by step, what a `reservation` that cheats by 1% would do,
+//! and so do `limit`, the shares of `proportional-share` and the turns of `round-robin`. So a hierarchy is run with
+//! spoilt parameters, and tested against the labels of the true ones. `join` and `fixed-priority` pass on what they
+//! get: for them the schedulers above are spoilt, and only the promises of the policy itself are tested. So the core
+//! needs no switch that breaks promises, and a new policy is covered with one line here.
 
 use crate::draw::{hierarchy, workload};
 use crate::held::{Promises, Shift, plan, read, run};
@@ -19,17 +19,17 @@ use hls_monitor::result::{GuaranteeResult, Verdict};
 use hls_plan::Plan;
 use std::collections::BTreeMap;
 
-/// The reader of the file takes no less, in nanoseconds.
+/// The least budget that the reader of the file takes, in nanoseconds.
 const LEAST_BUDGET: u64 = 1_000;
 
-/// The policy takes no greater share.
+/// The greatest share that the policy takes.
 const GREATEST_SHARE: u64 = 65_536;
 
-/// 1% less for all children of these policies: of their budgets; or of the share of the first of several. Of turns
-/// every child has 1% more, so that each waits longer.
+/// The case with 1% less for the children of these policies: 1% off their budgets, or off the share of the first
+/// child. Of turns every child has 1% more, so that each waits longer.
 fn spoilt(case: &Case, policies: &[&str]) -> Case {
     let mut spoilt = case.clone();
-    // Where a hundredfold share would be too great for the policy, nothing is spoilt.
+    // Shares are multiplied by 100, or by 99; where that would be too great for the policy, nothing is spoilt.
     let is_small = |node: &usize| {
         let params = case.nodes[*node].above.iter().flat_map(|edge| &edge.params);
         params
@@ -67,7 +67,7 @@ fn spoilt(case: &Case, policies: &[&str]) -> Case {
     spoilt
 }
 
-/// How many drawn runs it takes until the spoilt policy is caught at promises of `giver`; `None`: it never is.
+/// The first drawn run in which the spoilt policies are caught breaking a promise of `giver`; `None`: in no run.
 fn caught_after(giver: &str, spoilt_policies: &[&str]) -> Option<u64> {
     (0..cases()).find(|&seed| {
         let case = workload(&hierarchy(seed), seed);
@@ -99,8 +99,8 @@ fn one_percent_less_is_caught() {
     }
 }
 
-/// How tight the labels are where they are tightest: held against supplies a few microseconds earlier than promised,
-/// runs of every type are found that do not keep them.
+/// Shows how tight the labels are: tested against supplies a few microseconds earlier than promised, labels of every
+/// type are broken in some run.
 #[test]
 fn a_few_microseconds_earlier_is_caught() {
     let mut caught: BTreeMap<&str, u64> = BTreeMap::new();

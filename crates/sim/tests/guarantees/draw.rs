@@ -1,9 +1,10 @@
-//! Hierarchies drawn from a seed, made for guarantees: each scheduler grows where a thread was, with budgets and shares
-//! that what its VP is promised can carry, so that labels go deep. And threads that do what hurts: that wake up just
-//! before or after something is renewed, run for just as long as a budget, come late and leave early.
+//! Draws hierarchies from seeds to test guarantees: each scheduler grows where a thread was, with budgets and shares
+//! that the promise to its VP can carry, so that schedulers at every level promise something. Draws threads that make
+//! trouble for schedulers: that wake up just before or after a budget is renewed, run for just as long as a budget,
+//! arrive late and leave early.
 //!
-//! Relies on the calculus for what a VP holds; how good the labels are decides how interesting the draw is, not whether
-//! it is right. All that is drawn is a valid file.
+//! Relies on the calculus for what a VP is promised; a wrong label makes a draw less interesting, but not wrong. Every
+//! file that is drawn is valid.
 
 use crate::held::plan;
 use crate::tree::{Case, Edge, HOG, Interrupt, Life, Node, Range, Value, What, Work};
@@ -15,7 +16,7 @@ use oorandom::Rand32;
 const MAX_DEPTH: usize = 7;
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
-/// No budget's period is longer: the run has to see many.
+/// The longest period of a budget, so that a run has many of them.
 const MAX_PERIOD: u64 = 50 * MS;
 
 struct Draw {
@@ -23,7 +24,7 @@ struct Draw {
     case: Case,
 }
 
-/// A hierarchy; its threads are hogs. The same seed draws the same.
+/// Draws a hierarchy whose threads are hogs. The same seed draws the same hierarchy.
 pub fn hierarchy(seed: u64) -> Case {
     let root = Node { above: Vec::new(), what: What::Thread(HOG) };
     let case = Case { cpus: 1, interrupts: Vec::new(), nodes: vec![root], length: 0, seed };
@@ -47,7 +48,7 @@ pub fn hierarchy(seed: u64) -> Case {
     draw.case
 }
 
-/// The same hierarchy with threads that do something.
+/// Draws what the threads of a hierarchy do.
 pub fn workload(case: &Case, seed: u64) -> Case {
     let mut draw = Draw { random: Rand32::new_inc(seed, 0x5eed), case: Case { seed, ..case.clone() } };
     let marks = draw.landmarks();
@@ -61,7 +62,7 @@ pub fn workload(case: &Case, seed: u64) -> Case {
 }
 
 impl Draw {
-    /// One source of stolen time, or two, that leave most of each CPU.
+    /// Adds one or two sources of interrupts, which leave most of each CPU.
     fn interrupts(&mut self) {
         for _ in 0..self.between(1, 2) {
             let (every, takes) = (self.between(2_000, 20_000) * US, self.between(10, 1_000) * US);
@@ -86,7 +87,7 @@ impl Draw {
         choice[self.between(0, choice.len() as u64 - 1) as usize]
     }
 
-    /// What the thread's VP is promised.
+    /// The promise to the thread's VP.
     fn label(&self, thread: usize) -> Guarantee {
         let Ok(plan) = plan(&self.case) else { return Guarantee::Null };
         let derived = Derived::new(&plan, Mode::Tight);
@@ -100,7 +101,7 @@ impl Draw {
         label.map_or(Guarantee::Null, |label| derived.analysis.labels[label].absolute())
     }
 
-    /// Makes a scheduler of a thread, mostly of one that is promised something; or a join of two.
+    /// Puts a scheduler in the place of a thread, mostly of one that is promised something; or a join in that of two.
     fn grow_somewhere(&mut self) {
         let threads: Vec<usize> =
             self.case.threads().into_iter().filter(|&thread| self.case.depth(thread) < MAX_DEPTH).collect();
@@ -131,7 +132,8 @@ impl Draw {
         self.grow(thread, policy, &held);
     }
 
-    /// A root with schedulers that have one CPU each, and a join of children of two of them: both may grant it at once.
+    /// Makes a root with schedulers that have one CPU each, and a join below two of them, which may both grant it at
+    /// once.
     fn grow_apart(&mut self) {
         self.grow(0, "fixed-priority", &Guarantee::All);
         let children = self.case.children(0);
@@ -149,11 +151,11 @@ impl Draw {
         self.join(first, second);
     }
 
-    /// One join in the place of two threads, with a thread below.
+    /// Puts one join in the place of two threads, with a thread below it.
     fn join(&mut self, first: usize, second: usize) {
         let more = self.case.nodes[second].above.clone();
         let own = &self.case.nodes[first].above;
-        // Two edges from one parent are of no use to anybody, and refused.
+        // The reader of the file refuses two edges from one parent.
         if more.iter().any(|edge| own.iter().any(|own| own.parent == edge.parent)) {
             return;
         }
@@ -169,7 +171,7 @@ impl Draw {
         self.case.nodes.push(Node { above, what: What::Thread(HOG) });
     }
 
-    /// Makes a scheduler of a thread whose VP holds `held`, with threads below.
+    /// Puts a scheduler in the place of a thread whose VP is promised `held`, with threads below it.
     fn grow(&mut self, thread: usize, policy: &'static str, held: &Guarantee) {
         let has_quantum = !["reservation", "limit", "join"].contains(&policy);
         let quantum = has_quantum.then(|| match self.between(0, 2) {
@@ -177,7 +179,7 @@ impl Draw {
             1 => self.between(100, 2_000) * US,
             _ => self.between(1, 6) * MS,
         });
-        // One VP alone is what most analyses are made for.
+        // Mostly one CPU, since most analyses are for a scheduler with one VP.
         let width = (self.case.cpus > 1 && self.chance(60))
             .then(|| if self.chance(65) { 1 } else { self.between(1, self.case.cpus) });
         self.case.nodes[thread].what = What::Scheduler { policy, quantum, width };
@@ -212,7 +214,7 @@ impl Draw {
         vec![share]
     }
 
-    /// A budget that one child alone may have: exactly what there is, or less, or (to be refused) more.
+    /// Draws a budget for an only child: exactly what `held` supplies in a period, or less, or (to be refused) more.
     fn budget(&mut self, held: &Guarantee) -> Vec<(&'static str, Value)> {
         let period = match blackout(held) {
             Some(pause) if pause > 0 => pause + pause * self.between(1, 12) / 4 + self.between(0, 3) * US,
@@ -232,7 +234,7 @@ impl Draw {
         if self.chance(50) { self.between(1, 12) * 500 * US } else { self.between(300, 7_000) * US }
     }
 
-    /// Reservations that what is held can carry, often to the last nanosecond.
+    /// Draws reservations that `held` can carry, often to the last nanosecond.
     fn reservations(&mut self, held: &Guarantee) -> Vec<Vec<(&'static str, Value)>> {
         let count = self.between(1, 4);
         if count == 1 {
@@ -245,7 +247,7 @@ impl Draw {
         } else {
             self.one_of(&[1_100, 990, 900, 800, 650, 500])
         };
-        // Of a million of what is held.
+        // The rate of `held` in thousandths.
         let rate = Rational::from_integer(1_000.into()) * held.rate();
         let rate = u64::try_from(rate.to_integer()).unwrap_or(0).max(1);
         let weights: Vec<u64> = (0..count).map(|_| self.between(1, 10)).collect();
@@ -258,7 +260,7 @@ impl Draw {
         weights.into_iter().map(|weight| one(self, weight)).collect()
     }
 
-    /// Lengths of time that matter in this hierarchy: budgets, periods, what lies between, quanta.
+    /// The lengths of time that matter in this hierarchy: budgets, periods, their differences, quanta.
     fn landmarks(&self) -> Vec<u64> {
         let mut marks = vec![MS];
         for node in &self.case.nodes {
@@ -281,7 +283,7 @@ impl Draw {
         marks
     }
 
-    /// About one of the landmarks: as it is, a little beside it, a part of it, or anything.
+    /// Draws a length of time: one of the landmarks, a little more or less, a part or a multiple of it, or any other.
     fn time(&mut self, marks: &[u64]) -> u64 {
         let mark = self.one_of(marks);
         let time = match self.between(0, 7) {
@@ -323,7 +325,7 @@ impl Draw {
     }
 }
 
-/// Whole nanoseconds without supply, at most; `None` where there is no bound.
+/// The longest time without supply, rounded up to nanoseconds; `None` where there is no bound.
 fn blackout(held: &Guarantee) -> Option<u64> {
     u64::try_from(held.blackout()?.ceil().to_integer()).ok()
 }

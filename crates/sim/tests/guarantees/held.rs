@@ -1,7 +1,7 @@
-//! What was promised to whom, and whether a run kept it.
+//! The promises to every VP of a plan, and whether a run kept them.
 //!
 //! Relies on `hls_check::Derived` for the labels and on the records of the run; never on the monitor, which looks at
-//! five lengths of windows only.
+//! windows of five lengths only.
 
 use crate::requests::Requests;
 use crate::spans::{Span, Window, spans};
@@ -17,30 +17,30 @@ use hls_units::Nanos;
 use hls_workload::program::Workload;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one VP is promised.
+/// A promise to one VP.
 pub struct Promise {
     vp: VpId,
-    /// The policy that gives it.
+    /// The policy of the scheduler that gives the promise.
     pub giver: &'static str,
-    /// Its type: the name of the guarantee, or of the first of a sum.
+    /// The type of the promise: the name of the guarantee, or of the first of a sum.
     pub kind: &'static str,
     text: String,
     supply: Supply,
     cap: Option<Cap>,
 }
 
-/// ALL on some of an edge's VPs at a time.
+/// The promise of ALL to any `count` of an edge's VPs at a time.
 pub struct Several {
     vps: Vec<VpId>,
     count: usize,
 }
 
-/// Everything that was promised.
+/// All promises of a plan.
 #[derive(Default)]
 pub struct Promises {
     pub each: Vec<Promise>,
     pub several: Vec<Several>,
-    /// What was promised, before any run.
+    /// How many promises of each type there are; spans and windows are counted in runs.
     tally: Tally,
 }
 
@@ -48,17 +48,17 @@ pub struct Promises {
 #[derive(Clone, Debug)]
 pub struct Breach {
     pub kind: &'static str,
-    /// When the window ended.
+    /// The instant at which the window ended.
     pub to: u64,
     pub text: String,
 }
 
-/// What has been looked at.
+/// How much has been tested.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// For each type, on how many VPs it was promised.
+    /// The number of VPs with a promise of each type.
     pub kinds: BTreeMap<&'static str, u64>,
-    /// Promises that say nothing about one VP in finite time, or whose numbers are too large.
+    /// The number of promises that say nothing about one VP in finite time, or whose numbers are too large.
     pub skipped: u64,
     pub spans: u64,
     pub windows: u64,
@@ -66,7 +66,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds what another run has looked at.
+    /// Adds what was tested in another run.
     pub fn add(&mut self, other: &Tally) {
         other.kinds.iter().for_each(|(kind, count)| *self.kinds.entry(kind).or_default() += count);
         self.skipped += other.skipped;
@@ -76,11 +76,11 @@ impl Tally {
     }
 }
 
-/// How much tighter than promised the windows are held: the control that shows what the test can see.
+/// By how many nanoseconds windows are tested more tightly than promised, to show that the test sees small differences.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shift(pub u64);
 
-/// All supplies that a label promises at once, each a sum; the only place that looks into a label.
+/// All supplies that a label promises at the same time, each a sum. Nothing else here looks into a label.
 fn supplies(label: &Label) -> Vec<Vec<Guarantee>> {
     let beside = label.beside.sums().iter().map(|sum| sum.0.clone());
     std::iter::once(vec![label.absolute()]).chain(beside).collect()
@@ -99,7 +99,7 @@ pub fn plan(case: &Case) -> Result<Plan, String> {
     read(&case.kdl())
 }
 
-/// Runs a plan for so many nanoseconds and hands over what happened.
+/// Runs a plan for `length` nanoseconds, and returns its records.
 pub fn run(plan: &Plan, length: u64, seed: u64) -> Result<Vec<Record>, String> {
     let mut records = Vec::new();
     let mut sink = |record: &Record| records.push(*record);
@@ -111,7 +111,7 @@ pub fn run(plan: &Plan, length: u64, seed: u64) -> Result<Vec<Record>, String> {
 }
 
 impl Promises {
-    /// All that the calculus derives for a plan.
+    /// All promises that the calculus derives for a plan.
     pub fn derive(plan: &Plan, rules: impl Into<Rules>) -> Promises {
         let derived = Derived::new(plan, rules);
         let label = |edge, instance| {
@@ -158,7 +158,7 @@ impl Promises {
         }
     }
 
-    /// Those that `others` do not have.
+    /// The promises that `others` do not have.
     pub fn besides(mut self, others: &Promises) -> Promises {
         let same = |a: &Promise, b: &Promise| (a.vp, &a.text) == (b.vp, &b.text);
         self.each.retain(|promise| !others.each.iter().any(|other| same(promise, other)));
@@ -167,7 +167,7 @@ impl Promises {
         self
     }
 
-    /// Holds a run against all of them. The windows tried, and the first that breaks a promise.
+    /// Tests a run against all promises. Returns what was tested, and the first promise that is broken.
     pub fn hold(
         &self,
         plan: &Plan,
@@ -193,7 +193,7 @@ impl Promises {
         (tally, breach)
     }
 
-    /// The types of promises of which some are broken.
+    /// The types of promises of which at least one is broken.
     pub fn broken_kinds(
         &self,
         plan: &Plan,
@@ -235,7 +235,7 @@ impl Promise {
 }
 
 impl Several {
-    /// Of the VPs that request, `count` must run, at every instant that lasts.
+    /// Of the VPs that want a CPU, `count` must have one, at every instant between two records.
     fn broken_in(&self, records: &[Record]) -> Option<Breach> {
         let mut wants = vec![false; self.vps.len()];
         let mut runs = wants.clone();

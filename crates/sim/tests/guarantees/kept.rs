@@ -1,4 +1,4 @@
-//! Promises are kept.
+//! Tests that promises are kept in drawn hierarchies, and in those that once showed a broken promise.
 
 use crate::draw::{hierarchy, workload};
 use crate::held::{Breach, Promises, Shift, Tally, plan, read, run};
@@ -8,11 +8,11 @@ use crate::tree::Case;
 use hls_calculus::{Mode, Rules};
 use hls_units::Nanos;
 
-/// How many workloads each hierarchy is given.
+/// How many workloads are drawn for each hierarchy.
 const WORKLOADS: u64 = 3;
 
-/// So many are made small and reported.
-const MOST_FAILURES: usize = 5;
+/// After how many failures the test stops, as each is made small first.
+const MAX_FAILURES: usize = 5;
 
 /// How long the hierarchies of `found` are run, in nanoseconds.
 const LENGTH_OF_FOUND: u64 = 300_000_000;
@@ -22,12 +22,13 @@ pub fn cases() -> u64 {
     std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
 }
 
-/// Where the seeds begin, so that one can be run again, and a campaign be continued.
+/// The first seed: `HLS_FIRST_SEED=` repeats one seed, or continues a campaign.
 fn first() -> u64 {
     std::env::var("HLS_FIRST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Runs a case and holds it against what the calculus derives by all of its rules; the first broken promise.
+/// Runs a case, and tests it against the promises that the calculus derives by each of its sets of rules. Returns what
+/// was tested, and the first broken promise.
 fn try_out(case: &Case) -> Result<(Tally, Option<Breach>), String> {
     let plan = plan(case)?;
     let records = run(&plan, case.length, case.seed)?;
@@ -53,7 +54,7 @@ fn try_out(case: &Case) -> Result<(Tally, Option<Breach>), String> {
     Ok((sum, None))
 }
 
-/// What to say of a broken promise: the smallest case that breaks one of that type.
+/// The message for a broken promise, with the smallest case that breaks a promise of the same type.
 fn report(seed: u64, case: &Case, breach: &Breach) -> String {
     let broken = |case: &Case| {
         try_out(case).ok().and_then(|(_, found)| found).filter(|found| found.kind == breach.kind)
@@ -81,7 +82,7 @@ fn every_promise_is_kept_in_every_window_and_request() {
             let (tally, breach) =
                 try_out(&case).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", case.kdl()));
             runs += 1;
-            // ALL and two types that take some deriving.
+            // ALL, and two types that the calculus has to derive.
             rich += u64::from(tally.kinds.len() > 2);
             sum.add(&tally);
             if let Some(breach) = breach {
@@ -89,7 +90,7 @@ fn every_promise_is_kept_in_every_window_and_request() {
                 break;
             }
         }
-        if failures.len() == MOST_FAILURES {
+        if failures.len() == MAX_FAILURES {
             break;
         }
     }
@@ -103,7 +104,7 @@ fn every_promise_is_kept_in_every_window_and_request() {
     assert!(rich * 3 > runs, "{rich} of {runs} runs are hardly a test");
 }
 
-/// What was once broken, in the smallest form that showed it.
+/// Each file of `found` is the smallest hierarchy that once broke a promise.
 #[test]
 fn what_was_found_stays_mended() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guarantees/found");

@@ -1,9 +1,9 @@
-//! The calculus against execution: whatever is promised is kept, in every window of every run.
+//! Tests the calculus against execution: whatever it promises is kept, in every window of every run.
 //!
 //! Hierarchies and workloads are drawn from seeds; labels are derived as `hls check` derives them; the simulator runs
-//! the C core; and every window of every VP with a label, and every request, is held against it. No interrupts, no
-//! ticks, no costs: the calculus knows nothing of them. A failure prints its seed and the smallest hierarchy that shows
-//! it.
+//! the C core; and every window of every VP with a label, and every request, is tested against it. There are
+//! interrupts, but no ticks and no costs, of which the calculus knows nothing. A failure prints its seed and the
+//! smallest hierarchy that shows it.
 //!
 //! `HLS_SEEDS=20000 cargo test --release -p hls-sim --test guarantees` makes a campaign of it.
 

@@ -1,13 +1,14 @@
-//! The smallest case that still fails: parts are taken away, and numbers made round, as long as it does.
+//! Makes a case that fails smaller: takes parts away, and makes numbers round, as long as the case still fails.
 //!
-//! Greedy, and bounded in the number of tries. Knows nothing of what the failure is.
+//! Greedy, and bounded in the number of tries. Does not know what the failure is.
 
 use crate::tree::{Case, Edge, HOG, Life, Value, What, Work};
 
-/// Tries in all; each is a run.
+/// The greatest number of tries, each of which is a run.
 const MAX_TRIES: u32 = 4_000;
 
-/// Makes a case smaller while `fails` says until when it must run to fail; `None`: it does not.
+/// Makes a case smaller as long as it fails. `fails` returns the length of a run that shows the failure of a case;
+/// `None`: the case does not fail.
 pub fn shrink(case: &Case, fails: impl Fn(&Case) -> Option<u64>) -> Case {
     let mut smallest = case.clone();
     let mut tries = 0;
@@ -24,7 +25,7 @@ pub fn shrink(case: &Case, fails: impl Fn(&Case) -> Option<u64>) -> Case {
     }
 }
 
-/// The next simpler cases, those that take most away first.
+/// The next simpler cases: first those from which most is taken away.
 fn simpler(case: &Case) -> Vec<Case> {
     let nodes = 0..case.nodes.len();
     let mut cases: Vec<Case> = nodes.clone().skip(1).map(|node| swept(case.without(&[node]))).collect();
@@ -62,7 +63,7 @@ fn simpler(case: &Case) -> Vec<Case> {
     cases
 }
 
-/// Without what hangs nowhere, and without schedulers that have no children. The root stays.
+/// The case without nodes that have no parent and without schedulers that have no children. The root stays.
 fn swept(mut case: Case) -> Case {
     loop {
         let is_idle = |&node: &usize| {
@@ -77,7 +78,7 @@ fn swept(mut case: Case) -> Case {
     }
 }
 
-/// A scheduler with one child gives its place to the child.
+/// The case with the only child of a scheduler in the place of the scheduler; `None` where there is no such child.
 fn splice(case: &Case, node: usize) -> Option<Case> {
     let children = case.children(node);
     let [child] = children[..] else { return None };
@@ -92,7 +93,7 @@ fn splice(case: &Case, node: usize) -> Option<Case> {
     Some(case.without(&[child]))
 }
 
-/// Without one of a join's parents.
+/// The cases without one of a join's parents.
 fn with_fewer_parents(case: &Case, node: usize) -> Vec<Case> {
     let above = &case.nodes[node].above;
     let without = |nth: usize| {
@@ -110,7 +111,7 @@ fn rounder(time: u64) -> Vec<u64> {
         .iter()
         .flat_map(|unit| [time / unit * unit, time.div_ceil(*unit) * unit])
         .filter(|it| *it != time && *it > 0)
-        // Only what has become rounder, or rounding up and down would go on for ever.
+        // Only rounder times, or rounding up and down would go on for ever.
         .filter(|it| trailing_zeros(*it) > trailing_zeros(time))
         .collect()
 }
@@ -156,7 +157,7 @@ fn with_rounder_params(case: &Case, node: usize) -> Vec<Case> {
     cases
 }
 
-/// Threads that do less, the hog first: it does the simplest thing of all.
+/// Simpler things for a thread to do: first the simplest, that of a hog.
 fn simpler_lives(life: Life) -> Vec<Life> {
     let mut lives = vec![HOG];
     lives.push(Life { leave: None, ..life });

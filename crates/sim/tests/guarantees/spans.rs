@@ -1,4 +1,4 @@
-//! Every window of a run, held against a supply.
+//! Tests every window of a run against a supply.
 //!
 //! A guarantee speaks of windows in which the VP requests the CPU all the time, that is of windows within a *span*,
 //! from a request to the release after it. Let W(t) be what was received up to t, and look at W(t) - W(s) - sbf(t - s)
@@ -20,12 +20,12 @@
 use crate::supply::{Cap, Line, Supply};
 use hls_monitor::event::{Record, What};
 
-/// A time of continuous request, and when the VP was served in it.
+/// A time in which a VP requests the CPU throughout, and when the VP was served in it.
 #[derive(Clone, Debug)]
 pub struct Span {
     pub from: u64,
     pub to: u64,
-    /// From when until when; in order, none empty.
+    /// The start and end of each service; in order, and none empty.
     pub served: Vec<(u64, u64)>,
 }
 
@@ -37,10 +37,10 @@ pub struct Window {
     pub received: u64,
 }
 
-/// A point of a span: when, and what had been received in the span up to then.
+/// A point of a span: an instant, and the CPU time that the VP had received in the span up to it.
 type Point = (u64, u64);
 
-/// The spans of every VP, in order of time; what is open at `end` ends there. Stolen time is no service.
+/// The spans of every VP, in order of time; a span that is open at `end` ends there. Stolen time is no service.
 pub fn spans(records: &[Record], vps: usize, end: u64) -> Vec<Vec<Span>> {
     let mut spans = vec![Vec::new(); vps];
     let mut open: Vec<Option<Span>> = vec![None; vps];
@@ -80,14 +80,14 @@ pub fn spans(records: &[Record], vps: usize, end: u64) -> Vec<Vec<Span>> {
 }
 
 impl Span {
-    /// Service from an instant to another one, if there is time between them.
+    /// Adds a service from one instant to another, if there is time between them.
     fn serve(&mut self, from: u64, to: u64) {
         if from < to {
             self.served.push((from, to));
         }
     }
 
-    /// The start of the span and the ends of service; the starts of service and the end of the span.
+    /// The starts and the ends of the pauses between services, where the span itself begins and ends with one.
     fn around_pauses(&self) -> (Vec<Point>, Vec<Point>) {
         let (mut starts, mut ends) = (vec![(self.from, 0)], Vec::new());
         let mut received = 0;
@@ -100,20 +100,20 @@ impl Span {
         (starts, ends)
     }
 
-    /// What was received up to an instant of the span, by the ends of its pauses.
+    /// The CPU time received up to an instant of the span, by the starts and ends of its pauses.
     fn received(starts: &[Point], ends: &[Point], at: u64) -> u64 {
         let pause = starts.partition_point(|start| start.0 <= at) - 1;
         let (start, end) = (starts[pause], ends[pause]);
         if at <= end.0 { start.1 } else { end.1 + (at - end.0) }
     }
 
-    /// How many windows say it for all.
+    /// The number of windows that are tested in place of all.
     pub fn windows(&self) -> u64 {
         let pauses = self.served.len() as u64 + 1;
         pauses * (pauses + 1) / 2
     }
 
-    /// A window that received less than `supply` promises to one that is `shift` longer.
+    /// A window that received less than `supply` promises to a window that is `shift` longer.
     pub fn falls_short(&self, supply: &Supply, shift: u64) -> Option<Window> {
         let (starts, ends) = self.around_pauses();
         let short = |from: Point, to: Point| {
@@ -140,7 +140,7 @@ impl Span {
         })
     }
 
-    /// A window that received more than `cap` allows to one that is `shift` shorter.
+    /// A window that received more than `cap` allows to a window that is `shift` shorter.
     pub fn exceeds(&self, cap: &Cap, shift: u64) -> Option<Window> {
         let (mut starts, mut ends) = self.around_pauses();
         starts.remove(0);
@@ -156,7 +156,8 @@ impl Span {
     }
 }
 
-/// The starts of windows, by number, that get less than a line through the tops of the supply; all others get enough.
+/// The indices of the starts of windows that receive less than a line through the tops of the supply. All other windows
+/// receive enough.
 fn critical(starts: &[Point], ends: &[Point], line: Line, shift: u64) -> Vec<usize> {
     let Line { slope, delta, one } = line;
     let excess = |(at, received): Point| i128::from(received) * one - slope * i128::from(at);

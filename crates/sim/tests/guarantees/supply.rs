@@ -7,10 +7,10 @@ use hls_calculus::{Continuity, Guarantee, Rational};
 /// Denominators beyond this would let products of times exceed 128 bits.
 const MAX_DENOMINATOR: i128 = 1 << 60;
 
-/// A sum of guarantees that hold at the same time for disjoint grants; mostly of one.
+/// A sum of guarantees that hold at the same time for disjoint grants; mostly one guarantee.
 #[derive(Clone, Debug)]
 pub struct Supply {
-    /// All numbers of the terms are multiples of one part in so many.
+    /// The common denominator: all numbers of the terms are numerators above it.
     pub one: i128,
     pub terms: Vec<Term>,
 }
@@ -38,12 +38,12 @@ pub struct Cap {
     pub one: i128,
     amount: i128,
     period: i128,
-    /// How long before the first whole period the amount may have been received: `amount` for basic ones, else 0.
+    /// How much may be received before the first whole period of a window: `amount` for basic reservations, else 0.
     early: i128,
 }
 
 impl Supply {
-    /// `None`: nothing is promised in finite time, or the numbers are too large.
+    /// The supply of a sum of guarantees; `None`: nothing is promised in finite time, or the numbers are too large.
     pub fn new(sum: &[Guarantee]) -> Option<Supply> {
         let one = common(&sum.iter().flat_map(numbers).collect::<Vec<_>>())?;
         let scaled = |number: &Rational| (number * Rational::from_integer(one.into())).to_integer();
@@ -77,8 +77,8 @@ impl Supply {
         self.terms.iter().map(|term| term.least(i128::from(window), self.one)).sum()
     }
 
-    /// A line that the supply nowhere exceeds while it is positive. It touches the steps of a reservation at their
-    /// tops.
+    /// A line that the supply nowhere exceeds where it is positive. The line touches the steps of a reservation at
+    /// their tops.
     pub fn line(&self) -> Line {
         const MAX_FACTOR: i128 = 1 << 24;
         match self.terms[..] {
@@ -132,7 +132,7 @@ impl Term {
 }
 
 impl Cap {
-    /// `None` for what is not hard.
+    /// The cap of a guarantee; `None` where it is not hard.
     pub fn new(guarantee: &Guarantee) -> Option<Cap> {
         let Guarantee::Reservation { continuity, hard: true, amount, period } = guarantee else {
             return None;
@@ -184,7 +184,7 @@ fn common(numbers: &[Rational]) -> Option<i128> {
     })
 }
 
-/// The numbers here are those of the calculus, at every nanosecond of some periods.
+/// The numbers of this file are those of the calculus, at every nanosecond of some periods.
 #[test]
 fn both_ways_to_compute_agree() {
     let texts = [

@@ -1,20 +1,20 @@
-//! A hierarchy with what its threads do, as a value: drawn by `draw`, made smaller by `shrink`, and written as a
-//! hierarchy file, which is the only way from here into the product. Times are whole nanoseconds. Checks nothing: a
-//! value that makes no sense is refused by the reader of the file.
+//! A hierarchy with what its threads do, as a value: `draw` draws it, `shrink` makes it smaller, and the tests run the
+//! hierarchy file that it is written as. Times are whole nanoseconds. Checks nothing: the reader of the file refuses a
+//! value that makes no sense.
 
 use hls_units::Nanos;
 use std::fmt::{self, Write};
 
-/// A hierarchy file, and for how long it is run.
+/// A hierarchy, and for how long it is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     pub cpus: u64,
-    /// What is stolen of the CPUs.
+    /// The sources of interrupts.
     pub interrupts: Vec<Interrupt>,
     /// The first is the root.
     pub nodes: Vec<Node>,
     pub length: u64,
-    /// Of what the threads draw while they run.
+    /// The seed of the run.
     pub seed: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct Interrupt {
 /// A scheduler or a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// One edge a parent; none above the root.
+    /// An edge for each parent; none above the root.
     pub above: Vec<Edge>,
     pub what: What,
 }
@@ -39,11 +39,11 @@ pub struct Node {
 pub struct Edge {
     /// Index into [`Case::nodes`].
     pub parent: usize,
-    /// What the parent's policy asks for.
+    /// The parameters that the parent's policy needs.
     pub params: Vec<(&'static str, Value)>,
 }
 
-/// What a parameter is.
+/// The value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     Time(u64),
@@ -80,13 +80,13 @@ pub type Range = (u64, u64);
 pub const HOG: Life = Life { arrive: 0, leave: None, cpu: None, work: Work::Hog };
 
 impl Case {
-    /// The nodes below one, in order.
+    /// The nodes below a node, in order.
     pub fn children(&self, node: usize) -> Vec<usize> {
         let is_below = |child: &usize| self.nodes[*child].above.iter().any(|edge| edge.parent == node);
         (0..self.nodes.len()).filter(is_below).collect()
     }
 
-    /// The nodes on the longest way up, this one included.
+    /// The number of nodes on the longest way up to the root, this node included.
     pub fn depth(&self, node: usize) -> usize {
         1 + self.nodes[node].above.iter().map(|edge| self.depth(edge.parent)).max().unwrap_or(0)
     }
@@ -104,10 +104,10 @@ impl Case {
         (0..self.nodes.len()).filter(|&node| matches!(self.nodes[node].what, What::Thread(_))).collect()
     }
 
-    /// Without the nodes that `gone` names; edges to them go as well.
-    pub fn without(&self, gone: &[usize]) -> Case {
+    /// The case without these nodes, and without the edges to them.
+    pub fn without(&self, removed: &[usize]) -> Case {
         let mut case = self.clone();
-        let is_kept = |node: &usize| !gone.contains(node);
+        let is_kept = |node: &usize| !removed.contains(node);
         let kept: Vec<usize> = (0..self.nodes.len()).filter(is_kept).collect();
         let place = |node: usize| kept.iter().position(|&other| other == node);
         let moved = |edge: &Edge| place(edge.parent).map(|parent| Edge { parent, ..edge.clone() });

@@ -1,4 +1,5 @@
-//! What must hold of every run, whatever the hierarchy: no CPU time is made or lost, and VPs live by the rules.
+//! What must hold of every run, whatever the hierarchy: CPU time neither appears nor disappears, and the records of
+//! each VP follow each other as its states allow.
 
 use crate::generator::{Drawn, draw};
 use crate::support::{Run, Stint, carry_out, paranoid, plan, workload};
@@ -49,17 +50,17 @@ enum State {
     Running,
 }
 
-/// A VP as far as its records go.
+/// The state of a VP, by its records up to now.
 #[derive(Clone, Copy, Debug)]
 struct Life {
     state: State,
-    /// Since when it is out of budget.
+    /// Since when the VP has been out of budget, if it is.
     throttled: Option<Nanos>,
     has_left: bool,
 }
 
 impl Life {
-    /// Goes on with a record, if that may happen now.
+    /// The state after a record; `None` where the record is not allowed in this state.
     fn next(self, at: Nanos, what: What) -> Option<Life> {
         let Life { state, throttled, has_left } = self;
         let may_happen = match what {
@@ -89,8 +90,8 @@ impl Life {
     }
 }
 
-/// A VP is requested when it waits, granted when it is ready and has budget, revoked when it runs; and nothing happens
-/// to one that has left.
+/// The first record that is not allowed: a VP may be requested when it waits, granted when it is ready and has budget,
+/// and revoked when it runs; and nothing may happen to a VP that has left.
 fn broken_life(run: &Run) -> Option<String> {
     let unborn = Life { state: State::Waiting, throttled: None, has_left: false };
     let mut lives = vec![unborn; run.result.topology.vps.len()];
@@ -113,7 +114,7 @@ fn stints_on(run: &Run, cpu: u16) -> Vec<Stint> {
     stints
 }
 
-/// No CPU runs two threads; and no thread is on two CPUs, nor on one that it may not use.
+/// A CPU that runs two threads at once, or a thread that is on two CPUs at once or on a CPU that it may not use.
 fn overlap(run: &Run) -> Option<String> {
     let clash = |stints: &[Stint]| stints.windows(2).any(|pair| pair[0].2 > pair[1].1);
     let cpus = 0..run.result.topology.cpus;
@@ -134,14 +135,15 @@ fn overlap(run: &Run) -> Option<String> {
     None
 }
 
-/// How much of a stint was not stolen.
+/// The length of a stint without the time that interrupts took of it.
 fn used((cpu, from, to): Stint, stolen: &[Stint]) -> Nanos {
     let of_cpu = stolen.iter().filter(|steal| steal.0 == cpu);
     let overlap = of_cpu.map(|steal| steal.2.min(to).saturating_sub(steal.1.max(from))).sum::<Nanos>();
     to - from - overlap
 }
 
-/// What the threads ran, what was idle and what was stolen fill the CPUs; work and overhead fill what ran.
+/// A sum that is wrong: CPU time of threads, idle time and stolen time must fill the CPUs, and work and overhead must
+/// fill the CPU time of threads.
 fn lost_time(run: &Run) -> Option<String> {
     let stolen = run.stolen();
     let mut idle = Nanos::ZERO;
@@ -165,7 +167,7 @@ fn lost_time(run: &Run) -> Option<String> {
     wrong.map(|thread| format!("VP {} worked more than it ran", thread.vp))
 }
 
-/// Each scheduler ran as long as all its children together, by the records, by the observer and by the core.
+/// A scheduler that did not run for as long as all its children together, by the records, the observer and the core.
 fn lost_share(run: &Run) -> Option<String> {
     let (topology, stolen) = (&run.result.topology, run.stolen());
     let ran = |vp| run.all_stints(vp).into_iter().map(|stint| used(stint, &stolen)).sum::<Nanos>();

@@ -1,4 +1,4 @@
-//! What switches and decisions cost, and who pays.
+//! What switches and decisions cost, and which threads pay for them.
 
 use crate::support::{Run, ms, run, us};
 
@@ -10,9 +10,9 @@ fn with_costs(hierarchy: &str, length_ms: u64) -> Run {
     run
 }
 
-/// Switches at 0, 10, 20 and 30 ms, each of one level: 110 us, paid by who comes.
+/// Switches at 0, 10, 20 and 30 ms, each of one level: 110 us, paid by the thread that gets the CPU.
 #[test]
-fn who_comes_pays_for_the_switch() {
+fn the_thread_that_gets_the_cpu_pays_for_the_switch() {
     let run = with_costs(r#"round-robin "R" { thread "a"; thread "b" }"#, 35);
     assert_eq!((run.thread("a").ran, run.thread("a").work), (ms(20), ms(20) - us(220)));
     assert_eq!((run.thread("b").ran, run.thread("b").work), (ms(15), ms(15) - us(220)));
@@ -37,7 +37,7 @@ fn a_decision_for_the_same_thread_is_no_switch() {
 }
 
 /// Each round takes 0.11 + 1 ms of the CPU and 1 ms of sleep: 2.11 ms. The fifth begins at 8.44 ms and sleeps from
-/// 9.55 ms on. Nobody pays for the way to idleness.
+/// 9.55 ms on. The switch to idleness costs nothing.
 #[test]
 fn idleness_costs_nothing() {
     let run = with_costs(r#"round-robin "R" { thread "a" { bursty run="1ms" sleep="1ms" } }"#, 10);

@@ -30,7 +30,7 @@ fn a_task_keeps_to_its_cpus() {
     assert_eq!(run.result.idle, ms(35));
 }
 
-/// A phase's `cpus` hold from there on: the thread moves at once, without a loss.
+/// The `cpus` of a phase hold from its beginning on: the thread moves at once, and loses no time by that.
 #[test]
 fn a_phase_moves_its_thread() {
     let json = r#"{ "tasks" : { "t" : { "phases" : {
@@ -42,9 +42,9 @@ fn a_phase_moves_its_thread() {
     assert_eq!((run.thread("t").ran, run.thread("t").migrations), (ms(18), 3));
 }
 
-/// A phase without `cpus` goes back to those of the task.
+/// In a phase without `cpus` the thread may use those of its task again.
 #[test]
-fn a_phase_without_cpus_has_those_of_its_task() {
+fn a_phase_without_cpus_has_the_cpus_of_its_task() {
     let json = r#"{ "tasks" : { "t" : { "cpus" : [ 1 ], "phases" : {
         "bound" : { "cpus" : [ 0 ], "run" : 5000 },
         "free" : { "run" : 5000 } } } } }"#;

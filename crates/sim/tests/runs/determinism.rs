@@ -1,4 +1,4 @@
-//! The same run for the same seed, in whatever steps it is carried out.
+//! A seed gives the same run, in however many steps the run is carried out.
 
 use crate::support::{carry_out, ms, paranoid, plan};
 use hls_monitor::event::{Record, What};
@@ -48,15 +48,15 @@ fn a_run_in_parts_is_the_same_run() {
     assert_eq!(parts, records(7));
 }
 
-/// What is not recorded happens all the same. The release of a job is told to those only who watch everything.
+/// What is not recorded happens all the same. The release of a job is recorded only where all records are wanted.
 #[test]
 fn watching_changes_nothing() {
     let of_threads = |records: Vec<Record>| {
         let planned = planned();
         let threads: Vec<_> = planned.threads().map(|thread| thread.vp).collect();
-        let told_always =
+        let is_always_recorded =
             |record: &Record| threads.contains(&record.vp) && !matches!(record.what, What::JobRelease { .. });
-        records.into_iter().filter(told_always).collect::<Vec<_>>()
+        records.into_iter().filter(is_always_recorded).collect::<Vec<_>>()
     };
     let options = hls_sim::Options { watched: Some(Vec::new()), ..paranoid(7) };
     let unwatched = carry_out(planned(), Vec::new(), LENGTH, options).expect("the run comes to its end");

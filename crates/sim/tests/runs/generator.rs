@@ -1,6 +1,6 @@
-//! Hierarchies and workloads drawn from a seed: every policy, joins and limits, every shape and rt-app programs.
+//! Draws hierarchies and workloads from seeds: with every policy, joins and limits, every shape and rt-app programs.
 //!
-//! All that is drawn is valid. The text is flat: each node names its parent.
+//! Every file that is drawn is valid. Its text is flat: each node names its parent.
 
 use oorandom::Rand32;
 use std::fmt::Write;
@@ -85,7 +85,7 @@ impl Generator {
         cpus
     }
 
-    /// Parameters of a child of this policy.
+    /// The parameters of a child of a scheduler with this policy.
     fn params(&mut self, parent: &str) -> String {
         match parent {
             "fixed-priority" => format!("priority={}", self.below(6)),
@@ -101,7 +101,7 @@ impl Generator {
         }
     }
 
-    /// Adds a scheduler below these, as a name and its line.
+    /// Adds a scheduler with its lines, one for each of its parents.
     fn scheduler(&mut self, policy: &'static str, parents: &[usize]) {
         let name = format!("S{}", self.schedulers.len());
         for &parent in parents {
@@ -185,7 +185,7 @@ impl Generator {
         self.line(&text);
     }
 
-    /// What the thread does is in the workload file.
+    /// Adds a task for the thread to the workload file, which then says what the thread does.
     fn task(&mut self, name: &str, has_two: bool, is_bound: bool) {
         let run = 100 + self.below(3000);
         let events = match self.below(6) {

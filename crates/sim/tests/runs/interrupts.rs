@@ -1,10 +1,10 @@
-//! Time that is stolen: it is charged to nobody, and moves what was planned.
+//! The time that interrupts steal from threads: no thread is charged for it, and threads go on later by it.
 
 use crate::support::{Stint, ms, on_cpu_0, run, us};
 use hls_monitor::event::What;
 use hls_units::Nanos;
 
-/// The first interrupt comes one distance after the start.
+/// The first interrupt comes one `every` after the start.
 #[test]
 fn stolen_time_is_charged_to_nobody() {
     let hierarchy = r#"
@@ -118,7 +118,8 @@ fn other_cpus_go_on() {
     assert_eq!(run.stolen(), [(1, ms(10), ms(13))]);
 }
 
-/// The length and the distance of two are drawn within their spans; nothing runs, and all of it is stolen or idle.
+/// The lengths of interrupts and the distances between them are drawn from their spans. No thread runs: all time is
+/// stolen or idle.
 #[test]
 fn spans_are_kept() {
     let hierarchy = r#"

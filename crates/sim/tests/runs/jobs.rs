@@ -4,7 +4,7 @@ use crate::support::{Run, ms, run, us};
 use hls_monitor::event::What;
 use hls_units::Nanos;
 
-/// Runs one thread alone.
+/// Runs the thread `t` alone, with this shape.
 fn alone(shape: &str, length: Nanos) -> Run {
     run(&format!("round-robin \"R\" {{ thread \"t\" {{ {shape} }} }}"), length)
 }
@@ -44,7 +44,8 @@ fn an_offset_moves_every_release() {
     assert_eq!(run.thread("t").misses, 0);
 }
 
-/// A wake-up 1 ms after the release: response and deadline count from the release. 3 ms are late for 2.5, not for 3.
+/// The thread wakes up 1 ms after the release, from which response and deadline count: a response of 3 ms is late for a
+/// deadline of 2.5 ms, and in time for one of 3 ms.
 #[test]
 fn jitter_delays_the_wake_up_only() {
     let late = alone(r#"periodic run="2ms" every="10ms" jitter="1ms" deadline="2.5ms""#, ms(29));
@@ -55,7 +56,7 @@ fn jitter_delays_the_wake_up_only() {
     assert_eq!(in_time.thread("t").misses, 0);
 }
 
-/// Drawn from the span, release by release.
+/// The jitter of each release is drawn from the span.
 #[test]
 fn jitter_stays_within_its_span() {
     let run = alone(r#"periodic run="1ms" every="10ms" jitter="1ms..4ms""#, ms(999));
@@ -73,8 +74,8 @@ fn a_late_job_does_not_move_the_next_release() {
     assert_eq!(responses(&run), [ms(15), ms(20), ms(25)]);
 }
 
-/// At 40 ms the first two jobs have missed, and the third, due at 30 ms, is being done; the fourth is due now and not
-/// late. One nanosecond later it is, though it never began.
+/// At 40 ms the first two jobs have missed their deadlines, and the third, due at 30 ms, is being done; the fourth is
+/// due at this instant, and so not late. One nanosecond later the fourth is late, too, though it has not begun.
 #[test]
 fn misses_at_the_end_count_jobs_that_never_came() {
     let shape = r#"periodic run="15ms" every="10ms""#;
@@ -94,14 +95,14 @@ fn starved(leave: &str, length: Nanos) -> Run {
 
 /// Deadlines at 10, 20 and 30 ms pass.
 #[test]
-fn who_never_runs_misses_all() {
+fn a_thread_that_never_runs_misses_all_deadlines() {
     let run = starved("", ms(35));
     assert_eq!((run.thread("t").activations, run.thread("t").ran, run.thread("t").misses), (1, ms(0), 3));
 }
 
-/// The same, counted when the thread leaves and not again at the end.
+/// Deadlines at 10, 20 and 30 ms pass, and are counted when the thread leaves and not again at the end.
 #[test]
-fn who_leaves_has_missed_what_was_due() {
+fn a_thread_that_leaves_has_missed_what_was_due() {
     let run = starved(r#"leave="35ms""#, ms(100));
     assert_eq!(run.thread("t").misses, 3);
     let misses = |(_, what): &(Nanos, What)| matches!(what, What::Miss { .. });
@@ -117,7 +118,7 @@ fn the_deadline_itself_is_in_time() {
     assert_eq!(late.thread("t").misses, 2);
 }
 
-/// Frames and misses of a renderer alone, whose gap is 33 ms.
+/// The frames and misses of a renderer that is alone and whose gap is 33 ms.
 fn frames(frame: &str, length: Nanos) -> (u64, u64) {
     let run = alone(&format!("frame-renderer frame=\"{frame}\" gap=\"33ms\""), length);
     (run.thread("t").frames, run.thread("t").misses)
@@ -132,7 +133,7 @@ fn each_full_gap_beyond_the_first_is_a_miss() {
     assert_eq!(frames("67ms", ms(134)), (2, 4));
 }
 
-/// Without a frame by 99 ms, those of 33 and 66 ms are missed and that of 99 ms is not yet.
+/// Where no frame is done by 99 ms, the frames due at 33 and 66 ms are missed, and the one due at 99 ms not yet.
 #[test]
 fn frames_that_never_came_are_missed() {
     assert_eq!(frames("200ms", ms(99)), (0, 2));
@@ -140,7 +141,8 @@ fn frames_that_never_came_are_missed() {
     assert_eq!(frames("10ms", ms(9)), (0, 0));
 }
 
-/// A burst of another thread delays the frame of 40 ms to 90 ms: 50 ms after the one of 40 ms. One miss.
+/// Frames are done at 10, 20, 30 and 40 ms. A burst of another thread delays the next one to 90 ms, 50 ms after the
+/// last: one miss.
 #[test]
 fn a_renderer_watches_its_gaps() {
     let hierarchy = r#"

@@ -1,4 +1,4 @@
-//! Threads that come and go while others run.
+//! Threads that arrive and leave while others run.
 
 use crate::support::{ms, on_cpu_0, run, run_with};
 use hls_monitor::event::What;
@@ -7,7 +7,7 @@ use hls_units::Nanos;
 const RELEASED: What = What::JobRelease { deadline: Nanos::MAX };
 
 #[test]
-fn one_that_arrives_may_preempt() {
+fn a_thread_that_arrives_may_preempt() {
     let hierarchy = r#"
         fixed-priority "F" {
             thread "low" priority=1
@@ -20,7 +20,7 @@ fn one_that_arrives_may_preempt() {
 }
 
 #[test]
-fn one_may_leave_while_it_runs() {
+fn a_thread_may_leave_while_it_runs() {
     let run = run(r#"round-robin "R" { thread "t" arrive="1ms" leave="5ms" }"#, ms(10));
     let expected = [
         (ms(1), What::Arrive),
@@ -35,7 +35,7 @@ fn one_may_leave_while_it_runs() {
 }
 
 #[test]
-fn one_may_leave_while_it_is_ready() {
+fn a_thread_may_leave_while_it_is_ready() {
     let hierarchy = r#"
         fixed-priority "F" {
             thread "t" priority=1 leave="5ms"
@@ -55,7 +55,7 @@ fn one_may_leave_while_it_is_ready() {
 
 /// A thread that has left is not woken up, and no job of it begins.
 #[test]
-fn one_may_leave_while_it_sleeps() {
+fn a_thread_may_leave_while_it_sleeps() {
     let hierarchy = r#"round-robin "R" { thread "t" leave="5ms" { bursty run="1ms" sleep="10ms" } }"#;
     let run = run(hierarchy, ms(30));
     let done = What::JobDone { response: ms(1) };
@@ -63,9 +63,9 @@ fn one_may_leave_while_it_sleeps() {
     assert_eq!(life[4..], [(ms(1), done), (ms(1), What::Release), (ms(5), What::Leave)]);
 }
 
-/// Jobs at 0 and 10 ms were in time, and nobody waits for those after the thread has left.
+/// The jobs of 0 and 10 ms are in time, and after the thread has left no job of it is due.
 #[test]
-fn who_has_left_misses_no_deadline() {
+fn a_thread_that_has_left_misses_no_deadline() {
     let hierarchy = r#"round-robin "R" { thread "t" leave="15ms" { periodic run="1ms" every="10ms" } }"#;
     let run = run(hierarchy, ms(100));
     assert_eq!((run.thread("t").activations, run.thread("t").misses), (2, 0));
@@ -73,16 +73,16 @@ fn who_has_left_misses_no_deadline() {
 
 /// Frames at 10 and 20 ms; the gap of 33 ms has not passed when the renderer leaves.
 #[test]
-fn who_has_left_misses_no_frame() {
+fn a_thread_that_has_left_misses_no_frame() {
     let hierarchy =
         r#"round-robin "R" { thread "t" leave="25ms" { frame-renderer frame="10ms" gap="33ms" } }"#;
     let run = run(hierarchy, ms(100));
     assert_eq!((run.thread("t").frames, run.thread("t").misses), (2, 0));
 }
 
-/// A reservation of one that has left is free for others.
+/// The reservation of a thread that has left is free for others.
 #[test]
-fn one_may_leave_while_it_is_throttled() {
+fn a_thread_may_leave_while_it_is_throttled() {
     let hierarchy = r#"
         fixed-priority "F" {
             reservation "R" priority=2 { thread "t" budget="2ms" period="10ms" leave="15ms" }
@@ -93,9 +93,9 @@ fn one_may_leave_while_it_is_throttled() {
     assert_eq!(run.stints("low"), on_cpu_0(&[(2, 10), (12, 30)]));
 }
 
-/// `waiter` comes at 1 ms, finds the mutex held, and has it when its owner leaves at 5 ms.
+/// `waiter` arrives at 1 ms, finds the mutex held, and gets it when its owner leaves at 5 ms.
 #[test]
-fn what_one_holds_is_handed_on_when_it_leaves() {
+fn a_thread_that_leaves_hands_on_its_mutex() {
     let hierarchy = r#"
         fixed-priority "F" {
             thread "owner" priority=1 leave="5ms"
@@ -109,9 +109,9 @@ fn what_one_holds_is_handed_on_when_it_leaves() {
     assert_eq!(run.stints("waiter"), on_cpu_0(&[(5, 6)]));
 }
 
-/// `first` waits for the mutex and leaves at 3 ms; `second` has it when it is unlocked at 5 ms.
+/// `first` waits for the mutex and leaves at 3 ms; `second` gets the mutex when `owner` unlocks it at 5 ms.
 #[test]
-fn who_has_left_waits_for_nothing() {
+fn a_thread_that_has_left_waits_for_nothing() {
     let hierarchy = r#"
         fixed-priority "F" {
             thread "owner" priority=1
@@ -127,9 +127,9 @@ fn who_has_left_waits_for_nothing() {
     assert_eq!(run.stints("second"), on_cpu_0(&[(5, 6)]));
 }
 
-/// The last step of a program is followed by the end of the thread.
+/// A thread leaves after the last step of its program.
 #[test]
-fn one_leaves_at_the_end_of_its_program() {
+fn a_thread_leaves_at_the_end_of_its_program() {
     let json = r#"{ "tasks" : { "t" : { "loop" : 2, "run" : 1000 } } }"#;
     let run = run_with(r#"round-robin "R" { thread "t" }"#, json, ms(10));
     let life = run.life("t");
@@ -138,7 +138,7 @@ fn one_leaves_at_the_end_of_its_program() {
     assert_eq!(run.result.idle, ms(8));
 }
 
-/// The places of those who leave are free again: 100 threads one after the other, 1 ms each.
+/// The places of threads that leave are free again: 100 threads run one after the other, 1 ms each.
 #[test]
 fn many_come_and_go() {
     let threads: String =

@@ -1,7 +1,8 @@
-//! The simulator as the rest of the product uses it: a hierarchy and a workload in, records and a result out.
+//! Tests of the simulator as other crates use it: a hierarchy and a workload go in, records and a result come out.
 //!
-//! Relies on the public interface of the crate and on the readers of both languages. Every run checks the core's
-//! invariants after every event. Expected numbers are worked out by hand beside each test, not copied from a run.
+//! Relies on the public interface of the crate and on the readers of hierarchies and workloads. Every run checks the
+//! core's invariants after every event. Expected numbers are worked out by hand beside each test, not copied from a
+//! run.
 
 mod conservation;
 mod costs;

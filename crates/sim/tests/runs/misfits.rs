@@ -1,4 +1,4 @@
-//! Workloads that do not fit their hierarchy, each beside one that does.
+//! Workloads that do not fit their hierarchy, each beside a workload that does.
 
 use crate::support::{plan, workload};
 use hls_plan::PlanError;
@@ -11,7 +11,7 @@ const HIERARCHY: &str = r#"
         thread "stated" { cpu-bound }
     }"#;
 
-/// What is wrong with these tasks.
+/// The errors of a workload with these tasks.
 fn misfits(tasks: &str) -> Vec<PlanError> {
     let json = format!(r#"{{ "tasks" : {{ {tasks} }} }}"#);
     plan(HIERARCHY, &workload(&json)).err().unwrap_or_default()
@@ -30,7 +30,7 @@ fn a_task_needs_a_thread() {
 }
 
 #[test]
-fn both_agree_about_the_instances() {
+fn hierarchy_and_workload_agree_about_the_instances() {
     assert_eq!(misfits(r#""three" : { "instance" : 3, "run" : 1 }"#), []);
     assert_eq!(misfits(r#""free" : { "instance" : 9, "run" : 1 }"#), [], "the file leaves it open");
     let error = PlanError::Instances { thread: "three".into(), in_hierarchy: 3, in_workload: 1 };
@@ -39,7 +39,7 @@ fn both_agree_about_the_instances() {
 }
 
 #[test]
-fn one_of_both_says_what_a_thread_does() {
+fn either_hierarchy_or_workload_says_what_a_thread_does() {
     let error = PlanError::TwoPrograms { thread: "stated".into() };
     assert!(error.to_string().contains("thread `stated`"));
     assert_eq!(misfits(r#""stated" : { "run" : 1 }"#), [error]);
@@ -55,7 +55,8 @@ fn a_cpu_must_be_there() {
     assert_eq!(misfits(in_a_phase), [error]);
 }
 
-/// One VP above the root, three instances and one thread that the file states.
+/// Beside the threads of `free` there are a VP for each of the two CPUs above the root, the three instances of `three`,
+/// and `stated`.
 #[test]
 fn the_core_has_room_for_all() {
     let room = hls_core::limits::MAX_VPS as u64 - 1;
@@ -71,7 +72,7 @@ fn the_core_has_room_for_all() {
 }
 
 #[test]
-fn all_misfits_are_told_at_once() {
+fn all_misfits_are_reported_at_once() {
     let tasks = r#"
         "nobody" : { "cpus" : [ 7 ], "run" : 1 },
         "stated" : { "instance" : 1, "run" : 1 },
@@ -91,7 +92,7 @@ fn all_misfits_are_told_at_once() {
     );
 }
 
-/// Threads alike follow each other, and their numbers are in their names.
+/// The instances of a thread follow each other, and have their numbers in their names.
 #[test]
 fn a_plan_names_its_threads() {
     let plan = plan(HIERARCHY, &workload(r#"{ "tasks" : { "free" : { "instance" : 2, "run" : 1 } } }"#));

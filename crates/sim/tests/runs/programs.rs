@@ -1,4 +1,5 @@
-//! Steps that a thread takes for itself: computing, sleeping, timers, yields, loops; and loops that take no time.
+//! Steps of a thread that concern no other thread: computing, sleeping, timers, yields, loops; and loops that take no
+//! time.
 
 use crate::support::{carry_out, ms, on_cpu_0, paranoid, plan, run_with, workload};
 use hls_monitor::event::What;
@@ -8,7 +9,8 @@ use hls_workload::program::{Program, Span, Step, Task, Workload};
 
 const ONE: &str = r#"round-robin "R" { thread "t" }"#;
 
-/// Three times 1 ms with sleeps of 1 ms, then 2 ms; all of it twice, then the end.
+/// The thread computes three times for 1 ms, each time followed by a sleep of 1 ms, and then for 2 ms; it does all of
+/// that twice, and ends.
 #[test]
 fn loops_enclose_each_other() {
     let json = r#"{ "tasks" : { "t" : { "loop" : 2, "phases" : {
@@ -21,7 +23,7 @@ fn loops_enclose_each_other() {
     assert_eq!(run.thread("t").work, ms(10));
 }
 
-/// The same key again is another event.
+/// A key that is repeated is a further event.
 #[test]
 fn repeated_keys_are_events_in_order() {
     let json = r#"{ "tasks" : { "t" : { "loop" : 1,
@@ -41,7 +43,8 @@ fn preempted_until(until_ms: u64) -> crate::support::Run {
     run_with(&hierarchy, json, ms(20))
 }
 
-/// `runtime` is over after 5 ms, whatever the thread had of them; but only a thread that runs can tell.
+/// A `runtime` ends after 5 ms, however much of them the thread had; but a thread takes its next step only when it
+/// runs.
 #[test]
 fn runtime_passes_whether_the_thread_runs_or_not() {
     let short = preempted_until(3);
@@ -51,7 +54,7 @@ fn runtime_passes_whether_the_thread_runs_or_not() {
     assert_eq!(long.times("t", What::Leave), [ms(7)]);
 }
 
-/// The first period begins with the thread.
+/// The first period begins when the thread arrives.
 #[test]
 fn a_timer_ends_periods() {
     let json = r#"{ "tasks" : { "t" : { "run" : 1000, "timer" : { "ref" : "unique", "period" : 5000 } } } }"#;
@@ -89,7 +92,7 @@ fn a_yield_ends_a_turn() {
     assert_eq!(run.stints("b"), on_cpu_0(&[(1, 3), (4, 6), (7, 8)]));
 }
 
-/// Nobody else is there to go first.
+/// A thread that is alone goes on when it yields.
 #[test]
 fn a_yield_to_nobody_changes_nothing() {
     let run = run_with(ONE, r#"{ "tasks" : { "t" : { "run" : 1000, "yield" : "" } } }"#, ms(8));
@@ -131,7 +134,7 @@ fn a_loop_that_takes_no_time_ends_the_run() {
     assert_eq!(failure(ONE, &programmed(vec![Step::Run(Span::exactly(Nanos::from_micros(1)))])), None);
 }
 
-/// A barrier of one thread never blocks, which the reader of the workload cannot tell of barriers as such.
+/// A barrier of one thread never blocks. The reader of the workload does not refuse such a loop, as barriers can block.
 #[test]
 fn a_barrier_of_one_takes_no_time() {
     let json = r#"{ "tasks" : { "idle" : { "sleep" : 3000 }, "t" : { "delay" : 2000, "barrier" : "b" } } }"#;

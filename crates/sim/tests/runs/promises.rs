@@ -1,4 +1,4 @@
-//! Reservations that fit on a CPU get what their guarantees promise, whatever those who have them do.
+//! Reservations that fit on a CPU get what their guarantees promise, whatever the threads below them do.
 
 use crate::support::{carry_out, ms, paranoid, plan};
 use hls_hierarchy::model::Child;
@@ -44,7 +44,7 @@ fn hierarchy(random: &mut Rand32) -> String {
     )
 }
 
-/// What the file asks for, to be held against the run.
+/// The guarantees that the file asks for, as promises for the observer to test.
 fn promises(plan: &Plan) -> Vec<Promise> {
     let vp_of = |edge: usize| match plan.hierarchy.edges[edge].child {
         Child::Scheduler(_) => {

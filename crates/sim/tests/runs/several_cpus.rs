@@ -1,5 +1,5 @@
-//! What the calculus promises on several CPUs, held against runs: every window in which a VP wanted the CPU all the
-//! time, not a few lengths.
+//! Tests what the calculus promises on several CPUs in runs: in every window in which a VP wanted a CPU all the time,
+//! not only in windows of a few lengths.
 
 use crate::support::{Run, Stint, carry_out, paranoid, plan};
 use hls_calculus::{Guarantee, Mode, Rational};
@@ -27,7 +27,7 @@ fn shape(random: &mut Rand32) -> &'static str {
     SHAPES[random.rand_range(0..4) as usize]
 }
 
-/// When the VP wanted a CPU, from its request to its release.
+/// The spans in which the VP wanted a CPU, each from its request to its release.
 fn wants(run: &Run, vp: VpId) -> Vec<(Nanos, Nanos)> {
     let mut wants = Vec::new();
     let mut since = None;
@@ -46,7 +46,7 @@ fn wants(run: &Run, vp: VpId) -> Vec<(Nanos, Nanos)> {
 struct Curve(Vec<(Nanos, Nanos)>);
 
 impl Curve {
-    /// What a VP got from the start of the run until any instant.
+    /// The CPU time that a VP got from the start of the run, by instant.
     fn received(stints: &[Stint]) -> Curve {
         let mut total = Nanos::ZERO;
         let mut corners = vec![(Nanos::ZERO, total)];
@@ -59,7 +59,7 @@ impl Curve {
         Curve(corners)
     }
 
-    /// The least in any window, rounded down.
+    /// The least CPU time that the guarantee promises, by length of the window, rounded down.
     fn least(guarantee: &Guarantee) -> Curve {
         let whole = |value: &Rational| Nanos(value.floor().to_integer().try_into().unwrap());
         let corners = guarantee.sbf_corners(&Rational::from_integer(LENGTH.0.into()));
@@ -75,10 +75,12 @@ impl Curve {
     }
 }
 
-/// A window in which the VP wanted the CPU all the time and got less than the guarantee says: from, to, what it got.
+/// A window in which the VP wanted the CPU all the time and got less than the guarantee promises: its start, its end,
+/// and the CPU time in it.
 ///
-/// Both what is received and the supply are straight between their corners. So the worst window begins where the VP
-/// lost the CPU and ends where it got it, or does one of these and is as long as the supply has a corner.
+/// Both curves, of what is received and of what is promised, are straight between their corners. So in the worst window
+/// two of these are true: it begins where the VP lost the CPU, it ends where the VP got the CPU, its length is that of
+/// a corner of the promise.
 fn shortfall(run: &Run, vp: VpId, guarantee: &Guarantee) -> Option<(Nanos, Nanos, Nanos)> {
     let stints = run.all_stints(vp);
     let (received, least) = (Curve::received(&stints), Curve::least(guarantee));
@@ -100,8 +102,8 @@ fn shortfall(run: &Run, vp: VpId, guarantee: &Guarantee) -> Option<(Nanos, Nanos
     })
 }
 
-/// Runs a hierarchy and holds every window of every VP whose label says something against it. Returns how many labels
-/// that were.
+/// Runs a hierarchy, and panics if a window of a VP breaks the promise on its label. Returns the number of labels that
+/// promise anything.
 fn every_label_holds(text: &str, seed: u64) -> usize {
     let plan = plan(text, &Workload::default()).expect("no workload fits always");
     let derived = Derived::new(&plan, Mode::Tight);
@@ -119,7 +121,7 @@ fn every_label_holds(text: &str, seed: u64) -> usize {
     held
 }
 
-/// Reservations of up to `per_mille` of a CPU, one of them, or two, the join's.
+/// The lines of reservations of up to `per_mille` of a CPU together, the first `joins` of them for the join.
 fn reservations(random: &mut Rand32, name: &str, mut per_mille: u32, joins: u32) -> String {
     let mut lines = String::new();
     for n in 0..joins + 5 {
@@ -138,7 +140,8 @@ fn reservations(random: &mut Rand32, name: &str, mut per_mille: u32, joins: u32)
     lines
 }
 
-/// A thread below a join of two reservation schedulers, each with a CPU of its own, and hogs on the rest.
+/// Draws a thread below a join of two reservation schedulers, each of which has a CPU of its own, and hogs of a lower
+/// priority.
 fn joined(random: &mut Rand32) -> String {
     let cpus = random.rand_range(2..5);
     let (first, second) = (reservations(random, "a", 1000, 1), reservations(random, "b", 1000, 1));
@@ -151,8 +154,8 @@ fn joined(random: &mut Rand32) -> String {
     )
 }
 
-/// Children that share out whole CPUs, with one for each; a group of several VPs among reservations on several CPUs;
-/// and a join of one of those and another of a scheduler with one CPU.
+/// Draws a scheduler with as many CPUs as threads; a group of several VPs among reservations on several CPUs; and a
+/// join of a reservation among these and of another reservation of a scheduler with one CPU.
 fn spread(random: &mut Rand32) -> String {
     let cpus = random.rand_range(3..6);
     let group = random.rand_range(1..cpus - 1);
@@ -186,8 +189,8 @@ fn the_strongest_guarantee_of_a_join_holds() {
     assert!(held > 100, "{held} labels are hardly a test");
 }
 
-/// The join has the CPU of B from 4.9 to 5.1 ms, and A grants it the other at 5 ms. What A owes it until 10 ms, 5 ms
-/// less the 0.1 that it ran elsewhere since, must still be there at 5.1 ms.
+/// The join has the CPU of B from 4.9 to 5.1 ms, and A grants the join the other CPU at 5 ms. At 5.1 ms A must still
+/// have what it owes the join until 10 ms: 5 ms less the 0.1 ms that the join ran on the CPU of B since 5 ms.
 #[test]
 fn a_grant_that_was_declined_is_not_lost() {
     let text = r#"

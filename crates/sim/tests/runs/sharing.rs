@@ -1,9 +1,9 @@
-//! What threads do to each other: mutexes, conditions, barriers, suspend and resume.
+//! Steps of a thread that concern other threads: mutexes, conditions, barriers, suspend and resume.
 
 use crate::support::{ms, on_cpu_0, run_with};
 use hls_monitor::event::What;
 
-/// `high` comes at 1 ms and finds the mutex held until 5 ms; then it preempts its owner.
+/// `high` arrives at 1 ms and waits for the mutex, which `low` holds until 5 ms; then `high` preempts `low`.
 #[test]
 fn a_mutex_is_waited_for() {
     let hierarchy = r#"fixed-priority "F" { thread "low" priority=1; thread "high" priority=2 }"#;
@@ -16,7 +16,7 @@ fn a_mutex_is_waited_for() {
     assert_eq!(run.times("high", What::JobDone { response: ms(5) }), [ms(6)], "the wait is part of the job");
 }
 
-/// Nobody gets between an owner and the first waiter, not even the owner itself.
+/// The first waiter gets the mutex from its owner before any other thread can lock it, even the owner.
 #[test]
 fn a_mutex_is_handed_on() {
     let hierarchy = "machine cpus=2\nround-robin \"R\" { thread \"t\" instances=2 }";
@@ -41,7 +41,8 @@ fn waiters(call: &str) -> crate::support::Run {
     run_with(WAITERS, &json, ms(20))
 }
 
-/// Released at 5 ms, but the caller has the mutex until 7 ms; one waiter is called, the other waits for ever.
+/// The job of the first waiter is released at 5 ms by the signal, but the caller has the mutex until 7 ms. The other
+/// waiter waits for ever.
 #[test]
 fn a_signal_wakes_one() {
     let run = waiters("signal");
@@ -52,7 +53,7 @@ fn a_signal_wakes_one() {
     assert_eq!(run.times("waiter-1", What::Leave), []);
 }
 
-/// Both are called at 5 ms, and have the mutex one after the other, in the order in which they came.
+/// The waits of both end at 5 ms, and both get the mutex one after the other, in the order in which they came.
 #[test]
 fn a_broadcast_wakes_all() {
     let run = waiters("broad");
@@ -61,7 +62,7 @@ fn a_broadcast_wakes_all() {
     assert_eq!(run.times("waiter-1", What::JobDone { response: ms(4) }), [ms(9)]);
 }
 
-/// A signal that nobody waits for is lost.
+/// A signal of a condition for which no thread waits is lost.
 #[test]
 fn a_signal_does_not_wait_for_its_waiter() {
     let json = r#"{ "tasks" : {
@@ -92,7 +93,7 @@ const PAIR: &str = r#"
     machine cpus=2
     round-robin "R" { thread "sleeper"; thread "waker" }"#;
 
-/// Woken at 5 and 10 ms, for 1 ms each; a job begins with each `resume`.
+/// `sleeper` is woken at 5 and 10 ms, and computes for 1 ms each time; a job of it begins with each `resume`.
 #[test]
 fn a_resume_ends_a_suspend() {
     let json = r#"{ "tasks" : {
@@ -105,7 +106,7 @@ fn a_resume_ends_a_suspend() {
     assert_eq!(run.thread("waker").ran, ms(14));
 }
 
-/// The `resume` of 0 ms is lost on one that suspends itself at 1 ms.
+/// The `resume` of 0 ms is lost on a thread that suspends itself at 1 ms.
 #[test]
 fn an_early_resume_is_lost() {
     let json = r#"{ "tasks" : {
@@ -115,9 +116,9 @@ fn an_early_resume_is_lost() {
     assert_eq!((run.thread("sleeper").ran, run.thread("waker").ran), (ms(0), ms(5)));
 }
 
-/// `sync` signals, then waits: two threads throw a ball, 1 ms each.
+/// `signal`, then `wait`: two threads take turns, and compute for 1 ms each.
 #[test]
-fn a_sync_throws_the_ball() {
+fn a_signal_and_a_wait_take_turns() {
     let json = r#"{ "tasks" : {
         "sleeper" : { "lock" : "m", "wait" : { "ref" : "ping", "mutex" : "m" }, "unlock" : "m",
             "run" : 1000, "lock" : "m", "signal" : "pong", "unlock" : "m" },

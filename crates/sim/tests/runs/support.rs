@@ -1,4 +1,4 @@
-//! The one way of the tests into the simulator, and ways to look at what came out.
+//! How the tests run a hierarchy in the simulator, and look at its records and its result.
 
 use hls_hierarchy::Source;
 use hls_monitor::event::{Record, VpId, What};
@@ -20,14 +20,14 @@ pub fn us(n: u64) -> Nanos {
     Nanos::from_micros(n)
 }
 
-/// A run that came to its end.
+/// A finished run.
 pub struct Run {
     pub plan: Plan,
     pub records: Vec<Record>,
     pub result: RunResult,
 }
 
-/// A stretch of time in which a VP was granted a CPU: the CPU, from when, until when.
+/// A stretch of time in which a VP had a CPU: the CPU, the start, the end.
 pub type Stint = (u16, Nanos, Nanos);
 
 /// Options that have every invariant checked.
@@ -35,14 +35,14 @@ pub fn paranoid(seed: u64) -> Options {
     Options { seed, paranoid: true, ..Options::default() }
 }
 
-/// Reads rt-app's JSON that is known to be right.
+/// Reads rt-app's JSON; panics if there is an error in it.
 pub fn workload(json: &str) -> Workload {
     let workload = read_rt_app("test.json", json.as_bytes()).unwrap_or_else(|errors| panic!("{errors:?}"));
     assert_eq!(workload.unsupported, Vec::<String>::new());
     workload
 }
 
-/// Plans a hierarchy that is known to be right.
+/// Plans a run; panics if there is an error in the hierarchy file itself.
 pub fn plan(hierarchy: &str, workload: &Workload) -> Result<Plan, Vec<PlanError>> {
     let lines = |errors: Vec<_>| {
         let source = Source::new("test.kdl", hierarchy.as_bytes());
@@ -53,7 +53,7 @@ pub fn plan(hierarchy: &str, workload: &Workload) -> Result<Plan, Vec<PlanError>
     Plan::new(read, workload)
 }
 
-/// Carries a plan out.
+/// Simulates a plan for `length`.
 pub fn carry_out(
     plan: Plan,
     promises: Vec<Promise>,
@@ -74,13 +74,13 @@ pub fn carry_out(
     Ok(Run { plan, records, result })
 }
 
-/// Runs a hierarchy under a workload.
+/// Runs a hierarchy with a workload.
 fn run_under(hierarchy: &str, workload: &Workload, length: Nanos) -> Run {
     let plan = plan(hierarchy, workload).unwrap_or_else(|errors| panic!("{errors:?}"));
     carry_out(plan, Vec::new(), length, paranoid(1)).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Runs a hierarchy under a workload of rt-app.
+/// Runs a hierarchy with a workload in rt-app's JSON.
 pub fn run_with(hierarchy: &str, json: &str, length: Nanos) -> Run {
     run_under(hierarchy, &workload(json), length)
 }
@@ -97,31 +97,31 @@ impl Run {
         found.unwrap_or_else(|| panic!("no thread `{thread}`")).vp
     }
 
-    /// What a thread got.
+    /// The result of a thread.
     pub fn thread(&self, name: &str) -> &ThreadResult {
         let vp = self.vp(name);
         self.result.threads.iter().find(|thread| thread.vp == vp).expect("every thread has a result")
     }
 
-    /// What a scheduler got.
+    /// The result of a scheduler.
     pub fn scheduler(&self, name: &str) -> &SchedulerResult {
         let infos = &self.result.topology.schedulers;
         let index = infos.iter().position(|info| info.name == name).expect("a scheduler of that name");
         &self.result.schedulers[index]
     }
 
-    /// What happened to a thread, and when.
+    /// The records of a thread, each with its instant.
     pub fn life(&self, thread: &str) -> Vec<(Nanos, What)> {
         let vp = self.vp(thread);
         self.records.iter().filter(|record| record.vp == vp).map(|record| (record.at, record.what)).collect()
     }
 
-    /// When something happened to a thread.
+    /// The instants of all records of this kind about a thread.
     pub fn times(&self, thread: &str, what: What) -> Vec<Nanos> {
-        self.life(thread).into_iter().filter(|(_, it)| *it == what).map(|(at, _)| at).collect()
+        self.life(thread).into_iter().filter(|(_, recorded)| *recorded == what).map(|(at, _)| at).collect()
     }
 
-    /// When a thread had a CPU; the moments in which it only blocked are left out.
+    /// When a thread had a CPU, without the stints of no length, in which it only blocked.
     pub fn stints(&self, thread: &str) -> Vec<Stint> {
         let all = self.all_stints(self.vp(thread));
         all.into_iter().filter(|(_, from, to)| from < to).collect()
@@ -144,7 +144,7 @@ impl Run {
         stints
     }
 
-    /// What was stolen: of which CPU, from when, until when.
+    /// The stretches of time that interrupts stole.
     pub fn stolen(&self) -> Vec<Stint> {
         let stolen = |record: &Record| match record.what {
             What::Stolen { length } => Some((record.cpu, record.at - length, record.at)),
@@ -153,12 +153,12 @@ impl Run {
         self.records.iter().filter_map(stolen).collect()
     }
 
-    /// CPU time of all threads.
+    /// The CPU time of all threads together.
     pub fn ran(&self) -> Nanos {
         self.result.threads.iter().map(|thread| thread.ran).sum()
     }
 
-    /// CPU time that went into the threads' own programs.
+    /// The part of that CPU time that went into the programs of the threads.
     pub fn work(&self) -> Nanos {
         self.result.threads.iter().map(|thread| thread.work).sum()
     }

@@ -1,4 +1,4 @@
-//! Tasks that a thread serves: their order inside it, and their response times held against the bounds.
+//! Tasks that a thread serves: the order in which the thread serves them, and their response times beside the bounds.
 //!
 //! `HLS_SEEDS=1000` makes the random part longer.
 
@@ -21,7 +21,7 @@ fn task(run: &Run, name: &str) -> TaskResult {
 
 const TWO: &str = r#"{ task "a" run="1ms" every="5ms"; task "b" run="6ms" every="10ms" deadline="9ms" }"#;
 
-/// Both begin together: under fixed priority `b` waits for two jobs of `a`, under EDF for one.
+/// Both tasks begin together: under fixed priority `b` waits for two jobs of `a`, under EDF for one.
 #[test]
 fn the_order_is_that_of_the_set() {
     let edf = alone(&format!("by=\"edf\" {TWO}"), ms(100));
@@ -48,7 +48,8 @@ fn offsets_and_jitter_delay_the_first_job() {
     );
 }
 
-/// 8 ms every 10 and 8 every 20: `b` gets the 2 ms that are left, and is done at 40, 80, ... of what was due at 20.
+/// `a` takes 8 of every 10 ms, and `b` needs 8 ms in every 20: its jobs get the other 2 of every 10 ms, and so are done
+/// at 40 and 80 ms, though they are due at 20 and 40 ms.
 #[test]
 fn jobs_that_are_late_or_never_done_are_misses() {
     let tasks = r#"by="priority" { task "a" run="8ms" every="10ms"; task "b" run="8ms" every="20ms" }"#;
@@ -57,12 +58,12 @@ fn jobs_that_are_late_or_never_done_are_misses() {
         task(&run, "a"),
         TaskResult { name: "a".into(), jobs: 10, misses: 0, worst: ms(8), bound: None }
     );
-    // Done at 40 and 80, of those due at 20 and 40; late at the end: those due at 60 and 80, not that of 100.
+    // At the end the jobs due at 60 and 80 ms are late, too, and the job due at 100 ms is not.
     let late = TaskResult { name: "b".into(), jobs: 2, misses: 4, worst: ms(60), bound: None };
     assert_eq!((task(&run, "b"), run.thread("t").misses), (late, 4));
 }
 
-/// A random hierarchy: threads with tasks below reservations, beside hogs and sleepers, and one through a join.
+/// A random hierarchy: threads with tasks, hogs and sleepers, all with reservations, and a hog without one.
 fn hierarchy(random: &mut Rand32) -> String {
     let mut text = String::from(
         "fixed-priority \"F\" { reservation \"R\" priority=2; time-sharing \"T\" priority=1 }\n",

@@ -1,4 +1,4 @@
-//! Precise timers and timers that are kept by ticks.
+//! Precise timers, and timers that expire only at ticks.
 
 use crate::support::{ms, on_cpu_0, run};
 use hls_monitor::event::What;
@@ -11,7 +11,7 @@ fn at_1024_hz(hierarchy: &str) -> String {
     format!("machine tick=\"1024Hz\"\n{hierarchy}")
 }
 
-/// Tick `n` of 1024 a second.
+/// The instant of tick `n`, at 1024 ticks a second.
 fn tick(n: u64) -> Nanos {
     Nanos(n * 1_000_000_000 / 1024)
 }
@@ -44,8 +44,8 @@ fn a_precise_sleep_is_exact() {
 }
 
 /// 1 ms of work and 5 ms of sleep from a tick on are 6.144 ticks, so each round takes 7. A job is released when its
-/// sleep was over, not at the tick. Ticks are cut to whole nanoseconds, so the second sleep, from a cut one to a whole
-/// one, is the one that ends latest.
+/// sleep was over, not at the tick. Ticks are rounded down to whole nanoseconds, so the second sleep, which begins at a
+/// rounded tick and ends at a whole one, ends latest after its time.
 #[test]
 fn a_sleep_by_ticks_ends_at_one() {
     let run = run(&at_1024_hz(SLEEPER), ms(25));
@@ -56,14 +56,14 @@ fn a_sleep_by_ticks_ends_at_one() {
     assert_eq!(run.thread("t").response.worst, late + ms(1));
 }
 
-/// The work of a thread is done when it is done, tick or no tick.
+/// A thread ends its work between ticks, too.
 #[test]
 fn the_end_of_work_needs_no_tick() {
     let run = run(&at_1024_hz(SLEEPER), ms(5));
     assert_eq!(run.times("t", What::Release), [ms(1)]);
 }
 
-/// Turns of 1 ms are 1.024 ticks: two ticks, of which a second holds 512.
+/// A turn of 1 ms is 1.024 ticks long, and so ends after two ticks.
 #[test]
 fn turns_end_at_ticks() {
     let hierarchy = r#"round-robin "R" quantum="1ms" { thread "a"; thread "b" }"#;

@@ -1,37 +1,37 @@
-//! What runs elsewhere leave behind: the JSON of `hls run` and `hls baseline`, as far as it is measured, and the
-//! kernel's trace of a thread's CPU time. Does no IO.
+//! Reads what runs in the guest leave behind: the reports of `hls run --json` and `hls baseline --json`, as far as the
+//! experiments need them, and the kernel's trace of a thread's CPU time. Does no IO.
 
 use hls_monitor::result::Percentiles;
 use hls_units::Nanos;
 use serde::Deserialize;
 
-/// A run.
+/// The report of a run.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct RunReport {
     pub length_ns: u64,
-    pub threads: Vec<ToldThread>,
-    pub guarantees: Vec<ToldGuarantee>,
+    pub threads: Vec<ThreadReport>,
+    pub guarantees: Vec<GuaranteeReport>,
 }
 
-/// A promise.
+/// The report's part about a promise.
 #[derive(Debug, Deserialize)]
-pub(crate) struct ToldGuarantee {
+pub(crate) struct GuaranteeReport {
     pub kept: bool,
 }
 
-/// A thread.
+/// The report's part about a thread.
 #[derive(Debug, Deserialize)]
-pub(crate) struct ToldThread {
+pub(crate) struct ThreadReport {
     pub name: String,
     pub ran_ns: u64,
     pub misses: u64,
     pub frames: u64,
-    pub wake_latency: ToldLatency,
+    pub wake_latency: LatencyReport,
 }
 
-/// A distribution.
+/// The report's part about a distribution of latencies.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub(crate) struct ToldLatency {
+pub(crate) struct LatencyReport {
     count: u64,
     p50_ns: u64,
     p90_ns: u64,
@@ -40,43 +40,43 @@ pub(crate) struct ToldLatency {
     worst_ns: u64,
 }
 
-impl From<ToldLatency> for Percentiles {
-    fn from(told: ToldLatency) -> Percentiles {
+impl From<LatencyReport> for Percentiles {
+    fn from(report: LatencyReport) -> Percentiles {
         Percentiles {
-            count: told.count,
-            p50: Nanos(told.p50_ns),
-            p90: Nanos(told.p90_ns),
-            p99: Nanos(told.p99_ns),
-            p999: Nanos(told.p999_ns),
-            worst: Nanos(told.worst_ns),
+            count: report.count,
+            p50: Nanos(report.p50_ns),
+            p90: Nanos(report.p90_ns),
+            p99: Nanos(report.p99_ns),
+            p999: Nanos(report.p999_ns),
+            worst: Nanos(report.worst_ns),
         }
     }
 }
 
-/// The CPU time that a traced thread had in each piece of a run; pieces are parted where it had none for at least
-/// `pause`. A line of the trace that matters says when, and how much since the line before:
+/// The CPU time that a traced thread had in each of its bursts, which are separated by at least `pause` without CPU
+/// time. A line of the trace that matters gives an instant, and the thread's CPU time since the line before:
 ///
 /// ```text
 ///     app-120     [000] d..2.    18.781436: sched_stat_runtime: comm=app pid=120 runtime=11420 [ns]
 /// ```
-pub(crate) fn pieces(trace: &str, pause: Nanos) -> Vec<Nanos> {
-    let mut pieces: Vec<Nanos> = Vec::new();
+pub(crate) fn bursts(trace: &str, pause: Nanos) -> Vec<Nanos> {
+    let mut bursts: Vec<Nanos> = Vec::new();
     let mut before = None;
     for (at, ran) in trace.lines().filter_map(runtime) {
-        match pieces.last_mut() {
-            Some(piece)
+        match bursts.last_mut() {
+            Some(burst)
                 if before.is_some_and(|before| at.saturating_sub(ran).saturating_sub(before) < pause) =>
             {
-                *piece += ran;
+                *burst += ran;
             }
-            _ => pieces.push(ran),
+            _ => bursts.push(ran),
         }
         before = Some(at);
     }
-    pieces
+    bursts
 }
 
-/// When, and for how long the thread had run.
+/// The instant and the CPU time of a line of the trace; `None` for all other lines.
 fn runtime(line: &str) -> Option<(Nanos, Nanos)> {
     let (at, what) = line.split_once(": sched_stat_runtime: ")?;
     let (seconds, micros) = at.rsplit(' ').next()?.split_once('.')?;
@@ -90,17 +90,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_parted_where_the_thread_paused() {
+    fn bursts_are_separated_where_the_thread_paused() {
         let trace = "# tracer: nop\n\
             app-7 [000] d.h2.    18.010000: sched_stat_runtime: comm=app pid=7 runtime=4000000 [ns]\n\
             app-7 [000] d..2.    18.016500: sched_stat_runtime: comm=app pid=7 runtime=6000000 [ns]\n\
             app-7 [000] d..2.    18.040000: sched_stat_runtime: comm=app pid=7 runtime=7 [ns]\n";
-        assert_eq!(pieces(trace, Nanos::from_millis(10)), [Nanos::from_millis(10), Nanos(7)]);
-        assert_eq!(pieces(trace, Nanos::from_micros(500)).len(), 3);
+        assert_eq!(bursts(trace, Nanos::from_millis(10)), [Nanos::from_millis(10), Nanos(7)]);
+        assert_eq!(bursts(trace, Nanos::from_micros(500)).len(), 3);
     }
 
     #[test]
-    fn other_lines_are_none_of_ours() {
+    fn other_lines_are_passed_over() {
         for line in ["", "x", "a: sched_stat_runtime: b", "1.x: sched_stat_runtime: runtime=1 [ns]"] {
             assert_eq!(runtime(line), None, "{line}");
         }
