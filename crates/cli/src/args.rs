@@ -1,7 +1,7 @@
 //! The command line, and the help that teaches it.
 
 use crate::cpus::AskedCpus;
-use crate::fit::{Periods, periods};
+use crate::periods::{Periods, periods};
 use clap::{Parser, Subcommand, ValueEnum};
 use hls_calculus::{Mode, Rules};
 use hls_control::DEFAULT_SOCKET;

@@ -1,8 +1,9 @@
 //! `hls policy`: policies that are one's own, begun, tried and built.
 
 use crate::args::{PolicyArgs, PolicyCommand};
-use crate::exit::{Error, Verdict, say};
+use crate::exit::{Error, Verdict};
 use crate::output::output;
+use crate::policy_file::{read, refused};
 use crate::trial;
 use hls_policy_build::{Builder, PolicyFile, Target, Template};
 use hls_session::open;
@@ -53,12 +54,6 @@ fn contract() -> Result<Verdict, Error> {
     Ok(Verdict::Kept)
 }
 
-/// A policy, under this name if it is to have another than its own.
-pub fn read(file: &Path, name: Option<&str>) -> Result<PolicyFile, Error> {
-    let policy = PolicyFile::read(file).map_err(refused)?;
-    name.map_or(Ok(policy.clone()), |name| policy.renamed(name)).map_err(refused)
-}
-
 /// The policies of files, in order, with numbers from this one on.
 fn named(files: &[PathBuf], name: Option<&str>, first: u8) -> Result<Vec<(u8, PolicyFile)>, Error> {
     if name.is_some() && files.len() > 1 {
@@ -103,17 +98,6 @@ fn build(
         out.flush()?;
     }
     Ok(Verdict::Kept)
-}
-
-/// What was refused has been said line by line, as compilers do.
-pub fn refused(error: hls_policy_build::Error) -> Error {
-    match error {
-        hls_policy_build::Error::Refused(_) => {
-            say(error);
-            Error::Reported
-        }
-        hls_policy_build::Error::System(what) => Error::System(what),
-    }
 }
 
 fn failed(path: &Path, error: io::Error) -> Error {

@@ -6,7 +6,7 @@
 use crate::args::TryPolicyArgs;
 use crate::exit::{Error, Verdict};
 use crate::output::output;
-use crate::policy::{read, refused};
+use crate::policy_file::{read, refused};
 use hls_core::Library;
 use hls_policy_build::{NUMBERS, PolicyFile, Target};
 use hls_scenario::{Event, EventInWords, Stage, Trial};

@@ -1,8 +1,8 @@
 //! What a scheduler may have below it: how many, which, and under which priorities.
 
+use crate::attributes::{Attributes, Edge};
 use crate::declare::{Declarations, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::edges::{Attributes, Edge};
 use crate::model::{Child, Thread};
 use hls_core::limits::{MAX_SCHEDULERS, MAX_VPS};
 use std::collections::{BTreeMap, HashMap};

@@ -3,10 +3,10 @@
 //! Relies on the raw nodes only. Reads no property but `parent`.
 
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::loads::{self, LOAD};
+use crate::loads;
 use crate::model::{Child, LoadStatement, Span};
 use crate::names::{did_you_mean, nearest, one_of};
-use crate::policies::{Policies, name_fault};
+use crate::policies::{LOAD, Policies, name_fault};
 use crate::syntax::{Name, Node};
 use crate::value;
 use hls_calculus::schedulers::Declared;

@@ -2,48 +2,18 @@
 //!
 //! Relies on the names and parents being known: which properties a node may have depends on its parent's policy.
 
+use crate::attributes::{Attributes, Edge, SchedulerAttributes};
 use crate::declare::{self, Declarations, Mention, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::model::{Child, Machine, Placed, Span, Thread, User};
+use crate::model::{Child, Machine, Span, Thread};
 use crate::params::{self, Request};
 use crate::properties::Properties;
 use crate::syntax::Node;
 use crate::value::{self, LONGEST};
 use crate::{who, workload_shapes};
-use hls_calculus::Guarantee;
 use hls_core::PolicyInfo;
 use hls_core::limits::{MAX_CPUS, MAX_VPS};
 use hls_units::Nanos;
-
-/// An edge that has been read, but whose place in the graph has not been judged.
-pub(crate) struct Edge {
-    pub(crate) parent: Parent,
-    pub(crate) child: Child,
-    pub(crate) params: Vec<u64>,
-    pub(crate) requested: Option<Guarantee>,
-    /// The width that the file states, and where; `None`: the default.
-    pub(crate) width: Option<(u16, Span)>,
-    pub(crate) span: Span,
-}
-
-/// What the properties of a scheduler say about the scheduler itself, not about the edge above it.
-#[derive(Clone, Default)]
-pub(crate) struct SchedulerAttributes {
-    pub(crate) params: Vec<u64>,
-    pub(crate) owner: Option<Placed<User>>,
-    /// Where the file says that the scheduler is the default.
-    pub(crate) default: Option<Span>,
-}
-
-/// What the properties of all schedulers, threads and edges say.
-pub(crate) struct Attributes {
-    /// What the properties say of each scheduler, in the order of the declared schedulers.
-    pub(crate) schedulers: Vec<SchedulerAttributes>,
-    /// The threads, in the order of the declared threads.
-    pub(crate) threads: Vec<Thread>,
-    /// The edges, in the order of the mentions, each of which puts a child below a parent.
-    pub(crate) edges: Vec<Edge>,
-}
 
 /// Reads the properties of every mentioned scheduler and thread.
 pub(crate) fn read(

@@ -2,9 +2,9 @@
 //!
 //! Relies on nothing but the edges. Every pass is a loop, so that no graph exhausts the stack.
 
+use crate::attributes::Edge;
 use crate::declare::{Declarations, Parent, Scheduler};
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::edges::Edge;
 use crate::model::{Child, Machine};
 use hls_core::PolicyInfo;
 use hls_core::limits::MAX_DEPTH;

@@ -55,6 +55,7 @@
 //! workload says, or else computes.
 
 pub mod analysis;
+mod attributes;
 pub mod cgroup;
 mod children;
 mod declare;
@@ -73,6 +74,7 @@ mod properties;
 mod read;
 pub mod settings;
 mod syntax;
+mod text;
 mod value;
 mod who;
 mod workload_shapes;
@@ -81,5 +83,7 @@ pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Report, Severity, Source};
 pub use glob::Glob;
 pub use graph::default_width;
 pub use loads::loads;
+pub use machine::Cpus;
 pub use policies::{Policies, Policy, Unusable, cannot_run, policies};
-pub use read::{Cpus, MAX_FILE_BYTES, read, read_with};
+pub use read::{read, read_with};
+pub use text::MAX_FILE_BYTES;

@@ -5,20 +5,17 @@
 
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{LoadStatement, Span};
-use crate::policies::{Policies, name_fault};
+use crate::policies::{LOAD, Policies, name_fault};
 use crate::properties::Properties;
 use crate::syntax::{self, Node};
 use crate::value;
 use kdl::KdlValue;
 
-/// The node's name.
-pub(crate) const LOAD: &str = "load";
-
 /// Those `load` statements of a hierarchy file that can be read. [`crate::read_with`] reports what is wrong with the
 /// others and with the rest of the file.
 pub fn loads(bytes: &[u8]) -> Vec<LoadStatement> {
     let mut unheard = Sink::default();
-    let Some(text) = crate::read::text(bytes, &mut unheard) else { return Vec::new() };
+    let Some(text) = crate::text::text(bytes, &mut unheard) else { return Vec::new() };
     let nodes = syntax::parse(text, &mut unheard);
     statements(&nodes).filter_map(|node| load(node, &mut unheard)).collect()
 }

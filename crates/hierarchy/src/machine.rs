@@ -3,11 +3,19 @@
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{Interrupt, Machine};
 use crate::properties::Properties;
-use crate::read::Cpus;
 use crate::syntax::Node;
 use crate::value::{self, LONGEST, SHORTEST};
 use hls_core::limits::MAX_CPUS;
 use hls_units::Nanos;
+
+/// How many CPUs the machine of a hierarchy has, as far as the one who reads the file decides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cpus {
+    /// So many, whatever the file says.
+    Exactly(u16),
+    /// So many where the file does not say.
+    UnlessStated(u16),
+}
 
 /// The machine of a file that says nothing, but for its CPUs: precise timers, no costs, nothing stolen.
 const DEFAULT: Machine = Machine {

@@ -4,7 +4,6 @@
 //! Relies on the two registries, and on what loaded policies say of themselves; no policy is known by name.
 
 use crate::diagnostic::Diagnostic;
-use crate::loads::LOAD;
 use crate::model::Hierarchy;
 use crate::names::one_of;
 use hls_calculus::schedulers::{self, Declared, DeclaredError, Description, Entry, Signature};
@@ -12,6 +11,9 @@ use hls_core::limits::MAX_VPS;
 use hls_core::{ParamInfo, PolicyInfo, Unit};
 use std::fmt;
 use std::sync::{Arc, LazyLock};
+
+/// The name of the statement that loads a policy, which no policy may have.
+pub(crate) const LOAD: &str = "load";
 
 static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(|| {
     let analysed = schedulers::REGISTRY.iter().filter_map(|entry| Some(described(entry, entry.description?)));

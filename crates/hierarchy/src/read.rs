@@ -1,25 +1,16 @@
 //! The way in: a file's bytes to a validated hierarchy, or to all that is wrong with it.
 
+use crate::attributes::{Attributes, SchedulerAttributes};
 use crate::declare::{self, Declarations, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::edges::{self, Attributes, SchedulerAttributes};
+use crate::edges;
 use crate::graph::{self, Graph};
+use crate::machine::Cpus;
 use crate::model::{Child, Edge, Hierarchy, LoadStatement, Machine, Scheduler};
 use crate::policies::Policies;
 use crate::syntax::{self, Node};
+use crate::text::text;
 use crate::{children, machine, who};
-
-/// The largest file that is read: 16 MiB, some four times what the largest hierarchy takes.
-pub const MAX_FILE_BYTES: usize = 16 << 20;
-
-/// How many CPUs the machine of a hierarchy has, as far as the one who reads the file decides it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cpus {
-    /// So many, whatever the file says.
-    Exactly(u16),
-    /// So many where the file does not say.
-    UnlessStated(u16),
-}
 
 /// Reads a hierarchy file, with all [`policies`](crate::policies()) that need not be loaded. The warnings come with the
 /// hierarchy. A file that does not say how many CPUs the machine has means one.
@@ -58,28 +49,6 @@ pub fn read_with(
         Some(hierarchy) if !sink.has_errors() => Ok((hierarchy, sink.into_diagnostics())),
         _ => Err(sink.into_diagnostics()),
     }
-}
-
-/// The bytes as text; reports a file that is too large, empty or not UTF-8.
-pub(crate) fn text<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
-    if bytes.len() > MAX_FILE_BYTES {
-        let (found, expected) = (format!("{} bytes", bytes.len()), format!("at most {MAX_FILE_BYTES}"));
-        sink.add(Diagnostic::error(0..0, "the file", found, expected));
-        return None;
-    }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let at = error.valid_up_to();
-        let found = format!("the byte 0x{:02x}", bytes[at]);
-        Diagnostic::error(at..at + 1, "the file", found, "UTF-8 text").into()
-    });
-    let text = sink.ok(text)?;
-    if text.trim().is_empty() {
-        let found = if text.is_empty() { "nothing" } else { "nothing but white space" };
-        let expected = "a hierarchy of schedulers, such as fixed-priority \"FP\" { }";
-        sink.add(Diagnostic::error(0..0, "the file", found, expected));
-        return None;
-    }
-    Some(text)
 }
 
 /// The hierarchy of a text; not to be used when the sink has errors. Where some nodes could not be read, only single

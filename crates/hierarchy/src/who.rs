@@ -3,9 +3,9 @@
 //! Never asks a machine: whether there is such a user, process or cgroup is for the command that runs the hierarchy to
 //! find out; the model has the places in the file for its messages.
 
+use crate::attributes::Attributes;
 use crate::cgroup;
 use crate::diagnostic::{Diagnostic, Refusal, Sink};
-use crate::edges::Attributes;
 use crate::glob::Glob;
 use crate::model::{Placed, Span, Thread, User, Who};
 use crate::properties::Properties;
