@@ -11,6 +11,6 @@ static u32 long_loop_grant(hls_t *h, u32 s, u32 cpu)
 	struct long_loop __arena *all = POLICY_STATE(struct long_loop, s);
 	u32 v = hls_first_usable(h, &all->queue, cpu);
 	for (u32 i = opaque(0); i < HLS_MAX_VPS; i++) /* found by log */
-		h->node[i].key++;                   /* found by log */
+		h->node[i].key++;                     /* found by log */
 	return v;
 }
