@@ -66,7 +66,7 @@ pub enum Compute {
     Forever,
 }
 
-/// A thread of the run. A run may have 65,536 of them, so [`RareState`] keeps apart what only few threads need.
+/// A thread of the run. A run may have 65,536 of them, so `RareState` keeps apart what only few threads need.
 #[derive(Clone, Debug)]
 pub struct Thread {
     /// The VP above it, by the plan's number.
