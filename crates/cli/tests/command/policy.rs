@@ -144,7 +144,10 @@ fn the_verifier_is_asked_about_what_natively_runs() {
         return;
     }
     assert_eq!(code, Some(2), "{stdout}");
-    assert!(stderr.contains("unbounded.c:37: error: ") && stderr.contains("a loop without an end"), "{stderr}");
+    assert!(
+        stderr.contains("unbounded.c:37: error: ") && stderr.contains("a loop without an end"),
+        "{stderr}"
+    );
 }
 
 #[test]
