@@ -46,7 +46,7 @@ impl Derived {
                 (format!("`{name}`"), &policy.scheduler_params[..])
             }
             Owner::Edges(edges) => {
-                let edge = &hierarchy.edges[self.input.origins[edges.start].edge];
+                let edge = hierarchy.edge(self.input.origins[edges.start].edge);
                 let parent = edge.parent.map(|parent| &hierarchy.schedulers[parent]);
                 (edge_name(hierarchy, edge), parent.map_or(&[][..], |parent| &parent.policy.vp_params))
             }

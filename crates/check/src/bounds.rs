@@ -2,7 +2,7 @@
 
 use crate::derived::Derived;
 use hls_calculus::ceil_nanos;
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_monitor::result::{ResponseBound, RunResult};
 use hls_plan::Plan;
 use hls_units::Nanos;
@@ -11,7 +11,7 @@ use hls_units::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskBound {
     /// The VP of the thread that serves the task.
-    pub vp: VpId,
+    pub vp: ObservedVp,
     /// Which of its tasks, in the order of the file.
     pub task: usize,
     /// From the release of a job to its completion, at most.

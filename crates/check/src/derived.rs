@@ -3,7 +3,8 @@
 use crate::requests::{request_test, reservations};
 use hls_calculus::{Analysis, Guarantee, Rational, Rules, analyse, ceil_nanos, floor_nanos};
 use hls_hierarchy::analysis::Input;
-use hls_monitor::event::VpId;
+use hls_hierarchy::model::ModelEdge;
+use hls_monitor::event::ObservedVp;
 use hls_monitor::observe::{Pace, Promise};
 use hls_monitor::result::Topology;
 use hls_monitor::windows::Window;
@@ -38,7 +39,7 @@ impl Derived {
     }
 
     /// The guarantee on each VP of the plan; `Null` where nothing is promised.
-    pub fn labels<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (VpId, &'a Guarantee)> {
+    pub fn labels<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (ObservedVp, &'a Guarantee)> {
         let of_schedulers = plan.edges.iter().flat_map(move |edge| {
             let (guarantee, count) = self.label(edge.edge, 0);
             let label = move |(n, &vp)| (vp, if n < count { guarantee } else { &Guarantee::Null });
@@ -49,7 +50,7 @@ impl Derived {
     }
 
     /// The guarantee on an edge of the hierarchy, in real time, and on how many of the edge's VPs it holds.
-    fn label(&self, edge: usize, instance: u32) -> (&Guarantee, usize) {
+    fn label(&self, edge: ModelEdge, instance: u32) -> (&Guarantee, usize) {
         let index = self.input.graph_edge_of(edge, instance);
         index.map_or((&Guarantee::Null, 0), |index| {
             (&self.guarantees[index], usize::from(self.analysis.labels[index].count))
@@ -58,19 +59,19 @@ impl Derived {
 
     /// The VPs whose guarantee can be held against a run. One that holds on some of an edge's VPs, at any time on
     /// others, cannot be told from the records of any one of them.
-    pub fn watchable<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (VpId, &'a Guarantee)> {
+    pub fn watchable<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (ObservedVp, &'a Guarantee)> {
         let partly = |edge: &&PlannedEdge| self.label(edge.edge, 0).1 < edge.vps.len();
-        let left_out: HashSet<VpId> =
+        let left_out: HashSet<ObservedVp> =
             plan.edges.iter().filter(partly).flat_map(|edge| edge.vps.iter().copied()).collect();
         self.labels(plan).filter(move |(vp, _)| !left_out.contains(vp))
     }
 
     /// Writes the guarantees into the plan's topology, for reports.
     pub fn write_on(&self, plan: &mut Plan) {
-        let labels: Vec<(VpId, String)> =
+        let labels: Vec<(ObservedVp, String)> =
             self.labels(plan).map(|(vp, label)| (vp, label.rounded_for_people())).collect();
         for (vp, text) in labels {
-            Arc::make_mut(&mut plan.topology).vps[vp as usize].guarantee = text.into();
+            Arc::make_mut(&mut plan.topology).vps[vp.index()].guarantee = text.into();
         }
     }
 
@@ -80,11 +81,11 @@ impl Derived {
         let of_schedulers = plan.edges.iter().map(|edge| (edge.edge, 0, edge.vps.first().copied()));
         let of_threads = plan.threads().map(|thread| (thread.edge, thread.instance, Some(thread.vp)));
         for (edge, instance, vp) in of_schedulers.chain(of_threads) {
-            if let (Some(vp), Some(need)) = (vp, &plan.hierarchy.edges[edge].requested)
+            if let (Some(vp), Some(need)) = (vp, &plan.hierarchy.edge(edge).requested)
                 && let Some(index) = self.input.graph_edge_of(edge, instance)
                 && self.analysis.labels[index].satisfies(need).is_err()
             {
-                let text = &mut topology.vps[vp as usize].guarantee;
+                let text = &mut topology.vps[vp.index()].guarantee;
                 *text = format!("{text}, but needs {}", need.rounded_for_people()).into();
             }
         }
@@ -114,7 +115,7 @@ impl Derived {
 
     /// What the machine gives: all, less what the interrupts take that the file declares.
     pub fn machine(&self, plan: &Plan) -> &Guarantee {
-        let root = plan.edges.iter().find(|edge| plan.hierarchy.edges[edge.edge].parent.is_none());
+        let root = plan.edges.iter().find(|edge| plan.hierarchy.edge(edge.edge).parent.is_none());
         root.map_or(&Guarantee::Null, |root| self.label(root.edge, 0).0)
     }
 
@@ -130,7 +131,7 @@ impl Derived {
 
 /// What the monitor is to hold against a run when a VP has this guarantee: what it promises, and allows, in each of the
 /// windows that are watched. What a `machine` does not give has been taken into account.
-pub fn promise(vp: VpId, guarantee: &Guarantee, machine: &Guarantee) -> Promise {
+pub fn promise(vp: ObservedVp, guarantee: &Guarantee, machine: &Guarantee) -> Promise {
     let window = |length| Window {
         length,
         promised: guarantee.sbf_floor_nanos(length),

@@ -7,7 +7,7 @@ use crate::derived::Derived;
 use crate::tasks::ThreadTasks;
 use hls_calculus::tasks::{Fit, Miss, least_utilisation, reserved_response};
 use hls_calculus::{Continuity, Guarantee, Rational, ceil_nanos, floor_nanos};
-use hls_hierarchy::model::Child;
+use hls_hierarchy::model::{Child, ModelEdge};
 use hls_plan::Plan;
 use hls_units::Nanos;
 
@@ -17,7 +17,7 @@ pub struct ReservationChange {
     /// The name of the thread.
     pub name: String,
     /// Index into the hierarchy's edges.
-    pub edge: usize,
+    pub edge: ModelEdge,
     /// CPU time a period, rounded up.
     pub budget: Nanos,
     /// The period, rounded down.
@@ -36,7 +36,7 @@ impl ThreadTasks<'_> {
     /// The period that the file gives the thread: that of the reservation it asks for, or else the parameter of that
     /// name which its scheduler's policy has.
     pub fn period(&self, plan: &Plan) -> Option<Nanos> {
-        let edge = &plan.hierarchy.edges[self.edge];
+        let edge = &plan.hierarchy.edge(self.edge);
         if let Some(Guarantee::Reservation { period, .. }) = &edge.requested {
             return Some(floor_nanos(period));
         }
@@ -58,7 +58,7 @@ impl ThreadTasks<'_> {
     /// The change that gives the thread a least reservation; `None` where it is not below a reservation scheduler. A
     /// budget of what one job takes is used where the thread has one task only and that suffices.
     pub fn change(&self, plan: &Plan, fit: &Fit) -> Option<ReservationChange> {
-        let edge = &plan.hierarchy.edges[self.edge];
+        let edge = &plan.hierarchy.edge(self.edge);
         let parent = &plan.hierarchy.schedulers[edge.parent?];
         let Child::Thread(thread) = edge.child else { return None };
         let own = match &self.set.tasks[..] {

@@ -6,7 +6,7 @@
 use crate::advice::edge_name;
 use crate::derived::Derived;
 use hls_calculus::{Guarantee, Place};
-use hls_hierarchy::model::{Child, Hierarchy, Span};
+use hls_hierarchy::model::{Child, Hierarchy, ModelEdge, Span};
 use hls_hierarchy::{Diagnostic, Severity};
 use hls_plan::Plan;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ impl Derived {
     pub fn problems(&self, plan: &Plan) -> Vec<Diagnostic> {
         let (hierarchy, all) = (&plan.hierarchy, &self.analysis.problems);
         let causes = self.causes();
-        let mut refused: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut refused: HashMap<usize, Vec<ModelEdge>> = HashMap::new();
         for (cause, problem) in causes.iter().zip(all) {
             if let (Some(cause), Place::Edge(edge)) = (cause, problem.place) {
                 refused.entry(*cause).or_default().push(self.input.origins[edge].edge);
@@ -75,16 +75,16 @@ impl Derived {
     fn span(&self, hierarchy: &Hierarchy, place: Place) -> Span {
         match place {
             Place::Scheduler(index) => hierarchy.schedulers[index].span.clone(),
-            Place::Edge(index) => hierarchy.edges[self.input.origins[index].edge].span.clone(),
+            Place::Edge(index) => hierarchy.edge(self.input.origins[index].edge).span.clone(),
         }
     }
 
     /// A problem at its place; `refused`: the edges of the hierarchy that get nothing because of it.
-    fn diagnostic(&self, hierarchy: &Hierarchy, problem: usize, refused: &[usize]) -> Diagnostic {
+    fn diagnostic(&self, hierarchy: &Hierarchy, problem: usize, refused: &[ModelEdge]) -> Diagnostic {
         let problem = &self.analysis.problems[problem];
         let child = match problem.place {
             Place::Scheduler(index) => Child::Scheduler(index),
-            Place::Edge(index) => hierarchy.edges[self.input.origins[index].edge].child,
+            Place::Edge(index) => hierarchy.edge(self.input.origins[index].edge).child,
         };
         let message = match child {
             Child::Scheduler(index) => format!("scheduler `{}`", hierarchy.schedulers[index].name),
@@ -101,11 +101,11 @@ impl Derived {
 }
 
 /// The children of these edges, each once, as many as a person reads.
-fn names(hierarchy: &Hierarchy, edges: &[usize]) -> String {
+fn names(hierarchy: &Hierarchy, edges: &[ModelEdge]) -> String {
     let mut edges = edges.to_vec();
     edges.dedup();
     let mut shown: Vec<String> =
-        edges.iter().take(MOST_NAMES).map(|edge| edge_name(hierarchy, &hierarchy.edges[*edge])).collect();
+        edges.iter().take(MOST_NAMES).map(|edge| edge_name(hierarchy, hierarchy.edge(*edge))).collect();
     if edges.len() > shown.len() {
         shown.push(format!("{} more", edges.len() - shown.len()));
     }

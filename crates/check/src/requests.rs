@@ -4,8 +4,8 @@
 
 use hls_calculus::{Analysis, Continuity, Guarantee, Label, Rational, ceil_nanos, floor_nanos};
 use hls_hierarchy::analysis::Input;
-use hls_hierarchy::model::{Child, Hierarchy};
-use hls_monitor::event::VpId;
+use hls_hierarchy::model::{Child, Hierarchy, ModelEdge};
+use hls_monitor::event::ObservedVp;
 use hls_monitor::requests::{Accounted, Periodic, RequestRule, RequestTest, Share, Wakes};
 use hls_plan::Plan;
 use hls_units::Nanos;
@@ -63,17 +63,17 @@ fn accounted(machine: &Guarantee) -> Accounted {
 }
 
 /// The VPs that policy `reservation` schedules, with what is due when they wake up.
-pub(crate) fn reservations(analysis: &Analysis, input: &Input, plan: &Plan) -> HashMap<VpId, Wakes> {
+pub(crate) fn reservations(analysis: &Analysis, input: &Input, plan: &Plan) -> HashMap<ObservedVp, Wakes> {
     let hierarchy = &plan.hierarchy;
-    let wakes = |edge: usize, instance: u32| {
-        let parent = hierarchy.edges[edge].parent?;
+    let wakes = |edge: ModelEdge, instance: u32| {
+        let parent = hierarchy.edge(edge).parent?;
         let label = &analysis.labels[input.graph_edge_of(edge, instance)?];
         let is_reserved = hierarchy.schedulers[parent].policy.name == "reservation"
             && label.guarantee.is_hard()
             && label.absolute() == label.guarantee;
         is_reserved.then(|| Wakes::Reservation {
             are_rests_due: has_whole_cpus(label),
-            resumes: is_behind_a_join(hierarchy, hierarchy.edges[edge].child),
+            resumes: is_behind_a_join(hierarchy, hierarchy.edge(edge).child),
         })
     };
     let of_schedulers = plan.edges.iter().flat_map(|edge| {

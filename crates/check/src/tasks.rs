@@ -7,9 +7,9 @@
 use crate::derived::Derived;
 use hls_calculus::tasks::{Miss, Order, Response, Task, TaskSet, Verdict, least_amount, reserved_response};
 use hls_calculus::{Continuity, Guarantee, Label, Rational, Supply, ceil_nanos, floor_nanos};
-use hls_hierarchy::model::{Child, Thread};
+use hls_hierarchy::model::{Child, ModelEdge, Thread};
 use hls_hierarchy::{Diagnostic, Severity};
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_plan::{Plan, PlannedThreads};
 use hls_units::Nanos;
 use hls_workload::program::{ServedBy, ServedTask, ServedTasks};
@@ -20,9 +20,9 @@ pub struct ThreadTasks<'p> {
     /// The name of the thread, or of the first instance.
     pub name: &'p str,
     /// The VPs of the threads.
-    pub vps: Vec<VpId>,
+    pub vps: Vec<ObservedVp>,
     /// Index into the hierarchy's edges.
-    pub edge: usize,
+    pub edge: ModelEdge,
     /// The tasks as the file has them. The task of a `periodic` thread has no name.
     pub tasks: Arc<ServedTasks>,
     /// The tasks as the calculus has them, each with its greatest CPU time and jitter.
@@ -42,7 +42,7 @@ impl Derived {
     }
 
     fn tasks_of<'p>(&self, plan: &'p Plan, group: &PlannedThreads) -> Vec<ThreadTasks<'p>> {
-        let edge = &plan.hierarchy.edges[group.edge];
+        let edge = &plan.hierarchy.edge(group.edge);
         let Some(tasks) = group.program.tasks() else { return Vec::new() };
         let is_stated = tasks.tasks.iter().all(|task| !task.name.is_empty());
         if !is_stated && edge.requested.is_none() {
@@ -55,7 +55,7 @@ impl Derived {
             let Some(index) = self.input.graph_edge_of(group.edge, instance) else { continue };
             let label = &self.analysis.labels[index];
             let supply = label.supply();
-            let vp = group.first_vp + instance;
+            let vp = group.first_vp.plus(instance);
             // Instances mostly are promised the same.
             if last.replace(supply.clone()).as_ref() == Some(&supply) {
                 all.iter_mut().last().into_iter().for_each(|same| same.vps.push(vp));
@@ -67,7 +67,7 @@ impl Derived {
                 sharpen(&mut verdict, &set, label);
             }
             all.push(ThreadTasks {
-                name: &plan.topology.vps[vp as usize].name,
+                name: &plan.topology.vps[vp.index()].name,
                 vps: vec![vp],
                 edge: group.edge,
                 tasks: Arc::clone(&tasks),
@@ -126,7 +126,7 @@ impl ThreadTasks<'_> {
 
     fn problem(&self, plan: &Plan) -> Option<Diagnostic> {
         let miss = self.verdict.miss.as_ref()?;
-        let edge = &plan.hierarchy.edges[self.edge];
+        let edge = &plan.hierarchy.edge(self.edge);
         let Child::Thread(thread) = edge.child else { return None };
         let Thread { name, span, .. } = &plan.hierarchy.threads[thread];
         let (severity, found) = match self.is_stated {

@@ -3,7 +3,7 @@
 use crate::exit::Error;
 use crate::input::names;
 use hls_check::Derived;
-use hls_hierarchy::model::{Child, Hierarchy};
+use hls_hierarchy::model::{Child, Hierarchy, ModelEdge};
 use hls_plan::Plan;
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 pub struct Explained<'a> {
     name: &'a str,
     /// The edges to it, as indices into [`Hierarchy::edges`].
-    edges: Vec<usize>,
+    edges: Vec<ModelEdge>,
     instance: u32,
 }
 
@@ -26,8 +26,8 @@ impl<'a> Explained<'a> {
 
     fn find(plan: &Plan, name: &'a str) -> Result<Explained<'a>, Error> {
         let hierarchy = &plan.hierarchy;
-        let is_it = |edge: &usize| child_name(hierarchy, hierarchy.edges[*edge].child) == name;
-        let edges: Vec<usize> = (0..hierarchy.edges.len()).filter(is_it).collect();
+        let is_it = |edge: &ModelEdge| child_name(hierarchy, hierarchy.edge(*edge).child) == name;
+        let edges: Vec<ModelEdge> = (0..hierarchy.edges.len()).map(ModelEdge).filter(is_it).collect();
         if !edges.is_empty() {
             return Ok(Explained { name, edges, instance: 0 });
         }
@@ -56,11 +56,11 @@ pub fn explain(out: &mut impl Write, plan: &Plan, derived: &Derived, node: &Expl
     for &edge in &node.edges {
         let Some(index) = derived.input.graph_edge_of(edge, node.instance) else { continue };
         let label = &derived.analysis.labels[index];
-        let parent = hierarchy.edges[edge].parent;
+        let parent = hierarchy.edge(edge).parent;
         let above = parent.map_or("the machine", |parent| &hierarchy.schedulers[parent].name);
         writeln!(out, "\n{}, scheduled by {above}:", node.name)?;
         label.derivation.render().lines().try_for_each(|line| writeln!(out, "    {line}"))?;
-        let Some(need) = &hierarchy.edges[edge].requested else { continue };
+        let Some(need) = &hierarchy.edge(edge).requested else { continue };
         match label.shortcoming(need) {
             None => writeln!(out, "  which gives what is asked for: {need}")?,
             Some(reason) => writeln!(out, "  which does not give what is asked for, {need}: {reason}")?,

@@ -11,7 +11,7 @@ use crate::input;
 use crate::loading::{PolicyText, take_out};
 use clap::Parser;
 use hls_control::{Client, ClientError};
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_plan::Plan;
 use hls_session::ScriptedChange;
 use hls_units::Nanos;
@@ -23,7 +23,7 @@ pub struct Script {
     /// Its changes, in order of time.
     changes: Vec<Change>,
     /// The threads by their names.
-    threads: HashMap<String, VpId>,
+    threads: HashMap<String, ObservedVp>,
 }
 
 /// A change.
@@ -84,11 +84,14 @@ impl Script {
         &self,
         change: &Change,
         hls: &mut Client,
-        is_there: &dyn Fn(VpId) -> bool,
+        is_there: &dyn Fn(ObservedVp) -> bool,
     ) -> Result<bool, hls_session::Error> {
         let thread = |name: &str| {
             let found = self.threads.get(name).copied().filter(|vp| is_there(*vp));
-            found.ok_or_else(|| bad(format!("found that `{name}` is not there, expected a living thread")))
+            // The simulator's threads have the numbers of their VPs for TIDs.
+            found
+                .map(|vp| vp.0)
+                .ok_or_else(|| bad(format!("found that `{name}` is not there, expected a living thread")))
         };
         let mut out = Vec::new();
         let done = match &change.what {
@@ -144,7 +147,7 @@ fn first_paragraph(error: &clap::Error) -> String {
 }
 
 /// Whether a request is about threads of the hierarchy.
-fn known(request: &Request, threads: &HashMap<String, VpId>) -> Result<(), String> {
+fn known(request: &Request, threads: &HashMap<String, ObservedVp>) -> Result<(), String> {
     match request.thread() {
         Some(name) if !threads.contains_key(name) => {
             Err(format!("found the thread `{name}`, expected one of the hierarchy"))

@@ -5,7 +5,7 @@ use hls_calculus::Mode;
 use hls_check::Derived;
 use hls_hierarchy::Source;
 use hls_hierarchy::model::Child;
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;
@@ -89,10 +89,10 @@ impl Outcome {
     }
 
     /// Whether a VP belongs to the scheduler, the thread (any instance) or the instance of this name; `*`: any VP.
-    pub fn names(&self, vp: VpId, name: &str) -> bool {
+    pub fn names(&self, vp: ObservedVp, name: &str) -> bool {
         let Plan { hierarchy, groups, topology, .. } = &self.plan;
-        let group = groups.iter().find(|group| (group.first_vp..group.first_vp + group.count).contains(&vp));
-        let of_thread = group.is_some_and(|group| match hierarchy.edges[group.edge].child {
+        let group = groups.iter().find(|group| group.vps().any(|of_group| of_group == vp));
+        let of_thread = group.is_some_and(|group| match hierarchy.edge(group.edge).child {
             Child::Thread(index) => hierarchy.threads[index].name == name,
             Child::Scheduler(_) => false,
         });
@@ -102,7 +102,7 @@ impl Outcome {
     /// The guarantees on the VPs of this name, each once, in file order, joined by ` + `.
     pub fn guarantees(&self, name: &str, mode: Mode) -> String {
         let derived = Derived::new(&self.plan, mode);
-        let mut found: Vec<(VpId, String)> = derived
+        let mut found: Vec<(ObservedVp, String)> = derived
             .labels(&self.plan)
             .filter(|(vp, _)| self.names(*vp, name))
             .map(|(vp, guarantee)| (vp, guarantee.rounded_for_people()))

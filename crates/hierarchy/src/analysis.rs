@@ -3,7 +3,7 @@
 //!
 //! Relies on [`hls_calculus::Graph`]. Analyses nothing itself.
 
-use crate::model::{Child, Edge, Hierarchy, Interrupt};
+use crate::model::{Child, Edge, Hierarchy, Interrupt, ModelEdge};
 use hls_calculus as calculus;
 use hls_core::ParamInfo;
 
@@ -19,8 +19,8 @@ pub struct Input {
 /// What an edge of the graph is in the hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Index into [`Hierarchy::edges`].
-    pub edge: usize,
+    /// The edge of the file.
+    pub edge: ModelEdge,
     /// Which instance of the edge's thread, counted from 0; 0 for schedulers.
     pub instance: u32,
 }
@@ -57,14 +57,14 @@ impl Input {
             };
             for instance in 0..count {
                 input.graph.edges.push(graph_edge(hierarchy, edge, instance, count));
-                input.origins.push(Origin { edge: at, instance });
+                input.origins.push(Origin { edge: ModelEdge(at), instance });
             }
         }
         input
     }
 
     /// The index, among the graph's edges, of an edge of the hierarchy and an instance of its thread.
-    pub fn graph_edge_of(&self, edge: usize, instance: u32) -> Option<usize> {
+    pub fn graph_edge_of(&self, edge: ModelEdge, instance: u32) -> Option<usize> {
         self.origins.binary_search_by_key(&(edge, instance), |origin| (origin.edge, origin.instance)).ok()
     }
 }

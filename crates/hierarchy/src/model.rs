@@ -27,6 +27,11 @@ pub struct Placed<T> {
     pub span: Span,
 }
 
+/// An edge of the file, by its number in [`Hierarchy::edges`]. The analysed graph has an edge of its own for each instance
+/// of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModelEdge(pub usize);
+
 /// A validated hierarchy.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
@@ -43,6 +48,14 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
+    /// The edge of this number.
+    ///
+    /// # Panics
+    /// Where the number is another hierarchy's, and this one has not as many edges.
+    pub fn edge(&self, edge: ModelEdge) -> &Edge {
+        &self.edges[edge.0]
+    }
+
     /// Index into `schedulers` of the one for all threads that no node of the file stands for, when the file has one.
     pub fn default_scheduler(&self) -> Option<usize> {
         self.schedulers.iter().position(|scheduler| scheduler.is_default)

@@ -27,7 +27,7 @@ pub fn settings(hierarchy: &Hierarchy, input: &Input) -> Vec<Setting> {
     for instances in input.origins.chunk_by(|one, next| one.edge == next.edge) {
         let owner = Owner::Edges(first..first + instances.len());
         first += instances.len();
-        of_edge(hierarchy, &hierarchy.edges[instances[0].edge], &owner, &mut settings);
+        of_edge(hierarchy, hierarchy.edge(instances[0].edge), &owner, &mut settings);
     }
     settings
 }

@@ -5,7 +5,7 @@ mod common;
 use hls_calculus::{Child, Guarantee, Mode, Setting, analyse};
 use hls_core::PolicyInfo;
 use hls_hierarchy::analysis::{Input, Origin};
-use hls_hierarchy::model::Hierarchy;
+use hls_hierarchy::model::{Hierarchy, ModelEdge};
 use hls_hierarchy::settings::settings;
 use hls_hierarchy::{Cpus, Policies, Unusable, read_with};
 
@@ -43,10 +43,10 @@ fn instances_become_edges_that_lead_back() {
     let pinned: Vec<_> = input.graph.edges.iter().map(|edge| edge.pinned).collect();
     assert_eq!(pinned, [false, true, true, true, false]);
 
-    assert_eq!(input.origins[3], Origin { edge: 1, instance: 2 });
-    assert_eq!(input.graph_edge_of(1, 2), Some(3));
-    assert_eq!(input.graph_edge_of(2, 0), Some(4));
-    assert_eq!(input.graph_edge_of(1, 3), None);
+    assert_eq!(input.origins[3], Origin { edge: ModelEdge(1), instance: 2 });
+    assert_eq!(input.graph_edge_of(ModelEdge(1), 2), Some(3));
+    assert_eq!(input.graph_edge_of(ModelEdge(2), 0), Some(4));
+    assert_eq!(input.graph_edge_of(ModelEdge(1), 3), None);
 
     let two = Input::with_instances(&hierarchy, &[1, 2]);
     let children: Vec<_> = two.graph.edges[1..].iter().map(|edge| edge.child.clone()).collect();

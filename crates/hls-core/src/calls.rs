@@ -2,6 +2,7 @@
 //! core that runs in the kernel.
 
 use crate::limits;
+use crate::numbers::{CoreScheduler, CoreVp};
 use crate::tape::{Call, Op};
 use hls_units::Nanos;
 use std::fmt;
@@ -103,63 +104,81 @@ pub trait Calls {
     }
 
     /// Creates a scheduler of the policy with this number; returns its index.
-    fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<u32, CoreError> {
+    fn create_scheduler(&mut self, policy: u8, params: Params) -> Result<CoreScheduler, CoreError> {
         let call = Call { a: u32::from(policy), params: params.0, ..Call::default() };
-        self.make(Op::CreateScheduler, call).and_then(answer)
+        self.make(Op::CreateScheduler, call).and_then(answer).map(CoreScheduler)
     }
 
     /// Destroys a scheduler without children and parents.
-    fn destroy_scheduler(&mut self, scheduler: u32) -> Result<(), CoreError> {
-        self.make(Op::DestroyScheduler, Call { a: scheduler, ..Call::default() }).and_then(answer).map(drop)
+    fn destroy_scheduler(&mut self, scheduler: CoreScheduler) -> Result<(), CoreError> {
+        self.make(Op::DestroyScheduler, Call { a: scheduler.0, ..Call::default() }).and_then(answer).map(drop)
     }
 
     /// Makes a scheduler the root on a CPU; returns the machine's VP.
-    fn attach_root(&mut self, scheduler: u32, cpu: u16) -> Result<u32, CoreError> {
-        self.make(Op::AttachRoot, Call { a: scheduler, b: u32::from(cpu), ..Call::default() })
+    fn attach_root(&mut self, scheduler: CoreScheduler, cpu: u16) -> Result<CoreVp, CoreError> {
+        self.make(Op::AttachRoot, Call { a: scheduler.0, b: u32::from(cpu), ..Call::default() })
             .and_then(answer)
+            .map(CoreVp)
     }
 
     /// Attaches a scheduler, or a new thread (`None`), below `parent`; returns the VP.
-    fn attach(&mut self, parent: u32, child: Option<u32>, params: Params) -> Result<u32, CoreError> {
-        let call = Call { a: parent, b: child.unwrap_or(0), params: params.0, ..Call::default() };
-        self.make(Op::Attach, call).and_then(answer)
+    fn attach(
+        &mut self,
+        parent: CoreScheduler,
+        child: Option<CoreScheduler>,
+        params: Params,
+    ) -> Result<CoreVp, CoreError> {
+        let call = Call { a: parent.0, b: child.unwrap_or_default().0, params: params.0, ..Call::default() };
+        self.make(Op::Attach, call).and_then(answer).map(CoreVp)
     }
 
     /// Removes a VP from the hierarchy.
-    fn detach(&mut self, vp: u32, now: Nanos) -> Result<(), CoreError> {
-        self.make(Op::Detach, Call::at(now, vp)).and_then(answer).map(drop)
+    fn detach(&mut self, vp: CoreVp, now: Nanos) -> Result<(), CoreError> {
+        self.make(Op::Detach, Call::at(now, vp.0)).and_then(answer).map(drop)
     }
 
     /// Moves a thread below another scheduler. A refusal changes nothing.
-    fn move_to(&mut self, vp: u32, parent: u32, params: Params, now: Nanos) -> Result<(), CoreError> {
-        let call = Call { b: parent, params: params.0, ..Call::at(now, vp) };
+    fn move_to(
+        &mut self,
+        vp: CoreVp,
+        parent: CoreScheduler,
+        params: Params,
+        now: Nanos,
+    ) -> Result<(), CoreError> {
+        let call = Call { b: parent.0, params: params.0, ..Call::at(now, vp.0) };
         self.make(Op::Move, call).and_then(answer).map(drop)
     }
 
     /// Gives a thread an affinity: the CPUs whose bits are set.
-    fn set_affinity(&mut self, vp: u32, cpus: u64, now: Nanos) -> Result<(), CoreError> {
-        self.make(Op::SetAffinity, Call { value: cpus, ..Call::at(now, vp) }).and_then(answer).map(drop)
+    fn set_affinity(&mut self, vp: CoreVp, cpus: u64, now: Nanos) -> Result<(), CoreError> {
+        self.make(Op::SetAffinity, Call { value: cpus, ..Call::at(now, vp.0) }).and_then(answer).map(drop)
     }
 
     /// From now on the changes of a VP's state are recorded, its state now first; or, with `false`, no more.
-    fn watch(&mut self, vp: u32, on: bool) -> Result<(), CoreError> {
-        self.make(Op::Watch, Call { a: vp, b: u32::from(on), ..Call::default() }).and_then(answer).map(drop)
+    fn watch(&mut self, vp: CoreVp, on: bool) -> Result<(), CoreError> {
+        self.make(Op::Watch, Call { a: vp.0, b: u32::from(on), ..Call::default() }).and_then(answer).map(drop)
     }
 
     /// Sets parameter number `param` that a VP has with the scheduler above it. A refusal changes nothing.
-    fn message(&mut self, vp: u32, param: u32, value: u64, now: Nanos) -> Result<(), CoreError> {
-        self.make(Op::Message, Call { b: param, value, ..Call::at(now, vp) }).and_then(answer).map(drop)
+    fn message(&mut self, vp: CoreVp, param: u32, value: u64, now: Nanos) -> Result<(), CoreError> {
+        self.make(Op::Message, Call { b: param, value, ..Call::at(now, vp.0) }).and_then(answer).map(drop)
     }
 
     /// Sends the scheduler above a VP message number `message` of its policy's list; returns the policy's answer.
-    fn tell(&mut self, vp: u32, message: u32, payload: Params, now: Nanos) -> Result<u32, CoreError> {
-        self.make(Op::Tell, Call { b: message, params: payload.0, ..Call::at(now, vp) }).and_then(answer)
+    fn tell(&mut self, vp: CoreVp, message: u32, payload: Params, now: Nanos) -> Result<u32, CoreError> {
+        self.make(Op::Tell, Call { b: message, params: payload.0, ..Call::at(now, vp.0) }).and_then(answer)
     }
 
     /// Gives a scheduler another policy in place of its own. A refusal changes nothing, except where the new policy
     /// refuses a child: then the scheduler has the fallback.
-    fn replace(&mut self, scheduler: u32, policy: u8, params: Params, now: Nanos) -> Result<(), CoreError> {
-        let call = Call { b: policy.into(), params: params.0, ..Call::at(now, scheduler) };
+    fn replace(
+        &mut self,
+        scheduler: CoreScheduler,
+        policy: u8,
+        params: Params,
+        now: Nanos,
+    ) -> Result<(), CoreError> {
+        let call = Call { b: policy.into(), params: params.0, ..Call::at(now, scheduler.0) };
         self.make(Op::Replace, call).and_then(answer).map(drop)
     }
 }

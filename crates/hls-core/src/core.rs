@@ -1,5 +1,6 @@
 //! One root domain of the core, owned and called safely.
 
+use crate::numbers::CoreVp;
 use crate::tape::{Call, Op, Unsound};
 use crate::view::{Fault, View};
 use crate::{Calls, CoreError, Library, ffi, limits};
@@ -139,9 +140,9 @@ impl Core {
     }
 
     /// Panics on an index that no VP can have: a programmer's error.
-    fn vp(&self, vp: u32) -> u32 {
-        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
-        vp
+    fn vp(&self, vp: CoreVp) -> u32 {
+        assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");
+        vp.0
     }
 
     fn cpu(&self, cpu: u16) -> u32 {
@@ -150,17 +151,17 @@ impl Core {
     }
 
     /// The thread wants a CPU.
-    pub fn request(&mut self, vp: u32, now: Nanos) {
+    pub fn request(&mut self, vp: CoreVp, now: Nanos) {
         self.call(Op::Request, Call::at(now, self.vp(vp)));
     }
 
     /// The thread wants no CPU any more.
-    pub fn release(&mut self, vp: u32, now: Nanos) {
+    pub fn release(&mut self, vp: CoreVp, now: Nanos) {
         self.call(Op::Release, Call::at(now, self.vp(vp)));
     }
 
     /// The running thread lets other children of its scheduler go first.
-    pub fn yield_now(&mut self, vp: u32, now: Nanos) {
+    pub fn yield_now(&mut self, vp: CoreVp, now: Nanos) {
         self.call(Op::Yield, Call::at(now, self.vp(vp)));
     }
 
@@ -190,9 +191,9 @@ impl Core {
     }
 
     /// Decides what a CPU runs from now on: a thread's VP, or `None`.
-    pub fn schedule(&mut self, cpu: u16, now: Nanos) -> Option<u32> {
+    pub fn schedule(&mut self, cpu: u16, now: Nanos) -> Option<CoreVp> {
         let vp = self.call(Op::Schedule, Call::at(now, self.cpu(cpu))) as u32;
-        (vp != 0).then_some(vp)
+        (vp != 0).then_some(CoreVp(vp))
     }
 
     /// Checks every invariant. To be called when `kick` is 0.

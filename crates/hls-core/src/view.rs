@@ -1,6 +1,7 @@
 //! What can be read of a domain while it runs: here, or in the kernel.
 
 use crate::library::policy_of;
+use crate::numbers::{CoreScheduler, CoreVp};
 use crate::{Library, PolicyInfo, ffi, limits, policy};
 use hls_units::Nanos;
 use std::fmt;
@@ -50,7 +51,7 @@ pub enum RecordKind {
     /// The policy of a scheduler violated its contract, and the fallback took its place; VP 0.
     Fallback {
         /// The scheduler.
-        scheduler: u32,
+        scheduler: CoreScheduler,
         /// What the policy did.
         violation: &'static str,
         /// The hook that did it, such as `grant`.
@@ -66,7 +67,7 @@ pub struct RawRecord {
     /// When.
     pub at: Nanos,
     /// The VP.
-    pub vp: u32,
+    pub vp: CoreVp,
     /// Where it runs, or ran last.
     pub cpu: u16,
     /// What.
@@ -79,9 +80,9 @@ pub struct Fault {
     /// Which, by its number in `core/check.h`.
     pub code: u32,
     /// At which scheduler; 0: none in particular.
-    pub scheduler: u32,
+    pub scheduler: CoreScheduler,
     /// At which VP; 0: none in particular.
-    pub vp: u32,
+    pub vp: CoreVp,
     /// On which CPU.
     pub cpu: u32,
 }
@@ -104,9 +105,9 @@ impl fmt::Display for Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VpEntry {
     /// The scheduler above; 0: the machine.
-    pub parent: u32,
+    pub parent: CoreScheduler,
     /// The scheduler below; 0: it stands for a thread.
-    pub child: u32,
+    pub child: CoreScheduler,
     /// Its state, as its parent sees it.
     pub state: VpState,
     /// Ready, but out of budget.
@@ -118,7 +119,7 @@ pub struct VpEntry {
     /// The CPUs that it can use.
     pub usable: u64,
     /// The next child of its parent.
-    pub next: u32,
+    pub next: CoreVp,
 }
 
 /// A scheduler, as a dump shows it.
@@ -139,7 +140,7 @@ pub struct SchedulerEntry {
     /// Of these, running.
     pub running: u32,
     /// The first of its children.
-    pub first: u32,
+    pub first: CoreVp,
 }
 
 /// A domain to be read.
@@ -209,7 +210,12 @@ impl View {
     pub fn fault(&self) -> Fault {
         // SAFETY: reads one field.
         let fault = unsafe { ffi::hls_fault(self.hls.as_ptr()) };
-        Fault { code: fault.code, scheduler: fault.scheduler, vp: fault.vp, cpu: fault.cpu }
+        Fault {
+            code: fault.code,
+            scheduler: CoreScheduler(fault.scheduler),
+            vp: CoreVp(fault.vp),
+            cpu: fault.cpu,
+        }
     }
 
     /// How often the grant hook of a scheduler was called.
@@ -226,42 +232,42 @@ impl View {
     }
 
     /// CPU time that a VP has had.
-    pub fn ran(&self, vp: u32, now: Nanos) -> Nanos {
-        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
+    pub fn ran(&self, vp: CoreVp, now: Nanos) -> Nanos {
+        assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");
         // SAFETY: the index is in range.
-        Nanos(unsafe { ffi::hls_ran_ns(self.hls.as_ptr(), vp, now.0) })
+        Nanos(unsafe { ffi::hls_ran_ns(self.hls.as_ptr(), vp.0, now.0) })
     }
 
     /// How often a VP was granted a CPU, and how often it lost one while it wanted to go on.
-    pub fn grants_and_revokes(&self, vp: u32) -> (u32, u32) {
-        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
+    pub fn grants_and_revokes(&self, vp: CoreVp) -> (u32, u32) {
+        assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");
         // SAFETY: the index is in range.
-        unsafe { (ffi::hls_nr_grants(self.hls.as_ptr(), vp), ffi::hls_nr_revokes(self.hls.as_ptr(), vp)) }
+        unsafe { (ffi::hls_nr_grants(self.hls.as_ptr(), vp.0), ffi::hls_nr_revokes(self.hls.as_ptr(), vp.0)) }
     }
 
     /// All that a dump says of a VP; `None`: there is none of this number.
-    pub fn vp(&self, vp: u32) -> Option<VpEntry> {
-        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
+    pub fn vp(&self, vp: CoreVp) -> Option<VpEntry> {
+        assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");
         // SAFETY: the index is in range; others may write there meanwhile, and all bytes are valid.
-        let raw = unsafe { ffi::hls_vp(self.hls.as_ptr(), vp).read_volatile() };
+        let raw = unsafe { ffi::hls_vp(self.hls.as_ptr(), vp.0).read_volatile() };
         let has = |flag| raw.flags & flag != 0;
         has(1).then(|| VpEntry {
-            parent: raw.parent,
-            child: raw.child,
+            parent: CoreScheduler(raw.parent),
+            child: CoreScheduler(raw.child),
             state: VpState::from(raw.state),
             throttled: has(2),
             seeking: has(64),
             cpu: raw.cpu,
             usable: raw.usable,
-            next: raw.sib_next,
+            next: CoreVp(raw.sib_next),
         })
     }
 
     /// All that a dump says of a scheduler; `None`: there is none of this number.
-    pub fn scheduler(&self, scheduler: u32) -> Option<SchedulerEntry> {
-        assert!((scheduler as usize) < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
+    pub fn scheduler(&self, scheduler: CoreScheduler) -> Option<SchedulerEntry> {
+        assert!(scheduler.index() < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
         // SAFETY: as above.
-        let raw = unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler).read_volatile() };
+        let raw = unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler.0).read_volatile() };
         policy_of(self.library(), raw.policy).map(|info| SchedulerEntry {
             policy: info.name,
             violation: (raw.violation != 0).then(|| policy::violation(raw.violation.into())),
@@ -270,23 +276,23 @@ impl View {
             children: raw.nr_children,
             ready: raw.nr_ready,
             running: raw.nr_running,
-            first: raw.first_child,
+            first: CoreVp(raw.first_child),
         })
     }
 
     /// The VPs to which a CPU is granted, the root's first, and the levels at which a decision is due, a bit each.
-    pub fn path(&self, cpu: u32) -> (Vec<u32>, u64) {
+    pub fn path(&self, cpu: u32) -> (Vec<CoreVp>, u64) {
         assert!((cpu as usize) < limits::MAX_CPUS, "CPU {cpu} is out of range");
         // SAFETY: as above.
         let raw = unsafe { ffi::hls_cpu(self.hls.as_ptr(), cpu).read_volatile() };
-        (raw.path.iter().take(raw.depth as usize).map(|step| step.vp).collect(), raw.resched)
+        (raw.path.iter().take(raw.depth as usize).map(|step| CoreVp(step.vp)).collect(), raw.resched)
     }
 
     /// The scheduler above a VP; 0: the machine, or there is no such VP.
-    pub fn parent(&self, vp: u32) -> u32 {
-        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
+    pub fn parent(&self, vp: CoreVp) -> CoreScheduler {
+        assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");
         // SAFETY: the index is in range.
-        unsafe { ffi::hls_parent(self.hls.as_ptr(), vp) }
+        CoreScheduler(unsafe { ffi::hls_parent(self.hls.as_ptr(), vp.0) })
     }
 
     /// Time that others than the hierarchy have had of a CPU.
@@ -297,10 +303,10 @@ impl View {
     }
 
     /// The state of a VP.
-    pub fn state(&self, vp: u32) -> VpState {
-        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
+    pub fn state(&self, vp: CoreVp) -> VpState {
+        assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");
         // SAFETY: the index is in range.
-        VpState::from(unsafe { ffi::hls_vp_state(self.hls.as_ptr(), vp) } as u8)
+        VpState::from(unsafe { ffi::hls_vp_state(self.hls.as_ptr(), vp.0) } as u8)
     }
 }
 
@@ -325,12 +331,12 @@ fn convert(raw: &ffi::HlsRecord) -> RawRecord {
         8 => RecordKind::Offline,
         9 => RecordKind::Online,
         10 => RecordKind::Fallback {
-            scheduler: raw.a as u32,
+            scheduler: CoreScheduler(raw.a as u32),
             violation: policy::violation(raw.b & 0xff),
             hook: policy::hook((raw.b >> 8) & 0xff),
             about: (raw.b >> 32) as u32,
         },
         _ => RecordKind::Replenish { budget: Nanos(raw.a), deadline: Nanos(raw.b) },
     };
-    RawRecord { at: Nanos(raw.at_ns), vp: raw.vp, cpu: raw.cpu, kind }
+    RawRecord { at: Nanos(raw.at_ns), vp: CoreVp(raw.vp), cpu: raw.cpu, kind }
 }

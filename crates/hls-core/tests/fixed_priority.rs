@@ -2,6 +2,7 @@
 
 mod support;
 
+use hls_core::CoreVp;
 use hls_scenario::Machine;
 use hls_units::Nanos;
 use support::{ByHand, MS};
@@ -25,7 +26,7 @@ fn the_highest_priority_runs() {
 fn a_level_is_shared_in_turn() {
     let mut m = Machine::new(1, None);
     let fp = m.root("fixed-priority", &[10 * MS]);
-    let threads: Vec<u32> = (0..3).map(|_| m.thread(fp, &[5])).collect();
+    let threads: Vec<CoreVp> = (0..3).map(|_| m.thread(fp, &[5])).collect();
     threads.iter().for_each(|&t| m.wake(t));
     m.run_to(Nanos(300 * MS));
     threads.iter().for_each(|&t| assert_eq!(m.ran_ms(t), 100.0));

@@ -3,7 +3,7 @@
 
 mod support;
 
-use hls_core::{Call, Calls, Core, CoreError, Op, Params, RecordKind, Unsound, limits};
+use hls_core::{Call, Calls, Core, CoreError, CoreScheduler, Op, Params, RecordKind, Unsound, limits};
 use hls_scenario::{Machine, Trial};
 use hls_units::Nanos;
 use support::{ByHand, MS, policy_of};
@@ -112,7 +112,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let join = m.below(fp, &[1], "join", &[]);
     assert_eq!(m.core.attach(fp, None, Params::from_slice(&[64])), Err(CoreError::Param));
     assert_eq!(m.core.attach(fp, Some(fp), Params::from_slice(&[1])), Err(CoreError::Depth));
-    assert_eq!(m.core.attach(9, None, Params::default()), Err(CoreError::NotFound));
+    assert_eq!(m.core.attach(CoreScheduler(9), None, Params::default()), Err(CoreError::NotFound));
     assert_eq!(m.core.create_scheduler(99, Params::default()), Err(CoreError::NotFound));
     assert_eq!(
         m.core.create_scheduler(policy_of("fixed-priority").id, Params::default()),
@@ -173,7 +173,7 @@ fn a_tape_that_nobody_can_play_is_refused() {
         let call = Call { op, a, ..Call::default() };
         let mut core = Core::new();
         assert_eq!(core.play(&mut [sound, call]), Err(Unsound { at: 1, call }));
-        assert_eq!(core.attach_root(1, 0), Err(CoreError::NotFound), "nothing was done");
+        assert_eq!(core.attach_root(CoreScheduler(1), 0), Err(CoreError::NotFound), "nothing was done");
     }
     assert_eq!(Core::new().play(&mut [sound]), Ok(()));
 }

@@ -6,7 +6,9 @@
 use crate::Error;
 use crate::next_engine::{Jumps, Programs, SharedMaps};
 use crate::object::{ENGINE, Loaded};
-use hls_core::{Call, Calls, Core, CoreError, Fault, Library, Op, Params, View, limits};
+use hls_core::{
+    Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Library, Op, Params, View, limits,
+};
 use hls_units::Nanos;
 use std::mem::offset_of;
 use std::os::fd::OwnedFd;
@@ -177,8 +179,8 @@ impl Domain {
     }
 
     /// Has threads that come hung below this scheduler; none is, before it is attached, of the process `own_tgid`.
-    pub fn set_default(&mut self, scheduler: u32, params: Params, own_tgid: u32) {
-        self.set_field(offset_of!(Layout, root), scheduler);
+    pub fn set_default(&mut self, scheduler: CoreScheduler, params: Params, own_tgid: u32) {
+        self.set_field(offset_of!(Layout, root), scheduler.0);
         self.set_field(offset_of!(Layout, params), params.0);
         self.set_field(offset_of!(Layout, own_tgid), own_tgid);
     }
@@ -212,14 +214,19 @@ impl Domain {
         }
         /// `HLS_BROKEN_IDLE`
         const IDLE: u32 = 8;
-        Ok((late != 0).then(|| Fault { code: IDLE, scheduler: 0, vp: 0, cpu: late.trailing_zeros() }))
+        Ok((late != 0).then(|| Fault {
+            code: IDLE,
+            scheduler: CoreScheduler::NONE,
+            vp: CoreVp::NONE,
+            cpu: late.trailing_zeros(),
+        }))
     }
 
     /// The thread of a VP.
-    pub fn thread(&self, vp: u32) -> ThreadEntry {
-        assert!((vp as usize) < limits::MAX_VPS, "VP {vp} is out of range");
+    pub fn thread(&self, vp: CoreVp) -> ThreadEntry {
+        assert!((vp.index()) < limits::MAX_VPS, "VP {vp} is out of range");
         let threads = size_of::<Layout>() + Core::size();
-        self.field(threads + vp as usize * size_of::<ThreadEntry>())
+        self.field(threads + vp.index() * size_of::<ThreadEntry>())
     }
 }
 

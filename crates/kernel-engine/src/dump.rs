@@ -4,7 +4,7 @@
 //! Reads a domain that may be changing meanwhile, unless it is sealed; whatever it reads, it comes to an end.
 
 use crate::domain::Domain;
-use hls_core::{View, VpEntry, VpState, limits};
+use hls_core::{CoreScheduler, CoreVp, View, VpEntry, VpState, limits};
 use std::fmt::{self, Write};
 
 /// The domain as it is now.
@@ -31,10 +31,12 @@ fn write(domain: &mut Domain, out: &mut String) -> fmt::Result {
             false => writeln!(out, "; decisions are due at levels {}", levels.join(", "))?,
         }
     }
-    (1..limits::MAX_SCHEDULERS as u32).try_for_each(|scheduler| write_scheduler(domain, scheduler, out))
+    (1..limits::MAX_SCHEDULERS as u32)
+        .map(CoreScheduler)
+        .try_for_each(|scheduler| write_scheduler(domain, scheduler, out))
 }
 
-fn write_scheduler(domain: &mut Domain, number: u32, out: &mut String) -> fmt::Result {
+fn write_scheduler(domain: &mut Domain, number: CoreScheduler, out: &mut String) -> fmt::Result {
     let Some(entry) = domain.view().scheduler(number) else { return Ok(()) };
     writeln!(
         out,
@@ -43,13 +45,13 @@ fn write_scheduler(domain: &mut Domain, number: u32, out: &mut String) -> fmt::R
     )?;
     let mut waiting = 0;
     for (vp, child) in children(domain.view(), entry.first) {
-        if child.state == VpState::Waiting && child.child == 0 {
+        if child.state == VpState::Waiting && child.child == CoreScheduler::NONE {
             waiting += 1;
             continue;
         }
         write!(out, "  VP {vp}, ")?;
         match child.child {
-            0 => write!(out, "thread {}", domain.thread(vp).pid)?,
+            CoreScheduler::NONE => write!(out, "thread {}", domain.thread(vp).pid)?,
             below => write!(out, "scheduler {below}")?,
         }
         match child.state {
@@ -60,7 +62,7 @@ fn write_scheduler(domain: &mut Domain, number: u32, out: &mut String) -> fmt::R
         let notes = [
             (child.throttled, ", throttled"),
             (child.seeking, ", seeking a CPU"),
-            (child.child == 0 && domain.thread(vp).queued_at_ns != 0, ", queued"),
+            (child.child == CoreScheduler::NONE && domain.thread(vp).queued_at_ns != 0, ", queued"),
         ];
         notes.iter().filter(|(is, _)| *is).try_for_each(|(_, note)| out.write_str(note))?;
         if child.usable != u64::MAX {
@@ -72,10 +74,10 @@ fn write_scheduler(domain: &mut Domain, number: u32, out: &mut String) -> fmt::R
 }
 
 /// The children of a scheduler; a list that has gone wrong ends with the last VP there can be.
-fn children(view: &View, first: u32) -> Vec<(u32, VpEntry)> {
-    let in_range = |vp: u32| (vp != 0 && (vp as usize) < limits::MAX_VPS).then_some(vp);
-    let entry = |vp: u32| Some((vp, view.vp(vp)?));
-    let next = |&(_, entry): &(u32, VpEntry)| in_range(entry.next);
+fn children(view: &View, first: CoreVp) -> Vec<(CoreVp, VpEntry)> {
+    let in_range = |vp: CoreVp| (vp != CoreVp::NONE && vp.index() < limits::MAX_VPS).then_some(vp);
+    let entry = |vp| Some((vp, view.vp(vp)?));
+    let next = |&(_, entry): &(CoreVp, VpEntry)| in_range(entry.next);
     std::iter::successors(in_range(first).and_then(entry), |last| next(last).and_then(entry))
         .take(limits::MAX_VPS)
         .collect()

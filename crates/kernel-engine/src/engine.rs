@@ -11,7 +11,7 @@ use crate::next_engine::{Programs, SharedMaps};
 use crate::proc;
 use crate::{Error, Exit, exit};
 use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Library, Op, Params, View};
-use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::RunResult;
 use hls_plan::assign::{Assignment, Assignments, Instance, RealThread, Successor};
 use hls_plan::{Built, ChangeableEngine, EngineThread, Plan, ThreadKey, planned_record, vp_params};
@@ -78,7 +78,7 @@ pub struct Engine {
     /// TIDs of threads that a request has moved.
     moved: HashSet<u32>,
     /// Places of the plan that nobody takes any more: their schedulers may have gone, whose numbers others have then.
-    closed: HashSet<VpId>,
+    closed: HashSet<ObservedVp>,
     /// The core's scheduler for all threads that the file does not name, and the parameters there.
     default: (CoreScheduler, Params),
     /// The kernel's time at which the run began,
@@ -126,7 +126,7 @@ impl Engine {
             told: Vec::new(),
         };
         let (scheduler, params) = engine.default;
-        engine.built.core.set_default(scheduler.0, params, std::process::id());
+        engine.built.core.set_default(scheduler, params, std::process::id());
         engine.built.core.tell_stolen();
         Ok(engine)
     }
@@ -151,14 +151,16 @@ impl Engine {
     pub fn begin(&mut self) -> Result<(), Error> {
         self.poll(&mut |_| ())?;
         self.began = self.time()?;
-        let gone = |cpu| Record { at: self.began, vp: 0, cpu, what: What::Offline };
+        let gone = |cpu| Record { at: self.began, vp: ObservedVp::NONE, cpu, what: What::Offline };
         self.told.extend(self.built.core.view().offline().map(gone));
         let Built { core, planned, of_schedulers, .. } = &mut self.built;
         self.decisions = core.view().decisions();
         of_schedulers.begin(core.view(), self.began);
-        for core_vp in (0..).zip(planned).filter(|(_, vp)| **vp != 0).map(|(core_vp, _)| core_vp) {
+        for core_vp in
+            (0..).zip(planned).filter(|(_, vp)| **vp != ObservedVp::NONE).map(|(core_vp, _)| core_vp)
+        {
             // A thread that ended meanwhile has nothing to be told.
-            let _ = core.watch(core_vp, true);
+            let _ = core.watch(CoreVp(core_vp), true);
         }
         Ok(())
     }
@@ -237,7 +239,7 @@ impl Engine {
     fn hear(&mut self, news: News) {
         match news.what {
             news::What::Came => {
-                self.known.insert(news.tid, Known { core_vp: CoreVp(news.vp), tgid: news.tgid });
+                self.known.insert(news.tid, Known { core_vp: news.vp, tgid: news.tgid });
                 self.assign(news.tid, None);
             }
             news::What::Renamed(comm) => self.assign(news.tid, Some(&comm)),
@@ -250,7 +252,7 @@ impl Engine {
             news::What::Gone => {
                 self.moved.remove(&news.tid);
                 if self.known.remove(&news.tid).is_some() {
-                    self.unwatch(CoreVp(news.vp));
+                    self.unwatch(news.vp);
                     let successor = self.assignments.exit(news.tid);
                     self.succeed(successor);
                 }
@@ -298,9 +300,9 @@ impl Engine {
 
     fn place_instance(&mut self, tid: u32, Instance { node, instance }: Instance) {
         let is_of = |group: &&hls_plan::PlannedThreads| {
-            self.plan.hierarchy.edges[group.edge].child == hls_hierarchy::model::Child::Thread(node)
+            self.plan.hierarchy.edge(group.edge).child == hls_hierarchy::model::Child::Thread(node)
         };
-        if let Some(vp) = self.plan.groups.iter().find(is_of).map(|group| group.first_vp + instance) {
+        if let Some(vp) = self.plan.groups.iter().find(is_of).map(|group| group.first_vp.plus(instance)) {
             // A thread that ended meanwhile has no place; news of that are on their way.
             let _ = self.place(tid, vp);
         }
@@ -311,17 +313,13 @@ impl Engine {
     ///
     /// # Errors
     /// The thread is not known (any more), or the core refuses.
-    pub fn place(&mut self, tid: u32, vp: VpId) -> Result<(), CoreError> {
+    pub fn place(&mut self, tid: u32, vp: ObservedVp) -> Result<(), CoreError> {
         if self.closed.contains(&vp) {
             self.place_in_default(tid);
             return Ok(());
         }
-        let group = self
-            .plan
-            .groups
-            .iter()
-            .find(|group| (group.first_vp..group.first_vp + group.count).contains(&vp));
-        let edge = &self.plan.hierarchy.edges[group.ok_or(CoreError::NotFound)?.edge];
+        let group = self.plan.groups.iter().find(|group| group.vps().any(|of_group| of_group == vp));
+        let edge = self.plan.hierarchy.edge(group.ok_or(CoreError::NotFound)?.edge);
         let parent = edge.parent.ok_or(CoreError::NotFound)?;
         let to = (self.built.schedulers[parent], vp_params(&self.plan.hierarchy, edge));
         let core_vp = self.move_below(tid, to)?;
@@ -337,7 +335,7 @@ impl Engine {
         }
     }
 
-    fn tell(&mut self, vp: VpId, what: What) {
+    fn tell(&mut self, vp: ObservedVp, what: What) {
         if let Ok(at) = self.built.core.now() {
             self.told.push(Record { at, vp, cpu: 0, what });
         }
@@ -437,32 +435,32 @@ impl ChangeableEngine for Engine {
         self.built.core.now()
     }
 
-    fn watch(&mut self, core_vp: CoreVp, tid: u32, vp: VpId) -> Result<(), CoreError> {
+    fn watch(&mut self, core_vp: CoreVp, tid: u32, vp: ObservedVp) -> Result<(), CoreError> {
         self.take_records();
         self.built.name(core_vp, vp);
         let watched = self.make(Op::Watch, Call { a: core_vp.0, b: 1, tid, ..Call::default() });
         if watched.is_err() {
-            self.built.name(core_vp, 0);
+            self.built.name(core_vp, ObservedVp::NONE);
         }
         watched
     }
 
     fn unwatch(&mut self, core_vp: CoreVp) {
         let vp = self.built.number(core_vp);
-        if vp != 0 {
+        if vp != ObservedVp::NONE {
             self.take_records();
-            self.built.name(core_vp, 0);
+            self.built.name(core_vp, ObservedVp::NONE);
             self.tell(vp, What::Leave);
         }
     }
 
     fn thread(&mut self, tid: u32) -> Option<EngineThread> {
         let core_vp = self.known.get(&tid)?.core_vp;
-        let entry = self.built.core.thread(core_vp.0);
+        let entry = self.built.core.thread(core_vp);
         (entry.pid == tid).then(|| EngineThread {
             key: ThreadKey { tid, vp: core_vp, since: entry.since },
             cpus: entry.cpus,
-            scheduler: CoreScheduler(self.built.core.view().parent(core_vp.0)),
+            scheduler: self.built.core.view().parent(core_vp),
             vp: self.built.number(core_vp),
         })
     }
@@ -478,7 +476,7 @@ impl ChangeableEngine for Engine {
         tid: u32,
         to: CoreScheduler,
         params: Params,
-        _: &[u32],
+        _: &[ObservedScheduler],
     ) -> Result<(), CoreError> {
         let core_vp = self.move_below(tid, (to, params))?;
         self.unwatch(core_vp);
@@ -493,14 +491,14 @@ impl ChangeableEngine for Engine {
     }
 
     /// Whoever comes to the default scheduler has no number there.
-    fn close_place(&mut self, vp: VpId) -> Option<CoreScheduler> {
+    fn close_place(&mut self, vp: ObservedVp) -> Option<CoreScheduler> {
         self.closed.insert(vp);
         None
     }
 
     fn ran(&mut self, core_vp: CoreVp) -> Nanos {
         let now = self.built.core.now().unwrap_or_default();
-        self.built.core.view().ran(core_vp.0, now)
+        self.built.core.view().ran(core_vp, now)
     }
 
     fn stolen(&mut self) -> Nanos {

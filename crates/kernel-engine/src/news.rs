@@ -1,6 +1,7 @@
 //! What the engine's BPF programs tell of threads, in the order in which it happened: `struct event` of `bpf/domain.h`.
 
 use crate::Error;
+use hls_core::CoreVp;
 use libbpf_rs::{MapHandle, RingBuffer, RingBufferBuilder};
 use std::cell::RefCell;
 use std::os::fd::BorrowedFd;
@@ -27,7 +28,7 @@ pub struct News {
     /// What.
     pub what: What,
     /// Its VP in the core.
-    pub vp: u32,
+    pub vp: CoreVp,
     /// Its TID.
     pub tid: u32,
     /// Its process.
@@ -84,7 +85,7 @@ fn read(bytes: &[u8]) -> Option<News> {
         4 => What::Moved,
         _ => return None,
     };
-    Some(News { what, vp, tid, tgid })
+    Some(News { what, vp: CoreVp(vp), tid, tgid })
 }
 
 #[cfg(test)]
@@ -95,7 +96,7 @@ mod tests {
     fn news_are_read() {
         let bytes = |words: [u32; 4]| words.map(u32::to_ne_bytes).concat();
         let came = read(&bytes([1, 7, 100, 99]));
-        assert_eq!(came, Some(News { what: What::Came, vp: 7, tid: 100, tgid: 99 }));
+        assert_eq!(came, Some(News { what: What::Came, vp: CoreVp(7), tid: 100, tgid: 99 }));
         assert_eq!(read(&bytes([1, 0, 100, 99])).map(|news| news.what), Some(What::Refused));
         assert_eq!(read(&bytes([4, 7, 100, 99])).map(|news| news.what), Some(What::Moved));
         let renamed = [&bytes([3, 7, 100, 99])[..], b"new name\0of old.."].concat();

@@ -1,15 +1,59 @@
 //! The stream: one record for each change of a virtual processor's state and for what the threads live through.
 
 use hls_units::Nanos;
+use serde::{Deserialize, Serialize};
 
-/// A virtual processor, that is an edge of the hierarchy, by its number in [`crate::result::Topology::vps`].
-/// A thread is named by the VP at the bottom of the hierarchy that stands for it.
-pub type VpId = u32;
+/// A virtual processor, that is an edge of the hierarchy, by its number in [`crate::result::Topology::vps`]; 0 is none.
+/// A thread is named by the VP at the bottom of the hierarchy that stands for it. The core knows a VP by another number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ObservedVp(pub u32);
+
+impl ObservedVp {
+    /// No VP.
+    pub const NONE: ObservedVp = ObservedVp(0);
+
+    /// The VP that entry `index` of [`crate::result::Topology::vps`] describes.
+    ///
+    /// # Panics
+    /// Beyond 2³² entries, which no topology has.
+    pub fn at(index: usize) -> ObservedVp {
+        ObservedVp(u32::try_from(index).expect("fewer VPs than a u32 counts"))
+    }
+
+    /// The VP whose number is greater by `count`: VPs that are alike have numbers in a row.
+    ///
+    /// # Panics
+    /// Beyond the greatest number, which no topology has.
+    #[must_use]
+    pub fn plus(self, count: u32) -> ObservedVp {
+        ObservedVp(self.0.checked_add(count).expect("fewer VPs than a u32 counts"))
+    }
+
+    /// Its entry in [`crate::result::Topology::vps`], and in every table that has an entry a VP.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// A scheduler by its number in [`crate::result::Topology::schedulers`]: one of the file, or one that came by a
 /// request. The core knows it by another number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObservedScheduler(pub u32);
+
+impl ObservedScheduler {
+    /// The scheduler that entry `index` of [`crate::result::Topology::schedulers`] describes.
+    ///
+    /// # Panics
+    /// Beyond 2³² entries, which no topology has.
+    pub fn at(index: usize) -> ObservedScheduler {
+        ObservedScheduler(u32::try_from(index).expect("fewer schedulers than a u32 counts"))
+    }
+
+    /// Its entry in [`crate::result::Topology::schedulers`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// Something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +61,7 @@ pub struct Record {
     /// When, from the start of the run.
     pub at: Nanos,
     /// To which VP; 0 where the event belongs to a CPU only.
-    pub vp: VpId,
+    pub vp: ObservedVp,
     /// On which CPU; meaningful for `Grant`, `Revoke`, `Release`, `Stolen`, `Offline`, `Online`.
     pub cpu: u16,
     /// What.

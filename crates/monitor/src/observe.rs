@@ -7,7 +7,7 @@
 //! not have are ignored. Does no IO.
 
 use crate::account::{Account, State};
-use crate::event::{Record, VpId, What};
+use crate::event::{ObservedScheduler, ObservedVp, Record, What};
 pub use crate::promise::{Pace, Promise, Standing};
 use crate::promises::{Broken, Place, Promises};
 use crate::result::{
@@ -24,20 +24,20 @@ pub struct Observer {
     /// How many VPs there were from the beginning.
     planned: usize,
     /// VPs that have left, of which nothing is kept.
-    free: Vec<VpId>,
+    free: Vec<ObservedVp>,
     /// Schedulers that were destroyed.
-    destroyed: Vec<u32>,
+    destroyed: Vec<ObservedScheduler>,
     /// What was stolen from each CPU so far. The time minus this is the CPU's clock, by which the CPU time of all VPs
     /// that run there, one below the other, comes out right without a visit to each when time is stolen.
     stolen: Vec<Nanos>,
     /// By VP.
     accounts: Vec<Account>,
     /// By VP: what the VP had counted before it was moved below another scheduler.
-    before_moves: BTreeMap<VpId, Account>,
+    before_moves: BTreeMap<ObservedVp, Account>,
     /// By scheduler: what VPs had counted below it before they were moved away.
-    moved_away: BTreeMap<u32, Account>,
+    moved_away: BTreeMap<ObservedScheduler, Account>,
     /// By CPU: the root's VP there, and what had been stolen from the CPU when that VP last woke up.
-    roots: Vec<(VpId, Nanos)>,
+    roots: Vec<(ObservedVp, Nanos)>,
     /// The CPUs that are offline, each with the time up to which its absence has been counted as stolen.
     offline: Vec<(u16, Nanos)>,
     promises: Promises,
@@ -50,8 +50,13 @@ impl Observer {
     /// Begins at time 0 with nothing running. A VP has one promise; of several, only the last is held against the run.
     pub fn new(topology: impl Into<Arc<Topology>>, promises: Vec<Promise>) -> Observer {
         let topology = topology.into();
-        let is_root = |(_, info): &(VpId, &VpInfo)| info.parent.is_none() && has_child(info);
-        let roots = (0..).zip(&topology.vps).filter(is_root).map(|(vp, _)| (vp, Nanos::ZERO)).collect();
+        let is_root = |(_, info): &(ObservedVp, &VpInfo)| info.parent.is_none() && has_child(info);
+        let roots = (0..)
+            .map(ObservedVp)
+            .zip(&topology.vps)
+            .filter(is_root)
+            .map(|(vp, _)| (vp, Nanos::ZERO))
+            .collect();
         let mut observer = Observer {
             roots,
             planned: topology.vps.len(),
@@ -92,7 +97,7 @@ impl Observer {
             What::Request | What::Grant => self.note_wait_of_root(vp, at, what),
             _ => {}
         }
-        let Some(account) = self.accounts.get_mut(vp as usize) else {
+        let Some(account) = self.accounts.get_mut(vp.index()) else {
             return;
         };
         match what {
@@ -125,20 +130,19 @@ impl Observer {
     }
 
     /// Whether the VP was planned for a thread of the file: when the thread ends, another one may have the VP.
-    fn is_planned_for_a_thread(&self, vp: VpId) -> bool {
-        let info = self.topology.vps.get(vp as usize);
-        (vp as usize) < self.planned && info.is_some_and(|info| info.child == Child::Thread)
+    fn is_planned_for_a_thread(&self, vp: ObservedVp) -> bool {
+        let info = self.topology.vps.get(vp.index());
+        vp.index() < self.planned && info.is_some_and(|info| info.child == Child::Thread)
     }
 
     /// A VP of the root waits only while others are on its CPU, or the CPU is late: counts the wait as stolen, less
     /// what records of stolen time have said of it.
-    fn note_wait_of_root(&mut self, vp: VpId, at: Nanos, what: What) {
+    fn note_wait_of_root(&mut self, vp: ObservedVp, at: Nanos, what: What) {
         let Some(cpu) = self.roots.iter().position(|(root, _)| *root == vp) else { return };
         let Some(stolen) = self.stolen.get(cpu).copied() else { return };
         if what == What::Request {
             self.roots[cpu].1 = stolen;
-        } else if let Some(State::Woken(since)) = self.accounts.get(vp as usize).map(|account| account.state)
-        {
+        } else if let Some(State::Woken(since)) = self.accounts.get(vp.index()).map(|account| account.state) {
             let told = stolen.saturating_sub(self.roots[cpu].1);
             let waited = at.saturating_sub(since);
             self.stolen[cpu] = stolen.saturating_add(waited.saturating_sub(told));
@@ -150,7 +154,7 @@ impl Observer {
     /// stretches of stolen time that overlap count once.
     fn steal_so_far(&mut self, at: Nanos) {
         for (cpu, (vp, _)) in (0..).zip(&self.roots) {
-            if let Some(State::Woken(since)) = self.accounts.get(*vp as usize).map(|account| account.state) {
+            if let Some(State::Woken(since)) = self.accounts.get(vp.index()).map(|account| account.state) {
                 self.promises.steal(cpu, at, at.saturating_sub(since));
             }
         }
@@ -174,22 +178,22 @@ impl Observer {
     }
 
     /// Adds a VP to the topology, asleep. Returns its number, which may be that of a VP that has left.
-    pub fn join(&mut self, info: VpInfo) -> VpId {
+    pub fn join(&mut self, info: VpInfo) -> ObservedVp {
         let vps = &mut Arc::make_mut(&mut self.topology).vps;
         if let Some(vp) = self.free.pop() {
-            vps[vp as usize] = info;
-            self.accounts[vp as usize] = Account::default();
+            vps[vp.index()] = info;
+            self.accounts[vp.index()] = Account::default();
             return vp;
         }
         vps.push(info);
         self.accounts.push(Account::default());
-        self.accounts.len() as VpId - 1
+        ObservedVp::at(self.accounts.len() - 1)
     }
 
     /// Adds a scheduler to the topology. Returns its number there, which may be that of a scheduler that was destroyed.
-    pub fn create_scheduler(&mut self, info: SchedulerInfo) -> u32 {
+    pub fn create_scheduler(&mut self, info: SchedulerInfo) -> ObservedScheduler {
         let Topology { schedulers, vps, .. } = Arc::make_mut(&mut self.topology);
-        let is_spoken_of = |scheduler: &u32| {
+        let is_spoken_of = |scheduler: &ObservedScheduler| {
             let is_it =
                 |vp: &VpInfo| vp.parent == Some(*scheduler) || vp.child == Child::Scheduler(*scheduler);
             vps.iter().any(|vp| has_child(vp) && is_it(vp))
@@ -197,15 +201,15 @@ impl Observer {
         };
         if let Some(at) = self.destroyed.iter().position(|scheduler| !is_spoken_of(scheduler)) {
             let scheduler = self.destroyed.swap_remove(at);
-            schedulers[scheduler as usize] = info;
+            schedulers[scheduler.index()] = info;
             return scheduler;
         }
         schedulers.push(info);
-        schedulers.len() as u32 - 1
+        ObservedScheduler::at(schedulers.len() - 1)
     }
 
     /// A scheduler that was created during the run is destroyed: the result has no row for it.
-    pub fn destroy_scheduler(&mut self, scheduler: u32) {
+    pub fn destroy_scheduler(&mut self, scheduler: ObservedScheduler) {
         self.moved_away.remove(&scheduler);
         self.destroyed.push(scheduler);
     }
@@ -217,22 +221,22 @@ impl Observer {
 
     /// A VP of a thread is below another scheduler from now on. What it was promised ends; what it has counted so far
     /// counts below the schedulers that it leaves.
-    pub fn move_below(&mut self, vp: VpId, scheduler: u32, at: Nanos) {
+    pub fn move_below(&mut self, vp: ObservedVp, scheduler: ObservedScheduler, at: Nanos) {
         self.withdraw(vp, at);
-        let Some(account) = self.accounts.get_mut(vp as usize) else { return };
+        let Some(account) = self.accounts.get_mut(vp.index()) else { return };
         let counted = account.take_counts();
         for above in self.topology.above(vp) {
             self.moved_away.entry(above).or_default().include(&counted);
         }
         self.before_moves.entry(vp).or_default().include(&counted);
-        Arc::make_mut(&mut self.topology).vps[vp as usize].parent = Some(scheduler);
+        Arc::make_mut(&mut self.topology).vps[vp.index()].parent = Some(scheduler);
     }
 
     /// A VP that joined is gone, as by a record of [`What::Leave`], and so are its promise and, unless a result speaks
     /// of it, its account. Of others the promise ends.
-    pub fn leave(&mut self, vp: VpId, at: Nanos) {
+    pub fn leave(&mut self, vp: ObservedVp, at: Nanos) {
         self.withdraw(vp, at);
-        let index = vp as usize;
+        let index = vp.index();
         let is_joined = self.planned <= index && self.topology.vps.get(index).is_some_and(has_child);
         if is_joined && !self.promises.ended.iter().any(|result| result.vp == vp) {
             Arc::make_mut(&mut self.topology).vps[index].child = Child::None;
@@ -245,22 +249,22 @@ impl Observer {
     pub fn promise(&mut self, promise: Promise, at: Nanos) {
         let at = at.max(self.last_record_at);
         self.withdraw(promise.vp, at);
-        if self.accounts.len() > promise.vp as usize {
+        if self.accounts.len() > promise.vp.index() {
             self.watch(promise, at);
         }
     }
 
     /// What the VP was promised ends at `at`. No effect where it was promised nothing.
-    pub fn withdraw(&mut self, vp: VpId, at: Nanos) {
+    pub fn withdraw(&mut self, vp: ObservedVp, at: Nanos) {
         let at = at.max(self.last_record_at);
-        let account = self.accounts.get_mut(vp as usize);
+        let account = self.accounts.get_mut(vp.index());
         if let Some(slot) = account.and_then(|account| account.watched.take()) {
             self.promises.end(slot, at, &self.topology);
         }
     }
 
     fn watch(&mut self, promise: Promise, at: Nanos) {
-        let account = self.accounts.get_mut(promise.vp as usize);
+        let account = self.accounts.get_mut(promise.vp.index());
         let (place, ran) = account.as_ref().map_or((Place::Off, Nanos::ZERO), |account| {
             (account.place(), account.ran_until(clock(&self.stolen, account.last_cpu, at)))
         });
@@ -296,8 +300,8 @@ impl Observer {
     }
 
     /// How a VP stands at `at`, no earlier than the last record; all zero for a VP that is unknown.
-    pub fn standing(&self, vp: VpId, at: Nanos) -> Standing {
-        let Some(account) = self.accounts.get(vp as usize) else { return Standing::default() };
+    pub fn standing(&self, vp: ObservedVp, at: Nanos) -> Standing {
+        let Some(account) = self.accounts.get(vp.index()) else { return Standing::default() };
         let ran = account.ran_until(clock(&self.stolen, account.last_cpu, at));
         let nothing = Standing { ran, ..Standing::default() };
         account.watched.map_or(nothing, |slot| self.promises.standing(slot, at, ran))
@@ -337,7 +341,7 @@ impl Observer {
 
     /// The threads in the order of their VPs.
     fn threads(&self) -> Vec<ThreadResult> {
-        let entries = (0..).zip(self.topology.vps.iter().zip(&self.accounts));
+        let entries = (0..).map(ObservedVp).zip(self.topology.vps.iter().zip(&self.accounts));
         let of_threads = entries.filter(|(_, (info, _))| info.child == Child::Thread);
         let result = |vp, ran, account: &Account| ThreadResult {
             vp,
@@ -350,7 +354,7 @@ impl Observer {
             migrations: account.migrations.into(),
             ..ThreadResult::default()
         };
-        let whole = |(vp, (_, account)): (VpId, (_, &Account))| match self.before_moves.get(&vp) {
+        let whole = |(vp, (_, account)): (ObservedVp, (_, &Account))| match self.before_moves.get(&vp) {
             None => result(vp, account.ran, account),
             Some(before) => {
                 let mut all = before.clone();
@@ -364,12 +368,13 @@ impl Observer {
     /// The schedulers, each with the sum over its VPs.
     fn schedulers(&self) -> Vec<SchedulerResult> {
         let empty = |scheduler| SchedulerResult { scheduler, ..SchedulerResult::default() };
-        let mut results: Vec<_> = (0..self.topology.schedulers.len() as u32).map(empty).collect();
+        let mut results: Vec<_> =
+            (0..self.topology.schedulers.len()).map(ObservedScheduler::at).map(empty).collect();
         for (info, account) in self.topology.vps.iter().zip(&self.accounts) {
             let Child::Scheduler(index) = info.child else {
                 continue;
             };
-            if let Some(result) = results.get_mut(index as usize) {
+            if let Some(result) = results.get_mut(index.index()) {
                 result.ran = result.ran.saturating_add(account.ran);
                 result.grants += u64::from(account.grants);
                 result.revokes += u64::from(account.revokes);
@@ -394,11 +399,12 @@ impl Observer {
     fn sums_below(&self) -> Vec<Account> {
         let lineages = self.topology.lineages();
         let moved_away = |scheduler| self.moved_away.get(&scheduler).cloned().unwrap_or_default();
-        let mut sums: Vec<Account> = (0..self.topology.schedulers.len() as u32).map(moved_away).collect();
+        let mut sums: Vec<Account> =
+            (0..self.topology.schedulers.len()).map(ObservedScheduler::at).map(moved_away).collect();
         for (info, account) in self.topology.vps.iter().zip(&self.accounts) {
             let (Child::Thread, Some(parent)) = (info.child, info.parent) else { continue };
-            for &above in lineages.get(parent as usize).into_iter().flatten() {
-                sums[above as usize].include(account);
+            for &above in lineages.get(parent.index()).into_iter().flatten() {
+                sums[above.index()].include(account);
             }
         }
         sums
@@ -425,8 +431,8 @@ mod tests {
     /// Scheduler 0 with VPs 1 and 2 of a machine with two CPUs, and the threads 3 and 4.
     fn topology() -> Topology {
         let vp = |name: &str, parent, child| VpInfo { name: name.into(), parent, child, ..VpInfo::default() };
-        let root = |name| vp(name, None, Child::Scheduler(0));
-        let thread = |name| vp(name, Some(0), Child::Thread);
+        let root = |name| vp(name, None, Child::Scheduler(ObservedScheduler(0)));
+        let thread = |name| vp(name, Some(ObservedScheduler(0)), Child::Thread);
         Topology {
             cpus: 2,
             schedulers: vec![SchedulerInfo { name: "root".into(), policy: "round-robin".into() }],
@@ -435,10 +441,10 @@ mod tests {
     }
 
     /// Observes `(at, vp, cpu, what)` until 100.
-    fn observe(promises: Vec<Promise>, records: &[(u64, VpId, u16, What)]) -> RunResult {
+    fn observe(promises: Vec<Promise>, records: &[(u64, u32, u16, What)]) -> RunResult {
         let mut observer = Observer::new(topology(), promises);
         for &(at, vp, cpu, what) in records {
-            observer.observe(&Record { at: Nanos(at), vp, cpu, what });
+            observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what });
         }
         observer.finish(Nanos(100))
     }
@@ -472,7 +478,7 @@ mod tests {
             ],
         );
         let thread = &result.threads[0];
-        assert_eq!((thread.vp, thread.ran, thread.activations), (3, Nanos(10 + 7 + 10), 3));
+        assert_eq!((thread.vp, thread.ran, thread.activations), (ObservedVp(3), Nanos(10 + 7 + 10), 3));
         assert_eq!((thread.preemptions, thread.migrations, thread.misses), (1, 1, 2));
         let latency = thread.wake_latency;
         assert_eq!((latency.count, latency.p50, latency.worst), (2, Nanos(5), Nanos(20)));
@@ -483,11 +489,11 @@ mod tests {
     }
 
     /// In each window of `length` so much, above what `accounted` may take.
-    fn promise(vp: VpId, length: u64, promised: u64, accounted: u64) -> Promise {
+    fn promise(vp: u32, length: u64, promised: u64, accounted: u64) -> Promise {
         let (length, promised, accounted) = (Nanos(length), Nanos(promised), Nanos(accounted));
         let windows = vec![Window { length, promised, allowed: None, accounted }];
         Promise {
-            vp,
+            vp: ObservedVp(vp),
             text: format!("{promised} in {length}"),
             windows,
             requests: None,
@@ -514,7 +520,7 @@ mod tests {
             assert_eq!((result.threads[0].ran, result.threads[1].ran), (Nanos(35), Nanos(100)));
             assert_eq!((result.stolen, result.idle), (Nanos(10), Nanos(200 - 35 - 100 - 10)));
             let [first, second] = &result.guarantees[..] else { panic!("two promises") };
-            assert_eq!((first.vp, first.windows[0].least), (3, Some(Nanos(15))));
+            assert_eq!((first.vp, first.windows[0].least), (ObservedVp(3), Some(Nanos(15))));
             // What the promise takes into account is no excuse.
             assert_eq!(
                 (first.counts.short, first.counts.stolen),
@@ -522,7 +528,7 @@ mod tests {
             );
             assert_eq!(
                 (second.vp, second.counts, second.windows[0].least),
-                (4, Counts::default(), Some(Nanos(20)))
+                (ObservedVp(4), Counts::default(), Some(Nanos(20)))
             );
         }
     }
@@ -543,14 +549,20 @@ mod tests {
         let promises = || vec![promise(1, 20, 10, 0), promise(3, 20, 10, 0), promise(4, 20, 10, 0)];
         let result = observe(promises(), &records);
         let causes = result.guarantees.iter().map(|result| (result.counts.short, result.cause));
-        assert_eq!(causes.collect::<Vec<_>>(), [(1, None), (1, Some(Cause::Above(1))), (1, None)]);
+        assert_eq!(
+            causes.collect::<Vec<_>>(),
+            [(1, None), (1, Some(Cause::Above(ObservedVp(1)))), (1, None)]
+        );
 
         let mut observer = Observer::new(topology(), promises());
-        observer.observe(&Record { at: Nanos(0), vp: 3, cpu: 0, what: What::Request });
+        observer.observe(&Record { at: Nanos(0), vp: ObservedVp(3), cpu: 0, what: What::Request });
         observer.lose(Nanos(5));
         observer.advance(Nanos(30));
         let broken = observer.take_broken();
-        assert_eq!(broken.iter().map(|b| (b.vp, b.cause)).collect::<Vec<_>>(), [(3, Some(Cause::Lost))]);
+        assert_eq!(
+            broken.iter().map(|b| (b.vp, b.cause)).collect::<Vec<_>>(),
+            [(ObservedVp(3), Some(Cause::Lost))]
+        );
         assert_eq!((broken[0].breach.to, broken[0].breach.got), (Nanos(20), Nanos(0)), "the first of them");
         assert_eq!(observer.take_broken(), []);
     }
@@ -573,10 +585,13 @@ mod tests {
 
         let mut observer = Observer::new(topology(), promises());
         for &(at, vp, cpu, what) in &records[..2] {
-            observer.observe(&Record { at: Nanos(at), vp, cpu, what });
+            observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what });
         }
         [40, 45, 60].into_iter().for_each(|at| observer.advance(Nanos(at)));
-        assert_eq!((observer.take_broken(), observer.standing(3, Nanos(60)).stolen), (vec![], Nanos(50)));
+        assert_eq!(
+            (observer.take_broken(), observer.standing(ObservedVp(3), Nanos(60)).stolen),
+            (vec![], Nanos(50))
+        );
     }
 
     /// All that waits does so for the CPU that has gone; who runs on the other is not held up.
@@ -612,7 +627,7 @@ mod tests {
         for &(at, vp, cpu, what) in
             &[(0, 4, 1, What::Request), (0, 0, 1, What::Offline), (5, 0, 1, What::Offline)]
         {
-            observer.observe(&Record { at: Nanos(at), vp, cpu, what });
+            observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what });
         }
         observer.advance(Nanos(40));
         observer.advance(Nanos(30));
@@ -628,19 +643,22 @@ mod tests {
         let tell = |observer: &mut Observer, at, vp, what| {
             observer.observe(&Record { at: Nanos(at), vp, cpu: 0, what });
         };
-        tell(&mut observer, 0, 3, What::Request);
-        tell(&mut observer, 5, 3, What::Grant);
+        tell(&mut observer, 0, ObservedVp(3), What::Request);
+        tell(&mut observer, 5, ObservedVp(3), What::Grant);
         // It runs already, then waits for too long.
         observer.promise(promise(3, 20, 10, 0), Nanos(10));
-        tell(&mut observer, 30, 3, What::Revoke);
+        tell(&mut observer, 30, ObservedVp(3), What::Revoke);
         assert_eq!(observer.take_broken(), []);
         observer.advance(Nanos(45));
         assert_eq!(observer.take_broken().len(), 1);
-        let standing = observer.standing(3, Nanos(45));
+        let standing = observer.standing(ObservedVp(3), Nanos(45));
         assert_eq!((standing.ran, standing.counts.broken()), (Nanos(20), 1), "since the promise began");
-        observer.withdraw(3, Nanos(45));
+        observer.withdraw(ObservedVp(3), Nanos(45));
         observer.advance(Nanos(90));
-        assert_eq!(observer.standing(3, Nanos(90)), Standing { ran: Nanos(25), ..Standing::default() });
+        assert_eq!(
+            observer.standing(ObservedVp(3), Nanos(90)),
+            Standing { ran: Nanos(25), ..Standing::default() }
+        );
         // It waits already.
         observer.promise(promise(3, 20, 10, 0), Nanos(90));
         let result = observer.finish(Nanos(100));
@@ -658,7 +676,7 @@ mod tests {
         let mut observer = Observer::new(topology(), vec![]);
         let guest = |name: &str| VpInfo {
             name: name.into(),
-            parent: Some(0),
+            parent: Some(ObservedScheduler(0)),
             child: Child::Thread,
             ..VpInfo::default()
         };
@@ -668,11 +686,14 @@ mod tests {
         observer.observe(&Record { at: Nanos(7), vp: one, cpu: 0, what: What::Leave });
         observer.leave(one, Nanos(7));
         let other = observer.join(guest("other"));
-        assert_eq!((one, other, observer.join(guest("third"))), (5, 5, 6));
-        observer.promise(promise(other, 20, 10, 0), Nanos(10));
+        assert_eq!(
+            (one, other, observer.join(guest("third"))),
+            (ObservedVp(5), ObservedVp(5), ObservedVp(6))
+        );
+        observer.promise(promise(other.0, 20, 10, 0), Nanos(10));
         observer.leave(other, Nanos(20));
-        assert_eq!(observer.join(guest("fourth")), 7, "a result speaks of 5");
-        observer.leave(3, Nanos(20));
+        assert_eq!(observer.join(guest("fourth")), ObservedVp(7), "a result speaks of 5");
+        observer.leave(ObservedVp(3), Nanos(20));
         let result = observer.finish(Nanos(100));
         let names: Vec<_> = result.threads.iter().map(|t| result.topology.child_name(t.vp)).collect();
         assert_eq!(names, ["a", "b", "other", "third", "fourth"]);
@@ -685,11 +706,16 @@ mod tests {
         let other =
             observer.create_scheduler(SchedulerInfo { name: "other".into(), policy: "round-robin".into() });
         let child = Child::Scheduler(other);
-        observer.join(VpInfo { name: "other".into(), parent: Some(0), child, ..VpInfo::default() });
-        let record = |(at, what)| Record { at: Nanos(at), vp: 3, cpu: 0, what };
+        observer.join(VpInfo {
+            name: "other".into(),
+            parent: Some(ObservedScheduler(0)),
+            child,
+            ..VpInfo::default()
+        });
+        let record = |(at, what)| Record { at: Nanos(at), vp: ObservedVp(3), cpu: 0, what };
         let before = [(0, What::Request), (5, What::Grant), (10, What::Miss { count: 2 })];
         before.map(record).iter().for_each(|record| observer.observe(record));
-        observer.move_below(3, other, Nanos(10));
+        observer.move_below(ObservedVp(3), other, Nanos(10));
         let behind =
             [(20, What::Release), (30, What::Request), (37, What::Grant), (40, What::Miss { count: 1 })];
         behind.map(record).iter().for_each(|record| observer.observe(record));
@@ -703,7 +729,7 @@ mod tests {
         assert_eq!(below, [(3, 2), (1, 1)]);
         let promised: Vec<_> = result.guarantees.iter().map(|of| (of.by, of.from, of.to)).collect();
         let [begin, moved, again, end] = [0, 10, 40, 100].map(Nanos);
-        assert_eq!(promised, [(Some(0), begin, moved), (Some(other), again, end)]);
+        assert_eq!(promised, [(Some(ObservedScheduler(0)), begin, moved), (Some(other), again, end)]);
     }
 
     /// A scheduler is created, promised something, and destroyed; the next one may have its number only if nothing is
@@ -715,18 +741,22 @@ mod tests {
             let policy = || "round-robin".to_owned();
             let one = observer.create_scheduler(SchedulerInfo { name: "one".into(), policy: policy() });
             let child = Child::Scheduler(one);
-            let vp =
-                observer.join(VpInfo { name: "one".into(), parent: Some(0), child, ..VpInfo::default() });
+            let vp = observer.join(VpInfo {
+                name: "one".into(),
+                parent: Some(ObservedScheduler(0)),
+                child,
+                ..VpInfo::default()
+            });
             observer.observe(&Record { at: Nanos(0), vp, cpu: 0, what: What::Grant });
             if is_promised {
-                observer.promise(promise(vp, 20, 10, 0), Nanos(5));
+                observer.promise(promise(vp.0, 20, 10, 0), Nanos(5));
             }
             assert_eq!(observer.clone().finish(Nanos(30)).schedulers[1].ran, Nanos(30));
             observer.destroy_scheduler(one);
             observer.observe(&Record { at: Nanos(30), vp, cpu: 0, what: What::Leave });
             assert_eq!(observer.clone().finish(Nanos(40)).schedulers.len(), 1);
             let other = observer.create_scheduler(SchedulerInfo { name: "other".into(), policy: policy() });
-            assert_eq!((one, other), (1, 1 + u32::from(is_promised)));
+            assert_eq!((one, other), (ObservedScheduler(1), ObservedScheduler(1 + u32::from(is_promised))));
             let result = observer.finish(Nanos(40));
             assert_eq!(result.guarantees.len(), usize::from(is_promised));
             assert!(result.guarantees.iter().all(|result| result.to == Nanos(30)));

@@ -1,6 +1,6 @@
 //! What a virtual processor (VP) was promised, in the form in which a run is held against it. Decides nothing.
 
-use crate::event::VpId;
+use crate::event::ObservedVp;
 use crate::requests::{RequestRule, RequestTest, Wakes};
 use crate::result::Counts;
 use crate::windows::Window;
@@ -10,7 +10,7 @@ use hls_units::Nanos;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promise {
     /// The VP.
-    pub vp: VpId,
+    pub vp: ObservedVp,
     /// The guarantee as text.
     pub text: String,
     /// The lengths of windows to watch, with what is promised for each.

@@ -4,7 +4,7 @@
 //! Relies on records in time order. A promise may begin and end while the run goes on. Memory is bounded: breaches
 //! beyond a hundred that nobody asks for are dropped, and of too many promises that ended only the number is kept.
 
-use crate::event::{VpId, What};
+use crate::event::{ObservedVp, What};
 use crate::promise::{Promise, Standing};
 use crate::result::{Cause, Child, GuaranteeResult, Topology};
 use crate::windows::{Breach, Monitor};
@@ -15,7 +15,7 @@ use std::mem;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     /// The VP that was promised something.
-    pub vp: VpId,
+    pub vp: ObservedVp,
     /// The promise as text.
     pub guarantee: String,
     /// The window or request in which it broke.
@@ -246,7 +246,7 @@ impl Promises {
         let Promise { vp, ref text, .. } = entry.promise;
         let cause = entry.broken.and_then(|(first, _)| self.cause(vp, &first, topology));
         let (from, counts, requests) = (entry.from, entry.monitor.counts(), entry.monitor.requests());
-        let by = topology.vps.get(vp as usize).and_then(|info| info.parent);
+        let by = topology.vps.get(vp.index()).and_then(|info| info.parent);
         Some(GuaranteeResult {
             vp,
             by,
@@ -272,13 +272,13 @@ impl Promises {
     }
 
     /// Why a promise to `vp` broke: records were lost, or the scheduler above got too little itself.
-    fn cause(&self, vp: VpId, breach: &Breach, topology: &Topology) -> Option<Cause> {
+    fn cause(&self, vp: ObservedVp, breach: &Breach, topology: &Topology) -> Option<Cause> {
         if self.lost.is_some_and(|(from, to)| breach.from <= to && from <= breach.to) {
             return Some(Cause::Lost);
         }
-        let parent = topology.vps.get(vp as usize)?.parent?;
-        let is_above = |vp: VpId| {
-            topology.vps.get(vp as usize).is_some_and(|info| info.child == Child::Scheduler(parent))
+        let parent = topology.vps.get(vp.index())?.parent?;
+        let is_above = |vp: ObservedVp| {
+            topology.vps.get(vp.index()).is_some_and(|info| info.child == Child::Scheduler(parent))
         };
         let mut short = self.slots.iter().flatten().filter(|entry| entry.was_short_in(breach));
         let above = short.find(|entry| !breach.is_over() && is_above(entry.promise.vp))?;

@@ -1,6 +1,6 @@
 //! The result of a run: who there was, what was promised, what was delivered.
 
-use crate::event::VpId;
+use crate::event::{ObservedScheduler, ObservedVp};
 use compact_str::CompactString;
 use hls_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -13,22 +13,22 @@ pub struct Topology {
     pub cpus: u16,
     /// The schedulers; the first is the root.
     pub schedulers: Vec<SchedulerInfo>,
-    /// The edges. Entry 0 is unused, so that `VpId` 0 means none.
+    /// The edges. Entry 0 is unused, so that `ObservedVp` 0 means none.
     pub vps: Vec<VpInfo>,
 }
 
 impl Topology {
     /// For each scheduler, itself and all that are above it, each once, in rising order.
-    pub fn lineages(&self) -> Vec<Vec<u32>> {
-        let mut lineages: Vec<Vec<u32>> =
-            (0..self.schedulers.len() as u32).map(|index| vec![index]).collect();
+    pub fn lineages(&self) -> Vec<Vec<ObservedScheduler>> {
+        let mut lineages: Vec<Vec<ObservedScheduler>> =
+            (0..self.schedulers.len()).map(|index| vec![ObservedScheduler::at(index)]).collect();
         // Each round carries every scheduler's lineage one level further down; a tree of depth n is done after n.
         loop {
             let mut grown = false;
             for info in &self.vps {
                 let (Some(parent), Child::Scheduler(child)) = (info.parent, info.child) else { continue };
-                let Some(above) = lineages.get(parent as usize).cloned() else { continue };
-                let Some(below) = lineages.get_mut(child as usize) else { continue };
+                let Some(above) = lineages.get(parent.index()).cloned() else { continue };
+                let Some(below) = lineages.get_mut(child.index()) else { continue };
                 let before = below.len();
                 below.extend(above);
                 below.sort_unstable();
@@ -42,33 +42,33 @@ impl Topology {
     }
 
     /// All schedulers above a VP, each once, in rising order.
-    pub fn above(&self, vp: VpId) -> Vec<u32> {
-        let parent = self.vps.get(vp as usize).and_then(|info| info.parent);
-        parent.and_then(|parent| self.lineages().into_iter().nth(parent as usize)).unwrap_or_default()
+    pub fn above(&self, vp: ObservedVp) -> Vec<ObservedScheduler> {
+        let parent = self.vps.get(vp.index()).and_then(|info| info.parent);
+        parent.and_then(|parent| self.lineages().into_iter().nth(parent.index())).unwrap_or_default()
     }
 
     /// The name of a scheduler; empty where there is none.
-    pub fn scheduler_name(&self, scheduler: u32) -> &str {
-        self.schedulers.get(scheduler as usize).map_or("", |info| &info.name)
+    pub fn scheduler_name(&self, scheduler: ObservedScheduler) -> &str {
+        self.schedulers.get(scheduler.index()).map_or("", |info| &info.name)
     }
 
     /// The name of the thread or scheduler below a VP; empty where there is none.
-    pub fn child_name(&self, vp: VpId) -> &str {
-        let Some(info) = self.vps.get(vp as usize) else {
+    pub fn child_name(&self, vp: ObservedVp) -> &str {
+        let Some(info) = self.vps.get(vp.index()) else {
             return "";
         };
         match info.child {
             Child::Scheduler(index) => {
-                self.schedulers.get(index as usize).map_or("", |scheduler| &scheduler.name)
+                self.schedulers.get(index.index()).map_or("", |scheduler| &scheduler.name)
             }
             Child::Thread | Child::None => &info.name,
         }
     }
 
     /// The name of the scheduler above a VP; `None` where the machine is.
-    pub fn parent_name(&self, vp: VpId) -> Option<&str> {
-        let parent = self.vps.get(vp as usize)?.parent?;
-        self.schedulers.get(parent as usize).map(|scheduler| &scheduler.name[..])
+    pub fn parent_name(&self, vp: ObservedVp) -> Option<&str> {
+        let parent = self.vps.get(vp.index())?.parent?;
+        self.schedulers.get(parent.index()).map(|scheduler| &scheduler.name[..])
     }
 }
 
@@ -88,7 +88,7 @@ pub enum Child {
     #[default]
     None,
     /// Index into [`Topology::schedulers`].
-    Scheduler(u32),
+    Scheduler(ObservedScheduler),
     /// A thread.
     Thread,
 }
@@ -99,7 +99,7 @@ pub struct VpInfo {
     /// Name of the child (for a thread: its name, with `-N` behind it where there are several instances).
     pub name: CompactString,
     /// The scheduler above: index into [`Topology::schedulers`]; `None` for a VP of the root, given by the machine.
-    pub parent: Option<u32>,
+    pub parent: Option<ObservedScheduler>,
     /// What is below.
     pub child: Child,
     /// The derived guarantee as text, such as `RESBH 10ms 20ms`; empty where there is none.
@@ -127,7 +127,7 @@ pub struct Percentiles {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadResult {
     /// Its VP.
-    pub vp: VpId,
+    pub vp: ObservedVp,
     /// CPU time, with what switching to the thread cost, without stolen time.
     pub ran: Nanos,
     /// CPU time that went into the thread's own program.
@@ -199,7 +199,7 @@ impl ThreadResult {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerResult {
     /// Index into [`Topology::schedulers`].
-    pub scheduler: u32,
+    pub scheduler: ObservedScheduler,
     /// CPU time of all that is below it.
     pub ran: Nanos,
     /// How often it was given a CPU.
@@ -368,16 +368,16 @@ pub enum Cause {
     /// Records of that time were lost: it may have been kept.
     Lost,
     /// The scheduler that promised got too little itself at that time, by this VP.
-    Above(VpId),
+    Above(ObservedVp),
 }
 
 /// A guarantee and how it was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuaranteeResult {
     /// The VP that was promised something.
-    pub vp: VpId,
+    pub vp: ObservedVp,
     /// The scheduler that promised it: index into [`Topology::schedulers`]; `None`: the machine.
-    pub by: Option<u32>,
+    pub by: Option<ObservedScheduler>,
     /// The promise as text.
     pub guarantee: String,
     /// When the promise began.

@@ -3,8 +3,8 @@
 
 use crate::{Plan, ShareScale};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params, RawRecord, RecordKind, View};
-use hls_hierarchy::model::{Child, Edge, Hierarchy};
-use hls_monitor::event::{ObservedScheduler, Record, VpId, What};
+use hls_hierarchy::model::{Child, Edge, Hierarchy, ModelEdge};
+use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::RunResult;
 use hls_units::Nanos;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ pub struct Built<C> {
     /// The core's scheduler for each of the hierarchy.
     pub schedulers: Vec<CoreScheduler>,
     /// For each VP of the core the planned one; 0: none.
-    pub planned: Vec<VpId>,
+    pub planned: Vec<ObservedVp>,
     /// The planned VPs of schedulers.
     pub of_schedulers: OfSchedulers,
     /// The number that each scheduler of the core has in the result.
@@ -26,13 +26,13 @@ pub struct Built<C> {
 impl<C: Calls> Built<C> {
     /// Builds all schedulers and the VPs between them in an empty core, and has those recorded that `watch` says.
     /// Threads come later.
-    pub fn new(mut core: C, plan: &Plan, watch: impl Fn(VpId) -> bool) -> Result<Built<C>, CoreError> {
+    pub fn new(mut core: C, plan: &Plan, watch: impl Fn(ObservedVp) -> bool) -> Result<Built<C>, CoreError> {
         let hierarchy = &plan.hierarchy;
         for cpu in 0..hierarchy.machine.cpus {
             core.add_cpu(cpu)?;
         }
         let mut create = |s: &hls_hierarchy::model::Scheduler| {
-            core.create_scheduler(s.policy.id, Params::from_slice(&s.params)).map(CoreScheduler)
+            core.create_scheduler(s.policy.id, Params::from_slice(&s.params))
         };
         let schedulers: Vec<CoreScheduler> =
             hierarchy.schedulers.iter().map(&mut create).collect::<Result<_, _>>()?;
@@ -40,16 +40,16 @@ impl<C: Calls> Built<C> {
         let of_schedulers = OfSchedulers::default();
         let mut built = Built { core, schedulers, planned: Vec::new(), of_schedulers, observed };
         for planned in &plan.edges {
-            let edge = &hierarchy.edges[planned.edge];
+            let edge = hierarchy.edge(planned.edge);
             let Child::Scheduler(child) = edge.child else { continue };
             for (cpu, &vp) in (0..).zip(&planned.vps) {
                 let core_vp = match edge.parent {
-                    None => CoreVp(built.core.attach_root(built.schedulers[child].0, cpu)?),
+                    None => built.core.attach_root(built.schedulers[child], cpu)?,
                     Some(_) => built.attach(hierarchy, edge, Some(child))?,
                 };
                 built.of_schedulers.add(vp, child, core_vp);
                 built.name(core_vp, vp);
-                built.core.watch(core_vp.0, watch(vp))?;
+                built.core.watch(core_vp, watch(vp))?;
             }
         }
         Ok(built)
@@ -63,27 +63,27 @@ impl<C: Calls> Built<C> {
         child: Option<usize>,
     ) -> Result<CoreVp, CoreError> {
         let parent = edge.parent.ok_or(CoreError::NotFound)?;
-        let child = child.map(|child| self.schedulers[child].0);
-        self.core.attach(self.schedulers[parent].0, child, vp_params(hierarchy, edge)).map(CoreVp)
+        let child = child.map(|child| self.schedulers[child]);
+        self.core.attach(self.schedulers[parent], child, vp_params(hierarchy, edge))
     }
 
     /// The core's VPs of an edge of the hierarchy to a scheduler; none of those that were taken out.
-    pub fn vps_of(&self, plan: &Plan, edge: usize) -> Vec<CoreVp> {
+    pub fn vps_of(&self, plan: &Plan, edge: ModelEdge) -> Vec<CoreVp> {
         let planned = plan.edges.iter().find(|planned| planned.edge == edge);
         let vps = planned.iter().flat_map(|planned| &planned.vps);
         vps.filter_map(|vp| self.of_schedulers.core_vp(*vp)).collect()
     }
 
     /// The planned number of a VP of the core; 0: it has none.
-    pub fn number(&self, core_vp: CoreVp) -> VpId {
-        self.planned.get(core_vp.0 as usize).copied().unwrap_or(0)
+    pub fn number(&self, core_vp: CoreVp) -> ObservedVp {
+        self.planned.get(core_vp.index()).copied().unwrap_or(ObservedVp::NONE)
     }
 
     /// Gives a VP of the core its planned number.
-    pub fn name(&mut self, core_vp: CoreVp, vp: VpId) {
-        let index = core_vp.0 as usize;
+    pub fn name(&mut self, core_vp: CoreVp, vp: ObservedVp) {
+        let index = core_vp.index();
         if self.planned.len() <= index {
-            self.planned.resize(index + 1, 0);
+            self.planned.resize(index + 1, ObservedVp::NONE);
         }
         self.planned[index] = vp;
     }
@@ -131,14 +131,14 @@ pub struct VpUsage {
 impl VpUsage {
     /// What a VP of the core has used until now.
     pub fn of(view: &View, core_vp: CoreVp, now: Nanos) -> VpUsage {
-        let (grants, revokes) = view.grants_and_revokes(core_vp.0);
-        VpUsage { ran: view.ran(core_vp.0, now), grants, revokes }
+        let (grants, revokes) = view.grants_and_revokes(core_vp);
+        VpUsage { ran: view.ran(core_vp, now), grants, revokes }
     }
 }
 
 /// A planned VP of a scheduler.
 struct OfScheduler {
-    vp: VpId,
+    vp: ObservedVp,
     /// The scheduler, by its number in the plan.
     scheduler: usize,
     /// That of the core, or what it had when it was taken out of the hierarchy.
@@ -152,12 +152,12 @@ struct OfScheduler {
 pub struct OfSchedulers(Vec<OfScheduler>);
 
 impl OfSchedulers {
-    fn add(&mut self, vp: VpId, scheduler: usize, core_vp: CoreVp) {
+    fn add(&mut self, vp: ObservedVp, scheduler: usize, core_vp: CoreVp) {
         self.0.push(OfScheduler { vp, scheduler, is: Ok(core_vp), before: VpUsage::default() });
     }
 
     /// The VP of the core, while there is one.
-    pub fn core_vp(&self, vp: VpId) -> Option<CoreVp> {
+    pub fn core_vp(&self, vp: ObservedVp) -> Option<CoreVp> {
         self.0.iter().find(|of| of.vp == vp)?.is.ok()
     }
 
@@ -194,8 +194,12 @@ impl OfSchedulers {
 
 /// A record of the core in the numbers of the result; `None`: it is about a scheduler that is no more. The other
 /// arguments are those of [`Built`].
-pub fn planned_record(planned: &[VpId], observed: &ObservedSchedulers, raw: RawRecord) -> Option<Record> {
-    let vp = planned.get(raw.vp as usize).copied().unwrap_or(0);
+pub fn planned_record(
+    planned: &[ObservedVp],
+    observed: &ObservedSchedulers,
+    raw: RawRecord,
+) -> Option<Record> {
+    let vp = planned.get(raw.vp.index()).copied().unwrap_or(ObservedVp::NONE);
     Some(Record { at: raw.at, vp, cpu: raw.cpu, what: what(observed, raw.kind)? })
 }
 
@@ -211,7 +215,7 @@ fn what(observed: &ObservedSchedulers, kind: RecordKind) -> Option<What> {
         RecordKind::Offline => What::Offline,
         RecordKind::Online => What::Online,
         RecordKind::Fallback { scheduler, violation, .. } => {
-            What::TakenOut { scheduler: observed.get(CoreScheduler(scheduler))?, offence: violation }
+            What::TakenOut { scheduler: observed.get(scheduler)?, offence: violation }
         }
     })
 }

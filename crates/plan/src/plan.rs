@@ -2,8 +2,8 @@
 //!
 //! Relies on the hierarchy being valid. Both engines and every report use the numbers given here.
 
-use hls_hierarchy::model::{self, Hierarchy};
-use hls_monitor::event::VpId;
+use hls_hierarchy::model::{self, Hierarchy, ModelEdge};
+use hls_monitor::event::{ObservedScheduler, ObservedVp};
 use hls_monitor::result::{Child, SchedulerInfo, Topology, VpInfo};
 use hls_units::Nanos;
 use hls_workload::program::{Program, Resource, Step, Task, Workload};
@@ -14,10 +14,10 @@ use std::sync::Arc;
 /// The instances of one thread of the hierarchy, which are alike in all but their numbers.
 #[derive(Clone, Debug)]
 pub struct PlannedThreads {
-    /// Index into [`Hierarchy::edges`].
-    pub edge: usize,
+    /// Its edge of the file.
+    pub edge: ModelEdge,
     /// The VP of the first instance; the others follow it.
-    pub first_vp: VpId,
+    pub first_vp: ObservedVp,
     /// How many instances there are.
     pub count: u32,
     /// What each instance does.
@@ -30,15 +30,23 @@ pub struct PlannedThreads {
     pub affinity: u64,
 }
 
+impl PlannedThreads {
+    /// The VPs of the instances, in order.
+    pub fn vps(&self) -> impl Iterator<Item = ObservedVp> {
+        let first = self.first_vp;
+        (0..self.count).map(move |instance| first.plus(instance))
+    }
+}
+
 /// One thread of the plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedThread<'p> {
     /// Its name, with `-N` behind it where there are several instances.
     pub name: &'p str,
     /// Its VP.
-    pub vp: VpId,
-    /// Index into [`Hierarchy::edges`].
-    pub edge: usize,
+    pub vp: ObservedVp,
+    /// Its edge of the file.
+    pub edge: ModelEdge,
     /// Which instance of the edge's thread.
     pub instance: u32,
 }
@@ -46,10 +54,10 @@ pub struct PlannedThread<'p> {
 /// The VPs of an edge to a scheduler.
 #[derive(Clone, Debug)]
 pub struct PlannedEdge {
-    /// Index into [`Hierarchy::edges`].
-    pub edge: usize,
+    /// Its edge of the file.
+    pub edge: ModelEdge,
     /// The VPs, one for each CPU that the child may hold.
-    pub vps: Vec<VpId>,
+    pub vps: Vec<ObservedVp>,
 }
 
 /// A hierarchy under a workload.
@@ -171,7 +179,7 @@ impl Plan {
             schedulers: plan.hierarchy.schedulers.iter().map(scheduler_info).collect(),
             vps: vec![VpInfo::default()],
         };
-        for edge in 0..plan.hierarchy.edges.len() {
+        for edge in (0..plan.hierarchy.edges.len()).map(ModelEdge) {
             plan.number(&mut topology, edge, &tasks);
         }
         plan.topology = Arc::new(topology);
@@ -182,27 +190,28 @@ impl Plan {
     /// Every thread of the plan, in file order.
     pub fn threads(&self) -> impl Iterator<Item = PlannedThread<'_>> {
         let one = |group: &PlannedThreads, instance| {
-            let vp = group.first_vp + instance;
-            PlannedThread { name: &self.topology.vps[vp as usize].name, vp, edge: group.edge, instance }
+            let vp = group.first_vp.plus(instance);
+            PlannedThread { name: &self.topology.vps[vp.index()].name, vp, edge: group.edge, instance }
         };
         self.groups.iter().flat_map(move |group| (0..group.count).map(move |instance| one(group, instance)))
     }
 
     /// Gives numbers to the VPs of one edge of the hierarchy.
-    fn number(&mut self, topology: &mut Topology, edge: usize, tasks: &Tasks) {
-        let model::Edge { parent, child, width, .. } = self.hierarchy.edges[edge];
-        let parent = parent.map(|p| p as u32);
-        let first_vp = topology.vps.len() as VpId;
+    fn number(&mut self, topology: &mut Topology, edge: ModelEdge, tasks: &Tasks) {
+        let &model::Edge { parent, child, width, .. } = self.hierarchy.edge(edge);
+        let parent = parent.map(ObservedScheduler::at);
+        let first_vp = ObservedVp::at(topology.vps.len());
         let mut add = |name: String, child| {
             let info = VpInfo { name: name.into(), parent, child, ..VpInfo::default() };
             topology.vps.push(info);
         };
         match child {
             model::Child::Scheduler(index) => {
-                let vps = first_vp..first_vp + VpId::from(width);
+                let vps = (0..width).map(|cpu| first_vp.plus(cpu.into())).collect::<Vec<_>>();
                 let name = &self.hierarchy.schedulers[index].name;
-                vps.clone().for_each(|_| add(name.clone(), Child::Scheduler(index as u32)));
-                self.edges.push(PlannedEdge { edge, vps: vps.collect() });
+                let child = Child::Scheduler(ObservedScheduler::at(index));
+                vps.iter().for_each(|_| add(name.clone(), child));
+                self.edges.push(PlannedEdge { edge, vps });
             }
             model::Child::Thread(index) => {
                 let (thread, count) = (&self.hierarchy.threads[index], self.instances[index]);
@@ -216,7 +225,7 @@ impl Plan {
     fn sort_edges(&mut self) {
         let mut sorted = Vec::with_capacity(self.edges.len());
         let mut missing: Vec<usize> = vec![0; self.hierarchy.schedulers.len()];
-        let child_of = |edge: &PlannedEdge, hierarchy: &Hierarchy| match hierarchy.edges[edge.edge].child {
+        let child_of = |edge: &PlannedEdge, hierarchy: &Hierarchy| match hierarchy.edge(edge.edge).child {
             model::Child::Scheduler(index) => index,
             model::Child::Thread(_) => unreachable!("edges of threads are kept elsewhere"),
         };
@@ -226,7 +235,7 @@ impl Plan {
         let mut rest = std::mem::take(&mut self.edges);
         while !rest.is_empty() {
             let (ready, wait): (Vec<_>, Vec<_>) = rest.into_iter().partition(|edge| {
-                self.hierarchy.edges[edge.edge].parent.is_none_or(|parent| missing[parent] == 0)
+                self.hierarchy.edge(edge.edge).parent.is_none_or(|parent| missing[parent] == 0)
             });
             assert!(!ready.is_empty(), "a valid hierarchy has no cycle");
             for edge in ready {
@@ -261,8 +270,8 @@ fn count_vps(hierarchy: &Hierarchy, instances: &[u32]) -> u64 {
 
 fn threads_alike(
     thread: &model::Thread,
-    edge: usize,
-    first_vp: VpId,
+    edge: ModelEdge,
+    first_vp: ObservedVp,
     count: u32,
     tasks: &Tasks,
 ) -> PlannedThreads {

@@ -5,7 +5,7 @@
 
 use crate::Built;
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params, View};
-use hls_monitor::event::VpId;
+use hls_monitor::event::{ObservedScheduler, ObservedVp};
 use hls_units::Nanos;
 
 /// A thread while it lives. No later thread has the same key, even if it has the same numbers.
@@ -29,7 +29,7 @@ pub struct EngineThread {
     /// The core's scheduler above it.
     pub scheduler: CoreScheduler,
     /// The number under which what happens to it is recorded; 0: none.
-    pub vp: VpId,
+    pub vp: ObservedVp,
 }
 
 /// An engine whose hierarchy can change while it runs.
@@ -54,7 +54,7 @@ pub trait ChangeableEngine {
     ///
     /// # Errors
     /// There is no such VP any more, or it is another's.
-    fn watch(&mut self, core_vp: CoreVp, tid: u32, vp: VpId) -> Result<(), CoreError>;
+    fn watch(&mut self, core_vp: CoreVp, tid: u32, vp: ObservedVp) -> Result<(), CoreError>;
 
     /// A VP of the core loses its number; that it left is recorded.
     fn unwatch(&mut self, core_vp: CoreVp);
@@ -75,7 +75,7 @@ pub trait ChangeableEngine {
         tid: u32,
         to: CoreScheduler,
         params: Params,
-        above: &[u32],
+        above: &[ObservedScheduler],
     ) -> Result<(), CoreError>;
 
     /// Sets a parameter of a thread's VP, which its scheduler hears as a message.
@@ -86,7 +86,7 @@ pub trait ChangeableEngine {
 
     /// Nobody takes this place of the plan any more: whom a rule gives it comes to the default scheduler. Returns that
     /// one, by the core's number, where the thread is yet to come and keeps this number.
-    fn close_place(&mut self, vp: VpId) -> Option<CoreScheduler>;
+    fn close_place(&mut self, vp: ObservedVp) -> Option<CoreScheduler>;
 
     /// CPU time that a VP of the core has had.
     fn ran(&mut self, core_vp: CoreVp) -> Nanos;

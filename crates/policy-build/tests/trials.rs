@@ -2,7 +2,7 @@
 //! themselves (`Noticed:`), and leave alone what is beside them; and one that does anything at random, as far as the
 //! contract lets it, never breaks an invariant of the core.
 
-use hls_core::{Calls, Library, Params, policies};
+use hls_core::{Calls, CoreScheduler, CoreVp, Library, Params, policies};
 use hls_policy_build::{Builder, Error, PolicyFile, Severity, Target};
 use hls_scenario::{Machine, Trial};
 use hls_units::Nanos;
@@ -122,9 +122,9 @@ fn a_policy_that_does_anything_breaks_nothing_but_itself() {
 /// A reservation above, a bad policy with four threads, a hog below, on two CPUs.
 struct Beside {
     machine: Machine,
-    reserved: u32,
-    bad: u32,
-    threads: Vec<u32>,
+    reserved: CoreVp,
+    bad: CoreScheduler,
+    threads: Vec<CoreVp>,
 }
 
 impl Beside {
@@ -152,7 +152,7 @@ impl Beside {
         Beside { machine, reserved, bad, threads }
     }
 
-    fn ran(&self, vp: u32) -> u64 {
+    fn ran(&self, vp: CoreVp) -> u64 {
         self.machine.core.ran(vp, self.machine.now).0
     }
 

@@ -53,7 +53,7 @@ impl<'a> ThreadBody<'a> {
         number: u32,
         go_at: Nanos,
     ) -> ThreadBody<'a> {
-        let vp = group.first_vp + (number - group.first);
+        let vp = group.first_vp.plus(number - group.first);
         ThreadBody {
             context,
             slot: context.area.slot(number),

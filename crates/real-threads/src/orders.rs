@@ -1,7 +1,7 @@
 //! What the starter and the process of the threads send each other: the starter its orders, once; the process messages,
 //! a line of JSON each.
 
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_monitor::result::{Percentiles, TaskResult};
 use hls_plan::Plan;
 use hls_units::Nanos;
@@ -29,7 +29,7 @@ pub struct Group {
     /// The name of each instance.
     pub names: Vec<String>,
     /// The VP of the first instance; those of the others follow it.
-    pub first_vp: VpId,
+    pub first_vp: ObservedVp,
     /// The number of the first instance among all threads.
     pub first: u32,
     /// The program of each instance.
@@ -47,9 +47,8 @@ impl Orders {
     pub fn new(plan: &Plan, seed: u64) -> Orders {
         let mut first = 0;
         let group = |planned: &hls_plan::PlannedThreads| {
-            let vps = planned.first_vp..planned.first_vp + planned.count;
             let group = Group {
-                names: vps.map(|vp| plan.topology.child_name(vp).to_owned()).collect(),
+                names: planned.vps().map(|vp| plan.topology.child_name(vp).to_owned()).collect(),
                 first_vp: planned.first_vp,
                 first,
                 program: planned.program.clone(),
@@ -92,7 +91,7 @@ pub enum Message {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadEnd {
     /// The VP of the thread.
-    pub vp: VpId,
+    pub vp: ObservedVp,
     /// The CPU time that the thread had from its start to its end.
     pub ran: Nanos,
     /// The part of that CPU time that went into computing.

@@ -3,7 +3,7 @@
 use crate::area::Area;
 use crate::clock::{self, ring};
 use crate::orders::{Message, Orders, ThreadEnd};
-use hls_monitor::event::{Record, VpId};
+use hls_monitor::event::{ObservedVp, Record};
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;
 use hls_units::Nanos;
@@ -31,9 +31,9 @@ pub struct ThreadProcess {
     messages: Messages,
     area: Area,
     /// The VP of each thread, by the thread's number.
-    vps: Vec<VpId>,
+    vps: Vec<ObservedVp>,
     /// The threads that have arrived so far.
-    threads: Vec<(VpId, Tid)>,
+    threads: Vec<(ObservedVp, Tid)>,
     /// The instant at which the run began, by CLOCK_MONOTONIC.
     go_at: Nanos,
     /// The instant of the last event that was delivered.
@@ -97,7 +97,7 @@ impl ThreadProcess {
     }
 
     /// The threads that have arrived so far, each with its VP and its tid.
-    pub fn threads(&self) -> &[(VpId, Tid)] {
+    pub fn threads(&self) -> &[(ObservedVp, Tid)] {
         &self.threads
     }
 
@@ -119,7 +119,7 @@ impl ThreadProcess {
     ///
     /// # Errors
     /// When the process has failed, or a thread cannot be created.
-    pub fn arrivals(&mut self, patience: Nanos) -> io::Result<Vec<(VpId, Tid)>> {
+    pub fn arrivals(&mut self, patience: Nanos) -> io::Result<Vec<(ObservedVp, Tid)>> {
         let mut arrivals = Vec::new();
         let mut until = clock::now().saturating_add(patience);
         while !self.is_over() {
@@ -140,7 +140,7 @@ impl ThreadProcess {
         self.ends.is_some()
     }
 
-    fn arrived(&mut self, number: u32) -> Option<(VpId, Tid)> {
+    fn arrived(&mut self, number: u32) -> Option<(ObservedVp, Tid)> {
         let vp = *self.vps.get(number as usize)?;
         let thread = (vp, self.area.slot(number).tid().load(Acquire));
         self.threads.push(thread);
@@ -148,7 +148,7 @@ impl ThreadProcess {
     }
 
     /// Lets a thread that arrived after the start of the run begin its program now.
-    pub fn admit(&self, vp: VpId) {
+    pub fn admit(&self, vp: ObservedVp) {
         let Some(number) = self.vps.iter().position(|&other| other == vp) else { return };
         let slot = self.area.slot(number as u32);
         slot.admit(clock::now());
@@ -227,16 +227,16 @@ impl Outcome {
     /// Fills in the parts of a result that only the threads know: the work, frames and tasks of each, the time from its
     /// wake-ups to its next instructions, and the work below each scheduler.
     pub fn complete(&self, result: &mut RunResult) {
-        let ends: HashMap<VpId, &ThreadEnd> = self.threads.iter().map(|end| (end.vp, end)).collect();
+        let ends: HashMap<ObservedVp, &ThreadEnd> = self.threads.iter().map(|end| (end.vp, end)).collect();
         let topology = result.topology.clone();
         let lineages = topology.lineages();
         for thread in &mut result.threads {
             let Some(end) = ends.get(&thread.vp) else { continue };
             (thread.work, thread.frames, thread.tasks) = (end.work, end.frames, end.tasks.clone());
             thread.wake_latency = end.wake_latency;
-            let parent = topology.vps.get(thread.vp as usize).and_then(|vp| vp.parent);
-            for &above in parent.map_or(&[][..], |parent| &lineages[parent as usize]) {
-                if let Some(scheduler) = result.schedulers.get_mut(above as usize) {
+            let parent = topology.vps.get(thread.vp.index()).and_then(|vp| vp.parent);
+            for &above in parent.map_or(&[][..], |parent| &lineages[parent.index()]) {
+                if let Some(scheduler) = result.schedulers.get_mut(above.index()) {
                     scheduler.below.work = scheduler.below.work.saturating_add(end.work);
                 }
             }

@@ -63,6 +63,7 @@ pub(crate) fn cause_in_words(topology: &Topology, cause: Cause) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hls_monitor::event::{ObservedScheduler, ObservedVp};
     use hls_monitor::result::{Child, SchedulerInfo, VpInfo};
     use hls_monitor::windows::{Breach, Window};
 
@@ -74,16 +75,20 @@ mod tests {
             schedulers: vec![SchedulerInfo { name: "RES".into(), policy: "reservation".into() }],
             vps: vec![
                 VpInfo::default(),
-                vp("RES", None, Child::Scheduler(0)),
-                vp("vid\neo", Some(0), Child::Thread),
+                vp("RES", None, Child::Scheduler(ObservedScheduler(0))),
+                vp("vid\neo", Some(ObservedScheduler(0)), Child::Thread),
             ],
         };
         let ms = Nanos::from_millis;
         let window = Window { length: ms(66), promised: ms(5), allowed: Some(ms(15)), accounted: ms(0) };
         let what = Missed::Window(window);
         let breach = Breach { from: ms(10), to: ms(76), got: ms(3), stolen: ms(1), what };
-        let mut broken =
-            Broken { vp: 2, guarantee: "RESBH 5ms 33ms".into(), breach, cause: Some(Cause::Above(1)) };
+        let mut broken = Broken {
+            vp: ObservedVp(2),
+            guarantee: "RESBH 5ms 33ms".into(),
+            breach,
+            cause: Some(Cause::Above(ObservedVp(1))),
+        };
         assert_eq!(
             broken_in_words(&topology, &broken),
             "76ms: BROKEN: vid\u{fffd}eo was promised RESBH 5ms 33ms by RES, at least 5ms in 66ms, and got 3ms; \

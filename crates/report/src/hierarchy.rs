@@ -2,14 +2,14 @@
 //!
 //! Relies on nothing but the topology; a cycle in it ends the walk there, and what no VP leads to is left out.
 
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_monitor::result::{Child, Topology};
 
 /// An edge, or all edges from one scheduler to one child (a scheduler may hold a VP for each CPU).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
     /// The VPs that are this edge; never empty.
-    pub vps: Vec<VpId>,
+    pub vps: Vec<ObservedVp>,
     /// What is below.
     pub child: Child,
     /// How many schedulers are above.
@@ -30,7 +30,7 @@ impl Edge {
     pub fn policy<'t>(&self, topology: &'t Topology) -> &'t str {
         match self.child {
             Child::Scheduler(index) => {
-                topology.schedulers.get(index as usize).map_or("", |s| s.policy.as_str())
+                topology.schedulers.get(index.index()).map_or("", |s| s.policy.as_str())
             }
             _ => "",
         }
@@ -38,7 +38,7 @@ impl Edge {
 
     /// The guarantees on the VPs, equal ones counted together: `ALL`, `ALL (on 4 CPUs)`.
     pub fn guarantee(&self, topology: &Topology) -> String {
-        let of = |vp: &VpId| topology.vps.get(*vp as usize).map_or("", |vp| vp.guarantee.as_str());
+        let of = |vp: &ObservedVp| topology.vps.get(vp.index()).map_or("", |vp| vp.guarantee.as_str());
         let mut groups: Vec<(&str, usize)> = Vec::new();
         for text in self.vps.iter().map(of).filter(|text| !text.is_empty()) {
             match groups.last_mut() {
@@ -57,11 +57,11 @@ impl Edge {
 pub(crate) fn walk(topology: &Topology) -> Vec<Edge> {
     let mut below = vec![Vec::new(); topology.schedulers.len()];
     let mut roots = Vec::new();
-    for (vp, info) in (0..).zip(&topology.vps) {
+    for (vp, info) in (0..).map(ObservedVp).zip(&topology.vps) {
         match info.parent {
             _ if info.child == Child::None => {}
             None => roots.push(vp),
-            Some(parent) => below.get_mut(parent as usize).into_iter().for_each(|vps| vps.push(vp)),
+            Some(parent) => below.get_mut(parent.index()).into_iter().for_each(|vps| vps.push(vp)),
         }
     }
     let mut seen = vec![false; topology.schedulers.len()];
@@ -69,11 +69,11 @@ pub(crate) fn walk(topology: &Topology) -> Vec<Edge> {
     let mut pending = edges_to(topology, &roots, 0);
     while let Some(mut edge) = pending.pop() {
         if let Child::Scheduler(index) = edge.child
-            && let Some(is_seen) = seen.get_mut(index as usize)
+            && let Some(is_seen) = seen.get_mut(index.index())
         {
             edge.is_repeated = std::mem::replace(is_seen, true);
             if !edge.is_repeated {
-                pending.append(&mut edges_to(topology, &below[index as usize], edge.depth + 1));
+                pending.append(&mut edges_to(topology, &below[index.index()], edge.depth + 1));
             }
         }
         edges.push(edge);
@@ -97,7 +97,7 @@ pub(crate) fn nodes(topology: &Topology) -> Vec<Node> {
     let mut place = vec![0; topology.schedulers.len()];
     for edge in walk(topology) {
         let scheduler = match edge.child {
-            Child::Scheduler(index) => place.get_mut(index as usize),
+            Child::Scheduler(index) => place.get_mut(index.index()),
             _ => None,
         };
         match scheduler {
@@ -115,10 +115,10 @@ pub(crate) fn nodes(topology: &Topology) -> Vec<Node> {
 }
 
 /// The VPs of one scheduler, those with a common child as one edge; the last edge first, as a stack wants them.
-fn edges_to(topology: &Topology, vps: &[VpId], depth: usize) -> Vec<Edge> {
+fn edges_to(topology: &Topology, vps: &[ObservedVp], depth: usize) -> Vec<Edge> {
     let mut edges: Vec<Edge> = Vec::new();
     for &vp in vps {
-        let Some(info) = topology.vps.get(vp as usize) else {
+        let Some(info) = topology.vps.get(vp.index()) else {
             continue;
         };
         // A thread is no other's child; only schedulers have several VPs to look for.
@@ -147,17 +147,24 @@ fn edges_to(topology: &Topology, vps: &[VpId], depth: usize) -> Vec<Edge> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hls_monitor::event::ObservedScheduler;
     use hls_monitor::result::{SchedulerInfo, VpInfo};
 
     #[test]
     fn a_cycle_ends_the_walk() {
         let scheduler = |name: &str| SchedulerInfo { name: name.into(), policy: "join".into() };
         let vp = |parent, child| VpInfo { parent, child, ..VpInfo::default() };
-        let (a, b) = (Child::Scheduler(0), Child::Scheduler(1));
+        let (a, b) = (Child::Scheduler(ObservedScheduler(0)), Child::Scheduler(ObservedScheduler(1)));
         let topology = Topology {
             cpus: 1,
             schedulers: vec![scheduler("a"), scheduler("b")],
-            vps: vec![VpInfo::default(), vp(None, a), vp(Some(0), b), vp(Some(1), a), vp(Some(9), b)],
+            vps: vec![
+                VpInfo::default(),
+                vp(None, a),
+                vp(Some(ObservedScheduler(0)), b),
+                vp(Some(ObservedScheduler(1)), a),
+                vp(Some(ObservedScheduler(9)), b),
+            ],
         };
         let names: Vec<_> =
             walk(&topology).iter().map(|edge| (edge.name(&topology).to_owned(), edge.is_repeated)).collect();

@@ -228,7 +228,7 @@ fn taken_out(result: &TakenOut) -> JsonTakenOut<'_> {
 }
 
 fn scheduler<'a>(topology: &'a Topology, result: &SchedulerResult) -> JsonScheduler<'a> {
-    let info = topology.schedulers.get(result.scheduler as usize);
+    let info = topology.schedulers.get(result.scheduler.index());
     JsonScheduler {
         name: info.map_or("", |info| &info.name),
         policy: info.map_or("", |info| &info.policy),
@@ -254,7 +254,7 @@ fn thread<'a>(topology: &'a Topology, result: &'a ThreadResult) -> JsonThread<'a
     JsonThread {
         name: topology.child_name(result.vp),
         scheduler: topology.parent_name(result.vp).unwrap_or(""),
-        guarantee: topology.vps.get(result.vp as usize).map_or("", |vp| &vp.guarantee),
+        guarantee: topology.vps.get(result.vp.index()).map_or("", |vp| &vp.guarantee),
         ran_ns: result.ran.0,
         work_ns: result.work.0,
         activations: result.activations,

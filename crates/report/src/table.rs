@@ -7,7 +7,7 @@
 use crate::broken::{cause_in_words, taken_out_in_words};
 use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
 use crate::layout::{Column, number, text, write_rows};
-use hls_monitor::event::VpId;
+use hls_monitor::event::{ObservedScheduler, ObservedVp};
 use hls_monitor::result::{
     Below, Child, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult, SchedulerResult,
     TaskResult, ThreadResult, Topology, Verdict, WindowResult,
@@ -134,7 +134,7 @@ fn tasks_of<'r>(run: &'r RunResult, thread: &ThreadResult) -> Vec<(&'r str, Task
 /// The CPU time that each scheduler had, and what the threads below it lived through, together.
 fn write_schedulers(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let row = |result: &SchedulerResult| {
-        let name = run.topology.schedulers.get(result.scheduler as usize).map_or("", |info| &info.name);
+        let name = run.topology.schedulers.get(result.scheduler.index()).map_or("", |info| &info.name);
         let above = schedulers_above(&run.topology, result.scheduler);
         lived_through(name.to_owned(), above, percent_rounded(result.ran, run.length), &result.below)
     };
@@ -145,8 +145,11 @@ fn write_schedulers(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
 }
 
 /// The names of the schedulers that a scheduler is scheduled by, each once.
-fn schedulers_above(topology: &Topology, scheduler: u32) -> String {
-    let vps = (0..).zip(&topology.vps).filter(|(_, info)| info.child == Child::Scheduler(scheduler));
+fn schedulers_above(topology: &Topology, scheduler: ObservedScheduler) -> String {
+    let vps = (0..)
+        .map(ObservedVp)
+        .zip(&topology.vps)
+        .filter(|(_, info)| info.child == Child::Scheduler(scheduler));
     let mut names: Vec<&str> = vps.map(|(vp, _)| topology.parent_name(vp).unwrap_or("machine")).collect();
     names.dedup();
     names.join(", ")
@@ -399,7 +402,7 @@ fn bounds_exceeded(run: &RunResult) -> Option<String> {
 }
 
 /// The names of those VPs, or of the first of them.
-fn names(run: &RunResult, vps: impl ExactSizeIterator<Item = VpId>) -> String {
+fn names(run: &RunResult, vps: impl ExactSizeIterator<Item = ObservedVp>) -> String {
     let more = (vps.len() > MAX_NAMES).then(|| "…".to_owned());
     let shown = vps.take(MAX_NAMES).map(|vp| shorten(run.topology.child_name(vp), NAME_WIDTH));
     shown.chain(more).collect::<Vec<_>>().join(", ")

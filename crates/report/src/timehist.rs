@@ -5,7 +5,7 @@
 //! records in time order; keeps a few words for each VP and writes as it goes.
 
 use crate::format::{decimal, shorten};
-use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::event::{ObservedVp, Record, What};
 use hls_monitor::result::{Child, Topology};
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -59,8 +59,8 @@ impl<'t, W: Write> TimeHist<'t, W> {
     /// # Errors
     /// Those of the output.
     pub fn record(&mut self, record: &Record) -> io::Result<()> {
-        let is_thread = self.topology.vps.get(record.vp as usize).is_some_and(|vp| vp.child == Child::Thread);
-        let Some(thread) = self.threads.get_mut(record.vp as usize).filter(|_| is_thread) else {
+        let is_thread = self.topology.vps.get(record.vp.index()).is_some_and(|vp| vp.child == Child::Thread);
+        let Some(thread) = self.threads.get_mut(record.vp.index()).filter(|_| is_thread) else {
             return Ok(());
         };
         let at = record.at;
@@ -91,7 +91,7 @@ impl<'t, W: Write> TimeHist<'t, W> {
     pub fn finish(mut self, end: Nanos) -> io::Result<W> {
         for vp in 0..self.threads.len() {
             if let Some(running) = self.threads[vp].running {
-                self.line(vp as VpId, end, running)?;
+                self.line(ObservedVp::at(vp), end, running)?;
             }
         }
         self.out.flush()?;
@@ -99,7 +99,7 @@ impl<'t, W: Write> TimeHist<'t, W> {
     }
 
     /// Writes the run that ends at `at`.
-    fn line(&mut self, vp: VpId, at: Nanos, running: Running) -> io::Result<()> {
+    fn line(&mut self, vp: ObservedVp, at: Nanos, running: Running) -> io::Result<()> {
         let micros = |time: Nanos| decimal(u128::from(time.0 / 1_000), 3);
         let name = shorten(self.topology.child_name(vp), NAME_WIDTH);
         let time = decimal(u128::from(at.0 / 1_000), 6);

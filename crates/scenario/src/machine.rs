@@ -1,7 +1,7 @@
 //! A core and its CPUs, without programs that run on them. Calls the core by the rules of `core/hls.h`, and checks that
 //! the core keeps its own.
 
-use hls_core::{Calls, Core, CoreError, Fault, Library, RecordKind, limits};
+use hls_core::{Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Library, RecordKind, limits};
 use hls_units::Nanos;
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct TakenOut {
     /// The instant at which the core took the policy out.
     pub at: Nanos,
     /// The core's number of the scheduler that had the policy.
-    pub scheduler: u32,
+    pub scheduler: CoreScheduler,
     /// What the policy did.
     pub offence: &'static str,
     /// The hook in which the policy did it.
@@ -32,11 +32,11 @@ pub enum Failure {
     /// The core has taken out a policy.
     TakenOut(TakenOut),
     /// A thread's VP runs on two CPUs.
-    TwoCpus(u32),
+    TwoCpus(CoreVp),
     /// Timers, slices and decisions follow each other without end while no time passes.
     Endless,
     /// A VP is READY, but runs on no CPU, though no other thread wants one and nothing is due.
-    Stuck(u32),
+    Stuck(CoreVp),
 }
 
 impl Failure {
@@ -74,11 +74,11 @@ pub struct Machine {
     /// The number of CPUs, which are numbered from 0 on.
     pub cpus: u16,
     /// The VP of the thread that each CPU runs.
-    pub running: Vec<Option<u32>>,
+    pub running: Vec<Option<CoreVp>>,
     /// The present instant.
     pub now: Nanos,
     /// The VP above the root for each CPU, by which the machine grants that CPU.
-    pub roots: Vec<u32>,
+    pub roots: Vec<CoreVp>,
     /// The policies that the core has taken out, in order of time.
     pub taken_out: Vec<TakenOut>,
 }
@@ -100,7 +100,7 @@ impl Machine {
     }
 
     /// Makes a scheduler the root of all CPUs.
-    pub fn make_root(&mut self, s: u32) -> Result<(), CoreError> {
+    pub fn make_root(&mut self, s: CoreScheduler) -> Result<(), CoreError> {
         self.roots = (0..self.cpus).map(|cpu| self.core.attach_root(s, cpu)).collect::<Result<_, _>>()?;
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Machine {
             }
         });
         self.core.check().map_err(Failure::Broken)?;
-        let twice = |(i, vp): (usize, &Option<u32>)| vp.filter(|_| self.running[..i].contains(vp));
+        let twice = |(i, vp): (usize, &Option<CoreVp>)| vp.filter(|_| self.running[..i].contains(vp));
         self.running.iter().enumerate().find_map(twice).map_or(Ok(()), |vp| Err(Failure::TwoCpus(vp)))
     }
 

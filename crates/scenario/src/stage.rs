@@ -1,7 +1,7 @@
 //! Carries out the events of scripts on a machine, and knows the core's numbers of a script's schedulers and threads.
 
 use crate::{Event, Failure, Machine};
-use hls_core::{Calls, CoreError, Library, Params, View, VpState};
+use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Library, Params, View, VpState};
 use hls_units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ pub struct Stage {
     /// The machine.
     pub machine: Machine,
     /// The core's number of each scheduler, by its number in the script.
-    schedulers: BTreeMap<usize, u32>,
+    schedulers: BTreeMap<usize, CoreScheduler>,
     /// The core's VP of each thread, by its number in the script.
-    threads: BTreeMap<usize, u32>,
+    threads: BTreeMap<usize, CoreVp>,
     /// The numbers of the loaded policies that take messages.
     with_messages: Vec<u8>,
     /// Whether a scheduler has or had such a policy: then a thread may wait for a message, and is not stuck.
@@ -67,17 +67,17 @@ impl Stage {
     }
 
     /// The number in the script of the thread that has this VP in the core.
-    pub fn thread(&self, vp: u32) -> Option<usize> {
+    pub fn thread(&self, vp: CoreVp) -> Option<usize> {
         self.threads.iter().find(|(_, known)| **known == vp).map(|(number, _)| *number)
     }
 
     /// The number in the script of the scheduler that has this number in the core.
-    pub fn scheduler(&self, s: u32) -> Option<usize> {
+    pub fn scheduler(&self, s: CoreScheduler) -> Option<usize> {
         self.schedulers.iter().find(|(_, known)| **known == s).map(|(number, _)| *number)
     }
 
     /// The core's VP of a thread of the script.
-    pub fn vp(&self, thread: usize) -> Option<u32> {
+    pub fn vp(&self, thread: usize) -> Option<CoreVp> {
         self.threads.get(&thread).copied()
     }
 
@@ -101,7 +101,7 @@ impl Stage {
     }
 
     /// Carries out an event that concerns the thread of this VP alone.
-    fn carry_out_for_thread(&mut self, event: &Event, vp: u32) -> Result<(), CoreError> {
+    fn carry_out_for_thread(&mut self, event: &Event, vp: CoreVp) -> Result<(), CoreError> {
         let (core, now) = (&mut self.machine.core, self.machine.now);
         match event {
             Event::Wake(_) => core.request(vp, now),

@@ -1,7 +1,7 @@
 //! Trials of policies: plays the scripts of seeds, and makes a script that fails as small as it can be.
 
 use crate::{Event, EventInWords, Failure, Script, Stage, TakenOut};
-use hls_core::{Call, Library, PolicyInfo, policies};
+use hls_core::{Call, CoreVp, Library, PolicyInfo, policies};
 use hls_units::Nanos;
 use std::fmt;
 use std::sync::Arc;
@@ -155,7 +155,7 @@ impl Trial {
             Failure::TakenOut(TakenOut { at, scheduler: s, offence, hook, about }) => {
                 let of = match *hook {
                     "grant" => format!(" of CPU {about}"),
-                    _ if *about != 0 => format!(" of {}", vp(*about)),
+                    _ if *about != 0 => format!(" of {}", vp(CoreVp(*about))),
                     _ => String::new(),
                 };
                 format!("at {at}, {}, hook {hook}{of}: {offence}", scheduler(*s))

@@ -3,7 +3,7 @@
 
 use crate::console::{Console, Error};
 use crate::worker;
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_monitor::observe::Observer;
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;
@@ -45,7 +45,7 @@ pub fn baseline(plan: &Plan, seed: u64, length: Nanos, console: &dyn Console) ->
 fn complete(result: &mut RunResult, outcome: &Outcome) {
     result.schedulers.clear();
     outcome.complete(result);
-    let ends: HashMap<VpId, &ThreadEnd> = outcome.threads.iter().map(|end| (end.vp, end)).collect();
+    let ends: HashMap<ObservedVp, &ThreadEnd> = outcome.threads.iter().map(|end| (end.vp, end)).collect();
     for thread in &mut result.threads {
         let Some(end) = ends.get(&thread.vp) else { continue };
         (thread.ran, thread.activations) = (end.ran, end.activations);

@@ -12,7 +12,7 @@ use crate::registry::{RunRegistry, policy_of};
 use hls_calculus::GraphEdge;
 use hls_control::{Created, EngineError, HierarchyChange, Observed, Promisee, TakenOut, Thread};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_monitor::observe::Promise;
 use hls_monitor::result::{Child, SchedulerInfo, VpInfo};
 use hls_plan::{ChangeableEngine, EngineThread, ThreadKey, VpUsage};
@@ -37,7 +37,7 @@ pub trait ChangeableRun<'t> {
         let (engine, registry) = self.parts();
         match change {
             HierarchyChange::CreateScheduler { name, policy, params } => {
-                let scheduler = CoreScheduler(engine.built().core.create_scheduler(policy, params)?);
+                let scheduler = engine.built().core.create_scheduler(policy, params)?;
                 let policy = engine.view().policy(policy).map_or("", |info| info.name).to_owned();
                 registry.add_scheduler(engine, scheduler, SchedulerInfo { name, policy });
                 return Ok(Created::Scheduler(scheduler));
@@ -46,7 +46,7 @@ pub trait ChangeableRun<'t> {
                 return Ok(Created::Vp(attach(engine, registry, parent, child, params)?));
             }
             HierarchyChange::DestroyScheduler { scheduler } => {
-                engine.built().core.destroy_scheduler(scheduler.0)?;
+                engine.built().core.destroy_scheduler(scheduler)?;
                 registry.remove_scheduler(engine, scheduler);
             }
             HierarchyChange::DetachScheduler { vp } => detach(engine, vp)?,
@@ -72,10 +72,14 @@ pub trait ChangeableRun<'t> {
     ) -> Result<(), EngineError> {
         let (engine, registry) = self.parts();
         let before = living(engine, thread)?.vp;
-        let above = if before == 0 { Vec::new() } else { registry.observer().topology().above(before) };
+        let above = if before == ObservedVp::NONE {
+            Vec::new()
+        } else {
+            registry.observer().topology().above(before)
+        };
         engine.move_thread(thread.tid, to, params, &above).map_err(gone_or_refused)?;
         let vp = engine.built().number(thread.vp);
-        if vp != 0 {
+        if vp != ObservedVp::NONE {
             let now = self.hear_now();
             let (engine, registry) = self.parts();
             registry.move_below(vp, engine.built().observed.get(to), now);
@@ -105,8 +109,8 @@ pub trait ChangeableRun<'t> {
     }
 
     /// The number under which what happens to somebody is recorded; who comes by this promise gets one now.
-    fn number_of(&mut self, to: Promisee, promise: &Promise) -> Option<VpId> {
-        let is_some = |vp: &VpId| *vp != 0;
+    fn number_of(&mut self, to: Promisee, promise: &Promise) -> Option<ObservedVp> {
+        let is_some = |vp: &ObservedVp| *vp != ObservedVp::NONE;
         let (engine, registry) = self.parts();
         let thread = match to {
             Promisee::Place(place) => return registry.places.vp(place),
@@ -114,7 +118,7 @@ pub trait ChangeableRun<'t> {
             Promisee::Thread(thread) => thread,
         };
         let EngineThread { vp, scheduler, .. } = living(engine, thread).ok()?;
-        if vp != 0 || promise.windows.is_empty() {
+        if vp != ObservedVp::NONE || promise.windows.is_empty() {
             return Some(vp).filter(is_some);
         }
         // The number first: tables cut long names.
@@ -167,10 +171,10 @@ fn attach(
     child: CoreScheduler,
     params: Params,
 ) -> Result<CoreVp, CoreError> {
-    let core_vp = CoreVp(engine.built().core.attach(parent.0, Some(child.0), params)?);
+    let core_vp = engine.built().core.attach(parent, Some(child), params)?;
     if let Some(number) = engine.built().observed.get(child) {
-        let name = registry.observer().topology().scheduler_name(number.0).into();
-        let info = VpInfo { name, child: Child::Scheduler(number.0), ..VpInfo::default() };
+        let name = registry.observer().topology().scheduler_name(number).into();
+        let info = VpInfo { name, child: Child::Scheduler(number), ..VpInfo::default() };
         registry.join(engine, core_vp, 0, info, parent);
     }
     Ok(core_vp)
@@ -181,7 +185,7 @@ fn detach(engine: &mut impl ChangeableEngine, core_vp: CoreVp) -> Result<(), Cor
     let now = engine.charge_until_now()?;
     let usage = VpUsage::of(engine.view(), core_vp, now);
     let built = engine.built();
-    built.core.detach(core_vp.0, now)?;
+    built.core.detach(core_vp, now)?;
     built.of_schedulers.retire(core_vp, usage);
     engine.unwatch(core_vp);
     Ok(())
@@ -196,9 +200,8 @@ fn replace_policy(
     params: Params,
 ) -> Result<(), CoreError> {
     let before = policy_of(engine, scheduler);
-    let replaced = engine
-        .charge_until_now()
-        .and_then(|now| engine.built().core.replace(scheduler.0, policy, params, now));
+    let replaced =
+        engine.charge_until_now().and_then(|now| engine.built().core.replace(scheduler, policy, params, now));
     let after = policy_of(engine, scheduler);
     if let (Err(error), Some(fallback)) = (replaced, after.filter(|_| after != before)) {
         let offence = format!("another one that was to take its place refused a child: {error}");

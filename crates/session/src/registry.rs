@@ -12,7 +12,7 @@ use hls_calculus::GraphEdge;
 use hls_check::Derived;
 use hls_control::{Layout, Observed, TakenOut};
 use hls_core::{Calls, CoreScheduler, CoreVp};
-use hls_monitor::event::{ObservedScheduler, Record, VpId, What};
+use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::{self, SchedulerInfo, VpInfo};
 use hls_plan::{Built, ChangeableEngine, Plan, PlannedThread};
@@ -41,8 +41,8 @@ impl TakenOutPolicies {
 /// that has it.
 #[derive(Default)]
 pub struct Places {
-    vps: HashMap<GraphEdge, VpId>,
-    edges: HashMap<VpId, GraphEdge>,
+    vps: HashMap<GraphEdge, ObservedVp>,
+    edges: HashMap<ObservedVp, GraphEdge>,
 }
 
 impl Places {
@@ -50,30 +50,30 @@ impl Places {
     pub fn new(plan: &Plan, derived: &Derived) -> Places {
         let edge =
             |thread: PlannedThread| derived.input.graph_edge_of(thread.edge, thread.instance).map(GraphEdge);
-        let edges: HashMap<VpId, GraphEdge> =
+        let edges: HashMap<ObservedVp, GraphEdge> =
             plan.threads().filter_map(|thread| Some((thread.vp, edge(thread)?))).collect();
         Places { vps: edges.iter().map(|(vp, edge)| (*edge, *vp)).collect(), edges }
     }
 
     /// The VP that has a place.
-    pub fn vp(&self, place: GraphEdge) -> Option<VpId> {
+    pub fn vp(&self, place: GraphEdge) -> Option<ObservedVp> {
         self.vps.get(&place).copied()
     }
 
     /// The place that a VP has.
-    pub fn of(&self, vp: VpId) -> Option<GraphEdge> {
+    pub fn of(&self, vp: ObservedVp) -> Option<GraphEdge> {
         self.edges.get(&vp).copied()
     }
 
     /// Closes a place; the VP that had it.
-    pub fn close(&mut self, place: GraphEdge) -> Option<VpId> {
+    pub fn close(&mut self, place: GraphEdge) -> Option<ObservedVp> {
         let vp = self.vps.remove(&place)?;
         self.edges.remove(&vp);
         Some(vp)
     }
 
     /// A VP leaves its place, which nobody has then.
-    pub fn leave(&mut self, vp: VpId) {
+    pub fn leave(&mut self, vp: ObservedVp) {
         if let Some(place) = self.edges.remove(&vp) {
             self.vps.remove(&place);
         }
@@ -161,7 +161,7 @@ impl<'t> RunRegistry<'t> {
         scheduler: CoreScheduler,
         info: SchedulerInfo,
     ) {
-        let number = ObservedScheduler(self.listeners.observer.create_scheduler(info));
+        let number = self.listeners.observer.create_scheduler(info);
         engine.built().observed.add(scheduler, number);
     }
 
@@ -169,7 +169,7 @@ impl<'t> RunRegistry<'t> {
     pub fn remove_scheduler(&mut self, engine: &mut impl ChangeableEngine, scheduler: CoreScheduler) {
         let number = engine.built().observed.remove(scheduler);
         if let Some(number) = number.filter(|number| *number >= self.first_added) {
-            self.listeners.observer.destroy_scheduler(number.0);
+            self.listeners.observer.destroy_scheduler(number);
         }
     }
 
@@ -181,8 +181,8 @@ impl<'t> RunRegistry<'t> {
         tid: u32,
         info: VpInfo,
         parent: CoreScheduler,
-    ) -> Option<VpId> {
-        let parent = engine.built().observed.get(parent).map(|parent| parent.0);
+    ) -> Option<ObservedVp> {
+        let parent = engine.built().observed.get(parent);
         let vp = self.listeners.observer.join(VpInfo { parent, ..info });
         let watched = engine.watch(core_vp, tid, vp);
         if watched.is_err() {
@@ -192,14 +192,14 @@ impl<'t> RunRegistry<'t> {
     }
 
     /// Enters that a VP is below another scheduler from now on. No effect where that one has no number.
-    pub fn move_below(&mut self, vp: VpId, scheduler: Option<ObservedScheduler>, now: Nanos) {
-        if let Some(ObservedScheduler(scheduler)) = scheduler {
+    pub fn move_below(&mut self, vp: ObservedVp, scheduler: Option<ObservedScheduler>, now: Nanos) {
+        if let Some(scheduler) = scheduler {
             self.listeners.observer.move_below(vp, scheduler, now);
         }
     }
 
     /// Holds what a VP gets from now on against this promise, or, where the promise is empty, against none any more.
-    pub fn promise(&mut self, vp: VpId, promise: Promise, now: Nanos) {
+    pub fn promise(&mut self, vp: ObservedVp, promise: Promise, now: Nanos) {
         match promise.windows.is_empty() {
             true => self.listeners.observer.withdraw(vp, now),
             false => self.listeners.observer.promise(Promise { vp, ..promise }, now),
@@ -209,7 +209,7 @@ impl<'t> RunRegistry<'t> {
     /// What a VP of the core has had of what it was promised. One without a number was promised nothing.
     pub fn observed(&self, engine: &mut impl ChangeableEngine, core_vp: CoreVp, now: Nanos) -> Observed {
         match engine.built().number(core_vp) {
-            0 => Observed { ran: engine.ran(core_vp), ..Observed::default() },
+            ObservedVp::NONE => Observed { ran: engine.ran(core_vp), ..Observed::default() },
             vp => {
                 let standing = self.listeners.observer.standing(vp, now);
                 Observed {
@@ -225,7 +225,7 @@ impl<'t> RunRegistry<'t> {
 
 /// The name of the policy that a scheduler of the core has now; `None`: there is no such scheduler.
 pub fn policy_of(engine: &mut impl ChangeableEngine, scheduler: CoreScheduler) -> Option<&'static str> {
-    engine.view().scheduler(scheduler.0).map(|entry| entry.policy)
+    engine.view().scheduler(scheduler).map(|entry| entry.policy)
 }
 
 /// The hierarchy as the manager starts from it, once the engine has built it. No scheduler has an owner but root.

@@ -5,7 +5,7 @@ use crate::policies::LoadedPolicies;
 use hls_calculus::Rules;
 use hls_check::Derived;
 use hls_control::Client;
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;
 use hls_units::Nanos;
@@ -83,4 +83,4 @@ pub struct ScriptedChange<'a> {
     pub ask: Box<Ask<'a>>,
 }
 
-type Ask<'a> = dyn FnOnce(&mut Client, &dyn Fn(VpId) -> bool) -> Result<bool, Error> + 'a;
+type Ask<'a> = dyn FnOnce(&mut Client, &dyn Fn(ObservedVp) -> bool) -> Result<bool, Error> + 'a;

@@ -14,6 +14,7 @@ use hls_control::{
     RunningEngine, TakenOut, Thread,
 };
 use hls_core::{CoreVp, Library};
+use hls_monitor::event::ObservedVp;
 use hls_plan::{ChangeableEngine, ThreadKey};
 use hls_sim::{Failure, Simulation};
 use hls_units::Nanos;
@@ -65,7 +66,7 @@ impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
     }
 
     fn thread_name(&self, tid: u32) -> String {
-        self.registry.listeners.observer.topology().child_name(tid).to_owned()
+        self.registry.listeners.observer.topology().child_name(ObservedVp(tid)).to_owned()
     }
 }
 
@@ -124,7 +125,7 @@ impl RunningEngine for SimulatedRun<'_> {
     }
 
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
-        let promise = hls_check::promise(0, guarantee, &self.machine);
+        let promise = hls_check::promise(ObservedVp::NONE, guarantee, &self.machine);
         ChangeableRun::promise(self, to, promise);
     }
 

@@ -8,6 +8,7 @@ use crate::registry::{Places, RunRegistry, layout};
 use crate::request::{Options, Outcome, ScriptedChange, Subject};
 use crate::simulated::SimulatedRun;
 use hls_control::{Client, Manager, Peer};
+use hls_monitor::event::ObservedVp;
 use hls_plan::ChangeableEngine;
 use hls_sim::{Failure, Simulation};
 use hls_units::Nanos;
@@ -95,9 +96,9 @@ impl<'t> Hierarchy<'t> {
     fn ask_for(&mut self, change: ScriptedChange) -> Result<bool, Error> {
         let Hierarchy::Managed(manager) = self else { return Ok(true) };
         let manager = &**manager;
-        let is_there = |vp| {
+        let is_there = |vp: ObservedVp| {
             let mut manager = manager.lock().unwrap_or_else(PoisonError::into_inner);
-            manager.engine().simulation.thread(vp).is_some()
+            manager.engine().simulation.thread(vp.0).is_some()
         };
         (change.ask)(&mut Client::of(manager, Peer::ROOT), &is_there)
     }

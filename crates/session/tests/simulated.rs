@@ -6,7 +6,7 @@
 use hls_calculus::{Mode, Rules};
 use hls_check::Derived;
 use hls_control::{Client, ClientError, Texts};
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_plan::Plan;
 use hls_session::{
     Console, Engine, Error, Files, LoadedPolicies, Options, Outcome, ScriptedChange, Subject, run,
@@ -37,7 +37,7 @@ impl Console for Said {
 }
 
 /// The VP of a thread of the plan.
-fn vp(plan: &Plan, name: &str) -> VpId {
+fn vp(plan: &Plan, name: &str) -> ObservedVp {
     plan.threads().find(|thread| thread.name == name).expect("a thread of the file").vp
 }
 
@@ -68,7 +68,7 @@ fn at(
     seconds: u64,
     ask: impl FnOnce(&mut Client) -> Result<(), ClientError> + 'static,
 ) -> ScriptedChange<'static> {
-    let ask = move |hls: &mut Client, _: &dyn Fn(VpId) -> bool| match ask(hls) {
+    let ask = move |hls: &mut Client, _: &dyn Fn(ObservedVp) -> bool| match ask(hls) {
         Ok(()) => Ok(true),
         Err(ClientError::Refused { .. } | ClientError::Request { .. }) => Ok(false),
         Err(error) => Err(Error::System(error.to_string())),
@@ -84,9 +84,9 @@ fn a_scheduler_comes_and_goes() {
         let texts = Texts::from([("priority".to_owned(), "1".to_owned())]);
         vec![
             at(1, move |hls| hls.create("round-robin", "A", "FP", &texts).map(drop)),
-            at(1, move |hls| hls.move_thread(other, "A", &Texts::new()).map(drop)),
+            at(1, move |hls| hls.move_thread(other.0, "A", &Texts::new()).map(drop)),
             at(2, move |hls| hls.destroy("A")),
-            at(2, move |hls| hls.move_thread(other, "rest", &Texts::new()).map(drop)),
+            at(2, move |hls| hls.move_thread(other.0, "rest", &Texts::new()).map(drop)),
             at(2, |hls| hls.destroy("A")),
         ]
     });
@@ -105,7 +105,7 @@ fn a_scheduler_comes_and_goes() {
 fn what_cannot_be_granted_is_refused() {
     let (outcome, _) = simulate(|plan| {
         let other = vp(plan, "other");
-        let too_much = move |hls: &mut Client| hls.reserve(other, "RESBH 48ms 50ms", Some("RES")).map(drop);
+        let too_much = move |hls: &mut Client| hls.reserve(other.0, "RESBH 48ms 50ms", Some("RES")).map(drop);
         vec![at(1, too_much), at(3, |hls| hls.destroy("no such scheduler"))]
     });
     let (alone, _) = simulate(|_| Vec::new());

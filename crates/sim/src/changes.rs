@@ -5,7 +5,7 @@
 
 use crate::engine::{Failure, Simulation, Sink};
 use hls_core::{Calls, Core, CoreError, CoreScheduler, CoreVp, Library, Params, View};
-use hls_monitor::event::{VpId, What};
+use hls_monitor::event::{ObservedScheduler, ObservedVp, What};
 use hls_plan::{Built, ChangeableEngine, EngineThread, ThreadKey};
 use hls_units::Nanos;
 use std::sync::Arc;
@@ -44,9 +44,9 @@ impl Simulation {
         self.built.core.set_library(library);
     }
 
-    fn core_vp(&self, vp: VpId) -> Result<CoreVp, CoreError> {
-        let thread = self.thread_of.get(vp as usize).and_then(|thread| self.core_vps.get(*thread as usize));
-        thread.copied().filter(|core_vp| *core_vp != 0).map(CoreVp).ok_or(CoreError::NotFound)
+    fn core_vp(&self, vp: ObservedVp) -> Result<CoreVp, CoreError> {
+        let thread = self.thread_of.get(vp.index()).and_then(|thread| self.core_vps.get(*thread as usize));
+        thread.copied().filter(|core_vp| *core_vp != CoreVp::NONE).ok_or(CoreError::NotFound)
     }
 
     /// The core's number of the default scheduler, or, where the hierarchy has none, of the root, and the parameters
@@ -77,30 +77,30 @@ impl ChangeableEngine for Simulation {
         Ok(self.now)
     }
 
-    fn watch(&mut self, core_vp: CoreVp, _: u32, vp: VpId) -> Result<(), CoreError> {
+    fn watch(&mut self, core_vp: CoreVp, _: u32, vp: ObservedVp) -> Result<(), CoreError> {
         self.take_records();
         self.built.name(core_vp, vp);
-        self.built.core.watch(core_vp.0, true)
+        self.built.core.watch(core_vp, true)
     }
 
     fn unwatch(&mut self, core_vp: CoreVp) {
         let vp = self.built.number(core_vp);
-        if vp != 0 {
+        if vp != ObservedVp::NONE {
             self.record(vp, 0, What::Leave);
-            self.built.name(core_vp, 0);
+            self.built.name(core_vp, ObservedVp::NONE);
         }
     }
 
     fn thread(&mut self, tid: u32) -> Option<EngineThread> {
-        let core_vp = self.core_vp(tid).ok()?;
-        let cpus = self.built.core.vp(core_vp.0)?.usable;
+        let core_vp = self.core_vp(ObservedVp(tid)).ok()?;
+        let cpus = self.built.core.vp(core_vp)?.usable;
         let key = ThreadKey { tid, vp: core_vp, since: 0 };
-        Some(EngineThread { key, scheduler: CoreScheduler(self.built.core.parent(core_vp.0)), cpus, vp: tid })
+        Some(EngineThread { key, scheduler: self.built.core.parent(core_vp), cpus, vp: ObservedVp(tid) })
     }
 
     fn tids(&self) -> Vec<u32> {
         let all = self.threads.iter().zip(&self.core_vps);
-        all.filter(|(_, core_vp)| **core_vp != 0).map(|(thread, _)| thread.vp).collect()
+        all.filter(|(_, core_vp)| **core_vp != CoreVp::NONE).map(|(thread, _)| thread.vp.0).collect()
     }
 
     /// What it has worked so far counts below the schedulers that were above it.
@@ -109,13 +109,13 @@ impl ChangeableEngine for Simulation {
         tid: u32,
         to: CoreScheduler,
         params: Params,
-        above: &[u32],
+        above: &[ObservedScheduler],
     ) -> Result<(), CoreError> {
-        let core_vp = self.core_vp(tid)?;
+        let core_vp = self.core_vp(ObservedVp(tid))?;
         self.charge_up_to_now();
-        self.built.core.move_to(core_vp.0, to.0, params, self.now)?;
+        self.built.core.move_to(core_vp, to, params, self.now)?;
         let work = self.threads[self.thread_of[tid as usize] as usize].work;
-        let before = self.work_before.insert(tid, work).unwrap_or_default();
+        let before = self.work_before.insert(ObservedVp(tid), work).unwrap_or_default();
         for above in above {
             *self.work_below.entry(*above).or_default() += work - before;
         }
@@ -123,19 +123,19 @@ impl ChangeableEngine for Simulation {
     }
 
     fn set_parameter(&mut self, tid: u32, param: u32, value: u64) -> Result<(), CoreError> {
-        let core_vp = self.core_vp(tid)?;
+        let core_vp = self.core_vp(ObservedVp(tid))?;
         self.charge_up_to_now();
-        self.built.core.message(core_vp.0, param, value, self.now)
+        self.built.core.message(core_vp, param, value, self.now)
     }
 
-    fn close_place(&mut self, vp: VpId) -> Option<CoreScheduler> {
+    fn close_place(&mut self, vp: ObservedVp) -> Option<CoreScheduler> {
         let (scheduler, params) = self.default_place();
         self.redirected.insert(vp, (scheduler, params));
         self.core_vp(vp).is_err().then_some(scheduler)
     }
 
     fn ran(&mut self, core_vp: CoreVp) -> Nanos {
-        self.built.core.ran(core_vp.0, self.now)
+        self.built.core.ran(core_vp, self.now)
     }
 
     fn stolen(&mut self) -> Nanos {

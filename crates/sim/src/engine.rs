@@ -8,7 +8,7 @@
 use crate::events::{Event, Events};
 use crate::machine::{Cpu, on_tick};
 use hls_core::{Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Library, Params};
-use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::RunResult;
 use hls_plan::{Built, Plan, planned_record};
 use hls_thread::{Action, Compute, Job, Signalled, Sync, Thread, draw};
@@ -27,7 +27,7 @@ pub struct Options {
     pub paranoid: bool,
     /// The VPs of schedulers whose records are wanted, for statistics; `None`: all, and the releases of jobs, for a
     /// trace. The records of threads are always made.
-    pub watched: Option<Vec<VpId>>,
+    pub watched: Option<Vec<ObservedVp>>,
     /// Write down every call of the core; see [`Simulation::take_tape`].
     pub tape: bool,
     /// The build of the core that has the policies which the hierarchy loads; `None`: the one that is built in.
@@ -102,7 +102,7 @@ pub struct Simulation {
     interrupted: u64,
     pub(crate) threads: Vec<Thread>,
     /// The core's VP of each thread; 0 while the thread has not arrived, and when it has left.
-    pub(crate) core_vps: Vec<u32>,
+    pub(crate) core_vps: Vec<CoreVp>,
     /// The thread of each planned VP; [`NO_THREAD`] for the VP of a scheduler.
     pub(crate) thread_of: Vec<u32>,
     sync: Sync,
@@ -121,11 +121,11 @@ pub struct Simulation {
     pub(crate) scheduling_events: u64,
     switches: u64,
     /// The work that each moved thread had done up to its last move, by its VP.
-    pub(crate) work_before: BTreeMap<VpId, Nanos>,
+    pub(crate) work_before: BTreeMap<ObservedVp, Nanos>,
     /// The work that moved threads did up to their last moves, by each scheduler of the result that was above them.
-    pub(crate) work_below: BTreeMap<u32, Nanos>,
+    pub(crate) work_below: BTreeMap<ObservedScheduler, Nanos>,
     /// The scheduler and the parameters of threads that are to arrive elsewhere than the plan says, by their VPs.
-    pub(crate) redirected: BTreeMap<VpId, (CoreScheduler, Params)>,
+    pub(crate) redirected: BTreeMap<ObservedVp, (CoreScheduler, Params)>,
 }
 
 /// How many planned events of one instant are carried out before the CPUs decide and the records are delivered; the
@@ -150,9 +150,9 @@ impl Simulation {
         let mut events = Events::default();
         let mut threads = Vec::with_capacity(plan.threads().count());
         for (group, alike) in (0..).zip(&plan.groups) {
-            for vp in alike.first_vp..alike.first_vp + alike.count {
+            for vp in alike.vps() {
                 let number = threads.len() as u32;
-                thread_of[vp as usize] = number;
+                thread_of[vp.index()] = number;
                 threads.push(Thread::new(vp, group, options.seed, number));
                 events.add(alike.arrive, Event::Arrive(number));
                 if let Some(leave) = alike.leave {
@@ -174,7 +174,7 @@ impl Simulation {
             options,
             now: Nanos::ZERO,
             events,
-            core_vps: vec![0; threads.len()],
+            core_vps: vec![CoreVp::NONE; threads.len()],
             threads,
             thread_of,
             interrupts,
@@ -234,7 +234,7 @@ impl Simulation {
     pub fn end(&mut self, sink: &mut Sink) {
         (0..self.cpus.len()).for_each(|cpu| self.steal_so_far(cpu));
         for number in 0..self.threads.len() {
-            if self.core_vps[number] != 0 {
+            if self.core_vps[number] != CoreVp::NONE {
                 self.count_misses_at_end(number);
             }
         }
@@ -252,13 +252,13 @@ impl Simulation {
         let lineages = result.topology.lineages();
         let mut work_below = self.work_below.clone();
         for thread in &mut result.threads {
-            let simulated = &self.threads[self.thread_of[thread.vp as usize] as usize];
+            let simulated = &self.threads[self.thread_of[thread.vp.index()] as usize];
             thread.work = simulated.work;
             thread.frames = simulated.frames();
             thread.tasks = simulated.tasks();
             let since_move = simulated.work - self.work_before.get(&thread.vp).copied().unwrap_or_default();
-            let parent = result.topology.vps[thread.vp as usize].parent;
-            for above in parent.map_or(&[][..], |parent| &lineages[parent as usize]) {
+            let parent = result.topology.vps[thread.vp.index()].parent;
+            for above in parent.map_or(&[][..], |parent| &lineages[parent.index()]) {
                 *work_below.entry(*above).or_default() += since_move;
             }
         }
@@ -390,7 +390,7 @@ impl Simulation {
     fn switch(&mut self, cpu: usize) {
         let vp = self.built.core.schedule(cpu as u16, self.now);
         self.cpus[cpu].expires_at = self.built.core.expires_at(cpu as u16);
-        let next = vp.map(|vp| self.thread_of[self.built.planned[vp as usize] as usize]);
+        let next = vp.map(|vp| self.thread_of[self.built.planned[vp.index()].index()]);
         let machine = &self.plan.hierarchy.machine;
         let levels = self.built.core.decisions() - self.decisions;
         self.decisions += levels;
@@ -419,12 +419,12 @@ impl Simulation {
     }
 
     /// Adds a record of the engine itself, behind those that the core has made so far.
-    pub(crate) fn record(&mut self, vp: VpId, cpu: usize, what: What) {
+    pub(crate) fn record(&mut self, vp: ObservedVp, cpu: usize, what: What) {
         self.take_records();
         self.records.push(Record { at: self.now, vp, cpu: cpu as u16, what });
     }
 
-    fn vp(&self, thread: u32) -> VpId {
+    fn vp(&self, thread: u32) -> ObservedVp {
         self.threads[thread as usize].vp
     }
 
@@ -433,14 +433,14 @@ impl Simulation {
     }
 
     fn wake(&mut self, thread: u32) {
-        if self.core_vps[thread as usize] == 0 {
+        if self.core_vps[thread as usize] == CoreVp::NONE {
             return;
         }
         if let Some(job) = self.threads[thread as usize].next_job.take() {
             self.begin_job(thread, job);
         }
         let vp = self.core_vps[thread as usize];
-        if vp != 0 {
+        if vp != CoreVp::NONE {
             self.scheduling_events += 1;
             self.built.core.request(vp, self.now);
         }
@@ -598,17 +598,17 @@ impl Simulation {
 
     fn arrive(&mut self, thread: u32) -> Result<(), Failure> {
         let (planned, number) = (&self.plan.groups[self.threads[thread as usize].group as usize], thread);
-        let edge = &self.plan.hierarchy.edges[planned.edge];
+        let edge = &self.plan.hierarchy.edge(planned.edge);
         let refused = |error| {
             let name = self.plan.topology.child_name(self.threads[number as usize].vp);
             Failure::Refused { what: format!("thread `{name}` cannot be created"), error }
         };
         let vp = match self.redirected.get(&self.threads[thread as usize].vp) {
-            Some((to, params)) => self.built.core.attach(to.0, None, *params),
-            None => self.built.attach(&self.plan.hierarchy, edge, None).map(|vp| vp.0),
+            Some((to, params)) => self.built.core.attach(*to, None, *params),
+            None => self.built.attach(&self.plan.hierarchy, edge, None),
         };
         let vp = vp.map_err(refused)?;
-        self.built.name(CoreVp(vp), self.threads[thread as usize].vp);
+        self.built.name(vp, self.threads[thread as usize].vp);
         self.built.core.watch(vp, true).map_err(refused)?;
         if planned.affinity != u64::MAX {
             self.built.core.set_affinity(vp, planned.affinity, self.now).map_err(refused)?;
@@ -628,7 +628,7 @@ impl Simulation {
     /// Removes a thread, by a step of its own or from outside at any of its steps, and wakes who waits for its mutexes.
     fn leave(&mut self, thread: u32) {
         let vp = std::mem::take(&mut self.core_vps[thread as usize]);
-        if vp == 0 {
+        if vp == CoreVp::NONE {
             return;
         }
         if let Some(cpu) = self.cpus.iter().position(|cpu| cpu.current == Some(thread)) {
@@ -679,7 +679,7 @@ impl Simulation {
         self.cpus[cpu].progress_from = self.cpus[cpu].progress_from.max(since) + length;
         self.built.core.steal(cpu as u16, length);
         self.cpus[cpu].expires_at = self.built.core.expires_at(cpu as u16);
-        self.record(0, cpu, What::Stolen { length });
+        self.record(ObservedVp::NONE, cpu, What::Stolen { length });
     }
 
     fn end_interrupt(&mut self, cpu: usize) {

@@ -4,7 +4,7 @@
 
 use crate::job::{Job, draw};
 use crate::serving::{NextWork, TaskServer};
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_monitor::result::TaskResult;
 use hls_units::Nanos;
 use hls_workload::program::{ResourceId, ServedTasks, Span, Step};
@@ -70,7 +70,7 @@ pub enum Compute {
 #[derive(Clone, Debug)]
 pub struct Thread {
     /// The VP above it, by the plan's number.
-    pub vp: VpId,
+    pub vp: ObservedVp,
     /// The index of its group in the plan.
     pub group: u32,
     next_step: u32,
@@ -105,7 +105,7 @@ struct RareState {
 
 impl Thread {
     /// The thread before its first step. Its random numbers depend on the run's seed and on its number only.
-    pub fn new(vp: VpId, group: u32, seed: u64, number: u32) -> Thread {
+    pub fn new(vp: ObservedVp, group: u32, seed: u64, number: u32) -> Thread {
         Thread {
             vp,
             group,

@@ -9,7 +9,7 @@
 //! want the CPU all the time but, by their small shares, are not due for long: eight READY children at every level. The
 //! decisions are made at the ends of quanta at the root.
 
-use hls_core::{Calls, Core, Params, PolicyInfo, policies};
+use hls_core::{Calls, Core, CoreScheduler, CoreVp, Params, PolicyInfo, policies};
 use hls_units::Nanos;
 use std::process::ExitCode;
 
@@ -28,23 +28,23 @@ impl Bench {
         Bench { core, now: Nanos::ZERO }
     }
 
-    fn scheduler(&mut self, policy: &PolicyInfo) -> u32 {
+    fn scheduler(&mut self, policy: &PolicyInfo) -> CoreScheduler {
         self.core
             .create_scheduler(policy.id, Params::from_slice(&[QUANTUM.0]))
             .expect("there is room for a scheduler")
     }
 
-    fn root(&mut self, policy: &PolicyInfo) -> u32 {
+    fn root(&mut self, policy: &PolicyInfo) -> CoreScheduler {
         let root = self.scheduler(policy);
         self.core.attach_root(root, 0).expect("there is no other root");
         root
     }
 
-    fn attach(&mut self, parent: u32, child: Option<u32>, param: u64) -> u32 {
+    fn attach(&mut self, parent: CoreScheduler, child: Option<CoreScheduler>, param: u64) -> CoreVp {
         self.core.attach(parent, child, Params::from_slice(&[param])).expect("the parameters are in range")
     }
 
-    fn wake(&mut self, thread: u32) {
+    fn wake(&mut self, thread: CoreVp) {
         self.core.request(thread, self.now);
         self.settle();
     }
@@ -64,7 +64,13 @@ impl Bench {
 }
 
 /// Makes a chain of `depth` schedulers that begins with the root, and returns all of them in order.
-fn chain(bench: &mut Bench, policy: &PolicyInfo, root: u32, depth: u32, param: u64) -> Vec<u32> {
+fn chain(
+    bench: &mut Bench,
+    policy: &PolicyInfo,
+    root: CoreScheduler,
+    depth: u32,
+    param: u64,
+) -> Vec<CoreScheduler> {
     let mut schedulers = vec![root];
     for level in 1..depth {
         let (parent, child) = (schedulers[schedulers.len() - 1], bench.scheduler(policy));
@@ -74,7 +80,7 @@ fn chain(bench: &mut Bench, policy: &PolicyInfo, root: u32, depth: u32, param: u
     schedulers
 }
 
-fn last(schedulers: &[u32]) -> u32 {
+fn last(schedulers: &[CoreScheduler]) -> CoreScheduler {
     schedulers[schedulers.len() - 1]
 }
 

@@ -12,7 +12,7 @@ use hls_control::{
 };
 use hls_core::{Calls, Core, CoreScheduler, CoreVp, Library, Params, RecordKind};
 use hls_hierarchy::analysis::Input;
-use hls_hierarchy::model::{Child, Hierarchy};
+use hls_hierarchy::model::{Child, Hierarchy, ModelEdge};
 use hls_plan::ThreadKey;
 use hls_policy_build::{Builder, PolicyFile, Target};
 use hls_units::Nanos;
@@ -78,9 +78,7 @@ impl Native {
         let mut core = Core::new();
         (0..hierarchy.machine.cpus).for_each(|cpu| core.add_cpu(cpu).unwrap());
         let create = |scheduler: &hls_hierarchy::model::Scheduler| {
-            CoreScheduler(
-                core.create_scheduler(scheduler.policy.id, Params::from_slice(&scheduler.params)).unwrap(),
-            )
+            core.create_scheduler(scheduler.policy.id, Params::from_slice(&scheduler.params)).unwrap()
         };
         let schedulers: Vec<CoreScheduler> = hierarchy.schedulers.iter().map(create).collect();
         let vps: Vec<Vec<CoreVp>> = input
@@ -120,8 +118,8 @@ impl Native {
     pub fn spawn(&mut self, tid: u32, uid: Option<u32>, slot: Option<(GraphEdge, CoreScheduler, Params)>) {
         let (scheduler, params) =
             slot.map_or((self.default, Params::default()), |(_, at, params)| (at, params));
-        let vp = self.core.attach(scheduler.0, None, params).unwrap();
-        let key = ThreadKey { tid, vp: CoreVp(vp), since: self.now.0 };
+        let vp = self.core.attach(scheduler, None, params).unwrap();
+        let key = ThreadKey { tid, vp, since: self.now.0 };
         let (comm, slot) = (format!("t{tid}"), slot.map(|(edge, ..)| edge));
         self.threads.insert(tid, Thread { key, pid: tid, comm, uid, pinned: false, scheduler, slot });
         // Half of them want the CPU.
@@ -135,7 +133,7 @@ impl Native {
     pub fn exit(&mut self, tid: u32) {
         let thread = self.threads.remove(&tid).expect("a living thread");
         self.now.0 += 1;
-        self.core.detach(thread.key.vp.0, self.now).unwrap();
+        self.core.detach(thread.key.vp, self.now).unwrap();
         self.promises.remove(&Promisee::Thread(thread.key));
         self.settle();
     }
@@ -165,7 +163,6 @@ impl Native {
         });
         for (scheduler, offence) in taken_out {
             let fallback = self.core.scheduler(scheduler).unwrap().policy.to_owned();
-            let scheduler = CoreScheduler(scheduler);
             self.taken_out.push(TakenOut { scheduler, offence, fallback });
         }
     }
@@ -203,15 +200,15 @@ impl Native {
     fn call_that_creates_nothing(&mut self, change: HierarchyChange) -> Result<(), EngineError> {
         match change {
             HierarchyChange::DestroyScheduler { scheduler } => {
-                self.call(|core, _| Ok(core.destroy_scheduler(scheduler.0)?))
+                self.call(|core, _| Ok(core.destroy_scheduler(scheduler)?))
             }
             HierarchyChange::DetachScheduler { vp } => {
-                self.call(|core, now| Ok(core.detach(vp.0, now)?))?;
+                self.call(|core, now| Ok(core.detach(vp, now)?))?;
                 self.promises.remove(&Promisee::Scheduler(vp));
                 Ok(())
             }
             HierarchyChange::ReplacePolicy { scheduler, policy, params } => {
-                self.call(|core, now| Ok(core.replace(scheduler.0, policy, params, now)?))
+                self.call(|core, now| Ok(core.replace(scheduler, policy, params, now)?))
             }
             HierarchyChange::ClosePlace { place } => {
                 self.call(|_, _| Ok(()))?;
@@ -220,7 +217,7 @@ impl Native {
             }
             HierarchyChange::MoveThread { thread, to, params } => {
                 self.living(thread)?;
-                self.call(|core, now| Ok(core.move_to(thread.vp.0, to.0, params, now)?))?;
+                self.call(|core, now| Ok(core.move_to(thread.vp, to, params, now)?))?;
                 self.promises.remove(&Promisee::Thread(thread));
                 let known = self.threads.get_mut(&thread.tid).expect("it lives");
                 (known.scheduler, known.slot) = (to, None);
@@ -228,7 +225,7 @@ impl Native {
             }
             HierarchyChange::SetParameter { thread, param, value } => {
                 self.living(thread)?;
-                self.call(|core, now| Ok(core.message(thread.vp.0, param, value, now)?))
+                self.call(|core, now| Ok(core.message(thread.vp, param, value, now)?))
             }
             HierarchyChange::CreateScheduler { .. } | HierarchyChange::AttachScheduler { .. } => {
                 unreachable!("these create something")
@@ -242,15 +239,20 @@ impl Native {
 }
 
 /// Hangs the VPs of an edge to a scheduler.
-fn attach(core: &mut Core, hierarchy: &Hierarchy, schedulers: &[CoreScheduler], edge: usize) -> Vec<CoreVp> {
-    let edge = &hierarchy.edges[edge];
+fn attach(
+    core: &mut Core,
+    hierarchy: &Hierarchy,
+    schedulers: &[CoreScheduler],
+    edge: ModelEdge,
+) -> Vec<CoreVp> {
+    let edge = hierarchy.edge(edge);
     let Child::Scheduler(child) = edge.child else { return Vec::new() };
     let params = Params::from_slice(&edge.params);
     let one = |cpu: u16| match edge.parent {
-        None => core.attach_root(schedulers[child].0, cpu).unwrap(),
-        Some(parent) => core.attach(schedulers[parent].0, Some(schedulers[child].0), params).unwrap(),
+        None => core.attach_root(schedulers[child], cpu).unwrap(),
+        Some(parent) => core.attach(schedulers[parent], Some(schedulers[child]), params).unwrap(),
     };
-    (0..edge.width).map(one).map(CoreVp).collect()
+    (0..edge.width).map(one).collect()
 }
 
 fn prepare(policies: &[PolicySource]) -> Result<Prepared<Arc<Library>>, EngineError> {
@@ -274,11 +276,11 @@ impl RunningEngine for Native {
 
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         match change {
-            HierarchyChange::CreateScheduler { policy, params, .. } => self.call(|core, _| {
-                Ok(Created::Scheduler(CoreScheduler(core.create_scheduler(policy, params)?)))
-            }),
+            HierarchyChange::CreateScheduler { policy, params, .. } => {
+                self.call(|core, _| Ok(Created::Scheduler(core.create_scheduler(policy, params)?)))
+            }
             HierarchyChange::AttachScheduler { parent, child, params } => {
-                self.call(|core, _| Ok(Created::Vp(CoreVp(core.attach(parent.0, Some(child.0), params)?))))
+                self.call(|core, _| Ok(Created::Vp(core.attach(parent, Some(child), params)?)))
             }
             other => self.call_that_creates_nothing(other).map(|()| Created::Nothing),
         }
@@ -331,7 +333,7 @@ impl RunningEngine for Native {
     }
 
     fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
-        let of = |vp: &CoreVp| Observed { ran: self.core.ran(vp.0, self.now), ..Observed::default() };
+        let of = |vp: &CoreVp| Observed { ran: self.core.ran(*vp, self.now), ..Observed::default() };
         vps.iter().map(of).collect()
     }
 

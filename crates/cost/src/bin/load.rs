@@ -8,7 +8,7 @@
 //!
 //! Exit status: that of the command; 2 wrong usage; 3 the scheduler could not be attached, or did not stay attached.
 
-use hls_core::{Calls, Library, ParamInfo, Params, PolicyInfo};
+use hls_core::{Calls, CoreScheduler, CoreVp, Library, ParamInfo, Params, PolicyInfo};
 use hls_kernel_engine::{Domain, Programs, Verified};
 use hls_units::Nanos;
 use libbpf_rs::{MapCore, MapType, ObjectBuilder};
@@ -106,7 +106,12 @@ fn values(params: &[ParamInfo]) -> Params {
 }
 
 /// Makes a chain of schedulers below `parent` that has `depth` levels with it, and returns the last one.
-fn add_branch(engine: &mut Domain, parent: u32, policy: &PolicyInfo, depth: u32) -> Result<u32> {
+fn add_branch(
+    engine: &mut Domain,
+    parent: CoreScheduler,
+    policy: &PolicyInfo,
+    depth: u32,
+) -> Result<CoreScheduler> {
     let mut last = parent;
     for _ in 1..depth {
         let next = engine.create_scheduler(policy.id, values(&policy.scheduler_params)).map_err(text)?;
@@ -117,8 +122,8 @@ fn add_branch(engine: &mut Domain, parent: u32, policy: &PolicyInfo, depth: u32)
 }
 
 /// The VP of the only thread of a process.
-fn vp_of(engine: &Domain, pid: u32) -> Result<u32> {
-    let found = (1..hls_core::limits::MAX_VPS as u32).find(|&vp| engine.thread(vp).pid == pid);
+fn vp_of(engine: &Domain, pid: u32) -> Result<CoreVp> {
+    let found = (1..hls_core::limits::MAX_VPS as u32).map(CoreVp).find(|&vp| engine.thread(vp).pid == pid);
     found.ok_or_else(|| format!("found no VP of the process {pid}"))
 }
 

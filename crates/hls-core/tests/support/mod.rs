@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use hls_core::{Calls, Params, PolicyInfo, policies};
+use hls_core::{Calls, CoreScheduler, CoreVp, Params, PolicyInfo, policies};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
@@ -20,13 +20,19 @@ pub fn policy_of(name: &str) -> &'static PolicyInfo {
 pub trait ByHand {
     fn settled(&mut self);
     fn run_to(&mut self, end: Nanos);
-    fn scheduler(&mut self, policy: &str, params: &[u64]) -> u32;
-    fn root(&mut self, policy: &str, params: &[u64]) -> u32;
-    fn below(&mut self, parent: u32, vp_params: &[u64], policy: &str, params: &[u64]) -> u32;
-    fn thread(&mut self, parent: u32, params: &[u64]) -> u32;
-    fn wake(&mut self, vp: u32);
-    fn block(&mut self, vp: u32);
-    fn ran_ms(&self, vp: u32) -> f64;
+    fn scheduler(&mut self, policy: &str, params: &[u64]) -> CoreScheduler;
+    fn root(&mut self, policy: &str, params: &[u64]) -> CoreScheduler;
+    fn below(
+        &mut self,
+        parent: CoreScheduler,
+        vp_params: &[u64],
+        policy: &str,
+        params: &[u64],
+    ) -> CoreScheduler;
+    fn thread(&mut self, parent: CoreScheduler, params: &[u64]) -> CoreVp;
+    fn wake(&mut self, vp: CoreVp);
+    fn block(&mut self, vp: CoreVp);
+    fn ran_ms(&self, vp: CoreVp) -> f64;
 }
 
 impl ByHand for Machine {
@@ -38,40 +44,46 @@ impl ByHand for Machine {
         self.run_until(end).unwrap_or_else(|trouble| panic!("at {}: {trouble}", self.now));
     }
 
-    fn scheduler(&mut self, policy: &str, params: &[u64]) -> u32 {
+    fn scheduler(&mut self, policy: &str, params: &[u64]) -> CoreScheduler {
         let policy = policy_of(policy);
         let mut all: Vec<u64> = policy.scheduler_params.iter().map(|p| p.default.unwrap()).collect();
         all[..params.len()].copy_from_slice(params);
         self.core.create_scheduler(policy.id, Params::from_slice(&all)).unwrap()
     }
 
-    fn root(&mut self, policy: &str, params: &[u64]) -> u32 {
+    fn root(&mut self, policy: &str, params: &[u64]) -> CoreScheduler {
         let s = self.scheduler(policy, params);
         self.make_root(s).unwrap();
         s
     }
 
-    fn below(&mut self, parent: u32, vp_params: &[u64], policy: &str, params: &[u64]) -> u32 {
+    fn below(
+        &mut self,
+        parent: CoreScheduler,
+        vp_params: &[u64],
+        policy: &str,
+        params: &[u64],
+    ) -> CoreScheduler {
         let s = self.scheduler(policy, params);
         self.core.attach(parent, Some(s), Params::from_slice(vp_params)).unwrap();
         s
     }
 
-    fn thread(&mut self, parent: u32, params: &[u64]) -> u32 {
+    fn thread(&mut self, parent: CoreScheduler, params: &[u64]) -> CoreVp {
         self.core.attach(parent, None, Params::from_slice(params)).unwrap()
     }
 
-    fn wake(&mut self, vp: u32) {
+    fn wake(&mut self, vp: CoreVp) {
         self.core.request(vp, self.now);
         self.settled();
     }
 
-    fn block(&mut self, vp: u32) {
+    fn block(&mut self, vp: CoreVp) {
         self.core.release(vp, self.now);
         self.settled();
     }
 
-    fn ran_ms(&self, vp: u32) -> f64 {
+    fn ran_ms(&self, vp: CoreVp) -> f64 {
         self.core.ran(vp, self.now).0 as f64 / MS as f64
     }
 }

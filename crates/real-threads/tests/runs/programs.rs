@@ -1,7 +1,7 @@
 //! What threads compute, and when: each shape of the hierarchy file.
 
 use crate::support::{Run, SEED, SLACK, ms, run};
-use hls_monitor::event::What;
+use hls_monitor::event::{ObservedVp, What};
 use hls_thread::{Action, Compute, Thread};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
@@ -63,7 +63,7 @@ fn a_bursty_thread_draws_what_it_draws_in_the_simulator() {
     let run = run_alone(r#"thread "b" { bursty run="1ms..5ms" sleep="1ms..20ms"; }"#, ms(600));
     let jobs = run.jobs("b") as usize;
     let steps = &run.plan.groups[0].program.steps;
-    let mut thread = Thread::new(1, 0, SEED, 0);
+    let mut thread = Thread::new(ObservedVp(1), 0, SEED, 0);
     let mut drawn = Vec::new();
     while drawn.len() <= jobs {
         if let (Action::Compute, Compute::Work(work)) = (thread.next(steps, Nanos::ZERO), thread.compute) {

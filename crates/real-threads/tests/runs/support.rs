@@ -1,6 +1,6 @@
 //! How the tests run a hierarchy with real threads, and look at what happened.
 
-use hls_monitor::event::{Record, What};
+use hls_monitor::event::{ObservedVp, Record, What};
 use hls_plan::Plan;
 use hls_real_threads::{Outcome, ThreadEnd, ThreadProcess};
 use hls_units::Nanos;
@@ -59,19 +59,23 @@ pub fn run(hierarchy: &str, workload: &Workload, length: Nanos) -> Run {
 
 impl Run {
     fn vp(&self, name: &str) -> u32 {
-        self.plan.threads().find(|thread| thread.name == name).unwrap().vp
+        self.plan.threads().find(|thread| thread.name == name).unwrap().vp.0
     }
 
     /// The figures of the thread of that name.
     pub fn end(&self, name: &str) -> &ThreadEnd {
         let vp = self.vp(name);
-        self.outcome.threads.iter().find(|end| end.vp == vp).unwrap()
+        self.outcome.threads.iter().find(|end| end.vp == ObservedVp(vp)).unwrap()
     }
 
     /// The events of that thread, in order of time.
     pub fn events(&self, name: &str) -> Vec<(Nanos, What)> {
         let vp = self.vp(name);
-        self.records.iter().filter(|record| record.vp == vp).map(|record| (record.at, record.what)).collect()
+        self.records
+            .iter()
+            .filter(|record| record.vp == ObservedVp(vp))
+            .map(|record| (record.at, record.what))
+            .collect()
     }
 
     /// How many jobs that thread has done.

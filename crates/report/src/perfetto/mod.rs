@@ -11,7 +11,7 @@
 mod wire;
 
 use crate::hierarchy::{Node, nodes};
-use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::event::{ObservedVp, Record, What};
 use hls_monitor::result::{Child, Topology, VpInfo};
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -37,8 +37,8 @@ fn node_track(node: usize) -> u64 {
     (2 << 32) | node as u64
 }
 
-fn budget_track(vp: VpId) -> u64 {
-    (3 << 32) | u64::from(vp)
+fn budget_track(vp: ObservedVp) -> u64 {
+    (3 << 32) | u64::from(vp.0)
 }
 
 /// What is known of a VP.
@@ -55,9 +55,9 @@ struct Vp {
 #[derive(Clone, Copy, Debug, Default)]
 struct Cpu {
     /// The thread that runs.
-    thread: Option<VpId>,
+    thread: Option<ObservedVp>,
     /// The thread that left last, when, and in which state of the kernel's; until it is known who follows.
-    leaving: Option<(VpId, Nanos, u64)>,
+    leaving: Option<(ObservedVp, Nanos, u64)>,
 }
 
 /// Writes the trace while records come in.
@@ -82,7 +82,7 @@ impl<'t, W: Write> TraceWriter<'t, W> {
         let vp = |info: &VpInfo| Vp { is_thread: is_thread(info.child), ..Vp::default() };
         let mut vps: Vec<Vp> = topology.vps.iter().map(vp).collect();
         for (number, node) in nodes.iter().enumerate() {
-            node.edge.vps.iter().for_each(|&vp| vps[vp as usize].node = Some(number));
+            node.edge.vps.iter().for_each(|&vp| vps[vp.index()].node = Some(number));
         }
         let cpus = vec![Cpu::default(); usize::from(topology.cpus)];
         let mut writer = TraceWriter { out, topology, running: vec![0; nodes.len()], nodes, vps, cpus };
@@ -98,7 +98,7 @@ impl<'t, W: Write> TraceWriter<'t, W> {
         let Record { at, vp, cpu, what } = *record;
         match what {
             What::Stolen { length } => self.steal(cpu, at, length),
-            _ if vp as usize >= self.vps.len() => Ok(()),
+            _ if vp.index() >= self.vps.len() => Ok(()),
             What::Request => self.wake(vp, at),
             What::Grant => self.grant(vp, cpu, at),
             What::Revoke => self.stop(vp, at, RUNNABLE),
@@ -112,9 +112,11 @@ impl<'t, W: Write> TraceWriter<'t, W> {
             What::Miss { count: 1 } => self.instant(vp, at, "deadline missed"),
             What::Miss { count } => self.instant(vp, at, &format!("{count} deadlines missed")),
             What::TakenOut { scheduler, offence } => {
-                let is_its = |info: &VpInfo| info.child == Child::Scheduler(scheduler.0);
+                let is_its = |info: &VpInfo| info.child == Child::Scheduler(scheduler);
                 let vp = self.topology.vps.iter().position(is_its);
-                vp.map_or(Ok(()), |vp| self.instant(vp as VpId, at, &format!("policy taken out: {offence}")))
+                vp.map_or(Ok(()), |vp| {
+                    self.instant(ObservedVp::at(vp), at, &format!("policy taken out: {offence}"))
+                })
             }
             What::Arrive | What::JobDone { .. } | What::Offline | What::Online => Ok(()),
         }
@@ -126,7 +128,7 @@ impl<'t, W: Write> TraceWriter<'t, W> {
     /// Those of the output.
     pub fn finish(mut self, end: Nanos) -> io::Result<W> {
         for vp in 0..self.vps.len() {
-            self.stop(vp as VpId, end, RUNNABLE)?;
+            self.stop(ObservedVp::at(vp), end, RUNNABLE)?;
         }
         for cpu in 0..self.topology.cpus {
             self.switch(cpu, None, end)?;
@@ -153,10 +155,10 @@ impl<'t, W: Write> TraceWriter<'t, W> {
         Ok(())
     }
 
-    fn grant(&mut self, vp: VpId, cpu: u16, at: Nanos) -> io::Result<()> {
+    fn grant(&mut self, vp: ObservedVp, cpu: u16, at: Nanos) -> io::Result<()> {
         // A grant without a revoke is a fault of the engine, but must not unbalance the slices.
         self.stop(vp, at, RUNNABLE)?;
-        let state = &mut self.vps[vp as usize];
+        let state = &mut self.vps[vp.index()];
         state.running_on = Some(cpu);
         let Vp { node, is_thread, .. } = *state;
         if let Some(node) = node {
@@ -177,11 +179,11 @@ impl<'t, W: Write> TraceWriter<'t, W> {
     }
 
     /// The VP runs no more, if it did.
-    fn stop(&mut self, vp: VpId, at: Nanos, state: u64) -> io::Result<()> {
-        let Some(cpu) = self.vps[vp as usize].running_on.take() else {
+    fn stop(&mut self, vp: ObservedVp, at: Nanos, state: u64) -> io::Result<()> {
+        let Some(cpu) = self.vps[vp.index()].running_on.take() else {
             return Ok(());
         };
-        if let Some(node) = self.vps[vp as usize].node {
+        if let Some(node) = self.vps[vp.index()].node {
             self.running[node] -= 1;
             if self.running[node] == 0 {
                 self.slice_end(node_track(node), at)?;
@@ -201,11 +203,11 @@ impl<'t, W: Write> TraceWriter<'t, W> {
         self.slice_end(cpu_track(cpu), at)
     }
 
-    fn replenish(&mut self, vp: VpId, at: Nanos, budget: Nanos) -> io::Result<()> {
+    fn replenish(&mut self, vp: ObservedVp, at: Nanos, budget: Nanos) -> io::Result<()> {
         let track_number = budget_track(vp);
-        if !std::mem::replace(&mut self.vps[vp as usize].has_counter, true) {
+        if !std::mem::replace(&mut self.vps[vp.index()].has_counter, true) {
             let by = self.topology.parent_name(vp).unwrap_or("machine");
-            let parent = self.vps[vp as usize].node.map_or(HIERARCHY, node_track);
+            let parent = self.vps[vp.index()].node.map_or(HIERARCHY, node_track);
             let unit = Message::default().number(counter::UNIT, counter::UNIT_TIME_NS);
             let descriptor = Message::default()
                 .number(track::UUID, track_number)
@@ -218,8 +220,8 @@ impl<'t, W: Write> TraceWriter<'t, W> {
         self.event(track_number, at, event::COUNTER, value)
     }
 
-    fn wake(&mut self, vp: VpId, at: Nanos) -> io::Result<()> {
-        if !self.vps[vp as usize].is_thread {
+    fn wake(&mut self, vp: ObservedVp, at: Nanos) -> io::Result<()> {
+        if !self.vps[vp.index()].is_thread {
             return Ok(());
         }
         let woken = Message::default()
@@ -230,7 +232,7 @@ impl<'t, W: Write> TraceWriter<'t, W> {
     }
 
     /// Tells the switch on `cpu` from whoever left it last to `next`, `None` for idle.
-    fn switch(&mut self, cpu: u16, next: Option<VpId>, at: Nanos) -> io::Result<()> {
+    fn switch(&mut self, cpu: u16, next: Option<ObservedVp>, at: Nanos) -> io::Result<()> {
         let mut before = None;
         if let Some((vp, left_at, state)) = self.cpus[usize::from(cpu)].leaving.take() {
             if next.is_none() || left_at < at {
@@ -247,11 +249,11 @@ impl<'t, W: Write> TraceWriter<'t, W> {
     fn sched_switch(
         &mut self,
         cpu: u16,
-        (before, state): (Option<VpId>, u64),
-        next: Option<VpId>,
+        (before, state): (Option<ObservedVp>, u64),
+        next: Option<ObservedVp>,
         at: Nanos,
     ) -> io::Result<()> {
-        let name = |vp: Option<VpId>| vp.map_or("idle", |vp| self.topology.child_name(vp));
+        let name = |vp: Option<ObservedVp>| vp.map_or("idle", |vp| self.topology.child_name(vp));
         let switched = Message::default()
             .text(switch::PREV_COMM, name(before))
             .number(switch::PREV_PID, pid(before))
@@ -260,13 +262,13 @@ impl<'t, W: Write> TraceWriter<'t, W> {
             .text(switch::NEXT_COMM, name(next))
             .number(switch::NEXT_PID, pid(next))
             .number(switch::NEXT_PRIO, PRIORITY);
-        self.kernel_event((cpu, before.unwrap_or(0)), at, ftrace::SCHED_SWITCH, switched)
+        self.kernel_event((cpu, before.unwrap_or(ObservedVp::NONE)), at, ftrace::SCHED_SWITCH, switched)
     }
 
     /// An event of the kernel's, seen on a CPU while a thread ran there.
     fn kernel_event(
         &mut self,
-        (cpu, vp): (u16, VpId),
+        (cpu, vp): (u16, ObservedVp),
         at: Nanos,
         kind: Field,
         what: Message,
@@ -303,8 +305,8 @@ impl<'t, W: Write> TraceWriter<'t, W> {
     }
 
     /// A mark on the track of a VP's child.
-    fn instant(&mut self, vp: VpId, at: Nanos, name: &str) -> io::Result<()> {
-        let Some(node) = self.vps[vp as usize].node else {
+    fn instant(&mut self, vp: ObservedVp, at: Nanos, name: &str) -> io::Result<()> {
+        let Some(node) = self.vps[vp.index()].node else {
             return Ok(());
         };
         self.event(node_track(node), at, event::INSTANT, Message::default().text(event::NAME, name))
@@ -326,6 +328,6 @@ impl<'t, W: Write> TraceWriter<'t, W> {
 }
 
 /// A VP as a thread id of the kernel's; 0 is the idle thread.
-fn pid(vp: Option<VpId>) -> u64 {
-    vp.map_or(0, |vp| u64::from(vp & 0x7fff_ffff))
+fn pid(vp: Option<ObservedVp>) -> u64 {
+    vp.map_or(0, |vp| u64::from(vp.0 & 0x7fff_ffff))
 }

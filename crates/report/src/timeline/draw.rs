@@ -4,7 +4,7 @@ use super::lane::{Bar, Kind, PLOT_WIDTH};
 use super::{NodeLane, Timeline};
 use crate::format::{shorten, time_exact};
 use crate::svg::{Escaped, Tenths, ticks};
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_monitor::result::Child;
 use hls_units::Nanos;
 use std::collections::BTreeMap;
@@ -108,8 +108,8 @@ fn label(timeline: &Timeline<'_>, node: &NodeLane) -> (String, String) {
 }
 
 /// The colours of a thread and of text on it.
-fn thread_colours(timeline: &Timeline<'_>, vp: VpId) -> (&'static str, &'static str) {
-    let ordinal = timeline.vps.get(vp as usize).and_then(|vp| vp.thread).unwrap_or(0);
+fn thread_colours(timeline: &Timeline<'_>, vp: ObservedVp) -> (&'static str, &'static str) {
+    let ordinal = timeline.vps.get(vp.index()).and_then(|vp| vp.thread).unwrap_or(0);
     THREAD_COLOURS[ordinal % THREAD_COLOURS.len()]
 }
 

@@ -1,6 +1,6 @@
 //! The bars of one lane, merged as far as the eye cannot tell them apart.
 
-use hls_monitor::event::VpId;
+use hls_monitor::event::ObservedVp;
 use hls_units::Nanos;
 
 /// Width of what is drawn of the interval, in pixels.
@@ -10,7 +10,7 @@ pub(super) const PLOT_WIDTH: u64 = 1_200;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// That thread has the CPU (lane of a CPU).
-    Thread(VpId),
+    Thread(ObservedVp),
     /// The node has a CPU.
     Running,
     /// The node wants a CPU.
@@ -101,7 +101,7 @@ mod tests {
     fn the_bars_are_bounded_by_the_pixels() {
         let mut lane = Lane::new(Nanos(0), Nanos(1_000_000));
         for at in 0..1_000_000 {
-            lane.push(Nanos(at), Nanos(at + 1), Kind::Thread(at as VpId % 3));
+            lane.push(Nanos(at), Nanos(at + 1), Kind::Thread(ObservedVp(at as u32 % 3)));
         }
         assert!(lane.bars.len() as u64 <= 4 * PLOT_WIDTH, "{} bars", lane.bars.len());
     }

@@ -9,7 +9,7 @@ mod draw;
 mod lane;
 
 use crate::hierarchy::{Edge, nodes};
-use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::event::{ObservedVp, Record, What};
 use hls_monitor::result::{Child, Topology, VpInfo};
 use hls_units::Nanos;
 use lane::{Kind, Lane};
@@ -37,9 +37,9 @@ struct Vp {
 struct CpuLane {
     lane: Lane,
     /// The thread that runs, and since when.
-    thread: Option<(VpId, Nanos)>,
+    thread: Option<(ObservedVp, Nanos)>,
     /// The VPs that run here: the thread's and those above.
-    vps: Vec<VpId>,
+    vps: Vec<ObservedVp>,
 }
 
 /// The lane of a scheduler or thread.
@@ -87,7 +87,7 @@ impl<'t> Timeline<'t> {
         let left_out = nodes.len().saturating_sub(MAX_NODES);
         nodes.truncate(MAX_NODES);
         for (number, node) in nodes.iter().enumerate() {
-            node.edge.vps.iter().for_each(|&vp| vps[vp as usize].node = number);
+            node.edge.vps.iter().for_each(|&vp| vps[vp.index()].node = number);
         }
         let nodes = nodes.into_iter().map(|node| NodeLane::new(node.edge, lane.clone())).collect();
         let cpu = CpuLane { lane, thread: None, vps: Vec::new() };
@@ -100,7 +100,7 @@ impl<'t> Timeline<'t> {
         if let What::Stolen { length } = what {
             return self.steal(cpu, at, length);
         }
-        let Some(state) = self.vps.get_mut(vp as usize) else {
+        let Some(state) = self.vps.get_mut(vp.index()) else {
             return;
         };
         match what {
@@ -135,8 +135,8 @@ impl<'t> Timeline<'t> {
         draw::write_svg(out, &self)
     }
 
-    fn grant(&mut self, vp: VpId, cpu: u16, at: Nanos) {
-        let Some(state) = self.vps.get_mut(vp as usize) else {
+    fn grant(&mut self, vp: ObservedVp, cpu: u16, at: Nanos) {
+        let Some(state) = self.vps.get_mut(vp.index()) else {
             return;
         };
         state.wants = true;
@@ -151,8 +151,8 @@ impl<'t> Timeline<'t> {
     }
 
     /// The VP runs no more, if it did; `wants`: it would like to.
-    fn stop(&mut self, vp: VpId, wants: bool, at: Nanos) {
-        let Some(state) = self.vps.get_mut(vp as usize) else {
+    fn stop(&mut self, vp: ObservedVp, wants: bool, at: Nanos) {
+        let Some(state) = self.vps.get_mut(vp.index()) else {
             return;
         };
         state.wants = wants;
@@ -178,10 +178,10 @@ impl<'t> Timeline<'t> {
         }
         lane.lane.push(begin, at, Kind::Stolen);
         for &vp in &lane.vps {
-            let Some(node) = self.nodes.get_mut(self.vps[vp as usize].node) else {
+            let Some(node) = self.nodes.get_mut(self.vps[vp.index()].node) else {
                 continue;
             };
-            let is_running = |vp: &&VpId| self.vps[**vp as usize].running_on.is_some();
+            let is_running = |vp: &&ObservedVp| self.vps[vp.index()].running_on.is_some();
             // A node with several CPUs still runs on the others.
             if node.edge.vps.iter().filter(is_running).count() == 1 {
                 node.change(Some(Kind::Stolen), begin);
@@ -191,8 +191,8 @@ impl<'t> Timeline<'t> {
     }
 
     /// Puts an arrow or a cross on the lane of a thread.
-    fn mark(&mut self, vp: VpId, what: What, at: Nanos) {
-        let node = self.vps.get(vp as usize).and_then(|state| self.nodes.get_mut(state.node));
+    fn mark(&mut self, vp: ObservedVp, what: What, at: Nanos) {
+        let node = self.vps.get(vp.index()).and_then(|state| self.nodes.get_mut(state.node));
         let Some(node) = node else { return };
         match what {
             What::JobRelease { deadline } => {
@@ -204,10 +204,10 @@ impl<'t> Timeline<'t> {
     }
 
     /// Brings the lane of a VP's child up to date.
-    fn update(&mut self, vp: VpId, at: Nanos) {
-        let node = self.vps.get(vp as usize).and_then(|state| self.nodes.get_mut(state.node));
+    fn update(&mut self, vp: ObservedVp, at: Nanos) {
+        let node = self.vps.get(vp.index()).and_then(|state| self.nodes.get_mut(state.node));
         let Some(node) = node else { return };
-        let state = |&vp: &VpId| match self.vps[vp as usize] {
+        let state = |&vp: &ObservedVp| match self.vps[vp.index()] {
             Vp { running_on: Some(_), .. } => Some(Kind::Running),
             Vp { wants: false, .. } => None,
             Vp { is_throttled: true, .. } => Some(Kind::Throttled),

@@ -1,7 +1,7 @@
 //! The texts of the reports against what a person found good.
 
 use crate::support;
-use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::{
     Cause, Child, Counts, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult,
     SchedulerInfo, SchedulerResult, TaskResult, ThreadResult, Topology, VpInfo, WindowResult,
@@ -34,10 +34,13 @@ fn many_threads(count: u32) -> RunResult {
         child,
         guarantee: guarantee.into(),
     };
-    let root = || vp("RR".into(), None, Child::Scheduler(0), "ALL");
+    let root = || vp("RR".into(), None, Child::Scheduler(ObservedScheduler(0)), "ALL");
     let mut vps = vec![VpInfo::default(), root(), root()];
-    vps.extend((1..=count).map(|n| vp(format!("worker-{n}"), Some(0), Child::Thread, "NULL")));
-    let thread = |n| ThreadResult { vp: n + 2, misses: u64::from(n == count), ..ThreadResult::default() };
+    vps.extend(
+        (1..=count).map(|n| vp(format!("worker-{n}"), Some(ObservedScheduler(0)), Child::Thread, "NULL")),
+    );
+    let thread =
+        |n| ThreadResult { vp: ObservedVp(n + 2), misses: u64::from(n == count), ..ThreadResult::default() };
     RunResult {
         topology: Arc::new(Topology {
             cpus: 2,
@@ -203,7 +206,7 @@ fn timeline_of_quick_changes_stays_small() {
     let mut at = 0;
     for turn in 0..30_000u32 {
         for cpu in 0..2 {
-            let vp: VpId = 3 + 2 * (turn % 100) + u32::from(cpu);
+            let vp: ObservedVp = ObservedVp(3 + 2 * (turn % 100) + u32::from(cpu));
             for (time, what) in [(at, What::Request), (at + 100, What::Grant), (at + 2_900, What::Release)] {
                 picture.record(&Record { at: Nanos(time), vp, cpu, what });
             }
@@ -253,22 +256,23 @@ fn table_of_every_verdict() {
     ];
     let mut run = many_threads(7);
     let topology = run.topology.clone();
-    let of = |(vp, (window, requests)): (VpId, (&WindowResult, Option<RequestsResult>))| GuaranteeResult {
-        vp,
-        by: topology.vps[vp as usize].parent,
-        guarantee: "RESBH 5ms 33ms".into(),
-        from: Nanos::ZERO,
-        to: Nanos::from_secs(1),
-        windows: vec![window.clone()],
-        requests,
-        counts: Counts::default(),
-        cause: (vp == 6).then_some(Cause::Above(1)),
-    };
+    let of =
+        |(vp, (window, requests)): (ObservedVp, (&WindowResult, Option<RequestsResult>))| GuaranteeResult {
+            vp,
+            by: topology.vps[vp.index()].parent,
+            guarantee: "RESBH 5ms 33ms".into(),
+            from: Nanos::ZERO,
+            to: Nanos::from_secs(1),
+            windows: vec![window.clone()],
+            requests,
+            counts: Counts::default(),
+            cause: (vp == ObservedVp(6)).then_some(Cause::Above(ObservedVp(1))),
+        };
     run.threads.clear();
     run.schedulers.clear();
     run.engine = "kernel".into();
     run.unlisted = 2;
-    run.guarantees = (3..).zip(windows.iter().zip(requests)).map(of).collect();
+    run.guarantees = (3..).map(ObservedVp).zip(windows.iter().zip(requests)).map(of).collect();
     check("verdicts.table", |out| {
         table::write_tables(out, &run)?;
         table::write_verdict(out, &run)

@@ -1,7 +1,7 @@
 //! Records that no engine should send: nothing panics, and the picture stays well-formed.
 
 use crate::support;
-use hls_monitor::event::{Record, What};
+use hls_monitor::event::{ObservedVp, Record, What};
 use hls_monitor::observe::{Observer, Pace, Promise};
 use hls_monitor::requests::{Accounted, Periodic, RequestRule, RequestTest, Wakes};
 use hls_monitor::windows::Window;
@@ -24,7 +24,12 @@ fn any_what() -> impl Strategy<Value = What> {
 
 fn any_record() -> impl Strategy<Value = Record> {
     let at = prop_oneof![9 => 0u64..100, 1 => Just(u64::MAX)].prop_map(Nanos);
-    (at, 0u32..11, 0u16..3, any_what()).prop_map(|(at, vp, cpu, what)| Record { at, vp, cpu, what })
+    (at, 0u32..11, 0u16..3, any_what()).prop_map(|(at, vp, cpu, what)| Record {
+        at,
+        vp: ObservedVp(vp),
+        cpu,
+        what,
+    })
 }
 
 proptest! {
@@ -38,7 +43,7 @@ proptest! {
         let accounted = Accounted { burst: Nanos(1), per_second: Nanos(1) };
         let requests = Some(RequestTest { rule: RequestRule::Periodic(periodic), accounted });
         let text = "ALL".into();
-        let promises = vec![Promise { vp: 2, text, windows: vec![window], requests, pace: Pace::default() }];
+        let promises = vec![Promise { vp: ObservedVp(2), text, windows: vec![window], requests, pace: Pace::default() }];
         let mut observer = Observer::new(topology.clone(), promises);
         let mut picture = Timeline::new(&topology, Nanos(from), Nanos(to));
         let mut list = TimeHist::new(Vec::new(), &topology).unwrap();

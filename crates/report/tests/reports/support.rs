@@ -3,21 +3,21 @@
 //! FP → RES (video player 5/33, J 10/20), FP → J → PS (word processor 1, voice recognition 4). One frame of the video
 //! takes 7 ms instead of 4, so that its budget runs out and a deadline is missed; one millisecond is stolen.
 
-use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::observe::{Observer, Pace, Promise};
 use hls_monitor::requests::{Accounted, Periodic, RequestRule, RequestTest, Share, Wakes};
 use hls_monitor::result::{Child, RunResult, SchedulerInfo, Topology, VpInfo};
 use hls_monitor::windows::Window;
 use hls_units::Nanos;
 
-const MACHINE: VpId = 1;
-const RES: VpId = 2;
-const J_BY_FP: VpId = 3;
-const VIDEO: VpId = 4;
-const J_BY_RES: VpId = 5;
-const PS: VpId = 6;
-const WORDS: VpId = 7;
-const VOICE: VpId = 8;
+const MACHINE: ObservedVp = ObservedVp(1);
+const RES: ObservedVp = ObservedVp(2);
+const J_BY_FP: ObservedVp = ObservedVp(3);
+const VIDEO: ObservedVp = ObservedVp(4);
+const J_BY_RES: ObservedVp = ObservedVp(5);
+const PS: ObservedVp = ObservedVp(6);
+const WORDS: ObservedVp = ObservedVp(7);
+const VOICE: ObservedVp = ObservedVp(8);
 /// The millisecond that is stolen.
 const STOLEN: u64 = 92;
 
@@ -41,14 +41,14 @@ pub fn topology() -> Topology {
         ],
         vps: vec![
             VpInfo::default(),
-            vp("FP", None, to(0), "ALL"),
-            vp("RES", Some(0), to(1), "ALL"),
-            vp("J", Some(0), to(2), "NULL"),
-            vp("video player", Some(1), Child::Thread, "RESBH 5ms 33ms"),
-            vp("J", Some(1), to(2), "RESBH 10ms 20ms"),
-            vp("PS", Some(2), to(3), "RESBS 10ms 20ms"),
-            vp("word processor", Some(3), Child::Thread, "PSBE 1/10 22ms"),
-            vp("voice recognition", Some(3), Child::Thread, "PSBE 2/5 58ms"),
+            vp("FP", None, to(ObservedScheduler(0)), "ALL"),
+            vp("RES", Some(ObservedScheduler(0)), to(ObservedScheduler(1)), "ALL"),
+            vp("J", Some(ObservedScheduler(0)), to(ObservedScheduler(2)), "NULL"),
+            vp("video player", Some(ObservedScheduler(1)), Child::Thread, "RESBH 5ms 33ms"),
+            vp("J", Some(ObservedScheduler(1)), to(ObservedScheduler(2)), "RESBH 10ms 20ms"),
+            vp("PS", Some(ObservedScheduler(2)), to(ObservedScheduler(3)), "RESBS 10ms 20ms"),
+            vp("word processor", Some(ObservedScheduler(3)), Child::Thread, "PSBE 1/10 22ms"),
+            vp("voice recognition", Some(ObservedScheduler(3)), Child::Thread, "PSBE 2/5 58ms"),
         ],
     }
 }
@@ -57,7 +57,7 @@ pub fn topology() -> Topology {
 struct Player {
     records: Vec<Record>,
     wanted: [bool; 9],
-    running: Vec<VpId>,
+    running: Vec<ObservedVp>,
     throttled: [bool; 9],
     video_work: u64,
     video_done: bool,
@@ -67,7 +67,7 @@ struct Player {
 }
 
 impl Player {
-    fn tell(&mut self, ms: u64, vp: VpId, what: What) {
+    fn tell(&mut self, ms: u64, vp: ObservedVp, what: What) {
         self.records.push(Record { at: Nanos::from_millis(ms), vp, cpu: 0, what });
     }
 
@@ -84,8 +84,8 @@ impl Player {
         }
         for (vp, amount, period) in [(VIDEO, 5, 33), (J_BY_RES, 10, 20)] {
             if ms.is_multiple_of(period) {
-                (self.budget[vp as usize], self.deadline[vp as usize]) = (amount, ms + period);
-                self.throttled[vp as usize] = false;
+                (self.budget[vp.index()], self.deadline[vp.index()]) = (amount, ms + period);
+                self.throttled[vp.index()] = false;
                 let (budget, deadline) = (at(amount), at(ms + period));
                 self.tell(ms, vp, What::Replenish { budget, deadline });
             }
@@ -93,12 +93,12 @@ impl Player {
     }
 
     /// Who has the CPU in the next millisecond, from the root down.
-    fn choose(&self, words: bool) -> Vec<VpId> {
+    fn choose(&self, words: bool) -> Vec<ObservedVp> {
         let reserved = [VIDEO, J_BY_RES]
             .into_iter()
-            .filter(|&vp| self.budget[vp as usize] > 0 && (vp != VIDEO || self.video_work > 0));
-        let first = reserved.min_by_key(|&vp| self.deadline[vp as usize]);
-        let voice = !words || self.tags[VOICE as usize] <= self.tags[WORDS as usize];
+            .filter(|&vp| self.budget[vp.index()] > 0 && (vp != VIDEO || self.video_work > 0));
+        let first = reserved.min_by_key(|&vp| self.deadline[vp.index()]);
+        let voice = !words || self.tags[VOICE.index()] <= self.tags[WORDS.index()];
         let thread = if voice { VOICE } else { WORDS };
         match first {
             Some(VIDEO) => vec![MACHINE, RES, VIDEO],
@@ -108,22 +108,22 @@ impl Player {
     }
 
     /// Tells what changes when `next` runs and those of `wanted` want to.
-    fn switch(&mut self, ms: u64, next: Vec<VpId>, wanted: [bool; 9]) {
+    fn switch(&mut self, ms: u64, next: Vec<ObservedVp>, wanted: [bool; 9]) {
         for vp in std::mem::take(&mut self.running).into_iter().rev() {
             if !next.contains(&vp) {
-                let what = if wanted[vp as usize] { What::Revoke } else { What::Release };
+                let what = if wanted[vp.index()] { What::Revoke } else { What::Release };
                 self.tell(ms, vp, what);
             } else {
                 self.running.insert(0, vp);
             }
         }
-        for vp in 1..9 {
-            if wanted[vp as usize] && !self.wanted[vp as usize] {
+        for vp in (1..9).map(ObservedVp) {
+            if wanted[vp.index()] && !self.wanted[vp.index()] {
                 self.tell(ms, vp, What::Request);
             }
-            let is_empty = [VIDEO, J_BY_RES].contains(&vp) && self.budget[vp as usize] == 0;
-            if is_empty && wanted[vp as usize] && !self.throttled[vp as usize] {
-                self.throttled[vp as usize] = true;
+            let is_empty = [VIDEO, J_BY_RES].contains(&vp) && self.budget[vp.index()] == 0;
+            if is_empty && wanted[vp.index()] && !self.throttled[vp.index()] {
+                self.throttled[vp.index()] = true;
                 self.tell(ms, vp, What::Throttle);
             }
         }
@@ -138,11 +138,11 @@ impl Player {
     /// Charges a millisecond to whoever had it.
     fn charge(&mut self, ms: u64) {
         if ms == STOLEN {
-            return self.tell(ms + 1, 0, What::Stolen { length: Nanos::from_millis(1) });
+            return self.tell(ms + 1, ObservedVp::NONE, What::Stolen { length: Nanos::from_millis(1) });
         }
         for vp in self.running.clone() {
-            self.budget[vp as usize] = self.budget[vp as usize].saturating_sub(1);
-            self.tags[vp as usize] += if vp == VOICE { 1 } else { 4 };
+            self.budget[vp.index()] = self.budget[vp.index()].saturating_sub(1);
+            self.tags[vp.index()] += if vp == VOICE { 1 } else { 4 };
         }
         if self.running.contains(&VIDEO) {
             self.video_work -= 1;
@@ -173,7 +173,7 @@ pub fn records(length: u64) -> Vec<Record> {
         player.begin(ms);
         let words = ms % 120 < 100;
         let mut next = player.choose(words);
-        let goes_on = |vp: &VpId| ms % 4 != 0 && words && *vp != VIDEO;
+        let goes_on = |vp: &ObservedVp| ms % 4 != 0 && words && *vp != VIDEO;
         if let (Some(&before), Some(last)) = (last_choice.last(), next.last_mut())
             && goes_on(&before)
             && goes_on(last)
@@ -181,8 +181,8 @@ pub fn records(length: u64) -> Vec<Record> {
             *last = before;
         }
         last_choice.clone_from(&next);
-        let reserved = player.budget[J_BY_RES as usize] > 0
-            || player.video_work > 0 && player.budget[VIDEO as usize] > 0;
+        let reserved =
+            player.budget[J_BY_RES.index()] > 0 || player.video_work > 0 && player.budget[VIDEO.index()] > 0;
         let video = player.video_work > 0;
         let wanted = [false, true, reserved, true, video, true, true, words, true];
         player.switch(ms, next, wanted);
@@ -238,7 +238,8 @@ pub fn result(length: u64) -> RunResult {
     result.engine = "sim".into();
     result.events = records.len() as u64;
     result.switches =
-        records.iter().filter(|r| r.what == What::Grant && [4, 7, 8].contains(&r.vp)).count() as u64;
+        records.iter().filter(|r| r.what == What::Grant && [VIDEO, WORDS, VOICE].contains(&r.vp)).count()
+            as u64;
     for thread in &mut result.threads {
         thread.work = thread.ran;
     }

@@ -1,7 +1,7 @@
 //! The Perfetto trace, read back.
 
 use crate::support;
-use hls_monitor::event::{Record, What};
+use hls_monitor::event::{ObservedVp, Record, What};
 use hls_report::perfetto::TraceWriter;
 use hls_units::Nanos;
 use perfetto_protos::counter_descriptor::counter_descriptor::Unit;
@@ -154,9 +154,9 @@ proptest! {
         steps in prop::collection::vec((0u64..3, 0u32..12, 0u16..3, any_what()), 0..60),
     ) {
         let mut at = 0;
-        let record = |(step, vp, cpu, what)| {
+        let record = |(step, vp, cpu, what): (u64, u32, u16, What)| {
             at += step;
-            Record { at: Nanos(at), vp, cpu, what }
+            Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what }
         };
         let records: Vec<Record> = steps.into_iter().map(record).collect();
         slices(&trace_of(&records, Nanos(1_000)));

@@ -17,7 +17,7 @@ use hls_control::{EngineError, PolicySource};
 use hls_core::limits::MAX_RECORDS;
 use hls_hierarchy::model::Child;
 use hls_kernel_engine::{Domain, Engine, Notice};
-use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::event::{ObservedVp, Record, What};
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;
 use hls_real_threads::ThreadProcess;
@@ -261,7 +261,7 @@ fn domain(policies: Vec<PolicySource>) -> Result<Domain, Error> {
     Ok(domain)
 }
 
-fn place(engine: &mut Engine, tid: u32, vp: VpId) -> Result<(), Error> {
+fn place(engine: &mut Engine, tid: u32, vp: ObservedVp) -> Result<(), Error> {
     engine.place(tid, vp).map_err(|error| Error::System(format!("thread {tid} of the workload: {error}")))
 }
 
@@ -269,7 +269,7 @@ fn place(engine: &mut Engine, tid: u32, vp: VpId) -> Result<(), Error> {
 fn workload_only(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     let Plan { groups, hierarchy, .. } = &mut plan;
-    groups.retain(|group| match hierarchy.edges[group.edge].child {
+    groups.retain(|group| match hierarchy.edge(group.edge).child {
         Child::Thread(node) => hierarchy.threads[node].who.is_none(),
         Child::Scheduler(_) => false,
     });

@@ -19,6 +19,7 @@ use hls_control::{
 use hls_core::CoreVp;
 use hls_hierarchy::model::User;
 use hls_kernel_engine::Engine;
+use hls_monitor::event::ObservedVp;
 use hls_plan::{ChangeableEngine, ThreadKey};
 use hls_units::Nanos;
 use rustix::event::{EventfdFlags, eventfd};
@@ -217,7 +218,7 @@ impl RunningEngine for RemoteRun {
 
     /// Not waited for: questions are answered in their order.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
-        let promise = hls_check::promise(0, guarantee, &self.machine);
+        let promise = hls_check::promise(ObservedVp::NONE, guarantee, &self.machine);
         // A run that has ended promises nothing.
         let _ = self.send(Box::new(move |run| run.promise(to, promise)));
     }

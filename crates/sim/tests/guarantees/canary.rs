@@ -142,8 +142,8 @@ fn caught_by_requests(giver: &str) -> (u64, u64) {
 fn promises_of(plan: &Plan, giver: &str) -> Vec<Promise> {
     let mut promises = Derived::new(plan, Mode::Tight).promises(plan);
     promises.retain(|promise| {
-        let parent = plan.topology.vps[promise.vp as usize].parent;
-        parent.is_some_and(|parent| plan.topology.schedulers[parent as usize].policy == giver)
+        let parent = plan.topology.vps[promise.vp.index()].parent;
+        parent.is_some_and(|parent| plan.topology.schedulers[parent.index()].policy == giver)
     });
     promises
 }

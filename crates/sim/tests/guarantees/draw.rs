@@ -10,7 +10,7 @@ use crate::held::plan;
 use crate::tree::{Case, Edge, HOG, Interrupt, Life, Node, Range, Value, What, Work};
 use hls_calculus::{Guarantee, Mode, Rational};
 use hls_check::Derived;
-use hls_hierarchy::model::Child;
+use hls_hierarchy::model::{Child, ModelEdge};
 use oorandom::Rand32;
 
 const MAX_DEPTH: usize = 7;
@@ -97,7 +97,7 @@ impl Draw {
             Child::Scheduler(_) => false,
         };
         let edge = plan.hierarchy.edges.iter().position(is_it);
-        let label = edge.and_then(|edge| derived.input.graph_edge_of(edge, 0));
+        let label = edge.and_then(|edge| derived.input.graph_edge_of(ModelEdge(edge), 0));
         label.map_or(Guarantee::Null, |label| derived.analysis.labels[label].absolute())
     }
 

@@ -10,7 +10,8 @@ use crate::tree::Case;
 use hls_calculus::{Guarantee, Label, Rules};
 use hls_check::Derived;
 use hls_hierarchy::Source;
-use hls_monitor::event::{Record, VpId, What};
+use hls_hierarchy::model::ModelEdge;
+use hls_monitor::event::{ObservedVp, Record, What};
 use hls_plan::Plan;
 use hls_sim::{Options, Simulation};
 use hls_units::Nanos;
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A promise to one VP.
 pub struct Promise {
-    vp: VpId,
+    vp: ObservedVp,
     /// The policy of the scheduler that gives the promise.
     pub giver: &'static str,
     /// The type of the promise: the name of the guarantee, or of the first of a sum.
@@ -31,7 +32,7 @@ pub struct Promise {
 
 /// The promise of ALL to any `count` of an edge's VPs at a time.
 pub struct Several {
-    vps: Vec<VpId>,
+    vps: Vec<ObservedVp>,
     count: usize,
 }
 
@@ -128,7 +129,7 @@ impl Promises {
         promises
     }
 
-    fn add(&mut self, plan: &Plan, edge: usize, vps: &[VpId], label: &Label) {
+    fn add(&mut self, plan: &Plan, edge: ModelEdge, vps: &[ObservedVp], label: &Label) {
         let count = usize::from(label.count);
         if label.guarantee == Guarantee::Null {
             return;
@@ -142,7 +143,7 @@ impl Promises {
             return;
         }
         let hierarchy = &plan.hierarchy;
-        let parent = hierarchy.edges[edge].parent;
+        let parent = hierarchy.edge(edge).parent;
         let giver = parent.map_or("", |parent| hierarchy.schedulers[parent].policy.name);
         for sum in supplies(label) {
             let Some(supply) = Supply::new(&sum) else {
@@ -152,8 +153,14 @@ impl Promises {
             let text = sum.iter().map(Guarantee::to_string).collect::<Vec<_>>().join(" + ");
             let cap = if sum.len() == 1 { Cap::new(&sum[0]) } else { None };
             let kind = sum[0].kind().name();
-            let promise =
-                |&vp: &VpId| Promise { vp, giver, kind, text: text.clone(), supply: supply.clone(), cap };
+            let promise = |&vp: &ObservedVp| Promise {
+                vp,
+                giver,
+                kind,
+                text: text.clone(),
+                supply: supply.clone(),
+                cap,
+            };
             self.each.extend(vps.iter().map(promise));
         }
     }
@@ -178,11 +185,11 @@ impl Promises {
         let spans = spans(records, plan.topology.vps.len(), length);
         let mut tally = self.tally.clone();
         for promise in &self.each {
-            for span in &spans[promise.vp as usize] {
+            for span in &spans[promise.vp.index()] {
                 tally.spans += 1;
                 tally.windows += span.windows();
                 if let Some((window, text)) = promise.broken_in(span, shift) {
-                    let vp = &plan.topology.vps[promise.vp as usize];
+                    let vp = &plan.topology.vps[promise.vp.index()];
                     let text =
                         format!("`{}` below {:?} has {}: {text}", vp.name, promise.giver, promise.text);
                     return (tally, Some(Breach { kind: promise.kind, to: window.to, text }));
@@ -203,7 +210,7 @@ impl Promises {
     ) -> BTreeSet<&'static str> {
         let spans = spans(records, plan.topology.vps.len(), length);
         let is_broken = |promise: &&Promise| {
-            spans[promise.vp as usize].iter().any(|span| promise.broken_in(span, shift).is_some())
+            spans[promise.vp.index()].iter().any(|span| promise.broken_in(span, shift).is_some())
         };
         self.each.iter().filter(is_broken).map(|promise| promise.kind).collect()
     }

@@ -18,7 +18,7 @@
 //! there is no such bound, for a sleeper's reservation begins a new period when it wakes up.
 
 use crate::supply::{Cap, Line, Supply};
-use hls_monitor::event::{Record, What};
+use hls_monitor::event::{ObservedVp, Record, What};
 
 /// A time in which a VP requests the CPU throughout, and when the VP was served in it.
 #[derive(Clone, Debug)]
@@ -46,9 +46,10 @@ pub fn spans(records: &[Record], vps: usize, end: u64) -> Vec<Vec<Span>> {
     let mut open: Vec<Option<Span>> = vec![None; vps];
     // Since when a VP is served, and by which CPU.
     let mut since: Vec<Option<(u64, u16)>> = vec![None; vps];
-    let last = |vp: u32| Record { at: hls_units::Nanos(end), vp, cpu: 0, what: What::Release };
+    let last =
+        |vp: u32| Record { at: hls_units::Nanos(end), vp: ObservedVp(vp), cpu: 0, what: What::Release };
     for record in records.iter().copied().chain((0..vps as u32).map(last)) {
-        let (at, vp) = (record.at.0, record.vp as usize);
+        let (at, vp) = (record.at.0, record.vp.index());
         match record.what {
             What::Request => open[vp] = Some(Span { from: at, to: at, served: Vec::new() }),
             What::Grant => since[vp] = Some((at, record.cpu)),

@@ -4,7 +4,7 @@
 use crate::generator::{Drawn, draw};
 use crate::support::{Run, Stint, carry_out, paranoid, plan, workload};
 use hls_core::policies;
-use hls_monitor::event::What;
+use hls_monitor::event::{ObservedVp, What};
 use hls_monitor::result::Child;
 use hls_units::Nanos;
 use std::collections::BTreeSet;
@@ -95,8 +95,8 @@ impl Life {
 fn broken_life(run: &Run) -> Option<String> {
     let unborn = Life { state: State::Waiting, throttled: None, has_left: false };
     let mut lives = vec![unborn; run.result.topology.vps.len()];
-    for record in run.records.iter().filter(|record| record.vp != 0) {
-        let life = &mut lives[record.vp as usize];
+    for record in run.records.iter().filter(|record| record.vp != ObservedVp::NONE) {
+        let life = &mut lives[record.vp.index()];
         let Some(next) = life.next(record.at, record.what) else {
             let name = run.result.topology.child_name(record.vp);
             return Some(format!("{record:?} of `{name}`, which is {life:?}"));
@@ -164,14 +164,14 @@ fn lost_time(run: &Run) -> Option<String> {
         return Some(format!("ran {}, work {}, overhead {}", run.ran(), run.work(), run.result.overhead));
     }
     let wrong = run.result.threads.iter().find(|thread| thread.work > thread.ran);
-    wrong.map(|thread| format!("VP {} worked more than it ran", thread.vp))
+    wrong.map(|thread| format!("VP {} worked more than it ran", thread.vp.0))
 }
 
 /// A scheduler that did not run for as long as all its children together, by the records, the observer and the core.
 fn lost_share(run: &Run) -> Option<String> {
     let (topology, stolen) = (&run.result.topology, run.stolen());
     let ran = |vp| run.all_stints(vp).into_iter().map(|stint| used(stint, &stolen)).sum::<Nanos>();
-    let of_vps: Vec<Nanos> = (0..topology.vps.len() as u32).map(ran).collect();
+    let of_vps: Vec<Nanos> = (0..topology.vps.len()).map(ObservedVp::at).map(ran).collect();
     for scheduler in &run.result.schedulers {
         let infos = || topology.vps.iter().zip(&of_vps);
         let own: Nanos = infos()
@@ -181,12 +181,12 @@ fn lost_share(run: &Run) -> Option<String> {
         let below: Nanos =
             infos().filter(|(info, _)| info.parent == Some(scheduler.scheduler)).map(|(_, &ran)| ran).sum();
         if (own, own) != (below, scheduler.ran) {
-            let name = &topology.schedulers[scheduler.scheduler as usize].name;
+            let name = &topology.schedulers[scheduler.scheduler.index()].name;
             return Some(format!("`{name}`: VPs {own}, children {below}, core {}", scheduler.ran));
         }
     }
-    let wrong = run.result.threads.iter().find(|thread| thread.ran != of_vps[thread.vp as usize]);
+    let wrong = run.result.threads.iter().find(|thread| thread.ran != of_vps[thread.vp.index()]);
     wrong.map(|thread| {
-        format!("thread VP {}: {}, by the records {}", thread.vp, thread.ran, of_vps[thread.vp as usize])
+        format!("thread VP {}: {}, by the records {}", thread.vp.0, thread.ran, of_vps[thread.vp.index()])
     })
 }

@@ -1,7 +1,7 @@
 //! Reservations that fit on a CPU get what their guarantees promise, whatever the threads below them do.
 
 use crate::support::{carry_out, ms, paranoid, plan};
-use hls_hierarchy::model::Child;
+use hls_hierarchy::model::{Child, ModelEdge};
 use hls_monitor::observe::{Pace, Promise};
 use hls_monitor::result::Verdict;
 use hls_monitor::windows::Window;
@@ -46,14 +46,14 @@ fn hierarchy(random: &mut Rand32) -> String {
 
 /// The guarantees that the file asks for, as promises for the observer to test.
 fn promises(plan: &Plan) -> Vec<Promise> {
-    let vp_of = |edge: usize| match plan.hierarchy.edges[edge].child {
+    let vp_of = |edge: ModelEdge| match plan.hierarchy.edge(edge).child {
         Child::Scheduler(_) => {
             plan.edges.iter().find(|planned| planned.edge == edge).map(|planned| planned.vps[0])
         }
         Child::Thread(_) => plan.groups.iter().find(|group| group.edge == edge).map(|group| group.first_vp),
     };
-    let promise = |edge: usize| {
-        let guarantee = plan.hierarchy.edges[edge].requested.as_ref()?;
+    let promise = |edge: ModelEdge| {
+        let guarantee = plan.hierarchy.edge(edge).requested.as_ref()?;
         let window = |length| Window {
             length,
             promised: guarantee.sbf_floor_nanos(length),
@@ -69,7 +69,7 @@ fn promises(plan: &Plan) -> Vec<Promise> {
             pace: Pace::default(),
         })
     };
-    (0..plan.hierarchy.edges.len()).filter_map(promise).collect()
+    (0..plan.hierarchy.edges.len()).map(ModelEdge).filter_map(promise).collect()
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use crate::support::{Run, Stint, carry_out, paranoid, plan};
 use hls_calculus::{Guarantee, Mode, Rational};
 use hls_check::Derived;
-use hls_monitor::event::{VpId, What};
+use hls_monitor::event::{ObservedVp, What};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 use oorandom::Rand32;
@@ -28,7 +28,7 @@ fn shape(random: &mut Rand32) -> &'static str {
 }
 
 /// The spans in which the VP wanted a CPU, each from its request to its release.
-fn wants(run: &Run, vp: VpId) -> Vec<(Nanos, Nanos)> {
+fn wants(run: &Run, vp: ObservedVp) -> Vec<(Nanos, Nanos)> {
     let mut wants = Vec::new();
     let mut since = None;
     for record in run.records.iter().filter(|record| record.vp == vp) {
@@ -81,7 +81,7 @@ impl Curve {
 /// Both curves, of what is received and of what is promised, are straight between their corners. So in the worst window
 /// two of these are true: it begins where the VP lost the CPU, it ends where the VP got the CPU, its length is that of
 /// a corner of the promise.
-fn shortfall(run: &Run, vp: VpId, guarantee: &Guarantee) -> Option<(Nanos, Nanos, Nanos)> {
+fn shortfall(run: &Run, vp: ObservedVp, guarantee: &Guarantee) -> Option<(Nanos, Nanos, Nanos)> {
     let stints = run.all_stints(vp);
     let (received, least) = (Curve::received(&stints), Curve::least(guarantee));
     let lengths: Vec<Nanos> = least.0.iter().map(|&(length, _)| length).collect();
@@ -107,7 +107,7 @@ fn shortfall(run: &Run, vp: VpId, guarantee: &Guarantee) -> Option<(Nanos, Nanos
 fn every_label_holds(text: &str, seed: u64) -> usize {
     let plan = plan(text, &Workload::default()).expect("no workload fits always");
     let derived = Derived::new(&plan, Mode::Tight);
-    let promises: Vec<(VpId, Guarantee)> =
+    let promises: Vec<(ObservedVp, Guarantee)> =
         derived.watchable(&plan).map(|(vp, guarantee)| (vp, guarantee.clone())).collect();
     let run = carry_out(plan, Vec::new(), LENGTH, paranoid(seed)).expect("the run comes to its end");
     let mut held = 0;

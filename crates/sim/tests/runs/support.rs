@@ -1,7 +1,7 @@
 //! How the tests run a hierarchy in the simulator, and look at its records and its result.
 
 use hls_hierarchy::Source;
-use hls_monitor::event::{Record, VpId, What};
+use hls_monitor::event::{ObservedVp, Record, What};
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::{RunResult, SchedulerResult, ThreadResult};
 use hls_plan::PlanError;
@@ -92,7 +92,7 @@ pub fn run(hierarchy: &str, length: Nanos) -> Run {
 
 impl Run {
     /// The VP of a thread.
-    pub fn vp(&self, thread: &str) -> VpId {
+    pub fn vp(&self, thread: &str) -> ObservedVp {
         let found = self.plan.threads().find(|planned| planned.name == thread);
         found.unwrap_or_else(|| panic!("no thread `{thread}`")).vp
     }
@@ -128,7 +128,7 @@ impl Run {
     }
 
     /// When a VP had a CPU.
-    pub fn all_stints(&self, vp: VpId) -> Vec<Stint> {
+    pub fn all_stints(&self, vp: ObservedVp) -> Vec<Stint> {
         let mut stints = Vec::new();
         let mut open: Option<(u16, Nanos)> = None;
         for record in self.records.iter().filter(|record| record.vp == vp) {
