@@ -24,7 +24,7 @@ pub fn load(args: &LoadArgs) -> Result<Verdict, Error> {
 pub fn unload(args: &UnloadArgs) -> Result<Verdict, Error> {
     verdict(Client::connect_to(&args.socket).and_then(|mut hls| {
         let mut out = output();
-        let took = take_out(&mut hls, args, &mut out)?;
+        let took = ask_to_unload(&mut hls, args, &mut out)?;
         Ok(write_times(&mut out, took)?)
     }))
 }
@@ -68,7 +68,11 @@ impl PolicyText {
 }
 
 /// Has a policy unloaded, and writes that it was; how long it took.
-pub fn take_out(hls: &mut Client, args: &UnloadArgs, out: &mut impl Write) -> Result<LoadTimes, ClientError> {
+pub fn ask_to_unload(
+    hls: &mut Client,
+    args: &UnloadArgs,
+    out: &mut impl Write,
+) -> Result<LoadTimes, ClientError> {
     let UnloadReport { moved, destroyed, took } = hls.unload(&args.name, args.evacuate)?;
     if moved > 0 {
         let threads = if moved == 1 { "1 thread is" } else { &format!("{moved} threads are") };

@@ -101,7 +101,7 @@ pub fn serve<E: RunningEngine + Send>(
                 Ok(Some(stream)) => stream,
                 Ok(None) => {
                     // Who is busy with a request hears of it as well.
-                    manager.try_lock().iter_mut().for_each(|manager| manager.hear_of_taken_out());
+                    manager.try_lock().iter_mut().for_each(|manager| manager.note_disabled_policies());
                     continue;
                 }
                 Err(error) => break Err(error),

@@ -11,7 +11,7 @@ use crate::event::{Record, VpId, What};
 pub use crate::promise::{Pace, Promise, Standing};
 use crate::promises::{Broken, Place, Promises};
 use crate::result::{
-    Below, Child, RunResult, SchedulerInfo, SchedulerResult, TakenOut, ThreadResult, Topology, VpInfo,
+    Below, Child, PolicyDisabled, RunResult, SchedulerInfo, SchedulerResult, ThreadResult, Topology, VpInfo,
 };
 use hls_units::Nanos;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub struct Observer {
     promises: Promises,
     /// When the last record was made.
     last_record_at: Nanos,
-    taken_out: Vec<TakenOut>,
+    disabled_policies: Vec<PolicyDisabled>,
 }
 
 impl Observer {
@@ -64,7 +64,7 @@ impl Observer {
             offline: Vec::new(),
             promises: Promises::new(topology.cpus),
             last_record_at: Nanos::ZERO,
-            taken_out: Vec::new(),
+            disabled_policies: Vec::new(),
             topology,
         };
         promises.into_iter().for_each(|promise| observer.watch(promise, Nanos::ZERO));
@@ -114,7 +114,7 @@ impl Observer {
             | What::Stolen { .. }
             | What::Offline
             | What::Online
-            | What::TakenOut { .. } => {}
+            | What::PolicyDisabled { .. } => {}
         }
         if let Some(slot) = account.watched {
             self.promises.note_change(slot, account.last_cpu.unwrap_or(cpu), at, what);
@@ -210,9 +210,9 @@ impl Observer {
         self.destroyed.push(scheduler);
     }
 
-    /// A scheduler's policy was taken out, and a fallback put in its place; the engine's owner says which.
-    pub fn take_out(&mut self, taken_out: TakenOut) {
-        self.taken_out.push(taken_out);
+    /// The engine has disabled a scheduler's policy and put a fallback in its place; the engine's owner says which.
+    pub fn policy_disabled(&mut self, disabled: PolicyDisabled) {
+        self.disabled_policies.push(disabled);
     }
 
     /// A VP of a thread is below another scheduler from now on. What it was promised ends; what it has counted so far
@@ -286,8 +286,8 @@ impl Observer {
     }
 
     /// The promises that broke since the last time, each the first time that it did; at most a hundred.
-    pub fn take_broken(&mut self) -> Vec<Broken> {
-        self.promises.take_broken(&self.topology)
+    pub fn take_breaches(&mut self) -> Vec<Broken> {
+        self.promises.take_breaches(&self.topology)
     }
 
     /// Who there is.
@@ -329,7 +329,7 @@ impl Observer {
             schedulers: self.schedulers(),
             guarantees: self.promises.ended.into_iter().chain(last).collect(),
             unlisted: self.promises.unlisted,
-            taken_out: self.taken_out,
+            disabled_policies: self.disabled_policies,
             topology: self.topology,
             ..RunResult::default()
         }
@@ -549,10 +549,10 @@ mod tests {
         observer.observe(&Record { at: Nanos(0), vp: 3, cpu: 0, what: What::Request });
         observer.lose(Nanos(5));
         observer.advance(Nanos(30));
-        let broken = observer.take_broken();
+        let broken = observer.take_breaches();
         assert_eq!(broken.iter().map(|b| (b.vp, b.cause)).collect::<Vec<_>>(), [(3, Some(Cause::Lost))]);
         assert_eq!((broken[0].breach.to, broken[0].breach.got), (Nanos(20), Nanos(0)), "the first of them");
-        assert_eq!(observer.take_broken(), []);
+        assert_eq!(observer.take_breaches(), []);
     }
 
     /// A CPU that does not come is the machine's fault, not that of the hierarchy.
@@ -576,7 +576,7 @@ mod tests {
             observer.observe(&Record { at: Nanos(at), vp, cpu, what });
         }
         [40, 45, 60].into_iter().for_each(|at| observer.advance(Nanos(at)));
-        assert_eq!((observer.take_broken(), observer.standing(3, Nanos(60)).stolen), (vec![], Nanos(50)));
+        assert_eq!((observer.take_breaches(), observer.standing(3, Nanos(60)).stolen), (vec![], Nanos(50)));
     }
 
     /// All that waits does so for the CPU that has gone; who runs on the other is not held up.
@@ -616,10 +616,10 @@ mod tests {
         }
         observer.advance(Nanos(40));
         observer.advance(Nanos(30));
-        assert_eq!((observer.take_broken(), observer.stolen()), (vec![], Nanos(40)));
+        assert_eq!((observer.take_breaches(), observer.stolen()), (vec![], Nanos(40)));
         observer.lose(Nanos(40));
         observer.advance(Nanos(80));
-        assert_eq!((observer.take_broken().len(), observer.stolen()), (1, Nanos(40)));
+        assert_eq!((observer.take_breaches().len(), observer.stolen()), (1, Nanos(40)));
     }
 
     #[test]
@@ -633,9 +633,9 @@ mod tests {
         // It runs already, then waits for too long.
         observer.promise(promise(3, 20, 10, 0), Nanos(10));
         tell(&mut observer, 30, 3, What::Revoke);
-        assert_eq!(observer.take_broken(), []);
+        assert_eq!(observer.take_breaches(), []);
         observer.advance(Nanos(45));
-        assert_eq!(observer.take_broken().len(), 1);
+        assert_eq!(observer.take_breaches().len(), 1);
         let standing = observer.standing(3, Nanos(45));
         assert_eq!((standing.ran, standing.counts.broken()), (Nanos(20), 1), "since the promise began");
         observer.withdraw(3, Nanos(45));

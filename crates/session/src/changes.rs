@@ -10,7 +10,7 @@
 
 use crate::registry::{RunRegistry, policy_of};
 use hls_calculus::GraphEdge;
-use hls_control::{Created, EngineError, HierarchyChange, Observed, Promisee, TakenOut, Thread};
+use hls_control::{Created, EngineError, HierarchyChange, Observed, PolicyDisabled, Promisee, Thread};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_monitor::event::VpId;
 use hls_monitor::observe::Promise;
@@ -201,8 +201,8 @@ fn replace_policy(
         .and_then(|now| engine.built().core.replace(scheduler.0, policy, params, now));
     let after = policy_of(engine, scheduler);
     if let (Err(error), Some(fallback)) = (replaced, after.filter(|_| after != before)) {
-        let offence = format!("another one that was to take its place refused a child: {error}");
-        registry.tell_manager(TakenOut { scheduler, offence, fallback: fallback.to_owned() });
+        let violation = format!("another one that was to take its place refused a child: {error}");
+        registry.notify_manager(PolicyDisabled { scheduler, violation, fallback: fallback.to_owned() });
     }
     replaced
 }

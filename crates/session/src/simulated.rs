@@ -10,8 +10,8 @@ use crate::policies::library;
 use crate::registry::RunRegistry;
 use hls_calculus::Guarantee;
 use hls_control::{
-    Created, EngineError, HierarchyChange, Observed, PolicySource, Preparation, Prepared, Promisee,
-    RunningEngine, TakenOut, Thread,
+    Created, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource, Preparation, Prepared,
+    Promisee, RunningEngine, Thread,
 };
 use hls_core::{CoreVp, Library};
 use hls_plan::{ChangeableEngine, ThreadKey};
@@ -30,11 +30,11 @@ pub struct SimulatedRun<'t> {
 }
 
 impl SimulatedRun<'_> {
-    /// Runs up to that time, or until a policy is taken out; whether it has come to that time.
+    /// Runs up to that time, or until a policy is disabled; whether it has come to that time.
     pub fn run_until(&mut self, end: Nanos) -> Result<bool, Failure> {
         let SimulatedRun { simulation, registry, .. } = self;
         while simulation.step(end, &mut |record| registry.hear(record))? {
-            if registry.report_taken_out(simulation) {
+            if registry.report_disabled_policies(simulation) {
                 return Ok(false);
             }
         }
@@ -45,7 +45,7 @@ impl SimulatedRun<'_> {
     pub fn settle(&mut self) -> Result<(), Failure> {
         let SimulatedRun { simulation, registry, .. } = self;
         simulation.settle(&mut |record| registry.hear(record))?;
-        registry.report_taken_out(simulation);
+        registry.report_disabled_policies(simulation);
         Ok(())
     }
 }
@@ -60,7 +60,7 @@ impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
     fn hear_now(&mut self) -> Nanos {
         let SimulatedRun { simulation, registry, .. } = self;
         simulation.deliver_records(&mut |record| registry.hear(record));
-        registry.report_taken_out(simulation);
+        registry.report_disabled_policies(simulation);
         simulation.now()
     }
 
@@ -100,8 +100,8 @@ impl RunningEngine for SimulatedRun<'_> {
         Ok(())
     }
 
-    fn taken_out(&mut self) -> Vec<TakenOut> {
-        self.registry.taken_out().take()
+    fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled> {
+        self.registry.disabled_policies().take()
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {

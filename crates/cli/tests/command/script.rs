@@ -138,7 +138,7 @@ x ctl status
 /// A policy chooses nobody any more from 2 s on: that is said at once, what it promised ends, all else is kept, and a
 /// mended one takes its place again.
 #[test]
-fn a_policy_is_taken_out_and_given_back() {
+fn a_policy_is_disabled_and_given_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-build/template/weighted_turns.c");
@@ -170,7 +170,7 @@ fixed-priority "FP" {
     .unwrap();
     let file = path("turns.kdl").display().to_string();
     let trace = path("trace").display().to_string();
-    let told = "2.005s: TAKEN OUT: weighted-turns of A, since its grant hook chose nobody while a ready child could \
+    let told = "2.005s: DISABLED: weighted-turns of A, since its grant hook chose nobody while a ready child could \
                 use the CPU; round-robin is in its place";
 
     // Whether somebody changes the hierarchy or not.
@@ -179,7 +179,7 @@ fixed-priority "FP" {
     assert_eq!((code, stderr.trim_end()), (Some(0), told));
     assert!(stdout.contains(&format!("\n\n  {told}\n")), "{stdout}");
     let trace = std::fs::read(&trace).unwrap();
-    assert!(trace.windows(16).any(|bytes| bytes == b"policy taken out"));
+    assert!(trace.windows(15).any(|bytes| bytes == b"policy disabled"));
 
     let changes = script(
         folder.path(),
@@ -195,16 +195,16 @@ fixed-priority "FP" {
     for said in [
         told,
         "round-robin     RESBH 10ms 20ms",
-        "\nA has round-robin in the place of what was taken out, weighted-turns: its grant hook chose nobody",
+        "\nA has round-robin in the place of a disabled policy, weighted-turns: its grant hook chose nobody",
         "\n3s: loaded `weighted-turns`\n`A` has it, as if it were new\n",
         "at 4s: found the policy `weighted-turns` in use by `A`",
     ] {
         assert!(stderr.contains(said), "expected {said} in {stderr}");
     }
     let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    assert_eq!(run["taken_out"][0]["scheduler"], "A");
-    assert_eq!(run["taken_out"][0]["at_ns"], 2_005_000_000_u64);
-    assert_eq!((&run["kept"], &run["taken_out"][1]), (&true.into(), &serde_json::Value::Null));
+    assert_eq!(run["disabled_policies"][0]["scheduler"], "A");
+    assert_eq!(run["disabled_policies"][0]["at_ns"], 2_005_000_000_u64);
+    assert_eq!((&run["kept"], &run["disabled_policies"][1]), (&true.into(), &serde_json::Value::Null));
     let stretches = |to: &str| -> Vec<(u64, u64)> {
         let promises = run["guarantees"].as_array().unwrap().iter().filter(|promise| promise["to"] == to);
         promises.map(|it| (it["from_ns"].as_u64().unwrap(), it["to_ns"].as_u64().unwrap())).collect()

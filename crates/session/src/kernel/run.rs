@@ -169,7 +169,7 @@ impl<'t> Run<'t> {
                 begun = Instant::now();
             }
         }
-        self.registry.report_taken_out(&mut self.engine);
+        self.registry.report_disabled_policies(&mut self.engine);
         Ok(now)
     }
 

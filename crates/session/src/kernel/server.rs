@@ -9,12 +9,12 @@ use super::next_engine::{NextEngine, make};
 use super::run::Run;
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
-use crate::registry::{self, TakenOutPolicies};
+use crate::registry::{self, DisabledPolicies};
 use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
-    Created, EngineError, HierarchyChange, Layout, Manager, Observed, PolicySource, Preparation, Promisee,
-    RunningEngine, Socket, TakenOut, Thread, serve,
+    Created, EngineError, HierarchyChange, Layout, Manager, Observed, PolicyDisabled, PolicySource,
+    Preparation, Promisee, RunningEngine, Socket, Thread, serve,
 };
 use hls_core::CoreVp;
 use hls_hierarchy::model::User;
@@ -66,7 +66,7 @@ impl Server {
             to,
             bell: bell.clone(),
             machine: subject.derived.machine(&subject.plan).clone(),
-            taken_out: run.registry.taken_out(),
+            disabled_policies: run.registry.disabled_policies(),
         };
         let manager = match Manager::new(remote, layout, rules.mode) {
             Ok(manager) => Mutex::new(manager),
@@ -135,7 +135,7 @@ struct RemoteRun {
     bell: Bell,
     /// What the machine gives.
     machine: Guarantee,
-    taken_out: TakenOutPolicies,
+    disabled_policies: DisabledPolicies,
 }
 
 impl RemoteRun {
@@ -183,8 +183,8 @@ impl RunningEngine for RemoteRun {
         self.ask(move |run| run.take_over(next))?
     }
 
-    fn taken_out(&mut self) -> Vec<TakenOut> {
-        self.taken_out.take()
+    fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled> {
+        self.disabled_policies.take()
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
