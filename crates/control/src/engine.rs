@@ -178,7 +178,7 @@ pub enum HierarchyChange {
         /// The parameters of its VP there.
         params: Params,
     },
-    /// Sets a parameter of a thread's VP, which its scheduler hears as a message.
+    /// Sets a parameter of a thread's VP, which its scheduler gets as a message.
     SetParameter {
         /// The thread.
         thread: ThreadKey,
@@ -257,8 +257,8 @@ pub trait RunningEngine {
     /// The schedulers whose policies were disabled since the last time, in order. Asks nobody, and takes no time.
     fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled>;
 
-    /// The way by which a thread talks to its scheduler, to be handed to whoever asks. It is about the thread alone
-    /// that uses it.
+    /// The way by which a thread posts messages to its scheduler, to be handed to whoever asks. It is about the thread
+    /// alone that uses it.
     ///
     /// # Errors
     /// The engine has none.
@@ -274,7 +274,7 @@ pub trait RunningEngine {
     fn threads(&mut self) -> Vec<Thread>;
 
     /// What somebody is promised from now on, in real time, in the place of what was promised before: for the monitor.
-    /// Told when the promise becomes another; what the file promises is known at the beginning.
+    /// Called when the promise becomes another; what the file promises is known at the beginning.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee);
 
     /// What became of the promises to these VPs, in their order.

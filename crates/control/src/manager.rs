@@ -121,7 +121,7 @@ impl<E: RunningEngine> Manager<E> {
         self.commit(tree);
     }
 
-    /// Makes a copy of the tree the hierarchy, and tells the engine which promises have changed.
+    /// Makes a copy of the tree the hierarchy, and has the engine watch the promises that have changed.
     pub(crate) fn commit(&mut self, tree: Tree) {
         let old = std::mem::replace(&mut self.tree, tree);
         let before = old.promisees();

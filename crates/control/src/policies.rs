@@ -41,7 +41,7 @@ pub struct LoadReport {
     /// Schedulers that should have it and cannot, each with the reason.
     pub without: Vec<String>,
     /// How long it took.
-    pub took: LoadTimes,
+    pub times: LoadTimes,
 }
 
 /// What became of a request to unload a policy.
@@ -52,7 +52,7 @@ pub struct UnloadReport {
     /// The schedulers that were destroyed then.
     pub destroyed: Vec<String>,
     /// How long it took.
-    pub took: LoadTimes,
+    pub times: LoadTimes,
 }
 
 /// A policy, and who uses it.
@@ -191,8 +191,8 @@ impl<E: RunningEngine> Manager<E> {
             }
         }
         let kept = names(&self.tree, &kept);
-        let took = self.publish(ready.prepared, loaded, policies)?;
-        let mut report = LoadReport { policy: name, kept, given: Vec::new(), without: Vec::new(), took };
+        let times = self.publish(ready.prepared, loaded, policies)?;
+        let mut report = LoadReport { policy: name, kept, given: Vec::new(), without: Vec::new(), times };
         if replace {
             self.give_back(&mut report);
         }
@@ -286,7 +286,7 @@ impl<E: RunningEngine> Manager<E> {
         };
         self.is_unused(at)?;
         let Evacuated { threads: moved, schedulers: destroyed } = evacuated;
-        Ok(UnloadReport { moved, destroyed, took: self.publish(ready.prepared, loaded, policies)? })
+        Ok(UnloadReport { moved, destroyed, times: self.publish(ready.prepared, loaded, policies)? })
     }
 
     fn is_unused(&self, at: usize) -> Result<(), Error> {
@@ -316,7 +316,7 @@ impl<E: RunningEngine> Manager<E> {
         let begin = Instant::now();
         self.engine.take_over(prepared.next)?;
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let took = LoadTimes {
+        let times = LoadTimes {
             build_ns: ns(prepared.build),
             verify_ns: ns(prepared.verify),
             publish_ns: ns(begin.elapsed()),
@@ -326,7 +326,7 @@ impl<E: RunningEngine> Manager<E> {
                 policies.find(scheduler.policy.name).map_or(scheduler.policy, |found| found.info);
         }
         (self.loaded, self.policies) = (loaded, policies);
-        Ok(took)
+        Ok(times)
     }
 
     /// Which of the loaded policies has this name.

@@ -120,7 +120,7 @@ impl Observer {
             self.promises.note_change(slot, account.last_cpu.unwrap_or(cpu), at, what);
         }
         if what == What::Leave && !self.is_planned_for_a_thread(vp) {
-            self.leave(vp, at);
+            self.remove_vp(vp, at);
         }
     }
 
@@ -139,15 +139,15 @@ impl Observer {
             self.roots[cpu].1 = stolen;
         } else if let Some(State::Woken(since)) = self.accounts.get(vp as usize).map(|account| account.state)
         {
-            let told = stolen.saturating_sub(self.roots[cpu].1);
+            let recorded = stolen.saturating_sub(self.roots[cpu].1);
             let waited = at.saturating_sub(since);
-            self.stolen[cpu] = stolen.saturating_add(waited.saturating_sub(told));
+            self.stolen[cpu] = stolen.saturating_add(waited.saturating_sub(recorded));
             self.promises.steal(cpu as u16, at, waited);
         }
     }
 
-    /// Tells the promises of what is being stolen from the root's VPs that wait, until `at`. May be called repeatedly:
-    /// stretches of stolen time that overlap count once.
+    /// Takes into account for the promises what is being stolen from the root's VPs that wait, until `at`. May be
+    /// called repeatedly: stretches of stolen time that overlap count once.
     fn steal_so_far(&mut self, at: Nanos) {
         for (cpu, (vp, _)) in (0..).zip(&self.roots) {
             if let Some(State::Woken(since)) = self.accounts.get(*vp as usize).map(|account| account.state) {
@@ -174,7 +174,7 @@ impl Observer {
     }
 
     /// Adds a VP to the topology, asleep. Returns its number, which may be that of a VP that has left.
-    pub fn join(&mut self, info: VpInfo) -> VpId {
+    pub fn add_vp(&mut self, info: VpInfo) -> VpId {
         let vps = &mut Arc::make_mut(&mut self.topology).vps;
         if let Some(vp) = self.free.pop() {
             vps[vp as usize] = info;
@@ -230,7 +230,7 @@ impl Observer {
 
     /// A VP that joined is gone, as by a record of [`What::Leave`], and so are its promise and, unless a result speaks
     /// of it, its account. Of others the promise ends.
-    pub fn leave(&mut self, vp: VpId, at: Nanos) {
+    pub fn remove_vp(&mut self, vp: VpId, at: Nanos) {
         self.withdraw(vp, at);
         let index = vp as usize;
         let is_joined = self.planned <= index && self.topology.vps.get(index).is_some_and(has_child);
@@ -567,7 +567,7 @@ mod tests {
             (50, 3, 0, What::Grant),
         ];
         let result = observe(promises(), &records);
-        assert_eq!(result.stolen, Nanos(40), "told or not");
+        assert_eq!(result.stolen, Nanos(40), "recorded or not");
         let counts = Counts { stolen: 1, ..Counts::default() };
         assert!(result.guarantees.iter().all(|result| result.counts == counts), "{:?}", result.guarantees);
 
@@ -583,7 +583,7 @@ mod tests {
     #[test]
     fn the_time_of_a_cpu_that_has_gone_is_stolen() {
         let promises = || vec![promise(3, 20, 10, 0), promise(4, 20, 10, 0)];
-        let records = |is_told| {
+        let records = |is_recorded| {
             let mut records = vec![
                 (0, 3, 0, What::Request),
                 (0, 3, 0, What::Grant),
@@ -596,7 +596,7 @@ mod tests {
                 (70, 0, 1, What::Online),
                 (70, 3, 1, What::Grant),
             ];
-            records.retain(|(_, _, _, what)| is_told || !matches!(what, What::Offline | What::Online));
+            records.retain(|(_, _, _, what)| is_recorded || !matches!(what, What::Offline | What::Online));
             records
         };
         let counts = |result: &RunResult| result.guarantees.iter().map(|g| g.counts).collect::<Vec<_>>();
@@ -607,7 +607,7 @@ mod tests {
         assert_eq!(counts(&result), [Counts::default(), stolen]);
         assert_eq!(counts(&observe(promises(), &records(false))), [Counts::default(), short]);
 
-        // Told twice it counts once, and when records are lost nobody knows that it is still gone.
+        // Recorded twice it counts once, and when records are lost nobody knows that it is still gone.
         let mut observer = Observer::new(topology(), promises());
         for &(at, vp, cpu, what) in
             &[(0, 4, 1, What::Request), (0, 0, 1, What::Offline), (5, 0, 1, What::Offline)]
@@ -625,14 +625,14 @@ mod tests {
     #[test]
     fn promises_come_and_go_while_the_run_goes_on() {
         let mut observer = Observer::new(topology(), vec![]);
-        let tell = |observer: &mut Observer, at, vp, what| {
+        let observe = |observer: &mut Observer, at, vp, what| {
             observer.observe(&Record { at: Nanos(at), vp, cpu: 0, what });
         };
-        tell(&mut observer, 0, 3, What::Request);
-        tell(&mut observer, 5, 3, What::Grant);
+        observe(&mut observer, 0, 3, What::Request);
+        observe(&mut observer, 5, 3, What::Grant);
         // It runs already, then waits for too long.
         observer.promise(promise(3, 20, 10, 0), Nanos(10));
-        tell(&mut observer, 30, 3, What::Revoke);
+        observe(&mut observer, 30, 3, What::Revoke);
         assert_eq!(observer.take_breaches(), []);
         observer.advance(Nanos(45));
         assert_eq!(observer.take_breaches().len(), 1);
@@ -662,17 +662,17 @@ mod tests {
             child: Child::Thread,
             ..VpInfo::default()
         };
-        let one = observer.join(guest("one"));
+        let one = observer.add_vp(guest("one"));
         observer.observe(&Record { at: Nanos(0), vp: one, cpu: 0, what: What::Grant });
         assert_eq!(observer.standing(one, Nanos(7)).ran, Nanos(7));
         observer.observe(&Record { at: Nanos(7), vp: one, cpu: 0, what: What::Leave });
-        observer.leave(one, Nanos(7));
-        let other = observer.join(guest("other"));
-        assert_eq!((one, other, observer.join(guest("third"))), (5, 5, 6));
+        observer.remove_vp(one, Nanos(7));
+        let other = observer.add_vp(guest("other"));
+        assert_eq!((one, other, observer.add_vp(guest("third"))), (5, 5, 6));
         observer.promise(promise(other, 20, 10, 0), Nanos(10));
-        observer.leave(other, Nanos(20));
-        assert_eq!(observer.join(guest("fourth")), 7, "a result speaks of 5");
-        observer.leave(3, Nanos(20));
+        observer.remove_vp(other, Nanos(20));
+        assert_eq!(observer.add_vp(guest("fourth")), 7, "a result speaks of 5");
+        observer.remove_vp(3, Nanos(20));
         let result = observer.finish(Nanos(100));
         let names: Vec<_> = result.threads.iter().map(|t| result.topology.child_name(t.vp)).collect();
         assert_eq!(names, ["a", "b", "other", "third", "fourth"]);
@@ -685,7 +685,7 @@ mod tests {
         let other =
             observer.create_scheduler(SchedulerInfo { name: "other".into(), policy: "round-robin".into() });
         let child = Child::Scheduler(other);
-        observer.join(VpInfo { name: "other".into(), parent: Some(0), child, ..VpInfo::default() });
+        observer.add_vp(VpInfo { name: "other".into(), parent: Some(0), child, ..VpInfo::default() });
         let record = |(at, what)| Record { at: Nanos(at), vp: 3, cpu: 0, what };
         let before = [(0, What::Request), (5, What::Grant), (10, What::Miss { count: 2 })];
         before.map(record).iter().for_each(|record| observer.observe(record));
@@ -716,7 +716,7 @@ mod tests {
             let one = observer.create_scheduler(SchedulerInfo { name: "one".into(), policy: policy() });
             let child = Child::Scheduler(one);
             let vp =
-                observer.join(VpInfo { name: "one".into(), parent: Some(0), child, ..VpInfo::default() });
+                observer.add_vp(VpInfo { name: "one".into(), parent: Some(0), child, ..VpInfo::default() });
             observer.observe(&Record { at: Nanos(0), vp, cpu: 0, what: What::Grant });
             if is_promised {
                 observer.promise(promise(vp, 20, 10, 0), Nanos(5));

@@ -208,12 +208,12 @@ impl Promises {
     /// The promises that broke since the last time.
     pub fn take_breaches(&mut self, topology: &Topology) -> Vec<Broken> {
         let unreported = mem::take(&mut self.unreported);
-        let tell = |(slot, breach): (u32, Breach)| {
+        let broken = |(slot, breach): (u32, Breach)| {
             let promise = &self.slots.get(slot as usize)?.as_ref()?.promise;
             let cause = self.cause(promise.vp, &breach, topology);
             Some(Broken { vp: promise.vp, guarantee: promise.text.clone(), breach, cause })
         };
-        unreported.into_iter().filter_map(tell).collect()
+        unreported.into_iter().filter_map(broken).collect()
     }
 
     /// How the promise in a slot stands at `at`, when its VP has had `ran` of CPU time.

@@ -20,7 +20,7 @@
 //! The monitor keeps the recent bends in a queue and looks at those windows only: amortised constant time for each bend
 //! and watched length, and memory for the bends within the longest window. Exact: integers only. (Where a promise takes
 //! stolen time into account and more than that is stolen, what cannot be explained may be largest between two bends;
-//! then a little less is seen.) Relies on being told of changes in time order; time that runs backwards is taken as
+//! then a little less is seen.) Relies on changes being reported in time order; time that runs backwards is taken as
 //! standing still.
 
 pub use crate::breach::{Breach, Missed, Window};
@@ -229,7 +229,7 @@ impl Monitor {
             self.bend(from, Has::Stolen);
             self.bend(at, Has::Cpu);
         } else if self.wanted.is_some() {
-            // Several CPUs may be taken at once, and that is told as each is given back.
+            // Several CPUs may be taken at once, and that is reported as each is given back.
             while let Some((begin, _)) = self.pending.pop_if(|(_, end)| *end >= from) {
                 from = from.min(begin);
             }
@@ -282,7 +282,7 @@ impl Monitor {
         counts
     }
 
-    /// Tells what was seen for each watched length up to `end`.
+    /// What was seen for each watched length up to `end`.
     pub fn finish(&mut self, end: Nanos) -> Vec<WindowResult> {
         self.settle(end);
         self.bend(end, Has::Nothing);

@@ -26,8 +26,8 @@ pub trait ChangeableRun<'t> {
     /// The engine and the registry.
     fn parts(&mut self) -> (&mut Self::Engine, &mut RunRegistry<'t>);
 
-    /// Takes all that the engine has recorded up to now; what time that is.
-    fn hear_now(&mut self) -> Nanos;
+    /// Passes on all that the engine has recorded up to now; what time that is.
+    fn process_until_now(&mut self) -> Nanos;
 
     /// What people call a thread.
     fn thread_name(&self, tid: u32) -> String;
@@ -76,7 +76,7 @@ pub trait ChangeableRun<'t> {
         engine.move_thread(thread.tid, to, params, &above).map_err(gone_or_refused)?;
         let vp = engine.built().number(thread.vp);
         if vp != 0 {
-            let now = self.hear_now();
+            let now = self.process_until_now();
             let (engine, registry) = self.parts();
             registry.move_below(vp, engine.built().observed.get(to), now);
             registry.places.leave(vp);
@@ -89,7 +89,7 @@ pub trait ChangeableRun<'t> {
         let (engine, registry) = self.parts();
         let Some(vp) = registry.places.close(place) else { return };
         if let Some(to) = engine.close_place(vp) {
-            let now = self.hear_now();
+            let now = self.process_until_now();
             let (engine, registry) = self.parts();
             registry.move_below(vp, engine.built().observed.get(to), now);
         }
@@ -98,7 +98,7 @@ pub trait ChangeableRun<'t> {
     /// Holds what happens to somebody from now on against this promise, or, where it is none, against no promise any
     /// more.
     fn promise(&mut self, to: Promisee, promise: Promise) {
-        let now = self.hear_now();
+        let now = self.process_until_now();
         if let Some(vp) = self.number_of(to, &promise) {
             self.parts().1.promise(vp, promise, now);
         }
@@ -122,12 +122,12 @@ pub trait ChangeableRun<'t> {
         let info =
             VpInfo { name, child: Child::Thread, guarantee: promise.text.as_str().into(), parent: None };
         let (engine, registry) = self.parts();
-        registry.join(engine, thread.vp, thread.tid, info, scheduler)
+        registry.add_vp(engine, thread.vp, thread.tid, info, scheduler)
     }
 
     /// What became of the promises to these VPs of the core.
     fn observed(&mut self, core_vps: &[CoreVp]) -> Vec<Observed> {
-        let now = self.hear_now();
+        let now = self.process_until_now();
         let (engine, registry) = self.parts();
         core_vps.iter().map(|core_vp| registry.observed(engine, *core_vp, now)).collect()
     }
@@ -171,7 +171,7 @@ fn attach(
     if let Some(number) = engine.built().observed.get(child) {
         let name = registry.observer().topology().scheduler_name(number.0).into();
         let info = VpInfo { name, child: Child::Scheduler(number.0), ..VpInfo::default() };
-        registry.join(engine, core_vp, 0, info, parent);
+        registry.add_vp(engine, core_vp, 0, info, parent);
     }
     Ok(core_vp)
 }

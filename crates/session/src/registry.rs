@@ -122,15 +122,15 @@ impl<'t> RunRegistry<'t> {
         self.disabled_policies.clone()
     }
 
-    /// Takes the next record of the engine.
-    pub fn hear(&mut self, record: &Record) {
+    /// Passes the next record of the engine on to all listeners.
+    pub fn record(&mut self, record: &Record) {
         if let What::PolicyDisabled { .. } = record.what {
             self.unreported.push(*record);
         }
-        self.listeners.hear(record);
+        self.listeners.record(record);
     }
 
-    /// Tells user, result and manager which policies were disabled since the last time; whether one was.
+    /// Notifies user, result and manager of the policies that were disabled since the last time; whether one was.
     pub fn report_disabled_policies(&mut self, engine: &mut impl ChangeableEngine) -> bool {
         let unreported = std::mem::take(&mut self.unreported);
         for Record { at, what, .. } in &unreported {
@@ -174,7 +174,7 @@ impl<'t> RunRegistry<'t> {
     }
 
     /// Gives a VP of the core, of the thread `tid` or, where that is 0, of a scheduler, a number in the observer.
-    pub fn join(
+    pub fn add_vp(
         &mut self,
         engine: &mut impl ChangeableEngine,
         core_vp: CoreVp,
@@ -183,10 +183,10 @@ impl<'t> RunRegistry<'t> {
         parent: CoreScheduler,
     ) -> Option<VpId> {
         let parent = engine.built().observed.get(parent).map(|parent| parent.0);
-        let vp = self.listeners.observer.join(VpInfo { parent, ..info });
+        let vp = self.listeners.observer.add_vp(VpInfo { parent, ..info });
         let watched = engine.watch(core_vp, tid, vp);
         if watched.is_err() {
-            self.listeners.observer.leave(vp, Nanos::ZERO);
+            self.listeners.observer.remove_vp(vp, Nanos::ZERO);
         }
         watched.ok().map(|()| vp)
     }

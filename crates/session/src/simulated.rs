@@ -33,18 +33,18 @@ impl SimulatedRun<'_> {
     /// Runs up to that time, or until a policy is disabled; whether it has come to that time.
     pub fn run_until(&mut self, end: Nanos) -> Result<bool, Failure> {
         let SimulatedRun { simulation, registry, .. } = self;
-        while simulation.step(end, &mut |record| registry.hear(record))? {
+        while simulation.step(end, &mut |record| registry.record(record))? {
             if registry.report_disabled_policies(simulation) {
                 return Ok(false);
             }
         }
-        simulation.run_until(end, &mut |record| registry.hear(record)).map(|()| true)
+        simulation.run_until(end, &mut |record| registry.record(record)).map(|()| true)
     }
 
     /// Takes the decisions that changes have made due.
     pub fn settle(&mut self) -> Result<(), Failure> {
         let SimulatedRun { simulation, registry, .. } = self;
-        simulation.settle(&mut |record| registry.hear(record))?;
+        simulation.settle(&mut |record| registry.record(record))?;
         registry.report_disabled_policies(simulation);
         Ok(())
     }
@@ -57,9 +57,9 @@ impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
         (&mut self.simulation, &mut self.registry)
     }
 
-    fn hear_now(&mut self) -> Nanos {
+    fn process_until_now(&mut self) -> Nanos {
         let SimulatedRun { simulation, registry, .. } = self;
-        simulation.deliver_records(&mut |record| registry.hear(record));
+        simulation.deliver_records(&mut |record| registry.record(record));
         registry.report_disabled_policies(simulation);
         simulation.now()
     }

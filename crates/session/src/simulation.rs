@@ -43,7 +43,7 @@ pub fn simulate(
         progress(part, PARTS);
     }
     let SimulatedRun { mut simulation, mut registry, .. } = hierarchy.into_run();
-    simulation.end(&mut |record| registry.listeners.hear(record));
+    simulation.end(&mut |record| registry.listeners.record(record));
     let result = registry.listeners.finish(length, |result| {
         simulation.complete(result);
         Ok(())

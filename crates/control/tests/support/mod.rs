@@ -54,10 +54,10 @@ pub struct Native {
     threads: BTreeMap<u32, Thread>,
     /// The core's number of the default scheduler.
     default: CoreScheduler,
-    /// What the monitor was told and what has not ended.
+    /// The promises that the engine is to watch.
     pub promises: BTreeMap<Promisee, String>,
-    /// How often.
-    pub told: u32,
+    /// How often it got one, or the end of one.
+    pub promised: u32,
     /// How many calls the engine does before it fails once.
     pub fails_after: Option<usize>,
     /// Policies that were disabled and that the manager has not asked for.
@@ -106,7 +106,7 @@ impl Native {
             threads: BTreeMap::new(),
             default: layout.schedulers[layout.default],
             promises: BTreeMap::new(),
-            told: 0,
+            promised: 0,
             fails_after: None,
             disabled_policies: Vec::new(),
             closed: Vec::new(),
@@ -326,7 +326,7 @@ impl RunningEngine for Native {
     }
 
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
-        self.told += 1;
+        self.promised += 1;
         self.promises.insert(to, guarantee.rounded_for_people());
     }
 

@@ -96,7 +96,7 @@ impl Server {
     /// Ends the service.
     pub fn end(self) {
         self.stop.store(true, Ordering::Relaxed);
-        // The manager that still waits for an answer is told that the run has ended.
+        // The manager that still waits for an answer gets the error that the run has ended.
         drop(self.questions);
         // A server that panicked has said so.
         let _ = self.thread.join();
@@ -196,7 +196,7 @@ impl RunningEngine for RemoteRun {
         let look = move |run: &mut Run| {
             // A thread that has just come may be in records that the run has not taken yet.
             run.thread(tid).or_else(|| {
-                run.hear_now();
+                run.process_until_now();
                 run.thread(tid)
             })
         };
