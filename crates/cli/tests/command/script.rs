@@ -56,7 +56,7 @@ fn a_policy_comes_and_goes_in_the_midst_of_a_run() {
 }
 
 #[test]
-fn what_is_refused_is_told_and_the_run_goes_on() {
+fn what_is_refused_is_reported_and_the_run_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let changes = script(
         folder.path(),
@@ -170,14 +170,14 @@ fixed-priority "FP" {
     .unwrap();
     let file = path("turns.kdl").display().to_string();
     let trace = path("trace").display().to_string();
-    let told = "2.005s: DISABLED: weighted-turns of A, since its grant hook chose nobody while a ready child could \
+    let line = "2.005s: DISABLED: weighted-turns of A, since its grant hook chose nobody while a ready child could \
                 use the CPU; round-robin is in its place";
 
     // Whether somebody changes the hierarchy or not.
     let Outcome { code, stdout, stderr } =
         hls(&["run", &file, "--for", "3s", "--trace", &trace, "--paranoid"]);
-    assert_eq!((code, stderr.trim_end()), (Some(0), told));
-    assert!(stdout.contains(&format!("\n\n  {told}\n")), "{stdout}");
+    assert_eq!((code, stderr.trim_end()), (Some(0), line));
+    assert!(stdout.contains(&format!("\n\n  {line}\n")), "{stdout}");
     let trace = std::fs::read(&trace).unwrap();
     assert!(trace.windows(15).any(|bytes| bytes == b"policy disabled"));
 
@@ -193,7 +193,7 @@ fixed-priority "FP" {
     let Outcome { code, stdout, stderr } = hls(&args);
     assert_eq!(code, Some(1), "{stderr}");
     for said in [
-        told,
+        line,
         "round-robin     RESBH 10ms 20ms",
         "\nA has round-robin in the place of a disabled policy, weighted-turns: its grant hook chose nobody",
         "\n3s: loaded `weighted-turns`\n`A` has it, as if it were new\n",
@@ -310,7 +310,7 @@ fixed-priority "FP" {
 
 /// A policy may declare what it does not do; the calculus takes its word, and the monitor does not.
 #[test]
-fn a_declared_promise_that_is_not_kept_is_told() {
+fn a_declared_promise_that_is_not_kept_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-build/tests/gallery/breaks_word.c");
     std::fs::copy(policy, folder.path().join("breaks_word.c")).unwrap();
