@@ -1,6 +1,8 @@
 //! Compiles the C core natively, with the flags of `core/port/native.flags` and all policies of `policies/`.
 
-use std::path::PathBuf;
+mod policies;
+
+use std::path::Path;
 use std::{fs, io};
 
 fn main() -> io::Result<()> {
@@ -11,18 +13,9 @@ fn main() -> io::Result<()> {
     let flags = flags.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
     let mut build = cc::Build::new();
     build.file(format!("{root}/core/port/native.c")).flags(flags);
-    for policy in policies(&format!("{root}/policies"))? {
+    for policy in policies::policies(Path::new(root))? {
         build.flag("-include").flag(policy);
     }
     build.compile("hls_core");
     Ok(())
-}
-
-/// The policies' files, which are found here and not listed.
-fn policies(folder: &str) -> io::Result<Vec<PathBuf>> {
-    let files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
-    let mut files = files.collect::<io::Result<Vec<_>>>()?;
-    files.retain(|file| file.extension().is_some_and(|end| end == "c"));
-    files.sort();
-    Ok(files)
 }

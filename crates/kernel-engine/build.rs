@@ -1,9 +1,12 @@
 //! Compiles the BPF objects with clang, where the feature `engine` wants them, with the flags of `core/port/bpf.flags`
 //! and all policies of `policies/`.
 
-use std::path::{Path, PathBuf};
+#[path = "../hls-core/policies.rs"]
+mod policies;
+
+use std::path::Path;
 use std::process::{Command, exit};
-use std::{env, fs, io};
+use std::{env, fs};
 
 /// Versions before this one compile the core into what the verifier refuses.
 const CLANG: &str = "clang-19";
@@ -19,7 +22,7 @@ fn main() {
     let out = env::var_os("OUT_DIR").expect("cargo sets it");
     let flags = fs::read_to_string(format!("{root}/core/port/bpf.flags")).expect("the core has the file");
     let flags = flags.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
-    let policies = policies(&format!("{root}/policies")).expect("the folder is there");
+    let policies = policies::policies(Path::new(root)).expect("the folder is there");
     for object in ["engine", "replay"] {
         let source = format!("{root}/bpf/{object}.bpf.c");
         let result = Path::new(&out).join(format!("{object}.bpf.o"));
@@ -37,13 +40,4 @@ fn main() {
         println!("cargo::error={problem}");
         exit(1);
     }
-}
-
-/// The policies' files, which are found here and not listed.
-fn policies(folder: &str) -> io::Result<Vec<PathBuf>> {
-    let files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
-    let mut files = files.collect::<io::Result<Vec<_>>>()?;
-    files.retain(|file| file.extension().is_some_and(|end| end == "c"));
-    files.sort();
-    Ok(files)
 }

@@ -1,5 +1,8 @@
 //! Makes the table of the C sources that the crate carries: every file below the folders of the core, found by walking
-//! them, so that none can be forgotten.
+//! them, so that none can be forgotten; and the list of those that are built-in policies.
+
+#[path = "../hls-core/policies.rs"]
+mod policies;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,12 +16,16 @@ fn main() -> io::Result<()> {
         walk(&root.join(folder), &mut files)?;
     }
     files.sort();
-    let mut table = "[\n".to_owned();
+    let name = |file: &Path| file.strip_prefix(&root).expect("it was found below the root").to_owned();
+    let mut table = "/// Every file: its path from the root of the repository, and its text.\n".to_owned();
+    table.push_str("pub(crate) static SOURCES: &[(&str, &str)] = &[\n");
     for file in &files {
-        let name = file.strip_prefix(&root).expect("the walk began there");
-        writeln!(table, "    ({name:?}, include_str!({file:?})),").expect("memory takes it");
+        writeln!(table, "    ({:?}, include_str!({file:?})),", name(file)).expect("memory takes it");
     }
-    table.push(']');
+    let policies: Vec<PathBuf> = policies::policies(&root)?.iter().map(|file| name(file)).collect();
+    let documented = "/// The files of the built-in policies: their paths from the root of the repository.";
+    writeln!(table, "];\n{documented}\npub(crate) static POLICIES: &[&str] = &{policies:?};")
+        .expect("memory takes it");
     fs::write(Path::new(&env::var_os("OUT_DIR").expect("cargo sets it")).join("sources.rs"), table)
 }
 

@@ -315,9 +315,9 @@ pub struct TryPolicyArgs {
     pub from: u64,
     /// How many.
     pub seeds: u64,
-    /// Tell each event before it happens.
+    /// Print each event before it happens.
     #[arg(long)]
-    pub tell: bool,
+    pub print_events: bool,
     /// Instead have what happens be decided by this BPF build, too.
     #[arg(long)]
     pub replay: Option<PathBuf>,

@@ -32,7 +32,7 @@ impl AskedCpus {
         }
     }
 
-    /// What the reader of a hierarchy file is to be told.
+    /// What the reader of a hierarchy file is to know.
     ///
     /// # Errors
     /// Where the CPUs that are online are asked for, and cannot be counted or are too many.

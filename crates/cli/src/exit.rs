@@ -37,7 +37,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Writes a line to standard error. Where that cannot be written to, nobody is left to be told.
+/// Writes a line to standard error. Where that cannot be written to, nobody is left who could read it.
 pub fn say(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -15,8 +15,8 @@ pub fn load(args: &LoadArgs) -> Result<Verdict, Error> {
     let policy = PolicyText::read(&args.file, args.name.as_deref())?;
     verdict(Client::connect_to(&args.socket).and_then(|mut hls| {
         let mut out = output();
-        let took = policy.load(&mut hls, args.replace, &mut out)?;
-        Ok(write_times(&mut out, took)?)
+        let times = policy.load(&mut hls, args.replace, &mut out)?;
+        Ok(write_times(&mut out, times)?)
     }))
 }
 
@@ -24,8 +24,8 @@ pub fn load(args: &LoadArgs) -> Result<Verdict, Error> {
 pub fn unload(args: &UnloadArgs) -> Result<Verdict, Error> {
     verdict(Client::connect_to(&args.socket).and_then(|mut hls| {
         let mut out = output();
-        let took = take_out(&mut hls, args, &mut out)?;
-        Ok(write_times(&mut out, took)?)
+        let times = ask_to_unload(&mut hls, args, &mut out)?;
+        Ok(write_times(&mut out, times)?)
     }))
 }
 
@@ -51,7 +51,7 @@ impl PolicyText {
         replace: bool,
         out: &mut impl Write,
     ) -> Result<LoadTimes, ClientError> {
-        let LoadReport { policy, kept, given, without, took } =
+        let LoadReport { policy, kept, given, without, times } =
             hls.load(&self.name, &self.path, &self.text, replace)?;
         writeln!(out, "loaded `{policy}`")?;
         for scheduler in kept {
@@ -63,13 +63,17 @@ impl PolicyText {
         for scheduler in without {
             writeln!(out, "it cannot be given back to {scheduler}")?;
         }
-        Ok(took)
+        Ok(times)
     }
 }
 
 /// Has a policy unloaded, and writes that it was; how long it took.
-pub fn take_out(hls: &mut Client, args: &UnloadArgs, out: &mut impl Write) -> Result<LoadTimes, ClientError> {
-    let UnloadReport { moved, destroyed, took } = hls.unload(&args.name, args.evacuate)?;
+pub fn ask_to_unload(
+    hls: &mut Client,
+    args: &UnloadArgs,
+    out: &mut impl Write,
+) -> Result<LoadTimes, ClientError> {
+    let UnloadReport { moved, destroyed, times } = hls.unload(&args.name, args.evacuate)?;
     if moved > 0 {
         let threads = if moved == 1 { "1 thread is" } else { &format!("{moved} threads are") };
         writeln!(out, "{threads} below the default scheduler now")?;
@@ -78,17 +82,17 @@ pub fn take_out(hls: &mut Client, args: &UnloadArgs, out: &mut impl Write) -> Re
         writeln!(out, "destroyed `{scheduler}`")?;
     }
     writeln!(out, "unloaded `{}`", args.name)?;
-    Ok(took)
+    Ok(times)
 }
 
-fn write_times(out: &mut impl Write, took: LoadTimes) -> io::Result<()> {
+fn write_times(out: &mut impl Write, times: LoadTimes) -> io::Result<()> {
     // Of seconds nobody wants to know the nanoseconds.
     let rounded = |ns: u64| match ns {
         1_000_000_000.. => Nanos::from_millis(ns / 1_000_000),
         1_000_000.. => Nanos::from_micros(ns / 1000),
         _ => Nanos(ns),
     };
-    let [build, verify, publish] = [took.build_ns, took.verify_ns, took.publish_ns].map(rounded);
+    let [build, verify, publish] = [times.build_ns, times.verify_ns, times.publish_ns].map(rounded);
     writeln!(out, "build {build}, verify {verify}, publish {publish}")?;
     out.flush()
 }

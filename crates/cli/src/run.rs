@@ -116,10 +116,10 @@ fn to_be_changed(hierarchy: Hierarchy, engine: Engine) -> Result<Hierarchy, Erro
 
 /// Names the threads that stand for real ones and of which nobody says what they do: the simulator has to make it up.
 fn say_who_is_made_up(hierarchy: &Hierarchy, workload: &Workload) {
-    let is_told = |thread: &Thread| {
+    let is_described = |thread: &Thread| {
         thread.program.is_some() || workload.tasks.iter().any(|task| task.name == thread.name)
     };
-    let made_up = hierarchy.threads.iter().filter(|thread| thread.who.is_some() && !is_told(thread));
+    let made_up = hierarchy.threads.iter().filter(|thread| thread.who.is_some() && !is_described(thread));
     let names = input::names(made_up.map(|thread| thread.name.as_str()));
     if !names.is_empty() {
         say(format_args!(

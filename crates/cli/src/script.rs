@@ -8,7 +8,7 @@ use crate::args::{Args, Command, Request, UnloadArgs};
 use crate::ctl::{ask, bad};
 use crate::exit::{Error, say};
 use crate::input;
-use crate::loading::{PolicyText, take_out};
+use crate::loading::{PolicyText, ask_to_unload};
 use clap::Parser;
 use hls_control::{Client, ClientError};
 use hls_monitor::event::ObservedVp;
@@ -97,7 +97,7 @@ impl Script {
         let done = match &change.what {
             What::Ask(request) => ask(hls, request, thread, &mut out),
             What::Load { policy, replace } => policy.load(hls, *replace, &mut out).map(drop),
-            What::Unload(args) => take_out(hls, args, &mut out).map(drop),
+            What::Unload(args) => ask_to_unload(hls, args, &mut out).map(drop),
         };
         let Change { at, place, .. } = change;
         match done {

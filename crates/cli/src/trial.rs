@@ -23,7 +23,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// A process that says nothing for so long is in a hook that never returns: a seed takes milliseconds, and an event of
-/// it, where each is told, a part of that.
+/// it, where each is printed, a part of that.
 const SILENCE: Duration = Duration::from_secs(10);
 const SILENCE_OF_AN_EVENT: Duration = Duration::from_secs(2);
 
@@ -51,7 +51,7 @@ pub fn test(file: &Path, name: Option<&str>, from: u64, seeds: u64) -> Result<Ve
     say("build", begin, "for the simulator")?;
 
     let begin = Instant::now();
-    let trying = Process { native: native.clone(), from, seeds, tell: false, replay: None };
+    let trying = Process { native: native.clone(), from, seeds, print_events: false, replay: None };
     match trying.watch()? {
         Ended::Well => say("trial", begin, &format!("{seeds} hierarchies: nothing found"))?,
         Ended::Found { seed, text } => {
@@ -59,8 +59,8 @@ pub fn test(file: &Path, name: Option<&str>, from: u64, seeds: u64) -> Result<Ve
             return Ok(Verdict::Violated);
         }
         Ended::Badly { seed, how, .. } => {
-            let told = Process { from: seed, seeds: 1, tell: true, ..trying }.watch()?;
-            let found = match told {
+            let repeated = Process { from: seed, seeds: 1, print_events: true, ..trying }.watch()?;
+            let found = match repeated {
                 Ended::Badly { how, last, .. } => format!("{how}, when {last}"),
                 _ => format!("{how}, and does not do so again"),
             };
@@ -98,7 +98,7 @@ fn in_the_kernel(
     }
     let (_file, object) = in_memory(&object)?;
     let seeds = seeds.min(REPLAYED);
-    let trying = Process { native: native.into(), from, seeds, tell: false, replay: Some(object) };
+    let trying = Process { native: native.into(), from, seeds, print_events: false, replay: Some(object) };
     match trying.watch()? {
         Ended::Well => say("BPF", begin, &format!("{seeds} hierarchies: all decisions as natively"))?,
         Ended::Found { seed, text } => {
@@ -147,7 +147,7 @@ struct Process {
     native: PathBuf,
     from: u64,
     seeds: u64,
-    tell: bool,
+    print_events: bool,
     replay: Option<PathBuf>,
 }
 
@@ -172,13 +172,16 @@ impl Process {
         let mut command = Command::new("/proc/self/exe");
         command.arg0("hls").arg("try-policy").arg(&self.native);
         command.args([self.from.to_string(), self.seeds.to_string()]);
-        command.args(self.tell.then_some("--tell")).stdin(Stdio::null()).stdout(Stdio::piped());
+        command
+            .args(self.print_events.then_some("--print-events"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
         if let Some(replay) = &self.replay {
             command.arg("--replay").arg(replay);
         }
         let mut child = Ending(command.spawn()?);
         let lines = child.0.stdout.take().map(lines).ok_or(io::Error::from(io::ErrorKind::BrokenPipe))?;
-        let silence = if self.tell { SILENCE_OF_AN_EVENT } else { SILENCE };
+        let silence = if self.print_events { SILENCE_OF_AN_EVENT } else { SILENCE };
         let number = |line: &str, prefix| line.strip_prefix(prefix).and_then(|number| number.parse().ok());
         let (mut seed, mut text, mut last, mut hook_at) = (self.from, String::new(), String::new(), None);
         loop {
@@ -247,39 +250,39 @@ pub fn serve(args: &TryPolicyArgs) -> Result<Verdict, Error> {
     let trial = Trial::of_loaded(Arc::new(library), *NUMBERS.start());
     let mut replay = args.replay.as_deref().map(Replaying::new).transpose()?;
     for seed in args.from..args.from.saturating_add(args.seeds) {
-        tell(&format!("seed {seed}"))?;
-        if args.tell {
-            tell_events(&trial, seed)?;
+        print_line(&format!("seed {seed}"))?;
+        if args.print_events {
+            print_events(&trial, seed)?;
             continue;
         }
         let tape = match trial.run(seed) {
             Ok(tape) => tape,
             Err(finding) => {
-                tell(&format!("after {} events: {}", finding.after, finding.to_string().trim_end()))?;
+                print_line(&format!("after {} events: {}", finding.after, finding.to_string().trim_end()))?;
                 return Ok(Verdict::Violated);
             }
         };
         if let Some(difference) = replay.as_mut().and_then(|replay| replay.difference(&trial, &tape)) {
-            tell(&difference)?;
+            print_line(&difference)?;
             return Ok(Verdict::Violated);
         }
     }
     Ok(Verdict::Kept)
 }
 
-/// Says a line at once: the next moment may be the last.
-fn tell(line: &str) -> Result<(), Error> {
+/// Prints a line at once: the next moment may be the last.
+fn print_line(line: &str) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
 }
 
-fn tell_events(trial: &Trial, seed: u64) -> Result<(), Error> {
+fn print_events(trial: &Trial, seed: u64) -> Result<(), Error> {
     let script = trial.script(seed);
     let mut stage = Stage::new(script.cpus, trial.library().cloned());
-    tell(&format!("{HOOK_AT}{}", stage.machine.core.hook_at().addr()))?;
+    print_line(&format!("{HOOK_AT}{}", stage.machine.core.hook_at().addr()))?;
     for event in script.events.iter().chain([&Event::Pass(Nanos(0))]) {
-        tell(&EventInWords(event, trial.policies()).to_string())?;
+        print_line(&EventInWords(event, trial.policies()).to_string())?;
         if stage.perform(event).is_err() {
             break;
         }

@@ -244,7 +244,7 @@ impl Client<'_> {
 }
 
 fn exchange(stream: &mut BufReader<UnixStream>, message: &[u8]) -> io::Result<Vec<u8>> {
-    // A server that refuses the connection says why and closes it; then only the reply tells.
+    // A server that refuses the connection says why and closes it; then only the reply has the reason.
     let sent = stream.get_mut().write_all(message);
     let mut reply = Vec::new();
     stream.take(MAX_REPLY).read_until(0, &mut reply)?;

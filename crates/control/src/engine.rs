@@ -86,11 +86,11 @@ pub type Preparation<T> = Box<dyn FnOnce() -> Result<Prepared<T>, EngineError> +
 
 /// A policy broke the contract of policies, and its scheduler has a fallback policy in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TakenOut {
+pub struct PolicyDisabled {
     /// The scheduler.
     pub scheduler: CoreScheduler,
     /// What the policy did.
-    pub offence: String,
+    pub violation: String,
     /// The fallback policy, which has the default values of its parameters.
     pub fallback: String,
 }
@@ -159,7 +159,7 @@ pub enum HierarchyChange {
         vp: CoreVp,
     },
     /// Gives a scheduler another policy in its place; its children stay, with their parameters. Where the policy itself
-    /// refuses a child, a fallback is in its place: then the scheduler is among [`RunningEngine::taken_out`].
+    /// refuses a child, a fallback is in its place: then [`RunningEngine::take_disabled_policies`] has the scheduler.
     ReplacePolicy {
         /// The scheduler.
         scheduler: CoreScheduler,
@@ -178,7 +178,7 @@ pub enum HierarchyChange {
         /// The parameters of its VP there.
         params: Params,
     },
-    /// Sets a parameter of a thread's VP, which its scheduler hears as a message.
+    /// Sets a parameter of a thread's VP, which its scheduler gets as a message.
     SetParameter {
         /// The thread.
         thread: ThreadKey,
@@ -254,11 +254,11 @@ pub trait RunningEngine {
     /// What the system says.
     fn take_over(&mut self, next: Self::NextEngine) -> Result<(), EngineError>;
 
-    /// The schedulers whose policies were taken out since the last time, in order. Asks nobody, and takes no time.
-    fn taken_out(&mut self) -> Vec<TakenOut>;
+    /// The schedulers whose policies were disabled since the last time, in order. Asks nobody, and takes no time.
+    fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled>;
 
-    /// The way by which a thread talks to its scheduler, to be handed to whoever asks. It is about the thread alone
-    /// that uses it.
+    /// The way by which a thread posts messages to its scheduler, to be handed to whoever asks. It is about the thread
+    /// alone that uses it.
     ///
     /// # Errors
     /// The engine has none.
@@ -274,7 +274,7 @@ pub trait RunningEngine {
     fn threads(&mut self) -> Vec<Thread>;
 
     /// What somebody is promised from now on, in real time, in the place of what was promised before: for the monitor.
-    /// Told when the promise becomes another; what the file promises is known at the beginning.
+    /// Called when the promise becomes another; what the file promises is known at the beginning.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee);
 
     /// What became of the promises to these VPs, in their order.

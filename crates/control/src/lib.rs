@@ -33,8 +33,8 @@ mod varlink;
 
 pub use client::{Client, ClientError, Grant, this_thread};
 pub use engine::{
-    Created, EngineError, HierarchyChange, Observed, PolicySource, Preparation, Prepared, Promisee,
-    RunningEngine, TakenOut, Thread,
+    Created, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource, Preparation, Prepared,
+    Promisee, RunningEngine, Thread,
 };
 pub use error::{Error, Refusal};
 pub use loaded::LoadedPolicy;

@@ -3,7 +3,7 @@
 //! An operation (`operations`, `evacuate`, `policies`) works on a copy of the tree, which becomes the hierarchy by
 //! [`Manager::commit`] once the engine has made the change. Relies on its caller to let one operation in at a time.
 
-use crate::engine::{RunningEngine, TakenOut, Thread};
+use crate::engine::{PolicyDisabled, RunningEngine, Thread};
 use crate::error::Error;
 use crate::loaded::{LoadedPolicy, known, policy_of, presets};
 use crate::tree::{Layout, Lease, Lost, Tree};
@@ -76,24 +76,24 @@ impl<E: RunningEngine> Manager<E> {
         Ok(self.engine.messenger()?)
     }
 
-    /// Takes note of policies that were taken out: what was promised below their schedulers is promised no more.
-    pub fn hear_of_taken_out(&mut self) {
-        for TakenOut { scheduler, offence, fallback } in self.engine.taken_out() {
+    /// Takes note of policies that were disabled: what was promised below their schedulers is promised no more.
+    pub fn note_disabled_policies(&mut self) {
+        for PolicyDisabled { scheduler, violation, fallback } in self.engine.take_disabled_policies() {
             if let Some(at) = self.tree.of_core(scheduler) {
-                self.fall_back(at, &fallback, offence);
+                self.fall_back(at, &fallback, violation);
             }
         }
     }
 
     /// Notes that a scheduler has a fallback policy, which promises nothing, in the place of its own.
-    pub(crate) fn fall_back(&mut self, at: usize, fallback: &str, offence: String) {
+    pub(crate) fn fall_back(&mut self, at: usize, fallback: &str, violation: String) {
         let Ok(Policy { info, .. }) = policy_of(&self.policies, fallback) else { return };
         let mut tree = self.tree.clone();
         let Some(known) = tree.schedulers[at].as_mut() else { return };
         let params: Vec<_> = presets(info).collect();
         let had = std::mem::replace(&mut known.params, params.clone());
         let policy = std::mem::replace(&mut known.policy, *info).name;
-        known.lost = Some(Lost { policy, params: had, offence });
+        known.lost = Some(Lost { policy, params: had, violation });
         let name = known.name.clone();
         let to = hls_calculus::Scheduler { name, policy: fallback.into(), params };
         // The fallback is a policy that the calculus knows.
@@ -101,10 +101,10 @@ impl<E: RunningEngine> Manager<E> {
         self.commit(tree);
     }
 
-    /// Takes into account what happened without a request: policies that were taken out, and threads that have ended,
+    /// Takes into account what happened without a request: policies that were disabled, and threads that have ended,
     /// whose guarantees end.
     pub fn sweep(&mut self) {
-        self.hear_of_taken_out();
+        self.note_disabled_policies();
         let is_gone = |lease: &&Lease| !self.engine.lives(lease.key);
         let gone: Vec<u32> = self.tree.leases.values().filter(is_gone).map(|lease| lease.key.tid).collect();
         if gone.is_empty() {
@@ -121,7 +121,7 @@ impl<E: RunningEngine> Manager<E> {
         self.commit(tree);
     }
 
-    /// Makes a copy of the tree the hierarchy, and tells the engine which promises have changed.
+    /// Makes a copy of the tree the hierarchy, and has the engine watch the promises that have changed.
     pub(crate) fn commit(&mut self, tree: Tree) {
         let old = std::mem::replace(&mut self.tree, tree);
         let before = old.promisees();

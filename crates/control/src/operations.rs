@@ -206,7 +206,7 @@ impl<E: RunningEngine> Manager<E> {
         self.place(thread, Slot { scheduler, params, need: None }).map(drop)
     }
 
-    /// Tells the scheduler above a thread that one parameter of its VP is to be another.
+    /// Has the scheduler above a thread get a message that one parameter of its VP is to be another.
     ///
     /// # Errors
     /// Why not; nothing has changed.

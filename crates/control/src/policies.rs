@@ -35,13 +35,13 @@ pub struct LoadReport {
     pub policy: String,
     /// Schedulers of the policy that was replaced; they go on with their state.
     pub kept: Vec<String>,
-    /// Schedulers that have the policy now as if they were new: it had been taken out of them, or does not understand
+    /// Schedulers that have the policy now as if they were new: it had been disabled in them, or does not understand
     /// their state.
     pub given: Vec<String>,
     /// Schedulers that should have it and cannot, each with the reason.
     pub without: Vec<String>,
     /// How long it took.
-    pub took: LoadTimes,
+    pub times: LoadTimes,
 }
 
 /// What became of a request to unload a policy.
@@ -52,7 +52,7 @@ pub struct UnloadReport {
     /// The schedulers that were destroyed then.
     pub destroyed: Vec<String>,
     /// How long it took.
-    pub took: LoadTimes,
+    pub times: LoadTimes,
 }
 
 /// A policy, and who uses it.
@@ -93,7 +93,7 @@ pub(crate) struct Load {
     name: String,
     /// Which of the loaded policies it replaces.
     old: Option<usize>,
-    /// Whether schedulers that the policy was taken out of are to have it again.
+    /// Whether schedulers in which the policy was disabled are to have it again.
     replace: bool,
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct Unload {
 impl<E: RunningEngine> Manager<E> {
     /// The policies that a scheduler may have now.
     pub fn policies(&mut self) -> Vec<PolicyStatus> {
-        self.hear_of_taken_out();
+        self.note_disabled_policies();
         let status = |info: &PolicyInfo, file: Option<String>| PolicyStatus {
             name: info.name.into(),
             what: info.doc.into(),
@@ -136,7 +136,7 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Loads a policy, under the name that its source has. With `replace` it takes the place of the one of that name:
     /// its schedulers go on with what they know, if the new one understands that, else with their parameters as if
-    /// they were new; and so do those that it was taken out of.
+    /// they were new; and so do those in which it was disabled.
     ///
     /// # Errors
     /// Why not; nothing has changed.
@@ -191,8 +191,8 @@ impl<E: RunningEngine> Manager<E> {
             }
         }
         let kept = names(&self.tree, &kept);
-        let took = self.publish(ready.prepared, loaded, policies)?;
-        let mut report = LoadReport { policy: name, kept, given: Vec::new(), without: Vec::new(), took };
+        let times = self.publish(ready.prepared, loaded, policies)?;
+        let mut report = LoadReport { policy: name, kept, given: Vec::new(), without: Vec::new(), times };
         if replace {
             self.give_back(&mut report);
         }
@@ -220,7 +220,7 @@ impl<E: RunningEngine> Manager<E> {
         Ok(())
     }
 
-    /// Gives a policy back to the schedulers that it was taken out of, with the parameters that they had.
+    /// Gives a policy back to the schedulers in which it was disabled, with the parameters that they had.
     fn give_back(&mut self, report: &mut LoadReport) {
         let lost = |(at, scheduler): (usize, &Scheduler)| {
             let lost = scheduler.lost.clone().filter(|lost| lost.policy == report.policy)?;
@@ -286,7 +286,7 @@ impl<E: RunningEngine> Manager<E> {
         };
         self.is_unused(at)?;
         let Evacuated { threads: moved, schedulers: destroyed } = evacuated;
-        Ok(UnloadReport { moved, destroyed, took: self.publish(ready.prepared, loaded, policies)? })
+        Ok(UnloadReport { moved, destroyed, times: self.publish(ready.prepared, loaded, policies)? })
     }
 
     fn is_unused(&self, at: usize) -> Result<(), Error> {
@@ -316,7 +316,7 @@ impl<E: RunningEngine> Manager<E> {
         let begin = Instant::now();
         self.engine.take_over(prepared.next)?;
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let took = LoadTimes {
+        let times = LoadTimes {
             build_ns: ns(prepared.build),
             verify_ns: ns(prepared.verify),
             publish_ns: ns(begin.elapsed()),
@@ -326,7 +326,7 @@ impl<E: RunningEngine> Manager<E> {
                 policies.find(scheduler.policy.name).map_or(scheduler.policy, |found| found.info);
         }
         (self.loaded, self.policies) = (loaded, policies);
-        Ok(took)
+        Ok(times)
     }
 
     /// Which of the loaded policies has this name.

@@ -100,8 +100,8 @@ pub fn serve<E: RunningEngine + Send>(
             let stream = match next_client(&socket.listener) {
                 Ok(Some(stream)) => stream,
                 Ok(None) => {
-                    // Who is busy with a request hears of it as well.
-                    manager.try_lock().iter_mut().for_each(|manager| manager.hear_of_taken_out());
+                    // A manager that is busy with a request takes note of them by itself.
+                    manager.try_lock().iter_mut().for_each(|manager| manager.note_disabled_policies());
                     continue;
                 }
                 Err(error) => break Err(error),

@@ -37,9 +37,9 @@ pub struct SchedulerStatus {
     pub owner: Option<u32>,
     /// Whether this is the default scheduler, for threads that neither file nor request placed.
     pub default: bool,
-    /// The policy that was taken out of it, and why; none: it has its own.
+    /// The policy of it that was disabled, and why; none: it has its own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub taken_out: Option<String>,
+    pub disabled_policy: Option<String>,
     /// Its virtual processors.
     pub processors: Vec<ProcessorStatus>,
 }
@@ -122,7 +122,10 @@ fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
             parameters: tree.shown_params(scheduler),
             owner: scheduler.owner,
             default: at == tree.default,
-            taken_out: scheduler.lost.as_ref().map(|lost| format!("{}: {}", lost.policy, lost.offence)),
+            disabled_policy: scheduler
+                .lost
+                .as_ref()
+                .map(|lost| format!("{}: {}", lost.policy, lost.violation)),
             processors: scheduler.above.iter().flat_map(|above| processors(tree, above, &observed)).collect(),
         });
     }

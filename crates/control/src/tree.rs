@@ -62,7 +62,7 @@ pub(crate) struct Scheduler {
     pub(crate) above: Vec<Above>,
     /// How the shares of its children become those of their VPs.
     pub(crate) scale: ShareScale,
-    /// The policy that was taken out of it, if one was.
+    /// The policy of it that was disabled, if one was.
     pub(crate) lost: Option<Lost>,
 }
 
@@ -73,13 +73,13 @@ impl Scheduler {
     }
 }
 
-/// The policy that a scheduler had until that was taken out.
+/// The policy that a scheduler had until the policy was disabled.
 #[derive(Clone, Debug)]
 pub(crate) struct Lost {
     pub(crate) policy: &'static str,
     pub(crate) params: Vec<(String, u64)>,
     /// What the policy did.
-    pub(crate) offence: String,
+    pub(crate) violation: String,
 }
 
 /// An edge from a parent.

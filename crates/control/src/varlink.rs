@@ -23,7 +23,7 @@ pub(crate) struct Call {
     pub(crate) is_oneway: bool,
 }
 
-/// An error as it is told to the caller.
+/// An error as the caller gets it.
 #[derive(Debug)]
 pub(crate) struct Fault {
     error: String,

@@ -284,7 +284,7 @@ fn what_the_engine_fails_at_is_undone() {
 }
 
 #[test]
-fn the_monitor_is_told_of_every_promise_that_changes() {
+fn the_monitor_gets_every_promise_that_changes() {
     let mut manager = manager();
     assert_eq!(manager.engine().promises.len(), 0, "it knows the file");
     let granted = manager.move_thread(ROOT, ALICES[0], "ALICE", &texts(&[("share", "1")])).unwrap();
@@ -304,9 +304,9 @@ fn the_monitor_is_told_of_every_promise_that_changes() {
     assert_ne!(promise(&mut manager, ALICES[0]), first, "a brother takes of it");
     assert_ne!(place(&mut manager), of_place);
     // The same again is a new promise; that to the brother goes on.
-    manager.engine().told = 0;
+    manager.engine().promised = 0;
     manager.move_thread(ROOT, ALICES[1], "ALICE", &texts(&[("share", "2")])).unwrap();
-    assert_eq!(manager.engine().told, 1);
+    assert_eq!(manager.engine().promised, 1);
     manager.release(ROOT, ALICES[0]).unwrap();
     assert_eq!(promise(&mut manager, ALICES[0]), None);
     manager.engine().exit(ALICES[1]);
@@ -357,8 +357,8 @@ fn a_scheduler_has_as_many_vps_as_it_is_to_have() {
         assert_eq!(of(&mut manager, &name).to_string(), width);
     }
     for width in ["0", "4", "+1", "x"] {
-        let told = format!("parameter `width`: found {width}, expected 1 to 3");
-        refused(&mut manager, &told, |it| create(it, "X", "FP", ("priority", "0"), width));
+        let reason = format!("parameter `width`: found {width}, expected 1 to 3");
+        refused(&mut manager, &reason, |it| create(it, "X", "FP", ("priority", "0"), width));
     }
     refused(&mut manager, "found 2, expected 1 to 1", |it| create(it, "X", "PS1", ("share", "1"), "2"));
     // A share of 1 has no half, where thirds are what is counted.

@@ -27,8 +27,8 @@ fn turns(good_for: u64) -> PolicySource {
     PolicySource { number: 0, name: "weighted-turns".into(), path, text }
 }
 
-/// A hierarchy in which the policy of `T`, above two threads, has been taken out.
-fn after_taking_out() -> Manager<Native> {
+/// A hierarchy in which the policy of `T`, above two threads, has been disabled.
+fn after_disabling() -> Manager<Native> {
     let mut manager = manager();
     manager.load(ROOT, turns(2), false).unwrap();
     let below = texts(&[("guarantee", "RESBH 4ms 20ms"), ("quantum", "1ms")]);
@@ -37,7 +37,7 @@ fn after_taking_out() -> Manager<Native> {
         let granted = manager.move_thread(ROOT, thread, "T", &texts(&[("weight", "3")])).unwrap();
         assert_eq!(granted.guarantee.to_string(), "PSBE 1/20 10ms");
     }
-    while manager.engine().taken_out.is_empty() {
+    while manager.engine().disabled_policies.is_empty() {
         manager.engine().pass(Nanos::from_millis(7));
     }
     // Nobody needs to have asked for something else before.
@@ -53,24 +53,24 @@ fn promise_to(manager: &mut Manager<Native>, thread: u32) -> (String, String) {
     (of_status, manager.engine().promises[&Promisee::Thread(key)].clone())
 }
 
-/// The scheduler `T`: its policy, its quantum, and what was taken out of it.
+/// The scheduler `T`: its policy, its quantum, and which policy of it was disabled.
 fn of_t(manager: &mut Manager<Native>) -> (String, String, Option<String>) {
     let status = manager.status();
     let t = status.schedulers.into_iter().find(|scheduler| scheduler.name == "T").unwrap();
-    (t.policy, t.parameters["quantum"].clone(), t.taken_out)
+    (t.policy, t.parameters["quantum"].clone(), t.disabled_policy)
 }
 
 #[test]
-fn below_a_policy_that_is_taken_out_round_robin_promises_what_it_can() {
-    let mut manager = after_taking_out();
+fn below_a_policy_that_is_disabled_round_robin_promises_what_it_can() {
+    let mut manager = after_disabling();
     // PSBE 1/5 6.4ms from RESBH 4ms 20ms, to two of 10 ms a turn.
     let turns = ("PSBE 1/10 8.2ms".to_owned(), "PSBE 1/10 8.2ms".to_owned());
     assert_eq!(promise_to(&mut manager, ALICES[0]), turns);
     assert_eq!(promise_to(&mut manager, BOBS), turns);
-    let (policy, quantum, taken_out) = of_t(&mut manager);
+    let (policy, quantum, disabled_policy) = of_t(&mut manager);
     assert_eq!((policy.as_str(), quantum.as_str()), ("round-robin", "10ms"));
-    let offence = "weighted-turns: its grant hook chose nobody while a ready child could use the CPU";
-    assert_eq!(taken_out.as_deref(), Some(offence));
+    let violation = "weighted-turns: its grant hook chose nobody while a ready child could use the CPU";
+    assert_eq!(disabled_policy.as_deref(), Some(violation));
     // Beside it nothing is different, and what is free there can still be given.
     let of_res = |manager: &mut Manager<Native>, name: &str| {
         let status = manager.status();
@@ -89,7 +89,7 @@ fn below_a_policy_that_is_taken_out_round_robin_promises_what_it_can() {
 
 #[test]
 fn a_mended_policy_is_given_back() {
-    let mut manager = after_taking_out();
+    let mut manager = after_disabling();
     let report = manager.load(ROOT, turns(1_000), true).unwrap();
     assert_eq!((report.kept, report.given, report.without), (vec![], vec!["T".to_owned()], vec![]));
     assert_eq!(of_t(&mut manager), ("weighted-turns".into(), "1ms".into(), None));
@@ -99,12 +99,12 @@ fn a_mended_policy_is_given_back() {
     refused(&mut manager, "in use by `T`", |manager| manager.unload(ROOT, "weighted-turns", false));
 
     // One that is not loaded any more can be given back, too.
-    let mut manager = after_taking_out();
+    let mut manager = after_disabling();
     manager.unload(ROOT, "weighted-turns", false).unwrap();
     assert_eq!(manager.load(ROOT, turns(1_000), true).unwrap().given, ["T"]);
 
     // One whose parameters do not fit is loaded, and left out where it was.
-    let mut manager = after_taking_out();
+    let mut manager = after_disabling();
     let mut other = turns(1_000);
     other.text = other.text.replace("HLS_MS(10), HLS_US(100)", "HLS_MS(10), HLS_MS(2)");
     let report = manager.load(ROOT, other, true).unwrap();
@@ -210,7 +210,7 @@ fn a_policy_is_replaced_by_one_that_begins_anew_with_the_same_children() {
     let status = manager.status();
     let a = status.schedulers.iter().find(|scheduler| scheduler.name == "A").unwrap();
     assert_eq!((a.policy.as_str(), a.parameters["slot"].as_str()), ("asked-times", "3ms"));
-    assert_eq!(a.taken_out, None);
+    assert_eq!(a.disabled_policy, None);
     assert_eq!(status.threads.iter().find(|it| it.thread == ALICES[0]).unwrap().scheduler, "A");
 }
 

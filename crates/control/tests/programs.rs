@@ -67,7 +67,7 @@ fn a_program_in_c_reserves_for_itself() {
 }
 
 #[test]
-fn without_a_server_it_is_told_so() {
+fn without_a_server_the_error_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let program = compile(folder.path(), &folder.path().join("none"));
     let (_, err) = said(&Command::new(&program).output().unwrap());

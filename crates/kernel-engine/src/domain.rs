@@ -25,7 +25,7 @@ const OWN_CALL: u64 = 8;
 /// How long a check waits for decisions that are due: the CPU of a virtual machine may be away for a while.
 const PATIENCE_MS: u32 = 1000;
 
-/// `struct engine_cpu`.
+/// `struct engine_cpu`; here and below the fields have the names of the C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct CpuEntry {
@@ -53,8 +53,8 @@ pub struct ThreadEntry {
     pub tgid: u32,
     /// Since when it is runnable and in no queue of the kernel's; 0: it is not.
     pub queued_at_ns: u64,
-    /// Until when it may tell its scheduler nothing more than a burst.
-    pub may_tell_at: u64,
+    /// How far its messages use up its rate: may be ahead of the time by a burst.
+    pub may_post_at: u64,
 }
 
 /// `struct engine_domain`, up to the core's own, behind which are the threads.
@@ -64,11 +64,11 @@ struct Layout {
     root: u32,
     own_tgid: u32,
     has_begun: u32,
-    tell: u64,
+    records_stolen: u64,
     kicked: u64,
     params: [u64; limits::PARAMS],
     call: Call,
-    told: [u64; limits::PARAMS],
+    message: [u64; limits::PARAMS],
     cpu: [CpuEntry; limits::MAX_CPUS],
 }
 
@@ -143,7 +143,7 @@ impl Domain {
         Ok(old.zip(self.view.set_library(library)))
     }
 
-    /// The program by which a thread talks to its scheduler, whichever engine that is of; `struct message` of
+    /// The program by which a thread posts a message to its scheduler, whichever engine that is of; `struct message` of
     /// `bpf/domain.h` is its context. Any thread that is given it may run it, without privileges.
     pub fn messenger(&self) -> Result<OwnedFd, Error> {
         self.loaded.program("hls_post")
@@ -186,8 +186,8 @@ impl Domain {
     }
 
     /// Has stolen time recorded.
-    pub fn tell_stolen(&mut self) {
-        self.set_field(offset_of!(Layout, tell), 1_u64);
+    pub fn record_stolen_time(&mut self) {
+        self.set_field(offset_of!(Layout, records_stolen), 1_u64);
     }
 
     /// The kernel's time.

@@ -6,9 +6,9 @@
 
 use crate::domain::Domain;
 use crate::dump::dump;
-use crate::news::{self, News, Ring};
 use crate::next_engine::{Programs, SharedMaps};
 use crate::proc;
+use crate::thread_events::{EventRing, ThreadEvent, ThreadEventKind};
 use crate::{Error, Exit, exit};
 use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Library, Op, Params, View};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
@@ -27,7 +27,7 @@ use std::time::Duration;
 /// The kernel says within this time why it has taken its threads back.
 const PATIENCE_MS: u64 = 5_000;
 
-/// Something that whoever runs the engine should hear of; the run goes on.
+/// Something that whoever runs the engine should know; the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// A thread fits two threads of the file, and so neither.
@@ -69,7 +69,7 @@ pub struct Engine {
     links: Vec<Link>,
     plan: Plan,
     built: Built<Domain>,
-    ring: Ring,
+    ring: EventRing,
     assignments: Assignments,
     /// Whether any thread of the file has a rule.
     has_rules: bool,
@@ -87,7 +87,7 @@ pub struct Engine {
     decisions: u64,
     notices: Vec<Notice>,
     /// Records that have not been handed on: the core's, and the engine's own.
-    told: Vec<Record>,
+    undelivered: Vec<Record>,
 }
 
 fn refused(what: &str, error: CoreError) -> Error {
@@ -108,7 +108,7 @@ impl Engine {
             .map_err(|error| refused("the hierarchy cannot be built", error))?;
         let policy = plan.hierarchy.schedulers[default].policy;
         let params: Vec<u64> = policy.vp_params.iter().map(|param| param.default.unwrap_or(0)).collect();
-        let ring = Ring::new(&built.core.loaded.map("events")?)?;
+        let ring = EventRing::new(&built.core.loaded.map("events")?)?;
         let mut engine = Engine {
             default: (built.schedulers[default], Params::from_slice(&params)),
             assignments: Assignments::new(&plan),
@@ -123,11 +123,11 @@ impl Engine {
             began: Nanos::ZERO,
             decisions: 0,
             notices: Vec::new(),
-            told: Vec::new(),
+            undelivered: Vec::new(),
         };
         let (scheduler, params) = engine.default;
         engine.built.core.set_default(scheduler, params, std::process::id());
-        engine.built.core.tell_stolen();
+        engine.built.core.record_stolen_time();
         Ok(engine)
     }
 
@@ -152,14 +152,14 @@ impl Engine {
         self.poll(&mut |_| ())?;
         self.began = self.time()?;
         let gone = |cpu| Record { at: self.began, vp: ObservedVp::NONE, cpu, what: What::Offline };
-        self.told.extend(self.built.core.view().offline().map(gone));
+        self.undelivered.extend(self.built.core.view().offline().map(gone));
         let Built { core, planned, of_schedulers, .. } = &mut self.built;
         self.decisions = core.view().decisions();
         of_schedulers.begin(core.view(), self.began);
         for core_vp in
             (0..).zip(planned).filter(|(_, vp)| **vp != ObservedVp::NONE).map(|(core_vp, _)| core_vp)
         {
-            // A thread that ended meanwhile has nothing to be told.
+            // A thread that ended meanwhile has nothing to be recorded.
             let _ = core.watch(CoreVp(core_vp), true);
         }
         Ok(())
@@ -205,8 +205,8 @@ impl Engine {
         Ok(now.saturating_sub(self.began))
     }
 
-    /// The engine has started this process for the command of that thread of the file; to be told before the process
-    /// has run anything.
+    /// The engine has started this process for the command of that thread of the file; to be called before the
+    /// process has run anything.
     pub fn started(&mut self, node: usize, tgid: u32) {
         self.assignments.start(node, tgid);
     }
@@ -216,12 +216,12 @@ impl Engine {
     /// # Errors
     /// [`Error::Ended`] when the kernel has taken its threads back.
     pub fn poll(&mut self, sink: &mut Sink) -> Result<Vec<Notice>, Error> {
-        for news in self.ring.take() {
-            self.hear(news);
+        for event in self.ring.take() {
+            self.handle(event);
         }
         self.take_records();
-        let told = mem::take(&mut self.told);
-        for record in told.into_iter().filter(|record| record.at >= self.began) {
+        let undelivered = mem::take(&mut self.undelivered);
+        for record in undelivered.into_iter().filter(|record| record.at >= self.began) {
             sink(&Record { at: record.at - self.began, ..record });
         }
         self.look_for_exit()?;
@@ -230,30 +230,31 @@ impl Engine {
 
     /// Takes what the core has recorded, under the numbers that VPs have now: always before one gets another.
     fn take_records(&mut self) {
-        let (Built { core, planned, observed, .. }, told) = (&mut self.built, &mut self.told);
-        if !core.view().take_records(|raw| told.extend(planned_record(planned, observed, raw))) {
+        let (Built { core, planned, observed, .. }, undelivered) = (&mut self.built, &mut self.undelivered);
+        if !core.view().take_records(|raw| undelivered.extend(planned_record(planned, observed, raw))) {
             self.notices.push(Notice::Lost);
         }
     }
 
-    fn hear(&mut self, news: News) {
-        match news.what {
-            news::What::Came => {
-                self.known.insert(news.tid, Known { core_vp: news.vp, tgid: news.tgid });
-                self.assign(news.tid, None);
+    /// Takes an event of a thread into account.
+    fn handle(&mut self, event: ThreadEvent) {
+        match event.kind {
+            ThreadEventKind::New => {
+                self.known.insert(event.tid, Known { core_vp: CoreVp(event.vp), tgid: event.tgid });
+                self.assign(event.tid, None);
             }
-            news::What::Renamed(comm) => self.assign(news.tid, Some(&comm)),
-            news::What::Moved => {
-                let of_process = self.known.iter().filter(|(_, known)| known.tgid == news.tgid);
+            ThreadEventKind::Renamed(comm) => self.assign(event.tid, Some(&comm)),
+            ThreadEventKind::Moved => {
+                let of_process = self.known.iter().filter(|(_, known)| known.tgid == event.tgid);
                 let tids: Vec<u32> = of_process.map(|(&tid, _)| tid).collect();
                 tids.into_iter().for_each(|tid| self.assign(tid, None));
             }
-            news::What::Refused => self.notices.push(Notice::NoRoom { tgid: news.tgid }),
-            news::What::Gone => {
-                self.moved.remove(&news.tid);
-                if self.known.remove(&news.tid).is_some() {
-                    self.unwatch(news.vp);
-                    let successor = self.assignments.exit(news.tid);
+            ThreadEventKind::Refused => self.notices.push(Notice::NoRoom { tgid: event.tgid }),
+            ThreadEventKind::Gone => {
+                self.moved.remove(&event.tid);
+                if self.known.remove(&event.tid).is_some() {
+                    self.unwatch(CoreVp(event.vp));
+                    let successor = self.assignments.exit(event.tid);
                     self.succeed(successor);
                 }
             }
@@ -303,7 +304,7 @@ impl Engine {
             self.plan.hierarchy.edge(group.edge).child == hls_hierarchy::model::Child::Thread(node)
         };
         if let Some(vp) = self.plan.groups.iter().find(is_of).map(|group| group.first_vp.plus(instance)) {
-            // A thread that ended meanwhile has no place; news of that are on their way.
+            // A thread that ended meanwhile has no place; the event of its end is on its way.
             let _ = self.place(tid, vp);
         }
     }
@@ -324,7 +325,7 @@ impl Engine {
         let to = (self.built.schedulers[parent], vp_params(&self.plan.hierarchy, edge));
         let core_vp = self.move_below(tid, to)?;
         self.unwatch(core_vp);
-        self.tell(vp, What::Arrive);
+        self.add_record(vp, What::Arrive);
         self.watch(core_vp, tid, vp)
     }
 
@@ -335,9 +336,9 @@ impl Engine {
         }
     }
 
-    fn tell(&mut self, vp: ObservedVp, what: What) {
+    fn add_record(&mut self, vp: ObservedVp, what: What) {
         if let Ok(at) = self.built.core.now() {
-            self.told.push(Record { at, vp, cpu: 0, what });
+            self.undelivered.push(Record { at, vp, cpu: 0, what });
         }
     }
 
@@ -450,7 +451,7 @@ impl ChangeableEngine for Engine {
         if vp != ObservedVp::NONE {
             self.take_records();
             self.built.name(core_vp, ObservedVp::NONE);
-            self.tell(vp, What::Leave);
+            self.add_record(vp, What::Leave);
         }
     }
 

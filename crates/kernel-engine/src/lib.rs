@@ -17,8 +17,6 @@ mod error;
 #[cfg(feature = "engine")]
 mod exit;
 #[cfg(feature = "engine")]
-mod news;
-#[cfg(feature = "engine")]
 mod next_engine;
 #[cfg(feature = "engine")]
 mod object;
@@ -28,6 +26,8 @@ mod proc;
 mod refusal;
 #[cfg(feature = "engine")]
 mod replay;
+#[cfg(feature = "engine")]
+mod thread_events;
 
 #[cfg(feature = "engine")]
 pub use domain::Domain;

@@ -141,7 +141,7 @@ pub(crate) fn load(
     prepare: impl FnOnce(&mut OpenObject) -> libbpf_rs::Result<()>,
 ) -> Result<Object, Refusal> {
     let mut log = vec![0_u8; LOG];
-    let (object, mut said) = listening(|| {
+    let (object, mut said) = with_messages(|| {
         let mut open = ObjectBuilder::default().open_memory(file)?;
         prepare(&mut open)?;
         for program in open.progs_mut() {
@@ -159,20 +159,20 @@ pub(crate) fn load(
     })
 }
 
-/// What libbpf has to say while something is done. One listens at a time.
-fn listening<T>(what: impl FnOnce() -> T) -> (T, String) {
+/// Does something, and collects the messages of libbpf meanwhile. One caller does so at a time.
+fn with_messages<T>(what: impl FnOnce() -> T) -> (T, String) {
     static ONE: Mutex<()> = Mutex::new(());
-    static HEARD: Mutex<String> = Mutex::new(String::new());
-    fn hear(_: PrintLevel, text: String) {
-        HEARD.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push_str(&text);
+    static MESSAGES: Mutex<String> = Mutex::new(String::new());
+    fn collect(_: PrintLevel, text: String) {
+        MESSAGES.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push_str(&text);
     }
     let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let before = libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
+    let before = libbpf_rs::set_print(Some((PrintLevel::Warn, collect)));
     let result = what();
     let speak: fn(PrintLevel, String) = |_, text| eprint!("{text}");
     libbpf_rs::set_print(before.or(Some((PrintLevel::Warn, speak))));
-    let heard = std::mem::take(&mut *HEARD.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
-    (result, heard)
+    let messages = std::mem::take(&mut *MESSAGES.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    (result, messages)
 }
 
 /// A program of an object.

@@ -116,11 +116,11 @@ pub enum What {
     Offline,
     /// The CPU is back.
     Online,
-    /// The policy of a scheduler was taken out for what it did, and a fallback is in its place.
-    TakenOut {
+    /// The policy of a scheduler was disabled for what it did, and a fallback is in its place.
+    PolicyDisabled {
         /// The scheduler.
         scheduler: ObservedScheduler,
         /// What the policy did.
-        offence: &'static str,
+        violation: &'static str,
     },
 }

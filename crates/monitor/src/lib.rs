@@ -1,4 +1,4 @@
-//! What an engine tells about a run: the stream of records while it lasts and the result when it ends.
+//! What an engine reports of a run: the stream of records while it lasts and the result when it ends.
 //!
 //! The simulator and the kernel engine both produce this, and every report, trace and picture is made from it, so
 //! that what is shown of a simulated run and of a real one is the same thing. [`observe`] turns the stream into the

@@ -11,7 +11,7 @@ use crate::event::{ObservedScheduler, ObservedVp, Record, What};
 pub use crate::promise::{Pace, Promise, Standing};
 use crate::promises::{Broken, Place, Promises};
 use crate::result::{
-    Below, Child, RunResult, SchedulerInfo, SchedulerResult, TakenOut, ThreadResult, Topology, VpInfo,
+    Below, Child, PolicyDisabled, RunResult, SchedulerInfo, SchedulerResult, ThreadResult, Topology, VpInfo,
 };
 use hls_units::Nanos;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub struct Observer {
     promises: Promises,
     /// When the last record was made.
     last_record_at: Nanos,
-    taken_out: Vec<TakenOut>,
+    disabled_policies: Vec<PolicyDisabled>,
 }
 
 impl Observer {
@@ -69,7 +69,7 @@ impl Observer {
             offline: Vec::new(),
             promises: Promises::new(topology.cpus),
             last_record_at: Nanos::ZERO,
-            taken_out: Vec::new(),
+            disabled_policies: Vec::new(),
             topology,
         };
         promises.into_iter().for_each(|promise| observer.watch(promise, Nanos::ZERO));
@@ -119,13 +119,13 @@ impl Observer {
             | What::Stolen { .. }
             | What::Offline
             | What::Online
-            | What::TakenOut { .. } => {}
+            | What::PolicyDisabled { .. } => {}
         }
         if let Some(slot) = account.watched {
             self.promises.note_change(slot, account.last_cpu.unwrap_or(cpu), at, what);
         }
         if what == What::Leave && !self.is_planned_for_a_thread(vp) {
-            self.leave(vp, at);
+            self.remove_vp(vp, at);
         }
     }
 
@@ -143,15 +143,15 @@ impl Observer {
         if what == What::Request {
             self.roots[cpu].1 = stolen;
         } else if let Some(State::Woken(since)) = self.accounts.get(vp.index()).map(|account| account.state) {
-            let told = stolen.saturating_sub(self.roots[cpu].1);
+            let recorded = stolen.saturating_sub(self.roots[cpu].1);
             let waited = at.saturating_sub(since);
-            self.stolen[cpu] = stolen.saturating_add(waited.saturating_sub(told));
+            self.stolen[cpu] = stolen.saturating_add(waited.saturating_sub(recorded));
             self.promises.steal(cpu as u16, at, waited);
         }
     }
 
-    /// Tells the promises of what is being stolen from the root's VPs that wait, until `at`. May be called repeatedly:
-    /// stretches of stolen time that overlap count once.
+    /// Takes into account for the promises what is being stolen from the root's VPs that wait, until `at`. May be
+    /// called repeatedly: stretches of stolen time that overlap count once.
     fn steal_so_far(&mut self, at: Nanos) {
         for (cpu, (vp, _)) in (0..).zip(&self.roots) {
             if let Some(State::Woken(since)) = self.accounts.get(vp.index()).map(|account| account.state) {
@@ -178,7 +178,7 @@ impl Observer {
     }
 
     /// Adds a VP to the topology, asleep. Returns its number, which may be that of a VP that has left.
-    pub fn join(&mut self, info: VpInfo) -> ObservedVp {
+    pub fn add_vp(&mut self, info: VpInfo) -> ObservedVp {
         let vps = &mut Arc::make_mut(&mut self.topology).vps;
         if let Some(vp) = self.free.pop() {
             vps[vp.index()] = info;
@@ -214,9 +214,9 @@ impl Observer {
         self.destroyed.push(scheduler);
     }
 
-    /// A scheduler's policy was taken out, and a fallback put in its place; the engine's owner says which.
-    pub fn take_out(&mut self, taken_out: TakenOut) {
-        self.taken_out.push(taken_out);
+    /// The engine has disabled a scheduler's policy and put a fallback in its place; the engine's owner says which.
+    pub fn policy_disabled(&mut self, disabled: PolicyDisabled) {
+        self.disabled_policies.push(disabled);
     }
 
     /// A VP of a thread is below another scheduler from now on. What it was promised ends; what it has counted so far
@@ -234,7 +234,7 @@ impl Observer {
 
     /// A VP that joined is gone, as by a record of [`What::Leave`], and so are its promise and, unless a result speaks
     /// of it, its account. Of others the promise ends.
-    pub fn leave(&mut self, vp: ObservedVp, at: Nanos) {
+    pub fn remove_vp(&mut self, vp: ObservedVp, at: Nanos) {
         self.withdraw(vp, at);
         let index = vp.index();
         let is_joined = self.planned <= index && self.topology.vps.get(index).is_some_and(has_child);
@@ -290,8 +290,8 @@ impl Observer {
     }
 
     /// The promises that broke since the last time, each the first time that it did; at most a hundred.
-    pub fn take_broken(&mut self) -> Vec<Broken> {
-        self.promises.take_broken(&self.topology)
+    pub fn take_breaches(&mut self) -> Vec<Broken> {
+        self.promises.take_breaches(&self.topology)
     }
 
     /// Who there is.
@@ -333,7 +333,7 @@ impl Observer {
             schedulers: self.schedulers(),
             guarantees: self.promises.ended.into_iter().chain(last).collect(),
             unlisted: self.promises.unlisted,
-            taken_out: self.taken_out,
+            disabled_policies: self.disabled_policies,
             topology: self.topology,
             ..RunResult::default()
         }
@@ -558,13 +558,13 @@ mod tests {
         observer.observe(&Record { at: Nanos(0), vp: ObservedVp(3), cpu: 0, what: What::Request });
         observer.lose(Nanos(5));
         observer.advance(Nanos(30));
-        let broken = observer.take_broken();
+        let broken = observer.take_breaches();
         assert_eq!(
             broken.iter().map(|b| (b.vp, b.cause)).collect::<Vec<_>>(),
             [(ObservedVp(3), Some(Cause::Lost))]
         );
         assert_eq!((broken[0].breach.to, broken[0].breach.got), (Nanos(20), Nanos(0)), "the first of them");
-        assert_eq!(observer.take_broken(), []);
+        assert_eq!(observer.take_breaches(), []);
     }
 
     /// A CPU that does not come is the machine's fault, not that of the hierarchy.
@@ -579,7 +579,7 @@ mod tests {
             (50, 3, 0, What::Grant),
         ];
         let result = observe(promises(), &records);
-        assert_eq!(result.stolen, Nanos(40), "told or not");
+        assert_eq!(result.stolen, Nanos(40), "recorded or not");
         let counts = Counts { stolen: 1, ..Counts::default() };
         assert!(result.guarantees.iter().all(|result| result.counts == counts), "{:?}", result.guarantees);
 
@@ -589,7 +589,7 @@ mod tests {
         }
         [40, 45, 60].into_iter().for_each(|at| observer.advance(Nanos(at)));
         assert_eq!(
-            (observer.take_broken(), observer.standing(ObservedVp(3), Nanos(60)).stolen),
+            (observer.take_breaches(), observer.standing(ObservedVp(3), Nanos(60)).stolen),
             (vec![], Nanos(50))
         );
     }
@@ -598,7 +598,7 @@ mod tests {
     #[test]
     fn the_time_of_a_cpu_that_has_gone_is_stolen() {
         let promises = || vec![promise(3, 20, 10, 0), promise(4, 20, 10, 0)];
-        let records = |is_told| {
+        let records = |is_recorded| {
             let mut records = vec![
                 (0, 3, 0, What::Request),
                 (0, 3, 0, What::Grant),
@@ -611,7 +611,7 @@ mod tests {
                 (70, 0, 1, What::Online),
                 (70, 3, 1, What::Grant),
             ];
-            records.retain(|(_, _, _, what)| is_told || !matches!(what, What::Offline | What::Online));
+            records.retain(|(_, _, _, what)| is_recorded || !matches!(what, What::Offline | What::Online));
             records
         };
         let counts = |result: &RunResult| result.guarantees.iter().map(|g| g.counts).collect::<Vec<_>>();
@@ -622,7 +622,7 @@ mod tests {
         assert_eq!(counts(&result), [Counts::default(), stolen]);
         assert_eq!(counts(&observe(promises(), &records(false))), [Counts::default(), short]);
 
-        // Told twice it counts once, and when records are lost nobody knows that it is still gone.
+        // Recorded twice it counts once, and when records are lost nobody knows that it is still gone.
         let mut observer = Observer::new(topology(), promises());
         for &(at, vp, cpu, what) in
             &[(0, 4, 1, What::Request), (0, 0, 1, What::Offline), (5, 0, 1, What::Offline)]
@@ -631,26 +631,26 @@ mod tests {
         }
         observer.advance(Nanos(40));
         observer.advance(Nanos(30));
-        assert_eq!((observer.take_broken(), observer.stolen()), (vec![], Nanos(40)));
+        assert_eq!((observer.take_breaches(), observer.stolen()), (vec![], Nanos(40)));
         observer.lose(Nanos(40));
         observer.advance(Nanos(80));
-        assert_eq!((observer.take_broken().len(), observer.stolen()), (1, Nanos(40)));
+        assert_eq!((observer.take_breaches().len(), observer.stolen()), (1, Nanos(40)));
     }
 
     #[test]
     fn promises_come_and_go_while_the_run_goes_on() {
         let mut observer = Observer::new(topology(), vec![]);
-        let tell = |observer: &mut Observer, at, vp, what| {
+        let observe = |observer: &mut Observer, at, vp, what| {
             observer.observe(&Record { at: Nanos(at), vp, cpu: 0, what });
         };
-        tell(&mut observer, 0, ObservedVp(3), What::Request);
-        tell(&mut observer, 5, ObservedVp(3), What::Grant);
+        observe(&mut observer, 0, ObservedVp(3), What::Request);
+        observe(&mut observer, 5, ObservedVp(3), What::Grant);
         // It runs already, then waits for too long.
         observer.promise(promise(3, 20, 10, 0), Nanos(10));
-        tell(&mut observer, 30, ObservedVp(3), What::Revoke);
-        assert_eq!(observer.take_broken(), []);
+        observe(&mut observer, 30, ObservedVp(3), What::Revoke);
+        assert_eq!(observer.take_breaches(), []);
         observer.advance(Nanos(45));
-        assert_eq!(observer.take_broken().len(), 1);
+        assert_eq!(observer.take_breaches().len(), 1);
         let standing = observer.standing(ObservedVp(3), Nanos(45));
         assert_eq!((standing.ran, standing.counts.broken()), (Nanos(20), 1), "since the promise began");
         observer.withdraw(ObservedVp(3), Nanos(45));
@@ -680,20 +680,20 @@ mod tests {
             child: Child::Thread,
             ..VpInfo::default()
         };
-        let one = observer.join(guest("one"));
+        let one = observer.add_vp(guest("one"));
         observer.observe(&Record { at: Nanos(0), vp: one, cpu: 0, what: What::Grant });
         assert_eq!(observer.standing(one, Nanos(7)).ran, Nanos(7));
         observer.observe(&Record { at: Nanos(7), vp: one, cpu: 0, what: What::Leave });
-        observer.leave(one, Nanos(7));
-        let other = observer.join(guest("other"));
+        observer.remove_vp(one, Nanos(7));
+        let other = observer.add_vp(guest("other"));
         assert_eq!(
-            (one, other, observer.join(guest("third"))),
+            (one, other, observer.add_vp(guest("third"))),
             (ObservedVp(5), ObservedVp(5), ObservedVp(6))
         );
         observer.promise(promise(other.0, 20, 10, 0), Nanos(10));
-        observer.leave(other, Nanos(20));
-        assert_eq!(observer.join(guest("fourth")), ObservedVp(7), "a result speaks of 5");
-        observer.leave(ObservedVp(3), Nanos(20));
+        observer.remove_vp(other, Nanos(20));
+        assert_eq!(observer.add_vp(guest("fourth")), ObservedVp(7), "a result speaks of 5");
+        observer.remove_vp(ObservedVp(3), Nanos(20));
         let result = observer.finish(Nanos(100));
         let names: Vec<_> = result.threads.iter().map(|t| result.topology.child_name(t.vp)).collect();
         assert_eq!(names, ["a", "b", "other", "third", "fourth"]);
@@ -706,7 +706,7 @@ mod tests {
         let other =
             observer.create_scheduler(SchedulerInfo { name: "other".into(), policy: "round-robin".into() });
         let child = Child::Scheduler(other);
-        observer.join(VpInfo {
+        observer.add_vp(VpInfo {
             name: "other".into(),
             parent: Some(ObservedScheduler(0)),
             child,
@@ -741,7 +741,7 @@ mod tests {
             let policy = || "round-robin".to_owned();
             let one = observer.create_scheduler(SchedulerInfo { name: "one".into(), policy: policy() });
             let child = Child::Scheduler(one);
-            let vp = observer.join(VpInfo {
+            let vp = observer.add_vp(VpInfo {
                 name: "one".into(),
                 parent: Some(ObservedScheduler(0)),
                 child,

@@ -156,15 +156,15 @@ impl Owed {
         (self.owed, self.is_due) = (0, false);
     }
 
-    /// From `from` to `to` the VP gets that; tells how it stands at the end of each period on the way.
-    pub fn advance(&mut self, from: Nanos, to: Nanos, gets: Gets, mut tell: impl FnMut(Nanos, Standing)) {
+    /// From `from` to `to` the VP gets that; reports how it stands at the end of each period on the way.
+    pub fn advance(&mut self, from: Nanos, to: Nanos, gets: Gets, mut report: impl FnMut(Nanos, Standing)) {
         let (mut from, to) = (i128::from(from.0), i128::from(to.0));
         let period = i128::from(self.promise.period.0).max(1);
         while self.end <= to {
             self.receive(self.end - from, gets);
             from = self.end;
             if self.is_due || self.owed < 0 {
-                tell(Nanos(u64::try_from(from).unwrap_or(u64::MAX)), self.standing(from));
+                report(Nanos(u64::try_from(from).unwrap_or(u64::MAX)), self.standing(from));
             }
             self.renew();
             let whole = (to - from) / period;

@@ -67,7 +67,7 @@ impl WatchedPromise {
     }
 }
 
-/// At most so many breaches wait for [`Promises::take_broken`].
+/// At most so many breaches wait for [`Promises::take_breaches`].
 const MAX_UNREPORTED: usize = 100;
 /// Of at most so many promises that ended the results are kept.
 const MAX_ENDED: usize = 1_000;
@@ -81,7 +81,7 @@ pub(crate) struct Promises {
     running: Vec<Vec<u32>>,
     /// The slots of the VPs that wait for a CPU.
     ready: Vec<u32>,
-    /// Breaches that [`Promises::take_broken`] has not handed over, each with its slot.
+    /// Breaches that [`Promises::take_breaches`] has not handed over, each with its slot.
     unreported: Vec<(u32, Breach)>,
     pub slack: Nanos,
     /// The latest stretch of time of which records were lost.
@@ -206,14 +206,14 @@ impl Promises {
     }
 
     /// The promises that broke since the last time.
-    pub fn take_broken(&mut self, topology: &Topology) -> Vec<Broken> {
+    pub fn take_breaches(&mut self, topology: &Topology) -> Vec<Broken> {
         let unreported = mem::take(&mut self.unreported);
-        let tell = |(slot, breach): (u32, Breach)| {
+        let broken = |(slot, breach): (u32, Breach)| {
             let promise = &self.slots.get(slot as usize)?.as_ref()?.promise;
             let cause = self.cause(promise.vp, &breach, topology);
             Some(Broken { vp: promise.vp, guarantee: promise.text.clone(), breach, cause })
         };
-        unreported.into_iter().filter_map(tell).collect()
+        unreported.into_iter().filter_map(broken).collect()
     }
 
     /// How the promise in a slot stands at `at`, when its VP has had `ran` of CPU time.

@@ -164,7 +164,7 @@ impl Requests {
         had: &impl Fn(Nanos) -> (Nanos, Nanos),
     ) {
         let Requests { least, result, episodes, is_tested, since, before, .. } = self;
-        let mut tell = |at: Nanos, standing: Standing| {
+        let mut report = |at: Nanos, standing: Standing| {
             let nanos = |time: i128| Nanos(u64::try_from(time.max(0)).unwrap_or(u64::MAX));
             let (missing, unexcused) = (nanos(standing.missing), nanos(standing.missing_unexcused));
             let level = judge.level_short(missing, unexcused > Nanos::ZERO);
@@ -187,14 +187,14 @@ impl Requests {
         };
         match least {
             Least::Share(lag) => lag.advance(to.saturating_sub(from), gets),
-            Least::Periodic(owed) => owed.advance(from, to, gets, &mut tell),
+            Least::Periodic(owed) => owed.advance(from, to, gets, &mut report),
         }
         if gets != Gets::Cpu {
             let standing = match least {
                 Least::Share(lag) => lag.standing(),
                 Least::Periodic(owed) => owed.standing(i128::from(to.0)),
             };
-            tell(to, standing);
+            report(to, standing);
         }
     }
 

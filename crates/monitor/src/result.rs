@@ -412,17 +412,17 @@ impl GuaranteeResult {
     }
 }
 
-/// A policy that was taken out of a scheduler for what it did.
+/// A policy that the engine has disabled for what it did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TakenOut {
+pub struct PolicyDisabled {
     /// When.
     pub at: Nanos,
     /// The name of the scheduler.
     pub scheduler: String,
-    /// The name of the policy that was taken out.
+    /// The name of the policy that was disabled.
     pub policy: String,
     /// What that policy did.
-    pub offence: String,
+    pub violation: String,
     /// The policy that is in its place.
     pub fallback: String,
 }
@@ -456,8 +456,8 @@ pub struct RunResult {
     pub guarantees: Vec<GuaranteeResult>,
     /// Promises that ended before the run and are not among them, since there were too many.
     pub unlisted: u64,
-    /// The policies that were taken out, in order of time.
-    pub taken_out: Vec<TakenOut>,
+    /// The policies that were disabled, in order of time.
+    pub disabled_policies: Vec<PolicyDisabled>,
 }
 
 impl RunResult {

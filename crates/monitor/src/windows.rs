@@ -20,7 +20,7 @@
 //! The monitor keeps the recent bends in a queue and looks at those windows only: amortised constant time for each bend
 //! and watched length, and memory for the bends within the longest window. Exact: integers only. (Where a promise takes
 //! stolen time into account and more than that is stolen, what cannot be explained may be largest between two bends;
-//! then a little less is seen.) Relies on being told of changes in time order; time that runs backwards is taken as
+//! then a little less is seen.) Relies on changes being reported in time order; time that runs backwards is taken as
 //! standing still.
 
 pub use crate::breach::{Breach, Missed, Window};
@@ -229,7 +229,7 @@ impl Monitor {
             self.bend(from, Has::Stolen);
             self.bend(at, Has::Cpu);
         } else if self.wanted.is_some() {
-            // Several CPUs may be taken at once, and that is told as each is given back.
+            // Several CPUs may be taken at once, and that is reported as each is given back.
             while let Some((begin, _)) = self.pending.pop_if(|(_, end)| *end >= from) {
                 from = from.min(begin);
             }
@@ -282,7 +282,7 @@ impl Monitor {
         counts
     }
 
-    /// Tells what was seen for each watched length up to `end`.
+    /// What was seen for each watched length up to `end`.
     pub fn finish(&mut self, end: Nanos) -> Vec<WindowResult> {
         self.settle(end);
         self.bend(end, Has::Nothing);
@@ -334,21 +334,16 @@ impl Monitor {
 }
 
 #[cfg(test)]
+#[path = "../tests/requests/player.rs"]
+mod player;
+
+#[cfg(test)]
 mod tests {
+    use super::player::Unit::{self, *};
+    use super::player::play_units;
     use super::*;
     use crate::result::Verdict;
     use proptest::prelude::*;
-
-    /// What the VP does in one unit of time.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    enum Unit {
-        Waits,
-        Ready,
-        Runs,
-        /// The CPU is stolen while the VP runs.
-        Stolen,
-    }
-    use Unit::*;
 
     /// Of windows of that length, which take no stolen time into account.
     fn window(length: u64, promised: u64) -> Window {
@@ -364,31 +359,8 @@ mod tests {
     }
 
     fn play(units: &[Unit], mut monitor: Monitor) -> (Vec<WindowResult>, Counts) {
-        let mut before = Waits;
-        let mut stolen = 0;
-        for (at, &unit) in (0..).map(Nanos).zip(units) {
-            if before == Stolen && unit != Stolen {
-                monitor.steal(at, Nanos(std::mem::take(&mut stolen)));
-            }
-            let (had, has) = (matches!(before, Runs | Stolen), matches!(unit, Runs | Stolen));
-            match (before, unit) {
-                (Waits, Waits) => {}
-                (Waits, _) => monitor.request(at),
-                (_, Waits) => monitor.release(at),
-                _ if had && !has => monitor.revoke(at),
-                _ => {}
-            }
-            if has && !had {
-                monitor.grant(at);
-            }
-            stolen += u64::from(unit == Stolen);
-            before = unit;
-        }
-        let end = Nanos(units.len() as u64);
-        if before == Stolen {
-            monitor.steal(end, Nanos(stolen));
-        }
-        let found = monitor.finish(end);
+        play_units(units, &mut monitor);
+        let found = monitor.finish(Nanos(units.len() as u64));
         (found, monitor.counts())
     }
 
@@ -398,13 +370,13 @@ mod tests {
 
     /// The least supply of the windows of that length on the grid in which the VP wants the CPU throughout.
     fn least_of_all(units: &[Unit], length: usize) -> Option<Nanos> {
-        let wanted = units.windows(length).filter(|window| !window.contains(&Waits));
+        let wanted = units.windows(length).filter(|window| !window.contains(&Asleep));
         wanted.map(|window| Nanos(supply(window))).min()
     }
 
     /// The greatest supply of the windows of at most that length in which the VP wants the CPU throughout.
     fn most_of_all(units: &[Unit], length: usize) -> Nanos {
-        let of_length = |length| units.windows(length).filter(|window| !window.contains(&Waits));
+        let of_length = |length| units.windows(length).filter(|window| !window.contains(&Asleep));
         Nanos((1..=length).flat_map(of_length).map(supply).max().unwrap_or(0))
     }
 
@@ -419,14 +391,14 @@ mod tests {
 
     #[test]
     fn windows_in_which_the_vp_waits_promise_nothing() {
-        let units = [Runs, Runs, Waits, Waits, Waits, Runs, Runs, Runs, Waits, Waits];
+        let units = [Runs, Runs, Asleep, Asleep, Asleep, Runs, Runs, Runs, Asleep, Asleep];
         let (found, shortfalls) = watch(&units, &[3], 3);
         assert_eq!((found[0].least, shortfalls), (Some(Nanos(3)), 0));
     }
 
     #[test]
     fn each_shortfall_counts_once() {
-        let units = [Ready, Ready, Ready, Runs, Runs, Runs, Ready, Ready, Ready, Ready, Waits, Ready, Ready];
+        let units = [Ready, Ready, Ready, Runs, Runs, Runs, Ready, Ready, Ready, Ready, Asleep, Ready, Ready];
         let (_, shortfalls) = watch(&units, &[2], 1);
         assert_eq!(shortfalls, 3, "at the start, after the run, and after the second request");
     }
@@ -440,7 +412,7 @@ mod tests {
     /// What each window lacks, stolen time apart.
     fn missing_most(units: &[Unit], length: usize, promised: u64) -> Nanos {
         let stolen = |window: &[Unit]| window.iter().filter(|&&unit| unit == Stolen).count() as u64;
-        let wanted = units.windows(length).filter(|window| !window.contains(&Waits));
+        let wanted = units.windows(length).filter(|window| !window.contains(&Asleep));
         Nanos(wanted.map(|w| promised.saturating_sub(supply(w) + stolen(w))).max().unwrap_or(0))
     }
 
@@ -546,7 +518,7 @@ mod tests {
         #[test]
         fn agrees_with_every_window_looked_at(
             stretches in prop::collection::vec(
-                (prop::sample::select(vec![Waits, Ready, Runs, Stolen]), 1usize..7),
+                (prop::sample::select(vec![Asleep, Ready, Runs, Stolen]), 1usize..7),
                 0..14,
             ),
             lengths in prop::collection::vec(1u64..25, 1..4),

@@ -215,7 +215,7 @@ fn what(observed: &ObservedSchedulers, kind: RecordKind) -> Option<What> {
         RecordKind::Offline => What::Offline,
         RecordKind::Online => What::Online,
         RecordKind::Fallback { scheduler, violation, .. } => {
-            What::TakenOut { scheduler: observed.get(scheduler)?, offence: violation }
+            What::PolicyDisabled { scheduler: observed.get(scheduler)?, violation }
         }
     })
 }

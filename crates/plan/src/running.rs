@@ -78,7 +78,7 @@ pub trait ChangeableEngine {
         above: &[ObservedScheduler],
     ) -> Result<(), CoreError>;
 
-    /// Sets a parameter of a thread's VP, which its scheduler hears as a message.
+    /// Sets a parameter of a thread's VP, which its scheduler gets as a message.
     ///
     /// # Errors
     /// As of [`ChangeableEngine::move_thread`].

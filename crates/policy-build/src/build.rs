@@ -64,7 +64,7 @@ impl Target {
             Target::Engine | Target::Replay => ("core/port/bpf.flags", &["-fno-crash-diagnostics", "-c"]),
         };
         let loaded = ["-iquote", "loaded", "-DHLS_LOADED=\"loaded.h\""];
-        let built_in = sources::policies().flat_map(|path| ["-include", path]);
+        let built_in = sources::POLICIES.iter().flat_map(|path| ["-include", path]);
         sources::flags(file).chain(more.iter().copied()).chain(built_in).chain(loaded).collect()
     }
 }

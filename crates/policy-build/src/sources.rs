@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::{fs, io};
 
-/// Every file: its path from the root of the repository, and its text.
-pub(crate) static SOURCES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+// What the build script found: SOURCES, every file with its path and its text, and POLICIES, the paths of the policies.
+include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 /// The text of one of the files.
 pub(crate) fn text(path: &str) -> &'static str {
@@ -30,11 +30,6 @@ pub(crate) fn has_stem(stem: &str) -> bool {
 /// The flags in a file of flags: words, but for lines that begin with `#`.
 pub(crate) fn flags(path: &str) -> impl Iterator<Item = &'static str> {
     text(path).lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)
-}
-
-/// The files of the policies that are built in.
-pub(crate) fn policies() -> impl Iterator<Item = &'static str> {
-    SOURCES.iter().map(|(path, _)| *path).filter(|path| path.starts_with("policies/") && path.ends_with(".c"))
 }
 
 /// Writes all files below a folder.

@@ -105,18 +105,18 @@ fn trials_notice_what_is_bad() {
 fn a_policy_that_does_anything_breaks_nothing_but_itself() {
     let library = opened([read(Path::new("tests/anything/anything.c"))].into_iter());
     let trial = Trial::of_loaded(library, 64).forgiving();
-    let mut taken_out = BTreeMap::new();
+    let mut disabled = BTreeMap::new();
     for seed in 0..seeds(300) {
         let (stage, ended) = trial.play(&trial.script(seed));
         if ended.is_err() {
             panic!("seed {seed}: {}", trial.run(seed).expect_err("it was just now"));
         }
-        for one in &stage.machine.taken_out {
-            *taken_out.entry((one.offence, one.hook)).or_insert(0) += 1;
+        for one in &stage.machine.disabled_policies {
+            *disabled.entry((one.violation, one.hook)).or_insert(0) += 1;
         }
     }
-    println!("{taken_out:#?}");
-    assert!(taken_out.len() > 10, "{taken_out:#?}");
+    println!("{disabled:#?}");
+    assert!(disabled.len() > 10, "{disabled:#?}");
 }
 
 /// A reservation above, a bad policy with four threads, a hog below, on two CPUs.
@@ -191,13 +191,13 @@ fn who_asks_to_be_called_too_often_is_noticed_on_slow_machines() {
             machine.core.timers(machine.now);
             (0..machine.cpus).for_each(|cpu| machine.core.expire(cpu, machine.now));
         }
-        assert_eq!(machine.taken_out.len(), 1, "{}", path.display());
+        assert_eq!(machine.disabled_policies.len(), 1, "{}", path.display());
     }
 }
 
 /// A policy whose timer is set whenever it is told something, and four threads that tell it as often as they may.
 #[test]
-fn nobody_is_taken_out_for_what_threads_tell() {
+fn nobody_is_disabled_for_messages_of_threads() {
     let text = fs::read_to_string("tests/gallery/wrong_message.c").unwrap();
     let throttles = "if (h->vp[v].state != HLS_READY)\n\t\thls_throttle(h, v);";
     assert!(text.contains(throttles));
@@ -214,7 +214,7 @@ fn nobody_is_taken_out_for_what_threads_tell() {
         }
         machine.now += Nanos(10_000);
     }
-    assert_eq!(machine.taken_out.len(), 0, "{:?}", machine.taken_out);
+    assert_eq!(machine.disabled_policies.len(), 0, "{:?}", machine.disabled_policies);
 }
 
 #[test]
@@ -229,8 +229,8 @@ fn what_is_beside_a_bad_policy_goes_on() {
         let is_seen = !["wait for ever", "register hook"].iter().any(|what| how.contains(what))
             && !path.ends_with("wrong_message.c");
         let entry = beside.machine.core.scheduler(beside.bad).unwrap();
-        println!("{name}: {:?}", beside.machine.taken_out);
-        assert_eq!(beside.machine.taken_out.len(), usize::from(is_seen), "{name}: {entry:?}");
+        println!("{name}: {:?}", beside.machine.disabled_policies);
+        assert_eq!(beside.machine.disabled_policies.len(), usize::from(is_seen), "{name}: {entry:?}");
         if !is_seen {
             continue;
         }

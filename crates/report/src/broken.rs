@@ -1,9 +1,9 @@
-//! A broken promise in words, and a policy that was taken out, each on one line. Relies on the topology for names,
+//! A broken promise in words, and a policy that was disabled, each on one line. Relies on the topology for names,
 //! which may be hostile.
 
 use crate::format::{shorten, time_exact};
 use hls_monitor::promises::Broken;
-use hls_monitor::result::{Cause, TakenOut, Topology};
+use hls_monitor::result::{Cause, PolicyDisabled, Topology};
 use hls_monitor::windows::Missed;
 use hls_units::Nanos;
 
@@ -40,12 +40,12 @@ pub fn broken_in_words(topology: &Topology, broken: &Broken) -> String {
     line
 }
 
-/// Whose policy was taken out, when, why, and what is in its place.
-pub fn taken_out_in_words(taken_out: &TakenOut) -> String {
-    let TakenOut { at, scheduler, policy, offence, fallback } = taken_out;
+/// Whose policy was disabled, when, why, and what is in its place.
+pub fn disabled_in_words(disabled: &PolicyDisabled) -> String {
+    let PolicyDisabled { at, scheduler, policy, violation, fallback } = disabled;
     let [scheduler, policy] = [scheduler, policy].map(|name| shorten(name, NAME_WIDTH));
     let at = time_exact(*at);
-    format!("{at}: TAKEN OUT: {policy} of {scheduler}, since {offence}; {fallback} is in its place")
+    format!("{at}: DISABLED: {policy} of {scheduler}, since {violation}; {fallback} is in its place")
 }
 
 /// Why a promise broke.
@@ -94,15 +94,15 @@ mod tests {
             "76ms: BROKEN: vid\u{fffd}eo was promised RESBH 5ms 33ms by RES, at least 5ms in 66ms, and got 3ms; \
              1ms stolen; RES got too little itself from the machine at that time"
         );
-        let taken_out = TakenOut {
+        let disabled = PolicyDisabled {
             at: ms(1500),
             scheduler: "A".into(),
             policy: "turns".into(),
-            offence: "it spun".into(),
+            violation: "it spun".into(),
             fallback: "join".into(),
         };
-        let line = taken_out_in_words(&taken_out);
-        assert_eq!(line, "1.5s: TAKEN OUT: turns of A, since it spun; join is in its place");
+        let line = disabled_in_words(&disabled);
+        assert_eq!(line, "1.5s: DISABLED: turns of A, since it spun; join is in its place");
         broken.breach = Breach { got: ms(16), stolen: ms(0), what: Missed::Excess(window), ..breach };
         broken.cause = None;
         assert!(broken_in_words(&topology, &broken).ends_with("at most 15ms in 66ms, and got 16ms"));

@@ -4,8 +4,8 @@
 //! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
 
 use hls_monitor::result::{
-    Cause, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult, SchedulerResult, TakenOut,
-    TaskResult, ThreadResult, Topology, Verdict, WindowResult,
+    Cause, GuaranteeResult, Percentiles, PolicyDisabled, RequestsResult, ResponseBound, RunResult,
+    SchedulerResult, TaskResult, ThreadResult, Topology, Verdict, WindowResult,
 };
 use serde::Serialize;
 use std::io::{self, Write};
@@ -45,19 +45,19 @@ struct JsonRun<'a> {
     guarantees: Vec<JsonGuarantee<'a>>,
     /// Promises that ended before the run and are not among them, since there were too many.
     guarantees_unlisted: u64,
-    /// Policies that were taken out of their schedulers for what they did.
+    /// Policies that were disabled for what they did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    taken_out: Vec<JsonTakenOut<'a>>,
+    disabled_policies: Vec<JsonPolicyDisabled<'a>>,
 }
 
-/// A policy that was taken out.
+/// A policy that was disabled.
 #[derive(Serialize)]
-struct JsonTakenOut<'a> {
+struct JsonPolicyDisabled<'a> {
     at_ns: u64,
     scheduler: &'a str,
     policy: &'a str,
     /// What it did.
-    offence: &'a str,
+    violation: &'a str,
     /// The policy in its place.
     fallback: &'a str,
 }
@@ -217,14 +217,14 @@ impl<'a> From<&'a RunResult> for JsonRun<'a> {
             threads: run.threads.iter().map(|result| thread(topology, result)).collect(),
             guarantees: run.guarantees.iter().map(|result| guarantee(topology, result)).collect(),
             guarantees_unlisted: run.unlisted,
-            taken_out: run.taken_out.iter().map(taken_out).collect(),
+            disabled_policies: run.disabled_policies.iter().map(policy_disabled).collect(),
         }
     }
 }
 
-fn taken_out(result: &TakenOut) -> JsonTakenOut<'_> {
-    let TakenOut { at, scheduler, policy, offence, fallback } = result;
-    JsonTakenOut { at_ns: at.0, scheduler, policy, offence, fallback }
+fn policy_disabled(result: &PolicyDisabled) -> JsonPolicyDisabled<'_> {
+    let PolicyDisabled { at, scheduler, policy, violation, fallback } = result;
+    JsonPolicyDisabled { at_ns: at.0, scheduler, policy, violation, fallback }
 }
 
 fn scheduler<'a>(topology: &'a Topology, result: &SchedulerResult) -> JsonScheduler<'a> {

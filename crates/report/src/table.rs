@@ -4,7 +4,7 @@
 //! left out. Shares are of one CPU, so that a scheduler with two CPUs can have 200%. What was seen is rounded against
 //! the promise, but has all its digits where the promise is broken.
 
-use crate::broken::{cause_in_words, taken_out_in_words};
+use crate::broken::{cause_in_words, disabled_in_words};
 use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
 use crate::layout::{Column, number, text, write_rows};
 use hls_monitor::event::{ObservedScheduler, ObservedVp};
@@ -33,7 +33,7 @@ pub fn write_tables(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_promises(out, run)?;
     write_windows(out, run)?;
     write_causes(out, run)?;
-    write_taken_out(out, run)
+    write_disabled_policies(out, run)
 }
 
 /// Writes what the threads lived through, and their tasks: the tables of a run of which no more is known.
@@ -294,15 +294,15 @@ fn write_causes(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_rest(out, known.len().saturating_sub(MAX_ROWS), "causes")
 }
 
-/// The policies that were taken out.
-fn write_taken_out(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
-    if !run.taken_out.is_empty() {
+/// The policies that were disabled.
+fn write_disabled_policies(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    if !run.disabled_policies.is_empty() {
         writeln!(out)?;
     }
-    for taken_out in run.taken_out.iter().take(MAX_ROWS) {
-        writeln!(out, "  {}", taken_out_in_words(taken_out))?;
+    for disabled in run.disabled_policies.iter().take(MAX_ROWS) {
+        writeln!(out, "  {}", disabled_in_words(disabled))?;
     }
-    write_rest(out, run.taken_out.len().saturating_sub(MAX_ROWS), "policies that were taken out")
+    write_rest(out, run.disabled_policies.len().saturating_sub(MAX_ROWS), "policies that were disabled")
 }
 
 /// Who was promised what by whom.

@@ -1,5 +1,5 @@
 //! Random trials of a core: hierarchies drawn from a seed, and what happens in them. After every event all invariants
-//! are checked, and a policy that the core takes out is a failure.
+//! are checked, and a policy that the core disables is a failure.
 //!
 //! A [`Script`] is drawn as data ([`Script::draw`]) before its first event is carried out, so that a script that fails
 //! can be made small and printed. A [`Stage`] carries it out on a [`Machine`], a core whose caller keeps the rules of
@@ -14,6 +14,6 @@ mod stage;
 mod trial;
 
 pub use event::{Event, EventInWords, Script};
-pub use machine::{Failure, Machine, TakenOut};
+pub use machine::{Failure, Machine, PolicyDisabled};
 pub use stage::Stage;
 pub use trial::{Finding, Trial};

@@ -9,15 +9,15 @@ use std::sync::Arc;
 /// Rounds of timers, slices and decisions that may follow each other while no time passes.
 const MAX_ROUNDS: u32 = 10_000;
 
-/// The core has taken out a policy that broke the contract.
+/// The core has disabled a policy that broke the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TakenOut {
+pub struct PolicyDisabled {
     /// The instant at which the core took the policy out.
     pub at: Nanos,
     /// The core's number of the scheduler that had the policy.
     pub scheduler: CoreScheduler,
     /// What the policy did.
-    pub offence: &'static str,
+    pub violation: &'static str,
     /// The hook in which the policy did it.
     pub hook: &'static str,
     /// The core's VP that the hook was called for or, of `grant`, the CPU.
@@ -29,8 +29,8 @@ pub struct TakenOut {
 pub enum Failure {
     /// An invariant of the core is broken.
     Broken(Fault),
-    /// The core has taken out a policy.
-    TakenOut(TakenOut),
+    /// The core has disabled a policy.
+    PolicyDisabled(PolicyDisabled),
     /// A thread's VP runs on two CPUs.
     TwoCpus(CoreVp),
     /// Timers, slices and decisions follow each other without end while no time passes.
@@ -44,8 +44,8 @@ impl Failure {
     pub(crate) fn is_like(&self, other: &Failure) -> bool {
         match (self, other) {
             (Failure::Broken(one), Failure::Broken(other)) => one.code == other.code,
-            (Failure::TakenOut(one), Failure::TakenOut(other)) => {
-                (one.offence, one.hook) == (other.offence, other.hook)
+            (Failure::PolicyDisabled(one), Failure::PolicyDisabled(other)) => {
+                (one.violation, one.hook) == (other.violation, other.hook)
             }
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
@@ -56,8 +56,8 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Broken(fault) => fault.fmt(f),
-            Failure::TakenOut(TakenOut { scheduler, offence, hook, about, .. }) => {
-                write!(f, "the policy of scheduler {scheduler} was taken out: {offence} ({hook}, {about})")
+            Failure::PolicyDisabled(PolicyDisabled { scheduler, violation, hook, about, .. }) => {
+                write!(f, "the policy of scheduler {scheduler} was disabled: {violation} ({hook}, {about})")
             }
             Failure::TwoCpus(vp) => write!(f, "VP {vp} runs on two CPUs"),
             Failure::Endless => f.write_str("timers, slices and decisions follow each other without end"),
@@ -79,8 +79,8 @@ pub struct Machine {
     pub now: Nanos,
     /// The VP above the root for each CPU, by which the machine grants that CPU.
     pub roots: Vec<CoreVp>,
-    /// The policies that the core has taken out, in order of time.
-    pub taken_out: Vec<TakenOut>,
+    /// The policies that the core has disabled, in order of time.
+    pub disabled_policies: Vec<PolicyDisabled>,
 }
 
 impl Machine {
@@ -96,7 +96,7 @@ impl Machine {
             let _ = core.add_cpu(cpu);
         }
         let running = vec![None; cpus.into()];
-        Machine { core, cpus, running, now: Nanos(0), roots: Vec::new(), taken_out: Vec::new() }
+        Machine { core, cpus, running, now: Nanos(0), roots: Vec::new(), disabled_policies: Vec::new() }
     }
 
     /// Makes a scheduler the root of all CPUs.
@@ -125,10 +125,10 @@ impl Machine {
             let cpu = kick.trailing_zeros() as u16;
             self.running[usize::from(cpu)] = self.core.schedule(cpu, self.now);
         }
-        let taken_out = &mut self.taken_out;
+        let disabled_policies = &mut self.disabled_policies;
         self.core.take_records(|record| {
             if let RecordKind::Fallback { scheduler, violation, hook, about } = record.kind {
-                taken_out.push(TakenOut { at: record.at, scheduler, offence: violation, hook, about });
+                disabled_policies.push(PolicyDisabled { at: record.at, scheduler, violation, hook, about });
             }
         });
         self.core.check().map_err(Failure::Broken)?;

@@ -60,8 +60,8 @@ impl Stage {
                 self.threads.get(thread).copied().map_or(Ok(()), |vp| self.carry_out_for_thread(event, vp))
             }
         };
-        match self.machine.taken_out.last() {
-            Some(taken_out) if !self.forgives => Err(Failure::TakenOut(*taken_out)),
+        match self.machine.disabled_policies.last() {
+            Some(disabled) if !self.forgives => Err(Failure::PolicyDisabled(*disabled)),
             _ => Ok(()),
         }
     }

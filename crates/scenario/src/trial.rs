@@ -1,6 +1,6 @@
 //! Trials of policies: plays the scripts of seeds, and makes a script that fails as small as it can be.
 
-use crate::{Event, EventInWords, Failure, Script, Stage, TakenOut};
+use crate::{Event, EventInWords, Failure, PolicyDisabled, Script, Stage};
 use hls_core::{Call, CoreVp, Library, PolicyInfo, policies};
 use hls_units::Nanos;
 use std::fmt;
@@ -152,13 +152,13 @@ impl Trial {
         let vp =
             |vp| stage.thread(vp).map_or("a scheduler below".into(), |number| format!("thread {number}"));
         match failure {
-            Failure::TakenOut(TakenOut { at, scheduler: s, offence, hook, about }) => {
+            Failure::PolicyDisabled(PolicyDisabled { at, scheduler: s, violation, hook, about }) => {
                 let of = match *hook {
                     "grant" => format!(" of CPU {about}"),
                     _ if *about != 0 => format!(" of {}", vp(CoreVp(*about))),
                     _ => String::new(),
                 };
-                format!("at {at}, {}, hook {hook}{of}: {offence}", scheduler(*s))
+                format!("at {at}, {}, hook {hook}{of}: {violation}", scheduler(*s))
             }
             Failure::Broken(fault) => format!("{}: {fault}", scheduler(fault.scheduler)),
             Failure::TwoCpus(which) => format!("{} runs on two CPUs", vp(*which)),

@@ -10,7 +10,7 @@
 
 use crate::registry::{RunRegistry, policy_of};
 use hls_calculus::GraphEdge;
-use hls_control::{Created, EngineError, HierarchyChange, Observed, Promisee, TakenOut, Thread};
+use hls_control::{Created, EngineError, HierarchyChange, Observed, PolicyDisabled, Promisee, Thread};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_monitor::event::ObservedVp;
 use hls_monitor::observe::Promise;
@@ -26,8 +26,8 @@ pub trait ChangeableRun<'t> {
     /// The engine and the registry.
     fn parts(&mut self) -> (&mut Self::Engine, &mut RunRegistry<'t>);
 
-    /// Takes all that the engine has recorded up to now; what time that is.
-    fn hear_now(&mut self) -> Nanos;
+    /// Passes on all that the engine has recorded up to now; what time that is.
+    fn process_until_now(&mut self) -> Nanos;
 
     /// What people call a thread.
     fn thread_name(&self, tid: u32) -> String;
@@ -80,7 +80,7 @@ pub trait ChangeableRun<'t> {
         engine.move_thread(thread.tid, to, params, &above).map_err(gone_or_refused)?;
         let vp = engine.built().number(thread.vp);
         if vp != ObservedVp::NONE {
-            let now = self.hear_now();
+            let now = self.process_until_now();
             let (engine, registry) = self.parts();
             registry.move_below(vp, engine.built().observed.get(to), now);
             registry.places.leave(vp);
@@ -93,7 +93,7 @@ pub trait ChangeableRun<'t> {
         let (engine, registry) = self.parts();
         let Some(vp) = registry.places.close(place) else { return };
         if let Some(to) = engine.close_place(vp) {
-            let now = self.hear_now();
+            let now = self.process_until_now();
             let (engine, registry) = self.parts();
             registry.move_below(vp, engine.built().observed.get(to), now);
         }
@@ -102,7 +102,7 @@ pub trait ChangeableRun<'t> {
     /// Holds what happens to somebody from now on against this promise, or, where it is none, against no promise any
     /// more.
     fn promise(&mut self, to: Promisee, promise: Promise) {
-        let now = self.hear_now();
+        let now = self.process_until_now();
         if let Some(vp) = self.number_of(to, &promise) {
             self.parts().1.promise(vp, promise, now);
         }
@@ -126,12 +126,12 @@ pub trait ChangeableRun<'t> {
         let info =
             VpInfo { name, child: Child::Thread, guarantee: promise.text.as_str().into(), parent: None };
         let (engine, registry) = self.parts();
-        registry.join(engine, thread.vp, thread.tid, info, scheduler)
+        registry.add_vp(engine, thread.vp, thread.tid, info, scheduler)
     }
 
     /// What became of the promises to these VPs of the core.
     fn observed(&mut self, core_vps: &[CoreVp]) -> Vec<Observed> {
-        let now = self.hear_now();
+        let now = self.process_until_now();
         let (engine, registry) = self.parts();
         core_vps.iter().map(|core_vp| registry.observed(engine, *core_vp, now)).collect()
     }
@@ -175,7 +175,7 @@ fn attach(
     if let Some(number) = engine.built().observed.get(child) {
         let name = registry.observer().topology().scheduler_name(number).into();
         let info = VpInfo { name, child: Child::Scheduler(number), ..VpInfo::default() };
-        registry.join(engine, core_vp, 0, info, parent);
+        registry.add_vp(engine, core_vp, 0, info, parent);
     }
     Ok(core_vp)
 }
@@ -204,8 +204,8 @@ fn replace_policy(
         engine.charge_until_now().and_then(|now| engine.built().core.replace(scheduler, policy, params, now));
     let after = policy_of(engine, scheduler);
     if let (Err(error), Some(fallback)) = (replaced, after.filter(|_| after != before)) {
-        let offence = format!("another one that was to take its place refused a child: {error}");
-        registry.tell_manager(TakenOut { scheduler, offence, fallback: fallback.to_owned() });
+        let violation = format!("another one that was to take its place refused a child: {error}");
+        registry.notify_manager(PolicyDisabled { scheduler, violation, fallback: fallback.to_owned() });
     }
     replaced
 }

@@ -1,9 +1,10 @@
-//! What a session tells its user: lines while it runs, and why it could not go on. Relies on the caller to show them.
+//! What a session writes for its user: lines while it runs, and why it could not go on. Relies on the caller to
+//! show them.
 
 use std::fmt::{self, Display};
 use std::io;
 
-/// Where a session tells its user what is to be known at once.
+/// Where a session writes what its user is to know at once.
 pub trait Console: Send + Sync {
     /// Shows a line, or a few; the last one ends without a newline.
     fn say(&self, text: &dyn Display);

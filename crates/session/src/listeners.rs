@@ -1,4 +1,4 @@
-//! Everyone who listens to the records of a run: the observer, which makes its result, and the writers of its files.
+//! Everyone who gets the records of a run: the observer, which makes its result, and the writers of its files.
 //!
 //! The files are created before the run, so that a bad name costs no time. They take their final names only after the
 //! run, when all of them are written: a run that fails leaves none. Relies on records coming in order of time.
@@ -16,7 +16,7 @@ use hls_units::Nanos;
 use std::io;
 use std::path::PathBuf;
 
-/// Everyone who listens to the records of a run.
+/// Everyone who gets the records of a run.
 pub struct Listeners<'t> {
     /// Makes the result, and holds what happens against the promises.
     pub observer: Observer,
@@ -48,8 +48,8 @@ impl<'t> Listeners<'t> {
         })
     }
 
-    /// Takes the next record.
-    pub fn hear(&mut self, record: &Record) {
+    /// Passes the next record on to all of them.
+    pub fn record(&mut self, record: &Record) {
         self.observer.observe(record);
         if let Some((timeline, _)) = &mut self.timeline {
             timeline.record(record);

@@ -10,29 +10,29 @@ use crate::listeners::Listeners;
 use crate::policies::LoadedPolicies;
 use hls_calculus::GraphEdge;
 use hls_check::Derived;
-use hls_control::{Layout, Observed, TakenOut};
+use hls_control::{Layout, Observed, PolicyDisabled};
 use hls_core::{Calls, CoreScheduler, CoreVp};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::{self, SchedulerInfo, VpInfo};
 use hls_plan::{Built, ChangeableEngine, Plan, PlannedThread};
-use hls_report::broken::taken_out_in_words;
+use hls_report::broken::disabled_in_words;
 use hls_units::Nanos;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The policies that were taken out and that the manager has not taken note of yet. Shared with the manager, which may
+/// The policies that were disabled and that the manager has not taken note of yet. Shared with the manager, which may
 /// live in another thread.
 #[derive(Clone, Default)]
-pub struct TakenOutPolicies(Arc<Mutex<Vec<TakenOut>>>);
+pub struct DisabledPolicies(Arc<Mutex<Vec<PolicyDisabled>>>);
 
-impl TakenOutPolicies {
-    fn push(&self, taken_out: TakenOut) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(taken_out);
+impl DisabledPolicies {
+    fn push(&self, disabled: PolicyDisabled) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(disabled);
     }
 
     /// All of them, in order; none is left.
-    pub fn take(&self) -> Vec<TakenOut> {
+    pub fn take(&self) -> Vec<PolicyDisabled> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -88,10 +88,10 @@ pub struct RunRegistry<'t> {
     pub cpus: u64,
     /// The number of the first scheduler that is not the file's.
     first_added: ObservedScheduler,
-    /// Records of policies that were taken out, for [`RunRegistry::report_taken_out`].
+    /// Records of policies that were disabled, for [`RunRegistry::report_disabled_policies`].
     unreported: Vec<Record>,
-    taken_out: TakenOutPolicies,
-    /// Where the user is told of policies that were taken out.
+    disabled_policies: DisabledPolicies,
+    /// Where lines about disabled policies go.
     console: Arc<dyn Console>,
 }
 
@@ -107,7 +107,7 @@ impl<'t> RunRegistry<'t> {
             cpus,
             first_added,
             unreported: Vec::new(),
-            taken_out: TakenOutPolicies::default(),
+            disabled_policies: DisabledPolicies::default(),
             console,
         }
     }
@@ -117,41 +117,41 @@ impl<'t> RunRegistry<'t> {
         &mut self.listeners.observer
     }
 
-    /// The policies that are taken out, for the manager to look into.
-    pub fn taken_out(&self) -> TakenOutPolicies {
-        self.taken_out.clone()
+    /// The policies that are disabled, for the manager to look into.
+    pub fn disabled_policies(&self) -> DisabledPolicies {
+        self.disabled_policies.clone()
     }
 
-    /// Takes the next record of the engine.
-    pub fn hear(&mut self, record: &Record) {
-        if let What::TakenOut { .. } = record.what {
+    /// Passes the next record of the engine on to all listeners.
+    pub fn record(&mut self, record: &Record) {
+        if let What::PolicyDisabled { .. } = record.what {
             self.unreported.push(*record);
         }
-        self.listeners.hear(record);
+        self.listeners.record(record);
     }
 
-    /// Tells user, result and manager which policies were taken out since the last time; whether one was.
-    pub fn report_taken_out(&mut self, engine: &mut impl ChangeableEngine) -> bool {
+    /// Notifies user, result and manager of the policies that were disabled since the last time; whether one was.
+    pub fn report_disabled_policies(&mut self, engine: &mut impl ChangeableEngine) -> bool {
         let unreported = std::mem::take(&mut self.unreported);
         for Record { at, what, .. } in &unreported {
-            let What::TakenOut { scheduler, offence } = *what else { continue };
+            let What::PolicyDisabled { scheduler, violation } = *what else { continue };
             let Some(in_core) = engine.built().observed.in_core(scheduler) else { continue };
             let info = &self.listeners.observer.topology().schedulers[scheduler.0 as usize];
             let fallback = policy_of(engine, in_core).unwrap_or_default().to_owned();
-            let (policy, offence) = (info.policy.clone(), offence.to_owned());
-            let taken_out =
-                result::TakenOut { at: *at, scheduler: info.name.clone(), policy, offence, fallback };
-            self.console.say(&taken_out_in_words(&taken_out));
-            let result::TakenOut { offence, fallback, .. } = taken_out.clone();
-            self.listeners.observer.take_out(taken_out);
-            self.tell_manager(TakenOut { scheduler: in_core, offence, fallback });
+            let (policy, violation) = (info.policy.clone(), violation.to_owned());
+            let disabled =
+                result::PolicyDisabled { at: *at, scheduler: info.name.clone(), policy, violation, fallback };
+            self.console.say(&disabled_in_words(&disabled));
+            let result::PolicyDisabled { violation, fallback, .. } = disabled.clone();
+            self.listeners.observer.policy_disabled(disabled);
+            self.notify_manager(PolicyDisabled { scheduler: in_core, violation, fallback });
         }
         !unreported.is_empty()
     }
 
-    /// Notes for the manager that a policy was taken out.
-    pub fn tell_manager(&self, taken_out: TakenOut) {
-        self.taken_out.push(taken_out);
+    /// Notes for the manager that a policy was disabled.
+    pub fn notify_manager(&self, disabled: PolicyDisabled) {
+        self.disabled_policies.push(disabled);
     }
 
     /// Gives a new scheduler of the core its number in the observer.
@@ -174,7 +174,7 @@ impl<'t> RunRegistry<'t> {
     }
 
     /// Gives a VP of the core, of the thread `tid` or, where that is 0, of a scheduler, a number in the observer.
-    pub fn join(
+    pub fn add_vp(
         &mut self,
         engine: &mut impl ChangeableEngine,
         core_vp: CoreVp,
@@ -183,10 +183,10 @@ impl<'t> RunRegistry<'t> {
         parent: CoreScheduler,
     ) -> Option<ObservedVp> {
         let parent = engine.built().observed.get(parent);
-        let vp = self.listeners.observer.join(VpInfo { parent, ..info });
+        let vp = self.listeners.observer.add_vp(VpInfo { parent, ..info });
         let watched = engine.watch(core_vp, tid, vp);
         if watched.is_err() {
-            self.listeners.observer.leave(vp, Nanos::ZERO);
+            self.listeners.observer.remove_vp(vp, Nanos::ZERO);
         }
         watched.ok().map(|()| vp)
     }

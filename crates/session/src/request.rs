@@ -29,7 +29,7 @@ pub enum Engine<'a> {
         length: Nanos,
         /// Changes that are asked for meanwhile, in order of time; `None`: the hierarchy stays as it is.
         script: Option<Vec<ScriptedChange<'a>>>,
-        /// Is told how many parts of how many are done.
+        /// Is called with how many parts of how many are done.
         progress: &'a mut dyn FnMut(u64, u64),
     },
     /// The Linux kernel, by sched_ext: all threads of this machine.

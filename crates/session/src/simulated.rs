@@ -10,8 +10,8 @@ use crate::policies::library;
 use crate::registry::RunRegistry;
 use hls_calculus::Guarantee;
 use hls_control::{
-    Created, EngineError, HierarchyChange, Observed, PolicySource, Preparation, Prepared, Promisee,
-    RunningEngine, TakenOut, Thread,
+    Created, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource, Preparation, Prepared,
+    Promisee, RunningEngine, Thread,
 };
 use hls_core::{CoreVp, Library};
 use hls_monitor::event::ObservedVp;
@@ -31,22 +31,22 @@ pub struct SimulatedRun<'t> {
 }
 
 impl SimulatedRun<'_> {
-    /// Runs up to that time, or until a policy is taken out; whether it has come to that time.
+    /// Runs up to that time, or until a policy is disabled; whether it has come to that time.
     pub fn run_until(&mut self, end: Nanos) -> Result<bool, Failure> {
         let SimulatedRun { simulation, registry, .. } = self;
-        while simulation.step(end, &mut |record| registry.hear(record))? {
-            if registry.report_taken_out(simulation) {
+        while simulation.step(end, &mut |record| registry.record(record))? {
+            if registry.report_disabled_policies(simulation) {
                 return Ok(false);
             }
         }
-        simulation.run_until(end, &mut |record| registry.hear(record)).map(|()| true)
+        simulation.run_until(end, &mut |record| registry.record(record)).map(|()| true)
     }
 
     /// Takes the decisions that changes have made due.
     pub fn settle(&mut self) -> Result<(), Failure> {
         let SimulatedRun { simulation, registry, .. } = self;
-        simulation.settle(&mut |record| registry.hear(record))?;
-        registry.report_taken_out(simulation);
+        simulation.settle(&mut |record| registry.record(record))?;
+        registry.report_disabled_policies(simulation);
         Ok(())
     }
 }
@@ -58,10 +58,10 @@ impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
         (&mut self.simulation, &mut self.registry)
     }
 
-    fn hear_now(&mut self) -> Nanos {
+    fn process_until_now(&mut self) -> Nanos {
         let SimulatedRun { simulation, registry, .. } = self;
-        simulation.deliver_records(&mut |record| registry.hear(record));
-        registry.report_taken_out(simulation);
+        simulation.deliver_records(&mut |record| registry.record(record));
+        registry.report_disabled_policies(simulation);
         simulation.now()
     }
 
@@ -101,8 +101,8 @@ impl RunningEngine for SimulatedRun<'_> {
         Ok(())
     }
 
-    fn taken_out(&mut self) -> Vec<TakenOut> {
-        self.registry.taken_out().take()
+    fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled> {
+        self.registry.disabled_policies().take()
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {

@@ -44,7 +44,7 @@ pub fn simulate(
         progress(part, PARTS);
     }
     let SimulatedRun { mut simulation, mut registry, .. } = hierarchy.into_run();
-    simulation.end(&mut |record| registry.listeners.hear(record));
+    simulation.end(&mut |record| registry.listeners.record(record));
     let result = registry.listeners.finish(length, |result| {
         simulation.complete(result);
         Ok(())
@@ -56,7 +56,7 @@ pub fn simulate(
 enum Hierarchy<'t> {
     /// One that stays as it is.
     Fixed(Box<SimulatedRun<'t>>),
-    /// One that may change: by a script, or because a loaded policy is taken out.
+    /// One that may change: by a script, or because a loaded policy is disabled.
     Managed(Box<Mutex<Manager<SimulatedRun<'t>>>>),
 }
 
@@ -68,7 +68,7 @@ impl<'t> Hierarchy<'t> {
         listeners: Listeners<'t>,
         console: &Arc<dyn Console>,
     ) -> Result<Hierarchy<'t>, Error> {
-        // Policies that are loaded may be taken out.
+        // Policies that are loaded may be disabled.
         let may_change = has_script || !policies.loaded.is_empty();
         let rules = options.rules;
         let is_sound = derived.analysis.problems.is_empty() && !rules.global;
@@ -107,7 +107,7 @@ impl<'t> Hierarchy<'t> {
     fn run_until(&mut self, end: Nanos) -> Result<(), Error> {
         while !self.run().run_until(end).map_err(failed)? {
             if let Hierarchy::Managed(manager) = self {
-                manager.get_mut().unwrap_or_else(PoisonError::into_inner).hear_of_taken_out();
+                manager.get_mut().unwrap_or_else(PoisonError::into_inner).note_disabled_policies();
             }
         }
         Ok(())

@@ -28,7 +28,7 @@ pub(crate) fn process(command: &str) -> Command {
 /// Is the process of a workload's threads, to its end.
 ///
 /// # Errors
-/// When whoever started it cannot be told what came of it.
+/// When its answer does not reach whoever started it.
 pub fn serve_threads() -> io::Result<()> {
     hls_real_threads::serve()
 }

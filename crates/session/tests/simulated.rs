@@ -1,5 +1,5 @@
-//! A simulated session as a caller of the crate has it: changes in between are made or refused, the console is told,
-//! and the result knows who came.
+//! A simulated session as a caller of the crate has it: changes in between are made or refused, the console gets the
+//! reasons, and the result knows who came.
 //!
 //! Relies on the simulator alone.
 

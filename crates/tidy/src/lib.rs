@@ -18,8 +18,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders that are not part of the repository, by name.
-const BUILT: [&str; 4] = ["target", ".git", ".cache", "out"];
+/// What is not part of the repository, by name: folders, and the file `.git` of a linked work tree of git, which holds
+/// a path of the machine.
+const FOREIGN: [&str; 4] = ["target", ".git", ".cache", "out"];
 
 /// One place that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +82,10 @@ impl Tree {
             for entry in std::fs::read_dir(root.join(&folder))? {
                 let (entry, path) = entry.map(|e| (e.file_type(), folder.join(e.file_name())))?;
                 let kind = entry?;
-                if kind.is_dir() && !BUILT.iter().any(|built| path.ends_with(built)) {
+                if FOREIGN.iter().any(|foreign| path.ends_with(foreign)) {
+                    continue;
+                }
+                if kind.is_dir() {
                     folders.push(path);
                 } else if kind.is_file() {
                     tree.insert(path.clone(), std::fs::read(root.join(path))?);

@@ -37,9 +37,9 @@ pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
     let mut tree = Tree { status, rows: Vec::new(), seen: BTreeSet::new() };
     tree.add_below(None, "");
     write_rows(out, &COLUMNS, &tree.rows)?;
-    for SchedulerStatus { name, policy, taken_out, .. } in &status.schedulers {
-        if let Some(lost) = taken_out {
-            writeln!(out, "{name} has {policy} in the place of what was taken out, {lost}")?;
+    for SchedulerStatus { name, policy, disabled_policy, .. } in &status.schedulers {
+        if let Some(disabled) = disabled_policy {
+            writeln!(out, "{name} has {policy} in the place of a disabled policy, {disabled}")?;
         }
     }
     Ok(())

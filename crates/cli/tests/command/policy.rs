@@ -52,7 +52,7 @@ fn a_policy_that_is_wrong_is_refused_by_its_line() {
     assert_refused(&["policy", "new", "round-robin"], &["found the name \"round-robin\", which is taken"]);
 }
 
-/// What no compiler reads is read all the same, wherever the policy is built, and told by its line.
+/// What no compiler reads is read all the same, wherever the policy is built, and refused with its line.
 #[test]
 fn what_a_policy_declares_is_read_when_it_is_built() {
     let folder = tempfile::tempdir().unwrap();
@@ -82,15 +82,15 @@ fn what_a_policy_declares_is_read_when_it_is_built() {
     let line = declares(".provides = TURNS_PROVIDES");
     let text = format!("#define TURNS_PROVIDES \"RESCS\"\n{}", fs::read_to_string(path("turns.c")).unwrap());
     fs::write(path("turns.c"), text).unwrap();
-    let told = format!("{}:{}:1: error: `.provides`: found the end", path("turns.c"), line + 1);
-    assert_refused(&["policy", "build", &path("turns.c")], &[&told]);
+    let expected = format!("{}:{}:1: error: `.provides`: found the end", path("turns.c"), line + 1);
+    assert_refused(&["policy", "build", &path("turns.c")], &[&expected]);
 
     // A name that means something else in files.
     let [(_, text), _] = hls_policy_build::Template::new("thread").unwrap().files;
     fs::write(path("thread.c"), &text).unwrap();
     let line = text.lines().position(|line| line.contains(".name = ")).unwrap() + 1;
-    let told = [&format!("{}:{line}:", path("thread.c"))[..], "found the name `thread`"];
-    assert_refused(&["policy", "build", &path("thread.c")], &told);
+    let expected = [&format!("{}:{line}:", path("thread.c"))[..], "found the name `thread`"];
+    assert_refused(&["policy", "build", &path("thread.c")], &expected);
 }
 
 #[test]
@@ -108,14 +108,14 @@ fn a_policy_is_tried() {
     fs::write(&path, text.replace("return v;", "return 0;")).unwrap();
     let Outcome { code, stdout, .. } = hls(&["policy", "test", &path, "--as", "my-turns"]);
     assert_eq!(code, Some(1), "{stdout}");
-    let told = [
+    let expected = [
         "hook grant of CPU 0: its grant hook chose nobody",
         "the smallest script that leads to it",
         "wakes up",
     ];
-    told.iter().for_each(|told| assert!(stdout.contains(told), "{stdout}"));
-    // The command that is told finds the same again.
-    let again = stdout.lines().find_map(|line| line.strip_prefix("again: hls ")).expect("it is told");
+    expected.iter().for_each(|expected| assert!(stdout.contains(expected), "{stdout}"));
+    // The command that is printed finds the same again.
+    let again = stdout.lines().find_map(|line| line.strip_prefix("again: hls ")).expect("it is printed");
     let words: Vec<&str> = again.split(' ').collect();
     let Outcome { code, stdout: second, .. } = hls(&words);
     assert_eq!(code, Some(1), "{second}");
@@ -126,12 +126,12 @@ fn a_policy_is_tried() {
 #[test]
 fn a_policy_that_crashes_takes_nobody_with_it() {
     let gallery = concat!(env!("CARGO_MANIFEST_DIR"), "/../policy-build/tests/gallery");
-    for (name, told) in
+    for (name, expected) in
         [("crashes", "the policy crashed (signal: 11"), ("never_returns", "its release hook did not return")]
     {
         let Outcome { code, stdout, .. } = hls(&["policy", "test", &format!("{gallery}/{name}.c")]);
         assert_eq!(code, Some(1), "{stdout}");
-        assert!(stdout.contains(told) && stdout.contains(", when thread "), "{stdout}");
+        assert!(stdout.contains(expected) && stdout.contains(", when thread "), "{stdout}");
     }
 }
 

@@ -56,7 +56,7 @@ fn a_policy_comes_and_goes_in_the_midst_of_a_run() {
 }
 
 #[test]
-fn what_is_refused_is_told_and_the_run_goes_on() {
+fn what_is_refused_is_reported_and_the_run_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let changes = script(
         folder.path(),
@@ -138,7 +138,7 @@ x ctl status
 /// A policy chooses nobody any more from 2 s on: that is said at once, what it promised ends, all else is kept, and a
 /// mended one takes its place again.
 #[test]
-fn a_policy_is_taken_out_and_given_back() {
+fn a_policy_is_disabled_and_given_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-build/template/weighted_turns.c");
@@ -170,16 +170,16 @@ fixed-priority "FP" {
     .unwrap();
     let file = path("turns.kdl").display().to_string();
     let trace = path("trace").display().to_string();
-    let told = "2.005s: TAKEN OUT: weighted-turns of A, since its grant hook chose nobody while a ready child could \
+    let line = "2.005s: DISABLED: weighted-turns of A, since its grant hook chose nobody while a ready child could \
                 use the CPU; round-robin is in its place";
 
     // Whether somebody changes the hierarchy or not.
     let Outcome { code, stdout, stderr } =
         hls(&["run", &file, "--for", "3s", "--trace", &trace, "--paranoid"]);
-    assert_eq!((code, stderr.trim_end()), (Some(0), told));
-    assert!(stdout.contains(&format!("\n\n  {told}\n")), "{stdout}");
+    assert_eq!((code, stderr.trim_end()), (Some(0), line));
+    assert!(stdout.contains(&format!("\n\n  {line}\n")), "{stdout}");
     let trace = std::fs::read(&trace).unwrap();
-    assert!(trace.windows(16).any(|bytes| bytes == b"policy taken out"));
+    assert!(trace.windows(15).any(|bytes| bytes == b"policy disabled"));
 
     let changes = script(
         folder.path(),
@@ -193,18 +193,18 @@ fixed-priority "FP" {
     let Outcome { code, stdout, stderr } = hls(&args);
     assert_eq!(code, Some(1), "{stderr}");
     for said in [
-        told,
+        line,
         "round-robin     RESBH 10ms 20ms",
-        "\nA has round-robin in the place of what was taken out, weighted-turns: its grant hook chose nobody",
+        "\nA has round-robin in the place of a disabled policy, weighted-turns: its grant hook chose nobody",
         "\n3s: loaded `weighted-turns`\n`A` has it, as if it were new\n",
         "at 4s: found the policy `weighted-turns` in use by `A`",
     ] {
         assert!(stderr.contains(said), "expected {said} in {stderr}");
     }
     let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    assert_eq!(run["taken_out"][0]["scheduler"], "A");
-    assert_eq!(run["taken_out"][0]["at_ns"], 2_005_000_000_u64);
-    assert_eq!((&run["kept"], &run["taken_out"][1]), (&true.into(), &serde_json::Value::Null));
+    assert_eq!(run["disabled_policies"][0]["scheduler"], "A");
+    assert_eq!(run["disabled_policies"][0]["at_ns"], 2_005_000_000_u64);
+    assert_eq!((&run["kept"], &run["disabled_policies"][1]), (&true.into(), &serde_json::Value::Null));
     let stretches = |to: &str| -> Vec<(u64, u64)> {
         let promises = run["guarantees"].as_array().unwrap().iter().filter(|promise| promise["to"] == to);
         promises.map(|it| (it["from_ns"].as_u64().unwrap(), it["to_ns"].as_u64().unwrap())).collect()
@@ -310,7 +310,7 @@ fixed-priority "FP" {
 
 /// A policy may declare what it does not do; the calculus takes its word, and the monitor does not.
 #[test]
-fn a_declared_promise_that_is_not_kept_is_told() {
+fn a_declared_promise_that_is_not_kept_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-build/tests/gallery/breaks_word.c");
     std::fs::copy(policy, folder.path().join("breaks_word.c")).unwrap();

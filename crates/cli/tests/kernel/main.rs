@@ -206,7 +206,7 @@ fn the_kernels_own_tests_pass_as_before() {
 
 /// Only where that cannot happen by mistake: on a kernel that has none.
 #[test]
-fn a_kernel_without_sched_ext_is_told() {
+fn a_kernel_without_sched_ext_is_an_error() {
     if Path::new("/sys/kernel/sched_ext").exists() {
         eprintln!("skipped: this kernel has sched_ext");
         return;

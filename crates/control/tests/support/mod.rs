@@ -7,8 +7,8 @@
 
 use hls_calculus::{GraphEdge, Guarantee, Mode};
 use hls_control::{
-    Created, EngineError, HierarchyChange, Layout, Manager, Observed, Peer, PolicySource, Preparation,
-    Prepared, Promisee, RunningEngine, Socket, TakenOut, Texts, Thread, serve,
+    Created, EngineError, HierarchyChange, Layout, Manager, Observed, Peer, PolicyDisabled, PolicySource,
+    Preparation, Prepared, Promisee, RunningEngine, Socket, Texts, Thread, serve,
 };
 use hls_core::{Calls, Core, CoreScheduler, CoreVp, Library, Params, RecordKind};
 use hls_hierarchy::analysis::Input;
@@ -54,14 +54,14 @@ pub struct Native {
     threads: BTreeMap<u32, Thread>,
     /// The core's number of the default scheduler.
     default: CoreScheduler,
-    /// What the monitor was told and what has not ended.
+    /// The promises that the engine is to watch.
     pub promises: BTreeMap<Promisee, String>,
-    /// How often.
-    pub told: u32,
+    /// How often it got one, or the end of one.
+    pub promised: u32,
     /// How many calls the engine does before it fails once.
     pub fails_after: Option<usize>,
-    /// Policies that were taken out, of which the manager has not heard.
-    pub taken_out: Vec<TakenOut>,
+    /// Policies that were disabled and that the manager has not asked for.
+    pub disabled_policies: Vec<PolicyDisabled>,
     /// Places that nobody takes any more.
     pub closed: Vec<GraphEdge>,
     /// Whether the next call panics.
@@ -104,9 +104,9 @@ impl Native {
             threads: BTreeMap::new(),
             default: layout.schedulers[layout.default],
             promises: BTreeMap::new(),
-            told: 0,
+            promised: 0,
             fails_after: None,
-            taken_out: Vec::new(),
+            disabled_policies: Vec::new(),
             closed: Vec::new(),
             panics: false,
             knows_real: false,
@@ -155,15 +155,15 @@ impl Native {
             self.core.schedule(cpu, self.now);
         }
         self.core.check().unwrap();
-        let mut taken_out = Vec::new();
+        let mut disabled = Vec::new();
         self.core.take_records(|raw| {
             if let RecordKind::Fallback { scheduler, violation, .. } = raw.kind {
-                taken_out.push((scheduler, violation.to_owned()));
+                disabled.push((scheduler, violation.to_owned()));
             }
         });
-        for (scheduler, offence) in taken_out {
+        for (scheduler, violation) in disabled {
             let fallback = self.core.scheduler(scheduler).unwrap().policy.to_owned();
-            self.taken_out.push(TakenOut { scheduler, offence, fallback });
+            self.disabled_policies.push(PolicyDisabled { scheduler, violation, fallback });
         }
     }
 
@@ -297,8 +297,8 @@ impl RunningEngine for Native {
         })
     }
 
-    fn taken_out(&mut self) -> Vec<TakenOut> {
-        std::mem::take(&mut self.taken_out)
+    fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled> {
+        std::mem::take(&mut self.disabled_policies)
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
@@ -328,7 +328,7 @@ impl RunningEngine for Native {
     }
 
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
-        self.told += 1;
+        self.promised += 1;
         self.promises.insert(to, guarantee.rounded_for_people());
     }
 

@@ -1,4 +1,4 @@
-//! What a machine tells of itself in `/proc`, `/sys` and beside its kernel.
+//! What a machine says of itself in `/proc`, `/sys` and beside its kernel.
 //!
 //! Only reads. What is not there or may not be read is `None`, or says so.
 

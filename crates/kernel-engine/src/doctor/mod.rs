@@ -1,6 +1,6 @@
 //! Whether this kernel can run a hierarchy, and what to do where it cannot.
 //!
-//! [`Facts::gather`] reads what the kernel tells of itself, [`judge()`] says what it means. Loads nothing, changes
+//! [`Facts::gather`] reads what the kernel says of itself, [`judge()`] says what it means. Loads nothing, changes
 //! nothing, and needs no rights: what may not be read is said to be unknown.
 
 mod btf;

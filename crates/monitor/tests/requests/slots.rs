@@ -1,21 +1,14 @@
-//! Time in slots: what a virtual processor (VP) does in each, told to a monitor; and a reservation, slot by slot.
+//! Time in slots: what a monitor says of a virtual processor (VP) by what the VP does in each slot; and a reservation,
+//! slot by slot.
 
 use hls_monitor::requests::{Accounted, Periodic, RequestRule, RequestTest, Wakes};
 use hls_monitor::result::RequestsResult;
 use hls_monitor::windows::Monitor;
 use hls_units::Nanos;
 
-pub use Unit::*;
+pub use crate::player::Unit::{self, *};
+pub use crate::player::play_units;
 
-/// What the VP does in one unit of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    Asleep,
-    Ready,
-    Runs,
-    /// The CPU is stolen while the VP runs.
-    Stolen,
-}
 pub fn monitor(rule: RequestRule, accounted: Accounted, slack: u64) -> Monitor {
     let test = RequestTest { rule, accounted };
     Monitor::new(Vec::new(), Nanos::ZERO, Nanos(slack)).with_requests(Some(test), Nanos::ZERO)
@@ -23,37 +16,9 @@ pub fn monitor(rule: RequestRule, accounted: Accounted, slack: u64) -> Monitor {
 
 /// Plays the units to a monitor from 0 on; what it says of the requests.
 pub fn play(units: &[Unit], monitor: &mut Monitor) -> RequestsResult {
-    tell(units, monitor);
+    play_units(units, monitor);
     monitor.finish(Nanos(units.len() as u64));
     monitor.requests().expect("the promise says something of requests")
-}
-
-/// Tells a monitor of the units from 0 on.
-pub fn tell(units: &[Unit], monitor: &mut Monitor) {
-    let mut before = Asleep;
-    let mut stolen = 0;
-    for (at, &unit) in (0..).map(Nanos).zip(units) {
-        if before == Stolen && unit != Stolen {
-            monitor.steal(at, Nanos(std::mem::take(&mut stolen)));
-        }
-        let (had, has) = (matches!(before, Runs | Stolen), matches!(unit, Runs | Stolen));
-        match (before, unit) {
-            (Asleep, Asleep) => {}
-            (Asleep, _) => monitor.request(at),
-            (_, Asleep) => monitor.release(at),
-            _ if had && !has => monitor.revoke(at),
-            _ => {}
-        }
-        if has && !had {
-            monitor.grant(at);
-        }
-        stolen += u64::from(unit == Stolen);
-        before = unit;
-    }
-    let end = Nanos(units.len() as u64);
-    if before == Stolen {
-        monitor.steal(end, Nanos(stolen));
-    }
 }
 
 pub fn judged(units: &[Unit], rule: RequestRule) -> RequestsResult {

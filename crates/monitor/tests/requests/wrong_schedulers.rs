@@ -3,7 +3,7 @@
 //!
 //! One scheduler with three reservations of 85 to 100 % of a CPU, slot by slot; the first one is observed.
 
-use crate::slots::{Asleep, Ready, Runs, Server, Unit, monitor, play, reservation, sbf, tell};
+use crate::slots::{Asleep, Ready, Runs, Server, Unit, monitor, play, play_units, reservation, sbf};
 use hls_monitor::requests::Accounted;
 use hls_monitor::result::WindowResult;
 use hls_monitor::windows::{Monitor, Window};
@@ -159,7 +159,7 @@ fn look_for(fault: Fault) -> Found {
         let rule = reservation(amount, period, true, false);
         let requests = play(&units, &mut monitor(rule, Accounted::default(), 0));
         let mut watch = Monitor::new(windows(amount, period), Nanos::ZERO, Nanos::ZERO);
-        tell(&units, &mut watch);
+        play_units(&units, &mut watch);
         let of_windows = watch.finish(Nanos(SLOTS as u64));
         found.requests += requests.requests;
         found.tested += requests.tested;

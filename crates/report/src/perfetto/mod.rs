@@ -111,11 +111,11 @@ impl<'t, W: Write> TraceWriter<'t, W> {
             }
             What::Miss { count: 1 } => self.instant(vp, at, "deadline missed"),
             What::Miss { count } => self.instant(vp, at, &format!("{count} deadlines missed")),
-            What::TakenOut { scheduler, offence } => {
+            What::PolicyDisabled { scheduler, violation } => {
                 let is_its = |info: &VpInfo| info.child == Child::Scheduler(scheduler);
                 let vp = self.topology.vps.iter().position(is_its);
                 vp.map_or(Ok(()), |vp| {
-                    self.instant(ObservedVp::at(vp), at, &format!("policy taken out: {offence}"))
+                    self.instant(ObservedVp::at(vp), at, &format!("policy disabled: {violation}"))
                 })
             }
             What::Arrive | What::JobDone { .. } | What::Offline | What::Online => Ok(()),

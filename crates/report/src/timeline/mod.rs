@@ -116,7 +116,7 @@ impl<'t> Timeline<'t> {
             | What::Stolen { .. }
             | What::Offline
             | What::Online
-            | What::TakenOut { .. } => return,
+            | What::PolicyDisabled { .. } => return,
         }
         self.update(vp, at);
     }

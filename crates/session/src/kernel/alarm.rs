@@ -26,7 +26,7 @@ impl Alarm {
             self.end(console);
             (self.second, self.said) = (second, 0);
         }
-        for broken in observer.take_broken() {
+        for broken in observer.take_breaches() {
             if self.said == LINES {
                 self.held_back += 1;
             } else {

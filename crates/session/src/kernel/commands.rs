@@ -1,5 +1,5 @@
 //! The commands that a hierarchy file has started for its threads. Each is started in two steps: first a process of
-//! this program, so that the engine can be told for which thread of the file it is; when the run begins, the process
+//! this program, so that the engine can know for which thread of the file it is; when the run begins, the process
 //! becomes the command. Relies on [`crate::worker`] for that process.
 
 use crate::console::Error;
@@ -29,9 +29,9 @@ impl Commands {
         Ok(commands)
     }
 
-    /// Calls `tell` with the thread of the file and the process of each.
-    pub fn each(&self, mut tell: impl FnMut(usize, u32)) {
-        self.children.iter().for_each(|(node, child)| tell(*node, child.id()));
+    /// Calls `started` with the thread of the file and the process of each.
+    pub fn each(&self, mut started: impl FnMut(usize, u32)) {
+        self.children.iter().for_each(|(node, child)| started(*node, child.id()));
     }
 
     /// Lets the processes become their commands, whose standard input is at its end.

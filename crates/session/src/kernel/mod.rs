@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The run listens to the engine at least that often. A prime number of milliseconds, so that it is never in step with
+/// The run polls the engine at least that often. A prime number of milliseconds, so that it is never in step with
 /// the periods of threads.
 const LONGEST: Duration = Duration::from_millis(97);
 
@@ -47,7 +47,7 @@ pub fn schedule(
     let server = Server::start(socket, &mut run, &subject, options.rules, console.clone())?;
     run.begin(length)?;
     let end = loop {
-        let now = run.listen()?;
+        let now = run.poll()?;
         if stop.load(Ordering::Relaxed) || length.is_some_and(|length| now >= length) {
             break now;
         }

@@ -172,7 +172,7 @@ fn give(order: &Order) -> io::Result<(Answer, Worker)> {
 /// Is the worker's process. What it has made goes with the process, but for what another holds by then.
 ///
 /// # Errors
-/// When whoever started it cannot be told what came of it.
+/// When its answer does not reach whoever started it.
 pub fn serve() -> io::Result<()> {
     // In a list of threads it would be called `exe`.
     set_name(c"hls-policies")?;

@@ -1,4 +1,5 @@
-//! A run in the kernel: attaches the hierarchy, sets its threads going, listens, and detaches it whatever happens.
+//! A run in the kernel: attaches the hierarchy, sets its threads going, polls the engine, and detaches it
+//! whatever happens.
 //!
 //! A thread of the file has threads of this machine by its rule, or else does its workload, as in the simulator: with
 //! real threads (`hls_real_threads`). Belongs to one thread of this process, which nobody of the hierarchy waits for.
@@ -30,7 +31,7 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// After something happened the run waits so long before it listens to the engine: to listen takes the CPU from the
+/// After something happened the run waits so long before it polls the engine: to poll takes the CPU from the
 /// thread that has it.
 const SHORTEST: Duration = Duration::from_millis(10);
 /// Records take time to be evaluated, in which the threads of the hierarchy wait, as the kernel runs this process
@@ -113,9 +114,10 @@ impl<'t> Run<'t> {
         Ok(self.commands.go()?)
     }
 
-    /// Takes the records since the last time, and says which promises broke. Returns the time up to which this is.
-    pub fn listen(&mut self) -> Result<Nanos, Error> {
-        let now = self.hear()?;
+    /// Processes what happened since the last time, and says which promises broke. Returns the time up to which this
+    /// is.
+    pub fn poll(&mut self) -> Result<Nanos, Error> {
+        let now = self.process_events()?;
         self.registry.listeners.observer.advance(now.saturating_sub(PATIENCE));
         self.alarm.raise(&mut self.registry.listeners.observer, now, &*self.console);
         if self.paranoid {
@@ -139,8 +141,9 @@ impl<'t> Run<'t> {
         self.failed.get_or_insert(error);
     }
 
-    /// Takes the records since the last time, and hands them on in order of time. Returns the time up to which this is.
-    fn hear(&mut self) -> Result<Nanos, Error> {
+    /// Processes the notices and records since the last time, the records in order of time. Returns the time up to
+    /// which this is.
+    fn process_events(&mut self) -> Result<Nanos, Error> {
         let mut begun = Instant::now();
         // The time first: all records up to it are there when the engine is polled.
         let now = self.engine.now().map_err(failed)?;
@@ -148,7 +151,7 @@ impl<'t> Run<'t> {
         let come = self.load.as_mut().map_or(Ok(Vec::new()), |load| load.arrivals(Nanos::ZERO))?;
         let batch = &mut self.batch;
         let notices = self.engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
-        notices.iter().for_each(|notice| tell(notice, &self.names, &*self.console));
+        notices.iter().for_each(|notice| report_notice(notice, &self.names, &*self.console));
         if notices.contains(&Notice::Lost) {
             self.registry.listeners.observer.lose(now);
         }
@@ -160,21 +163,21 @@ impl<'t> Run<'t> {
             load.events(&mut |record| batch.extend(of_job(record)));
         }
         batch.sort_by_key(|record| record.at);
-        batch.iter().for_each(|record| tell_of_cpu(record, &*self.console));
+        batch.iter().for_each(|record| report_cpu(record, &*self.console));
         let in_pieces = batch.len() < IN_PIECES;
         for record in batch.drain(..) {
-            self.registry.hear(&record);
+            self.registry.record(&record);
             if in_pieces && begun.elapsed() > PIECE {
                 sleep(PIECE);
                 begun = Instant::now();
             }
         }
-        self.registry.report_taken_out(&mut self.engine);
+        self.registry.report_disabled_policies(&mut self.engine);
         Ok(now)
     }
 
-    /// Waits until there is something to listen to, or for `time`. Requests are answered meanwhile: `answer` is called
-    /// at once and whenever `asked` can be read.
+    /// Waits until the engine has events, or for `time`. Requests are answered meanwhile: `answer` is called at once
+    /// and whenever `asked` can be read.
     pub fn rest(
         &mut self,
         asked: Option<BorrowedFd>,
@@ -182,7 +185,7 @@ impl<'t> Run<'t> {
         mut time: Duration,
     ) -> Result<(), Error> {
         let begun = Instant::now();
-        let mut is_news = false;
+        let mut has_events = false;
         loop {
             answer(self);
             self.failed.take().map_or(Ok(()), Err)?;
@@ -193,7 +196,7 @@ impl<'t> Run<'t> {
             let readable = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
             let mut fds: Vec<PollFd> = asked.into_iter().map(readable).collect();
             let of_requests = fds.len();
-            if !is_news {
+            if !has_events {
                 fds.push(readable(self.engine.as_fd()));
                 fds.extend(self.load.iter().map(|load| readable(load.as_fd())));
             }
@@ -204,7 +207,7 @@ impl<'t> Run<'t> {
                 answer => answer.map_err(io::Error::from)?,
             };
             if fds.iter().skip(of_requests).any(|fd| !fd.revents().is_empty()) {
-                (is_news, time) = (true, time.min(SHORTEST));
+                (has_events, time) = (true, time.min(SHORTEST));
             }
         }
     }
@@ -235,8 +238,8 @@ impl<'t> ChangeableRun<'t> for Run<'t> {
     }
 
     /// An error ends the run after the request at hand.
-    fn hear_now(&mut self) -> Nanos {
-        self.hear().unwrap_or_else(|error| {
+    fn process_until_now(&mut self) -> Nanos {
+        self.process_events().unwrap_or_else(|error| {
             self.fail(error);
             self.engine.now().unwrap_or_default()
         })
@@ -303,7 +306,7 @@ fn failed(error: hls_kernel_engine::Error) -> Error {
     }
 }
 
-fn tell_of_cpu(record: &Record, console: &dyn Console) {
+fn report_cpu(record: &Record, console: &dyn Console) {
     let cpu = record.cpu;
     match record.what {
         What::Offline => {
@@ -315,7 +318,7 @@ fn tell_of_cpu(record: &Record, console: &dyn Console) {
     }
 }
 
-fn tell(notice: &Notice, names: &[String], console: &dyn Console) {
+fn report_notice(notice: &Notice, names: &[String], console: &dyn Console) {
     match notice {
         Notice::Conflict { tid, nodes } => console.say(&format_args!(
             "note: thread {tid} fits both `{}` and `{}`; it stays in the default scheduler",

@@ -9,12 +9,12 @@ use super::next_engine::{NextEngine, make};
 use super::run::Run;
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
-use crate::registry::{self, TakenOutPolicies};
+use crate::registry::{self, DisabledPolicies};
 use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
-    Created, EngineError, HierarchyChange, Layout, Manager, Observed, PolicySource, Preparation, Promisee,
-    RunningEngine, Socket, TakenOut, Thread, serve,
+    Created, EngineError, HierarchyChange, Layout, Manager, Observed, PolicyDisabled, PolicySource,
+    Preparation, Promisee, RunningEngine, Socket, Thread, serve,
 };
 use hls_core::CoreVp;
 use hls_hierarchy::model::User;
@@ -67,7 +67,7 @@ impl Server {
             to,
             bell: bell.clone(),
             machine: subject.derived.machine(&subject.plan).clone(),
-            taken_out: run.registry.taken_out(),
+            disabled_policies: run.registry.disabled_policies(),
         };
         let manager = match Manager::new(remote, layout, rules.mode) {
             Ok(manager) => Mutex::new(manager),
@@ -97,7 +97,7 @@ impl Server {
     /// Ends the service.
     pub fn end(self) {
         self.stop.store(true, Ordering::Relaxed);
-        // The manager that still waits for an answer is told that the run has ended.
+        // The manager that still waits for an answer gets the error that the run has ended.
         drop(self.questions);
         // A server that panicked has said so.
         let _ = self.thread.join();
@@ -136,7 +136,7 @@ struct RemoteRun {
     bell: Bell,
     /// What the machine gives.
     machine: Guarantee,
-    taken_out: TakenOutPolicies,
+    disabled_policies: DisabledPolicies,
 }
 
 impl RemoteRun {
@@ -184,8 +184,8 @@ impl RunningEngine for RemoteRun {
         self.ask(move |run| run.take_over(next))?
     }
 
-    fn taken_out(&mut self) -> Vec<TakenOut> {
-        self.taken_out.take()
+    fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled> {
+        self.disabled_policies.take()
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
@@ -197,7 +197,7 @@ impl RunningEngine for RemoteRun {
         let look = move |run: &mut Run| {
             // A thread that has just come may be in records that the run has not taken yet.
             run.thread(tid).or_else(|| {
-                run.hear_now();
+                run.process_until_now();
                 run.thread(tid)
             })
         };

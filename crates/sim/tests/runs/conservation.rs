@@ -72,7 +72,7 @@ impl Life {
             What::Leave => state == State::Waiting,
             What::Arrive | What::Replenish { .. } | What::JobRelease { .. } => true,
             What::JobDone { .. } | What::Miss { .. } | What::Stolen { .. } => true,
-            What::Offline | What::Online | What::TakenOut { .. } => false,
+            What::Offline | What::Online | What::PolicyDisabled { .. } => false,
         };
         let state = match what {
             What::Request | What::Revoke => State::Ready,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The gallery of bad policies, one after the other in a hierarchy that runs. Each is refused at the line that is wrong,
-# or taken out for what it does. Then the threads below it go on with the time that its scheduler gets, and promises to
+# or disabled for what it does. Then the threads below it go on with the time that its scheduler gets, and promises to
 # other threads hold. The file of each policy says what notices it: `Noticed:`, and `In the kernel:` where that is
 # something else. Policies that do not compile are left out.
 #
@@ -31,11 +31,11 @@ crowd_gets_on() {
 }
 
 # Round robin must be in the place of the policy, and hls run, hls policies and hls ctl status must say so.
-is_taken_out() {
-	within 150 has_said "TAKEN OUT: $policy of G, since $noticed.*; round-robin is in its place" ||
-		fail "$policy: nobody says that it was taken out since $noticed: $(cat /tmp/crowd2; hls ctl status)"
+policy_is_disabled() {
+	within 150 has_said "DISABLED: $policy of G, since $noticed.*; round-robin is in its place" ||
+		fail "$policy: nobody says that it was disabled since $noticed: $(cat /tmp/crowd2; hls ctl status)"
 	hls policies --running | grep -q "^round-robin .*G" || fail "$policy: G has no fallback: $(hls policies --running)"
-	hls ctl status | grep -q "^G has round-robin in the place of what was taken out, $policy: .*$noticed" ||
+	hls ctl status | grep -q "^G has round-robin in the place of a disabled policy, $policy: .*$noticed" ||
 		fail "$policy: the status does not have it: $(hls ctl status)"
 }
 
@@ -47,8 +47,8 @@ shows_itself() {
 	crowd=$!
 	within 300 test -s /tmp/crowd || fail "$policy: the crowd does not come together"
 	case $noticed in
-	nothing*) sleep 2 && has_said "TAKEN OUT" && fail "$policy: was taken out" ;;
-	*) is_taken_out ;;
+	nothing*) sleep 2 && has_said "DISABLED" && fail "$policy: was disabled" ;;
+	*) policy_is_disabled ;;
 	esac
 	case $noticed in *"; nobody gets on") ;; *) crowd_gets_on 200 ;; esac
 	kill -9 "$crowd"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Policies come and go while the hierarchy runs: loaded without a detach, used, taken out for breaking the contract,
+# Policies come and go while the hierarchy runs: loaded without a detach, used, disabled for breaking the contract,
 # unloaded. Promises to other threads hold, and a process that is killed meanwhile leaves nothing behind.
 . /usr/kernel/lib.sh
 . /usr/kernel/policies.sh
@@ -33,7 +33,7 @@ does hls load /usr/policies/names_none.c
 does hls ctl create names-none N --below RES guarantee="RESBH 20ms 200ms"
 does hls ctl move "$member" --to N
 sleep 1
-[ "$(of "$member" ran_ns)" -gt 10000000 ] || fail "$member starves below a policy that was taken out"
+[ "$(of "$member" ran_ns)" -gt 10000000 ] || fail "$member starves below a policy that was disabled"
 does hls ctl release "$member"
 does hls ctl destroy N
 does hls unload names-none
