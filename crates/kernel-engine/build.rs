@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 use std::{env, fs, io};
 
-/// Versions before this one compile the core into what the verifier refuses.
+/// What clang before this version makes of the core is refused by the kernel's verifier.
 const CLANG: &str = "clang-19";
 
 fn main() {
@@ -39,7 +39,7 @@ fn main() {
     }
 }
 
-/// The policies' files, which are found here and not listed.
+/// The C files of all policies: whatever the folder has.
 fn policies(folder: &str) -> io::Result<Vec<PathBuf>> {
     let files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
     let mut files = files.collect::<io::Result<Vec<_>>>()?;

@@ -1,7 +1,8 @@
 //! A domain in words, for whoever has to find out what went wrong in it: what each CPU runs, and every scheduler with
-//! its children. Numbers are the core's own, as those of a broken invariant are.
+//! its children. Numbers are the core's own, as in the report of a broken invariant.
 //!
-//! Reads a domain that may be changing meanwhile, unless it is sealed; whatever it reads, it comes to an end.
+//! Reads a domain that may be changing meanwhile, unless it is sealed; whatever values it reads, the dump comes to an
+//! end.
 
 use crate::domain::Domain;
 use hls_core::{View, VpEntry, VpState, limits};
@@ -71,7 +72,8 @@ fn write_scheduler(domain: &mut Domain, number: u32, out: &mut String) -> fmt::R
     if waiting > 0 { writeln!(out, "  and {waiting} threads that want no CPU") } else { Ok(()) }
 }
 
-/// The children of a scheduler; a list that has gone wrong ends with the last VP there can be.
+/// The children of a scheduler. A broken list, which could go on for ever, is cut at the most VPs that a domain can
+/// have.
 fn children(view: &View, first: u32) -> Vec<(u32, VpEntry)> {
     let in_range = |vp: u32| (vp != 0 && (vp as usize) < limits::MAX_VPS).then_some(vp);
     let entry = |vp: u32| Some((vp, view.vp(vp)?));

@@ -9,32 +9,32 @@ use std::rc::Rc;
 /// What happened to a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// It came, and has the VP.
+    /// The thread came, and has the VP.
     Came,
-    /// There was no room for it.
+    /// There was no room for the thread.
     Refused,
-    /// It ended; the VP may be another's soon.
+    /// The thread ended; the VP may soon be another thread's.
     Gone,
-    /// It is being given this name, which `/proc` may not have yet.
+    /// The thread is being given this name, which `/proc` may not have yet.
     Renamed(Vec<u8>),
-    /// It is in another cgroup, and so may be all threads of its process.
+    /// The thread is in another cgroup, and so may be all threads of its process.
     Moved,
 }
 
 /// A thread and what happened to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct News {
-    /// What.
+    /// What happened.
     pub what: What,
-    /// Its VP in the core.
+    /// The thread's VP in the core.
     pub vp: u32,
-    /// Its TID.
+    /// The thread's TID.
     pub tid: u32,
-    /// Its process.
+    /// The thread's process.
     pub tgid: u32,
 }
 
-/// The way in which news come.
+/// The ring buffer through which BPF programs send their news.
 pub struct Ring {
     ring: RingBuffer<'static>,
     came: Rc<RefCell<Vec<News>>>,
@@ -57,7 +57,7 @@ impl Ring {
 
     /// A descriptor that can be read when there is news, of whatever kind; it lives as long as this.
     pub fn fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the ring has it open until it is dropped, and `self` is borrowed.
+        // SAFETY: the ring keeps the descriptor open until the ring is dropped, and `self` is borrowed.
         unsafe { BorrowedFd::borrow_raw(self.ring.epoll_fd()) }
     }
 
@@ -69,7 +69,7 @@ impl Ring {
     }
 }
 
-/// One of them, if its kind is known.
+/// Reads one piece of news; `None` where its kind is not known.
 fn read(bytes: &[u8]) -> Option<News> {
     let word = |at: usize| {
         let bytes = bytes.get(4 * at..4 * at + 4)?;

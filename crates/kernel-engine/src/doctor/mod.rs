@@ -1,7 +1,7 @@
 //! Whether this kernel can run a hierarchy, and what to do where it cannot.
 //!
-//! [`Facts::gather`] reads what the kernel tells of itself, [`judge()`] says what it means. Loads nothing, changes
-//! nothing, and needs no rights: what may not be read is said to be unknown.
+//! [`Facts::gather`] reads what the kernel tells of itself, [`judge()`] says what these facts mean. Loads nothing,
+//! changes nothing, and needs no rights: a fact that may not be read is reported as unknown.
 
 mod btf;
 mod facts;
