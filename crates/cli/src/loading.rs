@@ -1,4 +1,5 @@
-//! `hls load` and `hls unload`: policies of the hierarchy that runs on this machine come and go (Vassal, section 3).
+//! `hls load` and `hls unload`: load a policy into the hierarchy that runs on this machine, or unload one (Vassal,
+//! section 3).
 
 use crate::args::{LoadArgs, UnloadArgs};
 use crate::ctl::verdict;
@@ -37,14 +38,14 @@ pub struct PolicyText {
 }
 
 impl PolicyText {
-    /// Reads a policy's file, which is to be loaded under that name, or its own.
+    /// Reads the file of a policy, which is to be loaded under `name`, or under its own name.
     pub fn read(path: &Path, name: Option<&str>) -> Result<PolicyText, Error> {
         let file = PolicyFile::read(path).map_err(|error| Error::Input(error.to_string()))?;
         let name = name.map_or_else(|| file.name(), str::to_owned);
         Ok(PolicyText { name, path: path.to_owned(), text: file.text().to_owned() })
     }
 
-    /// Has it loaded, and writes what came of that; how long it took.
+    /// Has the running hierarchy load the policy, and writes which schedulers have it now. Returns how long that took.
     pub fn load(
         &self,
         hls: &mut Client,
@@ -67,7 +68,7 @@ impl PolicyText {
     }
 }
 
-/// Has a policy unloaded, and writes that it was; how long it took.
+/// Has the running hierarchy unload a policy, and writes what went with it. Returns how long that took.
 pub fn take_out(hls: &mut Client, args: &UnloadArgs, out: &mut impl Write) -> Result<LoadTimes, ClientError> {
     let UnloadReport { moved, destroyed, took } = hls.unload(&args.name, args.evacuate)?;
     if moved > 0 {
@@ -82,7 +83,7 @@ pub fn take_out(hls: &mut Client, args: &UnloadArgs, out: &mut impl Write) -> Re
 }
 
 fn write_times(out: &mut impl Write, took: LoadTimes) -> io::Result<()> {
-    // Of seconds nobody wants to know the nanoseconds.
+    // A time of seconds is shown without its nanoseconds.
     let rounded = |ns: u64| match ns {
         1_000_000_000.. => Nanos::from_millis(ns / 1_000_000),
         1_000_000.. => Nanos::from_micros(ns / 1000),
