@@ -1,6 +1,6 @@
 //! Finds the schedulers' analyses: each file `src/schedulers/POLICY.rs` with an `ENTRY` is one, in the order of their
 //! names. Writes their `mod` lines and the table of them, which `src/schedulers/mod.rs` includes. Relies on the names
-//! of files only, and on that one line of theirs. Never changes the sources.
+//! of the files and on the line with `ENTRY` only. Never changes the sources.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

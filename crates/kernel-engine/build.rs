@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, exit};
 use std::{env, fs};
 
-/// Versions before this one compile the core into what the verifier refuses.
+/// What clang before this version makes of the core is refused by the kernel's verifier.
 const CLANG: &str = "clang-19";
 
 fn main() {

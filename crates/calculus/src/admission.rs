@@ -1,10 +1,10 @@
 //! Admission while a hierarchy runs: guarantees that begin, change and end (HLS sections 3.1 and 3.3).
 //!
 //! The scheduler that a request is made to decides on it, from what that scheduler receives and what it provides. Where
-//! its decision changes what a scheduler below receives, that scheduler decides in turn, and so on down. Relies on the
-//! same step as
-//! [`crate::analyse`]. Every need that was admitted holds after every request; a refusal changes nothing. Never looks
-//! above the scheduler, nor at limits below its children: global rules are not for it.
+//! its decision changes what a scheduler below receives, that scheduler decides in turn, and so on down. Each decision
+//! is the same step that [`crate::analyse`] takes. Every need that was admitted holds after every request; a refusal
+//! changes nothing. Never looks above the scheduler that decides, nor below its children:
+//! [`Rules::global`](crate::Rules::global) is not for admission.
 
 use crate::compose::analyse;
 use crate::graph::{Child, Edge, Graph, Links, Scheduler};

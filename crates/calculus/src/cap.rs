@@ -63,8 +63,9 @@ impl Cap {
 mod tests {
     use super::*;
 
-    /// What a server of `x` a `y` used in each slot, when it wants and is granted the CPU as the bits of a random
-    /// number say: budget, deadline and the wake-up rule of `policies/reservation.c`.
+    /// How much a server with a budget of `x` slots in every `y` used in each slot. The bits of a random number say
+    /// when the server wants the CPU and when it is granted one. Budget, deadline and the wake-up rule are those of
+    /// `policies/reservation.c`.
     fn used(x: u64, y: u64, random: &mut u64) -> Vec<u64> {
         let (mut budget, mut deadline, mut awake) = (0, 0, false);
         let slot = |now: u64| {

@@ -5,19 +5,22 @@
 //! those that policies enforce, whatever was promised; what a thread says that it will do is no limit. Relies on
 //! nothing but the graph. Never claims less than a VP can take.
 //!
-//! A budget x a period y is no more than U*t + 2x(1-U) in any window t, U = x/y. By the wake-up rule a period that a
-//! wake-up ends early was left with more than (d-t)*U of its budget, so it has used at most U times its length; whole
-//! periods use U times theirs; the two at the ends of the window use at most x each, and as much time. For a continuous
-//! request this is the line through the corners of ubf (RESBH x,y): nothing is lost in the long run.
+//! A server with a budget x in every period y uses no more than U*t + 2x(1-U) in any window t, U = x/y. When a wake-up
+//! at w ends a period early, before its deadline d, the wake-up rule says that more than (d-w)*U of the budget was
+//! left: the server has used at most U times the length of that period. In a whole period it uses at most U times the
+//! length of the period; in each of the two periods at the ends of the window it uses at most x, which takes at least
+//! as much of the window's time. For a continuous request this is the line through the corners of ubf (RESBH x,y):
+//! nothing is lost in the long run.
 //!
 //! A window that begins when the servers of a scheduler request nothing has half of that burst, x(1-U), if they keep
 //! the wake-up rule: each has no budget left, or by its next wake-up no more than U times the rest of its period, or
-//! begins a new one. That is what counts for a child of fixed priority below them. Let it wait in a window from a to b,
-//! and let i be the last instant up to a at which nobody above it requested anything. From i to a those above had all
-//! that was supplied. So from a to b the child has what is supplied from i to b, less what those above take from i to
-//! b, which begins idle: PSBE s,delta held leaves PSBE s-U, delta + sum x_i*(1-U_i). (With S, servers that lose their
-//! budget while they sleep, sum x_i*(1-U) would do, U being the sum; here it would not: (2,5) and (1,2) may be 9/10
-//! ahead, and that says 3/10.) A sibling of the same priority may run while those above wait, and spoils it.
+//! begins a new one. That is what counts for a child of lower fixed priority than these servers. Let the child wait in
+//! a window from a to b, and let i be the last instant up to a at which no server above the child requested anything.
+//! From i to a the servers above had all that was supplied. So from a to b the child has what is supplied from i to b,
+//! less what the servers above take from i to b, a window that begins idle: PSBE s,delta held leaves PSBE s-U, delta +
+//! sum x_i*(1-U_i). (For servers that lose their budget while they sleep, sum x_i*(1-U) would do, U being the sum of
+//! all U_i. Here it would not: servers of (2,5) and (1,2) may be 9/10 ahead of their rates, and that sum is 3/10.) A
+//! sibling of the child's own priority may run while the servers above wait, so beside one the argument does not hold.
 
 use crate::cap::Cap;
 use crate::graph::{Child, Edge, Graph, Links, Policy, Scheduler};

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a scheduler promises nothing that would do so had it what it needs.
+/// The reason why a scheduler promises nothing: what it needs, and what it holds instead.
 pub(crate) fn refusal(needed: &str, found: &str) -> String {
     format!("needs {needed}, but there is {found}")
 }

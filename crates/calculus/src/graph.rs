@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct Graph {
     /// How many CPUs the machine has.
     pub cpus: u16,
-    /// Who takes time of these CPUs away from all schedulers.
+    /// What takes time of these CPUs away from all schedulers: interrupts, a host.
     pub stolen: Vec<Stolen>,
     /// The schedulers.
     pub schedulers: Vec<Scheduler>,
@@ -59,7 +59,7 @@ impl<S: Into<String>> From<S> for Policy {
 pub struct Scheduler {
     /// The scheduler's name.
     pub name: String,
-    /// What the scheduler schedules by.
+    /// The policy by which the scheduler decides.
     pub policy: Policy,
     /// The parameters of this instance by name; times in nanoseconds.
     pub params: Vec<(String, u64)>,

@@ -1,5 +1,5 @@
-//! The label of an edge: a guarantee, for how many VPs, in whose time, and why. Relies on the rewrites to compare the
-//! guarantee with a need. Never changes what was derived.
+//! The label of an edge: a guarantee, how many VPs have it, in the time of which processor, and why. Relies on the
+//! rewrites to compare the guarantee with a need. Never changes what was derived.
 
 use crate::derivation::{Derivation, Rule};
 use crate::guarantee::Guarantee;
@@ -20,8 +20,8 @@ pub struct Label {
     pub count: u16,
     /// The speed of the processor in whose time the amounts are counted: 1, but below RESU (HLS section 5.1).
     pub scale: Rational,
-    /// Whether the guarantee holds on for a VP that declines its CPU, since its child runs on another CPU, and requests
-    /// again when the child loses that one. A join on several CPUs has such VPs of its parents.
+    /// Whether the guarantee still holds for a VP that declines a CPU because its child already runs on another one,
+    /// and requests again when the child loses the other CPU. A join on several CPUs holds such VPs of its parents.
     pub resumes: bool,
     /// Why the guarantee holds.
     pub derivation: Arc<Derivation>,
@@ -61,9 +61,9 @@ impl Label {
     }
 
     /// Whether this label implies a need, by the guarantee itself or by what holds beside it. Below a slower processor
-    /// the need is in its time, as all that is asked for there; both are compared in real time, since that processor
-    /// keeps its rate between notified instants only, and not in windows that begin anywhere. MPR is a need of as many
-    /// VPs as the label counts.
+    /// the need is in the time of that processor, as is all that is asked for there. Label and need are compared in
+    /// real time, since a slower processor keeps its rate between notified instants only, and not in windows that begin
+    /// anywhere. MPR is a need of as many VPs as the label counts.
     ///
     /// # Errors
     /// Why the guarantee itself does not.
@@ -82,7 +82,8 @@ impl Label {
         if *need == Guarantee::All { Guarantee::All } else { need.scaled(&self.scale) }
     }
 
-    /// The guarantee for people, and in whose time it is where that is not real time.
+    /// The guarantee for people; where its amounts are in the time of a slower processor, also the speed of that
+    /// processor.
     pub(crate) fn rounded_for_people(&self) -> String {
         let guarantee = self.guarantee.rounded_for_people();
         if self.scale.is_one() {

@@ -32,12 +32,12 @@ pub struct Problem {
     pub needed: String,
     /// What there is instead.
     pub found: String,
-    /// Both in a sentence, with the numbers.
+    /// What is needed and what there is, in a sentence.
     pub message: String,
 }
 
 impl Problem {
-    /// The same as the reason that a label has on which nothing is promised because of it.
+    /// The problem as a reason: the formula of the NULL labels that are due to it.
     pub fn refusal(&self) -> String {
         refusal(&self.needed, &self.found)
     }

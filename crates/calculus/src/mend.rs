@@ -96,12 +96,13 @@ impl Setting {
         }
     }
 
-    /// Whether the number is of a need alone, so that nothing that is given would change.
+    /// Whether the number belongs to a need alone, so that to change it changes no label.
     pub fn is_need(&self) -> bool {
         self.param.is_none()
     }
 
-    /// The grid on which a value moves: three digits of it (`33.3ms`, `0.25`), or all where the grain is coarser.
+    /// The distance between the values that are tried: one unit of the third digit of the value (`33.3ms`, `0.25`), or
+    /// the grain where that is coarser.
     pub fn step(&self, value: &Rational) -> Rational {
         let (ten, thousand) = (whole(10), whole(1_000));
         let mut step = self.grain.clone();
@@ -146,16 +147,16 @@ pub struct Mends {
 /// How far a search for a mend went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
-    /// Every setting was tried: what was found is the least, and what was not found is not there.
+    /// Every setting was tried: a mend that was found is the least one, and where none was found there is none.
     #[default]
     Complete,
-    /// The search used up its steps before every setting was tried: there may be a smaller change than what was found,
-    /// and one where none was.
+    /// The search used up its steps before every setting was tried: there may be a smaller change than the one that was
+    /// found, or a change although none was found.
     GaveUp,
 }
 
 impl fmt::Display for Extent {
-    /// For people: what to add to the answer of the search; nothing where it is the whole answer.
+    /// For people: what to add to the answer of the search; nothing where every setting was tried.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Extent::Complete => Ok(()),

@@ -1,4 +1,4 @@
-//! Exact numbers, and the few functions that round them or write them, which say how in their names. Relies on
+//! Exact numbers, and the few functions that round numbers or write them, whose names say how they round. Relies on
 //! num-rational. Never rounds otherwise.
 
 use hls_units::Nanos;
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(more.percent_ceil(), "100.1%");
     }
 
-    /// The exact sum as a reduced fraction would take minutes.
+    /// To work out the exact sum as a reduced fraction would take minutes.
     #[test]
     fn thousands_of_unrelated_denominators_take_no_time() {
         let denominators = (0..5_000).map(|n| 1_000_000_007 + 2 * n * n);

@@ -1,12 +1,13 @@
 //! How an analysis is made, where there is a choice. Relies on nothing, decides nothing.
 
-/// Whose bounds are used where the paper's are not the best: those of start-time fair queuing (see
-/// `schedulers/proportional_share.rs`) and of round robin (see `schedulers/round_robin.rs`).
+/// Which bounds are used where those of the HLS paper are not the best: for start-time fair queuing (see
+/// `schedulers/proportional_share.rs`) and for round robin (see `schedulers/round_robin.rs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// The paper's: for fair queuing a formula inflated by one over the parent's share, for round robin nothing.
+    /// The bounds of the paper: for fair queuing a formula inflated by one over the parent's share, for round robin
+    /// nothing.
     Paper,
-    /// The tight ones.
+    /// Tighter bounds, which this crate derives.
     #[default]
     Tight,
 }
@@ -14,10 +15,11 @@ pub enum Mode {
 /// How an analysis is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Whose bounds are used.
+    /// Which bounds are used.
     pub mode: Mode,
     /// Whether a fixed-priority scheduler may look below its children for their limits, and promise what is left over
-    /// to the lower ones. The paper does not: there a guarantee depends on the path to the root alone.
+    /// to its children of lower priority. The paper does not allow that: there a guarantee depends on the path to the
+    /// root alone.
     pub global: bool,
 }
 

@@ -1,11 +1,11 @@
 //! What a machine gives when interrupts, or a host, take a part of it. Relies on a least distance and a greatest length
 //! of the occurrences of each source. Never says ALL where anything is taken.
 //!
-//! One source takes C at most, every T at least: in a window of length T there lie the end of one occurrence and the
-//! start of the next, or one whole, and never more than C of both. What is left is RESCS T-C, T. Of several sources one
-//! may have to wait for another; over a stretch in which the CPU is taken without a pause, and in any window, they take
-//! no more than arrives, sum C + t * sum C/T. What is left is PSBE 1 - sum C/T, sum C. On several CPUs that holds
-//! wherever a VP runs, since those of all CPUs are counted together.
+//! One source takes C at most, and its occurrences are at least T apart: in a window of length T there lie the end of
+//! one occurrence and the start of the next, or one whole, and never more than C of both. What is left is RESCS T-C, T.
+//! Of several sources one may have to wait for another; over a stretch in which the CPU is taken without a pause, and
+//! in any window of length t, the sources take no more than arrives, sum C + t * sum C/T. What is left is PSBE 1 - sum
+//! C/T, sum C. On several CPUs that holds wherever a VP runs, since the sources of all CPUs are counted together.
 
 use crate::derivation::Rule;
 use crate::graph::Stolen;
@@ -65,7 +65,7 @@ mod tests {
 
     /// Sources in unit slots: each occurs as soon as it may or later, and waits for the other.
     #[test]
-    fn nothing_less_is_left_whenever_they_come() {
+    fn no_less_is_left_whenever_sources_take_time() {
         let mut random = 0x5eed_u64;
         let mut below = |bound: u64| {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -21,8 +21,9 @@ pub(crate) struct Periodic {
 }
 
 impl Periodic {
-    /// Easwaran, Anand and Lee (RTSS 2007): a window that begins when the amount of one period was given as early as
-    /// can be, and those of all later periods are given as late as can be.
+    /// The least CPU time in any window of this length (Easwaran, Anand and Lee, RTSS 2007): the amount of one period
+    /// was given as early as can be, just before the window begins, and the amounts of all later periods are given as
+    /// late as can be.
     fn sbf(&self, window: &Rational) -> Rational {
         let early = &self.period - &self.amount;
         if *window < early || !self.period.is_positive() {
@@ -82,7 +83,7 @@ impl Guarantee {
         ceil_nanos(&self.ubf(&from_nanos(window)))
     }
 
-    /// The share of one CPU in the long run; that of MPR may be several CPUs.
+    /// The share of one CPU in the long run; MPR may have a share of more than one.
     pub fn rate(&self) -> Rational {
         match self {
             Guarantee::All => Rational::one(),

@@ -239,7 +239,7 @@ impl Supply {
 }
 
 impl fmt::Display for Supply {
-    /// For people: `RESBS 3ms 8ms + RESBS 1ms 5ms, or PSBE 1/2 4ms`; rounded against the receiver.
+    /// The supply for people: `RESBS 3ms 8ms + RESBS 1ms 5ms, or PSBE 1/2 4ms`; rounded against the receiver.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sums: Vec<String> = self.sums.iter().map(Sum::to_string).collect();
         f.write_str(if sums.is_empty() { "NULL" } else { "" })?;

@@ -1,8 +1,10 @@
-//! How much work an analysis may be: elementary steps, counted where they are taken, never by a clock, so that the same
-//! question has the same answer on every machine. Relies on nothing. Never says that there is more than was given.
+//! How much work an analysis may be. Work is counted in elementary steps where they are taken, never by a clock, so
+//! that the same question has the same answer on every machine. Relies on nothing. Never lets more steps be taken than
+//! were given.
 //!
-//! A step takes some microseconds: what it takes to make a label, without its analysis. Who is out of steps answers on
-//! the safe side, as at any other bound of an analysis; who gave the steps looks whether they were enough.
+//! A step takes some microseconds: as long as it takes to make a label, without the analysis that finds the label's
+//! guarantee. An analysis without steps left answers on the safe side, as at any other bound of an analysis; its
+//! caller, who gave the steps, looks whether they were enough.
 
 use std::cell::Cell;
 
@@ -18,24 +20,25 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// As many steps as the analyses' own bounds allow.
+    /// A budget that never ends: only the analyses' own bounds hold.
     pub(crate) fn unlimited() -> Work {
         Work::of(u64::MAX)
     }
 
-    /// So many steps.
+    /// A budget of so many steps.
     pub(crate) fn of(steps: u64) -> Work {
         Work { left: Cell::new(Some(steps)) }
     }
 
-    /// Takes so many steps; whether there were that many left. Once there were not, there are none.
+    /// Takes so many steps; whether that many were left. Once a caller wanted more than were left, no steps are left
+    /// for anybody.
     pub(crate) fn take(&self, steps: usize) -> bool {
         let taken = u64::try_from(steps).unwrap_or(u64::MAX);
         self.left.set(self.left.get().and_then(|left| left.checked_sub(taken)));
         self.left.get().is_some()
     }
 
-    /// How many steps are left; `None` once more were wanted than there were.
+    /// How many steps are left; `None` once a caller wanted more than were left.
     pub(crate) fn left(&self) -> Option<u64> {
         self.left.get()
     }

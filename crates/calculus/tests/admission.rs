@@ -1,4 +1,5 @@
-//! Admission on line against the analysis of the whole: random requests to random hierarchies.
+//! Admission of requests, one at a time, against the analysis of the whole hierarchy: random requests to random
+//! hierarchies.
 
 use hls_calculus::schedulers::{Declared, Signature};
 use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode, Policy, Problem, Scheduler, analyse};
@@ -16,7 +17,7 @@ fn edge(parent: Option<usize>, child: Child) -> Edge {
     Edge { parent, child, params: Vec::new(), requested: None, width: 1, pinned: false }
 }
 
-/// Only the root: fixed priorities on one CPU.
+/// A machine of one CPU with the root scheduler only: fixed priorities.
 fn machine() -> Graph {
     let root = edge(None, Child::Scheduler(0));
     Graph { cpus: 1, stolen: Vec::new(), schedulers: vec![scheduler("fixed-priority")], edges: vec![root] }
@@ -36,7 +37,7 @@ impl Requests {
         self.random.rand_range(0..bound)
     }
 
-    /// What any policy may ask of a VP.
+    /// Random values for every parameter that a policy may ask of a VP.
     fn params(&mut self) -> Vec<(String, u64)> {
         let period = 4 + self.below(40);
         let values = [
@@ -75,7 +76,7 @@ impl Requests {
     }
 }
 
-/// What each edge promises, and the needs, of the hierarchy as it is.
+/// What each edge of the hierarchy is promised now, and the needs.
 fn promises(admission: &Admission) -> Vec<String> {
     let edges = 0..400;
     edges
@@ -88,7 +89,7 @@ fn is_new(problem: &Problem) -> bool {
     !problem.found.contains("no edge from the root")
 }
 
-/// The same labels as an analysis of the whole gives, and no need that does not hold.
+/// Fails unless the labels are those of an analysis of the whole hierarchy, and every need holds.
 fn assert_sound(admission: &Admission, seed: u64) {
     let analysis = analyse(&admission.graph(), Mode::Tight);
     assert_eq!(analysis.problems.iter().find(|problem| is_new(problem)), None, "seed {seed}");
@@ -118,7 +119,8 @@ fn every_request_is_decided_as_the_whole_would_be() {
                     whole.edges.push(edge.clone());
                     let verdict = admission.begin(edge).map(|_| ());
                     let problems = analyse(&whole, Mode::Tight).problems;
-                    // Below a scheduler without a parent the whole decides nothing, a request does.
+                    // Below a scheduler without a parent the analysis of the whole decides nothing, while admission
+                    // decides a request.
                     if problems.iter().all(is_new) {
                         assert_eq!(verdict.is_ok(), problems.is_empty(), "seed {seed}: {verdict:?}");
                         compared += 1;
@@ -145,7 +147,7 @@ fn every_request_is_decided_as_the_whole_would_be() {
     assert!(granted > 100 && refused > 100 && compared > 100);
 }
 
-/// Reservations below fixed priorities: two fit, the third does not until one has gone.
+/// Reservations below fixed priorities: two fit, and the third does not fit until one of the two has ended.
 #[test]
 fn a_reservation_begins_changes_and_ends() {
     let mut admission = Admission::new(machine(), Mode::Tight).unwrap();
@@ -183,7 +185,7 @@ fn a_scheduler_is_destroyed_without_edges_only() {
     assert_eq!(admission.graph().schedulers[second].policy.name(), "proportional-share");
 }
 
-/// A declared policy wants something of its place; nothing of none.
+/// A declared policy needs a guarantee of its place; while it has no place it needs nothing.
 #[test]
 fn a_scheduler_that_accepts_not_everything_comes_and_goes() {
     let mut admission = Admission::new(machine(), Mode::Tight).unwrap();

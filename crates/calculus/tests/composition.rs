@@ -220,12 +220,14 @@ fn with_leftovers(global: bool) -> [String; 4] {
 #[test]
 fn limited_siblings_leave_something_over() {
     assert_eq!(with_leftovers(false), ["NULL"; 4]);
-    // 1 - 5/20 - 1/4; 5*3/4 + 1*3/4. Then less 1/5, more 2*2*4/5: a limit may use a budget at the end of one period and
-    // another at the start of the next. sbf(10) of PSBE 1/2 4.5 is 0.5. A thread has no limit.
+    // Left by the reservations: a share of 1 - 5/20 - 1/4, an error of 5*3/4 + 1*3/4. The limit takes another 1/5 of
+    // the share and adds 2*2*4/5 to the error: it may use a budget at the end of one period and another at the start of
+    // the next. sbf(10) of PSBE 1/2 4.5 is 0.5. The thread of priority 1 has no limit, so it leaves nothing.
     assert_eq!(with_leftovers(true), ["PSBE 1/2 4.5ms", "RESBS 500us 10ms", "PSBE 3/10 7.7ms", "NULL"]);
 
-    // Beside the reservations, not below them, the child may run while they wait: windows that begin when they do have
-    // the whole burst. So have those below a scheduler that shares out among reservations: it may be idle before them.
+    // A child of the same priority as the reservations may run while these wait: windows that begin when the
+    // reservations begin to run have their whole burst. So it is with reservations below a scheduler of another policy,
+    // which may request nothing while the reservations wait.
     let beside = |between: &str, priority| {
         let mut build = Build::new(1, "fixed-priority", &[]);
         let mut reserved = build.scheduler("reservation", &[]);
@@ -242,7 +244,8 @@ fn limited_siblings_leave_something_over() {
         label(&analyse(&build.0, Rules { global: true, ..Rules::default() }), low)
     };
     assert_eq!([beside("", 1), beside("", 2)], ["PSBE 3/4 3.75ms", "PSBE 3/4 7.5ms"]);
-    // A reservation of 19 every 20 between: those below it may have budget when it has none.
+    // With a reservation of 19 every 20 in between, the reservations below may have budget when the one in between has
+    // none.
     assert_eq!(beside("reservation", 1), "PSBE 3/4 7.5ms");
     assert_eq!(beside("round-robin", 1), "PSBE 3/4 7.5ms");
 
@@ -255,7 +258,7 @@ fn limited_siblings_leave_something_over() {
     assert_eq!(label(&analysis, low), "NULL");
 }
 
-/// What a loaded policy says holds for its own children; nobody else is promised anything for it.
+/// What a loaded policy declares holds for its own children; no other thread is promised anything because of it.
 #[test]
 fn a_declared_policy_counts_for_its_own_children_alone() {
     let budget = |name| Param { name, unit: Unit::Time, default: None, min: 1, max: u64::MAX, doc: "" };
@@ -319,7 +322,7 @@ fn group(budget_ms: u64, need: &str) -> Analysis {
     (0..3).for_each(|_| _ = build.reserve(0, 1, 10));
     let (first, second) = (build.thread(inner, &[]), build.thread(inner, &[]));
     let analysis = build.analyse();
-    // Who of them has which VP is not settled.
+    // It is not settled which child has which VP.
     assert_eq!([first, second].map(|edge| label(&analysis, edge)), ["NULL", "NULL"]);
     analysis
 }
@@ -336,7 +339,7 @@ fn a_group_is_as_many_servers_as_it_has_vps() {
         "{}",
         analysis.problems[0].found
     );
-    // 16 ms every 10 ms is what the four have, or any three of them for 12 ms; PSBE has no grid.
+    // The four VPs together have 16 ms in every 10 ms, any three of them 12 ms. PSBE has no grid.
     for (need, problems) in [
         ("MPR 10ms 16ms 4", 0),
         ("MPR 10ms 17ms 4", 1),
@@ -352,7 +355,7 @@ fn a_group_is_as_many_servers_as_it_has_vps() {
 }
 
 #[test]
-fn a_cpu_for_each_is_all_there_is_to_want() {
+fn with_a_cpu_for_each_child_every_child_has_all() {
     for policy in ["round-robin", "time-sharing", "proportional-share"] {
         let mut build = Build::new(3, policy, &[("quantum", MS)]);
         let mut edges: Vec<usize> = (0..3).map(|_| build.thread(0, &[("share", 1)])).collect();
@@ -368,7 +371,8 @@ fn a_cpu_for_each_is_all_there_is_to_want() {
     }
 }
 
-/// Two VPs of 5 ms every 10 ms, and who is below: nobody knows which VP is whose when others come and go.
+/// Two VPs of 5 ms in every 10 ms, and two children below: which child has which VP is not known when the other comes
+/// and goes.
 #[test]
 fn several_reservations_cannot_be_told_apart() {
     let mut build = Build::new(2, "reservation", &[]);
@@ -381,7 +385,7 @@ fn several_reservations_cannot_be_told_apart() {
     assert_eq!((label(&analysis, wide), label(&analysis, top)), ("RESBH 5ms 10ms".into(), "NULL".into()));
 }
 
-/// On several CPUs a join keeps only what goes on where it was declined.
+/// On several CPUs a join keeps only guarantees that resume after a grant was declined.
 #[test]
 fn a_join_on_several_cpus_needs_parents_that_resume() {
     for (policy, params, expected) in [
@@ -498,8 +502,8 @@ fn what_is_above_a_pinned_thread_is_promised_nothing() {
     }
 }
 
-/// On several CPUs a join may decline a grant. Kept is then what a reservation below ALL promises; a share is lost, and
-/// so is a reservation below another one. With one parent nothing is ever declined.
+/// On several CPUs a join may decline a grant. What a reservation below ALL promises outlasts that; a share is lost,
+/// and so is a reservation below another one. A join with one parent never declines.
 #[test]
 fn a_join_on_several_cpus_keeps_what_outlasts_its_absence() {
     let mut build = Build::new(2, "fixed-priority", &[]);
@@ -519,8 +523,8 @@ fn a_join_on_several_cpus_keeps_what_outlasts_its_absence() {
     assert_eq!(label(&build.analyse(), thread), "RESBS 5ms 20ms");
 }
 
-/// A warp is CPU time that the others wait for; each loses its share of it: of 40 ms a half, a quarter, a half; and
-/// nobody loses by its own.
+/// While a child is ahead by its warp, its siblings wait; each of them loses its share of that time: of 40 ms a half, a
+/// quarter, a half. No child loses by its own warp.
 #[test]
 fn warps_cost_the_others() {
     let mut build = Build::new(1, "proportional-share", &[("quantum", 10 * MS)]);
@@ -575,8 +579,8 @@ fn whatever_promises_nothing_says_so() {
     assert_eq!(build.analyse().problems[0].place, Place::Edge(thread));
 }
 
-/// Round robin counts turns, on whatever it holds on one VP: the machine, a reservation, a share; on several VPs at
-/// once nothing is known, but where there is one for each child.
+/// Round robin promises turns on whatever its one VP holds: the machine, a reservation, a share. On several VPs at once
+/// it promises nothing, but where there is a VP for each child.
 #[test]
 fn turns_are_counted_on_one_vp() {
     let below = |policy: &str, list: Params, cpus: u16, width: u16| {
@@ -631,7 +635,7 @@ fn graphs_that_make_no_sense_are_problems() {
 
 const NAMES: [&str; 8] = ["priority", "budget", "period", "share", "warp", "quantum", "rate-ppm", "soft"];
 
-/// A policy by number; one number too many is a policy that does not exist.
+/// The name of a policy by its number; the number after the last stands for a policy that does not exist.
 fn policy(number: usize) -> String {
     REGISTRY.get(number).map_or("no such", |entry| entry.policy).to_owned()
 }

@@ -1,4 +1,4 @@
-//! The corners of supply functions: exact, all of them, and no more than there are.
+//! The corners of supply functions: each corner is listed, exactly, and nothing that is none.
 
 use hls_calculus::{Corner, Guarantee, Rational};
 use num_bigint::BigInt;

@@ -1,5 +1,5 @@
-//! Supplies and rewrites against enumeration: every schedule of [`SLOTS`] unit slots that keeps a guarantee, and of a
-//! group of VPs every schedule of a period.
+//! Supplies and rewrites against enumeration: every schedule of [`SLOTS`] unit slots that keeps a guarantee; for a
+//! group of VPs, every schedule of a period.
 //!
 //! A schedule is a bit string. What `keeps` says is written from the definitions of the paper (a grid with a hidden
 //! phase, every window), not from the formulas under test.
@@ -201,7 +201,7 @@ fn disjoint_supplies_add_up_in_all_schedules() {
 fn keeps_rate(schedule: u32, rate: (u32, u32), gap: u32) -> bool {
     let count = |from: u32, to: u32| (schedule >> from & ((1u32 << (to - from)) - 1)).count_ones();
     let fair = |received: u32, length: u32| received * rate.1 >= rate.0 * length;
-    // The first instant may lie before the slots: what is not seen may have been received.
+    // The first instant may lie before the slots: CPU time before the slots is not seen, and may have been received.
     let mut reachable = vec![false; SLOTS as usize + 1];
     reachable[0] = true;
     for at in 1..=SLOTS {
@@ -235,8 +235,8 @@ fn a_notified_rate_is_a_bounded_share_in_all_schedules() {
 }
 
 /// Every way in which a group of `cpus` is served in slots: `amount` in each period, at most `cpus` in a slot. The
-/// least in a window of any length is that of the worst in a period that ends, whole periods, and the worst in one
-/// that begins.
+/// least CPU time in a window of any length is the least in the end of a period, plus whole periods, plus the least in
+/// the beginning of a period.
 fn least_of_a_group(period: u32, amount: u32, cpus: u32, up_to: u32) -> Vec<u32> {
     let mut schedules: Vec<Vec<u32>> = vec![Vec::new()];
     for _ in 0..period {
@@ -246,7 +246,8 @@ fn least_of_a_group(period: u32, amount: u32, cpus: u32, up_to: u32) -> Vec<u32>
         schedules = schedules.iter().flat_map(longer).collect();
     }
     schedules.retain(|schedule| schedule.iter().sum::<u32>() == amount);
-    // From a slot to the end of the period, to a slot from its start, between two slots.
+    // The least CPU time from a slot to the end of the period, from the start of the period to a slot, and between two
+    // slots.
     let least = |from: u32, to: u32| {
         let sums = schedules.iter().map(|schedule| schedule[from as usize..to as usize].iter().sum::<u32>());
         sums.min().unwrap()
@@ -271,7 +272,7 @@ fn the_supply_of_a_group_is_the_least_of_all_schedules() {
             let need = Guarantee::Mpr { period: int(period), amount: int(amount), cpus: cpus as u16 };
             for (window, least) in (0..).zip(least_of_a_group(period, amount, cpus, 4 * period)) {
                 let supply = need.sbf(&int(window));
-                // Where the parts are whole slots, slots are fine enough to show the worst case.
+                // Where the part of each VP is whole slots, slots are fine enough to show the worst case.
                 assert!(supply <= int(least), "sbf({window}) of {need}");
                 assert!(amount % cpus != 0 || supply == int(least), "sbf({window}) of {need}");
                 assert_eq!(need.ubf(&int(window)), int(window * cpus));

@@ -6,7 +6,7 @@ use hls_calculus::{
 };
 use std::cmp::Reverse;
 
-/// No value of the random hierarchies is greater.
+/// The greatest value of a number in the random hierarchies.
 const MOST: u64 = 40;
 
 fn int(n: u64) -> Rational {
@@ -17,7 +17,7 @@ fn int(n: u64) -> Rational {
 struct Random(u64);
 
 impl Random {
-    /// From 0 to one below `bound`.
+    /// A number from 0 to one below `bound`.
     fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -39,7 +39,7 @@ struct Build {
 }
 
 impl Build {
-    /// A root of a policy; no value is to be greater than `most`.
+    /// Begins with a root scheduler of this policy; no number is to be greater than `most`.
     fn new(policy: &str, quantum: u64, most: u64) -> Build {
         let graph = Graph { cpus: 1, ..Graph::default() };
         let mut build = Build { graph, settings: Vec::new(), most };
@@ -104,7 +104,7 @@ impl Build {
         mend(&self.graph, Mode::Tight, &self.analyse(), 0, &self.settings)
     }
 
-    /// What comes of a value, where there are these problems without it.
+    /// The outcome of giving a number this value, in a hierarchy that has the problems `before`.
     fn outcome(&self, before: &[Problem], setting: &Setting, value: &Rational) -> Outcome {
         let mut changed = self.graph.clone();
         setting.set(&mut changed, value);
@@ -120,7 +120,7 @@ impl Build {
         }
     }
 
-    /// The least change by trying every value, and whether every number keeps to the assumption of the search.
+    /// The least change, found by trying every value, and whether the assumption of the search holds for every number.
     fn brute(&self, of_needs: bool) -> (Option<Mend>, bool) {
         let before = self.analyse().problems;
         let mut best: Option<((Rational, Reverse<usize>), Mend)> = None;
@@ -153,7 +153,7 @@ impl Build {
     }
 }
 
-/// What comes of a value: the problem stays, so many are gone, or others come.
+/// What happens with a value: the problem stays, so many problems are gone, or others come.
 enum Outcome {
     Stays,
     Mended(usize),
@@ -172,7 +172,7 @@ impl Outcome {
 
 const POLICIES: [&str; 5] = ["reservation", "proportional-share", "fixed-priority", "limit", "join"];
 
-/// A random hierarchy of small numbers; some of it overbooked.
+/// A random hierarchy of small numbers, of which some schedulers are overbooked.
 fn random(random: &mut Random) -> Build {
     let root = random.one_of(&POLICIES[..3]);
     let mut build = Build::new(root, 1 + random.below(6), MOST);
@@ -299,7 +299,8 @@ fn a_need_that_one_number_sets_twice_changes_both() {
 
 #[test]
 fn a_small_change_comes_before_one_that_mends_more() {
-    // Less quantum, by a tenth, would mend both; less warp of the third, by a thirty-third, mends the first.
+    // A quantum that is less by a tenth would mend both problems; a warp of the third thread that is less by a
+    // thirty-third mends the first.
     let mut build = Build::new("proportional-share", 10, 1_000);
     build.thread(0, &[("share", 1), ("warp", 0)], Some("PSBE 1/3 45.7ns"));
     build.thread(0, &[("share", 1), ("warp", 0)], Some("PSBE 1/3 45.4ns"));
@@ -329,7 +330,8 @@ fn of_equal_changes_the_one_that_mends_most_then_the_first_is_taken() {
 
 #[test]
 fn a_mend_on_the_far_side_of_another_problem_is_found() {
-    // Down to a budget of 10 the thread asks too much of its period; down to 9 all ask too much together.
+    // With a budget above 10 the thread asks for more than its period; with a budget of 10 all threads together still
+    // ask for too much.
     let mut build = Build::new("reservation", 1, 10);
     build.thread(0, &[("budget", 11), ("period", 10)], None);
     build.thread(0, &[("budget", 1), ("period", 10)], None);
@@ -404,7 +406,7 @@ fn a_search_over_long_sums_ends_soon() {
     assert_eq!(mends, build.mends(), "whatever else the machine does");
 }
 
-/// What is not the least mends all the same, and the value one step nearer does not.
+/// A change that was found mends the problem even where it is not the least, and the value one step nearer does not.
 fn check_verified(build: &Build, found: Option<&Mend>) {
     let Some(Mend { setting, from, to, .. }) = found else { return };
     let (setting, before) = (&build.settings[*setting], build.analyse().problems);

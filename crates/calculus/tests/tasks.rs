@@ -1,8 +1,9 @@
-//! Task sets under a guarantee: the numbers of the papers, brute force on unit slots, a second opinion, and the least
-//! reservations.
+//! Task sets under a guarantee: the numbers of the papers, brute force on unit slots, a comparison with another
+//! implementation, and the least reservations.
 //!
-//! The second opinion is the crate `response-time-analysis` (Brandenburg), whose EDF and fixed-priority analyses are
-//! for a processor of one's own; on reservations its fixed-point search is used with its supplies and demands.
+//! The other implementation is the crate `response-time-analysis` (Brandenburg), whose EDF and fixed-priority analyses
+//! are for a dedicated processor; for reservations the crate's fixed-point search is used with the crate's supplies and
+//! demands.
 
 use hls_calculus::tasks::{
     Miss, Order, Response, Task, TaskSet, least_amount, least_utilisation, reserved_response,
@@ -59,7 +60,8 @@ fn a_full_cpu_is_decided() {
         order: Order::Edf,
         tasks: vec![task((1, 2, deadline, 0)), task((1, 3, 3, 0)), task((1, 6, 6, 0))],
     };
-    // Everything is due at 6, so the first job of the last unit may be at the first task.
+    // All tasks have a deadline at 6, up to which the CPU is full, so the first task's deadline may be as short as its
+    // run time.
     assert_eq!(tight(1).verdict(&supply("ALL")).miss, None);
     let over = implicit(Order::Edf, &[(1, 2), (1, 3), (1, 5)]).verdict(&supply("ALL"));
     assert!(matches!(over.miss, Some(Miss::Short { .. })), "{over:?}");
@@ -118,7 +120,8 @@ fn response_times_under_edf_need_many_steps() {
     }
 }
 
-/// With less to spare the analysis is given up, and says so: the deadlines are all that is known.
+/// With less to spare the analysis of response times is given up, and the verdict says so: only the deadlines are known
+/// to be bounds.
 #[test]
 fn response_times_that_take_too_long_say_so() {
     let numbers =
@@ -128,14 +131,14 @@ fn response_times_that_take_too_long_say_so() {
     let deadlines = numbers.iter().map(|numbers| Response::DeadlineOnly(whole(numbers.2)));
     assert_eq!((verdict.miss, verdict.responses), (None, deadlines.collect()));
     assert_eq!(set.miss(&supply("ALL")), None);
-    // Of two that both hold the lesser, and of equal ones that of the analysis.
+    // Of two bounds that both hold the lesser counts, and of equal ones the bound of the analysis.
     let known = Response::Bound(whole(7));
     assert_eq!(Response::DeadlineOnly(whole(7)).and(known.clone()), known);
     assert_eq!(Response::Unknown.and(known.clone()).and(Response::DeadlineOnly(whole(9))), known);
 }
 
-/// A thousand million deadlines come before the first of the second task. Below fixed priority one step passes them
-/// all.
+/// A thousand million deadlines of the first task come before the first deadline of the second task. Under fixed
+/// priority one step passes them all.
 #[test]
 fn what_takes_too_long_is_refused() {
     let tasks = vec![task((1, 4, 4, 0)), task((1, 4_000_000_000, 4_000_000_000, 0))];
@@ -159,7 +162,7 @@ fn the_least_reservation_of_the_specification() {
     let fit = |set: &TaskSet| least_amount(set, Continuity::Basic, &whole(10)).unwrap().amount;
     assert_eq!(fit(&tasks), ratio(39, 14));
     assert_eq!(fit(&TaskSet::rate_monotonic(tasks.tasks)), ratio(7, 2));
-    // One that runs every period needs just that, when the windows may begin anywhere.
+    // A task that arrives once in every period of a continuous reservation needs its run time and no more.
     let one = implicit(Order::Edf, &[(10, 33)]);
     assert_eq!(least_amount(&one, Continuity::Continuous, &whole(33)).unwrap().amount, whole(10));
     assert_eq!(least_amount(&one, Continuity::Basic, &ratio(43, 2)).unwrap().amount, whole(10));
@@ -224,8 +227,8 @@ struct Job {
     left: u64,
 }
 
-/// The latest completion after arrival of each task's jobs on a CPU that is there in some slots. With `at_once` only
-/// until nothing is ready any more.
+/// For each task the longest time from the arrival of a job to its completion, on a CPU that is there in some slots
+/// only. With `at_once` the run ends in the first slot in which no job is ready.
 fn play(
     order: Order,
     tasks: usize,
@@ -273,7 +276,7 @@ fn demand(tasks: &[Numbers], window: u64) -> u64 {
     tasks.iter().map(jobs).sum()
 }
 
-/// Whether what is wanted in the long run is not so close to what is certain that it takes seconds to tell.
+/// Whether the rate of the tasks is so far from the rate of the supply that a verdict does not take seconds.
 fn is_clear(set: &TaskSet, supply: &Supply) -> bool {
     let load = set.utilisation() / supply.rate();
     load < ratio(9, 10) || load > ratio(11, 10)
@@ -284,7 +287,8 @@ const LONG: u64 = 2_000;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The bound of fixed priority is attained when all tasks begin together and the supply is at its worst.
+    /// Under fixed priority the bound of a response time is reached when all tasks begin together and the supply is at
+    /// its worst.
     #[test]
     fn fixed_priority_bounds_are_attained(tasks in tasks(3, 3), periodic in periodic()) {
         let (set, supply) = (set(Order::FixedPriority, &tasks), edp(periodic));
@@ -300,7 +304,8 @@ proptest! {
         prop_assert_eq!(set.verdict(&supply).responses, seen);
     }
 
-    /// No bound is exceeded, whenever jobs arrive and become ready, and wherever in its periods the supply comes.
+    /// No bound is exceeded, whenever jobs arrive and become ready, and wherever in its periods the supply gives its
+    /// CPU time.
     #[test]
     fn no_bound_is_exceeded(order in order(), tasks in tasks(4, 3), periodic in periodic(), mut seed: u64) {
         let (period, amount, deadline) = periodic;
@@ -319,7 +324,7 @@ proptest! {
             let phase = draw(&mut seed, period);
             let mut cpu = vec![false; phase as usize];
             while cpu.len() < 300 {
-                // As early as can be, as late as can be, or anywhere in between.
+                // The amount of a period comes as early as can be, as late as can be, or anywhere in between.
                 let room = deadline - amount;
                 let from = [0, room, draw(&mut seed, room + 1)][draw(&mut seed, 3) as usize];
                 cpu.extend((0..period).map(|slot| (from..from + amount).contains(&slot)));
@@ -333,7 +338,8 @@ proptest! {
         }
     }
 
-    /// EDF accepts what the demand in every window allows, and names the first window that does not.
+    /// EDF accepts a set whose demand in every window is within the supply, and else names the first window in which it
+    /// is not.
     #[test]
     fn edf_compares_demand_and_supply(tasks in tasks(4, 3), periodic in periodic()) {
         let (set, supply) = (set(Order::Edf, &tasks), edp(periodic));
@@ -363,7 +369,7 @@ proptest! {
         prop_assert_eq!(all_are, verdict.miss.is_none(), "{:?}", verdict);
     }
 
-    /// The least amount does, and less by a thousandth does not.
+    /// The least amount suffices, and an amount that is less by a thousandth does not.
     #[test]
     fn the_least_amount_is_the_least(
         order in order(), tasks in tasks(3, 2), is_basic: bool, period in 1u64..40,
@@ -389,7 +395,7 @@ proptest! {
     }
 }
 
-/// The second opinion, in the units of the crate.
+/// The other implementation, in the units of its crate.
 mod oracle {
     use super::{Numbers, Order};
     use response_time_analysis::arrival::Sporadic;
@@ -401,7 +407,7 @@ mod oracle {
 
     type Demand = RBF<Sporadic, Scalar>;
 
-    /// Far enough that the crate does not run its own brute force beside.
+    /// A limit so large that the crate does not run its own brute force as well.
     const LIMIT: u64 = 200_000;
 
     fn limit() -> Duration {
@@ -413,7 +419,7 @@ mod oracle {
         RBF::new(arrivals, Scalar::new(Service::from(run)))
     }
 
-    /// The response time of one of the tasks by the crate's own analyses; `None`: it found none.
+    /// The response time of one of the tasks by the crate's own analyses; `None` where the crate finds no bound.
     pub fn dedicated(order: Order, tasks: &[Numbers], index: usize) -> Option<u64> {
         let found = match order {
             Order::FixedPriority => {
@@ -447,8 +453,8 @@ mod oracle {
         }
     }
 
-    /// Fixed priority on a supply: the crate's analysis for a processor of one's own, with its supply in the place of
-    /// that processor.
+    /// Fixed priority on a supply: the crate's analysis for a dedicated processor, with a supply of the crate in the
+    /// place of that processor.
     pub fn on_supply(tasks: &[Numbers], index: usize, supply: &dyn SupplyBound) -> Option<u64> {
         let task = demand(&tasks[index]);
         let higher: Vec<Demand> = tasks[..index].iter().map(demand).collect();
@@ -469,8 +475,8 @@ mod oracle {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The crate counts responses and deadlines from when a job becomes ready, we from its arrival: so the task that
-    /// is asked about has no jitter, and under EDF none has.
+    /// The crate counts responses and deadlines from when a job becomes ready, we from its arrival: so the task whose
+    /// response time is compared has no jitter here, and under EDF no task has.
     #[test]
     fn a_second_opinion_on_a_cpu_of_its_own(order in order(), mut tasks in tasks(4, 3), which: prop::sample::Index) {
         let index = which.index(tasks.len());
@@ -485,7 +491,7 @@ proptest! {
         let verdict = set.verdict(&supply("ALL"));
         let theirs = oracle::dedicated(order, &tasks, index).map(whole);
         prop_assert_eq!(verdict.responses[index].bound().cloned(), theirs.map(|theirs| match (&verdict.miss, order) {
-            // A deadline that is met bounds the response by itself.
+            // Where the deadline is met, the deadline is a bound of the response.
             (None, Order::Edf) => theirs.min(whole(tasks[index].2)),
             _ => theirs,
         }));

@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn windows_are_few_and_tell(guarantee in guarantees()) {
+    fn windows_to_monitor_are_few_and_promise_something(guarantee in guarantees()) {
         let windows = guarantee.windows();
         prop_assert!(windows.len() <= 5 && windows.is_sorted());
         for window in windows {

@@ -1,4 +1,5 @@
-//! Sums of guarantees against brute force: supplies at every quarter, windows and shortfalls between them.
+//! Sums of guarantees against brute force: supplies at every quarter of a nanosecond, and windows and shortfalls, which
+//! may lie between two quarters.
 
 use hls_calculus::{Guarantee, Rational, Shortfall, Sum, Supply};
 use num_bigint::BigInt;
@@ -64,7 +65,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_is_nothing() {
+fn an_empty_sum_promises_nothing() {
     let nothing = Supply::default();
     assert!(Supply::from(Guarantee::Null).is_nothing() && Supply::sum(&[]).is_nothing());
     assert_eq!(Supply::sum(&[nothing.clone(), Guarantee::All.into()]), Guarantee::All.into());

@@ -130,17 +130,17 @@ pub enum Command {
     Unload(UnloadArgs),
     /// Run the threads of a hierarchy under the system's own scheduler, to compare with
     Baseline(BaselineArgs),
-    /// The process of the threads; started by others
+    /// Carries out the threads of a run; `hls run` and `hls baseline` start this process themselves
     #[command(name = worker::THREADS, hide = true)]
     LoadThreads,
-    /// The process in which a policy is tried; started by others
+    /// Tries a policy; `hls policy test` starts this process itself
     #[command(hide = true)]
     TryPolicy(TryPolicyArgs),
-    /// The process that makes an engine with other policies ready; started by others
+    /// Makes an engine with other policies ready; `hls run` starts this process itself
     #[cfg(feature = "kernel")]
     #[command(name = worker::POLICIES, hide = true)]
     PreparePolicies,
-    /// A process that becomes a command; started by others
+    /// Becomes the command of a thread; `hls run` starts this process itself
     #[cfg(feature = "kernel")]
     #[command(name = worker::START, hide = true)]
     Start {
@@ -306,14 +306,14 @@ pub enum PolicyCommand {
     },
 }
 
-/// What is to be tried.
+/// Arguments of the process in which a policy is tried.
 #[derive(clap::Args)]
 pub struct TryPolicyArgs {
-    /// The native build.
+    /// The policy's native build.
     pub native: PathBuf,
     /// The first seed.
     pub from: u64,
-    /// How many.
+    /// How many seeds are tried.
     pub seeds: u64,
     /// Print each event before it happens.
     #[arg(long)]
@@ -398,7 +398,8 @@ pub struct RunArgs {
     pub socket: PathBuf,
 }
 
-/// How late the kernel's timers and switches may be before that is the hierarchy's fault.
+/// By how much a promise may be missed in the kernel, whose timers and switches come late, before the promise counts as
+/// broken.
 const KERNEL_SLACK: Nanos = Nanos::from_micros(100);
 
 impl RunArgs {
@@ -497,7 +498,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// The thread that it is about.
+    /// The thread that the request is about.
     pub fn thread(&self) -> Option<&str> {
         match self {
             Request::Move { thread, .. }
@@ -578,9 +579,9 @@ pub struct BaselineArgs {
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Its begin.
+    /// The beginning of the stretch.
     pub from: Nanos,
-    /// Its end, later than its begin.
+    /// The end of the stretch, later than its beginning.
     pub to: Nanos,
 }
 

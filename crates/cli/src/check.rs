@@ -1,4 +1,4 @@
-//! `hls check`: is every promise one that can be kept?
+//! `hls check`: can every promise that the file asks for be kept?
 
 use crate::args::CheckArgs;
 use crate::exit::{Error, Verdict};

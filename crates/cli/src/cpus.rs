@@ -1,7 +1,8 @@
-//! How many CPUs the machine of a hierarchy has: what `--cpus` says comes before what the file says, and that before
-//! the CPUs that are online here. The rule is the same for all commands that read a hierarchy file.
+//! How many CPUs the machine of a hierarchy has: `--cpus` decides; without it the file; where the file says nothing,
+//! the number of CPUs that are online on this machine. The rule is the same for all commands that read a hierarchy
+//! file.
 //!
-//! Relies on the kernel's lists of CPUs. Whether an engine can run a hierarchy of so many is not decided here.
+//! Relies on the kernel's lists of CPUs. Never decides whether an engine can run a hierarchy of so many CPUs.
 
 use crate::exit::Error;
 use hls_core::limits::MAX_CPUS;
@@ -15,9 +16,9 @@ use std::thread::available_parallelism;
 /// What `--cpus` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedCpus {
-    /// So many.
+    /// This number of CPUs.
     Number(u16),
-    /// As many as are online here.
+    /// As many CPUs as are online on this machine.
     Online,
 }
 
@@ -46,7 +47,7 @@ impl AskedCpus {
     }
 }
 
-/// Who said how many CPUs there are, where it was not the file.
+/// What decided how many CPUs the machine has, where the file did not.
 pub fn origin(asked: Option<AskedCpus>, machine: &Machine) -> Result<Option<String>, Error> {
     let by = match (asked, machine.stated_cpus) {
         (None, Some(_)) => return Ok(None),

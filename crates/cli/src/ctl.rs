@@ -20,18 +20,18 @@ pub fn ctl(args: &CtlArgs) -> Result<Verdict, Error> {
     )
 }
 
-/// A thread of this machine.
+/// Reads the TID of a thread of this machine.
 fn number(text: &str) -> Result<u32, ClientError> {
     let number = text.parse().ok().filter(|number| *number != 0);
     number.ok_or_else(|| bad(format!("found `{text}`, expected the number of a thread")))
 }
 
-/// A request that is wrong before anybody is asked.
+/// The error of a request that is wrong by itself: the running hierarchy is not asked.
 pub fn bad(reason: String) -> ClientError {
     ClientError::Request { error: "BadValue".into(), reason }
 }
 
-/// What came of a request.
+/// The verdict of the command by the outcome of its request; prints the reason where the request was refused.
 pub fn verdict(outcome: Result<(), ClientError>) -> Result<Verdict, Error> {
     match outcome {
         Ok(()) => Ok(Verdict::Kept),
@@ -44,7 +44,8 @@ pub fn verdict(outcome: Result<(), ClientError>) -> Result<Verdict, Error> {
     }
 }
 
-/// Asks, and writes what is answered. `number`: which thread is meant.
+/// Sends a request to the running hierarchy, and writes the answer. `number` gives the TID for the text that names a
+/// thread.
 pub fn ask(
     hls: &mut Client,
     request: &Request,

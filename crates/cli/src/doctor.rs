@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Counts the changes that break a reader of the JSON.
+/// The version of the JSON's format: one more after each change that breaks its readers.
 const FORMAT: u32 = 1;
 
 /// The findings for programs.

@@ -1,4 +1,4 @@
-//! How a command ends: its exit code, and the last word on standard error.
+//! How a command ends: its exit code, and its last message on standard error.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -6,17 +6,17 @@ use std::process::ExitCode;
 
 /// A command that came to its end.
 pub enum Verdict {
-    /// All is well.
+    /// Every guarantee that the command looked at holds, or it looked at none.
     Kept,
     /// A guarantee does not hold, or did not.
     Violated,
 }
 
-/// A command that did not.
+/// Why a command did not come to its end.
 pub enum Error {
-    /// The user's input is wrong, and it has been said how.
+    /// The user's input is wrong, and the messages about it have been printed.
     Reported,
-    /// The user's input is wrong, like this.
+    /// The user's input is wrong: the message, still to be printed.
     Input(String),
     /// The system failed: a file that cannot be written, an error of ours.
     System(String),
@@ -42,7 +42,7 @@ pub fn say(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Where a session's user reads what it says.
+/// The messages of a session go to standard error.
 pub struct StandardError;
 
 impl hls_session::Console for StandardError {

@@ -19,7 +19,7 @@ impl<'a> Explained<'a> {
     /// Finds all schedulers and threads of these names.
     ///
     /// # Errors
-    /// A name is that of none of them; the message says which names there are.
+    /// No scheduler or thread has one of the names; the message says which names there are.
     pub fn find_all(plan: &Plan, wanted: &'a [String]) -> Result<Vec<Explained<'a>>, Error> {
         wanted.iter().map(|name| Explained::find(plan, name)).collect()
     }

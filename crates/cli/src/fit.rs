@@ -130,7 +130,7 @@ fn row(
     ]
 }
 
-/// A least reservation with its amount rounded up to what a file can state.
+/// The cells for a least reservation, with its amount rounded up to what a file can state.
 fn cells(name: &str, fit: &Result<Option<Fit>, Miss>) -> [String; 2] {
     match fit {
         Ok(Some(fit)) => {

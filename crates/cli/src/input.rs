@@ -13,10 +13,10 @@ use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-/// No message lists more names.
+/// The most names that a message lists.
 const MAX_NAMES: usize = 12;
 
-/// The bytes of a file, which may be one without an end, such as `/dev/zero`; or why it cannot be read.
+/// The bytes of a file, or why it cannot be read. A file without an end, such as `/dev/zero`, is refused.
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let most = MAX_FILE_BYTES as u64;
@@ -44,9 +44,9 @@ pub struct HierarchyFile {
     pub hierarchy: Hierarchy,
     /// The file's name and text, to print places in it.
     pub source: Source,
-    /// The policies that it loads.
+    /// The policies that the file loads.
     pub policies: LoadedPolicies,
-    /// Who said how many CPUs there are, where it was not the file.
+    /// What decided how many CPUs the machine has, where the file did not.
     pub cpus_from: Option<String>,
 }
 
@@ -99,8 +99,8 @@ fn policy_texts(
     Err(Error::Reported)
 }
 
-/// Reads a hierarchy file for the kernel engine: it must be for as many CPUs as this machine has, and gets a default
-/// scheduler where it has none.
+/// Reads a hierarchy file for the kernel engine: the hierarchy must be for as many CPUs as this machine has, and gets a
+/// default scheduler where it has none.
 pub fn hierarchy_for_kernel(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile, Error> {
     let (online, present) = (cpus::online()?, cpus::present()?);
     let file = hierarchy(path, asked)?;
@@ -117,8 +117,8 @@ pub fn hierarchy_for_kernel(path: &Path, asked: Option<AskedCpus>) -> Result<Hie
     Ok(HierarchyFile { hierarchy: file.hierarchy.with_default(), ..file })
 }
 
-/// Prints which processes and cgroups a file names that are not on this machine. Threads of a name, units and commands
-/// may still come.
+/// Prints which processes and cgroups the file names that are not on this machine. What else the file may name is not
+/// looked for: threads by name, units and commands may still come.
 pub fn is_here(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
     let missing = |who: &Who| match who {
         Who::Pid(pid) if !Path::new(&format!("/proc/{pid}")).exists() => {
@@ -152,7 +152,7 @@ pub fn runs(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
 /// A workload, with its source when it was read from a file.
 pub type SourcedWorkload = (Workload, Option<Source>);
 
-/// Reads an rt-app file; prints what of it cannot be simulated, or all of its errors.
+/// Reads an rt-app file; prints which parts of it cannot be simulated, or all of its errors.
 pub fn workload(path: Option<&Path>) -> Result<SourcedWorkload, Error> {
     let Some(path) = path else { return Ok((Workload::default(), None)) };
     let bytes = read(path).map_err(Error::Input)?;
@@ -183,7 +183,7 @@ pub fn plan(hierarchy: Hierarchy, (workload, source): &SourcedWorkload) -> Resul
     })
 }
 
-/// An error of the plan at the task that it is about.
+/// The message for an error of the plan, with the task of the workload that the error is about.
 fn misfit(workload: &Workload, error: PlanError) -> Diagnostic {
     let (task, found, expected) = match error {
         PlanError::NoSuchThread { task, threads } => {
@@ -213,7 +213,7 @@ fn misfit(workload: &Workload, error: PlanError) -> Diagnostic {
     Diagnostic { severity, span, message, found, expected, help: None, first: None }
 }
 
-/// Names in quotes, as many as a person reads.
+/// Names in quotes, [`MAX_NAMES`] at most; the others are counted.
 pub fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let all: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     let shown = all[..all.len().min(MAX_NAMES)].join(", ");

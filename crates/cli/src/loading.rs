@@ -1,4 +1,5 @@
-//! `hls load` and `hls unload`: policies of the hierarchy that runs on this machine come and go (Vassal, section 3).
+//! `hls load` and `hls unload`: load a policy into the hierarchy that runs on this machine, or unload one (Vassal,
+//! section 3).
 
 use crate::args::{LoadArgs, UnloadArgs};
 use crate::ctl::verdict;
@@ -37,14 +38,14 @@ pub struct PolicyText {
 }
 
 impl PolicyText {
-    /// Reads a policy's file, which is to be loaded under that name, or its own.
+    /// Reads the file of a policy, which is to be loaded under `name`, or under its own name.
     pub fn read(path: &Path, name: Option<&str>) -> Result<PolicyText, Error> {
         let file = PolicyFile::read(path).map_err(|error| Error::Input(error.to_string()))?;
         let name = name.map_or_else(|| file.name(), str::to_owned);
         Ok(PolicyText { name, path: path.to_owned(), text: file.text().to_owned() })
     }
 
-    /// Has it loaded, and writes what came of that; how long it took.
+    /// Has the running hierarchy load the policy, and writes which schedulers have it now. Returns how long that took.
     pub fn load(
         &self,
         hls: &mut Client,

@@ -1,4 +1,4 @@
-//! `hls`: checks a hierarchy of schedulers, runs it, changes it meanwhile, and shows what became of its promises.
+//! `hls`: checks a hierarchy of schedulers, runs it, changes it while it runs, and shows which promises were kept.
 //!
 //! Dispatches only. Exit codes: 0 all guarantees hold, 1 one does not, 2 bad usage or input, 3 the system failed.
 
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     exit::code(outcome)
 }
 
-/// The end of a command that keeps no promises.
+/// The verdict of a command that looks at no guarantee and did not fail.
 fn kept<E: Into<exit::Error>>(outcome: Result<(), E>) -> Result<exit::Verdict, exit::Error> {
     outcome.map(|()| exit::Verdict::Kept).map_err(E::into)
 }

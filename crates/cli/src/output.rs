@@ -1,19 +1,20 @@
 //! Standard output, for results.
 //!
 //! A reader that goes away (`hls policies | head -1`) has read enough: the rest is dropped, the command goes on, and
-//! its exit code stays true. Every other error is handed on.
+//! its exit code stays true. Every other error is returned.
 
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 
 /// Paragraphs fit a terminal of this many columns.
 const WIDTH: usize = 80;
 
-/// Standard output, buffered: it is to be flushed at the end, and before anything is said on standard error.
+/// Standard output, buffered: the caller flushes it at the end, and before writing to standard error.
 pub fn output() -> BufWriter<impl Write> {
     BufWriter::new(Output { stdout: io::stdout().lock() })
 }
 
-/// Words in lines of at most [`WIDTH`] columns, the first behind `head`, the others below its end.
+/// Writes words in lines of at most [`WIDTH`] columns: the first line begins with `head`, the others are indented as
+/// far as `head` is long.
 pub fn paragraph(out: &mut impl Write, head: &str, words: &str) -> io::Result<()> {
     let mut line = head.to_owned();
     for word in words.split_whitespace() {
@@ -44,7 +45,7 @@ impl Write for Output {
     }
 }
 
-/// The result, but `closed` when there is no reader.
+/// The result, or `closed` where the reader of standard output has gone away.
 fn or_when_closed<T>(result: io::Result<T>, closed: T) -> io::Result<T> {
     match result {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(closed),

@@ -75,7 +75,7 @@ fn list(out: &mut impl Write, whose: &str, params: &[ParamInfo]) -> io::Result<(
     Ok(())
 }
 
-/// A value as a file has it, but without the quotes.
+/// A value as a hierarchy file has it, but without the quotes.
 fn show(param: &ParamInfo, value: u64) -> String {
     match param.unit {
         Unit::Time => Nanos(value).to_string(),

@@ -1,4 +1,4 @@
-//! `hls policy`: policies that are one's own, begun, tried and built.
+//! `hls policy`: begins, tries and builds a policy of one's own.
 
 use crate::args::{PolicyArgs, PolicyCommand};
 use crate::exit::{Error, Verdict};
@@ -24,7 +24,7 @@ pub fn policy(args: &PolicyArgs) -> Result<Verdict, Error> {
     }
 }
 
-/// Writes the files of a new policy, none of them over another.
+/// Writes the files of a new policy, and never over a file that exists.
 fn new(name: &str, folder: &Path) -> Result<Verdict, Error> {
     let files = Template::new(name).map_err(refused)?.files.map(|(path, text)| (folder.join(path), text));
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
@@ -44,7 +44,7 @@ fn new(name: &str, folder: &Path) -> Result<Verdict, Error> {
     Ok(Verdict::Kept)
 }
 
-/// Prints the headers that an installed command has only within itself.
+/// Prints the headers of the contract for policies, which an installed `hls` has only within itself.
 fn contract() -> Result<Verdict, Error> {
     let mut out = output();
     for (path, text) in hls_policy_build::contract() {
@@ -54,7 +54,7 @@ fn contract() -> Result<Verdict, Error> {
     Ok(Verdict::Kept)
 }
 
-/// The policies of files, in order, with numbers from this one on.
+/// Reads the policies of these files, in order, and numbers them from `first` on.
 fn named(files: &[PathBuf], name: Option<&str>, first: u8) -> Result<Vec<(u8, PolicyFile)>, Error> {
     if name.is_some() && files.len() > 1 {
         return Err(Error::Input(format!("found --as and {} policies, expected one", files.len())));
@@ -75,7 +75,7 @@ fn build(
     folder: Option<&Path>,
     cache: Option<PathBuf>,
 ) -> Result<Verdict, Error> {
-    // The names of several could be more than a file's may hold.
+    // The names of several policies together could be longer than a file's name may be.
     let stem = if let [(_, policy)] = policies { policy.identifier() } else { "policies" };
     if let Some(folder) = folder {
         fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;

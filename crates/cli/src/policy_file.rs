@@ -4,13 +4,13 @@ use crate::exit::{Error, say};
 use hls_policy_build::PolicyFile;
 use std::path::Path;
 
-/// A policy, under this name if it is to have another than its own.
+/// Reads a policy; `name` is given where the policy is to have another name than its own.
 pub fn read(file: &Path, name: Option<&str>) -> Result<PolicyFile, Error> {
     let policy = PolicyFile::read(file).map_err(refused)?;
     name.map_or(Ok(policy.clone()), |name| policy.renamed(name)).map_err(refused)
 }
 
-/// What was refused has been said line by line, as compilers do.
+/// Prints why a policy was refused, a line for each place, as compilers do.
 pub fn refused(error: hls_policy_build::Error) -> Error {
     match error {
         hls_policy_build::Error::Refused(_) => {

@@ -3,10 +3,10 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
-/// A run that is over sooner shows nothing.
+/// A run that is over within this time shows no progress.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A bar on standard error; nothing where that is no terminal.
+/// A progress bar on standard error; nothing where standard error is no terminal.
 pub struct Progress {
     bar: ProgressBar,
     begun: Instant,
@@ -23,7 +23,7 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// So many parts of all are done.
+    /// Shows that `part` of `parts` are done.
     pub fn is_at(&mut self, part: u64, parts: u64) {
         if !self.is_shown && self.begun.elapsed() >= PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -35,7 +35,7 @@ impl Progress {
 }
 
 impl Drop for Progress {
-    /// The run is over, or has failed: its messages need the line.
+    /// Removes the bar when the run is over or has failed, since messages need the line.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -18,7 +18,7 @@ use hls_workload::program::Workload;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// How long a run lasts when nobody says.
+/// How long a run lasts where neither `--for` nor the workload says.
 pub const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
 
 /// Runs the command.
@@ -60,7 +60,8 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let bounds = derived.response_bounds(&plan);
     let subject = Subject { plan, derived: &derived, policies: &policies };
     let Outcome { mut result, refused } = carry_out(args, subject, length)?;
-    // A real job takes more than its file says, by what switches and the kernel cost; how much more nobody knows.
+    // A job of a real thread takes longer than its file says, by the cost of switches and of the kernel, which is not
+    // known.
     hold_to_bounds(&mut result, &bounds, if is_real { Nanos::MAX } else { args.slack() });
     let kept = result.is_kept();
 
@@ -89,7 +90,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     Ok(if kept && refused == 0 && problems.is_empty() { Verdict::Kept } else { Verdict::Violated })
 }
 
-/// What guarantees and bounds leave out of account, where this machine has it.
+/// Prints what guarantees and bounds leave out of account, where this machine has it: ticks, and the cost of switches.
 fn say_what_was_idealised(tick_hz: Option<u32>, overhead: Nanos) {
     if let Some(hz) = tick_hz {
         say(format_args!(
@@ -103,7 +104,8 @@ fn say_what_was_idealised(tick_hz: Option<u32>, overhead: Nanos) {
     }
 }
 
-/// A hierarchy for a run with a script: as in the kernel there is where to release threads to.
+/// The hierarchy for a run with a script. It gets a default scheduler, as in the kernel, to which a change may release
+/// threads.
 fn to_be_changed(hierarchy: Hierarchy, engine: Engine) -> Result<Hierarchy, Error> {
     match engine {
         Engine::Sim => Ok(hierarchy.with_default()),
@@ -114,7 +116,8 @@ fn to_be_changed(hierarchy: Hierarchy, engine: Engine) -> Result<Hierarchy, Erro
     }
 }
 
-/// Names the threads that stand for real ones and of which nobody says what they do: the simulator has to make it up.
+/// Prints the names of the threads that stand for real ones and whose behaviour neither file nor workload says: the
+/// simulator makes their behaviour up.
 fn say_who_is_made_up(hierarchy: &Hierarchy, workload: &Workload) {
     let is_described = |thread: &Thread| {
         thread.program.is_some() || workload.tasks.iter().any(|task| task.name == thread.name)
@@ -153,7 +156,7 @@ fn carry_out(args: &RunArgs, subject: Subject, length: Option<Nanos>) -> Result<
     Ok(hls_session::run(subject, engine, &options, &console)?)
 }
 
-/// Where to look at what was written.
+/// Writes which files the run has written, and how to look at them.
 fn say_where(out: &mut impl Write, args: &RunArgs) -> io::Result<()> {
     let files = [
         (&args.timeline, "timeline", "open it in a browser"),

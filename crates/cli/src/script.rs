@@ -1,8 +1,9 @@
 //! Scripts: changes to make at given times of a simulated run.
 //!
-//! A line is a change, `2s ctl move drummer --to A`: a time, then what one would type behind `hls` to ask it of a run
-//! in the kernel, with a thread's name in the place of its number. `#` begins a comment. Paths begin where the script
-//! is. Everything that can be known to be wrong is said before the run, each with its line.
+//! A line is a change, `2s ctl move drummer --to A`: a time, then the words that one would type behind `hls` to have
+//! the change made in a run in the kernel, with a thread's name in the place of its number. `#` begins a comment.
+//! Relative paths begin at the script's folder. Every mistake that can be found before the run is printed before it,
+//! with its line.
 
 use crate::args::{Args, Command, Request, UnloadArgs};
 use crate::ctl::{ask, bad};
@@ -20,7 +21,7 @@ use std::path::Path;
 
 /// A script that was read.
 pub struct Script {
-    /// Its changes, in order of time.
+    /// The script's changes, in order of time.
     changes: Vec<Change>,
     /// The threads by their names.
     threads: HashMap<String, ObservedVp>,
@@ -34,7 +35,7 @@ struct Change {
     what: What,
 }
 
-/// What a script can have done.
+/// The kinds of change that a script can ask for.
 enum What {
     Ask(Request),
     Load { policy: PolicyText, replace: bool },
@@ -42,7 +43,7 @@ enum What {
 }
 
 impl Script {
-    /// Reads a script for a run of that length; prints all that is wrong with it.
+    /// Reads a script for a run of that length; prints all mistakes in the script.
     pub fn read(path: &Path, plan: &Plan, length: Nanos) -> Result<Script, Error> {
         let threads = plan.threads().map(|thread| (thread.name.to_owned(), thread.vp)).collect();
         let text = input::text(path).map_err(Error::Input)?;
@@ -70,7 +71,7 @@ impl Script {
         if is_good { Ok(Script { changes, threads }) } else { Err(Error::Reported) }
     }
 
-    /// The changes as a session asks for them.
+    /// The changes in the form in which a session takes them.
     pub fn changes<'s>(&'s self) -> Vec<ScriptedChange<'s>> {
         let scripted = |change: &'s Change| ScriptedChange {
             at: change.at,
@@ -79,7 +80,7 @@ impl Script {
         self.changes.iter().map(scripted).collect()
     }
 
-    /// Asks for a change, and says what came of it; whether it was granted.
+    /// Makes the request of a change to the session, and prints the outcome. Returns whether the change was granted.
     fn ask_for(
         &self,
         change: &Change,
@@ -114,7 +115,7 @@ impl Script {
     }
 }
 
-/// The change of a line, or why it is none; nothing for an empty one.
+/// The change that a line asks for, or why the line is wrong; `None` for an empty line.
 fn change(line: &str, folder: &Path) -> Result<Option<(Nanos, What)>, String> {
     let words = shlex::split(line).ok_or("found a quote that is not closed, expected its end")?;
     let Some((time, words)) = words.split_first() else { return Ok(None) };
@@ -139,7 +140,7 @@ fn change(line: &str, folder: &Path) -> Result<Option<(Nanos, What)>, String> {
     Ok(Some((at, what)))
 }
 
-/// What the command line's parser says, without the usage behind it.
+/// The message of the command line's parser, without the usage text that follows it.
 fn first_paragraph(error: &clap::Error) -> String {
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! What `hls check` says of the tasks that threads serve. Relies on their having been held against the promises.
+//! What `hls check` says of the tasks that threads serve. Relies on an analysis that has compared the tasks with the
+//! promises to their threads.
 
 use hls_calculus::tasks::{MOST_RESPONSE_STEPS, Response};
 use hls_calculus::{Rational, ceil_nanos};
@@ -6,11 +7,11 @@ use hls_check::ThreadTasks;
 use hls_report::layout::{Column, number, text, write_rows};
 use std::io::{self, Write};
 
-/// No table has more rows.
+/// The most rows that the table has.
 const MAX_ROWS: usize = 40;
 
-/// Writes a row for each task, those that are not shown to be in time before the rest when there are too many. What is
-/// shown is said of an ideal machine where the file's is not one.
+/// Writes a row for each task. Where there are too many, tasks that may be late come before the rest. Where the file's
+/// machine is not ideal, the table says that its verdicts are for an ideal machine.
 pub fn write_tasks(out: &mut impl Write, all: &[ThreadTasks], is_ideal: bool) -> io::Result<()> {
     const COLUMNS: [Column; 8] = [
         text("task"),
@@ -46,7 +47,7 @@ pub fn write_tasks(out: &mut impl Write, all: &[ThreadTasks], is_ideal: bool) ->
     Ok(())
 }
 
-/// What marks a bound that is no more than the deadline.
+/// Marks a bound for which the deadline stands in.
 const MARK: &str = "*";
 
 fn is_deadline_only(response: &Response) -> bool {

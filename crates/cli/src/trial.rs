@@ -1,7 +1,7 @@
-//! `hls policy test`: a policy in hierarchies at random, in the simulator's core, and what the kernel makes of it.
+//! `hls policy test`: tries a policy in random hierarchies, in the native core, and then in the kernel's build.
 //!
-//! A policy is code that may do anything, crash and never return included. So it is tried in a process of its own,
-//! which says on its standard output how far it has come: `seed N` before each, and a finding behind the last one.
+//! A policy is code that may do anything; it may crash, or never return. So a policy is tried in a process of its own,
+//! which writes on its standard output how far it has come: `seed N` before each seed, and a finding after the last.
 
 use crate::args::TryPolicyArgs;
 use crate::exit::{Error, Verdict};
@@ -27,17 +27,18 @@ use std::time::{Duration, Instant};
 const SILENCE: Duration = Duration::from_secs(10);
 const SILENCE_OF_AN_EVENT: Duration = Duration::from_secs(2);
 
-/// What the line begins with by which a process says where it has the number of the hook that it has called last.
+/// The beginning of the line in which the process gives the address of the number of the hook that it called last.
 const HOOK_AT: &str = "hook at ";
 
-/// As many seeds are decided by the BPF build, too; one takes longer than natively, and more find no more.
+/// How many seeds are run with the BPF build, too. A seed takes longer there than natively, and more seeds find no
+/// more.
 #[cfg(feature = "kernel")]
 const REPLAYED: u64 = 30;
 
-/// The exit code of a process that has found something.
+/// The exit code of a process that has found a defect.
 const FOUND: i32 = 1;
 
-/// Tries a policy, and says what came of it.
+/// Tries a policy, and prints the outcome.
 pub fn test(file: &Path, name: Option<&str>, from: u64, seeds: u64) -> Result<Verdict, Error> {
     let policies = [(*NUMBERS.start(), read(file, name)?)];
     let again = |seed| {
@@ -71,7 +72,7 @@ pub fn test(file: &Path, name: Option<&str>, from: u64, seeds: u64) -> Result<Ve
     in_the_kernel(&policies, &native, from, seeds, &again)
 }
 
-/// The BPF builds: whether what they decide is the same, and whether the verifier takes them.
+/// Builds the policy as BPF: whether the verifier accepts it, and whether it decides as the native build does.
 #[cfg(feature = "kernel")]
 fn in_the_kernel(
     policies: &[(u8, PolicyFile)],
@@ -142,7 +143,7 @@ fn say(part: &str, begin: Instant, what: &str) -> Result<(), Error> {
     Ok(out.flush()?)
 }
 
-/// A process that tries something.
+/// A process in which a policy is tried.
 struct Process {
     native: PathBuf,
     from: u64,
@@ -151,15 +152,15 @@ struct Process {
     replay: Option<PathBuf>,
 }
 
-/// How it ended.
+/// How the process ended.
 enum Ended {
     Well,
-    /// It has found something, and says what.
+    /// The process has found a defect: what it says about the defect.
     Found {
         seed: u64,
         text: String,
     },
-    /// It crashed, or was ended as it said nothing any more; what it said last.
+    /// The process crashed, or was ended because it wrote nothing for too long.
     Badly {
         seed: u64,
         how: String,
@@ -213,14 +214,14 @@ impl Process {
     }
 }
 
-/// The hook in which a process is that does not come out of it, by the number in its memory.
+/// The hook in which a process is caught, by the number at address `at` in the memory of the process.
 fn hook_of(process: &Child, at: u64) -> io::Result<&'static str> {
     let mut number = [0; 4];
     File::open(format!("/proc/{}/mem", process.id()))?.read_exact_at(&mut number, at)?;
     Ok(hls_core::hook(u32::from_ne_bytes(number).into()))
 }
 
-/// The lines of a process as they come.
+/// The lines that a process writes, as they come.
 fn lines(from: ChildStdout) -> Receiver<String> {
     let (to, lines) = channel();
     std::thread::spawn(move || {
@@ -233,18 +234,18 @@ fn lines(from: ChildStdout) -> Receiver<String> {
     lines
 }
 
-/// A process that is not left behind.
+/// A process that is ended when this value is dropped.
 struct Ending(Child);
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        // Either fails only for one that has ended.
+        // Both calls fail only for a process that has ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Is that process.
+/// The process in which a policy is tried.
 pub fn serve(args: &TryPolicyArgs) -> Result<Verdict, Error> {
     let library = Library::open(&args.native).map_err(|error| Error::System(error.to_string()))?;
     let trial = Trial::of_loaded(Arc::new(library), *NUMBERS.start());
@@ -290,7 +291,7 @@ fn print_events(trial: &Trial, seed: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The BPF build beside the native one.
+/// The BPF build, to be compared with the native one.
 #[cfg(feature = "kernel")]
 struct Replaying(hls_kernel_engine::Replay);
 
@@ -303,7 +304,7 @@ impl Replaying {
             .map_err(|error| Error::System(error.to_string()))
     }
 
-    /// Where the two part.
+    /// Where the answers of the two builds differ.
     fn difference(&mut self, trial: &Trial, tape: &[hls_core::Call]) -> Option<String> {
         use hls_core::{Call, Core};
         let mut native = Core::new();

@@ -1,6 +1,6 @@
-//! What a check comes to: one value, from which both the last line of the output and the exit code are made.
+//! The outcome of a check: one value, from which both the last line of the output and the exit code are made.
 //!
-//! Relies on what was derived of the plan. Never looks at a run.
+//! Relies on the analysis of the plan. Never looks at a run.
 
 use crate::exit::Verdict;
 use hls_check::{Derived, LeftOut};
@@ -21,7 +21,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// What comes of a hierarchy with these labels and problems, and of `late` threads with tasks that may be late.
+    /// The outcome for a hierarchy with these labels and problems, and with `late` threads whose tasks may be late.
     pub fn new(derived: &Derived, has_problem: bool, late: usize, machine: &Machine) -> Checked {
         let (asked, refused) = derived.asked_and_refused();
         Checked { asked, refused, has_problem, late, is_ideal: LeftOut::of(machine).is_empty() }
@@ -32,7 +32,7 @@ impl Checked {
         if self.has_problem || self.late > 0 { Verdict::Violated } else { Verdict::Kept }
     }
 
-    /// The same in a line.
+    /// The outcome in a line.
     pub fn sentence(&self) -> String {
         let guarantees = self.guarantees();
         let tasks = match self.late {
@@ -48,7 +48,7 @@ impl Checked {
         }
     }
 
-    /// What becomes of the guarantees that are asked for.
+    /// In words, how many of the guarantees that are asked for can be given.
     fn guarantees(&self) -> String {
         let Checked { asked, refused, has_problem, .. } = *self;
         match (has_problem, asked, refused) {
@@ -65,12 +65,13 @@ impl Checked {
     }
 }
 
-/// The word for a hierarchy that passes, which is said of an ideal machine where the file's is not one.
+/// The word for a hierarchy that passes. Where the file's machine is not ideal, the word says that the verdict is for
+/// an ideal one.
 pub fn kept(is_ideal: bool) -> &'static str {
     if is_ideal { "kept" } else { "kept on an ideal machine" }
 }
 
-/// What the bounds assume of the machine that is not so, in a line; `None` where the machine is ideal.
+/// A line that says what the bounds assume although the file's machine is not so; `None` where the machine is ideal.
 pub fn left_out(machine: &Machine) -> Option<String> {
     let assumed: Vec<String> = LeftOut::of(machine).iter().map(ToString::to_string).collect();
     let all = match &assumed[..] {

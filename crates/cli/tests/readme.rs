@@ -25,7 +25,7 @@ fn documents() -> Vec<PathBuf> {
     documents
 }
 
-/// What a shell would show of a command of a document: `hls ...` or `cat FILE`.
+/// What a shell would print for a command in a document: `hls ...` or `cat FILE`.
 fn output_of(command: &str) -> String {
     let words = split(command);
     let output = match words[0].as_str() {

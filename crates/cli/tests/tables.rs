@@ -1,6 +1,7 @@
-//! The thesis' tables on a real kernel, short forms: of each a row or two, for few seconds. `make tables` has them all.
+//! The tables of the HLS thesis on a real kernel, in short: a row or two of each table, for a few seconds. `make
+//! tables` runs all rows.
 //!
-//! Relies on the test machine; says that it is skipped where that cannot work.
+//! Relies on the test machine; a test says that it is skipped where the test machine cannot run.
 #![cfg(feature = "kernel")]
 
 use hls_experiments::boot::ExactVm;
@@ -16,8 +17,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Carries out the rows of these files of an experiment, each for so long, and fails with a table if one is not as
-/// expected.
+/// Runs the rows of these files of an experiment, each for `length`, and fails with a table if a row is out of
+/// tolerance.
 fn assert_as_expected(name: &str, files: &[&str], length: Nanos) {
     let Some(vm) = Vm::open_or_skip(&root().join(".cache/vm")).unwrap() else { return };
     let all = Experiment::find_all(&root().join("experiments")).unwrap();
@@ -49,12 +50,12 @@ fn principals_are_isolated() {
 
 #[test]
 fn a_reservation_misses_no_deadline() {
-    // Not the row of one background thread, which at times misses one: see the README of the table.
+    // The row of one background thread is left out, since it misses a deadline at times: see the README of the table.
     let files = ["10-background-hard-11-ticks"];
     assert_as_expected("table-10.5", &files, Nanos::from_secs(2));
 }
 
 #[test]
-fn budgets_end_when_they_end() {
+fn a_thread_runs_no_longer_than_its_budget() {
     assert_as_expected("enforcement", &["overrun"], Nanos::from_secs(1));
 }

@@ -1,7 +1,7 @@
 //! What lies in the arena of the kernel engine, and the calls that are made through it: `bpf/domain.h` for Rust.
 //!
-//! BPF programs write there at any time, so everything is read and written a field at a time, as it is at that moment.
-//! Relies on the object staying loaded, which [`Domain`] sees to.
+//! BPF programs write there at any time, so everything is read and written one field at a time, and has the value of
+//! that moment. Relies on the object staying loaded, which [`Domain`] sees to.
 
 use crate::Error;
 use crate::next_engine::{Jumps, Programs, SharedMaps};
@@ -18,9 +18,10 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// So many calls are timed for the least.
+/// How many calls are timed; the shortest time counts.
 const CALLS_TIMED: u32 = 64;
-/// So many of them may pass between two by which a policy has itself called, for long.
+/// In the long run at least the time of so many calls must pass between two calls that a loaded policy has asked for
+/// itself.
 const OWN_CALL: u64 = 8;
 /// How long a check waits for decisions that are due: the CPU of a virtual machine may be away for a while.
 const PATIENCE_MS: u32 = 1000;
@@ -43,21 +44,21 @@ struct CpuEntry {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadEntry {
-    /// When it came into being: no other thread has its TID and this.
+    /// When the thread came into being: no other thread has both its TID and this time.
     pub since: u64,
-    /// Its affinity.
+    /// The thread's affinity.
     pub cpus: u64,
-    /// Linux' TID of it; 0: the entry is free.
+    /// The thread's TID in Linux; 0 where the entry is free.
     pub pid: u32,
-    /// Its process.
+    /// The thread's process.
     pub tgid: u32,
-    /// Since when it is runnable and in no queue of the kernel's; 0: it is not.
+    /// Since when the thread is runnable but in no queue of the kernel; 0 where it is not.
     pub queued_at_ns: u64,
     /// How far its messages use up its rate: may be ahead of the time by a burst.
     pub may_post_at: u64,
 }
 
-/// `struct engine_domain`, up to the core's own, behind which are the threads.
+/// `struct engine_domain`, up to the core's `struct hls`; the threads lie behind that.
 #[repr(C, align(64))]
 struct Layout {
     lock: u32,
@@ -74,7 +75,7 @@ struct Layout {
 
 /// A domain in the kernel.
 pub struct Domain {
-    /// The object that has it, and that is attached.
+    /// The object that has the domain in its arena, and that is attached.
     pub loaded: Loaded,
     jumps: Jumps,
     /// The programs of the object that is attached.
@@ -104,7 +105,8 @@ impl Domain {
         }
         let hls = (loaded.address() as usize + size_of::<Layout>()) as *mut u8;
         let hls = NonNull::new(hls).expect("the arena is not at 0");
-        // SAFETY: `struct hls` lies there, as its sizes say, and the arena stays as long as `loaded`.
+        // SAFETY: `struct hls` lies there, as the sizes that were compared show, and the arena stays mapped as long as
+        // `loaded` lives.
         let view = unsafe { View::new(hls) };
         let (jumps, first) = (Jumps::of(&loaded)?, Programs::of(&loaded)?);
         jumps.lead_to(&first)?;
@@ -113,8 +115,9 @@ impl Domain {
         Ok(domain)
     }
 
-    /// Has a loaded policy called of its own will no faster than this machine can bear: a timer or a slice that is over
-    /// takes an interrupt, a decision and a switch, which is a few times what a call from here takes.
+    /// Limits how often a loaded policy may have itself called, by its timers and slices, to what this machine can
+    /// bear: a timer that goes off or a slice that ends takes an interrupt, a decision and a switch, which together
+    /// take a few times as long as a call from here.
     fn set_pace(&mut self) {
         let took = |_| {
             let begin = Instant::now();
@@ -122,7 +125,7 @@ impl Domain {
         };
         let least = (0..CALLS_TIMED).map(took).min().unwrap_or_default();
         let value = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX).saturating_mul(OWN_CALL);
-        // The core has limits for it, and refuses nothing.
+        // The core cuts the value to its own limits, and refuses none.
         let _ = self.make(Op::SetPace, Call { value, ..Call::default() });
     }
 
@@ -167,7 +170,8 @@ impl Domain {
     fn field<T: Copy>(&self, offset: usize) -> T {
         assert!(offset + size_of::<T>() <= self.loaded.arena().len(), "the field is in the arena");
         let place = (self.loaded.address() as usize + offset) as *const T;
-        // SAFETY: within the arena and aligned, as the layouts are; all bytes are valid for what is asked for here.
+        // SAFETY: the field lies within the arena and is aligned, as the layouts are; any bytes are a valid value of
+        // the types that are read here.
         unsafe { place.read_volatile() }
     }
 
@@ -196,8 +200,9 @@ impl Domain {
         Ok(Nanos(self.field::<Call>(offset_of!(Layout, call)).now_ns))
     }
 
-    /// Checks every invariant at a moment when no decision is due, which it waits for. A CPU that idles all the while
-    /// although one is breaks an invariant, too; one that others keep busy does not, and nothing is checked.
+    /// Waits for a moment when no decision is due, and then checks every invariant. A CPU that idles all the while
+    /// although a decision is due breaks an invariant, too; where a decision stays due because other threads keep the
+    /// CPU busy, nothing is checked.
     pub fn check(&mut self) -> Result<Option<Fault>, Error> {
         let mut late = u64::MAX;
         for attempt in 0..PATIENCE_MS {
@@ -231,7 +236,7 @@ impl Domain {
 }
 
 impl Calls for Domain {
-    /// The time of the call is the kernel's own.
+    /// Makes a call to the core; the time of the call is the kernel's.
     fn make(&mut self, op: Op, call: Call) -> Result<i64, CoreError> {
         let call = Call { op: op as u32, ..call };
         if !call.is_sound() {

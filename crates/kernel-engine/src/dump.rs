@@ -1,7 +1,8 @@
 //! A domain in words, for whoever has to find out what went wrong in it: what each CPU runs, and every scheduler with
-//! its children. Numbers are the core's own, as those of a broken invariant are.
+//! its children. Numbers are the core's own, as in the report of a broken invariant.
 //!
-//! Reads a domain that may be changing meanwhile, unless it is sealed; whatever it reads, it comes to an end.
+//! Reads a domain that may be changing meanwhile, unless it is sealed; whatever values it reads, the dump comes to an
+//! end.
 
 use crate::domain::Domain;
 use hls_core::{CoreScheduler, CoreVp, View, VpEntry, VpState, limits};

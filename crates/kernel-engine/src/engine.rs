@@ -1,5 +1,5 @@
-//! A hierarchy that schedules the threads of this machine: loads it into the kernel, attaches it, gives the threads
-//! that the file names their places as they come, and hands on what the core records.
+//! A hierarchy that schedules the threads of this machine: loads it into the kernel, attaches it, puts the threads that
+//! the file names below their schedulers as they come, and hands on what the core records.
 //!
 //! Relies on the plan's having a default scheduler (`Hierarchy::with_default`) and as many CPUs as the machine. When an
 //! [`Engine`] goes, or its process ends however it may, the kernel takes its threads back.
@@ -30,26 +30,26 @@ const PATIENCE_MS: u64 = 5_000;
 /// Something that whoever runs the engine should know; the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// A thread fits two threads of the file, and so neither.
+    /// The rules of two threads of the file match one thread of the machine, which therefore stands for neither.
     Conflict {
-        /// Its TID.
+        /// The TID of the thread of the machine.
         tid: u32,
         /// Indexes into the hierarchy's threads.
         nodes: (usize, usize),
     },
-    /// All instances of a thread of the file are taken.
+    /// All instances of a thread of the file already stand for other threads of the machine.
     Full {
-        /// Its TID.
+        /// The TID of the thread of the machine.
         tid: u32,
         /// Index into the hierarchy's threads.
         node: usize,
     },
-    /// There is no room for a further thread: its creation was refused.
+    /// The core has no VP left for a new thread: the creation of the thread was refused.
     NoRoom {
-        /// The process.
+        /// The process in which the thread was to be.
         tgid: u32,
     },
-    /// Records came faster than they were read: what is reported from here on is not all.
+    /// Records came faster than they were read, and some were lost: the report is not complete.
     Lost,
 }
 
@@ -65,15 +65,16 @@ struct Known {
 
 /// A loaded hierarchy.
 pub struct Engine {
-    /// What keeps it attached. Goes first: without the maps that the domain has nobody would be scheduled.
+    /// The links that keep the hierarchy attached. Dropped first: an attached hierarchy without the domain's maps would
+    /// schedule no thread.
     links: Vec<Link>,
     plan: Plan,
     built: Built<Domain>,
     ring: EventRing,
     assignments: Assignments,
-    /// Whether any thread of the file has a rule.
+    /// Whether any thread of the file has a rule that matches threads of the machine.
     has_rules: bool,
-    /// By TID.
+    /// The threads that are known to have a VP, by TID.
     known: HashMap<u32, Known>,
     /// TIDs of threads that a request has moved.
     moved: HashSet<u32>,
@@ -83,7 +84,7 @@ pub struct Engine {
     default: (CoreScheduler, Params),
     /// The kernel's time at which the run began,
     began: Nanos,
-    /// and how many decisions had been taken by then.
+    /// and how many decisions the core had made by then.
     decisions: u64,
     notices: Vec<Notice>,
     /// Records that have not been handed on: the core's, and the engine's own.
@@ -95,10 +96,10 @@ fn refused(what: &str, error: CoreError) -> Error {
 }
 
 impl Engine {
-    /// Builds the hierarchy of a plan in an empty domain. Nothing is attached yet.
+    /// Builds the hierarchy of a plan in an empty domain. The hierarchy is not attached yet.
     ///
     /// # Errors
-    /// [`Error::NotAllowed`] where this kernel or this user cannot have it; [`Error::Failed`] for all else.
+    /// [`Error::NotAllowed`] where this kernel or this user may not load it; [`Error::Failed`] for any other reason.
     ///
     /// # Panics
     /// When the hierarchy has no default scheduler.
@@ -134,7 +135,8 @@ impl Engine {
     /// Has the hierarchy schedule the machine from now on.
     ///
     /// # Errors
-    /// The kernel does not take it: another scheduler is there, or what it looks at is not as it must be.
+    /// The kernel refuses the hierarchy: another BPF scheduler is loaded, or the kernel finds the engine's operations
+    /// wrong.
     pub fn attach(&mut self) -> Result<(), Error> {
         self.links.push(self.built.core.loaded.attach("hls_renamed")?);
         self.links.push(self.built.core.loaded.attach("hls_moved")?);
@@ -143,8 +145,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Begins the run anew: records from before are dropped, and times and totals count from now. Of whoever wants a
-    /// CPU already, or has one, that is recorded first.
+    /// Begins the run anew: records from before are dropped, and times and totals count from now. For each thread that
+    /// wants a CPU already, or has one, that is recorded first.
     ///
     /// # Errors
     /// The kernel cannot be asked.
@@ -165,13 +167,13 @@ impl Engine {
         Ok(())
     }
 
-    /// The kernel's time; why it has taken its threads back, if it has.
+    /// The kernel's time; fails with the reason if the kernel has taken its threads back.
     fn time(&mut self) -> Result<Nanos, Error> {
         let error = match self.built.core.now() {
             Ok(now) => return Ok(now),
             Err(error) => error,
         };
-        // It says why only when all of them are its own again.
+        // The kernel gives its reason only when it has all threads back.
         for _ in 0..PATIENCE_MS {
             self.look_for_exit()?;
             sleep(Duration::from_millis(1));
@@ -188,7 +190,7 @@ impl Engine {
         }
     }
 
-    /// Why the kernel let go of the engine, if it did.
+    /// Why the kernel ended the engine, if it did.
     fn exit(&self) -> Result<Option<Exit>, Error> {
         let failed = || Error::Failed("why the kernel lets go of the scheduler cannot be read".into());
         let map = self.built.core.loaded.map(".data.exit")?;
@@ -211,7 +213,7 @@ impl Engine {
         self.assignments.start(node, tgid);
     }
 
-    /// Gives threads that came, or changed, their places, and hands on what was recorded since the last time.
+    /// Puts threads that came, or changed, below their schedulers, and hands on what was recorded since the last time.
     ///
     /// # Errors
     /// [`Error::Ended`] when the kernel has taken its threads back.
@@ -228,7 +230,8 @@ impl Engine {
         Ok(mem::take(&mut self.notices))
     }
 
-    /// Takes what the core has recorded, under the numbers that VPs have now: always before one gets another.
+    /// Takes what the core has recorded, and names VPs by the numbers that they have now. To be called before any VP
+    /// gets another number.
     fn take_records(&mut self) {
         let (Built { core, planned, observed, .. }, undelivered) = (&mut self.built, &mut self.undelivered);
         if !core.view().take_records(|raw| undelivered.extend(planned_record(planned, observed, raw))) {
@@ -261,7 +264,7 @@ impl Engine {
         }
     }
 
-    /// Gives a thread the place that the rules of the file give it now. `comm`: a name that it is being given.
+    /// Puts a thread where the rules of the file want it now. `comm`: a new name that the thread is being given.
     fn assign(&mut self, tid: u32, comm: Option<&[u8]>) {
         let Some(known) = self.known.get(&tid).copied() else { return };
         if !self.has_rules || self.moved.contains(&tid) {
@@ -309,8 +312,8 @@ impl Engine {
         }
     }
 
-    /// Makes a thread of the machine the thread of the plan with this VP, or, where that is closed, one of the default
-    /// scheduler.
+    /// Makes a thread of the machine the thread of the plan with this VP, or, where that VP is closed, a thread of the
+    /// default scheduler.
     ///
     /// # Errors
     /// The thread is not known (any more), or the core refuses.
@@ -346,7 +349,7 @@ impl Engine {
         self.call_about(tid, Op::Move, Call { b: to.0, params: params.0, ..Call::default() })
     }
 
-    /// Makes the call about a thread's VP, if that is still the thread's; which VP that is.
+    /// Makes a call about the VP of a thread, if the VP is still the thread's. Returns the VP.
     fn call_about(&mut self, tid: u32, op: Op, call: Call) -> Result<CoreVp, CoreError> {
         let core_vp = self.known.get(&tid).ok_or(CoreError::NotFound)?.core_vp;
         self.make(op, Call { a: core_vp.0, tid, ..call }).map(|()| core_vp)
@@ -362,7 +365,7 @@ impl Engine {
     /// The maps that a next engine shares with this one.
     ///
     /// # Errors
-    /// The system's.
+    /// The errors of the system.
     pub fn shared_maps(&self) -> Result<SharedMaps, Error> {
         self.built.core.shared_maps()
     }
@@ -370,7 +373,7 @@ impl Engine {
     /// The program by which threads talk to their schedulers: see [`Domain::messenger`].
     ///
     /// # Errors
-    /// The system's.
+    /// The errors of the system.
     pub fn messenger(&self) -> Result<OwnedFd, Error> {
         self.built.core.messenger()
     }
@@ -397,8 +400,8 @@ impl Engine {
         }
     }
 
-    /// The state of the whole hierarchy in words, by the numbers that a broken invariant has. After one was found it
-    /// is the state in which it was.
+    /// The state of the whole hierarchy in words, with the core's numbers, as in the report of a broken invariant.
+    /// After a broken invariant was found, this is the state in which it was found.
     pub fn dump(&mut self) -> String {
         dump(&mut self.built.core)
     }
@@ -431,7 +434,7 @@ impl ChangeableEngine for Engine {
         self.built.core.view()
     }
 
-    /// The kernel charges by itself.
+    /// The kernel engine charges threads without being asked.
     fn charge_until_now(&mut self) -> Result<Nanos, CoreError> {
         self.built.core.now()
     }

@@ -1,4 +1,5 @@
-//! Why something with BPF could not be done: because nobody may do it here, or because it went wrong.
+//! Why something with BPF could not be done: because this process or this kernel may not do it, or because it went
+//! wrong.
 
 use crate::{Exit, Refusal};
 use hls_core::{Fault, Unsound};
@@ -9,7 +10,7 @@ use std::fmt;
 pub enum Error {
     /// The kernel does not let this process use BPF, or has no arenas; the reason.
     NotAllowed(String),
-    /// It may, and yet: what was tried, and what came of it.
+    /// The process may use BPF, but this failed: what was tried, and the error.
     Failed(String),
     /// The kernel does not take a BPF object.
     Refused(Refusal),

@@ -1,24 +1,24 @@
-//! Why the kernel let go of a scheduler: `struct engine_exit` of `bpf/engine.bpf.c`.
+//! Why the kernel ended a scheduler: `struct engine_exit` of `bpf/engine.bpf.c`.
 
 use std::fmt;
 
 /// Why the kernel let go of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// sched_ext's number of the kind: below 1024 as asked for, from there on an error.
+    /// The kind of the end, by sched_ext's number: below 1024 the end was asked for, from 1024 on it is an error.
     pub kind: u32,
-    /// The kind in words.
+    /// The kind of the end in words.
     pub reason: String,
     /// What happened.
     pub message: String,
-    /// The hierarchy as it was then, if it was an error; see [`crate::Engine::dump`].
+    /// The state of the hierarchy at the end, if the end was an error; see [`crate::Engine::dump`].
     pub dump: String,
 }
 
 impl Exit {
     /// Whether something went wrong, rather than that somebody asked for it.
     pub fn is_error(&self) -> bool {
-        /// SCX_EXIT_ERROR, the first of its kinds
+        /// SCX_EXIT_ERROR, the first kind of error
         const FIRST: u32 = 1024;
         self.kind >= FIRST
     }
@@ -34,7 +34,8 @@ impl fmt::Display for Exit {
     }
 }
 
-/// Why it did, if it did, from what the engine's program left; `None` where that is too short.
+/// Reads the bytes that the engine's program left: why the kernel ended the scheduler, if it did. `None` where the
+/// bytes are too few.
 pub fn parse(bytes: &[u8]) -> Option<Option<Exit>> {
     let (kind, rest) = bytes.split_first_chunk::<4>()?;
     let kind = u32::from_ne_bytes(*kind);

@@ -1,9 +1,9 @@
-//! The core in the kernel: whether this kernel can run it ([`doctor`]), the BPF objects, and the memory that is
-//! shared with them. With `hls-core` the only crate with `unsafe` in it.
+//! The scheduler core in the kernel: whether this kernel can run the core ([`doctor`]), the BPF objects, and the memory
+//! that is shared with them. This crate and `hls-core` are the only ones with `unsafe` in them.
 //!
-//! [`Replay`] plays tapes on the core's BPF build, so that it can be held against the native one. It attaches to
-//! nothing: any kernel with BPF arenas does. [`Engine`] is the scheduler of a whole machine. All that needs a compiler
-//! for BPF, libelf and zlib is behind the feature `engine`.
+//! [`Replay`] plays tapes (recorded lists of calls) on the core's BPF build, so that this build can be compared with
+//! the native one. It attaches to nothing: any kernel with BPF arenas suffices. [`Engine`] is the scheduler of a whole
+//! machine. All that needs a compiler for BPF, libelf and zlib is behind the feature `engine`.
 
 pub mod doctor;
 #[cfg(feature = "engine")]

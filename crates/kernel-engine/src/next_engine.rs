@@ -1,8 +1,9 @@
 //! The next engine: a BPF object with other policies that takes over a running hierarchy (`bpf/jumps.h`).
 //!
-//! Relies on all engines of a run being built from one version of the core: they agree on all that lies in the shared
-//! maps. Never detaches the first engine's object, whose operations jump to the current engine: until
-//! [`Jumps::lead_to`] nothing of the machine has changed, and when the first object goes, all engines go.
+//! Relies on all engines of a run being built from one version of the core: they agree on the layout of everything in
+//! the shared maps. Never detaches the first engine's object, whose operations jump to the current engine: until
+//! [`Jumps::lead_to`] nothing on the machine has changed, and when the first object is detached, no engine schedules
+//! any more.
 
 use crate::object::{Loaded, load, program, run};
 use crate::{Error, Refusal};
@@ -14,7 +15,8 @@ use std::time::Duration;
 /// The maps that all engines of a run work on.
 const SHARED: [&str; 6] = ["arena", "events", "tasks", "task_vps", "timers", "rescuer"];
 
-/// The attached operations only jump to the current engine, to its program of this name: `jump_X` leads to `engine_X`.
+/// The operations of sched_ext by name. The attached program of operation X only jumps, by the map `jump_X`, to the
+/// program `engine_X` of the current engine.
 const JUMPS: [&str; 12] = [
     "init",
     "enqueue",
@@ -33,12 +35,13 @@ const JUMPS: [&str; 12] = [
 /// The programs that user space calls.
 const CALLED: [&str; 3] = ["take_over_timers", "make_call", "check"];
 
-/// The maps that a next engine shares with the first one; none where it has maps of its own, and never takes over.
+/// The maps that a next engine shares with the first one. Empty for an engine with maps of its own, which never takes
+/// over.
 #[derive(Default)]
 pub struct SharedMaps(Vec<(&'static str, MapHandle)>);
 
 impl SharedMaps {
-    /// Those of the first engine, which is attached.
+    /// The maps of the first engine, which is attached.
     pub fn of(attached: &Loaded) -> Result<SharedMaps, Error> {
         let map = |name| Ok((name, attached.map(name)?));
         SHARED.into_iter().map(map).collect::<Result<_, _>>().map(SharedMaps)
@@ -61,12 +64,12 @@ fn lost(error: libbpf_rs::Error) -> Error {
     Error::Failed(format!("what another engine has loaded cannot be had: {error:#}"))
 }
 
-/// An engine that the kernel's verifier has accepted, in the process that had it verified: that takes seconds, which
-/// are to be spent by a process that may wait. The engine stays as long as this value, or its programs, are held.
+/// An engine that the kernel's verifier has accepted, in the process that loaded it. The verifier takes seconds, so the
+/// load is made by a process that may wait. The engine stays as long as this value, or its programs, are held.
 pub struct Verified(Object);
 
 impl Verified {
-    /// Loads an engine from its ELF file. The engine schedules nobody yet, and holds nothing up.
+    /// Loads an engine from its ELF file. The engine schedules no thread yet, and delays none.
     pub fn load(maps: &SharedMaps, file: &[u8]) -> Result<Verified, Refusal> {
         let share = |open: &mut OpenObject| {
             maps.0.iter().try_for_each(|(name, shared)| {
@@ -87,15 +90,16 @@ impl Verified {
     }
 }
 
-/// Between two programs that are freed.
+/// The time between freeing one program and the next.
 const FREE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The programs of an engine that this process calls or has others jump to.
 pub struct Programs(Vec<(String, OwnedFd)>);
 
 impl Drop for Programs {
-    /// The kernel frees programs by threads of its own, which run before all threads of the hierarchy: to free all of
-    /// an engine takes milliseconds that no account shows. So one program is freed after the other.
+    /// The kernel frees programs by threads of its own, which run before all threads of the hierarchy: to free all
+    /// programs of an engine at once takes milliseconds that are charged to no thread. So the programs are freed one at
+    /// a time.
     fn drop(&mut self) {
         let programs = std::mem::take(&mut self.0);
         let free = move || {
@@ -104,19 +108,19 @@ impl Drop for Programs {
                 thread::sleep(FREE_INTERVAL);
             })
         };
-        // Where no thread can be had, they are freed now.
+        // Where no thread can be started, the programs are freed now.
         drop(thread::Builder::new().spawn(free));
     }
 }
 
 impl Programs {
-    /// Those of the first engine, which is to be attached.
+    /// The programs of the first engine, which is to be attached.
     pub fn of(first: &Loaded) -> Result<Programs, Error> {
         let find = |name: String| first.program(&name).map(|program| (name, program));
         names().map(find).collect::<Result<_, _>>().map(Programs)
     }
 
-    /// Finds the programs that another process has loaded, and still has.
+    /// Finds the programs that another process has loaded and still holds.
     pub fn from_ids(ids: &[(String, u32)]) -> Result<Programs, Error> {
         let find = |(name, id): &(String, u32)| Ok((name.clone(), Program::fd_from_id(*id).map_err(lost)?));
         ids.iter().map(find).collect::<Result<_, _>>().map(Programs)
@@ -135,30 +139,31 @@ impl Programs {
 }
 
 /// The name of an engine's program for an operation.
-fn engine_s(operation: &str) -> String {
+fn engine_program(operation: &str) -> String {
     format!("engine_{operation}")
 }
 
-/// The names of all programs that are used from here.
+/// The names of all programs that this process uses.
 fn names() -> impl Iterator<Item = String> {
-    JUMPS.into_iter().map(engine_s).chain(CALLED.map(str::to_owned))
+    JUMPS.into_iter().map(engine_program).chain(CALLED.map(str::to_owned))
 }
 
 /// The maps that say to which engine's programs the attached operations jump.
 pub struct Jumps(Vec<MapHandle>);
 
 impl Jumps {
-    /// Those of the first engine, which is to be attached. They lead nowhere yet.
+    /// The jump maps of the first engine, which is to be attached. They lead nowhere yet.
     pub fn of(first: &Loaded) -> Result<Jumps, Error> {
         let map = |operation| first.map(&format!("jump_{operation}"));
         JUMPS.into_iter().map(map).collect::<Result<_, _>>().map(Jumps)
     }
 
-    /// Has all operations jump to an engine. When this fails half way some do: then that engine must stay.
+    /// Has all operations jump to an engine. When this fails half way, some operations jump to that engine already, so
+    /// it must stay loaded.
     pub fn lead_to(&self, engine: &Programs) -> Result<(), Error> {
         adopted(engine.run("take_over_timers", &mut [])?)?;
         let mut jumps = self.0.iter().zip(JUMPS);
-        jumps.try_for_each(|(jump, operation)| set(jump, engine.program(&engine_s(operation))?))
+        jumps.try_for_each(|(jump, operation)| set(jump, engine.program(&engine_program(operation))?))
     }
 }
 

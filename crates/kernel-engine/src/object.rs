@@ -1,8 +1,8 @@
 //! A BPF object, loaded, with its arena mapped: the one way from Rust to the programs of `bpf/` and to the memory that
-//! they share with us.
+//! they share with this process.
 //!
-//! Every object there has one arena, named `arena`, and programs of type syscall, which take what they are to do in a
-//! context and answer in it. The kernel chooses where the arena lies.
+//! Every object of `bpf/` has one arena, named `arena`, and programs of type syscall. Such a program gets a context
+//! that says what to do, and writes its answer there. The kernel chooses where the arena lies.
 
 use crate::{Error, Refusal};
 use libbpf_rs::{
@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
-/// Least size of a page. Where pages are larger, so is the arena, and we use a part of it.
+/// Least size of a page. Where pages are larger the arena is larger, too, and only a part of it is used.
 const PAGE: usize = 4096;
 
 /// The kernel engine, compiled by `build.rs`.
@@ -40,7 +40,7 @@ impl Loaded {
         let (arena, bytes) = {
             let map = object.maps().find(|map| map.name() == "arena").ok_or_else(no_arena)?;
             let mut initial = 0;
-            // SAFETY: the map is that of a loaded object; libbpf answers with the address at which it has mapped it.
+            // SAFETY: the map is a loaded object's arena; libbpf returns the address at which it has mapped the arena.
             let base =
                 unsafe { libbpf_sys::bpf_map__initial_value(map.as_libbpf_object().as_ptr(), &mut initial) };
             (NonNull::new(base.cast()).ok_or_else(no_arena)?, map.max_entries() as usize * PAGE)
@@ -48,19 +48,19 @@ impl Loaded {
         Ok(Loaded { object, arena, bytes })
     }
 
-    /// Where the arena begins, for programs: they know it by the addresses that user space has.
+    /// Where the arena begins, for programs, which use the addresses of user space.
     pub fn address(&self) -> u64 {
         self.arena.as_ptr() as u64
     }
 
     /// The arena. A page that was never written to may not be there for the kernel.
     pub fn arena(&self) -> &[u8] {
-        // SAFETY: libbpf has mapped so much and keeps it until `object` goes; programs write only while `run` has
-        // `self` to itself.
+        // SAFETY: libbpf has mapped so many bytes, and keeps them mapped until `object` is dropped; programs write only
+        // while `run` borrows `self` alone.
         unsafe { std::slice::from_raw_parts(self.arena.as_ptr(), self.bytes) }
     }
 
-    /// The arena, to write to; that makes its pages.
+    /// The arena, to write to; writing makes its pages exist.
     pub fn arena_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and `self` is borrowed alone.
         unsafe { std::slice::from_raw_parts_mut(self.arena.as_ptr(), self.bytes) }
@@ -82,7 +82,7 @@ pub(crate) fn run(program: BorrowedFd, name: &str, context: &mut [u8]) -> Result
         options.ctx_in = context.as_mut_ptr().cast();
         options.ctx_size_in = context.len() as u32;
     }
-    // SAFETY: the options are of their size, and the context is there, to be written to, while the program runs.
+    // SAFETY: the options state their size, and the context may be written to while the program runs.
     let error = unsafe { libbpf_sys::bpf_prog_test_run_opts(program.as_raw_fd(), &mut options) };
     if error != 0 {
         let error = std::io::Error::from_raw_os_error(-error);
@@ -91,9 +91,9 @@ pub(crate) fn run(program: BorrowedFd, name: &str, context: &mut [u8]) -> Result
     Ok(options.retval as i32)
 }
 
-/// What is to be attached, and read from, of an object that schedules.
+/// The parts of an object that schedules: what is attached, and what is read.
 impl Loaded {
-    /// Attaches the struct_ops of this name; it is detached when the link goes, or this process.
+    /// Attaches the struct_ops of this name. The kernel detaches it when the link is dropped or this process ends.
     pub fn attach_ops(&mut self, name: &str) -> Result<Link, Error> {
         let found = self.object.maps_mut().find(|map| map.name() == name);
         let mut found = found.ok_or_else(|| Error::Failed(format!("found no BPF map `{name}`")))?;
@@ -131,11 +131,11 @@ impl Loaded {
     }
 }
 
-/// Bytes of the verifier's log that are kept: its end. A log may be a thousand times longer; to have all of it, libbpf
-/// would load the object again with twice the room until it fits.
+/// How many bytes of the verifier's log are kept, from its end. A log may be a thousand times longer; to keep all of
+/// it, libbpf would load the object again and again, each time with twice the room.
 const LOG: usize = 1 << 20;
 
-/// Loads an object from its ELF file, with whatever is to be done before the kernel has it.
+/// Loads an object from its ELF file; `prepare` changes the object before the kernel gets it.
 pub(crate) fn load(
     file: &[u8],
     prepare: impl FnOnce(&mut OpenObject) -> libbpf_rs::Result<()>,
@@ -146,7 +146,7 @@ pub(crate) fn load(
         prepare(&mut open)?;
         for program in open.progs_mut() {
             let program = program.as_libbpf_object().as_ptr();
-            // SAFETY: libbpf writes there while it loads the program, which ends before `log` does.
+            // SAFETY: libbpf writes into `log` while it loads the program, and does so no longer when `log` is dropped.
             unsafe { libbpf_sys::bpf_program__set_log_buf(program, log.as_mut_ptr().cast(), LOG as _) };
         }
         open.load()
@@ -183,7 +183,7 @@ pub(crate) fn program(object: &Object, name: &str) -> Result<OwnedFd, Error> {
     descriptor.map_err(|error| Error::Failed(format!("the BPF program `{name}` cannot be had: {error}")))
 }
 
-/// Tries the least of what is needed, for a reason that can be understood.
+/// Tries to make an arena, the least that is needed, so that a refusal has a reason that people understand.
 fn may_have_an_arena() -> Result<(), Error> {
     let options = libbpf_sys::bpf_map_create_opts {
         sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,

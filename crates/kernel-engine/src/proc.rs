@@ -1,11 +1,11 @@
-//! What `/proc` says of a thread: all that a rule of a file may ask for.
+//! What `/proc` says of a thread: everything that a rule of a hierarchy file can match.
 
 use std::fs;
 
-/// A thread as it is described now.
+/// A thread as `/proc` describes it now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
-    /// The process that its process descends from.
+    /// The parent of the thread's process.
     pub parent: u32,
     /// Its name, without the zero behind it.
     pub comm: Vec<u8>,

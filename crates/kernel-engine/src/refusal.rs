@@ -5,11 +5,11 @@ use std::fmt;
 /// Why the kernel does not take an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// In short.
+    /// The reason in short.
     pub what: String,
-    /// What libbpf said, and the end of what the verifier did.
+    /// What libbpf printed, and the end of the verifier's log.
     pub log: String,
-    /// This process may not load anything.
+    /// Whether the reason is that this process may not load anything.
     pub is_of_rights: bool,
 }
 
@@ -21,5 +21,5 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Lines of a log that people are shown.
+/// How many lines of a log people are shown.
 const SHOWN: usize = 20;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 /// The object, compiled by `build.rs`.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/replay.bpf.o"));
 
-/// Calls of a tape that are in the arena at once. The kernel ends loops that go on for too long, but looks at its clock
-/// only every 65,535 rounds, and the first time to start it.
+/// How many calls of a tape are in the arena at once. The kernel ends loops that go on for too long, but looks at its
+/// clock only every 65,535 rounds, and the first look only starts the clock.
 const PART: usize = 1 << 16;
 
 /// A root domain in the kernel, and the means to play tapes on it.
@@ -26,8 +26,8 @@ impl Replay {
         Replay::of(OBJECT)
     }
 
-    /// The same with another build of `bpf/replay.bpf.c`, such as one with further policies. [`Error::Refused`] where
-    /// the kernel's verifier does not take it.
+    /// Like [`Replay::new`], but with another build of `bpf/replay.bpf.c`, such as one with further policies.
+    /// [`Error::Refused`] where the kernel's verifier does not take it.
     pub fn of(object: &[u8]) -> Result<Replay, Error> {
         let mut replay = Replay { loaded: Loaded::new(object)? };
         let (found, expected) = (replay.loaded.arena().len(), tape_at() + size_of::<[Call; PART]>());
@@ -44,7 +44,7 @@ impl Replay {
         self.loaded.arena_mut()[..Core::size()].fill(0);
     }
 
-    /// All bytes of the domain, as [`Core::memory`] has those of a native one.
+    /// All bytes of the domain, as [`Core::memory`] gives the bytes of a native domain.
     pub fn memory(&self) -> &[u8] {
         &self.loaded.arena()[..Core::size()]
     }
@@ -67,12 +67,12 @@ impl Replay {
     /// The room for a part of a tape.
     fn part(&mut self) -> &mut [Call] {
         let bytes = &mut self.loaded.arena_mut()[tape_at()..][..size_of::<[Call; PART]>()];
-        // SAFETY: the arena begins at a page and `tape_at` is aligned in it, so they are aligned for calls, for which
-        // all bytes are valid.
+        // SAFETY: the arena begins at a page and `tape_at` is aligned within it, so the bytes are aligned for [`Call`],
+        // and any bytes are a valid [`Call`].
         unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), PART) }
     }
 
-    /// Plays so many calls of what is in the arena.
+    /// Plays the first `calls` calls of the part of a tape that is in the arena.
     fn play_part(&mut self, calls: usize) -> Result<(), Error> {
         let (domain, tape) = (self.loaded.address(), self.loaded.address() + tape_at() as u64);
         // struct replay

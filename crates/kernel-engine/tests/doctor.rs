@@ -1,7 +1,7 @@
 //! What the doctor says of machines that are made up: every `tests/doctor/*.tree`, against the text beside it.
 //!
-//! A tree says in what the machine differs from `base.tree`: `+ PATH` and the lines of that file, or `- PATH` for one
-//! that is gone. The lines of a `vmlinux` are the names in its BTF; a `.gz` is compressed.
+//! A tree says in what the machine differs from `base.tree`: `+ PATH` and the lines of that file, or `- PATH` for a
+//! file that is absent. The lines of a `vmlinux` are the names in its BTF; a `.gz` is compressed.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -20,7 +20,7 @@ fn trees() -> Vec<PathBuf> {
     trees
 }
 
-/// The files of a machine by path: as `base` has them, but for what the tree says.
+/// The files of a machine by path: those of `base`, with the changes that the tree names.
 fn files(base: &str, tree: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for text in [base, tree] {
@@ -90,9 +90,9 @@ fn every_machine_gets_the_answer_beside_it() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// Each verdict of each thing has its machine.
+/// For each thing that the doctor looks at, some machine is good, and some machine is not.
 #[test]
-fn everything_is_seen_good_and_bad() {
+fn every_finding_is_seen_good_and_bad() {
     let mut seen: BTreeMap<&str, Vec<Verdict>> = BTreeMap::new();
     for path in trees() {
         for finding in findings(&fs::read_to_string(&path).unwrap()) {
@@ -107,9 +107,9 @@ fn everything_is_seen_good_and_bad() {
     }
 }
 
-/// An empty folder, and this machine, whatever it is.
+/// The doctor has an answer for an empty folder, and for the machine on which this test runs.
 #[test]
-fn nothing_known_and_any_machine_have_an_answer() {
+fn an_empty_folder_and_this_machine_have_findings() {
     let empty = tempfile::tempdir().unwrap();
     let findings = judge(&Facts::gather(empty.path()));
     assert!(!can_run(&findings), "{findings:?}");

@@ -1,5 +1,5 @@
-//! What every scheduler of reservations is asked for: a budget in every period, for each child, and whether a supply
-//! carries that. Relies on the parameters `budget` and `period`.
+//! What every scheduler of reservations is asked for, a budget in every period for each child, and whether a supply
+//! suffices for all these claims. Relies on the parameters `budget` and `period`.
 
 use super::{Complaint, Instance, Provided, Refused};
 use crate::derivation::Rule;
@@ -27,7 +27,7 @@ impl Claim {
         Guarantee::resbh(self.budget, self.period)
     }
 
-    /// Budget and period as integers, which sums of thousands of them do not overflow.
+    /// Budget and period as integers so wide that sums of thousands of claims do not overflow.
     pub(super) fn nanos(&self) -> (u128, u128) {
         let integer = |time: &Rational| time.to_integer().to_u128().unwrap_or(0);
         (integer(&self.budget), integer(&self.period))

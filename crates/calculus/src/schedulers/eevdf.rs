@@ -2,15 +2,15 @@
 //! Real-Time, Time-Shared Systems", RTSS 1996; HLS section 5.1).
 //!
 //! With requests of one quantum q the lag of a child, what it should have had less what it has had, stays between -q
-//! and q. In a window it can go from the one to the other, so that delta is 2q; the paper's delta = q holds only for
-//! windows that begin with no lag. The bound is shown for a whole CPU only.
+//! and q. In a window the lag can go from one of these to the other, so that delta is 2q; the paper's delta = q holds
+//! only for windows that begin with no lag. The bound is shown for a whole CPU only.
 //!
-//! Children that sleep and wake: virtual time V advances by one over the sum of the shares of those that count. A
-//! child that has had too much when it blocks counts until V has caught up with it, and on waking a request begins at
-//! V or at the end of what the child has used, whichever is later; what it is owed it forgoes. When all that want the
-//! CPU have had too much, V moves on to the first that is eligible. So in any stretch of virtual time v the requests
-//! of a child of share w that begin and end in it come to w*v at most, as the proof of Stoica et al. needs, and V
-//! never advances more slowly than with all children counting.
+//! Children that sleep and wake: virtual time V advances by one over the sum of the shares of the children that count.
+//! A child that has had too much when it blocks counts until V has caught up with it, and on waking a request begins at
+//! V or at the end of what the child has used, whichever is later; time that the child is owed when it blocks is lost
+//! to it. When all children that want the CPU have had too much, V moves on to where the first of them is eligible. So
+//! in any stretch of virtual time v the requests of a child of share w that begin and end in it come to w*v at most, as
+//! the proof of Stoica et al. needs, and V never advances more slowly than with all children counting.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;

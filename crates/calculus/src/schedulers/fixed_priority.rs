@@ -3,8 +3,8 @@
 //!
 //! Children that share a level wait for each other, so all of them get NULL. On several CPUs of which each is ALL, the
 //! levels are served from the top while CPUs are left, each VP with a CPU of its own. Other guarantees on several VPs
-//! are passed on to nobody: a child that comes and goes takes VPs with it, and not those that it brought. The top child
-//! may be left with one that asks anew, over and over.
+//! are passed on to no child: a child that blocks gives VPs back, which need not be those that its request brought. The
+//! top child may be left with a VP that requests anew, over and over.
 //!
 //! With global rules the lower children of one VP are promised what is left over (see `caps.rs`).
 
@@ -74,8 +74,8 @@ fn provide(instance: &Instance) -> Provided {
 }
 
 /// Gives the members of a level that have NULL what is left over by their level and those above it, if all of these
-/// are limited: whoever runs while a child waits is one of them. Alone on its level a child waits for those above only,
-/// who then have all that is supplied, since they last were idle.
+/// are limited: only these can run while the child waits. A child alone on its level waits only for the children above,
+/// which have had all that was supplied since they last were idle.
 fn with_leftovers(instance: &Instance, levels: &Levels, members: &[usize], labels: &mut [Option<Label>]) {
     let priority = |child: usize| Reverse(instance.child_param(child, "priority"));
     let Ok(held) = instance.single_vp() else { return };

@@ -1,9 +1,9 @@
-//! Limit: a budget a period for one child, so that a soft guarantee becomes a hard one (HLS section 5.1).
+//! Limit: a budget in every period for one child, so that a soft guarantee becomes a hard one (HLS section 5.1).
 //!
 //! The paper turns RESBS x,y into RESBH x,y. That needs the parent's hidden phase, which the limit scheduler does not
-//! know. On a grid of its own, with a budget X a period Y, every period holds min(X, sbf(Y)): the parent is requested
-//! from the start of the period, or from the wake-up, until the budget is used. So RESBS x,y gives RESBH [2x-y]+,y or
-//! RESBH x,2y-x.
+//! know. On a grid of its own, with a budget X in every period Y, every period holds min(X, sbf(Y)): the parent is
+//! requested from the start of the period, or from the wake-up, until the budget is used. So RESBS x,y gives RESBH
+//! [2x-y]+,y or RESBH x,2y-x.
 //!
 //! RESU r held: the ends of the periods are the notified instants, so that every period holds r*Y, whatever its phase.
 

@@ -1,5 +1,5 @@
-//! Linux's time-sharing scheduler, as HLS section 5.1 has it: typical in that it provides no guarantee. What Linux
-//! has had since, EEVDF, is a scheduler of its own here.
+//! Linux's time-sharing scheduler, as HLS section 5.1 describes it: like most time-sharing schedulers it provides no
+//! guarantee. EEVDF, which Linux has had since, is analysed in `eevdf.rs`.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;

@@ -1,8 +1,8 @@
 //! One analysis a policy: what a scheduler accepts, what it provides in turn, and its admission test (HLS section 5.1
 //! and Table 1). To add one: a file here, named after the policy, with a constant `ENTRY`. The build finds it:
-//! `build.rs` writes the `mod` line of each such file and the table of their entries, in the order of their names. Its
-//! tests are in the file itself, by the functions of `tests.rs`. Policies whose analysis is the same share a module
-//! that is no policy: `claims`, `slower`.
+//! `build.rs` writes the `mod` line of each such file and the table of their entries, in the order of their names. The
+//! tests of the policy are in its file, too, and use the functions of `tests.rs`. Policies whose analysis is the same
+//! share a module that is no policy: `claims`, `slower`.
 //!
 //! Relies on local knowledge only: what the scheduler holds and the edges that it provides. Never claims what it
 //! cannot show for the number of CPUs at hand: NULL with the reason instead.
@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// The analysis of a policy.
 #[derive(Debug)]
 pub struct Entry {
-    /// The policy's name, as in the core's registry where it has it.
+    /// The policy's name, as in the core's registry where the core has the policy.
     pub policy: &'static str,
     /// Paper and section.
     pub source: &'static str,
@@ -40,7 +40,7 @@ pub struct Entry {
     pub provides: &'static str,
     /// Whether an instance may have several parents.
     pub joins: bool,
-    /// What no VP ever gets more than, whatever was promised.
+    /// The most that a VP ever gets, whatever was promised.
     pub limits: Limits,
     /// The policy's parameters, where the core does not have the policy: it is analysed, not run.
     pub description: Option<Description>,
@@ -136,8 +136,8 @@ pub(crate) struct Complaint {
 }
 
 impl Provided {
-    /// The labels with another rule, for a policy that has the analysis of another one. Of the policy it is not known
-    /// whether its guarantees resume.
+    /// The labels with another rule, for a policy that uses the analysis of another policy. Whether guarantees resume
+    /// under the policy that uses the analysis is not known.
     fn by(mut self, rule: Rule) -> Provided {
         for label in &mut self.labels {
             Arc::make_mut(&mut label.derivation).rule = rule;

@@ -10,8 +10,8 @@
 //! take its own over f, L_n - L_f. So r_f * sum over the others of r_n*(L_n - L_min) is added to delta_f. (HLS and
 //! the usual r_n*[w_n - w_f]+ leave out that f may be ahead itself.)
 //!
-//! On several CPUs a child of one VP cannot use a share of more than one, and tags that it cannot keep up with run away
-//! from its siblings'; nothing is claimed there, but where each child has a CPU to itself.
+//! On several CPUs a child of one VP cannot use a share of more than one, and its tags fall further and further behind
+//! those of its siblings; so on several CPUs nothing is claimed, but where each child has a CPU to itself.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::{Derivation, Rule};
@@ -58,7 +58,7 @@ struct Queue {
     least_lead: Rational,
     /// The sum of r_n*(L_n - L_min) over all children.
     ahead: Rational,
-    /// How the parent's PSBE follows from what is held.
+    /// How the parent's PSBE follows from the guarantee that the scheduler holds.
     premise: Arc<Derivation>,
 }
 

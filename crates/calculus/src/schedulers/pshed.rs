@@ -1,8 +1,8 @@
 //! PShED: uniformly slower processors (G. Lipari, J. Carpenter, S. K. Baruah, "A Framework for Achieving
 //! Inter-Application Isolation in Multiprogrammed, Hard Real-Time Environments", RTSS 2000; HLS section 5.1).
 //!
-//! As BSS-I from outside; inside, a server's budgets follow from its slack at each deadline instead of a list that
-//! must be kept, which makes events cheaper.
+//! PShED promises what BSS-I promises. BSS-I keeps a list of budgets for each server; here a server's budgets follow
+//! from its slack at each deadline, which makes events cheaper.
 
 use super::{Entry, Instance, Limits, Provided, slower};
 use crate::derivation::Rule;

@@ -1,7 +1,7 @@
 //! Reservations: EDF over hard budgets, with the wake-up rule (HLS section 5.1; Abeni and Buttazzo, RTSS 1998).
 //!
-//! Every child is promised RESBH budget,period if the set is admitted, and nobody anything if it is not, for under
-//! EDF an overload may hit any child. The test depends on what is held:
+//! Every child is promised RESBH budget,period if the set of children is admitted, and no child is promised anything if
+//! the set is refused, for under EDF an overload may hit any child. The test depends on what is held:
 //! - ALL, or RESU r in its own time: the utilisation is at most 1.
 //! - m CPUs with ALL: at most m VPs, or U <= m - (m-1)*u_max (Goossens, Funk and Baruah, Real-Time Systems 2003). A
 //!   child of several VPs is as many servers, each with the budget and the period of the edge.
@@ -13,18 +13,19 @@
 //!
 //! The tests use the exact supply, which below a join may be a sum.
 //!
-//! That global EDF keeps servers that sleep and wake: what a server runs between two sleeps is a job, released when
-//! it wakes or a period begins, due at the end of the period. By the wake-up rule the jobs of a server that are
-//! released and due within any t are no more than t*x/y, so they would all be in time on a CPU of their own of speed
-//! x/y. The bound is that of Funk, Goossens and Baruah (RTSS 2001): any set of jobs that is feasible on CPUs of
-//! speeds u_1, u_2, ... is kept by EDF on m whole ones if sum u <= m - (m-1)*max u. It asks neither for periods nor
-//! for anything before release.
+//! Why global EDF keeps the promises of servers that sleep and wake: what a server runs between two sleeps is a job,
+//! released when it wakes or a period begins, due at the end of the period. By the wake-up rule the jobs of a server
+//! that are released and due within any window of length t add up to t*x/y at most, so they would all be in time on a
+//! CPU of their own of speed x/y. The bound is that of Funk, Goossens and Baruah (RTSS 2001): any set of jobs that is
+//! feasible on CPUs of speeds u_1, u_2, ... meets its deadlines under EDF on m whole CPUs if sum u <= m - (m-1)*max u.
+//! The bound needs neither periods nor knowledge of a job before its release.
 //!
-//! A VP that resumes (see `policies/reservation.c`) with c less the time since it let its CPU go breaks the rule, and
-//! harms nobody: compare with a run of the same jobs in which it stayed, with the most that it can have used there.
-//! At any time no job has more left than in that one, where all are in time: whoever runs there, and not here, waits
-//! here for m jobs that come before it, and they are not done there either. Below anything but ALL the CPU itself
-//! would have to be asked for again, so only there is the label one that resumes.
+//! A VP that resumes (see `policies/reservation.c`) has its old budget c less the time since it let its CPU go. That
+//! breaks the wake-up rule, and harms no other VP. Compare the run with a second run of the same jobs in which the VP
+//! kept its CPU, and used the most that it can have used on it. In the second run all jobs are in time, and at any time
+//! no job has more left in the first run than in the second: a job that runs in the second run alone waits in the first
+//! for m jobs that come before it, and these are not done in the second either. Below anything but ALL the scheduler
+//! would have to request the CPU itself anew, so only the labels below ALL resume.
 
 use super::claims::{Claim, carried, claims, load, spelled_out};
 use super::{Entry, Instance, Limits, Provided, Refused};

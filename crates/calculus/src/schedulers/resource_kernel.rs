@@ -1,17 +1,17 @@
 //! The resource kernel: reserves by rate monotonic priorities (S. Oikawa, R. Rajkumar, "Portable RK", RTAS 1999; HLS
 //! section 5.1).
 //!
-//! A reserve's budget is renewed at fixed instants and keeps until the next: a client that sleeps and wakes finds
-//! what is left of it (a deferrable server). So a reserve can use its budget at the end of one period and again at
-//! the start of the next, and in a window of length t takes up to ceil((t + T - C)/T)*C from those below it; the
-//! plain response time analysis, with ceil(t/T)*C, is unsound here. With the least
-//! R = C_i + sum over hp of ceil((R + T_j - C_j)/T_j)*C_j at most T_i, a reserve that wants the CPU from any instant
-//! has its budget, or all that is left of it, within R. Budgets are hard, so reserves that are refused take no more
-//! than they were analysed with, and a refusal falls on one reserve alone. Soft reserves have what nobody else wants
-//! too, below all budgets. Of equal periods the first is above.
+//! A reserve's budget is renewed at fixed instants, and what is not used stays there until the next instant: a child
+//! that sleeps and wakes finds the rest of its budget (a deferrable server). So a reserve can use its budget at the end
+//! of one period and again at the start of the next, and in a window of length t takes up to ceil((t + T - C)/T)*C from
+//! the reserves below it; the plain response time analysis, with ceil(t/T)*C, is unsound here. With the least R = C_i +
+//! sum over hp of ceil((R + T_j - C_j)/T_j)*C_j at most T_i, a reserve that wants the CPU from any instant has its
+//! budget, or all that is left of it, within R. Budgets are hard, so a reserve that is refused takes no more than the
+//! budget with which the others were analysed, and only that reserve is refused. Soft reserves have what nobody else
+//! wants too, below all budgets. Of equal periods the first is above.
 //!
-//! Below RESU, or any supply, the time comes later than on a CPU of its own, at worst at the end of the period: there
-//! R = T_i must do, that is C_i + sum over hp at T_i is at most the supply in T_i.
+//! Below RESU, or any supply, CPU time comes later than on a whole CPU, at worst at the end of the period. There the
+//! least R is not used: R = T_i must do, that is, C_i + sum over hp at T_i is at most the supply in T_i.
 
 use super::claims::{Claim, claims};
 use super::{Complaint, Entry, Instance, Limits, Provided, Refused};

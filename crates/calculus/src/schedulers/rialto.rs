@@ -4,8 +4,8 @@
 //! Every child has one slot of its amount at the same offset of each of its periods. Two slots fit beside each other
 //! if and only if gcd(y1,y2) >= x1 + x2, and then where their offsets differ, modulo the gcd, by at least the amount
 //! of each. Slots are placed one after another, short periods first, each at the least offset that is free: a set
-//! that needs another order is refused. A window of one period sees the whole slot, wherever it begins, and a child
-//! that wakes in its slot has the rest of it: RESCS x,y.
+//! that needs another order is refused. A window as long as a child's period sees the child's whole slot, wherever the
+//! window begins, and a child that wakes in its slot has the rest of the slot: RESCS x,y.
 //!
 //! On RESU r a slot is a notified interval, in which r*x is received, nobody knows when: EDP(y, r*x, deadline x),
 //! which is RESCS r*x, y + x*(1-r).
@@ -116,7 +116,7 @@ fn place(
         ));
     }
     *comparisons += placed.len();
-    // How many slots in a row, round and round, the slot misses at this offset.
+    // How many placed slots in a row, round and round, the new slot does not meet at this offset.
     let mut missed = 0;
     for other in placed.iter().cycle() {
         if missed == placed.len() || slot.offset >= slot.period {
@@ -136,7 +136,7 @@ fn place(
     Err(format!("no room for {} beside {} slots of periods up to its own", shown(&slot), placed.len()))
 }
 
-/// How much later a slot must be to miss another.
+/// How much later `slot` must begin not to meet `other`; zero where they do not meet.
 fn push(slot: &Slot, other: &Slot) -> u128 {
     let grid = slot.period.gcd(&other.period);
     let behind = (slot.offset + grid - other.offset % grid) % grid;

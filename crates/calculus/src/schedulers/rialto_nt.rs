@@ -1,11 +1,11 @@
 //! Rialto/NT: a time table over harmonic periods (M. B. Jones, J. Regehr, "CPU Reservations and Time Constraints:
 //! Implementation Experience on Windows NT", USENIX Windows NT Symposium 1999; HLS section 5.1).
 //!
-//! Each period divides the next longer one, and an amount may be split over several slots. Then the table is filled
-//! from the shortest period on: what is taken so far repeats within the next period, so that the next child finds its
-//! slots, at the same offsets of each of its periods, if and only if the sum of x/y is at most 1. A window of one
-//! period sees all of its slots: RESCS x,y. On RESU the amount is received within the slots, hence within each
-//! period: RESBS.
+//! Each period divides the next longer one, and an amount may be split over several slots. The table is filled from the
+//! shortest period on: the slots that are placed so far repeat within the next period, so that the next child finds its
+//! slots, at the same offsets of each of its periods, if and only if the sum of x/y is at most 1. A window as long as a
+//! child's period sees all of the child's slots: RESCS x,y. On RESU the amount is received within the slots, hence
+//! within each period: RESBS.
 
 use super::claims::{claims_on_processor, load, spelled_out};
 use super::{Entry, Instance, Limits, Provided};

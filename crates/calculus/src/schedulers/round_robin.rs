@@ -9,13 +9,14 @@
 //!
 //! - ALL held, sbf(t) = t: RESCS q,n*q.
 //! - Another supply: C(z) >= (z - (n-1)*q)/n, so PSBE s,delta gives PSBE s/n,(delta + q*(n-1))/n. No guarantee says all
-//!   of C(sbf(t)). What PSBE forgets of it stands beside: RESCS q,w for the least w with sbf(w) >= n*q.
+//!   of C(sbf(t)). What PSBE loses is held beside it, as a second guarantee: RESCS q,w for the least w with sbf(w) >=
+//!   n*q.
 //! - PS s gives PS s/n, by the same line.
 //! - RESU gives nothing: nobody below tells of instants.
 //!
-//! By the paper's bounds ([`Mode::Paper`]) there is none of this. One child alone has what is held. On several VPs
-//! there are turns of several at once, of which nothing is known; where there is a CPU for each child there are no
-//! turns.
+//! By the paper's bounds ([`Mode::Paper`]) none of this is promised. An only child has what the scheduler holds. On
+//! several VPs several children have turns at once, and nothing is promised; but where there is a CPU for each child
+//! there are no turns.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
@@ -64,7 +65,7 @@ fn provide(instance: &Instance) -> Provided {
     Provided { labels: vec![label; instance.children.len()], complaints: Vec::new() }
 }
 
-/// What is held, for the only child.
+/// The label of an only child: what the scheduler holds.
 fn alone(instance: &Instance, held: &Label) -> Label {
     let step = instance.label(held.guarantee.clone(), ALONE, "the only child");
     Label { resumes: step.resumes, derivation: step.derivation, ..held.clone() }

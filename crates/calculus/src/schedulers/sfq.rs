@@ -1,5 +1,6 @@
 //! Start-time fair queuing (P. Goyal, X. Guo, H. M. Vin, "A Hierarchical CPU Scheduler for Multimedia Operating
-//! Systems", OSDI 1996; HLS section 5.1): the proportional-share scheduler without its warp, and its bounds.
+//! Systems", OSDI 1996; HLS section 5.1): the proportional-share scheduler without warps, and with the bounds of that
+//! scheduler.
 
 use super::{Entry, Limits, proportional_share};
 use crate::description::{Description, QUANTUM, SHARE};

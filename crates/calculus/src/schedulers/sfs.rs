@@ -1,14 +1,14 @@
 //! Surplus fair scheduling (A. Chandra, M. Adler, P. Goyal, P. Shenoy, "Surplus Fair Scheduling: A Proportional-Share
 //! CPU Scheduling Algorithm for Symmetric Multiprocessors", OSDI 2000; HLS section 5.1).
 //!
-//! On one CPU it is SFQ, whose error the paper does not bound for it: PS. On p CPUs a weight above 1/p of the sum is
-//! cut to that, and the share of a child is p times its weight over the sum of all, while all of them always want a
-//! CPU. Not so where siblings sleep, not even in the long run: of three children of equal weight on two CPUs, two wake
-//! up together just before the third has used up its quantum, and sleep again when they have had one each. While they
-//! sleep the third cannot have more than one CPU, and while they do not it waits: it has a half, not two thirds. What
-//! SFQ's bound would need, tags that stay within a distance and a waking child that preempts, SFS does not have: who
-//! ran ahead while the others slept waits without limit. So on several CPUs nothing is promised, but a CPU each where
-//! there are enough.
+//! On one CPU this is SFQ, but the paper states no bound of the error: PS. On p CPUs a weight above 1/p of the sum of
+//! all weights is cut to 1/p of it, and the share of a child is p times its weight over the sum, while all children
+//! always want a CPU. Where siblings sleep a child may get less than its share, even in the long run: of three children
+//! of equal weight on two CPUs, two wake up together just before the third has used up its quantum, and sleep again
+//! when they have had one quantum each. While the two sleep the third cannot have more than one CPU, and while they are
+//! awake it waits: it has a half of a CPU, not two thirds. SFQ's bound needs tags that stay within a distance of each
+//! other, and a waking child that preempts; SFS has neither: a child that ran ahead while the others slept waits
+//! without limit. So on several CPUs nothing is promised, but a CPU each where there are enough.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;

@@ -1,9 +1,9 @@
 //! Uniformly slower processors: what BSS-I and PShED have in common (HLS section 5.1).
 //!
-//! EDF over the children's deadlines, and for each child a list of budgets by deadline, so that by each deadline it
-//! has had its rate of the time and can take no more from the others. Every deadline and every release below must be
-//! made known above: what holds RESU must have deadlines at run time, and below a slower processor its rates are
-//! relative.
+//! EDF over the children's deadlines, and for each child a list of budgets by deadline, so that by each deadline a
+//! child has had its rate of the time and can take no more from the others. Every deadline and every release below must
+//! be made known to the schedulers above: a child that is promised RESU must have deadlines at run time. Below a slower
+//! processor the rates are relative to the speed of that processor.
 
 use super::{Instance, Provided};
 use crate::derivation::Rule;

@@ -2,14 +2,14 @@
 //! Complex Real-Time Systems", Real-Time Systems 1999; HLS section 5.1).
 //!
 //! Each child's amount is a job in each of its periods, which runs in one piece. A plan for the hyperperiod is
-//! searched job by job: those with the least H = deadline + earliest start are tried first, and a partial plan after
-//! which some job would be late is left for the next best choice of the step before. The search is bounded, so a set
-//! that has a plan may be refused; the refusal says which bound was met.
+//! searched job by job: the jobs with the least H = deadline + earliest start are tried first, and where some job would
+//! be late after a partial plan, the last step of the plan is taken back and its next best choice is tried. The search
+//! is bounded, so a set that has a plan may be refused; the refusal says which bound was met.
 //!
 //! The plan repeats, and is kept whether or not a child wants its slots. In each period a child has one slot, so a
-//! window that ends in it, or begins in it since the child wakes there, sees no less than RESBH x,y says; one that
-//! wakes behind its slot had nothing coming from that period. On RESU a slot is a notified interval, in the slower
-//! time.
+//! window that ends in it, or begins in it since the child wakes there, sees no less than RESBH x,y says; for a child
+//! that wakes after its slot, RESBH promises nothing in that period. On RESU a slot is a notified interval, and its
+//! length is in the slower processor's time.
 
 use super::claims::{Claim, claims_on_processor};
 use super::{Entry, Instance, Limits, Provided};
@@ -69,7 +69,7 @@ struct Plan {
     backtracks: usize,
 }
 
-/// A partial plan, and the children whose next job may follow, the best last; and which of them does.
+/// A partial plan: the children whose next job may follow, the best last, and the one whose job follows.
 struct Step {
     free_at: u128,
     choices: Vec<usize>,

@@ -1,5 +1,6 @@
-//! What each policy gives for what it holds: sets that are just admitted beside sets that are just refused. A policy
-//! whose numbers are not among these has them in its own file, by the same functions.
+//! What each policy promises for what its scheduler holds: sets of children that are just admitted beside sets that are
+//! just refused. Policies whose numbers are not here have them in their own files, which use the functions of this
+//! file.
 
 use super::*;
 use crate::graph::Child;
@@ -11,7 +12,7 @@ fn parse(guarantee: &str) -> Guarantee {
     Guarantee::parse(guarantee).unwrap()
 }
 
-/// What a policy gives children with these parameters when it holds `held` on each of `cpus` CPUs.
+/// What a policy promises to children with these parameters when its scheduler holds `held` on each of `cpus` CPUs.
 fn provide(policy: &str, (held, cpus): (&str, u16), params: Params, children: &[Params]) -> Provided {
     let owned = |list: Params| -> Vec<(String, u64)> {
         list.iter().map(|(name, value)| ((*name).into(), *value)).collect()
@@ -46,7 +47,8 @@ pub(super) fn labels(policy: &str, held: &str, params: Params, children: &[Param
     provided.labels.iter().map(|label| label.absolute().to_string()).collect()
 }
 
-/// The labels of children with these budgets and periods; all NULL and a complaint where there are none.
+/// The labels of children with these budgets and periods. An empty list stands for NULL for all of them and a
+/// complaint.
 pub(super) fn claimed(policy: &str, held: &str, claims: &[(u64, u64)]) -> Vec<String> {
     let params: Vec<[(&str, u64); 2]> =
         claims.iter().map(|(x, y)| [("budget", *x), ("period", *y)]).collect();
@@ -100,7 +102,7 @@ fn slower_processors_nest() {
         assert_eq!(rates("PSBE 1/2 10ns", [100_000, 100_000]), ["NULL"; 2]);
         assert_eq!(rates("RESBH 10ns 10ns", [100_000, 100_000]), ["NULL"; 2]);
     }
-    // The scale multiplies: a reservation of 8 every 20 on half of a half has 2.
+    // The speeds multiply: a reservation of 8 every 20 on half of a half of a CPU has 2.
     let slow = provide("bss-i", ("RESU 1/2", 1), &[], &[&[("rate-ppm", 500_000)]]).labels.remove(0);
     let edge = Edge {
         parent: None,
@@ -196,7 +198,7 @@ fn reserves_are_reached_in_time() {
     // 3 + 2*2 = 7; 4 + 3*2 = 10.
     assert_eq!(admitted("ALL", &[(3, 9), (2, 5)]), ["RESBH 3ns 9ns", "RESBH 2ns 5ns"]);
     assert_eq!(admitted("ALL", &[(4, 9), (2, 5)]), ["NULL", "RESBH 2ns 5ns"]);
-    // On a slower processor R = T must do: 3 + 3*2 = 9; 4 + 3*2 = 10.
+    // On a slower processor the response time R is taken to be the period T: 3 + 3*2 = 9; 4 + 3*2 = 10.
     assert_eq!(admitted("RESU 1/2", &[(3, 9), (2, 5)]), ["RESBH 3/2ns 9ns", "RESBH 1ns 5ns"]);
     assert_eq!(admitted("RESU 1/2", &[(4, 9), (2, 5)]), ["NULL", "RESBH 1ns 5ns"]);
     // sbf(6) = 2.
@@ -228,7 +230,7 @@ fn time_tables_are_made_or_refused() {
     assert_eq!(claimed("spring", "RESBH 9ns 10ns", &[(1, 100)]), REFUSED);
 }
 
-/// Each has tests in its own file, or is tried by its name here or in one of the crate's other tests.
+/// Each policy has tests in its own file, or its name is in this file or in another test of the crate.
 #[test]
 fn every_policy_has_tests() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,4 +1,5 @@
-//! Windows 2000's time-sharing scheduler, as HLS section 5.1 has it: typical in that it provides no guarantee.
+//! Windows 2000's time-sharing scheduler, as HLS section 5.1 describes it: like most time-sharing schedulers it
+//! provides no guarantee.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;

@@ -2,13 +2,12 @@
 //!
 //! Deadlines are met if in every window the jobs that become ready and are due in it want no more than is certain:
 //! `sum C*[floor((t+J-D)/T)+1]+ <= sbf(t)` (Baruah, Rosier and Howell 1990, on a supply: Shin and Lee, RTSS 2003).
-//! For take a job that misses its deadline, and the last moment before at which nothing due by then was ready: since
-//! then the thread has wanted the CPU all the time, and has used it for nothing else.
+//! For take a job that misses its deadline, and the last moment before the deadline at which no job due by the deadline
+//! was ready: since that moment the thread has wanted the CPU all the time, and has used it for such jobs alone.
 //!
-//! Response times follow Spuri (INRIA RR-2772, 1996): the jobs that delay one that arrives `a` after such a moment
-//! are those that became ready since and are due no later than it is. That takes some steps for each job that can
-//! arrive while something is ready; where they are too many, the deadlines stand in, and [`Response::DeadlineOnly`]
-//! says so.
+//! Response times follow Spuri (INRIA RR-2772, 1996): a job that arrives `a` after such a moment is delayed by the jobs
+//! that became ready since and are due no later than it is. That takes some steps for each job that can arrive while
+//! another is ready; where these are too many, the deadlines stand in, and [`Response::DeadlineOnly`] says so.
 
 use super::{MAX_STEPS, Miss, Response, Steps, Task, TaskSet, Verdict, repeats_after};
 use crate::guarantee::Guarantee;
@@ -19,7 +18,7 @@ use num_traits::{Signed, Zero};
 /// The most deadlines at which demand and supply are compared.
 const MAX_DEADLINES: u32 = 10 * MAX_STEPS;
 
-/// Whether every deadline is met, and the response times, for which there are so many steps.
+/// Whether every deadline is met, and the response times, for which `steps` may be used up.
 pub(super) fn verdict(set: &TaskSet, sum: &Sum, steps: &mut Steps) -> Verdict {
     let miss = decide(set, sum).err();
     let found = responses(&set.tasks, sum, steps);
@@ -38,7 +37,8 @@ pub(super) fn verdict(set: &TaskSet, sum: &Sum, steps: &mut Steps) -> Verdict {
     Verdict { responses: set.tasks.iter().map(response).collect(), miss }
 }
 
-/// Compares demand and supply wherever the demand grows, in rising order, up to where nothing new can come.
+/// Compares demand and supply at each window length at which the demand grows, from the shortest window to a length
+/// beyond which no window can be the first to fail.
 pub(super) fn decide(set: &TaskSet, sum: &Sum) -> Result<(), Miss> {
     let until = enough(set, sum);
     let mut next: Vec<(Rational, u64)> =
@@ -59,7 +59,7 @@ pub(super) fn decide(set: &TaskSet, sum: &Sum) -> Result<(), Miss> {
         let window = at.max(Rational::zero());
         let supply = sum.sbf(&window);
         if wanted > supply {
-            // Those that are due at the same time belong to the same window.
+            // Jobs that are due at the same time belong to the same window.
             let wanted = set.tasks.iter().map(|task| task.due_within(&window) * &task.run).sum();
             return Err(Miss::Short { task, job, window: Shortfall { window, wanted, supply }.into() });
         }
@@ -71,7 +71,7 @@ fn enough(set: &TaskSet, sum: &Sum) -> Option<Rational> {
     let (share, delta) = sum.bounded()?;
     let due = |task: &Task| &task.deadline - &task.jitter;
     let all_began = set.tasks.iter().map(due).max()?;
-    // From there on no more is wanted than U*t + offset, and share*t - delta is certain.
+    // From some length t on, no more is wanted than U*t + offset, and share*t - delta is certain.
     let offset: Rational = set.tasks.iter().map(|task| &task.run - task.utilisation() * due(task)).sum();
     let slack = share - set.utilisation();
     if slack.is_positive() || (slack.is_zero() && !(&delta + &offset).is_positive()) {
@@ -84,7 +84,7 @@ fn enough(set: &TaskSet, sum: &Sum) -> Option<Rational> {
 /// For each task a bound of its response times.
 fn responses(tasks: &[Task], sum: &Sum, steps: &mut Steps) -> Option<Vec<Rational>> {
     let utilisation: Rational = tasks.iter().map(Task::utilisation).sum();
-    // Where the tasks want all that is certain, of a supply with pauses, some job may be ready at all times.
+    // Where the tasks want all that is certain, and the supply has pauses, some job may be ready at all times.
     sum.bounded()
         .filter(|(share, delta)| *share > utilisation || (*share == utilisation && delta.is_zero()))?;
     let wanted = |window: &Rational| tasks.iter().map(|task| task.ready_within(window) * &task.run).sum();

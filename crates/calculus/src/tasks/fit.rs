@@ -2,10 +2,10 @@
 //!
 //! A reservation that fails names a window, and no reservation with the same period that falls short in that window
 //! can do (for fixed priority: in every window in which the job could be done in time). So the amount is raised to
-//! the least that suffices there, and tried again: no amount is skipped that could have done, and the one that passes
-//! the exact test is the least. Next to the rate of the tasks the test may take too many steps; there the amount is
-//! raised a little, and the one that passes may be more than the least by that little. Relies on the tests being
-//! exact for one reservation, whose supply is superadditive.
+//! the least that suffices in that window, and tried again: no amount is skipped that could have done, and the first
+//! that passes the exact test is the least. Where the amount is close to the rate of the tasks the test may take too
+//! many steps; then the amount is raised a little, and the first that passes may be more than the least by that little.
+//! Relies on the tests being exact for one reservation, whose supply is superadditive.
 
 use super::fixed_priority::{due, wanted};
 use super::{MAX_STEPS, Miss, Order, Steps, Task, TaskSet};
@@ -17,7 +17,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 /// Where the test cannot tell whether an amount suffices, the amount is raised by this part of what is left of the
 /// period.
 const UNDECIDED_PART: u64 = 1_024;
-/// The most raises of that kind; each takes some milliseconds.
+/// The most raises by [`UNDECIDED_PART`]; each takes some milliseconds.
 const MAX_UNDECIDED: u32 = 64;
 
 /// A reservation that carries a task set. Times in nanoseconds.

@@ -10,7 +10,8 @@ use crate::rational::{Rational, quotient, whole};
 use crate::together::{Shortfall, Sum};
 use num_traits::{Signed, Zero};
 
-/// Each task among itself and the tasks before it. The miss is that of the first task that has one.
+/// Analyses each task together with the tasks before it, which are of higher priority. The miss that is reported is
+/// that of the first task that has one.
 pub(super) fn verdict(tasks: &[Task], sum: &Sum) -> Verdict {
     let mut steps = Steps::of(MAX_STEPS);
     let mut verdict = Verdict { responses: Vec::new(), miss: None };
@@ -54,7 +55,7 @@ fn of_task(tasks: &[Task], sum: &Sum, steps: &mut Steps) -> (Option<Rational>, O
         if miss.is_none() && response.as_ref().is_none_or(|response| *response > task.deadline) {
             let window = latest.clone();
             let (wanted, supply) = (wanted(tasks, job, &window), sum.sbf(&window));
-            // Where the steps were used up, nothing is known of shorter windows.
+            // Where no steps were left, it is not known whether a shorter window fails.
             miss = Some(match response.is_some() || sum.bounded().is_none() {
                 true => Miss::Short { task: index, job, window: Shortfall { window, wanted, supply }.into() },
                 false => Miss::Undecided { load: quotient(&utilisation, &sum.rate()) },

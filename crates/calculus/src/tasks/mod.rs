@@ -1,6 +1,6 @@
 //! Task sets under a guarantee: whether every job is done by its deadline, how soon at the latest, and which
-//! reservation is the least that suffices (`fit.rs`). One task alone below a reservation scheduler has more
-//! (`reserved.rs`).
+//! reservation is the least that suffices (`fit.rs`). For one task alone below a reservation scheduler more can be
+//! shown (`reserved.rs`).
 //!
 //! The tasks run inside one thread, preemptively, by EDF (`edf.rs`) or fixed priority (`fixed_priority.rs`). The
 //! thread wants the CPU whenever a job is ready, so what an analysis calls a busy window is one of continuous
@@ -47,9 +47,9 @@ pub struct Task {
 /// Which job of a set runs first. Always preemptive; jobs of one task in the order of their arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The one with the earliest deadline.
+    /// The job with the earliest deadline.
     Edf,
-    /// The job of the first task that has one.
+    /// The job of the first task, in the order of the set, that has a job ready.
     FixedPriority,
 }
 
@@ -82,7 +82,7 @@ pub enum Miss {
         /// The window, the first of those that fail for this task (fixed priority) or for all (EDF).
         window: Box<Shortfall>,
     },
-    /// To tell would take more steps than there are.
+    /// Whether the deadlines are met would take more steps to find out than there are.
     Undecided {
         /// What the tasks want in the long run as a share of what is certain in it.
         load: Rational,
@@ -101,7 +101,8 @@ pub struct Verdict {
 /// How long it is at most from the arrival of a job to its completion. In nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Response {
-    /// By the analysis of response times; by the deadline, where every deadline is met and the analysis says no less.
+    /// A bound of the analysis of response times, or the deadline, where every deadline is met and the analysis finds
+    /// no lesser bound.
     Bound(Rational),
     /// The deadline, since every deadline is met. The analysis of response times, which might say less, was given up
     /// after [`MOST_RESPONSE_STEPS`] steps.
@@ -119,7 +120,7 @@ impl Response {
         }
     }
 
-    /// The least of two that both hold; of equal ones that of the analysis.
+    /// The lesser of two bounds that both hold; of equal ones the bound of the analysis.
     #[must_use]
     pub fn and(self, other: Response) -> Response {
         let rank = |response: &Response| {
@@ -130,13 +131,13 @@ impl Response {
 }
 
 impl Task {
-    /// A task in whole nanoseconds.
+    /// A task whose times are whole nanoseconds.
     pub fn new(run: Nanos, every: Nanos, deadline: Nanos, jitter: Nanos) -> Task {
         let [run, every, deadline, jitter] = [run, every, deadline, jitter].map(from_nanos);
         Task { run, every, deadline, jitter }
     }
 
-    /// The share of one CPU that it takes in the long run.
+    /// The share of one CPU that the task takes in the long run.
     pub fn utilisation(&self) -> Rational {
         quotient(&self.run, &self.every)
     }
@@ -196,7 +197,8 @@ impl TaskSet {
         let nothing = [Sum(Vec::new())];
         let sums = if supply.is_nothing() { &nothing } else { supply.sums() };
         let mut steps = Steps::of_tasks(MOST_RESPONSE_STEPS, self.tasks.len());
-        // Each sum holds alone. The strongest comes first, and its reasons are the ones that help.
+        // Each sum of guarantees holds alone. The strongest comes first, and where no sum suffices its reasons are
+        // given.
         let mut verdicts = sums.iter().map(|sum| self.verdict_of(sum, &mut steps));
         let Some(Verdict { mut responses, mut miss }) = verdicts.next() else {
             return Verdict { responses: Vec::new(), miss: None };
@@ -208,7 +210,7 @@ impl TaskSet {
         Verdict { responses, miss }
     }
 
-    /// Why not every deadline is certain to be met: the same without the response times, which take longer.
+    /// Why not every deadline is certain to be met. Leaves out the response times, which take longer.
     pub fn miss(&self, supply: &Supply) -> Option<Miss> {
         let nothing = [Sum(Vec::new())];
         let sums = if supply.is_nothing() { &nothing } else { supply.sums() };
@@ -242,11 +244,12 @@ impl TaskSet {
     }
 }
 
-/// After how long both what is wanted and what is certain repeat themselves. If they grow at one rate, then by the
-/// same amount, so that the windows, or the jobs, of one such length stand for all that follow.
+/// After how long both what is wanted and what is certain repeat themselves. If demand and supply grow at one rate,
+/// then in that length both grow by the same amount, so that the windows, or the jobs, of one such length stand for all
+/// that follow.
 fn repeats_after(tasks: &[Task], sum: &Sum) -> Option<Rational> {
     let periods = sum.0.iter().filter_map(|part| part.periodic()).map(|part| part.period);
-    // Of two positive fractions in lowest terms.
+    // The least common multiple of two positive fractions in lowest terms.
     let common_multiple =
         |a: Rational, b: Rational| Rational::new(a.numer().lcm(b.numer()), a.denom().gcd(b.denom()));
     tasks.iter().map(|task| task.every.clone()).chain(periods).reduce(common_multiple)

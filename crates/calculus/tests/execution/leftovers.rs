@@ -11,16 +11,17 @@ type Server = (usize, usize, bool);
 /// Budgets and periods.
 type Claims<'a> = &'a [(usize, usize)];
 
-/// Who runs first of those that want the CPU and have budget.
+/// Which server runs first of those that want the CPU and have budget.
 #[derive(Clone, Copy, Debug)]
 enum Order {
-    /// The one whose period ends first: one reservation scheduler.
+    /// The server whose period ends first: all below one reservation scheduler.
     Deadlines,
-    /// The first: a reservation scheduler for each, one above the other.
+    /// The first server: each below a reservation scheduler of its own, one above the other.
     Ranks,
 }
 
-/// What a slot can come to when these want the CPU: the servers after it, and whether one of them ran.
+/// The states that the servers can be in after a slot in which those of `wanted` want the CPU, and for each state
+/// whether one of the servers ran.
 fn slot(claims: Claims, order: Order, before: &[Server], wanted: usize) -> Vec<(Vec<Server>, bool)> {
     let mut servers = before.to_vec();
     for (index, (server, &(x, y))) in servers.iter_mut().zip(claims).enumerate() {
@@ -53,7 +54,7 @@ fn slot(claims: Claims, order: Order, before: &[Server], wanted: usize) -> Vec<(
     runners.into_iter().map(after).collect()
 }
 
-/// The most that servers can be ahead of their rates in any window in which somebody waits below them.
+/// The most that servers can be ahead of their rates in any window in which a child of lower priority waits.
 fn furthest_ahead(claims: Claims, order: Order) -> Rational {
     let common: usize = claims.iter().map(|(_, y)| y).product();
     let rate: usize = claims.iter().map(|(x, y)| common / y * x).sum();
@@ -77,7 +78,7 @@ fn furthest_ahead(claims: Claims, order: Order) -> Rational {
     int(most) / int(common)
 }
 
-/// What the child at the bottom is promised; nothing where the servers have it all.
+/// What the child at the bottom is promised; `None` where the servers may take all of the CPU.
 fn promised(claims: Claims, order: Order) -> Option<(Rational, Rational)> {
     let mut graph = Graph { cpus: 1, ..Graph::default() };
     let edge = |graph: &mut Graph, parent, child, params: &[(&str, usize)]| {
@@ -112,7 +113,7 @@ fn promised(claims: Claims, order: Order) -> Option<(Rational, Rational)> {
 }
 
 #[test]
-fn what_is_left_over_is_there() {
+fn promised_leftovers_are_received() {
     let (mut random, mut close, mut cases) = (Random(0x5eed_0031), 0, 0);
     while cases < soak(60) {
         let most = [9, 9, 5][random.below(3)];
@@ -133,7 +134,7 @@ fn what_is_left_over_is_there() {
             let ahead = furthest_ahead(&claims, order);
             assert_eq!(share, int(1) - &rate, "{claims:?}");
             assert!(ahead <= error, "{claims:?} by {order:?}: {ahead} ahead, {error} promised");
-            // The bound of windows that begin anywhere is twice as much.
+            // The bound for windows that begin anywhere is twice as much.
             let each = claims.iter().map(|(x, y)| int(*x) * (int(1) - int(*x) / int(*y)));
             assert_eq!(error, each.sum::<Rational>(), "{claims:?} by {order:?}");
             close += usize::from(ahead * int(2) > error);
@@ -142,9 +143,10 @@ fn what_is_left_over_is_there() {
     assert!(close * 4 > cases, "a bound twice as tight would be kept by all but {close} of {cases}");
 }
 
-/// The whole burst as if the servers were one: too good to be true where a wake-up may begin a new period.
+/// A bound of the error as if all servers were one, sum x*(1-U): it does not hold where a wake-up may begin a new
+/// period.
 #[test]
-fn servers_that_wake_take_more_than_the_rest_of_the_cpu_says() {
+fn servers_that_wake_exceed_the_bound_of_a_single_server() {
     let claims = [(2, 5), (1, 2)];
     assert_eq!(furthest_ahead(&claims, Order::Deadlines), int(9) / int(10));
     let too_good = int(2 + 1) * (int(1) - int(9) / int(10));

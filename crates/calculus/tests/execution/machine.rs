@@ -31,7 +31,7 @@ impl Random {
 struct Miser {
     /// sbf(0), sbf(1), ..., rounded up.
     least: Vec<usize>,
-    /// Slots granted since the request began, summed up.
+    /// For each slot since the request began, how many slots had been granted by then.
     granted: Vec<usize>,
     generosity: usize,
 }
@@ -83,9 +83,10 @@ impl Log {
 
 /// A scheduler in unit slots.
 pub trait Policy {
-    /// At the start of a slot: who wants to run. Returns whether the parent is requested.
+    /// A slot begins: `wanted` says which children want to run. Returns whether the scheduler requests a CPU from its
+    /// parent.
     fn begin(&mut self, now: usize, wanted: &[bool]) -> bool;
-    /// The slot was granted: who runs.
+    /// The parent grants the slot. Returns the child that runs.
     fn run(&mut self, wanted: &[bool]) -> usize;
 }
 
@@ -112,7 +113,7 @@ impl Run<'_> {
         let mut wanted = vec![false; children];
         for now in 0..SLOTS {
             for child in 0..children {
-                // Mostly go on as before: long sleeps and long bursts find more than noise does.
+                // A child mostly goes on as before: long sleeps and long bursts break more promises than noise does.
                 let change = if wanted[child] { 100 - eagerness[child] } else { 25 };
                 let may_change = wanted[child] || now % grid == 0;
                 wanted[child] ^= random.below(100) < change && may_change;

@@ -7,7 +7,7 @@ use hls_calculus::{Guarantee, Label};
 struct Reserves {
     claims: Vec<(usize, usize)>,
     soft: Vec<bool>,
-    /// When each is first renewed; until then it is in a period that began before.
+    /// When each reserve is first renewed; until then it is in a period that began before the run.
     phase: Vec<usize>,
     budget: Vec<usize>,
 }
@@ -67,7 +67,7 @@ fn reserves_hold() {
     assert!(promised > 300 && refused > 100, "{promised} promised, {refused} refused");
 }
 
-/// Plain response time analysis, with ceil(t/T)*C for each reserve above, admits this one: R = 4 + 2 + 2 = 8.
+/// Plain response time analysis, with ceil(t/T)*C for each reserve above, admits this set: R = 4 + 2 + 2 = 8.
 #[test]
 fn plain_response_times_would_admit_too_much() {
     let claims = [(2, 5), (4, 9)];

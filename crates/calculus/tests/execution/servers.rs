@@ -3,16 +3,19 @@
 use crate::machine::{Held, Log, Policy, Random, claimed, execute, hold, int, soak};
 use hls_calculus::Guarantee;
 
-/// What a server does with its budget.
+/// What a server does when its budget is used, and when it wakes up.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Budget {
-    /// Sleeps when it is used, until the deadline; is cut on waking to what the rest of the period can hold.
+    /// When its budget is used the server sleeps until the deadline; when it wakes up the budget is cut to what the
+    /// rest of the period is worth.
     Hard,
-    /// Sleeps when it is used, until the deadline; begins a new period on waking when the rest could not hold it.
+    /// When its budget is used the server sleeps until the deadline; when it wakes up with more budget than the rest of
+    /// the period is worth, it begins a new period.
     NewPeriod,
-    /// The same, but runs when nobody else wants the CPU.
+    /// As `NewPeriod`, but without budget the server runs when no other server wants the CPU.
     Slack,
-    /// The same, but has it renewed at once, with a later deadline: CBS and TBS as first published.
+    /// As `NewPeriod`, but a budget that is used is renewed at once, with a later deadline: CBS and TBS as first
+    /// published.
     RenewedAtOnce,
 }
 
@@ -32,13 +35,13 @@ impl Servers {
         Servers { claims: claims.to_vec(), kind, budget: none.clone(), deadline: none, awake }
     }
 
-    /// The deadlines of all who could be served.
+    /// The deadlines of all servers that could be served.
     pub fn pending(&self, wanted: &[bool]) -> Vec<usize> {
         let able = (0..wanted.len()).filter(|child| wanted[*child] && self.budget[*child] > 0);
         able.map(|child| self.deadline[child]).collect()
     }
 
-    /// Who is served, and by when.
+    /// The server that is served, and its deadline.
     pub fn first(&self, wanted: &[bool]) -> Option<(usize, usize)> {
         let able = (0..wanted.len()).filter(|child| wanted[*child] && self.budget[*child] > 0);
         able.map(|child| (self.deadline[child], child)).min()
@@ -123,7 +126,7 @@ fn tbs_with_hard_budgets_and_slack_holds() {
     admitted_sets_hold("tbs", Budget::Slack, 0x5eed_0006, 400);
 }
 
-/// The reason why CBS is analysed with budgets that are hard, and TBS with slack apart.
+/// Why CBS is analysed with hard budgets, and TBS with slack that costs no budget.
 #[test]
 fn a_budget_that_is_renewed_at_once_makes_no_reservation() {
     let (mut random, claims) = (Random(0x5eed_0007), [(2, 8), (3, 6)]);
@@ -135,8 +138,9 @@ fn a_budget_that_is_renewed_at_once_makes_no_reservation() {
     assert!(breaks);
 }
 
-/// Why a hard CBS cuts its budget on waking instead of beginning a new period: the second child of these has 4 slots
-/// late in its first period, one early in its next, and 4 more when it has slept long enough for a new one to begin.
+/// Why a hard CBS cuts its budget on waking instead of beginning a new period: the second of these children has 4 slots
+/// late in its first period, one early in its second period, and 4 more when it has slept long enough for a third
+/// period to begin.
 #[test]
 fn a_new_period_on_waking_may_exceed_the_limit() {
     let limit = Guarantee::resbh(int(4), int(20));
@@ -153,7 +157,7 @@ fn a_new_period_on_waking_may_exceed_the_limit() {
     }
 }
 
-/// The reason for the linear demand bound of `schedulers/reservation.rs`: this set passes the periodic one,
+/// The reason for the linear demand bound of `schedulers/reservation.rs`: this set passes the periodic demand bound,
 /// sum floor(t/y)*x <= sbf(t), and has less than it was promised when the children sleep and wake.
 #[test]
 fn the_periodic_demand_bound_would_admit_too_much() {

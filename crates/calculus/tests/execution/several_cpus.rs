@@ -1,10 +1,11 @@
-//! Several CPUs: servers under global EDF, held against the labels, and shares that none of them can promise.
+//! Several CPUs: what servers under global EDF receive, compared with their labels, and shares that surplus fair
+//! scheduling cannot promise there.
 
 use crate::machine::{Log, Policy, Random, SLOTS, int, soak};
 use crate::servers::{Budget, Servers};
 use hls_calculus::{Child, Edge, Graph, Guarantee, Label, Mode, Scheduler, analyse};
 
-/// Servers on whole CPUs under global EDF: those with budget and the nearest deadlines run, one a CPU.
+/// Servers on whole CPUs under global EDF: the servers with budget and the nearest deadlines run, one on each CPU.
 fn execute_on(cpus: usize, claims: &[(usize, usize)], random: &mut Random) -> Vec<Log> {
     let mut servers = Servers::new(claims, Budget::NewPeriod);
     let mut logs = vec![Log::default(); claims.len()];
@@ -15,7 +16,7 @@ fn execute_on(cpus: usize, claims: &[(usize, usize)], random: &mut Random) -> Ve
             *wanted ^= random.below(100) < if *wanted { 100 - eagerness } else { 25 };
         }
         servers.begin(now, &wanted);
-        // Whoever has run in this slot is not asked again.
+        // A server that has run in this slot is not served a second time.
         let mut able = wanted.clone();
         for _ in 0..cpus {
             if servers.first(&able).is_some() {
@@ -84,8 +85,8 @@ fn reservations_hold_on_several_cpus() {
     }
 }
 
-/// Surplus fair scheduling of three children of equal weight on two CPUs: the tags of those that wait and of those that
-/// sleep, and who runs, for how long of its quantum.
+/// Surplus fair scheduling of three children of equal weight on two CPUs: the tags of waiting and sleeping children,
+/// and which children run, and for how much of their quantum they have.
 struct Surplus {
     tags: [usize; 3],
     running: Vec<(usize, usize)>,
@@ -95,8 +96,8 @@ struct Surplus {
 const QUANTUM: usize = 10;
 
 impl Surplus {
-    /// The first child wants a CPU all the time. The other two wake up when it has so much of its quantum left, and
-    /// sleep when they have had a quantum each. What the first had after so many ticks.
+    /// The first child wants a CPU all the time. The other two wake up when the first has `wake_before` of its quantum
+    /// left, and sleep when they have had a quantum each. Returns what the first had after so many ticks.
     fn share_of_the_first(wake_before: usize, ticks: usize) -> usize {
         let mut surplus = Surplus { tags: [0; 3], running: Vec::new(), ready: vec![0] };
         let mut received = 0;
@@ -113,7 +114,8 @@ impl Surplus {
         received
     }
 
-    /// Fills both CPUs with the least tags, ties to the first child, and lets a tick pass. Who ran.
+    /// Gives the two CPUs to the children with the least tags, of equal tags to the first child, and lets a tick pass.
+    /// Returns the children that ran.
     fn tick(&mut self) -> Vec<usize> {
         self.ready.sort_by_key(|child| (self.tags[*child], *child));
         while self.running.len() < 2 && !self.ready.is_empty() {
@@ -133,7 +135,8 @@ impl Surplus {
     }
 }
 
-/// The reason for NULL: after readjustment each of three equal weights would have two thirds of a CPU.
+/// Why SFS promises NULL on several CPUs: by its weights, as SFS adjusts them, each of three equal children would have
+/// two thirds of a CPU.
 #[test]
 fn children_that_sleep_in_step_take_more_than_sfs_says() {
     let ticks = 20_000;

@@ -68,7 +68,7 @@ impl Policy for Queue {
     }
 }
 
-/// Stride scheduling, waking as SFQ does. A pass counts slots divided by weights.
+/// Stride scheduling with SFQ's rule for waking. A pass counts slots divided by weights.
 struct Stride {
     weights: Vec<usize>,
     quantum: usize,
@@ -76,7 +76,7 @@ struct Stride {
     awake: Vec<bool>,
     /// The pass of the child that runs or ran last.
     current: Rational,
-    /// Who runs, and how long it has.
+    /// The child that runs, and for how many slots of its quantum it has run.
     running: Option<(usize, usize)>,
 }
 
@@ -118,7 +118,8 @@ impl Policy for Stride {
     }
 }
 
-/// Earliest eligible virtual deadline first. Virtual time advances by one over the sum of the weights that count.
+/// Earliest eligible virtual deadline first. In a slot virtual time advances by one over the sum of the weights of the
+/// children that count.
 struct Eligible {
     weights: Vec<usize>,
     quantum: usize,
@@ -126,7 +127,7 @@ struct Eligible {
     begins: Vec<Rational>,
     awake: Vec<bool>,
     now: Rational,
-    /// Whose request is served, and how much of it was.
+    /// The child whose request is served, and how many slots of the request were served.
     running: Option<(usize, usize)>,
 }
 
@@ -136,7 +137,8 @@ impl Eligible {
         Eligible { weights: weights.to_vec(), quantum, begins, awake, now: int(0), running: None }
     }
 
-    /// One slot of real time: who sleeps with too much counts until virtual time has caught up with it.
+    /// One slot of real time passes. A child that fell asleep after it had more than its share counts until virtual
+    /// time has caught up with it.
     fn advance(&mut self, wanted: &[bool]) {
         let mut rest = Rational::one();
         while !rest.is_zero() {
@@ -258,7 +260,7 @@ fn psbe(share: Rational, delta: usize) -> Guarantee {
     Guarantee::Psbe { share, delta: int(delta) }
 }
 
-/// What is tested here can fail: half the error of the tight bound is not kept.
+/// The tests of this file can fail: a promise with half the error of the tight bound is broken.
 #[test]
 fn a_bound_that_is_too_good_is_caught() {
     let queue: Maker = |weights, quantum| Box::new(Queue::new(weights, quantum));

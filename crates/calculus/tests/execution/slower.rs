@@ -11,7 +11,8 @@ struct Server {
     below: Servers,
     /// Its threads.
     children: std::ops::Range<usize>,
-    /// What may still be had by each deadline that is not over, all earlier ones included, times [`GRID`].
+    /// How much the server may still use by each deadline that is not over, times [`GRID`]; earlier deadlines are
+    /// included in later ones.
     budgets: Vec<(usize, usize)>,
 }
 
@@ -19,15 +20,15 @@ struct Server {
 const GRID: usize = 4;
 
 impl Server {
-    /// The most urgent job below, if it has budget: its deadline and its thread.
+    /// The deadline and the thread of the server's most urgent job, if the server has budget for that deadline.
     fn first(&self, wanted: &[bool]) -> Option<(usize, usize)> {
         let (deadline, child) = self.below.first(&wanted[self.children.clone()])?;
         let budget = self.budgets.iter().find(|(at, _)| *at == deadline)?.1;
         (budget >= GRID).then_some((deadline, child))
     }
 
-    /// A job with this deadline has come: its budget is the rate of the time to the deadline, less what jobs with
-    /// later deadlines have been given.
+    /// A job with this deadline has come: its budget is the server's rate times the time to the deadline, less what
+    /// jobs with later deadlines have been given.
     fn notice(&mut self, now: usize, deadline: usize) {
         let at = self.budgets.partition_point(|(other, _)| *other < deadline);
         if self.budgets.get(at).is_some_and(|(other, _)| *other == deadline) {
@@ -39,7 +40,7 @@ impl Server {
         self.budgets.insert(at, (deadline, budget));
     }
 
-    /// A slot was used for a job with this deadline.
+    /// Charges the slot that was used for a job with this deadline.
     fn charge(&mut self, deadline: usize) {
         let mut left = usize::MAX;
         for (at, budget) in self.budgets.iter_mut().rev() {

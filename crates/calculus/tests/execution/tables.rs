@@ -4,7 +4,7 @@ use crate::machine::{Held, Policy, Random, claimed, execute, hold, int, soak};
 use hls_calculus::{Guarantee, Label};
 use num_integer::Integer;
 
-/// A table of slots that repeats: whose each is.
+/// A table of slots that repeats, with the child that owns each slot.
 struct Table {
     owners: Vec<Option<usize>>,
     now: usize,
@@ -41,7 +41,7 @@ fn short_periods_first(claims: &[(usize, usize)]) -> Vec<usize> {
     order
 }
 
-/// One slot in each period, at the least offset at which all of the table is free.
+/// One slot for a child in each of its periods, at the least offset at which the table is free in all of these.
 fn rialto(claims: &[(usize, usize)]) -> Option<Vec<Option<usize>>> {
     let length = hyperperiod(claims);
     let mut owners = vec![None; length];
@@ -101,8 +101,8 @@ fn spring(claims: &[(usize, usize)], done: &mut [usize], owners: &mut Vec<Option
 
 type Maker = fn(&[(usize, usize)]) -> Option<Vec<Option<usize>>>;
 
-/// Whatever the calculus admits has a table, and the table holds what was promised. Returns how many sets were
-/// admitted, and how many with a table were not.
+/// Each set that the calculus admits has a table, and with the table every promise is kept. Returns how many sets were
+/// admitted, and how many were refused although they have a table.
 fn tables_hold(policy: &str, make: Maker, periods: &[usize], slack: bool, seed: u64) -> (usize, usize) {
     let (mut random, mut admitted, mut missed) = (Random(seed), 0, 0);
     for case in 0..soak(400) {
@@ -147,7 +147,8 @@ fn spring_holds() {
         spring(claims, &mut vec![0; claims.len()], &mut owners).then_some(owners)
     };
     let (admitted, missed) = tables_hold("spring", make, &[3, 4, 6, 8, 12], false, 0x5eed_0011);
-    // The search is bounded, so it may give up where this one, of all orders, does not.
+    // The search of the calculus is bounded, so it may give up on a set for which the search in this file, through all
+    // orders, finds a plan.
     assert!(admitted > 100 && missed * 100 < admitted, "{admitted} admitted, {missed} missed");
 }
 

@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 struct Turns {
     quantum: usize,
     queue: VecDeque<usize>,
-    /// What is left of the turn of the first.
+    /// What is left of the turn of the first child in the queue.
     left: usize,
-    /// Who has used its turn up and is not in the queue yet.
+    /// The child that has used its turn up and is not in the queue yet.
     over: Option<usize>,
-    /// Whether those who wake up as a turn ends are queued before the one whose turn it was.
+    /// Whether children that wake up as a turn ends are queued before the child whose turn it was.
     wakers_first: bool,
 }
 
@@ -54,7 +54,8 @@ impl Policy for Turns {
     }
 }
 
-/// The least that a label promises: the guarantee, and what holds beside it. The parent here keeps no upper limit.
+/// What a label promises at least: the guarantee, and what holds beside it. Upper limits are left out, since the parent
+/// of this test keeps none.
 fn promises(label: &Label) -> Vec<Guarantee> {
     let beside = label.beside.sums().iter().filter_map(|sum| match sum.0.as_slice() {
         [alone] => Some(alone.clone()),
@@ -89,12 +90,13 @@ fn rescs(amount: usize, period: usize) -> Guarantee {
     Guarantee::rescs(int(amount), int(period))
 }
 
-/// What the promise is by hand, and that a slot more would be too much.
+/// The promise, worked out by hand, and that a slot more would be too much.
 #[test]
-fn a_turn_of_three_is_worth_no_more() {
+fn three_children_have_no_more_than_the_promise() {
     let label = |held: Held| held.labels("round-robin", &[("quantum", 2)], &vec![Vec::new(); 3]).remove(0);
     assert_eq!(promises(&label(Held::All)), [rescs(2, 6)]);
-    // PSBE 1/2,5 and a third of it; and 6 are there after 5 + 5 + 5, the blackout of 10 included.
+    // What is held is PSBE 1/2,5, of which each child has a third; and the parent has given 6 after a blackout of 10, 5
+    // granted, a pause of 5 and 1 granted.
     let psbe = Guarantee::parse("PSBE 1/6 3ns").unwrap();
     assert_eq!(promises(&label(Held::Reservation(5, 10))), [psbe.clone(), psbe, rescs(2, 21)]);
 
@@ -108,9 +110,10 @@ fn a_turn_of_three_is_worth_no_more() {
     }
 }
 
-/// Two would each have half of the time; a third that only sleeps takes part in the promise, since it may wake.
+/// Two children alone would each have half of the time. A third, which only sleeps, makes the promise to each smaller,
+/// since it may wake up.
 #[test]
-fn who_is_registered_counts() {
+fn sleeping_children_count_as_registered() {
     let shares: Vec<String> = (1..4)
         .map(|children| {
             Held::All.labels("round-robin", &[("quantum", 2)], &vec![Vec::new(); children])[0]

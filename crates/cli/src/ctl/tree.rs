@@ -1,8 +1,8 @@
 //! The hierarchy that runs, as a tree for people: what each VP was promised and what it has had.
 //!
-//! A join is written in full below the first of its parents. Threads to whom nobody promised anything are counted where
-//! they are in the default scheduler, and beyond the first few dozen elsewhere. Relies on the server to send parents
-//! before their children.
+//! A join is written in full below the first of its parents. Threads that are promised nothing are only counted where
+//! they are below the default scheduler; below other schedulers the first few dozen have a line each. Relies on the
+//! server to send parents before their children.
 
 use hls_control::{ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};
 use hls_report::format::{count, time_rounded};
@@ -11,7 +11,7 @@ use hls_units::Nanos;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// So many threads of a scheduler have a line each.
+/// How many threads of a scheduler have a line each.
 const MAX_THREADS: usize = 40;
 
 const COLUMNS: [Column; 7] = [
@@ -29,7 +29,7 @@ type Row = [String; 7];
 /// Writes the tree.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
     let plural = if status.cpus == 1 { "" } else { "s" };
     let stolen = time_rounded(Nanos(status.stolen_ns));
@@ -48,15 +48,15 @@ pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
 struct Tree<'s> {
     status: &'s Status,
     rows: Vec<Row>,
-    /// The schedulers that have been written with what is below them.
+    /// The schedulers that have been written in full, with everything below them.
     seen: BTreeSet<&'s str>,
 }
 
-/// What is below a scheduler.
+/// A child of a scheduler, as the tree shows it.
 enum Child<'s> {
     Scheduler(&'s SchedulerStatus),
     Thread(&'s ThreadStatus),
-    /// So many threads, taken together.
+    /// Threads that share one line, which says how many they are.
     Threads(Vec<&'s ThreadStatus>),
 }
 

@@ -1,7 +1,7 @@
 //! `hls guarantee`: what a guarantee promises, what follows from it, and how it is misread.
 //!
-//! All numbers come from the calculus and are only put into words here. A number that is not round is rounded against
-//! the reader who relies on it, as the calculus does in its own texts.
+//! Relies on the calculus for all numbers, and puts these into words. A number that is not round is rounded against the
+//! reader who relies on it, as the calculus does in its own texts.
 
 mod picture;
 mod words;
@@ -66,7 +66,7 @@ fn compare(out: &mut impl Write, have: &Guarantee, need: &Guarantee) -> io::Resu
     }
 }
 
-/// Everything about one guarantee.
+/// Writes everything about one guarantee.
 fn describe(out: &mut impl Write, have: &Guarantee) -> io::Result<Verdict> {
     writeln!(out, "{have}\n")?;
     paragraph(out, "  ", &words::promise(have))?;

@@ -7,12 +7,12 @@ use hls_report::supply::{Point, Supply};
 use hls_units::Nanos;
 use std::path::Path;
 
-/// The window that a picture shows of a guarantee that has no period or other length of its own.
+/// The length of the longest window in the picture of a guarantee that has no period or other length of its own.
 const DEFAULT_LENGTH: Nanos = Nanos::from_millis(100);
-/// A picture shows a window of at least, and at most, this: corners are drawn at whole nanoseconds.
+/// The least and the greatest length of the longest window in a picture; corners are drawn at whole nanoseconds.
 const LENGTHS: [Nanos; 2] = [Nanos::from_micros(1), Nanos::from_secs(365 * 24 * 3600)];
 
-/// Writes the picture of a guarantee, and of one that is needed beside it.
+/// Writes a picture of a guarantee, and in it, for comparison, the one that is needed.
 pub fn write(path: &Path, have: &Guarantee, need: Option<&Guarantee>) -> Result<(), Error> {
     let supply = supply(have, need)?;
     let mut file = AtomicFile::create(path)?;

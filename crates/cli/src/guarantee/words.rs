@@ -51,7 +51,7 @@ pub fn promise(have: &Guarantee) -> String {
     }
 }
 
-/// Which other guarantees follow from one, with numbers that its receiver chooses.
+/// Which other guarantees follow from this one, with numbers that the receiver chooses.
 pub fn chosen(have: &Guarantee) -> Option<String> {
     match have {
         Guarantee::All => Some("and any reservation or share of a CPU, without its upper limit".into()),
@@ -131,8 +131,8 @@ pub fn warnings(have: &Guarantee) -> Vec<String> {
     warnings
 }
 
-/// What a promise of an amount in each period of a hidden grid is taken for, and a basic reservation that gives it.
-/// `None` where it is right, or no such promise is made.
+/// For a promise of an amount in each period of a hidden grid: the continuous reservation for which people take it, and
+/// a basic reservation that gives that. `None` where the promise does give it, and for guarantees of other kinds.
 pub fn in_every_period(have: &Guarantee) -> Option<(Guarantee, Guarantee)> {
     let (Guarantee::Reservation { continuity: Continuity::Basic, amount, period, .. }
     | Guarantee::Edp { amount, period, .. }) = have

@@ -1,11 +1,12 @@
-//! Wrong input, each kind beside one that is right: said with its place, all of a file's errors at once, and exit 2; or
-//! exit 1 where the file is right and a guarantee cannot be given.
+//! Wrong input, each kind beside input that is right. The messages name the place of each error, all errors of a file
+//! at once, and the exit code is 2; it is 1 where the file is right and a guarantee cannot be given.
 
 use crate::outcome::{Outcome, assert_refused, figure_1, files, hls};
 use std::fs;
 use std::path::PathBuf;
 
-/// Every `tests/files/*.kdl`, checked, or run with the workload beside it, against the text beside it.
+/// Checks every `tests/files/*.kdl`, or runs it with the workload beside it, and compares what is printed with the text
+/// beside it.
 #[test]
 fn every_file_gets_the_answer_beside_it() {
     let entries = files().read_dir().unwrap().map(|entry| entry.unwrap().path());
@@ -29,7 +30,7 @@ fn every_file_gets_the_answer_beside_it() {
     }
 }
 
-/// Of a check that could be made there is one verdict, the last line, and the exit code agrees with it.
+/// Asserts that a check that could be made prints one verdict, as the last line, and that the exit code agrees with it.
 fn assert_one_verdict(name: &str, code: Option<i32>, stdout: &str) {
     let is_verdict = |line: &&str| line.starts_with("kept") || line.starts_with("NOT KEPT");
     let verdicts: Vec<&str> = stdout.lines().filter(is_verdict).collect();

@@ -1,4 +1,4 @@
-//! `hls baseline`: real threads, so that only what does not depend on the machine's speed is checked.
+//! `hls baseline`: it runs real threads, so these tests check only what does not depend on the speed of the machine.
 
 use crate::outcome::{Outcome, assert_refused, figure_1, hls};
 use std::fs;
@@ -17,7 +17,7 @@ fn the_threads_of_a_file_run_as_they_are() {
 }
 
 #[test]
-fn its_json_is_that_of_a_run() {
+fn the_json_of_a_baseline_is_like_that_of_a_run() {
     let outcome = hls(&["baseline", &figure_1(), "--for", "300ms", "--seed", "3", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!((&json["engine"], &json["seed"]), (&"linux".into(), &3.into()));
@@ -43,7 +43,7 @@ fn children(pid: u32) -> Vec<u32> {
     text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
 }
 
-/// Waits for what comes soon, but not at once.
+/// Calls `what` until it returns something.
 fn await_it<T>(what: impl Fn() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -65,7 +65,7 @@ fn the_threads_end_with_the_command_that_is_killed() {
     await_it(|| fs::read_dir(&tasks).is_ok_and(|tasks| tasks.count() == 4).then_some(()));
     command.kill().unwrap();
     command.wait().unwrap();
-    // Dead, or a zombie until whoever has it now looks.
+    // The process has ended, or is a zombie until its new parent waits for it.
     await_it(|| {
         let state = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
         (!Path::new(&tasks).exists() || state.contains(") Z ")).then_some(())

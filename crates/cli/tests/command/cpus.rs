@@ -1,15 +1,16 @@
-//! How many CPUs a hierarchy file is checked and run for: `--cpus` before the file's `machine cpus=`, that before the
-//! CPUs that are online here; and it is said which of them it was.
+//! How many CPUs a hierarchy file is checked and run for: `--cpus` decides, without it `machine cpus=` of the file,
+//! without both the CPUs that are online here. The output says which of these decided.
 
 use crate::outcome::{Outcome, assert_refused, hls};
 use std::fs;
 
-/// Two threads that want a whole CPU each: kept on two CPUs, not on one.
+/// Files with two threads that want a whole CPU each, which two CPUs can give and one cannot; one file does not say how
+/// many CPUs the machine has.
 const FILES: [(&str, &str); 2] = [("silent.kdl", ""), ("stated.kdl", "machine cpus=1\n")];
 const HIERARCHY: &str = "fixed-priority \"FP\" {\n    thread \"a\" priority=1 guarantee=\"ALL\"\n    \
                          thread \"b\" priority=0 guarantee=\"ALL\"\n}\n";
 
-/// The paths of the files, which are there as long as the directory is.
+/// Calls `look` with the paths of the two files, which are removed afterwards.
 fn with_files(look: impl Fn(&str, &str)) {
     let directory = tempfile::tempdir().unwrap();
     let paths = FILES.map(|(name, machine)| {
@@ -20,7 +21,7 @@ fn with_files(look: impl Fn(&str, &str)) {
     look(&paths[0], &paths[1]);
 }
 
-/// The CPUs that are online here, by the kernel's list, which is that of the whole machine, not of a process.
+/// How many CPUs are online here, by the kernel's list for the whole machine: this process may be allowed on fewer.
 fn online() -> u16 {
     let list = fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
     list.trim().rsplit([',', '-']).next().unwrap().parse::<u16>().unwrap() + 1

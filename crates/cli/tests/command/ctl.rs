@@ -7,7 +7,7 @@ use crate::outcome::{Outcome, assert_refused, files, hls};
 use std::os::unix::fs::MetadataExt;
 use support::{BOBS, manager, with_server};
 
-/// What `hls ctl` says when it is asked all of these, one after the other, by root.
+/// Makes each kind of request with `hls ctl`, as root, one after the other, and compares what is printed.
 #[test]
 fn every_request_is_answered() {
     let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
@@ -61,7 +61,7 @@ fn every_request_is_answered() {
 }
 
 #[test]
-fn without_a_server_there_is_nobody_to_ask() {
+fn a_request_without_a_running_hierarchy_is_refused() {
     let Outcome { code, stderr, .. } = hls(&["ctl", "status", "--socket", "none.sock"]);
     assert_eq!(code, Some(3));
     assert!(stderr.contains("found no hierarchy that runs at none.sock"), "{stderr}");

@@ -1,5 +1,5 @@
-//! `hls doctor` on this machine, whatever it is: text and JSON agree, and so does the exit code. What it says of other
-//! machines is tested beside its rules.
+//! `hls doctor` on this machine, whatever machine it is: text, JSON and exit code agree. What the doctor says of other
+//! machines is tested beside its rules, in `hls-kernel-engine`.
 
 use crate::outcome::{Outcome, assert_refused, hls};
 

@@ -16,7 +16,7 @@ fn examples() -> Vec<PathBuf> {
     found
 }
 
-/// What `hls run` says as JSON of 10 s of an example, with the workload or the script beside it.
+/// The JSON that `hls run` prints for 10 s of an example, with the workload or the script beside the example.
 fn run(example: &Path) -> Value {
     let mut args = vec!["run".to_owned(), example.display().to_string()];
     args.extend(["--for", "10s", "--json"].map(str::to_owned));

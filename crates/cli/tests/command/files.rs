@@ -8,14 +8,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const OUTPUTS: [&str; 3] = ["--trace", "--timeline", "--timehist"];
-/// Anyone but root.
+/// A user other than root.
 const NOBODY: u32 = 65534;
 
 fn entries(directory: &Path) -> usize {
     directory.read_dir().unwrap().count()
 }
 
-/// The run failed for the system, and says which file could not be written and why.
+/// Asserts that the command exited with 3, and printed which file could not be written and why.
 fn assert_failed(outcome: &Outcome, path: &str, why: &str) {
     let Outcome { code, stdout, stderr } = outcome;
     assert_eq!((*code, &stdout[..]), (Some(3), ""), "{stderr}");
@@ -55,12 +55,12 @@ fn one_file_that_fails_leaves_none_of_the_others() {
 
 #[test]
 fn a_place_without_permission_stays_as_it_is() {
-    // Nobody refuses root anything, so the command runs as somebody else, from where that one can reach it.
+    // Root is refused nothing, so the command runs as another user, from a folder that this user can read.
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
-    // Copied by another process: a test beside this one could fork while a file open for writing is in this one, and
-    // then the copy could not be executed for a moment.
+    // Another process copies `hls`: if this process had the copy open for writing while another test forks, the copy
+    // could not be executed for a moment.
     assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_hls")).arg(at("hls")).status().unwrap().success());
     fs::copy(figure_1(), at("figure1.kdl")).unwrap();
     fs::create_dir(at("closed")).unwrap();

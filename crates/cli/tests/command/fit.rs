@@ -1,4 +1,5 @@
-//! `hls fit` and the tasks of `hls check`: what is enough, what is not, and what cannot be asked.
+//! `hls fit` and the tasks of `hls check`: reservations that suffice, tasks for which none does, and arguments that are
+//! refused.
 
 use crate::outcome::{Outcome, assert_refused, figure_1, hls};
 
@@ -18,7 +19,7 @@ fn the_least_reservations_are_printed_as_the_file_would_have_them() {
     assert!(one.code == Some(0) && !one.stdout.contains("edf"), "{one:?}");
 }
 
-/// A period that stands in the file as a parameter is one, too.
+/// `hls fit` also takes a period that the file gives as a parameter.
 #[test]
 fn the_period_may_be_a_parameter() {
     let Outcome { code, stdout, stderr } = hls(&["fit", "period-as-parameter.kdl"]);

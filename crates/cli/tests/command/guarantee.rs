@@ -1,4 +1,4 @@
-//! `hls guarantee`: what is said of each type, what implies what, and what is refused.
+//! `hls guarantee`: what it says of each type of guarantee, which guarantees imply which, and what it refuses.
 
 use crate::outcome::{Outcome, assert_refused, hls};
 use std::fs;
@@ -35,7 +35,7 @@ fn every_type_is_described() {
 }
 
 #[test]
-fn ten_in_thirty_three_is_where_people_fall() {
+fn ten_in_every_thirty_three_is_misread_and_the_page_says_how() {
     let text = described("RESBH 10ms 33ms");
     for words in [
         "    33ms          0s        20ms  one period\n",
@@ -51,7 +51,7 @@ fn ten_in_thirty_three_is_where_people_fall() {
 }
 
 #[test]
-fn what_is_needed_is_implied_or_not() {
+fn a_need_is_implied_or_it_is_said_why_not() {
     for (have, need, code, words) in [
         ("RESBH 10ms 33ms", "RESCS 10ms 33ms", 1, "it promises 10ms in every 56ms"),
         ("RESBH 10ms 33ms", "RESCS 10ms 56ms", 0, "by T1, basic to continuous"),
@@ -113,7 +113,7 @@ fn huge_and_tiny_numbers_are_exact_or_refused() {
 }
 
 #[test]
-fn a_picture_is_written_and_the_same_again() {
+fn a_picture_is_written_and_a_second_one_is_the_same() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("picture.svg");
     for guarantee in EVERY_TYPE {

@@ -1,4 +1,4 @@
-//! What teaches: the help and the list of policies.
+//! The texts that teach a user: the help and the list of policies.
 
 use crate::outcome::{Outcome, assert_refused, hls};
 use std::fs;

@@ -1,4 +1,5 @@
-//! What `hls check` says would mend a problem, done to the file: then the problem is gone, and not a step sooner.
+//! The changes that `hls check` advises, made to the file: then the problem is gone, and with a change that is smaller
+//! by one step it is not.
 
 use crate::outcome::{Outcome, files, hls};
 use hls_units::Nanos;
@@ -25,7 +26,7 @@ impl Advice {
         Advice { param, node, from, to, guarantee }
     }
 
-    /// The same with the value one step nearer to the old one; `None` where that is no step.
+    /// The advice with the value one step nearer to the old one; `None` where no value lies between the two.
     fn nearer(&self) -> Option<Advice> {
         let read = |text: &str| text.parse().or_else(|_| Nanos::parse(text).map(|time| time.0)).unwrap();
         let (from, to): (u64, u64) = (read(&self.from), read(&self.to));
@@ -85,13 +86,13 @@ fn problems(text: &str) -> (Vec<String>, String) {
     (stderr.lines().map(place).collect(), stderr.lines().next().unwrap_or_default().to_owned())
 }
 
-/// The line of a place.
+/// The number of the line in a place.
 fn line(place: &str) -> &str {
     place.split(':').next().unwrap()
 }
 
 #[test]
-fn advice_that_is_followed_mends_and_no_sooner() {
+fn advice_mends_and_a_smaller_change_does_not() {
     let paths = files().read_dir().unwrap().map(|entry| entry.unwrap().path());
     let is_case = |name: &str| name.starts_with("mend-") && name.ends_with(".kdl");
     let mut cases = 0;

@@ -1,9 +1,9 @@
-//! Running `hls` and looking at what came of it.
+//! Runs `hls`, for tests that look at its output and exit code.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What a command left.
+/// The outcome of a command: its exit code and what it printed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub code: Option<i32>,
@@ -18,7 +18,7 @@ impl From<Output> for Outcome {
     }
 }
 
-/// `hls` in the directory of the test files.
+/// `hls` with these arguments, in the directory of the test files.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hls"));
     command.args(args).current_dir(files());
@@ -39,7 +39,8 @@ pub fn figure_1() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/figure1.kdl").display().to_string()
 }
 
-/// Refused as wrong input: said on standard error only, without a panic, with these words in it.
+/// Asserts that the command refuses its input: exit code 2, a message on standard error only, without a panic, which
+/// has these words.
 pub fn assert_refused(args: &[&str], words: &[&str]) {
     let Outcome { code, stdout, stderr } = hls(args);
     assert_eq!((code, &stdout[..]), (Some(2), ""), "{args:?}: {stderr}");

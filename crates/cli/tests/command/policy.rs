@@ -1,4 +1,4 @@
-//! Policies of one's own: begun, built, refused.
+//! `hls policy`: a policy of one's own is begun, built, tried, or refused.
 
 use crate::outcome::{Outcome, assert_refused, hls};
 use std::fs;
@@ -11,7 +11,7 @@ fn a_new_policy_is_built() {
     assert_eq!((code, &stderr[..]), (Some(0), ""));
     let policy = path("mine/asked_times.c");
     assert!(stdout.contains(&policy) && fs::exists(path("mine/asked_times.kdl")).unwrap(), "{stdout}");
-    // What is there stays.
+    // Files that exist are not overwritten.
     fs::write(path("mine/asked_times.kdl"), "mine").unwrap();
     let again = ["policy", "new", "asked-times", "--to", &path("mine")];
     assert_refused(&again, &["asked_times.c: there is a file already"]);
@@ -59,7 +59,7 @@ fn what_a_policy_declares_is_read_when_it_is_built() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     let [(_, text), (_, hierarchy)] = hls_policy_build::Template::new("turns").unwrap().files;
     fs::write(path("turns.kdl"), hierarchy).unwrap();
-    // Where it says so.
+    // Writes the policy with this declaration. Returns the line on which the declaration begins.
     let declares = |what: &str| {
         let text = text.replace("    .state_version", &format!("{what},\n    .state_version"));
         fs::write(path("turns.c"), &text).unwrap();
@@ -78,14 +78,14 @@ fn what_a_policy_declares_is_read_when_it_is_built() {
         assert_refused(&[command, &[&path("turns.c")]].concat(), &[&accepts, &provides]);
     }
     assert_refused(&["check", &path("turns.kdl")], &[&accepts, &provides]);
-    // Where the text is somewhere else there is the line that leads to it.
+    // Where the text is a macro, the error names the line of the struct that uses the macro.
     let line = declares(".provides = TURNS_PROVIDES");
     let text = format!("#define TURNS_PROVIDES \"RESCS\"\n{}", fs::read_to_string(path("turns.c")).unwrap());
     fs::write(path("turns.c"), text).unwrap();
     let expected = format!("{}:{}:1: error: `.provides`: found the end", path("turns.c"), line + 1);
     assert_refused(&["policy", "build", &path("turns.c")], &[&expected]);
 
-    // A name that means something else in files.
+    // A name that has another meaning in hierarchy files.
     let [(_, text), _] = hls_policy_build::Template::new("thread").unwrap().files;
     fs::write(path("thread.c"), &text).unwrap();
     let line = text.lines().position(|line| line.contains(".name = ")).unwrap() + 1;
@@ -102,7 +102,7 @@ fn a_policy_is_tried() {
     let Outcome { code, stdout, stderr } = hls(&["policy", "test", &path, "--seeds", "30"]);
     assert_eq!((code, &stderr[..]), (Some(0), ""), "{stdout}");
     assert!(stdout.contains("30 hierarchies: nothing found"), "{stdout}");
-    // Both BPF builds: compared and verified, or why not.
+    // The BPF build is compared with the native one and verified, or the output says why not.
     assert!(stdout.contains("\nBPF") && stdout.contains("\nverifier"), "{stdout}");
 
     fs::write(&path, text.replace("return v;", "return 0;")).unwrap();

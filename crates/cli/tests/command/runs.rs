@@ -1,4 +1,4 @@
-//! Runs: what stands on which stream, how they repeat themselves, and the size of what they print.
+//! `hls run`: what it prints on which stream, that a seed repeats a run, and that reports stay short.
 
 use crate::outcome::{Outcome, figure_1, hls};
 use std::fs;
@@ -30,7 +30,8 @@ check: NOT KEPT: none of the 2 guarantees that are asked for can be given
     assert!(stdout.lines().last().unwrap().starts_with("run: kept: "), "{stdout}");
 }
 
-/// Promises are kept all the same, for the switches are charged to who is granted: the jobs have less of them.
+/// The promises are kept: a switch is charged to the VP that is granted, so only the jobs have less of what was
+/// promised.
 #[test]
 fn jobs_that_take_longer_than_the_check_says_break_a_promise() {
     let file = |machine: &str| {
@@ -79,7 +80,7 @@ fn json_stands_alone_on_standard_output() {
     }
 }
 
-/// All that a run of Figure 1 writes.
+/// Everything that a run of Figure 1 writes to files and prints.
 fn everything(directory: &Path, seed: &str) -> Vec<Vec<u8>> {
     let path = |name: &str| directory.join(name).to_str().unwrap().to_owned();
     let (trace, timeline, timehist) = (path("trace"), path("timeline"), path("timehist"));

@@ -1,4 +1,4 @@
-//! Scripts: changes at given times of a simulated run are made, or refused and the run goes on.
+//! Scripts: changes at given times of a simulated run. A change is made, or it is refused and the run goes on.
 
 use crate::outcome::{Outcome, assert_refused, hls};
 use std::path::{Path, PathBuf};
@@ -42,7 +42,8 @@ fn a_policy_comes_and_goes_in_the_midst_of_a_run() {
     assert!(of_res.iter().all(|promise| whole_run(promise) == (Some(0), Some(6_000_000_000))), "{of_res:?}");
     let verdicts = |promise: &serde_json::Value| promise["windows"].to_string();
     assert!(of_res.iter().any(|promise| verdicts(promise).contains("\"verdict\":\"kept\"")), "{of_res:?}");
-    // Below A the drummer waits for a millisecond at most, and for what is reserved; elsewhere for many.
+    // Below A the drummer waits a millisecond at most, and while reservations run; below another scheduler it waits for
+    // many.
     let fixed = hls(&["run", &file, "--for", "6s", "--json"]);
     assert_eq!((fixed.code, fixed.stderr.as_str()), (Some(0), ""));
     let fixed: serde_json::Value = serde_json::from_str(&fixed.stdout).unwrap();
@@ -135,8 +136,8 @@ x ctl status
     );
 }
 
-/// A policy chooses nobody any more from 2 s on: that is said at once, what it promised ends, all else is kept, and a
-/// mended one takes its place again.
+/// From 2 s on a policy chooses no thread any more. A message says so at once, what the policy promised ends, all other
+/// promises are kept, and a mended version of the policy takes its place again.
 #[test]
 fn a_policy_is_disabled_and_given_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -173,7 +174,7 @@ fixed-priority "FP" {
     let line = "2.005s: DISABLED: weighted-turns of A, since its grant hook chose nobody while a ready child could \
                 use the CPU; round-robin is in its place";
 
-    // Whether somebody changes the hierarchy or not.
+    // A run without a script says the same as a run with one.
     let Outcome { code, stdout, stderr } =
         hls(&["run", &file, "--for", "3s", "--trace", &trace, "--paranoid"]);
     assert_eq!((code, stderr.trim_end()), (Some(0), line));
@@ -210,13 +211,14 @@ fixed-priority "FP" {
         promises.map(|it| (it["from_ns"].as_u64().unwrap(), it["to_ns"].as_u64().unwrap())).collect()
     };
     let [taken, given, end] = [2_005_000_000, 3_000_000_000, 5_000_000_000];
-    // In between round robin is worth something.
+    // While round robin is the fallback, it makes a promise, too.
     assert_eq!(stretches("heavy"), [(0, taken), (taken, given), (given, end)]);
     assert_eq!(stretches("video"), [(0, end)]);
 }
 
-/// A build of another state version takes over children that have parameters, of which the fallback, which has them
-/// in between, has none; and an instance of a policy that says what it accepts is created and destroyed.
+/// A build with another state version takes over children that have parameters. The fallback, which schedules the
+/// children in between, has no such parameters; and an instance of a policy that says what it accepts is created and
+/// destroyed.
 #[test]
 fn another_state_version_takes_over() {
     let folder = tempfile::tempdir().unwrap();
@@ -254,7 +256,8 @@ fixed-priority "FP" {
     assert!(stderr.contains(said), "{stderr}");
 }
 
-/// The schedulers of a policy, a thread that comes only later, and what is below them, are emptied and go.
+/// Unloading a policy that is used moves the threads below its schedulers, among them a thread that comes only later,
+/// and destroys all schedulers there.
 #[test]
 fn a_policy_in_use_is_evacuated() {
     let folder = tempfile::tempdir().unwrap();
@@ -298,7 +301,7 @@ fixed-priority "FP" {
     let ran = |name| schedulers.iter().find(|it| it["name"] == name).unwrap()["ran_ns"].as_u64();
     assert_eq!((ran("C"), ran("D"), ran("A")), (Some(0), Some(0), Some(1_000_000_000)));
 
-    // The default scheduler is where threads go to; it cannot go itself.
+    // The threads move to the default scheduler, which itself cannot be destroyed.
     let rest = r#"time-sharing "rest" priority=0 default=#true { thread "build" { cpu-bound; }; }"#;
     let below = r#"weighted-turns "W" priority=0 { time-sharing "rest" default=#true; }"#;
     std::fs::write(&file, hierarchy.replace(rest, below)).unwrap();
@@ -308,7 +311,8 @@ fixed-priority "FP" {
     assert!(stderr.contains("found the default scheduler, `rest`, among those that would go"), "{stderr}");
 }
 
-/// A policy may declare what it does not do; the calculus takes its word, and the monitor does not.
+/// A policy may declare a promise that it does not keep: the calculus trusts the declaration, and the monitor finds the
+/// broken promise.
 #[test]
 fn a_declared_promise_that_is_not_kept_is_reported() {
     let folder = tempfile::tempdir().unwrap();

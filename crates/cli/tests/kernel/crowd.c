@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Threads that live below a scheduler of the hierarchy that runs: `crowd SCHEDULER [restless]`; for tests. They are
- * moved there, and compute and sleep in turn, one computes only. Of a restless crowd the last one sends messages,
- * changes its CPUs, and goes to the default scheduler and back, again and again; the second is moved there and back
- * whatever it does. Prints the threads' numbers when all are there, as far as they may be; until it is killed.
+ * Threads that live below a scheduler of the hierarchy that runs: `crowd SCHEDULER [restless]`; for tests. The main
+ * thread moves them there; all compute and sleep in turn, but one, which computes only. In a restless crowd the last
+ * thread sends messages, changes its CPUs, and moves to the default scheduler and back, again and again; the main
+ * thread moves the second to the default scheduler and back, whatever that thread is doing. Prints the threads'
+ * numbers when all moves were made or refused; runs until it is killed.
  */
 #define _GNU_SOURCE
 #include "include/hls.h"
@@ -49,7 +50,7 @@ static void live(const struct life *life)
 	}
 }
 
-/* Whatever is refused: the policy may be a bad one. */
+/* Goes on whatever is refused: the policy may be a bad one. */
 static void wander(unsigned turn)
 {
 	const uint64_t values[4] = {0};
@@ -81,7 +82,7 @@ static void *begin(void *argument)
 	return NULL;
 }
 
-/* By the main thread, which stays where it is: below a bad policy nobody may get anywhere any more. */
+/* Called by the main thread, which is never moved: below a bad policy a thread may never run again. */
 static int move(long tid, const char *to)
 {
 	char message[256];

@@ -1,8 +1,8 @@
 //! The kernel engine in the test machine: scripts that run `hls` on a kernel with sched_ext, under every kind of storm,
-//! with its invariants checked all the while. The scripts of `short/`, and those of `exact/`, where time is exact, are
-//! part of every test; those of `long/`, and longer forms of the short ones, are run by `make storm`.
+//! with the core's invariants checked all the while. The scripts of `short/`, and those of `exact/`, where time is
+//! exact, are part of every test; the scripts of `long/`, and longer forms of the short ones, are run by `make storm`.
 //!
-//! Relies on `hls_lab`, on stress-ng, and on the built `hls`; says that it is skipped where one of these is missing.
+//! Relies on `hls_vm`, on stress-ng, and on the built `hls`; says that it is skipped where one of these is missing.
 
 mod selftests;
 
@@ -14,18 +14,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// How much of everything: what a script does again and again is set before its first line.
+/// Shell variables for the scripts of every test, set before the first line of a script: how often a script repeats
+/// what it does.
 const SHORT: &str = "KILLS='300 2000'\nCYCLES=2\nSTORM=2\n";
 const LONG: &str = "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\n";
 
-/// Programs of the tests' own, by their files.
+/// The tests' own C programs, by the names of their files.
 const OWN: [&str; 5] = ["saboteur", "mover", "crowd", "teller", "in_kernel"];
 
 fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel")
 }
 
-/// All scripts of a folder, in order, with what is set for them.
+/// All scripts of a folder, in order, each with the shell variables that `set` sets.
 fn scripts(folder: &str, set: &str) -> Vec<Script> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(here().join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -48,7 +49,7 @@ fn wanted(storms: Vec<Script>) -> Vec<Script> {
     names.split_whitespace().map(of_name).collect()
 }
 
-/// A program of the tests' own, made in the folder.
+/// Compiles one of the tests' own C programs into the folder. Returns its path.
 fn compiled(name: &str, folder: &Path) -> PathBuf {
     let program = folder.join(name);
     let status = Command::new("gcc")
@@ -62,17 +63,17 @@ fn compiled(name: &str, folder: &Path) -> PathBuf {
     program
 }
 
-/// Of the test machine: the kernel, and what was made of its source.
+/// The folder in which the test machine's kernel is kept, and programs that were built from its source.
 fn cache() -> PathBuf {
     here().join("../../../../.cache/vm")
 }
 
-/// Two processors, translated, so that every host does the same.
+/// A machine of two processors, whose instructions QEMU translates, so that every host does the same.
 fn machine(limit: Duration) -> Machine {
     Machine { time: Time::Free(Accel::Tcg), limit, ..Machine::default() }
 }
 
-/// Boots once and runs the scripts; `None` where that cannot be done here.
+/// Boots once and runs the scripts; `None` where the test machine cannot run on this host.
 fn boot(scripts: Vec<Script>, machine: &Machine) -> Option<Outcome> {
     let vm = Vm::open_or_skip(&cache()).unwrap()?;
     Some(run(&vm, machine, scripts, None))
@@ -82,7 +83,7 @@ fn boot(scripts: Vec<Script>, machine: &Machine) -> Option<Outcome> {
 fn run(vm: &Vm, machine: &Machine, scripts: Vec<Script>, program: Option<PathBuf>) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let stripped = folder.path().join("hls");
-    // As it is it would take a tenth of the guest's memory, twice.
+    // With its symbols `hls` would take a tenth of the guest's memory, twice.
     let strip = Command::new("strip").arg("-o").arg(&stripped).arg(env!("CARGO_BIN_EXE_hls")).status();
     assert!(strip.is_ok_and(|status| status.success()), "hls cannot be stripped");
     let mut programs = vec![stripped];
@@ -93,13 +94,14 @@ fn run(vm: &Vm, machine: &Machine, scripts: Vec<Script>, program: Option<PathBuf
     let files = vec![
         (here(), "/usr/kernel".into()),
         (folder.path().join("policies"), "/usr/policies".into()),
-        // The guest has no compilers. It finds there what they would make.
+        // The guest has no compilers. In this folder it finds what compilers would make.
         (built, "/usr/cache/hls/policies".into()),
     ];
     vm.run_quietly(machine, &Guest { scripts, programs, files }, folder.path()).unwrap()
 }
 
-/// Copies the policies of the examples and of the gallery, and builds what scripts ask for; where that is.
+/// Copies the policies of the examples and of the gallery, and builds the engines that the scripts load. Returns the
+/// folder.
 fn built_policies(folder: &Path, scripts: &[Script]) -> PathBuf {
     let (copies, cache) = (folder.join("policies"), folder.join("built"));
     for folder in [&copies, &cache] {
@@ -195,16 +197,16 @@ fn bad_policies_break_nobody_elses_promise_where_time_is_exact() {
 fn the_kernels_own_tests_pass_as_before() {
     let Some(vm) = Vm::open_or_skip(&cache()).unwrap() else { return };
     let runner = selftests::runner(&vm, &cache());
-    // They have deadlines of a second, which a busy host would miss.
+    // The kernel's tests have deadlines of a second, which a busy host would miss.
     let machine = Machine { time: Time::Exact { shift: 0 }, ..machine(Duration::from_secs(3600)) };
     let outcome = run(&vm, &machine, vec![script(&here().join("selftests.sh"), "CYCLES=5\n")], Some(runner));
-    // The kernel complains, as it should: many of the tests are of schedulers that do wrong.
+    // The kernel complains, as it should: many of its tests load schedulers that do wrong.
     let [script] = &outcome.scripts[..] else { panic!("{:?} {}", outcome.cut_short, outcome.kernel_log) };
     println!("{}", script.output);
     assert_eq!(script.status, Some(0), "{}", outcome.kernel_log);
 }
 
-/// Only where that cannot happen by mistake: on a kernel that has none.
+/// Runs only on a host whose kernel has no sched_ext, so that the test can never attach a scheduler to the host.
 #[test]
 fn a_kernel_without_sched_ext_is_an_error() {
     if Path::new("/sys/kernel/sched_ext").exists() {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Moves all threads of a process from one scheduler of many.kdl to the next, again and again: `mover PID ROUNDS`; for
- * tests. Asks for each move as `hls ctl move` does. Prints how many were made; exit status 1 if one was refused. A
- * thread that is gone is none of its business, nor is one whose reply is late.
+ * tests. Asks for each move as `hls ctl move` does. Prints how many moves were made; exit status 1 if one was
+ * refused. A thread that has ended counts neither way, nor does a move whose reply is late.
  */
 #define _GNU_SOURCE
 #include "include/hls.h"

@@ -1,20 +1,20 @@
-//! The kernel's own tests of sched_ext, made of the source of the very kernel that the test machine boots, once; their
-//! program is kept beside the kernel.
+//! The kernel's own tests of sched_ext, built once, from the source of the very kernel that the test machine boots; the
+//! program that runs them is kept beside the kernel.
 
 use hls_vm::{Guest, Machine, OUT, Script, Vm};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What their Makefile needs of the source.
+/// The parts of the kernel's source that the tests' Makefile needs.
 const PARTS: [&str; 4] = ["tools", "scripts", "include", "kernel/bpf"];
 
-/// Their program.
+/// The path of the program that runs the kernel's tests; builds it where it is not there yet.
 pub fn runner(vm: &Vm, cache: &Path) -> PathBuf {
     let runner = cache.join("selftests/runner");
     if !runner.is_file() {
         fs::create_dir_all(cache.join("selftests")).unwrap();
-        // Without `..`, which their Makefile takes for something else.
+        // A path without `..`, which the tests' Makefile misreads.
         let work = tempfile::tempdir_in(cache.canonicalize().unwrap()).unwrap();
         vm.unpack_source(&PARTS, work.path()).unwrap();
         make(work.path(), &types(vm, &work.path().join("guest")));
@@ -33,7 +33,7 @@ fn make(source: &Path, types: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The description of the kernel's types that it has in itself.
+/// The description of the kernel's types (BTF) that the running kernel has in itself.
 fn types(vm: &Vm, folder: &Path) -> PathBuf {
     let text = "#!/bin/sh -e\ncp /sys/kernel/btf/vmlinux \"$OUT\"\n";
     let guest =

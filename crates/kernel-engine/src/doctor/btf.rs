@@ -1,6 +1,7 @@
 //! The names in a kernel's BTF, its own description of its types and of the functions that BPF may call.
 //!
-//! Reads the header and the strings only: a name that we need stands for one thing. Whatever the bytes, never panics.
+//! Reads the header and the strings only, which suffices since each needed name names one thing. Never panics, whatever
+//! the bytes.
 
 /// A name that the engine needs the kernel to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +26,12 @@ pub const NEEDED_NAMES: [Needed; 8] = [
 
 /// The first two bytes.
 const MAGIC: u16 = 0xeb9f;
-/// Where the header has its own length, and the place of the strings behind it and their length.
+/// Offsets in the header: of its own length, of the strings' place behind the header, and of their length.
 const HEADER_LEN_AT: usize = 4;
 const STRINGS_AT: usize = 16;
 const STRINGS_LEN_AT: usize = 20;
 
-/// Those of [`NEEDED_NAMES`] that the BTF lacks; `None`: it is none.
+/// The [`NEEDED_NAMES`] that the BTF lacks; `None` where the bytes are no BTF.
 pub(super) fn lacking(btf: &[u8]) -> Option<Vec<Needed>> {
     let strings = strings(btf)?;
     let mut lacking = NEEDED_NAMES.to_vec();
@@ -40,7 +41,7 @@ pub(super) fn lacking(btf: &[u8]) -> Option<Vec<Needed>> {
     Some(lacking)
 }
 
-/// The names, a zero behind each.
+/// The strings of the BTF, which are names with a zero behind each.
 fn strings(btf: &[u8]) -> Option<&[u8]> {
     let magic = [*btf.first()?, *btf.get(1)?];
     let word: fn([u8; 4]) -> u32 = match MAGIC {
@@ -57,7 +58,7 @@ fn strings(btf: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    /// BTF without types: a header, what is in its strings, and something behind them.
+    /// BTF without types: a header, these strings, and other bytes behind them.
     fn btf(word: fn(u32) -> [u8; 4], magic: [u8; 2], strings: &[u8]) -> Vec<u8> {
         let header = [24, 0, 4, 4, strings.len() as u32].map(word).concat();
         [&magic[..], &[1, 0], &header, b"type", strings, b"behind"].concat()
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_no_btf_is_refused() {
+    fn bytes_that_are_cut_or_no_btf_are_refused() {
         let whole = btf(u32::to_le_bytes, [0x9f, 0xeb], b"\0name\0");
         for length in 0..whole.len() - b"behind".len() {
             assert_eq!(lacking(&whole[..length]), None, "{length}");

@@ -1,6 +1,6 @@
 //! What a machine says of itself in `/proc`, `/sys` and beside its kernel.
 //!
-//! Only reads. What is not there or may not be read is `None`, or says so.
+//! Only reads. A fact whose file is absent or may not be read is `None`, or its value says so.
 
 use super::btf::{self, Needed};
 use flate2::read::GzDecoder;
@@ -8,11 +8,11 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// What a kernel must have been built with.
+/// The options that a kernel must have been built with.
 pub const NEEDED_OPTIONS: [&str; 4] =
     ["CONFIG_SCHED_CLASS_EXT", "CONFIG_BPF_SYSCALL", "CONFIG_BPF_JIT", "CONFIG_DEBUG_INFO_BTF"];
 
-/// No configuration of a kernel is larger: a MiB is several times what there is.
+/// The most bytes of a kernel's configuration, many times the size of any that exists.
 const MAX_CONFIG_BYTES: u64 = 1 << 24;
 
 /// What is known of a machine. Texts are without the line end.
@@ -28,7 +28,7 @@ pub struct Facts {
     pub has_sched_ext: bool,
     /// Whether a BPF scheduler is loaded: `disabled`, `enabled` and states between.
     pub scheduler_state: Option<String>,
-    /// Its name.
+    /// The name of the BPF scheduler that is loaded.
     pub scheduler: Option<String>,
     /// What the kernel's BTF has.
     pub btf: Btf,
@@ -51,25 +51,25 @@ pub struct Facts {
 /// How a kernel was configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Where that was read.
+    /// The file from which the configuration was read.
     pub path: String,
-    /// Those of [`NEEDED_OPTIONS`] that are not built in.
+    /// The [`NEEDED_OPTIONS`] that are not built in.
     pub lacks: Vec<&'static str>,
 }
 
 /// What a kernel's BTF has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Btf {
-    /// There is none.
+    /// The kernel shows no BTF.
     Absent,
-    /// It cannot be read, for this reason.
+    /// The BTF cannot be read, for this reason.
     Unreadable(String),
-    /// It lacks these of the names that are needed.
+    /// The BTF lacks these of the names that the engine needs.
     Lacks(Vec<Needed>),
 }
 
 impl Facts {
-    /// Reads what there is below a root folder: `/`, or one made up for a test.
+    /// Reads the facts from the files below a root folder: `/`, or a folder made up for a test.
     pub fn gather(root: &Path) -> Facts {
         let text = |path: &str| {
             let bytes = fs::read(root.join(path)).ok()?;
@@ -96,7 +96,7 @@ impl Facts {
     }
 }
 
-/// The configuration of the kernel of this release, from the first of its places.
+/// The configuration of the kernel of this release, from the first of the places where one is found.
 fn config(root: &Path, release: &str) -> Option<Config> {
     let beside = [format!("boot/config-{release}"), format!("usr/lib/modules/{release}/config")];
     let of_kernel = "proc/config.gz".to_owned();
@@ -135,12 +135,13 @@ fn capabilities(status: &str) -> Option<u64> {
     u64::from_str_radix(bits.trim(), 16).ok()
 }
 
-/// Whether a map of user numbers is that of the whole machine, every number standing for itself.
+/// Whether a user namespace's map is the map of the whole machine, where every user number stands for itself.
 fn is_whole(map: &str) -> bool {
     map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
-/// One more than the largest number of a CPU that is `online`, or `present` but maybe offline, below that root folder.
+/// One more than the largest number of a CPU, by the files below that root folder. `which` is `online`, or `present`,
+/// which counts CPUs that are offline, too.
 pub fn cpus(root: &Path, which: &str) -> Option<u32> {
     // A list such as `0-3,8`.
     let list = fs::read_to_string(root.join("sys/devices/system/cpu").join(which)).ok()?;

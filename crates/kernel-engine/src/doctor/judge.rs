@@ -1,4 +1,4 @@
-//! What the facts mean for the kernel engine, in plain words, and what to do.
+//! What the facts about a machine mean for the kernel engine, in plain words, and what to do.
 //!
 //! A rule is one function. Relies on the facts alone.
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// As it should be.
+    /// The fact is as it should be.
     Good,
     /// Hierarchies run, but something will not be as expected.
     Warning,
@@ -24,7 +24,7 @@ pub enum Verdict {
 pub struct Finding {
     /// What was looked at.
     pub what: &'static str,
-    /// How much it matters.
+    /// How much the finding matters.
     pub verdict: Verdict,
     /// What was found.
     pub found: String,
@@ -51,7 +51,7 @@ impl Finding {
     }
 }
 
-/// `None`: there is nothing to say.
+/// One rule; `None` where it has nothing to report.
 type Rule = fn(&Facts) -> Option<Finding>;
 
 const RULES: [Rule; 11] =
@@ -69,17 +69,18 @@ const WITH_SCHED_EXT: &str = "boot a kernel that is built with CONFIG_SCHED_CLAS
     their newest kernels (Debian: in those from backports)";
 const AS_ROOT: &str = "be root: `sudo hls doctor`, `sudo hls run`";
 
-/// Everything that was looked at, in the order in which one would put it right.
+/// A finding for everything that was looked at, in the order in which a person would mend it.
 pub fn judge(facts: &Facts) -> Vec<Finding> {
     RULES.iter().filter_map(|rule| rule(facts)).collect()
 }
 
-/// Whether hierarchies run where these were found.
+/// Whether hierarchies run on a machine with these findings.
 pub fn can_run(findings: &[Finding]) -> bool {
     findings.iter().all(|finding| finding.verdict != Verdict::Blocks)
 }
 
-/// The version matters only where the kernel does not show sched_ext: some have it from a newer one.
+/// The version matters only where the kernel does not show sched_ext: some older kernels have sched_ext ported back to
+/// them.
 fn linux(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "Linux";
     let Some((release, version)) = facts.release.as_ref().and_then(|it| Some((it, numbers(it)?))) else {
@@ -145,7 +146,7 @@ fn btf(facts: &Facts) -> Option<Finding> {
         }
         Btf::Lacks(lacking) => lacking,
     };
-    // What comes with sched_ext is not missed beside it.
+    // Where sched_ext is missing, the names that came with it are not reported as well.
     let is_missed = |needed: &&Needed| facts.has_sched_ext || needed.since < SCHED_EXT_SINCE;
     let missed: Vec<&Needed> = lacking.iter().filter(is_missed).collect();
     let Some((major, minor)) = missed.iter().map(|needed| needed.since).max() else {

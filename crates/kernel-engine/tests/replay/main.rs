@@ -1,5 +1,5 @@
-//! Differential replay: what the native core was asked, the BPF build is asked in the kernel that runs here. Every
-//! answer and, at the end, every byte of the domain must be the same.
+//! Differential replay: the calls that were made to the native core are made to the BPF build, in the kernel that runs
+//! here. Every answer and, at the end, every byte of the domain must be the same.
 //!
 //! Tapes come from the simulator (all examples, hierarchies and workloads drawn from a seed) and from the random
 //! scripts of `hls-scenario` (moves, messages, depth). Where BPF is not allowed the tests say so and pass.
@@ -28,7 +28,7 @@ fn replay() -> Option<Replay> {
             let thread = std::thread::current();
             let line =
                 format!("{}: skipped, BPF cannot be used: {reason}\n", thread.name().unwrap_or("replay"));
-            // Not by `eprintln`: what that prints a test that passes keeps to itself.
+            // Not by `eprintln`: the test harness hides what a passing test prints with it.
             std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
             None
         }
@@ -36,7 +36,7 @@ fn replay() -> Option<Replay> {
     }
 }
 
-/// The memory that a tape leaves behind natively. Its results must be those on the tape: so it was recorded.
+/// The native core after a tape was played on it. The results must be those on the tape, which was recorded natively.
 fn native(tape: &[Call]) -> Core {
     let (mut core, mut played) = (Core::new(), tape.to_vec());
     core.play(&mut played).expect("a recorded tape is sound");
@@ -53,7 +53,7 @@ fn first_difference<T: PartialEq>(one: &[T], other: &[T]) -> Option<usize> {
     one.iter().zip(other).position(|(one, other)| one != other)
 }
 
-/// Where the BPF build parts from what is on a tape, or from the memory that it should leave behind.
+/// Where the BPF build's answers differ from those on a tape, or its memory at the end from `memory`.
 fn difference(replay: &mut Replay, tape: &[Call], memory: &[u8]) -> Option<String> {
     let mut played: Vec<Call> = tape.iter().map(|&call| Call { result: 0, ..call }).collect();
     replay.clear();
@@ -68,7 +68,8 @@ fn difference(replay: &mut Replay, tape: &[Call], memory: &[u8]) -> Option<Strin
     Some(format!("{} calls agree, and then byte {at:?} of the domain differs", tape.len()))
 }
 
-/// The tape without all the calls that the difference does not need; each with what the native build makes of it then.
+/// The tape without the calls that the difference does not need, each call that is left with the native build's answer;
+/// and the difference.
 fn shrink(replay: &mut Replay, tape: &[Call]) -> (Vec<Call>, String) {
     let mut differs = |tape: &[Call]| {
         let (mut core, mut native) = (Core::new(), tape.to_vec());
@@ -102,7 +103,7 @@ fn agree(replay: &mut Replay, name: &str, tape: &[Call]) {
 }
 
 #[test]
-fn examples_are_decided_alike() {
+fn both_builds_decide_examples_alike() {
     let Some(mut replay) = replay() else { return };
     for (name, tape) in tapes::examples() {
         assert!(tape.len() > 1_000, "{name}: {} calls are hardly a test", tape.len());
@@ -111,7 +112,7 @@ fn examples_are_decided_alike() {
 }
 
 #[test]
-fn random_runs_are_decided_alike() {
+fn both_builds_decide_random_runs_alike() {
     let Some(mut replay) = replay() else { return };
     for seed in 0..seeds(60) {
         agree(&mut replay, &format!("seed {seed}"), &tapes::drawn(seed));
@@ -119,7 +120,7 @@ fn random_runs_are_decided_alike() {
 }
 
 #[test]
-fn random_events_in_random_hierarchies_are_decided_alike() {
+fn both_builds_decide_random_events_in_random_hierarchies_alike() {
     let Some(mut replay) = replay() else { return };
     let mut used = [0; Op::Replace as usize + 1];
     for seed in 0..seeds(200) {
@@ -132,7 +133,7 @@ fn random_events_in_random_hierarchies_are_decided_alike() {
     assert_eq!(missing, [], "entry points that no scenario calls");
 }
 
-/// More calls than the arena has room for, some of which take long.
+/// A tape with more calls than the arena has room for, some of which take long.
 #[test]
 fn a_long_tape_is_played_in_parts() {
     let Some(mut replay) = replay() else { return };

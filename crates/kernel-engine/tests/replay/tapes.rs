@@ -1,5 +1,5 @@
-//! Where tapes come from: runs of the simulator, and the scripts of `hls-scenario`. The invariants are
-//! checked after every event of all of them, so the checks are on the tapes, too.
+//! Where tapes come from: runs of the simulator, and the scripts of `hls-scenario`. In all of them the invariants are
+//! checked after every event, so the tapes have calls of the check, too.
 
 use crate::generator::draw;
 use hls_core::Call;

@@ -1,8 +1,9 @@
-//! What the declaration of a loaded policy is worth in its place.
+//! What the declaration of a loaded policy is worth at a scheduler's place in a hierarchy.
 //!
-//! Trusted is the policy's word that its algorithm delivers what it declares, where its own `when` holds and its place
-//! gives what it accepts (a whole CPU, where a guarantee is declared and nothing else said). The monitor watches it as
-//! any other promise. Checked is all three of these, and that the promises can be kept at all:
+//! The calculus trusts the policy that its algorithm delivers what it declares, where its own `when` holds and its
+//! place gives what it accepts (a whole CPU, where a guarantee is declared and `accepts` is empty); a run watches such
+//! promises like any others. The calculus checks `when`, what the place gives, and that the promises can be kept at
+//! all:
 //! - `as POLICY`: the analysis of that policy, with its parameters as they are given.
 //! - a guarantee to one child: the supply above implies it, wherever a window begins.
 //! - guarantees to several: EDF over servers would keep them on the same supply, by the test of `reservation.rs`, with
@@ -10,8 +11,8 @@
 //!   is kept by a server with x/y = s and y-x = d/2 (HLS, Theorem 4). For PSBE d is delta/s, for EDP the deadline less
 //!   the amount, for continuous reservations nothing.
 //!
-//! Nothing declared reaches beyond the policy's own children: it counts as no limit for their siblings above, and
-//! resumes nothing.
+//! A declaration is about the policy's own children only: it limits nothing for siblings of the policy's scheduler, and
+//! its guarantees do not resume below a join (see `join.rs`).
 
 mod evaluate;
 mod like;

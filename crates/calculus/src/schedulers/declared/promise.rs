@@ -31,7 +31,8 @@ impl Promise {
         }
     }
 
-    /// A verdict for each child, and why all promises fit what is held; or why no child is promised anything.
+    /// A verdict for each child, and why all promises together fit what the scheduler holds; or why no child is
+    /// promised anything.
     fn claim(&self, instance: &Instance) -> Result<(Vec<Verdict>, String), Complaint> {
         let of_all = |(needed, found)| Complaint { child: None, needed, found };
         let held = instance.single_vp().map_err(|found| of_all(("one VP a child".to_owned(), found)))?;
@@ -133,7 +134,8 @@ fn anywhere(guarantee: &Guarantee) -> Guarantee {
     }
 }
 
-/// The y-x of a server x a y that is no weaker and of the same rate; `None` where nothing is promised in finite time.
+/// The y-x of a server with x in every y that is no weaker than the guarantee and has the same rate; `None` where
+/// nothing is promised in finite time.
 fn server_slack(guarantee: &Guarantee) -> Option<Rational> {
     match guarantee {
         Guarantee::Reservation { continuity: Continuity::Basic, amount, period, .. } => Some(period - amount),

@@ -28,7 +28,7 @@ fn policy() -> Signature {
     }
 }
 
-/// Policies that it may say it is like, with the parameters of the core's.
+/// The policies that may follow `as`, with the parameters that the core's policies have.
 fn others() -> Vec<Signature> {
     let budget = vec![param("budget", Unit::Time), param("period", Unit::Time)];
     let shares = vec![param("share", Unit::Count), Param { default: Some(0), ..param("warp", Unit::Time) }];
@@ -72,7 +72,7 @@ fn on(provide: impl Fn(&Instance) -> Provided, held: &str, own: &[Value], childr
 
 type Value = (&'static str, u64);
 
-/// The labels, and what is complained of.
+/// The labels, and the complaints.
 fn worth(
     texts: [Option<&str>; 2],
     held: &str,
@@ -140,10 +140,10 @@ fn a_place_must_give_what_is_accepted() {
     }
 }
 
-/// A scheduler that was just created needs no time for children yet, but it does need a place of the right type; one
-/// that is about to be destroyed has no place.
+/// A scheduler that was just created needs no CPU time for children yet, but it does need a place that gives a
+/// guarantee of the right type; a scheduler that is about to be destroyed has no place.
 #[test]
-fn one_without_children_needs_nothing_for_them() {
+fn a_scheduler_without_children_needs_no_cpu_time_for_them() {
     let accepts = "ALL or RESBS sum(slice) 20ns";
     let refused = |held, children: &[&[Value]]| {
         worth([Some(accepts), Some("RESBS slice round")], held, &[], children).1.len()
@@ -183,7 +183,7 @@ fn conditions_are_the_policy_s_and_the_supply_is_checked() {
         |of: &[(u64, u64)]| labels("ALL", "RESBS slice round when sum(slice / round) <= 1/2", "ALL", of);
     assert_eq!(half(&[(5, 20), (5, 20)]), ["RESBS 5ns 20ns"; 2]);
     assert_eq!(half(&[(5, 20), (6, 20)]), NONE);
-    // A condition of a child is that child's alone.
+    // A condition on a child's parameters counts for that child alone.
     let each = "RESBS slice round when slice < round and sum(slice / round) <= 1 and round >= 10ns";
     assert_eq!(labels("ALL", each, "ALL", &[(5, 10), (5, 11)]), ["RESBS 5ns 10ns", "RESBS 5ns 11ns"]);
     assert_eq!(labels("ALL", each, "ALL", &[(5, 10), (4, 9)]), ["RESBS 5ns 10ns", "NULL"]);
@@ -191,7 +191,7 @@ fn conditions_are_the_policy_s_and_the_supply_is_checked() {
     assert_eq!(labels("ALL", "RESBS slice round / (1 - sum(1))", "ALL", &[(1, 2)]), NONE);
 }
 
-/// What a place gives is needed for a guarantee even if nobody says what is accepted.
+/// A declared guarantee needs a whole CPU even if the policy does not say what it accepts.
 #[test]
 fn a_guarantee_is_of_a_whole_cpu_unless_it_says_otherwise() {
     let on = |accepts, held| {
@@ -225,10 +225,11 @@ fn each_kind_of_promise_is_held_against_the_supply() {
     assert_eq!(pair(psbe, "PSBE 1/2 1ns", [1, 3]), ["NULL"; 2], "more than the rate");
     let less = "sbf(4 * quantum, share / 10)";
     assert_eq!(pair(less, "ALL", [1, 3]), ["PSBE 1/10 4ns", "PSBE 3/10 12ns"]);
-    // A server of y-x = 20 needs U*t <= (t-d)/2 from there on: d <= 4.
+    // A server with y-x = 20 needs U*t <= (t-d)/2 for every t >= 20: d <= 4.
     assert_eq!(pair(less, "PSBE 1/2 2ns", [1, 3]), ["PSBE 1/10 4ns", "PSBE 3/10 12ns"]);
     assert_eq!(pair(less, "PSBE 1/2 3ns", [1, 3]), ["NULL"; 2]);
-    // On d = 2 a deadline of 6 a slice of 2 waits for (6-2)/2 = 2; a continuous one waits for nobody.
+    // The supply carries both children, U = 1/2, from t = 2 on. A slice of 2 with a deadline of 6 needs that from
+    // (6-2)/2 = 2 on, a continuous reservation from 0 on.
     assert_eq!(pair("EDP round slice 6ns", "PSBE 3/4 1/2ns", [1, 3]), ["EDP 8ns 2ns 6ns"; 2]);
     assert_eq!(pair("EDP round slice 5ns", "PSBE 3/4 1/2ns", [1, 3]), ["NULL"; 2]);
     assert_eq!(pair("RESCS slice round", "PSBE 3/4 1/2ns", [1, 3]), ["NULL"; 2]);
@@ -248,7 +249,8 @@ fn a_whole_cpu_goes_to_one_child() {
     assert_eq!(ranked([1, 1]), ["NULL", "NULL"]);
 }
 
-/// Who is to have nothing has it without an error, counts in sums, and takes no part in what must fit.
+/// A child that `for` leaves out has NULL without an error; it counts in sums, and the promises to the others need not
+/// leave room for it.
 #[test]
 fn a_promise_may_be_for_some_of_the_children() {
     let to = |provides: &str, of: &[(u64, u64)]| {
@@ -268,7 +270,7 @@ fn a_promise_may_be_for_some_of_the_children() {
 
 /// Where a policy accepts NULL it may stand at a place that gives nothing; else that is an error.
 #[test]
-fn nothing_is_promised_on_nothing() {
+fn a_place_that_gives_nothing_promises_nothing() {
     let slices = slices([(1, 10)]);
     let on = |accepts, provides, held| worth([Some(accepts), Some(provides)], held, &[], &[&slices[0]]);
     for provides in ["RESBS slice round", "as reservation with budget = slice, period = round"] {
@@ -287,7 +289,8 @@ fn a_policy_like_another_is_analysed_as_it_is() {
     assert_eq!(worth(texts(like), "ALL", &[], &children).0, ["RESBH 10ns 20ns"; 2]);
     let fixed = "as reservation with budget = 11ns, period = round";
     assert_eq!(worth(texts(fixed), "ALL", &[], &children).1.len(), 1);
-    // Names that are alike need no mention, and what the file may leave out has its default.
+    // A parameter of the same name in both policies need not be mentioned, and a parameter that a hierarchy file may
+    // leave out has its default.
     let shares: [&[Value]; 2] = [&[("share", 1)], &[("share", 4)]];
     let (found, _) = worth(texts("as proportional-share"), "RESBH 10ns 20ns", &[("quantum", 10)], &shares);
     assert_eq!(found, ["PSBE 1/10 12ns", "PSBE 2/5 18ns"]);
@@ -296,7 +299,7 @@ fn a_policy_like_another_is_analysed_as_it_is() {
 }
 
 #[test]
-fn a_derivation_says_whose_word_it_is() {
+fn a_derivation_names_the_policy_that_declares() {
     let shown = |provides: &str| {
         let declared = read(None, Some(provides)).unwrap();
         let claims = slices([(10, 20), (5, 20)]);
@@ -315,7 +318,7 @@ fn a_derivation_says_whose_word_it_is() {
     ), "{like}");
 }
 
-/// Each text with where it is refused and what is said.
+/// Each text with the place at which it is refused, and the message.
 #[test]
 fn texts_are_refused_at_the_place() {
     let error = |result: Result<Declared, Vec<DeclaredError>>| result.unwrap_err().remove(0).to_string();
@@ -405,7 +408,7 @@ fn no_text_is_too_deep() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Under other names the reservation scheduler's analysis is the same.
+    /// `as reservation` with parameters of other names gives the same labels as the reservation scheduler.
     #[test]
     fn as_reservation_equals_reservation(
         held in prop::sample::select(vec![
@@ -421,7 +424,8 @@ proptest! {
         let found = on(|instance| declared.provide(instance), held, &[], &own);
         let expected = on(|instance| find("reservation").unwrap().provided(instance), held, &[], &builtin);
         same(&found, &expected)?;
-        // And so is the same written as a guarantee, but in the time of a slower processor.
+        // A guarantee that says what the reservation scheduler promises gives the same labels, too, but in the time of
+        // a slower processor.
         let guarantee = read(Some("NULL"), Some("RESBH slice round")).unwrap();
         let found = on(|instance| guarantee.provide(instance), held, &[], &own);
         if held != "RESU 1/2" {
@@ -432,7 +436,7 @@ proptest! {
         }
     }
 
-    /// Together the promises never need more than there is, in windows of any length.
+    /// In windows of any length the promises to all children together never need more than the supply.
     #[test]
     fn promises_fit_the_supply(
         held in prop::sample::select(vec![
@@ -479,7 +483,8 @@ fn slices_of(of: &[(u64, u64)], names: [&'static str; 2]) -> Vec<[Value; 2]> {
     of.iter().map(|(slice, round)| [(names[0], *slice), (names[1], *round)]).collect()
 }
 
-/// The same labels, for whatever reason, but that a declared one resumes nothing; and the same complaints.
+/// Whether two analyses give the same labels and the same complaints; derivations may differ, and a declared guarantee
+/// does not resume.
 fn same(found: &Provided, expected: &Provided) -> Result<(), TestCaseError> {
     prop_assert_eq!(found.labels.len(), expected.labels.len());
     for (found, expected) in found.labels.iter().zip(&expected.labels) {
