@@ -21,10 +21,13 @@ int set_up(struct set_up *where)
 	return bpf_arena_alloc_pages(&arena, (void __arena *)DOMAIN_AT, DOMAIN_PAGES, -1, 0) ? 0 : -12;
 }
 
-/* Whether the call names no thread, or VP `a` still is that of the thread that it names. */
+/* Whether the call names no thread, or VP `a` still is that of the thread that it names by the VP's generation. */
 static __always_inline bool is_of(const call_t *call)
 {
-	return !call->tid || (call->a < HLS_MAX_VPS && domain->thread[call->a].pid == call->tid);
+	if (!call->generation)
+		return true;
+	const struct engine_thread __arena *t = &domain->thread[call->a < HLS_MAX_VPS ? call->a : 0];
+	return t->pid && t->generation == call->generation;
 }
 
 /* Makes the call of the core that user space has put into domain->call, and leaves the result there. */

@@ -21,29 +21,55 @@ struct engine_cpu {
 	bool slice_waits;
 };
 
-/* A thread, under the index of its VP. */
-struct engine_thread {
-	u64 since; /* when the thread was made: no other thread has the same TID and this */
-	u64 cpus;  /* its affinity, as the core has it */
-	u32 pid, tgid;
-	u64 queued_at_ns; /* since when it is runnable, and in none of the kernel's queues; 0: it is not */
-	u64 may_post_at;  /* how far its messages use up its rate: may be ahead of the time by a burst */
+/* What has happened to a thread; user space looks at the rest itself. */
+enum thread_change {
+	CHANGED_THREAD = 1, /* the VP has a thread, another one than before, or none any more */
+	CHANGED_NAME = 2,
+	CHANGED_CGROUP = 4, /* of the thread, or of all threads of its process */
 };
 
-/* The lock of the domain. Once it is SEALED nothing in the domain changes any more. */
-enum { FREE, HELD, SEALED };
+/*
+ * A thread, under the number of its VP. What stands here is the truth of who there is: user space reads it whenever it
+ * has time, however much happened meanwhile.
+ */
+struct engine_thread {
+	u64 cpus;      /* its affinity, as the core has it */
+	u32 pid, tgid; /* 0: no thread has the VP */
+	/* Counts the threads that have had the VP. With the VP's number it names a thread for good; never 0. */
+	u32 generation;
+	u32 changes;      /* enum thread_change: what user space has not looked at */
+	u64 queued_at_ns; /* since when it is runnable, and in none of the kernel's queues; 0: it is not */
+	u64 may_post_at;  /* how far its messages use up its rate: may be ahead of the time by a burst */
+	char comm[16];    /* the name that it was given last, as CHANGED_NAME says */
+} __attribute__((aligned(64)));
+
+#define CHANGE_WORDS ((HLS_MAX_VPS + 63) / 64)
 
 struct engine_domain {
-	u32 lock;
-	u32 root;           /* the scheduler below which new threads are attached */
-	u32 own_tgid;       /* the process that must be able to end the run: its threads never wait for a grant */
-	u32 has_begun;      /* the engine is attached: its timers run */
-	u64 records_stolen; /* whether stolen time is recorded */
-	u64 kicked;         /* CPUs that were kicked for a decision that is still due */
+	/* The lock (lock.h): the ticket that has it, and the next one. All in one word, of which `served` is the lower half. */
+	union {
+		u64 lock;
+		u32 served;
+	};
+	u32 sealed;           /* nobody gets the lock any more */
+	u32 root;             /* the scheduler below which new threads are attached */
+	u64 held_since_ns;    /* since when the lock is held, where that is timed; else 0 */
+	u64 longest_hold_ns;  /* of the holds that were timed */
+	u64 longest_wait_ns;  /* for the lock */
+	u32 own_tgid;         /* the process that must be able to end the run: its threads never wait for a grant */
+	u32 has_begun;        /* the engine is attached: its timers run */
+	u32 records_stolen;   /* whether stolen time is recorded */
+	u32 is_announced;     /* user space was woken, and has not looked at `changed` since */
+	u32 nr_threads;       /* that have a VP */
+	u32 nr_refused;       /* forks that failed, since there was no VP for the thread */
+	u32 refused_tgid;     /* the process of the last of them */
+	u32 nr_moves_unnamed; /* processes that moved to another cgroup when their first thread had gone */
+	u64 kicked;           /* CPUs that were kicked for a decision that is still due */
 	struct hls_params params;  /* of new threads below `root` */
 	struct hls_call call;      /* the call of the core that user space wants made */
 	struct hls_params message; /* payload of the message that is being passed on */
 	struct engine_cpu cpu[HLS_MAX_CPUS];
+	u64 changed[CHANGE_WORDS]; /* a bit a VP: its thread has `changes` */
 	struct hls hls;
 	struct engine_thread thread[HLS_MAX_VPS];
 };
@@ -70,21 +96,20 @@ static __always_inline struct engine_domain __arena *the_domain(void)
 #define domain the_domain()
 
 /*
- * An event that user space hears of, in the order in which events happened: of a thread, or that there are many records
- * to be read, so that user space need not look all the time.
+ * The word by which sched_ext keeps a thread's VP for us: its number below, its generation above. The highest byte is
+ * for the number of a domain.
  */
-enum event_kind {
-	EVENT_THREAD_NEW = 1,
-	EVENT_THREAD_GONE,
-	EVENT_THREAD_RENAMED,
-	EVENT_THREAD_MOVED,
-	EVENT_RECORDS
-};
-struct event {
-	u32 kind;
-	u32 vp; /* of EVENT_THREAD_NEW 0: there was no VP for the thread, and its fork failed */
-	u32 pid, tgid;
-	char comm[16]; /* of EVENT_THREAD_RENAMED: the new name */
-};
+#define VP_NUMBER_BITS 24
+_Static_assert(HLS_MAX_VPS <= 1 << VP_NUMBER_BITS, "each VP has a number of its own");
+
+static __always_inline u64 vp_word(u32 v, u32 generation)
+{
+	return (u64)generation << VP_NUMBER_BITS | v;
+}
+
+static __always_inline u32 vp_number(u64 word)
+{
+	return word & ((1 << VP_NUMBER_BITS) - 1);
+}
 
 #endif

@@ -11,8 +11,9 @@
  * threads, threads that never wait for a grant. That is stolen time: the CPU's clock stands still meanwhile
  * (hls_steal). The kernel does not report it; it is the time that the kernel's account of the thread lacks (clock.h).
  *
- * Locks: the domain's lock is taken inside the run queue's, with interrupts off. Under it nothing but the core is
- * called.
+ * Locks: see lock.h. A thread that the core has chosen goes into the dispatch buffer of the CPU under the lock: the
+ * kernel notes there in which stay in the queue the thread is, and drops the entry if the thread has left meanwhile, or
+ * has come back with another affinity.
  */
 #include "../core/core.c"
 #include "domain.h"
@@ -27,10 +28,11 @@ struct {
 	__ulong(map_extra, DOMAIN_AT);
 } arena SEC(".maps");
 
+/* Wakes user space, which finds in the arena what there is to see. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} events SEC(".maps");
+	__uint(max_entries, 4096);
+} doorbell SEC(".maps");
 
 struct kept_task {
 	struct task_struct __kptr *task;
@@ -46,7 +48,7 @@ struct {
 
 static __always_inline u32 vp_of(const struct task_struct *p)
 {
-	return p->scx.dsq_vtime;
+	return vp_number(p->scx.dsq_vtime);
 }
 
 static __always_inline struct task_struct *thread_of(u32 v)
@@ -55,12 +57,12 @@ static __always_inline struct task_struct *thread_of(u32 v)
 	return held ? held->task : NULL;
 }
 
-/* The VP of each thread. sched_ext forgets dsq_vtime when a thread leaves our class; the thread keeps its VP. */
+/* The word that names the VP of each thread (vp_word). sched_ext forgets dsq_vtime when a thread leaves our class; the thread keeps its VP. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, u32);
+	__type(value, u64);
 } task_vps SEC(".maps");
 
 /* Why the kernel ended the run, for the loader; in a map of its own. */
@@ -70,7 +72,7 @@ struct engine_exit {
 	char message[1024];
 } exit_info SEC(".data.exit");
 
-/* How many records there were when user space was last sent EVENT_RECORDS. */
+/* How many records there were when user space was last woken for them. */
 static u64 nr_records_announced;
 
 /*
@@ -79,25 +81,27 @@ static u64 nr_records_announced;
  */
 #define SLICE_NS HLS_MS(5)
 
+/* Puts the thread of v on this CPU: into its dispatch buffer, from dispatch(), under the lock. */
+static __always_inline void insert_thread_of(u32 v)
+{
+	struct task_struct *task = thread_of(v);
+	if (task)
+		insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
+}
+
 #include "clock.h"
 #include "rescue.h"
 #include "jumps.h"
 #include "threads.h"
 #include "calls.h"
 
-/* Whether a quarter of all records were written since user space heard of them. To be called under the lock. */
+/* Whether a quarter of all records were written since user space was woken for them. To be called under the lock. */
 static __always_inline bool are_many_records(void)
 {
 	if (likely(domain->hls.nr_records - nr_records_announced < HLS_MAX_RECORDS / 4))
 		return false;
 	nr_records_announced = domain->hls.nr_records;
 	return true;
-}
-
-static __noinline void announce_records(void)
-{
-	struct event n = {.kind = EVENT_RECORDS};
-	bpf_ringbuf_output(&events, &n, sizeof(n), 0);
 }
 
 /* A CPU's timer: a slice of that CPU is over, or the timer of a scheduler is due. */
@@ -133,6 +137,17 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 }
 
 /*
+ * Whether a thread may not leave its CPU for now. A kernel with preemptible RCU disables the migration of the current
+ * thread once while this program runs, and that does not count. Another kernel may or may not; there the thread counts
+ * as bound, which costs a migration and is never wrong.
+ */
+static __always_inline bool is_bound(const struct task_struct *p)
+{
+	bool by_program = &__rcu_read_lock && p == bpf_get_current_task_btf();
+	return p->migration_disabled > by_program;
+}
+
+/*
  * Gives the core the thread's affinity, where the core has another one. The caller requests the thread's VP next: to do
  * that here would take stack that later calls need.
  */
@@ -140,9 +155,7 @@ static __always_inline void follow_affinity(u32 v, const struct task_struct *p, 
 {
 	struct engine_thread __arena *t = &domain->thread[v];
 	u64 cpus = p->cpus_ptr->bits[0];
-	/* This program itself disables the current thread's migration once; that does not count. */
-	bool bound = p->migration_disabled > (p == bpf_get_current_task_btf());
-	if (bound)
+	if (is_bound(p))
 		cpus = 1ULL << (scx_bpf_task_cpu(p) & (HLS_MAX_CPUS - 1));
 	cpus &= domain->hls.cpus;
 	if (cpus == t->cpus || !cpus)
@@ -151,10 +164,19 @@ static __always_inline void follow_affinity(u32 v, const struct task_struct *p, 
 	bind(&domain->hls, v, cpus, now);
 }
 
+/*
+ * A thread wakes up: the CPU for it. The hierarchy chooses that of its threads later; those that never wait get an idle
+ * CPU, if there is one, and so do not gather where they began.
+ */
 SEC("struct_ops/hls_select_cpu")
 int hls_select_cpu(u64 *ctx)
 {
-	return (int)ctx[1];
+	struct task_struct *p = (void *)ctx[0];
+	int cpu = (int)ctx[1];
+	bool is_idle = false;
+	if (vp_of(p))
+		return cpu;
+	return scx_bpf_select_cpu_dfl(p, cpu, ctx[2], &is_idle);
 }
 
 /*
@@ -200,13 +222,6 @@ int engine_enqueue(u64 *ctx)
 	return 0;
 }
 
-static __always_inline void insert_thread_of(u32 v)
-{
-	struct task_struct *task = thread_of(v);
-	if (task)
-		insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
-}
-
 /* The decision for a CPU whose thread has blocked, or lost the CPU. */
 SEC("struct_ops/engine_dispatch")
 int engine_dispatch(u64 *ctx)
@@ -215,7 +230,6 @@ int engine_dispatch(u64 *ctx)
 	u32 cpu = (u32)ctx[0];
 	struct task_struct *prev = (void *)ctx[1];
 	u64 due;
-	u32 starved = 0;
 	bool goes_on = false;
 	/*
 	 * A thread that never waits for a grant was preempted by a kick: it goes on, and the decision is taken when it
@@ -233,31 +247,27 @@ int engine_dispatch(u64 *ctx)
 	u32 v = schedule_fast(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
 	domain->cpu[cpu].free_since_ns = 0;
-	struct task_struct *task = NULL;
+	/* A starved thread goes before the granted one. */
+	if (unlikely(domain->cpu[cpu].rescue))
+		insert_starved(cpu, now);
 	if (v) {
-		if (prev && vp_of(prev) == v && !domain->thread[v].queued_at_ns)
-			goes_on = true;
-		task = thread_of(v);
+		struct task_struct *task = thread_of(v);
+		bool is_queued = domain->thread[v].queued_at_ns;
+		goes_on = !is_queued && prev && vp_of(prev) == v;
+		domain->thread[v].queued_at_ns = 0;
 		if (task && v != before)
 			domain->cpu[cpu].lag_ns = lag_off_cpu(task, clock);
-		if (!domain->thread[v].queued_at_ns)
-			task = NULL;
-		domain->thread[v].queued_at_ns = 0;
+		if (task && is_queued)
+			insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
 	}
-	if (unlikely(domain->cpu[cpu].rescue))
-		starved = take_starved(cpu, now);
 	due = to_kick();
 	set_timer(cpu, now);
 	bool many = are_many_records();
 	unlock();
 	if (unlikely(many))
-		announce_records();
-	if (unlikely(starved))
-		insert_thread_of(starved);
-	else if (goes_on)
+		announce();
+	if (goes_on)
 		scx_bpf_task_set_slice(prev, SLICE_NS);
-	if (task)
-		insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
 	kick(due);
 	return 0;
 }
@@ -328,9 +338,19 @@ static __noinline void stop_elsewhere(u32 v, struct task_struct *p)
 	stop(v, lag_off_cpu(p, now), now, false);
 }
 
+/* The kernel takes the thread of v out of its queue for a moment, to change its properties or its run queue. */
+static __noinline void leave_queue(u32 v)
+{
+	if (!lock())
+		return;
+	domain->thread[v].queued_at_ns = 0;
+	unlock();
+}
+
 /*
- * A thread is not runnable any more, or the kernel is about to change its properties. A RUNNING one that is changed
- * keeps its CPU; if the change is that it leaves our class, disable() follows.
+ * A thread is not runnable any more, or the kernel is about to change its properties. One that is changed keeps what it
+ * has with its scheduler, its CPU or its wait for one: enqueue() follows, which is no wake-up then. If the change is
+ * that it leaves our class, disable() follows.
  */
 SEC("struct_ops/engine_quiescent")
 int engine_quiescent(u64 *ctx)
@@ -345,7 +365,7 @@ int engine_quiescent(u64 *ctx)
 	if (likely(flags & KERNEL(scx_deq_flags, SCX_DEQ_SLEEP)))
 		stop(v, lag_on_cpu(p, rq), rq->clock, true);
 	else if (!scx_bpf_task_running(p))
-		stop_elsewhere(v, p);
+		leave_queue(v);
 	return 0;
 }
 
@@ -354,9 +374,9 @@ SEC("struct_ops/hls_enable")
 int hls_enable(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	u32 *task_vp = bpf_task_storage_get(&task_vps, p, NULL, 0);
-	if (task_vp)
-		p->scx.dsq_vtime = *task_vp;
+	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, 0);
+	if (word)
+		p->scx.dsq_vtime = *word;
 	return 0;
 }
 
@@ -420,8 +440,10 @@ static __always_inline void change_cpu(u32 cpu, bool is_back)
 	unsigned long irq;
 	u64 due = 0;
 	s64 error = 0;
-	if (cpu >= HLS_MAX_CPUS)
+	if (cpu >= HLS_MAX_CPUS) {
+		end_run("a CPU came or went whose number is too great for the hierarchy");
 		return;
+	}
 	bpf_local_irq_save(&irq);
 	if (lock()) {
 		u64 now = now_ns();

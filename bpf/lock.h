@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The lock of the domain, a spin lock. It is taken inside the run queue's, with interrupts off. If a CPU cannot get
- * it the run ends: the domain is sealed, and nothing in it changes any more. Needs the map `arena`.
+ * The lock of the domain, a ticket lock: CPUs get it in the order in which they asked. Needs the map `arena`.
+ *
+ * Order: the kernel's run queue, then the domain; a CPU holds one domain's lock at a time, with interrupts off, and
+ * takes no other lock under it. Whoever holds it may change the domain, put a chosen thread into the dispatch buffer of
+ * its CPU, and send nothing: kicks and events follow when the lock is free.
+ *
+ * If a CPU cannot get the lock the run ends. The domain is sealed then: no CPU gets the lock any more, and the domain
+ * stays as it is for user space to look at. A seal is never taken off.
  */
 #ifndef HLS_BPF_LOCK_H
 #define HLS_BPF_LOCK_H
@@ -16,6 +22,9 @@
 #define LOCK_SPINS (1 << 30)
 #define LOCK_ROUNDS 16
 
+/* One hold in so many is timed: reading the clock costs as much as the lock itself. */
+#define LOCK_HOLDS_PER_TIMED 16
+
 /* Ends the run: sched_ext gives the threads to the kernel's own scheduler and reports the text to the loader. */
 #define end_run(text)                                                                    \
 	({                                                                               \
@@ -24,47 +33,94 @@
 		scx_bpf_error_bstr(message, nothing, sizeof(nothing));                   \
 	})
 
-static __always_inline bool try_lock(void)
+/* The lock's word: the next ticket above, the ticket that has the lock below. Both count round. */
+#define NEXT_TICKET (1ULL << 32)
+
+static __always_inline u32 next_ticket(u64 word)
 {
-	return !__sync_val_compare_and_swap(&domain->lock, FREE, HELD);
+	return word >> 32;
 }
 
-/* Waits for the lock for a while. A global function: its loop has 250 ms of its own, apart from its caller's. */
-HLS_GLOBAL_FUNC u32 spin(void)
+static __always_inline u32 served_ticket(u64 word)
+{
+	return word;
+}
+
+/*
+ * Waits for this ticket's turn for a while. A global function: its loop has 250 ms of its own, apart from its
+ * caller's.
+ */
+HLS_GLOBAL_FUNC u32 spin(u32 ticket)
 {
 	USES(arena);
-	for (u32 i = opaque(0); i < LOCK_SPINS && can_loop; i++)
-		if (domain->lock == FREE && try_lock())
+	for (u32 i = opaque(0); i < LOCK_SPINS && !domain->sealed && can_loop; i++) {
+		u64 word = domain->lock;
+		/* The exchange changes nothing: with it, what follows is not read before it. */
+		if (served_ticket(word) == ticket && __sync_val_compare_and_swap(&domain->lock, word, word) == word)
 			return true;
+	}
 	return false;
 }
 
-/* Lets no CPU have the lock any more: the domain stays as it is, for user space to look at. */
+/* Lets no CPU have the lock any more. */
 static __always_inline void seal(void)
 {
-	__sync_lock_test_and_set(&domain->lock, SEALED);
+	__sync_lock_test_and_set(&domain->sealed, true);
 }
 
-static __noinline bool wait_for_lock(void)
+static __noinline bool wait_for_lock(u32 ticket)
 {
-	for (u32 i = 0; i < LOCK_ROUNDS && domain->lock != SEALED; i++)
-		if (spin())
-			return true;
-	if (domain->lock != SEALED) {
+	u64 since = scx_bpf_now();
+	for (u32 i = 0; i < LOCK_ROUNDS && !domain->sealed; i++)
+		if (spin(ticket)) {
+			u64 waited_ns = scx_bpf_now() - since;
+			if (waited_ns > domain->longest_wait_ns)
+				domain->longest_wait_ns = waited_ns;
+			return !domain->sealed;
+		}
+	if (!domain->sealed) {
 		seal();
 		end_run("the lock of the hierarchy cannot be had");
 	}
 	return false;
 }
 
+/* Begins a hold that is timed. */
+static __noinline void time_hold(void)
+{
+	domain->held_since_ns = scx_bpf_now();
+}
+
+/* Takes the lock; false: the domain is sealed, and nothing in it may change. */
 static __always_inline bool lock(void)
 {
-	return likely(try_lock()) || wait_for_lock();
+	u64 word = __sync_fetch_and_add(&domain->lock, NEXT_TICKET);
+	u32 ticket = next_ticket(word);
+	if (unlikely(served_ticket(word) != ticket) && !wait_for_lock(ticket))
+		return false;
+	if (unlikely(domain->sealed))
+		return false;
+	if (unlikely(!(ticket % LOCK_HOLDS_PER_TIMED)))
+		time_hold();
+	return true;
+}
+
+/* Ends a hold that was timed. */
+static __noinline void end_timed_hold(void)
+{
+	u64 held_ns = scx_bpf_now() - domain->held_since_ns;
+	domain->held_since_ns = 0;
+	if (held_ns > domain->longest_hold_ns)
+		domain->longest_hold_ns = held_ns;
 }
 
 static __always_inline void unlock(void)
 {
-	__sync_lock_test_and_set(&domain->lock, FREE);
+	if (unlikely(domain->held_since_ns))
+		end_timed_hold();
+	/* The kernel orders an atomic operation with what stands before it only if its result is used. */
+	u32 was = __sync_fetch_and_add(&domain->served, 1);
+	asm volatile("" : : "r"(was));
 }
 
 #endif

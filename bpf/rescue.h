@@ -3,7 +3,8 @@
  * A thread that the hierarchy lets starve may hold what the whole machine waits for, such as a grace period of RCU, and
  * after half a minute of starvation sched_ext would end the run. So a thread that has waited for long gets a CPU for a
  * moment, which is stolen time for the thread to which that CPU is granted. Starved threads take turns: the more there
- * are, the shorter are turns and moments, so that no more than a twentieth of a CPU is stolen. Needs the map `arena`.
+ * are, the shorter are turns and moments, so that no more than a twentieth of a CPU is stolen. Needs the map `arena` and
+ * insert_thread_of().
  */
 #ifndef HLS_BPF_RESCUE_H
 #define HLS_BPF_RESCUE_H
@@ -78,20 +79,20 @@ static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 	return 0;
 }
 
-/* The VP of the starved thread that this CPU is to run now, without a grant; 0: none. To be called under the lock. */
-static __noinline u32 take_starved(u32 cpu, u64 now)
+/* Puts the starved thread that this CPU is to rescue on it, without a grant. From dispatch(), under the lock. */
+static __noinline void insert_starved(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	u32 v = c->rescue;
 	struct engine_thread __arena *t = &domain->thread[v];
 	c->rescue = 0;
 	if (!t->queued_at_ns || !(t->cpus >> cpu & 1))
-		return 0;
+		return;
 	t->queued_at_ns = 0;
 	c->rescued = v;
 	c->rescued_until_ns = now + rescue_turn_ns / RESCUE_PART;
 	set_timer_no_later(cpu, c->rescued_until_ns, now);
-	return v;
+	insert_thread_of(v);
 }
 
 /* The timer of a CPU that a starved thread has went off: a mask of that CPU if the thread's moment is over, else 0. */

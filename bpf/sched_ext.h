@@ -24,10 +24,18 @@ struct sched_entity {
 	u64 exec_start, sum_exec_runtime;
 };
 
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
 struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
-	u64 start_boottime;
+	const struct cred *real_cred;
 	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;
 	struct sched_entity se;
@@ -110,6 +118,7 @@ void scx_bpf_error_bstr(char *format, unsigned long long *data, u32 bytes) __ksy
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
 struct task_struct *scx_bpf_cpu_curr(int cpu) __ksym;
+int scx_bpf_select_cpu_dfl(struct task_struct *p, int prev_cpu, u64 wake_flags, bool *is_idle) __ksym;
 int scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 const struct cpumask *scx_bpf_get_online_cpumask(void) __ksym;
 void scx_bpf_put_cpumask(const struct cpumask *mask) __ksym;
@@ -120,6 +129,8 @@ void bpf_local_irq_restore(unsigned long *flags) __ksym;
 extern const struct rq runqueues __ksym;
 /* A run queue's balance_callback while the kernel pushes all threads off its CPU. */
 extern const void balance_push_callback __ksym __weak;
+/* There only if RCU is preemptible. */
+extern const void __rcu_read_lock __ksym __weak;
 
 struct bpf_timer {
 	u64 opaque[2];

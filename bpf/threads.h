@@ -1,24 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Threads that come and go: the VP of each, from its first to its last moment, and what user space hears of threads.
- * Needs the maps `arena`, `events`, `tasks` and `task_vps`.
+ * Threads that come and go: the VP of each, from its first to its last moment, and what user space is to look at. What
+ * is true of a thread stands in the arena; the ring only wakes user space, so that nothing is lost, however much happens
+ * before user space looks. Needs the maps `arena`, `doorbell`, `tasks` and `task_vps`.
  */
 #ifndef HLS_BPF_THREADS_H
 #define HLS_BPF_THREADS_H
 
 #include "due.h"
 
-static __always_inline void send_event_with_name(struct task_struct *p, u32 kind, u32 v, const char *comm)
+/* The last VPs are for threads of root, so that nobody can keep root from forking. */
+#define VPS_FOR_ROOT 1024
+#define MAX_USER_THREADS (HLS_MAX_VPS - HLS_MAX_SCHEDULERS - VPS_FOR_ROOT)
+
+/* Wakes user space, unless it was woken already. Never under the lock. */
+static __noinline void announce(void)
 {
-	struct event n = {.kind = kind, .vp = v, .pid = p->pid, .tgid = p->tgid};
-	if (comm)
-		bpf_probe_read_kernel_str(n.comm, sizeof(n.comm), comm);
-	bpf_ringbuf_output(&events, &n, sizeof(n), 0);
+	u32 nothing = 0;
+	/* An exchange, so that user space, which looks after it has taken this back, sees what was noted before. */
+	if (__sync_lock_test_and_set(&domain->is_announced, true))
+		return;
+	if (bpf_ringbuf_output(&doorbell, &nothing, sizeof(nothing), 0))
+		domain->is_announced = false;
 }
 
-static __always_inline void send_event(struct task_struct *p, u32 kind, u32 v)
+/* Notes for user space that something has happened to the thread of v. */
+static __always_inline void note_change(u32 v, u32 change)
 {
-	send_event_with_name(p, kind, v, NULL);
+	if (v >= HLS_MAX_VPS)
+		return;
+	__sync_fetch_and_or(&domain->thread[v].changes, change);
+	__sync_fetch_and_or(&domain->changed[v / 64], 1ULL << (v % 64));
+}
+
+/* The VP of a thread, of whatever class the thread is now; 0: it has none. */
+static __always_inline u32 kept_vp(struct task_struct *p)
+{
+	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, 0);
+	return word ? vp_number(*word) : 0;
 }
 
 /* Takes a reference to the thread of a VP, for thread_of(). */
@@ -42,6 +61,33 @@ static __always_inline void drop_task(u32 v)
 		bpf_task_release(task);
 }
 
+/* Whether there is a VP for a further thread of p's user. To be called under the lock. */
+static __always_inline bool has_room(const struct task_struct *p)
+{
+	return domain->nr_threads < MAX_USER_THREADS || !p->real_cred->euid.val;
+}
+
+/* Gives p a VP below the root scheduler; the VP's word, or 0: there is none. To be called under the lock. */
+static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus)
+{
+	s64 v = has_room(p) ? hls_attach(&domain->hls, domain->root, 0, &domain->params) : 0;
+	if (v <= 0) {
+		domain->nr_refused++;
+		domain->refused_tgid = p->tgid;
+		return 0;
+	}
+	struct engine_thread __arena *t = &domain->thread[v];
+	domain->nr_threads++;
+	t->generation = t->generation + 1 ? t->generation + 1 : 1;
+	t->pid = p->pid;
+	t->tgid = p->tgid;
+	t->queued_at_ns = 0;
+	t->cpus = cpus & domain->hls.cpus;
+	if (t->cpus && t->cpus != domain->hls.cpus)
+		hls_set_affinity(&domain->hls, v, t->cpus, now_ns());
+	return vp_word(v, t->generation);
+}
+
 /* A thread comes: it is forked, or was there when the engine was attached. It gets a VP below the root scheduler. */
 SEC("struct_ops.s/engine_init_task")
 int engine_init_task(u64 *ctx)
@@ -56,35 +102,25 @@ int engine_init_task(u64 *ctx)
 	 */
 	if ((p->flags & PF_KTHREAD) || (u32)p->tgid == domain->own_tgid)
 		return 0;
-	u32 *task_vp = bpf_task_storage_get(&task_vps, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	u64 cpus = p->cpus_ptr->bits[0];
-	s64 v = 0;
+	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	u64 cpus = p->cpus_ptr->bits[0], given = 0;
 	bpf_local_irq_save(&irq);
-	if (task_vp && lock()) {
-		v = hls_attach(&domain->hls, domain->root, 0, &domain->params);
-		if (v > 0) {
-			struct engine_thread __arena *t = &domain->thread[v];
-			t->since = p->start_boottime;
-			t->pid = p->pid;
-			t->tgid = p->tgid;
-			t->queued_at_ns = 0;
-			t->cpus = cpus & domain->hls.cpus;
-			if (t->cpus && t->cpus != domain->hls.cpus)
-				hls_set_affinity(&domain->hls, v, t->cpus, now_ns());
-		}
+	if (word && lock()) {
+		given = attach_thread(p, cpus);
 		unlock();
 	}
 	bpf_local_irq_restore(&irq);
 	/* The run is ending: until sched_ext has taken the threads back, they must be able to fork. */
-	if (domain->lock == SEALED)
+	if (domain->sealed)
 		return 0;
-	if (!task_vp || v <= 0) {
-		send_event(p, EVENT_THREAD_NEW, 0);
+	if (!word || !given) {
+		announce();
 		return -11; /* EAGAIN, as for any other limit on threads */
 	}
-	*task_vp = v;
-	keep_task(v, p);
-	send_event(p, EVENT_THREAD_NEW, v);
+	*word = given;
+	keep_task(vp_number(given), p);
+	note_change(vp_number(given), CHANGED_THREAD);
+	announce();
 	return 0;
 }
 
@@ -93,19 +129,23 @@ int engine_exit_task(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
-	u32 *task_vp = bpf_task_storage_get(&task_vps, p, NULL, 0), v = task_vp ? *task_vp : 0;
+	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, 0);
+	u32 v = word ? vp_number(*word) : 0;
 	if (!v)
 		return 0;
 	/* Once the VP is free, a fork on another CPU may take it: first drop what leads from the VP to this thread. */
 	drop_task(v);
-	send_event(p, EVENT_THREAD_GONE, v);
+	*word = 0;
 	if (!lock())
 		return 0;
-	domain->thread[v].pid = 0;
+	domain->thread[v].pid = domain->thread[v].tgid = 0;
+	domain->nr_threads--;
 	hls_detach(&domain->hls, v, now_ns());
 	u64 due = to_kick();
 	unlock();
 	kick(due);
+	note_change(v, CHANGED_THREAD);
+	announce();
 	return 0;
 }
 
@@ -118,7 +158,12 @@ int hls_moved(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[2];
-	send_event(p, EVENT_THREAD_MOVED, vp_of(p));
+	u32 v = kept_vp(p);
+	if (v)
+		note_change(v, CHANGED_CGROUP);
+	else if (!(p->flags & PF_KTHREAD))
+		__sync_fetch_and_add(&domain->nr_moves_unnamed, 1);
+	announce();
 	return 0;
 }
 
@@ -128,9 +173,16 @@ int hls_renamed(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
-	u32 v = vp_of(p);
-	if (v)
-		send_event_with_name(p, EVENT_THREAD_RENAMED, v, (const char *)ctx[1]);
+	u64 comm[2] = {};
+	u32 v = kept_vp(p);
+	if (!v || v >= HLS_MAX_VPS)
+		return 0;
+	bpf_probe_read_kernel_str(comm, sizeof(comm), (const char *)ctx[1]);
+	u64 __arena *name = (u64 __arena *)domain->thread[v].comm;
+	name[0] = comm[0];
+	name[1] = comm[1];
+	note_change(v, CHANGED_NAME);
+	announce();
 	return 0;
 }
 

@@ -48,7 +48,7 @@ struct hls_call {
 	u64 value; /* the entry point's 64-bit argument: a parameter's value, CPUs, or nanoseconds */
 	u32 op;    /* enum hls_call_op */
 	u32 a, b;  /* its 32-bit arguments in order: scheduler, VP, CPU, policy, parameter, message */
-	u32 tid; /* the kernel engine refuses the call unless VP `a` is that of this thread; 0: it does not look */
+	u32 generation; /* the kernel engine refuses the call unless VP `a` is that of its thread of this generation; 0: any */
 	struct hls_params params;
 	s64 result; /* what the entry point returned */
 };

@@ -15,6 +15,7 @@
 //! }
 //! ```
 
+mod allowance;
 mod building;
 mod client;
 mod engine;

@@ -3,6 +3,7 @@
 //! Relies on the kernel for the peers' credentials. A request is carried out when all of it is here, whole, whatever
 //! becomes of its sender; a client that stalls or sends too much loses its connection and nothing else.
 
+use crate::allowance::Allowance;
 use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
 use crate::service::answer;
@@ -18,7 +19,7 @@ use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -48,11 +49,11 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Makes the socket, to which anyone may connect, and the folder that it is in. A file that a dead server left
-    /// behind is replaced.
+    /// Makes the socket, to which anyone may connect, and the folder that it is in. A socket that a dead
+    /// server left behind is replaced.
     ///
     /// # Errors
-    /// Another server is alive there, or the system refuses.
+    /// Another server is alive there, or another file is there, or the system refuses.
     pub fn bind(path: &Path) -> io::Result<Socket> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -62,7 +63,14 @@ impl Socket {
                 let found = format!("found a server on {} already, expected none", path.display());
                 return Err(io::Error::new(ErrorKind::AddrInUse, found));
             }
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)?,
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                if !fs::symlink_metadata(path)?.file_type().is_socket() {
+                    let found =
+                        format!("found a file at {} that is no socket, expected none", path.display());
+                    return Err(io::Error::new(ErrorKind::AlreadyExists, found));
+                }
+                fs::remove_file(path)?;
+            }
             Err(_) => {}
         }
         let socket = Socket { listener: UnixListener::bind(path)?, path: path.to_owned() };
@@ -89,6 +97,7 @@ pub fn serve<E: RunningEngine + Send>(
     stop: &AtomicBool,
 ) -> io::Result<()> {
     let clients = Clients::default();
+    let allowance = &Allowance::default();
     thread::scope(|scope| {
         let result = loop {
             if stop.load(Ordering::Relaxed) {
@@ -110,7 +119,7 @@ pub fn serve<E: RunningEngine + Send>(
             // Where no thread can be had, the client is dropped, and with it its connection.
             let _ = thread::Builder::new().spawn_scoped(scope, move || {
                 // How a connection ended is of no interest to anyone else; a panic is seen by the loop above.
-                let _ = panic::catch_unwind(AssertUnwindSafe(|| attend(&client, manager)));
+                let _ = panic::catch_unwind(AssertUnwindSafe(|| attend(&client, manager, allowance)));
             });
         };
         clients.end_all();
@@ -197,7 +206,11 @@ fn has_room(open: impl Iterator<Item = Peer>, peer: Peer) -> bool {
 }
 
 /// Answers a client until it goes, or has to.
-fn attend<E: RunningEngine>(client: &Client, manager: &Mutex<Manager<E>>) -> io::Result<()> {
+fn attend<E: RunningEngine>(
+    client: &Client,
+    manager: &Mutex<Manager<E>>,
+    allowance: &Allowance,
+) -> io::Result<()> {
     let mut received = Vec::new();
     loop {
         let message = match receive(&client.stream, &mut received)? {
@@ -205,6 +218,7 @@ fn attend<E: RunningEngine>(client: &Client, manager: &Mutex<Manager<E>>) -> io:
             Received::End => return Ok(()),
             Received::Bad(reason) => return send(&client.stream, &Fault::malformed(&reason).message()),
         };
+        let _turn = (client.peer != Peer::ROOT).then(|| allowance.turn());
         let answer = answer(manager, client.peer, &message);
         if let Some(message) = answer.message {
             let rest = match &answer.descriptor {

@@ -17,6 +17,9 @@ pub struct Status {
     pub cpus: u16,
     /// Time that was stolen from the hierarchy so far, over all CPUs.
     pub stolen_ns: u64,
+    /// For how long the lock of the hierarchy was held at most; none in the simulator.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub longest_hold_ns: Option<u64>,
     /// The schedulers, each after its parents.
     pub schedulers: Vec<SchedulerStatus>,
     /// All threads of the machine.
@@ -130,7 +133,8 @@ fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
         });
     }
     let threads = threads.into_iter().map(|thread| of_thread(tree, thread, &observed)).collect();
-    Status { cpus: tree.cpus, stolen_ns: engine.stolen().0, schedulers, threads }
+    let longest_hold_ns = engine.longest_hold().map(|hold| hold.0);
+    Status { cpus: tree.cpus, stolen_ns: engine.stolen().0, longest_hold_ns, schedulers, threads }
 }
 
 /// What became of each VP.

@@ -255,6 +255,10 @@ fn a_second_server_does_not_take_the_socket() {
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     assert!(path.exists(), "a dead server left it behind");
     drop(hls_control::Socket::bind(&path).unwrap());
+    std::fs::write(&path, "somebody's work").unwrap();
+    let error = hls_control::Socket::bind(&path).err().expect("a file is there");
+    assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists, "{error}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "somebody's work");
     let error = Client::connect_to(&path).err().expect("nobody listens");
     assert!(error.to_string().contains("expected `hls run"), "{error}");
 }

@@ -70,8 +70,8 @@ pub struct Call {
     pub a: u32,
     /// The second, or the number of a parameter.
     pub b: u32,
-    /// The kernel engine refuses the call unless VP `a` is that of the thread with this TID; 0: it does not look.
-    pub tid: u32,
+    /// The kernel engine refuses the call unless VP `a` is that of its thread of this generation; 0: of any.
+    pub generation: u32,
     /// Parameters of a scheduler or of a VP, or the payload of a message.
     pub params: [u64; limits::PARAMS],
     /// What the entry point returned.

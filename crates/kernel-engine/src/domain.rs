@@ -15,6 +15,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -40,37 +41,75 @@ struct CpuEntry {
     slice_waits: u8,
 }
 
+/// Of `enum thread_change`, whose first the generation says, too: the thread has another name.
+pub const CHANGED_NAME: u32 = 2;
+/// The thread, or its whole process, is in another cgroup.
+pub const CHANGED_CGROUP: u32 = 4;
+
 /// `struct engine_thread`.
-#[repr(C)]
+#[repr(C, align(64))]
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadEntry {
-    /// When the thread came into being: no other thread has both its TID and this time.
-    pub since: u64,
     /// The thread's affinity.
     pub cpus: u64,
-    /// The thread's TID in Linux; 0 where the entry is free.
+    /// The thread's TID in Linux; 0 where no thread has the VP.
     pub pid: u32,
     /// The thread's process.
     pub tgid: u32,
+    /// Counts the threads that have had the VP: with the VP it names a thread for good.
+    pub generation: u32,
+    /// What has happened to the thread and was not looked at.
+    changes: u32,
     /// Since when the thread is runnable but in no queue of the kernel; 0 where it is not.
     pub queued_at_ns: u64,
     /// How far its messages use up its rate: may be ahead of the time by a burst.
     pub may_post_at: u64,
+    /// The name that it was given last; zeros where it was given none since it came.
+    comm: [u8; 16],
 }
+
+impl ThreadEntry {
+    /// The name that it was given last, which `/proc` may not have yet.
+    pub fn comm(&self) -> Vec<u8> {
+        self.comm.split(|&byte| byte == 0).next().unwrap_or_default().to_vec()
+    }
+}
+
+/// A VP whose thread has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The VP.
+    pub vp: CoreVp,
+    /// What has happened, as the constants above.
+    pub changes: u32,
+}
+
+/// Words of 64 VPs.
+const CHANGE_WORDS: usize = limits::MAX_VPS.div_ceil(64);
 
 /// `struct engine_domain`, up to the core's `struct hls`; the threads lie behind that.
 #[repr(C, align(64))]
 struct Layout {
-    lock: u32,
+    lock: u64,
+    sealed: u32,
     root: u32,
+    held_since_ns: u64,
+    longest_hold_ns: u64,
+    longest_wait_ns: u64,
     own_tgid: u32,
     has_begun: u32,
-    records_stolen: u64,
+    records_stolen: u32,
+    is_announced: u32,
+    nr_threads: u32,
+    nr_refused: u32,
+    refused_tgid: u32,
+    nr_moves_unnamed: u32,
     kicked: u64,
     params: [u64; limits::PARAMS],
     call: Call,
     message: [u64; limits::PARAMS],
     cpu: [CpuEntry; limits::MAX_CPUS],
+    changed: [u64; CHANGE_WORDS],
 }
 
 /// A domain in the kernel.
@@ -83,6 +122,8 @@ pub struct Domain {
     /// The programs of the engine that has taken over; `None`: the first engine is the current one.
     taken_over_by: Option<Programs>,
     view: View,
+    /// The word of `changed` that is looked at next.
+    next_changed: usize,
 }
 
 impl Domain {
@@ -110,7 +151,7 @@ impl Domain {
         let view = unsafe { View::new(hls) };
         let (jumps, first) = (Jumps::of(&loaded)?, Programs::of(&loaded)?);
         jumps.lead_to(&first)?;
-        let mut domain = Domain { loaded, jumps, first, taken_over_by: None, view };
+        let mut domain = Domain { loaded, jumps, first, taken_over_by: None, view, next_changed: 0 };
         domain.set_pace();
         Ok(domain)
     }
@@ -182,6 +223,15 @@ impl Domain {
         unsafe { place.write_volatile(value) }
     }
 
+    /// Hands an atomic integer `A` of the arena to `change`.
+    fn shared<A, T>(&self, offset: usize, change: impl FnOnce(&A) -> T) -> T {
+        assert!(offset + size_of::<A>() <= self.loaded.arena().len(), "the integer is in the arena");
+        assert!(offset.is_multiple_of(align_of::<A>()), "the integer is aligned");
+        let place = (self.loaded.address() as usize + offset) as *const A;
+        // SAFETY: within the arena and aligned; BPF programs change it by atomic operations alone.
+        change(unsafe { &*place })
+    }
+
     /// Has threads that come hung below this scheduler; none is, before it is attached, of the process `own_tgid`.
     pub fn set_default(&mut self, scheduler: CoreScheduler, params: Params, own_tgid: u32) {
         self.set_field(offset_of!(Layout, root), scheduler.0);
@@ -191,7 +241,7 @@ impl Domain {
 
     /// Has stolen time recorded.
     pub fn record_stolen_time(&mut self) {
-        self.set_field(offset_of!(Layout, records_stolen), 1_u64);
+        self.set_field(offset_of!(Layout, records_stolen), 1_u32);
     }
 
     /// The kernel's time.
@@ -227,11 +277,58 @@ impl Domain {
         }))
     }
 
+    /// What has happened to threads since this was last called, of `most` VPs at most; whether there is more.
+    pub fn take_changes(&mut self, most: usize) -> (Vec<Changed>, bool) {
+        self.set_field(offset_of!(Layout, is_announced), 0_u32);
+        // Whoever notes a change after what follows has looked there sees that nothing is announced.
+        fence(Ordering::SeqCst);
+        let mut found = Vec::new();
+        for step in 0..CHANGE_WORDS {
+            let word = (self.next_changed + step) % CHANGE_WORDS;
+            let at = offset_of!(Layout, changed) + word * size_of::<u64>();
+            let mut bits = self.field::<u64>(at);
+            while bits != 0 {
+                if found.len() == most {
+                    self.next_changed = word;
+                    return (found, true);
+                }
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                self.shared(at, |word: &AtomicU64| word.fetch_and(!(1 << bit), Ordering::SeqCst));
+                let vp = CoreVp((word * 64) as u32 + bit);
+                let at = self.place_of(vp) + offset_of!(ThreadEntry, changes);
+                let changes = self.shared(at, |changes: &AtomicU32| changes.swap(0, Ordering::SeqCst));
+                found.push(Changed { vp, changes });
+            }
+        }
+        (found, false)
+    }
+
+    /// How many forks failed because there was no VP for the thread, and the process of the last of them.
+    pub fn refused(&self) -> (u32, u32) {
+        (self.field(offset_of!(Layout, nr_refused)), self.field(offset_of!(Layout, refused_tgid)))
+    }
+
+    /// How many processes moved to another cgroup when their first thread had gone.
+    pub fn unnamed_moves(&self) -> u32 {
+        self.field(offset_of!(Layout, nr_moves_unnamed))
+    }
+
+    /// How long the lock was held at most, of one hold in sixteen, and how long a CPU waited for it at most.
+    pub fn longest_hold_and_wait(&self) -> (Nanos, Nanos) {
+        let at = |offset| Nanos(self.field(offset));
+        (at(offset_of!(Layout, longest_hold_ns)), at(offset_of!(Layout, longest_wait_ns)))
+    }
+
     /// The thread of a VP.
     pub fn thread(&self, vp: CoreVp) -> ThreadEntry {
-        assert!((vp.index()) < limits::MAX_VPS, "VP {vp} is out of range");
-        let threads = size_of::<Layout>() + Core::size();
-        self.field(threads + vp.index() * size_of::<ThreadEntry>())
+        self.field(self.place_of(vp))
+    }
+
+    /// Where in the arena the thread of a VP is.
+    fn place_of(&self, vp: CoreVp) -> usize {
+        assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");
+        size_of::<Layout>() + Core::size() + vp.index() * size_of::<ThreadEntry>()
     }
 }
 

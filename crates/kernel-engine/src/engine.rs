@@ -5,19 +5,18 @@
 //! [`Engine`] goes, or its process ends however it may, the kernel takes its threads back.
 
 use crate::domain::Domain;
+use crate::doorbell::Doorbell;
 use crate::dump::dump;
 use crate::next_engine::{Programs, SharedMaps};
-use crate::proc;
-use crate::thread_events::{EventRing, ThreadEvent, ThreadEventKind};
+use crate::placing::Threads;
 use crate::{Error, Exit, exit};
 use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Library, Op, Params, View};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::RunResult;
-use hls_plan::assign::{Assignment, Assignments, Instance, RealThread, Successor};
-use hls_plan::{Built, ChangeableEngine, EngineThread, Plan, ThreadKey, planned_record, vp_params};
+use hls_plan::{Built, ChangeableEngine, EngineThread, Plan, ThreadKey, planned_record};
 use hls_units::Nanos;
 use libbpf_rs::{Link, MapCore, MapFlags};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -56,37 +55,26 @@ pub enum Notice {
 /// Whoever takes the records of a run.
 pub type Sink<'a> = dyn FnMut(&Record) + 'a;
 
-/// A thread of the machine that is known to have a VP.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    core_vp: CoreVp,
-    tgid: u32,
-}
-
 /// A loaded hierarchy.
 pub struct Engine {
     /// The links that keep the hierarchy attached. Dropped first: an attached hierarchy without the domain's maps would
     /// schedule no thread.
     links: Vec<Link>,
-    plan: Plan,
-    built: Built<Domain>,
-    ring: EventRing,
-    assignments: Assignments,
-    /// Whether any thread of the file has a rule that matches threads of the machine.
-    has_rules: bool,
-    /// The threads that are known to have a VP, by TID.
-    known: HashMap<u32, Known>,
-    /// TIDs of threads that a request has moved.
-    moved: HashSet<u32>,
+    pub(crate) plan: Plan,
+    pub(crate) built: Built<Domain>,
+    doorbell: Doorbell,
+    pub(crate) threads: Threads,
+    /// Whether there was more to look at than there was time for.
+    is_behind: bool,
     /// Places of the plan that nobody takes any more: their schedulers may have gone, whose numbers others have then.
-    closed: HashSet<ObservedVp>,
+    pub(crate) closed: HashSet<ObservedVp>,
     /// The core's scheduler for all threads that the file does not name, and the parameters there.
-    default: (CoreScheduler, Params),
+    pub(crate) default: (CoreScheduler, Params),
     /// The kernel's time at which the run began,
     began: Nanos,
     /// and how many decisions the core had made by then.
     decisions: u64,
-    notices: Vec<Notice>,
+    pub(crate) notices: Vec<Notice>,
     /// Records that have not been handed on: the core's, and the engine's own.
     undelivered: Vec<Record>,
 }
@@ -109,17 +97,15 @@ impl Engine {
             .map_err(|error| refused("the hierarchy cannot be built", error))?;
         let policy = plan.hierarchy.schedulers[default].policy;
         let params: Vec<u64> = policy.vp_params.iter().map(|param| param.default.unwrap_or(0)).collect();
-        let ring = EventRing::new(&built.core.loaded.map("events")?)?;
+        let doorbell = Doorbell::new(&built.core.loaded.map("doorbell")?)?;
         let mut engine = Engine {
             default: (built.schedulers[default], Params::from_slice(&params)),
-            assignments: Assignments::new(&plan),
-            has_rules: plan.hierarchy.threads.iter().any(|thread| thread.who.is_some()),
+            threads: Threads::new(&plan),
             plan,
             built,
-            ring,
+            doorbell,
+            is_behind: false,
             links: Vec::new(),
-            known: HashMap::new(),
-            moved: HashSet::new(),
             closed: HashSet::new(),
             began: Nanos::ZERO,
             decisions: 0,
@@ -210,7 +196,7 @@ impl Engine {
     /// The engine has started this process for the command of that thread of the file; to be called before the
     /// process has run anything.
     pub fn started(&mut self, node: usize, tgid: u32) {
-        self.assignments.start(node, tgid);
+        self.threads.started(node, tgid);
     }
 
     /// Puts threads that came, or changed, below their schedulers, and hands on what was recorded since the last time.
@@ -218,9 +204,8 @@ impl Engine {
     /// # Errors
     /// [`Error::Ended`] when the kernel has taken its threads back.
     pub fn poll(&mut self, sink: &mut Sink) -> Result<Vec<Notice>, Error> {
-        for event in self.ring.take() {
-            self.handle(event);
-        }
+        self.doorbell.silence();
+        self.is_behind = self.look_at_threads();
         self.take_records();
         let undelivered = mem::take(&mut self.undelivered);
         for record in undelivered.into_iter().filter(|record| record.at >= self.began) {
@@ -228,6 +213,16 @@ impl Engine {
         }
         self.look_for_exit()?;
         Ok(mem::take(&mut self.notices))
+    }
+
+    /// How long the lock was held at most, of one hold in sixteen, and how long a CPU waited for it at most.
+    pub fn longest_hold_and_wait(&self) -> (Nanos, Nanos) {
+        self.built.core.longest_hold_and_wait()
+    }
+
+    /// Whether the last poll left threads to look at, for want of time.
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
     }
 
     /// Takes what the core has recorded, and names VPs by the numbers that they have now. To be called before any VP
@@ -239,123 +234,13 @@ impl Engine {
         }
     }
 
-    /// Takes an event of a thread into account.
-    fn handle(&mut self, event: ThreadEvent) {
-        match event.kind {
-            ThreadEventKind::New => {
-                self.known.insert(event.tid, Known { core_vp: CoreVp(event.vp), tgid: event.tgid });
-                self.assign(event.tid, None);
-            }
-            ThreadEventKind::Renamed(comm) => self.assign(event.tid, Some(&comm)),
-            ThreadEventKind::Moved => {
-                let of_process = self.known.iter().filter(|(_, known)| known.tgid == event.tgid);
-                let tids: Vec<u32> = of_process.map(|(&tid, _)| tid).collect();
-                tids.into_iter().for_each(|tid| self.assign(tid, None));
-            }
-            ThreadEventKind::Refused => self.notices.push(Notice::NoRoom { tgid: event.tgid }),
-            ThreadEventKind::Gone => {
-                self.moved.remove(&event.tid);
-                if self.known.remove(&event.tid).is_some() {
-                    self.unwatch(CoreVp(event.vp));
-                    let successor = self.assignments.exit(event.tid);
-                    self.succeed(successor);
-                }
-            }
-        }
-    }
-
-    /// Puts a thread where the rules of the file want it now. `comm`: a new name that the thread is being given.
-    fn assign(&mut self, tid: u32, comm: Option<&[u8]>) {
-        let Some(known) = self.known.get(&tid).copied() else { return };
-        if !self.has_rules || self.moved.contains(&tid) {
-            return;
-        }
-        let Some(described) = proc::describe(known.tgid, tid) else { return };
-        let before = self.assignments.assignment(tid).unwrap_or(Assignment::Default);
-        let real = RealThread {
-            tid,
-            tgid: known.tgid,
-            parent: described.parent,
-            comm: comm.unwrap_or(&described.comm),
-            cgroup: &described.cgroup,
-        };
-        let (assignment, successor) = self.assignments.update(&real);
-        if assignment != before {
-            match assignment {
-                Assignment::Instance(instance) => self.place_instance(tid, instance),
-                _ => self.place_in_default(tid),
-            }
-            match assignment {
-                Assignment::Conflict(one, other) => {
-                    self.notices.push(Notice::Conflict { tid, nodes: (one, other) });
-                }
-                Assignment::Full(node) => self.notices.push(Notice::Full { tid, node }),
-                Assignment::Instance(_) | Assignment::Default => {}
-            }
-        }
-        self.succeed(successor);
-    }
-
-    fn succeed(&mut self, successor: Option<Successor>) {
-        if let Some(Successor { tid, instance }) = successor {
-            self.place_instance(tid, instance);
-        }
-    }
-
-    fn place_instance(&mut self, tid: u32, Instance { node, instance }: Instance) {
-        let is_of = |group: &&hls_plan::PlannedThreads| {
-            self.plan.hierarchy.edge(group.edge).child == hls_hierarchy::model::Child::Thread(node)
-        };
-        if let Some(vp) = self.plan.groups.iter().find(is_of).map(|group| group.first_vp.plus(instance)) {
-            // A thread that ended meanwhile has no place; the event of its end is on its way.
-            let _ = self.place(tid, vp);
-        }
-    }
-
-    /// Makes a thread of the machine the thread of the plan with this VP, or, where that VP is closed, a thread of the
-    /// default scheduler.
-    ///
-    /// # Errors
-    /// The thread is not known (any more), or the core refuses.
-    pub fn place(&mut self, tid: u32, vp: ObservedVp) -> Result<(), CoreError> {
-        if self.closed.contains(&vp) {
-            self.place_in_default(tid);
-            return Ok(());
-        }
-        let group = self.plan.groups.iter().find(|group| group.vps().any(|of_group| of_group == vp));
-        let edge = self.plan.hierarchy.edge(group.ok_or(CoreError::NotFound)?.edge);
-        let parent = edge.parent.ok_or(CoreError::NotFound)?;
-        let to = (self.built.schedulers[parent], vp_params(&self.plan.hierarchy, edge));
-        let core_vp = self.move_below(tid, to)?;
-        self.unwatch(core_vp);
-        self.add_record(vp, What::Arrive);
-        self.watch(core_vp, tid, vp)
-    }
-
-    fn place_in_default(&mut self, tid: u32) {
-        // A thread that ended needs no place.
-        if let Ok(core_vp) = self.move_below(tid, self.default) {
-            self.unwatch(core_vp);
-        }
-    }
-
-    fn add_record(&mut self, vp: ObservedVp, what: What) {
+    pub(crate) fn add_record(&mut self, vp: ObservedVp, what: What) {
         if let Ok(at) = self.built.core.now() {
             self.undelivered.push(Record { at, vp, cpu: 0, what });
         }
     }
 
-    fn move_below(&mut self, tid: u32, (to, params): (CoreScheduler, Params)) -> Result<CoreVp, CoreError> {
-        self.call_about(tid, Op::Move, Call { b: to.0, params: params.0, ..Call::default() })
-    }
-
-    /// Makes a call about the VP of a thread, if the VP is still the thread's. Returns the VP.
-    fn call_about(&mut self, tid: u32, op: Op, call: Call) -> Result<CoreVp, CoreError> {
-        let core_vp = self.known.get(&tid).ok_or(CoreError::NotFound)?.core_vp;
-        self.make(op, Call { a: core_vp.0, tid, ..call }).map(|()| core_vp)
-    }
-
-    fn make(&mut self, op: Op, call: Call) -> Result<(), CoreError> {
+    pub(crate) fn make(&mut self, op: Op, call: Call) -> Result<(), CoreError> {
         match self.built.core.make(op, call)? {
             0 => Ok(()),
             error => Err(CoreError::from_answer(error)),
@@ -442,7 +327,11 @@ impl ChangeableEngine for Engine {
     fn watch(&mut self, core_vp: CoreVp, tid: u32, vp: ObservedVp) -> Result<(), CoreError> {
         self.take_records();
         self.built.name(core_vp, vp);
-        let watched = self.make(Op::Watch, Call { a: core_vp.0, b: 1, tid, ..Call::default() });
+        let generation = match tid {
+            0 => 0,
+            _ => self.threads.vp(tid).ok_or(CoreError::NotFound)?.1,
+        };
+        let watched = self.make(Op::Watch, Call { a: core_vp.0, b: 1, generation, ..Call::default() });
         if watched.is_err() {
             self.built.name(core_vp, ObservedVp::NONE);
         }
@@ -459,10 +348,10 @@ impl ChangeableEngine for Engine {
     }
 
     fn thread(&mut self, tid: u32) -> Option<EngineThread> {
-        let core_vp = self.known.get(&tid)?.core_vp;
+        let (core_vp, generation) = self.threads.vp(tid)?;
         let entry = self.built.core.thread(core_vp);
-        (entry.pid == tid).then(|| EngineThread {
-            key: ThreadKey { tid, vp: core_vp, since: entry.since },
+        (entry.pid == tid && entry.generation == generation).then(|| EngineThread {
+            key: ThreadKey { tid, vp: core_vp, generation },
             cpus: entry.cpus,
             scheduler: self.built.core.view().parent(core_vp),
             vp: self.built.number(core_vp),
@@ -470,9 +359,7 @@ impl ChangeableEngine for Engine {
     }
 
     fn tids(&self) -> Vec<u32> {
-        let mut tids: Vec<u32> = self.known.keys().copied().collect();
-        tids.sort_unstable();
-        tids
+        self.threads.tids()
     }
 
     fn move_thread(
@@ -482,12 +369,7 @@ impl ChangeableEngine for Engine {
         params: Params,
         _: &[ObservedScheduler],
     ) -> Result<(), CoreError> {
-        let core_vp = self.move_below(tid, (to, params))?;
-        self.unwatch(core_vp);
-        self.moved.insert(tid);
-        let successor = self.assignments.exit(tid);
-        self.succeed(successor);
-        Ok(())
+        self.place_by_request(tid, (to, params))
     }
 
     fn set_parameter(&mut self, tid: u32, param: u32, value: u64) -> Result<(), CoreError> {
@@ -515,6 +397,6 @@ impl ChangeableEngine for Engine {
 impl AsFd for Engine {
     /// Can be read when [`Engine::poll`] should be called: a thread came, went or changed, or there are many records.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.ring.fd()
+        self.doorbell.fd()
     }
 }

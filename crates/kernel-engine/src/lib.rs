@@ -9,6 +9,8 @@ pub mod doctor;
 #[cfg(feature = "engine")]
 mod domain;
 #[cfg(feature = "engine")]
+mod doorbell;
+#[cfg(feature = "engine")]
 mod dump;
 #[cfg(feature = "engine")]
 mod engine;
@@ -21,13 +23,13 @@ mod next_engine;
 #[cfg(feature = "engine")]
 mod object;
 #[cfg(feature = "engine")]
+mod placing;
+#[cfg(feature = "engine")]
 mod proc;
 #[cfg(feature = "engine")]
 mod refusal;
 #[cfg(feature = "engine")]
 mod replay;
-#[cfg(feature = "engine")]
-mod thread_events;
 
 #[cfg(feature = "engine")]
 pub use domain::Domain;

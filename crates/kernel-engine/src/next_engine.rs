@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The maps that all engines of a run work on.
-const SHARED: [&str; 6] = ["arena", "events", "tasks", "task_vps", "timers", "rescuer"];
+const SHARED: [&str; 6] = ["arena", "doorbell", "tasks", "task_vps", "timers", "rescuer"];
 
 /// The operations of sched_ext by name. The attached program of operation X only jumps, by the map `jump_X`, to the
 /// program `engine_X` of the current engine.

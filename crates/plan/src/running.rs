@@ -15,8 +15,8 @@ pub struct ThreadKey {
     pub tid: u32,
     /// Its VP in the core.
     pub vp: CoreVp,
-    /// When it came into being, by a clock of the engine's; 0 in the simulator, where VPs say enough.
-    pub since: u64,
+    /// Counts the threads that have had the VP; 0 in the simulator, where a thread that has gone never comes back.
+    pub generation: u32,
 }
 
 /// Where an engine has a thread.

@@ -136,4 +136,8 @@ impl RunningEngine for SimulatedRun<'_> {
     fn stolen(&mut self) -> Nanos {
         self.simulation.stolen()
     }
+
+    fn longest_hold(&mut self) -> Option<Nanos> {
+        None
+    }
 }

@@ -94,7 +94,7 @@ impl ChangeableEngine for Simulation {
     fn thread(&mut self, tid: u32) -> Option<EngineThread> {
         let core_vp = self.core_vp(ObservedVp(tid)).ok()?;
         let cpus = self.built.core.vp(core_vp)?.usable;
-        let key = ThreadKey { tid, vp: core_vp, since: 0 };
+        let key = ThreadKey { tid, vp: core_vp, generation: 0 };
         Some(EngineThread { key, scheduler: self.built.core.parent(core_vp), cpus, vp: ObservedVp(tid) })
     }
 

@@ -33,7 +33,11 @@ type Row = [String; 7];
 pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
     let plural = if status.cpus == 1 { "" } else { "s" };
     let stolen = time_rounded(Nanos(status.stolen_ns));
-    writeln!(out, "machine with {} CPU{plural}, {stolen} of CPU time stolen", status.cpus)?;
+    write!(out, "machine with {} CPU{plural}, {stolen} of CPU time stolen", status.cpus)?;
+    match status.longest_hold_ns.map(|hold| time_rounded(Nanos(hold))) {
+        Some(hold) => writeln!(out, "; its lock was held for {hold} at most")?,
+        None => writeln!(out)?,
+    }
     let mut tree = Tree { status, rows: Vec::new(), seen: BTreeSet::new() };
     tree.add_below(None, "");
     write_rows(out, &COLUMNS, &tree.rows)?;

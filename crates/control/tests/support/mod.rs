@@ -119,7 +119,7 @@ impl Native {
         let (scheduler, params) =
             slot.map_or((self.default, Params::default()), |(_, at, params)| (at, params));
         let vp = self.core.attach(scheduler, None, params).unwrap();
-        let key = ThreadKey { tid, vp, since: self.now.0 };
+        let key = ThreadKey { tid, vp, generation: self.now.0 as u32 };
         let (comm, slot) = (format!("t{tid}"), slot.map(|(edge, ..)| edge));
         self.threads.insert(tid, Thread { key, pid: tid, comm, uid, pinned: false, scheduler, slot });
         // Half of them want the CPU.
@@ -339,6 +339,10 @@ impl RunningEngine for Native {
 
     fn stolen(&mut self) -> Nanos {
         Nanos::ZERO
+    }
+
+    fn longest_hold(&mut self) -> Option<Nanos> {
+        None
     }
 }
 

@@ -86,6 +86,9 @@ impl<'t> Run<'t> {
         commands.each(|node, tgid| engine.started(node, tgid));
         engine.attach().map_err(failed)?;
         engine.poll(&mut |_| ()).map_err(failed)?;
+        while engine.is_behind() {
+            engine.poll(&mut |_| ()).map_err(failed)?;
+        }
         for &(vp, tid) in load.iter().flat_map(ThreadProcess::threads) {
             place(&mut engine, tid, vp)?;
         }
@@ -185,7 +188,10 @@ impl<'t> Run<'t> {
         mut time: Duration,
     ) -> Result<(), Error> {
         let begun = Instant::now();
-        let mut has_events = false;
+        let mut has_events = self.engine.is_behind();
+        if has_events {
+            time = time.min(SHORTEST);
+        }
         loop {
             answer(self);
             self.failed.take().map_or(Ok(()), Err)?;

@@ -198,6 +198,9 @@ impl RunningEngine for RemoteRun {
             // A thread that has just come may be in records that the run has not taken yet.
             run.thread(tid).or_else(|| {
                 run.process_until_now();
+                while run.engine.is_behind() && run.thread(tid).is_none() {
+                    run.process_until_now();
+                }
                 run.thread(tid)
             })
         };
@@ -230,6 +233,10 @@ impl RunningEngine for RemoteRun {
 
     fn stolen(&mut self) -> Nanos {
         self.ask(|run| run.engine.stolen()).unwrap_or_default()
+    }
+
+    fn longest_hold(&mut self) -> Option<Nanos> {
+        self.ask(|run| run.engine.longest_hold_and_wait().0).ok()
     }
 }
 
