@@ -70,6 +70,17 @@ struct Layout {
     cpu: [CpuEntry; limits::MAX_CPUS],
 }
 
+/// What came of an attempt to check all invariants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// They were checked, and hold.
+    Held,
+    /// One of them does not.
+    Broken(Fault),
+    /// They were not checked: some decision was due whenever they could have been.
+    NotMade,
+}
+
 /// A domain in the kernel.
 pub struct Domain {
     /// The object that has it, and that is attached.
@@ -196,23 +207,24 @@ impl Domain {
 
     /// Checks every invariant at a moment when no decision is due, which it waits for. A CPU that idles all the while
     /// although one is breaks an invariant, too; one that others keep busy does not, and nothing is checked.
-    pub fn check(&mut self) -> Result<Option<Fault>, Error> {
+    pub fn check(&mut self) -> Result<Check, Error> {
         let mut late = u64::MAX;
         for attempt in 0..PATIENCE_MS {
             let mut found = 0_u64.to_ne_bytes();
             match self.programs().run("check", &mut found)? {
-                0 => return Ok(None),
-                code if code > 0 => return Ok(Some(self.view.fault())),
+                0 => return Ok(Check::Held),
+                code if code > 0 => return Ok(Check::Broken(self.view.fault())),
                 _ => late &= u64::from_ne_bytes(found),
             }
             if late == 0 && attempt >= PATIENCE_MS / 50 {
-                return Ok(None);
+                return Ok(Check::NotMade);
             }
             sleep(Duration::from_millis(1));
         }
         /// `HLS_BROKEN_IDLE`
         const IDLE: u32 = 8;
-        Ok((late != 0).then(|| Fault { code: IDLE, scheduler: 0, vp: 0, cpu: late.trailing_zeros() }))
+        let idles = |cpu| Check::Broken(Fault { code: IDLE, scheduler: 0, vp: 0, cpu });
+        Ok(if late == 0 { Check::NotMade } else { idles(late.trailing_zeros()) })
     }
 
     /// The thread of a VP.
