@@ -4,6 +4,7 @@
 set -u
 
 fail() {
+	echo "<4>hls-vm: FAILED: $*" >/dev/kmsg # the test machine tells the emulator's faults from ours by the order
 	echo "FAILED: $*"
 	for file in /tmp/said /tmp/said2 /tmp/report; do
 		[ -s "$file" ] && echo "--- $file:" && tail -n 80 "$file"
@@ -52,11 +53,13 @@ runs() {
 # Ends the run as Ctrl-C does; sched_ext must be disabled afterwards, as it was before.
 stop() {
 	runs "at the end"
+	echo "<4>hls-vm: stops" >/dev/kmsg
 	kill -INT "$hls"
 	wait "$hls"
 	status=$?
 	[ "$status" -le 1 ] || fail "hls exited with $status"
 	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) after the end"
+	grep 'each of the [1-9][0-9]* times they were checked' /tmp/said || fail "the invariants were never checked"
 }
 
 # hogs NUMBER: starts so many hogs.
