@@ -1,0 +1,40 @@
+#!/bin/sh
+# Threads and processes come, change and go as fast as they can, on CPUs that run at once, while requests change the
+# hierarchy: the kernel does not eject the engine, every thread is in the hierarchy and gets on, and all invariants hold
+# whenever they are looked at.
+. /usr/kernel/lib.sh
+
+# Requests, again and again, about a thread and a scheduler that comes and goes.
+requests() {
+	asks reserve "$thread" "RESBH 10ms 100ms"
+	asks create proportional-share GROUP --below RES guarantee="RESBH 10ms 100ms" width=1
+	asks move "$thread" --to GROUP share=1
+	asks message "$thread" share=2
+	asks status
+	asks release "$thread"
+	asks destroy GROUP
+	granted=$((granted + 7))
+	sleep 1
+}
+
+start /usr/kernel/churn.kdl --slack 100ms
+answers
+sleep 100000 &
+thread=$! granted=0
+churn "$CHURN" >/tmp/churned 2>&1 &
+churn=$!
+chrt -f 1 census "$hls" "$CHURN" >/tmp/counted 2>&1 &
+census=$!
+until gone "$churn" || gone "$census"; do
+	requests
+	runs "$(cut -d' ' -f1 /proc/uptime) s after the boot"
+done
+wait "$census" || fail "the census: $(cat /tmp/counted)"
+wait "$churn" || fail "churn: $(cat /tmp/churned)"
+cat /tmp/counted /tmp/churned
+echo "$granted requests were granted"
+hogs 2
+hogs_get_on 2
+end_hogs
+none_is_lost
+stop
