@@ -19,11 +19,12 @@ pub(crate) const MOST_BOOTS_AGAIN: usize = 4;
 const BREAKPOINT: &str = "Oops: int3: ";
 /// The instructions that kernels patch: no-ops of five and two bytes, jumps and calls, as they are in memory.
 const PATCHED: [&[u8]; 5] = [&[0x0f, 0x1f, 0x44, 0x00, 0x00], &[0x66, 0x90], &[0xe9], &[0xeb], &[0xe8]];
-/// What the kernel says of the scheduler in an oops while that is being detached.
-const DETACHING: &str = "(disabling";
-
-/// What a script writes to the kernel's log before it detaches the scheduler.
+/// What scripts write to the kernel's log when a scheduler is attached, and before they detach it.
+const RUNS: &str = "hls-vm: runs";
 const STOPS: &str = "hls-vm: stops";
+/// What the kernel says in an oops while a scheduler is attached, and not while it is being ejected: then, too, code is
+/// patched.
+const ATTACHED: &str = "Sched_ext: hls (enabled";
 /// What is in the kernel's log when a script has failed (`init.sh` and the scripts write that), or a scheduler was
 /// ejected.
 const FAILED: [&str; 3] = ["hls-vm: FAILED", "sched_ext: BPF scheduler", "sched_ext: hls: "];
@@ -33,8 +34,9 @@ pub(crate) fn fault(kernel_log: &str) -> Option<String> {
     let problem = outcome::problems(kernel_log).into_iter().next()?;
     let at = kernel_log.find(&problem)?;
     let (before, oops) = kernel_log.split_at(at);
-    let is_ours = FAILED.iter().any(|failure| before.contains(failure))
-        || oops.contains(DETACHING) && !before.contains(STOPS);
+    let is_to_run = before.rfind(RUNS) > before.rfind(STOPS);
+    let is_ours =
+        FAILED.iter().any(|failure| before.contains(failure)) || is_to_run && !oops.contains(ATTACHED);
     if is_ours || !problem.contains(BREAKPOINT) || !is_in_no_memory(oops) {
         return None;
     }
@@ -127,13 +129,12 @@ mod tests {
     #[test]
     fn an_ejection_is_ours_though_the_emulator_fails_while_the_kernel_detaches_the_scheduler() {
         for (name, console) in consoles("emulator") {
-            let detaching = console.replacen(
-                "] Call Trace:",
-                "] Sched_ext: hls (disabling+all)\n[    1.0] Call Trace:",
-                1,
-            );
-            assert_eq!(fault(&detaching), None, "{name}");
-            assert!(fault(&format!("[    1.0] {STOPS}\n{detaching}")).is_some(), "{name}");
+            let ejecting = console.replacen(BREAKPOINT, &format!("{RUNS}\n{BREAKPOINT}"), 1);
+            assert_eq!(fault(&ejecting), None, "{name}");
+            let stopping = ejecting.replacen(BREAKPOINT, &format!("{STOPS}\n{BREAKPOINT}"), 1);
+            assert!(fault(&stopping).is_some(), "{name}");
+            let attached = ejecting.replacen("RIP: 0010:", &format!("{ATTACHED}+all)\nRIP: 0010:"), 1);
+            assert!(fault(&attached).is_some(), "{name}");
         }
     }
 }

@@ -1,10 +1,12 @@
 # Functions that the scripts of this folder share. Each script runs as root in the test machine, with `hls` in its PATH.
 # Relies on the files /tmp/said (messages of `hls run`), /tmp/report (its report), /tmp/said2 and /tmp/granted (the same
 # of other commands); `hls` is the number of the process of `hls run`, `hogs` are those of the hogs, shells that loop.
+# The kernel's log has when the hierarchy begins and ends to run, and what fails: by the order there the test machine
+# tells faults of the emulator from ours (crates/vm/src/emulator.rs).
 set -u
 
 fail() {
-	echo "<4>hls-vm: FAILED: $*" >/dev/kmsg # the test machine tells the emulator's faults from ours by the order
+	echo "<4>hls-vm: FAILED: $*" >/dev/kmsg
 	echo "FAILED: $*"
 	for file in /tmp/said /tmp/said2 /tmp/report; do
 		[ -s "$file" ] && echo "--- $file:" && tail -n 80 "$file"
@@ -39,6 +41,7 @@ start() {
 	hls run --engine kernel --paranoid "$@" >/tmp/report 2>/tmp/said &
 	hls=$!
 	within 3000 attached_or_gone && is enabled || fail "the hierarchy was not attached"
+	echo "<4>hls-vm: runs" >/dev/kmsg
 }
 
 attached_or_gone() { is enabled || gone "$hls"; }
