@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define THREADS 8     /* at a time, of each process that makes threads */
-#define MAKERS 3      /* processes that make threads */
+#define MAKERS 5      /* processes that make threads */
 #define CHANGERS 4    /* threads that change themselves and each other */
 #define EXECED "exec" /* the argument of a process that only ends */
 
@@ -142,7 +142,7 @@ static void *change(void *argument)
 		count(&done->nices);
 		compute(draw(&seed, 20000));
 		if (draw(&seed, 4))
-			sleep_us(draw(&seed, 10000));
+			sleep_us(draw(&seed, 30000));
 	}
 	return NULL;
 }
