@@ -54,7 +54,7 @@ tables: setup-tables ## run the experiments that are for a real kernel, with the
 	cargo build --locked --release -p hls-cli -p hls-experiments
 	$(target)/release/hls-experiments --engine kernel --hls $(target)/release/hls
 
-storm: setup-storm ## test the kernel engine for long in the test machine; an hour, less with STORMS="gallery loaders"
+storm: setup-storm ## test the kernel engine for long in the test machine; two hours, less with STORMS="gallery loaders"
 	cargo test --locked -p hls-cli --test kernel -- --include-ignored --nocapture $(if $(STORMS),long_storms)
 
 map: setup-run ## draw which crate needs which, in docs/internals/crates.svg

@@ -112,6 +112,17 @@ struct Layout {
     changed: [u64; CHANGE_WORDS],
 }
 
+/// What came of an attempt to check all invariants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// They were checked, and hold.
+    Held,
+    /// One of them does not.
+    Broken(Fault),
+    /// They were not checked: some decision was due whenever they could have been.
+    NotMade,
+}
+
 /// A domain in the kernel.
 pub struct Domain {
     /// The object that has the domain in its arena, and that is attached.
@@ -250,31 +261,27 @@ impl Domain {
         Ok(Nanos(self.field::<Call>(offset_of!(Layout, call)).now_ns))
     }
 
-    /// Waits for a moment when no decision is due, and then checks every invariant. A CPU that idles all the while
-    /// although a decision is due breaks an invariant, too; where a decision stays due because other threads keep the
-    /// CPU busy, nothing is checked.
-    pub fn check(&mut self) -> Result<Option<Fault>, Error> {
+    /// Checks every invariant at a moment when no decision is due, which it waits for. A CPU that idles all the while
+    /// although one is breaks an invariant, too; one that others keep busy does not, and nothing is checked.
+    pub fn check(&mut self) -> Result<Check, Error> {
         let mut late = u64::MAX;
         for attempt in 0..PATIENCE_MS {
             let mut found = 0_u64.to_ne_bytes();
             match self.programs().run("check", &mut found)? {
-                0 => return Ok(None),
-                code if code > 0 => return Ok(Some(self.view.fault())),
+                0 => return Ok(Check::Held),
+                code if code > 0 => return Ok(Check::Broken(self.view.fault())),
                 _ => late &= u64::from_ne_bytes(found),
             }
             if late == 0 && attempt >= PATIENCE_MS / 50 {
-                return Ok(None);
+                return Ok(Check::NotMade);
             }
             sleep(Duration::from_millis(1));
         }
         /// `HLS_BROKEN_IDLE`
         const IDLE: u32 = 8;
-        Ok((late != 0).then(|| Fault {
-            code: IDLE,
-            scheduler: CoreScheduler::NONE,
-            vp: CoreVp::NONE,
-            cpu: late.trailing_zeros(),
-        }))
+        let (scheduler, vp) = (CoreScheduler::NONE, CoreVp::NONE);
+        let idles = |cpu| Check::Broken(Fault { code: IDLE, scheduler, vp, cpu });
+        Ok(if late == 0 { Check::NotMade } else { idles(late.trailing_zeros()) })
     }
 
     /// What has happened to threads since this was last called, of `most` VPs at most; whether there is more.

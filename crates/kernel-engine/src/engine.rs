@@ -4,7 +4,7 @@
 //! Relies on the plan's having a default scheduler (`Hierarchy::with_default`) and as many CPUs as the machine. When an
 //! [`Engine`] goes, or its process ends however it may, the kernel takes its threads back.
 
-use crate::domain::Domain;
+use crate::domain::{Check, Domain};
 use crate::doorbell::Doorbell;
 use crate::dump::dump;
 use crate::next_engine::{Programs, SharedMaps};
@@ -274,14 +274,15 @@ impl Engine {
         self.built.core.take_over(next)
     }
 
-    /// Checks every invariant of the core, at a moment when no decision is due.
+    /// Checks every invariant of the core, at a moment when no decision is due; `false`: there was no such moment.
     ///
     /// # Errors
     /// What is broken; the kernel cannot be asked.
-    pub fn check(&mut self) -> Result<(), Error> {
+    pub fn check(&mut self) -> Result<bool, Error> {
         match self.built.core.check()? {
-            None => Ok(()),
-            Some(fault) => Err(Error::Broken(fault)),
+            Check::Held => Ok(true),
+            Check::NotMade => Ok(false),
+            Check::Broken(fault) => Err(Error::Broken(fault)),
         }
     }
 

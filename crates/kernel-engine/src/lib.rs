@@ -32,7 +32,7 @@ mod refusal;
 mod replay;
 
 #[cfg(feature = "engine")]
-pub use domain::Domain;
+pub use domain::{Check, Domain};
 #[cfg(feature = "engine")]
 pub use engine::{Engine, Notice};
 #[cfg(feature = "engine")]

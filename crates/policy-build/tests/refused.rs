@@ -3,7 +3,8 @@
 //! `/* found by cc, verifier */` stands behind the line that the first message of these must name, or one of several;
 //! after `at no line: ` it is of those that can name none. Who is not named finds nothing. Beside what the verifier
 //! refuses lies the end of its log, from Linux 6.18; `log` is the verifier where it takes too long to ask it each time.
-//! Where BPF is not allowed only the logs are read, and the test says so.
+//! Where BPF is not allowed only the logs are read, and the test says so; in continuous integration (`CI` is set) it
+//! fails.
 
 use hls_policy_build::{Builder, Error, PolicyFile, Severity, Target, Template, verifier_error};
 use libbpf_rs::{ErrorKind, ObjectBuilder, PrintLevel, set_print};
@@ -101,6 +102,7 @@ fn load(object: &[u8]) -> Verdict {
         // Not by `eprintln`: what that prints a test that passes keeps to itself.
         let line = format!("the verifier is not asked: BPF cannot be used: {error:#}\n");
         std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
+        assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "{line}");
         return Verdict::NotAllowed;
     }
     Verdict::Refused(log)

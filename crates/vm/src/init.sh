@@ -34,7 +34,9 @@ run() {
 	echo "<4>hls-vm: $1" >/dev/kmsg
 	printf '\036%s\n' "$1"
 	(cd / && exec "/usr/scripts/$1") </dev/null
-	printf '\037%s\n' "$?"
+	status=$?
+	[ "$status" = 0 ] || echo "<4>hls-vm: FAILED: $1 exited with $status" >/dev/kmsg
+	printf '\037%s\n' "$status"
 }
 
 exec >/dev/ttyS1 2>&1

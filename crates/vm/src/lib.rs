@@ -5,6 +5,7 @@
 //! on: all that it writes is in the folder of its cache and in the folder of the run.
 
 mod apt;
+mod emulator;
 mod error;
 mod guest;
 mod kernel;
@@ -61,19 +62,14 @@ impl Vm {
     }
 
     /// As [`Vm::open`], for a test: when the test machine cannot run here, prints the reason to standard error, which
-    /// is shown for tests that pass, too, and returns `None`.
+    /// is shown for tests that pass, too, and returns `None`. In continuous integration (`CI` is set), where nobody
+    /// reads that, it is an error.
     ///
     /// # Errors
-    /// Those of [`Vm::open`] except `Unavailable`.
+    /// Those of [`Vm::open`], `Unavailable` only in continuous integration.
     pub fn open_or_skip(cache: &Path) -> Result<Option<Vm>, Error> {
-        match Vm::open(cache) {
-            Ok(vm) => Ok(Some(vm)),
-            Err(error @ Error::Unavailable(_)) => {
-                writeln!(io::stderr(), "skipped: {error}").map_err(error::failed("standard error"))?;
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
+        let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+        unless_skipped(Vm::open(cache), is_ci)
     }
 
     /// The kernel that the test machine boots.
@@ -96,7 +92,8 @@ impl Vm {
     ///
     /// # Errors
     /// `Input` when something cannot be put into the guest, `Failed` when the guest could not be run. A guest that goes
-    /// down, or is ended at the limit, is an outcome.
+    /// down, or is ended at the limit, is an outcome. With [`Accel::Parallel`] a guest that a fault of the emulator's
+    /// own ends is booted again, a few times at most, which is said on standard error.
     pub fn run(
         &self,
         machine: &Machine,
@@ -105,17 +102,67 @@ impl Vm {
         show: &mut Show<'_>,
     ) -> Result<Outcome, Error> {
         let mut machine = machine.clone();
-        if machine.time == Time::Free(Accel::Auto) {
-            machine.time = Time::Free(if kvm::works(self)? { Accel::Kvm } else { Accel::Tcg });
+        match machine.time {
+            Time::Free(Accel::Auto) if kvm::works(self)? => machine.time = Time::Free(Accel::Kvm),
+            Time::Free(Accel::Auto) => machine.time = Time::Free(Accel::Tcg),
+            Time::Free(Accel::Parallel) if kvm::works(self)? => machine.time = Time::Free(Accel::Kvm),
+            _ => {}
         }
-        run::run(&self.kernel, &machine, guest, folder, show)
+        let is_emulated_at_once = machine.time == Time::Free(Accel::Parallel);
+        let mut emulator_faults = Vec::new();
+        loop {
+            let outcome = run::run(&self.kernel, &machine, guest, folder, show)?;
+            let fault = emulator::fault(&outcome.kernel_log).filter(|_| is_emulated_at_once);
+            let Some(fault) = fault.filter(|_| emulator_faults.len() < emulator::MOST_BOOTS_AGAIN) else {
+                return Ok(Outcome { emulator_faults, ..outcome });
+            };
+            emulator_faults.push(fault);
+            say_that_it_boots_again(&emulator_faults)?;
+        }
     }
 
-    /// As [`Vm::run`], but shows nothing while the guest runs.
+    /// As [`Vm::run`], but shows nothing while the guest runs, except that it is booted again.
     ///
     /// # Errors
     /// As [`Vm::run`].
     pub fn run_quietly(&self, machine: &Machine, guest: &Guest, folder: &Path) -> Result<Outcome, Error> {
         self.run(machine, guest, folder, &mut Show { output: &mut io::sink(), kernel: &mut io::sink() })
+    }
+}
+
+/// The test machine; `None`, and the reason on standard error, where it is missing and that may be skipped.
+fn unless_skipped(opened: Result<Vm, Error>, is_ci: bool) -> Result<Option<Vm>, Error> {
+    match opened {
+        Ok(vm) => Ok(Some(vm)),
+        Err(error @ Error::Unavailable(_)) if !is_ci => {
+            writeln!(io::stderr(), "skipped: {error}").map_err(error::failed("standard error"))?;
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Says on standard error, which is shown for tests that pass, too, that the emulator has failed once more.
+fn say_that_it_boots_again(faults: &[String]) -> Result<(), Error> {
+    let (times, most) = (faults.len(), emulator::MOST_BOOTS_AGAIN);
+    let fault = faults.last().map_or("", String::as_str);
+    writeln!(
+        io::stderr(),
+        "the emulator failed: {fault}; the guest is booted again ({times} of {most} times)"
+    )
+    .map_err(error::failed("standard error"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_machine_that_is_missing_is_skipped_by_a_person_and_an_error_in_continuous_integration() {
+        let missing = || Err(Error::Unavailable("QEMU is missing".into()));
+        assert!(matches!(unless_skipped(missing(), false), Ok(None)));
+        assert!(matches!(unless_skipped(missing(), true), Err(Error::Unavailable(_))));
+        let failed = || Err(Error::Failed("apt".into()));
+        assert!(unless_skipped(failed(), false).is_err());
     }
 }

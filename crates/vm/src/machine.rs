@@ -45,8 +45,11 @@ pub enum Accel {
     Auto,
     /// The host's processors.
     Kvm,
-    /// Translation by QEMU: everywhere, and slow.
+    /// Translation by QEMU: everywhere, and slow. The processors take turns.
     Tcg,
+    /// Processors that run at once, each in a thread of the host: KVM if a guest boots on it, else translation, whose
+    /// own faults have the guest booted again (see [`crate::Outcome::emulator_faults`]).
+    Parallel,
 }
 
 impl Default for Machine {
@@ -73,12 +76,19 @@ pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path) -> Comm
     qemu.args(["--pdeathsig", "KILL", QEMU, "-nodefaults", "-display", "none", "-no-reboot", "-cpu", "max"]);
     // At this log level warnings and errors reach the console.
     let mut append = "console=ttyS0 loglevel=5 panic=-1 edd=off mitigations=off tsc=reliable".to_owned();
-    // With a thread for each processor, QEMU 7.2 sometimes runs code as it was before another processor patched it, and
-    // kernels patch theirs: one boot in twenty ended in an oops of `int3`. One thread is as fast to boot.
+    // With a thread for each processor QEMU has a fault: see emulator.rs. One thread is as fast to boot.
     let tcg = "tcg,thread=single";
     match machine.time {
-        Time::Free(accel) => {
-            qemu.args(["-accel", if accel == Accel::Kvm { "kvm" } else { tcg }]);
+        Time::Free(Accel::Kvm) => {
+            qemu.args(["-accel", "kvm"]);
+        }
+        Time::Free(Accel::Parallel) => {
+            qemu.args(["-accel", "tcg,thread=multi"]);
+            // After an oops little works, and what fails then says nothing.
+            append += " oops=panic";
+        }
+        Time::Free(Accel::Auto | Accel::Tcg) => {
+            qemu.args(["-accel", tcg]);
         }
         Time::Exact { shift } => {
             qemu.args(["-accel", tcg, "-icount", &format!("shift={shift},sleep=off")]);

@@ -26,7 +26,8 @@ struct Args {
     /// Put a file or folder into the guest.
     #[arg(short, long = "file", value_name = "HERE=THERE", value_parser = placed)]
     files: Vec<(PathBuf, String)>,
-    /// What runs the guest's processors; `auto` is KVM if a guest boots on KVM here, else TCG.
+    /// What runs the guest's processors: `auto` is KVM if a guest boots on KVM here, else `tcg`, where they take turns;
+    /// `parallel` has them run at once, by KVM or else by TCG.
     #[arg(long, value_enum, default_value = "auto", conflicts_with = "exact")]
     accel: AccelName,
     /// How many processors: 2, or 1 with --exact.
@@ -63,6 +64,7 @@ enum AccelName {
     Auto,
     Kvm,
     Tcg,
+    Parallel,
 }
 
 impl From<AccelName> for Accel {
@@ -71,6 +73,7 @@ impl From<AccelName> for Accel {
             AccelName::Auto => Accel::Auto,
             AccelName::Kvm => Accel::Kvm,
             AccelName::Tcg => Accel::Tcg,
+            AccelName::Parallel => Accel::Parallel,
         }
     }
 }

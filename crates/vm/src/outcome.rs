@@ -16,7 +16,9 @@ pub struct Outcome {
     pub problems: Vec<String>,
     /// Why the guest did not run all its scripts to their ends and send their files, if it did not.
     pub cut_short: Option<CutShort>,
-    /// How long the run took, in time of the host.
+    /// The emulator's own faults for which the guest was booted again before it came to this outcome.
+    pub emulator_faults: Vec<String>,
+    /// How long the run took, in time of the host, from the last boot on.
     pub wall: Duration,
 }
 

@@ -72,6 +72,7 @@ pub(crate) fn run(
         problems: outcome::problems(&kernel_log.text),
         kernel_log: kernel_log.text,
         cut_short,
+        emulator_faults: vec![],
         wall: begun.elapsed(),
     })
 }

@@ -139,7 +139,8 @@ fn a_policy_that_crashes_takes_nobody_with_it() {
 fn the_verifier_is_asked_about_what_natively_runs() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../policy-build/tests/gallery/unbounded.c");
     let Outcome { code, stdout, stderr } = hls(&["policy", "test", path, "--seeds", "5"]);
-    if stdout.contains("not tried") {
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+    if stdout.contains("not tried") && !is_ci {
         eprintln!("skipped: {stdout}");
         return;
     }

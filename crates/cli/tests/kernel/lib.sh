@@ -1,9 +1,12 @@
 # Functions that the scripts of this folder share. Each script runs as root in the test machine, with `hls` in its PATH.
 # Relies on the files /tmp/said (messages of `hls run`), /tmp/report (its report), /tmp/said2 and /tmp/granted (the same
 # of other commands); `hls` is the number of the process of `hls run`, `hogs` are those of the hogs, shells that loop.
+# The kernel's log has when the hierarchy begins and ends to run, and what fails: by the order there the test machine
+# tells faults of the emulator from ours (crates/vm/src/emulator.rs).
 set -u
 
 fail() {
+	echo "<4>hls-vm: FAILED: $*" >/dev/kmsg
 	echo "FAILED: $*"
 	for file in /tmp/said /tmp/said2 /tmp/report; do
 		[ -s "$file" ] && echo "--- $file:" && tail -n 80 "$file"
@@ -38,6 +41,7 @@ start() {
 	hls run --engine kernel --paranoid "$@" >/tmp/report 2>/tmp/said &
 	hls=$!
 	within 3000 attached_or_gone && is enabled || fail "the hierarchy was not attached"
+	echo "<4>hls-vm: runs" >/dev/kmsg
 }
 
 attached_or_gone() { is enabled || gone "$hls"; }
@@ -52,11 +56,13 @@ runs() {
 # Ends the run as Ctrl-C does; sched_ext must be disabled afterwards, as it was before.
 stop() {
 	runs "at the end"
+	echo "<4>hls-vm: stops" >/dev/kmsg
 	kill -INT "$hls"
 	wait "$hls"
 	status=$?
 	[ "$status" -le 1 ] || fail "hls exited with $status"
 	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) after the end"
+	grep 'each of the [1-9][0-9]* times they were checked' /tmp/said || fail "the invariants were never checked"
 }
 
 # hogs NUMBER: starts so many hogs.

@@ -1,8 +1,10 @@
 //! The kernel engine in the test machine: scripts that run `hls` on a kernel with sched_ext, under every kind of storm,
-//! with the core's invariants checked all the while. The scripts of `short/`, and those of `exact/`, where time is
-//! exact, are part of every test; the scripts of `long/`, and longer forms of the short ones, are run by `make storm`.
+//! with its invariants checked all the while. The scripts of `short/`, of `exact/`, where time is exact, and of
+//! `parallel/`, where CPUs run at once, are part of every test; those of `long/`, and longer forms of the others, are
+//! run by `make storm`.
 //!
-//! Relies on `hls_vm`, on stress-ng, and on the built `hls`; says that it is skipped where one of these is missing.
+//! Relies on `hls_vm`, on stress-ng, and on the built `hls`. Where there is no test machine the tests say so and are
+//! skipped, except in continuous integration.
 
 mod selftests;
 
@@ -10,17 +12,17 @@ use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
 use hls_vm::{Accel, Guest, Machine, Outcome, Script, Time, Vm};
 use std::env;
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Shell variables for the scripts of every test, set before the first line of a script: how often a script repeats
-/// what it does.
-const SHORT: &str = "KILLS='300 2000'\nCYCLES=2\nSTORM=2\n";
-const LONG: &str = "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\n";
+/// How much of everything: what a script does again and again is set before its first line.
+const SHORT: &str = "KILLS='300 2000'\nCYCLES=2\nSTORM=2\nCHURN=120\n";
+const LONG: &str = "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=1800\n";
 
-/// The tests' own C programs, by the names of their files.
-const OWN: [&str; 5] = ["saboteur", "mover", "crowd", "teller", "in_kernel"];
+/// Programs of the tests' own, by their files.
+const OWN: [&str; 7] = ["saboteur", "mover", "crowd", "teller", "in_kernel", "churn", "census"];
 
 fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel")
@@ -39,11 +41,11 @@ fn script(path: &Path, set: &str) -> Script {
     Script { text: script.text.replacen('\n', &format!("\n{set}"), 1), ..script }
 }
 
-/// All storms, or those that `STORMS` names.
-fn wanted(storms: Vec<Script>) -> Vec<Script> {
+/// All storms, each with the machine for it, or those that `STORMS` names.
+fn wanted(storms: Vec<(Script, Machine)>) -> Vec<(Script, Machine)> {
     let Ok(names) = env::var("STORMS") else { return storms };
     let of_name = |name: &str| {
-        let found = storms.iter().find(|storm| storm.name.strip_suffix(".sh") == Some(name));
+        let found = storms.iter().find(|(storm, _)| storm.name.strip_suffix(".sh") == Some(name));
         found.cloned().unwrap_or_else(|| panic!("found no storm `{name}`"))
     };
     names.split_whitespace().map(of_name).collect()
@@ -73,7 +75,12 @@ fn machine(limit: Duration) -> Machine {
     Machine { time: Time::Free(Accel::Tcg), limit, ..Machine::default() }
 }
 
-/// Boots once and runs the scripts; `None` where the test machine cannot run on this host.
+/// Processors that run at once.
+fn parallel_machine(cpus: u32, limit: Duration) -> Machine {
+    Machine { cpus, time: Time::Free(Accel::Parallel), ..machine(limit) }
+}
+
+/// Boots once and runs the scripts; `None` where that cannot be done here.
 fn boot(scripts: Vec<Script>, machine: &Machine) -> Option<Outcome> {
     let vm = Vm::open_or_skip(&cache()).unwrap()?;
     Some(run(&vm, machine, scripts, None))
@@ -173,12 +180,28 @@ fn promises_are_kept_where_time_is_exact() {
 }
 
 #[test]
-#[ignore = "takes an hour: make storm"]
+#[ignore = "takes two hours: make storm"]
 fn the_engine_weathers_long_storms() {
-    for script in wanted([scripts("short", LONG), scripts("long", LONG)].concat()) {
-        if let Some(outcome) = boot(vec![script], &machine(Duration::from_secs(3600))) {
+    let limit = Duration::from_secs(3600);
+    let of = |folder: &str, machine: Machine| {
+        scripts(folder, LONG).into_iter().map(move |script| (script, machine.clone()))
+    };
+    let storms = of("short", machine(limit)).chain(of("long", machine(limit)));
+    for (script, machine) in wanted(storms.chain(of("parallel", parallel_machine(8, limit))).collect()) {
+        if let Some(outcome) = boot(vec![script], &machine) {
             is_clean(&outcome);
         }
+    }
+}
+
+#[test]
+fn the_engine_loses_no_thread_where_cpus_run_at_once() {
+    let machine = parallel_machine(4, Duration::from_secs(900));
+    if let Some(outcome) = boot(scripts("parallel", SHORT), &machine) {
+        is_clean(&outcome);
+        // How much was done and checked. Not by `eprintln`: what that prints a test that passes keeps to itself.
+        let output: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
+        io::stderr().write_all(output.as_bytes()).unwrap();
     }
 }
 

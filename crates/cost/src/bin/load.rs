@@ -9,7 +9,7 @@
 //! Exit status: that of the command; 2 wrong usage; 3 the scheduler could not be attached, or did not stay attached.
 
 use hls_core::{Calls, CoreScheduler, CoreVp, Library, ParamInfo, Params, PolicyInfo};
-use hls_kernel_engine::{Domain, Programs, Verified};
+use hls_kernel_engine::{Check, Domain, Programs, Verified};
 use hls_units::Nanos;
 use libbpf_rs::{MapCore, MapType, ObjectBuilder};
 use std::fmt::Display;
@@ -78,8 +78,9 @@ fn under_engine(policy: &str, depth: &str, two_branches: bool, command: &[String
         engine.move_to(vp, other, values(&policy.vp_params), Nanos::ZERO).map_err(text)
     })?;
     match engine.check().map_err(text)? {
-        None => Ok(status),
-        Some(fault) => Err(fault.to_string()),
+        Check::Held => Ok(status),
+        Check::Broken(fault) => Err(fault.to_string()),
+        Check::NotMade => Err("the invariants could not be checked: decisions were due all the while".into()),
     }
 }
 

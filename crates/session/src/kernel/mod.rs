@@ -2,6 +2,7 @@
 //! engines with other policies (`next_engine`). Builds only with the feature `kernel`.
 
 mod alarm;
+mod checks;
 mod commands;
 mod identity;
 mod next_engine;

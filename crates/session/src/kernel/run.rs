@@ -5,6 +5,7 @@
 //! real threads (`hls_real_threads`). Belongs to one thread of this process, which nobody of the hierarchy waits for.
 
 use super::alarm::Alarm;
+use super::checks::Checks;
 use super::commands::Commands;
 use super::identity;
 use super::next_engine::{EngineCache, NextEngine, prepare};
@@ -59,7 +60,8 @@ pub struct Run<'t> {
     alarm: Alarm,
     /// Why the run cannot go on, where that was noticed in the midst of a request.
     failed: Option<Error>,
-    paranoid: bool,
+    /// With `--paranoid`: how often all invariants were checked.
+    checks: Option<Checks>,
     seed: u64,
     console: Arc<dyn Console>,
 }
@@ -102,7 +104,7 @@ impl<'t> Run<'t> {
             batch: Vec::new(),
             alarm: Alarm::default(),
             failed: None,
-            paranoid: options.paranoid,
+            checks: options.paranoid.then(Checks::default),
             seed: options.seed,
             console: console.clone(),
         })
@@ -123,8 +125,8 @@ impl<'t> Run<'t> {
         let now = self.process_events()?;
         self.registry.listeners.observer.advance(now.saturating_sub(PATIENCE));
         self.alarm.raise(&mut self.registry.listeners.observer, now, &*self.console);
-        if self.paranoid {
-            check(&mut self.engine, &*self.console)?;
+        if let Some(checks) = &mut self.checks {
+            checks.count(check(&mut self.engine, &*self.console)?);
         }
         self.registry.listeners.check()?;
         Ok(now)
@@ -232,6 +234,7 @@ impl<'t> Run<'t> {
             load.finish(&mut |_| ())?.complete(&mut result);
         }
         result.seed = self.seed;
+        self.checks.map_or(Ok(()), |checks| checks.report(&*self.console))?;
         Ok(result)
     }
 }
@@ -292,8 +295,9 @@ fn of_job(record: &Record) -> Option<Record> {
         .then_some(*record)
 }
 
-/// Checks all invariants of the core. When one is broken the machine is given back, with a dump of the hierarchy.
-fn check(engine: &mut Engine, console: &dyn Console) -> Result<(), Error> {
+/// Checks all invariants of the core; whether that could be done. When one is broken the machine is given back, with a
+/// dump of the hierarchy.
+fn check(engine: &mut Engine, console: &dyn Console) -> Result<bool, Error> {
     engine.check().map_err(|error| {
         if matches!(error, hls_kernel_engine::Error::Broken(_)) {
             console.say(&engine.dump().trim_end());

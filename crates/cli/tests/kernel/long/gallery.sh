@@ -73,7 +73,6 @@ breaks_its_word() {
 	within 100 hls ctl destroy G >/dev/null 2>/tmp/said2 || fail "$policy: G stays: $(cat /tmp/said2)"
 }
 
-slack=100ms
 [ "$(nproc)" != 1 ] || slack=500us
 gallery=${GALLERY-$(grep -l 'Noticed:' /usr/policies/*.c)}
 if [ -n "${TOGETHER-}" ]; then

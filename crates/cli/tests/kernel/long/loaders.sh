@@ -31,7 +31,7 @@ goes_on() {
 }
 
 nothing=$(in_kernel)
-start /usr/kernel/ctl.kdl --slack 300ms
+start /usr/kernel/ctl.kdl --slack $slack
 answers
 reserve_some 2
 give_up_one $asked
@@ -106,7 +106,7 @@ for moment in used $STEPS gone; do
 	within 600 nobody_prepares || fail "killed at $moment: somebody still prepares something"
 	nothing_is_left "$nothing" "killed at $moment"
 	hogs_get_on 1
-	start /usr/kernel/ctl.kdl --slack 300ms
+	start /usr/kernel/ctl.kdl --slack $slack
 	answers
 done
 end_hogs

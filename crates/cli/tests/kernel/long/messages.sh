@@ -5,7 +5,7 @@
 . /usr/kernel/policies.sh
 
 nothing=$(in_kernel)
-start /usr/kernel/ctl.kdl --slack 300ms
+start /usr/kernel/ctl.kdl --slack $slack
 answers
 reserve_some 2
 give_up_one /usr/policies/asked_times.c

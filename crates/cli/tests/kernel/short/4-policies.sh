@@ -5,7 +5,7 @@
 . /usr/kernel/policies.sh
 
 asked=/usr/policies/asked_times.c
-start /usr/kernel/ctl.kdl --slack 200ms
+start /usr/kernel/ctl.kdl --slack $slack
 answers
 reserve_some 2
 member=$(echo $hogs | cut -d' ' -f1)
