@@ -270,53 +270,53 @@ impl Counts {
 }
 
 /// A copy of what a domain had in use.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     words: Box<[u64]>,
     counts: Counts,
 }
 
-impl Snapshot {
-    fn range(&self, part: usize) -> Range<usize> {
-        let ends = self.counts.ends();
-        if part == 0 { 0..ends[0] } else { ends[part - 1]..ends[part] }
-    }
-
-    fn entries<T>(&self, part: usize) -> &[T] {
-        let words = &self.words[self.range(part)];
-        // SAFETY: T is one of the images above, all of whose bytes may have any value, as long as a whole number of
-        // words and aligned like them; the words of the part were copied from so many of the core's structs.
-        unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len() / words_of::<T>()) }
-    }
-
+/// All that a domain has in use, to be looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Image<'d> {
     /// All that is neither of a CPU, nor of a scheduler, nor of a VP.
-    pub fn head(&self) -> &HeadImage {
-        &self.entries(0)[0]
-    }
-
+    pub head: &'d HeadImage,
     /// The CPUs, by their numbers.
-    pub fn cpus(&self) -> &[CpuImage] {
-        self.entries(1)
-    }
-
+    pub cpus: &'d [CpuImage],
     /// The schedulers that were ever used, by their numbers; entry 0 is none.
-    pub fn schedulers(&self) -> &[SchedulerImage] {
-        self.entries(2)
-    }
-
+    pub schedulers: &'d [SchedulerImage],
     /// The places of the schedulers in the heap of timers.
-    pub fn timers(&self) -> &[NodeImage] {
-        self.entries(3)
-    }
-
+    pub timers: &'d [NodeImage],
     /// The places of the VPs in the queues of their schedulers.
-    pub fn nodes(&self) -> &[NodeImage] {
-        self.entries(4)
-    }
-
+    pub nodes: &'d [NodeImage],
     /// The VPs that were ever used, by their numbers; entry 0 is none.
-    pub fn vps(&self) -> &[VpImage] {
-        self.entries(5)
+    pub vps: &'d [VpImage],
+}
+
+/// # Safety
+/// The words at these places are those of so many of the core's structs, aligned like them, and stay as they are for
+/// as long as the image is used.
+unsafe fn image<'d>(counts: Counts, at: [*const u64; 6]) -> Image<'d> {
+    // SAFETY: the caller's promise; all bytes of the images above may have any value.
+    unsafe {
+        Image {
+            head: &*at[0].cast(),
+            cpus: std::slice::from_raw_parts(at[1].cast(), counts.cpus),
+            schedulers: std::slice::from_raw_parts(at[2].cast(), counts.schedulers),
+            timers: std::slice::from_raw_parts(at[3].cast(), counts.schedulers),
+            nodes: std::slice::from_raw_parts(at[4].cast(), counts.vps),
+            vps: std::slice::from_raw_parts(at[5].cast(), counts.vps),
+        }
+    }
+}
+
+impl Snapshot {
+    /// What the domain had in use.
+    pub fn image(&self) -> Image<'_> {
+        let ends = self.counts.ends();
+        let at = [0, ends[0], ends[1], ends[2], ends[3], ends[4]].map(|at| self.words[at..].as_ptr());
+        // SAFETY: the words of each part were copied from so many of the core's structs.
+        unsafe { image(self.counts, at) }
     }
 }
 
@@ -345,21 +345,31 @@ impl Core {
     }
 
     fn counts(&self) -> Counts {
+        Counts::of(self.head())
+    }
+
+    fn head(&self) -> &HeadImage {
         // SAFETY: the head lies at the beginning of the domain, and nothing writes while `self` is borrowed.
-        Counts::of(unsafe { &*self.address().cast::<HeadImage>() })
+        unsafe { &*self.address().cast() }
+    }
+
+    /// What the domain has in use.
+    pub fn image(&self) -> Image<'_> {
+        let counts = self.counts();
+        // SAFETY: the domain's arrays have more entries than are in use, and nothing writes while `self` is borrowed.
+        unsafe { image(counts, self.parts(counts).map(|part| part.at.cast_const())) }
     }
 
     /// Copies all that the domain has in use.
     pub fn snapshot(&self) -> Snapshot {
         let counts = self.counts();
-        let mut words = vec![0; counts.ends()[5]].into_boxed_slice();
+        let mut words = Vec::with_capacity(counts.ends()[5]);
         for part in self.parts(counts) {
-            let to = &mut words[part.words];
             // SAFETY: the domain's array has more entries than that are in use, each a whole number of words, and all
-            // its bytes were zeroed at first.
-            unsafe { part.at.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
+            // its bytes were zeroed at first; nothing writes while `self` is borrowed.
+            words.extend_from_slice(unsafe { std::slice::from_raw_parts(part.at, part.words.len()) });
         }
-        Snapshot { words, counts }
+        Snapshot { words: words.into_boxed_slice(), counts }
     }
 
     /// Makes the domain what it was when the snapshot was taken, of this domain or of another one with the same build

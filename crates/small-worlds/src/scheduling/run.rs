@@ -1,0 +1,63 @@
+//! The exploration of one hierarchy, and of many on several threads of this process.
+
+use crate::scheduling::hierarchies::Hierarchy;
+use crate::scheduling::model::wake_all;
+use crate::scheduling::world::World;
+use crate::states::{self, Bounds, Explored, Model, Violation};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What the exploration of many hierarchies has seen.
+#[derive(Default)]
+pub struct Outcome {
+    /// Hierarchies that were explored.
+    pub hierarchies: u64,
+    /// What was seen in all of them.
+    pub explored: Explored,
+    /// The hierarchies, by their places in the list, in which something is broken, each with a shortest sequence.
+    pub violations: Vec<(usize, Violation)>,
+}
+
+/// Explores a hierarchy: all sequences of events that begin with all threads asleep, or with all of them awake.
+///
+/// # Errors
+/// The core has refused the hierarchy.
+pub fn explore(hierarchy: &Hierarchy, bounds: Bounds) -> Result<Explored, hls_core::CoreError> {
+    let mut world = World::new(hierarchy)?;
+    let asleep = world.state();
+    if let Err(what) = wake_all(&mut world) {
+        let violation = Violation { start: 0, steps: vec!["all threads wake up".into()], what };
+        return Ok(Explored { violation: Some(violation), ..Explored::default() });
+    }
+    let starts = vec![asleep, world.state()];
+    Ok(states::explore(&mut world, starts, bounds))
+}
+
+/// Explores hierarchies, on so many threads of this process. `each` hears of each that was explored.
+pub fn explore_all(
+    hierarchies: &[Hierarchy],
+    bounds: Bounds,
+    workers: usize,
+    each: impl Fn(usize) + Sync,
+) -> Outcome {
+    let (next, outcome) = (AtomicUsize::new(0), Mutex::new(Outcome::default()));
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(hierarchy) = hierarchies.get(at) else { return };
+            let explored = explore(hierarchy, bounds).unwrap_or_else(|error| Explored {
+                violation: Some(Violation { start: 0, steps: vec![], what: error.to_string() }),
+                ..Explored::default()
+            });
+            let mut outcome = outcome.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            outcome.hierarchies += 1;
+            outcome.explored.add(&explored);
+            outcome.violations.extend(explored.violation.map(|violation| (at, violation)));
+            each(outcome.hierarchies as usize);
+        }
+    };
+    std::thread::scope(|scope| (0..workers.max(1)).for_each(|_| drop(scope.spawn(work))));
+    let mut outcome = outcome.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    outcome.violations.sort_by_key(|(at, _)| *at);
+    outcome
+}

@@ -1,0 +1,396 @@
+//! The exploration of a model's states, breadth first: each state that a sequence of events can reach, once; what must
+//! hold checked in it; and the first sequence that breaks it, which is a shortest one.
+//!
+//! A sequence is a list of events and, between them, of steps that are due. Events are counted: a sequence has up to so
+//! many. Steps are not: between two events any of those that are due may be taken, or none. States with the same key
+//! have the same futures, and only one of them is explored. Whether that is so is looked at, too: some of the states
+//! whose key is known already (twins) are explored as well, and each step must lead to the same key as that of the
+//! state that was explored.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// What is explored: it is in one state at a time.
+pub trait Model {
+    /// A copy of its state.
+    type State;
+    /// An event, or a step.
+    type Step: Copy + Display;
+
+    /// Copies the state that it is in.
+    fn state(&self) -> Self::State;
+
+    /// Puts it into a state.
+    fn set(&mut self, state: &Self::State);
+
+    /// The key of its state.
+    fn key(&mut self) -> u128;
+
+    /// Lists the events that may happen now.
+    fn list_events(&mut self, steps: &mut Vec<Self::Step>);
+
+    /// Lists the steps that are due now.
+    fn list_due(&mut self, steps: &mut Vec<Self::Step>);
+
+    /// Lets an event happen, or takes a step; an error says what is broken.
+    fn perform(&mut self, step: Self::Step) -> Result<(), String>;
+
+    /// What of that which must hold in this state does not.
+    fn check(&mut self) -> Result<(), String>;
+}
+
+/// How far to go.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Events of a sequence, at most.
+    pub length: usize,
+    /// Of so many states whose key is known, one is explored as well; 0: none.
+    pub twin_of: u64,
+}
+
+/// What an exploration has seen.
+#[derive(Clone, Debug, Default)]
+pub struct Explored {
+    /// Sequences, those of fewer events than the bound included.
+    pub sequences: u128,
+    /// States with different keys.
+    pub states: u64,
+    /// Events that happened and steps that were taken, one at a time.
+    pub steps: u64,
+    /// Twins whose futures were compared.
+    pub twins: u64,
+    /// The first sequence that breaks something: its steps in words.
+    pub violation: Option<Violation>,
+}
+
+impl Explored {
+    /// Adds what another exploration has seen.
+    pub fn add(&mut self, other: &Explored) {
+        self.sequences += other.sequences;
+        self.states += other.states;
+        self.steps += other.steps;
+        self.twins += other.twins;
+    }
+}
+
+/// A sequence that breaks something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which of the starts it begins with.
+    pub start: usize,
+    /// What happens, in order.
+    pub steps: Vec<String>,
+    /// What is broken then.
+    pub what: String,
+}
+
+/// Makes a key of a state's numbers: 128 bits, so that no two of some billions of states have the same one by chance.
+#[derive(Clone, Copy)]
+pub struct Digest(u64, u64);
+
+impl Default for Digest {
+    fn default() -> Digest {
+        Digest(0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03)
+    }
+}
+
+fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product ^ (product >> 64)) as u64
+}
+
+impl Digest {
+    /// Adds a number.
+    pub fn add(&mut self, number: u64) {
+        self.0 = mix(self.0 ^ number, 0xa076_1d64_78bd_642f) ^ self.0.rotate_left(23);
+        self.1 = mix(self.1 ^ number, 0xe703_7ed1_a0b4_28db) ^ self.1.rotate_left(41);
+    }
+
+    /// The key.
+    pub fn key(self) -> u128 {
+        u128::from(mix(self.0, 0x8ebc_6af0_9c88_c6e3)) << 64 | u128::from(mix(self.1, 0x5899_65cc_7537_4cc3))
+    }
+}
+
+/// Takes a part of a key as it is.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let mut word = [0; 8];
+        let length = bytes.len().min(8);
+        word[..length].copy_from_slice(&bytes[..length]);
+        self.0 = u64::from_ne_bytes(word);
+    }
+}
+
+/// A state's number: the order in which the states were found.
+type Number = u32;
+
+/// For each state the states that one step leads to.
+#[derive(Default)]
+struct Edges {
+    of: Vec<(usize, usize)>,
+    to: Vec<Number>,
+}
+
+impl Edges {
+    fn set(&mut self, from: Number, to: &[Number]) {
+        self.of.resize(self.of.len().max(from as usize + 1), (0, 0));
+        self.of[from as usize] = (self.to.len(), to.len());
+        self.to.extend(to);
+    }
+
+    fn of(&self, from: Number) -> &[Number] {
+        let (at, length) = self.of.get(from as usize).copied().unwrap_or_default();
+        &self.to[at..at + length]
+    }
+}
+
+/// An exploration under way.
+struct Exploration<'m, M: Model> {
+    model: &'m mut M,
+    twin_of: u64,
+    seen: HashMap<u128, Number, BuildHasherDefault<KeyHasher>>,
+    /// For each state the one that it was found from and by which step; of a start, itself and no step.
+    found_by: Vec<(Number, Option<M::Step>)>,
+    events: Edges,
+    due: Edges,
+    /// States whose key was known, with the number of the state that has it.
+    twins: Vec<(Number, M::State)>,
+    known: u64,
+    /// Whether the last event has happened: only steps that are due follow.
+    is_last: bool,
+    explored: Explored,
+}
+
+/// Explores all sequences from these starts.
+pub fn explore<M: Model>(model: &mut M, starts: Vec<M::State>, bounds: Bounds) -> Explored {
+    let mut exploration = Exploration {
+        model,
+        twin_of: bounds.twin_of,
+        seen: HashMap::default(),
+        found_by: vec![],
+        events: Edges::default(),
+        due: Edges::default(),
+        twins: vec![],
+        known: 0,
+        is_last: bounds.length == 0,
+        explored: Explored::default(),
+    };
+    let violation = exploration.run(starts, bounds.length).err();
+    exploration.explored.states = exploration.found_by.len() as u64;
+    exploration.explored.violation = violation;
+    exploration.explored
+}
+
+impl<M: Model> Exploration<'_, M> {
+    fn run(&mut self, starts: Vec<M::State>, length: usize) -> Result<(), Violation> {
+        let mut level = vec![];
+        for state in starts {
+            self.model.set(&state);
+            self.arrive(None, None, &mut level)?;
+        }
+        let firsts: Vec<Number> = level.iter().map(|(number, _)| *number).collect();
+        for events in 0..=length {
+            self.take_due_steps(&mut level)?;
+            if events == length {
+                break;
+            }
+            let mut next = vec![];
+            self.is_last = events + 1 == length;
+            for (number, state) in &level {
+                let to = self.follow(*number, state, true, &mut next)?;
+                self.events.set(*number, &to);
+            }
+            self.compare_twins()?;
+            level = next;
+        }
+        self.explored.sequences = self.count_sequences(&firsts, length)?;
+        Ok(())
+    }
+
+    /// Adds all states to which the steps lead that are due in those of a level.
+    fn take_due_steps(&mut self, level: &mut Vec<(Number, M::State)>) -> Result<(), Violation> {
+        let mut at = 0;
+        while at < level.len() {
+            let mut found = vec![];
+            let to = self.follow(level[at].0, &level[at].1, false, &mut found)?;
+            self.due.set(level[at].0, &to);
+            level.append(&mut found);
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// Lets each event happen in a state, or takes each step that is due; returns the states that follow.
+    fn follow(
+        &mut self,
+        from: Number,
+        state: &M::State,
+        events: bool,
+        new: &mut Vec<(Number, M::State)>,
+    ) -> Result<Vec<Number>, Violation> {
+        let mut steps = vec![];
+        self.model.set(state);
+        if events { self.model.list_events(&mut steps) } else { self.model.list_due(&mut steps) }
+        let mut to = vec![];
+        for step in steps {
+            self.model.set(state);
+            self.explored.steps += 1;
+            let done = self.model.perform(step);
+            done.map_err(|what| self.violation(Some(from), Some(step), what))?;
+            to.push(self.arrive(Some(from), Some(step), new)?);
+        }
+        Ok(to)
+    }
+
+    /// The model has come to a state: gives the state a number, and checks it if it is new.
+    fn arrive(
+        &mut self,
+        from: Option<Number>,
+        step: Option<M::Step>,
+        new: &mut Vec<(Number, M::State)>,
+    ) -> Result<Number, Violation> {
+        let key = self.model.key();
+        let next = self.found_by.len() as Number;
+        let number = *self.seen.entry(key).or_insert(next);
+        if number == next {
+            self.found_by.push((from.unwrap_or(next), step));
+            self.model.check().map_err(|what| self.violation(from, step, what))?;
+            if self.goes_on() {
+                new.push((number, self.model.state()));
+            }
+        } else {
+            self.known += 1;
+            if self.twin_of > 0 && self.known.is_multiple_of(self.twin_of) && self.goes_on() {
+                self.twins.push((number, self.model.state()));
+            }
+        }
+        Ok(number)
+    }
+
+    /// Whether anything follows the state that the model is in.
+    fn goes_on(&mut self) -> bool {
+        let mut due = vec![];
+        if self.is_last {
+            self.model.list_due(&mut due);
+        }
+        !self.is_last || !due.is_empty()
+    }
+
+    /// Whether twins have the futures of the states that were explored, one event or step ahead.
+    fn compare_twins(&mut self) -> Result<(), Violation> {
+        for (number, state) in std::mem::take(&mut self.twins) {
+            for events in [false, true] {
+                let edges = if events { &self.events } else { &self.due };
+                if edges.of.len() <= number as usize {
+                    continue;
+                }
+                let expected = edges.of(number).to_vec();
+                self.compare(number, &state, events, &expected)?;
+            }
+            self.explored.twins += 1;
+        }
+        Ok(())
+    }
+
+    fn compare(
+        &mut self,
+        number: Number,
+        state: &M::State,
+        events: bool,
+        expected: &[Number],
+    ) -> Result<(), Violation> {
+        let mut steps = vec![];
+        self.model.set(state);
+        if events { self.model.list_events(&mut steps) } else { self.model.list_due(&mut steps) }
+        if events && expected.is_empty() {
+            return Ok(()); // Not explored: it was found with the last event.
+        }
+        let mut found = vec![];
+        for step in &steps {
+            self.model.set(state);
+            self.explored.steps += 1;
+            self.model.perform(*step).map_err(|what| self.violation(Some(number), Some(*step), what))?;
+            found.push(self.seen.get(&self.model.key()).copied());
+        }
+        let differs = (0..expected.len().max(found.len()))
+            .find(|at| expected.get(*at).copied() != found.get(*at).copied().flatten());
+        let what = "two states have the same key, and this step leads them to different ones".to_owned();
+        differs.map_or(Ok(()), |at| Err(self.violation(Some(number), steps.get(at).copied(), what)))
+    }
+
+    fn violation(&self, from: Option<Number>, step: Option<M::Step>, what: String) -> Violation {
+        let mut steps: Vec<String> = step.iter().map(|step| step.to_string()).collect();
+        let mut at = from;
+        let mut start = 0;
+        while let Some(number) = at {
+            let (before, step) = self.found_by[number as usize];
+            start = number as usize;
+            steps.extend(step.map(|step| step.to_string()));
+            at = step.map(|_| before);
+        }
+        steps.reverse();
+        Violation { start, steps, what }
+    }
+
+    /// How many sequences there are, of up to so many events.
+    fn count_sequences(&self, firsts: &[Number], length: usize) -> Result<u128, Violation> {
+        let order = self.order_of_due_steps()?;
+        let mut ways = vec![0u128; self.found_by.len()];
+        firsts.iter().for_each(|first| ways[*first as usize] += 1);
+        let mut all = 0u128;
+        for events in 0..=length {
+            for from in &order {
+                for to in self.due.of(*from) {
+                    ways[*to as usize] += ways[*from as usize];
+                }
+            }
+            all += ways.iter().sum::<u128>();
+            if events < length {
+                ways = self.one_event_later(&ways);
+            }
+        }
+        Ok(all)
+    }
+
+    fn one_event_later(&self, ways: &[u128]) -> Vec<u128> {
+        let mut later = vec![0; ways.len()];
+        for (from, ways) in ways.iter().enumerate().filter(|(_, ways)| **ways > 0) {
+            self.events.of(from as Number).iter().for_each(|to| later[*to as usize] += ways);
+        }
+        later
+    }
+
+    /// The states in an order in which no step that is due leads back. There must be one: else steps would follow each
+    /// other without end while nothing happens.
+    fn order_of_due_steps(&self) -> Result<Vec<Number>, Violation> {
+        let count = self.found_by.len();
+        let mut before = vec![0u32; count];
+        for from in 0..count as Number {
+            self.due.of(from).iter().for_each(|to| before[*to as usize] += 1);
+        }
+        let mut order: Vec<Number> =
+            (0..count as Number).filter(|number| before[*number as usize] == 0).collect();
+        let mut at = 0;
+        while at < order.len() {
+            for to in self.due.of(order[at]) {
+                before[*to as usize] -= 1;
+                if before[*to as usize] == 0 {
+                    order.push(*to);
+                }
+            }
+            at += 1;
+        }
+        let endless = (0..count as Number).find(|number| before[*number as usize] > 0);
+        let what = "steps follow each other without end while nothing happens".to_owned();
+        endless.map_or(Ok(order), |number| Err(self.violation(Some(number), None, what)))
+    }
+}
