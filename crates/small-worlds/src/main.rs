@@ -5,6 +5,23 @@ use hls_small_worlds::Bounds;
 use std::time::Instant;
 
 fn main() {
+    if std::env::args().nth(1).as_deref() == Some("glue") {
+        use hls_small_worlds::glue::{Affinity, Glue, Orders};
+        let length = std::env::args().nth(2).unwrap().parse().unwrap();
+        let kind = std::env::args().nth(3).unwrap_or_default();
+        let orders = match kind.as_str() {
+            "old" => Orders { exit_drops_first: false, ..Orders::TODAY },
+            "mended" | "dumps" => Orders::MENDED,
+            "before" => Orders { affinity: Affinity::BeforeInsert, ..Orders::MENDED },
+            _ => Orders::TODAY,
+        };
+        let mut glue = Glue::new(orders).unwrap();
+        if kind.ends_with("dumps") { glue = glue.with_dumps(); }
+        let starts = glue.starts().unwrap();
+        let explored = hls_small_worlds::explore(&mut glue, starts, Bounds { length, twin_of: 16 });
+        println!("{explored:#?}");
+        return;
+    }
     let args: Vec<usize> = std::env::args().skip(1).map(|a| a.parse().unwrap()).collect();
     let all = hierarchies::of(args[0]);
     let begin = Instant::now();

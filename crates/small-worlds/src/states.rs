@@ -7,16 +7,16 @@
 //! whose key is known already (twins) are explored as well, and each step must lead to the same key as that of the
 //! state that was explored.
 
-use std::collections::HashMap;
-use std::fmt::Display;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::rc::Rc;
 
 /// What is explored: it is in one state at a time.
 pub trait Model {
     /// A copy of its state.
     type State;
     /// An event, or a step.
-    type Step: Copy + Display;
+    type Step: Copy;
 
     /// Copies the state that it is in.
     fn state(&self) -> Self::State;
@@ -32,6 +32,9 @@ pub trait Model {
 
     /// Lists the steps that are due now.
     fn list_due(&mut self, steps: &mut Vec<Self::Step>);
+
+    /// What an event or a step does in the state that it is in, in words.
+    fn describe(&self, step: Self::Step) -> String;
 
     /// Lets an event happen, or takes a step; an error says what is broken.
     fn perform(&mut self, step: Self::Step) -> Result<(), String>;
@@ -133,47 +136,77 @@ impl Hasher for KeyHasher {
 /// A state's number: the order in which the states were found.
 type Number = u32;
 
-/// For each state the states that one step leads to.
+/// For each state the states that one step leads to, in the order of the model's list.
 #[derive(Default)]
 struct Edges {
-    of: Vec<(usize, usize)>,
+    /// Where in `to` those of a state begin, and how many there are.
+    of: Vec<(u32, u16)>,
     to: Vec<Number>,
 }
 
 impl Edges {
     fn set(&mut self, from: Number, to: &[Number]) {
+        if to.is_empty() {
+            return;
+        }
         self.of.resize(self.of.len().max(from as usize + 1), (0, 0));
-        self.of[from as usize] = (self.to.len(), to.len());
+        self.of[from as usize] = (self.to.len() as u32, to.len() as u16);
         self.to.extend(to);
     }
 
     fn of(&self, from: Number) -> &[Number] {
         let (at, length) = self.of.get(from as usize).copied().unwrap_or_default();
-        &self.to[at..at + length]
+        &self.to[at as usize..at as usize + usize::from(length)]
     }
 }
+
+/// Which of the lists of a model, and the place in it.
+#[derive(Clone, Copy)]
+struct Choice {
+    is_event: bool,
+    at: u16,
+}
+
+/// Where a state was found: by which step from which other; `None`: it is a start.
+type FoundBy = Option<(Number, Choice)>;
 
 /// An exploration under way.
 struct Exploration<'m, M: Model> {
     model: &'m mut M,
+    starts: Rc<Vec<M::State>>,
+    fewest_first: bool,
     twin_of: u64,
     seen: HashMap<u128, Number, BuildHasherDefault<KeyHasher>>,
-    /// For each state the one that it was found from and by which step; of a start, itself and no step.
-    found_by: Vec<(Number, Option<M::Step>)>,
+    found_by: Vec<FoundBy>,
     events: Edges,
     due: Edges,
     /// States whose key was known, with the number of the state that has it.
     twins: Vec<(Number, M::State)>,
     known: u64,
-    /// Whether the last event has happened: only steps that are due follow.
-    is_last: bool,
     explored: Explored,
 }
 
-/// Explores all sequences from these starts.
+/// Explores all sequences from these starts. Steps are followed to their end first, which takes less memory; what is
+/// broken is then looked for again, the fewest steps first.
 pub fn explore<M: Model>(model: &mut M, starts: Vec<M::State>, bounds: Bounds) -> Explored {
+    let starts = Rc::new(starts);
+    let mut explored = explore_in_order(model, &starts, bounds, false);
+    if explored.violation.is_some() {
+        explored.violation = explore_in_order(model, &starts, bounds, true).violation.or(explored.violation);
+    }
+    explored
+}
+
+fn explore_in_order<M: Model>(
+    model: &mut M,
+    starts: &Rc<Vec<M::State>>,
+    bounds: Bounds,
+    fewest_first: bool,
+) -> Explored {
     let mut exploration = Exploration {
         model,
+        starts: starts.clone(),
+        fewest_first,
         twin_of: bounds.twin_of,
         seen: HashMap::default(),
         found_by: vec![],
@@ -181,52 +214,68 @@ pub fn explore<M: Model>(model: &mut M, starts: Vec<M::State>, bounds: Bounds) -
         due: Edges::default(),
         twins: vec![],
         known: 0,
-        is_last: bounds.length == 0,
         explored: Explored::default(),
     };
-    let violation = exploration.run(starts, bounds.length).err();
+    let violation = exploration.run(bounds.length).err().map(|broken| exploration.in_words(broken));
     exploration.explored.states = exploration.found_by.len() as u64;
     exploration.explored.violation = violation;
     exploration.explored
 }
 
+/// What is broken, and how: by the last step from a state, if by any.
+struct Broken {
+    from: FoundBy,
+    what: String,
+}
+
 impl<M: Model> Exploration<'_, M> {
-    fn run(&mut self, starts: Vec<M::State>, length: usize) -> Result<(), Violation> {
+    fn run(&mut self, length: usize) -> Result<(), Broken> {
         let mut level = vec![];
-        for state in starts {
-            self.model.set(&state);
-            self.arrive(None, None, &mut level)?;
+        for at in 0..self.starts.len() {
+            self.model.set(&self.starts[at]);
+            self.arrive(None, &mut level)?;
         }
         let firsts: Vec<Number> = level.iter().map(|(number, _)| *number).collect();
         for events in 0..=length {
-            self.take_due_steps(&mut level)?;
-            if events == length {
-                break;
-            }
+            let is_last = events == length;
+            level = self.take_due_steps(level, is_last)?;
+            let end = self.found_by.len() as Number;
             let mut next = vec![];
-            self.is_last = events + 1 == length;
             for (number, state) in &level {
                 let to = self.follow(*number, state, true, &mut next)?;
                 self.events.set(*number, &to);
             }
-            self.compare_twins()?;
+            self.compare_twins(end, is_last)?;
             level = next;
         }
         self.explored.sequences = self.count_sequences(&firsts, length)?;
         Ok(())
     }
 
-    /// Adds all states to which the steps lead that are due in those of a level.
-    fn take_due_steps(&mut self, level: &mut Vec<(Number, M::State)>) -> Result<(), Violation> {
-        let mut at = 0;
-        while at < level.len() {
+    /// Takes all steps that are due in the states of a level, and in those that follow. Returns all these states; of
+    /// the last level, from which no event leads on, none.
+    fn take_due_steps(
+        &mut self,
+        level: Vec<(Number, M::State)>,
+        is_last: bool,
+    ) -> Result<Vec<(Number, M::State)>, Broken> {
+        let (mut all, mut left) = (vec![], VecDeque::from(level));
+        while let Some((number, state)) = if self.fewest_first { left.pop_front() } else { left.pop_back() } {
             let mut found = vec![];
-            let to = self.follow(level[at].0, &level[at].1, false, &mut found)?;
-            self.due.set(level[at].0, &to);
-            level.append(&mut found);
-            at += 1;
+            let to = self.follow(number, &state, false, &mut found)?;
+            self.due.set(number, &to);
+            left.extend(found);
+            if !is_last {
+                all.push((number, state));
+            }
         }
-        Ok(())
+        Ok(all)
+    }
+
+    fn list(&mut self, is_event: bool) -> Vec<M::Step> {
+        let mut steps = vec![];
+        if is_event { self.model.list_events(&mut steps) } else { self.model.list_due(&mut steps) }
+        steps
     }
 
     /// Lets each event happen in a state, or takes each step that is due; returns the states that follow.
@@ -234,67 +283,55 @@ impl<M: Model> Exploration<'_, M> {
         &mut self,
         from: Number,
         state: &M::State,
-        events: bool,
+        is_event: bool,
         new: &mut Vec<(Number, M::State)>,
-    ) -> Result<Vec<Number>, Violation> {
-        let mut steps = vec![];
+    ) -> Result<Vec<Number>, Broken> {
         self.model.set(state);
-        if events { self.model.list_events(&mut steps) } else { self.model.list_due(&mut steps) }
-        let mut to = vec![];
-        for step in steps {
-            self.model.set(state);
+        let steps = self.list(is_event);
+        let mut to = Vec::with_capacity(steps.len());
+        for (at, step) in (0..).zip(steps) {
+            if at > 0 {
+                self.model.set(state);
+            }
+            let from = Some((from, Choice { is_event, at }));
             self.explored.steps += 1;
-            let done = self.model.perform(step);
-            done.map_err(|what| self.violation(Some(from), Some(step), what))?;
-            to.push(self.arrive(Some(from), Some(step), new)?);
+            self.model.perform(step).map_err(|what| Broken { from, what })?;
+            to.push(self.arrive(from, new)?);
         }
         Ok(to)
     }
 
     /// The model has come to a state: gives the state a number, and checks it if it is new.
-    fn arrive(
-        &mut self,
-        from: Option<Number>,
-        step: Option<M::Step>,
-        new: &mut Vec<(Number, M::State)>,
-    ) -> Result<Number, Violation> {
+    fn arrive(&mut self, from: FoundBy, new: &mut Vec<(Number, M::State)>) -> Result<Number, Broken> {
         let key = self.model.key();
         let next = self.found_by.len() as Number;
         let number = *self.seen.entry(key).or_insert(next);
         if number == next {
-            self.found_by.push((from.unwrap_or(next), step));
-            self.model.check().map_err(|what| self.violation(from, step, what))?;
-            if self.goes_on() {
-                new.push((number, self.model.state()));
-            }
+            self.found_by.push(from);
+            self.model.check().map_err(|what| Broken { from, what })?;
+            new.push((number, self.model.state()));
         } else {
             self.known += 1;
-            if self.twin_of > 0 && self.known.is_multiple_of(self.twin_of) && self.goes_on() {
+            if self.twin_of > 0 && self.known.is_multiple_of(self.twin_of) {
                 self.twins.push((number, self.model.state()));
             }
         }
         Ok(number)
     }
 
-    /// Whether anything follows the state that the model is in.
-    fn goes_on(&mut self) -> bool {
-        let mut due = vec![];
-        if self.is_last {
-            self.model.list_due(&mut due);
-        }
-        !self.is_last || !due.is_empty()
-    }
-
-    /// Whether twins have the futures of the states that were explored, one event or step ahead.
-    fn compare_twins(&mut self) -> Result<(), Violation> {
+    /// Whether twins have the futures of the states that were explored, one event or step ahead. The states with numbers
+    /// below `end` were explored; twins of others wait.
+    fn compare_twins(&mut self, end: Number, is_last: bool) -> Result<(), Broken> {
         for (number, state) in std::mem::take(&mut self.twins) {
-            for events in [false, true] {
-                let edges = if events { &self.events } else { &self.due };
-                if edges.of.len() <= number as usize {
-                    continue;
-                }
-                let expected = edges.of(number).to_vec();
-                self.compare(number, &state, events, &expected)?;
+            if number >= end {
+                self.twins.push((number, state));
+                continue;
+            }
+            let expected = self.due.of(number).to_vec();
+            self.compare(number, &state, false, &expected)?;
+            if !is_last {
+                let expected = self.events.of(number).to_vec();
+                self.compare(number, &state, true, &expected)?;
             }
             self.explored.twins += 1;
         }
@@ -305,44 +342,56 @@ impl<M: Model> Exploration<'_, M> {
         &mut self,
         number: Number,
         state: &M::State,
-        events: bool,
+        is_event: bool,
         expected: &[Number],
-    ) -> Result<(), Violation> {
-        let mut steps = vec![];
+    ) -> Result<(), Broken> {
         self.model.set(state);
-        if events { self.model.list_events(&mut steps) } else { self.model.list_due(&mut steps) }
-        if events && expected.is_empty() {
-            return Ok(()); // Not explored: it was found with the last event.
+        let steps = self.list(is_event);
+        let differ = |at| Broken {
+            from: Some((number, Choice { is_event, at })),
+            what: "two states have the same key, and this step leads them to different ones".to_owned(),
+        };
+        if steps.len() != expected.len() {
+            return Err(differ(steps.len().min(expected.len()) as u16));
         }
-        let mut found = vec![];
-        for step in &steps {
+        for ((at, step), expected) in (0..).zip(steps).zip(expected) {
             self.model.set(state);
             self.explored.steps += 1;
-            self.model.perform(*step).map_err(|what| self.violation(Some(number), Some(*step), what))?;
-            found.push(self.seen.get(&self.model.key()).copied());
+            let done = self.model.perform(step);
+            if done.is_err() || self.seen.get(&self.model.key()) != Some(expected) {
+                return Err(differ(at));
+            }
         }
-        let differs = (0..expected.len().max(found.len()))
-            .find(|at| expected.get(*at).copied() != found.get(*at).copied().flatten());
-        let what = "two states have the same key, and this step leads them to different ones".to_owned();
-        differs.map_or(Ok(()), |at| Err(self.violation(Some(number), steps.get(at).copied(), what)))
+        Ok(())
     }
 
-    fn violation(&self, from: Option<Number>, step: Option<M::Step>, what: String) -> Violation {
-        let mut steps: Vec<String> = step.iter().map(|step| step.to_string()).collect();
-        let mut at = from;
-        let mut start = 0;
-        while let Some(number) = at {
-            let (before, step) = self.found_by[number as usize];
-            start = number as usize;
-            steps.extend(step.map(|step| step.to_string()));
-            at = step.map(|_| before);
+    /// The sequence that breaks something, in words.
+    fn in_words(&mut self, broken: Broken) -> Violation {
+        let mut choices = vec![];
+        let mut from = broken.from;
+        let mut first = 0;
+        while let Some((number, choice)) = from {
+            choices.push(choice);
+            first = number;
+            from = self.found_by[number as usize];
         }
-        steps.reverse();
-        Violation { start, steps, what }
+        let starts = self.found_by.iter().enumerate().filter(|(_, found_by)| found_by.is_none());
+        let start = starts.map(|(number, _)| number).position(|number| number == first as usize);
+        let start = start.unwrap_or_default();
+        let mut steps = vec![];
+        if let Some(state) = self.starts.get(start) {
+            self.model.set(state);
+        }
+        for choice in choices.iter().rev() {
+            let Some(step) = self.list(choice.is_event).get(usize::from(choice.at)).copied() else { break };
+            steps.push(self.model.describe(step));
+            let _broken = self.model.perform(step);
+        }
+        Violation { start, steps, what: broken.what }
     }
 
     /// How many sequences there are, of up to so many events.
-    fn count_sequences(&self, firsts: &[Number], length: usize) -> Result<u128, Violation> {
+    fn count_sequences(&self, firsts: &[Number], length: usize) -> Result<u128, Broken> {
         let order = self.order_of_due_steps()?;
         let mut ways = vec![0u128; self.found_by.len()];
         firsts.iter().for_each(|first| ways[*first as usize] += 1);
@@ -371,7 +420,7 @@ impl<M: Model> Exploration<'_, M> {
 
     /// The states in an order in which no step that is due leads back. There must be one: else steps would follow each
     /// other without end while nothing happens.
-    fn order_of_due_steps(&self) -> Result<Vec<Number>, Violation> {
+    fn order_of_due_steps(&self) -> Result<Vec<Number>, Broken> {
         let count = self.found_by.len();
         let mut before = vec![0u32; count];
         for from in 0..count as Number {
@@ -391,6 +440,6 @@ impl<M: Model> Exploration<'_, M> {
         }
         let endless = (0..count as Number).find(|number| before[*number as usize] > 0);
         let what = "steps follow each other without end while nothing happens".to_owned();
-        endless.map_or(Ok(order), |number| Err(self.violation(Some(number), None, what)))
+        endless.map_or(Ok(order), |number| Err(Broken { from: self.found_by[number as usize], what }))
     }
 }

@@ -2,11 +2,12 @@
 //! must hold, [`normal`] which states have the same futures; [`explore`] goes through all sequences of events in one.
 
 pub mod hierarchies;
-pub(crate) mod model;
+mod model;
 pub mod normal;
 pub mod promises;
 mod run;
 mod world;
 
+pub(crate) use model::add_core;
 pub use run::{Outcome, explore, explore_all};
 pub use world::{Event, World};

@@ -52,6 +52,10 @@ impl Model for World {
         steps.extend((0..CPUS).filter(|cpu| (kick >> cpu) & 1 == 1).map(Event::Decide));
     }
 
+    fn describe(&self, event: Event) -> String {
+        event.to_string()
+    }
+
     fn perform(&mut self, event: Event) -> Result<(), String> {
         let before = promises::Before::of(self);
         let refused = self.carry_out(event).err();

@@ -18,19 +18,23 @@ pub struct Outcome {
     pub violations: Vec<(usize, Violation)>,
 }
 
-/// Explores a hierarchy: all sequences of events that begin with all threads asleep, or with all of them awake.
+/// Explores a hierarchy in a world, which is another one before and after: all sequences of events that begin with all threads asleep, or with all of them awake.
 ///
 /// # Errors
 /// The core has refused the hierarchy.
-pub fn explore(hierarchy: &Hierarchy, bounds: Bounds) -> Result<Explored, hls_core::CoreError> {
-    let mut world = World::new(hierarchy)?;
+pub fn explore(
+    world: &mut World,
+    hierarchy: &Hierarchy,
+    bounds: Bounds,
+) -> Result<Explored, hls_core::CoreError> {
+    world.build(hierarchy)?;
     let asleep = world.state();
-    if let Err(what) = wake_all(&mut world) {
+    if let Err(what) = wake_all(world) {
         let violation = Violation { start: 0, steps: vec!["all threads wake up".into()], what };
         return Ok(Explored { violation: Some(violation), ..Explored::default() });
     }
     let starts = vec![asleep, world.state()];
-    Ok(states::explore(&mut world, starts, bounds))
+    Ok(states::explore(world, starts, bounds))
 }
 
 /// Explores hierarchies, on so many threads of this process. `each` hears of each that was explored.
@@ -42,10 +46,11 @@ pub fn explore_all(
 ) -> Outcome {
     let (next, outcome) = (AtomicUsize::new(0), Mutex::new(Outcome::default()));
     let work = || {
+        let mut world = World::empty();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(hierarchy) = hierarchies.get(at) else { return };
-            let explored = explore(hierarchy, bounds).unwrap_or_else(|error| Explored {
+            let explored = explore(&mut world, hierarchy, bounds).unwrap_or_else(|error| Explored {
                 violation: Some(Violation { start: 0, steps: vec![], what: error.to_string() }),
                 ..Explored::default()
             });

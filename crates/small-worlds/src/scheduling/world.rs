@@ -89,19 +89,30 @@ pub(crate) struct Platform {
 /// A hierarchy in which events happen.
 pub struct World {
     pub(crate) core: Core,
+    /// An empty core.
+    empty: Snapshot,
     /// The core's number of each scheduler.
     pub(crate) schedulers: Vec<u32>,
     pub(crate) platform: Platform,
 }
 
 impl World {
-    /// A world with this hierarchy, in which every thread is asleep.
+    /// A world without schedulers.
+    pub fn empty() -> World {
+        let core = Core::new();
+        let empty = core.snapshot();
+        let platform = Platform { vps: [0; THREADS], running: [None; CPUS] };
+        World { core, empty, schedulers: vec![], platform }
+    }
+
+    /// Makes it a world with this hierarchy, whatever it was before. Every thread is asleep.
     ///
     /// # Errors
     /// The core's, if it refuses the hierarchy.
-    pub fn new(hierarchy: &Hierarchy) -> Result<World, CoreError> {
-        let mut core = Core::new();
-        let mut schedulers = vec![];
+    pub fn build(&mut self, hierarchy: &Hierarchy) -> Result<(), CoreError> {
+        self.core.restore(&self.empty);
+        self.platform = Platform { vps: [0; THREADS], running: [None; CPUS] };
+        let (core, mut schedulers) = (&mut self.core, vec![]);
         for cpu in 0..CPUS {
             core.add_cpu(cpu as u16)?;
         }
@@ -116,13 +127,12 @@ impl World {
         for cpu in 0..CPUS {
             core.attach_root(schedulers[0], cpu as u16)?;
         }
-        let platform = Platform { vps: [0; THREADS], running: [None; CPUS] };
-        let mut world = World { core, schedulers, platform };
+        self.schedulers = schedulers;
         for (thread, above) in hierarchy.threads.iter().enumerate() {
             let Some(above) = *above else { continue };
-            world.platform.vps[thread] = world.attach(thread, above)?;
+            self.platform.vps[thread] = self.attach(thread, above)?;
         }
-        Ok(world)
+        Ok(())
     }
 
     /// Records the calls of the core from now on.
