@@ -272,7 +272,7 @@ impl Counts {
 /// A copy of what a domain had in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    words: Box<[u64]>,
+    words: Vec<u64>,
     counts: Counts,
 }
 
@@ -362,14 +362,22 @@ impl Core {
 
     /// Copies all that the domain has in use.
     pub fn snapshot(&self) -> Snapshot {
-        let counts = self.counts();
-        let mut words = Vec::with_capacity(counts.ends()[5]);
-        for part in self.parts(counts) {
+        let mut snapshot = Snapshot { words: vec![], counts: self.counts() };
+        self.snapshot_into(&mut snapshot);
+        snapshot
+    }
+
+    /// The same, in place of another snapshot, whose memory it uses.
+    pub fn snapshot_into(&self, snapshot: &mut Snapshot) {
+        snapshot.counts = self.counts();
+        snapshot.words.clear();
+        snapshot.words.reserve_exact(snapshot.counts.ends()[5]);
+        for part in self.parts(snapshot.counts) {
             // SAFETY: the domain's array has more entries than that are in use, each a whole number of words, and all
             // its bytes were zeroed at first; nothing writes while `self` is borrowed.
-            words.extend_from_slice(unsafe { std::slice::from_raw_parts(part.at, part.words.len()) });
+            let words = unsafe { std::slice::from_raw_parts(part.at, part.words.len()) };
+            snapshot.words.extend_from_slice(words);
         }
-        Snapshot { words: words.into_boxed_slice(), counts }
     }
 
     /// Makes the domain what it was when the snapshot was taken, of this domain or of another one with the same build

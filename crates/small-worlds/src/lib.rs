@@ -9,4 +9,4 @@ pub mod glue;
 pub mod scheduling;
 mod states;
 
-pub use states::{Bounds, Explored, Model, Violation, explore};
+pub use states::{Bounds, Choice, Explored, Memory, Model, Violation, explore};

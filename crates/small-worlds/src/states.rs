@@ -9,7 +9,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
-use std::rc::Rc;
 
 /// What is explored: it is in one state at a time.
 pub trait Model {
@@ -20,6 +19,9 @@ pub trait Model {
 
     /// Copies the state that it is in.
     fn state(&self) -> Self::State;
+
+    /// The same, into the memory of another copy.
+    fn state_into(&self, other: &mut Self::State);
 
     /// Puts it into a state.
     fn set(&mut self, state: &Self::State);
@@ -82,7 +84,9 @@ impl Explored {
 pub struct Violation {
     /// Which of the starts it begins with.
     pub start: usize,
-    /// What happens, in order.
+    /// What is chosen, in order.
+    pub choices: Vec<Choice>,
+    /// The same in words.
     pub steps: Vec<String>,
     /// What is broken then.
     pub what: String,
@@ -161,63 +165,110 @@ impl Edges {
 }
 
 /// Which of the lists of a model, and the place in it.
-#[derive(Clone, Copy)]
-struct Choice {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
     is_event: bool,
     at: u16,
+}
+
+impl Choice {
+    /// The event or the step that was chosen; `None`: the model's list in this state is shorter.
+    pub fn of<M: Model>(self, model: &mut M) -> Option<M::Step> {
+        let mut steps = vec![];
+        if self.is_event { model.list_events(&mut steps) } else { model.list_due(&mut steps) }
+        steps.get(usize::from(self.at)).copied()
+    }
 }
 
 /// Where a state was found: by which step from which other; `None`: it is a start.
 type FoundBy = Option<(Number, Choice)>;
 
-/// An exploration under way.
-struct Exploration<'m, M: Model> {
-    model: &'m mut M,
-    starts: Rc<Vec<M::State>>,
-    fewest_first: bool,
-    twin_of: u64,
+/// What an exploration remembers. The next one may use its memory.
+pub struct Memory<S> {
     seen: HashMap<u128, Number, BuildHasherDefault<KeyHasher>>,
     found_by: Vec<FoundBy>,
     events: Edges,
     due: Edges,
     /// States whose key was known, with the number of the state that has it.
-    twins: Vec<(Number, M::State)>,
+    twins: Vec<(Number, S)>,
+    /// States that are not needed any more.
+    spare: Vec<S>,
+}
+
+impl<S> Default for Memory<S> {
+    fn default() -> Memory<S> {
+        Memory {
+            seen: HashMap::default(),
+            found_by: vec![],
+            events: Edges::default(),
+            due: Edges::default(),
+            twins: vec![],
+            spare: vec![],
+        }
+    }
+}
+
+impl<S> Memory<S> {
+    fn forget(&mut self) {
+        self.seen.clear();
+        self.found_by.clear();
+        self.twins.clear();
+        for edges in [&mut self.events, &mut self.due] {
+            edges.of.clear();
+            edges.to.clear();
+        }
+    }
+}
+
+/// An exploration under way.
+struct Exploration<'m, M: Model> {
+    model: &'m mut M,
+    memory: &'m mut Memory<M::State>,
+    starts: &'m [M::State],
+    fewest_first: bool,
+    twin_of: u64,
     known: u64,
+    /// Whether the last event has happened: only steps that are due follow.
+    is_last: bool,
     explored: Explored,
 }
 
 /// Explores all sequences from these starts. Steps are followed to their end first, which takes less memory; what is
 /// broken is then looked for again, the fewest steps first.
-pub fn explore<M: Model>(model: &mut M, starts: Vec<M::State>, bounds: Bounds) -> Explored {
-    let starts = Rc::new(starts);
-    let mut explored = explore_in_order(model, &starts, bounds, false);
+pub fn explore<M: Model>(
+    model: &mut M,
+    memory: &mut Memory<M::State>,
+    starts: &[M::State],
+    bounds: Bounds,
+) -> Explored {
+    let mut explored = explore_in_order(model, memory, starts, bounds, false);
     if explored.violation.is_some() {
-        explored.violation = explore_in_order(model, &starts, bounds, true).violation.or(explored.violation);
+        let again = explore_in_order(model, memory, starts, bounds, true);
+        explored.violation = again.violation.or(explored.violation);
     }
     explored
 }
 
 fn explore_in_order<M: Model>(
     model: &mut M,
-    starts: &Rc<Vec<M::State>>,
+    memory: &mut Memory<M::State>,
+    starts: &[M::State],
     bounds: Bounds,
     fewest_first: bool,
 ) -> Explored {
+    memory.forget();
     let mut exploration = Exploration {
         model,
-        starts: starts.clone(),
+        memory,
+        starts,
         fewest_first,
         twin_of: bounds.twin_of,
-        seen: HashMap::default(),
-        found_by: vec![],
-        events: Edges::default(),
-        due: Edges::default(),
-        twins: vec![],
         known: 0,
+        is_last: false,
         explored: Explored::default(),
     };
     let violation = exploration.run(bounds.length).err().map(|broken| exploration.in_words(broken));
-    exploration.explored.states = exploration.found_by.len() as u64;
+    exploration.explored.states = exploration.memory.found_by.len() as u64;
     exploration.explored.violation = violation;
     exploration.explored
 }
@@ -239,11 +290,13 @@ impl<M: Model> Exploration<'_, M> {
         for events in 0..=length {
             let is_last = events == length;
             level = self.take_due_steps(level, is_last)?;
-            let end = self.found_by.len() as Number;
+            let end = self.memory.found_by.len() as Number;
             let mut next = vec![];
-            for (number, state) in &level {
-                let to = self.follow(*number, state, true, &mut next)?;
-                self.events.set(*number, &to);
+            self.is_last = events + 1 == length;
+            for (number, state) in level {
+                let to = self.follow(number, &state, true, &mut next)?;
+                self.memory.events.set(number, &to);
+                self.memory.spare.push(state);
             }
             self.compare_twins(end, is_last)?;
             level = next;
@@ -263,9 +316,11 @@ impl<M: Model> Exploration<'_, M> {
         while let Some((number, state)) = if self.fewest_first { left.pop_front() } else { left.pop_back() } {
             let mut found = vec![];
             let to = self.follow(number, &state, false, &mut found)?;
-            self.due.set(number, &to);
+            self.memory.due.set(number, &to);
             left.extend(found);
-            if !is_last {
+            if is_last {
+                self.memory.spare.push(state);
+            } else {
                 all.push((number, state));
             }
         }
@@ -304,35 +359,54 @@ impl<M: Model> Exploration<'_, M> {
     /// The model has come to a state: gives the state a number, and checks it if it is new.
     fn arrive(&mut self, from: FoundBy, new: &mut Vec<(Number, M::State)>) -> Result<Number, Broken> {
         let key = self.model.key();
-        let next = self.found_by.len() as Number;
-        let number = *self.seen.entry(key).or_insert(next);
+        let next = self.memory.found_by.len() as Number;
+        let number = *self.memory.seen.entry(key).or_insert(next);
         if number == next {
-            self.found_by.push(from);
+            self.memory.found_by.push(from);
             self.model.check().map_err(|what| Broken { from, what })?;
-            new.push((number, self.model.state()));
+            if self.goes_on() {
+                new.push((number, self.copy()));
+            }
         } else {
             self.known += 1;
-            if self.twin_of > 0 && self.known.is_multiple_of(self.twin_of) {
-                self.twins.push((number, self.model.state()));
+            if self.twin_of > 0 && self.known.is_multiple_of(self.twin_of) && self.goes_on() {
+                let twin = self.copy();
+                self.memory.twins.push((number, twin));
             }
         }
         Ok(number)
     }
 
+    fn copy(&mut self) -> M::State {
+        match self.memory.spare.pop() {
+            Some(mut state) => {
+                self.model.state_into(&mut state);
+                state
+            }
+            None => self.model.state(),
+        }
+    }
+
+    /// Whether anything follows the state that the model is in.
+    fn goes_on(&mut self) -> bool {
+        !self.is_last || !self.list(false).is_empty()
+    }
+
     /// Whether twins have the futures of the states that were explored, one event or step ahead. The states with numbers
     /// below `end` were explored; twins of others wait.
     fn compare_twins(&mut self, end: Number, is_last: bool) -> Result<(), Broken> {
-        for (number, state) in std::mem::take(&mut self.twins) {
+        for (number, state) in std::mem::take(&mut self.memory.twins) {
             if number >= end {
-                self.twins.push((number, state));
+                self.memory.twins.push((number, state));
                 continue;
             }
-            let expected = self.due.of(number).to_vec();
+            let expected = self.memory.due.of(number).to_vec();
             self.compare(number, &state, false, &expected)?;
             if !is_last {
-                let expected = self.events.of(number).to_vec();
+                let expected = self.memory.events.of(number).to_vec();
                 self.compare(number, &state, true, &expected)?;
             }
+            self.memory.spare.push(state);
             self.explored.twins += 1;
         }
         Ok(())
@@ -358,7 +432,7 @@ impl<M: Model> Exploration<'_, M> {
             self.model.set(state);
             self.explored.steps += 1;
             let done = self.model.perform(step);
-            if done.is_err() || self.seen.get(&self.model.key()) != Some(expected) {
+            if done.is_err() || self.memory.seen.get(&self.model.key()) != Some(expected) {
                 return Err(differ(at));
             }
         }
@@ -373,32 +447,33 @@ impl<M: Model> Exploration<'_, M> {
         while let Some((number, choice)) = from {
             choices.push(choice);
             first = number;
-            from = self.found_by[number as usize];
+            from = self.memory.found_by[number as usize];
         }
-        let starts = self.found_by.iter().enumerate().filter(|(_, found_by)| found_by.is_none());
+        let starts = self.memory.found_by.iter().enumerate().filter(|(_, found_by)| found_by.is_none());
         let start = starts.map(|(number, _)| number).position(|number| number == first as usize);
         let start = start.unwrap_or_default();
         let mut steps = vec![];
         if let Some(state) = self.starts.get(start) {
             self.model.set(state);
         }
-        for choice in choices.iter().rev() {
-            let Some(step) = self.list(choice.is_event).get(usize::from(choice.at)).copied() else { break };
+        choices.reverse();
+        for choice in &choices {
+            let Some(step) = choice.of(self.model) else { break };
             steps.push(self.model.describe(step));
             let _broken = self.model.perform(step);
         }
-        Violation { start, steps, what: broken.what }
+        Violation { start, choices, steps, what: broken.what }
     }
 
     /// How many sequences there are, of up to so many events.
     fn count_sequences(&self, firsts: &[Number], length: usize) -> Result<u128, Broken> {
         let order = self.order_of_due_steps()?;
-        let mut ways = vec![0u128; self.found_by.len()];
+        let mut ways = vec![0u128; self.memory.found_by.len()];
         firsts.iter().for_each(|first| ways[*first as usize] += 1);
         let mut all = 0u128;
         for events in 0..=length {
             for from in &order {
-                for to in self.due.of(*from) {
+                for to in self.memory.due.of(*from) {
                     ways[*to as usize] += ways[*from as usize];
                 }
             }
@@ -413,7 +488,7 @@ impl<M: Model> Exploration<'_, M> {
     fn one_event_later(&self, ways: &[u128]) -> Vec<u128> {
         let mut later = vec![0; ways.len()];
         for (from, ways) in ways.iter().enumerate().filter(|(_, ways)| **ways > 0) {
-            self.events.of(from as Number).iter().for_each(|to| later[*to as usize] += ways);
+            self.memory.events.of(from as Number).iter().for_each(|to| later[*to as usize] += ways);
         }
         later
     }
@@ -421,16 +496,16 @@ impl<M: Model> Exploration<'_, M> {
     /// The states in an order in which no step that is due leads back. There must be one: else steps would follow each
     /// other without end while nothing happens.
     fn order_of_due_steps(&self) -> Result<Vec<Number>, Broken> {
-        let count = self.found_by.len();
+        let count = self.memory.found_by.len();
         let mut before = vec![0u32; count];
         for from in 0..count as Number {
-            self.due.of(from).iter().for_each(|to| before[*to as usize] += 1);
+            self.memory.due.of(from).iter().for_each(|to| before[*to as usize] += 1);
         }
         let mut order: Vec<Number> =
             (0..count as Number).filter(|number| before[*number as usize] == 0).collect();
         let mut at = 0;
         while at < order.len() {
-            for to in self.due.of(order[at]) {
+            for to in self.memory.due.of(order[at]) {
                 before[*to as usize] -= 1;
                 if before[*to as usize] == 0 {
                     order.push(*to);
@@ -440,6 +515,6 @@ impl<M: Model> Exploration<'_, M> {
         }
         let endless = (0..count as Number).find(|number| before[*number as usize] > 0);
         let what = "steps follow each other without end while nothing happens".to_owned();
-        endless.map_or(Ok(order), |number| Err(Broken { from: self.found_by[number as usize], what }))
+        endless.map_or(Ok(order), |number| Err(Broken { from: self.memory.found_by[number as usize], what }))
     }
 }

@@ -19,11 +19,10 @@ pub enum Affinity {
 /// The orders in which the engine does things, where another order was, or is, a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Orders {
-    /// `engine_exit_task` empties the VP's place in the map `tasks`, and says that the thread is gone, before it gives the
-    /// VP back.
+    /// `engine_exit_task` empties the VP's place in the map `tasks` before it gives the VP back.
     pub exit_drops_first: bool,
-    /// `engine_init_task` fills the VP's place in `tasks` and announces the thread under the lock, with the attach.
-    pub init_keeps_under_lock: bool,
+    /// `engine_exit_task` says that the thread is gone before it gives the VP back.
+    pub exit_tells_first: bool,
     /// See [`Affinity`].
     pub affinity: Affinity,
     /// `unlock` is a compare-and-swap, which leaves a sealed lock sealed.
@@ -34,7 +33,7 @@ impl Orders {
     /// Those of the engine as it is.
     pub const TODAY: Orders = Orders {
         exit_drops_first: true,
-        init_keeps_under_lock: false,
+        exit_tells_first: true,
         affinity: Affinity::Unchecked,
         unlock_keeps_seal: false,
     };
@@ -126,14 +125,9 @@ impl Engine<'_> {
             let bound = self.core.set_affinity(vp.0, it.cpus.into(), NOW);
             bound.map_err(|error| format!("the affinity of a new thread: {error}"))?;
         }
+        self.unlock(cpu); // Nothing is due: a VP that was attached is WAITING.
         let parts = [Part::StoreVp(task, vp), Part::KeepTask(task, vp), Part::Send(task, vp, true)];
-        if self.orders.init_keeps_under_lock {
-            parts.into_iter().try_for_each(|part| self.outside(part))?;
-            self.unlock(cpu);
-        } else {
-            self.unlock(cpu); // Nothing is due: a VP that was attached is WAITING.
-            self.state.next(cpu, &parts);
-        }
+        self.state.next(cpu, &parts);
         Ok(())
     }
 
@@ -142,9 +136,9 @@ impl Engine<'_> {
         let vp = self.state.tasks[task].stored;
         self.state.thread(vp).of = None;
         self.core.detach(vp.0, NOW).map_err(|error| format!("VP {} cannot be detached: {error}", vp.0))?;
-        let late = [Part::DropTask(vp), Part::Send(task, vp, false)];
-        let parts = if self.orders.exit_drops_first { &[] } else { &late[..] };
-        self.then(cpu, parts);
+        let drop = (!self.orders.exit_drops_first).then_some(Part::DropTask(vp));
+        let tell = (!self.orders.exit_tells_first).then_some(Part::Send(task, vp, false));
+        self.then(cpu, &drop.into_iter().chain(tell).collect::<Vec<_>>());
         Ok(())
     }
 

@@ -79,7 +79,7 @@ impl Engine<'_> {
             Part::Blocked(task, dies) => self.block(cpu, task, dies),
             Part::Forget(task) => self.forget(task),
             Part::Dequeue(task) => self.dequeue(cpu, task),
-            Part::Affine(task, cpus) => self.state.tasks[task].cpus = cpus,
+            Part::Affine(task, cpus) => self.affine(cpu, task, cpus),
             Part::Requeue(task) => self.requeue(cpu, task),
             Part::Move(task) => self.move_queued(cpu, task),
             Part::Enqueue(task) => self.enqueue_task(cpu, task),
@@ -294,6 +294,15 @@ impl Engine<'_> {
         if is_queued(self.state.tasks[task].place) {
             self.take_out(cpu, task);
             self.state.next(cpu, &[Part::Lock(Section::Stop(task, false))]);
+        }
+    }
+
+    /// set_cpus_allowed_scx, which calls no operation for a thread that has ended (task_dead_and_done).
+    fn affine(&mut self, cpu: usize, task: usize, cpus: u8) {
+        let it = &mut self.state.tasks[task];
+        if it.life == Life::Alive {
+            it.cpus = cpus;
+            self.state.next(cpu, &[Part::Lock(Section::SetCpumask(task)), Part::Requeue(task)]);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::glue::engine::{Engine, NOW, Orders};
 use crate::glue::kernel::{is_enabled, is_private};
-use crate::glue::state::{CPUS, Life, Lock, Part, Place, Section, State, TASKS};
+use crate::glue::state::{CPUS, Life, Lock, Part, Place, Section, State, TASKS, Task, VPS};
 use crate::scheduling::add_core;
 use crate::states::{Digest, Model};
 use hls_core::{Calls, Core, CoreVp, Image, Params, Snapshot, VpState, policies};
@@ -81,6 +81,7 @@ pub struct Glue {
     orders: Orders,
     may_dump: bool,
     may_be_late: bool,
+    checks_maps: bool,
 }
 
 impl Glue {
@@ -100,7 +101,7 @@ impl Glue {
         for cpu in 0..CPUS as u16 {
             core.attach_root(root, cpu)?;
         }
-        Ok(Glue { core, state: State::empty(), orders, may_dump: false, may_be_late: true })
+        Ok(Glue { core, state: State::empty(), orders, may_dump: false, may_be_late: true, checks_maps: true })
     }
 
     /// The same, where sched_ext may ask for a dump, which seals the lock: once in a sequence.
@@ -114,27 +115,48 @@ impl Glue {
         Glue { may_be_late: false, ..self }
     }
 
+    /// The same, where a VP may lead to a wrong thread: only what comes of that counts.
+    pub fn without_maps(self) -> Glue {
+        Glue { checks_maps: false, ..self }
+    }
+
     /// The states from which sequences begin: with two threads, which run, and with a third one, which waits.
     ///
     /// # Errors
     /// What is broken on the way there.
     pub fn starts(&mut self) -> Result<Vec<GlueState>, String> {
         let mut starts = vec![];
-        for task in 0..TASKS {
+        for task in 0..VPS {
             self.perform(Event::Fork(0, task))?;
-            let mut due = vec![];
-            self.list_due(&mut due);
-            while let Some(step) = due.first().copied() {
-                self.perform(step)?;
-                self.check()?;
-                due.clear();
-                self.list_due(&mut due);
-            }
+            self.settle()?;
             if task > 0 {
                 starts.push(self.state());
             }
         }
         Ok(starts)
+    }
+
+    /// The state from which sequences begin where a thread has ended, and nobody has forgotten it yet.
+    ///
+    /// # Errors
+    /// What is broken on the way there.
+    pub fn start_with_a_dead_thread(&mut self) -> Result<GlueState, String> {
+        let starts = self.starts()?;
+        let Some(last) = starts.last() else { return Ok(self.state()) };
+        self.set(last);
+        self.perform(Event::Die(1))?;
+        self.settle()?;
+        Ok(self.state())
+    }
+
+    /// Takes the steps that are due, the first of them first, until none is.
+    fn settle(&mut self) -> Result<(), String> {
+        loop {
+            let mut due = vec![];
+            self.list_due(&mut due);
+            let Some(step) = due.first() else { return self.check() };
+            self.perform(*step)?;
+        }
     }
 
     fn engine(&mut self) -> Engine<'_> {
@@ -154,12 +176,21 @@ impl Glue {
         Ok(())
     }
 
+    /// Whether all VPs are taken, or promised to a thread that is being forked.
+    fn has_all_vps(&self) -> bool {
+        let taken = self.core.image().vps.iter().filter(|vp| vp.is_used() && vp.parent != 0).count();
+        let promised = |task: &&Task| task.life == Life::Forked && task.stored.0 == 0;
+        taken + self.state.tasks.iter().filter(promised).count() >= VPS
+    }
+
     fn list_for_cpu(&self, cpu: usize, events: &mut Vec<Event>) {
         if self.state.cpus[cpu].current.is_some() {
             events.extend([Event::Block(cpu), Event::Die(cpu), Event::SliceEnds(cpu), Event::Yield(cpu)]);
         }
         for (at, task) in self.state.tasks.iter().enumerate() {
             match task.life {
+                // While somebody holds a reference to the thread that was there, its memory is no other thread's.
+                Life::Absent if self.state.is_referred_to(at) || self.has_all_vps() => {}
                 Life::Absent => events.push(Event::Fork(cpu, at)),
                 Life::Dead => events.push(Event::Exit(cpu, at)),
                 Life::Alive => {
@@ -204,9 +235,8 @@ impl Glue {
             }
             Event::Exit(cpu, task) => (cpu, self.exit(task)),
             Event::Affine(cpu, task, cpus) => {
-                let change = [Part::Affine(task, cpus), Part::Lock(Section::SetCpumask(task))];
-                let begin = [Part::LockRunQueueOf(task), Part::Dequeue(task)];
-                (cpu, [&begin[..], &change, &[Part::Requeue(task), Part::UnlockRunQueue]].concat())
+                let change = [Part::Dequeue(task), Part::Affine(task, cpus)];
+                (cpu, [&[Part::LockRunQueueOf(task)], &change[..], &[Part::UnlockRunQueue]].concat())
             }
             Event::Yield(cpu) => {
                 let task = self.state.cpus[cpu].current.unwrap_or_default();
@@ -228,9 +258,8 @@ impl Glue {
         self.state.tasks[task].life = Life::Ending;
         let vp = self.state.tasks[task].stored;
         let mut parts = vec![Part::LockRunQueueOf(task), Part::Lock(Section::Stop(task, false))];
-        if self.orders.exit_drops_first {
-            parts.extend([Part::DropTask(vp), Part::Send(task, vp, false)]);
-        }
+        parts.extend(self.orders.exit_drops_first.then_some(Part::DropTask(vp)));
+        parts.extend(self.orders.exit_tells_first.then_some(Part::Send(task, vp, false)));
         parts.extend([Part::Lock(Section::Detach(task)), Part::Forget(task), Part::UnlockRunQueue]);
         parts
     }
@@ -239,7 +268,7 @@ impl Glue {
         let task = &self.state.tasks[at];
         let vp = task.stored;
         let thread = &self.state.threads[vp.0 as usize];
-        if task.vtime != vp || thread.task != Some(at) {
+        if self.checks_maps && (task.vtime != vp || thread.task != Some(at)) {
             return Err(format!(
                 "VP {} is that of thread {at}, and leads to thread {:?}",
                 vp.0, thread.task
@@ -283,7 +312,7 @@ impl Glue {
         (0..TASKS).filter(alive).try_for_each(|at| self.check_thread(at, &image))?;
         for (vp, thread) in self.state.threads.iter().enumerate() {
             let owner = self.state.tasks.iter().position(|task| task.stored.0 as usize == vp && vp != 0);
-            if thread.task.is_some() && thread.task != owner {
+            if self.checks_maps && thread.task.is_some() && thread.task != owner {
                 return Err(format!("VP {vp} leads to thread {:?}, and is that of {owner:?}", thread.task));
             }
         }
@@ -322,6 +351,11 @@ impl Model for Glue {
 
     fn state(&self) -> GlueState {
         GlueState { core: self.core.snapshot(), state: self.state.clone() }
+    }
+
+    fn state_into(&self, other: &mut GlueState) {
+        self.core.snapshot_into(&mut other.core);
+        other.state.clone_from(&self.state);
     }
 
     fn set(&mut self, state: &GlueState) {

@@ -6,8 +6,11 @@ use hls_core::CoreVp;
 /// CPUs.
 pub(crate) const CPUS: usize = 2;
 
-/// Threads of the kernel, and VPs of the core: a thread that has ended may come again, as another one.
-pub(crate) const TASKS: usize = 3;
+/// VPs of threads: more threads there are not, but for those that have given their VPs back.
+pub(crate) const VPS: usize = 3;
+
+/// Threads that the kernel can have in memory: one has given its VP back already while another one comes.
+pub(crate) const TASKS: usize = VPS + 1;
 
 /// What a section does under the engine's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -245,6 +248,23 @@ impl State {
     /// Puts parts before those that a CPU is about to do; they are done in the order given.
     pub(crate) fn next(&mut self, cpu: usize, parts: &[Part]) {
         self.cpus[cpu].todo.extend(parts.iter().rev());
+    }
+
+    /// Whether a CPU is about to do something to a thread.
+    pub(crate) fn is_referred_to(&self, task: usize) -> bool {
+        let mut parts = self.cpus.iter().flat_map(|cpu| &cpu.todo);
+        parts.any(|part| match *part {
+            Part::LockRunQueueOf(of)
+            | Part::Dequeue(of)
+            | Part::Affine(of, _)
+            | Part::Requeue(of)
+            | Part::Move(of)
+            | Part::Insert(of)
+            | Part::CheckAffinity(of)
+            | Part::CancelIfNotAllowed(of)
+            | Part::FinishInsert(of, _) => of == task,
+            _ => false,
+        })
     }
 
     /// Whether a thread may use a CPU.

@@ -9,5 +9,5 @@ mod run;
 mod world;
 
 pub(crate) use model::add_core;
-pub use run::{Outcome, explore, explore_all};
-pub use world::{Event, World};
+pub use run::{Outcome, calls, explore, explore_all};
+pub use world::{Event, World, WorldState};

@@ -14,6 +14,11 @@ impl Model for World {
         WorldState { core: self.core.snapshot(), platform: self.platform }
     }
 
+    fn state_into(&self, other: &mut WorldState) {
+        self.core.snapshot_into(&mut other.core);
+        other.platform = self.platform;
+    }
+
     fn set(&mut self, state: &WorldState) {
         self.core.restore(&state.core);
         self.platform = state.platform;
