@@ -1,5 +1,6 @@
 //! Explores small worlds; what it prints goes into `docs/internals/small-worlds.md`.
 
+use hls_core::CoreError;
 use hls_small_worlds::glue::{Glue, Orders};
 use hls_small_worlds::scheduling::hierarchies::{self, Hierarchy};
 use hls_small_worlds::scheduling::{calls, explore_all};
@@ -26,6 +27,9 @@ const CORE: [(usize, usize); 3] = [(1, 5), (2, 3), (3, 3)];
 
 /// Events of the glue without arguments.
 const GLUE: usize = 2;
+
+/// So many events show what is open in the engine's glue.
+const SHOWS_OPEN: usize = 2;
 
 /// Of the hierarchies in which something is broken, so many are printed.
 const SHOWN: usize = 5;
@@ -89,10 +93,11 @@ fn print_violation(hierarchy: &Hierarchy, at: usize, violation: &Violation) {
     calls(hierarchy, violation).iter().for_each(|call| println!("  {call}"));
 }
 
-/// Explores the glue of the engine as it is, and prints what was seen; whether everything holds.
+/// Explores the glue in the orders in which no fault is known, and prints what was seen; whether everything holds. Then
+/// prints, of each order of today's engine that is a fault, a shortest sequence that shows it.
 fn glue(length: usize) -> bool {
     let begin = Instant::now();
-    let explored = match explored_glue(length) {
+    let explored = match explored_glue(Glue::new(Orders::MENDED), length) {
         Ok(explored) => explored,
         Err(what) => {
             println!("glue: broken before the first event: {what}");
@@ -100,17 +105,31 @@ fn glue(length: usize) -> bool {
         }
     };
     println!("glue, {length} events: {}", counts(&explored, begin.elapsed()));
-    if let Some(violation) = &explored.violation {
-        println!("\nstart {}:", violation.start);
-        violation.steps.iter().for_each(|step| println!("  {step}"));
-        println!("broken: {}", violation.what);
+    explored.violation.iter().for_each(print_interleaving);
+    for (name, orders) in Orders::open() {
+        let glue =
+            Glue::new(orders).map(|glue| if orders.unlock_keeps_seal { glue } else { glue.with_dumps() });
+        match explored_glue(glue, SHOWS_OPEN).map(|explored| explored.violation) {
+            Ok(Some(violation)) => {
+                println!("\nopen in the engine of today: {name}");
+                print_interleaving(&violation);
+            }
+            Ok(None) => println!("\nopen in the engine of today, and not found: {name}"),
+            Err(what) => println!("\nopen in the engine of today: {name}: {what}"),
+        }
     }
     explored.violation.is_none()
 }
 
-fn explored_glue(length: usize) -> Result<Explored, String> {
-    let mut glue = Glue::new(Orders::TODAY).map_err(|error| error.to_string())?;
-    let starts = glue.starts()?;
+fn print_interleaving(violation: &Violation) {
+    violation.steps.iter().for_each(|step| println!("  {step}"));
+    println!("broken: {}", violation.what);
+}
+
+fn explored_glue(glue: Result<Glue, CoreError>, length: usize) -> Result<Explored, String> {
+    let mut glue = glue.map_err(|error| error.to_string())?;
+    let mut starts = glue.starts()?;
+    starts.push(glue.start_with_a_dead_thread()?);
     let bounds = Bounds { length, twin_of: TWIN_OF };
     Ok(explore(&mut glue, &mut Memory::default(), &starts, bounds))
 }

@@ -30,7 +30,7 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// Those of the engine as it is.
+    /// Those of the engine as it is: to be changed with it.
     pub const TODAY: Orders = Orders {
         exit_drops_first: true,
         exit_tells_first: true,
@@ -39,8 +39,24 @@ impl Orders {
     };
 
     /// Those in which no fault is known.
-    pub const MENDED: Orders =
-        Orders { affinity: Affinity::BehindInsert, unlock_keeps_seal: true, ..Orders::TODAY };
+    pub const MENDED: Orders = Orders {
+        exit_drops_first: true,
+        exit_tells_first: true,
+        affinity: Affinity::BehindInsert,
+        unlock_keeps_seal: true,
+    };
+
+    /// The faults of the engine as it is: each in words, and the orders in which it is the only one.
+    pub fn open() -> Vec<(&'static str, Orders)> {
+        let (today, mended) = (Orders::TODAY, Orders::MENDED);
+        let faults = [
+            ("a thread is lost", Orders { exit_drops_first: today.exit_drops_first, ..mended }),
+            ("news swap their places", Orders { exit_tells_first: today.exit_tells_first, ..mended }),
+            ("an insert for a CPU that is not allowed", Orders { affinity: today.affinity, ..mended }),
+            ("a seal is undone", Orders { unlock_keeps_seal: today.unlock_keeps_seal, ..mended }),
+        ];
+        faults.into_iter().filter(|(_, orders)| *orders != mended).collect()
+    }
 }
 
 /// The time: it does not pass.
@@ -73,7 +89,7 @@ impl Engine<'_> {
     }
 
     /// `to_kick()`, bpf/due.h.
-    fn to_kick(&mut self) -> u8 {
+    fn take_kicks(&mut self) -> u8 {
         let fresh = self.core.kick() as u8 & !self.state.kicked;
         self.state.kicked |= fresh;
         fresh
@@ -81,7 +97,7 @@ impl Engine<'_> {
 
     /// What follows a section outside of the lock, with the kick that is last.
     fn then(&mut self, cpu: usize, parts: &[Part]) {
-        let due = self.to_kick();
+        let due = self.take_kicks();
         self.unlock(cpu);
         if due != 0 {
             self.state.next(cpu, &[Part::Kick(due)]);
@@ -204,7 +220,7 @@ impl Engine<'_> {
                 Affinity::BehindInsert => vec![Part::Insert(task), Part::CancelIfNotAllowed(task)],
             });
         }
-        let due = self.to_kick();
+        let due = self.take_kicks();
         self.unlock(cpu);
         if due != 0 {
             parts.push(Part::Kick(due));

@@ -29,8 +29,8 @@ pub(crate) fn is_enabled(state: &State, cpu: usize, part: Part) -> bool {
     }
 }
 
-/// Whether a part, which its CPU does under the lock of its run queue or to a thread that nobody else knows, is nothing to
-/// any other CPU; or only releases a lock.
+/// Whether a part is nothing to any other CPU, because its CPU does it under the lock of its run queue, or to a thread
+/// that nobody else knows; or only releases a lock.
 pub(crate) fn is_private(part: Part) -> bool {
     matches!(
         part,

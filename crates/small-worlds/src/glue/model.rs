@@ -62,7 +62,9 @@ impl fmt::Display for Event {
             Event::Go(cpu) => write!(f, "  CPU {cpu}: goes on"),
             Event::KickArrives(cpu) => write!(f, "  CPU {cpu}: the kick takes effect"),
             Event::Schedule(cpu) => write!(f, "  CPU {cpu}: schedules"),
-            Event::RunDeferred(task) => write!(f, "  thread {task} arrives in the queue for which it was inserted"),
+            Event::RunDeferred(task) => {
+                write!(f, "  thread {task} arrives in the queue for which it was inserted")
+            }
             Event::Migrate(cpu, task) => write!(f, "  CPU {cpu}: the stopper moves thread {task} away"),
         }
     }
@@ -101,7 +103,14 @@ impl Glue {
         for cpu in 0..CPUS as u16 {
             core.attach_root(root, cpu)?;
         }
-        Ok(Glue { core, state: State::empty(), orders, may_dump: false, may_be_late: true, checks_maps: true })
+        Ok(Glue {
+            core,
+            state: State::empty(),
+            orders,
+            may_dump: false,
+            may_be_late: true,
+            checks_maps: true,
+        })
     }
 
     /// The same, where sched_ext may ask for a dump, which seals the lock: once in a sequence.
@@ -230,7 +239,8 @@ impl Glue {
                 let task = self.state.cpus[cpu].current.unwrap_or_default();
                 let stop = Part::Lock(Section::Stop(task, true));
                 let dies = matches!(event, Event::Die(_));
-                let parts = [Part::LockRunQueueOf(task), stop, Part::Blocked(task, dies), Part::Balance(None)];
+                let parts =
+                    [Part::LockRunQueueOf(task), stop, Part::Blocked(task, dies), Part::Balance(None)];
                 (cpu, parts.to_vec())
             }
             Event::Exit(cpu, task) => (cpu, self.exit(task)),
@@ -269,10 +279,7 @@ impl Glue {
         let vp = task.stored;
         let thread = &self.state.threads[vp.0 as usize];
         if self.checks_maps && (task.vtime != vp || thread.task != Some(at)) {
-            return Err(format!(
-                "VP {} is that of thread {at}, and leads to thread {:?}",
-                vp.0, thread.task
-            ));
+            return Err(format!("VP {} is that of thread {at}, and leads to thread {:?}", vp.0, thread.task));
         }
         let state = self.core.state(vp.0);
         let on = usize::from(image.vps[vp.0 as usize].cpu);

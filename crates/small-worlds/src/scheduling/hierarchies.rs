@@ -49,8 +49,7 @@ impl fmt::Display for Hierarchy {
                 _ => write!(f, " < {}({})", scheduler.policy.name, ups.join(" "))?,
             }
         }
-        let above =
-            self.threads.map(|above| above.map_or_else(|| "-".to_owned(), |above| above.to_string()));
+        let above = self.threads.map(|above| above.map_or_else(|| "-".to_owned(), |above| above.to_string()));
         write!(f, ", threads {}", above.join(" "))
     }
 }

@@ -2,16 +2,16 @@
 //!
 //! The core and its policies read the time only to compare it with other times, or to take the length from one to the
 //! other. So a state and the same state a while later have the same futures, that while later; the key has lengths of
-//! time from now, in place of times. Where a policy compares numbers of its own in the same manner (the tags of
-//! proportional share), the key has their distances from one of them. The key leaves out what nothing reads before it is
-//! written again: links and keys of VPs that are in no queue, what is left of a turn or a period that is over, counts of
-//! grants and CPU time, and the numbers that order equal keys in a heap, of which only the order is kept. It names a
-//! policy's words by the policy's name; of a policy that is not named here, every word counts, and so does the time.
+//! time from now in place of times. Where a policy compares numbers of its own in the same manner (the tags of
+//! proportional share), the key has their distances from one of them. The key leaves out what nothing reads before it
+//! is written again: links and keys of VPs that are in no queue, what is left of a turn or a period that is over,
+//! counts of grants and CPU time, and the numbers that order equal keys in a heap, of which only the order is kept. It names
+//! a policy's words by the policy's name; of a policy that is not named here every word counts, and so does the time.
 //!
 //! All of this is an argument, and may be wrong or become wrong: an exploration compares twins (`states`).
 
 use crate::states::Digest;
-use hls_core::{NodeImage, Image, VpImage};
+use hls_core::{Image, NodeImage, VpImage};
 
 const WAITING: u8 = 0;
 const READY: u8 = 1;
@@ -60,14 +60,16 @@ const STARVED: u64 = 32;
 /// Adds the state of a core to a key. `policy_name` names a policy by its number.
 pub fn add(digest: &mut Digest, state: &Image<'_>, policy_name: impl Fn(u8) -> &'static str) {
     let head = state.head;
-    digest.add(head.kick | head.offline << 16 | u64::from(head.nr_pinned) << 32 | u64::from(head.has_faulty) << 48);
+    digest.add(
+        head.kick | head.offline << 16 | u64::from(head.nr_pinned) << 32 | u64::from(head.has_faulty) << 48,
+    );
     add_list(digest, head.free_vp, |vp| state.vps[vp as usize].up_next);
     add_list(digest, head.seeking, |vp| state.vps[vp as usize].seeking_next);
     add_list(digest, head.pending, |s| state.schedulers[s as usize].pending_next);
     add_cpus(digest, state);
     let words: Vec<Words> = state.schedulers.iter().map(|s| Words::of(policy_name(s.policy))).collect();
-    for s in 1..words.len() {
-        add_scheduler(digest, state, s, words[s]);
+    for (s, words) in words.iter().enumerate().skip(1) {
+        add_scheduler(digest, state, s, *words);
     }
     for (v, vp) in state.vps.iter().enumerate().skip(1).filter(|(_, vp)| vp.is_used()) {
         add_vp(digest, state, vp);

@@ -5,7 +5,7 @@
 
 use crate::scheduling::hierarchies::{CPUS, THREADS};
 use crate::scheduling::world::{Event, World};
-use hls_core::{Calls, CoreError, Params, Image, VpState};
+use hls_core::{Calls, CoreError, Image, Params, VpState};
 use hls_units::Nanos;
 
 const READY: u8 = 1;
@@ -87,7 +87,8 @@ impl Before {
             Event::Attach(..) | Event::Move(..) => refused.is_none_or(|error| error == CoreError::Children),
             _ => refused.is_none(),
         };
-        let found = refused.map_or("the core took it".to_owned(), |error| format!("the core refused: {error}"));
+        let found =
+            refused.map_or("the core took it".to_owned(), |error| format!("the core refused: {error}"));
         if is_right { Ok(()) } else { Err(format!("this event should have had another answer: {found}")) }
     }
 
@@ -124,7 +125,9 @@ impl Before {
             return Err(format!("the parameter of thread {thread} did not change"));
         }
         if expected != (wants(after), after.above, after.usable, after.param) {
-            return Err(format!("the event has changed something else of thread {thread}, or not what it says"));
+            return Err(format!(
+                "the event has changed something else of thread {thread}, or not what it says"
+            ));
         }
         Ok(())
     }
@@ -156,7 +159,9 @@ fn leads_nowhere(world: &mut World, vp: u32) -> Result<(), String> {
         core.watch(vp, true),
     ];
     if answers.iter().any(|answer| *answer != Err(CoreError::NotFound)) || core.snapshot() != snapshot {
-        return Err(format!("a call about VP {vp}, which was given back, was not refused, or changed something"));
+        return Err(format!(
+            "a call about VP {vp}, which was given back, was not refused, or changed something"
+        ));
     }
     let is_named = before.cpus.iter().any(|cpu| {
         let on_path = cpu.path[..cpu.depth as usize].iter().any(|step| step.vp == vp);

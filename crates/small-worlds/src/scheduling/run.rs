@@ -18,7 +18,8 @@ pub struct Outcome {
     pub violations: Vec<(usize, Violation)>,
 }
 
-/// Explores a hierarchy in a world, which is another one before and after: all sequences of events that begin with all threads asleep, or with all of them awake.
+/// Explores a hierarchy: all sequences of events that begin with all threads asleep, or with all of them awake. The
+/// world and the memory are those of whatever was explored before.
 ///
 /// # Errors
 /// The core has refused the hierarchy.
@@ -52,10 +53,16 @@ pub fn explore_all(
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(hierarchy) = hierarchies.get(at) else { return };
-            let explored = explore(&mut world, &mut memory, hierarchy, bounds).unwrap_or_else(|error| Explored {
-                violation: Some(Violation { start: 0, choices: vec![], steps: vec![], what: error.to_string() }),
-                ..Explored::default()
-            });
+            let explored =
+                explore(&mut world, &mut memory, hierarchy, bounds).unwrap_or_else(|error| Explored {
+                    violation: Some(Violation {
+                        start: 0,
+                        choices: vec![],
+                        steps: vec![],
+                        what: error.to_string(),
+                    }),
+                    ..Explored::default()
+                });
             let mut outcome = outcome.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             outcome.hierarchies += 1;
             outcome.explored.add(&explored);

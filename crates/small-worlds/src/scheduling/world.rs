@@ -65,7 +65,9 @@ impl fmt::Display for Event {
             Event::Online(cpu) => write!(f, "CPU {cpu} is back"),
             Event::Tick => f.write_str("a tick passes"),
             Event::Due => f.write_str("time passes up to the next timer or end of a slice"),
-            Event::Late => f.write_str("time passes up to half a tick after the next timer or end of a slice"),
+            Event::Late => {
+                f.write_str("time passes up to half a tick after the next timer or end of a slice")
+            }
             Event::Decide(cpu) => write!(f, "CPU {cpu} decides"),
         }
     }

@@ -175,7 +175,11 @@ impl Choice {
     /// The event or the step that was chosen; `None`: the model's list in this state is shorter.
     pub fn of<M: Model>(self, model: &mut M) -> Option<M::Step> {
         let mut steps = vec![];
-        if self.is_event { model.list_events(&mut steps) } else { model.list_due(&mut steps) }
+        if self.is_event {
+            model.list_events(&mut steps)
+        } else {
+            model.list_due(&mut steps)
+        }
         steps.get(usize::from(self.at)).copied()
     }
 }
@@ -329,7 +333,11 @@ impl<M: Model> Exploration<'_, M> {
 
     fn list(&mut self, is_event: bool) -> Vec<M::Step> {
         let mut steps = vec![];
-        if is_event { self.model.list_events(&mut steps) } else { self.model.list_due(&mut steps) }
+        if is_event {
+            self.model.list_events(&mut steps)
+        } else {
+            self.model.list_due(&mut steps)
+        }
         steps
     }
 
@@ -392,8 +400,8 @@ impl<M: Model> Exploration<'_, M> {
         !self.is_last || !self.list(false).is_empty()
     }
 
-    /// Whether twins have the futures of the states that were explored, one event or step ahead. The states with numbers
-    /// below `end` were explored; twins of others wait.
+    /// Whether twins have the futures of the states that were explored, one event or step ahead. The states with
+    /// numbers below `end` were explored; twins of others wait.
     fn compare_twins(&mut self, end: Number, is_last: bool) -> Result<(), Broken> {
         for (number, state) in std::mem::take(&mut self.memory.twins) {
             if number >= end {
@@ -518,3 +526,6 @@ impl<M: Model> Exploration<'_, M> {
         endless.map_or(Ok(order), |number| Err(Broken { from: self.memory.found_by[number as usize], what }))
     }
 }
+
+#[cfg(test)]
+mod tests;
