@@ -128,8 +128,7 @@ fn print_interleaving(violation: &Violation) {
 
 fn explored_glue(glue: Result<Glue, CoreError>, length: usize) -> Result<Explored, String> {
     let mut glue = glue.map_err(|error| error.to_string())?;
-    let mut starts = glue.starts()?;
-    starts.push(glue.start_with_a_dead_thread()?);
+    let starts = glue.starts()?;
     let bounds = Bounds { length, twin_of: TWIN_OF };
     Ok(explore(&mut glue, &mut Memory::default(), &starts, bounds))
 }

@@ -122,6 +122,7 @@ impl Engine<'_> {
                 self.state.cpus[cpu].resched = true;
                 self.then(cpu, &[]);
             }
+            Section::ChangeCpu(is_back) => self.change_cpu(cpu, is_back)?,
             Section::Call(task, vp, incarnation) => self.call(cpu, task, vp, incarnation),
         }
         Ok(())
@@ -168,6 +169,12 @@ impl Engine<'_> {
             let _ = self.core.set_affinity(vp.0, it.cpus.into(), NOW);
         }
         self.core.request(vp.0, NOW);
+        let on = usize::from(self.core.image().vps[vp.0 as usize].cpu);
+        let is_leaving = on != cpu && self.state.cpus[on].is_leaving;
+        if self.core.state(vp.0) == VpState::Running && is_leaving {
+            // Refused for the last CPU, which does not leave.
+            let _ = self.core.offline(on as u16, NOW);
+        }
         let granted = self.core.state(vp.0) == VpState::Running;
         let on = usize::from(self.core.image().vps[vp.0 as usize].cpu);
         self.state.thread(vp).is_queued = !granted;
@@ -226,6 +233,18 @@ impl Engine<'_> {
             parts.push(Part::Kick(due));
         }
         self.state.next(cpu, &parts);
+    }
+
+    /// change_cpu(), bpf/engine.bpf.c.
+    fn change_cpu(&mut self, cpu: usize, is_back: bool) -> Result<(), String> {
+        self.state.kicked &= !(1 << cpu);
+        let changed = match is_back {
+            true => self.core.online(cpu as u16, NOW),
+            false => self.core.offline(cpu as u16, NOW),
+        };
+        changed.map_err(|error| format!("a CPU came or went that the hierarchy does not have: {error}"))?;
+        self.then(cpu, &[]);
+        Ok(())
     }
 
     /// make_call and is_of(), bpf/calls.h.

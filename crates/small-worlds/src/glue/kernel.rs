@@ -94,11 +94,21 @@ impl Engine<'_> {
 
     /// task_rq_lock. A thread that is asleep is woken on a run queue that it may be on (select_task_rq).
     fn lock_run_queue_of(&mut self, cpu: usize, task: usize) {
+        let chosen = self.state.queue_for(task);
         let it = &mut self.state.tasks[task];
-        if it.place == Place::Asleep && (it.cpus >> it.run_queue) & 1 == 0 {
-            // On the way to another run queue's lock.
-            it.run_queue = it.cpus.trailing_zeros() as usize % CPUS;
-            self.state.next(cpu, &[Part::LockRunQueueOf(task)]);
+        if it.place == Place::Asleep && it.life == Life::Alive && chosen != Some(it.run_queue) {
+            // On the way to another run queue's lock. Where there is none, select_fallback_rq gives the thread all CPUs.
+            match chosen {
+                Some(queue) => {
+                    it.run_queue = queue;
+                    self.state.next(cpu, &[Part::LockRunQueueOf(task)]);
+                }
+                None => {
+                    it.cpus = (1 << CPUS) - 1;
+                    let parts = [Part::Lock(Section::SetCpumask(task)), Part::LockRunQueueOf(task)];
+                    self.state.next(cpu, &parts);
+                }
+            }
             return;
         }
         let queue = it.run_queue;
@@ -126,7 +136,10 @@ impl Engine<'_> {
     fn balance(&mut self, cpu: usize, before: Option<usize>) {
         if before.is_some_and(|before| self.state.tasks[before].has_slice) {
             self.state.next(cpu, &[Part::UnlockRunQueue]);
-        } else if !self.state.cpus[cpu].local.is_empty() {
+        } else if !self.state.cpus[cpu].local.is_empty() || self.state.cpus[cpu].is_leaving {
+            self.put_and_pick(cpu, before);
+        } else if let Some(task) = self.state.first_of_all(cpu) {
+            self.put_into_local(task, cpu); // consume_global_dsq
             self.put_and_pick(cpu, before);
         } else {
             let parts = [Part::Lock(Section::Dispatch(before)), Part::AfterDispatch(before, false)];
@@ -233,6 +246,11 @@ impl Engine<'_> {
 
     /// enqueue_task_scx and do_enqueue_task.
     fn enqueue_task(&mut self, cpu: usize, task: usize) {
+        let queue = self.state.tasks[task].run_queue;
+        if self.state.cpus[queue].is_leaving {
+            self.put_into_local(task, queue); // scx_rq_online is false: the engine is not asked.
+            return;
+        }
         self.state.tasks[task].place = Place::Queueing;
         self.state.forget_inserts(task);
         self.state.next(cpu, &[Part::Lock(Section::Enqueue(task)), Part::Enqueued(task)]);
@@ -259,7 +277,11 @@ impl Engine<'_> {
     pub(crate) fn run_deferred(&mut self, task: usize) -> Result<(), String> {
         let Place::Deferred(on) = self.state.tasks[task].place else { return Ok(()) };
         self.allowed(task, on)?;
-        self.put_into_local(task, on);
+        if self.state.cpus[on].is_leaving {
+            self.state.tasks[task].place = Place::Global;
+        } else {
+            self.put_into_local(task, on);
+        }
         Ok(())
     }
 
@@ -319,17 +341,29 @@ impl Engine<'_> {
         let it = self.state.tasks[task];
         if !self.state.may_use(task, it.run_queue) && is_queued(it.place) {
             self.take_out(cpu, task);
-            self.state.tasks[task].run_queue = it.cpus.trailing_zeros() as usize % CPUS;
+            self.state.tasks[task].run_queue = self.state.queue_for(task).unwrap_or(it.run_queue);
             self.unlock_run_queues(cpu);
             self.state.next(cpu, &[Part::LockRunQueueOf(task), Part::Enqueue(task)]);
         }
     }
 
+    /// push_cpu_stop, on a CPU that is leaving: select_fallback_rq gives the thread all CPUs if it may use no other.
+    pub(crate) fn push(&mut self, cpu: usize, task: usize) {
+        if self.state.queue_for(task).is_some() {
+            self.migrate(cpu, task);
+            return;
+        }
+        let all = (1 << CPUS) - 1;
+        let widen = [Part::LockRunQueueOf(task), Part::Dequeue(task), Part::Affine(task, all)];
+        self.state.next(cpu, &[&widen[..], &[Part::UnlockRunQueue]].concat());
+    }
+
     /// migration_cpu_stop, on a CPU whose thread may not use it any more.
     pub(crate) fn migrate(&mut self, cpu: usize, task: usize) {
         self.take_out(cpu, task);
+        let queue = self.state.queue_for(task);
         let it = &mut self.state.tasks[task];
-        it.run_queue = it.cpus.trailing_zeros() as usize % CPUS;
+        it.run_queue = queue.unwrap_or(it.run_queue);
         if self.state.cpus[cpu].current == Some(task) {
             self.state.cpus[cpu].current = None;
         }
@@ -341,5 +375,5 @@ impl Engine<'_> {
 
 /// Whether a thread is in a queue, of the kernel's or of the engine's.
 fn is_queued(place: Place) -> bool {
-    matches!(place, Place::WithEngine | Place::Deferred(_) | Place::Local(_))
+    matches!(place, Place::WithEngine | Place::Deferred(_) | Place::Local(_) | Place::Global)
 }

@@ -30,6 +30,12 @@ pub enum Event {
     Yield(usize),
     /// On this CPU, user space changes the priority of the thread that it knows by this VP.
     Call(usize, CoreVp),
+    /// The kernel begins to empty the CPU.
+    Leave(usize),
+    /// The CPU is back.
+    Return(usize),
+    /// The kernel tells the engine that the CPU goes offline.
+    TellOffline(usize),
     /// On this CPU, sched_ext asks for a dump before it ends the run.
     Dump(usize),
     /// The CPU goes on.
@@ -58,6 +64,9 @@ impl fmt::Display for Event {
             Event::Call(cpu, vp) => {
                 write!(f, "CPU {cpu}: user space changes the priority of VP {}", vp.0)
             }
+            Event::Leave(cpu) => write!(f, "CPU {cpu}: the kernel begins to empty it"),
+            Event::Return(cpu) => write!(f, "CPU {cpu}: is back"),
+            Event::TellOffline(cpu) => write!(f, "  CPU {cpu}: goes offline"),
             Event::Dump(cpu) => write!(f, "CPU {cpu}: dump"),
             Event::Go(cpu) => write!(f, "  CPU {cpu}: goes on"),
             Event::KickArrives(cpu) => write!(f, "  CPU {cpu}: the kick takes effect"),
@@ -129,33 +138,22 @@ impl Glue {
         Glue { checks_maps: false, ..self }
     }
 
-    /// The states from which sequences begin: with two threads, which run, and with a third one, which waits.
+    /// The states from which sequences begin: two threads run; a third one waits; and one of the three has ended, and
+    /// nobody has forgotten it yet. To be called once.
     ///
     /// # Errors
     /// What is broken on the way there.
-    pub fn starts(&mut self) -> Result<Vec<GlueState>, String> {
-        let mut starts = vec![];
-        for task in 0..VPS {
+    pub fn starts(&mut self) -> Result<[GlueState; 3], String> {
+        let mut fork = |task| {
             self.perform(Event::Fork(0, task))?;
             self.settle()?;
-            if task > 0 {
-                starts.push(self.state());
-            }
-        }
-        Ok(starts)
-    }
-
-    /// The state from which sequences begin where a thread has ended, and nobody has forgotten it yet.
-    ///
-    /// # Errors
-    /// What is broken on the way there.
-    pub fn start_with_a_dead_thread(&mut self) -> Result<GlueState, String> {
-        let starts = self.starts()?;
-        let Some(last) = starts.last() else { return Ok(self.state()) };
-        self.set(last);
+            Ok::<GlueState, String>(self.state())
+        };
+        fork(0)?;
+        let (two, three) = (fork(1)?, fork(2)?);
         self.perform(Event::Die(1))?;
         self.settle()?;
-        Ok(self.state())
+        Ok([two, three, self.state()])
     }
 
     /// Takes the steps that are due, the first of them first, until none is.
@@ -193,6 +191,16 @@ impl Glue {
     }
 
     fn list_for_cpu(&self, cpu: usize, events: &mut Vec<Event>) {
+        let it = &self.state.cpus[cpu];
+        match it.is_leaving {
+            true if it.is_going => return,
+            true => {
+                events.push(Event::Return(cpu));
+                return;
+            }
+            false if self.state.cpus.iter().all(|cpu| !cpu.is_leaving) => events.push(Event::Leave(cpu)),
+            false => {}
+        }
         if self.state.cpus[cpu].current.is_some() {
             events.extend([Event::Block(cpu), Event::Die(cpu), Event::SliceEnds(cpu), Event::Yield(cpu)]);
         }
@@ -206,7 +214,9 @@ impl Glue {
                     if task.place == Place::Asleep {
                         events.push(Event::Wake(cpu, at));
                     }
-                    let others = (1..1 << CPUS).filter(|cpus| *cpus != task.cpus);
+                    let active = (0..CPUS).filter(|cpu| !self.state.cpus[*cpu].is_leaving);
+                    let active = active.fold(0, |active, cpu| active | 1 << cpu);
+                    let others = (1..1 << CPUS).filter(|cpus| *cpus != task.cpus && cpus & active != 0);
                     events.extend(others.map(|cpus| Event::Affine(cpu, at, cpus)));
                 }
                 Life::Forked | Life::Ending => {}
@@ -258,6 +268,19 @@ impl Glue {
                 let call = known.map(|(task, incarnation, _)| Section::Call(task, vp, incarnation));
                 (cpu, call.map(Part::Lock).into_iter().collect())
             }
+            Event::Leave(cpu) => {
+                self.state.cpus[cpu].is_leaving = true;
+                self.state.cpus[cpu].is_going = true;
+                (cpu, vec![])
+            }
+            Event::TellOffline(cpu) => {
+                self.state.cpus[cpu].is_going = false;
+                (cpu, vec![Part::Lock(Section::ChangeCpu(false))])
+            }
+            Event::Return(cpu) => {
+                self.state.cpus[cpu].is_leaving = false;
+                (cpu, vec![Part::Lock(Section::ChangeCpu(true))])
+            }
             Event::Dump(cpu) => (cpu, vec![Part::Seal]),
             _ => (0, vec![]),
         }
@@ -294,6 +317,7 @@ impl Glue {
             {
                 Ok(())
             }
+            (Place::Global, VpState::Ready | VpState::Running) if self.may_be_late => Ok(()),
             (Place::WithEngine, VpState::Running) => {
                 Err(format!("thread {at} is lost: it is granted CPU {on}, and in no queue"))
             }
@@ -309,7 +333,8 @@ impl Glue {
         if let Some(cpu) = (0..CPUS).find(|cpu| !self.state.cpus[*cpu].todo.is_empty()) {
             return Err(format!("CPU {cpu} waits for a lock for ever"));
         }
-        let forgotten = self.core.kick();
+        let leaving = (0..CPUS).filter(|cpu| self.state.cpus[*cpu].is_leaving);
+        let forgotten = self.core.kick() & !leaving.fold(0, |leaving, cpu| leaving | 1 << cpu);
         if forgotten != 0 {
             return Err(format!("decisions are due on the CPUs {forgotten:#b}, and nobody takes them"));
         }
@@ -389,14 +414,24 @@ impl Model for Glue {
 
     fn list_due(&mut self, steps: &mut Vec<Event>) {
         let state = &self.state;
+        // A CPU that idles looks at the queue of all CPUs when a kernel thread has had it for a moment.
+        let looks_soon = |cpu: usize| {
+            let it = &state.cpus[cpu];
+            it.current.is_none() && !it.is_leaving && state.first_of_all(cpu).is_some()
+        };
         let is_free = |cpu: usize| state.cpus[cpu].run_queue_held_by.is_none();
         for (cpu, it) in state.cpus.iter().enumerate() {
             if it.is_kicked && is_free(cpu) {
                 steps.push(Event::KickArrives(cpu));
             }
+            if it.is_going && it.todo.is_empty() {
+                steps.push(Event::TellOffline(cpu));
+            }
             match it.todo.last() {
+                // The stopper takes away what runs, or would run, on a CPU that is leaving.
+                None if it.is_leaving && (it.current.is_some() || !it.local.is_empty()) => {}
                 Some(part) if is_enabled(state, cpu, *part) => steps.push(Event::Go(cpu)),
-                None if it.resched && is_free(cpu) => steps.push(Event::Schedule(cpu)),
+                None if (it.resched || looks_soon(cpu)) && is_free(cpu) => steps.push(Event::Schedule(cpu)),
                 _ => {}
             }
         }
@@ -406,9 +441,10 @@ impl Model for Glue {
                     steps.push(Event::RunDeferred(at));
                 }
                 Place::Current(cpu) | Place::Local(cpu)
-                    if !state.may_use(at, cpu) && is_free(cpu) && state.cpus[cpu].todo.is_empty() =>
+                    if is_free(cpu) && state.cpus[cpu].todo.is_empty() =>
                 {
-                    steps.push(Event::Migrate(cpu, at));
+                    let must_go = state.cpus[cpu].is_leaving || !state.may_use(at, cpu);
+                    steps.extend(must_go.then_some(Event::Migrate(cpu, at)));
                 }
                 _ => {}
             }
@@ -437,7 +473,7 @@ impl Model for Glue {
                 self.go_on_in_private(cpu)?;
             }
             Event::RunDeferred(task) => self.engine().run_deferred(task)?,
-            Event::Migrate(cpu, task) => self.engine().migrate(cpu, task),
+            Event::Migrate(cpu, task) => self.engine().push(cpu, task),
             Event::SliceEnds(cpu) => self.state.kick(1 << cpu),
             _ => {
                 let (cpu, parts) = self.parts_of(event);

@@ -29,6 +29,8 @@ pub enum Section {
     Dispatch(Option<usize>),
     /// `engine_yielded`: a thread lets others go first.
     Yield(usize),
+    /// `engine_cpu_offline`, `engine_cpu_online`: whether the CPU is back.
+    ChangeCpu(bool),
     /// `make_call`: user space changes the priority of the VP that a thread had when it was announced.
     Call(usize, CoreVp, u8),
 }
@@ -110,6 +112,8 @@ pub(crate) enum Place {
     Deferred(usize),
     /// In the local queue of a CPU.
     Local(usize),
+    /// In the queue of all CPUs, where sched_ext puts a thread that was inserted for a CPU that is leaving.
+    Global,
     /// It has this CPU.
     Current(usize),
     /// Taken out of its queue by this CPU, to be changed or moved (`task_on_rq_migrating`).
@@ -159,6 +163,11 @@ pub(crate) struct Cpu {
     pub resched: bool,
     /// It was kicked, and will notice as soon as the lock of its run queue is free.
     pub is_kicked: bool,
+    /// The kernel empties it, or has done so (`balance_push_set`, and `cpu_active` is false): it calls no dispatch there,
+    /// and no enqueue for its run queue.
+    pub is_leaving: bool,
+    /// `engine_cpu_offline` is still to be called.
+    pub is_going: bool,
     /// Who holds the lock of its run queue.
     pub run_queue_held_by: Option<usize>,
     /// The parts of operations that it is about to do, the next one last.
@@ -219,6 +228,8 @@ impl State {
             local: vec![],
             resched: false,
             is_kicked: false,
+            is_leaving: false,
+            is_going: false,
             run_queue_held_by: None,
             todo: vec![],
         };
@@ -265,6 +276,18 @@ impl State {
             | Part::FinishInsert(of, _) => of == task,
             _ => false,
         })
+    }
+
+    /// The run queue for a thread: one that it may be on, of a CPU that is not leaving (`select_task_rq`).
+    pub(crate) fn queue_for(&self, task: usize) -> Option<usize> {
+        let it = &self.tasks[task];
+        let may_be_on = |queue: &usize| self.may_use(task, *queue) && !self.cpus[*queue].is_leaving;
+        [it.run_queue].into_iter().chain(0..CPUS).find(may_be_on)
+    }
+
+    /// A thread in the queue of all CPUs that may use this CPU.
+    pub(crate) fn first_of_all(&self, cpu: usize) -> Option<usize> {
+        (0..TASKS).find(|task| self.tasks[*task].place == Place::Global && self.may_use(*task, cpu))
     }
 
     /// Whether a thread may use a CPU.
