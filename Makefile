@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bless bench vm tables cost storm map clean lint licences core
+.PHONY: help run test check bless bench vm tables cost storm small-worlds map clean lint licences core
 .PHONY: setup-run setup-check setup-test setup-bench setup-vm setup-cost setup-tables setup-storm
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
@@ -16,7 +16,7 @@ native := $(shell sed '/^\#/d' core/port/native.flags)
 policies := $(addprefix -include ,$(wildcard policies/*.c))
 
 help: ## list the commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 run: setup-run ## check the hierarchy of the HLS paper's Figure 1, run it in the simulator, draw what happened
 	cargo build --locked --release -p hls-cli --no-default-features
@@ -56,6 +56,9 @@ tables: setup-tables ## run the experiments that are for a real kernel, with the
 
 storm: setup-storm ## test the kernel engine for long in the test machine; two hours, less with STORMS="gallery loaders"
 	cargo test --locked -p hls-cli --test kernel -- --include-ignored --nocapture $(if $(STORMS),long_storms)
+
+small-worlds: setup-run ## every sequence of events in every small hierarchy, and the engine's glue; ten minutes, two CPUs
+	cargo run --locked --release --quiet -p hls-small-worlds
 
 map: setup-run ## draw which crate needs which, in docs/internals/crates.svg
 	cargo run --locked --quiet -p hls-tidy >docs/internals/crates.svg

@@ -98,7 +98,11 @@ static const u64 sizes[] = {sizeof(struct hls),
 			    HLS_MAX_RECORDS,
 			    HLS_PARAMS,
 			    sizeof(struct hls_call),
-			    HLS_FIRST_LOADED};
+			    HLS_FIRST_LOADED,
+			    offsetof(struct hls, cpu),
+			    sizeof(struct hls_cpu),
+			    HLS_SCHEDULER_WORDS,
+			    HLS_VP_WORDS};
 
 /* Makes a call, and writes its result into it. */
 static void play(struct hls *h, struct hls_call *c)
@@ -189,7 +193,7 @@ struct hls_fault hls_fault(const struct hls *h)
 	return h->fault;
 }
 
-/* A VP, a scheduler and a CPU with all their fields: for a dump. */
+/* A VP, a scheduler, a CPU and their nodes with all their fields: for dumps and snapshots. */
 const struct hls_vp *hls_vp(const struct hls *h, u32 v)
 {
 	return &h->vp[v];
@@ -203,4 +207,14 @@ const struct hls_scheduler *hls_scheduler(const struct hls *h, u32 s)
 const struct hls_cpu *hls_cpu(const struct hls *h, u32 cpu)
 {
 	return &h->cpu[cpu];
+}
+
+const struct hls_node *hls_node(const struct hls *h, u32 v)
+{
+	return &h->node[v];
+}
+
+const struct hls_node *hls_timer_node(const struct hls *h, u32 s)
+{
+	return &h->timer_node[s];
 }

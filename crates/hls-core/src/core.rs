@@ -139,6 +139,11 @@ impl Core {
         unsafe { std::slice::from_raw_parts(self.hls.as_ptr().cast(), Core::size()) }
     }
 
+    /// Where the domain lies.
+    pub(crate) fn address(&self) -> *mut ffi::Hls {
+        self.hls.as_ptr()
+    }
+
     /// Panics on an index that no VP can have: a programmer's error.
     fn vp(&self, vp: CoreVp) -> u32 {
         assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");

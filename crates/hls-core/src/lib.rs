@@ -11,6 +11,7 @@ mod ffi;
 mod library;
 mod numbers;
 mod policy;
+mod snapshot;
 mod tape;
 mod view;
 
@@ -19,6 +20,7 @@ pub use calls::{Calls, CoreError, Params};
 pub use library::{Library, OpenError};
 pub use numbers::{CoreScheduler, CoreVp};
 pub use policy::{MessageInfo, ParamInfo, PolicyInfo, Unit, hook, policies, violation};
+pub use snapshot::{CpuImage, HeadImage, Image, NodeImage, SchedulerImage, Snapshot, StepImage, VpImage};
 pub use tape::{Call, Op, Unsound};
 pub use view::{Fault, RawRecord, RecordKind, SchedulerEntry, View, VpEntry, VpState};
 
@@ -36,6 +38,10 @@ pub mod limits {
     pub const MAX_RECORDS: usize = 16384;
     /// Parameters of a scheduler, and of a VP; values of a message.
     pub const PARAMS: usize = 4;
+    /// Words that a policy has in each of its schedulers.
+    pub const SCHEDULER_WORDS: usize = 104;
+    /// Words that a policy has in each VP that it schedules.
+    pub const VP_WORDS: usize = 4;
     /// Loaded policies have numbers from here on.
     pub const FIRST_LOADED: u8 = 64;
 }

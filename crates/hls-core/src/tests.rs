@@ -1,6 +1,6 @@
 //! What stands twice, here and on the C side, is the same.
 
-use crate::{Call, Op, ffi, limits};
+use crate::{Call, CpuImage, HeadImage, NodeImage, Op, SchedulerImage, VpImage, ffi, limits};
 use std::ffi::CStr;
 
 #[test]
@@ -14,6 +14,16 @@ fn limits_are_those_of_the_c_side() {
     assert_eq!(sizes[4], size_of::<ffi::HlsRecord>() as u64);
     assert_eq!(sizes[11], size_of::<Call>() as u64);
     assert_eq!(sizes[12], u64::from(limits::FIRST_LOADED));
+}
+
+#[test]
+fn images_are_as_large_as_the_structs_of_the_c_side() {
+    // SAFETY: a constant.
+    let sizes = unsafe { *ffi::hls_library.sizes };
+    let ours = [size_of::<SchedulerImage>(), size_of::<VpImage>(), size_of::<NodeImage>()];
+    assert_eq!(sizes[1..4], ours.map(|n| n as u64));
+    let ours = [size_of::<HeadImage>(), size_of::<CpuImage>(), limits::SCHEDULER_WORDS, limits::VP_WORDS];
+    assert_eq!(sizes[13..17], ours.map(|n| n as u64));
 }
 
 #[test]

@@ -206,6 +206,12 @@ impl View {
         !lost
     }
 
+    /// Counts no record that was written until now as one that `take_records` has yet to hand out.
+    pub(crate) fn forget_records(&mut self) {
+        // SAFETY: reads one field.
+        self.taken = unsafe { ffi::hls_nr_records(self.hls.as_ptr()) };
+    }
+
     /// The invariant that the last check found broken.
     pub fn fault(&self) -> Fault {
         // SAFETY: reads one field.

@@ -1,0 +1,314 @@
+//! What the model knows besides the core: the kernel's threads, run queues and locks; the engine's maps, lock and words
+//! about threads; and for each CPU what it is about to do.
+
+use hls_core::CoreVp;
+
+/// CPUs.
+pub(crate) const CPUS: usize = 2;
+
+/// VPs of threads: more threads there are not, but for those that have given their VPs back.
+pub(crate) const VPS: usize = 3;
+
+/// Threads that the kernel can have in memory: one has given its VP back already while another one comes.
+pub(crate) const TASKS: usize = VPS + 1;
+
+/// What a section does under the engine's lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Section {
+    /// `engine_init_task`: attaches a VP for a new thread.
+    Attach(usize),
+    /// `engine_exit_task`: detaches the VP of a thread.
+    Detach(usize),
+    /// `engine_enqueue`: requests a thread's VP.
+    Enqueue(usize),
+    /// `stop`, by `engine_quiescent` or `engine_disable`: releases a thread's VP. Whether the thread blocks.
+    Stop(usize, bool),
+    /// `engine_set_cpumask`: gives the core a thread's affinity.
+    SetCpumask(usize),
+    /// `engine_dispatch`: the CPU decides. The thread that ran there, if it is runnable.
+    Dispatch(Option<usize>),
+    /// `engine_yielded`: a thread lets others go first.
+    Yield(usize),
+    /// `engine_cpu_offline`, `engine_cpu_online`: whether the CPU is back.
+    ChangeCpu(bool),
+    /// `make_call`: user space changes the priority of the VP that a thread had when it was announced.
+    Call(usize, CoreVp, u8),
+}
+
+/// An atomic part of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Takes the lock of the run queue that a thread is on (`task_rq_lock`).
+    LockRunQueueOf(usize),
+    /// Releases the locks of run queues that the CPU holds.
+    UnlockRunQueue,
+    /// `lock()`: takes the engine's lock. What follows under it.
+    Lock(Section),
+    /// What the section does, and `unlock()`.
+    Do(Section),
+    /// `kick()`: kicks these CPUs.
+    Kick(u8),
+    /// `*task_vp = v` in `engine_init_task`.
+    StoreVp(usize, CoreVp),
+    /// `keep_task()`.
+    KeepTask(usize, CoreVp),
+    /// `drop_task()`.
+    DropTask(CoreVp),
+    /// `send_event()`: a thread is new, or else gone.
+    Send(usize, CoreVp, bool),
+    /// `hls_enable`, which the kernel calls next: the thread is alive.
+    Enable(usize),
+    /// The thread's end in the kernel, behind `engine_exit_task`.
+    Forget(usize),
+    /// The kernel takes a queued thread out of whatever queue it is in, to change it (`dequeue_task_scx`).
+    Dequeue(usize),
+    /// The kernel changes a thread's affinity (`set_cpus_allowed_common`).
+    Affine(usize, u8),
+    /// The kernel queues the thread again.
+    Requeue(usize),
+    /// The kernel moves a queued thread to a run queue that it may be on (`move_queued_task`).
+    Move(usize),
+    /// `enqueue_task_scx`, on the run queue that the thread is on: calls `engine_enqueue`.
+    Enqueue(usize),
+    /// The end of `enqueue_task_scx`: without a direct insert, the thread stays with the engine.
+    Enqueued(usize),
+    /// `insert(p, SCX_DSQ_LOCAL_ON | cpu)` in `engine_enqueue`.
+    InsertOn(usize, usize),
+    /// In `engine_dispatch`: looks, before the insert, whether the thread may use this CPU. Only in mended orders.
+    CheckAffinity(usize),
+    /// `insert(p, SCX_DSQ_LOCAL)` in `engine_dispatch`: notes the thread and the number of its enqueueing.
+    Insert(usize),
+    /// Looks, behind the insert, whether the thread may use this CPU, and cancels the insert if not. Only in mended
+    /// orders.
+    CancelIfNotAllowed(usize),
+    /// `finish_dispatch`: the insert takes effect, unless the thread was dequeued since.
+    FinishInsert(usize, bool),
+    /// What `balance_one` does behind `engine_dispatch`; whether that has inserted a thread.
+    AfterDispatch(Option<usize>, bool),
+    /// `scx_bpf_task_set_slice` in `engine_dispatch`: the thread goes on.
+    SetSlice(usize),
+    /// The CPU takes the first thread of its local queue.
+    Pick,
+    /// `hls_running`: a thread is on this CPU.
+    Running(usize),
+    /// The CPU looks for what to run (`balance_one`); the thread that ran, if it is runnable.
+    Balance(Option<usize>),
+    /// The current thread blocks: it is on no run queue any more. Whether that is its end.
+    Blocked(usize, bool),
+    /// `seal()` by `hls_dump`.
+    Seal,
+}
+
+/// Where a thread is, for the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Place {
+    /// It wants no CPU.
+    Asleep,
+    /// It is being queued: `engine_enqueue` has been called, or is about to be.
+    Queueing,
+    /// In none of the kernel's queues: the engine has it.
+    WithEngine,
+    /// On its way to the local queue of another run queue's CPU.
+    Deferred(usize),
+    /// In the local queue of a CPU.
+    Local(usize),
+    /// In the queue of all CPUs, where sched_ext puts a thread that was inserted for a CPU that is leaving.
+    Global,
+    /// It has this CPU.
+    Current(usize),
+    /// Taken out of its queue by this CPU, to be changed or moved (`task_on_rq_migrating`).
+    Moving(usize),
+}
+
+/// How far a thread has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Life {
+    /// There is none.
+    Absent,
+    /// It is being made.
+    Forked,
+    Alive,
+    /// It has blocked for the last time.
+    Dead,
+    /// It is being forgotten.
+    Ending,
+}
+
+/// A thread, as the kernel knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Task {
+    pub life: Life,
+    pub place: Place,
+    /// The run queue that it is on.
+    pub run_queue: usize,
+    /// `cpus_ptr`, a bit for each CPU.
+    pub cpus: u8,
+    /// `dsq_vtime`: what `vp_of()` returns.
+    pub vtime: CoreVp,
+    /// The thread's VP in the map `task_vps`.
+    pub stored: CoreVp,
+    /// Whether any of its slice is left.
+    pub has_slice: bool,
+    /// Which of the threads that had this place in the list: those that came before are gone.
+    pub incarnation: u8,
+}
+
+/// A CPU, as the kernel knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Cpu {
+    pub current: Option<usize>,
+    /// The local queue.
+    pub local: Vec<usize>,
+    /// It is to look for what to run.
+    pub resched: bool,
+    /// It was kicked, and will notice as soon as the lock of its run queue is free.
+    pub is_kicked: bool,
+    /// The kernel empties it, or has done so (`balance_push_set`, and `cpu_active` is false): it calls no dispatch there,
+    /// and no enqueue for its run queue.
+    pub is_leaving: bool,
+    /// `engine_cpu_offline` is still to be called.
+    pub is_going: bool,
+    /// Who holds the lock of its run queue.
+    pub run_queue_held_by: Option<usize>,
+    /// The parts of operations that it is about to do, the next one last.
+    pub todo: Vec<Part>,
+}
+
+/// What the engine knows of a VP's thread (`struct engine_thread`), and what user space has heard of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Thread {
+    /// `pid`: which thread, and which incarnation of it.
+    pub of: Option<(usize, u8)>,
+    pub cpus: u8,
+    /// Whether `queued_at_ns` is set.
+    pub is_queued: bool,
+    /// The map `tasks`: what `thread_of()` returns.
+    pub task: Option<usize>,
+    /// The thread of the last event about this VP, and whether that was that it is new.
+    pub announced: Option<(usize, u8, bool)>,
+}
+
+/// The engine's lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Lock {
+    Free,
+    Held(usize),
+    Sealed,
+}
+
+/// All of it but the core.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct State {
+    pub tasks: [Task; TASKS],
+    pub cpus: [Cpu; CPUS],
+    /// By the numbers of VPs: those of threads are a few more than there are threads.
+    pub threads: [Thread; 8],
+    pub lock: Lock,
+    /// Whether some CPU has sealed the lock.
+    pub was_sealed: bool,
+    /// `domain->kicked`.
+    pub kicked: u8,
+}
+
+impl State {
+    /// No thread, two idle CPUs.
+    pub(crate) fn empty() -> State {
+        let task = Task {
+            life: Life::Absent,
+            place: Place::Asleep,
+            run_queue: 0,
+            cpus: (1 << CPUS) - 1,
+            vtime: CoreVp(0),
+            stored: CoreVp(0),
+            has_slice: false,
+            incarnation: 0,
+        };
+        let cpu = || Cpu {
+            current: None,
+            local: vec![],
+            resched: false,
+            is_kicked: false,
+            is_leaving: false,
+            is_going: false,
+            run_queue_held_by: None,
+            todo: vec![],
+        };
+        State {
+            tasks: [task; TASKS],
+            cpus: [cpu(), cpu()],
+            threads: [Thread::default(); 8],
+            lock: Lock::Free,
+            was_sealed: false,
+            kicked: 0,
+        }
+    }
+
+    pub(crate) fn thread(&mut self, vp: CoreVp) -> &mut Thread {
+        &mut self.threads[vp.0 as usize % 8]
+    }
+
+    /// The thread is enqueued anew, or taken out of its queue: inserts that noted its enqueueing have no effect.
+    pub(crate) fn forget_inserts(&mut self, task: usize) {
+        for part in self.cpus.iter_mut().flat_map(|cpu| &mut cpu.todo) {
+            if let Part::FinishInsert(inserted, is_valid) = part {
+                *is_valid &= *inserted != task;
+            }
+        }
+    }
+
+    /// Puts parts before those that a CPU is about to do; they are done in the order given.
+    pub(crate) fn next(&mut self, cpu: usize, parts: &[Part]) {
+        self.cpus[cpu].todo.extend(parts.iter().rev());
+    }
+
+    /// Whether a CPU is about to do something to a thread.
+    pub(crate) fn is_referred_to(&self, task: usize) -> bool {
+        let mut parts = self.cpus.iter().flat_map(|cpu| &cpu.todo);
+        parts.any(|part| match *part {
+            Part::LockRunQueueOf(of)
+            | Part::Dequeue(of)
+            | Part::Affine(of, _)
+            | Part::Requeue(of)
+            | Part::Move(of)
+            | Part::Insert(of)
+            | Part::CheckAffinity(of)
+            | Part::CancelIfNotAllowed(of)
+            | Part::FinishInsert(of, _) => of == task,
+            _ => false,
+        })
+    }
+
+    /// The run queue for a thread: one that it may be on, of a CPU that is not leaving (`select_task_rq`).
+    pub(crate) fn queue_for(&self, task: usize) -> Option<usize> {
+        let it = &self.tasks[task];
+        let may_be_on = |queue: &usize| self.may_use(task, *queue) && !self.cpus[*queue].is_leaving;
+        [it.run_queue].into_iter().chain(0..CPUS).find(may_be_on)
+    }
+
+    /// A thread in the queue of all CPUs that may use this CPU.
+    pub(crate) fn first_of_all(&self, cpu: usize) -> Option<usize> {
+        (0..TASKS).find(|task| self.tasks[*task].place == Place::Global && self.may_use(*task, cpu))
+    }
+
+    /// Whether a thread may use a CPU.
+    pub(crate) fn may_use(&self, task: usize, cpu: usize) -> bool {
+        (self.tasks[task].cpus >> cpu) & 1 == 1
+    }
+
+    /// scx_bpf_kick_cpu: an interrupt will do the rest.
+    pub(crate) fn kick(&mut self, cpus: u8) {
+        for cpu in (0..CPUS).filter(|cpu| (cpus >> cpu) & 1 == 1) {
+            self.cpus[cpu].is_kicked = true;
+        }
+    }
+
+    /// kick_one_cpu, under the lock of the CPU's run queue: the CPU is to look for what to run, and the slice of its
+    /// thread is over.
+    pub(crate) fn kick_arrives(&mut self, cpu: usize) {
+        self.cpus[cpu].is_kicked = false;
+        self.cpus[cpu].resched = true;
+        if let Some(current) = self.cpus[cpu].current {
+            self.tasks[current].has_slice = false;
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Explores small worlds; what it prints goes into `docs/internals/small-worlds.md`.
+
+use hls_core::CoreError;
+use hls_small_worlds::glue::{Glue, Orders};
+use hls_small_worlds::scheduling::hierarchies::{self, Hierarchy};
+use hls_small_worlds::scheduling::{calls, explore_all};
+use hls_small_worlds::{Bounds, Explored, Memory, Violation, explore};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+const USAGE: &str = "usage: hls-small-worlds [core SCHEDULERS LENGTH [PLACE] | glue LENGTH]
+
+Without arguments: the core in all hierarchies of one scheduler, of two and of three, and the glue, each with sequences
+as long as fit into about ten minutes on two CPUs.
+
+  core SCHEDULERS LENGTH [PLACE]  sequences of so many events in all hierarchies of so many schedulers, or in that at
+                                  one place of the list
+  glue LENGTH                     sequences of so many events on the two CPUs of the model of the engine's glue
+
+Exit status: 0 everything holds, 1 something is broken, 2 usage.";
+
+/// One of so many states with a known key is explored as well.
+const TWIN_OF: u64 = 16;
+
+/// What is explored without arguments: so many schedulers, so many events.
+const CORE: [(usize, usize); 3] = [(1, 5), (2, 3), (3, 3)];
+
+/// Events of the glue without arguments.
+const GLUE: usize = 2;
+
+/// So many events show what is open in the engine's glue.
+const SHOWS_OPEN: usize = 2;
+
+/// Of the hierarchies in which something is broken, so many are printed.
+const SHOWN: usize = 5;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let numbers: Option<Vec<usize>> = arguments.iter().skip(1).map(|number| number.parse().ok()).collect();
+    let holds = match (arguments.first().map(String::as_str), numbers.as_deref()) {
+        (None, _) => {
+            let core = CORE.map(|(schedulers, length)| core(schedulers, length, None));
+            glue(GLUE) && core.iter().all(|holds| *holds)
+        }
+        (Some("core"), Some([schedulers @ 1..=3, length])) => core(*schedulers, *length, None),
+        (Some("core"), Some([schedulers @ 1..=3, length, place])) => core(*schedulers, *length, Some(*place)),
+        (Some("glue"), Some([length])) => glue(*length),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    ExitCode::from(u8::from(!holds))
+}
+
+/// Explores the core, and prints what was seen; whether everything holds.
+fn core(schedulers: usize, length: usize, place: Option<usize>) -> bool {
+    let all = hierarchies::of(schedulers);
+    let chosen = match place {
+        Some(place) => all.get(place..=place).unwrap_or_default(),
+        None => &all,
+    };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let begin = Instant::now();
+    let outcome = explore_all(chosen, Bounds { length, twin_of: TWIN_OF }, workers, |_| {});
+    let seen = counts(&outcome.explored, begin.elapsed());
+    println!("core, {schedulers} schedulers, {length} events: {} hierarchies, {seen}", outcome.hierarchies);
+    for (at, violation) in outcome.violations.iter().take(SHOWN) {
+        print_violation(&chosen[*at], place.unwrap_or(*at), violation);
+    }
+    if outcome.violations.len() > SHOWN {
+        println!("and in {} further hierarchies", outcome.violations.len() - SHOWN);
+    }
+    outcome.violations.is_empty()
+}
+
+fn counts(explored: &Explored, took: Duration) -> String {
+    format!(
+        "{} sequences, {} states, {} steps, {} twins, {} s",
+        explored.sequences,
+        explored.states,
+        explored.steps,
+        explored.twins,
+        took.as_secs()
+    )
+}
+
+fn print_violation(hierarchy: &Hierarchy, at: usize, violation: &Violation) {
+    let start = ["with all threads asleep", "with all threads awake"][violation.start.min(1)];
+    println!("\nhierarchy {at}, {hierarchy}, {start}:");
+    violation.steps.iter().for_each(|step| println!("  {step}"));
+    println!("broken: {}\nthe calls of the core:", violation.what);
+    calls(hierarchy, violation).iter().for_each(|call| println!("  {call}"));
+}
+
+/// Explores the glue in the orders in which no fault is known, and prints what was seen; whether everything holds. Then
+/// prints, of each order of today's engine that is a fault, a shortest sequence that shows it.
+fn glue(length: usize) -> bool {
+    let begin = Instant::now();
+    let explored = match explored_glue(Glue::new(Orders::MENDED), length) {
+        Ok(explored) => explored,
+        Err(what) => {
+            println!("glue: broken before the first event: {what}");
+            return false;
+        }
+    };
+    println!("glue, {length} events: {}", counts(&explored, begin.elapsed()));
+    explored.violation.iter().for_each(print_interleaving);
+    for (name, orders) in Orders::open() {
+        let glue =
+            Glue::new(orders).map(|glue| if orders.unlock_keeps_seal { glue } else { glue.with_dumps() });
+        match explored_glue(glue, SHOWS_OPEN).map(|explored| explored.violation) {
+            Ok(Some(violation)) => {
+                println!("\nopen in the engine of today: {name}");
+                print_interleaving(&violation);
+            }
+            Ok(None) => println!("\nopen in the engine of today, and not found: {name}"),
+            Err(what) => println!("\nopen in the engine of today: {name}: {what}"),
+        }
+    }
+    explored.violation.is_none()
+}
+
+fn print_interleaving(violation: &Violation) {
+    violation.steps.iter().for_each(|step| println!("  {step}"));
+    println!("broken: {}", violation.what);
+}
+
+fn explored_glue(glue: Result<Glue, CoreError>, length: usize) -> Result<Explored, String> {
+    let mut glue = glue.map_err(|error| error.to_string())?;
+    let starts = glue.starts()?;
+    let bounds = Bounds { length, twin_of: TWIN_OF };
+    Ok(explore(&mut glue, &mut Memory::default(), &starts, bounds))
+}

@@ -1,0 +1,264 @@
+//! The key of a core's state: what decides its future, and nothing else.
+//!
+//! The core and its policies read the time only to compare it with other times, or to take the length from one to the
+//! other. So a state and the same state a while later have the same futures, that while later; the key has lengths of
+//! time from now in place of times. Where a policy compares numbers of its own in the same manner (the tags of
+//! proportional share), the key has their distances from one of them. The key leaves out what nothing reads before it
+//! is written again: links and keys of VPs that are in no queue, what is left of a turn or a period that is over,
+//! counts of grants and CPU time, and the numbers that order equal keys in a heap, of which only the order is kept. It
+//! names a policy's words by the policy's name; of a policy that is not named here every word counts, and so does the
+//! time.
+//!
+//! All of this is an argument, and may be wrong or become wrong: an exploration compares twins (`states`).
+
+use crate::states::Digest;
+use hls_core::{Image, NodeImage, VpImage};
+
+const WAITING: u8 = 0;
+const READY: u8 = 1;
+const RUNNING: u8 = 2;
+const NEVER: u64 = u64::MAX;
+
+/// How a policy's words go into the key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Words {
+    /// Of a VP: the rest of a turn, and a level. Queues are lists.
+    Turns,
+    /// The same, with a heap by the time when waits began.
+    TurnsAndWaits,
+    /// Tags that are compared with each other.
+    Tags,
+    /// Of a VP: a budget, and the end of its period. Queues are heaps by that.
+    Budgets,
+    /// The same for one child, without a heap.
+    Budget,
+    /// A VP's number.
+    Child,
+    /// Not known.
+    Any,
+}
+
+impl Words {
+    fn of(policy: &str) -> Words {
+        match policy {
+            "fixed-priority" | "round-robin" => Words::Turns,
+            "time-sharing" => Words::TurnsAndWaits,
+            "proportional-share" => Words::Tags,
+            "reservation" => Words::Budgets,
+            "limit" => Words::Budget,
+            "join" => Words::Child,
+            _ => Words::Any,
+        }
+    }
+}
+
+/// The word of time-sharing in which it keeps the root of its heap: behind 64 queues and their mask.
+const WAITING_HEAP: usize = 65;
+
+/// The level of time-sharing whose VPs are not in that heap.
+const STARVED: u64 = 32;
+
+/// Adds the state of a core to a key. `policy_name` names a policy by its number.
+pub fn add(digest: &mut Digest, state: &Image<'_>, policy_name: impl Fn(u8) -> &'static str) {
+    let head = state.head;
+    digest.add(
+        head.kick | head.offline << 16 | u64::from(head.nr_pinned) << 32 | u64::from(head.has_faulty) << 48,
+    );
+    add_list(digest, head.free_vp, |vp| state.vps[vp as usize].up_next);
+    add_list(digest, head.seeking, |vp| state.vps[vp as usize].seeking_next);
+    add_list(digest, head.pending, |s| state.schedulers[s as usize].pending_next);
+    add_cpus(digest, state);
+    let words: Vec<Words> = state.schedulers.iter().map(|s| Words::of(policy_name(s.policy))).collect();
+    for (s, words) in words.iter().enumerate().skip(1) {
+        add_scheduler(digest, state, s, *words);
+    }
+    for (v, vp) in state.vps.iter().enumerate().skip(1).filter(|(_, vp)| vp.is_used()) {
+        add_vp(digest, state, vp);
+        if vp.parent != 0 {
+            add_place(digest, state, v, words[vp.parent as usize]);
+        }
+    }
+}
+
+/// No list of a small world is as long: one that is has a circle, which the checks find.
+const LONGEST_LIST: usize = 64;
+
+fn add_list(digest: &mut Digest, first: u32, next: impl Fn(u32) -> u32) {
+    let list = std::iter::successors(Some(first), |at| Some(next(*at))).take_while(|at| *at != 0);
+    list.take(LONGEST_LIST).for_each(|at| digest.add(at.into()));
+    digest.add(0);
+}
+
+/// Adds words of which most are 0.
+fn add_words(digest: &mut Digest, words: &[u64]) {
+    for (at, word) in words.iter().enumerate().filter(|(_, word)| **word != 0) {
+        digest.add(at as u64);
+        digest.add(*word);
+    }
+    digest.add(NEVER);
+}
+
+/// How far a time is from now, or from the time of a CPU's clock.
+fn from(time: u64, now: u64) -> u64 {
+    if time == NEVER { NEVER } else { time.wrapping_sub(now) }
+}
+
+fn add_cpus(digest: &mut Digest, state: &Image<'_>) {
+    for cpu in state.cpus {
+        let clock = state.head.now_ns - cpu.stolen_ns;
+        digest.add(cpu.resched | u64::from(cpu.depth) << 40);
+        add_list(digest, cpu.claims, |vp| state.vps[vp as usize].seeking_next);
+        for step in &cpu.path[..cpu.depth as usize] {
+            digest.add(step.vp.into());
+            digest.add(from(step.expires_at, clock));
+            digest.add(from(step.first_expiry, clock));
+        }
+    }
+}
+
+fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words) {
+    let (sched, now) = (&state.schedulers[s], state.head.now_ns);
+    digest.add(u64::from_ne_bytes([
+        sched.policy,
+        sched.level,
+        sched.in_pending,
+        sched.refused,
+        sched.joins,
+        sched.single,
+        sched.violation,
+        0,
+    ]));
+    digest.add(u64::from(sched.nr_up) | u64::from(sched.nr_requested) << 16);
+    digest.add(u64::from(sched.nr_ready) | u64::from(sched.nr_running) << 32);
+    add_list(digest, sched.first_up, |vp| state.vps[vp as usize].up_next);
+    add_list(digest, sched.first_child, |vp| state.vps[vp as usize].sib_next);
+    digest.add(from(sched.timer_at, now));
+    if sched.timer_at != NEVER {
+        let seq = state.timers[s].seq;
+        let equals = (1..state.schedulers.len()).filter(|&other| {
+            let earlier = (state.timers[other].seq.wrapping_sub(seq) as i32) < 0;
+            state.schedulers[other].timer_at == sched.timer_at && earlier
+        });
+        digest.add(equals.count() as u64);
+    }
+    sched.param.iter().for_each(|param| digest.add(*param));
+    match words {
+        Words::Turns | Words::Child | Words::Budget => add_words(digest, &sched.word),
+        Words::TurnsAndWaits => add_words(digest, &sched.word[..WAITING_HEAP]),
+        Words::Tags => {
+            digest.add(sched.word[1].wrapping_sub(sched.word[0]));
+            digest.add(sched.word[2] >> 32);
+        }
+        Words::Budgets => {}
+        Words::Any => {
+            digest.add(now);
+            add_words(digest, &sched.word);
+        }
+    }
+}
+
+fn add_vp(digest: &mut Digest, state: &Image<'_>, vp: &VpImage) {
+    digest.add(u64::from(vp.parent) | u64::from(vp.child) << 32);
+    digest.add(vp.usable);
+    digest.add(u64::from_ne_bytes([vp.state, vp.flags, vp.cpu, 0, 0, 0, 0, 0]));
+    vp.param.iter().for_each(|param| digest.add(*param));
+    if vp.state == RUNNING {
+        let clock = state.head.now_ns - state.cpus[usize::from(vp.cpu)].stolen_ns;
+        digest.add(vp.level.into());
+        digest.add(vp.granted_at.wrapping_sub(clock));
+    }
+}
+
+/// Adds what its scheduler's policy knows of a VP.
+fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
+    let (vp, node, now) = (&state.vps[v], &state.nodes[v], state.head.now_ns);
+    match words {
+        Words::Turns | Words::TurnsAndWaits => {
+            if vp.state != WAITING || words == Words::Turns {
+                digest.add(vp.word[1]);
+            }
+            if vp.state != WAITING {
+                digest.add(vp.word[0]);
+            }
+            if vp.state == READY {
+                node.prev_next.iter().for_each(|other| digest.add((*other).into()));
+            }
+            add_heap_place(digest, state, v, words, now);
+        }
+        Words::Tags => add_tags(digest, state, v),
+        Words::Budgets | Words::Budget => {
+            add_budget(digest, vp, now);
+            add_heap_place(digest, state, v, words, now);
+        }
+        Words::Child => {}
+        Words::Any => {
+            vp.word.iter().for_each(|word| digest.add(*word));
+            add_node(digest, node);
+        }
+    }
+}
+
+fn add_node(digest: &mut Digest, node: &NodeImage) {
+    digest.add(node.key);
+    digest.add(u64::from(node.seq) | u64::from(node.dist) << 32);
+    node.left_right_up.iter().chain(&node.prev_next).for_each(|other| digest.add((*other).into()));
+}
+
+/// Whether a VP is in a heap of its scheduler. Links of a VP that has left one may be left behind.
+fn is_in_heap(vp: &VpImage, words: Words) -> bool {
+    match words {
+        Words::TurnsAndWaits => vp.state == READY && vp.word[1] != STARVED,
+        Words::Tags => vp.state == READY,
+        Words::Budgets => vp.state != WAITING,
+        _ => false,
+    }
+}
+
+/// The key of a VP that is in a heap, from `base`, and how many siblings with the same key come before it.
+fn add_heap_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words, base: u64) {
+    let node = &state.nodes[v];
+    let parent = state.vps[v].parent;
+    if !is_in_heap(&state.vps[v], words) {
+        return;
+    }
+    let is_before = |other: usize| {
+        let (sibling, its) = (&state.vps[other], &state.nodes[other]);
+        let is_member = sibling.is_used() && sibling.parent == parent && is_in_heap(sibling, words);
+        is_member && its.key == node.key && (its.seq.wrapping_sub(node.seq) as i32) < 0
+    };
+    digest.add(node.key.wrapping_sub(base));
+    digest.add((1..state.vps.len()).filter(|other| is_before(*other)).count() as u64);
+}
+
+/// A tag in the past of virtual time is as good as virtual time itself: so will the VP's next request have it, and
+/// nothing carried over.
+fn add_tags(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    let (vp, node) = (&state.vps[v], &state.nodes[v]);
+    let virtual_time = state.schedulers[vp.parent as usize].word[0];
+    let ahead = vp.word[0].wrapping_sub(virtual_time);
+    let is_past = (ahead as i64) < 0 || (ahead == 0 && vp.word[1] == 0);
+    if vp.state == WAITING && is_past {
+        digest.add(NEVER);
+        return;
+    }
+    digest.add(ahead);
+    digest.add(vp.word[1]);
+    if vp.state == RUNNING {
+        digest.add(node.key.wrapping_sub(virtual_time));
+    }
+    add_heap_place(digest, state, v, Words::Tags, virtual_time);
+}
+
+/// The budget of a period that is over is void when the VP is WAITING: the next request begins a period.
+fn add_budget(digest: &mut Digest, vp: &VpImage, now: u64) {
+    let (budget, end) = (vp.word[0], vp.word[1]);
+    if vp.state == WAITING && end <= now {
+        digest.add(NEVER - u64::from(budget > vp.param[0]));
+        return;
+    }
+    digest.add(budget);
+    digest.add(end.wrapping_sub(now));
+    if vp.state == WAITING && vp.is_resumed() {
+        digest.add(vp.word[2].wrapping_sub(now));
+    }
+}

@@ -1,0 +1,63 @@
+//! The core in all small hierarchies, with sequences that are short enough for every test run. `make small-worlds`
+//! takes longer ones.
+
+use hls_small_worlds::scheduling::hierarchies::{self, Hierarchy};
+use hls_small_worlds::scheduling::{Outcome, calls, explore_all};
+use hls_small_worlds::{Bounds, Violation};
+
+const WORKERS: usize = 2;
+
+#[track_caller]
+fn assert_holds(hierarchies: &[Hierarchy], bounds: Bounds) -> Outcome {
+    let outcome = explore_all(hierarchies, bounds, WORKERS, |_| {});
+    if let Some((at, Violation { start, steps, what, .. })) = outcome.violations.first() {
+        let hierarchy = &hierarchies[*at];
+        let calls = calls(hierarchy, &outcome.violations[0].1).join("\n");
+        panic!("{hierarchy}, start {start}:\n{}\nbroken: {what}\n{calls}", steps.join("\n"));
+    }
+    assert_eq!(outcome.hierarchies, hierarchies.len() as u64);
+    outcome
+}
+
+#[test]
+fn everything_holds_in_hierarchies_of_one_scheduler() {
+    let outcome = assert_holds(&hierarchies::of(1), Bounds { length: 3, twin_of: 16 });
+    assert!(outcome.explored.states > 100_000);
+}
+
+#[test]
+fn everything_holds_in_hierarchies_of_two_schedulers() {
+    let outcome = assert_holds(&hierarchies::of(2), Bounds { length: 2, twin_of: 16 });
+    assert!(outcome.explored.states > 300_000);
+}
+
+#[test]
+fn everything_holds_in_hierarchies_of_three_schedulers() {
+    let outcome = assert_holds(&hierarchies::of(3), Bounds { length: 1, twin_of: 16 });
+    assert!(outcome.explored.states > 400_000);
+}
+
+/// The normal form of a state is what decides its future: all states with the same key are compared, not some.
+#[test]
+fn states_with_the_same_key_have_the_same_futures() {
+    let all = hierarchies::of(2);
+    let every_ninth: Vec<Hierarchy> = all.into_iter().step_by(9).chain(hierarchies::of(1)).collect();
+    let outcome = assert_holds(&every_ninth, Bounds { length: 2, twin_of: 1 });
+    assert!(outcome.explored.twins > 10_000);
+}
+
+#[test]
+fn every_policy_is_in_every_place_that_can_have_it() {
+    let all = hierarchies::of(3);
+    for policy in hls_core::policies() {
+        for place in 0..3 {
+            let has = |hierarchy: &Hierarchy| hierarchy.schedulers[place].policy.id == policy.id;
+            assert!(all.iter().any(has), "{} is never scheduler {place}", policy.name);
+        }
+    }
+    assert!(all.iter().all(|hierarchy| hierarchy.threads.iter().flatten().count() > 0));
+    let mut texts: Vec<String> = all.iter().map(ToString::to_string).collect();
+    texts.sort();
+    texts.dedup();
+    assert_eq!(texts.len(), all.len(), "no hierarchy is there twice");
+}
