@@ -49,9 +49,9 @@ fn a_snapshot_shows_what_is_in_use() {
     let snapshot = m.core.snapshot();
     let shown = snapshot.image();
     assert_eq!((shown.cpus.len(), shown.schedulers.len(), shown.vps.len()), (2, 2, 4));
-    assert_eq!(shown.schedulers[root as usize].first_child, thread);
-    let vp = shown.vps[thread as usize];
+    assert_eq!(shown.schedulers[root.index()].first_child, thread.0);
+    let vp = shown.vps[thread.index()];
     assert_eq!((vp.param[0], vp.state, vp.is_used(), vp.is_throttled()), (7, 2, true, false));
-    assert_eq!(m.core.image().vps[thread as usize].param, vp.param);
-    assert_eq!(shown.cpus[usize::from(vp.cpu)].path[usize::from(vp.level)].vp, thread);
+    assert_eq!(m.core.image().vps[thread.index()].param, vp.param);
+    assert_eq!(shown.cpus[usize::from(vp.cpu)].path[usize::from(vp.level)].vp, thread.0);
 }

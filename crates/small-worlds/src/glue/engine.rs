@@ -2,7 +2,7 @@
 //! `bpf/` that it stands for.
 
 use crate::glue::state::{CPUS, Life, Lock, Part, Section, State};
-use hls_core::{Calls, Core, CoreVp, Params, VpState};
+use hls_core::{Calls, Core, CoreScheduler, CoreVp, Params, VpState};
 use hls_units::Nanos;
 
 /// When, in `engine_dispatch`, the engine looks whether a thread may use the CPU for which it is inserted.
@@ -63,7 +63,7 @@ impl Orders {
 pub(crate) const NOW: Nanos = Nanos(0);
 
 /// The scheduler below which new threads are attached, `domain->root`.
-pub(crate) const ROOT: u32 = 1;
+pub(crate) const ROOT: CoreScheduler = CoreScheduler(1);
 
 /// The engine's code, over the core.
 pub(crate) struct Engine<'e> {
@@ -116,7 +116,7 @@ impl Engine<'_> {
             Section::Dispatch(before) => self.dispatch(cpu, before),
             Section::Yield(task) => {
                 // engine_yielded, bpf/engine.bpf.c
-                self.core.yield_now(self.state.tasks[task].vtime.0, NOW);
+                self.core.yield_now(self.state.tasks[task].vtime, NOW);
                 self.state.kicked |= 1 << cpu;
                 self.state.tasks[task].has_slice = false;
                 self.state.cpus[cpu].resched = true;
@@ -132,14 +132,14 @@ impl Engine<'_> {
     fn attach(&mut self, cpu: usize, task: usize) -> Result<(), String> {
         let params = Params::from_slice(&[1]);
         let vp = self.core.attach(ROOT, None, params).map_err(|error| format!("no VP: {error}"))?;
-        let (vp, it) = (CoreVp(vp), self.state.tasks[task]);
+        let it = self.state.tasks[task];
         let all = (1 << CPUS) - 1;
         let thread = self.state.thread(vp);
         thread.of = Some((task, it.incarnation));
         thread.cpus = it.cpus & all;
         thread.is_queued = false;
         if it.cpus != all {
-            let bound = self.core.set_affinity(vp.0, it.cpus.into(), NOW);
+            let bound = self.core.set_affinity(vp, it.cpus.into(), NOW);
             bound.map_err(|error| format!("the affinity of a new thread: {error}"))?;
         }
         self.unlock(cpu); // Nothing is due: a VP that was attached is WAITING.
@@ -152,7 +152,7 @@ impl Engine<'_> {
     fn detach(&mut self, cpu: usize, task: usize) -> Result<(), String> {
         let vp = self.state.tasks[task].stored;
         self.state.thread(vp).of = None;
-        self.core.detach(vp.0, NOW).map_err(|error| format!("VP {} cannot be detached: {error}", vp.0))?;
+        self.core.detach(vp, NOW).map_err(|error| format!("VP {} cannot be detached: {error}", vp.0))?;
         let drop = (!self.orders.exit_drops_first).then_some(Part::DropTask(vp));
         let tell = (!self.orders.exit_tells_first).then_some(Part::Send(task, vp, false));
         self.then(cpu, &drop.into_iter().chain(tell).collect::<Vec<_>>());
@@ -166,16 +166,16 @@ impl Engine<'_> {
         if self.state.thread(vp).cpus != it.cpus {
             self.state.thread(vp).cpus = it.cpus;
             // Refused only for an affinity without a CPU, which the kernel does not give.
-            let _ = self.core.set_affinity(vp.0, it.cpus.into(), NOW);
+            let _ = self.core.set_affinity(vp, it.cpus.into(), NOW);
         }
-        self.core.request(vp.0, NOW);
+        self.core.request(vp, NOW);
         let on = usize::from(self.core.image().vps[vp.0 as usize].cpu);
         let is_leaving = on != cpu && self.state.cpus[on].is_leaving;
-        if self.core.state(vp.0) == VpState::Running && is_leaving {
+        if self.core.state(vp) == VpState::Running && is_leaving {
             // Refused for the last CPU, which does not leave.
             let _ = self.core.offline(on as u16, NOW);
         }
-        let granted = self.core.state(vp.0) == VpState::Running;
+        let granted = self.core.state(vp) == VpState::Running;
         let on = usize::from(self.core.image().vps[vp.0 as usize].cpu);
         self.state.thread(vp).is_queued = !granted;
         let insert = [Part::InsertOn(task, on)];
@@ -186,7 +186,7 @@ impl Engine<'_> {
     fn stop(&mut self, cpu: usize, task: usize, blocks: bool) {
         let vp = self.state.tasks[task].vtime;
         self.state.thread(vp).is_queued = false;
-        self.core.release(vp.0, NOW);
+        self.core.release(vp, NOW);
         if blocks {
             self.state.kicked |= 1 << cpu;
         }
@@ -198,7 +198,7 @@ impl Engine<'_> {
         let it = self.state.tasks[task];
         if self.state.thread(it.vtime).cpus != it.cpus {
             self.state.thread(it.vtime).cpus = it.cpus;
-            let bound = self.core.set_affinity(it.vtime.0, it.cpus.into(), NOW);
+            let bound = self.core.set_affinity(it.vtime, it.cpus.into(), NOW);
             bound.map_err(|error| format!("an affinity: {error}"))?;
         }
         self.then(cpu, &[]);
@@ -207,7 +207,7 @@ impl Engine<'_> {
 
     /// engine_dispatch, bpf/engine.bpf.c.
     fn dispatch(&mut self, cpu: usize, before: Option<usize>) {
-        let chosen = self.core.schedule(cpu as u16, NOW).map(CoreVp);
+        let chosen = self.core.schedule(cpu as u16, NOW);
         self.state.kicked &= !(1 << cpu);
         let mut parts = vec![];
         let mut inserted = None;
@@ -252,7 +252,7 @@ impl Engine<'_> {
         if self.state.thread(vp).of == Some((task, incarnation)) {
             let priority = self.core.image().vps[vp.0 as usize].param[0];
             // Not refused: there is such a VP, and both are priorities.
-            let _ = self.core.message(vp.0, 0, 3 - priority, NOW);
+            let _ = self.core.message(vp, 0, 3 - priority, NOW);
         }
         self.then(cpu, &[]);
     }

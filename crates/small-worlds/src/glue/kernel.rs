@@ -297,8 +297,8 @@ impl Engine<'_> {
     fn forget(&mut self, task: usize) {
         let it = &mut self.state.tasks[task];
         it.life = Life::Absent;
-        it.vtime = CoreVp(0);
-        it.stored = CoreVp(0);
+        it.vtime = CoreVp::NONE;
+        it.stored = CoreVp::NONE;
         it.has_slice = false;
         it.run_queue = 0;
         it.cpus = (1 << CPUS) - 1;

@@ -304,7 +304,7 @@ impl Glue {
         if self.checks_maps && (task.vtime != vp || thread.task != Some(at)) {
             return Err(format!("VP {} is that of thread {at}, and leads to thread {:?}", vp.0, thread.task));
         }
-        let state = self.core.state(vp.0);
+        let state = self.core.state(vp);
         let on = usize::from(image.vps[vp.0 as usize].cpu);
         match (task.place, state) {
             (Place::Asleep, VpState::Waiting) => Ok(()),

@@ -218,8 +218,8 @@ impl State {
             place: Place::Asleep,
             run_queue: 0,
             cpus: (1 << CPUS) - 1,
-            vtime: CoreVp(0),
-            stored: CoreVp(0),
+            vtime: CoreVp::NONE,
+            stored: CoreVp::NONE,
             has_slice: false,
             incarnation: 0,
         };

@@ -4,7 +4,7 @@ use crate::scheduling::hierarchies::{CPUS, THREADS};
 use crate::scheduling::world::{Event, World, WorldState};
 use crate::scheduling::{normal, promises};
 use crate::states::{Digest, Model};
-use hls_core::{Image, policies};
+use hls_core::{CoreVp, Image, policies};
 
 impl Model for World {
     type State = WorldState;
@@ -27,14 +27,14 @@ impl Model for World {
     fn key(&mut self) -> u128 {
         let mut digest = Digest::default();
         let running = self.platform.running.map(Option::unwrap_or_default);
-        self.platform.vps.into_iter().chain(running).for_each(|number| digest.add(number.into()));
+        self.platform.vps.into_iter().chain(running).for_each(|number| digest.add(number.0.into()));
         add_core(&mut digest, &self.core.image());
         digest.key()
     }
 
     fn list_events(&mut self, events: &mut Vec<Event>) {
         (0..THREADS).for_each(|thread| self.list_for_thread(thread, events));
-        if self.platform.vps[0] != 0 {
+        if self.platform.vps[0] != CoreVp::NONE {
             events.push(Event::Tell(0));
         }
         for place in 0..self.schedulers.len() {
@@ -86,7 +86,9 @@ pub(crate) fn add_core(digest: &mut Digest, state: &Image<'_>) {
 /// # Errors
 /// What is broken meanwhile.
 pub fn wake_all(world: &mut World) -> Result<(), String> {
-    for thread in (0..THREADS).filter(|thread| world.platform.vps[*thread] != 0).collect::<Vec<_>>() {
+    for thread in
+        (0..THREADS).filter(|thread| world.platform.vps[*thread] != CoreVp::NONE).collect::<Vec<_>>()
+    {
         world.perform(Event::Request(thread))?;
         loop {
             let mut due = vec![];

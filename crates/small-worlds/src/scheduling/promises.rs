@@ -5,7 +5,7 @@
 
 use crate::scheduling::hierarchies::{CPUS, THREADS};
 use crate::scheduling::world::{Event, World};
-use hls_core::{Calls, CoreError, Image, Params, VpState};
+use hls_core::{Calls, CoreError, CoreVp, Image, Params, VpState};
 use hls_units::Nanos;
 
 const READY: u8 = 1;
@@ -32,9 +32,9 @@ pub(crate) struct Before {
 
 fn threads(world: &World) -> [Option<ThreadBefore>; THREADS] {
     world.platform.vps.map(|vp| {
-        let image = world.core.image().vps[vp as usize];
-        (vp != 0).then(|| ThreadBefore {
-            vp,
+        let image = world.core.image().vps[vp.index()];
+        (vp != CoreVp::NONE).then(|| ThreadBefore {
+            vp: vp.0,
             state: world.core.state(vp),
             above: image.parent,
             param: image.param,
@@ -115,7 +115,7 @@ impl Before {
             Event::Bind(changed, cpus) if changed == thread => expected.2 = cpus,
             Event::Set(changed) if changed == thread => expected.3[0] = after.param[0],
             Event::Move(changed, to) if changed == thread => {
-                expected.1 = world.schedulers[to];
+                expected.1 = world.schedulers[to].0;
                 expected.3 = after.param;
             }
             _ => {}
@@ -138,7 +138,7 @@ fn may_run(world: &World, cpu: usize) -> Result<(), String> {
     let Some(vp) = world.platform.running[cpu] else { return Ok(()) };
     let is_online = (world.core.image().head.offline >> cpu) & 1 == 0;
     let is_thread = world.platform.vps.contains(&vp);
-    let may_use = (world.core.image().vps[vp as usize].usable >> cpu) & 1 == 1;
+    let may_use = (world.core.image().vps[vp.index()].usable >> cpu) & 1 == 1;
     if is_online && is_thread && may_use {
         return Ok(());
     }
@@ -151,12 +151,12 @@ fn leads_nowhere(world: &mut World, vp: u32) -> Result<(), String> {
     let before = snapshot.image();
     let (core, now, to) = (&mut world.core, before.head.now_ns, world.schedulers[0]);
     let answers = [
-        core.detach(vp, Nanos(now)),
-        core.move_to(vp, to, Params::default(), Nanos(now)),
-        core.set_affinity(vp, 1, Nanos(now)),
-        core.message(vp, 0, 1, Nanos(now)),
-        core.tell(vp, 0, Params::default(), Nanos(now)).map(drop),
-        core.watch(vp, true),
+        core.detach(CoreVp(vp), Nanos(now)),
+        core.move_to(CoreVp(vp), to, Params::default(), Nanos(now)),
+        core.set_affinity(CoreVp(vp), 1, Nanos(now)),
+        core.message(CoreVp(vp), 0, 1, Nanos(now)),
+        core.tell(CoreVp(vp), 0, Params::default(), Nanos(now)).map(drop),
+        core.watch(CoreVp(vp), true),
     ];
     if answers.iter().any(|answer| *answer != Err(CoreError::NotFound)) || core.snapshot() != snapshot {
         return Err(format!(
@@ -198,7 +198,7 @@ pub(crate) fn check(world: &mut World) -> Result<(), String> {
 fn runs_what_was_said(world: &World, state: &Image<'_>) -> Result<(), String> {
     for (cpu, image) in state.cpus.iter().enumerate() {
         let granted = image.depth.checked_sub(1).map(|last| image.path[last as usize].vp);
-        if granted != world.platform.running[cpu] {
+        if granted != world.platform.running[cpu].map(|vp| vp.0) {
             return Err(format!(
                 "CPU {cpu} runs {:?}, and is granted to {granted:?}",
                 world.platform.running[cpu]
@@ -206,9 +206,9 @@ fn runs_what_was_said(world: &World, state: &Image<'_>) -> Result<(), String> {
         }
         may_run(world, cpu)?;
     }
-    for vp in world.platform.vps.into_iter().filter(|vp| *vp != 0) {
+    for vp in world.platform.vps.into_iter().filter(|vp| *vp != CoreVp::NONE) {
         let on = world.platform.running.iter().filter(|running| **running == Some(vp)).count();
-        let is_running = state.vps[vp as usize].state == RUNNING;
+        let is_running = state.vps[vp.index()].state == RUNNING;
         if on != usize::from(is_running) {
             return Err(format!("the thread of VP {vp} runs on {on} CPUs"));
         }
@@ -223,9 +223,9 @@ fn no_cpu_idles(world: &World, state: &Image<'_>) -> Result<(), String> {
     let head = state.head;
     let is_idle = |cpu: &usize| state.cpus[*cpu].depth == 0 && (head.offline >> cpu) & 1 == 0;
     for cpu in (0..CPUS).filter(is_idle) {
-        for vp in world.platform.vps.into_iter().filter(|vp| *vp != 0) {
-            let may_use = (state.vps[vp as usize].usable >> cpu) & 1 == 1;
-            if may_use && could_have_a_cpu(state, vp) {
+        for vp in world.platform.vps.into_iter().filter(|vp| *vp != CoreVp::NONE) {
+            let may_use = (state.vps[vp.index()].usable >> cpu) & 1 == 1;
+            if may_use && could_have_a_cpu(state, vp.0) {
                 return Err(format!("CPU {cpu} is idle, and the thread of VP {vp}, which may use it, waits"));
             }
         }
@@ -265,8 +265,8 @@ fn nobody_waits_for_ever(world: &World, state: &Image<'_>, due: Option<Nanos>) -
     }
     let online = !state.head.offline & ((1 << CPUS) - 1);
     let waits = world.platform.vps.into_iter().find(|vp| {
-        let image = &state.vps[*vp as usize];
-        *vp != 0 && image.state == READY && image.usable & online != 0
+        let image = &state.vps[vp.index()];
+        *vp != CoreVp::NONE && image.state == READY && image.usable & online != 0
     });
     match waits {
         Some(vp) if due.is_none() => {

@@ -4,7 +4,7 @@
 //! order.
 
 use crate::scheduling::hierarchies::{CPUS, Hierarchy, THREADS, TICK_NS, scheduler_params, vp_params};
-use hls_core::{Calls, Core, CoreError, PolicyInfo, Snapshot, Unit, VpState};
+use hls_core::{Calls, Core, CoreError, CoreScheduler, CoreVp, PolicyInfo, Snapshot, Unit, VpState};
 use hls_units::Nanos;
 use std::fmt;
 
@@ -83,9 +83,9 @@ pub struct WorldState {
 #[derive(Clone, Copy)]
 pub(crate) struct Platform {
     /// The VP of each thread; 0: it has ended, or did not come yet.
-    pub(crate) vps: [u32; THREADS],
+    pub(crate) vps: [CoreVp; THREADS],
     /// The thread's VP that each CPU was last told to run.
-    pub(crate) running: [Option<u32>; CPUS],
+    pub(crate) running: [Option<CoreVp>; CPUS],
 }
 
 /// A hierarchy in which events happen.
@@ -94,7 +94,7 @@ pub struct World {
     /// An empty core.
     empty: Snapshot,
     /// The core's number of each scheduler.
-    pub(crate) schedulers: Vec<u32>,
+    pub(crate) schedulers: Vec<CoreScheduler>,
     pub(crate) platform: Platform,
 }
 
@@ -103,7 +103,7 @@ impl World {
     pub fn empty() -> World {
         let core = Core::new();
         let empty = core.snapshot();
-        let platform = Platform { vps: [0; THREADS], running: [None; CPUS] };
+        let platform = Platform { vps: [CoreVp::NONE; THREADS], running: [None; CPUS] };
         World { core, empty, schedulers: vec![], platform }
     }
 
@@ -113,7 +113,7 @@ impl World {
     /// The core's, if it refuses the hierarchy.
     pub fn build(&mut self, hierarchy: &Hierarchy) -> Result<(), CoreError> {
         self.core.restore(&self.empty);
-        self.platform = Platform { vps: [0; THREADS], running: [None; CPUS] };
+        self.platform = Platform { vps: [CoreVp::NONE; THREADS], running: [None; CPUS] };
         let (core, mut schedulers) = (&mut self.core, vec![]);
         for cpu in 0..CPUS {
             core.add_cpu(cpu as u16)?;
@@ -151,7 +151,7 @@ impl World {
         Nanos(self.core.image().head.now_ns)
     }
 
-    fn attach(&mut self, thread: usize, above: usize) -> Result<u32, CoreError> {
+    fn attach(&mut self, thread: usize, above: usize) -> Result<CoreVp, CoreError> {
         let params = vp_params(self.policy(above), thread);
         self.core.attach(self.schedulers[above], None, params)
     }
@@ -178,7 +178,7 @@ impl World {
 
     pub(crate) fn list_for_thread(&self, thread: usize, events: &mut Vec<Event>) {
         let vp = self.platform.vps[thread];
-        if vp == 0 {
+        if vp == CoreVp::NONE {
             events.extend((0..self.schedulers.len()).map(|to| Event::Attach(thread, to)));
             return;
         }
@@ -217,12 +217,12 @@ impl World {
                 let vp = self.platform.vps[thread];
                 let policy = self.policy(self.above(thread));
                 let [one, other] = [0, 1].map(|variant| vp_params(policy, variant).0[0]);
-                let value = if self.core.image().vps[vp as usize].param[0] == one { other } else { one };
+                let value = if self.core.image().vps[vp.index()].param[0] == one { other } else { one };
                 self.core.message(vp, 0, value, now)?;
             }
             Event::SetWrong(thread) => {
                 let vp = self.platform.vps[thread];
-                self.core.message(vp, 0, self.core.image().vps[vp as usize].param[1] + TICK_NS, now)?;
+                self.core.message(vp, 0, self.core.image().vps[vp.index()].param[1] + TICK_NS, now)?;
             }
             Event::Tell(thread) => {
                 self.core.tell(self.platform.vps[thread], 0, hls_core::Params::default(), now)?;
@@ -230,7 +230,7 @@ impl World {
             Event::Attach(thread, to) => self.platform.vps[thread] = self.attach(thread, to)?,
             Event::Detach(thread) => {
                 self.core.detach(self.platform.vps[thread], now)?;
-                self.platform.vps[thread] = 0;
+                self.platform.vps[thread] = CoreVp::NONE;
             }
             Event::Move(thread, to) => {
                 let params = vp_params(self.policy(to), thread);
