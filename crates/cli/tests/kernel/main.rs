@@ -22,7 +22,7 @@ const SHORT: &str = "KILLS='300 2000'\nCYCLES=2\nSTORM=2\nCHURN=120\n";
 const LONG: &str = "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=1800\n";
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 7] = ["saboteur", "mover", "crowd", "teller", "in_kernel", "churn", "census"];
+const OWN: [&str; 8] = ["saboteur", "mover", "crowd", "teller", "in_kernel", "churn", "census", "attacker"];
 
 fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel")
@@ -173,7 +173,7 @@ fn the_engine_weathers_the_storms() {
 #[test]
 fn promises_are_kept_where_time_is_exact() {
     let time = Time::Exact { shift: 2 };
-    let machine = Machine { cpus: 1, time, ..machine(Duration::from_secs(300)) };
+    let machine = Machine { cpus: 1, time, ..machine(Duration::from_secs(900)) };
     if let Some(outcome) = boot(scripts("exact", SHORT), &machine) {
         is_clean(&outcome);
     }

@@ -6,6 +6,7 @@ mod checks;
 mod commands;
 mod identity;
 mod next_engine;
+mod pieces;
 mod run;
 mod server;
 

@@ -9,6 +9,7 @@ use super::checks::Checks;
 use super::commands::Commands;
 use super::identity;
 use super::next_engine::{EngineCache, NextEngine, prepare};
+use super::pieces::Pieces;
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
@@ -29,16 +30,12 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// After something happened the run waits so long before it polls the engine: to poll takes the CPU from the
 /// thread that has it.
 const SHORTEST: Duration = Duration::from_millis(10);
-/// Records take time to be evaluated, in which the threads of the hierarchy wait, as the kernel runs this process
-/// before all of them. So it evaluates for so long at a time, and rests as long in between,
-const PIECE: Duration = Duration::from_micros(100);
-/// unless so many records have come that further ones might be lost.
+/// Records are evaluated in pieces, unless so many have come that further ones might be lost.
 const IN_PIECES: usize = MAX_RECORDS / 4;
 /// The length of a run that nobody limits.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
@@ -149,7 +146,7 @@ impl<'t> Run<'t> {
     /// Processes the notices and records since the last time, the records in order of time. Returns the time up to
     /// which this is.
     fn process_events(&mut self) -> Result<Nanos, Error> {
-        let mut begun = Instant::now();
+        let mut pieces = Pieces::begin();
         // The time first: all records up to it are there when the engine is polled.
         let now = self.engine.now().map_err(failed)?;
         // Threads of the workload that arrive are placed after the poll, by which the engine comes to know them.
@@ -172,9 +169,8 @@ impl<'t> Run<'t> {
         let in_pieces = batch.len() < IN_PIECES;
         for record in batch.drain(..) {
             self.registry.record(&record);
-            if in_pieces && begun.elapsed() > PIECE {
-                sleep(PIECE);
-                begun = Instant::now();
+            if in_pieces {
+                pieces.rest();
             }
         }
         self.registry.report_disabled_policies(&mut self.engine);

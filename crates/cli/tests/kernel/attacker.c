@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a user without rights may do to the hierarchy that runs, as fast as possible, until it is killed; for tests.
+ * `attacker rename`: renames itself. `attacker ask`: asks for the status. `attacker idle NUMBER`: has so many threads
+ * that sleep. `attacker fork`: forks, and waits for the child.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void must(int is_done, const char *what)
+{
+	if (!is_done) {
+		perror(what);
+		exit(1);
+	}
+}
+
+static void rename_for_ever(void)
+{
+	for (unsigned turn = 0;; turn++)
+		must(!prctl(PR_SET_NAME, turn & 1 ? "one" : "other"), "prctl");
+}
+
+/* Asks once; whether there was an answer. */
+static int ask(void)
+{
+	static const char status[] = "{\"method\":\"hls.Control.Status\"}";
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "/run/hls/control.sock"};
+	char reply[4096];
+	int server = socket(AF_UNIX, SOCK_STREAM, 0), is_answered = 0;
+	must(server >= 0, "socket");
+	if (!connect(server, (struct sockaddr *)&at, sizeof(at)) && write(server, status, sizeof(status)) > 0) {
+		ssize_t length;
+		while (!is_answered && (length = read(server, reply, sizeof(reply))) > 0)
+			is_answered = !reply[length - 1];
+	}
+	close(server);
+	return is_answered;
+}
+
+static void fork_for_ever(void)
+{
+	for (;;) {
+		pid_t child = fork();
+		must(child >= 0, "fork");
+		if (!child)
+			_exit(0);
+		waitpid(child, NULL, 0);
+	}
+}
+
+static void *sleep_for_ever(void *nothing)
+{
+	for (;;)
+		pause();
+	return nothing;
+}
+
+static void idle(int number)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 64 << 10);
+	for (int i = 0; i < number; i++)
+		must(!pthread_create(&thread, &small, sleep_for_ever, NULL), "pthread_create");
+	sleep_for_ever(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	must(geteuid() != 0, "a user without rights is expected, not root");
+	if (!strcmp(what, "rename"))
+		rename_for_ever();
+	else if (!strcmp(what, "fork"))
+		fork_for_ever();
+	else if (!strcmp(what, "idle") && argc > 2)
+		idle(atoi(argv[2]));
+	else if (!strcmp(what, "ask"))
+		for (;;)
+			ask();
+	return 2;
+}

@@ -1,0 +1,52 @@
+#!/bin/sh
+# What users without rights do breaks no promise, and nothing is lost in it. One CPU, whose time is exact.
+. /usr/kernel/lib.sh
+
+# attack COMMAND: a user without rights carries it out for five seconds, beside a thread that was promised 10 ms in
+# every 33 ms, of which there are 1,500 ms in that time, less the last period. Prints what the thread had, and what the
+# process of hls took.
+attack() {
+	as_nobody "$1" >/tmp/attack 2>&1 &
+	sleep 0.5
+	before=$(of "$film" ran_ns) took=$(cpu_ms "$hls")
+	sleep 5
+	had=$((($(of "$film" ran_ns) - before) / 1000000)) took=$(($(cpu_ms "$hls") - took))
+	runs "under attack: $1"
+	end_attack
+	broken=$(of "$film" broken)
+	echo "$1: had $had ms of 1500, hls took $took ms; $broken promises broken"
+	[ "$had" -ge 1500 ] || fail "a thread had $had ms of 1500 ms while a user did: $1"
+	[ "$broken" = 0 ] || fail "a promise broke while a user did: $1"
+}
+
+# cpu_ms PID: the CPU time of all threads of a process.
+cpu_ms() { cat /proc/"$1"/task/*/schedstat | awk '{ ns += $1 } END { printf "%d\n", ns / 1000000 }'; }
+
+# end_attack: ends all processes of the user without rights.
+end_attack() {
+	for process in /proc/[0-9]*; do
+		[ "$(stat -c %u "$process" 2>/dev/null)" = 65534 ] && kill -9 "${process#/proc/}" 2>/dev/null
+	done
+	return 0
+}
+
+is_placed() { [ "$(of "$1" scheduler)" = placed ]; }
+
+start /usr/kernel/users.kdl --slack 500us
+answers
+hogs 2
+film=$(echo $hogs | cut -d" " -f1)
+asks reserve "$film" "RESBH 10ms 33ms"
+attack "attacker rename"
+attack "attacker rename & attacker rename & attacker rename & wait"
+attack "attacker idle 300 & for i in 1 2 3 4 5 6 7 8; do attacker ask & done; wait"
+attack "attacker fork"
+
+# A thread that starts while two others rename themselves gets its place, and is found.
+as_nobody "attacker rename & attacker rename & wait" &
+named_hogs placed
+within 20 is_placed "${hogs##* }" || fail "the thread that was to be placed is not: $(of "${hogs##* }" scheduler)"
+asks reserve "$(echo $hogs | cut -d" " -f2)" "RESBH 1ms 33ms"
+end_attack
+end_hogs
+stop
