@@ -9,9 +9,9 @@
  * virtual time v is the S of the VP that runs; where a VP has a warp, the least S of all; when no VP wants the CPU, the
  * greatest F.
  *
- * On one CPU no S is below v. On several CPUs one may be: v is the S of the VP that was chosen last on any CPU, and a VP
- * that can use only a busy CPU, or has a greater share than a CPU gives it, falls behind. So that it does not keep the
- * others from its CPU for as long as it fell behind, when they may use that CPU only, it is behind by
+ * On one CPU no S is below v. On several CPUs one may be: v is the S of the VP that was chosen last on any CPU, and a
+ * VP that can use only a busy CPU, or has a greater share than a CPU gives it, falls behind. So that it does not keep
+ * the others from its CPU for as long as it fell behind, when they may use that CPU only, it is behind by
  * PROPORTIONAL_SHARE_MOST_BEHIND_NS of its CPU time at most.
  *
  * A warp is CPU time of its VP, which the VP's share turns into virtual time. So what the warp may cost the other VPs

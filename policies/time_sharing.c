@@ -16,9 +16,10 @@
  * A VP is rested when it has slept, in one sleep or in several, for three times as long as it ran since it was raised
  * last. So a VP that mostly sleeps is raised by each wake-up, and one that mostly computes gains nothing by a moment
  * of sleep now and then: it goes on at its level with what it had left of its quantum, before the others there, and so
- * has a quantum in each round of theirs. (In Windows 2000 the rest of a quantum survives a sleep, too.) What the raises let a VP have before others of its base level is a quarter of a CPU at most,
- * whatever its rhythm. After a long time of computing, the sleep for one raise's worth is enough: of the time that it
- * ran, at most what a raise gives (`wake-boost` quanta) is counted.
+ * has a quantum in each round of theirs. (In Windows 2000 the rest of a quantum survives a sleep, too.) What the raises
+ * let a VP have before others of its base level is a quarter of a CPU at most, whatever its rhythm. After a long time
+ * of computing, the sleep for one raise's worth is enough: of the time that it ran, at most what a raise gives
+ * (`wake-boost` quanta) is counted.
  */
 #include "../core/levels.h"
 

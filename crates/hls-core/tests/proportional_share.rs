@@ -19,8 +19,8 @@ fn shares_are_proportional() {
     assert!((m.ran_ms(b) - 800.0).abs() <= 1.0);
 }
 
-/// Two threads that may use only CPU 0 fall behind one that has CPU 1 to itself. Who comes to CPU 0 later shares it with
-/// them all the same, and does not wait until they have caught up.
+/// Two threads that may use only CPU 0 fall behind one that has CPU 1 to itself. Who comes to CPU 0 later shares it
+/// with them all the same, and does not wait until they have caught up.
 #[test]
 fn who_falls_behind_on_one_of_several_cpus_keeps_nobody_waiting() {
     let mut m = Machine::new(2, None);
@@ -31,7 +31,9 @@ fn who_falls_behind_on_one_of_several_cpus_keeps_nobody_waiting() {
         m.wake(vp);
         vp
     };
-    (bound(&mut m, 0), bound(&mut m, 0), bound(&mut m, 1));
+    for cpu in [0, 0, 1] {
+        bound(&mut m, cpu);
+    }
     m.run_to(Nanos(60_000 * MS));
     let late = bound(&mut m, 0);
     m.run_to(Nanos(61_000 * MS));
