@@ -5,9 +5,10 @@
  * does not request it again until the start of the next period".
  *
  * Periods follow each other while the child wants the CPU. When the child requests the CPU after its period is over, a
- * new period begins with the request.
+ * new period begins with the request. What a late timer lets the child have beyond a budget is a debt, which the next
+ * budgets pay, also where a request began their period (budget.h).
  */
-#include "../core/policy.h"
+#include "../core/budget.h"
 
 #define LIMIT_PARAMS(P)
 #define LIMIT_VP_PARAMS(P)                                                        \
@@ -24,8 +25,7 @@ struct limit {
 };
 
 struct limit_vp {
-	u64 budget_ns; /* left in this period */
-	u64 period_end_at;
+	struct hls_budget budget;
 };
 
 POLICY_FITS(struct limit, struct limit_vp);
@@ -35,30 +35,19 @@ static s64 limit_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
 	struct limit_vp __arena *vp = POLICY_VP(struct limit_vp, v);
-	u64 budget = h->vp[v].param[LIMIT_BUDGET];
-	if (budget > h->vp[v].param[LIMIT_PERIOD])
+	s64 budget = h->vp[v].param[LIMIT_BUDGET];
+	if (h->vp[v].param[LIMIT_BUDGET] > h->vp[v].param[LIMIT_PERIOD])
 		return -HLS_E_PARAM;
-	if (vp->budget_ns > budget)
-		vp->budget_ns = budget;
+	if (vp->budget.left_ns > budget)
+		vp->budget.left_ns = budget;
 	return 0;
 }
 
-static void limit_begin_period(hls_t *h, u32 v, u64 end_at)
-{
-	struct limit_vp __arena *vp = POLICY_VP(struct limit_vp, v);
-	vp->budget_ns = h->vp[v].param[LIMIT_BUDGET];
-	vp->period_end_at = end_at;
-	hls_emit(h, v, HLS_REC_REPLENISH, vp->budget_ns, end_at);
-}
-
-/* If the child's period is over, begins the period of now; those between, in which it could not run, are skipped. */
+/* If the child's period is over, begins the period of now. */
 static void limit_renew_if_over(hls_t *h, u32 v)
 {
-	struct limit_vp __arena *vp = POLICY_VP(struct limit_vp, v);
-	u64 period = h->vp[v].param[LIMIT_PERIOD];
-	if (h->now_ns >= vp->period_end_at)
-		limit_begin_period(h, v,
-				   vp->period_end_at + period * ((h->now_ns - vp->period_end_at) / period + 1));
+	budget_renew_if_over(h, v, &POLICY_VP(struct limit_vp, v)->budget, h->vp[v].param[LIMIT_BUDGET],
+			     h->vp[v].param[LIMIT_PERIOD]);
 }
 
 /* The child is READY: it may run if it has budget, else it is throttled. */
@@ -67,16 +56,17 @@ static void limit_enqueue(hls_t *h, u32 s, u32 v)
 	struct limit __arena *limit = POLICY_STATE(struct limit, s);
 	struct limit_vp __arena *vp = POLICY_VP(struct limit_vp, v);
 	limit->child = v;
-	limit->ready = vp->budget_ns ? v : 0;
-	if (!vp->budget_ns)
+	limit->ready = vp->budget.left_ns > 0 ? v : 0;
+	if (!limit->ready)
 		hls_throttle(h, v);
-	hls_set_timer(h, s, vp->period_end_at);
+	hls_set_timer(h, s, vp->budget.end_at);
 }
 
 static void limit_request(hls_t *h, u32 s, u32 v)
 {
-	if (h->now_ns >= POLICY_VP(struct limit_vp, v)->period_end_at)
-		limit_begin_period(h, v, h->now_ns + h->vp[v].param[LIMIT_PERIOD]);
+	budget_t *budget = &POLICY_VP(struct limit_vp, v)->budget;
+	if (h->now_ns >= budget->end_at)
+		budget_begin(h, v, budget, h->vp[v].param[LIMIT_BUDGET], h->now_ns + h->vp[v].param[LIMIT_PERIOD]);
 	limit_enqueue(h, s, v);
 }
 
@@ -95,14 +85,14 @@ static u32 limit_grant(hls_t *h, u32 s, u32 cpu)
 	if (!v || !hls_usable(&h->vp[v], cpu))
 		return 0;
 	limit->ready = 0;
-	h->slice_ns = POLICY_VP(struct limit_vp, v)->budget_ns;
+	h->slice_ns = POLICY_VP(struct limit_vp, v)->budget.left_ns;
 	return v;
 }
 
 static void limit_charge(hls_t *h, u32 v, u64 used_ns)
 {
-	struct limit_vp __arena *vp = POLICY_VP(struct limit_vp, v);
-	vp->budget_ns -= used_ns < vp->budget_ns ? used_ns : vp->budget_ns;
+	budget_charge(h, v, &POLICY_VP(struct limit_vp, v)->budget, h->vp[v].param[LIMIT_BUDGET],
+		      h->vp[v].param[LIMIT_PERIOD], used_ns);
 }
 
 static void limit_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -123,15 +113,16 @@ static u32 limit_timer(hls_t *h, u32 s)
 {
 	struct limit __arena *limit = POLICY_STATE(struct limit, s);
 	u32 v = limit->child;
-	if (!v || h->now_ns < POLICY_VP(struct limit_vp, v)->period_end_at)
+	budget_t *budget = &POLICY_VP(struct limit_vp, v)->budget;
+	if (!v || h->now_ns < budget->end_at)
 		return 0;
 	if (h->vp[v].state == HLS_RUNNING) {
 		hls_recheck(h, v);
 		return 0;
 	}
 	limit_renew_if_over(h, v);
-	hls_set_timer(h, s, POLICY_VP(struct limit_vp, v)->period_end_at);
-	if (!(h->vp[v].flags & HLS_THROTTLED))
+	hls_set_timer(h, s, budget->end_at);
+	if (!(h->vp[v].flags & HLS_THROTTLED) || budget->left_ns <= 0)
 		return 0;
 	hls_unthrottle(h, v);
 	limit->ready = v;
@@ -141,7 +132,8 @@ static u32 limit_timer(hls_t *h, u32 s)
 static bool limit_check_invariants(hls_t *h, u32 s)
 {
 	u32 v = POLICY_STATE(struct limit, s)->child;
-	return !v || POLICY_VP(struct limit_vp, v)->budget_ns <= h->vp[v].param[LIMIT_BUDGET];
+	s64 left_ns = POLICY_VP(struct limit_vp, v)->budget.left_ns;
+	return !v || (left_ns <= (s64)h->vp[v].param[LIMIT_BUDGET] && left_ns >= -(s64)HLS_MOST_DEBT_NS);
 }
 
 static const struct hls_policy limit_policy = {

@@ -9,6 +9,11 @@
  * virtual time v is the S of the VP that runs; where a VP has a warp, the least S of all; when no VP wants the CPU, the
  * greatest F.
  *
+ * On one CPU no S is below v. On several CPUs one may be: v is the S of the VP that was chosen last on any CPU, and a
+ * VP that can use only a busy CPU, or has a greater share than a CPU gives it, falls behind. So that it does not keep
+ * the others from its CPU for as long as it fell behind, when they may use that CPU only, it is behind by
+ * PROPORTIONAL_SHARE_MOST_BEHIND_NS of its CPU time at most.
+ *
  * A warp is CPU time of its VP, which the VP's share turns into virtual time. So what the warp may cost the other VPs
  * does not depend on which VPs are registered, and their guarantees hold while VPs come and go.
  *
@@ -31,6 +36,7 @@ enum { PROPORTIONAL_SHARE_VP_PARAMS(HLS_PARAM_INDEX) };
 #define PROPORTIONAL_SHARE_SHIFT 8
 /* A tag that has not changed for so long is behind v, even where a comparison of 64-bit tags, which wrap, denies it. */
 #define PROPORTIONAL_SHARE_FORGET_NS HLS_S(86400)
+#define PROPORTIONAL_SHARE_MOST_BEHIND_NS HLS_MS(100)
 
 struct proportional_share {
 	u64 virtual_time;
@@ -152,9 +158,23 @@ static void proportional_share_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 		ps->last_finish = vp->start;
 }
 
+/* v, which goes on, is behind the virtual time: not by too much. */
+static void proportional_share_catch_up(hls_t *h, u32 s, u32 v)
+{
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
+	struct proportional_share_vp __arena *vp = POLICY_VP(struct proportional_share_vp, v);
+	u64 share = in_register(&h->vp[v])->param[PROPORTIONAL_SHARE_SHARE];
+	u64 least = ps->virtual_time - (PROPORTIONAL_SHARE_MOST_BEHIND_NS << PROPORTIONAL_SHARE_SHIFT) / share;
+	if (proportional_share_before(vp->start, least))
+		vp->start = least;
+}
+
 static void proportional_share_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	proportional_share_charge(h, s, v, used_ns);
+	if (unlikely(proportional_share_before(POLICY_VP(struct proportional_share_vp, v)->start,
+					       POLICY_STATE(struct proportional_share, s)->virtual_time)))
+		proportional_share_catch_up(h, s, v);
 	proportional_share_enqueue(h, s, v);
 }
 

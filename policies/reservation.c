@@ -2,8 +2,8 @@
 /*
  * CPU reservations, basic and hard, by EDF (RTSS 2001, section 5.1): each VP gets `budget` of CPU time in every
  * period; of the VPs that have budget, the one whose period ends first runs; a VP without budget waits for its next
- * period. Hard: no VP gets more than its budget. A VP that a late timer lets run over its budget does not pay that
- * back: the budget ends at 0, and the time is lost to the other VPs.
+ * period. Hard: no VP gets more than its budget; what a late timer lets it have beyond that is a debt, which its next
+ * budgets pay (budget.h).
  *
  * The wake-up rule, which the paper does not state: a VP that requests the CPU at time t, with c of its budget left
  * and its period ending at d > t, keeps both only if c <= (d - t) * budget / period. Otherwise the rest of the period
@@ -11,6 +11,11 @@
  * slept, a new period begins at t. If its child ran by another VP meanwhile (it is resumed, behind a join), the
  * period stays, and c is cut: to c less the time since the VP was released, which the child had by the other VP, or
  * to the bound if that is more. The other VPs are no worse off than if this VP had kept the CPU.
+ *
+ * A debt (c < 0) is kept at a wake-up: within the period the VP waits for the end of it, and a period that begins with
+ * the wake-up begins with the budget less the debt. So no VP gets rid of its debt by sleeping. The promises of the
+ * other VPs hold, but for one overrun of each: what EDF must have done for a VP by the end of any of its periods is
+ * what it must have done for a VP without the debt, or less.
  *
  *      request                        grant
  *   ------------> `ready` heap ---------------------> `running` heap
@@ -21,7 +26,7 @@
  *
  * All three heaps are ordered by the end of the period, and the timer is set to the first of all ends.
  */
-#include "../core/policy.h"
+#include "../core/budget.h"
 
 #define RESERVATION_PARAMS(P)
 #define RESERVATION_VP_PARAMS(P)                                                        \
@@ -37,9 +42,8 @@ struct reservation {
 };
 
 struct reservation_vp {
-	u64 budget_ns;   /* left in this period */
-	u64 deadline_at; /* end of this period */
-	u64 released_at; /* when it was last released from a CPU */
+	struct hls_budget budget; /* the end of its period is the VP's deadline */
+	u64 released_at;          /* when it was last released from a CPU */
 };
 
 POLICY_FITS(struct reservation, struct reservation_vp);
@@ -49,30 +53,29 @@ static s64 reservation_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
 	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
-	u64 budget = h->vp[v].param[RESERVATION_BUDGET];
-	if (budget > h->vp[v].param[RESERVATION_PERIOD])
+	s64 budget = h->vp[v].param[RESERVATION_BUDGET];
+	if (h->vp[v].param[RESERVATION_BUDGET] > h->vp[v].param[RESERVATION_PERIOD])
 		return -HLS_E_PARAM;
-	if (vp->budget_ns > budget)
-		vp->budget_ns = budget;
+	if (vp->budget.left_ns > budget)
+		vp->budget.left_ns = budget;
 	return 0;
 }
 
-static void reservation_replenish(hls_t *h, u32 v, u64 budget_ns, u64 deadline_at)
+static bool reservation_has_budget(hls_t *h, u32 v)
 {
-	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
-	vp->budget_ns = budget_ns;
-	vp->deadline_at = deadline_at;
-	hls_emit(h, v, HLS_REC_REPLENISH, budget_ns, deadline_at);
+	return POLICY_VP(struct reservation_vp, v)->budget.left_ns > 0;
 }
 
-/* If the VP's period is over, begins the period of now; those between, which a late timer missed, are skipped. */
+static u64 reservation_deadline_at(hls_t *h, u32 v)
+{
+	return POLICY_VP(struct reservation_vp, v)->budget.end_at;
+}
+
+/* If the VP's period is over, begins the period of now. */
 static void reservation_renew_if_over(hls_t *h, u32 v)
 {
-	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
-	u64 period = h->vp[v].param[RESERVATION_PERIOD];
-	if (h->now_ns >= vp->deadline_at)
-		reservation_replenish(h, v, h->vp[v].param[RESERVATION_BUDGET],
-				      vp->deadline_at + period * ((h->now_ns - vp->deadline_at) / period + 1));
+	budget_renew_if_over(h, v, &POLICY_VP(struct reservation_vp, v)->budget, h->vp[v].param[RESERVATION_BUDGET],
+			     h->vp[v].param[RESERVATION_PERIOD]);
 }
 
 /* The wake-up rule. */
@@ -82,19 +85,19 @@ static void reservation_wake(hls_t *h, u32 v)
 	u64 budget = h->vp[v].param[RESERVATION_BUDGET], period = h->vp[v].param[RESERVATION_PERIOD];
 	bool resumed = h->vp[v].flags & HLS_RESUMED;
 	h->vp[v].flags &= ~HLS_RESUMED;
-	if (h->now_ns < vp->deadline_at) {
-		u64 bearable_ns = hls_mul_div_floor(vp->deadline_at - h->now_ns, budget, period);
-		u64 elsewhere_ns = h->now_ns - vp->released_at;
-		if (resumed && vp->budget_ns > bearable_ns + elsewhere_ns)
-			bearable_ns = vp->budget_ns - elsewhere_ns;
-		if (vp->budget_ns <= bearable_ns)
+	if (h->now_ns < vp->budget.end_at) {
+		s64 bearable_ns = hls_mul_div_floor(vp->budget.end_at - h->now_ns, budget, period);
+		s64 elsewhere_ns = h->now_ns - vp->released_at;
+		if (resumed && vp->budget.left_ns > bearable_ns + elsewhere_ns)
+			bearable_ns = vp->budget.left_ns - elsewhere_ns;
+		if (vp->budget.left_ns <= bearable_ns)
 			return;
 		if (resumed) {
-			reservation_replenish(h, v, bearable_ns, vp->deadline_at);
+			budget_begin(h, v, &vp->budget, bearable_ns, vp->budget.end_at);
 			return;
 		}
 	}
-	reservation_replenish(h, v, budget, h->now_ns + period);
+	budget_begin(h, v, &vp->budget, budget, h->now_ns + period);
 }
 
 static void reservation_set_timer(hls_t *h, u32 s)
@@ -115,10 +118,10 @@ static void reservation_set_timer(hls_t *h, u32 s)
 static void reservation_enqueue(hls_t *h, u32 s, u32 v)
 {
 	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
-	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
-	if (!vp->budget_ns)
+	bool has_budget = reservation_has_budget(h, v);
+	if (!has_budget)
 		hls_throttle(h, v);
-	heap_push(h->node, vp->budget_ns ? &res->ready : &res->depleted, v, vp->deadline_at, h->seq++);
+	heap_push(h->node, has_budget ? &res->ready : &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
 	reservation_set_timer(h, s);
 }
 
@@ -141,19 +144,18 @@ static u32 reservation_grant(hls_t *h, u32 s, u32 cpu)
 	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
 	u32 v = hls_least_usable(h, res->ready, cpu);
 	if (v) {
-		struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
 		heap_remove(h->node, &res->ready, v);
-		heap_push(h->node, &res->running, v, vp->deadline_at, h->seq++);
-		h->slice_ns = vp->budget_ns;
+		heap_push(h->node, &res->running, v, reservation_deadline_at(h, v), h->seq++);
+		h->slice_ns = POLICY_VP(struct reservation_vp, v)->budget.left_ns;
 	}
 	return v;
 }
 
 static void reservation_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
 	heap_remove(h->node, &POLICY_STATE(struct reservation, s)->running, v);
-	vp->budget_ns -= used_ns < vp->budget_ns ? used_ns : vp->budget_ns;
+	budget_charge(h, v, &POLICY_VP(struct reservation_vp, v)->budget, h->vp[v].param[RESERVATION_BUDGET],
+		      h->vp[v].param[RESERVATION_PERIOD], used_ns);
 }
 
 static void reservation_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -173,8 +175,7 @@ static void reservation_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool reservation_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return POLICY_VP(struct reservation_vp, ready)->deadline_at <
-	       POLICY_VP(struct reservation_vp, running)->deadline_at;
+	return reservation_deadline_at(h, ready) < reservation_deadline_at(h, running);
 }
 
 /*
@@ -195,30 +196,35 @@ static u32 reservation_timer(hls_t *h, u32 s)
 			break;
 		heap_remove(h->node, &res->ready, v);
 		reservation_renew_if_over(h, v);
-		heap_push(h->node, &res->ready, v, POLICY_VP(struct reservation_vp, v)->deadline_at, h->seq++);
+		heap_push(h->node, &res->ready, v, reservation_deadline_at(h, v), h->seq++);
 	}
-	v = res->depleted;
-	if (!v || h->node[v].key > h->now_ns) {
-		reservation_set_timer(h, s);
-		return 0;
+	for (u32 i = opaque(0); i < HLS_MAX_BATCH && res->depleted && can_loop; i++) {
+		v = res->depleted;
+		if (h->node[v].key > h->now_ns)
+			break;
+		heap_remove(h->node, &res->depleted, v);
+		reservation_renew_if_over(h, v);
+		if (reservation_has_budget(h, v)) {
+			hls_unthrottle(h, v);
+			heap_push(h->node, &res->ready, v, reservation_deadline_at(h, v), h->seq++);
+			return v;
+		}
+		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
 	}
-	heap_remove(h->node, &res->depleted, v);
-	reservation_renew_if_over(h, v);
-	hls_unthrottle(h, v);
-	heap_push(h->node, &res->ready, v, POLICY_VP(struct reservation_vp, v)->deadline_at, h->seq++);
-	return v;
+	reservation_set_timer(h, s);
+	return 0;
 }
 
-/* No VP has more than a period's budget, and a READY VP is throttled exactly if it has none. */
+/* No VP has more than a period's budget or the greatest debt; a READY VP is throttled exactly if it has no budget. */
 static bool reservation_check_invariants(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
-		struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
+		s64 left_ns = POLICY_VP(struct reservation_vp, v)->budget.left_ns;
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
-		if (vp->budget_ns > h->vp[v].param[RESERVATION_BUDGET])
+		if (left_ns > (s64)h->vp[v].param[RESERVATION_BUDGET] || left_ns < -(s64)HLS_MOST_DEBT_NS)
 			return false;
-		if (h->vp[v].state == HLS_READY && throttled != (vp->budget_ns == 0))
+		if (h->vp[v].state == HLS_READY && throttled != (left_ns <= 0))
 			return false;
 		v = h->vp[v].sib_next;
 	}

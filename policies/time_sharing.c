@@ -3,15 +3,23 @@
  * Time sharing: a multi-level queue as in Windows 2000 and in HLS (RTSS 2001, section 7.2; thesis,
  * section 10.5.2).
  *
- * The READY VP of the highest level runs for a quantum. A VP that wakes up is raised by `wake-boost` levels over its
- * base level, the priority, and comes down by one level with each quantum that it uses up. So that no VP starves for
- * ever, one that has been READY for `starve-after` without running goes above all levels for `starve-for`.
+ * The READY VP of the highest level runs for a quantum. A VP that wakes up well rested is raised by `wake-boost` levels
+ * over its base level, the priority, and comes down by one level with each quantum that it uses up. So that no VP
+ * starves for ever, one that has been READY for `starve-after` without running goes above all levels for `starve-for`.
  *
- *               wake-up: base + boost
- *     WAITING -------------------------> level ---- quantum used up: one down, not below base
- *                                          |  ^
- *               READY for `starve-after`   v  | `starve-for` used up: base
- *                                        STARVED
+ *               wake-up, rested: base + boost
+ *     WAITING ---------------------------------> level ---- quantum used up: one down, not below base
+ *                wake-up, not rested: as it was    |  ^
+ *                       READY for `starve-after`   v  | `starve-for` used up, or a wake-up: base
+ *                                                STARVED
+ *
+ * A VP is rested when it has slept, in one sleep or in several, for three times as long as it ran since it was raised
+ * last. So a VP that mostly sleeps is raised by each wake-up, and one that mostly computes gains nothing by a moment
+ * of sleep now and then: it goes on at its level with what it had left of its quantum, before the others there, and so
+ * has a quantum in each round of theirs. (In Windows 2000 the rest of a quantum survives a sleep, too.) What the raises
+ * let a VP have before others of its base level is a quarter of a CPU at most, whatever its rhythm. After a long time
+ * of computing, the sleep for one raise's worth is enough: of the time that it ran, at most what a raise gives
+ * (`wake-boost` quanta) is counted.
  */
 #include "../core/levels.h"
 
@@ -19,11 +27,14 @@
 #define TIME_SHARING_STARVED TIME_SHARING_LEVELS /* one more level, above all of them */
 _Static_assert(TIME_SHARING_STARVED < HLS_LEVELS, "the level of the starved must exist");
 
+/* So many times as long as it ran must a VP sleep to be raised. */
+#define TIME_SHARING_SLEEP_FOR_RUN 3
+
 #define TIME_SHARING_PARAMS(P)                                                                    \
 	P(TIME_SHARING_QUANTUM, "quantum", HLS_TIME, HLS_MS(20), HLS_US(10), HLS_S(10),           \
 	  "how long a VP runs before others of its level")                                        \
 	P(TIME_SHARING_WAKE_BOOST, "wake-boost", HLS_COUNT, 2, 0, TIME_SHARING_LEVELS - 1,        \
-	  "levels that a wake-up raises a VP by")                                                 \
+	  "levels that a wake-up raises a rested VP by")                                          \
 	P(TIME_SHARING_STARVE_AFTER, "starve-after", HLS_TIME, HLS_S(1), HLS_US(10), HLS_S(3600), \
 	  "how long a VP may want the CPU in vain before it goes first")                          \
 	P(TIME_SHARING_STARVE_FOR, "starve-for", HLS_TIME, HLS_MS(20), HLS_US(10), HLS_S(10),     \
@@ -42,8 +53,10 @@ struct time_sharing {
 };
 
 struct time_sharing_vp {
-	u64 left_ns; /* of its quantum */
+	u64 left_ns; /* of its quantum; of a VP that has never run, 0 */
 	u64 level;
+	u64 sleep_owed_ns; /* for how long it has to sleep until it is rested */
+	u64 asleep_at;     /* since when it has been WAITING */
 };
 
 POLICY_FITS(struct time_sharing, struct time_sharing_vp);
@@ -74,18 +87,43 @@ static void time_sharing_dequeue(hls_t *h, u32 s, u32 v)
 		heap_remove(h->node, &ts->waiting, v);
 }
 
-static void time_sharing_request(hls_t *h, u32 s, u32 v)
+/*
+ * A rested VP is raised. Any other goes on as it was, but where it was starved, which ends. Returns whether it comes
+ * behind the others of its level, as it does unless its turn was interrupted.
+ */
+static bool time_sharing_wake(hls_t *h, u32 s, u32 v)
 {
 	struct time_sharing_vp __arena *vp = POLICY_VP(struct time_sharing_vp, v);
-	u64 raised = h->vp[v].param[TIME_SHARING_PRIORITY] + h->scheduler[s].param[TIME_SHARING_WAKE_BOOST];
-	vp->level = raised < TIME_SHARING_LEVELS ? raised : TIME_SHARING_LEVELS - 1;
-	vp->left_ns = h->scheduler[s].param[TIME_SHARING_QUANTUM];
-	time_sharing_enqueue(h, s, v, true);
+	u64 quantum_ns = h->scheduler[s].param[TIME_SHARING_QUANTUM];
+	u64 base = h->vp[v].param[TIME_SHARING_PRIORITY];
+	u64 raised = base + h->scheduler[s].param[TIME_SHARING_WAKE_BOOST];
+	u64 slept_ns = h->now_ns - vp->asleep_at;
+	if (raised >= TIME_SHARING_LEVELS)
+		raised = TIME_SHARING_LEVELS - 1;
+	if (slept_ns >= vp->sleep_owed_ns) {
+		vp->sleep_owed_ns = 0;
+		vp->level = raised;
+		vp->left_ns = quantum_ns;
+		return true;
+	}
+	vp->sleep_owed_ns -= slept_ns;
+	bool stays = vp->level >= base && vp->level <= raised;
+	if (!stays)
+		vp->level = base;
+	if (vp->left_ns > quantum_ns)
+		vp->left_ns = quantum_ns;
+	return !stays || vp->left_ns == quantum_ns;
+}
+
+static void time_sharing_request(hls_t *h, u32 s, u32 v)
+{
+	time_sharing_enqueue(h, s, v, time_sharing_wake(h, s, v));
 }
 
 static void time_sharing_withdraw(hls_t *h, u32 s, u32 v)
 {
 	time_sharing_dequeue(h, s, v);
+	POLICY_VP(struct time_sharing_vp, v)->asleep_at = h->now_ns;
 }
 
 static u32 time_sharing_grant(hls_t *h, u32 s, u32 cpu)
@@ -100,19 +138,37 @@ static u32 time_sharing_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
-static void time_sharing_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+/* v ran for used_ns. Returns whether its quantum is used up: then it has a new one, and comes down by a level. */
+static bool time_sharing_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	struct time_sharing_vp __arena *vp = POLICY_VP(struct time_sharing_vp, v);
-	u64 base = h->vp[v].param[TIME_SHARING_PRIORITY];
+	u64 base = h->vp[v].param[TIME_SHARING_PRIORITY], quantum_ns = h->scheduler[s].param[TIME_SHARING_QUANTUM];
+	u64 most_ns = h->scheduler[s].param[TIME_SHARING_WAKE_BOOST] * quantum_ns;
+	u64 ran_ns = used_ns < most_ns ? used_ns : most_ns;
+	vp->sleep_owed_ns += ran_ns * TIME_SHARING_SLEEP_FOR_RUN;
+	if (vp->sleep_owed_ns > most_ns * TIME_SHARING_SLEEP_FOR_RUN)
+		vp->sleep_owed_ns = most_ns * TIME_SHARING_SLEEP_FOR_RUN;
 	bool over = hls_turn_over(h, v, &vp->left_ns, used_ns);
 	if (over) {
-		vp->left_ns = h->scheduler[s].param[TIME_SHARING_QUANTUM];
+		vp->left_ns = quantum_ns;
 		if (vp->level == TIME_SHARING_STARVED || vp->level <= base)
 			vp->level = base;
 		else
 			vp->level--;
 	}
+	return over;
+}
+
+static void time_sharing_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	bool over = time_sharing_charge(h, s, v, used_ns);
 	time_sharing_enqueue(h, s, v, over);
+}
+
+static void time_sharing_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	time_sharing_charge(h, s, v, used_ns);
+	POLICY_VP(struct time_sharing_vp, v)->asleep_at = h->now_ns;
 }
 
 static bool time_sharing_preempts(hls_t *h, u32 s, u32 ready, u32 running)
@@ -154,7 +210,7 @@ static const struct hls_policy time_sharing_policy = {
     .withdraw = time_sharing_withdraw,
     .grant = time_sharing_grant,
     .revoke = time_sharing_revoke,
-    /* No .release: the next request is a wake-up. */
+    .release = time_sharing_release,
     .preempts = time_sharing_preempts,
     .timer = time_sharing_timer,
     .check_invariants = time_sharing_check_invariants,

@@ -17,6 +17,9 @@ pub struct Graph {
     pub schedulers: Vec<Scheduler>,
     /// The VPs, among them the root scheduler's own, which has no parent.
     pub edges: Vec<Edge>,
+    /// Index of the scheduler below which threads may come that this graph does not have, without being asked; it
+    /// promises nothing to any child. `None`: the graph has all threads.
+    pub open: Option<usize>,
 }
 
 /// A source of stolen time: an interrupt, the host. Times in nanoseconds.

@@ -43,6 +43,7 @@ impl Problem {
     }
 }
 
+const OPEN: Rule = Rule { name: "open", source: "each thread that comes has a share as well" };
 const PINNED: Rule = Rule { name: "pinned", source: "a VP may be granted a CPU that its child may not use" };
 
 /// What a scheduler's step may look at.
@@ -91,6 +92,9 @@ impl<'a> StepContext<'a> {
             caps: below.iter().map(|edge| self.caps.get(*edge).cloned().flatten()).collect(),
             work: self.work,
         };
+        if graph.open == Some(scheduler) {
+            return instance.nothing(OPEN, "threads may come here that nobody placed");
+        }
         schedulers::provide(policy, &instance)
     }
 

@@ -663,7 +663,7 @@ proptest! {
             let child = if child < 7 { Child::Scheduler(child) } else { Child::Thread("t".into()) };
             Edge { parent, child, params: named(values), requested: Some(g("RESCS 1ms 2ms")), width, pinned }
         }).collect();
-        let graph = Graph { cpus, stolen: Vec::new(), schedulers, edges };
+        let graph = Graph { cpus, schedulers, edges, ..Graph::default() };
         for (mode, global) in [(Mode::Paper, false), (Mode::Tight, false), (Mode::Tight, true)] {
             let analysis = analyse(&graph, Rules { mode, global });
             prop_assert_eq!(analysis.labels.len(), graph.edges.len());

@@ -13,6 +13,7 @@ use crate::params::{self, Reader, Texts};
 use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
 use hls_calculus::{Child, Edge, GraphEdge, Guarantee};
 use hls_core::Params;
+use hls_hierarchy::model::params_of_the_unplaced;
 use hls_hierarchy::params::set_by;
 use hls_hierarchy::{Policy, default_width};
 
@@ -201,8 +202,8 @@ impl<E: RunningEngine> Manager<E> {
     /// Puts a thread into the default scheduler.
     pub(crate) fn place_in_default(&mut self, thread: &Thread) -> Result<(), Error> {
         let scheduler = self.tree.default;
-        let found = self.tree.scheduler(scheduler).map_or(&[][..], |found| &found.policy.vp_params);
-        let params = found.iter().map(|info| info.default.unwrap_or(info.min)).collect();
+        let found = self.tree.scheduler(scheduler);
+        let params = found.map_or_else(Vec::new, |found| params_of_the_unplaced(found.policy));
         self.place(thread, Slot { scheduler, params, need: None }).map(drop)
     }
 

@@ -48,6 +48,7 @@ impl Input {
             stolen: hierarchy.machine.interrupts.iter().map(stolen).collect(),
             schedulers: schedulers.collect(),
             edges: Vec::new(),
+            open: hierarchy.default_scheduler(),
         };
         let mut input = Input { graph, origins: Vec::new() };
         for (at, edge) in hierarchy.edges.iter().enumerate() {

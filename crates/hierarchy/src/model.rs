@@ -61,8 +61,9 @@ impl Hierarchy {
         self.schedulers.iter().position(|scheduler| scheduler.is_default)
     }
 
-    /// The hierarchy with a default scheduler. Where the file has none it is time sharing, below all that the file has:
-    /// it runs when nobody there wants to, and takes nothing from any guarantee.
+    /// The hierarchy with a default scheduler. Where the file has none it is one of proportional share, below all that
+    /// the file has: it runs when nobody there wants to, and takes nothing from any guarantee. Its threads have
+    /// turns of [`DEFAULT_QUANTUM`].
     pub fn with_default(mut self) -> Hierarchy {
         if self.default_scheduler().is_some() {
             return self;
@@ -72,14 +73,17 @@ impl Hierarchy {
         let span = self.schedulers[0].span.clone();
         let scheduler = |policy: &str, name: &str, is_default| {
             let policy = hls_core::policies().iter().find(|known| known.name == policy);
-            let policy = policy.expect("the core has fixed priority and time sharing");
-            let preset = |param: &hls_core::ParamInfo| param.default.unwrap_or(0);
-            let params = policy.scheduler_params.iter().map(preset).collect();
+            let policy = policy.expect("the core has fixed priority and proportional share");
+            let value = |param: &hls_core::ParamInfo| match param.name {
+                "quantum" => DEFAULT_QUANTUM.0,
+                _ => param.default.unwrap_or(0),
+            };
+            let params = policy.scheduler_params.iter().map(value).collect();
             let name = unused_name(&names, name);
             Scheduler { name, policy, declared: None, params, owner: None, is_default, span: span.clone() }
         };
         let (top, rest) =
-            (scheduler("fixed-priority", "all", false), scheduler("time-sharing", "rest", true));
+            (scheduler("fixed-priority", "all", false), scheduler("proportional-share", "rest", true));
         for edge in &mut self.edges {
             edge.parent = edge.parent.map(|parent| parent + 1);
             if let Child::Scheduler(child) = &mut edge.child {
@@ -99,6 +103,25 @@ impl Hierarchy {
         self.edges.push(edge(Some(0), last, vec![0]));
         self
     }
+}
+
+/// The turn of a thread in a default scheduler that the file does not name. A thread that wakes up waits for the turns
+/// of those that came before it, and they are as many as want the CPU: at 1 ms, a dozen of them fit between two
+/// pictures of a screen. A switch takes some microseconds, so shorter turns would cost more than half a per cent.
+pub const DEFAULT_QUANTUM: Nanos = Nanos(1_000_000);
+
+/// The share of a thread that nobody placed. On the kernel's scale it is that of nice 0: with each nice value less a
+/// thread has 1.25 times as much, from 1 at nice 19 to 8,668 at nice -20 (what `cpu.weight` is to a cgroup).
+pub const SHARE_OF_NICE_0: u64 = 100;
+
+/// What a thread that nobody placed has of its VP below a scheduler of this policy, in the policy's order: the presets,
+/// and [`SHARE_OF_NICE_0`].
+pub fn params_of_the_unplaced(policy: &PolicyInfo) -> Vec<u64> {
+    let value = |param: &hls_core::ParamInfo| match param.name {
+        "share" => SHARE_OF_NICE_0,
+        _ => param.default.unwrap_or(param.min),
+    };
+    policy.vp_params.iter().map(value).collect()
 }
 
 /// The name itself, or with a number behind it if it is taken.

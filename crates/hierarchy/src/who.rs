@@ -15,8 +15,8 @@ use hls_core::PolicyInfo;
 use kdl::KdlValue;
 use std::collections::HashMap;
 
-/// The policy that a default scheduler must have: it takes every thread and lets none starve.
-const DEFAULT_POLICY: &str = "time-sharing";
+/// The policies that a default scheduler may have: they take every thread and let none starve.
+const DEFAULT_POLICIES: [&str; 2] = ["proportional-share", "time-sharing"];
 /// Linux cuts the names of threads.
 const MAX_COMM_BYTES: usize = 15;
 /// No Linux has larger numbers for its threads.
@@ -83,7 +83,7 @@ fn is_user(name: &str) -> bool {
 
 /// Reads whether a scheduler is the default: where it says so.
 pub(crate) fn default(policy: &PolicyInfo, properties: &mut Properties, sink: &mut Sink) -> Option<Span> {
-    let fits = policy.name == DEFAULT_POLICY;
+    let fits = DEFAULT_POLICIES.contains(&policy.name);
     if !fits && properties.node().property("default").is_none() {
         return None;
     }
@@ -91,7 +91,8 @@ pub(crate) fn default(policy: &PolicyInfo, properties: &mut Properties, sink: &m
     let is_default = sink.ok(value::flag(property))?;
     if is_default && !fits {
         let found = format!("`default` on the policy {}", policy.name);
-        let (span, expected) = (property.name.span.clone(), format!("it on a {DEFAULT_POLICY} scheduler"));
+        let (span, expected) =
+            (property.name.span.clone(), format!("it on a scheduler of {}", DEFAULT_POLICIES.join(" or ")));
         sink.add(Diagnostic::error(span, properties.what(), found, expected));
     }
     (is_default && fits).then(|| property.name.span.clone())

@@ -5,7 +5,7 @@ mod common;
 use hls_calculus::{Child, Guarantee, Mode, Setting, analyse};
 use hls_core::PolicyInfo;
 use hls_hierarchy::analysis::{Input, Origin};
-use hls_hierarchy::model::{Hierarchy, ModelEdge};
+use hls_hierarchy::model::{Hierarchy, ModelEdge, params_of_the_unplaced};
 use hls_hierarchy::settings::settings;
 use hls_hierarchy::{Cpus, Policies, Unusable, read_with};
 
@@ -144,4 +144,31 @@ fn settings_are_what_one_change_in_the_file_changes() {
     assert_eq!(graph.edges[4].params[0].1, 31_536_000_000_000_000);
     assert_eq!(graph.edges[4].requested.as_ref().unwrap().to_string(), "RESBH 31536000s 10ms");
     assert_eq!([&graph.edges[2], &graph.edges[3]].map(|edge| edge.params[0].1), [1, 1]);
+}
+
+/// Threads that nobody placed come to the default scheduler: it promises nothing, also where each child of the file
+/// could have a CPU to itself.
+#[test]
+fn a_default_scheduler_promises_nothing() {
+    for policy in ["proportional-share", "time-sharing"] {
+        for (default, promised) in [("", Guarantee::All), ("default=#true", Guarantee::Null)] {
+            let file =
+                format!("machine cpus=2\n{policy} \"rest\" {default} {{ thread \"a\"; thread \"b\"; }}\n");
+            let input = Input::new(&read(&file));
+            let found = analyse(&input.graph, Mode::Tight);
+            assert_eq!(found.labels[1].guarantee, promised, "{file}");
+        }
+    }
+}
+
+#[test]
+fn a_file_without_a_default_scheduler_gets_a_fair_one_below_all() {
+    let hierarchy = read("round-robin \"rest\" { thread \"t\"; }").with_default();
+    let default = &hierarchy.schedulers[hierarchy.default_scheduler().unwrap()];
+    assert_eq!((default.name.as_str(), default.policy.name), ("rest-2", "proportional-share"));
+    assert_eq!(default.params, [1_000_000]);
+    assert_eq!(params_of_the_unplaced(default.policy), [100, 0]);
+    let stated = read("time-sharing \"TS\" default=#true { thread \"t\"; }").with_default();
+    assert_eq!(stated.schedulers.len(), 1);
+    assert_eq!(params_of_the_unplaced(stated.schedulers[0].policy), [8]);
 }

@@ -2,6 +2,7 @@
 
 mod support;
 
+use hls_core::Calls;
 use hls_scenario::Machine;
 use hls_units::Nanos;
 use support::{ByHand, MS};
@@ -16,4 +17,43 @@ fn shares_are_proportional() {
     m.run_to(Nanos(1000 * MS));
     assert!((m.ran_ms(a) - 200.0).abs() <= 1.0, "{}", m.ran_ms(a));
     assert!((m.ran_ms(b) - 800.0).abs() <= 1.0);
+}
+
+/// Two threads that may use only CPU 0 fall behind one that has CPU 1 to itself. Who comes to CPU 0 later shares it
+/// with them all the same, and does not wait until they have caught up.
+#[test]
+fn who_falls_behind_on_one_of_several_cpus_keeps_nobody_waiting() {
+    let mut m = Machine::new(2, None);
+    let ps = m.root("proportional-share", &[MS]);
+    let bound = |m: &mut Machine, cpu: u16| {
+        let vp = m.thread(ps, &[100]);
+        m.core.set_affinity(vp, 1 << cpu, m.now).unwrap();
+        m.wake(vp);
+        vp
+    };
+    for cpu in [0, 0, 1] {
+        bound(&mut m, cpu);
+    }
+    m.run_to(Nanos(60_000 * MS));
+    let late = bound(&mut m, 0);
+    m.run_to(Nanos(61_000 * MS));
+    assert!(m.ran_ms(late) > 200.0, "{}", m.ran_ms(late));
+}
+
+/// Of three even threads on two CPUs, after one had a CPU to itself beside one with a hundredth of its share.
+#[test]
+fn a_share_of_more_than_a_cpu_is_no_credit() {
+    let mut m = Machine::new(2, None);
+    let ps = m.root("proportional-share", &[MS]);
+    let (heavy, light) = (m.thread(ps, &[100]), m.thread(ps, &[1]));
+    m.wake(heavy);
+    m.wake(light);
+    m.run_to(Nanos(60_000 * MS));
+    let (one, other) = (m.thread(ps, &[100]), m.thread(ps, &[100]));
+    m.wake(one);
+    m.wake(other);
+    m.run_to(Nanos(63_000 * MS));
+    for vp in [one, other] {
+        assert!((1900.0..2050.0).contains(&m.ran_ms(vp)), "{}", m.ran_ms(vp));
+    }
 }

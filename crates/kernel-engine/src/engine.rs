@@ -13,7 +13,7 @@ use crate::{Error, Exit, exit};
 use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Library, Op, Params, View};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::RunResult;
-use hls_plan::{Built, ChangeableEngine, EngineThread, Plan, ThreadKey, planned_record};
+use hls_plan::{Built, ChangeableEngine, EngineThread, Plan, ThreadKey, planned_record, unplaced_params};
 use hls_units::Nanos;
 use libbpf_rs::{Link, MapCore, MapFlags};
 use std::collections::HashSet;
@@ -95,11 +95,9 @@ impl Engine {
         let default = plan.hierarchy.default_scheduler().expect("the hierarchy has a default scheduler");
         let built = Built::new(domain, &plan, |_| true)
             .map_err(|error| refused("the hierarchy cannot be built", error))?;
-        let policy = plan.hierarchy.schedulers[default].policy;
-        let params: Vec<u64> = policy.vp_params.iter().map(|param| param.default.unwrap_or(0)).collect();
         let doorbell = Doorbell::new(&built.core.loaded.map("doorbell")?)?;
         let mut engine = Engine {
-            default: (built.schedulers[default], Params::from_slice(&params)),
+            default: (built.schedulers[default], unplaced_params(&plan.hierarchy, default)),
             threads: Threads::new(&plan),
             plan,
             built,

@@ -3,7 +3,7 @@
 
 use crate::{Plan, ShareScale};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params, RawRecord, RecordKind, View};
-use hls_hierarchy::model::{Child, Edge, Hierarchy, ModelEdge};
+use hls_hierarchy::model::{Child, Edge, Hierarchy, ModelEdge, params_of_the_unplaced};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::RunResult;
 use hls_units::Nanos;
@@ -223,15 +223,26 @@ fn what(observed: &ObservedSchedulers, kind: RecordKind) -> Option<What> {
 /// The parameters of each VP of an edge: of a share, which is meant for the child whole, its part. None above the root.
 pub fn vp_params(hierarchy: &Hierarchy, edge: &Edge) -> Params {
     let Some(parent) = edge.parent else { return Params::default() };
+    scaled(hierarchy, parent, &edge.params, edge.width)
+}
+
+/// The parameters of the VP of a thread that nobody placed, below this scheduler of the hierarchy.
+pub fn unplaced_params(hierarchy: &Hierarchy, scheduler: usize) -> Params {
+    scaled(hierarchy, scheduler, &params_of_the_unplaced(hierarchy.schedulers[scheduler].policy), 1)
+}
+
+/// The values of each of the `width` VPs of a child of `parent`, as the core takes them: all, but for the share, as
+/// the child has them.
+fn scaled(hierarchy: &Hierarchy, parent: usize, values: &[u64], width: u16) -> Params {
     let policy = hierarchy.schedulers[parent].policy;
-    let mut params = Params::from_slice(&edge.params);
+    let mut params = Params::from_slice(values);
     if let Some(share) = policy.vp_params.iter().position(|param| param.name == "share") {
         let children = hierarchy.edges.iter().filter(|edge| edge.parent == Some(parent));
         let above = hierarchy.edges.iter().filter(|edge| edge.child == Child::Scheduler(parent));
         let held = above.map(|edge| edge.width).fold(0, u16::saturating_add).clamp(1, hierarchy.machine.cpus);
         let shares = children.map(|edge| (edge.params[share], edge.width));
         let scale = ShareScale::new(shares, held, policy.vp_params[share].max);
-        params.0[share] = scale.of_a_vp(params.0[share], edge.width);
+        params.0[share] = scale.of_a_vp(params.0[share], width);
     }
     params
 }

@@ -8,7 +8,9 @@ mod plan;
 mod running;
 mod shares;
 
-pub use built::{Built, ObservedSchedulers, OfSchedulers, VpUsage, planned_record, vp_params};
+pub use built::{
+    Built, ObservedSchedulers, OfSchedulers, VpUsage, planned_record, unplaced_params, vp_params,
+};
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};
 pub use running::{ChangeableEngine, EngineThread, ThreadKey};
 pub use shares::ShareScale;

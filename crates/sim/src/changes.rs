@@ -6,7 +6,7 @@
 use crate::engine::{Failure, Simulation, Sink};
 use hls_core::{Calls, Core, CoreError, CoreScheduler, CoreVp, Library, Params, View};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, What};
-use hls_plan::{Built, ChangeableEngine, EngineThread, ThreadKey};
+use hls_plan::{Built, ChangeableEngine, EngineThread, ThreadKey, unplaced_params};
 use hls_units::Nanos;
 use std::sync::Arc;
 
@@ -54,9 +54,7 @@ impl Simulation {
     fn default_place(&self) -> (CoreScheduler, Params) {
         let hierarchy = &self.plan.hierarchy;
         let scheduler = hierarchy.default_scheduler().unwrap_or_default();
-        let params = &hierarchy.schedulers[scheduler].policy.vp_params;
-        let params: Vec<u64> = params.iter().map(|info| info.default.unwrap_or(info.min)).collect();
-        (self.built.schedulers[scheduler], Params::from_slice(&params))
+        (self.built.schedulers[scheduler], unplaced_params(hierarchy, scheduler))
     }
 }
 

@@ -47,7 +47,7 @@ fn labels_on(cpus: usize, children: &[(usize, usize, usize)]) -> Vec<Label> {
     let child = |&(vps, x, y): &_| edge(Some(0), Child::Thread("t".into()), params(x, y), vps);
     edges.extend(children.iter().map(child));
     let root = Scheduler { name: "root".into(), policy: "reservation".into(), params: Vec::new() };
-    analyse(&Graph { cpus: cpus as u16, stolen: Vec::new(), schedulers: vec![root], edges }, Mode::Tight)
+    analyse(&Graph { cpus: cpus as u16, schedulers: vec![root], edges, ..Graph::default() }, Mode::Tight)
         .labels
         .split_off(1)
 }
@@ -151,7 +151,7 @@ fn children_that_sleep_in_step_take_more_than_sfs_says() {
     };
     let mut edges = vec![edge(None, Child::Scheduler(0), 2)];
     edges.extend((0..3).map(|_| edge(Some(0), Child::Thread("t".into()), 1)));
-    let graph = Graph { cpus: 2, stolen: Vec::new(), schedulers: vec![root], edges };
+    let graph = Graph { cpus: 2, schedulers: vec![root], edges, ..Graph::default() };
     let labels = analyse(&graph, Mode::Tight).labels;
     assert!(labels[1..].iter().all(|label| label.guarantee == Guarantee::Null), "{labels:?}");
 }

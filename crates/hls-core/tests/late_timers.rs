@@ -1,0 +1,201 @@
+//! Budgets where timers go off late: what a virtual processor (VP) has beyond its budget is taken from its next budgets
+//! (`core/budget.h`). Each test lets the platform call late at random, as the rules of `core/hls.h` allow it.
+
+mod support;
+
+use hls_core::CoreVp;
+use hls_scenario::Machine;
+use hls_units::Nanos;
+use support::{ByHand, MS};
+
+const US: u64 = 1_000;
+
+/// Numbers that look random: the generator of Knuth's MMIX.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// How the timers of a test are late.
+#[derive(Clone, Copy)]
+enum Late {
+    /// At random, by no more than this.
+    AtMost(u64),
+    /// Always by this.
+    By(u64),
+    /// Until the next multiple of this.
+    Ticks(u64),
+}
+
+impl Late {
+    fn called_at(self, due: Nanos, random: &mut Random) -> Nanos {
+        match self {
+            Late::AtMost(most) => Nanos(due.0 + random.below(most + 1)),
+            Late::By(delay) => Nanos(due.0 + delay),
+            Late::Ticks(tick) => Nanos(due.0.next_multiple_of(tick)),
+        }
+    }
+}
+
+/// When a VP had a CPU: stretches of time, in order.
+#[derive(Default)]
+struct Usage(Vec<(u64, u64)>);
+
+impl Usage {
+    fn in_window(&self, from: u64, to: u64) -> u64 {
+        let first = self.0.partition_point(|&(_, end)| end <= from);
+        let overlapping = self.0[first..].iter().take_while(|&&(begin, _)| begin < to);
+        overlapping.map(|&(begin, end)| end.min(to) - begin.max(from)).sum()
+    }
+}
+
+/// Lets time pass up to `end`, and what is due in it happen late.
+fn run_late(m: &mut Machine, end: u64, late: Late, random: &mut Random, vp: CoreVp, usage: &mut Usage) {
+    while m.due() <= Nanos(end) {
+        let due = m.due();
+        let at = late.called_at(due, random).min(Nanos(end)).max(due);
+        pass(m, at, vp, usage);
+        m.core.timers(at);
+        m.core.expire(0, at);
+        m.settled();
+    }
+    pass(m, Nanos(end), vp, usage);
+}
+
+fn pass(m: &mut Machine, at: Nanos, vp: CoreVp, usage: &mut Usage) {
+    if m.running[0] == Some(vp) && at > m.now {
+        usage.0.push((m.now.0, at.0));
+    }
+    m.now = at;
+}
+
+/// A machine where a VP with this budget in every period competes with a hog below the policy; and the VP.
+fn machine(policy: &str, budget: u64, period: u64) -> (Machine, CoreVp) {
+    let mut m = Machine::new(1, None);
+    let fp = m.root("fixed-priority", &[]);
+    let above = m.below(fp, &[2], policy, &[]);
+    let rr = m.below(fp, &[1], "round-robin", &[]);
+    let hog = m.thread(rr, &[]);
+    let vp = m.thread(above, &[budget, period]);
+    m.wake(hog);
+    (m, vp)
+}
+
+/// Of 10,000 parts of the CPU, how many the VP had in a second in which it never slept.
+fn share(policy: &str, (budget, period): (u64, u64), late: Late) -> u64 {
+    let (mut m, vp) = machine(policy, budget, period);
+    m.wake(vp);
+    let mut usage = Usage::default();
+    run_late(&mut m, 1000 * MS, late, &mut Random(0), vp, &mut usage);
+    usage.in_window(0, 1000 * MS) / (100 * US)
+}
+
+const POLICIES: [&str; 2] = ["reservation", "limit"];
+
+#[test]
+fn no_window_has_more_than_its_budgets_and_one_overrun() {
+    for seed in 0..500 {
+        let mut random = Random(seed);
+        let budget = 20 * US + random.below(MS);
+        let period = budget + 1 + random.below(9 * budget);
+        let most_late = 1 + random.below(2 * budget.min(period - budget));
+        for policy in POLICIES {
+            let (mut m, vp) = machine(policy, budget, period);
+            m.wake(vp);
+            let mut usage = Usage::default();
+            run_late(&mut m, 1000 * period, Late::AtMost(most_late), &mut random, vp, &mut usage);
+            for k in [1, 2, 3, 10, 100] {
+                for first in 0..1000 - k {
+                    let had = usage.in_window(first * period, (first + k) * period);
+                    let most = k * budget + most_late;
+                    assert!(
+                        had <= most,
+                        "{policy} {budget} {period}, late by up to {most_late}, seed {seed}: \
+                         {had} > {most} in {k} periods from {first} on"
+                    );
+                }
+            }
+            // Nobody pays more than it had: who can use its budgets, though they come late, has them all.
+            let all = usage.in_window(0, 1000 * period);
+            let is_time_for_all = most_late <= period - budget;
+            assert!(!is_time_for_all || all >= 999 * budget, "{policy}, seed {seed}: {all}");
+        }
+    }
+}
+
+#[test]
+fn a_debt_of_many_budgets_is_paid_over_many_periods() {
+    for policy in POLICIES {
+        assert_eq!(share(policy, (20 * US, 500 * US), Late::By(20 * US)), 400, "{policy}");
+        assert_eq!(share(policy, (100 * US, 10 * MS), Late::Ticks(MS)), 100, "{policy}");
+        // A tick is longer than the period: the debts of a tick are paid in the periods that it hides, too.
+        assert_eq!(share(policy, (20 * US, 500 * US), Late::Ticks(MS)), 400, "{policy}");
+    }
+}
+
+#[test]
+fn timers_in_time_leave_no_debt() {
+    for policy in POLICIES {
+        assert_eq!(share(policy, (20 * US, 500 * US), Late::By(0)), 400, "{policy}");
+        assert_eq!(share(policy, (3 * MS, 10 * MS), Late::Ticks(MS)), 3000, "{policy}");
+    }
+}
+
+#[test]
+fn sleeping_pays_no_debt() {
+    let (budget, period, late) = (100 * US, 10 * MS, 300 * US);
+    for (policy, nap) in POLICIES.into_iter().flat_map(|policy| [(policy, 1), (policy, 35 * MS)]) {
+        let (mut m, vp) = machine(policy, budget, period);
+        let mut usage = Usage::default();
+        // Sleeps as soon as it has overrun, and wakes up when the period is over or, by then, four periods are.
+        let mut random = Random(0);
+        for _ in 0..100 {
+            m.wake(vp);
+            let begin = m.now.0;
+            run_late(&mut m, begin + budget + late, Late::By(late), &mut random, vp, &mut usage);
+            m.block(vp);
+            run_late(&mut m, begin + period + nap, Late::By(late), &mut random, vp, &mut usage);
+        }
+        let had = usage.in_window(0, m.now.0);
+        assert!(had <= 100 * budget + late, "{policy}, naps of {nap}: {had}");
+        assert!(had >= 90 * budget, "{policy}, naps of {nap}: {had}");
+    }
+}
+
+#[test]
+fn time_that_others_stole_is_no_debt() {
+    for policy in POLICIES {
+        let (mut m, vp) = machine(policy, MS, 10 * MS);
+        m.wake(vp);
+        // The interrupt has the CPU from the first half of the budget on, until long after the slice was to end.
+        let mut usage = Usage::default();
+        run_late(&mut m, MS / 2, Late::By(0), &mut Random(0), vp, &mut usage);
+        m.now = Nanos(8 * MS);
+        m.core.steal(0, Nanos(7 * MS + MS / 2));
+        m.core.timers(m.now);
+        m.core.expire(0, m.now);
+        m.settled();
+        m.run_to(Nanos(100 * MS));
+        assert_eq!(m.ran_ms(vp), 10.0, "{policy}");
+    }
+}
+
+#[test]
+fn no_debt_lasts_longer_than_that_of_a_tick() {
+    for policy in POLICIES {
+        let (mut m, vp) = machine(policy, MS, 10 * MS);
+        m.wake(vp);
+        // The machine stands still for an hour and does not say so: the VP seems to have run all the time.
+        let hour = 3_600_000 * MS;
+        let mut usage = Usage::default();
+        run_late(&mut m, hour, Late::By(hour), &mut Random(0), vp, &mut usage);
+        let before = m.ran_ms(vp);
+        m.run_to(Nanos(hour + 1000 * MS));
+        // 100 budgets, less the 10 ms of the greatest debt.
+        assert!(m.ran_ms(vp) - before >= 88.0, "{policy}: {} ms", m.ran_ms(vp) - before);
+    }
+}
