@@ -97,7 +97,7 @@ impl Engine<'_> {
         let chosen = self.state.queue_for(task);
         let it = &mut self.state.tasks[task];
         if it.place == Place::Asleep && it.life == Life::Alive && chosen != Some(it.run_queue) {
-            // On the way to another run queue's lock. Where there is none, select_fallback_rq gives the thread all CPUs.
+            // On the way to another run queue's lock. Where there is none, select_fallback_rq gives it all CPUs.
             match chosen {
                 Some(queue) => {
                     it.run_queue = queue;

@@ -163,8 +163,8 @@ pub(crate) struct Cpu {
     pub resched: bool,
     /// It was kicked, and will notice as soon as the lock of its run queue is free.
     pub is_kicked: bool,
-    /// The kernel empties it, or has done so (`balance_push_set`, and `cpu_active` is false): it calls no dispatch there,
-    /// and no enqueue for its run queue.
+    /// The kernel empties it, or has done so (`balance_push_set`, and `cpu_active` is false): it calls no dispatch
+    /// there, and no enqueue for its run queue.
     pub is_leaving: bool,
     /// `engine_cpu_offline` is still to be called.
     pub is_going: bool,
