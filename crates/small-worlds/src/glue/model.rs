@@ -343,12 +343,18 @@ impl Glue {
         if let Some(cpu) = (0..CPUS).find(|cpu| !self.state.cpus[*cpu].todo.is_empty()) {
             return Err(format!("CPU {cpu} waits for a lock for ever"));
         }
-        let leaving = (0..CPUS).filter(|cpu| self.state.cpus[*cpu].is_leaving);
+        let will_look = |cpu: &usize| {
+            let current = self.state.cpus[*cpu].current;
+            self.may_be_late && current.is_some_and(|current| self.state.tasks[current].is_refilled)
+        };
+        let leaving = (0..CPUS).filter(|cpu| self.state.cpus[*cpu].is_leaving || will_look(cpu));
         let forgotten = self.core.kick() & !leaving.fold(0, |leaving, cpu| leaving | 1 << cpu);
         if forgotten != 0 {
             return Err(format!("decisions are due on the CPUs {forgotten:#b}, and nobody takes them"));
         }
-        self.core.check().map_err(|fault| fault.to_string())?;
+        if self.core.kick() == 0 {
+            self.core.check().map_err(|fault| fault.to_string())?;
+        }
         let image = self.core.image();
         let alive = |at: &usize| self.state.tasks[*at].life == Life::Alive;
         (0..TASKS).filter(alive).try_for_each(|at| self.check_thread(at, &image))?;

@@ -149,6 +149,9 @@ pub(crate) struct Task {
     pub stored: CoreVp,
     /// Whether any of its slice is left.
     pub has_slice: bool,
+    /// It got its slice while it ran, by an insert that comes too late to have another effect: a kick that came before
+    /// is forgotten until that slice is over.
+    pub is_refilled: bool,
     /// Which of the threads that had this place in the list: those that came before are gone.
     pub incarnation: u8,
 }
@@ -221,6 +224,7 @@ impl State {
             vtime: CoreVp(0),
             stored: CoreVp(0),
             has_slice: false,
+            is_refilled: false,
             incarnation: 0,
         };
         let cpu = || Cpu {
@@ -309,6 +313,7 @@ impl State {
         self.cpus[cpu].resched = true;
         if let Some(current) = self.cpus[cpu].current {
             self.tasks[current].has_slice = false;
+            self.tasks[current].is_refilled = false;
         }
     }
 }
