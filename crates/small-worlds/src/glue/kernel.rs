@@ -97,7 +97,7 @@ impl Engine<'_> {
         let chosen = self.state.queue_for(task);
         let it = &mut self.state.tasks[task];
         if it.place == Place::Asleep && it.life == Life::Alive && chosen != Some(it.run_queue) {
-            // On the way to another run queue's lock. Where there is none, select_fallback_rq gives the thread all CPUs.
+            // On the way to another run queue's lock. Where there is none, select_fallback_rq gives it all CPUs.
             match chosen {
                 Some(queue) => {
                     it.run_queue = queue;
@@ -175,6 +175,7 @@ impl Engine<'_> {
         let task = self.state.cpus[cpu].local.remove(0);
         self.state.cpus[cpu].current = Some(task);
         self.state.tasks[task].place = Place::Current(cpu);
+        self.state.tasks[task].is_refilled = false;
         self.state.next(cpu, &[Part::Running(task), Part::UnlockRunQueue]);
     }
 
@@ -182,6 +183,7 @@ impl Engine<'_> {
     fn insert(&mut self, cpu: usize, task: usize) {
         let is_valid = matches!(self.state.tasks[task].place, Place::WithEngine | Place::Queueing);
         self.state.tasks[task].has_slice = true;
+        self.state.tasks[task].is_refilled = matches!(self.state.tasks[task].place, Place::Current(_));
         let todo = &mut self.state.cpus[cpu].todo;
         let behind = todo.iter().rposition(|part| matches!(part, Part::AfterDispatch(..)));
         if let Some(at) = behind {

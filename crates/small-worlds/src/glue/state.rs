@@ -149,6 +149,9 @@ pub(crate) struct Task {
     pub stored: CoreVp,
     /// Whether any of its slice is left.
     pub has_slice: bool,
+    /// It got its slice while it ran, by an insert that comes too late to have another effect: a kick that came before
+    /// is forgotten until that slice is over.
+    pub is_refilled: bool,
     /// Which of the threads that had this place in the list: those that came before are gone.
     pub incarnation: u8,
 }
@@ -163,8 +166,8 @@ pub(crate) struct Cpu {
     pub resched: bool,
     /// It was kicked, and will notice as soon as the lock of its run queue is free.
     pub is_kicked: bool,
-    /// The kernel empties it, or has done so (`balance_push_set`, and `cpu_active` is false): it calls no dispatch there,
-    /// and no enqueue for its run queue.
+    /// The kernel empties it, or has done so (`balance_push_set`, and `cpu_active` is false): it calls no dispatch
+    /// there, and no enqueue for its run queue.
     pub is_leaving: bool,
     /// `engine_cpu_offline` is still to be called.
     pub is_going: bool,
@@ -221,6 +224,7 @@ impl State {
             vtime: CoreVp::NONE,
             stored: CoreVp::NONE,
             has_slice: false,
+            is_refilled: false,
             incarnation: 0,
         };
         let cpu = || Cpu {
@@ -309,6 +313,7 @@ impl State {
         self.cpus[cpu].resched = true;
         if let Some(current) = self.cpus[cpu].current {
             self.tasks[current].has_slice = false;
+            self.tasks[current].is_refilled = false;
         }
     }
 }

@@ -82,6 +82,7 @@ impl Before {
         let is_last = self.offline != 0;
         let is_right = match event {
             Event::SetWrong(_) => refused == Some(CoreError::Param),
+            Event::MoveWrong(..) => matches!(refused, Some(CoreError::Param | CoreError::Children)),
             Event::Tell(_) => refused == Some(CoreError::Unknown),
             Event::Offline(_) if is_last => refused == Some(CoreError::Busy),
             Event::Attach(..) | Event::Move(..) => refused.is_none_or(|error| error == CoreError::Children),

@@ -31,6 +31,8 @@ pub enum Event {
     Detach(usize),
     /// A thread moves below a scheduler.
     Move(usize, usize),
+    /// The same, with parameters there that the policy refuses.
+    MoveWrong(usize, usize),
     /// A scheduler gets round robin in place of its policy.
     Replace(usize),
     /// A CPU goes offline.
@@ -60,6 +62,12 @@ impl fmt::Display for Event {
             Event::Attach(thread, to) => write!(f, "thread {thread} comes, below scheduler {to}"),
             Event::Detach(thread) => write!(f, "thread {thread} ends"),
             Event::Move(thread, to) => write!(f, "thread {thread} moves below scheduler {to}"),
+            Event::MoveWrong(thread, to) => {
+                write!(
+                    f,
+                    "thread {thread} asks to move below scheduler {to} with a budget longer than its period"
+                )
+            }
             Event::Replace(scheduler) => write!(f, "scheduler {scheduler} gets round-robin"),
             Event::Offline(cpu) => write!(f, "CPU {cpu} goes offline"),
             Event::Online(cpu) => write!(f, "CPU {cpu} is back"),
@@ -71,6 +79,11 @@ impl fmt::Display for Event {
             Event::Decide(cpu) => write!(f, "CPU {cpu} decides"),
         }
     }
+}
+
+/// Whether the children of a scheduler with this policy have a budget and a period.
+fn has_budget(policy: &PolicyInfo) -> bool {
+    policy.vp_params.iter().filter(|info| info.unit == Unit::Time && info.default.is_none()).count() > 1
 }
 
 /// The state of a world: that of its core, and what the platform knows.
@@ -194,11 +207,15 @@ impl World {
         if !params.is_empty() {
             events.push(Event::Set(thread));
         }
-        if params.iter().filter(|info| info.unit == Unit::Time && info.default.is_none()).count() > 1 {
+        if has_budget(self.policy(above)) {
             events.push(Event::SetWrong(thread));
         }
-        let others = (0..self.schedulers.len()).filter(|to| *to != above);
-        events.extend(others.map(|to| Event::Move(thread, to)));
+        for to in (0..self.schedulers.len()).filter(|to| *to != above) {
+            events.push(Event::Move(thread, to));
+            if has_budget(self.policy(to)) {
+                events.push(Event::MoveWrong(thread, to));
+            }
+        }
         events.push(Event::Detach(thread));
     }
 
@@ -234,6 +251,11 @@ impl World {
             }
             Event::Move(thread, to) => {
                 let params = vp_params(self.policy(to), thread);
+                self.core.move_to(self.platform.vps[thread], self.schedulers[to], params, now)?;
+            }
+            Event::MoveWrong(thread, to) => {
+                let mut params = vp_params(self.policy(to), thread);
+                params.0.swap(0, 1);
                 self.core.move_to(self.platform.vps[thread], self.schedulers[to], params, now)?;
             }
             Event::Replace(place) => {
