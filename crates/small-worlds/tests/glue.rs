@@ -1,7 +1,7 @@
 //! The faults of the engine's glue, each found when its order is put back; and none in the orders in which none is
 //! known.
 
-use hls_small_worlds::glue::{Affinity, Glue, Orders};
+use hls_small_worlds::glue::{Glue, Insert, Orders};
 use hls_small_worlds::{Bounds, Explored, Memory, explore};
 
 /// Which starts to explore the glue from.
@@ -40,7 +40,7 @@ fn assert_found(explored: &Explored, what: &str) {
 
 #[test]
 fn the_lost_thread_is_found_when_the_old_order_is_put_back() {
-    let orders = Orders { exit_drops_first: false, ..Orders::MENDED };
+    let orders = Orders { exit_drops_first: false, ..Orders::TODAY };
     assert_found(
         &explored(with(orders), 2, From::Dead),
         "VP 4 is that of thread 3, and leads to thread None",
@@ -51,17 +51,11 @@ fn the_lost_thread_is_found_when_the_old_order_is_put_back() {
     );
 }
 
-#[test]
-fn events_of_one_vp_in_a_wrong_order_are_found_when_the_old_order_is_put_back() {
-    let orders = Orders { exit_tells_first: false, ..Orders::MENDED };
-    assert_found(&explored(with(orders), 2, From::Dead), "user space hears of VP");
-}
-
 /// A look at the affinity before the insert does not help: the affinity may change between the two.
 #[test]
 fn an_insert_for_a_cpu_that_the_thread_may_not_use_is_found() {
-    for affinity in [Affinity::Unchecked, Affinity::BeforeInsert] {
-        let orders = Orders { affinity, ..Orders::MENDED };
+    for insert in [Insert::BehindLock, Insert::BehindLockChecked] {
+        let orders = Orders { insert, ..Orders::TODAY };
         assert_found(
             &explored(with(orders), 2, From::Alive),
             "which it may not use: the kernel ends the run",
@@ -71,37 +65,27 @@ fn an_insert_for_a_cpu_that_the_thread_may_not_use_is_found() {
 
 #[test]
 fn an_unlock_that_undoes_a_seal_is_found() {
-    let orders = Orders { unlock_keeps_seal: false, ..Orders::MENDED };
+    let orders = Orders { unlock_keeps_seal: false, ..Orders::TODAY };
     assert_found(&explored(with(orders).with_dumps(), 2, From::Alive), "an unlock has undone the seal");
 }
 
-/// What the engine of today leaves open for a moment, and is not mended in any order that the model has.
+/// What the engine leaves open for a moment.
 #[test]
 fn a_granted_thread_may_wait_in_the_queue_of_another_cpu() {
-    let late = || with(Orders::MENDED).without_delays();
+    let late = || with(Orders::TODAY).without_delays();
     assert_found(&explored(late().without_hotplug(), 2, From::Alive), "and Running for the core");
     assert_found(&explored(late(), 1, From::Alive), "is Global, and");
 }
 
 #[test]
-fn nothing_is_found_in_the_mended_orders() {
+fn nothing_is_found_in_the_orders_of_the_engine() {
     for (glue, length, from) in [
-        (with(Orders::MENDED), 2, From::Alive),
-        (with(Orders::MENDED), 2, From::Dead),
-        (with(Orders::MENDED).with_dumps().without_hotplug(), 2, From::Dead),
+        (with(Orders::TODAY), 2, From::Alive),
+        (with(Orders::TODAY), 2, From::Dead),
+        (with(Orders::TODAY).with_dumps().without_hotplug(), 2, From::Dead),
     ] {
         let explored = explored(glue, length, from);
         assert_eq!(found(&explored), "");
         assert!(explored.twins > 0, "no two keys were compared");
-    }
-}
-
-/// When the engine is mended, its orders in `Orders::TODAY` change, and there is less to be found here.
-#[test]
-fn todays_engine_has_the_faults_that_are_open() {
-    for (name, orders) in Orders::open() {
-        let glue =
-            if orders.unlock_keeps_seal { with(orders) } else { with(orders).with_dumps().without_hotplug() };
-        assert_ne!(found(&explored(glue, 2, From::Alive)), "", "{name}");
     }
 }

@@ -5,58 +5,33 @@ use crate::glue::state::{CPUS, Life, Lock, Part, Section, State};
 use hls_core::{Calls, Core, CoreScheduler, CoreVp, Params, VpState};
 use hls_units::Nanos;
 
-/// When, in `engine_dispatch`, the engine looks whether a thread may use the CPU for which it is inserted.
+/// When, in `engine_dispatch`, the engine inserts the thread that the core has chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Affinity {
-    /// Never, after the decision.
-    Unchecked,
-    /// Before the insert.
-    BeforeInsert,
-    /// Behind the insert, which is cancelled if the thread may not (`scx_bpf_dispatch_cancel`).
-    BehindInsert,
+pub enum Insert {
+    /// Under the lock: what the core knows of the thread's affinity is true of the stay in the queue that the kernel
+    /// notes.
+    UnderLock,
+    /// When the lock is free again.
+    BehindLock,
+    /// When the lock is free again, if the thread may use the CPU then.
+    BehindLockChecked,
 }
 
-/// The orders in which the engine does things, where another order was, or is, a fault.
+/// The orders in which the engine does things, where another order was a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Orders {
     /// `engine_exit_task` empties the VP's place in the map `tasks` before it gives the VP back.
     pub exit_drops_first: bool,
-    /// `engine_exit_task` says that the thread is gone before it gives the VP back.
-    pub exit_tells_first: bool,
-    /// See [`Affinity`].
-    pub affinity: Affinity,
-    /// `unlock` is a compare-and-swap, which leaves a sealed lock sealed.
+    /// See [`Insert`].
+    pub insert: Insert,
+    /// The seal is no state of the lock that `unlock` could change.
     pub unlock_keeps_seal: bool,
 }
 
 impl Orders {
-    /// Those of the engine as it is: to be changed with it.
-    pub const TODAY: Orders = Orders {
-        exit_drops_first: true,
-        exit_tells_first: true,
-        affinity: Affinity::Unchecked,
-        unlock_keeps_seal: false,
-    };
-
-    /// Those in which no fault is known.
-    pub const MENDED: Orders = Orders {
-        exit_drops_first: true,
-        exit_tells_first: true,
-        affinity: Affinity::BehindInsert,
-        unlock_keeps_seal: true,
-    };
-
-    /// The faults of the engine as it is: each in words, and the orders in which it is the only one.
-    pub fn open() -> Vec<(&'static str, Orders)> {
-        let (today, mended) = (Orders::TODAY, Orders::MENDED);
-        let faults = [
-            ("a thread is lost", Orders { exit_drops_first: today.exit_drops_first, ..mended }),
-            ("news swap their places", Orders { exit_tells_first: today.exit_tells_first, ..mended }),
-            ("an insert for a CPU that is not allowed", Orders { affinity: today.affinity, ..mended }),
-            ("a seal is undone", Orders { unlock_keeps_seal: today.unlock_keeps_seal, ..mended }),
-        ];
-        faults.into_iter().filter(|(_, orders)| *orders != mended).collect()
-    }
+    /// Those of the engine: to be changed with it.
+    pub const TODAY: Orders =
+        Orders { exit_drops_first: true, insert: Insert::UnderLock, unlock_keeps_seal: true };
 }
 
 /// The time: it does not pass.
@@ -112,6 +87,12 @@ impl Engine<'_> {
             Section::Detach(task) => self.detach(cpu, task)?,
             Section::Enqueue(task) => self.enqueue(cpu, task),
             Section::Stop(task, blocks) => self.stop(cpu, task, blocks),
+            Section::LeaveQueue(task) => {
+                // leave_queue(), bpf/engine.bpf.c
+                let vp = self.state.tasks[task].vtime;
+                self.state.thread(vp).is_queued = false;
+                self.unlock(cpu);
+            }
             Section::SetCpumask(task) => self.set_cpumask(cpu, task)?,
             Section::Dispatch(before) => self.dispatch(cpu, before),
             Section::Yield(task) => {
@@ -136,6 +117,7 @@ impl Engine<'_> {
         let all = (1 << CPUS) - 1;
         let thread = self.state.thread(vp);
         thread.of = Some((task, it.incarnation));
+        thread.known = thread.of;
         thread.cpus = it.cpus & all;
         thread.is_queued = false;
         if it.cpus != all {
@@ -143,7 +125,7 @@ impl Engine<'_> {
             bound.map_err(|error| format!("the affinity of a new thread: {error}"))?;
         }
         self.unlock(cpu); // Nothing is due: a VP that was attached is WAITING.
-        let parts = [Part::StoreVp(task, vp), Part::KeepTask(task, vp), Part::Send(task, vp, true)];
+        let parts = [Part::StoreVp(task, vp), Part::KeepTask(task, vp)];
         self.state.next(cpu, &parts);
         Ok(())
     }
@@ -154,8 +136,7 @@ impl Engine<'_> {
         self.state.thread(vp).of = None;
         self.core.detach(vp, NOW).map_err(|error| format!("VP {} cannot be detached: {error}", vp.0))?;
         let drop = (!self.orders.exit_drops_first).then_some(Part::DropTask(vp));
-        let tell = (!self.orders.exit_tells_first).then_some(Part::Send(task, vp, false));
-        self.then(cpu, &drop.into_iter().chain(tell).collect::<Vec<_>>());
+        self.then(cpu, &drop.into_iter().collect::<Vec<_>>());
         Ok(())
     }
 
@@ -221,11 +202,11 @@ impl Engine<'_> {
             thread.is_queued = false;
         }
         if let Some(task) = inserted {
-            parts.extend(match self.orders.affinity {
-                Affinity::Unchecked => vec![Part::Insert(task)],
-                Affinity::BeforeInsert => vec![Part::CheckAffinity(task)],
-                Affinity::BehindInsert => vec![Part::Insert(task), Part::CancelIfNotAllowed(task)],
-            });
+            match self.orders.insert {
+                Insert::UnderLock => self.insert(cpu, task),
+                Insert::BehindLock => parts.push(Part::Insert(task)),
+                Insert::BehindLockChecked => parts.push(Part::InsertIfAllowed(task)),
+            }
         }
         let due = self.take_kicks();
         self.unlock(cpu);
@@ -263,7 +244,6 @@ impl Engine<'_> {
             Part::StoreVp(task, vp) => self.state.tasks[task].stored = vp,
             Part::KeepTask(task, vp) => self.state.thread(vp).task = Some(task),
             Part::DropTask(vp) => self.state.thread(vp).task = None,
-            Part::Send(task, vp, is_new) => return self.send(task, vp, is_new),
             Part::Enable(task) => {
                 // hls_enable, bpf/engine.bpf.c
                 self.state.tasks[task].vtime = self.state.tasks[task].stored;
@@ -272,23 +252,6 @@ impl Engine<'_> {
             _ => {}
         }
         Ok(())
-    }
-
-    /// send_event(), bpf/threads.h: user space hears of the threads of one VP in their order.
-    fn send(&mut self, task: usize, vp: CoreVp, is_new: bool) -> Result<(), String> {
-        let incarnation = self.state.tasks[task].incarnation;
-        let last = self.state.thread(vp).announced;
-        let is_in_order = match last {
-            Some((of, its, true)) => !is_new && (of, its) == (task, incarnation),
-            _ => is_new,
-        };
-        self.state.thread(vp).announced = Some((task, incarnation, is_new));
-        let what = if is_new { "new" } else { "gone" };
-        let before = last.map(|(of, _, was_new)| (of, if was_new { "new" } else { "gone" }));
-        if is_in_order {
-            return Ok(());
-        }
-        Err(format!("user space hears of VP {} that thread {task} is {what}, after {before:?}", vp.0))
     }
 
     /// hls_running, bpf/engine.bpf.c: reads the core without its lock.

@@ -69,11 +69,10 @@ impl Engine<'_> {
             Part::AfterDispatch(before, has_inserted) => self.after_dispatch(cpu, before, has_inserted),
             Part::Pick => self.pick(cpu),
             Part::Insert(task) => self.insert(cpu, task),
-            Part::CheckAffinity(task) if self.state.may_use(task, cpu) => {
+            Part::InsertIfAllowed(task) if self.state.may_use(task, cpu) => {
                 self.state.next(cpu, &[Part::Insert(task)]);
             }
-            Part::CancelIfNotAllowed(task) if !self.state.may_use(task, cpu) => self.cancel(cpu),
-            Part::CheckAffinity(_) | Part::CancelIfNotAllowed(_) => {}
+            Part::InsertIfAllowed(_) => {}
             Part::FinishInsert(task, is_valid) => return self.finish_insert(cpu, task, is_valid),
             Part::SetSlice(task) => self.state.tasks[task].has_slice = true,
             Part::Blocked(task, dies) => self.block(cpu, task, dies),
@@ -85,7 +84,7 @@ impl Engine<'_> {
             Part::Enqueue(task) => self.enqueue_task(cpu, task),
             Part::Enqueued(task) => self.enqueued(task),
             Part::InsertOn(task, on) => self.insert_on(task, on),
-            Part::StoreVp(..) | Part::KeepTask(..) | Part::DropTask(_) | Part::Send(..) | Part::Enable(_) => {
+            Part::StoreVp(..) | Part::KeepTask(..) | Part::DropTask(_) | Part::Enable(_) => {
                 return self.outside(part);
             }
         }
@@ -180,7 +179,7 @@ impl Engine<'_> {
     }
 
     /// scx_bpf_dsq_insert in ops.dispatch: into a buffer, with the number of the thread's enqueueing (qseq).
-    fn insert(&mut self, cpu: usize, task: usize) {
+    pub(crate) fn insert(&mut self, cpu: usize, task: usize) {
         let is_valid = matches!(self.state.tasks[task].place, Place::WithEngine | Place::Queueing);
         self.state.tasks[task].has_slice = true;
         self.state.tasks[task].is_refilled = matches!(self.state.tasks[task].place, Place::Current(_));
@@ -191,17 +190,6 @@ impl Engine<'_> {
                 *has_inserted = true;
             }
             todo.insert(at + 1, Part::FinishInsert(task, is_valid));
-        }
-    }
-
-    /// scx_bpf_dispatch_cancel.
-    fn cancel(&mut self, cpu: usize) {
-        let todo = &mut self.state.cpus[cpu].todo;
-        todo.retain(|part| !matches!(part, Part::FinishInsert(..)));
-        for part in todo {
-            if let Part::AfterDispatch(_, has_inserted) = part {
-                *has_inserted = false;
-            }
         }
     }
 
@@ -317,7 +305,7 @@ impl Engine<'_> {
     fn dequeue(&mut self, cpu: usize, task: usize) {
         if is_queued(self.state.tasks[task].place) {
             self.take_out(cpu, task);
-            self.state.next(cpu, &[Part::Lock(Section::Stop(task, false))]);
+            self.state.next(cpu, &[Part::Lock(Section::LeaveQueue(task))]);
         }
     }
 

@@ -16,6 +16,6 @@ mod kernel;
 mod model;
 mod state;
 
-pub use engine::{Affinity, Orders};
+pub use engine::{Insert, Orders};
 pub use model::{Event, Glue};
 pub use state::{Part, Section};

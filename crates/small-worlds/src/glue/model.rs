@@ -233,7 +233,7 @@ impl Glue {
             }
         }
         for (vp, thread) in (0..).zip(&self.state.threads) {
-            if thread.announced.is_some() {
+            if thread.known.is_some() {
                 events.push(Event::Call(cpu, CoreVp(vp)));
             }
         }
@@ -274,8 +274,8 @@ impl Glue {
                 (cpu, [&parts[..], &[Part::UnlockRunQueue]].concat())
             }
             Event::Call(cpu, vp) => {
-                let known = self.state.thread(vp).announced;
-                let call = known.map(|(task, incarnation, _)| Section::Call(task, vp, incarnation));
+                let known = self.state.thread(vp).known;
+                let call = known.map(|(task, incarnation)| Section::Call(task, vp, incarnation));
                 (cpu, call.map(Part::Lock).into_iter().collect())
             }
             Event::Leave(cpu) => {
@@ -302,7 +302,6 @@ impl Glue {
         let vp = self.state.tasks[task].stored;
         let mut parts = vec![Part::LockRunQueueOf(task), Part::Lock(Section::Stop(task, false))];
         parts.extend(self.orders.exit_drops_first.then_some(Part::DropTask(vp)));
-        parts.extend(self.orders.exit_tells_first.then_some(Part::Send(task, vp, false)));
         parts.extend([Part::Lock(Section::Detach(task)), Part::Forget(task), Part::UnlockRunQueue]);
         parts
     }

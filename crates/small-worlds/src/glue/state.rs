@@ -23,6 +23,8 @@ pub enum Section {
     Enqueue(usize),
     /// `stop`, by `engine_quiescent` or `engine_disable`: releases a thread's VP. Whether the thread blocks.
     Stop(usize, bool),
+    /// `leave_queue`, by `engine_quiescent`: the kernel is about to change a thread's properties.
+    LeaveQueue(usize),
     /// `engine_set_cpumask`: gives the core a thread's affinity.
     SetCpumask(usize),
     /// `engine_dispatch`: the CPU decides. The thread that ran there, if it is runnable.
@@ -31,7 +33,7 @@ pub enum Section {
     Yield(usize),
     /// `engine_cpu_offline`, `engine_cpu_online`: whether the CPU is back.
     ChangeCpu(bool),
-    /// `make_call`: user space changes the priority of the VP that a thread had when it was announced.
+    /// `make_call`: user space changes the priority of the VP that it knows a thread to have had.
     Call(usize, CoreVp, u8),
 }
 
@@ -54,8 +56,6 @@ pub enum Part {
     KeepTask(usize, CoreVp),
     /// `drop_task()`.
     DropTask(CoreVp),
-    /// `send_event()`: a thread is new, or else gone.
-    Send(usize, CoreVp, bool),
     /// `hls_enable`, which the kernel calls next: the thread is alive.
     Enable(usize),
     /// The thread's end in the kernel, behind `engine_exit_task`.
@@ -74,13 +74,10 @@ pub enum Part {
     Enqueued(usize),
     /// `insert(p, SCX_DSQ_LOCAL_ON | cpu)` in `engine_enqueue`.
     InsertOn(usize, usize),
-    /// In `engine_dispatch`: looks, before the insert, whether the thread may use this CPU. Only in mended orders.
-    CheckAffinity(usize),
+    /// Inserts a thread, if it may use the CPU.
+    InsertIfAllowed(usize),
     /// `insert(p, SCX_DSQ_LOCAL)` in `engine_dispatch`: notes the thread and the number of its enqueueing.
     Insert(usize),
-    /// Looks, behind the insert, whether the thread may use this CPU, and cancels the insert if not. Only in mended
-    /// orders.
-    CancelIfNotAllowed(usize),
     /// `finish_dispatch`: the insert takes effect, unless the thread was dequeued since.
     FinishInsert(usize, bool),
     /// What `balance_one` does behind `engine_dispatch`; whether that has inserted a thread.
@@ -177,7 +174,7 @@ pub(crate) struct Cpu {
     pub todo: Vec<Part>,
 }
 
-/// What the engine knows of a VP's thread (`struct engine_thread`), and what user space has heard of it.
+/// What the engine knows of a VP's thread (`struct engine_thread`), and what user space knows of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Thread {
     /// `pid`: which thread, and which incarnation of it.
@@ -187,8 +184,8 @@ pub(crate) struct Thread {
     pub is_queued: bool,
     /// The map `tasks`: what `thread_of()` returns.
     pub task: Option<usize>,
-    /// The thread of the last event about this VP, and whether that was that it is new.
-    pub announced: Option<(usize, u8, bool)>,
+    /// The thread that user space may take for the VP's, since it saw it here last.
+    pub known: Option<(usize, u8)>,
 }
 
 /// The engine's lock.
@@ -275,8 +272,7 @@ impl State {
             | Part::Requeue(of)
             | Part::Move(of)
             | Part::Insert(of)
-            | Part::CheckAffinity(of)
-            | Part::CancelIfNotAllowed(of)
+            | Part::InsertIfAllowed(of)
             | Part::FinishInsert(of, _) => of == task,
             _ => false,
         })
