@@ -30,6 +30,15 @@ static __always_inline bool is_of(const call_t *call)
 	return t->pid && t->generation == call->generation;
 }
 
+/* A thread that comes back to the root scheduler without a share of its own gets that of its nice value. */
+static __always_inline void weigh_move(call_t *call)
+{
+	u32 number = (domain->share_param - 1) & (HLS_PARAMS - 1);
+	if (call->op == HLS_CALL_MOVE && call->b == domain->root && domain->share_param && call->a < HLS_MAX_VPS &&
+	    call->params.value[number] == domain->params.value[number])
+		call->params.value[number] = share_of(domain->thread[call->a].weight);
+}
+
 /* Makes the call of the core that user space has put into domain->call, and leaves the result there. */
 SEC("syscall")
 int make_call(void *ctx)
@@ -42,6 +51,7 @@ int make_call(void *ctx)
 	bpf_local_irq_save(&irq);
 	if (lock()) {
 		domain->call.now_ns = domain->hls.now_ns = now_ns();
+		weigh_move(&domain->call);
 		result = is_of(&domain->call) ? hls_make_call(&domain->hls, &domain->call) : -HLS_E_NOT_FOUND;
 		due = to_kick();
 		set_timer_without_slice(bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1), domain->call.now_ns);

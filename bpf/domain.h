@@ -38,6 +38,7 @@ struct engine_thread {
 	/* Counts the threads that have had the VP. With the VP's number it names a thread for good; never 0. */
 	u32 generation;
 	u32 changes;      /* enum thread_change: what user space has not looked at */
+	u32 weight;       /* by its nice value, as cgroups count: 100 for nice 0 */
 	u64 queued_at_ns; /* since when it is runnable, and in none of the kernel's queues; 0: it is not */
 	u64 may_post_at;  /* how far its messages use up its rate: may be ahead of the time by a burst */
 	char comm[16];    /* the name that it was given last, as CHANGED_NAME says */
@@ -46,7 +47,7 @@ struct engine_thread {
 #define CHANGE_WORDS ((HLS_MAX_VPS + 63) / 64)
 
 struct engine_domain {
-	/* The lock (lock.h): the ticket that has it, and the next one. All in one word, of which `served` is the lower half. */
+	/* The lock (lock.h): the next ticket in the upper half of the word, the ticket that has it in the lower. */
 	union {
 		u64 lock;
 		u32 served;
@@ -65,7 +66,9 @@ struct engine_domain {
 	u32 refused_tgid;     /* the process of the last of them */
 	u32 nr_moves_unnamed; /* processes that moved to another cgroup when their first thread had gone */
 	u64 kicked;           /* CPUs that were kicked for a decision that is still due */
-	struct hls_params params;  /* of new threads below `root` */
+	u32 share_param;      /* 1 more than the number of the parameter `share` in `params`; 0: there is none */
+	u32 unused;
+	struct hls_params params;  /* of new threads below `root`, of nice 0 */
 	struct hls_call call;      /* the call of the core that user space wants made */
 	struct hls_params message; /* payload of the message that is being passed on */
 	struct engine_cpu cpu[HLS_MAX_CPUS];

@@ -57,7 +57,10 @@ static __always_inline struct task_struct *thread_of(u32 v)
 	return held ? held->task : NULL;
 }
 
-/* The word that names the VP of each thread (vp_word). sched_ext forgets dsq_vtime when a thread leaves our class; the thread keeps its VP. */
+/*
+ * The word that names the VP of each thread (vp_word). sched_ext forgets dsq_vtime when a thread leaves our class; the
+ * thread keeps its VP.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -539,6 +542,7 @@ struct sched_ext_ops hls_ops = {
     .running = (void *)hls_running,
     .quiescent = (void *)hls_quiescent,
     .yield = (void *)hls_yielded,
+    .set_weight = (void *)hls_set_weight,
     .set_cpumask = (void *)hls_set_cpumask,
     .cpu_online = (void *)hls_cpu_online,
     .cpu_offline = (void *)hls_cpu_offline,
@@ -561,6 +565,7 @@ struct sched_ext_ops engine_ops = {
     .dispatch = (void *)engine_dispatch,
     .quiescent = (void *)engine_quiescent,
     .yield = (void *)engine_yielded,
+    .set_weight = (void *)engine_set_weight,
     .set_cpumask = (void *)engine_set_cpumask,
     .cpu_online = (void *)engine_cpu_online,
     .cpu_offline = (void *)engine_cpu_offline,

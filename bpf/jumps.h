@@ -50,6 +50,7 @@ JUMP("struct_ops/hls_yielded", yielded, by_lookup)
 JUMP("struct_ops.s/hls_init_task", init_task, by_lookup)
 JUMP("struct_ops/hls_exit_task", exit_task, by_lookup)
 JUMP("struct_ops/hls_set_cpumask", set_cpumask, by_lookup)
+JUMP("struct_ops/hls_set_weight", set_weight, by_lookup)
 JUMP("struct_ops/hls_cpu_online", cpu_online, by_lookup)
 JUMP("struct_ops/hls_cpu_offline", cpu_offline, by_lookup)
 

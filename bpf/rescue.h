@@ -3,8 +3,8 @@
  * A thread that the hierarchy lets starve may hold what the whole machine waits for, such as a grace period of RCU, and
  * after half a minute of starvation sched_ext would end the run. So a thread that has waited for long gets a CPU for a
  * moment, which is stolen time for the thread to which that CPU is granted. Starved threads take turns: the more there
- * are, the shorter are turns and moments, so that no more than a twentieth of a CPU is stolen. Needs the map `arena` and
- * insert_thread_of().
+ * are, the shorter are turns and moments, so that no more than a twentieth of a CPU is stolen. Needs the map `arena`
+ * and insert_thread_of().
  */
 #ifndef HLS_BPF_RESCUE_H
 #define HLS_BPF_RESCUE_H

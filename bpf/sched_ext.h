@@ -77,6 +77,7 @@ struct sched_ext_ops {
 	void (*running)(struct task_struct *p);
 	void (*quiescent)(struct task_struct *p, u64 flags);
 	bool (*yield)(struct task_struct *from, struct task_struct *to);
+	void (*set_weight)(struct task_struct *p, u32 weight);
 	void (*set_cpumask)(struct task_struct *p, const struct cpumask *mask);
 	void (*cpu_online)(int cpu);
 	void (*cpu_offline)(int cpu);

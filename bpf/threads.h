@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Threads that come and go: the VP of each, from its first to its last moment, and what user space is to look at. What
- * is true of a thread stands in the arena; the ring only wakes user space, so that nothing is lost, however much happens
- * before user space looks. Needs the maps `arena`, `doorbell`, `tasks` and `task_vps`.
+ * is true of a thread stands in the arena; the ring only wakes user space, so that nothing is lost, however much
+ * happens before user space looks. Needs the maps `arena`, `doorbell`, `tasks` and `task_vps`.
  */
 #ifndef HLS_BPF_THREADS_H
 #define HLS_BPF_THREADS_H
@@ -67,6 +67,20 @@ static __always_inline bool has_room(const struct task_struct *p)
 	return domain->nr_threads < MAX_USER_THREADS || !p->real_cred->euid.val;
 }
 
+/* A nice value of 0, as sched_ext counts weights. */
+#define NICE_0_WEIGHT 100
+#define MAX_SHARE 65536
+
+/* The share below the root scheduler of a thread of this weight. */
+static __always_inline u64 share_of(u32 weight)
+{
+	u32 number = (domain->share_param - 1) & (HLS_PARAMS - 1);
+	u64 share = domain->params.value[number] * weight / NICE_0_WEIGHT;
+	if (share > MAX_SHARE)
+		return MAX_SHARE;
+	return share ? share : 1;
+}
+
 /* Gives p a VP below the root scheduler; the VP's word, or 0: there is none. To be called under the lock. */
 static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus)
 {
@@ -82,6 +96,7 @@ static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus)
 	t->pid = p->pid;
 	t->tgid = p->tgid;
 	t->queued_at_ns = 0;
+	t->weight = NICE_0_WEIGHT; /* enable() tells of another one */
 	t->cpus = cpus & domain->hls.cpus;
 	if (t->cpus && t->cpus != domain->hls.cpus)
 		hls_set_affinity(&domain->hls, v, t->cpus, now_ns());
@@ -146,6 +161,27 @@ int engine_exit_task(u64 *ctx)
 	kick(due);
 	note_change(v, CHANGED_THREAD);
 	announce();
+	return 0;
+}
+
+/*
+ * A thread has another nice value, or is enabled with one. It is the thread's share where nobody placed it, below the
+ * root scheduler, and changes nothing elsewhere.
+ */
+SEC("struct_ops/engine_set_weight")
+int engine_set_weight(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	u32 weight = (u32)ctx[1], v = kept_vp(p);
+	if (!v || v >= HLS_MAX_VPS || domain->thread[v].weight == weight || !lock())
+		return 0;
+	domain->thread[v].weight = weight;
+	if (domain->share_param && domain->hls.vp[v].parent == domain->root)
+		hls_set_param(&domain->hls, v, domain->share_param - 1, share_of(weight), now_ns());
+	u64 due = to_kick();
+	unlock();
+	kick(due);
 	return 0;
 }
 

@@ -45,10 +45,10 @@ enum hls_call_op { HLS_CALLS(HLS_CALL_NUMBER) };
 
 struct hls_call {
 	u64 now_ns;
-	u64 value; /* the entry point's 64-bit argument: a parameter's value, CPUs, or nanoseconds */
-	u32 op;    /* enum hls_call_op */
-	u32 a, b;  /* its 32-bit arguments in order: scheduler, VP, CPU, policy, parameter, message */
-	u32 generation; /* the kernel engine refuses the call unless VP `a` is that of its thread of this generation; 0: any */
+	u64 value;      /* the entry point's 64-bit argument: a parameter's value, CPUs, or nanoseconds */
+	u32 op;         /* enum hls_call_op */
+	u32 a, b;       /* its 32-bit arguments in order: scheduler, VP, CPU, policy, parameter, message */
+	u32 generation; /* the kernel engine refuses the call unless VP `a` has its thread of this number; 0: any */
 	struct hls_params params;
 	s64 result; /* what the entry point returned */
 };

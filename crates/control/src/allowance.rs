@@ -1,5 +1,5 @@
-//! What the requests of users who are not root may cost. To answer takes CPU time from the threads of the hierarchy, and
-//! anybody may ask, as often as he likes.
+//! What the requests of users who are not root may cost. To answer takes CPU time from the threads of the hierarchy,
+//! and anybody may ask, as often as he likes.
 //!
 //! All those requests together have a fiftieth of a CPU: they take turns, and behind each comes a pause that is in
 //! proportion to the CPU time that this process has used meanwhile. Whatever else the process did then counts, too,

@@ -27,8 +27,8 @@ pub struct Placed<T> {
     pub span: Span,
 }
 
-/// An edge of the file, by its number in [`Hierarchy::edges`]. The analysed graph has an edge of its own for each instance
-/// of a thread.
+/// An edge of the file, by its number in [`Hierarchy::edges`]. The analysed graph has an edge of its own for each
+/// instance of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModelEdge(pub usize);
 

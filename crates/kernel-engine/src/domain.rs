@@ -60,6 +60,7 @@ pub struct ThreadEntry {
     pub generation: u32,
     /// What has happened to the thread and was not looked at.
     changes: u32,
+    weight: u32,
     /// Since when the thread is runnable but in no queue of the kernel; 0 where it is not.
     pub queued_at_ns: u64,
     /// How far its messages use up its rate: may be ahead of the time by a burst.
@@ -105,6 +106,8 @@ struct Layout {
     refused_tgid: u32,
     nr_moves_unnamed: u32,
     kicked: u64,
+    share_param: u32,
+    unused: u32,
     params: [u64; limits::PARAMS],
     call: Call,
     message: [u64; limits::PARAMS],
@@ -244,7 +247,16 @@ impl Domain {
     }
 
     /// Has threads that come hung below this scheduler; none is, before it is attached, of the process `own_tgid`.
-    pub fn set_default(&mut self, scheduler: CoreScheduler, params: Params, own_tgid: u32) {
+    /// `share`: the number of that parameter, by which the nice values of threads count there.
+    pub fn set_default(
+        &mut self,
+        scheduler: CoreScheduler,
+        params: Params,
+        share: Option<usize>,
+        own_tgid: u32,
+    ) {
+        let share = share.map_or(0, |number| number as u32 + 1);
+        self.set_field(offset_of!(Layout, share_param), share);
         self.set_field(offset_of!(Layout, root), scheduler.0);
         self.set_field(offset_of!(Layout, params), params.0);
         self.set_field(offset_of!(Layout, own_tgid), own_tgid);

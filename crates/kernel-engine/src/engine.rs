@@ -8,7 +8,7 @@ use crate::domain::{Check, Domain};
 use crate::doorbell::Doorbell;
 use crate::dump::dump;
 use crate::next_engine::{Programs, SharedMaps};
-use crate::placing::Threads;
+use crate::threads::Threads;
 use crate::{Error, Exit, exit};
 use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Library, Op, Params, View};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
@@ -111,7 +111,9 @@ impl Engine {
             undelivered: Vec::new(),
         };
         let (scheduler, params) = engine.default;
-        engine.built.core.set_default(scheduler, params, std::process::id());
+        let policy = engine.plan.hierarchy.schedulers[default].policy;
+        let share = policy.vp_params.iter().position(|param| param.name == "share");
+        engine.built.core.set_default(scheduler, params, share, std::process::id());
         engine.built.core.record_stolen_time();
         Ok(engine)
     }

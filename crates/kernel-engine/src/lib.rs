@@ -30,6 +30,8 @@ mod proc;
 mod refusal;
 #[cfg(feature = "engine")]
 mod replay;
+#[cfg(feature = "engine")]
+mod threads;
 
 #[cfg(feature = "engine")]
 pub use domain::{Check, Domain};

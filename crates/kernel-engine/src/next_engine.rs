@@ -17,7 +17,7 @@ const SHARED: [&str; 6] = ["arena", "doorbell", "tasks", "task_vps", "timers", "
 
 /// The operations of sched_ext by name. The attached program of operation X only jumps, by the map `jump_X`, to the
 /// program `engine_X` of the current engine.
-const JUMPS: [&str; 12] = [
+const JUMPS: [&str; 13] = [
     "init",
     "enqueue",
     "dispatch",
@@ -26,6 +26,7 @@ const JUMPS: [&str; 12] = [
     "yielded",
     "init_task",
     "exit_task",
+    "set_weight",
     "set_cpumask",
     "cpu_online",
     "cpu_offline",

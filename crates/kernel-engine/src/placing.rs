@@ -1,96 +1,20 @@
-//! Which threads of the machine there are, and which place in the hierarchy each has: a thread of the file by its rule,
-//! else the default scheduler.
-//!
-//! Relies on the arena for who there is. A thread is known by its VP and that VP's generation, so that a later thread
-//! with the same TID, or the same VP, is never taken for it.
+//! Which place in the hierarchy a thread of the machine has: that of a thread of the file by its rule, else one in the
+//! default scheduler. Relies on the arena for who there is.
 
 use super::Notice;
 use super::engine::Engine;
 use crate::domain::{CHANGED_CGROUP, CHANGED_NAME, Changed, ThreadEntry};
 use crate::proc;
+use crate::threads::{Known, Threads};
 use hls_core::{Call, CoreError, CoreScheduler, CoreVp, Op, Params};
 use hls_hierarchy::model::Child;
 use hls_monitor::event::{ObservedVp, What};
-use hls_plan::assign::{Assignment, Assignments, Instance, RealThread, Successor};
-use hls_plan::{ChangeableEngine, Plan, PlannedThreads, vp_params};
-use std::collections::{HashMap, HashSet, VecDeque};
+use hls_plan::assign::{Assignment, Instance, RealThread, Successor};
+use hls_plan::{ChangeableEngine, PlannedThreads, vp_params};
 use std::mem;
 
 /// So many threads are looked at before other work is done. Each may take two reads of `/proc`.
 const MOST_AT_ONCE: usize = 64;
-
-/// A thread of the machine that is known to have a VP.
-#[derive(Clone, Debug)]
-struct Known {
-    core_vp: CoreVp,
-    generation: u32,
-    tgid: u32,
-    /// What `/proc` said of it, where a rule might match it.
-    described: Option<proc::Described>,
-}
-
-/// The threads of the machine, and the rules by which they get their places.
-pub struct Threads {
-    assignments: Assignments,
-    /// Whether any thread of the file has a rule that matches threads of the machine.
-    has_rules: bool,
-    /// By TID.
-    known: HashMap<u32, Known>,
-    /// The TIDs of the known threads, by VP.
-    tids: HashMap<CoreVp, u32>,
-    /// TIDs of threads that a request has moved: no rule moves them any more.
-    moved: HashSet<u32>,
-    /// TIDs of threads whose cgroup has changed, and that were not looked at yet.
-    to_describe: VecDeque<u32>,
-    /// How many forks had been refused, and how many processes had moved without a first thread, when that was last
-    /// looked at.
-    refused: u32,
-    unnamed_moves: u32,
-}
-
-impl Threads {
-    /// None yet, and the rules of the plan.
-    pub fn new(plan: &Plan) -> Threads {
-        Threads {
-            assignments: Assignments::new(plan),
-            has_rules: plan.hierarchy.threads.iter().any(|thread| thread.who.is_some()),
-            known: HashMap::new(),
-            tids: HashMap::new(),
-            moved: HashSet::new(),
-            to_describe: VecDeque::new(),
-            refused: 0,
-            unnamed_moves: 0,
-        }
-    }
-
-    /// The engine has started this process for the command of that thread of the file.
-    pub fn started(&mut self, node: usize, tgid: u32) {
-        self.assignments.start(node, tgid);
-    }
-
-    /// The VP of a thread, and its generation.
-    pub fn vp(&self, tid: u32) -> Option<(CoreVp, u32)> {
-        self.known.get(&tid).map(|known| (known.core_vp, known.generation))
-    }
-
-    /// All TIDs, in rising order.
-    pub fn tids(&self) -> Vec<u32> {
-        let mut tids: Vec<u32> = self.known.keys().copied().collect();
-        tids.sort_unstable();
-        tids
-    }
-
-    fn of_process(&self, tgid: u32) -> impl Iterator<Item = u32> {
-        self.known.iter().filter(move |(_, known)| known.tgid == tgid).map(|(&tid, _)| tid)
-    }
-
-    /// The known thread with this VP, unless the VP has this thread still.
-    fn replaced_by(&self, core_vp: CoreVp, now: &ThreadEntry) -> Option<u32> {
-        let tid = *self.tids.get(&core_vp)?;
-        let generation = self.known.get(&tid)?.generation;
-        (now.pid == 0 || generation != now.generation).then_some(tid)
-    }
-}
 
 impl Engine {
     /// Looks at what has happened to threads, as far as there is time for it at once; whether there is more to look at.
@@ -110,8 +34,8 @@ impl Engine {
             .filter(|(_, entry)| entry.pid != 0)
             .for_each(|(changed, entry)| self.look_at(*changed, entry));
         self.look_at_counts();
-        for _ in 0..MOST_AT_ONCE {
-            let Some(tid) = self.threads.to_describe.pop_front() else { break };
+        let to_describe = self.threads.to_describe.len().min(MOST_AT_ONCE);
+        for tid in self.threads.to_describe.drain(..to_describe).collect::<Vec<_>>() {
             self.describe(tid);
             self.assign(tid);
         }
@@ -168,12 +92,16 @@ impl Engine {
         self.succeed(successor);
     }
 
-    /// Reads what `/proc` says of a thread, where a rule might match it.
+    /// Reads what `/proc` says of a thread, where a rule might match it. Of a thread that is being forked it says
+    /// nothing yet: then later.
     fn describe(&mut self, tid: u32) {
         if self.threads.has_rules
             && let Some(known) = self.threads.known.get_mut(&tid)
         {
             known.described = proc::describe(known.tgid, tid);
+            if known.described.is_none() {
+                self.threads.to_describe.push_back(tid);
+            }
         }
     }
 

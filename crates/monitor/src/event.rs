@@ -4,7 +4,8 @@ use hls_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// A virtual processor, that is an edge of the hierarchy, by its number in [`crate::result::Topology::vps`]; 0 is none.
-/// A thread is named by the VP at the bottom of the hierarchy that stands for it. The core knows a VP by another number.
+/// A thread is named by the VP at the bottom of the hierarchy that stands for it. The core knows a VP by another
+/// number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ObservedVp(pub u32);
 

@@ -43,7 +43,8 @@ proptest! {
         let accounted = Accounted { burst: Nanos(1), per_second: Nanos(1) };
         let requests = Some(RequestTest { rule: RequestRule::Periodic(periodic), accounted });
         let text = "ALL".into();
-        let promises = vec![Promise { vp: ObservedVp(2), text, windows: vec![window], requests, pace: Pace::default() }];
+        let vp = ObservedVp(2);
+        let promises = vec![Promise { vp, text, windows: vec![window], requests, pace: Pace::default() }];
         let mut observer = Observer::new(topology.clone(), promises);
         let mut picture = Timeline::new(&topology, Nanos(from), Nanos(to));
         let mut list = TimeHist::new(Vec::new(), &topology).unwrap();

@@ -1,5 +1,5 @@
-//! Work in pieces. The kernel runs this process before all threads of the hierarchy, which wait while it works; so a long
-//! piece of work is done in short ones, with as much rest in between.
+//! Work in pieces. The kernel runs this process before all threads of the hierarchy, which wait while it works; so a
+//! long piece of work is done in short ones, with as much rest in between.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

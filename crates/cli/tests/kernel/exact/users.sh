@@ -20,7 +20,7 @@ attack() {
 }
 
 # cpu_ms PID: the CPU time of all threads of a process.
-cpu_ms() { cat /proc/"$1"/task/*/schedstat | awk '{ ns += $1 } END { printf "%d\n", ns / 1000000 }'; }
+cpu_ms() { (cd "/proc/$1/task" && cat ./*/schedstat) | awk '{ ns += $1 } END { printf "%d\n", ns / 1000000 }'; }
 
 # end_attack: ends all processes of the user without rights.
 end_attack() {
@@ -30,7 +30,7 @@ end_attack() {
 	return 0
 }
 
-is_placed() { [ "$(of "$1" scheduler)" = placed ]; }
+is_placed() { [ "$(of "$1" scheduler)" = RES ]; }
 
 start /usr/kernel/users.kdl --slack 500us
 answers
