@@ -250,13 +250,12 @@ int engine_dispatch(u64 *ctx)
 	u32 v = schedule_fast(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
 	domain->cpu[cpu].free_since_ns = 0;
-	/* A starved thread goes before the granted one. */
-	if (unlikely(domain->cpu[cpu].rescue))
-		insert_starved(cpu, now);
+	/* A starved thread goes before the granted one, which would keep the CPU if it had another slice. */
+	bool is_rescue = unlikely(domain->cpu[cpu].rescue) && insert_starved(cpu, now);
 	if (v) {
 		struct task_struct *task = thread_of(v);
 		bool is_queued = domain->thread[v].queued_at_ns;
-		goes_on = !is_queued && prev && vp_of(prev) == v;
+		goes_on = !is_rescue && !is_queued && prev && vp_of(prev) == v;
 		domain->thread[v].queued_at_ns = 0;
 		if (task && v != before)
 			domain->cpu[cpu].lag_ns = lag_off_cpu(task, clock);

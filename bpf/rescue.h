@@ -79,20 +79,24 @@ static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 	return 0;
 }
 
-/* Puts the starved thread that this CPU is to rescue on it, without a grant. From dispatch(), under the lock. */
-static __noinline void insert_starved(u32 cpu, u64 now)
+/*
+ * Puts the starved thread that this CPU is to rescue on it, without a grant; whether it is starved still. From
+ * dispatch(), under the lock.
+ */
+static __noinline bool insert_starved(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	u32 v = c->rescue;
 	struct engine_thread __arena *t = &domain->thread[v];
 	c->rescue = 0;
 	if (!t->queued_at_ns || !(t->cpus >> cpu & 1))
-		return;
+		return false;
 	t->queued_at_ns = 0;
 	c->rescued = v;
 	c->rescued_until_ns = now + rescue_turn_ns / RESCUE_PART;
 	set_timer_no_later(cpu, c->rescued_until_ns, now);
 	insert_thread_of(v);
+	return true;
 }
 
 /* The timer of a CPU that a starved thread has went off: a mask of that CPU if the thread's moment is over, else 0. */
