@@ -1,9 +1,9 @@
 //! What the requests of users who are not root may cost. To answer takes CPU time from the threads of the hierarchy,
 //! and anybody may ask, as often as he likes.
 //!
-//! All those requests together have a fiftieth of a CPU: they take turns, and between two turns is a pause in proportion
-//! to the CPU time that this process used during the first. Whatever else the process did then counts, too, against the
-//! users. Requests of root do not wait.
+//! All those requests together have a fiftieth of a CPU: they take turns, and between two turns is a pause in
+//! proportion to the CPU time that this process used during the first. Whatever else the process did then counts, too,
+//! against the users. Requests of root do not wait.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -13,6 +13,9 @@ use hls_plan::assign::{Assignment, Instance, RealThread, Successor};
 use hls_plan::{ChangeableEngine, PlannedThreads, vp_params};
 use std::mem;
 
+/// So many threads are described anew at each look.
+const DESCRIBED_AGAIN: usize = 2;
+
 /// So many threads are looked at before other work is done. Each may take two reads of `/proc`.
 const MOST_AT_ONCE: usize = 64;
 
@@ -40,7 +43,19 @@ impl Engine {
             self.assign(tid);
         }
         is_behind |= !self.threads.to_describe.is_empty();
+        self.look_again();
         is_behind
+    }
+
+    /// Describes some threads anew, each in its turn. The kernel does not run our program for a rename while another
+    /// thread, which was preempted in that program, has the same CPU: so a change of a name may not have been noted.
+    fn look_again(&mut self) {
+        if self.threads.has_rules {
+            for tid in self.threads.next_to_describe(DESCRIBED_AGAIN) {
+                self.describe(tid);
+                self.assign(tid);
+            }
+        }
     }
 
     /// Looks at what has happened to a thread that lives.
