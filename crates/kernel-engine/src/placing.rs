@@ -39,8 +39,7 @@ impl Engine {
         self.look_at_counts();
         let to_describe = self.threads.to_describe.len().min(MOST_AT_ONCE);
         for tid in self.threads.to_describe.drain(..to_describe).collect::<Vec<_>>() {
-            self.describe(tid);
-            self.assign(tid);
+            self.assign_anew(tid);
         }
         is_behind |= !self.threads.to_describe.is_empty();
         self.look_again();
@@ -52,8 +51,7 @@ impl Engine {
     fn look_again(&mut self) {
         if self.threads.has_rules {
             for tid in self.threads.next_to_describe(DESCRIBED_AGAIN) {
-                self.describe(tid);
-                self.assign(tid);
+                self.assign_anew(tid);
             }
         }
     }
@@ -67,6 +65,8 @@ impl Engine {
             .get(&tid)
             .is_none_or(|known| known.generation != generation || known.core_vp != vp);
         if is_new {
+            // The end of an earlier thread with this TID, on another VP, may not have been looked at yet.
+            self.forget(tid);
             self.threads.known.insert(tid, Known { core_vp: vp, generation, tgid, described: None });
             self.threads.tids.insert(vp, tid);
             self.describe(tid);
@@ -118,6 +118,12 @@ impl Engine {
                 self.threads.to_describe.push_back(tid);
             }
         }
+    }
+
+    /// Puts a thread where the rules of the file want it by what `/proc` says now.
+    fn assign_anew(&mut self, tid: u32) {
+        self.describe(tid);
+        self.assign(tid);
     }
 
     /// Puts a thread where the rules of the file want it now.
