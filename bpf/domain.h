@@ -52,12 +52,14 @@ struct engine_domain {
 		u64 lock;
 		u32 served;
 	};
-	u32 sealed;           /* nobody gets the lock any more */
-	u32 root;             /* the scheduler below which new threads are attached */
-	u64 held_since_ns;    /* since when the lock is held, where that is timed; else 0 */
-	u64 longest_hold_ns;  /* of the holds that were timed */
-	u64 longest_wait_ns;  /* for the lock */
-	u32 own_tgid;         /* the process that must be able to end the run: its threads never wait for a grant */
+	u32 sealed;          /* nobody gets the lock any more */
+	u32 root;            /* the scheduler below which new threads are attached */
+	u64 held_since_ns;   /* since when the lock is held, where that is timed; else 0 */
+	u64 longest_hold_ns; /* of the holds that were timed */
+	u64 longest_wait_ns; /* for the lock */
+	u32 keeper_tgid;     /* the process that must be able to end the run: its threads never wait for a grant */
+	u32 service_tgid;    /* the process of `hls` itself: its threads are attached below `service` */
+	u32 service;
 	u32 has_begun;        /* the engine is attached: its timers run */
 	u32 records_stolen;   /* whether stolen time is recorded */
 	u32 is_announced;     /* user space was woken, and has not looked at `changed` since */
@@ -67,10 +69,10 @@ struct engine_domain {
 	u32 nr_moves_unnamed; /* processes that moved to another cgroup when their first thread had gone */
 	u64 kicked;           /* CPUs that were kicked for a decision that is still due */
 	u32 share_param;      /* 1 more than the number of the parameter `share` in `params`; 0: there is none */
-	u32 unused;
-	struct hls_params params;  /* of new threads below `root`, of nice 0 */
-	struct hls_call call;      /* the call of the core that user space wants made */
-	struct hls_params message; /* payload of the message that is being passed on */
+	struct hls_params params;         /* of new threads below `root`, of nice 0 */
+	struct hls_params service_params; /* of new threads below `service` */
+	struct hls_call call;             /* the call of the core that user space wants made */
+	struct hls_params message;        /* payload of the message that is being passed on */
 	struct engine_cpu cpu[HLS_MAX_CPUS];
 	u64 changed[CHANGE_WORDS]; /* a bit a VP: its thread has `changes` */
 	struct hls hls;

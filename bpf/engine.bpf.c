@@ -3,9 +3,9 @@
  * The kernel engine: the core behind sched_ext's operations.
  *
  * Every thread that sched_ext schedules has a VP, whose index lies in p->scx.dsq_vtime (which sched_ext leaves to the
- * scheduler). Index 0 marks threads that never wait for a grant: kernel threads, and those of the engine's own process.
- * A wake-up is a request, blocking a release. Each CPU decides in dispatch() by hls_schedule(); a CPU where a decision
- * is due is kicked, and so preempted. The thread that is chosen runs until its CPU is kicked.
+ * scheduler). Index 0 marks threads that never wait for a grant: kernel threads, and those of the process that keeps
+ * the run. A wake-up is a request, blocking a release. Each CPU decides in dispatch() by hls_schedule(); a CPU where a
+ * decision is due is kicked, and so preempted. The thread that is chosen runs until its CPU is kicked.
  *
  * While the hierarchy has granted a CPU to a thread, others may have that CPU: interrupts, real-time and deadline
  * threads, threads that never wait for a grant. That is stolen time: the CPU's clock stands still meanwhile

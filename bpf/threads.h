@@ -81,10 +81,16 @@ static __always_inline u64 share_of(u32 weight)
 	return share ? share : 1;
 }
 
-/* Gives p a VP below the root scheduler; the VP's word, or 0: there is none. To be called under the lock. */
+/*
+ * Gives p a VP below the root scheduler, or below the one for `hls` itself; the VP's word, or 0: there is none. To be
+ * called under the lock.
+ */
 static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus)
 {
-	s64 v = has_room(p) ? hls_attach(&domain->hls, domain->root, 0, &domain->params) : 0;
+	bool is_own = (u32)p->tgid == domain->service_tgid;
+	u32 scheduler = is_own ? domain->service : domain->root;
+	params_t *params = is_own ? &domain->service_params : &domain->params;
+	s64 v = has_room(p) ? hls_attach(&domain->hls, scheduler, 0, params) : 0;
 	if (v <= 0) {
 		domain->nr_refused++;
 		domain->refused_tgid = p->tgid;
@@ -115,7 +121,7 @@ int engine_init_task(u64 *ctx)
 	 * Kernel threads never wait for a grant, whether they are bound to a CPU yet or not: whoever waits for a kernel
 	 * thread's work waits with it, and the machine comes to a halt when the threads of RCU starve.
 	 */
-	if ((p->flags & PF_KTHREAD) || (u32)p->tgid == domain->own_tgid)
+	if ((p->flags & PF_KTHREAD) || (u32)p->tgid == domain->keeper_tgid)
 		return 0;
 	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	u64 cpus = p->cpus_ptr->bits[0], given = 0;

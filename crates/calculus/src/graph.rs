@@ -20,6 +20,9 @@ pub struct Graph {
     /// Index of the scheduler below which threads may come that this graph does not have, without being asked; it
     /// promises nothing to any child. `None`: the graph has all threads.
     pub open: Option<usize>,
+    /// Index of a scheduler whose CPU time counts as stolen, but without being declared in `stolen`: its siblings are
+    /// promised what they would be promised without it.
+    pub stealing: Option<usize>,
 }
 
 /// A source of stolen time: an interrupt, the host. Times in nanoseconds.
@@ -163,6 +166,12 @@ impl Graph {
             }
         }
         Cow::Owned(graph)
+    }
+
+    /// Whether what an edge takes counts as stolen.
+    pub(crate) fn steals(&self, edge: usize) -> bool {
+        let Child::Scheduler(child) = self.edges[edge].child else { return false };
+        self.stealing == Some(child)
     }
 
     /// Whether an edge is the machine's own, with a VP for each CPU.

@@ -64,21 +64,45 @@ impl<'a> StepContext<'a> {
         scheduler: usize,
         label_of: impl Fn(usize) -> Option<&'l Label>,
     ) -> (Vec<Label>, Vec<Problem>) {
-        let provided = self.provide(scheduler, label_of);
-        let below = &self.links.below[scheduler];
+        let steals = |edge: &&usize| self.graph.steals(**edge);
+        let (stealing, below): (Vec<usize>, Vec<usize>) =
+            self.links.below[scheduler].iter().partition(steals);
+        let (mut labels, mut problems) = self.step_for(scheduler, &below, &label_of);
+        // As if there were no siblings: what steals from them comes before them.
+        for edge in stealing {
+            let (own, of_own) = self.step_for(scheduler, &[edge], &label_of);
+            labels.extend(own);
+            problems.extend(of_own);
+        }
+        labels.sort_by_key(|(edge, _)| *edge);
+        (labels.into_iter().map(|(_, label)| label).collect(), problems)
+    }
+
+    /// The labels of these edges below a scheduler, as if there were no others.
+    fn step_for<'l>(
+        &self,
+        scheduler: usize,
+        below: &[usize],
+        label_of: impl Fn(usize) -> Option<&'l Label>,
+    ) -> (Vec<(usize, Label)>, Vec<Problem>) {
+        let provided = self.provide(scheduler, below, label_of);
         let problem = |Complaint { child, needed, found }| {
             let edge = child.and_then(|child: usize| below.get(child).copied());
             self.problem(edge.map_or(Place::Scheduler(scheduler), Place::Edge), needed, found)
         };
         let problems = provided.complaints.into_iter().map(problem).collect();
-        let labels =
-            below.iter().zip(provided.labels).map(|(edge, label)| self.finished(*edge, label)).collect();
-        (labels, problems)
+        let finished = |(edge, label): (&usize, Label)| (*edge, self.finished(*edge, label));
+        (below.iter().zip(provided.labels).map(finished).collect(), problems)
     }
 
-    /// What the scheduler's policy provides to the edges below it.
-    fn provide<'l>(&self, scheduler: usize, label_of: impl Fn(usize) -> Option<&'l Label>) -> Provided {
-        let (graph, below) = (self.graph, &self.links.below[scheduler]);
+    /// What the scheduler's policy provides to these edges below it.
+    fn provide<'l>(
+        &self,
+        scheduler: usize,
+        below: &[usize],
+        label_of: impl Fn(usize) -> Option<&'l Label>,
+    ) -> Provided {
+        let graph = self.graph;
         let Scheduler { policy, params, .. } = &graph.schedulers[scheduler];
         let slot =
             |edge: &usize| Some(HeldVps { label: label_of(*edge)?, width: graph.edges[*edge].width.max(1) });

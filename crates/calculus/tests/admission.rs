@@ -20,13 +20,7 @@ fn edge(parent: Option<usize>, child: Child) -> Edge {
 /// A machine of one CPU with the root scheduler only: fixed priorities.
 fn machine() -> Graph {
     let root = edge(None, Child::Scheduler(0));
-    Graph {
-        cpus: 1,
-        stolen: Vec::new(),
-        schedulers: vec![scheduler("fixed-priority")],
-        edges: vec![root],
-        open: None,
-    }
+    Graph { cpus: 1, schedulers: vec![scheduler("fixed-priority")], edges: vec![root], ..Graph::default() }
 }
 
 fn requests() -> u64 {

@@ -130,6 +130,10 @@ pub enum Command {
     Unload(UnloadArgs),
     /// Run the threads of a hierarchy under the system's own scheduler, to compare with
     Baseline(BaselineArgs),
+    /// Is a run in the kernel; `hls run` starts this process itself, and keeps it
+    #[cfg(feature = "kernel")]
+    #[command(name = worker::RUN, hide = true)]
+    KeptRun(RunArgs),
     /// Carries out the threads of a run; `hls run` and `hls baseline` start this process themselves
     #[command(name = worker::THREADS, hide = true)]
     LoadThreads,
@@ -403,6 +407,12 @@ pub struct RunArgs {
 const KERNEL_SLACK: Nanos = Nanos::from_micros(100);
 
 impl RunArgs {
+    /// Whether the kernel is to carry the schedule out.
+    #[cfg(feature = "kernel")]
+    pub fn is_in_kernel(&self) -> bool {
+        matches!(self.engine, Engine::Kernel)
+    }
+
     /// The slack of the run.
     pub fn slack(&self) -> Nanos {
         self.slack.unwrap_or(match self.engine {

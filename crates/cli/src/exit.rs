@@ -51,6 +51,12 @@ impl hls_session::Console for StandardError {
     }
 }
 
+/// What `main` returns for a run that has a process of its own, which has said what there was to say.
+#[cfg(feature = "kernel")]
+pub fn of_run(outcome: Result<u8, Error>) -> ExitCode {
+    outcome.map_or_else(|error| code(Err(error)), ExitCode::from)
+}
+
 /// What `main` returns.
 pub fn code(outcome: Result<Verdict, Error>) -> ExitCode {
     match outcome {

@@ -99,8 +99,8 @@ fn policy_texts(
     Err(Error::Reported)
 }
 
-/// Reads a hierarchy file for the kernel engine: the hierarchy must be for as many CPUs as this machine has, and gets a
-/// default scheduler where it has none.
+/// Reads a hierarchy file for the kernel engine: the hierarchy must be for as many CPUs as this machine has, and gets
+/// what a machine needs where it has none.
 pub fn hierarchy_for_kernel(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile, Error> {
     let (online, present) = (cpus::online()?, cpus::present()?);
     let file = hierarchy(path, asked)?;
@@ -114,7 +114,7 @@ pub fn hierarchy_for_kernel(path: &Path, asked: Option<AskedCpus>) -> Result<Hie
             format!("expected the {online} of this machine, which the kernel engine is to schedule");
         return Err(Error::Input(format!("{found}, {expected}")));
     }
-    Ok(HierarchyFile { hierarchy: file.hierarchy.with_default(), ..file })
+    Ok(HierarchyFile { hierarchy: file.hierarchy.for_a_machine(), ..file })
 }
 
 /// Prints which processes and cgroups the file names that are not on this machine. What else the file may name is not

@@ -35,7 +35,11 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Check(args) => check::check(&args),
         Command::Fit(args) => fit::fit(&args),
+        #[cfg(feature = "kernel")]
+        Command::Run(args) if args.is_in_kernel() => return exit::of_run(run::keep()),
         Command::Run(args) => run::run(&args),
+        #[cfg(feature = "kernel")]
+        Command::KeptRun(args) => run::run(&args),
         Command::Ctl(args) => ctl::ctl(&args),
         Command::Guarantee(args) => guarantee::guarantee(&args),
         Command::Load(args) => loading::load(&args),

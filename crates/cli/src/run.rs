@@ -21,6 +21,14 @@ use std::sync::Arc;
 /// How long a run lasts where neither `--for` nor the workload says.
 pub const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
 
+/// Is the keeper of a run in the kernel, which a process of its own carries out; the exit code of that one.
+#[cfg(feature = "kernel")]
+pub fn keep() -> Result<u8, Error> {
+    // The program, then `run`.
+    let arguments = std::env::args_os().skip(2);
+    Ok(hls_session::keep(arguments, &StandardError)?)
+}
+
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let HierarchyFile { hierarchy, source, policies, cpus_from } = match args.engine {
@@ -143,7 +151,14 @@ fn carry_out(args: &RunArgs, subject: Subject, length: Option<Nanos>) -> Result<
         files: &files,
     };
     if let Engine::Kernel = args.engine {
-        let engine = hls_session::Engine::Kernel { length, socket: &args.socket };
+        #[cfg(feature = "kernel")]
+        let keeper = hls_session::Keeper::of_this_process()?;
+        let engine = hls_session::Engine::Kernel {
+            length,
+            socket: &args.socket,
+            #[cfg(feature = "kernel")]
+            keeper: &keeper,
+        };
         return Ok(hls_session::run(subject, engine, &options, &console)?);
     }
     let length = length.unwrap_or(DEFAULT_LENGTH);

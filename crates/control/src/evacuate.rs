@@ -94,8 +94,7 @@ fn doomed(tree: &Tree, policy: u8) -> Result<Vec<usize>, Error> {
         if !is_below && scheduler.policy.id != policy {
             continue;
         }
-        let stays = if *at == tree.default { "the default scheduler" } else { "the root" };
-        if *at == tree.default || scheduler.above.iter().any(|above| above.parent.is_none()) {
+        if let Some(stays) = tree.why_it_stays(*at, scheduler) {
             let found = format!("found {stays}, `{}`, among those that would go", scheduler.name);
             return Err(Error::InUse(format!("{found}, expected that it stays")));
         }

@@ -108,8 +108,7 @@ impl<E: RunningEngine> Manager<E> {
         self.sweep();
         let (number, scheduler) = self.tree.find(name)?;
         let parents: Vec<usize> = scheduler.above.iter().filter_map(|above| above.parent).collect();
-        if parents.len() < scheduler.above.len() || number == self.tree.default {
-            let which = if number == self.tree.default { "the default scheduler" } else { "the root" };
+        if let Some(which) = self.tree.why_it_stays(number, scheduler) {
             return Err(Error::InUse(format!("found {which}, `{name}`, expected another scheduler")));
         }
         parents.into_iter().try_for_each(|parent| self.may_change_below(who, parent))?;

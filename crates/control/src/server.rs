@@ -252,7 +252,7 @@ fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Receiv
     let mut deadline = begun + if received.is_empty() { IDLE_TIMEOUT } else { MESSAGE_TIMEOUT };
     let mut searched = 0;
     loop {
-        // Not byte by byte: a policy's text is long, and this process comes before all others.
+        // Not byte by byte: a policy's text is long.
         if let Ok(last) = CStr::from_bytes_until_nul(&received[searched..]) {
             let rest = received.split_off(searched + last.count_bytes() + 1);
             let mut message = std::mem::replace(received, rest);

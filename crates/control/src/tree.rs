@@ -30,6 +30,8 @@ pub struct Layout {
     pub owners: Vec<Option<u32>>,
     /// The scheduler of the graph where threads are that nobody placed.
     pub default: usize,
+    /// The scheduler of the graph where the threads of `hls` itself are, if it has one.
+    pub service: Option<usize>,
     /// The policies that were loaded for it.
     pub loaded: Vec<LoadedPolicy>,
 }
@@ -45,6 +47,7 @@ pub(crate) struct Tree {
     /// Threads that a request placed, by their numbers in the system.
     pub(crate) leases: BTreeMap<u32, Lease>,
     pub(crate) default: usize,
+    pub(crate) service: Option<usize>,
     pub(crate) cpus: u16,
     pub(crate) mode: Mode,
 }
@@ -110,9 +113,20 @@ pub(crate) struct Lease {
 }
 
 impl Tree {
+    /// What a scheduler is that no request may destroy; `None`: one that may.
+    pub(crate) fn why_it_stays(&self, number: usize, scheduler: &Scheduler) -> Option<&'static str> {
+        if number == self.default {
+            Some("the default scheduler")
+        } else if self.service == Some(number) {
+            Some("the scheduler of hls itself")
+        } else {
+            scheduler.above.iter().any(|above| above.parent.is_none()).then_some("the root")
+        }
+    }
+
     /// The tree of a hierarchy that an engine has built.
     pub(crate) fn new(layout: Layout, policies: &Policies, mode: Mode) -> Result<Tree, Error> {
-        let Layout { graph, schedulers, vps, owners, default, .. } = layout;
+        let Layout { graph, schedulers, vps, owners, default, service, .. } = layout;
         let counts = [schedulers.len(), owners.len()];
         let fits = counts.iter().all(|count| *count == graph.schedulers.len());
         if !fits || vps.len() != graph.edges.len() || default >= graph.schedulers.len() {
@@ -126,6 +140,7 @@ impl Tree {
             slots: BTreeMap::new(),
             leases: BTreeMap::new(),
             default,
+            service,
             cpus: graph.cpus,
             mode,
         };

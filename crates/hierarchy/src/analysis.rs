@@ -49,6 +49,7 @@ impl Input {
             schedulers: schedulers.collect(),
             edges: Vec::new(),
             open: hierarchy.default_scheduler(),
+            stealing: hierarchy.stealing,
         };
         let mut input = Input { graph, origins: Vec::new() };
         for (at, edge) in hierarchy.edges.iter().enumerate() {

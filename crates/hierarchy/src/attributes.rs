@@ -23,6 +23,8 @@ pub(crate) struct SchedulerAttributes {
     pub(crate) owner: Option<Placed<User>>,
     /// Where the file says that the scheduler is the default.
     pub(crate) default: Option<Span>,
+    /// Where the file says that the threads of `hls` go here.
+    pub(crate) service: Option<Span>,
 }
 
 /// What the properties of all schedulers, threads and edges say.

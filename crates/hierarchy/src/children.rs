@@ -55,7 +55,8 @@ fn report_too_many_vps(edges: &[Edge], vps: &[usize], sink: &mut Sink) {
 
 /// Reports schedulers with more children than their policy takes, or with none. A join has one child, which may be as
 /// wide as the policy allows. That a scheduler has no children is not reported when there are errors, since then it may
-/// only seem so, nor of a scheduler that is the default or has an owner, since its children may come while it runs.
+/// only seem so, nor of a scheduler that is the default or for `hls` or has an owner, since its children may come while
+/// it runs.
 fn report_counts(declared: &Declarations, attributes: &Attributes, vps: &[usize], sink: &mut Sink) {
     let edges = &attributes.edges;
     let mut counts = vec![0; declared.schedulers.len()];
@@ -83,7 +84,7 @@ fn report_counts(declared: &Declarations, attributes: &Attributes, vps: &[usize]
     }
     let is_sound = !sink.has_errors();
     for ((scheduler, count), own) in declared.schedulers.iter().zip(counts).zip(&attributes.schedulers) {
-        let waits = own.owner.is_some() || own.default.is_some();
+        let waits = own.owner.is_some() || own.default.is_some() || own.service.is_some();
         if let (0, Some(policy)) = (count, scheduler.policy) {
             let message = format!("scheduler `{}`", scheduler.name);
             let error = Diagnostic::error(scheduler.span.clone(), message, "no children", "at least one");

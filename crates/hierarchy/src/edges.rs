@@ -42,7 +42,8 @@ pub(crate) fn read(
                     attributes.schedulers[scheduler] = SchedulerAttributes {
                         params: params::read(params, Request::Nothing, &mut properties, sink),
                         owner: who::owner(&mut properties, sink),
-                        default: who::default(policy, &mut properties, sink),
+                        default: who::flag(&who::DEFAULT, policy, &mut properties, sink),
+                        service: who::flag(&who::SERVICE, policy, &mut properties, sink),
                     };
                 }
                 let width = properties.read("width", sink, |p| {

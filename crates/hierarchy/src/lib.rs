@@ -42,6 +42,7 @@
 //! On a real machine a thread of the file stands for threads there, and the file says who owns what:
 //! ```kdl
 //! time-sharing "rest" priority=0 default=#true           // where all go whom no thread of the file means; at most one
+//! round-robin "hls" priority=2 service=#true             // where the threads of hls itself go; at most one
 //! proportional-share "PS" priority=1 owner="alice" {     // she, or owner=1000, may change what is below it, within
 //!     thread "film" command="mpv film.mkv"               // what it is guaranteed
 //!     thread "web" share=4 instances=64 unit="nginx.service"
@@ -58,6 +59,7 @@ pub mod analysis;
 mod attributes;
 pub mod cgroup;
 mod children;
+pub mod complete;
 mod declare;
 mod diagnostic;
 mod edges;

@@ -11,7 +11,6 @@ use hls_calculus::schedulers::Declared;
 use hls_core::PolicyInfo;
 use hls_units::Nanos;
 use hls_workload::program::Program;
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -45,6 +44,9 @@ pub struct Hierarchy {
     pub threads: Vec<Thread>,
     /// The edges in file order. The first is the root's own: parent `None`.
     pub edges: Vec<Edge>,
+    /// Index into `schedulers` of one whose CPU time counts as stolen from all that is not below it, as that of
+    /// interrupts does. No file has one: it comes with [`Hierarchy::for_a_machine`].
+    pub stealing: Option<usize>,
 }
 
 impl Hierarchy {
@@ -61,54 +63,11 @@ impl Hierarchy {
         self.schedulers.iter().position(|scheduler| scheduler.is_default)
     }
 
-    /// The hierarchy with a default scheduler. Where the file has none it is one of proportional share, below all that
-    /// the file has: it runs when nobody there wants to, and takes nothing from any guarantee. Its threads have
-    /// turns of [`DEFAULT_QUANTUM`].
-    pub fn with_default(mut self) -> Hierarchy {
-        if self.default_scheduler().is_some() {
-            return self;
-        }
-        let of_schedulers = self.schedulers.iter().map(|scheduler| scheduler.name.clone());
-        let names = of_schedulers.chain(self.threads.iter().map(|thread| thread.name.clone())).collect();
-        let span = self.schedulers[0].span.clone();
-        let scheduler = |policy: &str, name: &str, is_default| {
-            let policy = hls_core::policies().iter().find(|known| known.name == policy);
-            let policy = policy.expect("the core has fixed priority and proportional share");
-            let value = |param: &hls_core::ParamInfo| match param.name {
-                "quantum" => DEFAULT_QUANTUM.0,
-                _ => param.default.unwrap_or(0),
-            };
-            let params = policy.scheduler_params.iter().map(value).collect();
-            let name = unused_name(&names, name);
-            Scheduler { name, policy, declared: None, params, owner: None, is_default, span: span.clone() }
-        };
-        let (top, rest) =
-            (scheduler("fixed-priority", "all", false), scheduler("proportional-share", "rest", true));
-        for edge in &mut self.edges {
-            edge.parent = edge.parent.map(|parent| parent + 1);
-            if let Child::Scheduler(child) = &mut edge.child {
-                *child += 1;
-            }
-        }
-        self.schedulers.insert(0, top);
-        self.schedulers.push(rest);
-        let width = self.edges[0].width;
-        let edge = |parent, child, params| {
-            let child = Child::Scheduler(child);
-            Edge { parent, child, params, width, requested: None, span: span.clone() }
-        };
-        let last = self.schedulers.len() - 1;
-        self.edges[0] = Edge { parent: Some(0), params: vec![1], ..self.edges[0].clone() };
-        self.edges.insert(0, edge(None, 0, Vec::new()));
-        self.edges.push(edge(Some(0), last, vec![0]));
-        self
+    /// Index into `schedulers` of the one for the threads of `hls` itself, when the file has one.
+    pub fn service_scheduler(&self) -> Option<usize> {
+        self.schedulers.iter().position(|scheduler| scheduler.is_service)
     }
 }
-
-/// The turn of a thread in a default scheduler that the file does not name. A thread that wakes up waits for the turns
-/// of those that came before it, and they are as many as want the CPU: at 1 ms, a dozen of them fit between two
-/// pictures of a screen. A switch takes some microseconds, so shorter turns would cost more than half a per cent.
-pub const DEFAULT_QUANTUM: Nanos = Nanos(1_000_000);
 
 /// The share of a thread that nobody placed. On the kernel's scale it is that of nice 0: with each nice value less a
 /// thread has 1.25 times as much, from 1 at nice 19 to 8,668 at nice -20 (what `cpu.weight` is to a cgroup).
@@ -122,13 +81,6 @@ pub fn params_of_the_unplaced(policy: &PolicyInfo) -> Vec<u64> {
         _ => param.default.unwrap_or(param.min),
     };
     policy.vp_params.iter().map(value).collect()
-}
-
-/// The name itself, or with a number behind it if it is taken.
-fn unused_name(names: &HashSet<String>, name: &str) -> String {
-    let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let mut all = std::iter::once(name.to_owned()).chain(numbered);
-    all.find(|name| !names.contains(name)).expect("there are more numbers than names")
 }
 
 /// The machine that the file describes (and that the simulator imitates).
@@ -194,6 +146,8 @@ pub struct Scheduler {
     pub owner: Option<Placed<User>>,
     /// Whether the threads of a real machine that no node of the file stands for go here. One scheduler at most has it.
     pub is_default: bool,
+    /// Whether the threads of `hls` itself go here. One scheduler at most has it.
+    pub is_service: bool,
     /// Where it stands in the file (its first mention, for a join).
     pub span: Span,
 }

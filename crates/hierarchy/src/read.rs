@@ -89,9 +89,9 @@ fn assemble(
     schedulers.sort_by_key(|(declared, _)| place_of[*declared]);
     let schedulers = schedulers.into_iter().filter_map(|(_, (scheduler, attributes))| {
         let declare::Scheduler { name, policy, declared, span } = scheduler;
-        let SchedulerAttributes { params, owner, default } = attributes;
-        let (policy, is_default) = (policy?, default.is_some());
-        Some(Scheduler { name, policy, declared, params, owner, is_default, span })
+        let SchedulerAttributes { params, owner, default, service } = attributes;
+        let (policy, is_default, is_service) = (policy?, default.is_some(), service.is_some());
+        Some(Scheduler { name, policy, declared, params, owner, is_default, is_service, span })
     });
 
     let edges = attributes.edges.into_iter().zip(graph.widths).map(|(edge, width)| Edge {
@@ -111,5 +111,5 @@ fn assemble(
     let mut edges: Vec<Edge> = edges.collect();
     edges[..=root].rotate_right(1);
     let (loads, schedulers) = (declared.loads, schedulers.collect());
-    Hierarchy { machine, loads, schedulers, threads: attributes.threads, edges }
+    Hierarchy { machine, loads, schedulers, threads: attributes.threads, edges, stealing: None }
 }

@@ -1,4 +1,5 @@
-//! Whom a file means on a real machine: the threads that a `thread` stands for, the default, the owner of a scheduler.
+//! Whom a file means on a real machine: the threads that a `thread` stands for, the default, the threads of `hls`, the
+//! owner of a scheduler.
 //!
 //! Never asks a machine: whether there is such a user, process or cgroup is for the command that runs the hierarchy to
 //! find out; the model has the places in the file for its messages.
@@ -15,8 +16,19 @@ use hls_core::PolicyInfo;
 use kdl::KdlValue;
 use std::collections::HashMap;
 
-/// The policies that a default scheduler may have: they take every thread and let none starve.
-const DEFAULT_POLICIES: [&str; 2] = ["proportional-share", "time-sharing"];
+/// Something that one scheduler of a file may say of itself.
+pub(crate) struct Flag {
+    /// The property.
+    name: &'static str,
+    /// The policies that the scheduler may have.
+    policies: &'static [&'static str],
+}
+
+/// Threads that nobody placed go here. The policies take every thread and let none starve.
+pub(crate) const DEFAULT: Flag = Flag { name: "default", policies: &["proportional-share", "time-sharing"] };
+/// The threads of `hls` itself go here, with presets as parameters.
+pub(crate) const SERVICE: Flag =
+    Flag { name: "service", policies: &["round-robin", "proportional-share", "time-sharing"] };
 /// Linux cuts the names of threads.
 const MAX_COMM_BYTES: usize = 15;
 /// No Linux has larger numbers for its threads.
@@ -81,33 +93,34 @@ fn is_user(name: &str) -> bool {
         && !name.bytes().all(|c| c.is_ascii_digit())
 }
 
-/// Reads whether a scheduler is the default: where it says so.
-pub(crate) fn default(policy: &PolicyInfo, properties: &mut Properties, sink: &mut Sink) -> Option<Span> {
-    let fits = DEFAULT_POLICIES.contains(&policy.name);
-    if !fits && properties.node().property("default").is_none() {
+/// Reads whether a scheduler has this flag: where it says so.
+pub(crate) fn flag(
+    flag: &Flag,
+    policy: &PolicyInfo,
+    properties: &mut Properties,
+    sink: &mut Sink,
+) -> Option<Span> {
+    let fits = flag.policies.contains(&policy.name);
+    if !fits && properties.node().property(flag.name).is_none() {
         return None;
     }
-    let property = properties.get("default")?;
-    let is_default = sink.ok(value::flag(property))?;
-    if is_default && !fits {
-        let found = format!("`default` on the policy {}", policy.name);
+    let property = properties.get(flag.name)?;
+    let is_set = sink.ok(value::flag(property))?;
+    if is_set && !fits {
+        let found = format!("`{}` on the policy {}", flag.name, policy.name);
         let (span, expected) =
-            (property.name.span.clone(), format!("it on a scheduler of {}", DEFAULT_POLICIES.join(" or ")));
+            (property.name.span.clone(), format!("it on a scheduler of {}", flag.policies.join(" or ")));
         sink.add(Diagnostic::error(span, properties.what(), found, expected));
     }
-    (is_default && fits).then(|| property.name.span.clone())
+    (is_set && fits).then(|| property.name.span.clone())
 }
 
-/// Judges all rules together: there is one default at most, and no two threads of the file claim the same thread of the
-/// machine for sure.
+/// Judges all rules together: there is one scheduler of each flag at most, and no two threads of the file claim the
+/// same thread of the machine for sure.
 pub(crate) fn check(attributes: &Attributes, sink: &mut Sink) {
-    let mut defaults = attributes.schedulers.iter().filter_map(|scheduler| scheduler.default.as_ref());
-    if let Some(first) = defaults.next() {
-        for second in defaults {
-            let error = Diagnostic::error(second.clone(), "the hierarchy", "a second default", "one at most");
-            sink.add(error.first(first.clone()));
-        }
-    }
+    let schedulers = &attributes.schedulers;
+    one_at_most(&DEFAULT, schedulers.iter().filter_map(|scheduler| scheduler.default.as_ref()), sink);
+    one_at_most(&SERVICE, schedulers.iter().filter_map(|scheduler| scheduler.service.as_ref()), sink);
     let mut claims: HashMap<&Who, &Thread> = HashMap::new();
     for thread in &attributes.threads {
         let Some(who) = thread.who.as_ref().filter(|who| !matches!(who.value, Who::Command(_))) else {
@@ -129,6 +142,15 @@ pub(crate) fn check(attributes: &Attributes, sink: &mut Sink) {
         if let Some(first) = above.find_map(|above| claims.get(&Who::Cgroup(above.to_owned()))) {
             report_claimed(thread, who, first, "a cgroup below that of", sink);
         }
+    }
+}
+
+fn one_at_most<'a>(flag: &Flag, mut places: impl Iterator<Item = &'a Span>, sink: &mut Sink) {
+    let Some(first) = places.next() else { return };
+    for second in places {
+        let found = format!("a second {}", flag.name);
+        let error = Diagnostic::error(second.clone(), "the hierarchy", found, "one at most");
+        sink.add(error.first(first.clone()));
     }
 }
 

@@ -172,3 +172,50 @@ fn a_file_without_a_default_scheduler_gets_a_fair_one_below_all() {
     assert_eq!(stated.schedulers.len(), 1);
     assert_eq!(params_of_the_unplaced(stated.schedulers[0].policy), [8]);
 }
+
+/// On a real machine `hls` has a reservation before the file's root, whose promises stay as they were, and what the
+/// default scheduler gives it beyond that.
+#[test]
+fn hls_has_a_reservation_that_takes_no_promise_away() {
+    let labels = |hierarchy: &Hierarchy| {
+        let input = Input::new(hierarchy);
+        let found = analyse(&input.graph, Mode::Tight);
+        assert_eq!(found.problems, []);
+        let name = |edge: usize| match &input.graph.edges[edge].child {
+            Child::Scheduler(scheduler) => input.graph.schedulers[*scheduler].name.clone(),
+            Child::Thread(name) => name.clone(),
+        };
+        let labels = found.labels.iter().enumerate();
+        labels.map(|(edge, label)| (name(edge), label.guarantee.to_string())).collect::<Vec<_>>()
+    };
+    for (cpus, default) in [(1, ""), (2, ""), (2, "default=#true")] {
+        let text = format!(
+            "machine cpus={cpus}\nfixed-priority \"FP\" {{\n reservation \"RES\" priority=1 {{ thread \"film\" \
+             guarantee=\"RESBH 10ms 33ms\"; }}\n proportional-share \"hls\" priority=0 {default} \
+             {{ thread \"t\"; }}\n}}\n"
+        );
+        let (before, complete) = (read(&text), read(&text).for_a_machine());
+        let (stated, labels) = (labels(&before), labels(&complete));
+        assert!(stated.iter().all(|label| labels.contains(label)), "{stated:?} {labels:?}");
+        assert!(labels.contains(&("for-hls".into(), "ALL".into())), "{labels:?}");
+        assert!(labels.contains(&("hls-or-rest".into(), "RESBH 1ms 20ms".into())), "{labels:?}");
+        assert!(labels.contains(&("hls-2".into(), "RESBS 1ms 20ms".into())), "{labels:?}");
+        let service = complete.service_scheduler().unwrap();
+        assert_eq!(complete.schedulers[service].name, "hls-2");
+        assert_eq!(complete.schedulers[complete.stealing.unwrap()].name, "for-hls");
+        assert_eq!(complete.schedulers.len(), before.schedulers.len() + 4 + usize::from(default.is_empty()));
+    }
+}
+
+/// What the file says of itself stands: its promises take the reservation of `hls` into account.
+#[test]
+fn a_file_may_name_the_scheduler_of_hls() {
+    let text = "reservation \"R\" {\n round-robin \"own\" service=#true guarantee=\"RESBH 1ms 10ms\"\n \
+                proportional-share \"rest\" default=#true guarantee=\"RESBH 9ms 10ms\"\n}\n";
+    let hierarchy = read(text).for_a_machine();
+    assert_eq!((hierarchy.schedulers.len(), hierarchy.stealing), (3, None));
+    assert_eq!(hierarchy.schedulers[hierarchy.service_scheduler().unwrap()].name, "own");
+    assert_eq!(analyse(&Input::new(&hierarchy).graph, Mode::Tight).problems, []);
+    let overbooked = text.replace("RESBH 9ms 10ms", "RESBH 10ms 10ms");
+    assert_eq!(analyse(&Input::new(&read(&overbooked)).graph, Mode::Tight).problems.len(), 3);
+}

@@ -76,6 +76,7 @@ fn describe(hierarchy: &Hierarchy) -> String {
         writeln!(text, "{} `{}` {:?}", scheduler.policy.name, scheduler.name, scheduler.params).unwrap();
         scheduler.owner.iter().for_each(|owner| writeln!(text, "    of {:?}", owner.value).unwrap());
         scheduler.is_default.then(|| writeln!(text, "    the default").unwrap());
+        scheduler.is_service.then(|| writeln!(text, "    for hls").unwrap());
     }
     for thread in &hierarchy.threads {
         write!(text, "thread `{}` x{}, from {}", thread.name, thread.count(), thread.arrive).unwrap();

@@ -152,7 +152,7 @@ fn corpus() -> &'static [Vec<u8>] {
 }
 
 /// Pieces that matter to the grammar.
-const PIECES: [&str; 27] = [
+const PIECES: [&str; 28] = [
     "{",
     "}",
     "\"",
@@ -173,6 +173,7 @@ const PIECES: [&str; 27] = [
     " width=3",
     " guarantee=\"RESBH 1ms 2ms\"",
     " default=#true",
+    " service=#true",
     " comm=\"a*\"",
     " cgroup=\"/\"",
     "join \"J\"",
@@ -238,6 +239,7 @@ fn check_model(hierarchy: &Hierarchy) -> Result<(), TestCaseError> {
     prop_assert_eq!(hierarchy.edges.iter().filter(|edge| edge.parent.is_none()).count(), 1);
     prop_assert!(hierarchy.edges[0].parent.is_none());
     prop_assert!(hierarchy.schedulers.iter().filter(|scheduler| scheduler.is_default).count() <= 1);
+    prop_assert!(hierarchy.schedulers.iter().filter(|scheduler| scheduler.is_service).count() <= 1);
     for scheduler in &hierarchy.schedulers {
         prop_assert_eq!(scheduler.params.len(), scheduler.policy.scheduler_params.len());
     }

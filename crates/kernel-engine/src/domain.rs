@@ -11,7 +11,7 @@ use hls_core::{
 };
 use hls_units::Nanos;
 use std::mem::offset_of;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -86,6 +86,8 @@ pub struct Changed {
 }
 
 /// Words of 64 VPs.
+/// The maps with the kernel's timers.
+const TIMERS: [&str; 2] = ["timers", "rescuer"];
 const CHANGE_WORDS: usize = limits::MAX_VPS.div_ceil(64);
 
 /// `struct engine_domain`, up to the core's `struct hls`; the threads lie behind that.
@@ -97,7 +99,9 @@ struct Layout {
     held_since_ns: u64,
     longest_hold_ns: u64,
     longest_wait_ns: u64,
-    own_tgid: u32,
+    keeper_tgid: u32,
+    service_tgid: u32,
+    service: u32,
     has_begun: u32,
     records_stolen: u32,
     is_announced: u32,
@@ -107,8 +111,8 @@ struct Layout {
     nr_moves_unnamed: u32,
     kicked: u64,
     share_param: u32,
-    unused: u32,
     params: [u64; limits::PARAMS],
+    service_params: [u64; limits::PARAMS],
     call: Call,
     message: [u64; limits::PARAMS],
     cpu: [CpuEntry; limits::MAX_CPUS],
@@ -207,6 +211,17 @@ impl Domain {
         self.loaded.program("hls_post")
     }
 
+    /// The maps that the kernel empties when no process holds them any more. Without what is in them, attached
+    /// operations would lead nowhere and CPUs would have no timers.
+    pub fn what_must_stay(&self) -> Result<Vec<OwnedFd>, Error> {
+        let mut maps = self.jumps.maps().collect::<Vec<_>>();
+        let timers = TIMERS.into_iter().map(|name| self.loaded.map(name)).collect::<Result<Vec<_>, _>>()?;
+        maps.extend(timers.iter().map(AsFd::as_fd));
+        let owned = |map: BorrowedFd| map.try_clone_to_owned();
+        let owned: Result<_, _> = maps.into_iter().map(owned).collect();
+        owned.map_err(|error| Error::Failed(format!("a BPF map cannot be had: {error}")))
+    }
+
     /// The maps that a next engine shares with this one.
     pub fn shared_maps(&self) -> Result<SharedMaps, Error> {
         SharedMaps::of(&self.loaded)
@@ -246,20 +261,25 @@ impl Domain {
         change(unsafe { &*place })
     }
 
-    /// Has threads that come hung below this scheduler; none is, before it is attached, of the process `own_tgid`.
-    /// `share`: the number of that parameter, by which the nice values of threads count there.
-    pub fn set_default(
-        &mut self,
-        scheduler: CoreScheduler,
-        params: Params,
-        share: Option<usize>,
-        own_tgid: u32,
-    ) {
+    /// Has threads that come hung below this scheduler. `share`: the number of that parameter, by which the nice values
+    /// of threads count there.
+    pub fn set_default(&mut self, scheduler: CoreScheduler, params: Params, share: Option<usize>) {
         let share = share.map_or(0, |number| number as u32 + 1);
         self.set_field(offset_of!(Layout, share_param), share);
         self.set_field(offset_of!(Layout, root), scheduler.0);
         self.set_field(offset_of!(Layout, params), params.0);
-        self.set_field(offset_of!(Layout, own_tgid), own_tgid);
+    }
+
+    /// Has the threads of this process hung below this scheduler. To be called before the engine is attached.
+    pub fn set_service(&mut self, scheduler: CoreScheduler, params: Params, tgid: u32) {
+        self.set_field(offset_of!(Layout, service), scheduler.0);
+        self.set_field(offset_of!(Layout, service_params), params.0);
+        self.set_field(offset_of!(Layout, service_tgid), tgid);
+    }
+
+    /// Has the threads of this process never wait for a grant. To be called before the engine is attached.
+    pub fn set_keeper(&mut self, tgid: u32) {
+        self.set_field(offset_of!(Layout, keeper_tgid), tgid);
     }
 
     /// Has stolen time recorded.

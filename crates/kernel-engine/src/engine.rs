@@ -1,8 +1,8 @@
 //! A hierarchy that schedules the threads of this machine: loads it into the kernel, attaches it, puts the threads that
 //! the file names below their schedulers as they come, and hands on what the core records.
 //!
-//! Relies on the plan's having a default scheduler (`Hierarchy::with_default`) and as many CPUs as the machine. When an
-//! [`Engine`] goes, or its process ends however it may, the kernel takes its threads back.
+//! Relies on the plan's having all that a machine needs (`Hierarchy::for_a_machine`) and as many CPUs as the machine.
+//! When nobody holds what [`Engine::attach`] returned, the kernel takes its threads back.
 
 use crate::domain::{Check, Domain};
 use crate::doorbell::Doorbell;
@@ -57,8 +57,7 @@ pub type Sink<'a> = dyn FnMut(&Record) + 'a;
 
 /// A loaded hierarchy.
 pub struct Engine {
-    /// The links that keep the hierarchy attached. Dropped first: an attached hierarchy without the domain's maps would
-    /// schedule no thread.
+    /// The links of programs that only look.
     links: Vec<Link>,
     pub(crate) plan: Plan,
     pub(crate) built: Built<Domain>,
@@ -90,7 +89,7 @@ impl Engine {
     /// [`Error::NotAllowed`] where this kernel or this user may not load it; [`Error::Failed`] for any other reason.
     ///
     /// # Panics
-    /// When the hierarchy has no default scheduler.
+    /// When the hierarchy has no default scheduler, or none for the threads of this process.
     pub fn new(plan: Plan, domain: Domain) -> Result<Engine, Error> {
         let default = plan.hierarchy.default_scheduler().expect("the hierarchy has a default scheduler");
         let built = Built::new(domain, &plan, |_| true)
@@ -113,22 +112,32 @@ impl Engine {
         let (scheduler, params) = engine.default;
         let policy = engine.plan.hierarchy.schedulers[default].policy;
         let share = policy.vp_params.iter().position(|param| param.name == "share");
-        engine.built.core.set_default(scheduler, params, share, std::process::id());
+        engine.built.core.set_default(scheduler, params, share);
+        let service = engine.plan.hierarchy.service_scheduler().expect("the hierarchy has one for hls");
+        let params = unplaced_params(&engine.plan.hierarchy, service);
+        engine.built.core.set_service(engine.built.schedulers[service], params, std::process::id());
         engine.built.core.record_stolen_time();
         Ok(engine)
     }
 
-    /// Has the hierarchy schedule the machine from now on.
+    /// Has the hierarchy schedule the machine from now on, as long as somebody holds what this returns: descriptors, of
+    /// which the first is to be closed first. The threads of the process `keeper` never wait for a grant.
     ///
     /// # Errors
     /// The kernel refuses the hierarchy: another BPF scheduler is loaded, or the kernel finds the engine's operations
     /// wrong.
-    pub fn attach(&mut self) -> Result<(), Error> {
-        self.links.push(self.built.core.loaded.attach("hls_renamed")?);
-        self.links.push(self.built.core.loaded.attach("hls_moved")?);
-        self.links.push(self.built.core.loaded.attach_ops("hls_ops")?);
+    pub fn attach(&mut self, keeper: u32) -> Result<Vec<OwnedFd>, Error> {
+        let domain = &mut self.built.core;
+        domain.set_keeper(keeper);
+        self.links.push(domain.loaded.attach("hls_renamed")?);
+        self.links.push(domain.loaded.attach("hls_moved")?);
+        let mut attachment = domain.what_must_stay()?;
+        let link = domain.loaded.attach_ops("hls_ops")?;
+        let link = link.as_fd().try_clone_to_owned();
+        attachment
+            .insert(0, link.map_err(|error| Error::Failed(format!("the link cannot be had: {error}")))?);
         self.began = self.time()?;
-        Ok(())
+        Ok(attachment)
     }
 
     /// Begins the run anew: records from before are dropped, and times and totals count from now. For each thread that

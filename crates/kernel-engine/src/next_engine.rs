@@ -159,6 +159,10 @@ impl Jumps {
         JUMPS.into_iter().map(map).collect::<Result<_, _>>().map(Jumps)
     }
 
+    pub fn maps(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.0.iter().map(AsFd::as_fd)
+    }
+
     /// Has all operations jump to an engine. When this fails half way, some operations jump to that engine already, so
     /// it must stay loaded.
     pub fn lead_to(&self, engine: &Programs) -> Result<(), Error> {

@@ -104,6 +104,8 @@ pub struct VpInfo {
     pub child: Child,
     /// The derived guarantee as text, such as `RESBH 10ms 20ms`; empty where there is none.
     pub guarantee: CompactString,
+    /// Whether what the VP takes of a CPU counts as stolen from all others, as what interrupts take does.
+    pub steals: bool,
 }
 
 /// Distribution of a latency: exact count and worst, percentiles rounded up by less than 1 in 32.

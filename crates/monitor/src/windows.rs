@@ -224,16 +224,20 @@ impl Monitor {
     /// A CPU was taken for `length` until `at`: that on which the VP runs, or any while the VP waits for one. Of what
     /// happened to the VP before, all happened no later than `at - length`; of a part that did not, nothing is seen.
     pub fn steal(&mut self, at: Nanos, length: Nanos) {
+        if length == Nanos::ZERO {
+            return;
+        }
         let mut from = at.saturating_sub(length);
         if self.curve.last().has == Has::Cpu {
             self.bend(from, Has::Stolen);
             self.bend(at, Has::Cpu);
         } else if self.wanted.is_some() {
             // Several CPUs may be taken at once, and that is reported as each is given back.
-            while let Some((begin, _)) = self.pending.pop_if(|(_, end)| *end >= from) {
-                from = from.min(begin);
+            let mut to = at;
+            while let Some((begin, end)) = self.pending.pop_if(|(_, end)| *end >= from) {
+                (from, to) = (from.min(begin), to.max(end));
             }
-            self.pending.push((from, at));
+            self.pending.push((from, to));
             if self.pending.len() > MAX_PENDING {
                 self.settle(at);
             }

@@ -201,8 +201,10 @@ impl Plan {
         let &model::Edge { parent, child, width, .. } = self.hierarchy.edge(edge);
         let parent = parent.map(ObservedScheduler::at);
         let first_vp = ObservedVp::at(topology.vps.len());
+        let steals =
+            matches!(child, model::Child::Scheduler(child) if self.hierarchy.stealing == Some(child));
         let mut add = |name: String, child| {
-            let info = VpInfo { name: name.into(), parent, child, ..VpInfo::default() };
+            let info = VpInfo { name: name.into(), parent, child, steals, ..VpInfo::default() };
             topology.vps.push(info);
         };
         match child {

@@ -1,8 +1,8 @@
 //! Runs the threads of a plan as threads of Linux, so that an engine that schedules the machine has the same programs,
 //! with the same random numbers, as the simulator.
 //!
-//! The threads live in a process of their own, since an engine exempts its own process from scheduling. The starter,
-//! [`ThreadProcess`], starts that process, which calls [`serve`], and receives the events of the threads:
+//! The threads live in a process of their own, since the engine schedules the threads of its own process otherwise. The
+//! starter, [`ThreadProcess`], starts that process, which calls [`serve`], and receives the events of the threads:
 //!
 //! ```text
 //!   ThreadProcess::start ── orders: the programs ─────────► serve ──► a thread of Linux for each planned one

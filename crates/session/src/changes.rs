@@ -123,8 +123,12 @@ pub trait ChangeableRun<'t> {
         }
         // The number first: tables cut long names.
         let name = format!("{} {}", thread.tid, self.thread_name(thread.tid)).into();
-        let info =
-            VpInfo { name, child: Child::Thread, guarantee: promise.text.as_str().into(), parent: None };
+        let info = VpInfo {
+            name,
+            child: Child::Thread,
+            guarantee: promise.text.as_str().into(),
+            ..VpInfo::default()
+        };
         let (engine, registry) = self.parts();
         registry.add_vp(engine, thread.vp, thread.tid, info, scheduler)
     }

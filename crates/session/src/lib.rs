@@ -28,7 +28,7 @@ pub mod worker;
 pub use baseline::baseline;
 pub use console::{Console, Error};
 #[cfg(feature = "kernel")]
-pub use kernel::{serve_policies, start_command};
+pub use kernel::{Keeper, keep, serve_policies, start_command};
 pub use policies::{LoadedPolicies, builder, in_memory, open};
 pub use request::{Engine, Files, Options, Outcome, ScriptedChange, Subject};
 
@@ -49,8 +49,10 @@ pub fn run(
             simulation::simulate(subject, length, script, progress, options, console)
         }
         #[cfg(feature = "kernel")]
-        Engine::Kernel { length, socket } => kernel::schedule(subject, length, socket, options, console)
-            .map(|result| Outcome { result, refused: 0 }),
+        Engine::Kernel { length, socket, keeper } => {
+            kernel::schedule(subject, length, (socket, keeper), options, console)
+                .map(|result| Outcome { result, refused: 0 })
+        }
         #[cfg(not(feature = "kernel"))]
         Engine::Kernel { .. } => Err(Error::Input(
             "this hls was built without the kernel engine; `cargo build --release -p hls-cli` builds it"

@@ -241,6 +241,7 @@ pub fn layout<C: Calls>(
         vps: derived.input.origins.iter().map(|origin| built.vps_of(plan, origin.edge)).collect(),
         owners: vec![None; built.schedulers.len()],
         default: plan.hierarchy.default_scheduler().unwrap_or_default(),
+        service: plan.hierarchy.service_scheduler(),
         loaded: policies.loaded.clone(),
     }
 }

@@ -38,6 +38,9 @@ pub enum Engine<'a> {
         length: Option<Nanos>,
         /// Where requests are answered.
         socket: &'a Path,
+        /// Who holds what keeps the hierarchy attached, and hears signals.
+        #[cfg(feature = "kernel")]
+        keeper: &'a crate::Keeper,
     },
 }
 

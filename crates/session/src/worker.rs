@@ -1,11 +1,15 @@
-//! The processes that a session starts from its own program: the engine's process is exempt from scheduling, so what
-//! may take its time, or must be scheduled, is done by others.
+//! The processes that a session starts from its own program: what is to be scheduled otherwise than the session itself,
+//! or must end with it, is done by others.
 //!
 //! Relies on the program to have the hidden commands whose names are here, each of which calls its function.
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+
+/// The command that is a run in the kernel, which a keeper has started: [`crate::Keeper`].
+#[cfg(feature = "kernel")]
+pub const RUN: &str = "kept-run";
 
 /// The command that is the process of a workload's threads: [`serve_threads`].
 pub const THREADS: &str = "load-threads";

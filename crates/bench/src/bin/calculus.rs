@@ -64,7 +64,7 @@ fn child(n: usize) -> Edge {
 fn siblings(policy: &str, count: usize) -> Graph {
     let root = edge(None, Child::Scheduler(0), Vec::new());
     let edges = std::iter::once(root).chain((1..count).map(child)).collect();
-    Graph { cpus: 1, stolen: Vec::new(), schedulers: vec![scheduler(policy)], edges, open: None }
+    Graph { cpus: 1, stolen: Vec::new(), schedulers: vec![scheduler(policy)], edges, ..Graph::default() }
 }
 
 /// Chains of schedulers side by side below the root. Each scheduler of a chain has a thread and the next scheduler.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Counts the threads of the machine against those that the engine of `hls run` knows, each second: `census PID
- * SECONDS`, where PID is that of hls; for tests, as root, by a real-time thread, which no hierarchy can hold up.
+ * Counts the threads of the machine against those that the engine of `hls run` knows, each second: `census RUN KEEPER
+ * SECONDS`, where RUN is the process of the run and KEEPER that of its keeper; for tests, as root, by a real-time
+ * thread, which no hierarchy can hold up.
  *
- * Reads /proc, then the domain through the memory of hls, then /proc again, for threads come and go meanwhile. Each
+ * Reads /proc, then the domain through the memory of the run, then /proc again, for threads come and go meanwhile. Each
  * thread that was there both times must be in the domain, once, with its process; nothing may be in the domain, and
  * missing from /proc, in LOST_AFTER censuses in a row; and no thread may want a CPU that long without having one.
  * Prints how many threads were counted how often; exit status 1: one is missing or lost, 3: hls has gone.
@@ -31,7 +32,10 @@ struct seen {
 	int waits; /* for how many censuses it has wanted a CPU and had none */
 };
 
-/* All threads of user space but those of hls, before and after the domain was read, and in the census before. */
+/*
+ * All threads of user space but those of the keeper, which have no VPs, before and after the domain was read, and in
+ * the census before.
+ */
 static struct census {
 	struct seen seen[MOST];
 	int number;
@@ -39,7 +43,7 @@ static struct census {
 
 static struct engine_thread entries[HLS_MAX_VPS];
 static int unlisted[HLS_MAX_VPS]; /* for how many censuses the thread of a VP was in no list of /proc */
-static unsigned hls;
+static unsigned keeper;
 
 static struct seen *find(struct census *census, unsigned tid)
 {
@@ -108,7 +112,7 @@ static void take(struct census *census)
 		char path[80];
 
 		snprintf(path, sizeof(path), "/proc/%u/task", tgid);
-		DIR *threads = tgid && tgid != hls ? opendir(path) : NULL;
+		DIR *threads = tgid && tgid != keeper ? opendir(path) : NULL;
 		if (!threads)
 			continue;
 		for (struct dirent *thread; (thread = readdir(threads));)
@@ -201,14 +205,14 @@ int main(int argc, char **argv)
 	char path[64];
 	int wrong = 0, censuses = 0, most = 0;
 
-	if (argc != 3)
+	if (argc != 4)
 		return 2;
-	hls = (unsigned)atoi(argv[1]);
+	keeper = (unsigned)atoi(argv[2]);
 	snprintf(path, sizeof(path), "/proc/%s/mem", argv[1]);
 	int memory = open(path, O_RDONLY);
 	if (memory < 0)
 		return 3;
-	for (time_t end = time(NULL) + atoi(argv[2]); !wrong && time(NULL) < end; sleep(1)) {
+	for (time_t end = time(NULL) + atoi(argv[3]); !wrong && time(NULL) < end; sleep(1)) {
 		wrong = count(memory);
 		censuses++;
 		most = second.number > most ? second.number : most;

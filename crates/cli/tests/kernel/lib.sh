@@ -1,6 +1,7 @@
 # Functions that the scripts of this folder share. Each script runs as root in the test machine, with `hls` in its PATH.
 # Relies on the files /tmp/said (messages of `hls run`), /tmp/report (its report), /tmp/said2 and /tmp/granted (the same
-# of other commands); `hls` is the number of the process of `hls run`, `hogs` are those of the hogs, shells that loop.
+# of other commands); `hls` is the number of the process of `hls run`, which keeps the run, `run` that of the run itself,
+# and `hogs` are those of the hogs, shells that loop.
 # The kernel's log has when the hierarchy begins and ends to run, and what fails: by the order there the test machine
 # tells faults of the emulator from ours (crates/vm/src/emulator.rs).
 set -u
@@ -41,6 +42,7 @@ start() {
 	hls run --engine kernel --paranoid "$@" >/tmp/report 2>/tmp/said &
 	hls=$!
 	within 3000 attached_or_gone && is enabled || fail "the hierarchy was not attached"
+	read -r run _ <"/proc/$hls/task/$hls/children" || [ -n "$run" ] || fail "hls $hls has no run"
 	echo "<4>hls-vm: runs" >/dev/kmsg
 }
 

@@ -94,6 +94,7 @@ impl Native {
             graph: input.graph,
             owners: hierarchy.schedulers.iter().map(owner).collect(),
             default: named("rest").expect("a default"),
+            service: named("hls"),
             vps,
             schedulers,
             loaded: Vec::new(),

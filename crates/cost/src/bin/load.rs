@@ -71,7 +71,7 @@ fn under_engine(policy: &str, depth: &str, two_branches: bool, command: &[String
     engine.attach_root(root, 0).map_err(text)?;
     let leaf = add_branch(&mut engine, root, policy, depth)?;
     let other = if two_branches { add_branch(&mut engine, root, policy, depth)? } else { leaf };
-    engine.set_default(leaf, values(&policy.vp_params), None, 0);
+    engine.set_default(leaf, values(&policy.vp_params), None);
     let _attached = engine.loaded.attach_ops("hls_ops").map_err(text)?;
     let status = run(command, |child| {
         let vp = vp_of(&engine, child)?;

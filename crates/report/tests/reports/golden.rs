@@ -33,6 +33,7 @@ fn many_threads(count: u32) -> RunResult {
         parent,
         child,
         guarantee: guarantee.into(),
+        ..VpInfo::default()
     };
     let root = || vp("RR".into(), None, Child::Scheduler(ObservedScheduler(0)), "ALL");
     let mut vps = vec![VpInfo::default(), root(), root()];

@@ -29,6 +29,7 @@ pub fn topology() -> Topology {
         parent,
         child,
         guarantee: guarantee.into(),
+        ..VpInfo::default()
     };
     let to = Child::Scheduler;
     Topology {

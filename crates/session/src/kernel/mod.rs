@@ -5,12 +5,13 @@ mod alarm;
 mod checks;
 mod commands;
 mod identity;
+mod keeper;
 mod next_engine;
-mod pieces;
 mod run;
 mod server;
 
 pub use commands::start_command;
+pub use keeper::{Keeper, keep};
 pub use next_engine::serve as serve_policies;
 
 use crate::console::{Console, Error};
@@ -24,33 +25,33 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The run polls the engine at least that often. A prime number of milliseconds, so that it is never in step with
 /// the periods of threads.
 const LONGEST: Duration = Duration::from_millis(97);
 
-/// Has the hierarchy schedule this machine for `length`, or until Ctrl-C, and writes the files that are asked for.
+/// Has the hierarchy schedule this machine for `length`, or until the keeper asks for the end, and writes the files
+/// that are asked for.
 pub fn schedule(
     subject: Subject,
     length: Option<Nanos>,
-    socket: &Path,
+    (socket, keeper): (&Path, &Keeper),
     options: &Options,
     console: &Arc<dyn Console>,
 ) -> Result<RunResult, Error> {
-    let stop = Arc::new(AtomicBool::new(false));
+    // A terminal sends its signals to both processes: the keeper says what comes of them.
     for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, stop.clone())?;
+        signal_hook::flag::register(signal, Arc::default())?;
     }
     let topology = subject.plan.topology.clone();
     let listeners = Listeners::new(options, &topology, subject.derived.promises(&subject.plan))?;
-    let mut run = Run::attach(&subject, options, listeners, console)?;
+    let mut run = Run::attach(&subject, options, listeners, keeper, console)?;
     let server = Server::start(socket, &mut run, &subject, options.rules, console.clone())?;
     run.begin(length)?;
     let end = loop {
         let now = run.poll()?;
-        if stop.load(Ordering::Relaxed) || length.is_some_and(|length| now >= length) {
+        if keeper.asks_to_end() || length.is_some_and(|length| now >= length) {
             break now;
         }
         let left = length.map_or(LONGEST, |length| Duration::from_nanos((length - now).0)).min(LONGEST);

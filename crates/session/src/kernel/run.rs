@@ -2,14 +2,14 @@
 //! whatever happens.
 //!
 //! A thread of the file has threads of this machine by its rule, or else does its workload, as in the simulator: with
-//! real threads (`hls_real_threads`). Belongs to one thread of this process, which nobody of the hierarchy waits for.
+//! real threads (`hls_real_threads`). Belongs to one thread of this process.
 
 use super::alarm::Alarm;
 use super::checks::Checks;
 use super::commands::Commands;
 use super::identity;
+use super::keeper::Keeper;
 use super::next_engine::{EngineCache, NextEngine, prepare};
-use super::pieces::Pieces;
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
@@ -17,7 +17,6 @@ use crate::registry::{Places, RunRegistry};
 use crate::request::{Options, Subject};
 use crate::worker;
 use hls_control::{EngineError, PolicySource};
-use hls_core::limits::MAX_RECORDS;
 use hls_hierarchy::model::Child;
 use hls_kernel_engine::{Domain, Engine, Notice};
 use hls_monitor::event::{ObservedVp, Record, What};
@@ -28,6 +27,7 @@ use hls_units::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
+use std::iter;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,8 +35,6 @@ use std::time::{Duration, Instant};
 /// After something happened the run waits so long before it polls the engine: to poll takes the CPU from the
 /// thread that has it.
 const SHORTEST: Duration = Duration::from_millis(10);
-/// Records are evaluated in pieces, unless so many have come that further ones might be lost.
-const IN_PIECES: usize = MAX_RECORDS / 4;
 /// The length of a run that nobody limits.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
 /// The observer looks for threads that wait in vain only up to so long ago: time that is being stolen from them is
@@ -48,6 +46,7 @@ pub struct Run<'t> {
     pub engine: Engine,
     pub engines: EngineCache,
     pub registry: RunRegistry<'t>,
+    keeper: &'t Keeper,
     commands: Commands,
     load: Option<ThreadProcess>,
     /// The names of the file's threads.
@@ -69,6 +68,7 @@ impl<'t> Run<'t> {
         subject: &Subject,
         options: &Options,
         listeners: Listeners<'t>,
+        keeper: &'t Keeper,
         console: &Arc<dyn Console>,
     ) -> Result<Run<'t>, Error> {
         let Subject { plan, derived, policies } = subject;
@@ -83,7 +83,7 @@ impl<'t> Run<'t> {
             false => Some(ThreadProcess::start(worker::process(worker::THREADS), &of_load, options.seed)?),
         };
         commands.each(|node, tgid| engine.started(node, tgid));
-        engine.attach().map_err(failed)?;
+        keeper.hold(engine.attach(keeper.pid()).map_err(failed)?)?;
         engine.poll(&mut |_| ()).map_err(failed)?;
         while engine.is_behind() {
             engine.poll(&mut |_| ()).map_err(failed)?;
@@ -93,6 +93,7 @@ impl<'t> Run<'t> {
         }
         Ok(Run {
             registry: RunRegistry::new(listeners, places, console.clone()),
+            keeper,
             engine,
             engines: EngineCache::of(policies),
             commands,
@@ -146,7 +147,6 @@ impl<'t> Run<'t> {
     /// Processes the notices and records since the last time, the records in order of time. Returns the time up to
     /// which this is.
     fn process_events(&mut self) -> Result<Nanos, Error> {
-        let mut pieces = Pieces::begin();
         // The time first: all records up to it are there when the engine is polled.
         let now = self.engine.now().map_err(failed)?;
         // Threads of the workload that arrive are placed after the poll, by which the engine comes to know them.
@@ -166,19 +166,15 @@ impl<'t> Run<'t> {
         }
         batch.sort_by_key(|record| record.at);
         batch.iter().for_each(|record| report_cpu(record, &*self.console));
-        let in_pieces = batch.len() < IN_PIECES;
         for record in batch.drain(..) {
             self.registry.record(&record);
-            if in_pieces {
-                pieces.rest();
-            }
         }
         self.registry.report_disabled_policies(&mut self.engine);
         Ok(now)
     }
 
-    /// Waits until the engine has events, or for `time`. Requests are answered meanwhile: `answer` is called at once
-    /// and whenever `asked` can be read.
+    /// Waits until the engine has events or the keeper says something, or for `time`. Requests are answered meanwhile:
+    /// `answer` is called at once and whenever `asked` can be read.
     pub fn rest(
         &mut self,
         asked: Option<BorrowedFd>,
@@ -198,7 +194,7 @@ impl<'t> Run<'t> {
                 return Ok(());
             }
             let readable = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
-            let mut fds: Vec<PollFd> = asked.into_iter().map(readable).collect();
+            let mut fds: Vec<PollFd> = iter::once(self.keeper.as_fd()).chain(asked).map(readable).collect();
             let of_requests = fds.len();
             if !has_events {
                 fds.push(readable(self.engine.as_fd()));
@@ -206,10 +202,12 @@ impl<'t> Run<'t> {
             }
             let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
             match poll(&mut fds, Some(&left)) {
-                // A signal: it may be the end.
                 Err(Errno::INTR) => return Ok(()),
                 answer => answer.map_err(io::Error::from)?,
             };
+            if !fds[0].revents().is_empty() {
+                return Ok(());
+            }
             if fds.iter().skip(of_requests).any(|fd| !fd.revents().is_empty()) {
                 (has_events, time) = (true, time.min(SHORTEST));
             }
@@ -223,6 +221,7 @@ impl<'t> Run<'t> {
         let mut result =
             self.registry.listeners.finish(end, |result| engine.complete(result).map_err(failed))?;
         // A thread without a CPU cannot end.
+        self.keeper.release()?;
         drop(self.engine);
         self.commands.end();
         if let Some(load) = self.load {

@@ -6,7 +6,6 @@
 
 use super::identity::Identity;
 use super::next_engine::{NextEngine, make};
-use super::pieces::Pieces;
 use super::run::Run;
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
@@ -217,9 +216,7 @@ impl RunningEngine for RemoteRun {
             let tids = run.engine.tids().into_iter();
             tids.filter_map(|tid| run.thread(tid)).collect::<Vec<_>>()
         });
-        let mut pieces = Pieces::begin();
-        let known = known.unwrap_or_default().into_iter();
-        known.inspect(|_| pieces.rest()).filter_map(identified).collect()
+        known.unwrap_or_default().into_iter().filter_map(identified).collect()
     }
 
     /// Not waited for: questions are answered in their order.

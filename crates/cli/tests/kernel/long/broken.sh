@@ -6,7 +6,7 @@
 ends_run() {
 	start /usr/kernel/half.kdl
 	hogs 1
-	saboteur "$hls" "$1" || fail "the saboteur failed"
+	saboteur "$run" "$1" || fail "the saboteur failed"
 	wait "$hls"
 	status=$?
 	[ "$status" = 3 ] || fail "hls exited with $status, expected 3"

@@ -45,14 +45,14 @@ for step in $STEPS; do
 	goes_on "killed at program $step"
 done
 
-# The worker is killed when it has finished and hls run, which is stopped for a moment, has not taken the engine yet.
+# The worker is killed when it has finished and the run, which is stopped for a moment, has not taken the engine yet.
 begins_load
 within 600 has_come_to 1 || fail "it loads nothing"
-kill -STOP "$hls"
+kill -STOP "$run"
 within 600 sh -c "grep -q '^State:.*sleeping' /proc/$worker/status && grep -q pipe_read /proc/$worker/wchan" || fail "it does not end"
 kill -9 "$worker"
 within 100 grep -q '^State:.Z' "/proc/$worker/status" || fail "it does not end"
-kill -CONT "$hls"
+kill -CONT "$run"
 wait $load && fail "loaded by nobody"
 goes_on "killed when all was done"
 

@@ -20,7 +20,7 @@ all_get_on() {
 
 start /usr/kernel/many.kdl --json
 answers
-load=$(cat "/proc/$hls/task/$hls/children")
+load=$(cat "/proc/$run/task/$run/children")
 load=${load% }
 all_get_on "1,000 threads"
 mover "$load" 1 >/tmp/moves 2>/tmp/said2 &

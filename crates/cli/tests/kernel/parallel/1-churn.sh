@@ -30,7 +30,7 @@ churn=$!
 requests >/tmp/requested 2>&1 &
 requests=$!
 # Longer than the churn: a thread that is lost at its end is seen ten seconds later.
-chrt -f 1 census "$hls" $((CHURN + 15)) >/tmp/counted 2>&1 || fail "the census: $(cat /tmp/counted /tmp/requested)"
+chrt -f 1 census "$run" "$hls" $((CHURN + 15)) >/tmp/counted 2>&1 || fail "the census: $(cat /tmp/counted /tmp/requested)"
 wait "$churn" || fail "churn: $(cat /tmp/churned)"
 wait "$requests" || fail "requests: $(cat /tmp/requested)"
 cat /tmp/counted /tmp/churned /tmp/requested

@@ -39,6 +39,31 @@ for moment in $KILLS; do
 	within 50 is disabled || fail "killed after $moment ms: sched_ext is $(cat /sys/kernel/sched_ext/state)"
 done
 
+# When the run is killed its keeper gives the machine back, and says so.
+start /usr/kernel/half.kdl
+hogs 3
+kill -9 "$run"
+wait "$hls"
+[ $? = 3 ] || fail "after the run was killed hls did not exit with 3"
+is disabled || fail "the run was killed: sched_ext is $(cat /sys/kernel/sched_ext/state)"
+grep -q "signal 9 has ended the run" /tmp/said || fail "hls does not say that the run was killed"
+hogs_get_on 1
+end_hogs
+
+# A run that does not end when it is asked to has its hierarchy detached by the keeper, and a second signal ends it.
+start /usr/kernel/half.kdl
+hogs 3
+kill -STOP "$run"
+kill -INT "$hls"
+within 50 is disabled || fail "a run that is stopped: sched_ext is $(cat /sys/kernel/sched_ext/state)"
+gone "$hls" && fail "the keeper of a run that is stopped has gone"
+kill -INT "$hls"
+wait "$hls"
+[ $? = 3 ] || fail "after a second signal hls did not exit with 3"
+within 10 gone "$run" || fail "after a second signal the run is still there"
+hogs_get_on 1
+end_hogs
+
 # SysRq-S ends the run, and hls says so.
 start /usr/kernel/half.kdl
 hogs 3

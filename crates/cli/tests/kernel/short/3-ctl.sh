@@ -15,8 +15,9 @@ refuses() {
 	places | cmp -s - /tmp/before || fail "hls ctl $*: was refused, and changed something"
 }
 
-# Prints each scheduler and thread with its place and its promise, without the threads that are promised nothing.
-places() { hls ctl status | sed 's/  *[^ ]*  *[^ ]*  *[^ ]*  *[^ ]*$//' | grep -v " threads\|^machine"; }
+# Prints each scheduler and thread with its place and its promise, without the threads that are promised nothing and
+# those of hls, which come and go with requests.
+places() { hls ctl status | sed 's/  *[^ ]*  *[^ ]*  *[^ ]*  *[^ ]*$//' | grep -v " threads\|^machine\|hls"; }
 
 # Whether /tmp/said has, after its first `lines` lines, that a promise to a thread broke because its scheduler got too
 # little; `worst` is the first such thread.
@@ -47,7 +48,8 @@ refuses 1 "needs" reserve "$member" "RESBH 100ms 100ms"
 refuses 2 "at most the period" reserve "$member" "RESBH 150ms 100ms"
 refuses 2 "thread 4000000" reserve 4000000 "RESBH 1ms 20ms"
 refuses 2 "no scheduler .X." move "$own" --to X
-refuses 2 "the root" destroy FP
+refuses 2 "the root" destroy all
+refuses 2 "the scheduler of hls itself" destroy hls
 refuses 2 "the default" destroy rest
 as_nobody "hls ctl reserve $own 'RESBH 1ms 100ms'" 2>/tmp/said2 && fail "nobody may do anything"
 grep -q "of user" /tmp/said2 || fail "nobody is not told why"

@@ -1,0 +1,375 @@
+//! Streams of records, and what the observer makes of them.
+
+use super::*;
+use crate::result::{Cause, Counts, GuaranteeResult};
+use crate::windows::Window;
+
+/// Scheduler 0 with VPs 1 and 2 of a machine with two CPUs, and the threads 3 and 4.
+fn topology() -> Topology {
+    let vp = |name: &str, parent, child| VpInfo { name: name.into(), parent, child, ..VpInfo::default() };
+    let root = |name| vp(name, None, Child::Scheduler(ObservedScheduler(0)));
+    let thread = |name| vp(name, Some(ObservedScheduler(0)), Child::Thread);
+    Topology {
+        cpus: 2,
+        schedulers: vec![SchedulerInfo { name: "root".into(), policy: "round-robin".into() }],
+        vps: vec![VpInfo::default(), root("root"), root("root"), thread("a"), thread("b")],
+    }
+}
+
+/// Observes `(at, vp, cpu, what)` until 100.
+fn observe(promises: Vec<Promise>, records: &[(u64, u32, u16, What)]) -> RunResult {
+    let mut observer = Observer::new(topology(), promises);
+    for &(at, vp, cpu, what) in records {
+        observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what });
+    }
+    observer.finish(Nanos(100))
+}
+
+#[test]
+fn an_empty_run_is_idle() {
+    let result = observe(vec![], &[]);
+    assert_eq!((result.idle, result.stolen, result.length), (Nanos(200), Nanos(0), Nanos(100)));
+    assert_eq!((result.threads.len(), result.schedulers.len()), (2, 1));
+}
+
+#[test]
+fn counts_what_a_thread_lives_through() {
+    let done = What::JobDone { response: Nanos(27) };
+    let result = observe(
+        vec![],
+        &[
+            (0, 1, 0, What::Grant),
+            (10, 3, 0, What::Request),
+            (15, 3, 0, What::Grant),
+            (25, 3, 0, What::Revoke),
+            (30, 3, 1, What::Grant),
+            (37, 3, 0, done),
+            (37, 3, 0, What::Miss { count: 2 }),
+            (37, 3, 1, What::Release),
+            (40, 1, 0, What::Revoke),
+            (50, 3, 0, What::Request),
+            (60, 3, 0, What::Release),
+            (70, 3, 0, What::Request),
+            (90, 3, 1, What::Grant),
+        ],
+    );
+    let thread = &result.threads[0];
+    assert_eq!((thread.vp, thread.ran, thread.activations), (ObservedVp(3), Nanos(10 + 7 + 10), 3));
+    assert_eq!((thread.preemptions, thread.migrations, thread.misses), (1, 1, 2));
+    let latency = thread.wake_latency;
+    assert_eq!((latency.count, latency.p50, latency.worst), (2, Nanos(5), Nanos(20)));
+    assert_eq!((thread.response.count, thread.response.worst), (1, Nanos(27)));
+    assert_eq!(result.idle, Nanos(200 - 27));
+    let scheduler = &result.schedulers[0];
+    assert_eq!((scheduler.ran, scheduler.grants, scheduler.revokes), (Nanos(40), 1, 1));
+}
+
+/// In each window of `length` so much, above what `accounted` may take.
+fn promise(vp: u32, length: u64, promised: u64, accounted: u64) -> Promise {
+    let (length, promised, accounted) = (Nanos(length), Nanos(promised), Nanos(accounted));
+    let windows = vec![Window { length, promised, allowed: None, accounted }];
+    Promise {
+        vp: ObservedVp(vp),
+        text: format!("{promised} in {length}"),
+        windows,
+        requests: None,
+        pace: Pace::default(),
+    }
+}
+
+#[test]
+fn stolen_time_is_nobodys() {
+    for accounted in [0, 20] {
+        let stolen = What::Stolen { length: Nanos(5) };
+        let result = observe(
+            vec![promise(3, 20, 20, accounted), promise(4, 20, 20, accounted)],
+            &[
+                (0, 3, 0, What::Request),
+                (0, 4, 0, What::Request),
+                (0, 3, 0, What::Grant),
+                (0, 4, 1, What::Grant),
+                (30, 0, 0, stolen),
+                (40, 3, 0, What::Release),
+                (60, 0, 0, stolen),
+            ],
+        );
+        assert_eq!((result.threads[0].ran, result.threads[1].ran), (Nanos(35), Nanos(100)));
+        assert_eq!((result.stolen, result.idle), (Nanos(10), Nanos(200 - 35 - 100 - 10)));
+        let [first, second] = &result.guarantees[..] else { panic!("two promises") };
+        assert_eq!((first.vp, first.windows[0].least), (ObservedVp(3), Some(Nanos(15))));
+        // What the promise takes into account is no excuse.
+        assert_eq!((first.counts.short, first.counts.stolen), if accounted > 0 { (1, 0) } else { (0, 1) });
+        assert_eq!(
+            (second.vp, second.counts, second.windows[0].least),
+            (ObservedVp(4), Counts::default(), Some(Nanos(20)))
+        );
+    }
+}
+
+/// A promise to the scheduler and one below it, both broken from 0 to 50; thread `b` is broken later, alone.
+#[test]
+fn what_broke_above_is_a_cause() {
+    let records = [
+        (0, 1, 0, What::Request),
+        (0, 1, 0, What::Grant),
+        (0, 1, 0, What::Revoke),
+        (0, 3, 0, What::Request),
+        (50, 1, 0, What::Grant),
+        (50, 3, 0, What::Grant),
+        (60, 3, 0, What::Release),
+        (65, 4, 0, What::Request),
+    ];
+    let promises = || vec![promise(1, 20, 10, 0), promise(3, 20, 10, 0), promise(4, 20, 10, 0)];
+    let result = observe(promises(), &records);
+    let causes = result.guarantees.iter().map(|result| (result.counts.short, result.cause));
+    assert_eq!(causes.collect::<Vec<_>>(), [(1, None), (1, Some(Cause::Above(ObservedVp(1)))), (1, None)]);
+
+    let mut observer = Observer::new(topology(), promises());
+    observer.observe(&Record { at: Nanos(0), vp: ObservedVp(3), cpu: 0, what: What::Request });
+    observer.lose(Nanos(5));
+    observer.advance(Nanos(30));
+    let broken = observer.take_breaches();
+    assert_eq!(
+        broken.iter().map(|b| (b.vp, b.cause)).collect::<Vec<_>>(),
+        [(ObservedVp(3), Some(Cause::Lost))]
+    );
+    assert_eq!((broken[0].breach.to, broken[0].breach.got), (Nanos(20), Nanos(0)), "the first of them");
+    assert_eq!(observer.take_breaches(), []);
+}
+
+/// A CPU that does not come is the machine's fault, not that of the hierarchy.
+#[test]
+fn the_root_waits_for_none_but_the_machine() {
+    let promises = || vec![promise(1, 20, 20, 0), promise(3, 20, 20, 0)];
+    let records = [
+        (10, 1, 0, What::Request),
+        (10, 3, 0, What::Request),
+        (40, 0, 0, What::Stolen { length: Nanos(12) }),
+        (50, 1, 0, What::Grant),
+        (50, 3, 0, What::Grant),
+    ];
+    let result = observe(promises(), &records);
+    assert_eq!(result.stolen, Nanos(40), "recorded or not");
+    let counts = Counts { stolen: 1, ..Counts::default() };
+    assert!(result.guarantees.iter().all(|result| result.counts == counts), "{:?}", result.guarantees);
+
+    let mut observer = Observer::new(topology(), promises());
+    for &(at, vp, cpu, what) in &records[..2] {
+        observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what });
+    }
+    [40, 45, 60].into_iter().for_each(|at| observer.advance(Nanos(at)));
+    assert_eq!(
+        (observer.take_breaches(), observer.standing(ObservedVp(3), Nanos(60)).stolen),
+        (vec![], Nanos(50))
+    );
+}
+
+/// While the run of `hls` has a CPU by its reservation, that CPU is stolen from all who wait; what others take is not.
+/// To look at the promises as they were earlier changes nothing.
+#[test]
+fn what_a_stealing_vp_takes_is_no_fault_of_the_hierarchy() {
+    for steals in [true, false] {
+        let mut topology = topology();
+        topology.vps[4].steals = steals;
+        let mut observer = Observer::new(topology, vec![promise(3, 20, 20, 0)]);
+        let records = [
+            (10, 1, 0, What::Request),
+            (10, 3, 0, What::Request),
+            (30, 1, 0, What::Grant),
+            (30, 4, 0, What::Request),
+            (30, 4, 0, What::Grant),
+            (40, 0, 0, What::Stolen { length: Nanos(2) }),
+            (50, 4, 0, What::Release),
+            (50, 3, 0, What::Grant),
+        ];
+        for (at, vp, cpu, what) in records {
+            observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what });
+            observer.advance(Nanos(5));
+            observer.advance(Nanos(at.min(9)));
+        }
+        let result = observer.finish(Nanos(100));
+        let counts = &result.guarantees[0].counts;
+        assert_eq!((counts.short == 0, counts.stolen == 1), (steals, steals), "{counts:?}");
+        assert_eq!(result.stolen, Nanos(22), "its own time is its scheduler's");
+        assert_eq!(result.threads.iter().find(|thread| thread.vp == ObservedVp(4)).unwrap().ran, Nanos(18));
+    }
+}
+
+/// All that waits does so for the CPU that has gone; who runs on the other is not held up.
+#[test]
+fn the_time_of_a_cpu_that_has_gone_is_stolen() {
+    let promises = || vec![promise(3, 20, 10, 0), promise(4, 20, 10, 0)];
+    let records = |is_recorded| {
+        let mut records = vec![
+            (0, 3, 0, What::Request),
+            (0, 3, 0, What::Grant),
+            (0, 4, 1, What::Request),
+            (0, 4, 1, What::Grant),
+            (20, 0, 1, What::Offline),
+            (20, 4, 1, What::Revoke),
+            (60, 3, 0, What::Revoke),
+            (60, 4, 0, What::Grant),
+            (70, 0, 1, What::Online),
+            (70, 3, 1, What::Grant),
+        ];
+        records.retain(|(_, _, _, what)| is_recorded || !matches!(what, What::Offline | What::Online));
+        records
+    };
+    let counts = |result: &RunResult| result.guarantees.iter().map(|g| g.counts).collect::<Vec<_>>();
+    let stolen = Counts { stolen: 1, ..Counts::default() };
+    let short = Counts { short: 1, ..Counts::default() };
+    let result = observe(promises(), &records(true));
+    assert_eq!((result.stolen, result.idle), (Nanos(50), Nanos(0)));
+    assert_eq!(counts(&result), [Counts::default(), stolen]);
+    assert_eq!(counts(&observe(promises(), &records(false))), [Counts::default(), short]);
+
+    // Recorded twice it counts once, and when records are lost nobody knows that it is still gone.
+    let mut observer = Observer::new(topology(), promises());
+    for &(at, vp, cpu, what) in
+        &[(0, 4, 1, What::Request), (0, 0, 1, What::Offline), (5, 0, 1, What::Offline)]
+    {
+        observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what });
+    }
+    observer.advance(Nanos(40));
+    observer.advance(Nanos(30));
+    assert_eq!((observer.take_breaches(), observer.stolen()), (vec![], Nanos(40)));
+    observer.lose(Nanos(40));
+    observer.advance(Nanos(80));
+    assert_eq!((observer.take_breaches().len(), observer.stolen()), (1, Nanos(40)));
+}
+
+#[test]
+fn promises_come_and_go_while_the_run_goes_on() {
+    let mut observer = Observer::new(topology(), vec![]);
+    let observe = |observer: &mut Observer, at, vp, what| {
+        observer.observe(&Record { at: Nanos(at), vp, cpu: 0, what });
+    };
+    observe(&mut observer, 0, ObservedVp(3), What::Request);
+    observe(&mut observer, 5, ObservedVp(3), What::Grant);
+    // It runs already, then waits for too long.
+    observer.promise(promise(3, 20, 10, 0), Nanos(10));
+    observe(&mut observer, 30, ObservedVp(3), What::Revoke);
+    assert_eq!(observer.take_breaches(), []);
+    observer.advance(Nanos(45));
+    assert_eq!(observer.take_breaches().len(), 1);
+    let standing = observer.standing(ObservedVp(3), Nanos(45));
+    assert_eq!((standing.ran, standing.counts.broken()), (Nanos(20), 1), "since the promise began");
+    observer.withdraw(ObservedVp(3), Nanos(45));
+    observer.advance(Nanos(90));
+    assert_eq!(
+        observer.standing(ObservedVp(3), Nanos(90)),
+        Standing { ran: Nanos(25), ..Standing::default() }
+    );
+    // It waits already.
+    observer.promise(promise(3, 20, 10, 0), Nanos(90));
+    let result = observer.finish(Nanos(100));
+    let seen = |result: &GuaranteeResult| (result.from, result.to, result.windows[0].least, result.is_kept());
+    let seen: Vec<_> = result.guarantees.iter().map(seen).collect();
+    assert_eq!(seen, [(Nanos(10), Nanos(45), Some(Nanos(5)), false), (Nanos(90), Nanos(100), None, true)]);
+}
+
+#[test]
+fn threads_that_join_are_seen_and_their_numbers_used_again() {
+    let mut observer = Observer::new(topology(), vec![]);
+    let guest = |name: &str| VpInfo {
+        name: name.into(),
+        parent: Some(ObservedScheduler(0)),
+        child: Child::Thread,
+        ..VpInfo::default()
+    };
+    let one = observer.add_vp(guest("one"));
+    observer.observe(&Record { at: Nanos(0), vp: one, cpu: 0, what: What::Grant });
+    assert_eq!(observer.standing(one, Nanos(7)).ran, Nanos(7));
+    observer.observe(&Record { at: Nanos(7), vp: one, cpu: 0, what: What::Leave });
+    observer.remove_vp(one, Nanos(7));
+    let other = observer.add_vp(guest("other"));
+    assert_eq!((one, other, observer.add_vp(guest("third"))), (ObservedVp(5), ObservedVp(5), ObservedVp(6)));
+    observer.promise(promise(other.0, 20, 10, 0), Nanos(10));
+    observer.remove_vp(other, Nanos(20));
+    assert_eq!(observer.add_vp(guest("fourth")), ObservedVp(7), "a result speaks of 5");
+    observer.remove_vp(ObservedVp(3), Nanos(20));
+    let result = observer.finish(Nanos(100));
+    let names: Vec<_> = result.threads.iter().map(|t| result.topology.child_name(t.vp)).collect();
+    assert_eq!(names, ["a", "b", "other", "third", "fourth"]);
+}
+
+/// What a thread counts before it is moved stays where it was; its own row has all of it.
+#[test]
+fn a_thread_is_moved() {
+    let mut observer = Observer::new(topology(), vec![promise(3, 20, 10, 0)]);
+    let other =
+        observer.create_scheduler(SchedulerInfo { name: "other".into(), policy: "round-robin".into() });
+    let child = Child::Scheduler(other);
+    observer.add_vp(VpInfo {
+        name: "other".into(),
+        parent: Some(ObservedScheduler(0)),
+        child,
+        ..VpInfo::default()
+    });
+    let record = |(at, what)| Record { at: Nanos(at), vp: ObservedVp(3), cpu: 0, what };
+    let before = [(0, What::Request), (5, What::Grant), (10, What::Miss { count: 2 })];
+    before.map(record).iter().for_each(|record| observer.observe(record));
+    observer.move_below(ObservedVp(3), other, Nanos(10));
+    let behind = [(20, What::Release), (30, What::Request), (37, What::Grant), (40, What::Miss { count: 1 })];
+    behind.map(record).iter().for_each(|record| observer.observe(record));
+    observer.promise(promise(3, 20, 10, 0), Nanos(40));
+    let result = observer.finish(Nanos(100));
+    let a = &result.threads[0];
+    assert_eq!((a.ran, a.misses, a.activations, a.wake_latency.worst), (Nanos(78), 3, 2, Nanos(7)));
+    assert_eq!(result.topology.parent_name(a.vp), Some("other"));
+    let below: Vec<(u64, u64)> =
+        result.schedulers.iter().map(|all| (all.below.misses, all.below.activations)).collect();
+    assert_eq!(below, [(3, 2), (1, 1)]);
+    let promised: Vec<_> = result.guarantees.iter().map(|of| (of.by, of.from, of.to)).collect();
+    let [begin, moved, again, end] = [0, 10, 40, 100].map(Nanos);
+    assert_eq!(promised, [(Some(ObservedScheduler(0)), begin, moved), (Some(other), again, end)]);
+}
+
+/// A scheduler is created, promised something, and destroyed; the next one may have its number only if nothing is
+/// said of the first.
+#[test]
+fn schedulers_come_and_go() {
+    for is_promised in [false, true] {
+        let mut observer = Observer::new(topology(), vec![]);
+        let policy = || "round-robin".to_owned();
+        let one = observer.create_scheduler(SchedulerInfo { name: "one".into(), policy: policy() });
+        let child = Child::Scheduler(one);
+        let vp = observer.add_vp(VpInfo {
+            name: "one".into(),
+            parent: Some(ObservedScheduler(0)),
+            child,
+            ..VpInfo::default()
+        });
+        observer.observe(&Record { at: Nanos(0), vp, cpu: 0, what: What::Grant });
+        if is_promised {
+            observer.promise(promise(vp.0, 20, 10, 0), Nanos(5));
+        }
+        assert_eq!(observer.clone().finish(Nanos(30)).schedulers[1].ran, Nanos(30));
+        observer.destroy_scheduler(one);
+        observer.observe(&Record { at: Nanos(30), vp, cpu: 0, what: What::Leave });
+        assert_eq!(observer.clone().finish(Nanos(40)).schedulers.len(), 1);
+        let other = observer.create_scheduler(SchedulerInfo { name: "other".into(), policy: policy() });
+        assert_eq!((one, other), (ObservedScheduler(1), ObservedScheduler(1 + u32::from(is_promised))));
+        let result = observer.finish(Nanos(40));
+        assert_eq!(result.guarantees.len(), usize::from(is_promised));
+        assert!(result.guarantees.iter().all(|result| result.to == Nanos(30)));
+    }
+}
+
+#[test]
+fn what_has_ended_takes_no_more_memory_than_it_may() {
+    let mut observer = Observer::new(topology(), vec![]);
+    (0..1_500).for_each(|at| observer.promise(promise(3, 20, 10, 0), Nanos(at)));
+    let result = observer.finish(Nanos(10_000));
+    assert_eq!((result.guarantees.len(), result.unlisted), (1_001, 499));
+}
+
+#[test]
+fn what_the_topology_does_not_have_is_ignored() {
+    let stolen = What::Stolen { length: Nanos(5) };
+    let promise = promise(99, 20, 10, 0);
+    let records =
+        [(1, 77, 0, What::Grant), (2, 3, 9, What::Grant), (3, 0, 9, stolen), (4, 3, 9, What::Leave)];
+    let result = observe(vec![promise], &records);
+    assert_eq!((result.threads[0].ran, result.guarantees.len()), (Nanos(2), 1));
+}
