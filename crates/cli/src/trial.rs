@@ -10,7 +10,7 @@ use crate::policy_file::{read, refused};
 use hls_core::Library;
 use hls_policy_build::{NUMBERS, PolicyFile, Target};
 use hls_scenario::{Event, EventInWords, Stage, Trial};
-use hls_session::{builder, in_memory, open};
+use hls_session::{builder, describe, in_memory};
 use hls_units::Nanos;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -46,8 +46,8 @@ pub fn test(file: &Path, name: Option<&str>, from: u64, seeds: u64) -> Result<Ve
         format!("again: hls policy test {}{name} --from {seed} --seeds 1", file.display())
     };
     let begin = Instant::now();
+    describe(&builder(), &policies).map_err(refused)?;
     let native = builder().build(Target::Native, &policies).map_err(refused)?;
-    open(&native.bytes, &policies).map_err(refused)?;
     let (_file, native) = in_memory(&native.bytes)?;
     say("build", begin, "for the simulator")?;
 

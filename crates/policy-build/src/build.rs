@@ -23,6 +23,8 @@ const MAX_MESSAGES: u64 = 1 << 20;
 /// What is built, in a folder with all sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
+    /// What the policies say of themselves, as an object to be read: nothing in it is ever run.
+    Description,
     /// The core as a shared object, for the simulator.
     Native,
     /// The engine as a BPF object, for the kernel.
@@ -33,11 +35,12 @@ pub enum Target {
 
 impl Target {
     /// All of them.
-    pub const ALL: [Target; 3] = [Target::Native, Target::Engine, Target::Replay];
+    pub const ALL: [Target; 4] = [Target::Description, Target::Native, Target::Engine, Target::Replay];
 
     /// The extension of such an object's file name.
     pub fn extension(self) -> &'static str {
         match self {
+            Target::Description => "said.o",
             Target::Native => "so",
             Target::Engine => "bpf.o",
             Target::Replay => "replay.bpf.o",
@@ -47,6 +50,7 @@ impl Target {
     /// The translation unit.
     fn source(self) -> &'static str {
         match self {
+            Target::Description => "core/port/describe.c",
             Target::Native => "core/port/native.c",
             Target::Engine => "bpf/engine.bpf.c",
             Target::Replay => "bpf/replay.bpf.c",
@@ -55,6 +59,8 @@ impl Target {
 
     fn flags(self) -> Vec<&'static str> {
         let (file, more): (_, &[&str]) = match self {
+            // Optimised as little as lets the compiler see which hooks a policy has.
+            Target::Description => ("core/port/native.flags", &["-O1", "-c"]),
             // -g1: the linker names lines. Nothing is undefined: what a policy may call is in the core. And calls
             // within the core stay within it, whatever else the process has.
             Target::Native => (
@@ -123,7 +129,10 @@ impl Builder {
     }
 
     fn compiler(&self, target: Target) -> Command {
-        Command::new(if target == Target::Native { &self.cc } else { &self.clang })
+        Command::new(match target {
+            Target::Description | Target::Native => &self.cc,
+            Target::Engine | Target::Replay => &self.clang,
+        })
     }
 
     /// The object's place in the cache: another one as soon as anything is different that it is built from, and behind
@@ -273,6 +282,7 @@ fn failed(path: &Path, error: io::Error) -> Error {
 fn missing(command: &Command, target: Target, error: io::Error) -> Error {
     let program = command.get_program().display();
     let (what, package) = match target {
+        Target::Description => ("what policies say of themselves", "gcc and libc6-dev"),
         Target::Native => ("policies for the simulator", "gcc and libc6-dev"),
         Target::Engine | Target::Replay => ("policies for the kernel", "clang-19"),
     };

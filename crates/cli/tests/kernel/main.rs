@@ -126,7 +126,7 @@ fn built_policies(folder: &Path, scripts: &[Script]) -> PathBuf {
     for engine in scripts.iter().flat_map(|script| engines(script, &copies)) {
         let files = engine.iter().map(|name| PolicyFile::read(&copies.join(name)).unwrap());
         let policies: Vec<_> = NUMBERS.zip(files).collect();
-        for target in [Target::Native, Target::Engine] {
+        for target in [Target::Description, Target::Engine] {
             builder.build(target, &policies).unwrap();
         }
     }
