@@ -80,7 +80,7 @@ impl Cache {
 }
 
 /// Who else can write to a file, or can replace what is in a folder; `None`: nobody but this user and root.
-fn other_writer(about: &Metadata) -> Option<String> {
+pub fn other_writer(about: &Metadata) -> Option<String> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     // In a folder such as /tmp everybody may replace only what is his own.
     let is_kept_apart = about.is_dir() && about.mode() & 0o1000 != 0;

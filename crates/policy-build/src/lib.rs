@@ -26,6 +26,7 @@ mod verifier;
 mod words;
 
 pub use build::{Builder, Built, NUMBERS, Target};
+pub use cache::other_writer;
 pub use confined::exposed;
 pub use diagnostic::{Diagnostic, Error, Severity};
 pub use file::PolicyFile;

@@ -11,12 +11,14 @@ use hls_core::limits::FIRST_LOADED;
 use hls_core::{Library, PolicyTable, described_policies};
 use hls_hierarchy::model::LoadStatement;
 use hls_hierarchy::{Policies, Unusable};
-use hls_policy_build::{Builder, Error as BuildError, PolicyFile, Target};
+use hls_policy_build::{Builder, Error as BuildError, PolicyFile, Target, other_writer};
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::geteuid;
+use std::fmt::Display;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The policies that a hierarchy file loads.
@@ -89,6 +91,7 @@ pub fn in_memory(object: &[u8]) -> std::io::Result<(File, PathBuf)> {
 /// # Errors
 /// What is wrong with the policies, or why they could not be compiled.
 pub fn library(sources: &[PolicySource]) -> Result<Library, Error> {
+    sources.iter().try_for_each(|source| may_run(&source.path, &source.text))?;
     let files = files(sources).map_err(error)?;
     let builder = builder();
     // Refuses what no compiler reads.
@@ -96,6 +99,29 @@ pub fn library(sources: &[PolicySource]) -> Result<Library, Error> {
     let built = builder.build(Target::Native, &files).map_err(error)?;
     let (file, _) = in_memory(&built.bytes)?;
     Library::open_nameless(file).map_err(|error| Error::System(format!("the build of the policies: {error}")))
+}
+
+/// Refuses to run the code of a policy with this text as root, unless root alone can have written it to its file. Whose
+/// code a process runs decides what the process does; and a hierarchy file does not look like a program.
+///
+/// # Errors
+/// Who else can write to the file, and what to do.
+pub fn may_run(path: &Path, text: &str) -> Result<(), Error> {
+    if !geteuid().is_root() {
+        return Ok(());
+    }
+    let failed = |what: &dyn Display| {
+        let advice = "run hls as the user whose policy it is, or a copy of the file that is root's";
+        Error::Input(format!("{}: {what}, and its code would run as root; {advice}", path.display()))
+    };
+    // The same file is looked at and read: in its place there may be another one by now.
+    let mut file = File::open(path).map_err(|error| failed(&error))?;
+    if let Some(who) = other_writer(&file.metadata()?) {
+        return Err(failed(&format_args!("{who} can write to it")));
+    }
+    let mut found = String::new();
+    let is_same = file.read_to_string(&mut found).is_ok() && found == text;
+    if is_same { Ok(()) } else { Err(failed(&"it was changed while it was read")) }
 }
 
 /// What policies say of themselves.

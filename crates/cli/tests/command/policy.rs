@@ -2,6 +2,7 @@
 
 use crate::outcome::{Outcome, assert_refused, hls};
 use std::fs;
+use std::os::unix::fs::chown;
 
 #[test]
 fn a_new_policy_is_built() {
@@ -121,6 +122,28 @@ fn only_a_simulation_runs_the_code_of_a_policy() {
     let Outcome { code, stderr, .. } = hls(&["run", &hierarchy, "--for", "10ms"]);
     assert_eq!((code, &stderr[..]), (Some(0), ""));
     assert!(fs::exists(path("evidence")).unwrap());
+}
+
+/// A file of somebody else's is not run as root because a hierarchy file names it.
+#[test]
+fn root_runs_no_code_that_others_can_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let [(_, text), (_, hierarchy)] = hls_policy_build::Template::new("turns").unwrap().files;
+    fs::write(path("turns.c"), attacker(&text, &path("evidence"))).unwrap();
+    fs::write(path("turns.kdl"), hierarchy).unwrap();
+    let (policy, hierarchy) = (path("turns.c"), path("turns.kdl"));
+    if let Err(error) = chown(&policy, Some(1234), None) {
+        eprintln!("skipped: only root can give a file away ({error})");
+        return;
+    }
+    let expected = [&format!("{policy}: user 1234 can write to it, and its code would run as root")[..]];
+    assert_refused(&["run", &hierarchy, "--for", "10ms"], &expected);
+    assert_refused(&["policy", "test", &policy, "--seeds", "1"], &expected);
+    // What a policy says of itself is read all the same.
+    let Outcome { code, stderr, .. } = hls(&["check", &hierarchy]);
+    assert_eq!((code, &stderr[..]), (Some(0), ""));
+    assert!(!fs::exists(path("evidence")).unwrap());
 }
 
 #[test]
