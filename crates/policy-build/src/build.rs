@@ -14,7 +14,7 @@ use std::io::{Read, Seek};
 use std::ops::RangeInclusive;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fs, io};
@@ -205,7 +205,7 @@ impl Builder {
         }
         match status {
             Some(status) if status.success() => cache::read_object(&here.join("object")).map_err(failed),
-            Some(_) => Err(complaints(&program, messages, policies)),
+            Some(status) => Err(complaints(&program, status, messages, policies)),
             None => {
                 let limit = self.time_limit.as_secs_f64();
                 Err(Error::System(format!("{program} was ended, as it took more than {limit} s")))
@@ -300,13 +300,21 @@ fn write_policies(folder: &Path, policies: &[(u8, PolicyFile)]) -> io::Result<()
 }
 
 /// The error of a compiler that failed, from its messages.
-fn complaints(program: &dyn Display, mut messages: File, policies: &[(u8, PolicyFile)]) -> Error {
+fn complaints(
+    program: &dyn Display,
+    status: ExitStatus,
+    mut messages: File,
+    policies: &[(u8, PolicyFile)],
+) -> Error {
     let mut text = Vec::new();
     let read = messages.rewind().and_then(|()| messages.take(MAX_MESSAGES).read_to_end(&mut text));
     if let Err(error) = read {
         return Error::System(format!("the messages of {program}: {error}"));
     }
     let text = String::from_utf8_lossy(&text);
+    if let Some(limit) = confined::exceeded(status, &text) {
+        return Error::System(format!("{program} was ended, as {limit}"));
+    }
     match compiler::diagnostics(&text, policies) {
         found if !found.is_empty() => Error::Refused(found),
         _ => Error::System(format!("{program} failed: {}", text.trim())),

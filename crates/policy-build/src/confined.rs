@@ -12,10 +12,11 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, Scope, path_beneath_rules,
 };
 use nix::sched::{CloneFlags, unshare};
+use rustix::process::Signal;
 use std::ffi::OsStr;
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
@@ -145,6 +146,22 @@ pub(crate) fn run(
         .unwrap_or_else(|_| Err(Error::other("the thread that runs the compiler has failed")))
 }
 
+/// Which limit a compiler has failed for that ended like this and said this, in words; `None`: none.
+pub(crate) fn exceeded(status: ExitStatus, said: &str) -> Option<&'static str> {
+    // As shells and compilers' drivers tell of the signal that ended a program.
+    let by_size = Signal::XFSZ.as_raw();
+    let says = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
+    if [status.signal(), status.code().map(|code| code - 128)].contains(&Some(by_size))
+        || says(&["File size limit exceeded", "File too large"])
+    {
+        Some("it wrote a file of more than 64 MiB")
+    } else if says(&["out of memory", "virtual memory exhausted", "Cannot allocate memory", "bad_alloc"]) {
+        Some("it needed more than 4 GiB of memory")
+    } else {
+        None
+    }
+}
+
 /// What this machine could not keep a compiler from that this user starts, in words; empty: nothing.
 ///
 /// # Errors
@@ -203,6 +220,25 @@ mod tests {
             ("/tmp/cc", "/tmp/cc"),
         ] {
             assert_eq!(installation(Path::new(file), home), Path::new(expected));
+        }
+    }
+
+    #[test]
+    fn limits_are_told_from_other_failures() {
+        let (failed, size) = (ExitStatus::from_raw(0x100), ExitStatus::from_raw(25));
+        for (status, said, expected) in [
+            (failed, "one.c:1:1: error: found no hook", None),
+            (size, "", Some("64 MiB")),
+            (ExitStatus::from_raw(153 << 8), "Stack dump:", Some("64 MiB")),
+            (failed, "cc: internal compiler error: File size limit exceeded signal", Some("64 MiB")),
+            (failed, "cc1: out of memory allocating 65536 bytes", Some("4 GiB")),
+        ] {
+            let found = exceeded(status, said);
+            assert_eq!(found.is_some(), expected.is_some(), "{status}: {said}");
+            assert!(
+                found.zip(expected).is_none_or(|(found, expected)| found.contains(expected)),
+                "{found:?}"
+            );
         }
     }
 

@@ -134,9 +134,9 @@ fn a_bomb_ends_with_an_error() {
             let begin = Instant::now();
             let built = builder.build(target, &policy(&before, ""));
             assert!(begin.elapsed() < Duration::from_secs(60), "{what}, {target:?}");
-            let error = built.map(|built| built.bytes.len()).expect_err(what);
-            assert!(error.to_string().len() < 1 << 20, "{what}, {target:?}");
-            eprintln!("{what}, {target:?}, {:?}: {:.200}", begin.elapsed(), error.to_string());
+            let error = built.map(|built| built.bytes.len()).expect_err(what).to_string();
+            let is_told = error.contains("was ended, as it") || error.contains("nested too deeply");
+            assert!(is_told, "{what}, {target:?}: {error}");
         }
     }
 }
