@@ -82,10 +82,12 @@ impl Cache {
 /// Who else can write to a file, or can replace what is in a folder; `None`: nobody but this user and root.
 pub fn other_writer(about: &Metadata) -> Option<String> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    // In a namespace of users whoever owns `/`, and with it everything, may have another number.
+    let owner_of_all = fs::metadata("/").map_or(0, |root| root.uid());
     // In a folder such as /tmp everybody may replace only what is his own.
     let is_kept_apart = about.is_dir() && about.mode() & 0o1000 != 0;
     match about.mode() {
-        _ if ![0, user].contains(&about.uid()) => Some(format!("user {}", about.uid())),
+        _ if ![0, user, owner_of_all].contains(&about.uid()) => Some(format!("user {}", about.uid())),
         _ if is_kept_apart => None,
         mode if mode & 0o002 != 0 => Some("everybody".into()),
         mode if mode & 0o020 != 0 && ![0, group].contains(&about.gid()) => {
