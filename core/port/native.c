@@ -5,17 +5,7 @@
  */
 #include "../core.c"
 #include "../call.h"
-
-struct hls_param_description {
-	const char *name, *doc;
-	u64 unit, preset, least, greatest;
-};
-
-struct hls_message_description {
-	const char *name, *doc;
-	const struct hls_param_description *fields;
-	u64 nr_fields;
-};
+#include "description.h"
 
 struct hls_policy_description {
 	const char *name, *what, *source, *accepts, *provides;
@@ -36,17 +26,7 @@ struct hls_call_description {
 	const char *name;
 };
 
-#define PARAM(constant, name, unit, preset, least, greatest, doc) {name, doc, unit, preset, least, greatest},
-#define FIELDS(constant, fields, name, doc) \
-	static const struct hls_param_description constant##_fields[] = {fields(PARAM){0}};
-#define LENGTH(table) (sizeof(table) / sizeof((table)[0]) - 1)
-#define MESSAGE(constant, fields, name, doc) {name, doc, constant##_fields, LENGTH(constant##_fields)},
-#define TABLES(number, fn, CONST, ...)                                                              \
-	static const struct hls_param_description fn##_params[] = {CONST##_PARAMS(PARAM){0}};       \
-	static const struct hls_param_description fn##_vp_params[] = {CONST##_VP_PARAMS(PARAM){0}}; \
-	CONST##_MESSAGES(FIELDS) static const struct hls_message_description fn##_messages[] = {    \
-	    CONST##_MESSAGES(MESSAGE){0}};
-HLS_POLICIES(TABLES)
+HLS_POLICIES(HLS_DESCRIBE_LISTS)
 
 /* The policy at this place of the registry; false: the registry is not so long. */
 static bool describe_policy(u32 place, struct hls_policy_description *d)
@@ -63,9 +43,9 @@ static bool describe_policy(u32 place, struct hls_policy_description *d)
 		d->vp_params = fn##_vp_params;                \
 		d->messages = fn##_messages;                  \
 		d->number = no;                               \
-		d->nr_params = LENGTH(fn##_params);           \
-		d->nr_vp_params = LENGTH(fn##_vp_params);     \
-		d->nr_messages = LENGTH(fn##_messages);       \
+		d->nr_params = HLS_LENGTH(fn##_params);       \
+		d->nr_vp_params = HLS_LENGTH(fn##_vp_params); \
+		d->nr_messages = HLS_LENGTH(fn##_messages);   \
 		d->state_version = fn##_policy.state_version; \
 		d->most_children = policy_most_children(no);  \
 		d->joins = fn##_policy.joins;                 \

@@ -22,7 +22,8 @@ struct JsonDoctor<'f> {
 
 /// Runs the command.
 pub fn doctor(args: &DoctorArgs) -> Result<Verdict, Error> {
-    let findings = doctor::judge(&Facts::gather(Path::new("/")));
+    let mut findings = doctor::judge(&Facts::gather(Path::new("/")));
+    findings.push(compilers());
     let can_run = doctor::can_run(&findings);
     let mut out = output();
     if args.json {
@@ -34,6 +35,27 @@ pub fn doctor(args: &DoctorArgs) -> Result<Verdict, Error> {
     }
     out.flush()?;
     Ok(if can_run { Verdict::Kept } else { Verdict::Violated })
+}
+
+/// Whether the compilers of loaded policies can be confined. A hierarchy runs without that all the same.
+fn compilers() -> Finding {
+    let what = "compilers";
+    let warning = |found: String| Finding {
+        what,
+        verdict: doctor::Verdict::Warning,
+        found,
+        advice: Some("boot a kernel with Landlock, or load only policies of people whom you trust".into()),
+    };
+    match hls_policy_build::exposed() {
+        Ok(exposed) if exposed.is_empty() => {
+            let found = "read no file of the caller while they build a policy".into();
+            Finding { what, verdict: doctor::Verdict::Good, found, advice: None }
+        }
+        Ok(exposed) => {
+            warning(format!("cannot be kept from {} while they build a policy", exposed.join(" and ")))
+        }
+        Err(error) => warning(format!("cannot be confined, so no policy can be built: {error}")),
+    }
 }
 
 fn describe(out: &mut impl Write, findings: &[Finding]) -> io::Result<()> {

@@ -6,7 +6,7 @@ use crate::output::output;
 use crate::policy_file::{read, refused};
 use crate::trial;
 use hls_policy_build::{Builder, PolicyFile, Target, Template};
-use hls_session::open;
+use hls_session::describe;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -82,11 +82,10 @@ fn build(
     }
     let builder = Builder { cache, ..Builder::default() };
     let mut out = output();
+    // First, because it is quick: what no compiler reads may be wrong.
+    describe(&builder, policies).map_err(refused)?;
     for (target, whose) in [(Target::Native, "simulator"), (Target::Engine, "kernel")] {
         let built = builder.build(target, policies).map_err(refused)?;
-        if target == Target::Native {
-            open(&built.bytes, policies).map_err(refused)?;
-        }
         let (size, took) = (built.bytes.len().div_ceil(1024), built.took.as_secs_f64());
         write!(out, "{whose:<9}  {size:>5} KiB  {took:>5.1} s")?;
         if let Some(folder) = folder {

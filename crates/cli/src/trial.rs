@@ -10,7 +10,7 @@ use crate::policy_file::{read, refused};
 use hls_core::Library;
 use hls_policy_build::{NUMBERS, PolicyFile, Target};
 use hls_scenario::{Event, EventInWords, Stage, Trial};
-use hls_session::{builder, in_memory, open};
+use hls_session::{builder, describe, in_memory, may_run};
 use hls_units::Nanos;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -40,14 +40,17 @@ const FOUND: i32 = 1;
 
 /// Tries a policy, and prints the outcome.
 pub fn test(file: &Path, name: Option<&str>, from: u64, seeds: u64) -> Result<Verdict, Error> {
-    let policies = [(*NUMBERS.start(), read(file, name)?)];
+    let policy = read(file, None)?;
+    may_run(policy.path(), policy.text())?;
+    let policy = name.map_or(Ok(policy.clone()), |name| policy.renamed(name)).map_err(refused)?;
+    let policies = [(*NUMBERS.start(), policy)];
     let again = |seed| {
         let name = name.map(|name| format!(" --as {name}")).unwrap_or_default();
         format!("again: hls policy test {}{name} --from {seed} --seeds 1", file.display())
     };
     let begin = Instant::now();
+    describe(&builder(), &policies).map_err(refused)?;
     let native = builder().build(Target::Native, &policies).map_err(refused)?;
-    open(&native.bytes, &policies).map_err(refused)?;
     let (_file, native) = in_memory(&native.bytes)?;
     say("build", begin, "for the simulator")?;
 

@@ -68,8 +68,8 @@ fn measure(cache: &Path, folder: &Path) -> Result<Figures, Error> {
     Ok(figures)
 }
 
-/// Builds the engine and the native core with our policies as loaded ones, and returns the files with their places in
-/// the guest.
+/// Builds the engine with our policies as loaded ones, and what they say of themselves; returns the files with their
+/// places in the guest.
 fn loaded(work: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
     let failed = |error: hls_policy_build::Error| Error::Failed(error.to_string());
     let file = |name: &&str| {
@@ -85,7 +85,7 @@ fn loaded(work: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
             .map_err(|error| Error::Failed(format!("{}: {error}", path.display())))?;
         Ok((path, format!("/{place}")))
     };
-    Ok(vec![build(Target::Engine, "loaded.bpf.o")?, build(Target::Native, "loaded.so")?])
+    Ok(vec![build(Target::Engine, "loaded.bpf.o")?, build(Target::Description, "loaded.said.o")?])
 }
 
 /// The script that measures in the guest. Each line of its output is `SCHEDULER PLACE DEPTH INSTRUCTIONS`.

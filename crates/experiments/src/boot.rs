@@ -59,7 +59,7 @@ pub(crate) fn builds<'p>(
     let builder = Builder { cache: Some(built.clone()), ..Builder::default() };
     for policy in policies {
         let file = PolicyFile::read(policy).map_err(|error| error.to_string())?;
-        for target in [Target::Native, Target::Engine] {
+        for target in [Target::Description, Target::Engine] {
             builder.build(target, &[(*NUMBERS.start(), file.clone())]).map_err(|error| error.to_string())?;
         }
     }

@@ -1,7 +1,7 @@
 //! The `load` statements: policies from files of their own, `load "asked_times.c" as="asked-times-2"`.
 //!
-//! A file with such statements is read twice: [`loads`] finds them; then the caller builds and opens those policies and
-//! gives them to [`crate::read_with`]. This file opens nothing itself.
+//! A file with such statements is read twice: [`loads`] finds them; then the caller builds those policies and gives
+//! what they say of themselves to [`crate::read_with`]. This file opens nothing itself.
 
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{LoadStatement, Span};

@@ -16,6 +16,8 @@ pub struct Core {
     /// The allocation in which `hls` lies, aligned to a cache line.
     memory: NonNull<u8>,
     view: View,
+    /// The build that makes the calls; `None`: the one that is built in.
+    library: Option<Arc<Library>>,
     /// The calls that were made, where they are to be written down.
     tape: Option<Vec<Call>>,
 }
@@ -76,14 +78,14 @@ impl Core {
         let hls = unsafe { memory.add(offset) }.cast();
         // SAFETY: it lies in the allocation, which lives as long as the view.
         let view = unsafe { View::new(hls.cast()) };
-        Core { hls, memory, view, tape: None }
+        Core { hls, memory, view, library: None, tape: None }
     }
 
     /// Makes a call of an entry point; every method that changes the domain does it here. Since `op` is a constant in
     /// all of them, this is compiled into a plain call of C.
     #[inline(always)]
     fn call(&mut self, op: Op, call: Call) -> i64 {
-        let result = match self.view.library() {
+        let result = match &self.library {
             // SAFETY: the core checks the indexes, but for those that `vp` and `cpu` below have checked.
             None => unsafe { make(self.hls.as_ptr(), op, &call) },
             // SAFETY: as above.
@@ -99,7 +101,8 @@ impl Core {
     /// knows stays as it is, so it must have no scheduler of a policy that the build lacks, and none of one whose state
     /// it does not understand.
     pub fn set_library(&mut self, library: Option<Arc<Library>>) {
-        self.view.set_library(library);
+        self.view.set_policies(library.as_ref().map(|library| library.policies().clone()));
+        self.library = library;
     }
 
     /// Records every call from now on, in memory; [`Core::take_tape`] returns them.
@@ -117,7 +120,7 @@ impl Core {
     pub fn play(&mut self, tape: &mut [Call]) -> Result<(), Unsound> {
         Unsound::first_of(tape)?;
         for call in tape {
-            match self.view.library() {
+            match &self.library {
                 // SAFETY: a sound call passes no index that the core would not check.
                 None => unsafe { (ffi::hls_library.play)(self.hls.as_ptr(), call) },
                 // SAFETY: as above.

@@ -7,6 +7,7 @@
 
 mod calls;
 mod core;
+mod description;
 mod ffi;
 mod library;
 mod numbers;
@@ -17,9 +18,10 @@ mod view;
 
 pub use crate::core::Core;
 pub use calls::{Calls, CoreError, Params};
+pub use description::{DescriptionError, described_policies};
 pub use library::{Library, OpenError};
 pub use numbers::{CoreScheduler, CoreVp};
-pub use policy::{MessageInfo, ParamInfo, PolicyInfo, Unit, hook, policies, violation};
+pub use policy::{MessageInfo, ParamInfo, PolicyInfo, PolicyTable, Unit, hook, policies, violation};
 pub use snapshot::{CpuImage, HeadImage, Image, NodeImage, SchedulerImage, Snapshot, StepImage, VpImage};
 pub use tape::{Call, Op, Unsound};
 pub use view::{Fault, RawRecord, RecordKind, SchedulerEntry, View, VpEntry, VpState};

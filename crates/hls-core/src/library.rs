@@ -1,7 +1,7 @@
 //! Other builds of the core, with loaded policies: shared objects whose entry points take the place of those
 //! that are built in, over the same domain.
 
-use crate::policy::{PolicyInfo, policies, read_policies};
+use crate::policy::{PolicyInfo, PolicyTable, read_policies};
 use crate::tape::Call;
 use crate::{ffi, limits};
 use std::fmt;
@@ -9,10 +9,10 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// A build of the core that was opened. It goes with the last [`Core`](crate::Core) or view that it is used by.
+/// A build of the core that was opened. It goes with the last [`Core`](crate::Core) that it is used by.
 pub struct Library {
     table: *const ffi::Library,
-    policies: Vec<PolicyInfo>,
+    policies: PolicyTable,
     /// The shared object in which `table` lies; never read, and closed last.
     _object: libloading::Library,
     /// The file that it was opened from, if that has no name.
@@ -71,7 +71,7 @@ impl Library {
             return Err(OpenError::OtherVersion);
         }
         // SAFETY: a build of this very version of the core.
-        let policies = unsafe { read_policies(table) };
+        let policies = unsafe { read_policies(table) }.into();
         Ok(Library { table, policies, _object: object, _file: None })
     }
 
@@ -86,7 +86,7 @@ impl Library {
     }
 
     /// All of its policies: those that are built in, and those that were loaded.
-    pub fn policies(&self) -> &[PolicyInfo] {
+    pub fn policies(&self) -> &PolicyTable {
         &self.policies
     }
 
@@ -103,10 +103,4 @@ impl Library {
         // SAFETY: the caller's promise; the object is open as long as `self` lives.
         unsafe { ((*self.table).play)(h, call) }
     }
-}
-
-/// The policy of a number in a build; `None`: those that are built in.
-pub(crate) fn policy_of(library: Option<&Library>, number: u8) -> Option<&PolicyInfo> {
-    let known = library.map_or(policies(), Library::policies);
-    known.iter().find(|info| number != 0 && info.id == number)
 }

@@ -4,7 +4,7 @@ use crate::ffi;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// What a parameter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,9 @@ pub struct PolicyInfo {
     pub messages: Vec<MessageInfo>,
 }
 
+/// All policies of a build of the core: the built-in ones, then those that were loaded.
+pub type PolicyTable = Arc<[PolicyInfo]>;
+
 impl PolicyInfo {
     /// Whether the core has it, so that a hierarchy with it can be run.
     pub fn runs(&self) -> bool {
@@ -113,7 +116,7 @@ unsafe fn literal(text: *const c_char) -> Option<&'static str> {
 }
 
 /// The same text, of which this process keeps one copy.
-fn interned(text: &str) -> &'static str {
+pub(crate) fn interned(text: &str) -> &'static str {
     static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = texts.get(text) {

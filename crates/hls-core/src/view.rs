@@ -1,12 +1,10 @@
 //! What can be read of a domain while it runs: here, or in the kernel.
 
-use crate::library::policy_of;
 use crate::numbers::{CoreScheduler, CoreVp};
-use crate::{Library, PolicyInfo, ffi, limits, policy};
+use crate::{PolicyInfo, PolicyTable, ffi, limits, policy};
 use hls_units::Nanos;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 /// The state of a VP, as its parent sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,8 +146,8 @@ pub struct View {
     hls: NonNull<ffi::Hls>,
     /// Records that `take_records` has handed out or missed.
     taken: u64,
-    /// The build of the core that works on it; `None`: the one that is built in.
-    library: Option<Arc<Library>>,
+    /// All policies of the build of the core that works on it; `None`: those that are built in.
+    policies: Option<PolicyTable>,
 }
 
 impl View {
@@ -160,22 +158,19 @@ impl View {
     /// There is a `struct hls` as long as the view lives. Others may change it meanwhile, as the core does: what is
     /// read is then of some moment.
     pub unsafe fn new(hls: NonNull<u8>) -> View {
-        View { hls: hls.cast(), taken: 0, library: None }
+        View { hls: hls.cast(), taken: 0, policies: None }
     }
 
-    /// The build of the core that works on the domain; `None`: the one that is built in.
-    pub fn library(&self) -> Option<&Library> {
-        self.library.as_deref()
-    }
-
-    /// Replaces the build of the core that works on the domain; returns the one before.
-    pub fn set_library(&mut self, library: Option<Arc<Library>>) -> Option<Arc<Library>> {
-        std::mem::replace(&mut self.library, library)
+    /// Another build of the core works on the domain from now on, which has these policies; `None`: the one that is
+    /// built in. Returns those of the one before.
+    pub fn set_policies(&mut self, policies: Option<PolicyTable>) -> Option<PolicyTable> {
+        std::mem::replace(&mut self.policies, policies)
     }
 
     /// The policy of this number.
     pub fn policy(&self, number: u8) -> Option<&PolicyInfo> {
-        policy_of(self.library(), number)
+        let known = self.policies.as_deref().unwrap_or(policy::policies());
+        known.iter().find(|info| number != 0 && info.id == number)
     }
 
     /// The CPUs on which `schedule` is due, a bit each.
@@ -274,7 +269,7 @@ impl View {
         assert!(scheduler.index() < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
         // SAFETY: as above.
         let raw = unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler.0).read_volatile() };
-        policy_of(self.library(), raw.policy).map(|info| SchedulerEntry {
+        self.policy(raw.policy).map(|info| SchedulerEntry {
             policy: info.name,
             violation: (raw.violation != 0).then(|| policy::violation(raw.violation.into())),
             vps: raw.nr_up,

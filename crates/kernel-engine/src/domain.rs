@@ -7,14 +7,13 @@ use crate::Error;
 use crate::next_engine::{Jumps, Programs, SharedMaps};
 use crate::object::{ENGINE, Loaded};
 use hls_core::{
-    Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Library, Op, Params, View, limits,
+    Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Op, Params, PolicyTable, View, limits,
 };
 use hls_units::Nanos;
 use std::mem::offset_of;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -188,7 +187,7 @@ impl Domain {
         let _ = self.make(Op::SetPace, Call { value, ..Call::default() });
     }
 
-    /// Another engine takes over, at once and without holding anything up: the next one with its build of the core, or,
+    /// Another engine takes over, at once and without holding anything up: the next one with its policies, or,
     /// with `None`, the first one. No scheduler may have a policy that this engine lacks, or whose state it does not
     /// understand. Returns the engine that was the current one, unless it was the first.
     ///
@@ -196,13 +195,13 @@ impl Domain {
     /// The engine may have taken over in part: then all must be detached.
     pub fn take_over(
         &mut self,
-        next: Option<(Programs, Arc<Library>)>,
-    ) -> Result<Option<(Programs, Arc<Library>)>, Error> {
-        let (next, library) = next.unzip();
+        next: Option<(Programs, PolicyTable)>,
+    ) -> Result<Option<(Programs, PolicyTable)>, Error> {
+        let (next, policies) = next.unzip();
         // The old programs are kept until no operation jumps to them.
         let old = std::mem::replace(&mut self.taken_over_by, next);
         self.jumps.lead_to(self.programs())?;
-        Ok(old.zip(self.view.set_library(library)))
+        Ok(old.zip(self.view.set_policies(policies)))
     }
 
     /// The program by which a thread posts a message to its scheduler, whichever engine that is of; `struct message` of

@@ -10,7 +10,7 @@ use crate::dump::dump;
 use crate::next_engine::{Programs, SharedMaps};
 use crate::threads::Threads;
 use crate::{Error, Exit, exit};
-use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Library, Op, Params, View};
+use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Op, Params, PolicyTable, View};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::RunResult;
 use hls_plan::{Built, ChangeableEngine, EngineThread, Plan, ThreadKey, planned_record, unplaced_params};
@@ -19,7 +19,6 @@ use libbpf_rs::{Link, MapCore, MapFlags};
 use std::collections::HashSet;
 use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -278,8 +277,8 @@ impl Engine {
     /// The next engine may have taken over in part: then the run must end.
     pub fn take_over(
         &mut self,
-        next: Option<(Programs, Arc<Library>)>,
-    ) -> Result<Option<(Programs, Arc<Library>)>, Error> {
+        next: Option<(Programs, PolicyTable)>,
+    ) -> Result<Option<(Programs, PolicyTable)>, Error> {
         self.built.core.take_over(next)
     }
 

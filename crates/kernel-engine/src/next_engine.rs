@@ -5,9 +5,10 @@
 //! [`Jumps::lead_to`] nothing on the machine has changed, and when the first object is detached, no engine schedules
 //! any more.
 
-use crate::object::{Loaded, load, program, run};
+use crate::object::{ENGINE, Loaded, additions, load, program, run};
 use crate::{Error, Refusal};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject, Program};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
@@ -73,6 +74,11 @@ impl Verified {
     /// Loads an engine from its ELF file. The engine schedules no thread yet, and delays none.
     pub fn load(maps: &SharedMaps, file: &[u8]) -> Result<Verified, Refusal> {
         let share = |open: &mut OpenObject| {
+            if let [first, ..] = &additions(open, ENGINE)?[..] {
+                let what =
+                    format!("found the {first}, expected none: a policy defines no programs and no maps");
+                return Err(io::Error::other(what).into());
+            }
             maps.0.iter().try_for_each(|(name, shared)| {
                 let own = open.maps_mut().find(|own| own.name() == *name);
                 own.map_or(Ok(()), |mut own| own.reuse_fd(shared.as_fd()))

@@ -159,6 +159,31 @@ pub(crate) fn load(
     })
 }
 
+/// The programs and maps of an object that `file` has not: no policy may define any. libbpf would make them with the
+/// rights of this process, and take a map that another program has pinned in the place of one that asks for that.
+pub(crate) fn additions(open: &OpenObject, file: &[u8]) -> libbpf_rs::Result<Vec<String>> {
+    let known = names(&ObjectBuilder::default().open_memory(file)?);
+    Ok(names(open).into_iter().filter(|name| !known.contains(name)).collect())
+}
+
+/// The programs and the maps of an object, but for those maps that libbpf makes of the variables of C.
+fn names(open: &OpenObject) -> Vec<String> {
+    let is_own = |map: &libbpf_rs::OpenMap<'_>| {
+        // SAFETY: the map is part of the object, which lives as long as this call.
+        !unsafe { libbpf_sys::bpf_map__is_internal(map.as_libbpf_object().as_ptr()) }
+    };
+    let programs = open.progs().map(|program| format!("program `{}`", program.name().to_string_lossy()));
+    let is_pinned = |map: &libbpf_rs::OpenMap<'_>| {
+        // SAFETY: as above.
+        !unsafe { libbpf_sys::bpf_map__pin_path(map.as_libbpf_object().as_ptr()) }.is_null()
+    };
+    let maps = open.maps().filter(|map| is_own(map) || is_pinned(map)).map(|map| {
+        let pinned = if is_pinned(&map) { ", pinned," } else { "" };
+        format!("map `{}`{pinned}", map.name().to_string_lossy())
+    });
+    programs.chain(maps).collect()
+}
+
 /// Does something, and collects the messages of libbpf meanwhile. One caller does so at a time.
 fn with_messages<T>(what: impl FnOnce() -> T) -> (T, String) {
     static ONE: Mutex<()> = Mutex::new(());
@@ -199,4 +224,35 @@ fn may_have_an_arena() -> Result<(), Error> {
         _ => "the kernel refuses to make an arena",
     };
     Err(Error::NotAllowed(format!("{reason} ({error:#})")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hls_policy_build::{Builder, PolicyFile, Target, Template};
+
+    /// What the engine has beside the first one's when it is built with the template's policy and this.
+    fn added_by(text: &str) -> Vec<String> {
+        let [(path, policy), _] = Template::new("turns").unwrap().files;
+        let include = "#include \"../core/policy.h\"\n";
+        let policy = policy.replace(include, &format!("{include}{text}\n"));
+        let policy = PolicyFile::new(&path, policy.into_bytes()).unwrap();
+        let built = Builder::default().build(Target::Engine, &[(64, policy)]).unwrap();
+        additions(&ObjectBuilder::default().open_memory(&built.bytes).unwrap(), ENGINE).unwrap()
+    }
+
+    #[test]
+    fn a_policy_adds_neither_programs_nor_maps() {
+        let no_names: [&str; 0] = [];
+        assert_eq!(added_by(""), no_names);
+        assert_eq!(added_by("static const u32 turns_table[4] = {1, 2, 3, 4};"), no_names);
+        let map = "struct { int (*type)[2]; int (*max_entries)[1]; u32 *key; u64 *value; int (*pinning)[1]; } \
+                   turns_map __attribute__((section(\".maps\"), used));";
+        assert_eq!(added_by(map), ["map `turns_map`, pinned,"]);
+        let unpinned = map.replace(" int (*pinning)[1];", "");
+        assert_eq!(added_by(&unpinned), ["map `turns_map`"]);
+        let program =
+            "__attribute__((section(\"syscall\"), used)) int turns_run(void *c) { return c != NULL; }";
+        assert_eq!(added_by(program), ["program `turns_run`"]);
+    }
 }

@@ -1,18 +1,23 @@
 //! From policies to an object: writes the sources into a folder, compiles them there, and reads the object.
 
+use crate::cache::{self, Cache, Unusable};
+use crate::confined::{self, Compiler, Outcome};
 use crate::diagnostic::{Diagnostic, Error};
 use crate::file::PolicyFile;
-use crate::{compiler, process, sources};
+use crate::{compiler, sources};
 use sha2::{Digest, Sha256};
-use std::ffi::OsString;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Seek};
 use std::ops::RangeInclusive;
+use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fs, io};
-use tempfile::NamedTempFile;
 
 /// Numbers of loaded policies; built-in ones have those below.
 pub const NUMBERS: RangeInclusive<u8> = 64..=255;
@@ -23,6 +28,8 @@ const MAX_MESSAGES: u64 = 1 << 20;
 /// What is built, in a folder with all sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
+    /// What the policies say of themselves, as an object to be read: nothing in it is ever run.
+    Description,
     /// The core as a shared object, for the simulator.
     Native,
     /// The engine as a BPF object, for the kernel.
@@ -33,11 +40,12 @@ pub enum Target {
 
 impl Target {
     /// All of them.
-    pub const ALL: [Target; 3] = [Target::Native, Target::Engine, Target::Replay];
+    pub const ALL: [Target; 4] = [Target::Description, Target::Native, Target::Engine, Target::Replay];
 
     /// The extension of such an object's file name.
     pub fn extension(self) -> &'static str {
         match self {
+            Target::Description => "said.o",
             Target::Native => "so",
             Target::Engine => "bpf.o",
             Target::Replay => "replay.bpf.o",
@@ -47,6 +55,7 @@ impl Target {
     /// The translation unit.
     fn source(self) -> &'static str {
         match self {
+            Target::Description => "core/port/describe.c",
             Target::Native => "core/port/native.c",
             Target::Engine => "bpf/engine.bpf.c",
             Target::Replay => "bpf/replay.bpf.c",
@@ -55,6 +64,8 @@ impl Target {
 
     fn flags(self) -> Vec<&'static str> {
         let (file, more): (_, &[&str]) = match self {
+            // Optimised as little as lets the compiler see which hooks a policy has.
+            Target::Description => ("core/port/native.flags", &["-O1", "-c"]),
             // -g1: the linker names lines. Nothing is undefined: what a policy may call is in the core. And calls
             // within the core stay within it, whatever else the process has.
             Target::Native => (
@@ -107,72 +118,132 @@ impl Builder {
     pub fn build(&self, target: Target, policies: &[(u8, PolicyFile)]) -> Result<Built, Error> {
         let begin = Instant::now();
         check(policies)?;
-        let kept = self.cache.as_deref().map(|folder| self.kept(folder, target, policies)).transpose()?;
-        if let Some(kept) = &kept {
-            match fs::read(kept) {
-                Ok(bytes) => return Ok(Built { bytes, took: begin.elapsed(), cached: true }),
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(failed(kept, error)),
-            }
+        let compiler = Compiler::find(self.compiler(target));
+        let cache = self.cache.as_deref().map(open_cache).transpose()?.flatten();
+        let kept = cache.map(|cache| {
+            let place = self.place(&cache, target, policies, &compiler)?;
+            Ok::<_, Error>((cache, place))
+        });
+        let kept = kept.transpose()?;
+        if let Some((cache, place)) = &kept
+            && let Some(bytes) = cache.get(place).map_err(|error| failed(place, error))?
+        {
+            return Ok(Built { bytes, took: begin.elapsed(), cached: true });
         }
-        let bytes = self.compile(target, policies)?;
-        if let Some(kept) = &kept {
-            keep(kept, &bytes).map_err(|error| failed(kept, error))?;
+        let compiler = compiler.map_err(|error| missing(self.compiler(target), target, error))?;
+        let bytes = self.compile(&compiler, target, policies)?;
+        if let Some((cache, place)) = &kept {
+            cache.put(place, &bytes).map_err(|error| failed(place, error))?;
         }
         Ok(Built { bytes, took: begin.elapsed(), cached: false })
     }
 
-    fn compiler(&self, target: Target) -> Command {
-        Command::new(if target == Target::Native { &self.cc } else { &self.clang })
+    fn compiler(&self, target: Target) -> &OsStr {
+        match target {
+            Target::Description | Target::Native => &self.cc,
+            Target::Engine | Target::Replay => &self.clang,
+        }
     }
 
     /// The object's place in the cache: another one as soon as anything is different that it is built from, and behind
     /// that the compiler.
-    fn kept(&self, folder: &Path, target: Target, policies: &[(u8, PolicyFile)]) -> Result<PathBuf, Error> {
+    fn place(
+        &self,
+        cache: &Cache,
+        target: Target,
+        policies: &[(u8, PolicyFile)],
+        compiler: &io::Result<Compiler>,
+    ) -> Result<PathBuf, Error> {
         let (source, extension) = (source_key(target, policies), target.extension());
-        let mut compiler = self.compiler(target);
-        match compiler.arg("--version").stdin(Stdio::null()).output() {
+        let compiler = compiler.as_ref().map_err(|error| io::Error::from(error.kind()));
+        let version = compiler
+            .and_then(|compiler| Command::new(&compiler.path).arg("--version").stdin(Stdio::null()).output());
+        match version {
             Ok(version) => {
                 let compiler = digits(Sha256::new_with_prefix(version.stdout));
-                Ok(folder.join(format!("{source}-{}.{extension}", &compiler[..16])))
+                Ok(cache.place(&format!("{source}-{}.{extension}", &compiler[..16])))
             }
-            Err(error) => {
-                let others = any_kept(folder, &format!("{source}-"), extension);
-                others
-                    .map_err(|error| failed(folder, error))?
-                    .ok_or_else(|| missing(&compiler, target, error))
-            }
+            Err(error) => cache
+                .any(&format!("{source}-"), extension)
+                .map_err(|error| failed(&cache.place(""), error))?
+                .ok_or_else(|| missing(self.compiler(target), target, error)),
         }
     }
 
-    fn compile(&self, target: Target, policies: &[(u8, PolicyFile)]) -> Result<Vec<u8>, Error> {
-        let folder = tempfile::Builder::new().prefix("hls-policy-").tempdir();
-        let folder = folder.map_err(|error| failed(&std::env::temp_dir(), error))?;
-        let (here, messages) = (folder.path(), folder.path().join("messages"));
-        let write = || {
-            sources::write(here)?;
-            write_policies(&here.join("loaded"), policies)?;
-            File::create(&messages)
-        };
-        let stderr = write().map_err(|error| failed(here, error))?;
-        let mut command = self.compiler(target);
-        command.args(target.flags()).arg(target.source()).args(["-o", "object"]);
-        // The same object wherever it is built.
-        command.arg(format!("-ffile-prefix-map={}=.", here.display()));
-        // What a compiler leaves behind goes with the folder; and messages are in English.
-        command.current_dir(here).env("TMPDIR", here).env("LC_ALL", "C");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
-        match process::run(&mut command, self.time_limit) {
-            Ok(Some(status)) if status.success() => {}
-            Ok(Some(_)) => return Err(complaints(&command, &messages, policies)),
-            Ok(None) => {
-                let (program, limit) = (command.get_program().display(), self.time_limit.as_secs_f64());
-                return Err(Error::System(format!("{program} was ended, as it took more than {limit} s")));
-            }
-            Err(error) => return Err(missing(&command, target, error)),
+    fn compile(
+        &self,
+        compiler: &Compiler,
+        target: Target,
+        policies: &[(u8, PolicyFile)],
+    ) -> Result<Vec<u8>, Error> {
+        let user = confined::user();
+        // Of the folders for temporary files, one that another user can reach.
+        let parent = user.map_or_else(std::env::temp_dir, |_| "/tmp".into());
+        let folder = tempfile::Builder::new().prefix("hls-policy-").tempdir_in(&parent);
+        let folder = folder.map_err(|error| failed(&parent, error))?;
+        let here = folder.path();
+        let failed = |error| failed(here, error);
+        sources::write(here).and_then(|()| write_policies(&here.join("loaded"), policies)).map_err(failed)?;
+        if let Some(user) = user {
+            give(here, user).map_err(failed)?;
         }
-        fs::read(here.join("object")).map_err(|error| failed(here, error))
+        // Of this file its writer can change no more than what is in it.
+        let messages = tempfile::tempfile_in(here).map_err(failed)?;
+        let arguments = [target.source(), "-o", "object"].map(OsString::from);
+        // The same object wherever it is built.
+        let here_is_nowhere = OsString::from(format!("-ffile-prefix-map={}=.", here.display()));
+        let flags = target.flags().into_iter().map(OsString::from);
+        let mut command = compiler.command(flags.chain(arguments).chain([here_is_nowhere]), here);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(messages.try_clone().map_err(failed)?);
+        let program = self.compiler(target).display();
+        let Outcome { status, exposed } = confined::run(&mut command, compiler, here, user, self.time_limit)
+            .map_err(|error| Error::System(format!("{program} cannot be started: {error}")))?;
+        if !exposed.is_empty() {
+            let what = exposed.join(" and ");
+            say(format!("this kernel has no Landlock, or an old one: it cannot keep {program} from {what}"));
+        }
+        match status {
+            Some(status) if status.success() => cache::read_object(&here.join("object")).map_err(failed),
+            Some(status) => Err(complaints(&program, status, messages, policies)),
+            None => {
+                let limit = self.time_limit.as_secs_f64();
+                Err(Error::System(format!("{program} was ended, as it took more than {limit} s")))
+            }
+        }
     }
+}
+
+/// The cache in this folder; `None`: it is not safe to use, which is said.
+fn open_cache(folder: &Path) -> Result<Option<Cache>, Error> {
+    match Cache::open(folder) {
+        Ok(cache) => Ok(Some(cache)),
+        Err(Unusable::Failed(error)) => Err(failed(folder, error)),
+        Err(Unusable::Writable(who)) => {
+            say(format!("{}: no build is kept there or taken from there, for {who}", folder.display()));
+            Ok(None)
+        }
+    }
+}
+
+/// Says what a user should know of builds that are made all the same, once in the life of this process.
+fn say(what: String) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(what.clone()) {
+        eprintln!("hls: {what}");
+    }
+}
+
+/// Gives all that is below a folder, and the folder, to a user and the group of the same number.
+fn give(folder: &Path, user: u32) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        match entry.file_type()? {
+            kind if kind.is_dir() => give(&entry.path(), user)?,
+            _ => chown(entry.path(), Some(user), Some(user))?,
+        }
+    }
+    chown(folder, Some(user), Some(user))
 }
 
 /// A name for all that an object is built from, but for the compiler.
@@ -195,19 +266,6 @@ fn source_key(target: Target, policies: &[(u8, PolicyFile)]) -> String {
 
 fn digits(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The first file of a folder whose name begins and ends so.
-fn any_kept(folder: &Path, begin: &str, extension: &str) -> io::Result<Option<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        entries => entries?,
-    };
-    let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
-    let names = names.collect::<io::Result<Vec<_>>>()?;
-    let end = format!(".{extension}");
-    let fits = |name: &String| name.strip_prefix(begin).and_then(|rest| rest.strip_suffix(&end)).is_some();
-    Ok(names.into_iter().filter(fits).min().map(|name| folder.join(name)))
 }
 
 /// Checks that the policies' numbers and names are free, and differ.
@@ -242,37 +300,35 @@ fn write_policies(folder: &Path, policies: &[(u8, PolicyFile)]) -> io::Result<()
 }
 
 /// The error of a compiler that failed, from its messages.
-fn complaints(command: &Command, messages: &Path, policies: &[(u8, PolicyFile)]) -> Error {
+fn complaints(
+    program: &dyn Display,
+    status: ExitStatus,
+    mut messages: File,
+    policies: &[(u8, PolicyFile)],
+) -> Error {
     let mut text = Vec::new();
-    let read = File::open(messages).and_then(|file| file.take(MAX_MESSAGES).read_to_end(&mut text));
+    let read = messages.rewind().and_then(|()| messages.take(MAX_MESSAGES).read_to_end(&mut text));
     if let Err(error) = read {
-        return failed(messages, error);
+        return Error::System(format!("the messages of {program}: {error}"));
     }
     let text = String::from_utf8_lossy(&text);
+    if let Some(limit) = confined::exceeded(status, &text) {
+        return Error::System(format!("{program} was ended, as {limit}"));
+    }
     match compiler::diagnostics(&text, policies) {
         found if !found.is_empty() => Error::Refused(found),
-        _ => Error::System(format!("{} failed: {}", command.get_program().display(), text.trim())),
+        _ => Error::System(format!("{program} failed: {}", text.trim())),
     }
-}
-
-/// Puts an object into the cache: whole, or not at all.
-fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut file = NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }
 
 fn failed(path: &Path, error: io::Error) -> Error {
     Error::System(format!("{}: {error}", path.display()))
 }
 
-fn missing(command: &Command, target: Target, error: io::Error) -> Error {
-    let program = command.get_program().display();
+fn missing(program: &OsStr, target: Target, error: io::Error) -> Error {
+    let program = program.display();
     let (what, package) = match target {
+        Target::Description => ("what policies say of themselves", "gcc and libc6-dev"),
         Target::Native => ("policies for the simulator", "gcc and libc6-dev"),
         Target::Engine | Target::Replay => ("policies for the kernel", "clang-19"),
     };

@@ -7,10 +7,13 @@
 //! of the author's file.
 //!
 //! Opens and loads nothing of what it builds. Writes below a folder of its own, which is gone when a build has ended,
-//! and into the cache that it is given.
+//! and into the cache that it is given. Compilers are confined to that folder; where a kernel cannot do that, and where
+//! others can write into the cache, so that it is not used, it says so on standard error.
 
 mod build;
+mod cache;
 mod compiler;
+mod confined;
 mod diagnostic;
 mod file;
 mod process;
@@ -23,6 +26,8 @@ mod verifier;
 mod words;
 
 pub use build::{Builder, Built, NUMBERS, Target};
+pub use cache::other_writer;
+pub use confined::exposed;
 pub use diagnostic::{Diagnostic, Error, Severity};
 pub use file::PolicyFile;
 pub use sources::contract;

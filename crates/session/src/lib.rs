@@ -29,7 +29,7 @@ pub use baseline::baseline;
 pub use console::{Console, Error};
 #[cfg(feature = "kernel")]
 pub use kernel::{Keeper, keep, serve_policies, start_command};
-pub use policies::{LoadedPolicies, builder, in_memory, open};
+pub use policies::{Described, LoadedPolicies, builder, describe, in_memory, may_run};
 pub use request::{Engine, Files, Options, Outcome, ScriptedChange, Subject};
 
 use std::sync::Arc;

@@ -1,30 +1,30 @@
-//! The policies that a hierarchy file loads: built natively, opened, and asked what they say of themselves.
+//! The policies that a hierarchy file loads: what they say of themselves, and their native build.
 //!
-//! The hierarchy file cannot be read without them, whichever engine runs it then. Relies on the compilers of this
-//! machine, and keeps the builds for the next time.
+//! The hierarchy file cannot be read without the former, whichever engine runs it then; that is read as data, and
+//! nothing of a policy is run for it. The native build is for the simulator alone, and is its code in this process.
+//! Relies on the compilers of this machine, and keeps the builds for the next time.
 
 use crate::console::Error;
 use hls_calculus::schedulers::DeclaredError;
 use hls_control::{LoadedPolicy, PolicySource};
-use hls_core::Library;
 use hls_core::limits::FIRST_LOADED;
+use hls_core::{Library, PolicyTable, described_policies};
 use hls_hierarchy::model::LoadStatement;
 use hls_hierarchy::{Policies, Unusable};
-use hls_policy_build::{Builder, Error as BuildError, PolicyFile, Target};
+use hls_policy_build::{Builder, Error as BuildError, PolicyFile, Target, other_writer};
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::geteuid;
 use std::fmt::Display;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The policies that a hierarchy file loads.
 pub struct LoadedPolicies {
     /// Each of them with its source.
     pub loaded: Vec<LoadedPolicy>,
-    /// The native build of the core with these policies; `None`: the file loads none.
-    pub library: Option<Arc<Library>>,
     /// All policies that the file may name, built-in ones included.
     pub policies: Policies,
 }
@@ -36,7 +36,7 @@ impl LoadedPolicies {
     /// What is wrong with the policies, or why they could not be compiled.
     pub fn load(loads: &[LoadStatement], texts: Vec<(PathBuf, String)>) -> Result<LoadedPolicies, Error> {
         if loads.is_empty() {
-            return Ok(LoadedPolicies { loaded: Vec::new(), library: None, policies: Policies::default() });
+            return Ok(LoadedPolicies { loaded: Vec::new(), policies: Policies::default() });
         }
         let numbers = FIRST_LOADED..=u8::MAX;
         if loads.len() > numbers.len() {
@@ -47,10 +47,21 @@ impl LoadedPolicies {
             PolicySource { number, name: load.policy(), path, text }
         };
         let sources: Vec<PolicySource> = numbers.zip(loads.iter().zip(texts)).map(source).collect();
-        let (library, policies) = library(&sources)?;
-        let loaded = LoadedPolicy::all(sources, library.policies());
+        let files = files(&sources).map_err(error)?;
+        let Described { infos, policies, .. } = describe(&builder(), &files).map_err(error)?;
+        let loaded = LoadedPolicy::all(sources, &infos);
         let loaded = loaded.map_err(|error| Error::System(error.to_string()))?;
-        Ok(LoadedPolicies { loaded, library: Some(Arc::new(library)), policies })
+        Ok(LoadedPolicies { loaded, policies })
+    }
+
+    /// The native build of the core with these policies, whose code runs in this process from then on; `None`: there
+    /// are none.
+    ///
+    /// # Errors
+    /// What is wrong with the policies, or why they could not be compiled.
+    pub fn open(&self) -> Result<Option<Arc<Library>>, Error> {
+        let sources: Vec<PolicySource> = self.loaded.iter().map(|loaded| loaded.source.clone()).collect();
+        if sources.is_empty() { Ok(None) } else { library(&sources).map(|library| Some(Arc::new(library))) }
     }
 }
 
@@ -75,24 +86,66 @@ pub fn in_memory(object: &[u8]) -> std::io::Result<(File, PathBuf)> {
     Ok((file, path.into()))
 }
 
-/// Builds the core with these policies; with it come all policies that files may name then.
-pub fn library(sources: &[PolicySource]) -> Result<(Library, Policies), Error> {
+/// Builds the core with these policies and opens it: their code runs in this process.
+///
+/// # Errors
+/// What is wrong with the policies, or why they could not be compiled.
+pub fn library(sources: &[PolicySource]) -> Result<Library, Error> {
+    sources.iter().try_for_each(|source| may_run(&source.path, &source.text))?;
     let files = files(sources).map_err(error)?;
-    open(&builder().build(Target::Native, &files).map_err(error)?.bytes, &files).map_err(error)
+    let builder = builder();
+    // Refuses what no compiler reads.
+    describe(&builder, &files).map_err(error)?;
+    let built = builder.build(Target::Native, &files).map_err(error)?;
+    let (file, _) = in_memory(&built.bytes)?;
+    Library::open_nameless(file).map_err(|error| Error::System(format!("the build of the policies: {error}")))
 }
 
-/// Opens a native build of these policies. Refuses those that no file could use: for their names, or for what they
-/// declare, which no compiler reads.
+/// Refuses to run the code of a policy with this text as root, unless root alone can have written it to its file. Whose
+/// code a process runs decides what the process does; and a hierarchy file does not look like a program.
+///
+/// # Errors
+/// Who else can write to the file, and what to do.
+pub fn may_run(path: &Path, text: &str) -> Result<(), Error> {
+    if !geteuid().is_root() {
+        return Ok(());
+    }
+    let failed = |what: &dyn Display| {
+        let advice = "run hls as the user whose policy it is, or a copy of the file that is root's";
+        Error::Input(format!("{}: {what}, and its code would run as root; {advice}", path.display()))
+    };
+    // The same file is looked at and read: in its place there may be another one by now.
+    let mut file = File::open(path).map_err(|error| failed(&error))?;
+    if let Some(who) = other_writer(&file.metadata()?) {
+        return Err(failed(&format_args!("{who} can write to it")));
+    }
+    let mut found = String::new();
+    let is_same = file.read_to_string(&mut found).is_ok() && found == text;
+    if is_same { Ok(()) } else { Err(failed(&"it was changed while it was read")) }
+}
+
+/// What policies say of themselves.
+pub struct Described {
+    /// The object that says it.
+    pub object: Vec<u8>,
+    /// All policies of a build with these: the built-in ones, and these.
+    pub infos: PolicyTable,
+    /// Those that files may name.
+    pub policies: Policies,
+}
+
+/// Builds what these policies say of themselves, and reads it. Refuses those that no file could use: for their names,
+/// or for what they declare, which no compiler reads. Runs nothing of them.
 ///
 /// # Errors
 /// What is wrong with each.
-pub fn open(object: &[u8], files: &[(u8, PolicyFile)]) -> Result<(Library, Policies), BuildError> {
-    let unusable = |what: &dyn Display| BuildError::System(format!("the build of the policies: {what}"));
-    let (file, _) = in_memory(object).map_err(|error| unusable(&error))?;
-    let library = Library::open_nameless(file).map_err(|error| unusable(&error))?;
+pub fn describe(builder: &Builder, files: &[(u8, PolicyFile)]) -> Result<Described, BuildError> {
+    let built = builder.build(Target::Description, files)?;
+    let infos =
+        described_policies(&built.bytes).map_err(|unusable| BuildError::System(unusable.to_string()))?;
     let mut policies = Policies::default();
     let mut wrong = Vec::new();
-    for info in library.loaded() {
+    for info in infos.iter().filter(|info| info.id >= FIRST_LOADED) {
         let Some((_, file)) = files.iter().find(|(number, _)| *number == info.id) else { continue };
         match policies.load(info) {
             Ok(()) => {}
@@ -104,7 +157,11 @@ pub fn open(object: &[u8], files: &[(u8, PolicyFile)]) -> Result<(Library, Polic
             Err(named @ Unusable::Name { .. }) => wrong.push(file.wrong_in("name", 0, named.to_string())),
         }
     }
-    if wrong.is_empty() { Ok((library, policies)) } else { Err(BuildError::Refused(wrong)) }
+    if wrong.is_empty() {
+        Ok(Described { object: built.bytes, infos, policies })
+    } else {
+        Err(BuildError::Refused(wrong))
+    }
 }
 
 /// The builder of policies, which keeps its builds so that the same policies are not compiled twice.

@@ -89,9 +89,10 @@ impl RunningEngine for SimulatedRun<'_> {
         Ok(Box::new(move || {
             let next = match &policies[..] {
                 [] => None,
-                some => Some(Arc::new(library(some).map_err(unusable)?.0)),
+                some => Some(Arc::new(library(some).map_err(unusable)?)),
             };
-            let policies = next.as_deref().map_or(hls_core::policies(), Library::policies).to_vec();
+            let policies =
+                next.as_deref().map_or(hls_core::policies(), |library| library.policies()).to_vec();
             Ok(Prepared { next, policies, build: Duration::ZERO, verify: Duration::ZERO })
         }))
     }

@@ -75,7 +75,7 @@ impl<'t> Hierarchy<'t> {
         let of_engine = hls_sim::Options {
             seed: options.seed,
             paranoid: options.paranoid,
-            library: policies.library.clone(),
+            library: policies.open()?,
             ..hls_sim::Options::default()
         };
         let machine = derived.machine(&plan).clone();

@@ -2,6 +2,7 @@
 
 use crate::outcome::{Outcome, assert_refused, hls};
 use std::fs;
+use std::os::unix::fs::chown;
 
 #[test]
 fn a_new_policy_is_built() {
@@ -93,6 +94,58 @@ fn what_a_policy_declares_is_read_when_it_is_built() {
     assert_refused(&["policy", "build", &path("thread.c")], &expected);
 }
 
+/// A policy that does something as soon as its native build is loaded: it writes this file.
+fn attacker(text: &str, evidence: &str) -> String {
+    format!(
+        "{text}\nint open(const char *, int, ...);\n__attribute__((constructor)) static void turns_attack(void)\n\
+         {{\n\topen(\"{evidence}\", 0101, 0600);\n}}\n"
+    )
+}
+
+/// Native code of a policy runs where a simulation is asked for, and nowhere else.
+#[test]
+fn only_a_simulation_runs_the_code_of_a_policy() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let [(_, text), (_, hierarchy)] = hls_policy_build::Template::new("turns").unwrap().files;
+    fs::write(path("turns.c"), attacker(&text, &path("evidence"))).unwrap();
+    fs::write(path("turns.kdl"), hierarchy).unwrap();
+    let (policy, hierarchy) = (path("turns.c"), path("turns.kdl"));
+    let natively = ["policy", "build", &policy, "--cache", &path("cache"), "--out", &path("built")];
+    for command in [&["check", &hierarchy][..], &["fit", &hierarchy], &natively] {
+        let Outcome { code, stderr, .. } = hls(command);
+        // The BPF compiler may not take it.
+        assert!(code == Some(0) || stderr.contains("constructor") || command[0] == "fit", "{stderr}");
+        assert!(!fs::exists(path("evidence")).unwrap(), "{command:?} ran code of the policy");
+    }
+    // The attack is one: where the code is to run, it does.
+    let Outcome { code, stderr, .. } = hls(&["run", &hierarchy, "--for", "10ms"]);
+    assert_eq!((code, &stderr[..]), (Some(0), ""));
+    assert!(fs::exists(path("evidence")).unwrap());
+}
+
+/// A file of somebody else's is not run as root because a hierarchy file names it.
+#[test]
+fn root_runs_no_code_that_others_can_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let [(_, text), (_, hierarchy)] = hls_policy_build::Template::new("turns").unwrap().files;
+    fs::write(path("turns.c"), attacker(&text, &path("evidence"))).unwrap();
+    fs::write(path("turns.kdl"), hierarchy).unwrap();
+    let (policy, hierarchy) = (path("turns.c"), path("turns.kdl"));
+    if let Err(error) = chown(&policy, Some(1234), None) {
+        eprintln!("skipped: only root can give a file away ({error})");
+        return;
+    }
+    let expected = [&format!("{policy}: user 1234 can write to it, and its code would run as root")[..]];
+    assert_refused(&["run", &hierarchy, "--for", "10ms"], &expected);
+    assert_refused(&["policy", "test", &policy, "--seeds", "1"], &expected);
+    // What a policy says of itself is read all the same.
+    let Outcome { code, stderr, .. } = hls(&["check", &hierarchy]);
+    assert_eq!((code, &stderr[..]), (Some(0), ""));
+    assert!(!fs::exists(path("evidence")).unwrap());
+}
+
 #[test]
 fn a_policy_is_tried() {
     let folder = tempfile::tempdir().unwrap();
@@ -162,7 +215,7 @@ fn policies_are_built_for_machines_without_compilers() {
     let (one, other, cache) = (path("one.c"), path("other.c"), path("cache"));
     let built = hls(&["policy", "build", &one, &other, "--cache", &cache, "--out", &path("built")]);
     assert_eq!((built.code, &built.stderr[..]), (Some(0), ""));
-    assert_eq!(fs::read_dir(&cache).unwrap().count(), 2, "{}", built.stdout);
+    assert_eq!(fs::read_dir(&cache).unwrap().count(), 3, "{}", built.stdout);
     assert!(
         fs::exists(path("built/policies.so")).unwrap() && fs::exists(path("built/policies.bpf.o")).unwrap()
     );

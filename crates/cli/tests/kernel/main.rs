@@ -107,14 +107,16 @@ fn run(vm: &Vm, machine: &Machine, scripts: Vec<Script>, program: Option<PathBuf
     vm.run_quietly(machine, &Guest { scripts, programs, files }, folder.path()).unwrap()
 }
 
-/// Copies the policies of the examples and of the gallery, and builds the engines that the scripts load. Returns the
-/// folder.
+/// Copies the policies of the examples, of the gallery and of these tests, and builds the engines that the scripts
+/// load. Returns the folder.
 fn built_policies(folder: &Path, scripts: &[Script]) -> PathBuf {
     let (copies, cache) = (folder.join("policies"), folder.join("built"));
     for folder in [&copies, &cache] {
         fs::create_dir(folder).unwrap();
     }
-    for source in ["examples/policies", "crates/policy-build/tests/gallery"] {
+    let sources =
+        ["examples/policies", "crates/policy-build/tests/gallery", "crates/cli/tests/kernel/policies"];
+    for source in sources {
         for entry in fs::read_dir(here().join("../../../..").join(source)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "c") {
@@ -126,7 +128,7 @@ fn built_policies(folder: &Path, scripts: &[Script]) -> PathBuf {
     for engine in scripts.iter().flat_map(|script| engines(script, &copies)) {
         let files = engine.iter().map(|name| PolicyFile::read(&copies.join(name)).unwrap());
         let policies: Vec<_> = NUMBERS.zip(files).collect();
-        for target in [Target::Native, Target::Engine] {
+        for target in [Target::Description, Target::Engine] {
             builder.build(target, &policies).unwrap();
         }
     }

@@ -8,16 +8,14 @@
 //!
 //! Exit status: that of the command; 2 wrong usage; 3 the scheduler could not be attached, or did not stay attached.
 
-use hls_core::{Calls, CoreScheduler, CoreVp, Library, ParamInfo, Params, PolicyInfo};
+use hls_core::{Calls, CoreScheduler, CoreVp, ParamInfo, Params, PolicyInfo, described_policies};
 use hls_kernel_engine::{Check, Domain, Programs, Verified};
 use hls_units::Nanos;
 use libbpf_rs::{MapCore, MapType, ObjectBuilder};
 use std::fmt::Display;
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -86,13 +84,13 @@ fn under_engine(policy: &str, depth: &str, two_branches: bool, command: &[String
 
 /// Lets the engine with the loaded policies take over, and returns the policy of this name.
 fn load(engine: &mut Domain, policy: &str) -> Result<PolicyInfo> {
-    let library = Arc::new(Library::open(Path::new("/loaded.so")).map_err(text)?);
+    let policies = described_policies(&fs::read("/loaded.said.o").map_err(text)?).map_err(text)?;
     let object = fs::read("/loaded.bpf.o").map_err(text)?;
     let maps = engine.shared_maps().map_err(text)?;
     let verified = Verified::load(&maps, &object).map_err(|refusal| refusal.log)?;
     let programs = Programs::from_ids(&verified.ids().map_err(text)?).map_err(text)?;
-    let info = library.loaded().find(|info| info.name == policy).cloned();
-    engine.take_over(Some((programs, library))).map_err(text)?;
+    let info = policies.iter().find(|info| info.name == policy).cloned();
+    engine.take_over(Some((programs, policies))).map_err(text)?;
     info.ok_or_else(|| format!("found no policy `{policy}`"))
 }
 

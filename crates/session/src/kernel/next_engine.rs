@@ -4,10 +4,10 @@
 //! hierarchy schedules as it does any other, in the default scheduler. This process, which nobody schedules, only finds
 //! what the worker has left in the kernel. Has no engine take over by itself.
 
-use crate::policies::{builder, files, in_memory, open};
+use crate::policies::{builder, describe, files, in_memory};
 use crate::worker;
 use hls_control::{EngineError, PolicySource, Prepared};
-use hls_core::{Library, PolicyInfo};
+use hls_core::{PolicyInfo, PolicyTable, described_policies};
 use hls_kernel_engine::{Engine, Programs, Refusal, SharedMaps, Verified};
 use hls_policy_build::{Error, Target, verifier_error};
 use rustix::thread::set_name;
@@ -16,13 +16,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// An engine with the native build of its core, and the policies that it was made of.
+/// An engine with what its policies say of themselves, and what they were made of.
 pub struct PreparedEngine {
     policies: Vec<PolicySource>,
-    engine: (Programs, Arc<Library>),
+    engine: (Programs, PolicyTable),
 }
 
 /// An engine that may take over; `None`: the first one, which has built-in policies only.
@@ -52,8 +51,8 @@ impl EngineCache {
             return Some(ready(None, hls_core::policies()));
         }
         let made = self.last.take_if(|last| last.policies == policies)?;
-        let library = made.engine.1.clone();
-        Some(ready(Some(made), library.policies()))
+        let infos = made.engine.1.clone();
+        Some(ready(Some(made), &infos))
     }
 
     /// Has an engine take over.
@@ -84,8 +83,8 @@ struct Order {
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Done {
-        /// The native build; gone when the worker is.
-        native: PathBuf,
+        /// What the policies say of themselves: an object to be read; gone when the worker is.
+        description: PathBuf,
         /// The kernel's numbers of the engine's programs; the programs may be gone when the worker is.
         programs: Vec<(String, u32)>,
         build: Duration,
@@ -119,24 +118,22 @@ pub fn make(policies: Vec<PolicySource>, maps: &SharedMaps) -> Result<Prepared<N
 pub fn prepare(
     policies: Vec<PolicySource>,
     maps: &SharedMaps,
-) -> Result<Prepared<(Programs, Arc<Library>)>, EngineError> {
+) -> Result<Prepared<(Programs, PolicyTable)>, EngineError> {
     let failed = |error: hls_kernel_engine::Error| EngineError::Failed(error.to_string());
     let order = Order { policies, maps: maps.ids().map_err(failed)? };
     let (answer, worker) = give(&order)
         .map_err(|error| EngineError::Failed(format!("the process that prepares policies: {error}")))?;
-    let (native, programs, build, verify) = match answer {
-        Answer::Done { native, programs, build, verify } => (native, programs, build, verify),
+    let (description, programs, build, verify) = match answer {
+        Answer::Done { description, programs, build, verify } => (description, programs, build, verify),
         Answer::Wrong(what) => return Err(EngineError::Policy(what)),
         Answer::Failed(what) => return Err(EngineError::Failed(what)),
     };
     let programs = Programs::from_ids(&programs).map_err(failed)?;
-    let unusable = |error: &dyn std::fmt::Display| {
-        EngineError::Failed(format!("the native build, {}: {error}", native.display()))
-    };
-    let native_build = File::open(&native).map_err(|error| unusable(&error))?;
-    let library = Library::open_nameless(native_build).map_err(|error| unusable(&error))?;
+    let unusable = |error: &dyn std::fmt::Display| EngineError::Failed(format!("the description: {error}"));
+    let description = std::fs::read(&description).map_err(|error| unusable(&error))?;
+    let infos = described_policies(&description).map_err(|error| unusable(&error))?;
     drop(worker);
-    Ok(Prepared { policies: library.policies().to_vec(), next: (programs, Arc::new(library)), build, verify })
+    Ok(Prepared { policies: infos.to_vec(), next: (programs, infos), build, verify })
 }
 
 /// The worker's process, which ends when this value goes.
@@ -197,10 +194,9 @@ fn carry_out(order: &Order) -> Result<(Answer, (File, Verified)), Answer> {
     let begin = Instant::now();
     let files = files(&order.policies).map_err(Answer::refused)?;
     let builder = builder();
-    let object = builder.build(Target::Native, &files).map_err(Answer::refused)?;
-    open(&object.bytes, &files).map_err(Answer::refused)?;
-    let (file, native) =
-        in_memory(&object.bytes).map_err(|error| Answer::failed("a file for the native build", error))?;
+    let described = describe(&builder, &files).map_err(Answer::refused)?;
+    let (file, description) =
+        in_memory(&described.object).map_err(|error| Answer::failed("a file for the description", error))?;
     let engine = builder.build(Target::Engine, &files).map_err(Answer::refused)?;
     let build = begin.elapsed();
     let begin = Instant::now();
@@ -209,5 +205,5 @@ fn carry_out(order: &Order) -> Result<(Answer, (File, Verified)), Answer> {
         Answer::refused(verifier_error(&format!("{log}\n{what}"), &files))
     })?;
     let programs = verified.ids().map_err(|error| Answer::failed("the next engine", error))?;
-    Ok((Answer::Done { native, programs, build, verify: begin.elapsed() }, (file, verified)))
+    Ok((Answer::Done { description, programs, build, verify: begin.elapsed() }, (file, verified)))
 }

@@ -38,6 +38,13 @@ does hls ctl release "$member"
 does hls ctl destroy N
 does hls unload names-none
 
+# A policy that is loaded runs in the kernel, and nothing of it runs here: neither in hls run nor in who prepares it.
+does hls load /usr/policies/runs_at_once.c
+does hls ctl create runs-at-once O --below RES guarantee="RESBH 20ms 200ms"
+does hls ctl destroy O
+does hls unload runs-at-once
+[ ! -e /tmp/evidence ] || fail "loading a policy ran its native code"
+
 # A CPU goes offline and comes back while an engine is verified; then the process that has it verified is killed.
 anew $asked
 hls load "$copy" >/tmp/granted 2>/tmp/said2 &
