@@ -3,9 +3,10 @@
 //!
 //! All those requests together have a fiftieth of a CPU: they take turns, and between two turns is a pause in
 //! proportion to the CPU time that this process used during the first. Whatever else the process did then counts, too,
-//! against the users. Requests of root do not wait.
+//! against the users. To let a user in takes time as well, and so there is a pause between two who come. Root does not
+//! wait.
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -48,13 +49,22 @@ impl Drop for Turn<'_> {
     }
 }
 
-fn pause_after(used: Duration) -> Duration {
+/// How long users wait after a request, or a connection, that took so much CPU time.
+pub fn pause_after(used: Duration) -> Duration {
     used.saturating_mul(PAUSE).min(LONGEST_PAUSE)
 }
 
 /// The CPU time that this process has used.
 fn used() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+    duration(clock_gettime(ClockId::ProcessCPUTime))
+}
+
+/// The CPU time that this thread has used.
+pub fn thread_time() -> Duration {
+    duration(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+fn duration(time: Timespec) -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 

@@ -12,8 +12,8 @@ use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
 use crate::params::Texts;
 use crate::policies::{LoadReport, PolicyStatus, UnloadReport};
-use crate::server::DEFAULT_SOCKET;
 use crate::service::answer;
+use crate::socket::{self, DEFAULT_SOCKET};
 use crate::status::Status;
 use crate::varlink::{CONTROL, message};
 use serde::Deserialize;
@@ -121,7 +121,7 @@ impl Client<'static> {
     /// # Errors
     /// Nobody listens there.
     pub fn connect_to(path: &Path) -> Result<Self, ClientError> {
-        let stream = UnixStream::connect(path).map_err(|error| {
+        let stream = socket::connect(path).map_err(|error| {
             let found = format!("found no hierarchy that runs at {} ({error})", path.display());
             io::Error::new(error.kind(), format!("{found}, expected `hls run --engine kernel` to be running"))
         })?;

@@ -1,35 +1,28 @@
-//! The socket: who may connect, how much, how long. One thread a client, so that none waits for another.
+//! The clients: who may connect, how much, how long. One thread a client, so that none waits for another.
 //!
 //! Relies on the kernel for the peers' credentials. A request is carried out when all of it is here, whole, whatever
 //! becomes of its sender; a client that stalls or sends too much loses its connection and nothing else.
 
-use crate::allowance::Allowance;
+use crate::allowance::{Allowance, pause_after, thread_time};
 use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
 use crate::service::answer;
+use crate::socket::Socket;
 use crate::varlink::{Fault, MAX_REQUEST};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, accept_with, sendmsg};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use std::collections::HashMap;
 use std::ffi::CStr;
-use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Where the socket is if nobody says otherwise.
-pub const DEFAULT_SOCKET: &str = "/run/hls/control.sock";
 
 /// So many users' connections are open at once; root's are not counted.
 const MAX_CLIENTS: usize = 64;
@@ -39,54 +32,6 @@ const MAX_CLIENTS_OF_A_USER: usize = 8;
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection on which nothing comes is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// How soon `stop` is seen.
-const STOP_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-
-/// A listening socket, whose file goes with it.
-pub struct Socket {
-    listener: UnixListener,
-    path: PathBuf,
-}
-
-impl Socket {
-    /// Makes the socket, to which anyone may connect, and the folder that it is in. A socket that a dead
-    /// server left behind is replaced.
-    ///
-    /// # Errors
-    /// Another server is alive there, or another file is there, or the system refuses.
-    pub fn bind(path: &Path) -> io::Result<Socket> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        match UnixStream::connect(path) {
-            Ok(_) => {
-                let found = format!("found a server on {} already, expected none", path.display());
-                return Err(io::Error::new(ErrorKind::AddrInUse, found));
-            }
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                if !fs::symlink_metadata(path)?.file_type().is_socket() {
-                    let found =
-                        format!("found a file at {} that is no socket, expected none", path.display());
-                    return Err(io::Error::new(ErrorKind::AlreadyExists, found));
-                }
-                fs::remove_file(path)?;
-            }
-            Err(_) => {}
-        }
-        let socket = Socket { listener: UnixListener::bind(path)?, path: path.to_owned() };
-        fs::set_permissions(path, Permissions::from_mode(0o666))?;
-        socket.listener.set_nonblocking(true)?;
-        Ok(socket)
-    }
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        // Where it is gone already, that is as well.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
 /// Serves clients until `stop`, or until the listener fails. When it returns, no request is under way any more.
 ///
 /// # Errors
@@ -98,6 +43,8 @@ pub fn serve<E: RunningEngine + Send>(
 ) -> io::Result<()> {
     let clients = Clients::default();
     let allowance = &Allowance::new();
+    // When the next user may come in.
+    let mut users_from = Instant::now();
     thread::scope(|scope| {
         let result = loop {
             if stop.load(Ordering::Relaxed) {
@@ -106,7 +53,7 @@ pub fn serve<E: RunningEngine + Send>(
             if manager.is_poisoned() {
                 break Err(io::Error::other("a request to the control socket was not finished"));
             }
-            let stream = match next_client(&socket.listener) {
+            let stream = match socket.next_client(users_from) {
                 Ok(Some(stream)) => stream,
                 Ok(None) => {
                     // A manager that is busy with a request takes note of them by itself.
@@ -115,36 +62,22 @@ pub fn serve<E: RunningEngine + Send>(
                 }
                 Err(error) => break Err(error),
             };
-            let Ok(client) = clients.admit(stream) else { continue };
-            // Where no thread can be had, the client is dropped, and with it its connection.
-            let _ = thread::Builder::new().spawn_scoped(scope, move || {
-                // How a connection ended is of no interest to anyone else; a panic is seen by the loop above.
-                let _ = panic::catch_unwind(AssertUnwindSafe(|| attend(&client, manager, allowance)));
-            });
+            let begun = thread_time();
+            let is_of_user = !matches!(socket_peercred(&stream), Ok(peer) if peer.uid.is_root());
+            if let Ok(client) = clients.admit(stream) {
+                // Where no thread can be had, the client is dropped, and with it its connection.
+                let _ = thread::Builder::new().spawn_scoped(scope, move || {
+                    // How a connection ended is of no interest to anyone else; a panic is seen by the loop above.
+                    let _ = panic::catch_unwind(AssertUnwindSafe(|| attend(&client, manager, allowance)));
+                });
+            }
+            if is_of_user {
+                users_from = Instant::now() + pause_after(thread_time().saturating_sub(begun));
+            }
         };
         clients.end_all();
         result
     })
-}
-
-/// The next client, if one comes soon.
-fn next_client(listener: &UnixListener) -> io::Result<Option<UnixStream>> {
-    match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&STOP_INTERVAL)) {
-        Ok(0) | Err(Errno::INTR) => return Ok(None),
-        Ok(_) => {}
-        Err(error) => return Err(error.into()),
-    }
-    match accept_with(listener, SocketFlags::CLOEXEC) {
-        Ok(client) => Ok(Some(client.into())),
-        // The client is gone again.
-        Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => Ok(None),
-        // The system or this process has too little for one more; the others go on.
-        Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
-            thread::sleep(Duration::from_millis(100));
-            Ok(None)
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// The connections that are open.

@@ -294,6 +294,28 @@ fn the_definitions_are_those_of_the_service() {
     });
 }
 
+/// Root has a socket of its own, which goes with the server; a client takes that one where it may.
+#[test]
+fn root_has_a_door_of_its_own() {
+    use std::os::unix::fs::PermissionsExt;
+    let of_root = |path: &std::path::Path| path.with_extension("sock.root");
+    let mut left = None;
+    with_server(manager(), |path| {
+        let door = of_root(path);
+        let mode = std::fs::metadata(&door).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let moved = path.with_extension("moved");
+        std::fs::rename(path, &moved).unwrap();
+        assert!(Client::connect_to(path).unwrap().status().is_ok(), "by root's socket");
+        std::fs::rename(&moved, path).unwrap();
+        std::fs::rename(&door, path.with_extension("away")).unwrap();
+        assert!(Client::connect_to(path).unwrap().status().is_ok(), "by everybody's");
+        std::fs::rename(path.with_extension("away"), &door).unwrap();
+        left = Some(door);
+    });
+    assert!(!left.unwrap().exists());
+}
+
 /// An operation that an error of ours left in the middle: nobody goes on with the hierarchy, and the server says so.
 #[test]
 fn a_panic_ends_the_server() {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What a user without rights may do to the hierarchy that runs, as fast as possible, until it is killed; for tests.
- * `attacker rename`: renames itself. `attacker ask`: asks for the status. `attacker idle NUMBER`: has so many threads
- * that sleep. `attacker fork`: forks, and waits for the child.
+ * `attacker rename`: renames itself. `attacker ask`: asks for the status. `attacker connect`: connects, and hangs up.
+ * `attacker idle NUMBER`: has so many threads that sleep. `attacker fork`: forks, and waits for the child.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -29,15 +29,25 @@ static void rename_for_ever(void)
 		must(!prctl(PR_SET_NAME, turn & 1 ? "one" : "other"), "prctl");
 }
 
+/* A connection to hls; closed, unless there is one. */
+static int connected(void)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "/run/hls/control.sock"};
+	int server = socket(AF_UNIX, SOCK_STREAM, 0);
+	must(server >= 0, "socket");
+	if (!connect(server, (struct sockaddr *)&at, sizeof(at)))
+		return server;
+	close(server);
+	return -1;
+}
+
 /* Asks once; whether there was an answer. */
 static int ask(void)
 {
 	static const char status[] = "{\"method\":\"hls.Control.Status\"}";
-	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "/run/hls/control.sock"};
 	char reply[4096];
-	int server = socket(AF_UNIX, SOCK_STREAM, 0), is_answered = 0;
-	must(server >= 0, "socket");
-	if (!connect(server, (struct sockaddr *)&at, sizeof(at)) && write(server, status, sizeof(status)) > 0) {
+	int server = connected(), is_answered = 0;
+	if (server >= 0 && write(server, status, sizeof(status)) > 0) {
 		ssize_t length;
 		while (!is_answered && (length = read(server, reply, sizeof(reply))) > 0)
 			is_answered = !reply[length - 1];
@@ -85,6 +95,9 @@ int main(int argc, char **argv)
 		fork_for_ever();
 	else if (!strcmp(what, "idle") && argc > 2)
 		idle(atoi(argv[2]));
+	else if (!strcmp(what, "connect"))
+		for (;;)
+			close(connected());
 	else if (!strcmp(what, "ask"))
 		for (;;)
 			ask();

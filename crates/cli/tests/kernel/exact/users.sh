@@ -3,24 +3,34 @@
 . /usr/kernel/lib.sh
 
 # attack COMMAND: a user without rights carries it out for five seconds, beside a thread that was promised 10 ms in
-# every 33 ms, of which there are 1,500 ms in that time, less the last period. Prints what the thread had, and what the
-# processes of hls took.
+# every 33 ms, of which there are 1,500 ms in that time, less the last period. Prints what the thread had, what the
+# processes of hls took, and how long root waited for an answer.
 attack() {
 	as_nobody "$1" >/tmp/attack 2>&1 &
 	sleep 0.5
 	before=$(of "$film" ran_ns) took=$(cpu_ms)
 	sleep 5
 	had=$((($(of "$film" ran_ns) - before) / 1000000)) took=$(($(cpu_ms) - took))
+	asked=$(ms_of hls ctl status)
 	runs "under attack: $1"
 	end_attack
 	broken=$(of "$film" broken)
-	echo "$1: had $had ms of 1500, hls took $took ms; $broken promises broken"
+	echo "$1: had $had ms of 1500, hls took $took ms, root had an answer in $asked ms; $broken promises broken"
 	[ "$had" -ge 1500 ] || fail "a thread had $had ms of 1500 ms while a user did: $1"
 	[ "$broken" = 0 ] || fail "a promise broke while a user did: $1"
+	[ "$asked" -lt 5000 ] || fail "root waited $asked ms for an answer while a user did: $1"
 }
 
 # Prints the CPU time of all threads of the run and of its keeper.
-cpu_ms() { cat /proc/$hls/task/*/schedstat /proc/$run/task/*/schedstat | awk '{ ns += $1 } END { printf "%d\n", ns / 1000000 }'; }
+cpu_ms() { cat /proc/$hls/task/*/schedstat /proc/$run/task/*/schedstat 2>/dev/null | awk '{ ns += $1 } END { printf "%d\n", ns / 1000000 }'; }
+
+# ms_of COMMAND...: prints how long the command takes.
+ms_of() {
+	read -r begin _ </proc/uptime
+	"$@" >/dev/null || fail "$*"
+	read -r end _ </proc/uptime
+	echo "$begin $end" | awk '{ printf "%d\n", ($2 - $1) * 1000 }'
+}
 
 # end_attack: ends all processes of the user without rights.
 end_attack() {
@@ -40,6 +50,7 @@ asks reserve "$film" "RESBH 10ms 33ms"
 attack "attacker rename"
 attack "attacker rename & attacker rename & attacker rename & wait"
 attack "attacker idle 300 & for i in 1 2 3 4 5 6 7 8; do attacker ask & done; wait"
+attack "for i in 1 2 3 4 5 6 7 8; do attacker connect & done; wait"
 attack "attacker fork"
 
 # A thread that starts while two others rename themselves gets its place, and is found.

@@ -1,0 +1,120 @@
+//! Where a hierarchy listens: a socket for everybody, and beside it one for root alone, so that no crowd of users keeps
+//! root out.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Where the socket is if nobody says otherwise.
+pub const DEFAULT_SOCKET: &str = "/run/hls/control.sock";
+
+/// Whoever waits for a client looks that often whether to stop.
+const STOP_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Two listening sockets, whose files go with them.
+pub struct Socket {
+    everybody: Listener,
+    root: Listener,
+}
+
+impl Socket {
+    /// Makes the socket, to which anyone may connect, the one of root (`.root` behind the path), and the folder that
+    /// they are in. A socket that a dead server left behind is replaced.
+    ///
+    /// # Errors
+    /// Another server is alive there, or another file is there, or the system refuses.
+    pub fn bind(path: &Path) -> io::Result<Socket> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let everybody = Listener::bind(path, 0o666)?;
+        Ok(Socket { everybody, root: Listener::bind(&path_for_root(path), 0o600)? })
+    }
+
+    /// The next client, if one comes soon: root's first, and those who come to everybody's socket only from `users_from`
+    /// on.
+    pub(crate) fn next_client(&self, users_from: Instant) -> io::Result<Option<UnixStream>> {
+        let pause = users_from.saturating_duration_since(Instant::now());
+        let both = [&self.root.listener, &self.everybody.listener];
+        let (doors, time) =
+            if pause.is_zero() { (&both[..], STOP_INTERVAL) } else { (&both[..1], pause.min(STOP_INTERVAL)) };
+        let mut fds: Vec<PollFd> = doors.iter().map(|door| PollFd::new(*door, PollFlags::IN)).collect();
+        let time = Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+        match poll(&mut fds, Some(&time)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let open = fds.iter().position(|fd| !fd.revents().is_empty());
+        open.map_or(Ok(None), |door| accept(doors[door]))
+    }
+}
+
+/// Where root's requests are answered, beside the socket of this path.
+pub(crate) fn path_for_root(path: &Path) -> PathBuf {
+    let mut path = OsString::from(path);
+    path.push(".root");
+    path.into()
+}
+
+/// A connection to the hierarchy that listens there: by root's socket for whoever may use it.
+pub(crate) fn connect(path: &Path) -> io::Result<UnixStream> {
+    UnixStream::connect(path_for_root(path)).or_else(|_| UnixStream::connect(path))
+}
+
+fn accept(door: &UnixListener) -> io::Result<Option<UnixStream>> {
+    match accept_with(door, SocketFlags::CLOEXEC) {
+        Ok(client) => Ok(Some(client.into())),
+        // The client is gone again.
+        Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => Ok(None),
+        // The system or this process has too little for one more; the others go on.
+        Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+            thread::sleep(Duration::from_millis(100));
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+struct Listener {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Listener {
+    fn bind(path: &Path, mode: u32) -> io::Result<Listener> {
+        match UnixStream::connect(path) {
+            Ok(_) => {
+                let found = format!("found a server on {} already, expected none", path.display());
+                return Err(io::Error::new(ErrorKind::AddrInUse, found));
+            }
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                if !fs::symlink_metadata(path)?.file_type().is_socket() {
+                    let found =
+                        format!("found a file at {} that is no socket, expected none", path.display());
+                    return Err(io::Error::new(ErrorKind::AlreadyExists, found));
+                }
+                fs::remove_file(path)?;
+            }
+            Err(_) => {}
+        }
+        let listener = Listener { listener: UnixListener::bind(path)?, path: path.to_owned() };
+        fs::set_permissions(path, Permissions::from_mode(mode))?;
+        listener.listener.set_nonblocking(true)?;
+        Ok(listener)
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        // Where it is gone already, that is as well.
+        let _ = fs::remove_file(&self.path);
+    }
+}
