@@ -97,6 +97,7 @@ static __always_inline void insert_thread_of(u32 v)
 #include "jumps.h"
 #include "threads.h"
 #include "calls.h"
+#include "probe.h"
 
 /* Whether a quarter of all records were written since user space was woken for them. To be called under the lock. */
 static __always_inline bool are_many_records(void)

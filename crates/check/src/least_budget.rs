@@ -25,14 +25,21 @@ pub fn unenforceable_budget(policy: &PolicyInfo, params: &[u64], overrun: Nanos)
 /// its place in the file, with both figures.
 pub fn unenforceable_budgets(hierarchy: &Hierarchy, overrun: Nanos) -> Vec<Diagnostic> {
     let refusal = |edge: &hls_hierarchy::model::Edge| {
+        // What the file does not have, it cannot mend.
+        if edge.parent == hierarchy.stealing {
+            return None;
+        }
         let policy = hierarchy.schedulers[edge.parent?].policy;
         let budget = unenforceable_budget(policy, &edge.params, overrun)?;
         let message = format!("the budget of {}", edge_name(hierarchy, edge));
-        let expected =
-            format!("{overrun} at least: by so much the timers of this machine let a thread overrun it");
-        Some(Diagnostic::error(edge.span.clone(), message, budget.to_string(), expected))
+        Some(Diagnostic::error(edge.span.clone(), message, budget.to_string(), at_least(overrun)))
     };
     hierarchy.edges.iter().filter_map(refusal).collect()
+}
+
+/// What is expected of a budget, in words.
+pub fn at_least(overrun: Nanos) -> String {
+    format!("{overrun} at least: by so much the timers of this machine let a thread overrun it")
 }
 
 #[cfg(test)]

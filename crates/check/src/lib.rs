@@ -16,5 +16,5 @@ pub use bounds::{TaskBound, hold_to_bounds};
 pub use derived::{Derived, promise};
 pub use fit::ReservationChange;
 pub use ideal::LeftOut;
-pub use least_budget::{unenforceable_budget, unenforceable_budgets};
+pub use least_budget::{at_least, unenforceable_budget, unenforceable_budgets};
 pub use tasks::ThreadTasks;

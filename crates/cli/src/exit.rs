@@ -25,8 +25,8 @@ pub enum Error {
 impl From<hls_session::Error> for Error {
     fn from(error: hls_session::Error) -> Error {
         match error {
-            hls_session::Error::Input(what) => Error::Input(what),
             hls_session::Error::System(what) => Error::System(what),
+            other => Error::Input(other.to_string()),
         }
     }
 }

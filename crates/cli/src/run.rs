@@ -8,6 +8,7 @@ use crate::progress::Progress;
 use crate::script::Script;
 use crate::verdict::Checked;
 use hls_check::{Derived, hold_to_bounds};
+use hls_hierarchy::Source;
 use hls_hierarchy::model::{Hierarchy, Thread};
 use hls_report::json::write_json;
 use hls_report::table::{write_tables, write_verdict};
@@ -67,7 +68,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let checked = Checked::new(&derived, !problems.is_empty(), 0, machine).sentence();
     let bounds = derived.response_bounds(&plan);
     let subject = Subject { plan, derived: &derived, policies: &policies };
-    let Outcome { mut result, refused } = carry_out(args, subject, length)?;
+    let Outcome { mut result, refused } = carry_out(args, subject, length, &source)?;
     // A job of a real thread takes longer than its file says, by the cost of switches and of the kernel, which is not
     // known.
     hold_to_bounds(&mut result, &bounds, if is_real { Nanos::MAX } else { args.slack() });
@@ -141,7 +142,12 @@ fn say_who_is_made_up(hierarchy: &Hierarchy, workload: &Workload) {
 }
 
 /// Has the engine carry the run out.
-fn carry_out(args: &RunArgs, subject: Subject, length: Option<Nanos>) -> Result<Outcome, Error> {
+fn carry_out(
+    args: &RunArgs,
+    subject: Subject,
+    length: Option<Nanos>,
+    source: &Source,
+) -> Result<Outcome, Error> {
     let (files, console) = (args.files(), Arc::new(StandardError) as _);
     let options = Options {
         rules: args.rules.into(),
@@ -159,7 +165,12 @@ fn carry_out(args: &RunArgs, subject: Subject, length: Option<Nanos>) -> Result<
             #[cfg(feature = "kernel")]
             keeper: &keeper,
         };
-        return Ok(hls_session::run(subject, engine, &options, &console)?);
+        let outcome = hls_session::run(subject, engine, &options, &console);
+        if let Err(hls_session::Error::Hierarchy(wrong)) = &outcome {
+            input::report(source, wrong);
+            return Err(Error::Reported);
+        }
+        return Ok(outcome?);
     }
     let length = length.unwrap_or(DEFAULT_LENGTH);
     let read = |path| Script::read(path, &subject.plan, length);

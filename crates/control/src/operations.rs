@@ -12,6 +12,7 @@ use crate::manager::{Manager, Peer, nowhere};
 use crate::params::{self, Reader, Texts};
 use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
 use hls_calculus::{Child, Edge, GraphEdge, Guarantee};
+use hls_check::{at_least, unenforceable_budget};
 use hls_core::Params;
 use hls_hierarchy::model::params_of_the_unplaced;
 use hls_hierarchy::params::set_by;
@@ -268,8 +269,15 @@ impl<E: RunningEngine> Manager<E> {
         Ok(Granted { scheduler, guarantee })
     }
 
-    /// Asks the calculus for an edge more, whose parameters have these values.
+    /// Asks the calculus for an edge more, whose parameters have these values; refuses a budget that the machine cannot
+    /// enforce.
     fn admit(&self, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<GraphEdge, Error> {
+        let above = edge.parent.and_then(|parent| tree.scheduler(parent));
+        let budget = above.and_then(|above| unenforceable_budget(above.policy, values, tree.overrun));
+        if let Some(budget) = budget {
+            let expected = at_least(tree.overrun);
+            return Err(Error::BadValue(format!("parameter `budget`: found {budget}, expected {expected}")));
+        }
         tree.admission.begin(edge.clone()).map(GraphEdge).map_err(|problem| {
             let above = edge.parent.and_then(|parent| tree.scheduler(parent));
             let infos = above.map_or(&[][..], |above| &above.policy.vp_params);

@@ -39,8 +39,8 @@ impl Socket {
         Ok(Socket { everybody, root: Listener::bind(&path_for_root(path), 0o600)? })
     }
 
-    /// The next client, if one comes soon: root's first, and those who come to everybody's socket only from `users_from`
-    /// on.
+    /// The next client, if one comes soon: root's first, and those who come to everybody's socket only from
+    /// `users_from` on.
     pub(crate) fn next_client(&self, users_from: Instant) -> io::Result<Option<UnixStream>> {
         let pause = users_from.saturating_duration_since(Instant::now());
         let both = [&self.root.listener, &self.everybody.listener];

@@ -12,6 +12,7 @@ use hls_calculus::{Admission, Child, Edge, Graph, GraphEdge, Guarantee, Mode};
 use hls_core::{CoreScheduler, CoreVp, ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::Policies;
 use hls_plan::{ShareScale, ThreadKey};
+use hls_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The parameter that is meant for a child whole.
@@ -32,6 +33,8 @@ pub struct Layout {
     pub default: usize,
     /// The scheduler of the graph where the threads of `hls` itself are, if it has one.
     pub service: Option<usize>,
+    /// By how much timers let a thread overrun its budget: smaller budgets are refused.
+    pub overrun: Nanos,
     /// The policies that were loaded for it.
     pub loaded: Vec<LoadedPolicy>,
 }
@@ -48,6 +51,7 @@ pub(crate) struct Tree {
     pub(crate) leases: BTreeMap<u32, Lease>,
     pub(crate) default: usize,
     pub(crate) service: Option<usize>,
+    pub(crate) overrun: Nanos,
     pub(crate) cpus: u16,
     pub(crate) mode: Mode,
 }
@@ -126,7 +130,7 @@ impl Tree {
 
     /// The tree of a hierarchy that an engine has built.
     pub(crate) fn new(layout: Layout, policies: &Policies, mode: Mode) -> Result<Tree, Error> {
-        let Layout { graph, schedulers, vps, owners, default, service, .. } = layout;
+        let Layout { graph, schedulers, vps, owners, default, service, overrun, .. } = layout;
         let counts = [schedulers.len(), owners.len()];
         let fits = counts.iter().all(|count| *count == graph.schedulers.len());
         if !fits || vps.len() != graph.edges.len() || default >= graph.schedulers.len() {
@@ -141,6 +145,7 @@ impl Tree {
             leases: BTreeMap::new(),
             default,
             service,
+            overrun,
             cpus: graph.cpus,
             mode,
         };

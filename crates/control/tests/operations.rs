@@ -164,6 +164,19 @@ fn what_cannot_be_created_or_destroyed_is_refused() {
     refused(&mut manager, "no scheduler", |it| it.destroy(ROOT, "X"));
 }
 
+/// A thread would have more than twice its budget each time.
+#[test]
+fn a_budget_that_the_machine_cannot_enforce_is_refused() {
+    let mut manager = manager();
+    let small = texts(&[("guarantee", "RESBH 29us 20ms")]);
+    let reason = "parameter `budget`: found 29us, expected 30us at least";
+    refused(&mut manager, reason, |it| it.create(ROOT, "round-robin", "RR", "RES", &small));
+    refused(&mut manager, reason, |it| it.reserve(ROOT, BOBS, "RESBH 29us 20ms", None));
+    refused(&mut manager, reason, |it| it.move_thread(ROOT, BOBS, "RES", &small));
+    manager.reserve(ROOT, BOBS, "RESBH 30us 20ms", None).unwrap();
+    refused(&mut manager, reason, |it| it.message(ROOT, BOBS, "budget", "29us"));
+}
+
 #[test]
 fn a_message_changes_one_parameter() {
     let mut manager = manager();

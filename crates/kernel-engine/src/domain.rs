@@ -23,6 +23,13 @@ const CALLS_TIMED: u32 = 64;
 /// In the long run at least the time of so many calls must pass between two calls that a loaded policy has asked for
 /// itself.
 const OWN_CALL: u64 = 8;
+
+/// A slice that ends takes as much as so many calls: an interrupt, a decision and a switch.
+const CALLS_A_DECISION: u64 = 2;
+/// So many timers are measured; what half of them exceed counts.
+const PROBES: usize = 31;
+const PROBE_INTERVAL: Duration = Duration::from_micros(500);
+const PROBE_PATIENCE: Duration = Duration::from_secs(1);
 /// How long a check waits for decisions that are due: the CPU of a virtual machine may be away for a while.
 const PATIENCE_MS: u32 = 1000;
 
@@ -108,6 +115,8 @@ struct Layout {
     nr_refused: u32,
     refused_tgid: u32,
     nr_moves_unnamed: u32,
+    probe_at_ns: u64,
+    probe_late_ns: u64,
     kicked: u64,
     share_param: u32,
     params: [u64; limits::PARAMS],
@@ -177,14 +186,49 @@ impl Domain {
     /// bear: a timer that goes off or a slice that ends takes an interrupt, a decision and a switch, which together
     /// take a few times as long as a call from here.
     fn set_pace(&mut self) {
+        let value = self.call_time().saturating_mul(OWN_CALL);
+        // The core cuts the value to its own limits, and refuses none.
+        let _ = self.make(Op::SetPace, Call { value, ..Call::default() });
+    }
+
+    /// By how much a thread overruns its budget when a timer of this machine ends it, more often than not: so late a
+    /// timer goes off, and so long the decision takes that follows. To be called before the engine is attached.
+    ///
+    /// # Errors
+    /// No timer goes off; the kernel cannot be asked.
+    pub fn overrun(&mut self) -> Result<Nanos, Error> {
+        let mut late = Vec::new();
+        for _ in 0..PROBES {
+            let result = self.programs().run("arm_probe", &mut [])?;
+            if result != 0 {
+                return Err(Error::Failed(format!("a timer cannot be set ({result})")));
+            }
+            let begin = Instant::now();
+            let late_ns = loop {
+                sleep(PROBE_INTERVAL);
+                match self.field::<u64>(offset_of!(Layout, probe_late_ns)) {
+                    0 if begin.elapsed() > PROBE_PATIENCE => {
+                        return Err(Error::Failed("a timer does not go off".into()));
+                    }
+                    0 => {}
+                    late_ns => break late_ns,
+                }
+            };
+            late.push(late_ns);
+        }
+        late.sort_unstable();
+        let decision = self.call_time().saturating_mul(CALLS_A_DECISION);
+        Ok(Nanos(late[late.len() / 2].saturating_add(decision)))
+    }
+
+    /// The least time that a call takes.
+    fn call_time(&mut self) -> u64 {
         let took = |_| {
             let begin = Instant::now();
             self.make(Op::TimerAt, Call::default()).map_or(Duration::ZERO, |_| begin.elapsed())
         };
         let least = (0..CALLS_TIMED).map(took).min().unwrap_or_default();
-        let value = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX).saturating_mul(OWN_CALL);
-        // The core cuts the value to its own limits, and refuses none.
-        let _ = self.make(Op::SetPace, Call { value, ..Call::default() });
+        u64::try_from(least.as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Another engine takes over, at once and without holding anything up: the next one with its policies, or,

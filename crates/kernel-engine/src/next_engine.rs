@@ -35,7 +35,7 @@ const JUMPS: [&str; 13] = [
 ];
 
 /// The programs that user space calls.
-const CALLED: [&str; 3] = ["take_over_timers", "make_call", "check"];
+const CALLED: [&str; 4] = ["take_over_timers", "make_call", "check", "arm_probe"];
 
 /// The maps that a next engine shares with the first one. Empty for an engine with maps of its own, which never takes
 /// over.

@@ -1,6 +1,7 @@
 //! What a session writes for its user: lines while it runs, and why it could not go on. Relies on the caller to
 //! show them.
 
+use hls_hierarchy::Diagnostic;
 use std::fmt::{self, Display};
 use std::io;
 
@@ -15,14 +16,21 @@ pub trait Console: Send + Sync {
 pub enum Error {
     /// The user's input is to blame, like this.
     Input(String),
+    /// The hierarchy file is to blame, at these places.
+    Hierarchy(Vec<Diagnostic>),
     /// The system failed: a file that cannot be written, an error of ours.
     System(String),
 }
 
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Error::Input(what) | Error::System(what)) = self;
-        f.write_str(what)
+        match self {
+            Error::Input(what) | Error::System(what) => f.write_str(what),
+            Error::Hierarchy(wrong) => {
+                let wrong: Vec<String> = wrong.iter().map(Diagnostic::to_string).collect();
+                f.write_str(&wrong.join("; "))
+            }
+        }
     }
 }
 

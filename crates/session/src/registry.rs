@@ -242,6 +242,7 @@ pub fn layout<C: Calls>(
         owners: vec![None; built.schedulers.len()],
         default: plan.hierarchy.default_scheduler().unwrap_or_default(),
         service: plan.hierarchy.service_scheduler(),
+        overrun: Nanos::ZERO,
         loaded: policies.loaded.clone(),
     }
 }

@@ -72,8 +72,8 @@ impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
 
 fn unusable(error: Error) -> EngineError {
     match error {
-        Error::Input(what) => EngineError::Policy(what),
         Error::System(what) => EngineError::Failed(what),
+        other => EngineError::Policy(other.to_string()),
     }
 }
 

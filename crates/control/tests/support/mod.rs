@@ -95,6 +95,7 @@ impl Native {
             owners: hierarchy.schedulers.iter().map(owner).collect(),
             default: named("rest").expect("a default"),
             service: named("hls"),
+            overrun: hls_units::Nanos(30_000),
             vps,
             schedulers,
             loaded: Vec::new(),

@@ -46,6 +46,8 @@ pub struct Run<'t> {
     pub engine: Engine,
     pub engines: EngineCache,
     pub registry: RunRegistry<'t>,
+    /// By how much timers of this machine let a thread overrun its budget.
+    pub overrun: Nanos,
     keeper: &'t Keeper,
     commands: Commands,
     load: Option<ThreadProcess>,
@@ -63,7 +65,8 @@ pub struct Run<'t> {
 }
 
 impl<'t> Run<'t> {
-    /// Loads and attaches the hierarchy and gives all threads their places; workloads and commands wait.
+    /// Loads and attaches the hierarchy and gives all threads their places; workloads and commands wait. A budget that
+    /// the timers of this machine cannot enforce is refused before.
     pub fn attach(
         subject: &Subject,
         options: &Options,
@@ -77,7 +80,13 @@ impl<'t> Run<'t> {
         let commands = Commands::prepare(&plan.hierarchy)?;
         let of_load = workload_only(plan);
         let policies: Vec<_> = policies.loaded.iter().map(|loaded| loaded.source.clone()).collect();
-        let mut engine = Engine::new(plan.clone(), domain(policies.clone())?).map_err(failed)?;
+        let mut domain = domain(policies.clone())?;
+        let overrun = domain.overrun().map_err(failed)?;
+        let refused = hls_check::unenforceable_budgets(&plan.hierarchy, overrun);
+        if !refused.is_empty() {
+            return Err(Error::Hierarchy(refused));
+        }
+        let mut engine = Engine::new(plan.clone(), domain).map_err(failed)?;
         let load = match of_load.groups.is_empty() {
             true => None,
             false => Some(ThreadProcess::start(worker::process(worker::THREADS), &of_load, options.seed)?),
@@ -93,6 +102,7 @@ impl<'t> Run<'t> {
         }
         Ok(Run {
             registry: RunRegistry::new(listeners, places, console.clone()),
+            overrun,
             keeper,
             engine,
             engines: EngineCache::of(policies),

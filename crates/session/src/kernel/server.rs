@@ -62,7 +62,7 @@ impl Server {
         let (to, questions) = mpsc::channel();
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(io::Error::from)?;
         let bell = Arc::new(bell);
-        let layout = layout(&mut run.engine, subject)?;
+        let layout = Layout { overrun: run.overrun, ..layout(&mut run.engine, subject)? };
         let remote = RemoteRun {
             to,
             bell: bell.clone(),

@@ -11,11 +11,19 @@ keeps() {
 	[ "$broken" = 0 ] || fail "a promise to thread $1 broke"
 }
 
+# A budget that the timers cannot enforce is refused, in the file and in a request, with what they can.
+echo 'reservation "RES" { thread "small" guarantee="RESBH 10us 500us"; }' >/tmp/small.kdl
+hls run --engine kernel /tmp/small.kdl --for 1s >/tmp/report 2>/tmp/said
+[ $? = 2 ] || fail "hls exited with $? for a budget of 10us"
+grep -q 'small.kdl:1:.*the budget of `small`: found 10us, expected [0-9.]*us at least' /tmp/said || fail "no word of the budget"
+
 # The slack is for the check of all invariants, during which timers wait.
 start /usr/kernel/ctl.kdl --slack 500us
 answers
 hogs 2
 one=$(echo $hogs | cut -d" " -f1) other=${hogs##* }
+hls ctl reserve "$one" "RESBH 10us 20ms" 2>/tmp/said2 && fail "a budget of 10us was granted"
+grep -q 'found 10us, expected [0-9.]*us at least' /tmp/said2 || fail "no word of the budget in a request"
 asks reserve "$one" "RESBH 4ms 20ms"
 asks create proportional-share GROUP --below RES guarantee="RESBH 5ms 20ms"
 asks move "$other" --to GROUP share=1
