@@ -33,7 +33,8 @@
 enum { RESERVATION_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct reservation {
-	u32 ready, running, depleted;
+	struct hls_queue ready;
+	u32 running, depleted;
 };
 
 struct reservation_vp {
@@ -101,8 +102,9 @@ static void reservation_set_timer(hls_t *h, u32 s)
 {
 	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
 	u64 first = HLS_NEVER;
-	if (res->ready)
-		first = h->node[res->ready].key;
+	u32 ready = queue_first(h, &res->ready);
+	if (ready)
+		first = POLICY_VP(struct reservation_vp, ready)->deadline_at;
 	/* A RUNNING VP whose period is over is about to be revoked, and that sets the timer again. */
 	if (res->running && h->node[res->running].key < first && h->node[res->running].key > h->now_ns)
 		first = h->node[res->running].key;
@@ -116,9 +118,12 @@ static void reservation_enqueue(hls_t *h, u32 s, u32 v)
 {
 	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
 	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
-	if (!vp->budget_ns)
+	if (vp->budget_ns) {
+		queue_push(h, &res->ready, v, vp->deadline_at);
+	} else {
 		hls_throttle(h, v);
-	heap_push(h->node, vp->budget_ns ? &res->ready : &res->depleted, v, vp->deadline_at, h->seq++);
+		heap_push(h->node, &res->depleted, v, vp->deadline_at, h->seq++);
+	}
 	reservation_set_timer(h, s);
 }
 
@@ -131,18 +136,20 @@ static void reservation_request(hls_t *h, u32 s, u32 v)
 static void reservation_withdraw(hls_t *h, u32 s, u32 v)
 {
 	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
-	bool depleted = h->vp[v].flags & HLS_THROTTLED;
-	heap_remove(h->node, depleted ? &res->depleted : &res->ready, v);
+	if (h->vp[v].flags & HLS_THROTTLED)
+		heap_remove(h->node, &res->depleted, v);
+	else
+		queue_remove(h, &res->ready, v);
 	reservation_set_timer(h, s);
 }
 
 static u32 reservation_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
-	u32 v = hls_least_usable(h, res->ready, cpu);
+	u32 v = queue_first_usable(h, &res->ready, cpu);
 	if (v) {
 		struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
-		heap_remove(h->node, &res->ready, v);
+		queue_remove(h, &res->ready, v);
 		heap_push(h->node, &res->running, v, vp->deadline_at, h->seq++);
 		h->slice_ns = vp->budget_ns;
 	}
@@ -189,13 +196,13 @@ static u32 reservation_timer(hls_t *h, u32 s)
 			hls_recheck(h, v);
 		v = heap_next(h->node, v);
 	}
-	for (u32 i = opaque(0); i < HLS_MAX_BATCH && res->ready && can_loop; i++) {
-		v = res->ready;
-		if (h->node[v].key > h->now_ns)
+	for (u32 i = opaque(0); i < HLS_MAX_BATCH && can_loop; i++) {
+		v = queue_first(h, &res->ready);
+		if (!v || POLICY_VP(struct reservation_vp, v)->deadline_at > h->now_ns)
 			break;
-		heap_remove(h->node, &res->ready, v);
+		queue_remove(h, &res->ready, v);
 		reservation_renew_if_over(h, v);
-		heap_push(h->node, &res->ready, v, POLICY_VP(struct reservation_vp, v)->deadline_at, h->seq++);
+		queue_push(h, &res->ready, v, POLICY_VP(struct reservation_vp, v)->deadline_at);
 	}
 	v = res->depleted;
 	if (!v || h->node[v].key > h->now_ns) {
@@ -205,7 +212,7 @@ static u32 reservation_timer(hls_t *h, u32 s)
 	heap_remove(h->node, &res->depleted, v);
 	reservation_renew_if_over(h, v);
 	hls_unthrottle(h, v);
-	heap_push(h->node, &res->ready, v, POLICY_VP(struct reservation_vp, v)->deadline_at, h->seq++);
+	queue_push(h, &res->ready, v, POLICY_VP(struct reservation_vp, v)->deadline_at);
 	return v;
 }
 
