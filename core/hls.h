@@ -111,7 +111,7 @@ enum hls_error {
 	HLS_E_FULL,      /* no free entry */
 	HLS_E_NOT_FOUND, /* no such scheduler, VP, CPU or policy */
 	HLS_E_PARAM,     /* a parameter out of the range that the policy states */
-	HLS_E_BUSY,      /* a scheduler that has children or a parent; the last CPU that is online */
+	HLS_E_BUSY,      /* a scheduler with children or a parent; the last CPU online; a new CPU beside VPs */
 	HLS_E_CHILDREN,  /* the policy takes no further child */
 	HLS_E_DEPTH,     /* the hierarchy would be deeper than HLS_MAX_DEPTH, or have a cycle */
 	HLS_E_UNKNOWN,   /* the policy does not know this message */

@@ -72,8 +72,8 @@ static __always_inline void become_ready(hls_t *h, vp_t *vp, u32 v, scheduler_t 
 HLS_GLOBAL_FUNC u32 pin_scheduler(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
-	if (!(vp->flags & HLS_PINNED) && h->scheduler[vp->parent].nr_up > 1)
-		wanting_unlink(h, v);
+	if (!(vp->flags & HLS_PINNED))
+		wanting_forget(h, v);
 	vp->usable &= ~(1ULL << vp->cpu);
 	vp->flags |= HLS_PINNED;
 	h->scheduler[vp->child].refused = 1;
@@ -226,7 +226,7 @@ HLS_GLOBAL_FUNC u32 lift_refusals(hls_t *h __arg_arena, u32 s)
 	return 0;
 }
 
-/* The VP v is READY. A scheduler above that has several VPs finds v from now on, if v is neither pinned nor throttled. */
+/* The VP v is READY: a scheduler above that holds several VPs finds v, if v is neither pinned nor throttled. */
 static __always_inline void note_wish(hls_t *h, u32 v)
 {
 	const vp_t *vp = &h->vp[v];

@@ -175,6 +175,32 @@ HLS_GLOBAL_FUNC u32 tree_set_cpus(tree_node_t *nodes __arg_arena, u32 i, u64 cpu
 	return 0;
 }
 
+/* The last member of the subtree of node i; 0: i is 0. */
+static __always_inline u32 tree_last(const tree_node_t *nodes, u32 i)
+{
+	for (u32 d = opaque(0); d < HLS_TREE_HEIGHT && i && nodes[i].child[TREE_BEHIND] && can_loop; d++)
+		i = nodes[i].child[TREE_BEHIND];
+	return i;
+}
+
+/*
+ * Whether the invariants hold at node i, whose neighbours in order are those of its subtree. Where they hold at all
+ * nodes, the tree is sound.
+ */
+HLS_GLOBAL_FUNC bool tree_is_sound_at(const tree_node_t *nodes __arg_arena, u32 i, u64 cpus)
+{
+	const tree_node_t *n = &nodes[i];
+	u32 before = n->child[TREE_BEFORE], behind = n->child[TREE_BEHIND];
+	u32 height = tree_height(nodes, before), other = tree_height(nodes, behind);
+	u64 below = n->cpus | (before ? nodes[before].below : 0) | (behind ? nodes[behind].below : 0);
+	if ((before && (nodes[before].up != i || !tree_before(&nodes[tree_last(nodes, before)], n))) ||
+	    (behind && (nodes[behind].up != i || !tree_before(n, &nodes[tree_first(nodes, behind)]))))
+		return false;
+	if (height > other + 1 || other > height + 1 || n->height != (height > other ? height : other) + 1)
+		return false;
+	return n->cpus == cpus && n->below == below && n->height <= HLS_TREE_HEIGHT;
+}
+
 /* The first member that can use one of these CPUs; 0: none. */
 HLS_GLOBAL_FUNC u32 tree_first_usable(const tree_node_t *nodes __arg_arena, u32 root, u64 cpus)
 {

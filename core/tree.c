@@ -463,6 +463,7 @@ HLS_GLOBAL_FUNC u32 bind(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns)
 {
 	release_thread(h, v, now_ns, false);
 	h->vp[v].usable = cpus;
+	wanting_forget(h, v);
 	set_pinned(h, &h->vp[v], (h->cpus & ~cpus) != 0);
 	return 0;
 }

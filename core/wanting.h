@@ -75,6 +75,14 @@ HLS_GLOBAL_FUNC u32 wanting_unlink(hls_t *h __arg_arena, u32 v)
 	return 0;
 }
 
+/* The child v, which is not READY, is about to be pinned, or to be so no more: it is in no list from now on. */
+static __always_inline void wanting_forget(hls_t *h, u32 v)
+{
+	if (h->scheduler[h->vp[v].parent].nr_up > 1)
+		wanting_unlink(h, v);
+	h->wanting_node[v].height = 0; /* of a list that was left as it was when s lost its second VP */
+}
+
 /* The READY child v is throttled no more. */
 static __always_inline void wanting_add(hls_t *h, u32 v)
 {
@@ -155,6 +163,18 @@ HLS_GLOBAL_FUNC u32 wanting_first(hls_t *h __arg_arena, u32 s, u64 cpus)
 	if (!pinned || !unpinned)
 		return pinned ? pinned : unpinned;
 	return tree_before(&h->wanting_node[pinned], &h->wanting_node[unpinned]) ? pinned : unpinned;
+}
+
+/* Whether the child v is where it is looked for, if it wants a CPU, and only then. */
+static __always_inline bool wanting_is_sound_for(hls_t *h, u32 v)
+{
+	const vp_t *vp = &h->vp[v];
+	const scheduler_t *sched = &h->scheduler[vp->parent];
+	bool able = vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED),
+	     is_there = h->wanting_node[v].height != 0;
+	if (vp->flags & HLS_PINNED)
+		return vp->state == HLS_RUNNING || (able == is_there && (!able || sched->nr_pinned));
+	return sched->nr_up < 2 || (able || vp->state == HLS_RUNNING) == is_there;
 }
 
 /* Whether a READY child of s can use the CPU. */
