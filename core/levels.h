@@ -105,7 +105,7 @@ static __always_inline u32 levels_take_from_list(hls_t *h, levels_t *levels)
 }
 
 /* levels_take() where VPs are pinned. */
-HLS_GLOBAL_FUNC u32 levels_take_any(hls_t *h __arg_arena, levels_t *levels __arg_arena, u32 cpu)
+HLS_RARE_FUNC u32 levels_take_any(hls_t *h __arg_arena, levels_t *levels __arg_arena, u32 cpu)
 {
 	u32 v = levels_search(h, levels, cpu);
 	if (v)

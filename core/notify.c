@@ -50,7 +50,7 @@ static __always_inline void emit(hls_t *h, const vp_t *vp, u32 v, u32 kind)
 }
 
 /* The VP v, which is watched, or pinned, or both, is READY. */
-HLS_GLOBAL_FUNC u32 note_request(hls_t *h __arg_arena, u32 v)
+HLS_RARE_FUNC u32 note_request(hls_t *h __arg_arena, u32 v)
 {
 	hls_emit(h, v, HLS_REC_REQUEST, 0, 0);
 	if (h->vp[v].flags & HLS_PINNED)
@@ -69,7 +69,7 @@ static __always_inline void become_ready(hls_t *h, vp_t *vp, u32 v, scheduler_t 
 }
 
 /* The VP v of a scheduler, which is RUNNING, refuses its CPU. */
-HLS_GLOBAL_FUNC u32 pin_scheduler(hls_t *h __arg_arena, u32 v)
+HLS_RARE_FUNC u32 pin_scheduler(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
 	if (!(vp->flags & HLS_PINNED))
@@ -91,7 +91,7 @@ static __always_inline void unpin_scheduler(hls_t *h, u32 v)
 }
 
 /* The pinned VP v has a CPU. */
-HLS_GLOBAL_FUNC u32 note_pinned_grant(hls_t *h __arg_arena, u32 v)
+HLS_RARE_FUNC u32 note_pinned_grant(hls_t *h __arg_arena, u32 v)
 {
 	wanting_remove_pinned(h, v);
 	if (h->vp[v].child && h->vp[v].usable == HLS_NEVER)
@@ -458,7 +458,7 @@ static __always_inline u64 charge(vp_t *vp, u64 clock)
 }
 
 /* The child v of s, which holds several VPs, was RUNNING and is WAITING now. */
-HLS_GLOBAL_FUNC u32 note_end_of_wish(hls_t *h __arg_arena, u32 s, u32 v)
+HLS_RARE_FUNC u32 note_end_of_wish(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	if (!(h->vp[v].flags & HLS_PINNED))
 		wanting_unlink(h, v);

@@ -34,7 +34,7 @@ static __always_inline bool queue_is_pinned(const hls_t *h, u32 v)
 }
 
 /* Adds v to the search tree of a queue. */
-HLS_GLOBAL_FUNC u32 queue_push_tree(hls_t *h __arg_arena, u32 __arena *tree __arg_arena, u32 v, u64 key, u64 seq)
+HLS_RARE_FUNC u32 queue_push_tree(hls_t *h __arg_arena, u32 __arena *tree __arg_arena, u32 v, u64 key, u64 seq)
 {
 	h->queue_node[v].key = key;
 	h->queue_node[v].seq = seq;
@@ -90,7 +90,7 @@ static __always_inline u32 queue_first(hls_t *h, const queue_t *queue)
 }
 
 /* queue_first_usable() where VPs are pinned. */
-HLS_GLOBAL_FUNC u32 queue_search(hls_t *h __arg_arena, const queue_t *queue __arg_arena, u32 cpu)
+HLS_RARE_FUNC u32 queue_search(hls_t *h __arg_arena, const queue_t *queue __arg_arena, u32 cpu)
 {
 	return queue_earlier(h, queue->heap, tree_first_usable(h->queue_node, queue->tree, 1ULL << cpu));
 }
@@ -128,7 +128,7 @@ static __always_inline void fifo_remove(hls_t *h, fifo_t *fifo, u32 v)
 }
 
 /* fifo_first_usable() where VPs are pinned. */
-HLS_GLOBAL_FUNC u32 fifo_search(hls_t *h __arg_arena, const fifo_t *fifo __arg_arena, u32 cpu)
+HLS_RARE_FUNC u32 fifo_search(hls_t *h __arg_arena, const fifo_t *fifo __arg_arena, u32 cpu)
 {
 	u32 head = fifo->list.head, v = tree_first_usable(h->queue_node, fifo->tree, 1ULL << cpu);
 	if (!head || !v)

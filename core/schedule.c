@@ -69,7 +69,7 @@ static __always_inline void grant(hls_t *h, scheduler_t *sched, u32 v, step_t *s
 }
 
 /* The VP v, which is watched, or pinned, or both, has a CPU that it did not have before. */
-HLS_GLOBAL_FUNC u32 note_grant(hls_t *h __arg_arena, u32 v)
+HLS_RARE_FUNC u32 note_grant(hls_t *h __arg_arena, u32 v)
 {
 	hls_emit(h, v, HLS_REC_GRANT, 0, 0);
 	if (h->vp[v].flags & HLS_PINNED)

@@ -107,7 +107,7 @@ static __always_inline void tree_retrace(tree_node_t *nodes, u32 __arena *root, 
 }
 
 /* Adds node i, which can use `cpus`. */
-HLS_GLOBAL_FUNC u32 tree_push(tree_node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i, u64 cpus)
+HLS_RARE_FUNC u32 tree_push(tree_node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i, u64 cpus)
 {
 	tree_node_t *n = &nodes[i];
 	u32 up = 0, next = *root, side = opaque(0);
@@ -139,7 +139,7 @@ static __always_inline u32 tree_first(const tree_node_t *nodes, u32 root)
 }
 
 /* Removes node i. */
-HLS_GLOBAL_FUNC u32 tree_remove(tree_node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i)
+HLS_RARE_FUNC u32 tree_remove(tree_node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i)
 {
 	tree_node_t *n = &nodes[i];
 	u32 before = n->child[TREE_BEFORE], behind = n->child[TREE_BEHIND], up = n->up;
@@ -167,7 +167,7 @@ HLS_GLOBAL_FUNC u32 tree_remove(tree_node_t *nodes __arg_arena, u32 __arena *roo
 }
 
 /* Changes which CPUs node i can use. */
-HLS_GLOBAL_FUNC u32 tree_set_cpus(tree_node_t *nodes __arg_arena, u32 i, u64 cpus)
+HLS_RARE_FUNC u32 tree_set_cpus(tree_node_t *nodes __arg_arena, u32 i, u64 cpus)
 {
 	nodes[i].cpus = cpus;
 	for (u32 d = opaque(0); d < HLS_TREE_HEIGHT && i && tree_settle(nodes, i) && can_loop; d++)
@@ -202,7 +202,7 @@ HLS_GLOBAL_FUNC bool tree_is_sound_at(const tree_node_t *nodes __arg_arena, u32 
 }
 
 /* The first member that can use one of these CPUs; 0: none. */
-HLS_GLOBAL_FUNC u32 tree_first_usable(const tree_node_t *nodes __arg_arena, u32 root, u64 cpus)
+HLS_RARE_FUNC u32 tree_first_usable(const tree_node_t *nodes __arg_arena, u32 root, u64 cpus)
 {
 	u32 i = root;
 	if (!i || !(nodes[i].below & cpus))

@@ -25,7 +25,7 @@ static __always_inline void wanting_register(hls_t *h, u32 v)
 }
 
 /* The pinned child v is READY, and not throttled. */
-HLS_GLOBAL_FUNC u32 wanting_add_pinned(hls_t *h __arg_arena, u32 v)
+HLS_RARE_FUNC u32 wanting_add_pinned(hls_t *h __arg_arena, u32 v)
 {
 	scheduler_t *sched = &h->scheduler[h->vp[v].parent];
 	tree_push(h->wanting_node, &sched->pinned, v, h->vp[v].usable);
@@ -34,7 +34,7 @@ HLS_GLOBAL_FUNC u32 wanting_add_pinned(hls_t *h __arg_arena, u32 v)
 }
 
 /* The pinned child v is not READY any more, or throttled. */
-HLS_GLOBAL_FUNC u32 wanting_remove_pinned(hls_t *h __arg_arena, u32 v)
+HLS_RARE_FUNC u32 wanting_remove_pinned(hls_t *h __arg_arena, u32 v)
 {
 	scheduler_t *sched = &h->scheduler[h->vp[v].parent];
 	tree_remove(h->wanting_node, &sched->pinned, v);
@@ -43,7 +43,7 @@ HLS_GLOBAL_FUNC u32 wanting_remove_pinned(hls_t *h __arg_arena, u32 v)
 }
 
 /* The child v, which is not pinned, wants a CPU. No effect where it is in the list. */
-HLS_GLOBAL_FUNC u32 wanting_link(hls_t *h __arg_arena, u32 v)
+HLS_RARE_FUNC u32 wanting_link(hls_t *h __arg_arena, u32 v)
 {
 	scheduler_t *sched = &h->scheduler[h->vp[v].parent];
 	tree_node_t *n = &h->wanting_node[v];
@@ -59,7 +59,7 @@ HLS_GLOBAL_FUNC u32 wanting_link(hls_t *h __arg_arena, u32 v)
 }
 
 /* The child v, which is not pinned, wants no CPU any more, or is throttled. No effect where it is not in the list. */
-HLS_GLOBAL_FUNC u32 wanting_unlink(hls_t *h __arg_arena, u32 v)
+HLS_RARE_FUNC u32 wanting_unlink(hls_t *h __arg_arena, u32 v)
 {
 	tree_node_t *n = &h->wanting_node[v];
 	u32 prev = n->child[WANTING_PREV], next = n->child[WANTING_NEXT];
@@ -105,7 +105,7 @@ static __always_inline void wanting_remove(hls_t *h, u32 v)
  * s holds a second VP, as it may where that is a CPU: makes the list of its children. The only walk over all of them;
  * it is made when a CPU becomes the second one of a domain.
  */
-HLS_GLOBAL_FUNC u32 wanting_begin(hls_t *h __arg_arena, u32 s)
+HLS_RARE_FUNC u32 wanting_begin(hls_t *h __arg_arena, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;
 	h->scheduler[s].first_wanting = 0;
@@ -155,7 +155,7 @@ static __always_inline u32 wanting_first_unpinned(hls_t *h, u32 s)
  * The first READY child of s, in the order of children, that can use one of these CPUs; 0: none. HLS_NEVER: any child
  * will do.
  */
-HLS_GLOBAL_FUNC u32 wanting_first(hls_t *h __arg_arena, u32 s, u64 cpus)
+HLS_RARE_FUNC u32 wanting_first(hls_t *h __arg_arena, u32 s, u64 cpus)
 {
 	u32 root = h->scheduler[s].pinned, unpinned = wanting_first_unpinned(h, s);
 	u32 pinned =

@@ -132,7 +132,7 @@ static u64 proportional_share_lesser(hls_t *h, u32 v, u64 least)
 }
 
 /* The least of `least` and of the S of all VPs that are READY or RUNNING. */
-HLS_GLOBAL_FUNC u64 proportional_share_least_start(hls_t *h __arg_arena, u32 s, u64 least)
+HLS_RARE_FUNC u64 proportional_share_least_start(hls_t *h __arg_arena, u32 s, u64 least)
 {
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	least = proportional_share_lesser(h, ps->ready.heap, least);
@@ -155,7 +155,7 @@ static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 }
 
 /* proportional_share_grant() where VPs lie in the search tree. */
-HLS_GLOBAL_FUNC u32 proportional_share_grant_any(hls_t *h __arg_arena, u32 s, u32 cpu)
+HLS_RARE_FUNC u32 proportional_share_grant_any(hls_t *h __arg_arena, u32 s, u32 cpu)
 {
 	u32 v = queue_first_usable(h, &POLICY_STATE(struct proportional_share, s)->ready, cpu);
 	if (v) {
