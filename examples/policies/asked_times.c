@@ -167,7 +167,7 @@ static u32 asked_times_timer(hls_t *h, u32 s)
 	heap_remove(h->node, &state->asked, v);
 	hls_unthrottle(h, v);
 	POLICY_VP(struct asked_times_vp, v)->left_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
-	heap_push(h->node, &state->due, v, h->node[v].key, h->seq++);
+	queue_push(h, &state->due, v, h->node[v].key);
 	return v;
 }
 
