@@ -16,6 +16,8 @@ static void take_off_cpu(hls_t *h, u32 s, u32 v, u32 cpu, u32 level)
 	h->vp[v].state = HLS_READY;
 	h->scheduler[s].nr_running--;
 	h->scheduler[s].nr_ready++;
+	if (h->vp[v].flags & HLS_PINNED)
+		wanting_add_pinned(h, v);
 	h->cpu[cpu].path[level].vp = 0;
 	revoke_for_good(h, v);
 	hls_mark(h, cpu, level);
@@ -42,7 +44,11 @@ static void forget_children(hls_t *h, u32 s)
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
 		clear((u64 __arena *)vp->word, sizeof(vp->word));
-		vp->flags &= ~HLS_THROTTLED;
+		h->queue_node[v].height = 0;
+		if (vp->flags & HLS_THROTTLED) {
+			vp->flags &= ~HLS_THROTTLED;
+			wanting_add(h, v);
+		}
 		ready += vp->state == HLS_READY;
 		v = vp->sib_next;
 	}

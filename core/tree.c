@@ -40,11 +40,13 @@ static bool vp_exists(hls_t *h, u32 v)
 	return v && v < HLS_MAX_VPS && (h->vp[v].flags & HLS_USED);
 }
 
-/* Adds a CPU to the domain. */
+/* Adds a CPU to the domain, before there are VPs: which of them are pinned depends on the CPUs that there are. */
 HLS_ENTRY s64 hls_add_cpu(hls_t *h __arg_arena, u32 cpu)
 {
 	if (cpu >= HLS_MAX_CPUS)
 		return -HLS_E_NOT_FOUND;
+	if (h->used_vps && !((h->cpus >> cpu) & 1))
+		return -HLS_E_BUSY;
 	h->cpus |= 1ULL << cpu;
 	return 0;
 }
@@ -110,6 +112,8 @@ static void add_up(hls_t *h, u32 v)
 	below->first_up = v;
 	below->nr_up++;
 	note_single(below);
+	if (below->nr_up == 2)
+		wanting_begin(h, h->vp[v].child);
 }
 
 /* Removes a VP from those that its child scheduler holds; no effect where it is none of them. */
@@ -263,6 +267,7 @@ static void link_child(hls_t *h, u32 v)
 		h->vp[sched->first_child].sib_prev = v;
 	sched->first_child = v;
 	sched->nr_children++;
+	wanting_register(h, v);
 }
 
 /* Registers v with the policy of `parent` and makes it a child there; an error: the policy's reason against v. */
@@ -292,6 +297,8 @@ static void unregister_vp(hls_t *h, u32 v)
 	vp_t *vp = &h->vp[v];
 	scheduler_t *sched = &h->scheduler[vp->parent];
 	policy_unregister_vp(h, vp->parent, v);
+	if (unlikely(h->queue_node[v].height))
+		hls_take_back(h, v);
 	if (vp->sib_prev)
 		h->vp[vp->sib_prev].sib_next = vp->sib_next;
 	else
@@ -456,6 +463,7 @@ HLS_GLOBAL_FUNC u32 bind(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns)
 {
 	release_thread(h, v, now_ns, false);
 	h->vp[v].usable = cpus;
+	wanting_forget(h, v);
 	set_pinned(h, &h->vp[v], (h->cpus & ~cpus) != 0);
 	return 0;
 }
