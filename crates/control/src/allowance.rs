@@ -1,14 +1,14 @@
 //! What the requests of users who are not root may cost. To answer takes CPU time from the threads of the hierarchy,
 //! and anybody may ask, as often as he likes.
 //!
-//! All those requests together have a fiftieth of a CPU: they take turns, and behind each comes a pause that is in
-//! proportion to the CPU time that this process has used meanwhile. Whatever else the process did then counts, too,
+//! All those requests together have a fiftieth of a CPU: they take turns, and between two turns is a pause in
+//! proportion to the CPU time that this process used during the first. Whatever else the process did then counts, too,
 //! against the users. Requests of root do not wait.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A pause is so many times as long as the CPU time that was used before.
 const PAUSE: u32 = 49;
@@ -16,29 +16,35 @@ const PAUSE: u32 = 49;
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Turns of users.
-#[derive(Default)]
 pub struct Allowance {
-    turn: Mutex<()>,
+    /// When the next turn may begin.
+    next_at: Mutex<Instant>,
 }
 
-/// A turn, for one request and its answer; when it is dropped comes the pause.
+/// A turn, for one request; what the request used is known when the turn is dropped.
 pub struct Turn<'a> {
-    _only: MutexGuard<'a, ()>,
+    next_at: MutexGuard<'a, Instant>,
     used_before: Duration,
 }
 
 impl Allowance {
+    /// The first turn may begin at once.
+    pub fn new() -> Allowance {
+        Allowance { next_at: Mutex::new(Instant::now()) }
+    }
+
     /// Waits for a turn.
     pub fn turn(&self) -> Turn<'_> {
-        // The lock guards no data.
-        let only = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        Turn { _only: only, used_before: used() }
+        // A request that panicked has at worst not said what it used.
+        let next_at = self.next_at.lock().unwrap_or_else(PoisonError::into_inner);
+        sleep(next_at.saturating_duration_since(Instant::now()));
+        Turn { next_at, used_before: used() }
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        sleep(pause_after(used().saturating_sub(self.used_before)));
+        *self.next_at = Instant::now() + pause_after(used().saturating_sub(self.used_before));
     }
 }
 
@@ -56,7 +62,6 @@ fn used() -> Duration {
 mod tests {
     use super::*;
     use std::thread;
-    use std::time::Instant;
 
     #[test]
     fn pauses_are_in_proportion_and_have_an_end() {
@@ -64,10 +69,10 @@ mod tests {
         assert_eq!(pause_after(Duration::from_secs(2)), LONGEST_PAUSE);
     }
 
-    /// Four clients that ask all the time have a fiftieth of a CPU together, not each.
+    /// Four clients that ask have a fiftieth of a CPU together, not each: behind three of them comes a pause.
     #[test]
     fn clients_share_one_allowance() {
-        let allowance = Allowance::default();
+        let allowance = Allowance::new();
         let work = || {
             let until = used() + Duration::from_millis(2);
             while used() < until {}
@@ -81,6 +86,6 @@ mod tests {
                 });
             }
         });
-        assert!(begun.elapsed() >= Duration::from_millis(4 * 98), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() >= Duration::from_millis(3 * 98), "{:?}", begun.elapsed());
     }
 }

@@ -97,7 +97,7 @@ pub fn serve<E: RunningEngine + Send>(
     stop: &AtomicBool,
 ) -> io::Result<()> {
     let clients = Clients::default();
-    let allowance = &Allowance::default();
+    let allowance = &Allowance::new();
     thread::scope(|scope| {
         let result = loop {
             if stop.load(Ordering::Relaxed) {
@@ -218,8 +218,10 @@ fn attend<E: RunningEngine>(
             Received::End => return Ok(()),
             Received::Bad(reason) => return send(&client.stream, &Fault::malformed(&reason).message()),
         };
-        let _turn = (client.peer != Peer::ROOT).then(|| allowance.turn());
+        let turn = (client.peer != Peer::ROOT).then(|| allowance.turn());
         let answer = answer(manager, client.peer, &message);
+        // A client that does not read its answer keeps nobody waiting.
+        drop(turn);
         if let Some(message) = answer.message {
             let rest = match &answer.descriptor {
                 Some(descriptor) => send_with(&client.stream, &message, descriptor.as_fd())?,

@@ -13,6 +13,9 @@ use hls_plan::assign::{Assignment, Instance, RealThread, Successor};
 use hls_plan::{ChangeableEngine, PlannedThreads, vp_params};
 use std::mem;
 
+/// So many threads are described anew at each look.
+const DESCRIBED_AGAIN: usize = 2;
+
 /// So many threads are looked at before other work is done. Each may take two reads of `/proc`.
 const MOST_AT_ONCE: usize = 64;
 
@@ -36,11 +39,21 @@ impl Engine {
         self.look_at_counts();
         let to_describe = self.threads.to_describe.len().min(MOST_AT_ONCE);
         for tid in self.threads.to_describe.drain(..to_describe).collect::<Vec<_>>() {
-            self.describe(tid);
-            self.assign(tid);
+            self.assign_anew(tid);
         }
         is_behind |= !self.threads.to_describe.is_empty();
+        self.look_again();
         is_behind
+    }
+
+    /// Describes some threads anew, each in its turn. The kernel does not run our program for a rename while another
+    /// thread, which was preempted in that program, has the same CPU: so a change of a name may not have been noted.
+    fn look_again(&mut self) {
+        if self.threads.has_rules {
+            for tid in self.threads.next_to_describe(DESCRIBED_AGAIN) {
+                self.assign_anew(tid);
+            }
+        }
     }
 
     /// Looks at what has happened to a thread that lives.
@@ -52,6 +65,8 @@ impl Engine {
             .get(&tid)
             .is_none_or(|known| known.generation != generation || known.core_vp != vp);
         if is_new {
+            // The end of an earlier thread with this TID, on another VP, may not have been looked at yet.
+            self.forget(tid);
             self.threads.known.insert(tid, Known { core_vp: vp, generation, tgid, described: None });
             self.threads.tids.insert(vp, tid);
             self.describe(tid);
@@ -103,6 +118,12 @@ impl Engine {
                 self.threads.to_describe.push_back(tid);
             }
         }
+    }
+
+    /// Puts a thread where the rules of the file want it by what `/proc` says now.
+    fn assign_anew(&mut self, tid: u32) {
+        self.describe(tid);
+        self.assign(tid);
     }
 
     /// Puts a thread where the rules of the file want it now.

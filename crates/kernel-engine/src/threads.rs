@@ -8,7 +8,7 @@ use crate::proc;
 use hls_core::CoreVp;
 use hls_plan::Plan;
 use hls_plan::assign::Assignments;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// A thread of the machine that is known to have a VP.
 #[derive(Clone, Debug)]
@@ -26,13 +26,15 @@ pub struct Threads {
     /// Whether any thread of the file has a rule that matches threads of the machine.
     pub has_rules: bool,
     /// By TID.
-    pub known: HashMap<u32, Known>,
+    pub known: BTreeMap<u32, Known>,
     /// The TIDs of the known threads, by VP.
     pub tids: HashMap<CoreVp, u32>,
     /// TIDs of threads that a request has moved: no rule moves them any more.
     pub moved: HashSet<u32>,
     /// TIDs of threads that are to be described, anew or since `/proc` did not have them yet.
     pub to_describe: VecDeque<u32>,
+    /// The last thread that was described in its turn.
+    pub described_last: u32,
     /// How many forks had been refused, and how many processes had moved without a first thread, when that was last
     /// looked at.
     pub refused: u32,
@@ -45,10 +47,11 @@ impl Threads {
         Threads {
             assignments: Assignments::new(plan),
             has_rules: plan.hierarchy.threads.iter().any(|thread| thread.who.is_some()),
-            known: HashMap::new(),
+            known: BTreeMap::new(),
             tids: HashMap::new(),
             moved: HashSet::new(),
             to_describe: VecDeque::new(),
+            described_last: 0,
             refused: 0,
             unnamed_moves: 0,
         }
@@ -64,11 +67,17 @@ impl Threads {
         self.known.get(&tid).map(|known| (known.core_vp, known.generation))
     }
 
+    /// The threads whose turn it is to be described again, so many at most: in rising order, then from the first on.
+    pub fn next_to_describe(&mut self, most: usize) -> Vec<u32> {
+        let behind = self.known.range(self.described_last + 1..).map(|(&tid, _)| tid);
+        let next: Vec<u32> = behind.take(most).collect();
+        self.described_last = next.last().copied().unwrap_or(0);
+        next
+    }
+
     /// All TIDs, in rising order.
     pub fn tids(&self) -> Vec<u32> {
-        let mut tids: Vec<u32> = self.known.keys().copied().collect();
-        tids.sort_unstable();
-        tids
+        self.known.keys().copied().collect()
     }
 
     pub fn of_process(&self, tgid: u32) -> impl Iterator<Item = u32> {
