@@ -137,37 +137,45 @@ static __always_inline bool hls_may_prune(hls_t *h, u32 v)
 	return v < HLS_MAX_VPS && h->queue_node[v].height && hls_may_write(h, v);
 }
 
+HLS_GLOBAL_FUNC u32 checked_push_tree(hls_t *h __arg_arena, u32 __arena *tree __arg_arena, u32 v, u64 key, u64 seq)
+{
+	if (hls_may_grow(h, *tree, v))
+		queue_add_to_tree(h, tree, v, key, seq);
+	return 0;
+}
+
 static __always_inline void checked_queue_push(hls_t *h, queue_t *queue, u32 v, u64 key)
 {
 	if (!hls_may_write(h, v))
 		return;
-	if (!queue_is_pinned(h, v))
+	if (queue_is_pinned(h, v))
+		checked_push_tree(h, &queue->tree, v, key, h->seq++);
+	else
 		checked_heap_push(h->node, &queue->heap, v, key, h->seq++);
-	else if (hls_may_grow(h, queue->tree, v))
-		queue_push_tree(h, &queue->tree, v, key, h->seq++);
 }
 
 static __always_inline void checked_queue_remove(hls_t *h, queue_t *queue, u32 v)
 {
 	if (hls_may_prune(h, v))
-		tree_remove(h->queue_node, &queue->tree, v);
+		queue_remove_tree(h, &queue->tree, v);
 	else
 		checked_heap_remove(h->node, &queue->heap, v);
 }
 
 static __always_inline void checked_fifo_push(hls_t *h, fifo_t *fifo, u32 v, bool behind)
 {
-	bool may = hls_may_write(h, v) &&
-		   (queue_is_pinned(h, v) ? hls_may_grow(h, fifo->tree, v)
-					  : hls_may_write(h, behind ? fifo->list.tail : fifo->list.head));
-	if (may)
-		fifo_push(h, fifo, v, behind);
+	if (!hls_may_write(h, v))
+		return;
+	if (queue_is_pinned(h, v))
+		checked_push_tree(h, &fifo->tree, v, 0, queue_place(h, behind));
+	else if (hls_may_write(h, behind ? fifo->list.tail : fifo->list.head))
+		queue_push_list(h, &fifo->list, v, behind);
 }
 
 static __always_inline void checked_fifo_remove(hls_t *h, fifo_t *fifo, u32 v)
 {
 	if (hls_may_prune(h, v))
-		tree_remove(h->queue_node, &fifo->tree, v);
+		queue_remove_tree(h, &fifo->tree, v);
 	else
 		checked_list_remove(h->node, &fifo->list, v);
 }
@@ -186,10 +194,10 @@ static __always_inline void checked_levels_push(hls_t *h, levels_t *levels, u64 
 	if (!hls_is_level(h, level) || !hls_may_write(h, v))
 		return;
 	const list_t *queue = &levels->queue[level];
-	bool may = queue_is_pinned(h, v) ? hls_may_grow(h, levels->tree, v)
-					 : hls_may_write(h, behind ? queue->tail : queue->head);
-	if (may)
-		levels_push(h, levels, level, v, behind);
+	if (queue_is_pinned(h, v))
+		checked_push_tree(h, &levels->tree, v, levels_depth(level), queue_place(h, behind));
+	else if (hls_may_write(h, behind ? queue->tail : queue->head))
+		levels_push_to_list(h, levels, level, v, behind);
 }
 
 static __always_inline void checked_levels_remove(hls_t *h, levels_t *levels, u64 level, u32 v)
@@ -197,7 +205,7 @@ static __always_inline void checked_levels_remove(hls_t *h, levels_t *levels, u6
 	if (!hls_is_level(h, level))
 		return;
 	if (hls_may_prune(h, v))
-		tree_remove(h->queue_node, &levels->tree, v);
+		queue_remove_tree(h, &levels->tree, v);
 	else if (hls_may_unlink(h->node, v))
 		levels_remove_from_list(h, levels, level, v);
 }
@@ -208,7 +216,7 @@ static __always_inline u32 checked_levels_take(hls_t *h, levels_t *levels, u32 c
 	if (v) {
 		if (!hls_may_prune(h, v))
 			return 0;
-		tree_remove(h->queue_node, &levels->tree, v);
+		queue_remove_tree(h, &levels->tree, v);
 		return v;
 	}
 	if (!levels->occupied)

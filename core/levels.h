@@ -33,22 +33,20 @@ static __always_inline u64 levels_bit(u64 level)
 	return 1ULL << levels_depth(level);
 }
 
+/* levels_push() of a VP that can use every CPU. */
+static __always_inline void levels_push_to_list(hls_t *h, levels_t *levels, u64 level, u32 v, bool behind)
+{
+	queue_push_list(h, &levels->queue[level], v, behind);
+	levels->occupied |= levels_bit(level);
+}
+
 /* Adds v behind the other VPs of its level, or before them. */
 static __always_inline void levels_push(hls_t *h, levels_t *levels, u64 level, u32 v, bool behind)
 {
-	u64 place = h->seq++;
-	if (!behind)
-		place = -place;
-	if (queue_is_pinned(h, v)) {
-		queue_push_tree(h, &levels->tree, v, levels_depth(level), place);
-		return;
-	}
-	h->node[v].place = place;
-	if (behind)
-		list_push_tail(h->node, &levels->queue[level], v);
+	if (queue_is_pinned(h, v))
+		queue_push_tree(h, &levels->tree, v, levels_depth(level), queue_place(h, behind));
 	else
-		list_push_head(h->node, &levels->queue[level], v);
-	levels->occupied |= levels_bit(level);
+		levels_push_to_list(h, levels, level, v, behind);
 }
 
 /* levels_remove() of a VP that can use every CPU. */
@@ -63,7 +61,7 @@ static __always_inline void levels_remove_from_list(hls_t *h, levels_t *levels, 
 static __always_inline void levels_remove(hls_t *h, levels_t *levels, u64 level, u32 v)
 {
 	if (queue_is_pinned(h, v))
-		tree_remove(h->queue_node, &levels->tree, v);
+		queue_remove_tree(h, &levels->tree, v);
 	else
 		levels_remove_from_list(h, levels, level, v);
 }
@@ -109,7 +107,7 @@ HLS_RARE_FUNC u32 levels_take_any(hls_t *h __arg_arena, levels_t *levels __arg_a
 {
 	u32 v = levels_search(h, levels, cpu);
 	if (v)
-		tree_remove(h->queue_node, &levels->tree, v);
+		queue_remove_tree(h, &levels->tree, v);
 	else if (levels->occupied)
 		v = levels_take_from_list(h, levels);
 	return v;

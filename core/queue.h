@@ -34,11 +34,24 @@ static __always_inline bool queue_is_pinned(const hls_t *h, u32 v)
 }
 
 /* Adds v to the search tree of a queue. */
-HLS_RARE_FUNC u32 queue_push_tree(hls_t *h __arg_arena, u32 __arena *tree __arg_arena, u32 v, u64 key, u64 seq)
+static __always_inline void queue_add_to_tree(hls_t *h, u32 __arena *tree, u32 v, u64 key, u64 seq)
 {
 	h->queue_node[v].key = key;
 	h->queue_node[v].seq = seq;
 	tree_push(h->queue_node, tree, v, h->vp[v].usable);
+}
+
+/* The same, out of line. */
+HLS_RARE_FUNC u32 queue_push_tree(hls_t *h __arg_arena, u32 __arena *tree __arg_arena, u32 v, u64 key, u64 seq)
+{
+	queue_add_to_tree(h, tree, v, key, seq);
+	return 0;
+}
+
+/* Removes v from the search tree of a queue. */
+HLS_RARE_FUNC u32 queue_remove_tree(hls_t *h __arg_arena, u32 __arena *tree __arg_arena, u32 v)
+{
+	tree_remove(in_register(&h->queue_node[0]), tree, v);
 	return 0;
 }
 
@@ -64,7 +77,7 @@ static __always_inline void queue_push(hls_t *h, queue_t *queue, u32 v, u64 key)
 static __always_inline void queue_remove(hls_t *h, queue_t *queue, u32 v)
 {
 	if (queue_is_pinned(h, v))
-		tree_remove(h->queue_node, &queue->tree, v);
+		queue_remove_tree(h, &queue->tree, v);
 	else
 		heap_remove(h->node, &queue->heap, v);
 }
@@ -101,28 +114,37 @@ static __always_inline u32 queue_first_usable(hls_t *h, const queue_t *queue, u3
 	return likely(!queue->tree) ? queue->heap : queue_search(h, queue, cpu);
 }
 
+/* A place behind all places that were given before, or before them. */
+static __always_inline u64 queue_place(hls_t *h, bool behind)
+{
+	u64 place = h->seq++;
+	return behind ? place : -place;
+}
+
+/* Adds v to a list, behind its members or before them. */
+static __always_inline void queue_push_list(hls_t *h, list_t *list, u32 v, bool behind)
+{
+	h->node[v].place = queue_place(h, behind);
+	if (behind)
+		list_push_tail(h->node, list, v);
+	else
+		list_push_head(h->node, list, v);
+}
+
 /* Adds v behind the others, or before them. */
 static __always_inline void fifo_push(hls_t *h, fifo_t *fifo, u32 v, bool behind)
 {
-	u64 place = h->seq++;
-	if (!behind)
-		place = -place;
-	if (queue_is_pinned(h, v)) {
-		queue_push_tree(h, &fifo->tree, v, 0, place);
-		return;
-	}
-	h->node[v].place = place;
-	if (behind)
-		list_push_tail(h->node, &fifo->list, v);
+	if (queue_is_pinned(h, v))
+		queue_push_tree(h, &fifo->tree, v, 0, queue_place(h, behind));
 	else
-		list_push_head(h->node, &fifo->list, v);
+		queue_push_list(h, &fifo->list, v, behind);
 }
 
 /* Removes v. */
 static __always_inline void fifo_remove(hls_t *h, fifo_t *fifo, u32 v)
 {
 	if (queue_is_pinned(h, v))
-		tree_remove(h->queue_node, &fifo->tree, v);
+		queue_remove_tree(h, &fifo->tree, v);
 	else
 		list_remove(h->node, &fifo->list, v);
 }

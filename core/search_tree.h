@@ -67,7 +67,7 @@ static __always_inline void tree_put(tree_node_t *nodes, u32 __arena *root, u32 
 }
 
 /* Makes node i the child on the side `side` of its child on the other side, which takes the place of i. */
-static __always_inline u32 tree_rotate(tree_node_t *nodes, u32 __arena *root, u32 i, u32 side)
+static __always_inline void tree_rotate(tree_node_t *nodes, u32 __arena *root, u32 i, u32 side)
 {
 	u32 rising = nodes[i].child[!side], middle = nodes[rising].child[side];
 	tree_put(nodes, root, nodes[i].up, i, rising);
@@ -78,36 +78,38 @@ static __always_inline u32 tree_rotate(tree_node_t *nodes, u32 __arena *root, u3
 	nodes[i].up = rising;
 	tree_settle(nodes, i);
 	tree_settle(nodes, rising);
-	return rising;
 }
 
-/* Balances the subtree of node i, whose heights differ by two, the greater on the side `side`; returns its root. */
-static __always_inline u32 tree_balance(tree_node_t *nodes, u32 __arena *root, u32 i, u32 side)
+/*
+ * Something has changed at node i, or below it: settles and balances all nodes on the way up as far as that matters, at
+ * least as far as the node `to`, which is i or above i; 0: as far as it matters.
+ */
+static __always_inline void tree_retrace(tree_node_t *nodes, u32 __arena *root, u32 i, u32 to)
 {
-	u32 high = nodes[i].child[side];
-	if (tree_height(nodes, nodes[high].child[side]) < tree_height(nodes, nodes[high].child[!side]))
-		tree_rotate(nodes, root, high, side);
-	return tree_rotate(nodes, root, i, !side);
-}
-
-/* Something has changed at node i, or below it: settles and balances all nodes on the way up as far as that matters. */
-static __always_inline void tree_retrace(tree_node_t *nodes, u32 __arena *root, u32 i)
-{
-	for (u32 d = opaque(0); d < HLS_TREE_HEIGHT && i && can_loop; d++) {
+	/* At each node once, or twice where its higher child is rotated first. */
+	for (u32 d = opaque(0); d < 2 * HLS_TREE_HEIGHT && i && can_loop; d++) {
+		nodes = in_register(nodes);
 		u32 before = tree_height(nodes, nodes[i].child[TREE_BEFORE]);
 		u32 behind = tree_height(nodes, nodes[i].child[TREE_BEHIND]);
-		if (before > behind + 1)
-			i = tree_balance(nodes, root, i, TREE_BEFORE);
-		else if (behind > before + 1)
-			i = tree_balance(nodes, root, i, TREE_BEHIND);
-		else if (!tree_settle(nodes, i))
+		if (i == to)
+			to = 0;
+		if (before > behind + 1 || behind > before + 1) {
+			u32 side = behind > before, high = nodes[i].child[side];
+			const tree_node_t *n = &nodes[high];
+			bool is_twice = tree_height(nodes, n->child[side]) < tree_height(nodes, n->child[!side]);
+			tree_rotate(nodes, root, is_twice ? high : i, is_twice ? side : !side);
+			if (is_twice)
+				continue;
+			i = nodes[i].up;
+		} else if (!tree_settle(nodes, i) && !to) {
 			return;
+		}
 		i = nodes[i].up;
 	}
 }
 
 /* Adds node i, which can use `cpus`. */
-HLS_RARE_FUNC u32 tree_push(tree_node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i, u64 cpus)
+static __always_inline void tree_push(tree_node_t *nodes, u32 __arena *root, u32 i, u64 cpus)
 {
 	tree_node_t *n = &nodes[i];
 	u32 up = 0, next = *root, side = opaque(0);
@@ -120,13 +122,11 @@ HLS_RARE_FUNC u32 tree_push(tree_node_t *nodes __arg_arena, u32 __arena *root __
 		next = nodes[up].child[side];
 	}
 	n->up = up;
-	if (!up) {
+	if (up)
+		nodes[up].child[side] = i;
+	else
 		*root = i;
-		return 0;
-	}
-	nodes[up].child[side] = i;
-	tree_retrace(nodes, root, up);
-	return 0;
+	tree_retrace(nodes, root, up, 0);
 }
 
 /* The first member of the tree; 0: the tree is empty. */
@@ -139,31 +139,31 @@ static __always_inline u32 tree_first(const tree_node_t *nodes, u32 root)
 }
 
 /* Removes node i. */
-HLS_RARE_FUNC u32 tree_remove(tree_node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i)
+static __always_inline void tree_remove(tree_node_t *nodes, u32 __arena *root, u32 i)
 {
-	tree_node_t *n = &nodes[i];
-	u32 before = n->child[TREE_BEFORE], behind = n->child[TREE_BEHIND], up = n->up;
+	tree_node_t *n = in_register(&nodes[i]);
+	u32 behind = n->child[TREE_BEHIND], next = n->child[TREE_BEFORE], changed = n->up, to = 0;
 	n->height = 0;
-	if (!before || !behind) {
-		tree_put(nodes, root, up, i, before ? before : behind);
-		tree_retrace(nodes, root, up);
-		return 0;
+	if (next && behind) {
+		/* The next member has no child before it: it leaves its place, and takes that of i. */
+		next = tree_first(nodes, behind);
+		changed = nodes[next].up;
+		if (changed == i) {
+			changed = next;
+		} else {
+			tree_put(nodes, root, changed, next, nodes[next].child[TREE_BEHIND]);
+			nodes[next].child[TREE_BEHIND] = behind;
+			nodes[behind].up = next;
+		}
+		nodes[next].child[TREE_BEFORE] = n->child[TREE_BEFORE];
+		nodes[n->child[TREE_BEFORE]].up = next;
+		nodes[next].height = 0; /* so that it counts as changed: the node above it knows the height of i */
+		to = next;
+	} else if (!next) {
+		next = behind;
 	}
-	/* The next member has no child before it: it leaves its place, and takes that of i. */
-	u32 next = tree_first(nodes, behind), changed = nodes[next].up;
-	if (changed != i) {
-		tree_put(nodes, root, changed, next, nodes[next].child[TREE_BEHIND]);
-		nodes[next].child[TREE_BEHIND] = behind;
-		nodes[behind].up = next;
-	}
-	tree_put(nodes, root, up, i, next);
-	nodes[next].child[TREE_BEFORE] = before;
-	nodes[before].up = next;
-	nodes[next].height = 0; /* so that it counts as changed: the node above it knows the height that i had */
-	if (changed != i)
-		tree_retrace(nodes, root, changed);
-	tree_retrace(nodes, root, next);
-	return 0;
+	tree_put(nodes, root, n->up, i, next);
+	tree_retrace(nodes, root, changed, to);
 }
 
 /* Changes which CPUs node i can use. */

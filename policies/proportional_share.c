@@ -108,7 +108,7 @@ static void proportional_share_dequeue(hls_t *h, u32 s, u32 v)
 		heap_remove(h->node, &ps->ready.heap, v);
 		return;
 	}
-	tree_remove(h->queue_node, &ps->ready.tree, v);
+	queue_remove_tree(h, &ps->ready.tree, v);
 	heap_remove(h->node, &ps->starts, v);
 }
 

@@ -184,8 +184,29 @@ static bool reservation_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return reservation_deadline_at(h, ready) < reservation_deadline_at(h, running);
 }
 
+/* The first depleted VP begins its next period if the one before is over. Returns that VP; 0: none. */
+static u32 reservation_refill(hls_t *h, u32 s)
+{
+	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
+	u32 v = res->depleted;
+	if (!v || h->node[v].key > h->now_ns) {
+		reservation_set_timer(h, s);
+		return 0;
+	}
+	heap_remove(h->node, &res->depleted, v);
+	reservation_renew_if_over(h, v);
+	if (reservation_has_budget(h, v)) {
+		hls_unthrottle(h, v);
+		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
+	} else {
+		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
+	}
+	return v;
+}
+
 /*
  * Some periods are over: READY VPs begin their next one; RUNNING VPs are revoked, to be charged for the old one first.
+ * Depleted VPs begin theirs when all others have, one at each call.
  */
 static u32 reservation_timer(hls_t *h, u32 s)
 {
@@ -199,23 +220,10 @@ static u32 reservation_timer(hls_t *h, u32 s)
 	for (u32 i = opaque(0); i < HLS_MAX_BATCH && can_loop; i++) {
 		v = queue_first(h, &res->ready);
 		if (!v || reservation_deadline_at(h, v) > h->now_ns)
-			break;
+			return reservation_refill(h, s);
 		queue_remove(h, &res->ready, v);
 		reservation_renew_if_over(h, v);
 		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
-	}
-	for (u32 i = opaque(0); i < HLS_MAX_BATCH && res->depleted && can_loop; i++) {
-		v = res->depleted;
-		if (h->node[v].key > h->now_ns)
-			break;
-		heap_remove(h->node, &res->depleted, v);
-		reservation_renew_if_over(h, v);
-		if (reservation_has_budget(h, v)) {
-			hls_unthrottle(h, v);
-			queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
-			return v;
-		}
-		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
 	}
 	reservation_set_timer(h, s);
 	return 0;
