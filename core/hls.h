@@ -49,10 +49,10 @@
 #define HLS_MAX_SCHEDULERS 4096    /* schedulers, entry 0 unused */
 #define HLS_MAX_VPS (4096 + 65536) /* VPs of schedulers and of threads, entry 0 unused */
 #define HLS_MAX_RECORDS 16384      /* records that may wait to be read; a power of two */
-#define HLS_MAX_BATCH 32           /* VPs that timers of schedulers may name in a row; then other work comes first */
-#define HLS_PARAMS 4               /* parameters of a scheduler, and of a VP */
-#define HLS_SCHEDULER_WORDS 104    /* words of 8 bytes that a policy has in each of its schedulers */
-#define HLS_VP_WORDS 4             /* and in each VP that such a scheduler schedules */
+#define HLS_MAX_BATCH 32        /* VPs that timers of schedulers may name in a row; then other work comes first */
+#define HLS_PARAMS 4            /* parameters of a scheduler, and of a VP */
+#define HLS_SCHEDULER_WORDS 104 /* words of 8 bytes that a policy has in each of its schedulers */
+#define HLS_VP_WORDS 4          /* and in each VP that such a scheduler schedules */
 #define HLS_MAX_STEPS \
 	(64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, CPUs refused for affinity included */
 

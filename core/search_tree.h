@@ -109,7 +109,7 @@ static __always_inline void tree_retrace(tree_node_t *nodes, u32 __arena *root, 
 }
 
 /* Adds node i, which can use `cpus`. */
-static __always_inline void tree_push(tree_node_t *nodes, u32 __arena *root, u32 i, u64 cpus)
+HLS_RARE_BODY void tree_push(tree_node_t *nodes, u32 __arena *root, u32 i, u64 cpus)
 {
 	tree_node_t *n = &nodes[i];
 	u32 up = 0, next = *root, side = opaque(0);
@@ -139,7 +139,7 @@ static __always_inline u32 tree_first(const tree_node_t *nodes, u32 root)
 }
 
 /* Removes node i. */
-static __always_inline void tree_remove(tree_node_t *nodes, u32 __arena *root, u32 i)
+HLS_RARE_BODY void tree_remove(tree_node_t *nodes, u32 __arena *root, u32 i)
 {
 	tree_node_t *n = in_register(&nodes[i]);
 	u32 behind = n->child[TREE_BEHIND], next = n->child[TREE_BEFORE], changed = n->up, to = 0;

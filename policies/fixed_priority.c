@@ -59,7 +59,7 @@ static void fixed_priority_withdraw(hls_t *h, u32 s, u32 v)
 		      POLICY_VP(struct fixed_priority_vp, v)->level, v);
 }
 
-static u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
+static __always_inline u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct fixed_priority __arena *fp = POLICY_STATE(struct fixed_priority, s);
 	u32 v = levels_take(h, &fp->ready, cpu);
@@ -80,7 +80,7 @@ static void fixed_priority_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	levels_push(h, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, over);
 }
 
-static bool fixed_priority_preempts(hls_t *h, u32 s, u32 ready, u32 running)
+static __always_inline bool fixed_priority_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
 	return POLICY_VP(struct fixed_priority_vp, ready)->level >

@@ -171,7 +171,7 @@ HLS_RARE_FUNC u32 proportional_share_grant_any(hls_t *h __arg_arena, u32 s, u32 
 	return v;
 }
 
-static u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
+static __always_inline u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	u32 v = ps->ready.heap;

@@ -20,7 +20,9 @@ pub use calls::{Calls, CoreError, Params};
 pub use library::{Library, OpenError};
 pub use numbers::{CoreScheduler, CoreVp};
 pub use policy::{MessageInfo, ParamInfo, PolicyInfo, Unit, hook, policies, violation};
-pub use snapshot::{CpuImage, HeadImage, Image, NodeImage, SchedulerImage, Snapshot, StepImage, VpImage};
+pub use snapshot::{
+    CpuImage, HeadImage, Image, NodeImage, SchedulerImage, Snapshot, StepImage, TreeNodeImage, VpImage,
+};
 pub use tape::{Call, Op, Unsound};
 pub use view::{Fault, RawRecord, RecordKind, SchedulerEntry, View, VpEntry, VpState};
 
