@@ -161,7 +161,7 @@ static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 }
 
 /* proportional_share_grant() where VPs lie in the search tree. */
-HLS_RARE_FUNC u32 proportional_share_grant_any(hls_t *h __arg_arena, u32 s, u32 cpu)
+HLS_RARE_BODY u32 proportional_share_grant_any(hls_t *h, u32 s, u32 cpu)
 {
 	u32 v = queue_first_usable(h, &POLICY_STATE(struct proportional_share, s)->ready, cpu);
 	if (v) {
