@@ -41,7 +41,7 @@ pub mod limits {
     /// Parameters of a scheduler, and of a VP; values of a message.
     pub const PARAMS: usize = 4;
     /// Words that a policy has in each of its schedulers.
-    pub const SCHEDULER_WORDS: usize = 104;
+    pub const SCHEDULER_WORDS: usize = 105;
     /// Words that a policy has in each VP that it schedules.
     pub const VP_WORDS: usize = 4;
     /// Loaded policies have numbers from here on.
