@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * `queues SEED`: does random things with the queues that policies use (queue.h, levels.h), and does the same with arrays
- * that are searched from end to end. After each step it compares the first VP of each queue, for each CPU, with what
- * the array says, and checks all search trees. Exit status: 1, with a message, where they differ.
+ * `queues SEED`: does random things with the queues that policies use (queue.h, levels.h), and does the same with
+ * arrays that are searched from end to end. After each step it compares the first VP of each queue, for each CPU,
+ * with what the array says, and checks all search trees. Exit status: 1, with a message, where they differ.
  */
 #include "../../../core/levels.h"
 #include <stdio.h>

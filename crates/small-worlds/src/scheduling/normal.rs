@@ -5,10 +5,10 @@
 //! time from now in place of times. Where a policy compares numbers of its own in the same manner (the tags of
 //! proportional share), the key has their distances from one of them. The key leaves out what nothing reads before it
 //! is written again: links and keys of VPs that are in no queue, what is left of a turn or a period that is over,
-//! counts of grants and CPU time, the shapes of search trees, and the numbers that order equal keys, of which only the
-//! order is kept. It leaves out where children that want a CPU are looked for, too: who is there, the states of VPs say,
-//! and in which order, the list of children. It names a policy's words by the policy's name; of a policy that is not named here every word counts, and so does the
-//! time.
+//! counts of grants and CPU time, the shapes of search trees, and the numbers that order equal keys, of which only
+//! the order is kept. It leaves out where children that want a CPU are looked for, too: who is there, the states of
+//! VPs say, and in which order, the list of children. It names a policy's words by the policy's name; of a policy
+//! that is not named here every word counts, and so does the time.
 //!
 //! All of this is an argument, and may be wrong or become wrong: an exploration compares twins (`states`).
 
