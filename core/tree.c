@@ -459,9 +459,8 @@ HLS_ENTRY s64 hls_tell(hls_t *h __arg_arena, u32 v, u32 message, const params_t 
 }
 
 /* Gives a thread's VP an affinity with some CPU of the domain. v is WAITING afterwards: the caller may request it. */
-HLS_GLOBAL_FUNC u32 bind(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns)
+HLS_GLOBAL_FUNC u32 bind(hls_t *h __arg_arena, u32 v, u64 cpus)
 {
-	release_thread(h, v, now_ns, false);
 	h->vp[v].usable = cpus;
 	wanting_forget(h, v);
 	set_pinned(h, &h->vp[v], (h->cpus & ~cpus) != 0);
@@ -476,7 +475,8 @@ HLS_ENTRY s64 hls_set_affinity(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns
 	if (!(cpus & h->cpus))
 		return -HLS_E_PARAM;
 	bool wants = h->vp[v].state != HLS_WAITING;
-	bind(h, v, cpus, now_ns);
+	hls_release(h, v, now_ns);
+	bind(h, v, cpus);
 	if (wants)
 		hls_request(h, v, now_ns);
 	return 0;
