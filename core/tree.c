@@ -205,6 +205,24 @@ HLS_ENTRY s64 hls_attach_root(hls_t *h __arg_arena, u32 s, u32 cpu)
 	return v;
 }
 
+/* All VPs of the CPU's path lose it, and the root scheduler holds its root VP no more. */
+HLS_RARE_FUNC u32 take_cpu_away(hls_t *h __arg_arena, u32 cpu)
+{
+	cpu_t *c = &h->cpu[cpu];
+	u32 root = c->root_vp;
+	revoke_below(h, cpu, 0);
+	if (h->vp[root].state == HLS_RUNNING)
+		give_up_root(h, cpu);
+	else if (h->vp[root].state == HLS_READY)
+		withdraw(h, root);
+	c->depth = 0;
+	c->resched = 0;
+	h->kick &= ~(1ULL << cpu);
+	if (root)
+		remove_up(h, root);
+	return 0;
+}
+
 /*
  * A CPU goes offline: all VPs of its path lose it, and the root scheduler holds its root VP no more. The last CPU
  * cannot go.
@@ -218,21 +236,10 @@ HLS_ENTRY s64 hls_offline(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 	u64 offline = h->offline | 1ULL << cpu;
 	if (offline == h->cpus)
 		return -HLS_E_BUSY;
-	cpu_t *c = &h->cpu[cpu];
-	u32 root = c->root_vp;
 	h->now_ns = now_ns;
 	h->offline = offline;
 	hls_write_record(h, 0, cpu, HLS_REC_OFFLINE, 0, 0);
-	revoke_below(h, cpu, 0);
-	if (h->vp[root].state == HLS_RUNNING)
-		give_up_root(h, cpu);
-	else if (h->vp[root].state == HLS_READY)
-		withdraw(h, root);
-	c->depth = 0;
-	c->resched = 0;
-	h->kick &= ~(1ULL << cpu);
-	if (root)
-		remove_up(h, root);
+	take_cpu_away(h, cpu);
 	follow_up(h, cpu);
 	return 0;
 }
