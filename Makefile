@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bless bench vm tables cost storm small-worlds map clean lint licences core
-.PHONY: setup-run setup-check setup-test setup-bench setup-vm setup-cost setup-tables setup-storm
+.PHONY: help run test check bless bench vm tables cost storm small-worlds fuzz map clean lint licences core
+.PHONY: setup-run setup-check setup-test setup-bench setup-vm setup-cost setup-tables setup-storm setup-fuzz
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
@@ -60,6 +60,9 @@ storm: setup-storm ## test the kernel engine for long in the test machine; two h
 small-worlds: setup-run ## every sequence of events in every small hierarchy, and the engine's glue; ten minutes, two CPUs
 	cargo run --locked --release --quiet -p hls-small-worlds
 
+fuzz: setup-fuzz ## fuzz all that reads others' bytes, ten minutes each; TARGET=socket SECONDS=3600 for one, for longer
+	scripts/fuzz $(or $(TARGET),all) $(or $(SECONDS),600)
+
 map: setup-run ## draw which crate needs which, in docs/internals/crates.svg
 	cargo run --locked --quiet -p hls-tidy >docs/internals/crates.svg
 
@@ -106,3 +109,6 @@ setup-cost:
 
 setup-storm:
 	@scripts/setup rust cc clang bpf storm
+
+setup-fuzz:
+	@scripts/setup rust cc clang fuzz

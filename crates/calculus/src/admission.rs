@@ -286,7 +286,7 @@ impl Admission {
             for (&edge, label) in self.links.below[scheduler].iter().zip(labels) {
                 let stays = self.labels[edge].as_ref().is_some_and(|old| old.promises_as(&label));
                 if (!stays || asked.contains(&edge))
-                    && let Some(problem) = around.unmet(edge, &label)
+                    && let (_, Some(problem)) = around.unmet(edge, &label)
                 {
                     judge(problem)?;
                 }

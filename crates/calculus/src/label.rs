@@ -104,8 +104,14 @@ impl Label {
         }
     }
 
+    /// Whether the reason for which this label promises nothing, where it does, is that of another.
+    pub(crate) fn has_reason_of(&self, other: &Label) -> bool {
+        let (own, others) = (&self.derivation, &other.derivation);
+        self.guarantee != Guarantee::Null || (own.rule == others.rule && own.formula == others.formula)
+    }
+
     /// Whether another label promises the same; their derivations may differ.
-    pub(crate) fn promises_as(&self, other: &Label) -> bool {
+    pub fn promises_as(&self, other: &Label) -> bool {
         self.guarantee == other.guarantee
             && self.count == other.count
             && self.scale == other.scale

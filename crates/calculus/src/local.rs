@@ -137,13 +137,16 @@ impl<'a> StepContext<'a> {
         label.named(self.graph.child_name(edge))
     }
 
-    /// The problem of an edge that asks for something that its label does not give.
-    pub(crate) fn unmet(&self, edge: usize, label: &Label) -> Option<Problem> {
-        let need = self.graph.edges[edge].requested.as_ref()?;
-        self.work.take(steps_to_compare(&label.guarantee, need));
-        let reason = label.shortcoming(need)?;
-        let found = format!("{} ({reason})", label.rounded_for_people());
-        Some(self.problem(Place::Edge(edge), need.rounded_for_people(), found))
+    /// The problem of an edge that asks for something that its label does not give, and how many steps it took to tell.
+    pub(crate) fn unmet(&self, edge: usize, label: &Label) -> (usize, Option<Problem>) {
+        let Some(need) = &self.graph.edges[edge].requested else { return (0, None) };
+        let steps = steps_to_compare(&label.guarantee, need);
+        self.work.take(steps);
+        let problem = label.shortcoming(need).map(|reason| {
+            let found = format!("{} ({reason})", label.rounded_for_people());
+            self.problem(Place::Edge(edge), need.rounded_for_people(), found)
+        });
+        (steps, problem)
     }
 
     /// A problem, with the sentence that says it.

@@ -1,7 +1,7 @@
 //! The calculus at work on a plan: labels for every VP, and the promises to watch.
 
 use crate::requests::{request_test, reservations};
-use hls_calculus::{Analysis, Guarantee, Rational, Rules, analyse, ceil_nanos, floor_nanos};
+use hls_calculus::{Analysis, Edge, Guarantee, Label, Rational, Rules, analyse, ceil_nanos, floor_nanos};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::ModelEdge;
 use hls_monitor::event::ObservedVp;
@@ -23,6 +23,8 @@ pub struct Derived {
     pub(crate) rules: Rules,
     /// The guarantee on each edge of the graph, in real time: labels below RESU are in the time of a slower processor.
     guarantees: Vec<Guarantee>,
+    /// For each edge of the graph, whether it asks for something that its label does not give.
+    refused: Vec<bool>,
 }
 
 impl Derived {
@@ -35,7 +37,8 @@ impl Derived {
     pub(crate) fn of(input: Input, rules: Rules) -> Derived {
         let analysis = analyse(&input.graph, rules);
         let guarantees = analysis.labels.iter().map(|label| label.absolute()).collect();
-        Derived { analysis, input, rules, guarantees }
+        let refused = refused(&input.graph.edges, &analysis.labels);
+        Derived { analysis, input, rules, guarantees, refused }
     }
 
     /// The guarantee on each VP of the plan; `Null` where nothing is promised.
@@ -83,7 +86,7 @@ impl Derived {
         for (edge, instance, vp) in of_schedulers.chain(of_threads) {
             if let (Some(vp), Some(need)) = (vp, &plan.hierarchy.edge(edge).requested)
                 && let Some(index) = self.input.graph_edge_of(edge, instance)
-                && self.analysis.labels[index].satisfies(need).is_err()
+                && self.refused[index]
             {
                 let text = &mut topology.vps[vp.index()].guarantee;
                 *text = format!("{text}, but needs {}", need.rounded_for_people()).into();
@@ -121,12 +124,24 @@ impl Derived {
 
     /// How many guarantees the file asks for, instances counted apart, and how many of them cannot be given.
     pub fn asked_and_refused(&self) -> (usize, usize) {
-        let needs = self.input.graph.edges.iter().zip(&self.analysis.labels);
-        let asked = needs.filter_map(|(edge, label)| edge.requested.as_ref().map(|need| (need, label)));
-        asked.fold((0, 0), |(asked, refused), (need, label)| {
-            (asked + 1, refused + usize::from(label.satisfies(need).is_err()))
-        })
+        let asked = self.input.graph.edges.iter().filter(|edge| edge.requested.is_some());
+        (asked.count(), self.refused.iter().filter(|is_refused| **is_refused).count())
     }
+}
+
+/// For each edge, whether it asks for something that its label does not give. Instances of one thread, which may be
+/// thousands, are mostly alike: an edge that is as the one before it has that one's answer.
+fn refused(edges: &[Edge], labels: &[Label]) -> Vec<bool> {
+    let mut refused = Vec::with_capacity(edges.len());
+    for (at, (edge, label)) in edges.iter().zip(labels).enumerate() {
+        let before = at.checked_sub(1);
+        let is_alike = |at: &usize| edges[*at].requested == edge.requested && labels[*at].promises_as(label);
+        refused.push(match (before.filter(is_alike), &edge.requested) {
+            (Some(at), _) => refused[at],
+            (None, need) => need.as_ref().is_some_and(|need| label.satisfies(need).is_err()),
+        });
+    }
+    refused
 }
 
 /// What the monitor is to hold against a run when a VP has this guarantee: what it promises, and allows, in each of the

@@ -11,6 +11,7 @@ use crate::exit::{Error, say};
 use crate::input;
 use crate::loading::{PolicyText, ask_to_unload};
 use clap::Parser;
+use clap::error::ErrorKind;
 use hls_control::{Client, ClientError};
 use hls_monitor::event::ObservedVp;
 use hls_plan::Plan;
@@ -124,7 +125,7 @@ fn change(line: &str, folder: &Path) -> Result<Option<(Nanos, What)>, String> {
         return Err("found no change behind the time, expected `ctl`, `load` or `unload`".into());
     }
     let args = Args::try_parse_from(std::iter::once("hls").chain(words.iter().map(String::as_str)));
-    let what = match args.map_err(|error| first_paragraph(&error))?.command {
+    let what = match args.map_err(|error| why_not(&error, &words.join(" ")))?.command {
         Command::Ctl(args) => What::Ask(args.request),
         Command::Load(args) => {
             let read = PolicyText::read(&folder.join(&args.file), args.name.as_deref());
@@ -140,8 +141,12 @@ fn change(line: &str, folder: &Path) -> Result<Option<(Nanos, What)>, String> {
     Ok(Some((at, what)))
 }
 
-/// The message of the command line's parser, without the usage text that follows it.
-fn first_paragraph(error: &clap::Error) -> String {
+/// The message of the command line's parser, without the usage text that follows it. Where the parser would show a help
+/// text instead, there is no message.
+fn why_not(error: &clap::Error, words: &str) -> String {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return format!("found `{words}`, expected a change");
+    }
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
     first.strip_prefix("error: ").unwrap_or(first).replace('\n', " ")

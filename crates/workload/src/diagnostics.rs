@@ -64,24 +64,36 @@ impl Diagnostics {
         self.problems.len()
     }
 
-    /// All errors in file order; or, when there are none, the notes on what a run does not do, in file order.
+    /// All errors in file order, each on one line; or, when there are none, the notes on what a run does not do, in
+    /// file order.
     pub fn finish(mut self, file: &str, text: &[u8]) -> Result<Vec<String>, Vec<WorkloadError>> {
         let mut cursor = Cursor::new(text);
         if self.problems.is_empty() {
             self.unsupported.sort();
             let place_it = |(at, sentence): (usize, String)| {
                 cursor.advance(at);
-                format!("{file}:{}:{}: {sentence}", cursor.line, cursor.column)
+                format!("{file}:{}:{}: {}", cursor.line, cursor.column, printable(&sentence))
             };
             return Ok(self.unsupported.into_iter().map(place_it).collect());
         }
         self.problems.sort_by_key(|problem| problem.at);
         let place_it = |Problem { at, found, expected }| {
             cursor.advance(at);
+            let (found, expected) = (printable(&found), printable(&expected));
+
             WorkloadError { file: file.to_owned(), line: cursor.line, column: cursor.column, found, expected }
         };
         Err(self.problems.into_iter().map(place_it).collect())
     }
+}
+
+/// A message without characters that end a line or steer a terminal: keys of the file are in it.
+fn printable(message: &str) -> String {
+    let mut shown = String::with_capacity(message.len());
+    for c in message.chars() {
+        if c.is_control() { shown.extend(c.escape_debug()) } else { shown.push(c) }
+    }
+    shown
 }
 
 /// Finds line and column of rising offsets in one pass through the text, so that a thousand errors cost no more than
@@ -135,5 +147,16 @@ mod tests {
                 "f:2:3: found the end, expected more"
             ]
         );
+    }
+
+    #[test]
+    fn messages_show_control_characters_of_keys() {
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.error(0, "nothing", "a number for `run\n\u{1b}[2Jé`");
+        let errors = diagnostics.finish("f", b"").unwrap_err();
+        assert_eq!(errors[0].to_string(), "f:1:1: found nothing, expected a number for `run\\n\\u{1b}[2Jé`");
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.unsupported(0, "`a\tb` is left out".into());
+        assert_eq!(diagnostics.finish("f", b"").unwrap(), ["f:1:1: `a\\tb` is left out"]);
     }
 }

@@ -1,6 +1,7 @@
 //! Scripts: changes at given times of a simulated run. A change is made, or it is refused and the run goes on.
 
 use crate::outcome::{Outcome, assert_refused, hls};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 fn example(name: &str) -> String {
@@ -115,6 +116,8 @@ x ctl status
 1s ctl move \"drummer
 1s load no_such_file.c
 1s
+1s ctl
+1s ctl status --help
 ",
     );
     let file = example("asked-times.kdl");
@@ -129,6 +132,8 @@ x ctl status
             "changes.script:6: error: found a quote that is not closed",
             "changes.script:7: error: ",
             "changes.script:8: error: found no change behind the time",
+            "changes.script:9: error: found `ctl`, expected a change",
+            "changes.script:10: error: found `ctl status --help`, expected a change",
         ],
     );
     let good = script(folder.path(), "1s ctl status");
@@ -343,4 +348,21 @@ fixed-priority "FP" {
     let Outcome { code, stdout, .. } = hls(&["run", &file, "--for", "1s"]);
     assert_eq!(code, Some(1), "{stdout}");
     assert!(stdout.ends_with("run: BROKEN: 1 of 6 promises tested (second)\n"), "{stdout}");
+}
+
+/// The scripts that the fuzzer keeps (`crates/fuzz`): each is carried out or refused, and none breaks the core.
+#[test]
+fn the_scripts_of_the_corpus_are_carried_out_or_refused() {
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
+    let file = fuzz.join("script.kdl").display().to_string();
+    let scripts = std::fs::read_dir(fuzz.join("corpus/script")).unwrap();
+    let mut codes = BTreeSet::new();
+    for script in scripts {
+        let script = script.unwrap().path().display().to_string();
+        let Outcome { code, stderr, .. } =
+            hls(&["run", &file, "--for", "20ms", "--paranoid", "--script", &script]);
+        assert!(code.is_some_and(|code| code <= 2), "{script}: {code:?} {stderr}");
+        codes.insert(code);
+    }
+    assert_eq!(codes, BTreeSet::from([Some(0), Some(1), Some(2)]), "what scripts can come to is all there");
 }

@@ -68,6 +68,8 @@ pub struct Native {
     pub panics: bool,
     /// Whether it knows the real threads of this machine as well.
     pub knows_real: bool,
+    /// Whether it compiles policies, which then may be loaded.
+    pub compiles: bool,
 }
 
 impl Native {
@@ -112,6 +114,7 @@ impl Native {
             closed: Vec::new(),
             panics: false,
             knows_real: false,
+            compiles: true,
         };
         (native, layout)
     }
@@ -129,6 +132,11 @@ impl Native {
             self.core.request(vp, self.now);
         }
         self.settle();
+    }
+
+    /// Whether there is a thread of that number.
+    pub fn has(&self, tid: u32) -> bool {
+        self.threads.contains_key(&tid)
     }
 
     /// A thread ends.
@@ -289,6 +297,11 @@ impl RunningEngine for Native {
     }
 
     fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Arc<Library>>, EngineError> {
+        if !self.compiles {
+            return Err(EngineError::Policy(
+                "found a policy, expected none where nothing is compiled".into(),
+            ));
+        }
         Ok(Box::new(move || prepare(&policies)))
     }
 

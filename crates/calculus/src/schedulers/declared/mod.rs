@@ -23,7 +23,7 @@ use crate::declaration::{Declared, Need, Provides};
 use crate::derivation::Rule;
 use crate::guarantee::{Guarantee, Kind};
 use crate::label::Label;
-use crate::rewrite::rewrite;
+use crate::rewrite::{rewrite, steps_to_compare};
 use evaluate::Values;
 
 const SOURCE: &str = "the policy's file";
@@ -73,7 +73,10 @@ impl Need {
             Need::This(template, sums) => {
                 let need = template.value(&Values::of(instance, &evaluate::sums(sums, instance)));
                 match need {
-                    Ok(need) => held.satisfies(&need).is_ok(),
+                    Ok(need) => {
+                        instance.work.take(steps_to_compare(&held.guarantee, &need));
+                        held.satisfies(&need).is_ok()
+                    }
                     // Without children sums over them are zero, and the numbers may make no guarantee.
                     Err(_) => instance.children.is_empty() && gives_some(held, template.kind),
                 }
