@@ -155,7 +155,11 @@ impl KeptRun {
             return Ok(Heard::End);
         };
         match byte {
-            HOLD => self.attachment = descriptors,
+            HOLD => {
+                self.attachment = descriptors;
+                // A run that was asked to end while it began has its time from now on.
+                self.to_detach_at = self.to_detach_at.map(|_| Instant::now() + PATIENCE);
+            }
             RELEASE => self.attachment.clear(),
             _ => return Ok(Heard::Nothing),
         }

@@ -39,6 +39,17 @@ for moment in $KILLS; do
 	within 50 is disabled || fail "killed after $moment ms: sched_ext is $(cat /sys/kernel/sched_ext/state)"
 done
 
+# A run that is asked to end while it begins ends when it has begun, with its report.
+hls run /usr/kernel/half.kdl --engine kernel >/tmp/report 2>/tmp/said &
+hls=$!
+usleep 500000
+kill -INT "$hls"
+wait "$hls"
+status=$?
+[ "$status" -le 1 ] || fail "asked to end while it began, hls exited with $status"
+grep -q "^run: " /tmp/report || fail "a run that was asked to end while it began has no report"
+is disabled || fail "asked to end while it began: sched_ext is $(cat /sys/kernel/sched_ext/state)"
+
 # When the run is killed its keeper gives the machine back, and says so.
 start /usr/kernel/half.kdl
 hogs 3
