@@ -20,8 +20,6 @@ static __always_inline void revoke(hls_t *h, u32 v)
 	scheduler_t *sched = &h->scheduler[vp->parent];
 	sched->nr_running--;
 	sched->nr_ready++;
-	if (unlikely(vp->flags & HLS_PINNED))
-		wanting_add_pinned(h, v);
 	policy_revoke(h, vp->parent, v, used_ns);
 }
 
@@ -68,22 +66,12 @@ static __always_inline void grant(hls_t *h, scheduler_t *sched, u32 v, step_t *s
 	}
 }
 
-/* The VP v, which is watched, or pinned, or both, has a CPU that it did not have before. */
-HLS_RARE_FUNC u32 note_grant(hls_t *h __arg_arena, u32 v)
-{
-	hls_emit(h, v, HLS_REC_GRANT, 0, 0);
-	if (h->vp[v].flags & HLS_PINNED)
-		note_pinned_grant(h, v);
-	return 0;
-}
-
 /* Counts and records a grant of a CPU that v did not have before. */
 static __always_inline void record_grant(hls_t *h, u32 v)
 {
 	vp_t *vp = in_register(&h->vp[v]);
 	vp->nr_grants++;
-	if (unlikely(vp->flags & (HLS_WATCHED | HLS_PINNED)))
-		note_grant(h, v);
+	emit(h, vp, v, HLS_REC_GRANT);
 }
 
 /* Asks s which child gets the CPU; 0: none. Sets h->slice_ns. */
@@ -148,7 +136,9 @@ static void note_resumption(hls_t *h, u32 s, u32 declined)
 HLS_GLOBAL_FUNC u32 refuse(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
-	pin_scheduler(h, v);
+	vp->usable &= ~(1ULL << vp->cpu);
+	h->scheduler[vp->child].refused = 1;
+	note_single(&h->scheduler[vp->child]);
 	hls_emit(h, v, HLS_REC_REVOKE, 0, 0);
 	revoke(h, v);
 	settle_later(h, vp->child);
@@ -197,7 +187,7 @@ static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 	scheduler_t *below = in_register(&h->scheduler[h->vp[step->vp].child]);
 	if (unlikely(below->nr_ready && level)) {
 		refuse(h, step->vp);
-		return opaque(level);
+		return level;
 	}
 	for (level = opaque(level); level && level <= HLS_MAX_DEPTH && can_loop; level--, step--) {
 		u32 v = step->vp;
@@ -208,7 +198,7 @@ static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 		sched->nr_running--;
 		policy_release_inline(h, s, v, used_ns);
 		if (unlikely(!sched->single && sched->nr_up > 1))
-			note_end_of_wish(h, s, v);
+			settle_later(h, s);
 		if (unlikely(!below->single))
 			note_loss(h, vp->child, v);
 		if (sched->nr_ready)
@@ -280,8 +270,6 @@ HLS_GLOBAL_FUNC u32 reconsider(hls_t *h __arg_arena, u32 cpu, u32 level)
 	u32 next = choose(h, h->vp[v].parent, cpu, false);
 	if (next == v) {
 		grant(h, &h->scheduler[h->vp[v].parent], v, &c->path[level], cpu, level, clock_of(h, cpu));
-		if (unlikely(h->vp[v].flags & HLS_PINNED))
-			note_pinned_grant(h, v);
 		update_expiries(c, level);
 		return next;
 	}
