@@ -191,9 +191,10 @@ impl Domain {
         let _ = self.make(Op::SetPace, Call { value, ..Call::default() });
     }
 
-    /// By how much at least a thread overruns its budget when a timer of this machine ends it: so late a timer goes off,
-    /// and so long the decision takes that follows. The least that was measured: a machine that is busy, or that is not
-    /// alone on its host, shall not refuse what it can do at other times. To be called before the engine is attached.
+    /// By how much at least a thread overruns its budget when a timer of this machine ends it: so late a timer goes
+    /// off, and so long the decision takes that follows. The least that was measured: a machine that is busy, or that
+    /// is not alone on its host, shall not refuse what it can do at other times. To be called before the engine is
+    /// attached.
     ///
     /// # Errors
     /// No timer goes off; the kernel cannot be asked.
