@@ -139,13 +139,14 @@ impl Engine {
         Ok(attachment)
     }
 
-    /// Begins the run anew: records from before are dropped, and times and totals count from now. For each thread that
-    /// wants a CPU already, or has one, that is recorded first.
+    /// Begins the run anew: records from before are dropped, and times and totals count from now; what was noticed of
+    /// threads stays to be taken. For each thread that wants a CPU already, or has one, that is recorded first.
     ///
     /// # Errors
     /// The kernel cannot be asked.
     pub fn begin(&mut self) -> Result<(), Error> {
         self.poll(&mut |_| ())?;
+        self.notices.retain(|notice| *notice != Notice::Lost);
         self.began = self.time()?;
         let gone = |cpu| Record { at: self.began, vp: ObservedVp::NONE, cpu, what: What::Offline };
         self.undelivered.extend(self.built.core.view().offline().map(gone));
@@ -211,7 +212,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Ended`] when the kernel has taken its threads back.
-    pub fn poll(&mut self, sink: &mut Sink) -> Result<Vec<Notice>, Error> {
+    pub fn poll(&mut self, sink: &mut Sink) -> Result<(), Error> {
         self.doorbell.silence();
         self.is_behind = self.look_at_threads();
         self.take_records();
@@ -219,8 +220,12 @@ impl Engine {
         for record in undelivered.into_iter().filter(|record| record.at >= self.began) {
             sink(&Record { at: record.at - self.began, ..record });
         }
-        self.look_for_exit()?;
-        Ok(mem::take(&mut self.notices))
+        self.look_for_exit()
+    }
+
+    /// What was noticed since the last call, in polls before the run began, too.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        mem::take(&mut self.notices)
     }
 
     /// How long the lock was held at most, of one hold in sixteen, and how long a CPU waited for it at most.

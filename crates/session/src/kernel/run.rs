@@ -162,7 +162,8 @@ impl<'t> Run<'t> {
         // Threads of the workload that arrive are placed after the poll, by which the engine comes to know them.
         let come = self.load.as_mut().map_or(Ok(Vec::new()), |load| load.arrivals(Nanos::ZERO))?;
         let batch = &mut self.batch;
-        let notices = self.engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
+        self.engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
+        let notices = self.engine.take_notices();
         notices.iter().for_each(|notice| report_notice(notice, &self.names, &*self.console));
         if notices.contains(&Notice::Lost) {
             self.registry.listeners.observer.lose(now);
