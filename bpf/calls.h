@@ -39,6 +39,17 @@ static __always_inline void weigh_move(call_t *call)
 		call->params.value[number] = share_of(domain->thread[call->a].weight);
 }
 
+/*
+ * Makes the call of the core, unless it is the decision: CPUs take decisions themselves, in dispatch(). To have it here
+ * would take stack that loaded policies need. Returns what hls_make_call() does.
+ */
+static __always_inline s64 carry_out(call_t *call)
+{
+	if (call->op == HLS_CALL_SCHEDULE || !is_of(call))
+		return -HLS_E_NOT_FOUND;
+	return hls_make_call(&domain->hls, call);
+}
+
 /* Makes the call of the core that user space has put into domain->call, and leaves the result there. */
 SEC("syscall")
 int make_call(void *ctx)
@@ -52,7 +63,7 @@ int make_call(void *ctx)
 	if (lock()) {
 		domain->call.now_ns = domain->hls.now_ns = now_ns();
 		weigh_move(&domain->call);
-		result = is_of(&domain->call) ? hls_make_call(&domain->hls, &domain->call) : -HLS_E_NOT_FOUND;
+		result = carry_out(&domain->call);
 		due = to_kick();
 		set_timer_without_slice(bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1), domain->call.now_ns);
 		unlock();

@@ -165,7 +165,8 @@ static __always_inline void follow_affinity(u32 v, const struct task_struct *p, 
 	if (cpus == t->cpus || !cpus)
 		return;
 	t->cpus = cpus;
-	bind(&domain->hls, v, cpus, now);
+	hls_release(&domain->hls, v, now);
+	bind(&domain->hls, v, cpus);
 }
 
 /*

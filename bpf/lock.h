@@ -85,10 +85,13 @@ static __noinline bool wait_for_lock(u32 ticket)
 	return false;
 }
 
-/* Begins a hold that is timed. */
+/*
+ * Begins a hold that is timed. By the hardware's clock: scx_bpf_now() may stand still while the run queue's lock is
+ * held.
+ */
 static __noinline void time_hold(void)
 {
-	domain->held_since_ns = scx_bpf_now();
+	domain->held_since_ns = bpf_ktime_get_ns();
 }
 
 /* Takes the lock; false: the domain is sealed, and nothing in it may change. */
@@ -108,7 +111,7 @@ static __always_inline bool lock(void)
 /* Ends a hold that was timed. */
 static __noinline void end_timed_hold(void)
 {
-	u64 held_ns = scx_bpf_now() - domain->held_since_ns;
+	u64 held_ns = bpf_ktime_get_ns() - domain->held_since_ns;
 	domain->held_since_ns = 0;
 	if (held_ns > domain->longest_hold_ns)
 		domain->longest_hold_ns = held_ns;

@@ -152,6 +152,7 @@ static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158
 static long (*const bpf_timer_init)(struct bpf_timer *timer, void *map, u64 clock) = (void *)169;
 static long (*const bpf_tail_call)(void *ctx, void *map, u32 index) = (void *)12;
 static long (*const bpf_timer_set_callback)(struct bpf_timer *timer, void *callback) = (void *)170;
+static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;
 static void *(*const bpf_kptr_xchg)(void *slot, void *pointer) = (void *)194;
 

@@ -14,6 +14,35 @@ static u32 broken(hls_t *h, u32 code, u32 s, u32 v, u32 cpu)
 	return code;
 }
 
+/* Whether v is pinned exactly when it cannot use every CPU. A READY VP stays pinned when it can use all again. */
+static bool is_pinned_rightly(hls_t *h, u32 v)
+{
+	const vp_t *vp = &h->vp[v];
+	bool pinned = vp->flags & HLS_PINNED;
+	if (!vp->child)
+		return pinned == ((h->cpus & ~vp->usable) != 0);
+	if (!h->scheduler[vp->child].refused && vp->usable != HLS_NEVER)
+		return false;
+	return pinned == (vp->usable != HLS_NEVER) || (pinned && vp->state == HLS_READY);
+}
+
+/* The search trees in which v may lie. What loaded policies do with theirs is no matter of the core. */
+HLS_GLOBAL_FUNC u32 check_trees(hls_t *h __arg_arena, u32 v)
+{
+	const vp_t *vp = &h->vp[v];
+	bool is_ours = h->scheduler[vp->parent].policy < HLS_FIRST_LOADED;
+	if (!is_pinned_rightly(h, v))
+		return broken(h, HLS_BROKEN_PINNED, vp->parent, v, 0);
+	if (vp->parent && !wanting_is_sound_for(h, v))
+		return broken(h, HLS_BROKEN_WANTING, vp->parent, v, 0);
+	if (vp->state == HLS_READY && (vp->flags & HLS_PINNED) && h->wanting_node[v].height &&
+	    !tree_is_sound_at(h->wanting_node, v, vp->usable))
+		return broken(h, HLS_BROKEN_TREE, vp->parent, v, 0);
+	if (is_ours && h->queue_node[v].height && !tree_is_sound_at(h->queue_node, v, vp->usable))
+		return broken(h, HLS_BROKEN_TREE, vp->parent, v, 0);
+	return 0;
+}
+
 HLS_GLOBAL_FUNC u32 check_vp(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
@@ -21,6 +50,9 @@ HLS_GLOBAL_FUNC u32 check_vp(hls_t *h __arg_arena, u32 v)
 		return broken(h, HLS_BROKEN_STATE, vp->parent, v, 0);
 	if ((vp->flags & HLS_THROTTLED) && vp->state != HLS_READY)
 		return broken(h, HLS_BROKEN_THROTTLED, vp->parent, v, 0);
+	u32 code = check_trees(h, v);
+	if (code)
+		return code;
 	if (vp->state != HLS_RUNNING)
 		return 0;
 	cpu_t *c = &h->cpu[vp->cpu & (HLS_MAX_CPUS - 1)];
@@ -102,12 +134,14 @@ HLS_GLOBAL_FUNC u32 check_priority(hls_t *h __arg_arena, u32 s, u32 v)
 HLS_GLOBAL_FUNC u32 check_children(hls_t *h __arg_arena, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	u32 ready = opaque(0), running = opaque(0), children = opaque(0), v = sched->first_child;
+	u32 ready = opaque(0), running = opaque(0), children = opaque(0), pinned = opaque(0);
+	u32 v = sched->first_child;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
 		bool able = vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED);
 		children++;
 		ready += able;
+		pinned += able && (vp->flags & HLS_PINNED);
 		running += vp->state == HLS_RUNNING;
 		u32 code = in_need(h, v) && policy_strict(sched->policy) ? check_priority(h, s, v) : 0;
 		if (code)
@@ -116,6 +150,8 @@ HLS_GLOBAL_FUNC u32 check_children(hls_t *h __arg_arena, u32 s)
 	}
 	if (children != sched->nr_children || ready != sched->nr_ready || running != sched->nr_running)
 		return broken(h, HLS_BROKEN_COUNTS, s, 0, 0);
+	if (pinned != sched->nr_pinned)
+		return broken(h, HLS_BROKEN_WANTING, s, 0, 0);
 	return 0;
 }
 

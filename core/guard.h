@@ -167,18 +167,6 @@ static __always_inline bool hls_is_grantable(const hls_t *h, u32 s, u32 v, u32 c
 	       !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu);
 }
 
-/* Whether s has a child to which it may grant `cpu`. */
-HLS_GLOBAL_FUNC bool hls_has_grantable(hls_t *h __arg_arena, u32 s, u32 cpu)
-{
-	u32 v = h->scheduler[s].first_child;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
-		if (hls_is_grantable(h, s, v, cpu))
-			return true;
-		v = h->vp[v].sib_next;
-	}
-	return false;
-}
-
 /*
  * hls_checked_answer_of_HOOK(): the answer of a hook of s about a VP or a CPU, or, where the contract does not allow
  * that answer, another one, and s is faulty.
@@ -192,7 +180,7 @@ static __always_inline u32 hls_checked_answer_of_grant(hls_t *h, u32 s, u32 cpu,
 	}
 	if (v)
 		hls_report_violation(h, s, HLS_VIOLATION_CHOSE_WRONG);
-	else if (hls_has_grantable(h, s, cpu))
+	else if (wanting_any(h, s, cpu))
 		hls_report_violation(h, s, HLS_VIOLATION_CHOSE_NONE);
 	return 0;
 }
@@ -231,6 +219,17 @@ static __always_inline s64 hls_checked_answer_of_message(hls_t *h, u32 s, u32 v,
 {
 	(void)h, (void)s, (void)v;
 	return answer;
+}
+
+/*
+ * The child v leaves its scheduler, whose policy has left v in the search tree of a queue. No other scheduler is to
+ * find it there.
+ */
+static __always_inline void hls_take_back(hls_t *h, u32 v)
+{
+	h->queue_node[v].height = 0;
+	if (h->scheduler[h->vp[v].parent].policy >= HLS_FIRST_LOADED)
+		hls_report_violation(h, h->vp[v].parent, HLS_VIOLATION_WRONG_TARGET);
 }
 
 /* Puts s into the list of those that may have to request or withdraw VPs; settle_pending() works it off. */

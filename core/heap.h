@@ -25,7 +25,7 @@ static __always_inline bool heap_before(const node_t *a, const node_t *b)
 {
 	if (a->key != b->key)
 		return (s64)(a->key - b->key) < 0;
-	return (s64)((u64)a->seq - b->seq) < 0;
+	return (s64)(a->seq - b->seq) < 0;
 }
 
 static __always_inline u32 heap_dist(const node_t *nodes, u32 i)
@@ -85,7 +85,7 @@ static __always_inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
 }
 
 /* Makes node i a heap with no other member. */
-static __always_inline void heap_begin(node_t *nodes, u32 __arena *root, u32 i, u64 key, u32 seq)
+static __always_inline void heap_begin(node_t *nodes, u32 __arena *root, u32 i, u64 key, u64 seq)
 {
 	node_t *n = &nodes[i];
 	n->key = key;
@@ -96,7 +96,7 @@ static __always_inline void heap_begin(node_t *nodes, u32 __arena *root, u32 i, 
 }
 
 /* Adds node i under `key`; `seq` orders equal keys. */
-HLS_GLOBAL_FUNC u32 heap_push(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i, u64 key, u32 seq)
+HLS_GLOBAL_FUNC u32 heap_push(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i, u64 key, u64 seq)
 {
 	u32 others = *root;
 	heap_begin(nodes, root, i, key, seq);

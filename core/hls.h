@@ -49,10 +49,10 @@
 #define HLS_MAX_SCHEDULERS 4096    /* schedulers, entry 0 unused */
 #define HLS_MAX_VPS (4096 + 65536) /* VPs of schedulers and of threads, entry 0 unused */
 #define HLS_MAX_RECORDS 16384      /* records that may wait to be read; a power of two */
-#define HLS_MAX_BATCH 1024         /* VPs that a scheduler's timer may name in a row; then other work comes first */
-#define HLS_PARAMS 4               /* parameters of a scheduler, and of a VP */
-#define HLS_SCHEDULER_WORDS 104    /* words of 8 bytes that a policy has in each of its schedulers */
-#define HLS_VP_WORDS 4             /* and in each VP that such a scheduler schedules */
+#define HLS_MAX_BATCH 32        /* VPs that timers of schedulers may name in a row; then other work comes first */
+#define HLS_PARAMS 4            /* parameters of a scheduler, and of a VP */
+#define HLS_SCHEDULER_WORDS 105 /* words of 8 bytes that a policy has in each of its schedulers */
+#define HLS_VP_WORDS 4          /* and in each VP that such a scheduler schedules */
 #define HLS_MAX_STEPS \
 	(64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, CPUs refused for affinity included */
 
@@ -79,8 +79,12 @@ enum {
 	HLS_RESUMED = 4,   /* this request goes on where an earlier one was interrupted: see policies/join.c */
 	HLS_WATCHED = 8,   /* its changes of state are recorded */
 	HLS_YIELDED = 16,  /* the thread has just let others of its scheduler go first */
-	HLS_PINNED = 32,   /* a thread that may not use every CPU */
-	HLS_SEEKING = 64,  /* in a list: hls.seeking, or the claims of a CPU */
+	/*
+	 * It cannot use every CPU: a thread's affinity lacks some, a scheduler has refused some. While it is READY it
+	 * lies in search trees, where those that can use a CPU are found, and this flag stays as it is.
+	 */
+	HLS_PINNED = 32,
+	HLS_SEEKING = 64, /* in a list: hls.seeking, or the claims of a CPU */
 };
 
 /* What a record says of its VP, or of its CPU where `vp` is 0. The numbers are part of the tape format. */
@@ -107,7 +111,7 @@ enum hls_error {
 	HLS_E_FULL,      /* no free entry */
 	HLS_E_NOT_FOUND, /* no such scheduler, VP, CPU or policy */
 	HLS_E_PARAM,     /* a parameter out of the range that the policy states */
-	HLS_E_BUSY,      /* a scheduler that has children or a parent; the last CPU that is online */
+	HLS_E_BUSY,      /* a scheduler with children or a parent; the last CPU online; a new CPU beside VPs */
 	HLS_E_CHILDREN,  /* the policy takes no further child */
 	HLS_E_DEPTH,     /* the hierarchy would be deeper than HLS_MAX_DEPTH, or have a cycle */
 	HLS_E_UNKNOWN,   /* the policy does not know this message */
@@ -123,13 +127,24 @@ struct hls_record {
 	u8 unused;
 };
 
-/* What a VP, or a scheduler, needs as the member of a heap or of a list: see heap.h and list.h. */
+/* What a VP, or a scheduler, needs as the member of a heap or of a list: see heap.h, list.h and queue.h. */
 struct hls_node {
 	u64 key;
-	u32 seq;
+	u64 seq;
+	u64 place; /* in a queue in order of arrival */
 	u32 dist;
 	u32 left, right, up;
 	u32 prev, next;
+};
+
+/* What a VP needs as the member of a search tree: see search_tree.h. */
+struct hls_tree_node {
+	u64 key;
+	u64 seq;
+	u64 cpus;  /* that it can use */
+	u64 below; /* that it or a member below it can use */
+	u32 child[2], up;
+	u32 height; /* 0: it is in no tree */
 };
 
 /* A virtual processor (VP): an edge of the hierarchy, from a scheduler to its child: a scheduler or a thread. */
@@ -172,6 +187,11 @@ struct hls_scheduler {
 	u32 nr_running;
 	u32 first_up;
 	u32 first_child;
+	/* Which children want a CPU, for whoever looks for one (wanting.h). */
+	u32 pinned;    /* search tree of the children that are counted in nr_ready and pinned */
+	u32 nr_pinned; /* its members */
+	u32 first_wanting;
+	u32 unused;
 	u32 pending_next;
 	u32 violation_about; /* the VP, or of the grant hook the CPU, that the hook was called about */
 	u64 timer_at;
@@ -223,6 +243,7 @@ struct hls {
 	u64 cpus;      /* CPUs of the domain */
 	u64 offline;   /* those of them that are offline: no scheduler holds their root VPs */
 	u64 decisions; /* how often a grant hook was called */
+	u64 seq;       /* counted up: orders what else would be equal, by which came first */
 	u64 pace_ns;   /* least mean time between calls that a loaded policy causes; 0: HLS_LEAST_PACE */
 	/* The hook of a loaded policy that runs: when it was called, steps that it has left, and its call (guard.h). */
 	u64 hook_at_ns;
@@ -230,7 +251,6 @@ struct hls {
 	u32 hook, hook_scheduler, hook_about;
 	u32 has_faulty; /* whether a scheduler waits for the fallback in place of its faulty policy */
 	u32 nr_pinned;  /* threads that may not use every CPU */
-	u32 seq;        /* counted up: orders members of heaps whose keys are equal */
 	u32 pending;    /* list of schedulers that may have to request or withdraw VPs */
 	u32 seeking;    /* list of VPs that did not get a CPU, or lost it, and may displace others elsewhere */
 	u32 timers;     /* heap of schedulers by timer_at */
@@ -246,8 +266,17 @@ struct hls {
 	struct hls_scheduler scheduler[HLS_MAX_SCHEDULERS];
 	struct hls_node timer_node[HLS_MAX_SCHEDULERS];
 	struct hls_node node[HLS_MAX_VPS];
+	struct hls_tree_node queue_node[HLS_MAX_VPS];   /* of the queues of policies (queue.h) */
+	struct hls_tree_node wanting_node[HLS_MAX_VPS]; /* of the children that want a CPU (wanting.h) */
 	struct hls_vp vp[HLS_MAX_VPS] __attribute__((aligned(64)));
 };
+
+/*
+ * Every hook begins with the address of a scheduler: its index times this size. The native compiler takes one
+ * instruction for that, a multiplication; where it can (960 is 15 * 64) it takes four others instead, which made a
+ * decision 30 instructions longer, and 23 more for each further level.
+ */
+_Static_assert(sizeof(struct hls_scheduler) == 968, "a size by which one instruction multiplies");
 
 typedef struct hls __arena hls_t;
 typedef struct hls_vp __arena vp_t;
@@ -255,6 +284,7 @@ typedef struct hls_scheduler __arena scheduler_t;
 typedef struct hls_cpu __arena cpu_t;
 typedef struct hls_step __arena step_t;
 typedef struct hls_node __arena node_t;
+typedef struct hls_tree_node __arena tree_node_t;
 typedef struct hls_params __arena params_t;
 
 /* To build and change the hierarchy. Each returns an index or 0, or an enum hls_error, negated. */

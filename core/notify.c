@@ -9,11 +9,6 @@
  */
 #include "dispatch.h"
 
-/* The VPs u that the scheduler s holds of its parents. */
-#define for_each_up(h, u, s)                                                                               \
-	for (u32 u = (h)->scheduler[s].first_up, n_##u = opaque(0); u && n_##u <= HLS_MAX_VPS && can_loop; \
-	     u = (h)->vp[u].up_next, n_##u++)
-
 /*
  * How many of its ups a scheduler ought to have requested: one for each child that wants a CPU; a join, all. A faulty
  * scheduler would choose no child: it keeps the CPUs that it has and requests none.
@@ -54,15 +49,54 @@ static __always_inline void emit(hls_t *h, const vp_t *vp, u32 v, u32 kind)
 		hls_record_change(h, v, kind, 0, 0);
 }
 
+/* The VP v, which is watched, or pinned, or both, is READY. */
+HLS_RARE_FUNC u32 note_request(hls_t *h __arg_arena, u32 v)
+{
+	hls_emit(h, v, HLS_REC_REQUEST, 0, 0);
+	if (h->vp[v].flags & HLS_PINNED)
+		wanting_add_pinned(h, v);
+	return 0;
+}
+
 /* WAITING -> READY, by the scheduler `below`, NULL: by a thread. The caller tells the scheduler above next. */
 static __always_inline void become_ready(hls_t *h, vp_t *vp, u32 v, scheduler_t *below)
 {
 	vp->state = HLS_READY;
-	emit(h, vp, v, HLS_REC_REQUEST);
-	if (below) {
-		vp->usable = HLS_NEVER;
+	if (unlikely(vp->flags & (HLS_WATCHED | HLS_PINNED)))
+		note_request(h, v);
+	if (below)
 		below->nr_requested++;
-	}
+}
+
+/* The VP v of a scheduler, which is RUNNING, refuses its CPU. */
+HLS_RARE_FUNC u32 pin_scheduler(hls_t *h __arg_arena, u32 v)
+{
+	vp_t *vp = &h->vp[v];
+	if (!(vp->flags & HLS_PINNED))
+		wanting_forget(h, v);
+	vp->usable &= ~(1ULL << vp->cpu);
+	vp->flags |= HLS_PINNED;
+	h->scheduler[vp->child].refused = 1;
+	note_single(&h->scheduler[vp->child]);
+	return 0;
+}
+
+/* The scheduler v has refused no CPU any more. It is not READY: a READY one stays pinned, in search trees. */
+static __always_inline void unpin_scheduler(hls_t *h, u32 v)
+{
+	vp_t *vp = &h->vp[v];
+	vp->flags &= ~HLS_PINNED;
+	if (vp->state == HLS_RUNNING && h->scheduler[vp->parent].nr_up > 1)
+		wanting_link(h, v);
+}
+
+/* The pinned VP v has a CPU. */
+HLS_RARE_FUNC u32 note_pinned_grant(hls_t *h __arg_arena, u32 v)
+{
+	wanting_remove_pinned(h, v);
+	if (h->vp[v].child && h->vp[v].usable == HLS_NEVER)
+		unpin_scheduler(h, v);
+	return 0;
 }
 
 /* READY -> WAITING: v wants no CPU any more. */
@@ -71,14 +105,18 @@ HLS_GLOBAL_FUNC u32 withdraw(hls_t *h __arg_arena, u32 v)
 	vp_t *vp = &h->vp[v];
 	if (vp->parent) {
 		policy_withdraw(h, vp->parent, v);
-		if (!(vp->flags & HLS_THROTTLED))
+		if (!(vp->flags & HLS_THROTTLED)) {
 			h->scheduler[vp->parent].nr_ready--;
+			wanting_remove(h, v);
+		}
 		settle_later(h, vp->parent);
 	}
 	/* The next request of v will be a new beginning: nothing of this one goes on. */
 	vp->flags &= ~(HLS_THROTTLED | HLS_RESUMED);
 	vp->state = HLS_WAITING;
 	if (vp->child) {
+		vp->usable = HLS_NEVER;
+		vp->flags &= ~HLS_PINNED;
 		h->scheduler[vp->child].nr_requested--;
 		settle_later(h, vp->child);
 	}
@@ -158,6 +196,15 @@ static __always_inline void look_elsewhere(hls_t *h, u32 v)
 	add_seeker(h, &h->seeking, v);
 }
 
+/* The READY VP v, which is pinned, can use every CPU now: the search trees in which it lies hear of that. */
+static __always_inline void raise_usable(hls_t *h, u32 v)
+{
+	if (h->wanting_node[v].height)
+		tree_set_cpus(h->wanting_node, v, HLS_NEVER);
+	if (h->queue_node[v].height)
+		tree_set_cpus(h->queue_node, v, HLS_NEVER);
+}
+
 /*
  * The children of s have changed: CPUs that the ups of s refused, for want of a thread that can use them, may do now.
  */
@@ -169,10 +216,22 @@ HLS_GLOBAL_FUNC u32 lift_refusals(hls_t *h __arg_arena, u32 s)
 		if (h->vp[u].usable == HLS_NEVER)
 			continue;
 		h->vp[u].usable = HLS_NEVER;
-		if (h->vp[u].state == HLS_READY)
+		if (h->vp[u].state == HLS_READY) {
+			raise_usable(h, u);
 			look_elsewhere(h, u);
+		} else {
+			unpin_scheduler(h, u);
+		}
 	}
 	return 0;
+}
+
+/* The VP v is READY: a scheduler above that holds several VPs finds v, if v is neither pinned nor throttled. */
+static __always_inline void note_wish(hls_t *h, u32 v)
+{
+	const vp_t *vp = &h->vp[v];
+	if (h->scheduler[vp->parent].nr_up > 1 && !(vp->flags & (HLS_PINNED | HLS_THROTTLED)))
+		wanting_link(h, v);
 }
 
 /* Requests a further up of s on behalf of its READY child v. Returns the up if it may get a CPU, else 0. */
@@ -190,6 +249,7 @@ static __always_inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 		if (up->parent) {
 			h->scheduler[up->parent].nr_ready++;
 			policy_request(h, up->parent, asked);
+			note_wish(h, asked);
 		} else {
 			hls_mark(h, up->cpu, 0);
 		}
@@ -247,8 +307,10 @@ static __always_inline u32 request_single(hls_t *h, u32 v, bool inline_hooks)
 		sched->nr_ready++;
 		if (!(inline_hooks ? policy_request_inline(h, s, v) : policy_request(h, s, v)))
 			return 0;
-		if (unlikely(!sched->single))
+		if (unlikely(!sched->single)) {
+			note_wish(h, v);
 			return v;
+		}
 		child = v;
 		below = sched;
 		v = sched->first_up;
@@ -291,14 +353,13 @@ HLS_GLOBAL_FUNC u32 request_any(hls_t *h __arg_arena, u32 v)
 /* A READY child of s for which an up of s can be requested; 0: none. */
 static __always_inline u32 child_to_place(hls_t *h, u32 s)
 {
-	u32 v = h->scheduler[s].first_child;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
-		vp_t *vp = &h->vp[v];
-		if (vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && next_up(h, s, v))
-			return v;
-		v = vp->sib_next;
+	u64 free = 0;
+	for_each_up (h, u, s) {
+		const vp_t *up = &h->vp[u];
+		if (up->state == HLS_WAITING)
+			free |= up->parent ? HLS_NEVER : 1ULL << up->cpu;
 	}
-	return 0;
+	return free ? wanting_first(h, s, free) : 0;
 }
 
 /* An up of s that is READY, the last of the list; 0: none. */
@@ -396,6 +457,15 @@ static __always_inline u64 charge(vp_t *vp, u64 clock)
 	return used_ns;
 }
 
+/* The child v of s, which holds several VPs, was RUNNING and is WAITING now. */
+HLS_RARE_FUNC u32 note_end_of_wish(hls_t *h __arg_arena, u32 s, u32 v)
+{
+	if (!(h->vp[v].flags & HLS_PINNED))
+		wanting_unlink(h, v);
+	settle_later(h, s);
+	return 0;
+}
+
 /* The thread of v wants no CPU any more. No effect when it wants none. inline_hooks: calls policy_release_inline(). */
 static __always_inline void release_thread(hls_t *h, u32 v, u64 now_ns, bool inline_hooks)
 {
@@ -415,7 +485,7 @@ static __always_inline void release_thread(hls_t *h, u32 v, u64 now_ns, bool inl
 			policy_release(h, vp->parent, v, used_ns);
 		hls_recheck(h, v);
 		if (sched->nr_up > 1)
-			settle_later(h, vp->parent);
+			note_end_of_wish(h, vp->parent, v);
 	} else if (vp->state == HLS_READY) {
 		withdraw(h, v);
 	}

@@ -7,8 +7,8 @@
  * THE RULES for whoever writes a policy
  *
  *  1. A policy is a state machine over its own words (hls_scheduler.word, hls_vp.word) and parameters. It reads the
- *     time from h->now_ns, never blocks, and calls nothing but what this file, heap.h, list.h, levels.h and budget.h
- *     offer.
+ *     time from h->now_ns, never blocks, and calls nothing but what this file, queue.h, heap.h, list.h, levels.h and
+ *     budget.h offer.
  *  2. A child VP is WAITING, READY or RUNNING. The infrastructure changes the state first and calls the hook then. A
  *     policy throttles a READY VP that may not run now (it is out of budget) by hls_throttle(), and ends that by
  *     hls_unthrottle().
@@ -61,9 +61,9 @@
 #ifndef HLS_POLICY_H
 #define HLS_POLICY_H
 
-#include "heap.h"
 #include "hls.h"
-#include "list.h"
+#include "queue.h"
+#include "wanting.h"
 
 /* Units, for parameters and constants. */
 #define HLS_US(n) ((u64)(n) * 1000)
@@ -214,6 +214,7 @@ static __always_inline void hls_throttle(hls_t *h, u32 v)
 {
 	h->vp[v].flags |= HLS_THROTTLED;
 	h->scheduler[h->vp[v].parent].nr_ready--;
+	wanting_remove(h, v);
 	hls_emit(h, v, HLS_REC_THROTTLE, 0, 0);
 }
 
@@ -222,6 +223,7 @@ static __always_inline void hls_unthrottle(hls_t *h, u32 v)
 {
 	h->vp[v].flags &= ~HLS_THROTTLED;
 	h->scheduler[h->vp[v].parent].nr_ready++;
+	wanting_add(h, v);
 }
 
 /* Has the timer hook of s called at `at_ns`, in place of a time set before; HLS_NEVER: not at all. */
@@ -250,7 +252,10 @@ static __always_inline void hls_recheck(hls_t *h, u32 v)
 	hls_mark(h, h->vp[v].cpu, h->vp[v].level);
 }
 
-/* The first VP of the queue that can use the CPU; 0: none. */
+/*
+ * The first VP of the list that can use the CPU; 0: none. A walk, for a list that is never long: the first of a queue
+ * of queue.h or levels.h is found without one.
+ */
 static __always_inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cpu)
 {
 	u32 v = list->head;
@@ -262,10 +267,12 @@ static __always_inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cp
 	return v;
 }
 
-/* hls_least_usable() for the case that the root cannot use the CPU. */
-HLS_GLOBAL_FUNC u32 hls_search_usable(hls_t *h __arg_arena, u32 root, u32 cpu)
+/* The VP with the least key of those in the heap that can use the CPU; 0: none. A walk, like hls_first_usable(). */
+static __always_inline u32 hls_least_usable(hls_t *h, u32 root, u32 cpu)
 {
 	u32 least = 0, v = root;
+	if (!root || likely(hls_usable(in_register(&h->vp[root]), cpu)))
+		return root;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (hls_usable(&h->vp[v], cpu) && (!least || heap_before(&h->node[v], &h->node[least])))
 			least = v;
@@ -274,10 +281,20 @@ HLS_GLOBAL_FUNC u32 hls_search_usable(hls_t *h __arg_arena, u32 root, u32 cpu)
 	return least;
 }
 
-/* The VP with the least key of those in the heap that can use the CPU; 0: none. */
-static __always_inline u32 hls_least_usable(hls_t *h, u32 root, u32 cpu)
+/* The VPs u that the scheduler s holds of its parents. */
+#define for_each_up(h, u, s)                                                                               \
+	for (u32 u = (h)->scheduler[s].first_up, n_##u = opaque(0); u && n_##u <= HLS_MAX_VPS && can_loop; \
+	     u = (h)->vp[u].up_next, n_##u++)
+
+/* The child of s that is RUNNING by the VP u of s; 0: none. */
+static __always_inline u32 hls_running_by(const hls_t *h, u32 s, u32 u)
 {
-	return !root || likely(hls_usable(in_register(&h->vp[root]), cpu)) ? root : hls_search_usable(h, root, cpu);
+	const vp_t *up = &h->vp[u];
+	if (up->state != HLS_RUNNING)
+		return 0;
+	u32 v = h->cpu[up->cpu].path[up->level + 1].vp;
+	const vp_t *vp = &h->vp[v];
+	return vp->parent == s && vp->state == HLS_RUNNING && vp->cpu == up->cpu ? v : 0;
 }
 
 /* Takes used_ns off what is left of a VP's turn; returns whether the turn is over: used up, or the thread yielded. */

@@ -16,12 +16,17 @@ static void take_off_cpu(hls_t *h, u32 s, u32 v, u32 cpu, u32 level)
 	h->vp[v].state = HLS_READY;
 	h->scheduler[s].nr_running--;
 	h->scheduler[s].nr_ready++;
+	if (h->vp[v].flags & HLS_PINNED)
+		wanting_add_pinned(h, v);
 	h->cpu[cpu].path[level].vp = 0;
 	revoke_for_good(h, v);
 	hls_mark(h, cpu, level);
 }
 
-static void take_off_cpus(hls_t *h, u32 s)
+/*
+ * Takes the RUNNING children of s off their CPUs. A global function: what is done next to s has the stack for itself.
+ */
+HLS_GLOBAL_FUNC u32 take_off_cpus(hls_t *h __arg_arena, u32 s)
 {
 	for_each_up (h, u, s) {
 		const vp_t *up = &h->vp[u];
@@ -32,6 +37,7 @@ static void take_off_cpus(hls_t *h, u32 s)
 		if (v)
 			take_off_cpu(h, s, v, cpu, level);
 	}
+	return 0;
 }
 
 /* Clears what the old policy kept in the children of s, ends their throttling, and counts those that are READY. */
@@ -42,7 +48,11 @@ static void forget_children(hls_t *h, u32 s)
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		vp_t *vp = &h->vp[v];
 		clear((u64 __arena *)vp->word, sizeof(vp->word));
-		vp->flags &= ~HLS_THROTTLED;
+		h->queue_node[v].height = 0;
+		if (vp->flags & HLS_THROTTLED) {
+			vp->flags &= ~HLS_THROTTLED;
+			wanting_add(h, v);
+		}
 		ready += vp->state == HLS_READY;
 		v = vp->sib_next;
 	}
@@ -64,12 +74,11 @@ static s64 register_anew(hls_t *h, u32 s)
 	return 0;
 }
 
-/* Gives s a policy. An error: the policy refuses one of the children. */
+/* Gives s, none of whose children is RUNNING, a policy. An error: the policy refuses one of the children. */
 HLS_GLOBAL_FUNC s64 set_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	hls_set_timer(h, s, HLS_NEVER);
-	take_off_cpus(h, s);
 	sched->policy = policy;
 	clear((u64 __arena *)sched->word, sizeof(sched->word));
 	if (sched->refused)
@@ -104,6 +113,7 @@ static void set_fallback(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	u32 policy = fallback(sched);
+	take_off_cpus(h, s);
 	for (u32 i = 0; i < HLS_PARAMS; i++)
 		sched->param[i] = fallback_param(policy, i);
 	set_policy(h, s, policy);
@@ -160,6 +170,7 @@ HLS_ENTRY s64 hls_replace(hls_t *h __arg_arena, u32 s, u32 policy, const params_
 		return error;
 	h->now_ns = now_ns;
 	h->scheduler[s].violation = 0;
+	take_off_cpus(h, s);
 	for (u32 i = 0; i < HLS_PARAMS; i++)
 		h->scheduler[s].param[i] = params->value[i];
 	error = set_policy(h, s, policy);

@@ -20,6 +20,8 @@ static __always_inline void revoke(hls_t *h, u32 v)
 	scheduler_t *sched = &h->scheduler[vp->parent];
 	sched->nr_running--;
 	sched->nr_ready++;
+	if (unlikely(vp->flags & HLS_PINNED))
+		wanting_add_pinned(h, v);
 	policy_revoke(h, vp->parent, v, used_ns);
 }
 
@@ -66,12 +68,22 @@ static __always_inline void grant(hls_t *h, scheduler_t *sched, u32 v, step_t *s
 	}
 }
 
+/* The VP v, which is watched, or pinned, or both, has a CPU that it did not have before. */
+HLS_RARE_FUNC u32 note_grant(hls_t *h __arg_arena, u32 v)
+{
+	hls_emit(h, v, HLS_REC_GRANT, 0, 0);
+	if (h->vp[v].flags & HLS_PINNED)
+		note_pinned_grant(h, v);
+	return 0;
+}
+
 /* Counts and records a grant of a CPU that v did not have before. */
 static __always_inline void record_grant(hls_t *h, u32 v)
 {
 	vp_t *vp = in_register(&h->vp[v]);
 	vp->nr_grants++;
-	emit(h, vp, v, HLS_REC_GRANT);
+	if (unlikely(vp->flags & (HLS_WATCHED | HLS_PINNED)))
+		note_grant(h, v);
 }
 
 /* Asks s which child gets the CPU; 0: none. Sets h->slice_ns. */
@@ -136,9 +148,7 @@ static void note_resumption(hls_t *h, u32 s, u32 declined)
 HLS_GLOBAL_FUNC u32 refuse(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
-	vp->usable &= ~(1ULL << vp->cpu);
-	h->scheduler[vp->child].refused = 1;
-	note_single(&h->scheduler[vp->child]);
+	pin_scheduler(h, v);
 	hls_emit(h, v, HLS_REC_REVOKE, 0, 0);
 	revoke(h, v);
 	settle_later(h, vp->child);
@@ -187,7 +197,7 @@ static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 	scheduler_t *below = in_register(&h->scheduler[h->vp[step->vp].child]);
 	if (unlikely(below->nr_ready && level)) {
 		refuse(h, step->vp);
-		return level;
+		return opaque(level);
 	}
 	for (level = opaque(level); level && level <= HLS_MAX_DEPTH && can_loop; level--, step--) {
 		u32 v = step->vp;
@@ -198,7 +208,7 @@ static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 		sched->nr_running--;
 		policy_release_inline(h, s, v, used_ns);
 		if (unlikely(!sched->single && sched->nr_up > 1))
-			settle_later(h, s);
+			note_end_of_wish(h, s, v);
 		if (unlikely(!below->single))
 			note_loss(h, vp->child, v);
 		if (sched->nr_ready)
@@ -270,6 +280,8 @@ HLS_GLOBAL_FUNC u32 reconsider(hls_t *h __arg_arena, u32 cpu, u32 level)
 	u32 next = choose(h, h->vp[v].parent, cpu, false);
 	if (next == v) {
 		grant(h, &h->scheduler[h->vp[v].parent], v, &c->path[level], cpu, level, clock_of(h, cpu));
+		if (unlikely(h->vp[v].flags & HLS_PINNED))
+			note_pinned_grant(h, v);
 		update_expiries(c, level);
 		return next;
 	}

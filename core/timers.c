@@ -5,34 +5,53 @@
  * replaced by the fallback: that waits for the next look at the timers, too.
  */
 
+/*
+ * Calls the timer hook of s, which is due, until it names no VP any more, or has named HLS_MAX_BATCH: then the rest is
+ * due at once. Returns how many VPs others may name in this batch, which was `left` before.
+ */
+static __always_inline u32 call_timer(hls_t *h, u32 s, u32 left)
+{
+	u64 at_ns = h->scheduler[s].timer_at;
+	hls_set_timer(h, s, HLS_NEVER);
+	hls_charge_timer(h, s, at_ns);
+	h->scheduler[s].called_at = h->now_ns;
+	for (u32 n = opaque(0); n < HLS_MAX_BATCH && can_loop; n++) {
+		u32 v = policy_timer(h, s);
+		if (!v)
+			return h->scheduler[s].timer_at > h->now_ns ? left : 0;
+		if (h->vp[v].state == HLS_READY && !(h->vp[v].flags & HLS_THROTTLED))
+			request_any(h, v);
+		if (left)
+			left--;
+	}
+	hls_set_timer(h, s, h->now_ns);
+	hls_check_batch(h, s);
+	return 0;
+}
+
+/*
+ * Calls the timer hooks that are due, until they have named HLS_MAX_BATCH VPs, or one has more to do: the rest stays
+ * due, so that the platform calls again, and CPUs can decide in between.
+ */
+HLS_GLOBAL_FUNC u32 call_timers(hls_t *h __arg_arena)
+{
+	u32 left = opaque(HLS_MAX_BATCH);
+	for (u32 i = opaque(0); i < HLS_MAX_BATCH && left && h->timers && can_loop; i++) {
+		u32 s = h->timers;
+		if (h->scheduler[s].timer_at > h->now_ns)
+			break;
+		left = call_timer(h, s, left);
+	}
+	return 0;
+}
+
 /* Calls the timer hooks that are due. A call may be late; an early one does nothing. */
 HLS_ENTRY u64 hls_timers(hls_t *h __arg_arena, u64 now_ns)
 {
 	h->now_ns = now_ns;
 	if (unlikely(h->has_faulty))
 		replace_faulty_policies(h);
-	for (u32 i = opaque(0); i < HLS_MAX_SCHEDULERS && h->timers && can_loop; i++) {
-		u32 s = h->timers;
-		u64 at_ns = h->scheduler[s].timer_at;
-		if (at_ns > now_ns)
-			break;
-		hls_set_timer(h, s, HLS_NEVER);
-		hls_charge_timer(h, s, at_ns);
-		h->scheduler[s].called_at = now_ns;
-		u32 v = policy_timer(h, s);
-		for (u32 n = opaque(0); n < HLS_MAX_BATCH && v && can_loop; n++) {
-			if (h->vp[v].state == HLS_READY)
-				request_any(h, v);
-			v = policy_timer(h, s);
-		}
-		if (v) {
-			if (h->vp[v].state == HLS_READY)
-				request_any(h, v);
-			hls_set_timer(h, s, now_ns);
-			hls_check_batch(h, s);
-			break;
-		}
-	}
+	call_timers(h);
 	settle_pending(h);
 	return h->kick;
 }

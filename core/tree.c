@@ -40,11 +40,13 @@ static bool vp_exists(hls_t *h, u32 v)
 	return v && v < HLS_MAX_VPS && (h->vp[v].flags & HLS_USED);
 }
 
-/* Adds a CPU to the domain. */
+/* Adds a CPU to the domain, before there are VPs: which of them are pinned depends on the CPUs that there are. */
 HLS_ENTRY s64 hls_add_cpu(hls_t *h __arg_arena, u32 cpu)
 {
 	if (cpu >= HLS_MAX_CPUS)
 		return -HLS_E_NOT_FOUND;
+	if (h->used_vps && !((h->cpus >> cpu) & 1))
+		return -HLS_E_BUSY;
 	h->cpus |= 1ULL << cpu;
 	return 0;
 }
@@ -110,6 +112,8 @@ static void add_up(hls_t *h, u32 v)
 	below->first_up = v;
 	below->nr_up++;
 	note_single(below);
+	if (below->nr_up == 2)
+		wanting_begin(h, h->vp[v].child);
 }
 
 /* Removes a VP from those that its child scheduler holds; no effect where it is none of them. */
@@ -201,6 +205,24 @@ HLS_ENTRY s64 hls_attach_root(hls_t *h __arg_arena, u32 s, u32 cpu)
 	return v;
 }
 
+/* All VPs of the CPU's path lose it, and the root scheduler holds its root VP no more. */
+HLS_RARE_FUNC u32 take_cpu_away(hls_t *h __arg_arena, u32 cpu)
+{
+	cpu_t *c = &h->cpu[cpu];
+	u32 root = c->root_vp;
+	revoke_below(h, cpu, 0);
+	if (h->vp[root].state == HLS_RUNNING)
+		give_up_root(h, cpu);
+	else if (h->vp[root].state == HLS_READY)
+		withdraw(h, root);
+	c->depth = 0;
+	c->resched = 0;
+	h->kick &= ~(1ULL << cpu);
+	if (root)
+		remove_up(h, root);
+	return 0;
+}
+
 /*
  * A CPU goes offline: all VPs of its path lose it, and the root scheduler holds its root VP no more. The last CPU
  * cannot go.
@@ -214,21 +236,10 @@ HLS_ENTRY s64 hls_offline(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 	u64 offline = h->offline | 1ULL << cpu;
 	if (offline == h->cpus)
 		return -HLS_E_BUSY;
-	cpu_t *c = &h->cpu[cpu];
-	u32 root = c->root_vp;
 	h->now_ns = now_ns;
 	h->offline = offline;
 	hls_write_record(h, 0, cpu, HLS_REC_OFFLINE, 0, 0);
-	revoke_below(h, cpu, 0);
-	if (h->vp[root].state == HLS_RUNNING)
-		give_up_root(h, cpu);
-	else if (h->vp[root].state == HLS_READY)
-		withdraw(h, root);
-	c->depth = 0;
-	c->resched = 0;
-	h->kick &= ~(1ULL << cpu);
-	if (root)
-		remove_up(h, root);
+	take_cpu_away(h, cpu);
 	follow_up(h, cpu);
 	return 0;
 }
@@ -263,6 +274,7 @@ static void link_child(hls_t *h, u32 v)
 		h->vp[sched->first_child].sib_prev = v;
 	sched->first_child = v;
 	sched->nr_children++;
+	wanting_register(h, v);
 }
 
 /* Registers v with the policy of `parent` and makes it a child there; an error: the policy's reason against v. */
@@ -292,6 +304,8 @@ static void unregister_vp(hls_t *h, u32 v)
 	vp_t *vp = &h->vp[v];
 	scheduler_t *sched = &h->scheduler[vp->parent];
 	policy_unregister_vp(h, vp->parent, v);
+	if (unlikely(h->queue_node[v].height))
+		hls_take_back(h, v);
 	if (vp->sib_prev)
 		h->vp[vp->sib_prev].sib_next = vp->sib_next;
 	else
@@ -452,10 +466,10 @@ HLS_ENTRY s64 hls_tell(hls_t *h __arg_arena, u32 v, u32 message, const params_t 
 }
 
 /* Gives a thread's VP an affinity with some CPU of the domain. v is WAITING afterwards: the caller may request it. */
-HLS_GLOBAL_FUNC u32 bind(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns)
+HLS_GLOBAL_FUNC u32 bind(hls_t *h __arg_arena, u32 v, u64 cpus)
 {
-	release_thread(h, v, now_ns, false);
 	h->vp[v].usable = cpus;
+	wanting_forget(h, v);
 	set_pinned(h, &h->vp[v], (h->cpus & ~cpus) != 0);
 	return 0;
 }
@@ -468,7 +482,8 @@ HLS_ENTRY s64 hls_set_affinity(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns
 	if (!(cpus & h->cpus))
 		return -HLS_E_PARAM;
 	bool wants = h->vp[v].state != HLS_WAITING;
-	bind(h, v, cpus, now_ns);
+	hls_release(h, v, now_ns);
+	bind(h, v, cpus);
 	if (wants)
 		hls_request(h, v, now_ns);
 	return 0;

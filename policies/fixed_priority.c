@@ -50,16 +50,16 @@ static void fixed_priority_request(hls_t *h, u32 s, u32 v)
 {
 	struct fixed_priority_vp __arena *vp = POLICY_VP(struct fixed_priority_vp, v);
 	vp->left_ns = in_register(&h->scheduler[s])->param[FIXED_PRIORITY_QUANTUM];
-	levels_push(h->node, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, true);
+	levels_push(h, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, true);
 }
 
 static void fixed_priority_withdraw(hls_t *h, u32 s, u32 v)
 {
-	levels_remove(h->node, &POLICY_STATE(struct fixed_priority, s)->ready,
+	levels_remove(h, &POLICY_STATE(struct fixed_priority, s)->ready,
 		      POLICY_VP(struct fixed_priority_vp, v)->level, v);
 }
 
-static u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
+static __always_inline u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct fixed_priority __arena *fp = POLICY_STATE(struct fixed_priority, s);
 	u32 v = levels_take(h, &fp->ready, cpu);
@@ -77,10 +77,10 @@ static void fixed_priority_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	bool over = hls_turn_over(h, v, &vp->left_ns, used_ns);
 	if (over)
 		vp->left_ns = h->scheduler[s].param[FIXED_PRIORITY_QUANTUM];
-	levels_push(h->node, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, over);
+	levels_push(h, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, over);
 }
 
-static bool fixed_priority_preempts(hls_t *h, u32 s, u32 ready, u32 running)
+static __always_inline bool fixed_priority_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
 	return POLICY_VP(struct fixed_priority_vp, ready)->level >

@@ -41,8 +41,10 @@ enum { PROPORTIONAL_SHARE_VP_PARAMS(HLS_PARAM_INDEX) };
 struct proportional_share {
 	u64 virtual_time;
 	u64 last_finish; /* the greatest F */
-	u32 ready;       /* heap by S - warp */
-	u32 nr_warped;   /* registered VPs with a warp */
+	struct hls_queue
+	    ready;     /* by S - warp; VPs with a warp lie in the search tree, too, as if they were pinned */
+	u32 starts;    /* heap by S of the VPs in that search tree: their order there is not the one of S */
+	u32 nr_warped; /* registered VPs with a warp */
 };
 
 struct proportional_share_vp {
@@ -71,17 +73,43 @@ static void proportional_share_unregister_vp(hls_t *h, u32 s, u32 v)
 	ps->nr_warped -= h->vp[v].param[PROPORTIONAL_SHARE_WARP] != 0;
 }
 
+/* S - warp / share */
+static u64 proportional_share_key(hls_t *h, u32 v)
+{
+	const vp_t *vp = in_register(&h->vp[v]);
+	u64 start = POLICY_VP(struct proportional_share_vp, v)->start, warp_ns = vp->param[PROPORTIONAL_SHARE_WARP];
+	if (likely(!warp_ns))
+		return start;
+	return start - (warp_ns << PROPORTIONAL_SHARE_SHIFT) / vp->param[PROPORTIONAL_SHARE_SHARE];
+}
+
+/* Whether v lies in the search tree of the queue. */
+static bool proportional_share_is_apart(hls_t *h, u32 v)
+{
+	return queue_is_pinned(h, v) || unlikely(h->vp[v].param[PROPORTIONAL_SHARE_WARP]);
+}
+
 static void proportional_share_enqueue(hls_t *h, u32 s, u32 v)
 {
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
-	const vp_t *vp = in_register(&h->vp[v]);
-	u64 key = POLICY_VP(struct proportional_share_vp, v)->start, warp_ns = vp->param[PROPORTIONAL_SHARE_WARP];
-	if (warp_ns)
-		key -= (warp_ns << PROPORTIONAL_SHARE_SHIFT) / vp->param[PROPORTIONAL_SHARE_SHARE];
-	if (ps->ready)
-		heap_push(h->node, &ps->ready, v, key, h->seq++);
-	else
-		heap_begin(h->node, &ps->ready, v, key, h->seq++);
+	u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
+	if (likely(!proportional_share_is_apart(h, v))) {
+		queue_push_heap(h, &ps->ready.heap, v, start);
+		return;
+	}
+	queue_push_tree(h, &ps->ready.tree, v, proportional_share_key(h, v), h->seq);
+	heap_push(h->node, &ps->starts, v, start, h->seq++);
+}
+
+static void proportional_share_dequeue(hls_t *h, u32 s, u32 v)
+{
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
+	if (!proportional_share_is_apart(h, v)) {
+		heap_remove(h->node, &ps->ready.heap, v);
+		return;
+	}
+	queue_remove_tree(h, &ps->ready.tree, v);
+	heap_remove(h->node, &ps->starts, v);
 }
 
 static void proportional_share_request(hls_t *h, u32 s, u32 v)
@@ -98,24 +126,29 @@ static void proportional_share_request(hls_t *h, u32 s, u32 v)
 
 static void proportional_share_withdraw(hls_t *h, u32 s, u32 v)
 {
-	heap_remove(h->node, &POLICY_STATE(struct proportional_share, s)->ready, v);
+	proportional_share_dequeue(h, s, v);
 	POLICY_VP(struct proportional_share_vp, v)->released_at = h->now_ns;
 }
 
-/* The least of `least` and of the S of all VPs that are READY or RUNNING. */
-static u64 proportional_share_least_start(hls_t *h, u32 s, u64 least)
+/* `least`, or the S of v if that is less; v is a VP or 0. */
+static u64 proportional_share_lesser(hls_t *h, u32 v, u64 least)
 {
-	u32 v = h->scheduler[s].first_child;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
-		u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
-		if (h->vp[v].state != HLS_WAITING && proportional_share_before(start, least))
-			least = start;
-		v = h->vp[v].sib_next;
-	}
+	u64 start = v ? POLICY_VP(struct proportional_share_vp, v)->start : least;
+	return proportional_share_before(start, least) ? start : least;
+}
+
+/* The least of `least` and of the S of all VPs that are READY or RUNNING. */
+HLS_RARE_FUNC u64 proportional_share_least_start(hls_t *h __arg_arena, u32 s, u64 least)
+{
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
+	least = proportional_share_lesser(h, ps->ready.heap, least);
+	least = proportional_share_lesser(h, ps->starts, least);
+	for_each_up (h, u, s)
+		least = proportional_share_lesser(h, hls_running_by(h, s, u), least);
 	return least;
 }
 
-/* The VP v, which has left the heap, runs from now on. */
+/* The VP v, which has left the queue, runs from now on. */
 static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 {
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
@@ -127,20 +160,25 @@ static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 	h->slice_ns = in_register(&h->scheduler[s])->param[PROPORTIONAL_SHARE_QUANTUM];
 }
 
-static u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
+/* proportional_share_grant() where VPs lie in the search tree. */
+HLS_RARE_BODY u32 proportional_share_grant_any(hls_t *h, u32 s, u32 cpu)
 {
-	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
-	u32 least = ps->ready;
-	if (likely(hls_usable(in_register(&h->vp[least]), cpu))) {
-		heap_pop(h->node, &ps->ready);
-		proportional_share_serve(h, s, least);
-		return least;
-	}
-	u32 v = hls_search_usable(h, least, cpu);
+	u32 v = queue_first_usable(h, &POLICY_STATE(struct proportional_share, s)->ready, cpu);
 	if (v) {
-		heap_remove(h->node, &ps->ready, v);
+		proportional_share_dequeue(h, s, v);
 		proportional_share_serve(h, s, v);
 	}
+	return v;
+}
+
+static __always_inline u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
+{
+	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
+	u32 v = ps->ready.heap;
+	if (unlikely(ps->ready.tree))
+		return proportional_share_grant_any(h, s, cpu);
+	heap_pop(h->node, &ps->ready.heap);
+	proportional_share_serve(h, s, v);
 	return v;
 }
 
@@ -183,7 +221,8 @@ static void proportional_share_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	proportional_share_charge(h, s, v, used_ns);
 	POLICY_VP(struct proportional_share_vp, v)->released_at = h->now_ns;
-	if (!ps->ready && !in_register(&h->scheduler[s])->nr_running)
+	const scheduler_t *sched = in_register(&h->scheduler[s]);
+	if (!(sched->nr_ready | sched->nr_running))
 		ps->virtual_time = ps->last_finish;
 }
 
@@ -191,7 +230,7 @@ static void proportional_share_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool proportional_share_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return proportional_share_before(h->node[ready].key, h->node[running].key);
+	return proportional_share_before(proportional_share_key(h, ready), proportional_share_key(h, running));
 }
 
 static const struct hls_policy proportional_share_policy = {

@@ -38,7 +38,8 @@
 enum { RESERVATION_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct reservation {
-	u32 ready, running, depleted;
+	struct hls_queue ready;
+	u32 running, depleted;
 };
 
 struct reservation_vp {
@@ -104,8 +105,9 @@ static void reservation_set_timer(hls_t *h, u32 s)
 {
 	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
 	u64 first = HLS_NEVER;
-	if (res->ready)
-		first = h->node[res->ready].key;
+	u32 ready = queue_first(h, &res->ready);
+	if (ready)
+		first = reservation_deadline_at(h, ready);
 	/* A RUNNING VP whose period is over is about to be revoked, and that sets the timer again. */
 	if (res->running && h->node[res->running].key < first && h->node[res->running].key > h->now_ns)
 		first = h->node[res->running].key;
@@ -118,10 +120,12 @@ static void reservation_set_timer(hls_t *h, u32 s)
 static void reservation_enqueue(hls_t *h, u32 s, u32 v)
 {
 	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
-	bool has_budget = reservation_has_budget(h, v);
-	if (!has_budget)
+	if (reservation_has_budget(h, v)) {
+		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
+	} else {
 		hls_throttle(h, v);
-	heap_push(h->node, has_budget ? &res->ready : &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
+		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
+	}
 	reservation_set_timer(h, s);
 }
 
@@ -134,17 +138,19 @@ static void reservation_request(hls_t *h, u32 s, u32 v)
 static void reservation_withdraw(hls_t *h, u32 s, u32 v)
 {
 	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
-	bool depleted = h->vp[v].flags & HLS_THROTTLED;
-	heap_remove(h->node, depleted ? &res->depleted : &res->ready, v);
+	if (h->vp[v].flags & HLS_THROTTLED)
+		heap_remove(h->node, &res->depleted, v);
+	else
+		queue_remove(h, &res->ready, v);
 	reservation_set_timer(h, s);
 }
 
 static u32 reservation_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
-	u32 v = hls_least_usable(h, res->ready, cpu);
+	u32 v = queue_first_usable(h, &res->ready, cpu);
 	if (v) {
-		heap_remove(h->node, &res->ready, v);
+		queue_remove(h, &res->ready, v);
 		heap_push(h->node, &res->running, v, reservation_deadline_at(h, v), h->seq++);
 		h->slice_ns = POLICY_VP(struct reservation_vp, v)->budget.left_ns;
 	}
@@ -178,8 +184,29 @@ static bool reservation_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return reservation_deadline_at(h, ready) < reservation_deadline_at(h, running);
 }
 
+/* The first depleted VP begins its next period if the one before is over. Returns that VP; 0: none. */
+static u32 reservation_refill(hls_t *h, u32 s)
+{
+	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
+	u32 v = res->depleted;
+	if (!v || h->node[v].key > h->now_ns) {
+		reservation_set_timer(h, s);
+		return 0;
+	}
+	heap_remove(h->node, &res->depleted, v);
+	reservation_renew_if_over(h, v);
+	if (reservation_has_budget(h, v)) {
+		hls_unthrottle(h, v);
+		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
+	} else {
+		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
+	}
+	return v;
+}
+
 /*
  * Some periods are over: READY VPs begin their next one; RUNNING VPs are revoked, to be charged for the old one first.
+ * Depleted VPs begin theirs when all others have, one at each call.
  */
 static u32 reservation_timer(hls_t *h, u32 s)
 {
@@ -190,26 +217,13 @@ static u32 reservation_timer(hls_t *h, u32 s)
 			hls_recheck(h, v);
 		v = heap_next(h->node, v);
 	}
-	for (u32 i = opaque(0); i < HLS_MAX_BATCH && res->ready && can_loop; i++) {
-		v = res->ready;
-		if (h->node[v].key > h->now_ns)
-			break;
-		heap_remove(h->node, &res->ready, v);
+	for (u32 i = opaque(0); i < HLS_MAX_BATCH && can_loop; i++) {
+		v = queue_first(h, &res->ready);
+		if (!v || reservation_deadline_at(h, v) > h->now_ns)
+			return reservation_refill(h, s);
+		queue_remove(h, &res->ready, v);
 		reservation_renew_if_over(h, v);
-		heap_push(h->node, &res->ready, v, reservation_deadline_at(h, v), h->seq++);
-	}
-	for (u32 i = opaque(0); i < HLS_MAX_BATCH && res->depleted && can_loop; i++) {
-		v = res->depleted;
-		if (h->node[v].key > h->now_ns)
-			break;
-		heap_remove(h->node, &res->depleted, v);
-		reservation_renew_if_over(h, v);
-		if (reservation_has_budget(h, v)) {
-			hls_unthrottle(h, v);
-			heap_push(h->node, &res->ready, v, reservation_deadline_at(h, v), h->seq++);
-			return v;
-		}
-		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
+		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
 	}
 	reservation_set_timer(h, s);
 	return 0;

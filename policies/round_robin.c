@@ -13,7 +13,7 @@
 enum { ROUND_ROBIN_PARAMS(HLS_PARAM_INDEX) };
 
 struct round_robin {
-	struct hls_list queue;
+	struct hls_fifo queue;
 };
 
 struct round_robin_vp {
@@ -25,20 +25,20 @@ POLICY_FITS(struct round_robin, struct round_robin_vp);
 static void round_robin_request(hls_t *h, u32 s, u32 v)
 {
 	POLICY_VP(struct round_robin_vp, v)->left_ns = h->scheduler[s].param[ROUND_ROBIN_QUANTUM];
-	list_push_tail(h->node, &POLICY_STATE(struct round_robin, s)->queue, v);
+	fifo_push(h, &POLICY_STATE(struct round_robin, s)->queue, v, true);
 }
 
 static void round_robin_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct round_robin, s)->queue, v);
+	fifo_remove(h, &POLICY_STATE(struct round_robin, s)->queue, v);
 }
 
 static u32 round_robin_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct round_robin __arena *rr = POLICY_STATE(struct round_robin, s);
-	u32 v = hls_first_usable(h, &rr->queue, cpu);
+	u32 v = fifo_first_usable(h, &rr->queue, cpu);
 	if (v) {
-		list_remove(h->node, &rr->queue, v);
+		fifo_remove(h, &rr->queue, v);
 		h->slice_ns = POLICY_VP(struct round_robin_vp, v)->left_ns;
 	}
 	return v;
@@ -51,7 +51,7 @@ static void round_robin_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	if (hls_turn_over(h, v, &vp->left_ns, used_ns))
 		round_robin_request(h, s, v);
 	else
-		list_push_head(h->node, &rr->queue, v);
+		fifo_push(h, &rr->queue, v, false);
 }
 
 static const struct hls_policy round_robin_policy = {

@@ -66,7 +66,7 @@ static void time_sharing_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 {
 	struct time_sharing __arena *ts = POLICY_STATE(struct time_sharing, s);
 	u64 level = POLICY_VP(struct time_sharing_vp, v)->level;
-	levels_push(h->node, &ts->ready, level, v, behind);
+	levels_push(h, &ts->ready, level, v, behind);
 	if (level == TIME_SHARING_STARVED)
 		return;
 	heap_push(h->node, &ts->waiting, v, h->now_ns, h->seq++);
@@ -82,7 +82,7 @@ static void time_sharing_dequeue(hls_t *h, u32 s, u32 v)
 {
 	struct time_sharing __arena *ts = POLICY_STATE(struct time_sharing, s);
 	u64 level = POLICY_VP(struct time_sharing_vp, v)->level;
-	levels_remove(h->node, &ts->ready, level, v);
+	levels_remove(h, &ts->ready, level, v);
 	if (level != TIME_SHARING_STARVED)
 		heap_remove(h->node, &ts->waiting, v);
 }

@@ -37,6 +37,12 @@ typedef long long s64;
  */
 #define HLS_GLOBAL_FUNC __noinline
 
+/* A global function that is seldom called: natively, the compiler keeps it out of the functions that call it. */
+#define HLS_RARE_FUNC __noinline
+
+/* The body of such functions, which have it inlined where frames are scarce. */
+#define HLS_RARE_BODY static __always_inline
+
 /* An entry point of the core, which the platform calls: a global function, too. */
 #define HLS_ENTRY __noinline
 

@@ -82,7 +82,8 @@ static const u64 sizes[] = {sizeof(struct hls),
 			    offsetof(struct hls, cpu),
 			    sizeof(struct hls_cpu),
 			    HLS_SCHEDULER_WORDS,
-			    HLS_VP_WORDS};
+			    HLS_VP_WORDS,
+			    sizeof(struct hls_tree_node)};
 
 /* Makes a call, and writes its result into it. */
 static void play(struct hls *h, struct hls_call *c)
@@ -192,6 +193,16 @@ const struct hls_cpu *hls_cpu(const struct hls *h, u32 cpu)
 const struct hls_node *hls_node(const struct hls *h, u32 v)
 {
 	return &h->node[v];
+}
+
+const struct hls_tree_node *hls_queue_node(const struct hls *h, u32 v)
+{
+	return &h->queue_node[v];
+}
+
+const struct hls_tree_node *hls_wanting_node(const struct hls *h, u32 v)
+{
+	return &h->wanting_node[v];
 }
 
 const struct hls_node *hls_timer_node(const struct hls *h, u32 s)

@@ -28,6 +28,8 @@ typedef int64_t s64;
 #define __arena
 #define __arg_arena
 #define HLS_GLOBAL_FUNC static inline
+#define HLS_RARE_FUNC static __attribute__((noinline, cold, unused))
+#define HLS_RARE_BODY HLS_RARE_FUNC
 #define HLS_ENTRY
 
 /* No verifier looks at the native build. */

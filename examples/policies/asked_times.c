@@ -29,8 +29,8 @@ enum { ASKED_TIMES_RUN_IN_FIELDS(HLS_PARAM_INDEX) };
 
 struct asked_times {
 	u32 asked;              /* heap of VPs whose time is to come, by that time */
-	u32 due;                /* heap of VPs whose time has come, by that time */
-	struct hls_list others; /* VPs that have asked for no time, in turn */
+	struct hls_queue due;   /* VPs whose time has come, by that time */
+	struct hls_fifo others; /* VPs that have asked for no time, in turn */
 };
 
 struct asked_times_vp {
@@ -56,9 +56,9 @@ static void asked_times_enqueue(hls_t *h, u32 s, u32 v)
 		heap_push(h->node, &state->asked, v, vp->at, h->seq++);
 		asked_times_set_timer(h, s);
 	} else if (vp->at) {
-		heap_push(h->node, &state->due, v, vp->at, h->seq++);
+		queue_push(h, &state->due, v, vp->at);
 	} else {
-		list_push_tail(h->node, &state->others, v);
+		fifo_push(h, &state->others, v, true);
 	}
 }
 
@@ -74,22 +74,22 @@ static void asked_times_withdraw(hls_t *h, u32 s, u32 v)
 	if (h->vp[v].flags & HLS_THROTTLED)
 		heap_remove(h->node, &state->asked, v);
 	else if (POLICY_VP(struct asked_times_vp, v)->at)
-		heap_remove(h->node, &state->due, v);
+		queue_remove(h, &state->due, v);
 	else
-		list_remove(h->node, &state->others, v);
+		fifo_remove(h, &state->others, v);
 	asked_times_set_timer(h, s);
 }
 
 static u32 asked_times_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct asked_times __arena *state = POLICY_STATE(struct asked_times, s);
-	u32 v = hls_least_usable(h, state->due, cpu);
+	u32 v = queue_first_usable(h, &state->due, cpu);
 	if (v) {
-		heap_remove(h->node, &state->due, v);
+		queue_remove(h, &state->due, v);
 	} else {
-		v = hls_first_usable(h, &state->others, cpu);
+		v = fifo_first_usable(h, &state->others, cpu);
 		if (v)
-			list_remove(h->node, &state->others, v);
+			fifo_remove(h, &state->others, v);
 	}
 	if (v)
 		h->slice_ns = POLICY_VP(struct asked_times_vp, v)->left_ns;
@@ -167,7 +167,7 @@ static u32 asked_times_timer(hls_t *h, u32 s)
 	heap_remove(h->node, &state->asked, v);
 	hls_unthrottle(h, v);
 	POLICY_VP(struct asked_times_vp, v)->left_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
-	heap_push(h->node, &state->due, v, h->node[v].key, h->seq++);
+	queue_push(h, &state->due, v, h->node[v].key);
 	return v;
 }
 

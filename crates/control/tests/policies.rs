@@ -19,7 +19,7 @@ fn source(name: &str, change: impl FnOnce(String) -> String) -> PolicySource {
 fn turns(good_for: u64) -> PolicySource {
     let path: std::path::PathBuf =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../policy-build/template/weighted_turns.c").into();
-    let choice = "hls_first_usable(h, &turns->queue, cpu)";
+    let choice = "fifo_first_usable(h, &turns->queue, cpu)";
     let text = std::fs::read_to_string(&path).unwrap();
     let text = text
         .replace(".state_version", ".accepts = \"RESBH\", .provides = \"sbf(200ms, 1 / 20)\", .state_version")
@@ -222,7 +222,7 @@ fn what_cannot_be_is_refused() {
         manager.load(ROOT, source("round-robin", |text| text), false)
     });
     refused(&mut manager, "asked_times.c:", |manager| {
-        manager.load(ROOT, source("asked-times", |text| text.replace("list_push_tail", "no_such")), false)
+        manager.load(ROOT, source("asked-times", |text| text.replace("fifo_push", "no_such")), false)
     });
     refused(&mut manager, "asked_times.c", |manager| {
         manager.load(ROOT, source("asked-times", |_| "int main;".into()), false)

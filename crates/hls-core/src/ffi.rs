@@ -138,7 +138,7 @@ pub struct NumberDescription {
 }
 
 /// How many entries `sizes` has.
-pub const SIZES: usize = 17;
+pub const SIZES: usize = 18;
 
 /// `struct hls_library`: one build of the core.
 #[repr(C)]
@@ -210,4 +210,6 @@ unsafe extern "C" {
     pub fn hls_cpu(h: *const Hls, cpu: u32) -> *const HlsCpu;
     pub fn hls_node(h: *const Hls, vp: u32) -> *const c_void;
     pub fn hls_timer_node(h: *const Hls, s: u32) -> *const c_void;
+    pub fn hls_queue_node(h: *const Hls, vp: u32) -> *const c_void;
+    pub fn hls_wanting_node(h: *const Hls, vp: u32) -> *const c_void;
 }

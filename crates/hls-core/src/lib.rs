@@ -22,7 +22,9 @@ pub use description::{DescriptionError, described_policies};
 pub use library::{Library, OpenError};
 pub use numbers::{CoreScheduler, CoreVp};
 pub use policy::{MessageInfo, ParamInfo, PolicyInfo, PolicyTable, Unit, hook, policies, violation};
-pub use snapshot::{CpuImage, HeadImage, Image, NodeImage, SchedulerImage, Snapshot, StepImage, VpImage};
+pub use snapshot::{
+    CpuImage, HeadImage, Image, NodeImage, SchedulerImage, Snapshot, StepImage, TreeNodeImage, VpImage,
+};
 pub use tape::{Call, Op, Unsound};
 pub use view::{Fault, RawRecord, RecordKind, SchedulerEntry, View, VpEntry, VpState};
 
@@ -41,7 +43,7 @@ pub mod limits {
     /// Parameters of a scheduler, and of a VP; values of a message.
     pub const PARAMS: usize = 4;
     /// Words that a policy has in each of its schedulers.
-    pub const SCHEDULER_WORDS: usize = 104;
+    pub const SCHEDULER_WORDS: usize = 105;
     /// Words that a policy has in each VP that it schedules.
     pub const VP_WORDS: usize = 4;
     /// Loaded policies have numbers from here on.

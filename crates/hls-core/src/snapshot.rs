@@ -22,6 +22,8 @@ pub struct HeadImage {
     pub offline: u64,
     /// How often a grant hook was called.
     pub decisions: u64,
+    /// The next number that a member of a queue gets, to order what else would be equal.
+    pub seq: u64,
     /// Least mean time between calls that a loaded policy causes.
     pub pace_ns: u64,
     /// When the last hook was called.
@@ -38,8 +40,6 @@ pub struct HeadImage {
     pub has_faulty: u32,
     /// Threads that may not use every CPU.
     pub nr_pinned: u32,
-    /// The next number that a member of a heap gets, to order equal keys.
-    pub seq: u32,
     /// The first of the schedulers that may have to request or withdraw VPs.
     pub pending: u32,
     /// The first of the VPs that look for a CPU.
@@ -129,6 +129,13 @@ pub struct SchedulerImage {
     pub first_up: u32,
     /// The first of its children.
     pub first_child: u32,
+    /// The root of the search tree of its children that are READY, not throttled, and cannot use every CPU.
+    pub pinned: u32,
+    /// The members of that tree.
+    pub nr_pinned: u32,
+    /// The first of its other children that want a CPU, if it holds several VPs.
+    pub first_wanting: u32,
+    unused: u32,
     /// The next pending scheduler, or the next free one.
     pub pending_next: u32,
     /// What the violating hook was called about.
@@ -154,13 +161,33 @@ pub struct NodeImage {
     /// Orders the members of a heap.
     pub key: u64,
     /// Orders those whose keys are equal.
-    pub seq: u32,
+    pub seq: u64,
+    /// Its place in a queue in order of arrival.
+    pub place: u64,
     /// 0: it is in no heap.
     pub dist: u32,
     /// Its children in the heap, and the node above.
     pub left_right_up: [u32; 3],
     /// Its neighbours in a list.
     pub prev_next: [u32; 2],
+}
+
+/// What a VP needs as the member of a search tree.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TreeNodeImage {
+    /// Orders the members of a tree.
+    pub key: u64,
+    /// Orders those whose keys are equal.
+    pub seq: u64,
+    /// The CPUs that it can use.
+    pub cpus: u64,
+    /// Those that it or a member below it can use.
+    pub below: u64,
+    /// Its children, and the node above.
+    pub children_up: [u32; 3],
+    /// 0: it is in no tree.
+    pub height: u32,
 }
 
 /// A VP.
@@ -221,6 +248,9 @@ impl VpImage {
     }
 }
 
+/// The kinds of entries that a snapshot has.
+const PARTS: usize = 8;
+
 /// How many entries a snapshot has of each kind, and where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
@@ -251,14 +281,16 @@ impl Counts {
         }
     }
 
-    /// Where in a snapshot each part ends: the head, CPUs, schedulers, timers, nodes, VPs.
-    fn ends(&self) -> [usize; 6] {
+    /// Where in a snapshot each part ends: the head, CPUs, schedulers, timers, nodes, nodes of search trees, VPs.
+    fn ends(&self) -> [usize; PARTS] {
         let lengths = [
             words_of::<HeadImage>(),
             words_of::<CpuImage>() * self.cpus,
             words_of::<SchedulerImage>() * self.schedulers,
             words_of::<NodeImage>() * self.schedulers,
             words_of::<NodeImage>() * self.vps,
+            words_of::<TreeNodeImage>() * self.vps,
+            words_of::<TreeNodeImage>() * self.vps,
             words_of::<VpImage>() * self.vps,
         ];
         let mut end = 0;
@@ -289,6 +321,10 @@ pub struct Image<'d> {
     pub timers: &'d [NodeImage],
     /// The places of the VPs in the queues of their schedulers.
     pub nodes: &'d [NodeImage],
+    /// The places of the VPs in the search trees of their schedulers' queues.
+    pub queue_nodes: &'d [TreeNodeImage],
+    /// The places of the VPs among the children of their schedulers that want a CPU.
+    pub wanting_nodes: &'d [TreeNodeImage],
     /// The VPs that were ever used, by their numbers; entry 0 is none.
     pub vps: &'d [VpImage],
 }
@@ -296,7 +332,7 @@ pub struct Image<'d> {
 /// # Safety
 /// The words at these places are those of so many of the core's structs, aligned like them, and stay as they are for
 /// as long as the image is used.
-unsafe fn image<'d>(counts: Counts, at: [*const u64; 6]) -> Image<'d> {
+unsafe fn image<'d>(counts: Counts, at: [*const u64; PARTS]) -> Image<'d> {
     // SAFETY: the caller's promise; all bytes of the images above may have any value.
     unsafe {
         Image {
@@ -305,7 +341,9 @@ unsafe fn image<'d>(counts: Counts, at: [*const u64; 6]) -> Image<'d> {
             schedulers: std::slice::from_raw_parts(at[2].cast(), counts.schedulers),
             timers: std::slice::from_raw_parts(at[3].cast(), counts.schedulers),
             nodes: std::slice::from_raw_parts(at[4].cast(), counts.vps),
-            vps: std::slice::from_raw_parts(at[5].cast(), counts.vps),
+            queue_nodes: std::slice::from_raw_parts(at[5].cast(), counts.vps),
+            wanting_nodes: std::slice::from_raw_parts(at[6].cast(), counts.vps),
+            vps: std::slice::from_raw_parts(at[7].cast(), counts.vps),
         }
     }
 }
@@ -314,23 +352,26 @@ impl Snapshot {
     /// What the domain had in use.
     pub fn image(&self) -> Image<'_> {
         let ends = self.counts.ends();
-        let at = [0, ends[0], ends[1], ends[2], ends[3], ends[4]].map(|at| self.words[at..].as_ptr());
+        let mut from = 0;
+        let at = ends.map(|end| self.words[std::mem::replace(&mut from, end)..].as_ptr());
         // SAFETY: the words of each part were copied from so many of the core's structs.
         unsafe { image(self.counts, at) }
     }
 }
 
 impl Core {
-    fn parts(&self, counts: Counts) -> [Part; 6] {
+    fn parts(&self, counts: Counts) -> [Part; PARTS] {
         let h = self.address();
         // SAFETY: the addresses of the first entries of the domain's arrays.
-        let at: [*const u64; 6] = unsafe {
+        let at: [*const u64; PARTS] = unsafe {
             [
                 h.cast_const().cast(),
                 ffi::hls_cpu(h, 0).cast(),
                 ffi::hls_scheduler(h, 0).cast(),
                 ffi::hls_timer_node(h, 0).cast(),
                 ffi::hls_node(h, 0).cast(),
+                ffi::hls_queue_node(h, 0).cast(),
+                ffi::hls_wanting_node(h, 0).cast(),
                 ffi::hls_vp(h, 0).cast(),
             ]
         };
@@ -371,7 +412,7 @@ impl Core {
     pub fn snapshot_into(&self, snapshot: &mut Snapshot) {
         snapshot.counts = self.counts();
         snapshot.words.clear();
-        snapshot.words.reserve_exact(snapshot.counts.ends()[5]);
+        snapshot.words.reserve_exact(snapshot.counts.ends()[PARTS - 1]);
         for part in self.parts(snapshot.counts) {
             // SAFETY: the domain's array has more entries than that are in use, each a whole number of words, and all
             // its bytes were zeroed at first; nothing writes while `self` is borrowed.

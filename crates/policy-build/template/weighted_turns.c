@@ -34,7 +34,7 @@ enum { WEIGHTED_TURNS_VP_PARAMS(HLS_PARAM_INDEX) };
 
 /* The state of a scheduler: the READY children, in the order of their turns. It begins as zeros. */
 struct weighted_turns {
-	struct hls_list queue;
+	struct hls_fifo queue;
 };
 
 /* The state of a child. */
@@ -49,13 +49,13 @@ static void weighted_turns_request(hls_t *h, u32 s, u32 v)
 {
 	u64 quantum_ns = h->scheduler[s].param[WEIGHTED_TURNS_QUANTUM];
 	POLICY_VP(struct weighted_turns_vp, v)->left_ns = quantum_ns * h->vp[v].param[WEIGHTED_TURNS_WEIGHT];
-	list_push_tail(h->node, &POLICY_STATE(struct weighted_turns, s)->queue, v);
+	fifo_push(h, &POLICY_STATE(struct weighted_turns, s)->queue, v, true);
 }
 
 /* A READY child wants no CPU any more: READY becomes WAITING. */
 static void weighted_turns_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct weighted_turns, s)->queue, v);
+	fifo_remove(h, &POLICY_STATE(struct weighted_turns, s)->queue, v);
 }
 
 /*
@@ -65,9 +65,9 @@ static void weighted_turns_withdraw(hls_t *h, u32 s, u32 v)
 static u32 weighted_turns_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct weighted_turns __arena *turns = POLICY_STATE(struct weighted_turns, s);
-	u32 v = hls_first_usable(h, &turns->queue, cpu);
+	u32 v = fifo_first_usable(h, &turns->queue, cpu);
 	if (v) {
-		list_remove(h->node, &turns->queue, v);
+		fifo_remove(h, &turns->queue, v);
 		h->slice_ns = POLICY_VP(struct weighted_turns_vp, v)->left_ns;
 	}
 	return v;
@@ -81,7 +81,7 @@ static void weighted_turns_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	if (hls_turn_over(h, v, &vp->left_ns, used_ns))
 		weighted_turns_request(h, s, v);
 	else
-		list_push_head(h->node, &turns->queue, v);
+		fifo_push(h, &turns->queue, v, false);
 }
 
 /*

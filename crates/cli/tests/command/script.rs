@@ -152,7 +152,7 @@ fn a_policy_is_disabled_and_given_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-build/template/weighted_turns.c");
-    let choice = "hls_first_usable(h, &turns->queue, cpu)";
+    let choice = "fifo_first_usable(h, &turns->queue, cpu)";
     let good = std::fs::read_to_string(template).unwrap().replace(
         ".state_version",
         ".accepts = \"RESBH\", .provides = \"sbf(100ms, 1 / 10)\", .state_version",

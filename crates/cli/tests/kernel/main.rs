@@ -22,7 +22,8 @@ const SHORT: &str = "KILLS='300 2000'\nCYCLES=2\nSTORM=2\nCHURN=120\n";
 const LONG: &str = "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=1800\n";
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 8] = ["saboteur", "mover", "crowd", "teller", "in_kernel", "churn", "census", "attacker"];
+const OWN: [&str; 9] =
+    ["saboteur", "mover", "crowd", "teller", "in_kernel", "churn", "census", "attacker", "herd"];
 
 fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel")
@@ -204,6 +205,20 @@ fn the_engine_loses_no_thread_where_cpus_run_at_once() {
         // How much was done and checked. Not by `eprintln`: what that prints a test that passes keeps to itself.
         let output: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
         io::stderr().write_all(output.as_bytes()).unwrap();
+    }
+}
+
+/// The environment may have other numbers of threads (`HERDS`), and another hold that is no failure (`MOST_NS`).
+#[test]
+#[ignore = "takes ten minutes: make storm"]
+fn the_lock_is_held_for_as_long_with_many_threads_as_with_few() {
+    let of = |name: &str, preset: &str| env::var(name).unwrap_or_else(|_| preset.to_owned());
+    let set = format!("HERDS='{}'\nMOST_NS={}\n", of("HERDS", "1000 10000 60000"), of("MOST_NS", "20000"));
+    let time = Time::Exact { shift: 1 };
+    let machine = Machine { memory_mib: 6144, time, ..machine(Duration::from_secs(1800)) };
+    if let Some(outcome) = boot(vec![script(&here().join("holds.sh"), &set)], &machine) {
+        is_clean(&outcome);
+        io::stderr().write_all(outcome.scripts[0].output.as_bytes()).unwrap();
     }
 }
 

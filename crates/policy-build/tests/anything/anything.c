@@ -17,6 +17,8 @@ struct anything {
 	struct hls_list list;
 	u32 heap;
 	struct hls_levels levels;
+	struct hls_queue queue;
+	struct hls_fifo fifo;
 };
 
 struct anything_vp {
@@ -51,7 +53,7 @@ static void anything_queues(hls_t *h, u32 s, u32 v)
 	struct anything __arena *state = POLICY_STATE(struct anything, s);
 	/* Some VPs have a level that does not exist. */
 	u64 level = v % 4 ? v % HLS_LEVELS : HLS_LEVELS + anything_below(h, s, 256);
-	switch (anything_below(h, s, 9)) {
+	switch (anything_below(h, s, 13)) {
 	case 0:
 		list_push_tail(h->node, &state->list, v);
 		break;
@@ -72,13 +74,25 @@ static void anything_queues(hls_t *h, u32 s, u32 v)
 			heap_pop(h->node, &state->heap);
 		break;
 	case 6:
-		levels_push(h->node, &state->levels, level, v, anything_below(h, s, 2));
+		levels_push(h, &state->levels, level, v, anything_below(h, s, 2));
 		break;
 	case 7:
-		levels_remove(h->node, &state->levels, level, v);
+		levels_remove(h, &state->levels, level, v);
+		break;
+	case 8:
+		queue_push(h, &state->queue, v, h->now_ns);
+		break;
+	case 9:
+		queue_remove(h, &state->queue, v);
+		break;
+	case 10:
+		fifo_push(h, &state->fifo, v, anything_below(h, s, 2));
+		break;
+	case 11:
+		fifo_remove(h, &state->fifo, v);
 		break;
 	default:
-		if (state->levels.occupied)
+		if (state->levels.occupied || state->levels.tree)
 			levels_take(h, &state->levels, 0);
 	}
 	POLICY_VP(struct anything_vp, v)->count++;

@@ -5,14 +5,15 @@
 //! time from now in place of times. Where a policy compares numbers of its own in the same manner (the tags of
 //! proportional share), the key has their distances from one of them. The key leaves out what nothing reads before it
 //! is written again: links and keys of VPs that are in no queue, what is left of a turn or a period that is over,
-//! counts of grants and CPU time, and the numbers that order equal keys in a heap, of which only the order is kept. It
-//! names a policy's words by the policy's name; of a policy that is not named here every word counts, and so does the
-//! time.
+//! counts of grants and CPU time, the shapes of search trees, and the numbers that order equal keys, of which only
+//! the order is kept. It leaves out where children that want a CPU are looked for, too: who is there, the states of
+//! VPs say, and in which order, the list of children. It names a policy's words by the policy's name; of a policy
+//! that is not named here every word counts, and so does the time.
 //!
 //! All of this is an argument, and may be wrong or become wrong: an exploration compares twins (`states`).
 
 use crate::states::Digest;
-use hls_core::{Image, NodeImage, VpImage};
+use hls_core::{Image, NodeImage, TreeNodeImage, VpImage};
 
 const WAITING: u8 = 0;
 const READY: u8 = 1;
@@ -22,7 +23,9 @@ const NEVER: u64 = u64::MAX;
 /// How a policy's words go into the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Words {
-    /// Of a VP: the rest of a turn, and a level. Queues are lists.
+    /// Of a VP: the rest of a turn. The queue is a list, and a search tree.
+    Turn,
+    /// Of a VP: the rest of a turn, and a level. Queues are lists, and one search tree.
     Turns,
     /// The same, with a heap by the time when waits began.
     TurnsAndWaits,
@@ -41,7 +44,8 @@ enum Words {
 impl Words {
     fn of(policy: &str) -> Words {
         match policy {
-            "fixed-priority" | "round-robin" => Words::Turns,
+            "round-robin" => Words::Turn,
+            "fixed-priority" => Words::Turns,
             "time-sharing" => Words::TurnsAndWaits,
             "proportional-share" => Words::Tags,
             "reservation" => Words::Budgets,
@@ -52,8 +56,9 @@ impl Words {
     }
 }
 
-/// The word of time-sharing in which it keeps the root of its heap: behind 64 queues and their mask.
-const WAITING_HEAP: usize = 65;
+/// How many words of a scheduler with levels are the queues of VPs that can use every CPU: their mask, and 64 lists.
+/// The next word has the root of the search tree of the others, and after that time-sharing has the root of its heap.
+const LEVELS: usize = 65;
 
 /// The level of time-sharing whose VPs are not in that heap.
 const STARVED: u64 = 32;
@@ -136,18 +141,23 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
     if sched.timer_at != NEVER {
         let seq = state.timers[s].seq;
         let equals = (1..state.schedulers.len()).filter(|&other| {
-            let earlier = (state.timers[other].seq.wrapping_sub(seq) as i32) < 0;
+            let earlier = (state.timers[other].seq.wrapping_sub(seq) as i64) < 0;
             state.schedulers[other].timer_at == sched.timer_at && earlier
         });
         digest.add(equals.count() as u64);
     }
     sched.param.iter().for_each(|param| digest.add(*param));
     match words {
-        Words::Turns | Words::Child | Words::Budget => add_words(digest, &sched.word),
-        Words::TurnsAndWaits => add_words(digest, &sched.word[..WAITING_HEAP]),
+        Words::Child | Words::Budget => add_words(digest, &sched.word),
+        Words::Turn => digest.add(sched.word[0]),
+        Words::Turns => {
+            add_words(digest, &sched.word[..LEVELS]);
+            add_words(digest, &sched.word[LEVELS + 1..]);
+        }
+        Words::TurnsAndWaits => add_words(digest, &sched.word[..LEVELS]),
         Words::Tags => {
             digest.add(sched.word[1].wrapping_sub(sched.word[0]));
-            digest.add(sched.word[2] >> 32);
+            digest.add(sched.word[3] >> 32);
         }
         Words::Budgets => {}
         Words::Any => {
@@ -173,7 +183,7 @@ fn add_vp(digest: &mut Digest, state: &Image<'_>, vp: &VpImage) {
 fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
     let (vp, node, now) = (&state.vps[v], &state.nodes[v], state.head.now_ns);
     match words {
-        Words::Turns | Words::TurnsAndWaits => {
+        Words::Turn | Words::Turns | Words::TurnsAndWaits => {
             if vp.state != WAITING || words == Words::Turns {
                 digest.add(vp.word[1]);
             }
@@ -181,7 +191,7 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
                 digest.add(vp.word[0]);
             }
             if vp.state == READY {
-                node.prev_next.iter().for_each(|other| digest.add((*other).into()));
+                add_turn(digest, state, v);
             }
             add_heap_place(digest, state, v, words, now);
         }
@@ -194,14 +204,41 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
         Words::Any => {
             vp.word.iter().for_each(|word| digest.add(*word));
             add_node(digest, node);
+            add_tree_node(digest, &state.queue_nodes[v]);
         }
     }
 }
 
+/// How many siblings come before a READY VP in the queues of its level: in a list, or in the search tree.
+fn add_turn(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    let place = |v: usize| match state.queue_nodes[v].height {
+        0 => state.nodes[v].place,
+        _ => state.queue_nodes[v].seq,
+    };
+    let vp = &state.vps[v];
+    let is_before = |other: &usize| {
+        let sibling = &state.vps[*other];
+        let is_equal = sibling.is_used() && sibling.parent == vp.parent && sibling.word[1] == vp.word[1];
+        is_equal && sibling.state == READY && (place(*other).wrapping_sub(place(v)) as i64) < 0
+    };
+    digest.add((1..state.vps.len()).filter(is_before).count() as u64);
+    digest.add(u64::from(state.queue_nodes[v].height != 0));
+}
+
 fn add_node(digest: &mut Digest, node: &NodeImage) {
     digest.add(node.key);
-    digest.add(u64::from(node.seq) | u64::from(node.dist) << 32);
+    digest.add(node.seq);
+    digest.add(node.place);
+    digest.add(node.dist.into());
     node.left_right_up.iter().chain(&node.prev_next).for_each(|other| digest.add((*other).into()));
+}
+
+fn add_tree_node(digest: &mut Digest, node: &TreeNodeImage) {
+    digest.add(node.height.into());
+    if node.height != 0 {
+        [node.key, node.seq, node.cpus].iter().for_each(|word| digest.add(*word));
+        node.children_up.iter().for_each(|other| digest.add((*other).into()));
+    }
 }
 
 /// Whether a VP is in a heap of its scheduler. Links of a VP that has left one may be left behind.
@@ -214,26 +251,35 @@ fn is_in_heap(vp: &VpImage, words: Words) -> bool {
     }
 }
 
-/// The key of a VP that is in a heap, from `base`, and how many siblings with the same key come before it.
+/// The key of a VP in a queue, a heap or a search tree, and the number that orders equal keys. The search tree of
+/// time-sharing is one of levels.
+fn key(state: &Image<'_>, v: usize, words: Words) -> (u64, u64) {
+    let (node, tree) = (&state.nodes[v], &state.queue_nodes[v]);
+    let is_in_tree = tree.height != 0 && words != Words::TurnsAndWaits;
+    if is_in_tree { (tree.key, tree.seq) } else { (node.key, node.seq) }
+}
+
+/// The key of a VP that is in a queue, from `base`, and how many siblings with the same key come before it.
 fn add_heap_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words, base: u64) {
-    let node = &state.nodes[v];
     let parent = state.vps[v].parent;
     if !is_in_heap(&state.vps[v], words) {
         return;
     }
+    let (at, seq) = key(state, v, words);
     let is_before = |other: usize| {
-        let (sibling, its) = (&state.vps[other], &state.nodes[other]);
+        let sibling = &state.vps[other];
         let is_member = sibling.is_used() && sibling.parent == parent && is_in_heap(sibling, words);
-        is_member && its.key == node.key && (its.seq.wrapping_sub(node.seq) as i32) < 0
+        let (its, its_seq) = key(state, other, words);
+        is_member && its == at && (its_seq.wrapping_sub(seq) as i64) < 0
     };
-    digest.add(node.key.wrapping_sub(base));
+    digest.add(at.wrapping_sub(base));
     digest.add((1..state.vps.len()).filter(|other| is_before(*other)).count() as u64);
 }
 
 /// A tag in the past of virtual time is as good as virtual time itself: so will the VP's next request have it, and
 /// nothing carried over.
 fn add_tags(digest: &mut Digest, state: &Image<'_>, v: usize) {
-    let (vp, node) = (&state.vps[v], &state.nodes[v]);
+    let vp = &state.vps[v];
     let virtual_time = state.schedulers[vp.parent as usize].word[0];
     let ahead = vp.word[0].wrapping_sub(virtual_time);
     let is_past = (ahead as i64) < 0 || (ahead == 0 && vp.word[1] == 0);
@@ -243,9 +289,6 @@ fn add_tags(digest: &mut Digest, state: &Image<'_>, v: usize) {
     }
     digest.add(ahead);
     digest.add(vp.word[1]);
-    if vp.state == RUNNING {
-        digest.add(node.key.wrapping_sub(virtual_time));
-    }
     add_heap_place(digest, state, v, Words::Tags, virtual_time);
 }
 

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Queues of READY VPs, for policies: from each, the first VP that can use a CPU is taken. A hls_queue is in order of
+ * keys, and among equal keys of arrival; a hls_fifo is in order of arrival. levels.h has a third, by priority.
+ *
+ * Nearly all VPs can use every CPU: those lie in a heap, or in a list, as if there were no others, and the first of
+ * them is at hand. VPs that are pinned (HLS_PINNED) lie in a search tree. Whoever asks for the first of a queue gets
+ * the earlier of the first of both. So however many VPs wait for one CPU, a decision on another one does not pass them.
+ */
+#ifndef HLS_QUEUE_H
+#define HLS_QUEUE_H
+
+#include "heap.h"
+#include "list.h"
+#include "search_tree.h"
+
+struct hls_queue {
+	u32 heap; /* of VPs that can use every CPU */
+	u32 tree; /* of the others */
+};
+typedef struct hls_queue __arena queue_t;
+
+struct hls_fifo {
+	struct hls_list list; /* of VPs that can use every CPU */
+	u32 tree;             /* of the others */
+	u32 unused;
+};
+typedef struct hls_fifo __arena fifo_t;
+
+/* Whether v lies in the search tree of its queue. */
+static __always_inline bool queue_is_pinned(const hls_t *h, u32 v)
+{
+	return unlikely(in_register(&h->vp[v])->flags & HLS_PINNED);
+}
+
+/* Adds v to the search tree of a queue. */
+static __always_inline void queue_add_to_tree(hls_t *h, u32 __arena *tree, u32 v, u64 key, u64 seq)
+{
+	h->queue_node[v].key = key;
+	h->queue_node[v].seq = seq;
+	tree_push(h->queue_node, tree, v, h->vp[v].usable);
+}
+
+/* The same, out of line. */
+HLS_RARE_FUNC u32 queue_push_tree(hls_t *h __arg_arena, u32 __arena *tree __arg_arena, u32 v, u64 key, u64 seq)
+{
+	queue_add_to_tree(h, tree, v, key, seq);
+	return 0;
+}
+
+/* Removes v from the search tree of a queue. */
+HLS_RARE_FUNC u32 queue_remove_tree(hls_t *h __arg_arena, u32 __arena *tree __arg_arena, u32 v)
+{
+	tree_remove(in_register(&h->queue_node[0]), tree, v);
+	return 0;
+}
+
+/* Adds v to a heap, which may be empty. */
+static __always_inline void queue_push_heap(hls_t *h, u32 __arena *heap, u32 v, u64 key)
+{
+	if (*heap)
+		heap_push(h->node, heap, v, key, h->seq++);
+	else
+		heap_begin(h->node, heap, v, key, h->seq++);
+}
+
+/* Adds v under `key`, behind the others of that key. */
+static __always_inline void queue_push(hls_t *h, queue_t *queue, u32 v, u64 key)
+{
+	if (queue_is_pinned(h, v))
+		queue_push_tree(h, &queue->tree, v, key, h->seq++);
+	else
+		queue_push_heap(h, &queue->heap, v, key);
+}
+
+/* Removes v. */
+static __always_inline void queue_remove(hls_t *h, queue_t *queue, u32 v)
+{
+	if (queue_is_pinned(h, v))
+		queue_remove_tree(h, &queue->tree, v);
+	else
+		heap_remove(h->node, &queue->heap, v);
+}
+
+/* Which comes first: the root of the heap, or v of the search tree; 0 is none. */
+static __always_inline u32 queue_earlier(const hls_t *h, u32 root, u32 v)
+{
+	const node_t *n = &h->node[root];
+	const tree_node_t *other = &h->queue_node[v];
+	if (!root || !v)
+		return root ? root : v;
+	if (n->key != other->key)
+		return (s64)(n->key - other->key) < 0 ? root : v;
+	return (s64)(n->seq - other->seq) < 0 ? root : v;
+}
+
+/* The first VP of all; 0: the queue is empty. */
+static __always_inline u32 queue_first(hls_t *h, const queue_t *queue)
+{
+	if (likely(!queue->tree))
+		return queue->heap;
+	return queue_earlier(h, queue->heap, tree_first(h->queue_node, queue->tree));
+}
+
+/* queue_first_usable() where VPs are pinned. */
+HLS_RARE_FUNC u32 queue_search(hls_t *h __arg_arena, const queue_t *queue __arg_arena, u32 cpu)
+{
+	return queue_earlier(h, queue->heap, tree_first_usable(h->queue_node, queue->tree, 1ULL << cpu));
+}
+
+/* The first VP that can use the CPU; 0: none. */
+static __always_inline u32 queue_first_usable(hls_t *h, const queue_t *queue, u32 cpu)
+{
+	return likely(!queue->tree) ? queue->heap : queue_search(h, queue, cpu);
+}
+
+/* A place behind all places that were given before, or before them. */
+static __always_inline u64 queue_place(hls_t *h, bool behind)
+{
+	u64 place = h->seq++;
+	return behind ? place : -place;
+}
+
+/* Adds v to a list, behind its members or before them. */
+static __always_inline void queue_push_list(hls_t *h, list_t *list, u32 v, bool behind)
+{
+	h->node[v].place = queue_place(h, behind);
+	if (behind)
+		list_push_tail(h->node, list, v);
+	else
+		list_push_head(h->node, list, v);
+}
+
+/* Adds v behind the others, or before them. */
+static __always_inline void fifo_push(hls_t *h, fifo_t *fifo, u32 v, bool behind)
+{
+	if (queue_is_pinned(h, v))
+		queue_push_tree(h, &fifo->tree, v, 0, queue_place(h, behind));
+	else
+		queue_push_list(h, &fifo->list, v, behind);
+}
+
+/* Removes v. */
+static __always_inline void fifo_remove(hls_t *h, fifo_t *fifo, u32 v)
+{
+	if (queue_is_pinned(h, v))
+		queue_remove_tree(h, &fifo->tree, v);
+	else
+		list_remove(h->node, &fifo->list, v);
+}
+
+/* fifo_first_usable() where VPs are pinned. */
+HLS_RARE_FUNC u32 fifo_search(hls_t *h __arg_arena, const fifo_t *fifo __arg_arena, u32 cpu)
+{
+	u32 head = fifo->list.head, v = tree_first_usable(h->queue_node, fifo->tree, 1ULL << cpu);
+	if (!head || !v)
+		return head ? head : v;
+	return (s64)(h->node[head].place - h->queue_node[v].seq) < 0 ? head : v;
+}
+
+/* The first VP that can use the CPU; 0: none. */
+static __always_inline u32 fifo_first_usable(hls_t *h, const fifo_t *fifo, u32 cpu)
+{
+	return likely(!fifo->tree) ? fifo->list.head : fifo_search(h, fifo, cpu);
+}
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A search tree of VPs that cannot use every CPU. Its members lie in an array and are named by index; 0 is the empty
+ * tree. A tree is its root's index.
+ *
+ * Members are in order of their keys, and among equal keys in order of `seq`, which no two members share; both are
+ * compared as points on a circle, so that they may wrap. Each node has the CPUs that it or some member below it can
+ * use: the first member that can use a CPU is found on one way down. Insertion, removal and search take at most
+ * HLS_TREE_HEIGHT steps each way, however many members cannot use that CPU.
+ *
+ * Invariants (AVL): the heights of a node's two subtrees differ by one at most; `below` is what the node's own CPUs
+ * and its children's `below` are together. A node that is in no tree has the height 0.
+ */
+#ifndef HLS_SEARCH_TREE_H
+#define HLS_SEARCH_TREE_H
+
+#include "hls.h"
+
+/* An AVL tree of HLS_MAX_VPS members is not higher: 1.44 log2(HLS_MAX_VPS + 2), with room. */
+#define HLS_TREE_HEIGHT 26
+
+/* The children of a node: the members before it, and those behind it. */
+enum { TREE_BEFORE, TREE_BEHIND };
+
+/* Whether a comes before b. */
+static __always_inline bool tree_before(const tree_node_t *a, const tree_node_t *b)
+{
+	if (a->key != b->key)
+		return (s64)(a->key - b->key) < 0;
+	return (s64)(a->seq - b->seq) < 0;
+}
+
+static __always_inline u32 tree_height(const tree_node_t *nodes, u32 i)
+{
+	return i ? nodes[i].height : 0;
+}
+
+/* Sets a node's height and `below` from those of its children; returns whether that changed one of them. */
+static __always_inline bool tree_settle(tree_node_t *nodes, u32 i)
+{
+	tree_node_t *n = &nodes[i];
+	u32 before = n->child[TREE_BEFORE], behind = n->child[TREE_BEHIND];
+	u32 height = tree_height(nodes, before), other = tree_height(nodes, behind);
+	u64 below = n->cpus;
+	if (before)
+		below |= nodes[before].below;
+	if (behind)
+		below |= nodes[behind].below;
+	if (height < other)
+		height = other;
+	if (n->height == height + 1 && n->below == below)
+		return false;
+	n->height = height + 1;
+	n->below = below;
+	return true;
+}
+
+/* Puts the subtree `other`, or 0, where node i is below its parent `up`; `up` 0: `other` becomes the root. */
+static __always_inline void tree_put(tree_node_t *nodes, u32 __arena *root, u32 up, u32 i, u32 other)
+{
+	if (!up)
+		*root = other;
+	else
+		nodes[up].child[nodes[up].child[TREE_BEHIND] == i] = other;
+	if (other)
+		nodes[other].up = up;
+}
+
+/* Makes node i the child on the side `side` of its child on the other side, which takes the place of i. */
+static __always_inline void tree_rotate(tree_node_t *nodes, u32 __arena *root, u32 i, u32 side)
+{
+	u32 rising = nodes[i].child[!side], middle = nodes[rising].child[side];
+	tree_put(nodes, root, nodes[i].up, i, rising);
+	nodes[i].child[!side] = middle;
+	if (middle)
+		nodes[middle].up = i;
+	nodes[rising].child[side] = i;
+	nodes[i].up = rising;
+	tree_settle(nodes, i);
+	tree_settle(nodes, rising);
+}
+
+/*
+ * Something has changed at node i, or below it: settles and balances all nodes on the way up as far as that matters, at
+ * least as far as the node `to`, which is i or above i; 0: as far as it matters.
+ */
+static __always_inline void tree_retrace(tree_node_t *nodes, u32 __arena *root, u32 i, u32 to)
+{
+	/* At each node once, or twice where its higher child is rotated first. */
+	for (u32 d = opaque(0); d < 2 * HLS_TREE_HEIGHT && i && can_loop; d++) {
+		nodes = in_register(nodes);
+		u32 before = tree_height(nodes, nodes[i].child[TREE_BEFORE]);
+		u32 behind = tree_height(nodes, nodes[i].child[TREE_BEHIND]);
+		if (i == to)
+			to = 0;
+		if (before > behind + 1 || behind > before + 1) {
+			u32 side = behind > before, high = nodes[i].child[side];
+			const tree_node_t *n = &nodes[high];
+			bool is_twice = tree_height(nodes, n->child[side]) < tree_height(nodes, n->child[!side]);
+			tree_rotate(nodes, root, is_twice ? high : i, is_twice ? side : !side);
+			if (is_twice)
+				continue;
+			i = nodes[i].up;
+		} else if (!tree_settle(nodes, i) && !to) {
+			return;
+		}
+		i = nodes[i].up;
+	}
+}
+
+/* Adds node i, which can use `cpus`. */
+HLS_RARE_BODY void tree_push(tree_node_t *nodes, u32 __arena *root, u32 i, u64 cpus)
+{
+	tree_node_t *n = &nodes[i];
+	u32 up = 0, next = *root, side = opaque(0);
+	n->cpus = n->below = cpus;
+	n->child[TREE_BEFORE] = n->child[TREE_BEHIND] = 0;
+	n->height = 1;
+	for (u32 d = opaque(0); d < HLS_TREE_HEIGHT && next && can_loop; d++) {
+		up = next;
+		side = tree_before(n, &nodes[up]) ? TREE_BEFORE : TREE_BEHIND;
+		next = nodes[up].child[side];
+	}
+	n->up = up;
+	if (up)
+		nodes[up].child[side] = i;
+	else
+		*root = i;
+	tree_retrace(nodes, root, up, 0);
+}
+
+/* The first member of the tree; 0: the tree is empty. */
+static __always_inline u32 tree_first(const tree_node_t *nodes, u32 root)
+{
+	u32 i = root;
+	for (u32 d = opaque(0); d < HLS_TREE_HEIGHT && i && nodes[i].child[TREE_BEFORE] && can_loop; d++)
+		i = nodes[i].child[TREE_BEFORE];
+	return i;
+}
+
+/* Removes node i. */
+HLS_RARE_BODY void tree_remove(tree_node_t *nodes, u32 __arena *root, u32 i)
+{
+	tree_node_t *n = in_register(&nodes[i]);
+	u32 behind = n->child[TREE_BEHIND], next = n->child[TREE_BEFORE], changed = n->up, to = 0;
+	n->height = 0;
+	if (next && behind) {
+		/* The next member has no child before it: it leaves its place, and takes that of i. */
+		next = tree_first(nodes, behind);
+		changed = nodes[next].up;
+		if (changed == i) {
+			changed = next;
+		} else {
+			tree_put(nodes, root, changed, next, nodes[next].child[TREE_BEHIND]);
+			nodes[next].child[TREE_BEHIND] = behind;
+			nodes[behind].up = next;
+		}
+		nodes[next].child[TREE_BEFORE] = n->child[TREE_BEFORE];
+		nodes[n->child[TREE_BEFORE]].up = next;
+		nodes[next].height = 0; /* so that it counts as changed: the node above it knows the height of i */
+		to = next;
+	} else if (!next) {
+		next = behind;
+	}
+	tree_put(nodes, root, n->up, i, next);
+	tree_retrace(nodes, root, changed, to);
+}
+
+/* Changes which CPUs node i can use. */
+HLS_RARE_FUNC u32 tree_set_cpus(tree_node_t *nodes __arg_arena, u32 i, u64 cpus)
+{
+	nodes[i].cpus = cpus;
+	for (u32 d = opaque(0); d < HLS_TREE_HEIGHT && i && tree_settle(nodes, i) && can_loop; d++)
+		i = nodes[i].up;
+	return 0;
+}
+
+/* The last member of the subtree of node i; 0: i is 0. */
+static __always_inline u32 tree_last(const tree_node_t *nodes, u32 i)
+{
+	for (u32 d = opaque(0); d < HLS_TREE_HEIGHT && i && nodes[i].child[TREE_BEHIND] && can_loop; d++)
+		i = nodes[i].child[TREE_BEHIND];
+	return i;
+}
+
+/*
+ * Whether the invariants hold at node i, whose neighbours in order are those of its subtree. Where they hold at all
+ * nodes, the tree is sound.
+ */
+HLS_GLOBAL_FUNC bool tree_is_sound_at(const tree_node_t *nodes __arg_arena, u32 i, u64 cpus)
+{
+	const tree_node_t *n = &nodes[i];
+	u32 before = n->child[TREE_BEFORE], behind = n->child[TREE_BEHIND];
+	u32 height = tree_height(nodes, before), other = tree_height(nodes, behind);
+	u64 below = n->cpus | (before ? nodes[before].below : 0) | (behind ? nodes[behind].below : 0);
+	if ((before && (nodes[before].up != i || !tree_before(&nodes[tree_last(nodes, before)], n))) ||
+	    (behind && (nodes[behind].up != i || !tree_before(n, &nodes[tree_first(nodes, behind)]))))
+		return false;
+	if (height > other + 1 || other > height + 1 || n->height != (height > other ? height : other) + 1)
+		return false;
+	return n->cpus == cpus && n->below == below && n->height <= HLS_TREE_HEIGHT;
+}
+
+/* The first member that can use one of these CPUs; 0: none. */
+HLS_RARE_FUNC u32 tree_first_usable(const tree_node_t *nodes __arg_arena, u32 root, u64 cpus)
+{
+	u32 i = root;
+	if (!i || !(nodes[i].below & cpus))
+		return 0;
+	for (u32 d = opaque(0); d < HLS_TREE_HEIGHT && i && can_loop; d++) {
+		u32 before = nodes[i].child[TREE_BEFORE];
+		if (before && (nodes[before].below & cpus))
+			i = before;
+		else if (nodes[i].cpus & cpus)
+			return i;
+		else
+			i = nodes[i].child[TREE_BEHIND];
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,99 @@
+//! Threads that may not use every CPU: they run in the order of their queue, however many others wait elsewhere.
+
+mod support;
+
+use hls_core::{Calls, CoreVp};
+use hls_scenario::Machine;
+use support::{ByHand, MS};
+
+const CPUS: u16 = 4;
+
+/// Numbers that look random, always the same.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// Round robin, as simply as it can be said: the first in the queue that may use the CPU.
+#[derive(Default)]
+struct Queue(Vec<(CoreVp, u64)>);
+
+impl Queue {
+    fn take(&mut self, cpu: usize) -> Option<(CoreVp, u64)> {
+        let first = self.0.iter().position(|(_, cpus)| cpus >> cpu & 1 == 1)?;
+        Some(self.0.remove(first))
+    }
+}
+
+#[test]
+fn the_first_that_can_use_a_cpu_gets_it() {
+    for seed in 0..8 {
+        let mut random = Numbers(seed);
+        let mut m = Machine::new(CPUS, None);
+        let rr = m.root("round-robin", &[10_000 * MS]);
+        let (mut queue, mut running, mut asleep) = (Queue::default(), Vec::new(), Vec::new());
+        for number in 0..150 {
+            let thread = m.thread(rr, &[]);
+            // The first four run, each on a CPU of its own; later every fourth can use all CPUs.
+            let cpus = match number {
+                0..4 => 1 << number,
+                _ if number % 4 == 0 => 0b1111,
+                _ => 1 + random.below(15) as u64,
+            };
+            m.core.set_affinity(thread, cpus, m.now).unwrap();
+            m.wake(thread);
+            if number < 4 { running.push((thread, cpus)) } else { queue.0.push((thread, cpus)) }
+        }
+        for step in 0..600 {
+            let cpu = random.below(CPUS.into());
+            if let Some(next) = queue.take(cpu) {
+                let before = std::mem::replace(&mut running[cpu], next);
+                m.block(before.0);
+                asleep.push(before);
+            }
+            if random.below(3) == 0 && queue.0.len() > 100 {
+                let gone = queue.0.remove(random.below(queue.0.len()));
+                m.block(gone.0);
+                asleep.push(gone);
+            }
+            if !asleep.is_empty() && random.below(4) > 0 {
+                let back = asleep.swap_remove(random.below(asleep.len()));
+                m.wake(back.0);
+                queue.0.push(back);
+            }
+            let expected: Vec<_> = running.iter().map(|(thread, _)| Some(*thread)).collect();
+            assert_eq!(m.running, expected, "seed {seed}, step {step}");
+        }
+    }
+}
+
+/// The invariants say that the trees are balanced, so that no search in them is long.
+#[test]
+fn trees_of_sixty_thousand_threads_are_balanced() {
+    for (policy, params) in [
+        ("round-robin", &[][..]),
+        ("fixed-priority", &[3]),
+        ("time-sharing", &[8]),
+        ("proportional-share", &[1, 0]),
+        ("reservation", &[1_000, 1_000_000]),
+    ] {
+        let mut m = Machine::new(CPUS, None);
+        let root = m.root(policy, &[]);
+        let mut random = Numbers(7);
+        let threads: Vec<CoreVp> = (0..60_000).map(|_| m.thread(root, params)).collect();
+        for &thread in &threads {
+            m.core.set_affinity(thread, 1 << random.below(CPUS.into()), m.now).unwrap();
+            m.core.request(thread, m.now);
+        }
+        m.settled();
+        for _ in 0..20_000 {
+            m.core.release(threads[random.below(threads.len())], m.now);
+        }
+        m.settled();
+        assert_eq!(m.running.iter().flatten().count(), CPUS.into(), "{policy}");
+    }
+}
