@@ -12,12 +12,15 @@ refuses() {
 	status=$?
 	[ "$status" = "$code" ] || fail "hls ctl $*: exited with $status, expected $code"
 	grep -q "$reason" /tmp/said2 || fail "hls ctl $*: does not say '$reason'"
-	places | cmp -s - /tmp/before || fail "hls ctl $*: was refused, and changed something"
+	places >/tmp/after
+	cmp -s /tmp/before /tmp/after || fail "hls ctl $*: was refused, and changed: $(diff /tmp/before /tmp/after)"
 }
 
 # Prints each scheduler and thread with its place and its promise, without the threads that are promised nothing and
-# those of hls, which come and go with requests.
-places() { hls ctl status | sed 's/  *[^ ]*  *[^ ]*  *[^ ]*  *[^ ]*$//' | grep -v " threads\|^machine\|hls"; }
+# those of hls, which come and go with requests. (The columns are as wide as the names of those need.)
+places() {
+	hls ctl status | tr -s ' ' | sed 's/ [^ ]* [^ ]* [^ ]* [^ ]*$//' | grep -v " threads\|^machine\|hls"
+}
 
 # Whether /tmp/said has, after its first `lines` lines, that a promise to a thread broke because its scheduler got too
 # little; `worst` is the first such thread.
