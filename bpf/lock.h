@@ -25,13 +25,17 @@
 /* One hold in so many is timed: reading the clock costs as much as the lock itself. */
 #define LOCK_HOLDS_PER_TIMED 16
 
-/* Ends the run: sched_ext gives the threads to the kernel's own scheduler and reports the text to the loader. */
-#define end_run(text)                                                                    \
-	({                                                                               \
-		static char message[] = text;                                            \
-		unsigned long long nothing[1] = {0}; /* the kernel wants one at least */ \
-		scx_bpf_error_bstr(message, nothing, sizeof(nothing));                   \
+/*
+ * Ends the run: sched_ext gives the threads to the kernel's own scheduler and reports the text, which has the numbers
+ * where it says %llu, to the loader.
+ */
+#define end_run_with(text, ...)                                        \
+	({                                                             \
+		static char message[] = text;                          \
+		unsigned long long numbers[] = {__VA_ARGS__};          \
+		scx_bpf_error_bstr(message, numbers, sizeof(numbers)); \
 	})
+#define end_run(text) end_run_with(text, 0) /* the kernel wants one number at least */
 
 /* The lock's word: the next ticket above, the ticket that has the lock below. Both count round. */
 #define NEXT_TICKET (1ULL << 32)
@@ -71,6 +75,10 @@ static __always_inline void seal(void)
 static __noinline bool wait_for_lock(u32 ticket)
 {
 	u64 since = scx_bpf_now();
+	if (domain->holder == bpf_get_smp_processor_id() + 1) {
+		seal();
+		end_run("a CPU that has the lock of the hierarchy takes it again");
+	}
 	for (u32 i = 0; i < LOCK_ROUNDS && !domain->sealed; i++)
 		if (spin(ticket)) {
 			u64 waited_ns = scx_bpf_now() - since;
@@ -80,7 +88,10 @@ static __noinline bool wait_for_lock(u32 ticket)
 		}
 	if (!domain->sealed) {
 		seal();
-		end_run("the lock of the hierarchy cannot be had");
+		u64 word = domain->lock;
+		end_run_with("the lock of the hierarchy cannot be had (ticket %llu; %llu is served, %llu is next, "
+			     "holder %llu)",
+			     ticket, served_ticket(word), next_ticket(word), domain->holder);
 	}
 	return false;
 }
@@ -103,6 +114,7 @@ static __always_inline bool lock(void)
 		return false;
 	if (unlikely(domain->sealed))
 		return false;
+	domain->holder = bpf_get_smp_processor_id() + 1;
 	if (unlikely(!(ticket % LOCK_HOLDS_PER_TIMED)))
 		time_hold();
 	return true;
@@ -121,6 +133,7 @@ static __always_inline void unlock(void)
 {
 	if (unlikely(domain->held_since_ns))
 		end_timed_hold();
+	domain->holder = 0;
 	/* The kernel orders an atomic operation with what stands before it only if its result is used. */
 	u32 was = __sync_fetch_and_add(&domain->served, 1);
 	asm volatile("" : : "r"(was));
