@@ -102,8 +102,6 @@ struct Layout {
     lock: u64,
     sealed: u32,
     root: u32,
-    holder: u32,
-    unused: u32,
     held_since_ns: u64,
     longest_hold_ns: u64,
     longest_wait_ns: u64,
