@@ -52,10 +52,8 @@ struct engine_domain {
 		u64 lock;
 		u32 served;
 	};
-	u32 sealed; /* nobody gets the lock any more */
-	u32 root;   /* the scheduler below which new threads are attached */
-	u32 holder; /* 1 more than the CPU that has the lock; 0: none */
-	u32 unused;
+	u32 sealed;          /* nobody gets the lock any more */
+	u32 root;            /* the scheduler below which new threads are attached */
 	u64 held_since_ns;   /* since when the lock is held, where that is timed; else 0 */
 	u64 longest_hold_ns; /* of the holds that were timed */
 	u64 longest_wait_ns; /* for the lock */
