@@ -142,8 +142,8 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 
 /*
  * Whether a thread may not leave its CPU for now. A kernel with preemptible RCU disables the migration of the current
- * thread once while this program runs, and that does not count. Another kernel may or may not; there the thread counts
- * as bound, which costs a migration and is never wrong.
+ * thread once while this program runs, and that does not count. Without preemptible RCU a kernel does not do that. Some
+ * older ones do; there the current thread counts as bound, which costs a migration and is never wrong.
  */
 static __always_inline bool is_bound(const struct task_struct *p)
 {
