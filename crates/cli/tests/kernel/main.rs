@@ -1,7 +1,7 @@
 //! The kernel engine in the test machine: scripts that run `hls` on a kernel with sched_ext, under every kind of storm,
 //! with its invariants checked all the while. The scripts of `short/`, of `exact/`, where time is exact, and of
-//! `parallel/`, where CPUs run at once, are part of every test; those of `long/`, and longer forms of the others, are
-//! run by `make storm`.
+//! `parallel/`, where CPUs run at once, are part of every test; those of `long/`, longer forms of the others, and those
+//! of `real-time/`, for a kernel with PREEMPT_RT, are run by `make storm`.
 //!
 //! Relies on `hls_vm`, on stress-ng, and on the built `hls`. Where there is no test machine the tests say so and are
 //! skipped, except in continuous integration.
@@ -178,6 +178,15 @@ fn promises_are_kept_where_time_is_exact() {
     let time = Time::Exact { shift: 2 };
     let machine = Machine { cpus: 1, time, ..machine(Duration::from_secs(900)) };
     if let Some(outcome) = boot(Flavour::Cloud, scripts("exact", SHORT), &machine) {
+        is_clean(&outcome);
+    }
+}
+
+#[test]
+#[ignore = "needs another kernel: make storm"]
+fn a_real_time_kernel_refuses_the_engine_and_the_doctor_says_why() {
+    let machine = machine(Duration::from_secs(300));
+    if let Some(outcome) = boot(Flavour::Rt, scripts("real-time", SHORT), &machine) {
         is_clean(&outcome);
     }
 }
