@@ -193,16 +193,17 @@ fn other_scheduler(facts: &Facts) -> Option<Finding> {
     Some(Finding::blocks(WHAT, format!("{name} is loaded ({state})"), advice))
 }
 
-/// How the kernel's own code is preempted. The engine sets timers, which the verifier of a PREEMPT_RT kernel lets no
-/// BPF program do. Whether RCU is preemptible decides how the engine finds out which threads may not leave their CPU
-/// (`is_bound` in `bpf/engine.bpf.c`).
+/// How the kernel's own code is preempted. The verifier of a PREEMPT_RT kernel lets no BPF program set timers, so that
+/// the engine looks at the time in pulses there (`pulse.rs`). Whether RCU is preemptible decides how the engine finds
+/// out which threads may not leave their CPU (`is_bound` in `bpf/engine.bpf.c`).
 fn preemption(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "preemption";
     let says_so = facts.version.as_ref().is_some_and(|version| version.contains("PREEMPT_RT"));
     if says_so || facts.is_realtime {
-        let found =
-            "a PREEMPT_RT kernel: it gives BPF programs no timers, so that nothing would end a budget";
-        return Some(Finding::blocks(WHAT, found, "boot a kernel without PREEMPT_RT"));
+        let found = "a PREEMPT_RT kernel: budgets end up to 250 us late, for want of timers for BPF programs, and \
+            interrupts are real-time threads, which come before every hierarchy";
+        let advice = "expect overruns and more stolen time, or boot a kernel without PREEMPT_RT";
+        return Some(Finding::warning(WHAT, found, advice));
     }
     Some(match facts.has_preemptible_rcu? {
         true => Finding::good(
