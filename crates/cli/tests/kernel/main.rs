@@ -1,7 +1,7 @@
 //! The kernel engine in the test machine: scripts that run `hls` on a kernel with sched_ext, under every kind of storm,
 //! with its invariants checked all the while. The scripts of `short/`, of `exact/`, where time is exact, and of
 //! `parallel/`, where CPUs run at once, are part of every test; those of `long/`, longer forms of the others, and those
-//! of `short/` and `exact/` on a kernel with PREEMPT_RT are run by `make storm`.
+//! of `exact/` on a kernel with PREEMPT_RT are run by `make storm`.
 //!
 //! Relies on `hls_vm`, on stress-ng, and on the built `hls`. Where there is no test machine the tests say so and are
 //! skipped, except in continuous integration.
@@ -167,17 +167,8 @@ fn is_clean(outcome: &Outcome) {
 
 #[test]
 fn the_engine_weathers_the_storms() {
-    weathers_the_storms(Flavour::Cloud);
-}
-
-#[test]
-#[ignore = "needs another kernel: make storm"]
-fn the_engine_weathers_the_storms_of_a_real_time_kernel() {
-    weathers_the_storms(Flavour::Rt);
-}
-
-fn weathers_the_storms(flavour: Flavour) {
-    if let Some(outcome) = boot(flavour, scripts("short", SHORT), &machine(Duration::from_secs(600))) {
+    let machine = machine(Duration::from_secs(600));
+    if let Some(outcome) = boot(Flavour::Cloud, scripts("short", SHORT), &machine) {
         is_clean(&outcome);
     }
 }
