@@ -55,7 +55,8 @@ tables: setup-tables ## run the experiments that are for a real kernel, with the
 	$(target)/release/hls-experiments --engine kernel --hls $(target)/release/hls
 
 storm: setup-storm ## test the kernel engine for long in the test machine; two hours, less with STORMS="gallery loaders"
-	cargo test --locked -p hls-cli --test kernel -- --include-ignored --nocapture $(if $(STORMS),long_storms)
+	cargo test --locked -p hls-vm -p hls-cli --test vm --test kernel -- --include-ignored --nocapture \
+		$(if $(STORMS),long_storms)
 
 small-worlds: setup-run ## every sequence of events in every small hierarchy, and the engine's glue; ten minutes, two CPUs
 	cargo run --locked --release --quiet -p hls-small-worlds

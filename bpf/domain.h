@@ -69,6 +69,7 @@ struct engine_domain {
 	u32 nr_moves_unnamed; /* processes that moved to another cgroup when their first thread had gone */
 	u64 probe_at_ns;      /* when the timer was to go off that is measured (probe.h) */
 	u64 probe_late_ns;    /* 1 more than it was late; 0: it has not gone off */
+	u64 rescue_at_ns;     /* without timers: when starved threads are looked for next */
 	u64 kicked;           /* CPUs that were kicked for a decision that is still due */
 	u32 share_param;      /* 1 more than the number of the parameter `share` in `params`; 0: there is none */
 	struct hls_params params;         /* of new threads below `root`, of nice 0 */

@@ -8,6 +8,13 @@
 
 #include "lock.h"
 
+/*
+ * Whether BPF programs may set timers: not under PREEMPT_RT. User space says so before it loads these programs, so that
+ * the verifier does not look at what will not be done. Without timers user space has a timer of the kernel's own go off
+ * on each CPU every so often, a pulse, and what is due is done at the first pulse after its time (engine_pulse).
+ */
+const volatile bool has_timers SEC(".rodata.timers") = true;
+
 struct cpu_timer {
 	struct bpf_timer timer;
 };
@@ -71,6 +78,10 @@ static __always_inline void kick(u64 cpus)
 
 static __noinline void start_timer(u32 cpu, u64 at, u64 now)
 {
+	if (!has_timers) {
+		domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
+		return;
+	}
 	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
 	if (!t || (unlikely(domain->hls.offline) && is_going_offline()))
 		return;

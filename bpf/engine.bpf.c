@@ -108,15 +108,10 @@ static __always_inline bool are_many_records(void)
 	return true;
 }
 
-/* A CPU's timer: a slice of that CPU is over, or the timer of a scheduler is due. */
-static int on_timer(void *map, u32 *key, struct cpu_timer *t)
+/* A slice of this CPU is over, or the timer of a scheduler is due. */
+static __always_inline void act_on_time(u32 cpu)
 {
-	USES(arena);
-	(void)map, (void)t;
-	u32 cpu = *key;
 	unsigned long irq;
-	if (cpu >= HLS_MAX_CPUS)
-		return 0;
 	bpf_local_irq_save(&irq);
 	u64 due = 0;
 	if (lock()) {
@@ -137,13 +132,39 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 	}
 	bpf_local_irq_restore(&irq);
 	kick(due);
+}
+
+static int on_timer(void *map, u32 *key, struct cpu_timer *t)
+{
+	USES(arena);
+	(void)map, (void)t;
+	if (*key < HLS_MAX_CPUS)
+		act_on_time(*key);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int engine_pulse(u64 *ctx)
+{
+	USES(arena);
+	(void)ctx;
+	u32 cpu = bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1);
+	u64 now = scx_bpf_now(), rescue_at_ns = domain->rescue_at_ns;
+	if (!domain->has_begun)
+		return 0;
+	if (now >= domain->cpu[cpu].timer_at_ns)
+		act_on_time(cpu);
+	/* One CPU looks, whose exchange succeeds. */
+	if (now >= rescue_at_ns && __sync_val_compare_and_swap(&domain->rescue_at_ns, rescue_at_ns,
+							       now + RESCUE_INTERVAL_NS) == rescue_at_ns)
+		domain->rescue_at_ns = now + rescue_starved();
 	return 0;
 }
 
 /*
  * Whether a thread may not leave its CPU for now. A kernel with preemptible RCU disables the migration of the current
- * thread once while this program runs, and that does not count. Another kernel may or may not; there the thread counts
- * as bound, which costs a migration and is never wrong.
+ * thread once while this program runs, and that does not count. Without preemptible RCU a kernel does not do that. Some
+ * older ones do; there the current thread counts as bound, which costs a migration and is never wrong.
  */
 static __always_inline bool is_bound(const struct task_struct *p)
 {
@@ -495,8 +516,10 @@ int engine_init(void *ctx)
 		if (!t)
 			return -1;
 		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
-		bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC);
-		bpf_timer_set_callback(&t->timer, on_timer);
+		if (has_timers) {
+			bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC);
+			bpf_timer_set_callback(&t->timer, on_timer);
+		}
 		if (((domain->hls.cpus & ~online) >> cpu) & 1)
 			hls_offline(&domain->hls, cpu, now_ns());
 	}
@@ -504,9 +527,11 @@ int engine_init(void *ctx)
 	struct cpu_timer *t = bpf_map_lookup_elem(&rescuer, &only);
 	if (!t)
 		return -1;
-	bpf_timer_init(&t->timer, &rescuer, CLOCK_MONOTONIC);
-	bpf_timer_set_callback(&t->timer, look_for_starved);
-	bpf_timer_start(&t->timer, RESCUE_INTERVAL_NS, 0);
+	if (has_timers) {
+		bpf_timer_init(&t->timer, &rescuer, CLOCK_MONOTONIC);
+		bpf_timer_set_callback(&t->timer, look_for_starved);
+		bpf_timer_start(&t->timer, RESCUE_INTERVAL_NS, 0);
+	}
 	domain->has_begun = true;
 	return 0;
 }

@@ -81,6 +81,12 @@ int hls_post(struct message *ctx)
 	return 0;
 }
 
+/*
+ * Where there are no timers: each expiry of a timer of the kernel's own. A program of perf's clock itself would not do:
+ * the kernel skips such programs on a CPU where a thread was preempted in an access to a BPF map.
+ */
+JUMP("tp_btf/hrtimer_expire_entry", pulse, by_lookup)
+
 static int on_timer(void *map, u32 *key, struct cpu_timer *t);
 
 /* User space has made this engine the current one: timers call its functions from now on. */
@@ -90,7 +96,7 @@ int take_over_timers(void *ctx)
 	USES(arena);
 	(void)ctx;
 	s64 error = 0;
-	if (!domain->has_begun)
+	if (!has_timers || !domain->has_begun)
 		return 0;
 	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && !error && can_loop; cpu++) {
 		u32 key = cpu;

@@ -31,7 +31,7 @@ int arm_probe(void *ctx)
 	USES(arena);
 	(void)ctx;
 	u32 only = 0;
-	struct cpu_timer *t = bpf_map_lookup_elem(&prober, &only);
+	struct cpu_timer *t = has_timers ? bpf_map_lookup_elem(&prober, &only) : NULL;
 	if (!t)
 		return -1;
 	/* The second time the timer is there already. */

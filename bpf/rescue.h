@@ -50,11 +50,9 @@ static __always_inline u64 in_rescue(u64 *to_kick)
 	return busy | *to_kick;
 }
 
-/* Looks for starved threads, and has one of them rescued on each CPU. */
-static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
+/* Looks for starved threads, and has one of them rescued on each CPU; returns when to look again: in so many ns. */
+static __always_inline u64 rescue_starved(void)
 {
-	USES(arena);
-	(void)map, (void)key;
 	u64 now = scx_bpf_now(), due = 0, free = domain->hls.cpus & ~domain->hls.offline & ~in_rescue(&due);
 	u32 v = rescued_last, starved = opaque(0), vps = domain->hls.used_vps;
 	for (u32 i = opaque(0); i < vps && i < HLS_MAX_VPS && can_loop; i++) {
@@ -75,7 +73,14 @@ static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 	}
 	rescue_turn_ns = starved ? turn_of(starved) : RESCUE_LONGEST_TURN_NS;
 	kick(due);
-	bpf_timer_start(&t->timer, starved ? rescue_turn_ns : RESCUE_INTERVAL_NS, 0);
+	return starved ? rescue_turn_ns : RESCUE_INTERVAL_NS;
+}
+
+static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
+{
+	USES(arena);
+	(void)map, (void)key;
+	bpf_timer_start(&t->timer, rescue_starved(), 0);
 	return 0;
 }
 

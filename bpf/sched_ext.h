@@ -130,8 +130,11 @@ void bpf_local_irq_restore(unsigned long *flags) __ksym;
 extern const struct rq runqueues __ksym;
 /* A run queue's balance_callback while the kernel pushes all threads off its CPU. */
 extern const void balance_push_callback __ksym __weak;
-/* There only if RCU is preemptible. */
-extern const void __rcu_read_lock __ksym __weak;
+/*
+ * There only if RCU is preemptible. Never called: declared as a function, it is looked up in the kernel's BTF. The list
+ * of the kernel's addresses, where data is looked up, may be hidden (kernel.kptr_restrict).
+ */
+void __rcu_read_lock(void) __ksym __weak;
 
 struct bpf_timer {
 	u64 opaque[2];

@@ -9,7 +9,7 @@ use hls_experiments::experiment::Experiment;
 use hls_experiments::finding::write_comparison;
 use hls_experiments::kernel::Kernel;
 use hls_units::Nanos;
-use hls_vm::Vm;
+use hls_vm::{Flavour, Vm};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn root() -> PathBuf {
 /// Runs the rows of these files of an experiment, each for `length`, and fails with a table if a row is out of
 /// tolerance.
 fn assert_as_expected(name: &str, files: &[&str], length: Nanos) {
-    let Some(vm) = Vm::open_or_skip(&root().join(".cache/vm")).unwrap() else { return };
+    let Some(vm) = Vm::open_or_skip(&root().join(".cache/vm"), Flavour::Cloud).unwrap() else { return };
     let all = Experiment::find_all(&root().join("experiments")).unwrap();
     let experiment = all.iter().find(|experiment| experiment.name == name).unwrap();
     let mut rows = experiment.on_kernel.clone();

@@ -10,7 +10,7 @@ mod simple;
 
 use figures::{Figures, Place};
 use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
-use hls_vm::{Error, Guest, Machine, Outcome, Script, Time, Vm};
+use hls_vm::{Error, Flavour, Guest, Machine, Outcome, Script, Time, Vm};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
 
 /// Measures everything in one boot, so that the figures can be compared with each other.
 fn measure(cache: &Path, folder: &Path) -> Result<Figures, Error> {
-    let vm = Vm::open(cache)?;
+    let vm = Vm::open(cache, Flavour::Cloud)?;
     let work = tempfile::tempdir().map_err(|error| Error::Failed(format!("a folder for work: {error}")))?;
     let simple = simple::object(&vm, cache, work.path())?;
     let pipe = work.path().join("pipe");

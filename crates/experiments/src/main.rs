@@ -11,7 +11,7 @@ use hls_experiments::kernel::Kernel;
 use hls_experiments::{load_unload, operations, vassal};
 use hls_sim::Options;
 use hls_units::Nanos;
-use hls_vm::Vm;
+use hls_vm::{Flavour, Vm};
 use std::fs;
 use std::io::{self, Write, stdout};
 use std::path::PathBuf;
@@ -138,7 +138,7 @@ fn simulate(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Re
 
 /// Whether all is within its tolerance.
 fn on_kernel(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Result<bool, Failure> {
-    let vm = Vm::open(&args.cache).map_err(|error| Failure::System(error.to_string()))?;
+    let vm = Vm::open(&args.cache, Flavour::Cloud).map_err(|error| Failure::System(error.to_string()))?;
     let exact_vm = |name: &str| ExactVm {
         vm: &vm,
         shift: args.shift,

@@ -3,9 +3,9 @@
 //! BPF programs write there at any time, so everything is read and written one field at a time, and has the value of
 //! that moment. Relies on the object staying loaded, which [`Domain`] sees to.
 
-use crate::Error;
 use crate::next_engine::{Jumps, Programs, SharedMaps};
-use crate::object::{ENGINE, Loaded};
+use crate::object::{ENGINE, Loaded, may_set_timers};
+use crate::{Error, pulse};
 use hls_core::{
     Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Op, Params, PolicyTable, View, limits,
 };
@@ -117,6 +117,7 @@ struct Layout {
     nr_moves_unnamed: u32,
     probe_at_ns: u64,
     probe_late_ns: u64,
+    rescue_at_ns: u64,
     kicked: u64,
     share_param: u32,
     params: [u64; limits::PARAMS],
@@ -199,6 +200,16 @@ impl Domain {
     /// # Errors
     /// No timer goes off; the kernel cannot be asked.
     pub fn overrun(&mut self) -> Result<Nanos, Error> {
+        let decision = self.call_time().saturating_mul(CALLS_A_DECISION);
+        let late = match may_set_timers() {
+            true => self.least_lateness()?,
+            false => pulse::PERIOD_NS,
+        };
+        Ok(Nanos(late.saturating_add(decision)))
+    }
+
+    /// By how many ns at least a timer goes off late.
+    fn least_lateness(&mut self) -> Result<u64, Error> {
         let mut late = Vec::new();
         for _ in 0..PROBES {
             let result = self.programs().run("arm_probe", &mut [])?;
@@ -218,9 +229,7 @@ impl Domain {
             };
             late.push(late_ns);
         }
-        let late = late.into_iter().min().unwrap_or_default();
-        let decision = self.call_time().saturating_mul(CALLS_A_DECISION);
-        Ok(Nanos(late.saturating_add(decision)))
+        Ok(late.into_iter().min().unwrap_or_default())
     }
 
     /// The least time that a call takes.

@@ -8,6 +8,8 @@ use crate::domain::{Check, Domain};
 use crate::doorbell::Doorbell;
 use crate::dump::dump;
 use crate::next_engine::{Programs, SharedMaps};
+use crate::object::may_set_timers;
+use crate::pulse::Pulses;
 use crate::threads::Threads;
 use crate::{Error, Exit, exit};
 use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Op, Params, PolicyTable, View};
@@ -58,6 +60,7 @@ pub type Sink<'a> = dyn FnMut(&Record) + 'a;
 pub struct Engine {
     /// The links of programs that only look.
     links: Vec<Link>,
+    pulses: Pulses,
     pub(crate) plan: Plan,
     pub(crate) built: Built<Domain>,
     doorbell: Doorbell,
@@ -102,6 +105,7 @@ impl Engine {
             doorbell,
             is_behind: false,
             links: Vec::new(),
+            pulses: Pulses::default(),
             closed: HashSet::new(),
             began: Nanos::ZERO,
             decisions: 0,
@@ -130,6 +134,10 @@ impl Engine {
         domain.set_keeper(keeper);
         self.links.push(domain.loaded.attach("hls_renamed")?);
         self.links.push(domain.loaded.attach("hls_moved")?);
+        if !may_set_timers() {
+            self.links.push(domain.loaded.attach("hls_pulse")?);
+            self.pulses.begin_all()?;
+        }
         let mut attachment = domain.what_must_stay()?;
         let link = domain.loaded.attach_ops("hls_ops")?;
         let link = link.as_fd().try_clone_to_owned();
@@ -217,6 +225,10 @@ impl Engine {
         self.is_behind = self.look_at_threads();
         self.take_records();
         let undelivered = mem::take(&mut self.undelivered);
+        let is_back = |record: &&Record| record.what == What::Online && !may_set_timers();
+        for record in undelivered.iter().filter(is_back) {
+            self.pulses.begin(record.cpu.into())?;
+        }
         for record in undelivered.into_iter().filter(|record| record.at >= self.began) {
             sink(&Record { at: record.at - self.began, ..record });
         }

@@ -27,6 +27,8 @@ mod placing;
 #[cfg(feature = "engine")]
 mod proc;
 #[cfg(feature = "engine")]
+mod pulse;
+#[cfg(feature = "engine")]
 mod refusal;
 #[cfg(feature = "engine")]
 mod replay;

@@ -18,7 +18,7 @@ const SHARED: [&str; 6] = ["arena", "doorbell", "tasks", "task_vps", "timers", "
 
 /// The operations of sched_ext by name. The attached program of operation X only jumps, by the map `jump_X`, to the
 /// program `engine_X` of the current engine.
-const JUMPS: [&str; 13] = [
+const JUMPS: [&str; 14] = [
     "init",
     "enqueue",
     "dispatch",
@@ -32,6 +32,7 @@ const JUMPS: [&str; 13] = [
     "cpu_online",
     "cpu_offline",
     "post",
+    "pulse",
 ];
 
 /// The programs that user space calls.

@@ -135,6 +135,14 @@ impl Loaded {
 /// it, libbpf would load the object again and again, each time with twice the room.
 const LOG: usize = 1 << 20;
 
+/// Whether the kernel lets BPF programs set timers: not under PREEMPT_RT.
+pub(crate) fn may_set_timers() -> bool {
+    !fs::read_to_string("/proc/sys/kernel/version").is_ok_and(|version| version.contains("PREEMPT_RT"))
+}
+
+/// The map of an engine's variable that says whether BPF programs may set timers.
+const HAS_TIMERS: &str = ".rodata.timers";
+
 /// Loads an object from its ELF file; `prepare` changes the object before the kernel gets it.
 pub(crate) fn load(
     file: &[u8],
@@ -144,6 +152,9 @@ pub(crate) fn load(
     let (object, mut said) = with_messages(|| {
         let mut open = ObjectBuilder::default().open_memory(file)?;
         prepare(&mut open)?;
+        if let Some(mut has_timers) = open.maps_mut().find(|map| map.name() == HAS_TIMERS) {
+            has_timers.set_initial_value(&[u8::from(may_set_timers())])?;
+        }
         for program in open.progs_mut() {
             let program = program.as_libbpf_object().as_ptr();
             // SAFETY: libbpf writes into `log` while it loads the program, and does so no longer when `log` is dropped.

@@ -101,8 +101,7 @@ fn every_finding_is_seen_good_and_bad() {
     }
     assert_eq!(seen.len(), 11, "{:?}", seen.keys());
     for (what, verdicts) in &seen {
-        // A kernel that is no real-time one is not worth a line.
-        assert!(verdicts.contains(&Verdict::Good) || *what == "real time", "{what} is never good");
+        assert!(verdicts.contains(&Verdict::Good), "{what} is never good");
         assert!(verdicts.iter().any(|verdict| *verdict != Verdict::Good), "{what} is always good");
     }
 }

@@ -19,7 +19,7 @@ mod tool;
 pub use apt::Apt;
 pub use error::Error;
 pub use guest::{Guest, Script};
-pub use kernel::Kernel;
+pub use kernel::{Flavour, Kernel};
 pub use machine::{Accel, Machine, Time};
 pub use outcome::{CutShort, Outcome, ScriptOutcome};
 
@@ -45,11 +45,11 @@ pub struct Show<'a> {
 }
 
 impl Vm {
-    /// The test machine whose kernel is in the folder `cache`, or is fetched into it now.
+    /// The test machine whose kernel, of this flavour, is in the folder `cache`, or is fetched into it now.
     ///
     /// # Errors
     /// `Unavailable` with the reason when the test machine cannot run on this machine.
-    pub fn open(cache: &Path) -> Result<Vm, Error> {
+    pub fn open(cache: &Path, flavour: Flavour) -> Result<Vm, Error> {
         if cfg!(not(target_arch = "x86_64")) {
             return Err(Error::Unavailable("its kernel and the programs put in are for x86-64".into()));
         }
@@ -58,7 +58,7 @@ impl Vm {
             return Err(Error::Unavailable(format!("{what} is missing (Debian's qemu-system-x86)")));
         }
         let cache = std::path::absolute(cache).map_err(error::failed(cache.display()))?;
-        Ok(Vm { kernel: Kernel::cached(&cache)?, cache })
+        Ok(Vm { kernel: Kernel::cached(&cache, flavour)?, cache })
     }
 
     /// As [`Vm::open`], for a test: when the test machine cannot run here, prints the reason to standard error, which
@@ -67,9 +67,9 @@ impl Vm {
     ///
     /// # Errors
     /// Those of [`Vm::open`], `Unavailable` only in continuous integration.
-    pub fn open_or_skip(cache: &Path) -> Result<Option<Vm>, Error> {
+    pub fn open_or_skip(cache: &Path, flavour: Flavour) -> Result<Option<Vm>, Error> {
         let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
-        unless_skipped(Vm::open(cache), is_ci)
+        unless_skipped(Vm::open(cache, flavour), is_ci)
     }
 
     /// The kernel that the test machine boots.

@@ -5,7 +5,7 @@
 
 use clap::{Parser, ValueEnum};
 use hls_units::Nanos;
-use hls_vm::{Accel, CutShort, Error, Guest, Machine, Outcome, Script, Show, Time, Vm};
+use hls_vm::{Accel, CutShort, Error, Flavour, Guest, Machine, Outcome, Script, Show, Time, Vm};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,6 +26,9 @@ struct Args {
     /// Put a file or folder into the guest.
     #[arg(short, long = "file", value_name = "HERE=THERE", value_parser = placed)]
     files: Vec<(PathBuf, String)>,
+    /// Which of Debian's kernels to boot.
+    #[arg(long, value_enum, default_value = "cloud")]
+    kernel: Flavour,
     /// What runs the guest's processors: `auto` is KVM if a guest boots on KVM here, else `tcg`, where they take turns;
     /// `parallel` has them run at once, by KVM or else by TCG.
     #[arg(long, value_enum, default_value = "auto", conflicts_with = "exact")]
@@ -51,7 +54,7 @@ struct Args {
     /// Where the logs and, in `guest-out`, the files from `$OUT` go.
     #[arg(long, value_name = "FOLDER", default_value = "out/vm")]
     results: PathBuf,
-    /// Where the kernel is kept.
+    /// Where the kernels are kept.
     #[arg(long, value_name = "FOLDER", default_value = ".cache/vm")]
     cache: PathBuf,
 }
@@ -110,7 +113,7 @@ fn run(args: &Args) -> Result<Outcome, Error> {
         append: args.append.clone(),
         limit: args.limit,
     };
-    let vm = Vm::open(&args.cache)?;
+    let vm = Vm::open(&args.cache, args.kernel)?;
     vm.run(
         &machine,
         &guest,

@@ -6,14 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use hls_vm::{Guest, Machine, OUT, Script, Time, Vm};
+use hls_vm::{Flavour, Guest, Machine, OUT, Script, Time, Vm};
 
 fn cache() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache/vm")
 }
 
 fn vm() -> Option<Vm> {
-    Vm::open_or_skip(&cache()).unwrap()
+    Vm::open_or_skip(&cache(), Flavour::Cloud).unwrap()
 }
 
 /// Runs the command on a script with this text, with its results in `folder`, by TCG, so that every machine does the
@@ -101,4 +101,20 @@ fn two_exact_runs_are_the_same_to_the_byte() {
     assert!(first.is_clean(), "{first:?}");
     assert_eq!(first.scripts, second.scripts);
     assert_eq!(first.kernel_log, second.kernel_log);
+}
+
+#[test]
+#[ignore = "needs another kernel: make storm"]
+fn a_real_time_kernel_boots_beside_the_other_one() {
+    let Some(other) = vm() else { return };
+    if Vm::open_or_skip(&cache(), Flavour::Rt).unwrap().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = "#!/bin/sh\nuname -rv\ncat /sys/kernel/sched_ext/state\ntest -s /sys/kernel/btf/vmlinux\n";
+    let output = hls_vm(folder.path(), script, &["--kernel", "rt"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert!(said.contains("PREEMPT_RT") && said.ends_with("disabled\n"), "{said}");
+    assert!(!said.contains(&other.kernel().release), "{said}");
 }

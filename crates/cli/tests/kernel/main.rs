@@ -1,7 +1,7 @@
 //! The kernel engine in the test machine: scripts that run `hls` on a kernel with sched_ext, under every kind of storm,
 //! with its invariants checked all the while. The scripts of `short/`, of `exact/`, where time is exact, and of
-//! `parallel/`, where CPUs run at once, are part of every test; those of `long/`, and longer forms of the others, are
-//! run by `make storm`.
+//! `parallel/`, where CPUs run at once, are part of every test; those of `long/`, longer forms of the others, and those
+//! of `exact/` on a kernel with PREEMPT_RT are run by `make storm`.
 //!
 //! Relies on `hls_vm`, on stress-ng, and on the built `hls`. Where there is no test machine the tests say so and are
 //! skipped, except in continuous integration.
@@ -9,7 +9,7 @@
 mod selftests;
 
 use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
-use hls_vm::{Accel, Guest, Machine, Outcome, Script, Time, Vm};
+use hls_vm::{Accel, Flavour, Guest, Machine, Outcome, Script, Time, Vm};
 use std::env;
 use std::fs;
 use std::io::{self, Write};
@@ -81,9 +81,9 @@ fn parallel_machine(cpus: u32, limit: Duration) -> Machine {
     Machine { cpus, time: Time::Free(Accel::Parallel), ..machine(limit) }
 }
 
-/// Boots once and runs the scripts; `None` where that cannot be done here.
-fn boot(scripts: Vec<Script>, machine: &Machine) -> Option<Outcome> {
-    let vm = Vm::open_or_skip(&cache()).unwrap()?;
+/// Boots this flavour of the kernel once and runs the scripts; `None` where that cannot be done here.
+fn boot(flavour: Flavour, scripts: Vec<Script>, machine: &Machine) -> Option<Outcome> {
+    let vm = Vm::open_or_skip(&cache(), flavour).unwrap()?;
     Some(run(&vm, machine, scripts, None))
 }
 
@@ -168,16 +168,27 @@ fn is_clean(outcome: &Outcome) {
 
 #[test]
 fn the_engine_weathers_the_storms() {
-    if let Some(outcome) = boot(scripts("short", SHORT), &machine(Duration::from_secs(600))) {
+    let machine = machine(Duration::from_secs(600));
+    if let Some(outcome) = boot(Flavour::Cloud, scripts("short", SHORT), &machine) {
         is_clean(&outcome);
     }
 }
 
 #[test]
 fn promises_are_kept_where_time_is_exact() {
+    keeps_promises(Flavour::Cloud);
+}
+
+#[test]
+#[ignore = "needs another kernel: make storm"]
+fn promises_are_kept_by_a_real_time_kernel_where_time_is_exact() {
+    keeps_promises(Flavour::Rt);
+}
+
+fn keeps_promises(flavour: Flavour) {
     let time = Time::Exact { shift: 2 };
     let machine = Machine { cpus: 1, time, ..machine(Duration::from_secs(900)) };
-    if let Some(outcome) = boot(scripts("exact", SHORT), &machine) {
+    if let Some(outcome) = boot(flavour, scripts("exact", SHORT), &machine) {
         is_clean(&outcome);
     }
 }
@@ -191,7 +202,7 @@ fn the_engine_weathers_long_storms() {
     };
     let storms = of("short", machine(limit)).chain(of("long", machine(limit)));
     for (script, machine) in wanted(storms.chain(of("parallel", parallel_machine(8, limit))).collect()) {
-        if let Some(outcome) = boot(vec![script], &machine) {
+        if let Some(outcome) = boot(Flavour::Cloud, vec![script], &machine) {
             is_clean(&outcome);
         }
     }
@@ -200,7 +211,7 @@ fn the_engine_weathers_long_storms() {
 #[test]
 fn the_engine_loses_no_thread_where_cpus_run_at_once() {
     let machine = parallel_machine(4, Duration::from_secs(900));
-    if let Some(outcome) = boot(scripts("parallel", SHORT), &machine) {
+    if let Some(outcome) = boot(Flavour::Cloud, scripts("parallel", SHORT), &machine) {
         is_clean(&outcome);
         // How much was done and checked. Not by `eprintln`: what that prints a test that passes keeps to itself.
         let output: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
@@ -227,7 +238,7 @@ fn the_lock_is_held_for_as_long_with_many_threads_as_with_few() {
 fn bad_policies_break_nobody_elses_promise_where_time_is_exact() {
     let machine = Machine { cpus: 1, time: Time::Exact { shift: 1 }, ..machine(Duration::from_secs(3600)) };
     let gallery = script(&here().join("long/gallery.sh"), "TOGETHER=1\n");
-    if let Some(outcome) = boot(vec![gallery], &machine) {
+    if let Some(outcome) = boot(Flavour::Cloud, vec![gallery], &machine) {
         is_clean(&outcome);
     }
 }
@@ -235,7 +246,7 @@ fn bad_policies_break_nobody_elses_promise_where_time_is_exact() {
 #[test]
 #[ignore = "takes ten minutes: make storm"]
 fn the_kernels_own_tests_pass_as_before() {
-    let Some(vm) = Vm::open_or_skip(&cache()).unwrap() else { return };
+    let Some(vm) = Vm::open_or_skip(&cache(), Flavour::Cloud).unwrap() else { return };
     let runner = selftests::runner(&vm, &cache());
     // The kernel's tests have deadlines of a second, which a busy host would miss.
     let machine = Machine { time: Time::Exact { shift: 0 }, ..machine(Duration::from_secs(3600)) };

@@ -17,9 +17,9 @@ pub const NEEDED_NAMES: [Needed; 8] = [
     Needed { name: "sched_ext_ops", since: (6, 12) },
     Needed { name: "scx_bpf_kick_cpu", since: (6, 12) },
     Needed { name: "scx_bpf_now", since: (6, 14) },
+    Needed { name: "scx_bpf_cpu_curr", since: (6, 18) },
     Needed { name: "scx_bpf_dsq_insert___v2", since: (6, 19) },
     Needed { name: "scx_bpf_task_set_slice", since: (6, 19) },
-    Needed { name: "scx_bpf_tid_to_task", since: (7, 3) },
     Needed { name: "bpf_arena_alloc_pages", since: (6, 9) },
     Needed { name: "bpf_local_irq_save", since: (6, 14) },
 ];
@@ -30,6 +30,14 @@ const MAGIC: u16 = 0xeb9f;
 const HEADER_LEN_AT: usize = 4;
 const STRINGS_AT: usize = 16;
 const STRINGS_LEN_AT: usize = 20;
+
+/// A function that a kernel has only where its RCU is preemptible, by which the engine knows that, too.
+const OF_PREEMPTIBLE_RCU: &str = "__rcu_read_lock";
+
+/// Whether the kernel's RCU is preemptible; `None` where the bytes are no BTF.
+pub(super) fn has_preemptible_rcu(btf: &[u8]) -> Option<bool> {
+    Some(strings(btf)?.split(|byte| *byte == 0).any(|name| name == OF_PREEMPTIBLE_RCU.as_bytes()))
+}
 
 /// The [`NEEDED_NAMES`] that the BTF lacks; `None` where the bytes are no BTF.
 pub(super) fn lacking(btf: &[u8]) -> Option<Vec<Needed>> {
@@ -69,10 +77,23 @@ mod tests {
         let all: Vec<u8> = NEEDED_NAMES.iter().flat_map(|it| ["\0", it.name]).collect::<String>().into();
         let all = [&all[..], b"\0"].concat();
         assert_eq!(lacking(&btf(u32::to_le_bytes, [0x9f, 0xeb], &all)), Some(vec![]));
+        assert_eq!(has_preemptible_rcu(&btf(u32::to_le_bytes, [0x9f, 0xeb], &all)), Some(false));
         assert_eq!(lacking(&btf(u32::to_be_bytes, [0xeb, 0x9f], &all)), Some(vec![]));
         let without = String::from_utf8(all).unwrap().replace("scx_bpf_now", "scx_bpf_now_or_never");
         let found = lacking(&btf(u32::to_le_bytes, [0x9f, 0xeb], without.as_bytes()));
         assert_eq!(found, Some(vec![Needed { name: "scx_bpf_now", since: (6, 14) }]));
+        let with = btf(u32::to_be_bytes, [0xeb, 0x9f], b"\0scx_bpf_now\0__rcu_read_lock\0");
+        assert_eq!(has_preemptible_rcu(&with), Some(true));
+    }
+
+    /// A name that the engine no longer uses would have the doctor refuse kernels that do.
+    #[test]
+    fn the_engine_uses_all_that_it_needs() {
+        let used =
+            concat!(include_str!("../../../../bpf/sched_ext.h"), include_str!("../../../../bpf/kernel.h"));
+        for name in NEEDED_NAMES.map(|needed| needed.name).into_iter().chain([OF_PREEMPTIBLE_RCU]) {
+            assert!(used.contains(name), "{name}");
+        }
     }
 
     #[test]
@@ -80,6 +101,7 @@ mod tests {
         let whole = btf(u32::to_le_bytes, [0x9f, 0xeb], b"\0name\0");
         for length in 0..whole.len() - b"behind".len() {
             assert_eq!(lacking(&whole[..length]), None, "{length}");
+            assert_eq!(has_preemptible_rcu(&whole[..length]), None, "{length}");
         }
         assert_eq!(lacking(&btf(u32::to_le_bytes, [0x7f, b'E'], b"\0")), None);
         let mut far = whole;

@@ -36,6 +36,8 @@ pub struct Facts {
     pub jit: Option<String>,
     /// Whether the kernel says that it is a real-time one.
     pub is_realtime: bool,
+    /// Whether a thread may be preempted while it reads what RCU protects, by the kernel's BTF.
+    pub has_preemptible_rcu: Option<bool>,
     /// The levels of lockdown, the one that holds in brackets.
     pub lockdown: Option<String>,
     /// The capabilities that this process has now, a bit each.
@@ -77,6 +79,7 @@ impl Facts {
         };
         let exists = |path: &str| root.join(path).exists();
         let release = text("proc/sys/kernel/osrelease");
+        let types = fs::read(root.join("sys/kernel/btf/vmlinux"));
         Facts {
             config: release.as_deref().and_then(|release| config(root, release)),
             release,
@@ -84,7 +87,8 @@ impl Facts {
             has_sched_ext: exists("sys/kernel/sched_ext"),
             scheduler_state: text("sys/kernel/sched_ext/state"),
             scheduler: text("sys/kernel/sched_ext/root/ops"),
-            btf: btf(root),
+            has_preemptible_rcu: types.as_ref().ok().and_then(|types| btf::has_preemptible_rcu(types)),
+            btf: btf(types),
             jit: text("proc/sys/net/core/bpf_jit_enable"),
             is_realtime: text("sys/kernel/realtime").is_some_and(|flag| flag == "1"),
             lockdown: text("sys/kernel/security/lockdown"),
@@ -118,8 +122,8 @@ fn read_config(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-fn btf(root: &Path) -> Btf {
-    match fs::read(root.join("sys/kernel/btf/vmlinux")) {
+fn btf(types: io::Result<Vec<u8>>) -> Btf {
+    match types {
         Ok(bytes) => match btf::lacking(&bytes) {
             Some(lacking) => Btf::Lacks(lacking),
             None => Btf::Unreadable("it is no BTF".to_owned()),

@@ -55,10 +55,12 @@ impl Finding {
 type Rule = fn(&Facts) -> Option<Finding>;
 
 const RULES: [Rule; 11] =
-    [linux, sched_ext, configuration, btf, jit, other_scheduler, real_time, lockdown, rights, cgroups, cpus];
+    [linux, sched_ext, configuration, btf, jit, other_scheduler, preemption, lockdown, rights, cgroups, cpus];
 
 /// The first Linux with sched_ext; arenas are older.
 const SCHED_EXT_SINCE: (u32, u32) = (6, 12);
+/// The Linux with which HLS is tested.
+const TESTED: (u32, u32) = (7, 3);
 /// Our own scheduler's name begins so.
 const OURS: &str = "hls";
 const CAP_SYS_ADMIN: u32 = 21;
@@ -88,6 +90,11 @@ fn linux(facts: &Facts) -> Option<Finding> {
         return Some(Finding::warning(WHAT, found, "see that it is 6.12 or newer"));
     };
     Some(match version >= SCHED_EXT_SINCE {
+        true if version != TESTED => {
+            let (major, minor) = TESTED;
+            let found = format!("{release}; HLS is tested with {major}.{minor} alone");
+            Finding::warning(WHAT, found, "try it where nobody depends on it")
+        }
         true => Finding::good(WHAT, release),
         false if facts.has_sched_ext => {
             let found = format!("{release}, older than sched_ext, which was added to it");
@@ -186,13 +193,29 @@ fn other_scheduler(facts: &Facts) -> Option<Finding> {
     Some(Finding::blocks(WHAT, format!("{name} is loaded ({state})"), advice))
 }
 
-fn real_time(facts: &Facts) -> Option<Finding> {
-    const WHAT: &str = "real time";
+/// How the kernel's own code is preempted. The verifier of a PREEMPT_RT kernel lets no BPF program set timers, so that
+/// the engine looks at the time in pulses there (`pulse.rs`). Whether RCU is preemptible decides how the engine finds
+/// out which threads may not leave their CPU (`is_bound` in `bpf/engine.bpf.c`).
+fn preemption(facts: &Facts) -> Option<Finding> {
+    const WHAT: &str = "preemption";
     let says_so = facts.version.as_ref().is_some_and(|version| version.contains("PREEMPT_RT"));
-    let found =
-        "a PREEMPT_RT kernel: its interrupts are real-time threads, which come before every hierarchy";
-    let advice = "expect more stolen time, or boot a kernel without PREEMPT_RT";
-    (says_so || facts.is_realtime).then(|| Finding::warning(WHAT, found, advice))
+    if says_so || facts.is_realtime {
+        let found = "a PREEMPT_RT kernel: budgets end up to 250 us late, for want of timers for BPF programs, and \
+            interrupts are real-time threads, which come before every hierarchy";
+        let advice = "expect overruns and more stolen time, or boot a kernel without PREEMPT_RT";
+        return Some(Finding::warning(WHAT, found, advice));
+    }
+    Some(match facts.has_preemptible_rcu? {
+        true => Finding::good(
+            WHAT,
+            "as in the kernel with which HLS is tested: RCU is preemptible (CONFIG_PREEMPT_RCU)",
+        ),
+        false => {
+            let found = "RCU is not preemptible (no CONFIG_PREEMPT_RCU); HLS allows for that, untested";
+            let advice = "try it where nobody depends on it, or boot a kernel with CONFIG_PREEMPT_DYNAMIC=y";
+            Finding::warning(WHAT, found, advice)
+        }
+    })
 }
 
 /// Only the strictest level keeps BPF from reading the kernel's memory.

@@ -315,7 +315,7 @@ fn check(engine: &mut Engine, console: &dyn Console) -> Result<bool, Error> {
 /// An error of the engine; where rights or the kernel are to blame, it points to `hls doctor`.
 fn failed(error: hls_kernel_engine::Error) -> Error {
     match error {
-        hls_kernel_engine::Error::NotAllowed(_) => {
+        hls_kernel_engine::Error::NotAllowed(_) | hls_kernel_engine::Error::Refused(_) => {
             Error::System(format!("{error}\nhls doctor says what this takes"))
         }
         _ => Error::System(error.to_string()),

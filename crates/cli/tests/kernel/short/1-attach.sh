@@ -4,6 +4,10 @@
 
 enabled() { cat /sys/kernel/sched_ext/enable_seq; }
 
+# The doctor finds what the tests rely on, and nothing in the way.
+hls doctor --json >/tmp/report || fail "the doctor says that this kernel cannot run hierarchies"
+grep -q "RCU is preemptible\|PREEMPT_RT" /tmp/report || fail "the doctor does not say how the kernel is preempted"
+
 before=$(enabled)
 start /usr/kernel/half.kdl
 hogs 1
