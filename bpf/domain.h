@@ -38,7 +38,7 @@ struct engine_thread {
 	/* Counts the threads that have had the VP. With the VP's number it names a thread for good; never 0. */
 	u32 generation;
 	u32 changes;      /* enum thread_change: what user space has not looked at */
-	u32 weight;       /* by its nice value, as cgroups count: 100 for nice 0 */
+	u32 weight;       /* by its nice value: 1024 for nice 0 */
 	u64 queued_at_ns; /* since when it is runnable, and in none of the kernel's queues; 0: it is not */
 	u64 may_post_at;  /* how far its messages use up its rate: may be ahead of the time by a burst */
 	char comm[16];    /* the name that it was given last, as CHANGED_NAME says */

@@ -333,6 +333,16 @@ int hls_running(u64 *ctx)
 	return 0;
 }
 
+/*
+ * Whether the CPU that runs this program is granted to v, whose thread is leaving it: then the CPU is on its way to
+ * dispatch() without a kick. A starved thread has a CPU without a grant, and the thread that the CPU is granted to
+ * waits in the CPU's queue: the kernel takes it from there without dispatch(), so only a kick makes that CPU decide.
+ */
+static __always_inline bool leaves_granted(const vp_t *vp, u32 cpu)
+{
+	return likely(vp->state == HLS_RUNNING && vp->cpu == cpu);
+}
+
 /* The thread of v wants no CPU any more. `lag_ns`: how far its CPU time lags behind the clock. */
 static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
 {
@@ -340,6 +350,8 @@ static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
 		return;
 	u64 now = not_before_ns(clock);
 	const vp_t *vp = in_register(&domain->hls.vp[v]);
+	u32 here = bpf_get_smp_processor_id();
+	bool gives_up = blocks && leaves_granted(vp, here);
 	domain->hls.now_ns = now;
 	if (vp->state == HLS_RUNNING) {
 		u32 cpu = vp->cpu & (HLS_MAX_CPUS - 1);
@@ -348,9 +360,8 @@ static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
 	}
 	domain->thread[v].queued_at_ns = 0;
 	release_thread(&domain->hls, v, now, blocks);
-	/* The CPU of a thread that blocks is on its way to dispatch() already. */
-	if (likely(blocks))
-		domain->kicked |= 1ULL << (bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1));
+	if (likely(gives_up))
+		domain->kicked |= 1ULL << (here & (HLS_MAX_CPUS - 1));
 	u64 due = to_kick();
 	unlock();
 	kick(due);
@@ -426,8 +437,10 @@ int engine_yielded(u64 *ctx)
 	if (!v || !lock())
 		return 0;
 	u64 now = now_ns();
+	u32 here = bpf_get_smp_processor_id();
+	if (leaves_granted(&domain->hls.vp[v], here))
+		domain->kicked |= 1ULL << (here & (HLS_MAX_CPUS - 1));
 	hls_yield(&domain->hls, v, now);
-	domain->kicked |= 1ULL << (bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1));
 	u64 due = to_kick();
 	unlock();
 	scx_bpf_task_set_slice(p, 0);

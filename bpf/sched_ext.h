@@ -35,6 +35,8 @@ struct cred {
 struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
+	int static_prio;
+	unsigned int policy;
 	const struct cred *real_cred;
 	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;

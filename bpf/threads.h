@@ -67,9 +67,27 @@ static __always_inline bool has_room(const struct task_struct *p)
 	return domain->nr_threads < MAX_USER_THREADS || !p->real_cred->euid.val;
 }
 
-/* A nice value of 0, as sched_ext counts weights. */
-#define NICE_0_WEIGHT 100
-#define MAX_SHARE 65536
+/* Weights are those of the fair class. What sched_ext tells of them, 1 for nice 19 and 2 for nice 17, is too coarse. */
+#define NICE_0_WEIGHT 1024
+#define IDLE_WEIGHT 3
+#define IDLE_POLICY 5 /* SCHED_IDLE */
+#define NICE_0_PRIO 120
+#define MAX_NICE_STEPS 20
+#define MAX_SHARE 131072
+
+/* The weight of a thread: with each nice value 1.25 times less. */
+static __always_inline u32 weight_of(const struct task_struct *p)
+{
+	s64 nice = (s64)p->static_prio - NICE_0_PRIO;
+	u64 weight = NICE_0_WEIGHT << 16;
+	if (p->policy == IDLE_POLICY)
+		return IDLE_WEIGHT;
+	for (u32 i = opaque(0); i < MAX_NICE_STEPS && nice && can_loop; i++) {
+		weight = nice > 0 ? weight * 4 / 5 : weight * 5 / 4;
+		nice += nice > 0 ? -1 : 1;
+	}
+	return (weight + (1 << 15)) >> 16;
+}
 
 /* The share below the root scheduler of a thread of this weight. */
 static __always_inline u64 share_of(u32 weight)
@@ -179,7 +197,7 @@ int engine_set_weight(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
-	u32 weight = (u32)ctx[1], v = kept_vp(p);
+	u32 weight = weight_of(p), v = kept_vp(p);
 	if (!v || v >= HLS_MAX_VPS || domain->thread[v].weight == weight || !lock())
 		return 0;
 	domain->thread[v].weight = weight;

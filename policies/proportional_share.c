@@ -24,9 +24,9 @@
 #define PROPORTIONAL_SHARE_PARAMS(P)                                                          \
 	P(PROPORTIONAL_SHARE_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), \
 	  "how long a VP runs before others are considered")
-#define PROPORTIONAL_SHARE_VP_PARAMS(P)                                                                     \
-	P(PROPORTIONAL_SHARE_SHARE, "share", HLS_COUNT, 1, 1, 65536, "weight of the VP among its siblings") \
-	P(PROPORTIONAL_SHARE_WARP, "warp", HLS_TIME, 0, 0, HLS_S(3600),                                     \
+#define PROPORTIONAL_SHARE_VP_PARAMS(P)                                                                      \
+	P(PROPORTIONAL_SHARE_SHARE, "share", HLS_COUNT, 1, 1, 131072, "weight of the VP among its siblings") \
+	P(PROPORTIONAL_SHARE_WARP, "warp", HLS_TIME, 0, 0, HLS_S(3600),                                      \
 	  "CPU time that the VP may get ahead of its turn")
 #define PROPORTIONAL_SHARE_MESSAGES(M)
 

@@ -136,12 +136,17 @@ const u32 *hls_hook(const struct hls *h)
 	return &h->hook;
 }
 
-/* CPU time that a VP has had up to `now_ns`. */
+/*
+ * CPU time that a VP has had up to `now_ns`. In the kernel a VP may be granted a CPU after the caller has asked for the
+ * time, and then has had nothing since.
+ */
 u64 hls_ran_ns(const struct hls *h, u32 v, u64 now_ns)
 {
 	const struct hls_vp *vp = &h->vp[v];
-	u64 running = vp->state == HLS_RUNNING ? now_ns - h->cpu[vp->cpu].stolen_ns - vp->granted_at : 0;
-	return vp->ran_ns + running;
+	if (vp->state != HLS_RUNNING)
+		return vp->ran_ns;
+	u64 clock = now_ns - h->cpu[vp->cpu].stolen_ns;
+	return clock > vp->granted_at ? vp->ran_ns + clock - vp->granted_at : vp->ran_ns;
 }
 
 u32 hls_nr_grants(const struct hls *h, u32 v)

@@ -61,7 +61,7 @@ pub(crate) const SHARE: Param = Param {
     unit: Unit::Count,
     default: Some(1),
     min: 1,
-    max: 65_536,
+    max: 131_072,
     doc: "weight of the VP among its siblings",
 };
 

@@ -120,7 +120,7 @@ fn bad_parameters_are_refused() {
     bad("no `budget`", "RES", &[]);
     bad("a time with a unit", "RES", &[("budget", "5"), ("period", "30ms")]);
     bad("whole number", "ALICE", &[("share", "+3")]);
-    bad("expected 1 to 65536", "ALICE", &[("share", "0")]);
+    bad("expected 1 to 131072", "ALICE", &[("share", "0")]);
     bad("parameter `shares`", "ALICE", &[("shares", "3")]);
     bad("as the guarantee has it", "RES", &[("guarantee", "RESBH 1ms 30ms"), ("budget", "2ms")]);
     bad("found no scheduler", "NOWHERE", &[]);

@@ -1,6 +1,7 @@
 //! Finds the experiments by glob, and carries out their rows in the simulator.
 //!
-//! A folder is an experiment when it has `expected.csv`, for the simulator, or `kernel.csv`, for a real kernel.
+//! A folder is an experiment when it has `expected.csv`, for the simulator, or `kernel.csv`, for a real kernel. Where
+//! it has [`MACHINE`], that file is the hierarchy of a real machine while the threads of the other files run there.
 
 use crate::expected::{self, Expectation};
 use crate::files::{files, read};
@@ -15,6 +16,10 @@ use std::path::{Path, PathBuf};
 const SIMULATED: &str = "expected.csv";
 /// The table of what is expected on a real kernel.
 const ON_KERNEL: &str = "kernel.csv";
+
+/// A hierarchy that has none of the threads of the experiment: on a real kernel these are where all threads are that
+/// nobody placed. A file of this name has no row.
+pub(crate) const MACHINE: &str = "machine.kdl";
 
 /// An experiment: a folder of `experiments/` with its tables.
 #[derive(Clone, Debug)]
@@ -46,7 +51,7 @@ impl Experiment {
         };
         let unused: Vec<String> = files(&folder, ".kdl")?
             .iter()
-            .filter(|path| !is_used(path))
+            .filter(|path| !path.ends_with(MACHINE) && !is_used(path))
             .map(|path| format!("{}: found no row of a table for this file", path.display()))
             .collect();
         if !unused.is_empty() {

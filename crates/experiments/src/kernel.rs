@@ -1,10 +1,12 @@
 //! Measures the rows of an experiment on a real kernel: boots the test machine, runs each hierarchy there under the
-//! kernel engine, and then the same threads in the fair class.
+//! kernel engine, and then the same threads in the fair class. Where the folder has a hierarchy for the machine
+//! ([`MACHINE`]), the threads run as plain threads under that one instead.
 //!
 //! Relies on `guest.sh` to do that in the guest, and on the reports of `hls run --json` and `hls baseline --json`.
 
 use crate::boot::ExactVm;
 use crate::expected::Expectation;
+use crate::experiment::MACHINE;
 use crate::files::read;
 use crate::finding::{Comparison, Finding};
 use crate::measure::Measure;
@@ -34,6 +36,8 @@ pub struct Kernel<'a> {
 /// A run that some rows share.
 struct Run<'a> {
     rows: &'a [Expectation],
+    /// Whether the folder has a hierarchy for the machine, in which the threads of the run have no place.
+    has_machine: bool,
     /// How the names of the run's files in `$OUT` begin.
     name: String,
     plan: Plan,
@@ -62,7 +66,7 @@ impl Kernel<'_> {
     fn boot(&self, folder: &Path, runs: &[Run]) -> Result<(), Vec<String>> {
         let guest = Guest {
             scripts: runs.iter().map(Run::script).collect(),
-            programs: vec![self.hls.to_owned(), PathBuf::from("chrt")],
+            programs: vec![self.hls.to_owned(), PathBuf::from("chrt"), PathBuf::from("renice")],
             files: vec![(folder.to_owned(), FILES.into())],
         };
         // Only with this option the kernel traces the CPU time of threads.
@@ -75,7 +79,8 @@ impl<'a> Run<'a> {
         let Expectation { file, run, .. } = &rows[0];
         let path = folder.join(format!("{file}.kdl"));
         let (plan, _) = planned(&path.display().to_string(), &read(&path)?, &Workload::default())?;
-        Ok(Run { rows, name: format!("{file}-{run}"), plan })
+        let has_machine = folder.join(MACHINE).is_file();
+        Ok(Run { rows, has_machine, name: format!("{file}-{run}"), plan })
     }
 
     /// The name of the thread in the first row whose measure is one of these; empty where there is none.
@@ -86,8 +91,9 @@ impl<'a> Run<'a> {
     fn script(&self) -> Script {
         let Expectation { file, run, .. } = &self.rows[0];
         let (watched, fifo) = (self.subject(Measure::is_of_budget), self.subject(Measure::is_of_wake_ups));
+        let machine = if self.has_machine { format!("{FILES}/{MACHINE}") } else { String::new() };
         let variables = format!(
-            "NAME='{}' FILE='{FILES}/{file}.kdl' LENGTH={run} WATCHED='{watched}' FIFO='{fifo}'",
+            "NAME='{}' FILE='{FILES}/{file}.kdl' LENGTH={run} WATCHED='{watched}' FIFO='{fifo}' MACHINE='{machine}'",
             self.name
         );
         Script {

@@ -18,6 +18,9 @@ pub enum Measure {
     Fps,
     /// Deadlines missed.
     Misses,
+    /// Time from the end of a thread's wait to its next instruction, in microseconds: half of the wake-ups took no
+    /// longer.
+    WakeP50,
     /// Time from the end of a thread's wait to its next instruction, in microseconds: 99 in 100 wake-ups took no
     /// longer.
     WakeP99,
@@ -58,11 +61,12 @@ impl fmt::Display for Value {
 
 impl Measure {
     /// Every measure with its name in a table.
-    const EVERY: [(Measure, &str); 12] = [
+    const EVERY: [(Measure, &str); 13] = [
         (Measure::Share, "share"),
         (Measure::Part, "part"),
         (Measure::Fps, "fps"),
         (Measure::Misses, "misses"),
+        (Measure::WakeP50, "wake-up p50"),
         (Measure::WakeP99, "wake-up p99"),
         (Measure::WakeWorst, "wake-up worst"),
         (Measure::OverrunP99, "overrun p99"),
@@ -95,7 +99,7 @@ impl Measure {
 
     /// Whether the measure is about a thread's wake-ups.
     pub fn is_of_wake_ups(self) -> bool {
-        matches!(self, Measure::WakeP99 | Measure::WakeWorst)
+        matches!(self, Measure::WakeP50 | Measure::WakeP99 | Measure::WakeWorst)
     }
 
     /// Whether the measure is about the budget of a thread, whose CPU time has to be traced for it.
@@ -128,6 +132,7 @@ impl Measure {
             | Measure::Part
             | Measure::Fps
             | Measure::Misses
+            | Measure::WakeP50
             | Measure::WakeP99
             | Measure::WakeWorst
                 if threads.clone().next().is_none() =>
@@ -146,6 +151,7 @@ impl Measure {
                 Value::Number(Decimal::ratio_nearest(sum(|thread| thread.frames) * 1_000_000_000, length))
             }
             Measure::Misses => Value::Number(Decimal::whole(sum(|thread| thread.misses))),
+            Measure::WakeP50 => worst_wake(|latency| latency.p50),
             Measure::WakeP99 => worst_wake(|latency| latency.p99),
             Measure::WakeWorst => worst_wake(|latency| latency.worst),
             Measure::OverrunP99 => micros(overruns[(overruns.len() - 1) * 99 / 100]),

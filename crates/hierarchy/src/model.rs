@@ -69,9 +69,9 @@ impl Hierarchy {
     }
 }
 
-/// The share of a thread that nobody placed. On the kernel's scale it is that of nice 0: with each nice value less a
-/// thread has 1.25 times as much, from 1 at nice 19 to 8,668 at nice -20 (what `cpu.weight` is to a cgroup).
-pub const SHARE_OF_NICE_0: u64 = 100;
+/// The share of a thread that nobody placed, as the fair class of Linux counts weights. In the kernel engine it is that
+/// of nice 0: with each nice value less a thread has 1.25 times as much, from 15 at nice 19 to 88,818 at nice -20.
+pub const SHARE_OF_NICE_0: u64 = 1024;
 
 /// What a thread that nobody placed has of its VP below a scheduler of this policy, in the policy's order: the presets,
 /// and [`SHARE_OF_NICE_0`].

@@ -129,7 +129,7 @@ fn settings_are_what_one_change_in_the_file_changes() {
             format!("Scheduler(1) quantum: 1 to {year} by 1"),
             format!("Edges(1..2) budget: 1 to {year} by 1"),
             format!("Edges(1..2) period: 1 to {year} by 1"),
-            "Edges(2..4) share: 1 to 65536 by 1".into(),
+            "Edges(2..4) share: 1 to 131072 by 1".into(),
             format!("Edges(2..4) warp: 0 to {year} by 1000"),
             "Edges(2..4) need, number 0: 1/1000000 to 1 by 1/1000000".into(),
             format!("Edges(2..4) need, number 1: 1 to {year} by 1"),
@@ -167,7 +167,7 @@ fn a_file_without_a_default_scheduler_gets_a_fair_one_below_all() {
     let default = &hierarchy.schedulers[hierarchy.default_scheduler().unwrap()];
     assert_eq!((default.name.as_str(), default.policy.name), ("rest-2", "proportional-share"));
     assert_eq!(default.params, [1_000_000]);
-    assert_eq!(params_of_the_unplaced(default.policy), [100, 0]);
+    assert_eq!(params_of_the_unplaced(default.policy), [1024, 0]);
     let stated = read("time-sharing \"TS\" default=#true { thread \"t\"; }").with_default();
     assert_eq!(stated.schedulers.len(), 1);
     assert_eq!(params_of_the_unplaced(stated.schedulers[0].policy), [8]);

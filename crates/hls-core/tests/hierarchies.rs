@@ -187,3 +187,14 @@ fn invariants_hold_in_random_hierarchies_under_random_events() {
         }
     }
 }
+
+#[test]
+fn a_vp_that_was_granted_a_cpu_after_the_time_asked_for_has_had_nothing() {
+    let mut m = Machine::new(1, None);
+    let root = m.root("round-robin", &[]);
+    let thread = m.thread(root, &[]);
+    m.run_to(Nanos(10 * MS));
+    m.wake(thread);
+    assert_eq!(m.core.ran(thread, Nanos(9 * MS)), Nanos::ZERO);
+    assert_eq!(m.core.ran(thread, Nanos(11 * MS)), Nanos(MS));
+}

@@ -212,7 +212,8 @@ impl Domain {
     fn least_lateness(&mut self) -> Result<u64, Error> {
         let mut late = Vec::new();
         for _ in 0..PROBES {
-            let result = self.programs().run("arm_probe", &mut [])?;
+            // The kernel gives timers only to maps that a process holds: of a next engine only the programs are held.
+            let result = self.first.run("arm_probe", &mut [])?;
             if result != 0 {
                 return Err(Error::Failed(format!("a timer cannot be set ({result})")));
             }

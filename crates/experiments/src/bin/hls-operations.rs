@@ -47,7 +47,7 @@ fn main() -> Outcome<()> {
     let hls = start(&file)?;
     let mut other = Command::new("sleep").arg("1000000").spawn()?;
     let mut peer = Peer { hls: Client::connect_to(Path::new(SOCKET))?, raw: UnixStream::connect(SOCKET)? };
-    let done = measure(&mut peer, hls.id(), other.id());
+    let done = run_of(&hls).and_then(|run| measure(&mut peer, run, other.id()));
     other.kill()?;
     stop(hls)?;
     done
@@ -65,6 +65,14 @@ fn start(file: &str) -> Outcome<Child> {
         sleep(Duration::from_millis(1));
     }
     Ok(hls)
+}
+
+/// The process that calls the BPF programs: `hls` itself only keeps the hierarchy attached, and has started the run.
+fn run_of(hls: &Child) -> Outcome<u32> {
+    let keeper = hls.id();
+    let children = fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children"))?;
+    let run = children.split_whitespace().next().ok_or("found no child of hls, expected its run")?;
+    Ok(run.parse()?)
 }
 
 /// Ends `hls` as Ctrl-C does.
@@ -159,7 +167,7 @@ fn measure(peer: &mut Peer, server: u32, other: u32) -> Outcome<()> {
 /// How often the BPF programs that the process of this pid may call have been called so far, and their time together in
 /// nanoseconds.
 fn programs(pid: u32) -> Outcome<(u64, u64)> {
-    let (mut count, mut time) = (0, 0);
+    let (mut programs, mut count, mut time) = (0, 0, 0);
     for entry in fs::read_dir(format!("/proc/{pid}/fdinfo"))? {
         // A descriptor may have been closed since it was listed.
         let Ok(text) = fs::read_to_string(entry?.path()) else { continue };
@@ -167,11 +175,15 @@ fn programs(pid: u32) -> Outcome<(u64, u64)> {
             text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?.trim().parse().ok()
         };
         if field("prog_type") == Some(SYSCALL) {
+            programs += 1;
             count += field("run_cnt").unwrap_or(0);
             time += field("run_time_ns").unwrap_or(0);
         }
     }
-    Ok((count, time))
+    match programs {
+        0 => Err(format!("found no BPF program that process {pid} may call, expected some").into()),
+        _ => Ok((count, time)),
+    }
 }
 
 fn print(name: &str, times: &[Duration]) {

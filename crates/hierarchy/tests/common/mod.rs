@@ -50,14 +50,14 @@ fn built_in() -> &'static [PolicyInfo] {
                 "proportional-share",
                 65_536,
                 vec![quantum(10)],
-                vec![count("share", Some(1), 1, 65_536), ParamInfo { min: 0, ..time("warp", Some(0)) }],
+                vec![count("share", Some(1), 1, 131_072), ParamInfo { min: 0, ..time("warp", Some(0)) }],
             ),
             policy(4, "reservation", 4096, vec![], vec![budget(), period()]),
             PolicyInfo { joins: true, ..policy(5, "join", 1, vec![], vec![]) },
             policy(6, "limit", 1, vec![], vec![budget(), period()]),
             policy(7, "round-robin", 65_536, vec![quantum(10)], vec![]),
             policy(0, "bss-i", 65_536, vec![], vec![count("rate-ppm", None, 1, 1_000_000)]),
-            policy(0, "eevdf", 65_536, vec![quantum(10)], vec![count("share", Some(1), 1, 65_536)]),
+            policy(0, "eevdf", 65_536, vec![quantum(10)], vec![count("share", Some(1), 1, 131_072)]),
         ]
     });
     &POLICIES

@@ -2,17 +2,26 @@
 # A thread that nobody placed has the share of its nice value. One CPU, whose time is exact.
 . /usr/kernel/lib.sh
 
+# share_as NICE NICE LEAST MOST: two hogs of these nice values; the first has at least and at most so many times as
+# much as the second.
+share_as() {
+	hogs 2
+	renice -n "$1" -p ${hogs% *} >/dev/null
+	renice -n "$2" -p ${hogs##* } >/dev/null
+	sleep 0.5
+	had >/tmp/had
+	sleep 4
+	had | paste -d' ' - /tmp/had >/tmp/both
+	awk -v least="$3" -v most="$4" '
+		{ got[NR] = $1 - $2 }
+		END { exit !(got[1] > least * got[2] && got[1] < most * got[2]) }' /tmp/both ||
+		fail "nice $1 and nice $2 had, now and before, $(cat /tmp/both)"
+	end_hogs
+}
+
 start /usr/kernel/plain.kdl --slack 500us
 answers
-hogs 2
-common=${hogs% *} nicer=${hogs##* }
-renice -n 5 -p "$nicer" >/dev/null
-sleep 0.5
-had >/tmp/had
-sleep 4
-# By the table of Linux, as cgroups count: 100 for nice 0, 33 for nice 5.
-had | paste -d' ' - /tmp/had >/tmp/both
-awk '{ got[NR] = $1 - $2 } END { exit !(got[1] > 2.9 * got[2] && got[1] < 3.2 * got[2]) }' /tmp/both ||
-	fail "nice 0 and nice 5 had, now and before, $(cat /tmp/both)"
-end_hogs
+# The weights of the fair class: 1024 for nice 0, 335 for nice 5, 36 for nice 15, 15 for nice 19.
+share_as 0 5 2.9 3.2
+share_as 15 19 2.3 2.5
 stop
