@@ -227,7 +227,7 @@ fn the_lock_is_held_for_as_long_with_many_threads_as_with_few() {
     let set = format!("HERDS='{}'\nMOST_NS={}\n", of("HERDS", "1000 10000 60000"), of("MOST_NS", "20000"));
     let time = Time::Exact { shift: 1 };
     let machine = Machine { memory_mib: 6144, time, ..machine(Duration::from_secs(1800)) };
-    if let Some(outcome) = boot(vec![script(&here().join("holds.sh"), &set)], &machine) {
+    if let Some(outcome) = boot(Flavour::Cloud, vec![script(&here().join("holds.sh"), &set)], &machine) {
         is_clean(&outcome);
         io::stderr().write_all(outcome.scripts[0].output.as_bytes()).unwrap();
     }
