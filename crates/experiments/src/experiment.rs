@@ -1,7 +1,7 @@
 //! Finds the experiments by glob, and carries out their rows in the simulator.
 //!
 //! A folder is an experiment when it has `expected.csv`, for the simulator, or `kernel.csv`, for a real kernel. Where
-//! it has [`MACHINE`], that file is the hierarchy of a real machine while the threads of the other files run there.
+//! it has `machine.kdl`, that file is the hierarchy of a real machine while the threads of the other files run there.
 
 use crate::expected::{self, Expectation};
 use crate::files::{files, read};

@@ -1,6 +1,6 @@
 //! Measures the rows of an experiment on a real kernel: boots the test machine, runs each hierarchy there under the
 //! kernel engine, and then the same threads in the fair class. Where the folder has a hierarchy for the machine
-//! ([`MACHINE`]), the threads run as plain threads under that one instead.
+//! (`machine.kdl`), the threads run as plain threads under that one instead.
 //!
 //! Relies on `guest.sh` to do that in the guest, and on the reports of `hls run --json` and `hls baseline --json`.
 
