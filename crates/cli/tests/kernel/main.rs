@@ -168,7 +168,7 @@ fn is_clean(outcome: &Outcome) {
 
 #[test]
 fn the_engine_weathers_the_storms() {
-    let machine = machine(Duration::from_secs(600));
+    let machine = machine(Duration::from_secs(1500));
     if let Some(outcome) = boot(Flavour::Cloud, scripts("short", SHORT), &machine) {
         is_clean(&outcome);
     }
