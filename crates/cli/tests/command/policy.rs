@@ -94,22 +94,27 @@ fn what_a_policy_declares_is_read_when_it_is_built() {
     assert_refused(&["policy", "build", &path("thread.c")], &expected);
 }
 
-/// A policy that does something as soon as its native build is loaded: it writes this file.
-fn attacker(text: &str, evidence: &str) -> String {
-    format!(
+/// A folder with a policy, turns.c, and a hierarchy that loads it, turns.kdl. As soon as its native build is loaded the
+/// policy does something: it writes the file `evidence` there.
+fn attackers_folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let [(_, text), (_, hierarchy)] = hls_policy_build::Template::new("turns").unwrap().files;
+    let evidence = path("evidence").display().to_string();
+    let attacker = format!(
         "{text}\nint open(const char *, int, ...);\n__attribute__((constructor)) static void turns_attack(void)\n\
          {{\n\topen(\"{evidence}\", 0101, 0600);\n}}\n"
-    )
+    );
+    fs::write(path("turns.c"), attacker).unwrap();
+    fs::write(path("turns.kdl"), hierarchy).unwrap();
+    folder
 }
 
 /// Native code of a policy runs where a simulation is asked for, and nowhere else.
 #[test]
 fn only_a_simulation_runs_the_code_of_a_policy() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = attackers_folder();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let [(_, text), (_, hierarchy)] = hls_policy_build::Template::new("turns").unwrap().files;
-    fs::write(path("turns.c"), attacker(&text, &path("evidence"))).unwrap();
-    fs::write(path("turns.kdl"), hierarchy).unwrap();
     let (policy, hierarchy) = (path("turns.c"), path("turns.kdl"));
     let natively = ["policy", "build", &policy, "--cache", &path("cache"), "--out", &path("built")];
     for command in [&["check", &hierarchy][..], &["fit", &hierarchy], &natively] {
@@ -127,11 +132,8 @@ fn only_a_simulation_runs_the_code_of_a_policy() {
 /// A file of somebody else's is not run as root because a hierarchy file names it.
 #[test]
 fn root_runs_no_code_that_others_can_write() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = attackers_folder();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let [(_, text), (_, hierarchy)] = hls_policy_build::Template::new("turns").unwrap().files;
-    fs::write(path("turns.c"), attacker(&text, &path("evidence"))).unwrap();
-    fs::write(path("turns.kdl"), hierarchy).unwrap();
     let (policy, hierarchy) = (path("turns.c"), path("turns.kdl"));
     if let Err(error) = chown(&policy, Some(1234), None) {
         eprintln!("skipped: only root can give a file away ({error})");
