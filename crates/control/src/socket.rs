@@ -47,7 +47,7 @@ impl Socket {
         let (doors, time) =
             if pause.is_zero() { (&both[..], STOP_INTERVAL) } else { (&both[..1], pause.min(STOP_INTERVAL)) };
         let mut fds: Vec<PollFd> = doors.iter().map(|door| PollFd::new(*door, PollFlags::IN)).collect();
-        let time = Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+        let time = Timespec::try_from(time).map_err(io::Error::other)?;
         match poll(&mut fds, Some(&time)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),

@@ -109,8 +109,7 @@ impl KeptRun {
     fn wait(&self, signals: BorrowedFd) -> io::Result<bool> {
         let left = self.to_detach_at.map(|at| at.saturating_duration_since(Instant::now()));
         let left = left.filter(|_| !self.attachment.is_empty());
-        let left =
-            left.map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
+        let left = left.map(Timespec::try_from).transpose().map_err(io::Error::other)?;
         let mut fds = [
             PollFd::from_borrowed_fd(signals, PollFlags::IN),
             PollFd::from_borrowed_fd(self.own.as_fd(), PollFlags::IN),

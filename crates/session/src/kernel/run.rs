@@ -211,7 +211,7 @@ impl<'t> Run<'t> {
                 fds.push(readable(self.engine.as_fd()));
                 fds.extend(self.load.iter().map(|load| readable(load.as_fd())));
             }
-            let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+            let left = Timespec::try_from(left).map_err(io::Error::other)?;
             match poll(&mut fds, Some(&left)) {
                 Err(Errno::INTR) => return Ok(()),
                 answer => answer.map_err(io::Error::from)?,
