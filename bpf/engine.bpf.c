@@ -93,6 +93,7 @@ static __always_inline void insert_thread_of(u32 v)
 }
 
 #include "clock.h"
+#include "cpus.h"
 #include "rescue.h"
 #include "jumps.h"
 #include "threads.h"
@@ -205,16 +206,6 @@ int hls_select_cpu(u64 *ctx)
 	return scx_bpf_select_cpu_dfl(p, cpu, ctx[2], &is_idle);
 }
 
-/*
- * Whether a CPU is about to go offline. The kernel pushes all threads off it and no longer calls dispatch() there; it
- * calls cpu_offline() only after a grace period of RCU, which may wait for the very threads that are granted that CPU.
- */
-static __always_inline bool is_leaving(u32 cpu)
-{
-	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
-	return rq && rq->balance_callback && rq->balance_callback == &balance_push_callback;
-}
-
 /* A thread is runnable and has no CPU: it woke up, or lost its CPU. */
 SEC("struct_ops/engine_enqueue")
 int engine_enqueue(u64 *ctx)
@@ -311,7 +302,8 @@ static __noinline void resume_slice(u32 cpu)
 
 /*
  * A thread is on a CPU, for the first time or again. The CPU decides at once where that thread is not the one that the
- * CPU is granted to, or a decision is due that the kernel has not asked for.
+ * CPU is granted to, or a decision is due that the kernel has not asked for. On a CPU that is going offline, which
+ * decides no more, threads run until they can be pushed off it.
  */
 SEC("struct_ops/hls_running")
 int hls_running(u64 *ctx)
@@ -325,7 +317,7 @@ int hls_running(u64 *ctx)
 	const struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1);
 	if (unlikely(is_due)) {
-		if (v != c->rescued)
+		if (v != c->rescued && !is_going(cpu))
 			scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 	} else if (unlikely(c->slice_waits)) {
 		resume_slice(cpu);
@@ -465,51 +457,6 @@ int engine_set_cpumask(u64 *ctx)
 	}
 	unlock();
 	kick(due);
-	return 0;
-}
-
-/*
- * A CPU goes offline, or is back. Called by a kernel thread of that CPU. Once it is offline dispatch() is not called
- * there any more, and the kernel moves its threads to other CPUs, where they are enqueued. Until then some of them
- * run there without a grant.
- */
-static __always_inline void change_cpu(u32 cpu, bool is_back)
-{
-	unsigned long irq;
-	u64 due = 0;
-	s64 error = 0;
-	if (cpu >= HLS_MAX_CPUS) {
-		end_run("a CPU came or went whose number is too great for the hierarchy");
-		return;
-	}
-	bpf_local_irq_save(&irq);
-	if (lock()) {
-		u64 now = now_ns();
-		settle(cpu, now);
-		domain->kicked &= ~(1ULL << cpu);
-		error = is_back ? hls_online(&domain->hls, cpu, now) : hls_offline(&domain->hls, cpu, now);
-		due = to_kick();
-		unlock();
-	}
-	bpf_local_irq_restore(&irq);
-	if (error)
-		end_run("a CPU came or went that the hierarchy does not have");
-	kick(due);
-}
-
-SEC("struct_ops/engine_cpu_online")
-int engine_cpu_online(u64 *ctx)
-{
-	USES(arena);
-	change_cpu((u32)ctx[0], true);
-	return 0;
-}
-
-SEC("struct_ops/engine_cpu_offline")
-int engine_cpu_offline(u64 *ctx)
-{
-	USES(arena);
-	change_cpu((u32)ctx[0], false);
 	return 0;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The lock of the domain, a ticket lock: CPUs get it in the order in which they asked. Needs the map `arena`.
+ * The lock of the domain, a ticket lock: CPUs get it in the order in which they asked. Virtual CPUs, which may stand
+ * still while their turn comes, draw a ticket only when the lock is free: the first that runs has it, as with the
+ * kernel's own locks. Needs the map `arena`.
  *
  * Order: the kernel's run queue, then the domain; a CPU holds one domain's lock at a time, with interrupts off, and
  * takes no other lock under it. Whoever holds it may change the domain, put a chosen thread into the dispatch buffer of
@@ -51,19 +53,35 @@ static __always_inline u32 served_ticket(u64 word)
 	return word;
 }
 
+/* Whether the CPUs are virtual ones; user space says so before it loads these programs. */
+const volatile bool has_virtual_cpus SEC(".rodata.virtual");
+
+/* Draws a ticket if the lock is free, and has the lock then. */
+static __always_inline bool try_lock(void)
+{
+	u64 word = domain->lock;
+	return next_ticket(word) == served_ticket(word) &&
+	       __sync_val_compare_and_swap(&domain->lock, word, word + NEXT_TICKET) == word;
+}
+
+/* Whether it is this ticket's turn. */
+static __always_inline bool is_served(u32 ticket)
+{
+	u64 word = domain->lock;
+	/* The exchange changes nothing: with it, what follows is not read before it. */
+	return served_ticket(word) == ticket && __sync_val_compare_and_swap(&domain->lock, word, word) == word;
+}
+
 /*
- * Waits for this ticket's turn for a while. A global function: its loop has 250 ms of its own, apart from its
- * caller's.
+ * Waits for the lock for a while, with this ticket, unless the CPUs are virtual. A global function: its loop has 250 ms
+ * of its own, apart from its caller's.
  */
 HLS_GLOBAL_FUNC u32 spin(u32 ticket)
 {
 	USES(arena);
-	for (u32 i = opaque(0); i < LOCK_SPINS && !domain->sealed && can_loop; i++) {
-		u64 word = domain->lock;
-		/* The exchange changes nothing: with it, what follows is not read before it. */
-		if (served_ticket(word) == ticket && __sync_val_compare_and_swap(&domain->lock, word, word) == word)
+	for (u32 i = opaque(0); i < LOCK_SPINS && !domain->sealed && can_loop; i++)
+		if (has_virtual_cpus ? try_lock() : is_served(ticket))
 			return true;
-	}
 	return false;
 }
 
@@ -104,13 +122,20 @@ static __noinline void time_hold(void)
 /* Takes the lock; false: the domain is sealed, and nothing in it may change. */
 static __always_inline bool lock(void)
 {
-	u64 word = __sync_fetch_and_add(&domain->lock, NEXT_TICKET);
-	u32 ticket = next_ticket(word);
-	if (unlikely(served_ticket(word) != ticket) && !wait_for_lock(ticket))
+	u32 ticket = 0;
+	bool is_mine;
+	if (has_virtual_cpus) {
+		is_mine = try_lock();
+	} else {
+		u64 word = __sync_fetch_and_add(&domain->lock, NEXT_TICKET);
+		ticket = next_ticket(word);
+		is_mine = served_ticket(word) == ticket;
+	}
+	if (unlikely(!is_mine) && !wait_for_lock(ticket))
 		return false;
 	if (unlikely(domain->sealed))
 		return false;
-	if (unlikely(!(ticket % LOCK_HOLDS_PER_TIMED)))
+	if (unlikely(!(domain->served % LOCK_HOLDS_PER_TIMED)))
 		time_hold();
 	return true;
 }

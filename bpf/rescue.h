@@ -3,13 +3,18 @@
  * A thread that the hierarchy lets starve may hold what the whole machine waits for, such as a grace period of RCU, and
  * after half a minute of starvation sched_ext would end the run. So a thread that has waited for long gets a CPU for a
  * moment, which is stolen time for the thread to which that CPU is granted. Starved threads take turns: the more there
- * are, the shorter are turns and moments, so that no more than a twentieth of a CPU is stolen. Needs the map `arena`
- * and insert_thread_of().
+ * are, the shorter are turns and moments, so that no more than a twentieth of a CPU is stolen.
+ *
+ * A thread may be stranded: it waits for CPUs that have all gone, or are about to go, because it is bound to them, or
+ * may not migrate just then. Such a CPU takes no decisions, and does not go before the thread has left it. So another
+ * CPU puts the thread on it.
+ *
+ * Needs the map `arena`, thread_of() and insert_thread_of().
  */
 #ifndef HLS_BPF_RESCUE_H
 #define HLS_BPF_RESCUE_H
 
-#include "due.h"
+#include "cpus.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -50,19 +55,26 @@ static __always_inline u64 in_rescue(u64 *to_kick)
 	return busy | *to_kick;
 }
 
+/* Whether all CPUs that the thread may use have gone. */
+static __always_inline bool is_stranded(const struct engine_thread __arena *t)
+{
+	return !(t->cpus & ~domain->hls.offline);
+}
+
 /* Looks for starved threads, and has one of them rescued on each CPU; returns when to look again: in so many ns. */
 static __always_inline u64 rescue_starved(void)
 {
+	look_for_leaving();
 	u64 now = scx_bpf_now(), due = 0, free = domain->hls.cpus & ~domain->hls.offline & ~in_rescue(&due);
 	u32 v = rescued_last, starved = opaque(0), vps = domain->hls.used_vps;
 	for (u32 i = opaque(0); i < vps && i < HLS_MAX_VPS && can_loop; i++) {
 		v = v < vps ? v + 1 : opaque(1);
 		struct engine_thread __arena *thread = &domain->thread[v];
 		u64 since = thread->queued_at_ns;
-		if (!since || now < since + STARVED_NS)
+		if (!since || (now < since + STARVED_NS && !is_stranded(thread)))
 			continue;
 		starved++;
-		u64 usable = thread->cpus & free;
+		u64 usable = is_stranded(thread) ? free : thread->cpus & free;
 		if (!usable)
 			continue;
 		u32 cpu = __builtin_ctzll(usable);
@@ -84,9 +96,17 @@ static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 	return 0;
 }
 
+/* Puts a thread whose CPUs have all gone on the one of them where it is, until the kernel can push it off. */
+static __noinline void insert_stranded(u32 v)
+{
+	struct task_struct *task = thread_of(v);
+	if (task)
+		insert(task, SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(task), SLICE_NS, 0);
+}
+
 /*
- * Puts the starved thread that this CPU is to rescue on it, without a grant; whether it is starved still. From
- * dispatch(), under the lock.
+ * Rescues the starved thread that this CPU is to rescue, without a grant; whether this CPU has it now. From dispatch(),
+ * under the lock.
  */
 static __noinline bool insert_starved(u32 cpu, u64 now)
 {
@@ -94,9 +114,13 @@ static __noinline bool insert_starved(u32 cpu, u64 now)
 	u32 v = c->rescue;
 	struct engine_thread __arena *t = &domain->thread[v];
 	c->rescue = 0;
-	if (!t->queued_at_ns || !(t->cpus >> cpu & 1))
+	if (!t->queued_at_ns || !(is_stranded(t) || t->cpus >> cpu & 1))
 		return false;
 	t->queued_at_ns = 0;
+	if (is_stranded(t)) {
+		insert_stranded(v);
+		return false;
+	}
 	c->rescued = v;
 	c->rescued_until_ns = now + rescue_turn_ns / RESCUE_PART;
 	set_timer_no_later(cpu, c->rescued_until_ns, now);

@@ -283,7 +283,7 @@ pub trait RunningEngine {
     /// Time that was stolen from the machine so far, over all CPUs.
     fn stolen(&mut self) -> Nanos;
 
-    /// How long a decision or a change held up all others at most so far: the longest time for which the hierarchy's
-    /// lock was held, of those that were measured. `None` in the simulator, where nothing takes time.
-    fn longest_hold(&mut self) -> Option<Nanos>;
+    /// How long the hierarchy's lock, under which decisions and changes are made, was held, of the holds that were
+    /// measured, and waited for at most so far. `None` in the simulator, where nothing takes time.
+    fn longest_hold_and_wait(&mut self) -> Option<(Nanos, Nanos)>;
 }

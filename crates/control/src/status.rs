@@ -20,6 +20,9 @@ pub struct Status {
     /// For how long the lock of the hierarchy was held at most; none in the simulator.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub longest_hold_ns: Option<u64>,
+    /// For how long a CPU waited for that lock at most; none in the simulator.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub longest_wait_ns: Option<u64>,
     /// The schedulers, each after its parents.
     pub schedulers: Vec<SchedulerStatus>,
     /// All threads of the machine.
@@ -133,8 +136,10 @@ fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
         });
     }
     let threads = threads.into_iter().map(|thread| of_thread(tree, thread, &observed)).collect();
-    let longest_hold_ns = engine.longest_hold().map(|hold| hold.0);
-    Status { cpus: tree.cpus, stolen_ns: engine.stolen().0, longest_hold_ns, schedulers, threads }
+    let (longest_hold_ns, longest_wait_ns) =
+        engine.longest_hold_and_wait().map(|(hold, wait)| (hold.0, wait.0)).unzip();
+    let stolen_ns = engine.stolen().0;
+    Status { cpus: tree.cpus, stolen_ns, longest_hold_ns, longest_wait_ns, schedulers, threads }
 }
 
 /// What became of each VP.

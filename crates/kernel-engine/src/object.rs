@@ -140,8 +140,25 @@ pub(crate) fn may_set_timers() -> bool {
     !fs::read_to_string("/proc/sys/kernel/version").is_ok_and(|version| version.contains("PREEMPT_RT"))
 }
 
-/// The map of an engine's variable that says whether BPF programs may set timers.
-const HAS_TIMERS: &str = ".rodata.timers";
+/// Whether the CPUs are virtual ones, which may stand still while their host runs others.
+fn has_virtual_cpus() -> bool {
+    let is_virtual = |line: &str| {
+        line.starts_with("flags") && line.split_ascii_whitespace().any(|flag| flag == "hypervisor")
+    };
+    fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.lines().any(is_virtual))
+}
+
+/// Something that an engine is told of the machine before the verifier sees it.
+struct Constant {
+    /// The map of the engine's variable.
+    map: &'static str,
+    value: fn() -> bool,
+}
+
+const CONSTANTS: [Constant; 2] = [
+    Constant { map: ".rodata.timers", value: may_set_timers },
+    Constant { map: ".rodata.virtual", value: has_virtual_cpus },
+];
 
 /// Loads an object from its ELF file; `prepare` changes the object before the kernel gets it.
 pub(crate) fn load(
@@ -152,8 +169,10 @@ pub(crate) fn load(
     let (object, mut said) = with_messages(|| {
         let mut open = ObjectBuilder::default().open_memory(file)?;
         prepare(&mut open)?;
-        if let Some(mut has_timers) = open.maps_mut().find(|map| map.name() == HAS_TIMERS) {
-            has_timers.set_initial_value(&[u8::from(may_set_timers())])?;
+        for mut map in open.maps_mut() {
+            if let Some(constant) = CONSTANTS.iter().find(|constant| map.name() == constant.map) {
+                map.set_initial_value(&[u8::from((constant.value)())])?;
+            }
         }
         for program in open.progs_mut() {
             let program = program.as_libbpf_object().as_ptr();

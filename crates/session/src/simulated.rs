@@ -138,7 +138,7 @@ impl RunningEngine for SimulatedRun<'_> {
         self.simulation.stolen()
     }
 
-    fn longest_hold(&mut self) -> Option<Nanos> {
+    fn longest_hold_and_wait(&mut self) -> Option<(Nanos, Nanos)> {
         None
     }
 }

@@ -34,9 +34,12 @@ pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
     let plural = if status.cpus == 1 { "" } else { "s" };
     let stolen = time_rounded(Nanos(status.stolen_ns));
     write!(out, "machine with {} CPU{plural}, {stolen} of CPU time stolen", status.cpus)?;
-    match status.longest_hold_ns.map(|hold| time_rounded(Nanos(hold))) {
-        Some(hold) => writeln!(out, "; its lock was held for {hold} at most")?,
-        None => writeln!(out)?,
+    let rounded = |time: Option<u64>| time.map(|time| time_rounded(Nanos(time)));
+    match (rounded(status.longest_hold_ns), rounded(status.longest_wait_ns)) {
+        (Some(hold), Some(wait)) => {
+            writeln!(out, "; its lock was held for {hold} at most, and waited for up to {wait}")?
+        }
+        _ => writeln!(out)?,
     }
     let mut tree = Tree { status, rows: Vec::new(), seen: BTreeSet::new() };
     tree.add_below(None, "");

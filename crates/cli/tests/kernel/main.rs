@@ -179,6 +179,12 @@ fn promises_are_kept_where_time_is_exact() {
     keeps_promises(Flavour::Cloud);
 }
 
+/// How much was done and checked. Not by `eprintln`: what that prints a test that passes keeps to itself.
+fn print(outcome: &Outcome) {
+    let output: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
+    io::stderr().write_all(output.as_bytes()).unwrap();
+}
+
 #[test]
 #[ignore = "needs another kernel: make storm"]
 fn promises_are_kept_by_a_real_time_kernel_where_time_is_exact() {
@@ -204,6 +210,7 @@ fn the_engine_weathers_long_storms() {
     for (script, machine) in wanted(storms.chain(of("parallel", parallel_machine(8, limit))).collect()) {
         if let Some(outcome) = boot(Flavour::Cloud, vec![script], &machine) {
             is_clean(&outcome);
+            print(&outcome);
         }
     }
 }
@@ -213,9 +220,7 @@ fn the_engine_loses_no_thread_where_cpus_run_at_once() {
     let machine = parallel_machine(4, Duration::from_secs(900));
     if let Some(outcome) = boot(Flavour::Cloud, scripts("parallel", SHORT), &machine) {
         is_clean(&outcome);
-        // How much was done and checked. Not by `eprintln`: what that prints a test that passes keeps to itself.
-        let output: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
-        io::stderr().write_all(output.as_bytes()).unwrap();
+        print(&outcome);
     }
 }
 
@@ -229,7 +234,7 @@ fn the_lock_is_held_for_as_long_with_many_threads_as_with_few() {
     let machine = Machine { memory_mib: 6144, time, ..machine(Duration::from_secs(1800)) };
     if let Some(outcome) = boot(Flavour::Cloud, vec![script(&here().join("holds.sh"), &set)], &machine) {
         is_clean(&outcome);
-        io::stderr().write_all(outcome.scripts[0].output.as_bytes()).unwrap();
+        print(&outcome);
     }
 }
 

@@ -356,7 +356,7 @@ impl RunningEngine for Native {
         Nanos::ZERO
     }
 
-    fn longest_hold(&mut self) -> Option<Nanos> {
+    fn longest_hold_and_wait(&mut self) -> Option<(Nanos, Nanos)> {
         None
     }
 }

@@ -235,8 +235,8 @@ impl RunningEngine for RemoteRun {
         self.ask(|run| run.engine.stolen()).unwrap_or_default()
     }
 
-    fn longest_hold(&mut self) -> Option<Nanos> {
-        self.ask(|run| run.engine.longest_hold_and_wait().0).ok()
+    fn longest_hold_and_wait(&mut self) -> Option<(Nanos, Nanos)> {
+        self.ask(|run| run.engine.longest_hold_and_wait()).ok()
     }
 }
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Threads and processes come, change and go as fast as they can, on CPUs that run at once, while requests change the
-# hierarchy: the kernel does not eject the engine, every thread is in the hierarchy and gets on, and all invariants hold
-# whenever they are looked at.
+# hierarchy, policies are loaded, and a CPU goes and comes back: the kernel does not eject the engine, every thread is in
+# the hierarchy and gets on, and all invariants hold whenever they are looked at.
 . /usr/kernel/lib.sh
+. /usr/kernel/policies.sh
 
 # Requests, again and again until the churn ends, about a thread and a scheduler that comes and goes.
 requests() {
@@ -20,20 +21,55 @@ requests() {
 	echo "$granted requests were granted"
 }
 
+# The last CPU goes, and comes back.
+hotplug() {
+	last=$(ls -d /sys/devices/system/cpu/cpu[0-9]* | sort -V | tail -n 1)
+	until [ -s /tmp/churned ]; do
+		echo 0 >"$last/online" || fail "$last does not go"
+		sleep 1
+		echo 1 >"$last/online" || fail "$last does not come back"
+		gone=$((gone + 1))
+		sleep 3
+	done
+	echo "a CPU went and came back $gone times"
+}
+
+loader() { hls "$@" >/tmp/load 2>&1 || fail "hls $*: $(cat /tmp/load)"; }
+
+# A policy is loaded, used, and unloaded.
+loads() {
+	until [ -s /tmp/churned ]; do
+		loader load /usr/policies/asked_times.c
+		loader ctl create asked-times A --below RES guarantee="RESBH 20ms 200ms" slot=1ms
+		loader ctl destroy A
+		loader unload asked-times
+		loaded=$((loaded + 1))
+		sleep 2
+	done
+	echo "a policy was loaded $loaded times"
+}
+
 start /usr/kernel/churn.kdl --slack 100ms
 answers
 sleep 100000 &
-thread=$! granted=0
+thread=$! granted=0 gone=0 loaded=0
 churn "$CHURN" >/tmp/churned 2>&1 &
 churn=$!
 # Beside the census, which nothing holds up: a thread that is lost may be one of these.
 requests >/tmp/requested 2>&1 &
 requests=$!
+hotplug >/tmp/hotplugged 2>&1 &
+hotplug=$!
+loads >/tmp/loaded 2>&1 &
+loads=$!
 # Longer than the churn: a thread that is lost at its end is seen ten seconds later.
-chrt -f 1 census "$run" "$hls" $((CHURN + 15)) >/tmp/counted 2>&1 || fail "the census: $(cat /tmp/counted /tmp/requested)"
+chrt -f 1 census "$run" "$hls" $((CHURN + 15)) >/tmp/counted 2>&1 ||
+	fail "the census: $(cat /tmp/counted /tmp/requested /tmp/hotplugged /tmp/loaded)"
 wait "$churn" || fail "churn: $(cat /tmp/churned)"
 wait "$requests" || fail "requests: $(cat /tmp/requested)"
-cat /tmp/counted /tmp/churned /tmp/requested
+wait "$hotplug" || fail "hotplug: $(cat /tmp/hotplugged)"
+wait "$loads" || fail "loads: $(cat /tmp/loaded)"
+cat /tmp/counted /tmp/churned /tmp/requested /tmp/hotplugged /tmp/loaded
 hogs 2
 hogs_get_on 2
 end_hogs

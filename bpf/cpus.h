@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * CPUs that go offline and come back. The kernel tells of a CPU that goes only when all readers of RCU have gone on,
+ * while it takes threads off that CPU: so it is also looked for. Needs the map `arena` and thread_of().
+ */
+#ifndef HLS_BPF_CPUS_H
+#define HLS_BPF_CPUS_H
+
+#include "clock.h"
+#include "due.h"
+
+/*
+ * Whether a CPU is about to go offline. The kernel pushes all threads off it and no longer calls dispatch() there; it
+ * calls cpu_offline() only after a grace period of RCU, which may wait for the very threads that are granted that CPU.
+ */
+static __always_inline bool is_leaving(u32 cpu)
+{
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+	return rq && rq->balance_callback && rq->balance_callback == &balance_push_callback;
+}
+
+/* Whether a CPU takes no decisions: it is offline, or leaving, or not quite back. */
+static __always_inline bool is_going(u32 cpu)
+{
+	return ((domain->hls.offline >> (cpu & (HLS_MAX_CPUS - 1))) & 1) || is_leaving(cpu);
+}
+
+/*
+ * A CPU goes offline, or is back. Once it is offline dispatch() is not called there any more, and the kernel moves its
+ * threads to other CPUs, where they are enqueued. Until then some of them run there without a grant.
+ */
+static __noinline void change_cpu(u32 cpu, bool is_back)
+{
+	unsigned long irq;
+	u64 due = 0;
+	s64 error = 0;
+	if (cpu >= HLS_MAX_CPUS) {
+		end_run("a CPU came or went whose number is too great for the hierarchy");
+		return;
+	}
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		u64 now = now_ns();
+		settle(cpu, now);
+		domain->kicked &= ~(1ULL << cpu);
+		error = is_back ? hls_online(&domain->hls, cpu, now) : hls_offline(&domain->hls, cpu, now);
+		due = to_kick();
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	if (error)
+		end_run("a CPU came or went that the hierarchy does not have");
+	kick(due);
+}
+
+/* The kernel tells of a CPU that goes, or is back, by a kernel thread of that CPU. */
+SEC("struct_ops/engine_cpu_online")
+int engine_cpu_online(u64 *ctx)
+{
+	USES(arena);
+	change_cpu((u32)ctx[0], true);
+	return 0;
+}
+
+SEC("struct_ops/engine_cpu_offline")
+int engine_cpu_offline(u64 *ctx)
+{
+	USES(arena);
+	change_cpu((u32)ctx[0], false);
+	return 0;
+}
+
+/* Looks for CPUs that are about to go, and of which the kernel has not told yet. */
+static __noinline void look_for_leaving(void)
+{
+	u64 online = domain->hls.cpus & ~domain->hls.offline;
+	for (u32 i = opaque(0); i < HLS_MAX_CPUS && online && can_loop; i++) {
+		u32 cpu = __builtin_ctzll(online);
+		online &= online - 1;
+		if (is_leaving(cpu))
+			change_cpu(cpu, false);
+	}
+}
+
+#endif
