@@ -5,7 +5,8 @@
 //! one occurrence and the start of the next, or one whole, and never more than C of both. What is left is RESCS T-C, T.
 //! Of several sources one may have to wait for another; over a stretch in which the CPU is taken without a pause, and
 //! in any window of length t, the sources take no more than arrives, sum C + t * sum C/T. What is left is PSBE 1 - sum
-//! C/T, sum C. On several CPUs that holds wherever a VP runs, since the sources of all CPUs are counted together.
+//! C/T, sum C; of many sources each C/T is rounded up, since a sum of many fractions takes long to add up and to count
+//! with. On several CPUs that holds wherever a VP runs, since the sources of all CPUs are counted together.
 
 use crate::derivation::Rule;
 use crate::graph::Stolen;
@@ -17,6 +18,20 @@ pub(crate) const STOLEN: Rule = Rule {
     name: "root, less what is stolen",
     source: "HLS, section 4.2: the machine gives ALL of what it has",
 };
+
+/// The rates of so many sources are added up as they are; those of more are rounded up to a multiple of 1/[`FINEST`].
+const FEW_SOURCES: usize = 16;
+const FINEST: u64 = 1 << 40;
+
+/// The part of the time that the sources take at most.
+fn rate_ceil(sources: &[&Stolen]) -> Rational {
+    let rate = |source: &&Stolen| whole(source.takes) / whole(source.every);
+    let rounded_up = |source: &&Stolen| (rate(source) * whole(FINEST)).ceil() / whole(FINEST);
+    match sources.len() <= FEW_SOURCES {
+        true => sources.iter().map(rate).sum(),
+        false => sources.iter().map(rounded_up).sum(),
+    }
+}
 
 /// What the machine gives, and why; `None` where no source takes anything.
 pub(crate) fn left_over(sources: &[Stolen]) -> Option<(Guarantee, String)> {
@@ -33,9 +48,8 @@ pub(crate) fn left_over(sources: &[Stolen]) -> Option<(Guarantee, String)> {
         let guarantee = Guarantee::rescs(whole(source.every - source.takes), whole(source.every));
         return Some((guarantee, format!("{list} may be taken")));
     }
-    let rate: Rational = sources.iter().map(|source| whole(source.takes) / whole(source.every)).sum();
     let delta: Rational = sources.iter().map(|source| whole(source.takes)).sum();
-    let share = Rational::one() - rate;
+    let share = Rational::one() - rate_ceil(&sources);
     let formula = format!("{list} may be taken");
     match share.is_positive() {
         _ if sources.is_empty() => None,
@@ -61,6 +75,17 @@ mod tests {
         assert_eq!(left(&[(2, 10), (1, 4)]).as_deref(), Some("PSBE 11/20 3ns"));
         assert_eq!(left(&[(2, 4), (2, 4)]).as_deref(), Some("NULL"));
         assert_eq!(left(&[(5, 4), (1, 100)]).as_deref(), Some("NULL"));
+    }
+
+    #[test]
+    fn the_rates_of_many_are_rounded_against_us() {
+        let many: Vec<Stolen> =
+            (0..FEW_SOURCES as u64 + 1).map(|n| Stolen { every: 1009 + n, takes: 1 }).collect();
+        let many: Vec<&Stolen> = many.iter().collect();
+        let exact: Rational = many.iter().map(|source| whole(source.takes) / whole(source.every)).sum();
+        let rounded = rate_ceil(&many);
+        assert!(rounded > exact && rounded < &exact + whole(many.len() as u64) / whole(FINEST));
+        assert!(rate_ceil(&many[1..]) < exact);
     }
 
     /// Sources in unit slots: each occurs as soon as it may or later, and waits for the other.
