@@ -55,6 +55,7 @@ struct engine_domain {
 	u32 sealed;          /* nobody gets the lock any more */
 	u32 root;            /* the scheduler below which new threads are attached */
 	u64 held_since_ns;   /* since when the lock is held, where that is timed; else 0 */
+	u32 holder;          /* the CPU that has the lock, where that is timed */
 	u64 longest_hold_ns; /* of the holds that were timed */
 	u64 longest_wait_ns; /* for the lock */
 	u32 keeper_tgid;     /* the process that must be able to end the run: its threads never wait for a grant */

@@ -25,7 +25,10 @@
 #define LOCK_SPINS (1 << 30)
 #define LOCK_ROUNDS 60
 
-/* One hold in so many is timed: reading the clock costs as much as the lock itself. */
+/*
+ * One hold in so many is timed, and checked: that nobody else has the lock, and that the CPU that took the lock lets it
+ * go. Reading the clock costs as much as the lock itself.
+ */
 #define LOCK_HOLDS_PER_TIMED 16
 
 /*
@@ -110,12 +113,21 @@ static __noinline bool wait_for_lock(u32 ticket)
 	return false;
 }
 
+/* Ends the run if `is` is wrong for the holder of the lock. */
+#define check_holder(is, text)                                                                                     \
+	do {                                                                                                       \
+		if (unlikely(!(is)))                                                                               \
+			end_run_with(text " (CPU %llu, holder %llu)", bpf_get_smp_processor_id(), domain->holder); \
+	} while (0)
+
 /*
  * Begins a hold that is timed. By the hardware's clock: scx_bpf_now() may stand still while the run queue's lock is
  * held.
  */
 static __noinline void time_hold(void)
 {
+	check_holder(!domain->held_since_ns, "the lock of the hierarchy was taken while it was held");
+	domain->holder = bpf_get_smp_processor_id();
 	domain->held_since_ns = bpf_ktime_get_ns();
 }
 
@@ -144,6 +156,8 @@ static __always_inline bool lock(void)
 static __noinline void end_timed_hold(void)
 {
 	u64 held_ns = bpf_ktime_get_ns() - domain->held_since_ns;
+	check_holder(domain->holder == bpf_get_smp_processor_id(),
+		     "the lock of the hierarchy was not its holder's");
 	domain->held_since_ns = 0;
 	if (held_ns > domain->longest_hold_ns)
 		domain->longest_hold_ns = held_ns;
