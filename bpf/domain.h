@@ -47,14 +47,18 @@ struct engine_thread {
 #define CHANGE_WORDS ((HLS_MAX_VPS + 63) / 64)
 
 struct engine_domain {
-	/* The lock (lock.h): the next ticket in the upper half of the word, the ticket that has it in the lower. */
+	/*
+	 * The lock (lock.h): the next ticket in the upper half of the word, the ticket that has it in the lower. On
+	 * virtual CPUs, `is_taken`; then `served` counts the holds.
+	 */
 	union {
 		u64 lock;
 		u32 served;
 	};
-	u32 sealed;          /* nobody gets the lock any more */
-	u32 root;            /* the scheduler below which new threads are attached */
-	u64 held_since_ns;   /* since when the lock is held, where that is timed; else 0 */
+	u32 sealed;        /* nobody gets the lock any more */
+	u32 root;          /* the scheduler below which new threads are attached */
+	u64 held_since_ns; /* since when the lock is held, where that is timed; else 0 */
+	u32 is_taken;
 	u32 holder;          /* the CPU that has the lock, where that is timed */
 	u64 longest_hold_ns; /* of the holds that were timed */
 	u64 longest_wait_ns; /* for the lock */

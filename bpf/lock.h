@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The lock of the domain, a ticket lock: CPUs get it in the order in which they asked. Virtual CPUs, which may stand
- * still while their turn comes, draw a ticket only when the lock is free: the first that runs has it, as with the
- * kernel's own locks. Needs the map `arena`.
+ * still while their turn comes, have a lock without tickets: whoever tries first when it is free has it, as with the
+ * kernel's own locks there. Needs the map `arena`.
  *
  * Order: the kernel's run queue, then the domain; a CPU holds one domain's lock at a time, with interrupts off, and
  * takes no other lock under it. Whoever holds it may change the domain, put a chosen thread into the dispatch buffer of
@@ -59,12 +59,10 @@ static __always_inline u32 served_ticket(u64 word)
 /* Whether the CPUs are virtual ones; user space says so before it loads these programs. */
 const volatile bool has_virtual_cpus SEC(".rodata.virtual");
 
-/* Draws a ticket if the lock is free, and has the lock then. */
+/* Takes the lock of virtual CPUs, if it is free. */
 static __always_inline bool try_lock(void)
 {
-	u64 word = domain->lock;
-	return next_ticket(word) == served_ticket(word) &&
-	       __sync_val_compare_and_swap(&domain->lock, word, word + NEXT_TICKET) == word;
+	return !__sync_lock_test_and_set(&domain->is_taken, true);
 }
 
 /* Whether it is this ticket's turn. */
@@ -83,7 +81,7 @@ HLS_GLOBAL_FUNC u32 spin(u32 ticket)
 {
 	USES(arena);
 	for (u32 i = opaque(0); i < LOCK_SPINS && !domain->sealed && can_loop; i++)
-		if (has_virtual_cpus ? try_lock() : is_served(ticket))
+		if (has_virtual_cpus ? !domain->is_taken && try_lock() : is_served(ticket))
 			return true;
 	return false;
 }
@@ -147,7 +145,9 @@ static __always_inline bool lock(void)
 		return false;
 	if (unlikely(domain->sealed))
 		return false;
-	if (unlikely(!(domain->served % LOCK_HOLDS_PER_TIMED)))
+	if (has_virtual_cpus)
+		ticket = domain->served++;
+	if (unlikely(!(ticket % LOCK_HOLDS_PER_TIMED)))
 		time_hold();
 	return true;
 }
@@ -168,7 +168,8 @@ static __always_inline void unlock(void)
 	if (unlikely(domain->held_since_ns))
 		end_timed_hold();
 	/* The kernel orders an atomic operation with what stands before it only if its result is used. */
-	u32 was = __sync_fetch_and_add(&domain->served, 1);
+	u32 was = has_virtual_cpus ? __sync_lock_test_and_set(&domain->is_taken, false)
+				   : __sync_fetch_and_add(&domain->served, 1);
 	asm volatile("" : : "r"(was));
 }
 

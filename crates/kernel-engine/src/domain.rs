@@ -103,6 +103,7 @@ struct Layout {
     sealed: u32,
     root: u32,
     held_since_ns: u64,
+    is_taken: u32,
     holder: u32,
     longest_hold_ns: u64,
     longest_wait_ns: u64,

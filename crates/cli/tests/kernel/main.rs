@@ -196,6 +196,7 @@ fn keeps_promises(flavour: Flavour) {
     let machine = Machine { cpus: 1, time, ..machine(Duration::from_secs(900)) };
     if let Some(outcome) = boot(flavour, scripts("exact", SHORT), &machine) {
         is_clean(&outcome);
+        print(&outcome);
     }
 }
 
