@@ -3,19 +3,6 @@
 # exact.
 . /usr/kernel/lib.sh
 
-# ratio LEAST MOST WHEN: of the two hogs the first has at least and at most so many times as much as the second, from
-# half a second after this is asked.
-ratio() {
-	sleep 0.5
-	had >/tmp/had
-	sleep 4
-	had | paste -d' ' - /tmp/had >/tmp/both
-	awk -v least="$1" -v most="$2" '
-		{ got[NR] = $1 - $2 }
-		END { print got[1] / got[2]; exit !(got[1] > least * got[2] && got[1] < most * got[2]) }' /tmp/both ||
-		fail "$3: the hogs had, now and before, $(cat /tmp/both)"
-}
-
 # weight GROUP WEIGHT: the cgroup has this weight from now on.
 weight() { echo "$2" >"$groups/$1/cpu.weight" || fail "$1 gets no weight of $2"; }
 
@@ -82,3 +69,4 @@ echo -cpu >$groups/cgroup.subtree_control
 ratio 0.48 0.52 "a share of 512 that was asked for, and no controller"
 stop
 kill -9 $hogs
+for group in outer/inner outer heavy light; do within 50 rmdir $groups/$group || fail "$group does not go"; done
