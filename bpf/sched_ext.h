@@ -106,17 +106,20 @@ struct sched_ext_ops {
 	void (*disable)(struct task_struct *p);
 	int (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
-	/* Those of cgroups are there only in kernels with CONFIG_EXT_GROUP_SCHED; libbpf leaves out what is not. */
-	int (*cgroup_init)(struct cgroup *cgroup, struct scx_cgroup_init_args *args);
-	void (*cgroup_exit)(struct cgroup *cgroup);
-	void (*cgroup_move)(struct task_struct *p, struct cgroup *from, struct cgroup *to);
-	void (*cgroup_set_weight)(struct cgroup *cgroup, u32 weight);
 	void (*dump)(struct scx_dump_ctx *about);
 	int (*init)(void);
 	void (*exit)(struct scx_exit_info *info);
 	u64 flags;
 	unsigned int timeout_ms;
 	char name[128];
+	/*
+	 * Last, those that only kernels with CONFIG_EXT_GROUP_SCHED have: elsewhere user space takes them out before it
+	 * loads the object (crates/kernel-engine/src/object.rs).
+	 */
+	int (*cgroup_init)(struct cgroup *cgroup, struct scx_cgroup_init_args *args);
+	void (*cgroup_exit)(struct cgroup *cgroup);
+	void (*cgroup_move)(struct task_struct *p, struct cgroup *from, struct cgroup *to);
+	void (*cgroup_set_weight)(struct cgroup *cgroup, u32 weight);
 };
 
 /* Constants whose values the loader takes from the running kernel. */
