@@ -49,8 +49,13 @@ struct rq {
 	const void *balance_callback;
 };
 
+struct kernfs_iattrs {
+	kuid_t ia_uid;
+};
+
 struct kernfs_node {
 	u64 id;
+	struct kernfs_iattrs *iattr; /* NULL: the file is root's */
 };
 
 struct cgroup_subsys_state {

@@ -15,8 +15,9 @@
 
 /* A cgroup that has the controller. */
 struct cgroup_weight {
-	u64 parent; /* the number of the cgroup above */
-	u32 weight; /* its cpu.weight */
+	u64 parent;   /* the number of the cgroup above */
+	u32 weight;   /* its cpu.weight, as far as it counts */
+	u32 is_users; /* whether its weight is for a user to set, in a cgroup that root has left to the user */
 };
 
 /*
@@ -63,6 +64,19 @@ static __always_inline u32 weight_of(const struct task_struct *p)
 static __always_inline u64 cgroup_number(const struct cgroup *cgroup)
 {
 	return cgroup ? cgroup->kn->id : 0;
+}
+
+/* Whether what lies in this cgroup is a user's, to whom root has left it. */
+static __always_inline bool is_left_to_user(const struct cgroup *cgroup)
+{
+	const struct kernfs_iattrs *attributes = cgroup->kn->iattr;
+	return attributes && attributes->ia_uid.val;
+}
+
+/* How much of a weight counts: users may have their threads wait for others, and not go before them. */
+static __always_inline u32 counted_weight(u32 weight, bool is_users)
+{
+	return is_users && weight > CGROUP_WEIGHT ? CGROUP_WEIGHT : weight;
 }
 
 /* The number of the innermost cgroup of a thread that comes that has the controller; 0: the kernel does not say. */
@@ -189,7 +203,10 @@ int hls_cgroup_init(u64 *ctx)
 	const struct scx_cgroup_init_args *args = (void *)ctx[1];
 	const struct cgroup_subsys_state *above = cgroup->self.parent;
 	u64 number = cgroup_number(cgroup);
-	struct cgroup_weight added = {.parent = above ? cgroup_number(above->cgroup) : 0, .weight = args->weight};
+	bool is_users = above && above->cgroup && is_left_to_user(above->cgroup);
+	struct cgroup_weight added = {.parent = above ? cgroup_number(above->cgroup) : 0,
+				      .weight = counted_weight(args->weight, is_users),
+				      .is_users = is_users};
 	/* Without room it stays unknown. */
 	bpf_map_update_elem(&cgroup_weights, &number, &added, 0);
 	return 0;
@@ -212,7 +229,7 @@ int hls_cgroup_set_weight(u64 *ctx)
 	struct cgroup_weight *found = bpf_map_lookup_elem(&cgroup_weights, &number);
 	if (!found)
 		return 0;
-	found->weight = ctx[1];
+	found->weight = counted_weight(ctx[1], found->is_users);
 	__sync_fetch_and_add(&domain->weights_changed, 1);
 	announce();
 	return 0;

@@ -57,6 +57,25 @@ two=$(into_cgroup $groups/heavy) || fail "nothing is forked into heavy"
 hogs="$one $two"
 ratio 0.95 1.05 "forked into a weight of 300"
 
+# A user to whom a cgroup was left cannot have more than its weight gives.
+mkdir $groups/users
+weight users 100
+echo +cpu >$groups/users/cgroup.subtree_control
+chown 65534 $groups/users
+mkdir $groups/users/own
+weight users/own 10000
+into users/own $one
+into light $two
+ratio 0.95 1.05 "a weight of 10000 in a user's cgroup of 100, and 100"
+weight users/own 9999
+weight light 50
+ratio 1.9 2.1 "a weight of 9999 in a user's cgroup of 100, and 50"
+weight users/own 25
+ratio 0.48 0.52 "a weight of 25 in a user's cgroup of 100, and 50"
+weight light 100
+into outer/inner $one
+into heavy $two
+
 # A share that was asked for stays.
 asks message $one share=512
 weight outer 1200
@@ -64,9 +83,10 @@ ratio 0.16 0.18 "a share of 512 that was asked for, and a weight of 300"
 
 # A cgroup that loses the controller counts no more.
 echo -cpu >$groups/outer/cgroup.subtree_control
+echo -cpu >$groups/users/cgroup.subtree_control
 into outer $two
 echo -cpu >$groups/cgroup.subtree_control
 ratio 0.48 0.52 "a share of 512 that was asked for, and no controller"
 stop
 kill -9 $hogs
-for group in outer/inner outer heavy light; do within 50 rmdir $groups/$group || fail "$group does not go"; done
+for group in outer/inner outer heavy light users/own users; do within 50 rmdir $groups/$group || fail "$group does not go"; done
