@@ -6,7 +6,7 @@
 #ifndef HLS_BPF_CALLS_H
 #define HLS_BPF_CALLS_H
 
-#include "due.h"
+#include "weights.h"
 
 /* Allocates the domain's pages, and says where in them the core's struct hls lies. */
 struct set_up {
@@ -28,15 +28,6 @@ static __always_inline bool is_of(const call_t *call)
 		return true;
 	const struct engine_thread __arena *t = &domain->thread[call->a < HLS_MAX_VPS ? call->a : 0];
 	return t->pid && t->generation == call->generation;
-}
-
-/* A thread that comes back to the root scheduler without a share of its own gets that of its nice value. */
-static __always_inline void weigh_move(call_t *call)
-{
-	u32 number = (domain->share_param - 1) & (HLS_PARAMS - 1);
-	if (call->op == HLS_CALL_MOVE && call->b == domain->root && domain->share_param && call->a < HLS_MAX_VPS &&
-	    call->params.value[number] == domain->params.value[number])
-		call->params.value[number] = share_of(domain->thread[call->a].weight);
 }
 
 /*

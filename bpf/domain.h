@@ -26,6 +26,7 @@ enum thread_change {
 	CHANGED_THREAD = 1, /* the VP has a thread, another one than before, or none any more */
 	CHANGED_NAME = 2,
 	CHANGED_CGROUP = 4, /* of the thread, or of all threads of its process */
+	CHANGED_WEIGHT = 8, /* it is to be weighed anew */
 };
 
 /*
@@ -38,7 +39,7 @@ struct engine_thread {
 	/* Counts the threads that have had the VP. With the VP's number it names a thread for good; never 0. */
 	u32 generation;
 	u32 changes;      /* enum thread_change: what user space has not looked at */
-	u32 weight;       /* by its nice value: 1024 for nice 0 */
+	u32 weights_seen; /* how many `weights_changed` its share takes into account */
 	u64 queued_at_ns; /* since when it is runnable, and in none of the kernel's queues; 0: it is not */
 	u64 may_post_at;  /* how far its messages use up its rate: may be ahead of the time by a burst */
 	char comm[16];    /* the name that it was given last, as CHANGED_NAME says */
@@ -77,6 +78,7 @@ struct engine_domain {
 	u64 rescue_at_ns;     /* without timers: when starved threads are looked for next */
 	u64 kicked;           /* CPUs that were kicked for a decision that is still due */
 	u32 share_param;      /* 1 more than the number of the parameter `share` in `params`; 0: there is none */
+	u32 weights_changed;  /* how often a cgroup got another weight; counts round */
 	struct hls_params params;         /* of new threads below `root`, of nice 0 */
 	struct hls_params service_params; /* of new threads below `service` */
 	struct hls_call call;             /* the call of the core that user space wants made */

@@ -542,6 +542,10 @@ struct sched_ext_ops hls_ops = {
     .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,
     .timeout_ms = 30000,
     .name = "hls",
+    .cgroup_init = (void *)hls_cgroup_init,
+    .cgroup_exit = (void *)hls_cgroup_exit,
+    .cgroup_move = (void *)hls_cgroup_move,
+    .cgroup_set_weight = (void *)hls_cgroup_set_weight,
 };
 
 /* The programs that are jumped to. Never attached: it tells the kernel of which operation each program is. */

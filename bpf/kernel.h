@@ -17,6 +17,7 @@
 #define __ulong(name, val) enum { name##_value = val } name
 
 enum {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PROG_ARRAY = 3,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -26,6 +27,9 @@ enum {
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
 
 void __arena *bpf_arena_alloc_pages(void *map, void __arena *addr, u32 count, int node, u64 flags) __ksym;
+
+/* Whether the running kernel's struct has the member. */
+#define HAS_FIELD(member) __builtin_preserve_field_info(member, 2)
 
 /* Every program that touches the arena has to mention its map. */
 #define USES(map) asm volatile("" : : "r"(&(map)))

@@ -49,8 +49,32 @@ struct rq {
 	const void *balance_callback;
 };
 
+struct kernfs_iattrs {
+	kuid_t ia_uid;
+};
+
+struct kernfs_node {
+	u64 id;
+	struct kernfs_iattrs *iattr; /* NULL: the file is root's */
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
 struct scx_init_task_args {
 	bool fork;
+	struct cgroup *cgroup;
+};
+
+struct scx_cgroup_init_args {
+	u32 weight;
 };
 
 struct scx_exit_task_args {
@@ -93,6 +117,14 @@ struct sched_ext_ops {
 	u64 flags;
 	unsigned int timeout_ms;
 	char name[128];
+	/*
+	 * Last, those that only kernels with CONFIG_EXT_GROUP_SCHED have: elsewhere user space takes them out before it
+	 * loads the object (crates/kernel-engine/src/object.rs).
+	 */
+	int (*cgroup_init)(struct cgroup *cgroup, struct scx_cgroup_init_args *args);
+	void (*cgroup_exit)(struct cgroup *cgroup);
+	void (*cgroup_move)(struct task_struct *p, struct cgroup *from, struct cgroup *to);
+	void (*cgroup_set_weight)(struct cgroup *cgroup, u32 weight);
 };
 
 /* Constants whose values the loader takes from the running kernel. */
@@ -147,6 +179,8 @@ enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 
 /* Helpers, by their numbers in the kernel's interface. */
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static long (*const bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;

@@ -1,44 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Threads that come and go: the VP of each, from its first to its last moment, and what user space is to look at. What
- * is true of a thread stands in the arena; the ring only wakes user space, so that nothing is lost, however much
- * happens before user space looks. Needs the maps `arena`, `doorbell`, `tasks` and `task_vps`.
+ * Threads that come and go: the VP of each, from its first to its last moment. Notes for user space what else happens
+ * to them. Needs the maps of weights.h, and `tasks`.
  */
 #ifndef HLS_BPF_THREADS_H
 #define HLS_BPF_THREADS_H
 
-#include "due.h"
+#include "weights.h"
 
 /* The last VPs are for threads of root, so that nobody can keep root from forking. */
 #define VPS_FOR_ROOT 1024
 #define MAX_USER_THREADS (HLS_MAX_VPS - HLS_MAX_SCHEDULERS - VPS_FOR_ROOT)
-
-/* Wakes user space, unless it was woken already. Never under the lock. */
-static __noinline void announce(void)
-{
-	u32 nothing = 0;
-	/* An exchange, so that user space, which looks after it has taken this back, sees what was noted before. */
-	if (__sync_lock_test_and_set(&domain->is_announced, true))
-		return;
-	if (bpf_ringbuf_output(&doorbell, &nothing, sizeof(nothing), 0))
-		domain->is_announced = false;
-}
-
-/* Notes for user space that something has happened to the thread of v. */
-static __always_inline void note_change(u32 v, u32 change)
-{
-	if (v >= HLS_MAX_VPS)
-		return;
-	__sync_fetch_and_or(&domain->thread[v].changes, change);
-	__sync_fetch_and_or(&domain->changed[v / 64], 1ULL << (v % 64));
-}
-
-/* The VP of a thread, of whatever class the thread is now; 0: it has none. */
-static __always_inline u32 kept_vp(struct task_struct *p)
-{
-	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, 0);
-	return word ? vp_number(*word) : 0;
-}
 
 /* Takes a reference to the thread of a VP, for thread_of(). */
 static __always_inline void keep_task(u32 v, struct task_struct *p)
@@ -67,43 +39,11 @@ static __always_inline bool has_room(const struct task_struct *p)
 	return domain->nr_threads < MAX_USER_THREADS || !p->real_cred->euid.val;
 }
 
-/* Weights are those of the fair class. What sched_ext tells of them, 1 for nice 19 and 2 for nice 17, is too coarse. */
-#define NICE_0_WEIGHT 1024
-#define IDLE_WEIGHT 3
-#define IDLE_POLICY 5 /* SCHED_IDLE */
-#define NICE_0_PRIO 120
-#define MAX_NICE_STEPS 20
-#define MAX_SHARE 131072
-
-/* The weight of a thread: with each nice value 1.25 times less. */
-static __always_inline u32 weight_of(const struct task_struct *p)
-{
-	s64 nice = (s64)p->static_prio - NICE_0_PRIO;
-	u64 weight = NICE_0_WEIGHT << 16;
-	if (p->policy == IDLE_POLICY)
-		return IDLE_WEIGHT;
-	for (u32 i = opaque(0); i < MAX_NICE_STEPS && nice && can_loop; i++) {
-		weight = nice > 0 ? weight * 4 / 5 : weight * 5 / 4;
-		nice += nice > 0 ? -1 : 1;
-	}
-	return (weight + (1 << 15)) >> 16;
-}
-
-/* The share below the root scheduler of a thread of this weight. */
-static __always_inline u64 share_of(u32 weight)
-{
-	u32 number = (domain->share_param - 1) & (HLS_PARAMS - 1);
-	u64 share = domain->params.value[number] * weight / NICE_0_WEIGHT;
-	if (share > MAX_SHARE)
-		return MAX_SHARE;
-	return share ? share : 1;
-}
-
 /*
  * Gives p a VP below the root scheduler, or below the one for `hls` itself; the VP's word, or 0: there is none. To be
  * called under the lock.
  */
-static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus)
+static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus, u64 cgroup)
 {
 	bool is_own = (u32)p->tgid == domain->service_tgid;
 	u32 scheduler = is_own ? domain->service : domain->root;
@@ -120,10 +60,10 @@ static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus)
 	t->pid = p->pid;
 	t->tgid = p->tgid;
 	t->queued_at_ns = 0;
-	t->weight = NICE_0_WEIGHT; /* enable() tells of another one */
 	t->cpus = cpus & domain->hls.cpus;
 	if (t->cpus && t->cpus != domain->hls.cpus)
 		hls_set_affinity(&domain->hls, v, t->cpus, now_ns());
+	begin_to_weigh(v, p, cgroup);
 	return vp_word(v, t->generation);
 }
 
@@ -133,6 +73,7 @@ int engine_init_task(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
+	const struct scx_init_task_args *args = (void *)ctx[1];
 	unsigned long irq;
 	p->scx.dsq_vtime = 0;
 	/*
@@ -142,10 +83,10 @@ int engine_init_task(u64 *ctx)
 	if ((p->flags & PF_KTHREAD) || (u32)p->tgid == domain->keeper_tgid)
 		return 0;
 	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	u64 cpus = p->cpus_ptr->bits[0], given = 0;
+	u64 cpus = p->cpus_ptr->bits[0], cgroup = cgroup_of(args), given = 0;
 	bpf_local_irq_save(&irq);
 	if (word && lock()) {
-		given = attach_thread(p, cpus);
+		given = attach_thread(p, cpus, cgroup);
 		unlock();
 	}
 	bpf_local_irq_restore(&irq);
@@ -185,27 +126,6 @@ int engine_exit_task(u64 *ctx)
 	kick(due);
 	note_change(v, CHANGED_THREAD);
 	announce();
-	return 0;
-}
-
-/*
- * A thread has another nice value, or is enabled with one. It is the thread's share where nobody placed it, below the
- * root scheduler, and changes nothing elsewhere.
- */
-SEC("struct_ops/engine_set_weight")
-int engine_set_weight(u64 *ctx)
-{
-	USES(arena);
-	struct task_struct *p = (void *)ctx[0];
-	u32 weight = weight_of(p), v = kept_vp(p);
-	if (!v || v >= HLS_MAX_VPS || domain->thread[v].weight == weight || !lock())
-		return 0;
-	domain->thread[v].weight = weight;
-	if (domain->share_param && domain->hls.vp[v].parent == domain->root)
-		hls_set_param(&domain->hls, v, domain->share_param - 1, share_of(weight), now_ns());
-	u64 due = to_kick();
-	unlock();
-	kick(due);
 	return 0;
 }
 

@@ -51,6 +51,8 @@ struct CpuEntry {
 pub const CHANGED_NAME: u32 = 2;
 /// The thread, or its whole process, is in another cgroup.
 pub const CHANGED_CGROUP: u32 = 4;
+/// The thread is to be weighed anew.
+pub const CHANGED_WEIGHT: u32 = 8;
 
 /// `struct engine_thread`.
 #[repr(C, align(64))]
@@ -66,7 +68,8 @@ pub struct ThreadEntry {
     pub generation: u32,
     /// What has happened to the thread and was not looked at.
     changes: u32,
-    weight: u32,
+    /// How many changes of the weights of cgroups its share takes into account.
+    pub weights_seen: u32,
     /// Since when the thread is runnable but in no queue of the kernel; 0 where it is not.
     pub queued_at_ns: u64,
     /// How far its messages use up its rate: may be ahead of the time by a burst.
@@ -122,6 +125,7 @@ struct Layout {
     rescue_at_ns: u64,
     kicked: u64,
     share_param: u32,
+    weights_changed: u32,
     params: [u64; limits::PARAMS],
     service_params: [u64; limits::PARAMS],
     call: Call,
@@ -318,8 +322,8 @@ impl Domain {
         change(unsafe { &*place })
     }
 
-    /// Has threads that come hung below this scheduler. `share`: the number of that parameter, by which the nice values
-    /// of threads count there.
+    /// Has threads that come hung below this scheduler. `share`: the number of that parameter, by which nice values and
+    /// the weights of cgroups count there.
     pub fn set_default(&mut self, scheduler: CoreScheduler, params: Params, share: Option<usize>) {
         let share = share.map_or(0, |number| number as u32 + 1);
         self.set_field(offset_of!(Layout, share_param), share);
@@ -408,6 +412,23 @@ impl Domain {
     /// How many processes moved to another cgroup when their first thread had gone.
     pub fn unnamed_moves(&self) -> u32 {
         self.field(offset_of!(Layout, nr_moves_unnamed))
+    }
+
+    /// How often some cgroup has got another weight; counts round.
+    pub fn weights_changed(&self) -> u32 {
+        self.field(offset_of!(Layout, weights_changed))
+    }
+
+    /// How many of these changes the share of a VP's thread takes into account.
+    pub fn weights_seen(&self, vp: CoreVp) -> u32 {
+        self.field(self.place_of(vp) + offset_of!(ThreadEntry, weights_seen))
+    }
+
+    /// Gives a thread that nobody placed the share of its nice value and of its cgroups. A thread that has gone, and a
+    /// later one with its VP, keep theirs.
+    pub fn weigh(&self, vp: CoreVp, generation: u32) -> Result<(), Error> {
+        let mut named = [vp.0, generation].map(u32::to_ne_bytes);
+        self.programs().run("weigh_anew", named.as_flattened_mut()).map(drop)
     }
 
     /// How long the lock was held at most, of one hold in sixteen, and how long a CPU waited for it at most.

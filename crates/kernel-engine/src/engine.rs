@@ -11,6 +11,7 @@ use crate::next_engine::{Programs, SharedMaps};
 use crate::object::may_set_timers;
 use crate::pulse::Pulses;
 use crate::threads::Threads;
+use crate::weighing::Weighing;
 use crate::{Error, Exit, exit};
 use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Op, Params, PolicyTable, View};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
@@ -65,6 +66,7 @@ pub struct Engine {
     pub(crate) built: Built<Domain>,
     doorbell: Doorbell,
     pub(crate) threads: Threads,
+    pub(crate) weighing: Weighing,
     /// Whether there was more to look at than there was time for.
     is_behind: bool,
     /// Places of the plan that nobody takes any more: their schedulers may have gone, whose numbers others have then.
@@ -100,6 +102,7 @@ impl Engine {
         let mut engine = Engine {
             default: (built.schedulers[default], unplaced_params(&plan.hierarchy, default)),
             threads: Threads::new(&plan),
+            weighing: Weighing::default(),
             plan,
             built,
             doorbell,

@@ -34,6 +34,8 @@ mod refusal;
 mod replay;
 #[cfg(feature = "engine")]
 mod threads;
+#[cfg(feature = "engine")]
+mod weighing;
 
 #[cfg(feature = "engine")]
 pub use domain::{Check, Domain};

@@ -14,7 +14,8 @@ use std::thread;
 use std::time::Duration;
 
 /// The maps that all engines of a run work on.
-const SHARED: [&str; 6] = ["arena", "doorbell", "tasks", "task_vps", "timers", "rescuer"];
+const SHARED: [&str; 8] =
+    ["arena", "doorbell", "tasks", "task_vps", "cgroup_weights", "thread_weights", "timers", "rescuer"];
 
 /// The operations of sched_ext by name. The attached program of operation X only jumps, by the map `jump_X`, to the
 /// program `engine_X` of the current engine.
@@ -36,7 +37,7 @@ const JUMPS: [&str; 14] = [
 ];
 
 /// The programs that user space calls.
-const CALLED: [&str; 4] = ["take_over_timers", "make_call", "check", "arm_probe"];
+const CALLED: [&str; 5] = ["take_over_timers", "make_call", "weigh_anew", "check", "arm_probe"];
 
 /// The maps that a next engine shares with the first one. Empty for an engine with maps of its own, which never takes
 /// over.

@@ -5,6 +5,7 @@
 //! that says what to do, and writes its answer there. The kernel chooses where the arena lies.
 
 use crate::{Error, Refusal};
+use libbpf_rs::btf::{Btf, types::Struct};
 use libbpf_rs::{
     AsRawLibbpf, ErrorKind, Link, MapCore, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel,
     libbpf_sys,
@@ -160,6 +161,29 @@ const CONSTANTS: [Constant; 2] = [
     Constant { map: ".rodata.virtual", value: has_virtual_cpus },
 ];
 
+/// The map of the operations that are attached.
+const OPERATIONS: &str = "hls_ops";
+
+/// The last members of `struct sched_ext_ops` in `bpf/sched_ext.h`: pointers to programs.
+const CGROUP_OPERATIONS: [&str; 4] = ["cgroup_init", "cgroup_exit", "cgroup_move", "cgroup_set_weight"];
+
+/// Whether the kernel tells schedulers of cgroups.
+fn has_cgroup_operations() -> bool {
+    let has = |operations: Struct| {
+        let has = |name: &&str| {
+            operations.iter().any(|member| member.name.is_some_and(|found| found.to_str() == Some(*name)))
+        };
+        CGROUP_OPERATIONS.iter().all(has)
+    };
+    Btf::from_vmlinux().is_ok_and(|btf| btf.type_by_name("sched_ext_ops").is_some_and(has))
+}
+
+/// Takes the operations for cgroups out of our operations: libbpf loads neither the members nor their programs then.
+fn leave_out_cgroups(operations: &mut [u8]) {
+    let behind = operations.len().saturating_sub(CGROUP_OPERATIONS.len() * size_of::<u64>());
+    operations[behind..].fill(0);
+}
+
 /// Loads an object from its ELF file; `prepare` changes the object before the kernel gets it.
 pub(crate) fn load(
     file: &[u8],
@@ -172,6 +196,9 @@ pub(crate) fn load(
         for mut map in open.maps_mut() {
             if let Some(constant) = CONSTANTS.iter().find(|constant| map.name() == constant.map) {
                 map.set_initial_value(&[u8::from((constant.value)())])?;
+            }
+            if map.name() == OPERATIONS && !has_cgroup_operations() {
+                leave_out_cgroups(map.initial_value_mut().unwrap_or_default());
             }
         }
         for program in open.progs_mut() {
@@ -269,6 +296,23 @@ mod tests {
         let policy = PolicyFile::new(&path, policy.into_bytes()).unwrap();
         let built = Builder::default().build(Target::Engine, &[(64, policy)]).unwrap();
         additions(&ObjectBuilder::default().open_memory(&built.bytes).unwrap(), ENGINE).unwrap()
+    }
+
+    #[test]
+    fn what_is_left_out_without_cgroups_are_their_operations() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), ENGINE).unwrap();
+        let btf = Btf::from_path(file.path()).unwrap();
+        let operations: Struct = btf.type_by_name("sched_ext_ops").unwrap();
+        let names: Vec<_> = operations.iter().map(|member| member.name.unwrap().to_str().unwrap()).collect();
+        assert!(names.ends_with(&CGROUP_OPERATIONS), "{names:?}");
+        let mut open = ObjectBuilder::default().open_memory(ENGINE).unwrap();
+        let mut map = open.maps_mut().find(|map| map.name() == OPERATIONS).unwrap();
+        let before = map.initial_value().unwrap().to_vec();
+        leave_out_cgroups(map.initial_value_mut().unwrap());
+        let (kept, left_out) = before.split_at(before.len() - 32);
+        assert!(left_out.chunks(8).all(|pointer| pointer != [0; 8]), "{left_out:?}");
+        assert_eq!(map.initial_value().unwrap(), [kept, &[0; 32]].concat());
     }
 
     #[test]

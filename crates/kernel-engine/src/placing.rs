@@ -3,7 +3,7 @@
 
 use super::Notice;
 use super::engine::Engine;
-use crate::domain::{CHANGED_CGROUP, CHANGED_NAME, Changed, ThreadEntry};
+use crate::domain::{CHANGED_CGROUP, CHANGED_NAME, CHANGED_WEIGHT, Changed, ThreadEntry};
 use crate::proc;
 use crate::threads::{Known, Threads};
 use hls_core::{Call, CoreError, CoreScheduler, CoreVp, Op, Params};
@@ -42,6 +42,7 @@ impl Engine {
             self.assign_anew(tid);
         }
         is_behind |= !self.threads.to_describe.is_empty();
+        is_behind |= self.weigh_threads();
         self.look_again();
         is_behind
     }
@@ -54,6 +55,21 @@ impl Engine {
                 self.assign_anew(tid);
             }
         }
+    }
+
+    /// Weighs threads anew, where cgroups have other weights, as far as there is time for it at once; whether there
+    /// are more.
+    fn weigh_threads(&mut self) -> bool {
+        let core = &self.built.core;
+        let (changed, seen) = (core.weights_changed(), |vp| core.weights_seen(vp));
+        let next = self.weighing.next(changed, &self.threads.known, seen, MOST_AT_ONCE);
+        next.into_iter().for_each(|(vp, generation)| self.weigh(vp, generation));
+        self.weighing.is_needed()
+    }
+
+    fn weigh(&mut self, vp: CoreVp, generation: u32) {
+        // If the kernel does not do this, the run is ending: the poll that follows says why.
+        let _ = self.built.core.weigh(vp, generation);
     }
 
     /// Looks at what has happened to a thread that lives.
@@ -70,6 +86,10 @@ impl Engine {
             self.threads.known.insert(tid, Known { core_vp: vp, generation, tgid, described: None });
             self.threads.tids.insert(vp, tid);
             self.describe(tid);
+            self.weighing.look_at(entry.weights_seen);
+        }
+        if changes & CHANGED_WEIGHT != 0 {
+            self.weigh(vp, generation);
         }
         if changes & CHANGED_CGROUP != 0 {
             let of_process: Vec<u32> = self.threads.of_process(tgid).collect();

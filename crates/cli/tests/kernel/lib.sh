@@ -101,6 +101,19 @@ hogs_get_on() {
 	done || fail "a hog stands still: $(had | paste -d' ' - /tmp/had)"
 }
 
+# ratio LEAST MOST WHEN: from half a second on the first of the two hogs must have at least and at most so many times as
+# much CPU time as the second.
+ratio() {
+	sleep 0.5
+	had >/tmp/had
+	sleep 4
+	had | paste -d' ' - /tmp/had >/tmp/both
+	awk -v least="$1" -v most="$2" '
+		{ got[NR] = $1 - $2 }
+		END { exit !(got[1] > least * got[2] && got[1] < most * got[2]) }' /tmp/both ||
+		fail "$3: the hogs had, now and before, $(cat /tmp/both)"
+}
+
 end_hogs() {
 	kill $hogs
 	wait $hogs 2>/dev/null

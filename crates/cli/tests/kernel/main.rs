@@ -22,8 +22,18 @@ const SHORT: &str = "KILLS='300 2000'\nCYCLES=2\nSTORM=2\nCHURN=120\n";
 const LONG: &str = "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=1800\n";
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 9] =
-    ["saboteur", "mover", "crowd", "teller", "in_kernel", "churn", "census", "attacker", "herd"];
+const OWN: [&str; 10] = [
+    "saboteur",
+    "mover",
+    "crowd",
+    "teller",
+    "in_kernel",
+    "churn",
+    "census",
+    "attacker",
+    "herd",
+    "into_cgroup",
+];
 
 fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel")

@@ -8,14 +8,7 @@ share_as() {
 	hogs 2
 	renice -n "$1" -p ${hogs% *} >/dev/null
 	renice -n "$2" -p ${hogs##* } >/dev/null
-	sleep 0.5
-	had >/tmp/had
-	sleep 4
-	had | paste -d' ' - /tmp/had >/tmp/both
-	awk -v least="$3" -v most="$4" '
-		{ got[NR] = $1 - $2 }
-		END { exit !(got[1] > least * got[2] && got[1] < most * got[2]) }' /tmp/both ||
-		fail "nice $1 and nice $2 had, now and before, $(cat /tmp/both)"
+	ratio "$3" "$4" "nice $1 and nice $2"
 	end_hogs
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Threads and processes come, change and go as fast as they can, on CPUs that run at once, while requests change the
-# hierarchy, policies are loaded, and a CPU goes and comes back: the kernel does not eject the engine, every thread is in
-# the hierarchy and gets on, and all invariants hold whenever they are looked at.
+# hierarchy, policies are loaded, cgroups get weights, and a CPU goes and comes back: the kernel does not eject the
+# engine, every thread is in the hierarchy and gets on, and all invariants hold whenever they are looked at.
 . /usr/kernel/lib.sh
 . /usr/kernel/policies.sh
 
@@ -49,10 +49,37 @@ loads() {
 	echo "a policy was loaded $loaded times"
 }
 
+# Whoever churns moves to a cgroup inside another, which has one weight after the other, and back; all cgroups go then.
+weights() {
+	root=/sys/fs/cgroup outer=/sys/fs/cgroup/outer inner=/sys/fs/cgroup/outer/inner
+	until [ -s /tmp/churned ]; do
+		mkdir $outer $inner || fail "there is a cgroup still"
+		echo +cpu >$root/cgroup.subtree_control && echo +cpu >$outer/cgroup.subtree_control ||
+			fail "cgroups cannot have weights"
+		echo "$churn" >$inner/cgroup.procs
+		for weight in 1 10000 50 300; do
+			echo $weight >$outer/cpu.weight
+			echo $weight >$inner/cpu.weight
+			sleep 0.2
+		done
+		within 100 is_left || fail "not all threads leave the cgroup"
+		echo -cpu >$outer/cgroup.subtree_control && echo -cpu >$root/cgroup.subtree_control
+		within 50 rmdir $inner && rmdir $outer || fail "the cgroups do not go"
+		weighed=$((weighed + 8))
+	done
+	echo "$weighed weights were set"
+}
+
+# Moves all threads out of the inner cgroup; whether there are none then. A process may end, or fork, meanwhile.
+is_left() {
+	for pid in $(cat $inner/cgroup.procs); do echo "$pid" >$root/cgroup.procs; done 2>/dev/null
+	[ -z "$(cat $inner/cgroup.procs)" ]
+}
+
 start /usr/kernel/churn.kdl --slack 100ms
 answers
 sleep 100000 &
-thread=$! granted=0 gone=0 loaded=0
+thread=$! granted=0 gone=0 loaded=0 weighed=0
 churn "$CHURN" >/tmp/churned 2>&1 &
 churn=$!
 # Beside the census, which nothing holds up: a thread that is lost may be one of these.
@@ -62,14 +89,17 @@ hotplug >/tmp/hotplugged 2>&1 &
 hotplug=$!
 loads >/tmp/loaded 2>&1 &
 loads=$!
+weights >/tmp/weighed 2>&1 &
+weights=$!
 # Longer than the churn: a thread that is lost at its end is seen ten seconds later.
 chrt -f 1 census "$run" "$hls" $((CHURN + 15)) >/tmp/counted 2>&1 ||
-	fail "the census: $(cat /tmp/counted /tmp/requested /tmp/hotplugged /tmp/loaded)"
+	fail "the census: $(cat /tmp/counted /tmp/requested /tmp/hotplugged /tmp/loaded /tmp/weighed)"
 wait "$churn" || fail "churn: $(cat /tmp/churned)"
 wait "$requests" || fail "requests: $(cat /tmp/requested)"
 wait "$hotplug" || fail "hotplug: $(cat /tmp/hotplugged)"
 wait "$loads" || fail "loads: $(cat /tmp/loaded)"
-cat /tmp/counted /tmp/churned /tmp/requested /tmp/hotplugged /tmp/loaded
+wait "$weights" || fail "weights: $(cat /tmp/weighed)"
+cat /tmp/counted /tmp/churned /tmp/requested /tmp/hotplugged /tmp/loaded /tmp/weighed
 hogs 2
 hogs_get_on 2
 end_hogs

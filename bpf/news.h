@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What user space is to look at. What is true of a thread stands in the arena; the ring only wakes user space, so that
+ * nothing is lost, however much happens before user space looks. Needs the maps `arena`, `doorbell` and `task_vps`.
+ */
+#ifndef HLS_BPF_NEWS_H
+#define HLS_BPF_NEWS_H
+
+#include "domain.h"
+#include "sched_ext.h"
+
+/* Wakes user space, unless it was woken already. Never under the lock. */
+static __noinline void announce(void)
+{
+	u32 nothing = 0;
+	/* An exchange, so that user space, which looks after it has taken this back, sees what was noted before. */
+	if (__sync_lock_test_and_set(&domain->is_announced, true))
+		return;
+	if (bpf_ringbuf_output(&doorbell, &nothing, sizeof(nothing), 0))
+		domain->is_announced = false;
+}
+
+/* Notes for user space that something has happened to the thread of v. */
+static __always_inline void note_change(u32 v, u32 change)
+{
+	if (v >= HLS_MAX_VPS)
+		return;
+	__sync_fetch_and_or(&domain->thread[v].changes, change);
+	__sync_fetch_and_or(&domain->changed[v / 64], 1ULL << (v % 64));
+}
+
+/* The VP of a thread, of whatever class the thread is now; 0: it has none. */
+static __always_inline u32 kept_vp(struct task_struct *p)
+{
+	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, 0);
+	return word ? vp_number(*word) : 0;
+}
+
+#endif

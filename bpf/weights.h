@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Weights: the nice value of a thread and the cpu.weight of its cgroups are the share, below the root scheduler, of a
+ * thread that nobody placed. The kernel tells of each cgroup with the controller `cpu`, of each weight and of each
+ * move. A fork, and a new nice value, count at once. A cgroup's weight may concern all threads of the machine, and a
+ * move all threads of a process: those user space weighs anew, as far as there is time for it (weigh_anew). A kernel
+ * without CONFIG_EXT_GROUP_SCHED tells of no cgroups. Needs the maps of news.h.
+ */
+#ifndef HLS_BPF_WEIGHTS_H
+#define HLS_BPF_WEIGHTS_H
+
+#include "due.h"
+#include "news.h"
+#include "shares.h"
+
+/* A cgroup that has the controller. */
+struct cgroup_weight {
+	u64 parent;   /* the number of the cgroup above */
+	u32 weight;   /* its cpu.weight, as far as it counts */
+	u32 is_users; /* whether its weight is for a user to set, in a cgroup that root has left to the user */
+};
+
+/*
+ * The cgroups that have the controller, by the kernel's number of each. Where there are more of them, threads below
+ * those that have no room here have the shares of their nice values.
+ */
+#define MAX_CGROUPS 65536
+/* So many cgroups of a thread count, from the innermost on: the walk over them is made under the lock. */
+#define MAX_CGROUP_DEPTH 16
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, MAX_CGROUPS);
+	__type(key, u64);
+	__type(value, struct cgroup_weight);
+} cgroup_weights SEC(".maps");
+
+/* What makes the share of a thread that nobody placed. */
+struct thread_weight {
+	u64 cgroup; /* the innermost of its cgroups that have the controller; 0: the kernel does not say */
+	u32 weight; /* by its nice value: 1024 for nice 0 */
+	u32 share;  /* the share below the root scheduler that follows from both */
+};
+
+/* By the number of the thread's VP. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HLS_MAX_VPS);
+	__type(key, u32);
+	__type(value, struct thread_weight);
+} thread_weights SEC(".maps");
+
+#define IDLE_POLICY 5 /* SCHED_IDLE */
+#define NICE_0_PRIO 120
+
+/* The weight of a thread by its nice value. */
+static __always_inline u32 weight_of(const struct task_struct *p)
+{
+	return p->policy == IDLE_POLICY ? IDLE_WEIGHT : weight_of_nice((s64)p->static_prio - NICE_0_PRIO);
+}
+
+/* The number of a cgroup; 0: there is none. */
+static __always_inline u64 cgroup_number(const struct cgroup *cgroup)
+{
+	return cgroup ? cgroup->kn->id : 0;
+}
+
+/* Whether what lies in this cgroup is a user's, to whom root has left it. */
+static __always_inline bool is_left_to_user(const struct cgroup *cgroup)
+{
+	const struct kernfs_iattrs *attributes = cgroup->kn->iattr;
+	return attributes && attributes->ia_uid.val;
+}
+
+/* How much of a weight counts: users may have their threads wait for others, and not go before them. */
+static __always_inline u32 counted_weight(u32 weight, bool is_users)
+{
+	return is_users && weight > CGROUP_WEIGHT ? CGROUP_WEIGHT : weight;
+}
+
+/* The number of the innermost cgroup of a thread that comes that has the controller; 0: the kernel does not say. */
+static __always_inline u64 cgroup_of(const struct scx_init_task_args *args)
+{
+	return HAS_FIELD(args->cgroup) ? cgroup_number(args->cgroup) : 0;
+}
+
+/* The share of a thread in this cgroup that would else have `share`, both with SHARE_BITS. */
+static __noinline u64 share_in_cgroups(u64 share, u64 cgroup)
+{
+	for (u32 i = opaque(0); i < MAX_CGROUP_DEPTH && cgroup && can_loop; i++) {
+		u64 number = cgroup;
+		const struct cgroup_weight *found = bpf_map_lookup_elem(&cgroup_weights, &number);
+		if (!found)
+			break;
+		share = share_in_cgroup(share, found->weight);
+		cgroup = found->parent;
+	}
+	return share;
+}
+
+/* The number of the parameter `share` of VPs below the root scheduler, where it has one. */
+static __always_inline u32 share_number(void)
+{
+	return (domain->share_param - 1) & (HLS_PARAMS - 1);
+}
+
+/*
+ * Gives the thread of v the share that follows from its weights; unless somebody has given it another one, or has
+ * placed it below another scheduler. To be called under the lock.
+ */
+static __always_inline void weigh(u32 v, struct thread_weight *w)
+{
+	const struct hls_vp __arena *vp = &domain->hls.vp[v];
+	u32 number = share_number();
+	u64 before = w->share;
+	if (!domain->share_param)
+		return;
+	/* The exchange changes nothing: with it, the weights of cgroups are not read before it. */
+	domain->thread[v].weights_seen = __sync_val_compare_and_swap(&domain->weights_changed, 0, 0);
+	u64 share = share_of_weight(domain->params.value[number], w->weight);
+	w->share = rounded_share(share_in_cgroups(share, w->cgroup));
+	if (w->share != before && vp->parent == domain->root && vp->param[number] == before)
+		hls_set_param(&domain->hls, v, number, w->share, now_ns());
+}
+
+/* A thread has come, and has the share of nice 0 so far. To be called under the lock. */
+static __always_inline void begin_to_weigh(u32 v, const struct task_struct *p, u64 cgroup)
+{
+	struct thread_weight *w = bpf_map_lookup_elem(&thread_weights, &v);
+	if (!w)
+		return;
+	w->cgroup = cgroup;
+	w->weight = weight_of(p);
+	w->share = domain->params.value[share_number()];
+	weigh(v, w);
+}
+
+/* A thread that comes back to the root scheduler without a share of its own gets that of its weights. */
+static __always_inline void weigh_move(call_t *call)
+{
+	u32 number = share_number(), v = call->a;
+	if (call->op != HLS_CALL_MOVE || call->b != domain->root || !domain->share_param ||
+	    call->params.value[number] != domain->params.value[number])
+		return;
+	const struct thread_weight *w = bpf_map_lookup_elem(&thread_weights, &v);
+	if (w && w->share)
+		call->params.value[number] = w->share;
+}
+
+/* A thread has another nice value, or is enabled with one. */
+SEC("struct_ops/engine_set_weight")
+int engine_set_weight(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	u32 weight = weight_of(p), v = kept_vp(p);
+	struct thread_weight *w = bpf_map_lookup_elem(&thread_weights, &v);
+	if (!v || !w || w->weight == weight || !lock())
+		return 0;
+	w->weight = weight;
+	weigh(v, w);
+	u64 due = to_kick();
+	unlock();
+	kick(due);
+	return 0;
+}
+
+/* A thread that user space names by its VP and that VP's generation. */
+struct named_thread {
+	u32 v, generation;
+};
+
+/* User space has the thread weighed anew: it is in another cgroup, or some cgroup has another weight. */
+SEC("syscall")
+int weigh_anew(struct named_thread *named)
+{
+	USES(arena);
+	u32 v = named->v;
+	struct thread_weight *w = bpf_map_lookup_elem(&thread_weights, &v);
+	unsigned long irq;
+	u64 due = 0;
+	if (!v || !w)
+		return 0;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		const struct engine_thread __arena *t = &domain->thread[v];
+		if (t->pid && t->generation == named->generation)
+			weigh(v, w);
+		due = to_kick();
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	kick(due);
+	return 0;
+}
+
+/* A cgroup has the controller from now on, or had it when the engine is attached. */
+SEC("struct_ops/hls_cgroup_init")
+int hls_cgroup_init(u64 *ctx)
+{
+	const struct cgroup *cgroup = (void *)ctx[0];
+	const struct scx_cgroup_init_args *args = (void *)ctx[1];
+	const struct cgroup_subsys_state *above = cgroup->self.parent;
+	u64 number = cgroup_number(cgroup);
+	bool is_users = above && above->cgroup && is_left_to_user(above->cgroup);
+	struct cgroup_weight added = {.parent = above ? cgroup_number(above->cgroup) : 0,
+				      .weight = counted_weight(args->weight, is_users),
+				      .is_users = is_users};
+	/* Without room it stays unknown. */
+	bpf_map_update_elem(&cgroup_weights, &number, &added, 0);
+	return 0;
+}
+
+/* A cgroup has the controller no more. Its threads have moved. */
+SEC("struct_ops/hls_cgroup_exit")
+int hls_cgroup_exit(u64 *ctx)
+{
+	u64 number = cgroup_number((void *)ctx[0]);
+	bpf_map_delete_elem(&cgroup_weights, &number);
+	return 0;
+}
+
+SEC("struct_ops/hls_cgroup_set_weight")
+int hls_cgroup_set_weight(u64 *ctx)
+{
+	USES(arena);
+	u64 number = cgroup_number((void *)ctx[0]);
+	struct cgroup_weight *found = bpf_map_lookup_elem(&cgroup_weights, &number);
+	if (!found)
+		return 0;
+	found->weight = counted_weight(ctx[1], found->is_users);
+	__sync_fetch_and_add(&domain->weights_changed, 1);
+	announce();
+	return 0;
+}
+
+/* A thread is in another cgroup that has the controller. */
+SEC("struct_ops/hls_cgroup_move")
+int hls_cgroup_move(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	u32 v = kept_vp(p);
+	struct thread_weight *w = bpf_map_lookup_elem(&thread_weights, &v);
+	if (!v || !w)
+		return 0;
+	w->cgroup = cgroup_number((void *)ctx[2]);
+	note_change(v, CHANGED_WEIGHT);
+	announce();
+	return 0;
+}
+
+#endif
