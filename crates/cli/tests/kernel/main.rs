@@ -228,10 +228,17 @@ fn the_engine_weathers_long_storms() {
 
 #[test]
 fn the_engine_loses_no_thread_where_cpus_run_at_once() {
-    let machine = parallel_machine(4, Duration::from_secs(900));
-    if let Some(outcome) = boot(Flavour::Cloud, scripts("parallel", SHORT), &machine) {
-        is_clean(&outcome);
-        print(&outcome);
+    let limit = Duration::from_secs(900);
+    // The guest's kernel takes its CPUs for real ones: they get the lock of the hierarchy in the order of tickets. No
+    // more CPUs than most hosts have, or a CPU whose turn it is would stand still.
+    let real = Machine { append: "clearcpuid=hypervisor".into(), ..parallel_machine(2, limit) };
+    let churn = script(&here().join("parallel/1-churn.sh"), "CHURN=30\n");
+    for (scripts, machine) in [(scripts("parallel", SHORT), parallel_machine(4, limit)), (vec![churn], real)]
+    {
+        if let Some(outcome) = boot(Flavour::Cloud, scripts, &machine) {
+            is_clean(&outcome);
+            print(&outcome);
+        }
     }
 }
 
@@ -240,9 +247,9 @@ fn the_engine_loses_no_thread_where_cpus_run_at_once() {
 #[ignore = "takes ten minutes: make storm"]
 fn the_lock_is_held_for_as_long_with_many_threads_as_with_few() {
     let of = |name: &str, preset: &str| env::var(name).unwrap_or_else(|_| preset.to_owned());
-    let set = format!("HERDS='{}'\nMOST_NS={}\n", of("HERDS", "1000 10000 60000"), of("MOST_NS", "20000"));
+    let set = format!("HERDS='{}'\nMOST_NS={}\n", of("HERDS", "1000 10000"), of("MOST_NS", "20000"));
     let time = Time::Exact { shift: 1 };
-    let machine = Machine { memory_mib: 6144, time, ..machine(Duration::from_secs(1800)) };
+    let machine = Machine { memory_mib: 6144, time, ..machine(Duration::from_secs(7200)) };
     if let Some(outcome) = boot(Flavour::Cloud, vec![script(&here().join("holds.sh"), &set)], &machine) {
         is_clean(&outcome);
         print(&outcome);
