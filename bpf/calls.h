@@ -24,10 +24,7 @@ int set_up(struct set_up *where)
 /* Whether the call names no thread, or VP `a` still is that of the thread that it names by the VP's generation. */
 static __always_inline bool is_of(const call_t *call)
 {
-	if (!call->generation)
-		return true;
-	const struct engine_thread __arena *t = &domain->thread[call->a < HLS_MAX_VPS ? call->a : 0];
-	return t->pid && t->generation == call->generation;
+	return !call->generation || is_still_of(call->a, call->generation);
 }
 
 /*

@@ -110,6 +110,13 @@ static __always_inline struct engine_domain __arena *the_domain(void)
 }
 #define domain the_domain()
 
+/* Whether VP v is still that of the thread that was given it with this generation. */
+static __always_inline bool is_still_of(u32 v, u32 generation)
+{
+	const struct engine_thread __arena *t = &domain->thread[v < HLS_MAX_VPS ? v : 0];
+	return t->pid && t->generation == generation;
+}
+
 /*
  * The word by which sched_ext keeps a thread's VP for us: its number below, its generation above. The highest byte is
  * for the number of a domain.

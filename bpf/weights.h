@@ -184,8 +184,7 @@ int weigh_anew(struct named_thread *named)
 		return 0;
 	bpf_local_irq_save(&irq);
 	if (lock()) {
-		const struct engine_thread __arena *t = &domain->thread[v];
-		if (t->pid && t->generation == named->generation)
+		if (is_still_of(v, named->generation))
 			weigh(v, w);
 		due = to_kick();
 		unlock();
