@@ -24,8 +24,8 @@ use std::fmt;
 use std::ops::{Range, RangeInclusive};
 
 /// How many elementary steps the search for one mend may take: a label is one, a supply at one length of a window four.
-/// They take about a second.
-pub const MOST_STEPS: u64 = 200_000;
+/// They take about half a second.
+pub const MOST_STEPS: u64 = 100_000;
 
 /// Whose number it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

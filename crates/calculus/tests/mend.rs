@@ -364,13 +364,13 @@ fn a_large_hierarchy_is_searched_in_part() {
     let mends = build.mends();
     assert!(mends.extent == Extent::GaveUp && mends.change.is_none());
     let mut build = Build::new("reservation", 1, 1_000_000);
-    for _ in 0..2_990 {
-        build.thread(0, &[("budget", 1), ("period", 3_000)], None);
+    for _ in 0..1_490 {
+        build.thread(0, &[("budget", 1), ("period", 1_500)], None);
     }
     build.thread(0, &[("budget", 11), ("period", 10)], None);
     let mends = build.mends();
     assert_eq!(mends.extent, Extent::GaveUp);
-    assert_eq!(in_words(&build, mends.change), "periodNone 10 to 3300, removes 1");
+    assert_eq!(in_words(&build, mends.change), "periodNone 10 to 1650, removes 1");
 }
 
 /// A file of a dozen lines whose mend took twenty seconds: the join's supply is a sum of three reservations whose
@@ -402,7 +402,7 @@ fn a_search_over_long_sums_ends_soon() {
     let mends = build.mends();
     assert_eq!(mends.extent, Extent::GaveUp);
     assert_eq!(mends.steps, MOST_STEPS, "all of them, and not one more");
-    assert_eq!(mends.extent.to_string(), "the search gave up after 200000 steps");
+    assert_eq!(mends.extent.to_string(), "the search gave up after 100000 steps");
     assert_eq!(mends, build.mends(), "whatever else the machine does");
 }
 
