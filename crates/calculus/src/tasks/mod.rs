@@ -29,7 +29,7 @@ const MAX_STEPS: u32 = 10_000;
 
 /// The most steps by which the response times under EDF are analysed, for one set of tasks on one supply. What one task
 /// may want in one window is a step. That many take about a second on a slow machine.
-pub const MOST_RESPONSE_STEPS: u32 = 100_000;
+pub const MOST_RESPONSE_STEPS: u32 = 50_000;
 
 /// A sporadic task: jobs of the same kind, each with a deadline. Times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
