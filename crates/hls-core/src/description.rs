@@ -127,7 +127,9 @@ impl<'o> Description<'o> {
         };
         let texts = [0, 8, 16, 24, 32].map(|at| described.plus(at).and_then(|place| self.text(place)));
         let [name, doc, source, accepts, provides] = texts;
-        let Some(name) = name? else { return wrong("found a policy without a name, expected one") };
+        let Some(name) = name?.filter(|name| !name.is_empty()) else {
+            return wrong("found a policy without a name, expected one");
+        };
         let joins = match self.bytes(described.plus(48)?, 1)? {
             [0] => false,
             [1] => true,
@@ -163,7 +165,7 @@ impl<'o> Description<'o> {
     }
 
     fn param(&mut self, entry: Place) -> Result<ParamInfo> {
-        let Some(name) = self.text(entry)? else { return wrong("found a parameter without a name") };
+        let Some(name) = self.name(entry)? else { return wrong("found a parameter without a name") };
         let doc = self.text(entry.plus(8)?)?.unwrap_or_default();
         let [unit, preset, min, max] = [16, 24, 32, 40].map(|at| self.long(entry, at));
         let unit = match unit? {
@@ -190,11 +192,16 @@ impl<'o> Description<'o> {
     }
 
     fn message(&mut self, entry: Place) -> Result<MessageInfo> {
-        let Some(name) = self.text(entry)? else { return wrong("found a message without a name") };
+        let Some(name) = self.name(entry)? else { return wrong("found a message without a name") };
         let doc = self.text(entry.plus(8)?)?.unwrap_or_default();
         let fields = self.pointer(entry.plus(16)?)?;
         let count = self.long(entry, 24)?;
         Ok(MessageInfo { name, doc, fields: self.params(fields, count)? })
+    }
+
+    /// The text whose address is at this place; `None`: NULL, or no character.
+    fn name(&mut self, at: Place) -> Result<Option<&'static str>> {
+        Ok(self.text(at)?.filter(|name| !name.is_empty()))
     }
 
     /// The text whose address is at this place; `None`: NULL.

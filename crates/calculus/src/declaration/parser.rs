@@ -197,6 +197,10 @@ impl<'t> Parser<'t> {
     fn atom(&mut self) -> Result<Term, ParseError> {
         let token = self.peek();
         let start = token.offset;
+        // Whatever names parameters have.
+        if token.text.is_empty() {
+            return Err(self.wrong(self.names()));
+        }
         if token.text == "sum" {
             return self.sum(start);
         }

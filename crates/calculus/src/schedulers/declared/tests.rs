@@ -318,6 +318,16 @@ fn a_derivation_names_the_policy_that_declares() {
     ), "{like}");
 }
 
+/// No word is not the name of a parameter, even where one has that.
+#[test]
+fn a_text_that_ends_too_early_is_refused_whatever_parameters_are_called() {
+    let mut nameless = policy();
+    nameless.vp_params.push(param("", Unit::Time));
+    let text = "RESBS slice round when slice <";
+    let error = Declared::read(&nameless, &others(), None, Some(text)).unwrap_err().remove(0).to_string();
+    assert!(error.contains("found the end, expected a number"), "{error}");
+}
+
 /// Each text with the place at which it is refused, and the message.
 #[test]
 fn texts_are_refused_at_the_place() {
