@@ -297,6 +297,23 @@ static __always_inline u32 hls_running_by(const hls_t *h, u32 s, u32 u)
 	return vp->parent == s && vp->state == HLS_RUNNING && vp->cpu == up->cpu ? v : 0;
 }
 
+/* How much CPU time the RUNNING child v has had since it was granted or charged last. */
+static __always_inline u64 hls_used_ns(const hls_t *h, u32 v)
+{
+	const vp_t *vp = &h->vp[v];
+	return h->now_ns - h->cpu[vp->cpu].stolen_ns - vp->granted_at;
+}
+
+/* How much CPU time is left of the slice of the RUNNING child v; HLS_NEVER: it has no slice. */
+static __always_inline u64 hls_slice_left_ns(const hls_t *h, u32 v)
+{
+	const vp_t *vp = &h->vp[v];
+	u64 clock = h->now_ns - h->cpu[vp->cpu].stolen_ns, end = h->cpu[vp->cpu].path[vp->level].expires_at;
+	if (end == HLS_NEVER)
+		return HLS_NEVER;
+	return end > clock ? end - clock : 0;
+}
+
 /* Takes used_ns off what is left of a VP's turn; returns whether the turn is over: used up, or the thread yielded. */
 static __always_inline bool hls_turn_over(hls_t *h, u32 v, u64 __arena *left_ns, u64 used_ns)
 {

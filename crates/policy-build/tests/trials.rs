@@ -92,10 +92,11 @@ fn trials_notice_what_is_bad() {
     let (library, all) = running();
     for (number, path, how) in all {
         let trial = Trial::of_loaded(library.clone(), number);
-        let finding = (0..50).find_map(|seed| trial.run(seed).err());
-        let finding = finding.unwrap_or_else(|| panic!("{}: nothing was found", path.display()));
+        // In some hierarchies another consequence is noticed before.
+        let mut findings = (0..50).filter_map(|seed| trial.run(seed).err());
+        let finding = findings.find(|finding| finding.in_words.contains(&how));
+        let finding = finding.unwrap_or_else(|| panic!("{}: not found: {how}", path.display()));
         println!("{}: {finding}", path.display());
-        assert!(finding.in_words.contains(&how), "{}: {finding}", path.display());
         assert!(finding.events.len() < 20, "{}: {finding}", path.display());
     }
 }

@@ -127,7 +127,7 @@ fn claims(instance: &Instance) -> Option<Vec<Claim>> {
 }
 
 /// The derivation of PSBE from what is held, which is the premise itself where PSBE is held.
-fn as_psbe(instance: &Instance, psbe: Guarantee, rule: Rule) -> Arc<Derivation> {
+pub(super) fn as_psbe(instance: &Instance, psbe: Guarantee, rule: Rule) -> Arc<Derivation> {
     match instance.premises().pop() {
         Some(held) if held.conclusion == psbe => held,
         _ => instance.label(psbe, rule, "").derivation,

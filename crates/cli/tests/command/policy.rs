@@ -186,7 +186,7 @@ fn a_policy_that_crashes_takes_nobody_with_it() {
     {
         let Outcome { code, stdout, .. } = hls(&["policy", "test", &format!("{gallery}/{name}.c")]);
         assert_eq!(code, Some(1), "{stdout}");
-        assert!(stdout.contains(expected) && stdout.contains(", when thread "), "{stdout}");
+        assert!(stdout.contains(expected) && stdout.contains(", when "), "{stdout}");
     }
 }
 

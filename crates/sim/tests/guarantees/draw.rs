@@ -123,7 +123,7 @@ impl Draw {
         }
         let policy = match self.between(0, 11) {
             0..=2 => "reservation",
-            3..=5 => "proportional-share",
+            3..=5 => self.one_of(&["proportional-share", "bvt"]),
             6..=7 => "round-robin",
             8 => "limit",
             9..=10 => "fixed-priority",
@@ -187,6 +187,7 @@ impl Draw {
             "reservation" => self.reservations(held),
             "limit" => vec![self.budget(held)],
             "proportional-share" => (0..self.between(2, 4)).map(|_| self.share()).collect(),
+            "bvt" => (0..self.between(2, 4)).map(|_| self.limited_share()).collect(),
             "fixed-priority" => {
                 (0..self.between(2, 3)).map(|n| vec![("priority", self.priority(n))]).collect()
             }
@@ -212,6 +213,16 @@ impl Draw {
             return vec![share, ("warp", Value::Time(self.between(1, 60) * 100 * US))];
         }
         vec![share]
+    }
+
+    /// Draws a share with a warp that may have limits: less than what the share gives in the same time, or more.
+    fn limited_share(&mut self) -> Vec<(&'static str, Value)> {
+        let mut params = self.share();
+        if params.len() > 1 && self.chance(60) {
+            params.push(("warp-limit", Value::Time(self.between(1, 40) * 100 * US)));
+            params.push(("unwarp", Value::Time(self.between(0, 100) * 100 * US)));
+        }
+        params
     }
 
     /// Draws a budget for an only child: exactly what `held` supplies in a period, or less, or (to be refused) more.

@@ -6,8 +6,8 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 5] =
-    ["fixed-priority", "time-sharing", "proportional-share", "reservation", "round-robin"];
+const POLICIES: [&str; 6] =
+    ["fixed-priority", "time-sharing", "proportional-share", "bvt", "reservation", "round-robin"];
 const MAX_DEPTH: usize = 5;
 
 /// A hierarchy file, and a workload file where a thread needs one.
@@ -93,7 +93,14 @@ impl Generator {
             "proportional-share" if self.chance(30) => {
                 format!("share={} warp=\"{}\"", 1 + self.below(5), self.time(100, 5000))
             }
-            "proportional-share" => format!("share={}", 1 + self.below(5)),
+            "bvt" if self.chance(50) => format!(
+                "share={} warp=\"{}\" warp-limit=\"{}\" unwarp=\"{}\"",
+                1 + self.below(5),
+                self.time(100, 5000),
+                self.time(0, 3000),
+                self.time(0, 9000)
+            ),
+            "proportional-share" | "bvt" => format!("share={}", 1 + self.below(5)),
             "reservation" | "limit" => {
                 format!("budget=\"{}\" period=\"{}\"", self.time(200, 3000), self.time(3000, 15_000))
             }
@@ -126,7 +133,7 @@ impl Generator {
     }
 
     fn all_schedulers(&mut self) {
-        let root = POLICIES[self.below(5) as usize];
+        let root = POLICIES[self.below(POLICIES.len() as u32) as usize];
         self.scheduler(root, &[]);
         for _ in 0..self.below(9) {
             let parents = self.parents();
@@ -139,7 +146,7 @@ impl Generator {
                 0..=1 if first != second => self.scheduler("join", &[first, second]),
                 2 => self.scheduler("limit", &[first]),
                 _ => {
-                    let policy = POLICIES[self.below(5) as usize];
+                    let policy = POLICIES[self.below(POLICIES.len() as u32) as usize];
                     self.scheduler(policy, &[first]);
                 }
             }

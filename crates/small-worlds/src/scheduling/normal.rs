@@ -31,6 +31,8 @@ enum Words {
     TurnsAndWaits,
     /// Tags that are compared with each other.
     Tags,
+    /// Virtual times that are compared with each other, and what is left of a warp's limit.
+    Borrowed,
     /// Of a VP: a budget, and the end of its period. Queues are heaps by that.
     Budgets,
     /// The same for one child, without a heap.
@@ -48,6 +50,7 @@ impl Words {
             "fixed-priority" => Words::Turns,
             "time-sharing" => Words::TurnsAndWaits,
             "proportional-share" => Words::Tags,
+            "bvt" => Words::Borrowed,
             "reservation" => Words::Budgets,
             "limit" => Words::Budget,
             "join" => Words::Child,
@@ -159,9 +162,14 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
             digest.add(sched.word[1].wrapping_sub(sched.word[0]));
             digest.add(sched.word[3] >> 32);
         }
+        Words::Borrowed => {
+            digest.add(sched.word[1].wrapping_sub(sched.word[0]));
+            digest.add(if sched.word[5] == now { sched.word[4] >> 32 } else { 0 });
+        }
         Words::Budgets => {}
         Words::Any => {
             digest.add(now);
+            digest.add(state.head.seq);
             add_words(digest, &sched.word);
         }
     }
@@ -196,6 +204,7 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
             add_heap_place(digest, state, v, words, now);
         }
         Words::Tags => add_tags(digest, state, v),
+        Words::Borrowed => add_borrowed(digest, state, v),
         Words::Budgets | Words::Budget => {
             add_budget(digest, vp, now);
             add_heap_place(digest, state, v, words, now);
@@ -245,7 +254,7 @@ fn add_tree_node(digest: &mut Digest, node: &TreeNodeImage) {
 fn is_in_heap(vp: &VpImage, words: Words) -> bool {
     match words {
         Words::TurnsAndWaits => vp.state == READY && vp.word[1] != STARVED,
-        Words::Tags => vp.state == READY,
+        Words::Tags | Words::Borrowed => vp.state == READY,
         Words::Budgets => vp.state != WAITING,
         _ => false,
     }
@@ -290,6 +299,26 @@ fn add_tags(digest: &mut Digest, state: &Image<'_>, v: usize) {
     digest.add(ahead);
     digest.add(vp.word[1]);
     add_heap_place(digest, state, v, Words::Tags, virtual_time);
+}
+
+/// A virtual time in the past of the scheduler's is as good as that: so will the VP's next request have it. A bar that
+/// is over is as good as none.
+fn add_borrowed(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    const REST: u64 = 0x1_ffff << 41;
+    let (vp, now) = (&state.vps[v], state.head.now_ns);
+    let virtual_time = state.schedulers[vp.parent as usize].word[0];
+    let (ahead, bits) = (vp.word[0].wrapping_sub(virtual_time), vp.word[3]);
+    let is_past = (ahead as i64) < 0 || (ahead == 0 && bits & REST == 0);
+    if vp.state == WAITING && is_past {
+        digest.add(NEVER);
+        digest.add(bits & !REST);
+    } else {
+        digest.add(ahead);
+        digest.add(bits);
+    }
+    let bar_end = if vp.word[1] == 0 { 0 } else { vp.word[1] + vp.param[3] };
+    digest.add(bar_end.saturating_sub(now));
+    add_heap_place(digest, state, v, Words::Borrowed, virtual_time);
 }
 
 /// The budget of a period that is over is void when the VP is WAITING: the next request begins a period.

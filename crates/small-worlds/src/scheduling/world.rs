@@ -8,6 +8,9 @@ use hls_core::{Calls, Core, CoreError, CoreScheduler, CoreVp, PolicyInfo, Snapsh
 use hls_units::Nanos;
 use std::fmt;
 
+/// No policy has so many messages.
+const UNKNOWN_MESSAGE: u32 = 99;
+
 /// What may happen. Threads, schedulers and CPUs are named by their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -58,7 +61,7 @@ impl fmt::Display for Event {
             Event::Bind(thread, cpus) => write!(f, "thread {thread} is bound to the CPUs {cpus:#b}"),
             Event::Set(thread) => write!(f, "the first parameter of thread {thread} changes"),
             Event::SetWrong(thread) => write!(f, "thread {thread} asks for a budget longer than its period"),
-            Event::Tell(thread) => write!(f, "thread {thread} sends message 0"),
+            Event::Tell(thread) => write!(f, "thread {thread} sends message {UNKNOWN_MESSAGE}"),
             Event::Attach(thread, to) => write!(f, "thread {thread} comes, below scheduler {to}"),
             Event::Detach(thread) => write!(f, "thread {thread} ends"),
             Event::Move(thread, to) => write!(f, "thread {thread} moves below scheduler {to}"),
@@ -242,7 +245,12 @@ impl World {
                 self.core.message(vp, 0, self.core.image().vps[vp.index()].param[1] + TICK_NS, now)?;
             }
             Event::Tell(thread) => {
-                self.core.tell(self.platform.vps[thread], 0, hls_core::Params::default(), now)?;
+                self.core.tell(
+                    self.platform.vps[thread],
+                    UNKNOWN_MESSAGE,
+                    hls_core::Params::default(),
+                    now,
+                )?;
             }
             Event::Attach(thread, to) => self.platform.vps[thread] = self.attach(thread, to)?,
             Event::Detach(thread) => {

@@ -5,11 +5,16 @@
 . /usr/kernel/lib.sh
 . /usr/kernel/policies.sh
 
-# Requests, again and again until the churn ends, about a thread and a scheduler that comes and goes.
+# Requests, again and again until the churn ends, about a thread and a scheduler that comes and goes, each time with
+# another policy.
 requests() {
+	set -- proportional-share bvt
 	until [ -s /tmp/churned ]; do
+		policy=$1
+		shift
+		set -- "$@" "$policy"
 		asks reserve "$thread" "RESBH 10ms 100ms"
-		asks create proportional-share GROUP --below RES guarantee="RESBH 10ms 100ms" width=1
+		asks create "$policy" GROUP --below RES guarantee="RESBH 10ms 100ms" width=1
 		asks move "$thread" --to GROUP share=1
 		asks message "$thread" share=2
 		asks status

@@ -1,0 +1,211 @@
+//! Borrowed virtual time (K. J. Duda, D. R. Cheriton, SOSP 1999), as the core has it: with warps that messages turn on
+//! and off, and with limits of warps.
+//!
+//! The paper gives no bound that holds: its "context switch allowance plus one unit" is exceeded from the first round
+//! on. These hold in every window in which the child wants the CPU. r_n is the child's weight as a fraction of the sum
+//! over all T registered children, w_n its warp, L_n and U_n its limit and its unwarp time, C the allowance, and PSBE
+//! s,d is held:
+//!
+//! - Without warps this is SFQ with C for its quantum: PSBE s*r_f, r_f*d + B, with B = C*(1 + r_f*(T-2)).
+//! - A sibling that warps goes ahead of its turn by w_n at most, of which the child pays r_f. If the child's own warp
+//!   ends while others want the CPU, it pays (1-r_f)*w_f. So r_f*(sum of the others' w_n) + (1-r_f)*w_f is added.
+//! - Where a whole CPU is held, siblings G whose limits let them run warped for no more than their part of the time
+//!   (L_n/(L_n+U_n) <= r_n) need not be bounded by their warps. A while after such a sibling last ran unwarped it has
+//!   had r_n of the time since and L_n*(1-r_n) beyond that, so the delta is (B + own + r_f*(sum of w_n of those not in
+//!   G + sum of L_n*(1-r_n) of those in G)) / (1 - sum of r_n in G). Of all G that have the least.
+//!
+//! All were compared with every schedule of small sets, sleeping and warping at the worst times.
+
+use super::proportional_share::as_psbe;
+use super::{Entry, Instance, Limits, Provided};
+use crate::derivation::Rule;
+use crate::guarantee::{Guarantee, Kind};
+use crate::label::Label;
+use crate::rational::{Rational, time_ceil, whole};
+use crate::rewrite::{notified, rewrite};
+use num_traits::{One, Signed, Zero};
+
+pub(super) const ENTRY: Entry = Entry {
+    policy: "bvt",
+    source: "Duda and Cheriton, SOSP 1999",
+    accepts: "PSBE s and whatever implies it; RESU s; PS s",
+    provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r; ALL where there \
+               are CPUs enough",
+    joins: false,
+    limits: Limits::Nothing,
+    description: None,
+    provide,
+};
+
+const WARPS: Rule = Rule { name: "BVT, by warps", source: "SFQ's bound, and what a warp borrows" };
+const WARP_LIMITS: Rule =
+    Rule { name: "BVT, by limits of warps", source: "what a sibling gets since it last ran unwarped" };
+const SHARE: Rule = Rule { name: "BVT, PS to PS", source: ENTRY.source };
+
+/// A child's weight as a fraction of the sum of all; its warp and limits in nanoseconds.
+struct Claim {
+    weight: Rational,
+    warp: Rational,
+    limit: Rational,
+    unwarp: Rational,
+}
+
+impl Claim {
+    /// L*(1-r): what it may get beyond its part, by its limits; `None` where they let it run warped for more than that.
+    fn beyond(&self) -> Option<Rational> {
+        let rest = Rational::one() - &self.weight;
+        let is_bound = self.limit.is_positive() && &self.limit * &rest <= &self.weight * &self.unwarp;
+        is_bound.then(|| &self.limit * rest)
+    }
+}
+
+/// Labels of the children.
+fn provide(instance: &Instance) -> Provided {
+    let held = match instance.single_vp() {
+        Ok(label) => label.absolute(),
+        Err(found) => return instance.a_cpu_each().unwrap_or_else(|| instance.nothing(SHARE, found)),
+    };
+    let Some(claims) = claims(instance) else {
+        return instance.nothing_because(SHARE, "a share above 0 for every child", "one without");
+    };
+    let Some(allowance) = instance.param("allowance").filter(Rational::is_positive) else {
+        return instance.nothing_because(SHARE, "an allowance above 0", "none");
+    };
+    let psbe = match &held {
+        Guarantee::Resu { rate } => notified(&held, &(&allowance / rate)),
+        _ => rewrite(&held, Kind::Psbe),
+    };
+    let bound = |child| bounded(instance, &held, psbe.as_ref(), &claims, &allowance, child);
+    let share = |share: &Rational, weight: &Rational| {
+        let formula = format!("s * r = {share} * {weight}");
+        instance.label(Guarantee::Ps { share: share * weight }, SHARE, formula)
+    };
+    let labels = match (&psbe, &held) {
+        (Some(_), _) => (0..claims.len()).map(bound).collect(),
+        (None, Guarantee::Ps { share: s }) => claims.iter().map(|claim| share(s, &claim.weight)).collect(),
+        _ => return instance.nothing(SHARE, "shares of nothing that is promised"),
+    };
+    Provided { labels, complaints: Vec::new() }
+}
+
+fn claims(instance: &Instance) -> Option<Vec<Claim>> {
+    let claim = |(child, weight): (usize, Rational)| {
+        let of = |name| instance.child_param(child, name).unwrap_or_else(Rational::zero);
+        Claim { weight, warp: of("warp"), limit: of("warp-limit"), unwarp: of("unwarp") }
+    };
+    Some(instance.weights()?.into_iter().enumerate().map(claim).collect())
+}
+
+/// The better of the two bounds for a child.
+fn bounded(
+    instance: &Instance,
+    held: &Guarantee,
+    psbe: Option<&(Guarantee, Rule)>,
+    claims: &[Claim],
+    allowance: &Rational,
+    child: usize,
+) -> Label {
+    let Some((Guarantee::Psbe { share, delta }, rule)) = psbe else {
+        return instance.null(WARPS, "no share is held");
+    };
+    let own = &claims[child];
+    let others = || claims.iter().enumerate().filter(|(n, _)| *n != child).map(|(_, claim)| claim);
+    let weight = &own.weight;
+    let turns = allowance * (Rational::one() + weight * (whole(claims.len() as u64) - whole(2)));
+    let returned = (Rational::one() - weight) * &own.warp;
+    let borrowed: Rational = others().map(|claim| &claim.warp).sum();
+    let base = &turns + &returned;
+    let by_warps = weight * delta + &base + weight * &borrowed;
+    let by_limits = match held {
+        Guarantee::All => least_by_limits(&base, weight, &borrowed, others()),
+        _ => None,
+    };
+    let premise = as_psbe(instance, Guarantee::Psbe { share: share.clone(), delta: delta.clone() }, *rule);
+    let (rule, delta, formula) = match by_limits.filter(|by_limits| *by_limits < by_warps) {
+        Some(by_limits) => {
+            let formula = format!(
+                "share {share}*{weight}; delta by the limits of those who stay within their part = {}",
+                time_ceil(&by_limits)
+            );
+            (WARP_LIMITS, by_limits, formula)
+        }
+        None => {
+            let formula = format!(
+                "share {share}*{weight}; delta = r*delta + C*(1 + r*(T-2)) + (1-r)*warp + r*warps = {} + {} + {} + {} \
+                 = {}",
+                time_ceil(&(weight * delta)),
+                time_ceil(&turns),
+                time_ceil(&returned),
+                time_ceil(&(weight * &borrowed)),
+                time_ceil(&by_warps)
+            );
+            (WARPS, by_warps, formula)
+        }
+    };
+    Label::new(Guarantee::Psbe { share: share * weight, delta }, 1, rule, vec![premise], formula)
+}
+
+/// The least delta over all sets G of siblings that stay within their part. Who is better in G is a matter of how much
+/// less is added for its weight, so the best sets are those of the first in that order.
+fn least_by_limits<'c>(
+    base: &Rational,
+    weight: &Rational,
+    borrowed: &Rational,
+    others: impl Iterator<Item = &'c Claim>,
+) -> Option<Rational> {
+    let gain = |claim: &'c Claim| Some((claim, &claim.warp - claim.beyond()?));
+    let mut gains: Vec<(&Claim, Rational)> = others.filter_map(gain).collect();
+    gains.sort_by(|(one, gain), (other, more)| (more * &one.weight).cmp(&(gain * &other.weight)));
+    let (mut added, mut rest, mut least) = (borrowed.clone(), Rational::one(), None::<Rational>);
+    for (claim, gain) in gains {
+        added -= gain;
+        rest -= &claim.weight;
+        let delta = (base + weight * &added) / &rest;
+        least = Some(least.map_or(delta.clone(), |least| least.min(delta)));
+    }
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::schedulers::tests::labels;
+
+    type Child<'a> = &'a [(&'a str, u64)];
+
+    fn promised(held: &str, allowance: u64, children: &[[u64; 4]]) -> Vec<String> {
+        let named = |[share, warp, limit, unwarp]: [u64; 4]| {
+            [("share", share), ("warp", warp), ("warp-limit", limit), ("unwarp", unwarp)]
+        };
+        let children: Vec<_> = children.iter().map(|&child| named(child)).collect();
+        let children: Vec<Child<'_>> = children.iter().map(|child| &child[..]).collect();
+        labels("bvt", held, &[("allowance", allowance)], &children)
+    }
+
+    #[test]
+    fn without_warps_it_is_sfq() {
+        let even = [1, 0, 0, 0];
+        assert_eq!(promised("ALL", 2, &[even, even, even])[0], "PSBE 1/3 8/3ns");
+        let bound = promised("RESBS 10ns 20ns", 10, &[even, [4, 0, 0, 0]]);
+        assert_eq!(bound, ["PSBE 1/10 12ns", "PSBE 2/5 18ns"]);
+        assert_eq!(promised("PS 1/2", 10, &[even, even])[0], "PS 1/4");
+        assert_eq!(promised("NULL", 10, &[even, even])[0], "NULL");
+    }
+
+    #[test]
+    fn siblings_that_warp_are_paid_for() {
+        let bound = promised("ALL", 3, &[[1, 0, 0, 0], [1, 8, 0, 0], [1, 8, 0, 0]]);
+        assert_eq!(bound[0], "PSBE 1/3 28/3ns"); // 3*(1 + 1/3) + 16/3
+        assert_eq!(bound[1], "PSBE 1/3 12ns"); // 4 + 2/3*8 + 1/3*8 = 12
+    }
+
+    #[test]
+    fn limits_bind_those_who_stay_within_their_part() {
+        // 1:1:1, C 1, one with L 2 and U 4: (4/3 + 4/9) * 3/2 = 8/3. With U 3 its warp of 20 decides: 4/3 + 20/3.
+        let limited = |unwarp| promised("ALL", 1, &[[1, 0, 0, 0], [1, 0, 0, 0], [1, 20, 2, unwarp]]);
+        assert_eq!(limited(4)[0], "PSBE 1/3 8/3ns");
+        assert_eq!(limited(3)[0], "PSBE 1/3 8ns");
+        // Below a reservation only warps are counted.
+        let below = promised("RESBS 10ns 20ns", 1, &[[1, 0, 0, 0], [1, 20, 2, 4]]);
+        assert_eq!(below[0], "PSBE 1/4 16ns"); // 5 + 1 + 10
+    }
+}

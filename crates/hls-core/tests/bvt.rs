@@ -1,0 +1,183 @@
+//! What the policy `bvt` decides: schedules that were worked out by hand, a character a millisecond.
+
+mod support;
+
+use hls_core::{Calls, CoreScheduler, CoreVp};
+use hls_scenario::Machine;
+use hls_units::Nanos;
+use support::{ByHand, MS};
+
+/// A machine whose root shares the CPU with this allowance, in milliseconds, and threads with these parameters: share,
+/// and in milliseconds warp, limit and unwarp time.
+struct Bench {
+    machine: Machine,
+    threads: Vec<CoreVp>,
+}
+
+impl Bench {
+    fn new(allowance: u64, threads: &[[u64; 4]]) -> Bench {
+        let mut machine = Machine::new(1, None);
+        let bvt: CoreScheduler = machine.root("bvt", &[allowance * MS]);
+        let params = |[share, warp, limit, unwarp]: [u64; 4]| [share, warp * MS, limit * MS, unwarp * MS];
+        let threads = threads.iter().map(|&thread| machine.thread(bvt, &params(thread))).collect();
+        Bench { machine, threads }
+    }
+
+    fn wake(&mut self, thread: usize) {
+        self.machine.wake(self.threads[thread]);
+    }
+
+    fn block(&mut self, thread: usize) {
+        self.machine.block(self.threads[thread]);
+    }
+
+    /// Who runs in each millisecond until `end`: `f`, `g`, `h`, `k`; `.`: nobody.
+    fn run_to(&mut self, end: u64) -> String {
+        let mut runs = String::new();
+        while self.machine.now < Nanos(end * MS) {
+            let before: Vec<u64> = self.ran();
+            let now = self.machine.now;
+            self.machine.run_to(now + Nanos(MS));
+            let who = (self.ran().iter().zip(&before)).position(|(now, before)| now - before == MS);
+            runs.push(who.map_or('.', |who| ['f', 'g', 'h', 'k'][who]));
+        }
+        runs
+    }
+
+    fn ran(&self) -> Vec<u64> {
+        self.threads.iter().map(|&vp| self.machine.core.ran(vp, self.machine.now).0).collect()
+    }
+}
+
+const EVEN: [u64; 4] = [1, 0, 0, 0];
+
+#[test]
+fn two_even_threads_take_turns_as_long_as_the_allowance_lets_them() {
+    let mut bench = Bench::new(3, &[EVEN, EVEN]);
+    bench.wake(0);
+    bench.wake(1);
+    assert_eq!(bench.run_to(15), "fffggggggffffff");
+}
+
+/// The second one is charged twice as much for a millisecond, and may get ahead by twice as much.
+#[test]
+fn who_has_twice_the_share_runs_for_twice_as_long() {
+    let mut bench = Bench::new(4, &[[2, 0, 0, 0], EVEN]);
+    bench.wake(0);
+    bench.wake(1);
+    assert_eq!(bench.run_to(24), "ffffggggggffffffffffffgg");
+}
+
+/// Who comes while one runs alone has saved nothing, and waits for the allowance.
+#[test]
+fn a_thread_that_wakes_up_has_saved_nothing() {
+    let mut bench = Bench::new(2, &[EVEN, EVEN]);
+    bench.wake(0);
+    assert_eq!(bench.run_to(6), "ffffff");
+    bench.wake(1);
+    assert_eq!(bench.run_to(14), "ffggggff");
+}
+
+#[test]
+fn a_thread_that_slept_has_saved_nothing() {
+    let mut bench = Bench::new(2, &[EVEN, EVEN]);
+    bench.wake(0);
+    bench.wake(1);
+    assert_eq!(bench.run_to(2), "ff");
+    bench.block(1);
+    assert_eq!(bench.run_to(6), "ffff");
+    bench.wake(1);
+    assert_eq!(bench.run_to(16), "ffggggffff");
+}
+
+#[test]
+fn a_warped_thread_runs_at_once_and_pays_later() {
+    let mut bench = Bench::new(2, &[EVEN, [1, 6, 0, 0]]);
+    bench.wake(0);
+    assert_eq!(bench.run_to(4), "ffff");
+    bench.wake(1);
+    assert_eq!(bench.run_to(20), "ggggggggffffgggg");
+}
+
+/// By the paper's rule for warps (section 6) one as long as a request is enough for the highest level. The request at 4
+/// waits all the same, for the thread still owes what it borrowed before. A warp as long as that debt, too, is enough.
+#[test]
+fn a_warp_that_forgets_the_debt_is_too_short() {
+    let run = |warp: u64| {
+        let mut bench = Bench::new(3, &[[1, warp, 0, 0], EVEN, EVEN, EVEN]);
+        let mut runs = String::new();
+        for at in 0..17 {
+            if at % 4 == 0 {
+                bench.wake(0);
+            }
+            if at == 0 {
+                (1..4).for_each(|thread| bench.wake(thread));
+            }
+            let ran = bench.run_to(at + 1);
+            if ran == "f" {
+                bench.block(0);
+            }
+            runs += &ran;
+        }
+        runs
+    };
+    assert_eq!(run(1), "fggghhhkkkfgfhhhk");
+    assert_eq!(run(3), "fgggfkkkfhhhfgggf");
+}
+
+/// A thread that loops warped runs for its limit, and is one of two then.
+#[test]
+fn a_warp_ends_with_its_limit() {
+    let mut bench = Bench::new(2, &[EVEN, [1, 60, 3, 10]]);
+    bench.wake(0);
+    assert_eq!(bench.run_to(2), "ff");
+    bench.wake(1);
+    assert_eq!(bench.run_to(5), "ggg");
+    // It is ahead by 3: the other one goes on until that is ahead by the allowance. It does not warp again by itself.
+    assert_eq!(bench.run_to(16), "fffffggggff");
+    assert_eq!(bench.run_to(40), "ffggggffffggggffffggggff");
+}
+
+/// What is left of the limit survives a short sleep, and what was used is there anew when the unwarp time is over.
+#[test]
+fn a_limit_is_there_anew_when_the_unwarp_time_is_over() {
+    let mut bench = Bench::new(2, &[EVEN, [1, 60, 3, 10]]);
+    bench.wake(0);
+    bench.wake(1);
+    assert_eq!(bench.run_to(2), "gg");
+    bench.block(1);
+    assert_eq!(bench.run_to(4), "ff");
+    bench.wake(1);
+    // The last of three; then it is even with the other one.
+    assert_eq!(bench.run_to(5), "g");
+    assert_eq!(bench.run_to(9), "fffg");
+    bench.block(1);
+    assert_eq!(bench.run_to(10), "f");
+    // Barred until 15, ten after it last ran warped. It is behind by one then, so it has run meanwhile.
+    bench.wake(1);
+    let barred = bench.run_to(15);
+    assert!(barred.contains('f'), "{barred}");
+    assert_eq!(bench.run_to(18), "ggg");
+    assert_eq!(bench.run_to(20), "ff");
+}
+
+/// `on` and `off` take effect at once, for who waits and for who runs.
+#[test]
+fn messages_turn_the_warp_on_and_off() {
+    let (on, off) = (0, 1);
+    let mut bench = Bench::new(2, &[EVEN, [1, 60, 0, 0]]);
+    let tell = |bench: &mut Bench, message| {
+        let (vp, now) = (bench.threads[1], bench.machine.now);
+        bench.machine.core.tell(vp, message, hls_core::Params::default(), now).unwrap();
+        bench.machine.settle().unwrap();
+    };
+    tell(&mut bench, off);
+    bench.wake(0);
+    bench.wake(1);
+    assert_eq!(bench.run_to(1), "f");
+    tell(&mut bench, on);
+    assert_eq!(bench.run_to(5), "gggg");
+    tell(&mut bench, off);
+    // The other one is behind by 3, and goes on until it is ahead by 2.
+    assert_eq!(bench.run_to(11), "fffffg");
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Borrowed virtual time (K. J. Duda, D. R. Cheriton, SOSP 1999, sections 2 and 3).
+ *
+ * A VP has an actual virtual time A: the CPU time that it had, divided by its share. The VP with the least effective
+ * virtual time E runs. E is A, but while the VP is warped, A - warp / share: so it goes ahead of its turn, and pays
+ * that back later.
+ *
+ * The scheduler's virtual time is the least A of the VPs that want the CPU, and never goes back; where none wants
+ * it, it is the greatest A of all. A VP that wakes up has an A of no less: it has saved nothing while it slept.
+ *
+ * A VP runs until its E is ahead of the next one's by the `allowance` (C), in CPU time; alone, without end. Who
+ * wakes up, or begins to warp, with a lesser E than the VP that runs has the CPU at once.
+ *
+ *                 on                   limit used up, block, off
+ *   UNWARPED ------------> WARPED ------------------------------> UNWARPED
+ *       |                     ^
+ *       | on, nothing left    | `unwarp` after it last ran warped
+ *       +-----------------> BARRED ---------- block, off -------> UNWARPED
+ *
+ * A VP is warped from its wake-up on, unless it has sent `off`, or by the message `on`. Warped, it runs for
+ * `warp-limit` of CPU time (L), which is there anew at a wake-up, at `on`, and when a bar ends, if it last ran warped
+ * `unwarp` (U) ago. What is left of L survives a sleep that is shorter: else any wait for a lock would end the warp.
+ *
+ * Where this differs from the paper: time is charged to the nanosecond, not in units of 100 us; what a VP is charged
+ * for its run until now counts wherever it is compared; L is CPU time, which no preemption renews; A is never
+ * subtracted from, and compared as a point on a circle. Involuntary sleep (a page fault) is like any other; the
+ * paper has it hold back the scheduler's virtual time, without limit. Several CPUs have no migration penalty, and no
+ * promise.
+ *
+ * Virtual times count 1/256 ns of CPU time per unit of share; the rest of the division is carried over.
+ */
+#include "../core/policy.h"
+
+#define BVT_PARAMS(P)                                                             \
+	P(BVT_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(5), HLS_US(10), HLS_S(10), \
+	  "CPU time by which a VP may get ahead of the next one before that runs")
+#define BVT_VP_PARAMS(P)                                                                                   \
+	P(BVT_SHARE, "share", HLS_COUNT, 1, 1, 131072, "weight of the VP among its siblings")              \
+	P(BVT_WARP, "warp", HLS_TIME, 0, 0, HLS_S(3600), "CPU time that the VP may get ahead of its turn") \
+	P(BVT_LIMIT, "warp-limit", HLS_TIME, 0, 0, HLS_S(1800),                                            \
+	  "CPU time for which the VP may run warped; 0: any")                                              \
+	P(BVT_UNWARP, "unwarp", HLS_TIME, 0, 0, HLS_S(3600),                                               \
+	  "time without warp after which the limit is there anew; 0: at each wake-up")
+#define BVT_NO_FIELDS(P)
+#define BVT_MESSAGES(M)                                                  \
+	M(BVT_ON, BVT_NO_FIELDS, "on", "warps, now and at each wake-up") \
+	M(BVT_OFF, BVT_NO_FIELDS, "off", "does not warp, until `on`")
+
+enum { BVT_PARAMS(HLS_PARAM_INDEX) };
+enum { BVT_VP_PARAMS(HLS_PARAM_INDEX) };
+enum { BVT_MESSAGES(HLS_MESSAGE_INDEX) };
+
+#define BVT_SHIFT 8
+/* A virtual time that has not changed for so long is behind, even where a comparison, which wraps, denies it. */
+#define BVT_FORGET_NS HLS_S(86400)
+/* Who is so far behind the next one runs for an hour, and is looked at again: further, products would overflow. */
+#define BVT_FAR (1LL << 46)
+#define BVT_NONE (1ULL << 62) /* no VP is so far ahead */
+
+enum bvt_state { BVT_UNWARPED, BVT_WARPED, BVT_BARRED };
+
+/* Where the READY VPs are. */
+struct bvt {
+	u64 now;                /* the scheduler's virtual time */
+	u64 greatest;           /* the greatest A of all */
+	struct hls_queue ready; /* by E: of VPs without a warp (and so by A); the others lie in its search tree */
+	u32 actuals;            /* heap by A of the VPs in that search tree */
+	u32 barred;             /* search tree by A of the BARRED VPs */
+	u32 bars;               /* heap of them by the ends of their bars */
+	u32 keeper; /* a VP that goes on, if it is asked for at `keeps_at`: only its slice is another one */
+	u64 keeps_at;
+};
+
+struct bvt_vp {
+	u64 actual;       /* A */
+	u64 warped_at;    /* when it last ran warped; 0: never */
+	u64 released_at;  /* when it last stopped to want the CPU */
+	u64 left_ns : 41; /* of the limit */
+	u64 rest : 17;    /* of the division that made `actual` */
+	u64 state : 2;    /* enum bvt_state */
+	u64 is_off : 1;   /* it does not warp when it wakes up */
+	u64 keeps : 1;    /* RUNNING, and its slice is another one since somebody woke up */
+	u64 loses : 1;    /* RUNNING, and somebody with a lesser E woke up */
+	u64 told : 1;     /* RUNNING, and a message said whether it is to warp */
+};
+
+POLICY_FITS(struct bvt, struct bvt_vp);
+
+typedef struct bvt __arena bvt_t;
+typedef struct bvt_vp __arena bvt_vp_t;
+
+static bool bvt_before(u64 a, u64 b)
+{
+	return (s64)(a - b) < 0;
+}
+
+/* How much virtual time this much CPU time of v is, rounded down. */
+static u64 bvt_of(hls_t *h, u32 v, u64 ns)
+{
+	return (ns << BVT_SHIFT) / h->vp[v].param[BVT_SHARE];
+}
+
+/* How far the VP is warped now. */
+static u64 bvt_warp(hls_t *h, u32 v)
+{
+	if (POLICY_VP(struct bvt_vp, v)->state != BVT_WARPED)
+		return 0;
+	return bvt_of(h, v, h->vp[v].param[BVT_WARP]);
+}
+
+/* E of a VP that is not RUNNING. */
+static u64 bvt_effective(hls_t *h, u32 v)
+{
+	return POLICY_VP(struct bvt_vp, v)->actual - bvt_warp(h, v);
+}
+
+/* A of the RUNNING v, which is charged for its run until now. */
+static u64 bvt_running_actual(hls_t *h, u32 v)
+{
+	const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	u64 service = (hls_used_ns(h, v) << BVT_SHIFT) + vp->rest;
+	return vp->actual + service / h->vp[v].param[BVT_SHARE];
+}
+
+/* E of the RUNNING v, which is charged for its run until now. */
+static u64 bvt_running_effective(hls_t *h, u32 v)
+{
+	return bvt_running_actual(h, v) - bvt_warp(h, v);
+}
+
+static bool bvt_is_apart(hls_t *h, u32 v)
+{
+	return queue_is_pinned(h, v) || h->vp[v].param[BVT_WARP];
+}
+
+static u64 bvt_bar_end(hls_t *h, u32 v)
+{
+	return POLICY_VP(struct bvt_vp, v)->warped_at + h->vp[v].param[BVT_UNWARP];
+}
+
+static void bvt_set_timer(hls_t *h, u32 s)
+{
+	u32 first = POLICY_STATE(struct bvt, s)->bars;
+	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
+}
+
+static void bvt_enqueue(hls_t *h, u32 s, u32 v)
+{
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	if (vp->state == BVT_BARRED) {
+		queue_push_tree(h, &bvt->barred, v, vp->actual, h->seq);
+		heap_push(h->node, &bvt->bars, v, bvt_bar_end(h, v), h->seq++);
+		bvt_set_timer(h, s);
+	} else if (bvt_is_apart(h, v)) {
+		queue_push_tree(h, &bvt->ready.tree, v, bvt_effective(h, v), h->seq);
+		heap_push(h->node, &bvt->actuals, v, vp->actual, h->seq++);
+	} else {
+		queue_push_heap(h, &bvt->ready.heap, v, vp->actual);
+	}
+}
+
+static void bvt_dequeue(hls_t *h, u32 s, u32 v)
+{
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	if (POLICY_VP(struct bvt_vp, v)->state == BVT_BARRED) {
+		queue_remove_tree(h, &bvt->barred, v);
+		heap_remove(h->node, &bvt->bars, v);
+		bvt_set_timer(h, s);
+	} else if (bvt_is_apart(h, v)) {
+		queue_remove_tree(h, &bvt->ready.tree, v);
+		heap_remove(h->node, &bvt->actuals, v);
+	} else {
+		heap_remove(h->node, &bvt->ready.heap, v);
+	}
+}
+
+/* v, of the queue `ready`, or w, which is BARRED, whoever has the lesser E; 0 is none. */
+static u32 bvt_earlier(hls_t *h, u32 v, u32 w)
+{
+	if (!v || !w)
+		return v ? v : w;
+	return bvt_before(bvt_effective(h, w), bvt_effective(h, v)) ? w : v;
+}
+
+/* The READY VP with the least E of those that can use the CPU; 0: none. */
+HLS_RARE_BODY u32 bvt_first(hls_t *h, u32 s, u32 cpu)
+{
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	u32 barred = bvt->barred ? tree_first_usable(h->queue_node, bvt->barred, 1ULL << cpu) : 0;
+	return bvt_earlier(h, queue_first_usable(h, &bvt->ready, cpu), barred);
+}
+
+/* `least`, or A of v if that is less; v is READY, or 0. */
+static u64 bvt_lesser(hls_t *h, u32 v, u64 least)
+{
+	u64 actual = v ? POLICY_VP(struct bvt_vp, v)->actual : least;
+	return bvt_before(actual, least) ? actual : least;
+}
+
+/* The least A of the RUNNING VPs, or BVT_NONE ahead of everybody. */
+HLS_RARE_FUNC u64 bvt_least_running(hls_t *h __arg_arena, u32 s)
+{
+	u64 least = POLICY_STATE(struct bvt, s)->greatest + BVT_NONE;
+	for_each_up (h, u, s) {
+		u32 v = hls_running_by(h, s, u);
+		u64 actual = v ? bvt_running_actual(h, v) : least;
+		if (bvt_before(actual, least))
+			least = actual;
+	}
+	return least;
+}
+
+/* The scheduler's virtual time goes on to the least A of those in a queue, or to this one, if that is less. */
+HLS_RARE_FUNC u32 bvt_advance_to(hls_t *h __arg_arena, u32 s, u64 least)
+{
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	least = bvt_lesser(h, bvt->ready.heap, least);
+	least = bvt_lesser(h, bvt->actuals, least);
+	least = bvt_lesser(h, tree_first(h->queue_node, bvt->barred), least);
+	if (least == bvt->greatest + BVT_NONE)
+		least = bvt->greatest;
+	if (bvt_before(bvt->now, least))
+		bvt->now = least;
+	return 0;
+}
+
+/*
+ * Brings the scheduler's virtual time up to now: to the least A of who is in a queue or RUNNING, or the greatest of
+ * all.
+ */
+static void bvt_advance(hls_t *h, u32 s)
+{
+	bvt_advance_to(h, s, bvt_least_running(h, s));
+}
+
+/* v may warp from now on, if there is, or is anew, something left of its limit. */
+static void bvt_begin_warp(hls_t *h, u32 v)
+{
+	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	u64 limit_ns = h->vp[v].param[BVT_LIMIT];
+	if (!vp->warped_at || h->now_ns >= bvt_bar_end(h, v))
+		vp->left_ns = limit_ns;
+	vp->state = vp->left_ns || !limit_ns ? BVT_WARPED : BVT_BARRED;
+}
+
+/* v, which wants a CPU and is charged, was told to warp, or not to. */
+static void bvt_obey(hls_t *h, u32 v)
+{
+	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	if (vp->is_off)
+		vp->state = BVT_UNWARPED;
+	else if (h->vp[v].param[BVT_WARP])
+		bvt_begin_warp(h, v);
+}
+
+/* The CPU time after which v is ahead by the allowance of who is `ahead` of it now, in virtual time. */
+static u64 bvt_turn(hls_t *h, u32 s, u32 v, s64 ahead)
+{
+	if (ahead > BVT_FAR)
+		return HLS_S(3600);
+	s64 turn_ns = h->scheduler[s].param[BVT_ALLOWANCE];
+	turn_ns += (ahead * (s64)h->vp[v].param[BVT_SHARE]) >> BVT_SHIFT;
+	return turn_ns > 0 ? turn_ns : 0;
+}
+
+/* The READY v wants a CPU, or warps, since now: the slice of `running` ends when v is to run, or at once. */
+HLS_RARE_FUNC u32 bvt_cut_slice(hls_t *h __arg_arena, u32 s, u32 v, u32 running)
+{
+	if (!running || !hls_usable(&h->vp[v], h->vp[running].cpu))
+		return 0;
+	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, running);
+	s64 ahead = bvt_effective(h, v) - bvt_running_effective(h, running);
+	if (ahead < 0)
+		vp->loses = 1;
+	else if (bvt_turn(h, s, running, ahead) < hls_slice_left_ns(h, running))
+		vp->keeps = 1;
+	else
+		return 0;
+	hls_recheck(h, running);
+	return 0;
+}
+
+static void bvt_cut_slices(hls_t *h, u32 s, u32 v)
+{
+	for_each_up (h, u, s)
+		bvt_cut_slice(h, s, v, hls_running_by(h, s, u));
+}
+
+static void bvt_request(hls_t *h, u32 s, u32 v)
+{
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	bvt_advance(h, s);
+	bool forgotten = h->now_ns - vp->released_at > BVT_FORGET_NS;
+	if (forgotten || bvt_before(vp->actual, bvt->now)) {
+		vp->actual = bvt->now;
+		vp->rest = 0;
+	}
+	if (h->vp[v].param[BVT_WARP] && !vp->is_off)
+		bvt_begin_warp(h, v);
+	bvt_enqueue(h, s, v);
+	bvt_cut_slices(h, s, v);
+}
+
+/* v wants no CPU any more. */
+static void bvt_end(hls_t *h, u32 s, u32 v)
+{
+	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	vp->state = BVT_UNWARPED;
+	vp->keeps = vp->loses = vp->told = 0;
+	vp->released_at = h->now_ns;
+	if (!(h->scheduler[s].nr_ready | h->scheduler[s].nr_running))
+		bvt_advance(h, s);
+}
+
+static void bvt_withdraw(hls_t *h, u32 s, u32 v)
+{
+	bvt_dequeue(h, s, v);
+	bvt_end(h, s, v);
+}
+
+/* The turn of v, which is about to run on the CPU, before whoever is next there. */
+static u64 bvt_next_turn(hls_t *h, u32 s, u32 v, u32 cpu)
+{
+	u32 next = bvt_first(h, s, cpu);
+	if (!next)
+		return HLS_NEVER;
+	s64 ahead = bvt_effective(h, next) - bvt_effective(h, v);
+	return bvt_turn(h, s, v, ahead);
+}
+
+/* The slice of v: its turn, no more than is left of its limit, and no longer than it is barred. */
+static u64 bvt_slice(hls_t *h, u32 v, u64 turn_ns)
+{
+	const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	u64 end_ns = HLS_NEVER;
+	if (vp->state == BVT_WARPED && h->vp[v].param[BVT_LIMIT])
+		end_ns = vp->left_ns;
+	else if (vp->state == BVT_BARRED)
+		end_ns = bvt_bar_end(h, v) - h->now_ns;
+	return turn_ns < end_ns ? turn_ns : end_ns;
+}
+
+/*
+ * The VP that goes on with another slice, if it can: it is READY, may use the CPU, and its turn is not over. 0: none.
+ */
+static u32 bvt_keeper(hls_t *h, u32 s, u32 cpu)
+{
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	u32 v = bvt->keeper;
+	bvt->keeper = 0;
+	const vp_t *vp = &h->vp[v];
+	if (!v || bvt->keeps_at != h->now_ns || vp->parent != s || vp->state != HLS_READY || !hls_usable(vp, cpu))
+		return 0;
+	bvt_dequeue(h, s, v);
+	u64 turn_ns = bvt_next_turn(h, s, v, cpu);
+	if (!turn_ns) {
+		bvt_enqueue(h, s, v);
+		return 0;
+	}
+	h->slice_ns = bvt_slice(h, v, turn_ns);
+	return v;
+}
+
+static u32 bvt_grant(hls_t *h, u32 s, u32 cpu)
+{
+	u32 v = bvt_keeper(h, s, cpu);
+	if (v)
+		return v;
+	v = bvt_first(h, s, cpu);
+	if (!v)
+		return 0;
+	bvt_dequeue(h, s, v);
+	h->slice_ns = bvt_slice(h, v, bvt_next_turn(h, s, v, cpu));
+	return v;
+}
+
+/* v ran for used_ns: A advances by used / share, and less is left of its limit. */
+static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	u64 share = h->vp[v].param[BVT_SHARE];
+	u64 service = (used_ns << BVT_SHIFT) + vp->rest, quotient = service / share;
+	vp->actual += quotient;
+	vp->rest = service - quotient * share;
+	if (bvt_before(bvt->greatest, vp->actual))
+		bvt->greatest = vp->actual;
+	/* The scheduler's virtual time was seen in the middle of this run, of which a part turned out to be stolen. */
+	if (bvt_before(vp->actual, bvt->now))
+		bvt->now = vp->actual;
+	if (vp->state != BVT_WARPED)
+		return;
+	vp->warped_at = h->now_ns;
+	vp->left_ns -= used_ns < vp->left_ns ? used_ns : vp->left_ns;
+	if (!vp->left_ns && h->vp[v].param[BVT_LIMIT])
+		vp->state = BVT_UNWARPED;
+}
+
+static void bvt_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	bvt_charge(h, s, v, used_ns);
+	if (vp->told)
+		bvt_obey(h, v);
+	else if (vp->state == BVT_BARRED && h->now_ns >= bvt_bar_end(h, v))
+		bvt_begin_warp(h, v);
+	if (vp->keeps && !vp->loses) {
+		bvt->keeper = v;
+		bvt->keeps_at = h->now_ns;
+	}
+	vp->keeps = vp->loses = vp->told = 0;
+	bvt_enqueue(h, s, v);
+}
+
+static void bvt_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	bvt_charge(h, s, v, used_ns);
+	bvt_end(h, s, v);
+}
+
+static bool bvt_preempts(hls_t *h, u32 s, u32 ready, u32 running)
+{
+	(void)s;
+	return bvt_before(bvt_effective(h, ready), bvt_running_effective(h, running));
+}
+
+/* Some bars have ended: their VPs are WARPED. */
+static u32 bvt_timer(hls_t *h, u32 s)
+{
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	u32 v = bvt->bars;
+	if (v && h->node[v].key <= h->now_ns) {
+		bvt_dequeue(h, s, v);
+		bvt_begin_warp(h, v);
+		bvt_enqueue(h, s, v);
+		bvt_cut_slices(h, s, v);
+		return v;
+	}
+	bvt_set_timer(h, s);
+	return 0;
+}
+
+static s64 bvt_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
+{
+	(void)payload;
+	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	vp->is_off = message == BVT_OFF;
+	if (h->vp[v].state == HLS_RUNNING) {
+		/* It is charged first, for what it did before. */
+		vp->told = 1;
+		hls_recheck(h, v);
+	} else if (h->vp[v].state == HLS_READY) {
+		bvt_dequeue(h, s, v);
+		bvt_obey(h, v);
+		bvt_enqueue(h, s, v);
+		bvt_cut_slices(h, s, v);
+	}
+	return 0;
+}
+
+/* Nobody who waits for the CPU is behind the scheduler's virtual time, and nobody has more left than the limit. */
+static bool bvt_check_invariants(hls_t *h, u32 s)
+{
+	u64 now = POLICY_STATE(struct bvt, s)->now;
+	u32 v = h->scheduler[s].first_child;
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+		const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+		if (h->vp[v].state == HLS_READY && bvt_before(vp->actual, now))
+			return false;
+		if (vp->left_ns > h->vp[v].param[BVT_LIMIT])
+			return false;
+		if (h->vp[v].state == HLS_WAITING && vp->state != BVT_UNWARPED)
+			return false;
+		v = h->vp[v].sib_next;
+	}
+	return true;
+}
+
+/* A VP with other parameters has no more left than its new limit. */
+static s64 bvt_register_vp(hls_t *h, u32 s, u32 v)
+{
+	(void)s;
+	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	u64 limit_ns = h->vp[v].param[BVT_LIMIT];
+	if (vp->left_ns > limit_ns)
+		vp->left_ns = limit_ns;
+	return 0;
+}
+
+static const struct hls_policy bvt_policy = {
+    .name = "bvt",
+    .what = "CPU time in proportion to shares, some of it ahead of its turn (BVT)",
+    .source = "Duda and Cheriton, SOSP 1999",
+    .register_vp = bvt_register_vp,
+    .request = bvt_request,
+    .withdraw = bvt_withdraw,
+    .grant = bvt_grant,
+    .revoke = bvt_revoke,
+    .release = bvt_release,
+    .preempts = bvt_preempts,
+    .timer = bvt_timer,
+    .message = bvt_message,
+    .check_invariants = bvt_check_invariants,
+};
