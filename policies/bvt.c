@@ -38,7 +38,7 @@
 #define BVT_VP_PARAMS(P)                                                                                   \
 	P(BVT_SHARE, "share", HLS_COUNT, 1, 1, 131072, "weight of the VP among its siblings")              \
 	P(BVT_WARP, "warp", HLS_TIME, 0, 0, HLS_S(3600), "CPU time that the VP may get ahead of its turn") \
-	P(BVT_LIMIT, "warp-limit", HLS_TIME, 0, 0, HLS_S(1800),                                            \
+	P(BVT_LIMIT, "warp-limit", HLS_TIME, 0, 0, HLS_S(1000),                                            \
 	  "CPU time for which the VP may run warped; 0: any")                                              \
 	P(BVT_UNWARP, "unwarp", HLS_TIME, 0, 0, HLS_S(3600),                                               \
 	  "time without warp after which the limit is there anew; 0: at each wake-up")
@@ -74,15 +74,16 @@ struct bvt {
 
 struct bvt_vp {
 	u64 actual;       /* A */
-	u64 warped_at;    /* when it last ran warped; 0: never */
+	u64 warped_at;    /* when it last ran warped, if it ever did */
 	u64 released_at;  /* when it last stopped to want the CPU */
-	u64 left_ns : 41; /* of the limit */
+	u64 left_ns : 40; /* of the limit */
 	u64 rest : 17;    /* of the division that made `actual` */
 	u64 state : 2;    /* enum bvt_state */
-	u64 is_off : 1;   /* it does not warp when it wakes up */
-	u64 keeps : 1;    /* RUNNING, and its slice is another one since somebody woke up */
-	u64 loses : 1;    /* RUNNING, and somebody with a lesser E woke up */
-	u64 told : 1;     /* RUNNING, and a message said whether it is to warp */
+	u64 has_warped : 1;
+	u64 is_off : 1; /* it does not warp when it wakes up */
+	u64 keeps : 1;  /* RUNNING, and its slice is another one since somebody woke up */
+	u64 loses : 1;  /* RUNNING, and somebody with a lesser E woke up */
+	u64 told : 1;   /* RUNNING, and a message said whether it is to warp */
 };
 
 POLICY_FITS(struct bvt, struct bvt_vp);
@@ -240,7 +241,7 @@ static void bvt_begin_warp(hls_t *h, u32 v)
 {
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
 	u64 limit_ns = h->vp[v].param[BVT_LIMIT];
-	if (!vp->warped_at || h->now_ns >= bvt_bar_end(h, v))
+	if (!vp->has_warped || h->now_ns >= bvt_bar_end(h, v))
 		vp->left_ns = limit_ns;
 	vp->state = vp->left_ns || !limit_ns ? BVT_WARPED : BVT_BARRED;
 }
@@ -394,6 +395,7 @@ static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 	if (vp->state != BVT_WARPED)
 		return;
 	vp->warped_at = h->now_ns;
+	vp->has_warped = 1;
 	vp->left_ns -= used_ns < vp->left_ns ? used_ns : vp->left_ns;
 	if (!vp->left_ns && h->vp[v].param[BVT_LIMIT])
 		vp->state = BVT_UNWARPED;

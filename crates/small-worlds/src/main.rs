@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const USAGE: &str = "usage: hls-small-worlds [core SCHEDULERS LENGTH [PLACE] | glue LENGTH]
 
 Without arguments: the core in all hierarchies of one scheduler, of two and of three, and the glue, each with sequences
-as long as fit into about ten minutes on two CPUs.
+as long as fit into three quarters of an hour on two CPUs.
 
   core SCHEDULERS LENGTH [PLACE]  sequences of so many events in all hierarchies of so many schedulers, or in that at
                                   one place of the list

@@ -27,7 +27,7 @@ enum Words {
     Turn,
     /// Of a VP: the rest of a turn, and a level. Queues are lists, and one search tree.
     Turns,
-    /// The same, with a heap by the time when waits began.
+    /// The same, with a heap by the time when waits began, and how long a VP has to sleep until it is rested.
     TurnsAndWaits,
     /// Tags that are compared with each other.
     Tags,
@@ -191,12 +191,16 @@ fn add_vp(digest: &mut Digest, state: &Image<'_>, vp: &VpImage) {
 fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
     let (vp, node, now) = (&state.vps[v], &state.nodes[v], state.head.now_ns);
     match words {
+        Words::TurnsAndWaits if vp.state == WAITING => add_rest(digest, vp, now),
         Words::Turn | Words::Turns | Words::TurnsAndWaits => {
             if vp.state != WAITING || words == Words::Turns {
                 digest.add(vp.word[1]);
             }
             if vp.state != WAITING {
                 digest.add(vp.word[0]);
+            }
+            if words == Words::TurnsAndWaits {
+                digest.add(vp.word[2]);
             }
             if vp.state == READY {
                 add_turn(digest, state, v);
@@ -215,6 +219,18 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
             add_node(digest, node);
             add_tree_node(digest, &state.queue_nodes[v]);
         }
+    }
+}
+
+/// Of a VP of time-sharing that is asleep: for how long it has yet to sleep, and its turn and level, at which it goes
+/// on if it is woken up before that. Rested, it begins anew.
+fn add_rest(digest: &mut Digest, vp: &VpImage, now: u64) {
+    let [left, level, owed, asleep_at] = vp.word;
+    let slept = now - asleep_at;
+    if slept >= owed {
+        digest.add(NEVER);
+    } else {
+        [owed - slept, left, level].iter().for_each(|word| digest.add(*word));
     }
 }
 
@@ -304,19 +320,20 @@ fn add_tags(digest: &mut Digest, state: &Image<'_>, v: usize) {
 /// A virtual time in the past of the scheduler's is as good as that: so will the VP's next request have it. A bar that
 /// is over is as good as none.
 fn add_borrowed(digest: &mut Digest, state: &Image<'_>, v: usize) {
-    const REST: u64 = 0x1_ffff << 41;
+    const REST: u64 = 0x1_ffff << 40;
+    const HAS_WARPED: u64 = 1 << 59;
     let (vp, now) = (&state.vps[v], state.head.now_ns);
     let virtual_time = state.schedulers[vp.parent as usize].word[0];
     let (ahead, bits) = (vp.word[0].wrapping_sub(virtual_time), vp.word[3]);
     let is_past = (ahead as i64) < 0 || (ahead == 0 && bits & REST == 0);
     if vp.state == WAITING && is_past {
         digest.add(NEVER);
-        digest.add(bits & !REST);
+        digest.add(bits & !REST & !HAS_WARPED);
     } else {
         digest.add(ahead);
-        digest.add(bits);
+        digest.add(bits & !HAS_WARPED);
     }
-    let bar_end = if vp.word[1] == 0 { 0 } else { vp.word[1] + vp.param[3] };
+    let bar_end = if bits & HAS_WARPED == 0 { 0 } else { vp.word[1] + vp.param[3] };
     digest.add(bar_end.saturating_sub(now));
     add_heap_place(digest, state, v, Words::Borrowed, virtual_time);
 }
