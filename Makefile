@@ -58,7 +58,7 @@ storm: setup-storm ## test the kernel engine for long in the test machine; two h
 	cargo test --locked -p hls-vm -p hls-cli --test vm --test kernel -- --include-ignored --nocapture \
 		$(if $(STORMS),long_storms)
 
-small-worlds: setup-run ## every sequence of events in every small hierarchy, and the engine's glue; ten minutes, two CPUs
+small-worlds: setup-run ## every sequence of events in every small hierarchy, and the engine's glue; 45 minutes, two CPUs
 	cargo run --locked --release --quiet -p hls-small-worlds
 
 fuzz: setup-fuzz ## fuzz all that reads others' bytes, ten minutes each; TARGET=socket SECONDS=3600 for one, for longer

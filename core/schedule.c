@@ -26,8 +26,8 @@ static __always_inline void revoke(hls_t *h, u32 v)
 }
 
 /*
- * After revoke(v), where the CPU goes to another VP. The scheduler below v may want nothing any more; and on another
- * CPU of the scheduler above, v may displace a VP in turn.
+ * After revoke(v), where the CPU goes to another VP. The scheduler below v may want nothing any more; on another CPU of
+ * the scheduler above, v may displace a VP in turn; and v may be able to use CPUs by now that this scheduler refuses.
  */
 static __always_inline void revoke_for_good(hls_t *h, u32 v)
 {
@@ -36,7 +36,7 @@ static __always_inline void revoke_for_good(hls_t *h, u32 v)
 	hls_emit(h, v, HLS_REC_REVOKE, 0, 0);
 	if (vp->child)
 		settle_later(h, vp->child);
-	if (vp->parent && unlikely(h->scheduler[vp->parent].nr_up > 1))
+	if (vp->parent && unlikely(!h->scheduler[vp->parent].single))
 		look_elsewhere(h, v);
 }
 

@@ -58,6 +58,25 @@ fn who_loses_a_cpu_that_goes_takes_another() {
     assert_eq!(cpu_of(&m, low), Some(gone.into()));
 }
 
+/// The CPU on which its thread may not be is refused by the VPs above, one after the other. When the thread may be there
+/// again, and loses its CPU before that has decided, all of them have to hear of it.
+#[test]
+fn refusals_of_all_levels_end_when_a_cpu_is_lost() {
+    let mut m = Machine::new(2, None);
+    let root = m.root("join", &[]);
+    let upper = m.below(root, &[], "join", &[]);
+    let lower = m.below(upper, &[], "join", &[]);
+    let thread = m.thread(lower, &[]);
+    m.wake(thread);
+    m.core.set_affinity(thread, 0b10, m.now).unwrap();
+    m.settled();
+    assert_eq!(m.running, [None, Some(thread)]);
+    m.core.set_affinity(thread, 0b01, m.now).unwrap();
+    m.offline(1).unwrap();
+    m.settled();
+    assert_eq!(m.running, [Some(thread), None]);
+}
+
 #[test]
 fn a_cpu_that_goes_is_one_that_is_there_and_not_the_last() {
     let mut m = Machine::new(2, None);
