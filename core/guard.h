@@ -28,12 +28,17 @@
 #define HLS_VIOLATION_NUMBER(number, name, doc) HLS_VIOLATION_##name = number,
 enum hls_violation { HLS_NO_VIOLATION, HLS_VIOLATIONS(HLS_VIOLATION_NUMBER) };
 
-/* How often a loaded policy's loops may go round in one call of a hook, all together. */
+/*
+ * How often a loaded policy's loops may go round in one call of a hook, all together; and in a check of its invariants,
+ * which is made in tests, of as many children as there may be.
+ */
 #define HLS_HOOK_STEPS 4096
+#define HLS_CHECK_STEPS (4 * HLS_MAX_VPS)
 
 /*
- * A loaded policy has itself called by timers and by slices. It may do so HLS_BURST times in a row, but for long only
- * once in a pace: at least HLS_LEAST_PACE, and what the platform sets for a slow machine (hls_set_pace()).
+ * A loaded policy has itself called by timers and by slices. It may do so HLS_BURST times in a row, and as often as it
+ * takes to name each of its children, a batch at a call; but for long only once in a pace: at least HLS_LEAST_PACE, and
+ * what the platform sets for a slow machine (hls_set_pace()).
  */
 #define HLS_LEAST_PACE HLS_US(10)
 #define HLS_MOST_PACE HLS_MS(1)
@@ -81,7 +86,7 @@ static __always_inline bool hls_begin_hook(hls_t *h, u32 s, u32 hook, u32 about)
 	h->hook = hook;
 	h->hook_scheduler = s;
 	h->hook_about = about;
-	h->steps = HLS_HOOK_STEPS;
+	h->steps = hook == HLS_HOOK_check_invariants ? HLS_CHECK_STEPS : HLS_HOOK_STEPS;
 	h->hook_at_ns = h->now_ns;
 	return !h->scheduler[s].violation;
 }
@@ -111,10 +116,11 @@ static __always_inline u64 hls_pace_ns(const hls_t *h)
  */
 static __always_inline u64 hls_charge_call(hls_t *h, u32 s, u64 owed_ns, u64 asked_at, u64 asked_ns)
 {
-	u64 called_at = in_register(&h->scheduler[s])->called_at, pace_ns = hls_pace_ns(h);
+	const scheduler_t *sched = in_register(&h->scheduler[s]);
+	u64 called_at = sched->called_at, pace_ns = hls_pace_ns(h);
 	u64 paid_ns = ((s64)asked_ns > 0 ? asked_ns : 0) + (asked_at > called_at ? asked_at - called_at : 0);
 	owed_ns = pace_ns + (owed_ns > paid_ns ? owed_ns - paid_ns : 0);
-	if (unlikely(owed_ns > HLS_BURST * pace_ns))
+	if (unlikely(owed_ns > (HLS_BURST + sched->nr_children / HLS_MAX_BATCH) * pace_ns))
 		hls_report_violation(h, s, HLS_VIOLATION_TOO_OFTEN);
 	return owed_ns;
 }
@@ -126,7 +132,7 @@ static __always_inline void hls_charge_slice(hls_t *h, u32 s)
 	sched->owed_for_slices_ns = hls_charge_call(h, s, sched->owed_for_slices_ns, h->now_ns, h->slice_ns);
 }
 
-/* Charges s for its timer, which was due at `at_ns` and is about to call it. */
+/* Charges s for its timer, which was due at `at_ns` and is about to call it, be it for the rest of a batch. */
 static __always_inline void hls_charge_timer(hls_t *h, u32 s, u64 at_ns)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
@@ -144,17 +150,6 @@ static __always_inline void hls_credit_message(hls_t *h, u32 s)
 	scheduler_t *sched = in_register(&h->scheduler[s]);
 	u64 owed_ns = sched->owed_for_timer_ns, pace_ns = hls_pace_ns(h);
 	sched->owed_for_timer_ns = owed_ns > pace_ns ? owed_ns - pace_ns : 0;
-}
-
-/*
- * The timer hook of s has named HLS_MAX_BATCH of its children in a row, and one more. It may name each child once, so
- * one that has no more children than that names them again and again.
- */
-static __always_inline void hls_check_batch(hls_t *h, u32 s)
-{
-	const scheduler_t *sched = &h->scheduler[s];
-	if (sched->policy >= HLS_FIRST_LOADED && sched->nr_children <= HLS_MAX_BATCH)
-		hls_report_violation(h, s, HLS_VIOLATION_TOO_OFTEN);
 }
 
 /* Whether s may grant `cpu` to v. */

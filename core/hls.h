@@ -49,7 +49,7 @@
 #define HLS_MAX_SCHEDULERS 4096    /* schedulers, entry 0 unused */
 #define HLS_MAX_VPS (4096 + 65536) /* VPs of schedulers and of threads, entry 0 unused */
 #define HLS_MAX_RECORDS 16384      /* records that may wait to be read; a power of two */
-#define HLS_MAX_BATCH 32        /* VPs that timers of schedulers may name in a row; then other work comes first */
+#define HLS_MAX_BATCH 4         /* VPs that timers of schedulers may name in a row; then other work comes first */
 #define HLS_PARAMS 4            /* parameters of a scheduler, and of a VP */
 #define HLS_SCHEDULER_WORDS 105 /* words of 8 bytes that a policy has in each of its schedulers */
 #define HLS_VP_WORDS 4          /* and in each VP that such a scheduler schedules */
@@ -196,7 +196,7 @@ struct hls_scheduler {
 	u32 violation_about; /* the VP, or of the grant hook the CPU, that the hook was called about */
 	u64 timer_at;
 	u64 called_at; /* when its policy last had itself called: its timer was due, or a slice of it was over */
-	u64 asked_at;  /* when its loaded policy last set the timer */
+	u64 asked_at;  /* when its loaded policy, or the core for the rest of a batch, last set the timer */
 	/* What a loaded policy owes for having itself called (guard.h). */
 	u64 owed_for_slices_ns;
 	u64 owed_for_timer_ns;

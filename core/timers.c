@@ -25,7 +25,7 @@ static __always_inline u32 call_timer(hls_t *h, u32 s, u32 left)
 			left--;
 	}
 	hls_set_timer(h, s, h->now_ns);
-	hls_check_batch(h, s);
+	h->scheduler[s].asked_at = h->now_ns;
 	return 0;
 }
 

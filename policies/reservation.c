@@ -205,8 +205,8 @@ static u32 reservation_refill(hls_t *h, u32 s)
 }
 
 /*
- * Some periods are over: READY VPs begin their next one; RUNNING VPs are revoked, to be charged for the old one first.
- * Depleted VPs begin theirs when all others have, one at each call.
+ * Some periods are over: RUNNING VPs are revoked, to be charged for the old one first; a READY VP begins its next one,
+ * and when all have, a depleted VP does: one at each call.
  */
 static u32 reservation_timer(hls_t *h, u32 s)
 {
@@ -217,16 +217,13 @@ static u32 reservation_timer(hls_t *h, u32 s)
 			hls_recheck(h, v);
 		v = heap_next(h->node, v);
 	}
-	for (u32 i = opaque(0); i < HLS_MAX_BATCH && can_loop; i++) {
-		v = queue_first(h, &res->ready);
-		if (!v || reservation_deadline_at(h, v) > h->now_ns)
-			return reservation_refill(h, s);
-		queue_remove(h, &res->ready, v);
-		reservation_renew_if_over(h, v);
-		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
-	}
-	reservation_set_timer(h, s);
-	return 0;
+	v = queue_first(h, &res->ready);
+	if (!v || reservation_deadline_at(h, v) > h->now_ns)
+		return reservation_refill(h, s);
+	queue_remove(h, &res->ready, v);
+	reservation_renew_if_over(h, v);
+	queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
+	return v;
 }
 
 /* No VP has more than a period's budget or the greatest debt; a READY VP is throttled exactly if it has no budget. */

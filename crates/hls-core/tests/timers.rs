@@ -10,7 +10,7 @@ use support::{ByHand, MS};
 
 const MANY: u64 = 1_000;
 /// VPs that one call deals with (`HLS_MAX_BATCH`).
-const BATCH: u64 = 32;
+const BATCH: u64 = 4;
 const PERIOD: u64 = 1_000 * MS;
 
 /// Calls about timers at this instant until nothing is due any more; returns how often. Invariants are checked after
@@ -28,7 +28,8 @@ fn calls_at(m: &mut Machine, at: u64) -> u64 {
 }
 
 fn are_in_batches(calls: u64) {
-    assert!((MANY / BATCH..=2 * MANY).contains(&calls), "{calls} calls dealt with {MANY} VPs");
+    // A decision in between may begin the period of one more.
+    assert!((MANY / (BATCH + 1)..=2 * MANY).contains(&calls), "{calls} calls dealt with {MANY} VPs");
 }
 
 fn awake(m: &mut Machine, threads: impl Iterator<Item = CoreVp>) {
