@@ -23,10 +23,13 @@
 		fn##_lacks_hook_##hook();                                                                      \
 	}
 
+/* Whether the core that runs has the policy: user space may leave out those of the literature, if nobody needs them. */
+#define IS_IN(number) ((number) < HLS_FIRST_OPTIONAL || (number) >= HLS_FIRST_LOADED || port_has_policy(number))
+
 #define TELL(number, fn, CONST, hook, need, about, arguments)     \
 	case number:                                              \
 		need(fn, hook);                                   \
-		if (!fn##_policy.hook)                            \
+		if (!fn##_policy.hook || !IS_IN(number))          \
 			break;                                    \
 		if (number < HLS_FIRST_LOADED) {                  \
 			fn##_policy.hook arguments;               \
@@ -49,7 +52,7 @@
 #define ASK(number, fn, CONST, hook, need, about, arguments)      \
 	case number:                                              \
 		need(fn, hook);                                   \
-		if (!fn##_policy.hook)                            \
+		if (!fn##_policy.hook || !IS_IN(number))          \
 			break;                                    \
 		if (number < HLS_FIRST_LOADED)                    \
 			return fn##_policy.hook arguments;        \
@@ -145,11 +148,14 @@ SAID(bool, strict, false, STRICT)
 /* How many children a scheduler of the policy takes: a join one. 0: there is no such policy. */
 #define MOST(number, fn, ...)          \
 	case number:                   \
+		if (!IS_IN(number))    \
+			return 0;      \
 		if (fn##_policy.joins) \
 			return 1;      \
 		return fn##_policy.most_children ? fn##_policy.most_children : HLS_MAX_VPS;
 SAID(u32, most_children, 0, MOST)
 #undef MOST
+#undef IS_IN
 #undef SAID
 
 /*

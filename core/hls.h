@@ -60,6 +60,7 @@
 
 /* Loaded policies have numbers from here on, built-in ones below. */
 #define HLS_FIRST_LOADED 64
+#define HLS_FIRST_OPTIONAL 8 /* built-in policies from here on may be left out of an engine */
 
 /*
  * The function itself. While registry.h has loaded policies compiled it makes it checked_FUNCTION, which looks at what

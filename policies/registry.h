@@ -6,6 +6,9 @@
  *
  * Numbers are explicit and never used again for another policy: tapes and running kernels know policies by them.
  *
+ * Those from HLS_FIRST_OPTIONAL on, which come from the literature, are left out of a kernel engine whose hierarchy
+ * does not name them, so that the verifier need not look at them.
+ *
  * Whoever compiles the core includes all C files of this folder before it (-include), so that no list of them is kept.
  *
  * A build may have loaded policies beside these built-in ones: HLS_LOADED names a file that includes theirs and defines

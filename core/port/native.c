@@ -83,7 +83,8 @@ static const u64 sizes[] = {sizeof(struct hls),
 			    sizeof(struct hls_cpu),
 			    HLS_SCHEDULER_WORDS,
 			    HLS_VP_WORDS,
-			    sizeof(struct hls_tree_node)};
+			    sizeof(struct hls_tree_node),
+			    HLS_FIRST_OPTIONAL};
 
 /* Makes a call, and writes its result into it. */
 static void play(struct hls *h, struct hls_call *c)

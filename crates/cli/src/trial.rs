@@ -84,7 +84,7 @@ fn in_the_kernel(
     seeds: u64,
     again: &dyn Fn(u64) -> String,
 ) -> Result<Verdict, Error> {
-    use hls_kernel_engine::{Error as KernelError, Refusal, Replay, SharedMaps, Verified};
+    use hls_kernel_engine::{BuiltIn, Error as KernelError, Refusal, Replay, SharedMaps, Verified};
     let not_taken = |Refusal { what, log, .. }: Refusal| {
         refused(hls_policy_build::verifier_error(&format!("{log}\n{what}"), policies))
     };
@@ -121,7 +121,7 @@ fn in_the_kernel(
         )?;
         return Ok(Verdict::Kept);
     }
-    Verified::load(&SharedMaps::default(), &engine.bytes).map_err(not_taken)?;
+    Verified::load(&SharedMaps::default(), &engine.bytes, BuiltIn::ALL).map_err(not_taken)?;
     say("verifier", begin, "takes the engine")?;
     Ok(Verdict::Kept)
 }

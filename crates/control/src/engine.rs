@@ -104,6 +104,8 @@ pub enum EngineError {
     Gone,
     /// A policy is wrong; where, and how.
     Policy(String),
+    /// The engine that runs was made without the built-in policy of this number; one with it can be prepared.
+    LeftOut(u8),
     /// The system failed.
     Failed(String),
 }
@@ -113,6 +115,7 @@ impl fmt::Display for EngineError {
         match self {
             EngineError::Core(error) => error.fmt(f),
             EngineError::Gone => f.write_str("the thread has ended"),
+            EngineError::LeftOut(policy) => write!(f, "the engine was made without its policy {policy}"),
             EngineError::Policy(reason) | EngineError::Failed(reason) => f.write_str(reason),
         }
     }
@@ -241,12 +244,16 @@ pub trait RunningEngine {
     /// What the core says; the thread is gone; the system failed.
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError>;
 
-    /// How an engine is made ready that has these policies beside those that are built in. Nothing that runs is
-    /// touched.
+    /// How an engine is made ready that has these policies beside those built-in ones that the current engine has;
+    /// `built_in`: the number of one that is to be there, too. Nothing that runs is touched.
     ///
     /// # Errors
     /// What the system says. The preparation: [`EngineError::Policy`], what is wrong with them.
-    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Self::NextEngine>, EngineError>;
+    fn prepare(
+        &mut self,
+        policies: Vec<PolicySource>,
+        built_in: Option<u8>,
+    ) -> Result<Preparation<Self::NextEngine>, EngineError>;
 
     /// Has an engine take over. No scheduler has a policy that it lacks.
     ///

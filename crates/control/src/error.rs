@@ -20,6 +20,8 @@ pub enum Error {
     BadValue(String),
     /// A name that is taken, a scheduler that has children, a limit that is reached.
     InUse(String),
+    /// The engine that runs was made without the built-in policy of this number.
+    LeftOut(u8),
     /// The system failed.
     Failed(String),
 }
@@ -28,6 +30,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Refused(refusal) => f.write_str(&refusal.reason),
+            Error::LeftOut(policy) => EngineError::LeftOut(*policy).fmt(f),
             Error::Denied(reason)
             | Error::NotFound(reason)
             | Error::BadValue(reason)
@@ -47,6 +50,7 @@ impl From<EngineError> for Error {
             EngineError::Core(CoreError::NotFound) | EngineError::Gone => Error::NotFound(reason),
             EngineError::Core(_) => Error::InUse(reason),
             EngineError::Policy(_) => Error::BadValue(reason),
+            EngineError::LeftOut(policy) => Error::LeftOut(policy),
             EngineError::Failed(_) => Error::Failed(reason),
         }
     }

@@ -97,6 +97,9 @@ pub(crate) struct Load {
     replace: bool,
 }
 
+/// A change that adds a built-in policy to the engine.
+pub(crate) struct BringIn;
+
 /// A change that unloads a policy.
 pub(crate) struct Unload {
     /// Which of the loaded policies.
@@ -174,7 +177,7 @@ impl<E: RunningEngine> Manager<E> {
             Some(at) => sources[at] = source,
             None => sources.push(source),
         }
-        self.begin(sources, Load { name, old, replace })
+        self.begin(sources, None, Load { name, old, replace })
     }
 
     pub(crate) fn finish_load(&mut self, ready: Ready<E::NextEngine, Load>) -> Result<LoadReport, Error> {
@@ -269,7 +272,7 @@ impl<E: RunningEngine> Manager<E> {
         }
         let mut sources = self.sources();
         sources.remove(at);
-        self.begin(sources, Unload { at, evacuate })
+        self.begin(sources, None, Unload { at, evacuate })
     }
 
     pub(crate) fn finish_unload(
@@ -301,8 +304,24 @@ impl<E: RunningEngine> Manager<E> {
         )))
     }
 
-    fn begin<W>(&mut self, sources: Vec<PolicySource>, what: W) -> Result<Change<E::NextEngine, W>, Error> {
-        let preparation = self.engine.prepare(sources.clone())?;
+    /// Has an engine prepared that has the built-in policy of this number, too.
+    pub(crate) fn begin_bring_in(&mut self, policy: u8) -> Result<Change<E::NextEngine, BringIn>, Error> {
+        self.begin(self.sources(), Some(policy), BringIn)
+    }
+
+    pub(crate) fn finish_bring_in(&mut self, ready: Ready<E::NextEngine, BringIn>) -> Result<(), Error> {
+        let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
+        let policies = known(&loaded)?;
+        self.publish(ready.prepared, loaded, policies).map(drop)
+    }
+
+    fn begin<W>(
+        &mut self,
+        sources: Vec<PolicySource>,
+        built_in: Option<u8>,
+        what: W,
+    ) -> Result<Change<E::NextEngine, W>, Error> {
+        let preparation = self.engine.prepare(sources.clone(), built_in)?;
         Ok(Change { what, sources, preparation })
     }
 

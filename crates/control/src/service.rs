@@ -109,7 +109,16 @@ fn control<E: RunningEngine>(
             let [policy, name, below] = [p.text("policy")?, p.text("name")?, p.text("below")?];
             let texts = p.texts("parameters")?;
             parameters.finish()?;
-            granted(hold(manager)?.create(who, &policy, &name, &below, &texts))
+            let create = || Ok(hold(manager)?.create(who, &policy, &name, &below, &texts));
+            let mut created = create()?;
+            // Nothing else is wrong with the request. An engine that once has a policy keeps it.
+            if let Err(Error::LeftOut(policy)) = created {
+                let begin = |manager: &mut Manager<E>| manager.begin_bring_in(policy);
+                let turn = hold(manager)?.turn.clone();
+                change(manager, &turn, begin, Manager::finish_bring_in)?;
+                created = create()?;
+            }
+            granted(created)
         }
         "Destroy" => {
             let name = p.text("name")?;
@@ -147,13 +156,15 @@ fn control<E: RunningEngine>(
             parameters.finish()?;
             let source = PolicySource { number: 0, name, path: path.into(), text };
             let begin = |manager: &mut Manager<E>| manager.begin_load(source, replace);
-            change(manager, who, begin, Manager::finish_load)
+            let turn = hold(manager)?.turn(who).map_err(fault)?;
+            value(Ok(change(manager, &turn, begin, Manager::finish_load)?))
         }
         "Unload" => {
             let (name, evacuate) = (p.text("name")?, p.flag("evacuate")?);
             parameters.finish()?;
             let begin = |manager: &mut Manager<E>| manager.begin_unload(&name, evacuate);
-            change(manager, who, begin, Manager::finish_unload)
+            let turn = hold(manager)?.turn(who).map_err(fault)?;
+            value(Ok(change(manager, &turn, begin, Manager::finish_unload)?))
         }
         _ => Err(Fault::of_service("MethodNotFound", json!({ "method": format!("{CONTROL}.{name}") }))),
     }
@@ -163,21 +174,21 @@ fn control<E: RunningEngine>(
 /// apart they do not take it from the same period.
 const REST: Duration = Duration::from_millis(40);
 
-/// A change of policies. While the next engine is prepared, all requests but further changes of policies are answered.
-fn change<E: RunningEngine, W, R: Serialize>(
+/// A change of policies, of which there is one at a time. While the next engine is prepared, all other requests are
+/// answered.
+fn change<E: RunningEngine, W, R>(
     manager: &Mutex<Manager<E>>,
-    who: Peer,
+    turn: &Mutex<()>,
     begin: impl FnOnce(&mut Manager<E>) -> Result<Change<E::NextEngine, W>, Error>,
     finish: impl FnOnce(&mut Manager<E>, Ready<E::NextEngine, W>) -> Result<R, Error>,
-) -> Result<Value, Fault> {
-    let turn = hold(manager)?.turn(who).map_err(fault)?;
+) -> Result<R, Fault> {
     // The lock guards no data: a preparation that panicked has left nothing behind.
     let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
     sleep(REST);
     let change = begin(&mut *hold(manager)?).map_err(fault)?;
     let ready = change.prepare().map_err(fault)?;
     sleep(REST);
-    value(finish(&mut *hold(manager)?, ready))
+    finish(&mut *hold(manager)?, ready).map_err(fault)
 }
 
 /// The manager. One that an operation left by a panic may be between two states: nobody goes on with it, and
@@ -213,7 +224,7 @@ fn fault(error: Error) -> Fault {
         Error::NotFound(_) => "NotFound",
         Error::BadValue(_) => "BadValue",
         Error::InUse(_) => "InUse",
-        Error::Failed(_) => "Failed",
+        Error::LeftOut(_) | Error::Failed(_) => "Failed",
     };
     Fault::of_control(name, json!({ "reason": reason }))
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use support::{ALICES, BOBS, manager, with_server};
+use support::{ALICES, BOBS, manager, texts, with_server};
 
 /// A raw connection that does not wait for ever.
 fn connect(path: &Path) -> BufReader<UnixStream> {
@@ -214,6 +214,23 @@ fn a_client_that_dies_leaves_the_hierarchy_as_before_or_after() {
         }
     });
     drop(manager);
+}
+
+/// The engine was made without a policy of the literature: whoever asks for a scheduler of it gets an engine with it.
+#[test]
+fn a_policy_that_was_left_out_comes_with_its_first_scheduler() {
+    let bvt = hls_core::policies().iter().find(|policy| policy.name == "bvt").expect("it is built in");
+    let mut manager = manager();
+    manager.engine().left_out = Some(bvt.id);
+    let mut manager = with_server(manager, |path| {
+        let mut hls = Client::connect_to(path).unwrap();
+        // Where something else is wrong with the request no engine is prepared.
+        hls.create("bvt", "B", "nowhere", &texts(&[])).unwrap_err();
+        hls.create("bvt", "B", "rest", &texts(&[("nonsense", "1")])).unwrap_err();
+        hls.create("bvt", "B", "rest", &texts(&[])).unwrap();
+        assert!(hls.status().unwrap().schedulers.iter().any(|scheduler| scheduler.name == "B"));
+    });
+    assert_eq!(manager.engine().left_out, None);
 }
 
 #[test]

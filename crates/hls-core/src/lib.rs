@@ -46,6 +46,8 @@ pub mod limits {
     pub const SCHEDULER_WORDS: usize = 105;
     /// Words that a policy has in each VP that it schedules.
     pub const VP_WORDS: usize = 4;
+    /// Built-in policies with numbers from here on may be left out of an engine.
+    pub const FIRST_OPTIONAL: u8 = 8;
     /// Loaded policies have numbers from here on.
     pub const FIRST_LOADED: u8 = 64;
 }

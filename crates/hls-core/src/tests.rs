@@ -14,6 +14,7 @@ fn limits_are_those_of_the_c_side() {
     assert_eq!(sizes[4], size_of::<ffi::HlsRecord>() as u64);
     assert_eq!(sizes[11], size_of::<Call>() as u64);
     assert_eq!(sizes[12], u64::from(limits::FIRST_LOADED));
+    assert_eq!(sizes[18], u64::from(limits::FIRST_OPTIONAL));
 }
 
 #[test]

@@ -58,8 +58,8 @@ fn who_loses_a_cpu_that_goes_takes_another() {
     assert_eq!(cpu_of(&m, low), Some(gone.into()));
 }
 
-/// The CPU on which its thread may not be is refused by the VPs above, one after the other. When the thread may be there
-/// again, and loses its CPU before that has decided, all of them have to hear of it.
+/// A CPU on which the thread may not be is refused by the VPs above it, one after the other. When the thread may be
+/// there again, and loses its CPU before that has decided, all of them have to hear of it.
 #[test]
 fn refusals_of_all_levels_end_when_a_cpu_is_lost() {
     let mut m = Machine::new(2, None);

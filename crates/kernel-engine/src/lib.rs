@@ -5,6 +5,8 @@
 //! the native one. It attaches to nothing: any kernel with BPF arenas suffices. [`Engine`] is the scheduler of a whole
 //! machine. All that needs a compiler for BPF, libelf and zlib is behind the feature `engine`.
 
+#[cfg(feature = "engine")]
+mod built_in;
 pub mod doctor;
 #[cfg(feature = "engine")]
 mod domain;
@@ -38,6 +40,8 @@ mod threads;
 mod weighing;
 
 #[cfg(feature = "engine")]
+pub use built_in::BuiltIn;
+#[cfg(feature = "engine")]
 pub use domain::{Check, Domain};
 #[cfg(feature = "engine")]
 pub use engine::{Engine, Notice};
@@ -47,6 +51,8 @@ pub use error::Error;
 pub use exit::Exit;
 #[cfg(feature = "engine")]
 pub use next_engine::{Programs, SharedMaps, Verified};
+#[cfg(feature = "engine")]
+pub use object::ENGINE;
 #[cfg(feature = "engine")]
 pub use refusal::Refusal;
 #[cfg(feature = "engine")]

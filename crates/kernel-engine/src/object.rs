@@ -4,6 +4,7 @@
 //! Every object of `bpf/` has one arena, named `arena`, and programs of type syscall. Such a program gets a context
 //! that says what to do, and writes its answer there. The kernel chooses where the arena lies.
 
+use crate::built_in::BuiltIn;
 use crate::{Error, Refusal};
 use libbpf_rs::btf::{Btf, types::Struct};
 use libbpf_rs::{
@@ -30,10 +31,10 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Loads an object from its ELF file.
-    pub fn new(file: &[u8]) -> Result<Loaded, Error> {
+    /// Loads an object from its ELF file, with these of the policies that are built in.
+    pub fn new(file: &[u8], built_in: BuiltIn) -> Result<Loaded, Error> {
         may_have_an_arena()?;
-        let object = load(file, |_| Ok(())).map_err(|refusal| match refusal.is_of_rights {
+        let object = load(file, built_in, |_| Ok(())).map_err(|refusal| match refusal.is_of_rights {
             true => Error::NotAllowed(refusal.to_string()),
             false => Error::Refused(refusal),
         })?;
@@ -161,6 +162,9 @@ const CONSTANTS: [Constant; 2] = [
     Constant { map: ".rodata.virtual", value: has_virtual_cpus },
 ];
 
+/// The map of the variable that says which policies the engine has.
+const POLICIES: &str = ".rodata.policies";
+
 /// The map of the operations that are attached.
 const OPERATIONS: &str = "hls_ops";
 
@@ -187,6 +191,7 @@ fn leave_out_cgroups(operations: &mut [u8]) {
 /// Loads an object from its ELF file; `prepare` changes the object before the kernel gets it.
 pub(crate) fn load(
     file: &[u8],
+    built_in: BuiltIn,
     prepare: impl FnOnce(&mut OpenObject) -> libbpf_rs::Result<()>,
 ) -> Result<Object, Refusal> {
     let mut log = vec![0_u8; LOG];
@@ -196,6 +201,9 @@ pub(crate) fn load(
         for mut map in open.maps_mut() {
             if let Some(constant) = CONSTANTS.iter().find(|constant| map.name() == constant.map) {
                 map.set_initial_value(&[u8::from((constant.value)())])?;
+            }
+            if map.name() == POLICIES {
+                map.set_initial_value(&built_in.bytes())?;
             }
             if map.name() == OPERATIONS && !has_cgroup_operations() {
                 leave_out_cgroups(map.initial_value_mut().unwrap_or_default());
@@ -313,6 +321,13 @@ mod tests {
         let (kept, left_out) = before.split_at(before.len() - 32);
         assert!(left_out.chunks(8).all(|pointer| pointer != [0; 8]), "{left_out:?}");
         assert_eq!(map.initial_value().unwrap(), [kept, &[0; 32]].concat());
+    }
+
+    #[test]
+    fn the_engine_has_every_policy_unless_it_is_told() {
+        let open = ObjectBuilder::default().open_memory(ENGINE).unwrap();
+        let map = open.maps().find(|map| map.name() == POLICIES).unwrap();
+        assert_eq!(map.initial_value().unwrap(), BuiltIn::ALL.bytes());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! part. Relies on nothing but BPF and its arenas; attaches to nothing.
 
 use crate::Error;
+use crate::built_in::BuiltIn;
 use crate::object::Loaded;
 use hls_core::{Call, Core, Unsound};
 use std::time::{Duration, Instant};
@@ -29,7 +30,7 @@ impl Replay {
     /// Like [`Replay::new`], but with another build of `bpf/replay.bpf.c`, such as one with further policies.
     /// [`Error::Refused`] where the kernel's verifier does not take it.
     pub fn of(object: &[u8]) -> Result<Replay, Error> {
-        let mut replay = Replay { loaded: Loaded::new(object)? };
+        let mut replay = Replay { loaded: Loaded::new(object, BuiltIn::ALL)? };
         let (found, expected) = (replay.loaded.arena().len(), tape_at() + size_of::<[Call; PART]>());
         if found < expected {
             return Err(Error::Failed(format!("found an arena of {found} bytes, expected {expected}")));

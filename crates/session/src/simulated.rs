@@ -85,7 +85,11 @@ impl RunningEngine for SimulatedRun<'_> {
         self.carry_out(change)
     }
 
-    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Self::NextEngine>, EngineError> {
+    fn prepare(
+        &mut self,
+        policies: Vec<PolicySource>,
+        _built_in: Option<u8>,
+    ) -> Result<Preparation<Self::NextEngine>, EngineError> {
         Ok(Box::new(move || {
             let next = match &policies[..] {
                 [] => None,

@@ -70,6 +70,9 @@ pub struct Native {
     pub knows_real: bool,
     /// Whether it compiles policies, which then may be loaded.
     pub compiles: bool,
+    /// The built-in policy that the engine was made without, and whether the next one is to have it.
+    pub left_out: Option<u8>,
+    brings_in: bool,
 }
 
 impl Native {
@@ -115,6 +118,8 @@ impl Native {
             panics: false,
             knows_real: false,
             compiles: true,
+            left_out: None,
+            brings_in: false,
         };
         (native, layout)
     }
@@ -286,6 +291,9 @@ impl RunningEngine for Native {
 
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         match change {
+            HierarchyChange::CreateScheduler { policy, .. } if self.left_out == Some(policy) => {
+                Err(EngineError::LeftOut(policy))
+            }
             HierarchyChange::CreateScheduler { policy, params, .. } => {
                 self.call(|core, _| Ok(Created::Scheduler(core.create_scheduler(policy, params)?)))
             }
@@ -296,7 +304,12 @@ impl RunningEngine for Native {
         }
     }
 
-    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<Arc<Library>>, EngineError> {
+    fn prepare(
+        &mut self,
+        policies: Vec<PolicySource>,
+        built_in: Option<u8>,
+    ) -> Result<Preparation<Arc<Library>>, EngineError> {
+        self.brings_in = built_in.is_some() && built_in == self.left_out;
         if !self.compiles {
             return Err(EngineError::Policy(
                 "found a policy, expected none where nothing is compiled".into(),
@@ -306,6 +319,9 @@ impl RunningEngine for Native {
     }
 
     fn take_over(&mut self, next: Arc<Library>) -> Result<(), EngineError> {
+        if std::mem::take(&mut self.brings_in) {
+            self.left_out = None;
+        }
         self.call(|core, _| {
             core.set_library(Some(next));
             Ok(())

@@ -9,7 +9,7 @@
 //! Exit status: that of the command; 2 wrong usage; 3 the scheduler could not be attached, or did not stay attached.
 
 use hls_core::{Calls, CoreScheduler, CoreVp, ParamInfo, Params, PolicyInfo, described_policies};
-use hls_kernel_engine::{Check, Domain, Programs, Verified};
+use hls_kernel_engine::{BuiltIn, Check, Domain, Programs, Verified};
 use hls_units::Nanos;
 use libbpf_rs::{MapCore, MapType, ObjectBuilder};
 use std::fmt::Display;
@@ -61,7 +61,7 @@ fn under_object(object: &str, command: &[String]) -> Result<u8> {
 /// Runs the command under our engine, in chains of `depth` schedulers of one policy, on the first CPU.
 fn under_engine(policy: &str, depth: &str, two_branches: bool, command: &[String]) -> Result<u8> {
     let depth: u32 = depth.parse().map_err(|error| format!("depth `{depth}`: {error}"))?;
-    let mut engine = Domain::new().map_err(text)?;
+    let mut engine = Domain::new(BuiltIn::with(hls_core::policies())).map_err(text)?;
     let built_in = hls_core::policies().iter().find(|info| info.name == policy);
     let policy = &built_in.map_or_else(|| load(&mut engine, policy), |info| Ok(info.clone()))?;
     engine.add_cpu(0).map_err(text)?;
@@ -87,7 +87,7 @@ fn load(engine: &mut Domain, policy: &str) -> Result<PolicyInfo> {
     let policies = described_policies(&fs::read("/loaded.said.o").map_err(text)?).map_err(text)?;
     let object = fs::read("/loaded.bpf.o").map_err(text)?;
     let maps = engine.shared_maps().map_err(text)?;
-    let verified = Verified::load(&maps, &object).map_err(|refusal| refusal.log)?;
+    let verified = Verified::load(&maps, &object, BuiltIn::ALL).map_err(|refusal| refusal.log)?;
     let programs = Programs::from_ids(&verified.ids().map_err(text)?).map_err(text)?;
     let info = policies.iter().find(|info| info.name == policy).cloned();
     engine.take_over(Some((programs, policies))).map_err(text)?;

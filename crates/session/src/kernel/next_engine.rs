@@ -8,8 +8,8 @@ use crate::policies::{builder, describe, files, in_memory};
 use crate::worker;
 use hls_control::{EngineError, PolicySource, Prepared};
 use hls_core::{PolicyInfo, PolicyTable, described_policies};
-use hls_kernel_engine::{Engine, Programs, Refusal, SharedMaps, Verified};
-use hls_policy_build::{Error, Target, verifier_error};
+use hls_kernel_engine::{BuiltIn, ENGINE, Engine, Programs, Refusal, SharedMaps, Verified};
+use hls_policy_build::{Error, PolicyFile, Target, verifier_error};
 use rustix::thread::set_name;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -21,36 +21,51 @@ use std::time::{Duration, Instant};
 /// An engine with what its policies say of themselves, and what they were made of.
 pub struct PreparedEngine {
     policies: Vec<PolicySource>,
+    built_in: BuiltIn,
     engine: (Programs, PolicyTable),
 }
 
-/// An engine that may take over; `None`: the first one, which has built-in policies only.
+/// An engine that may take over; `None`: the first one, which has no loaded policies.
 pub type NextEngine = Option<PreparedEngine>;
 
 /// The policies of the current engine, and the engine that was current before it, kept: whoever unloads a policy may
 /// want it again soon, and to prepare an engine again takes seconds.
-#[derive(Default)]
 pub struct EngineCache {
     policies: Vec<PolicySource>,
+    /// Those of the built-in policies that the current engine has, and the first one.
+    built_in: BuiltIn,
+    of_first: BuiltIn,
     last: Option<PreparedEngine>,
 }
 
 impl EngineCache {
-    /// The current engine has these policies.
-    pub fn of(policies: Vec<PolicySource>) -> EngineCache {
-        EngineCache { policies, last: None }
+    /// The current engine has these policies, and the first one the built-in ones of them.
+    pub fn of(policies: Vec<PolicySource>, built_in: BuiltIn) -> EngineCache {
+        EngineCache { policies, built_in, of_first: built_in, last: None }
+    }
+
+    /// Which built-in policies the current engine has.
+    pub fn built_in(&self) -> BuiltIn {
+        self.built_in
+    }
+
+    /// Whether the current engine has the policy of this number.
+    pub fn has(&self, policy: u8) -> bool {
+        self.built_in.has_all_of(BuiltIn::one(policy))
     }
 
     /// An engine with these policies that need not be prepared: the first one, or the one before.
-    pub fn at_once(&mut self, policies: &[PolicySource]) -> Option<Prepared<NextEngine>> {
+    pub fn at_once(&mut self, policies: &[PolicySource], built_in: BuiltIn) -> Option<Prepared<NextEngine>> {
         let ready = |next, policies: &[PolicyInfo]| {
             let policies = policies.to_vec();
             Prepared { next, policies, build: Duration::ZERO, verify: Duration::ZERO }
         };
-        if policies.is_empty() {
+        if policies.is_empty() && self.of_first.has_all_of(built_in) {
             return Some(ready(None, hls_core::policies()));
         }
-        let made = self.last.take_if(|last| last.policies == policies)?;
+        let is_it =
+            |last: &mut PreparedEngine| last.policies == policies && last.built_in.has_all_of(built_in);
+        let made = self.last.take_if(is_it)?;
         let infos = made.engine.1.clone();
         Some(ready(Some(made), &infos))
     }
@@ -61,11 +76,15 @@ impl EngineCache {
         engine: &mut Engine,
         next: NextEngine,
     ) -> Result<(), hls_kernel_engine::Error> {
-        let (policies, next) = next.map(|made| (made.policies, made.engine)).unzip();
+        let ((policies, built_in), next) = match next {
+            Some(made) => ((made.policies, made.built_in), Some(made.engine)),
+            None => ((Vec::new(), self.of_first), None),
+        };
         let old = engine.take_over(next)?;
-        let policies = std::mem::replace(&mut self.policies, policies.unwrap_or_default());
+        let policies = std::mem::replace(&mut self.policies, policies);
+        let built_in = std::mem::replace(&mut self.built_in, built_in);
         if let Some(engine) = old {
-            self.last = Some(PreparedEngine { policies, engine });
+            self.last = Some(PreparedEngine { policies, built_in, engine });
         }
         Ok(())
     }
@@ -75,6 +94,7 @@ impl EngineCache {
 #[derive(Serialize, Deserialize)]
 struct Order {
     policies: Vec<PolicySource>,
+    built_in: BuiltIn,
     /// The kernel's numbers of the maps that all engines work on.
     maps: Vec<u32>,
 }
@@ -83,8 +103,9 @@ struct Order {
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Done {
-        /// What the policies say of themselves: an object to be read; gone when the worker is.
-        description: PathBuf,
+        /// What the policies say of themselves: an object to be read; gone when the worker is. Nothing: no policy is
+        /// loaded.
+        description: Option<PathBuf>,
         /// The kernel's numbers of the engine's programs; the programs may be gone when the worker is.
         programs: Vec<(String, u32)>,
         build: Duration,
@@ -109,18 +130,24 @@ impl Answer {
 }
 
 /// What [`prepare`] makes, with the policies that it was made of.
-pub fn make(policies: Vec<PolicySource>, maps: &SharedMaps) -> Result<Prepared<NextEngine>, EngineError> {
-    let Prepared { next: engine, policies: infos, build, verify } = prepare(policies.clone(), maps)?;
-    Ok(Prepared { next: Some(PreparedEngine { policies, engine }), policies: infos, build, verify })
+pub fn make(
+    policies: Vec<PolicySource>,
+    built_in: BuiltIn,
+    maps: &SharedMaps,
+) -> Result<Prepared<NextEngine>, EngineError> {
+    let Prepared { next: engine, policies: infos, build, verify } =
+        prepare(policies.clone(), built_in, maps)?;
+    Ok(Prepared { next: Some(PreparedEngine { policies, built_in, engine }), policies: infos, build, verify })
 }
 
 /// Has a worker prepare an engine that has these policies, and takes it over from the worker.
 pub fn prepare(
     policies: Vec<PolicySource>,
+    built_in: BuiltIn,
     maps: &SharedMaps,
 ) -> Result<Prepared<(Programs, PolicyTable)>, EngineError> {
     let failed = |error: hls_kernel_engine::Error| EngineError::Failed(error.to_string());
-    let order = Order { policies, maps: maps.ids().map_err(failed)? };
+    let order = Order { policies, built_in, maps: maps.ids().map_err(failed)? };
     let (answer, worker) = give(&order)
         .map_err(|error| EngineError::Failed(format!("the process that prepares policies: {error}")))?;
     let (description, programs, build, verify) = match answer {
@@ -130,8 +157,13 @@ pub fn prepare(
     };
     let programs = Programs::from_ids(&programs).map_err(failed)?;
     let unusable = |error: &dyn std::fmt::Display| EngineError::Failed(format!("the description: {error}"));
-    let description = std::fs::read(&description).map_err(|error| unusable(&error))?;
-    let infos = described_policies(&description).map_err(|error| unusable(&error))?;
+    let infos: PolicyTable = match description {
+        Some(path) => {
+            let description = std::fs::read(&path).map_err(|error| unusable(&error))?;
+            described_policies(&description).map_err(|error| unusable(&error))?
+        }
+        None => hls_core::policies().into(),
+    };
     drop(worker);
     Ok(Prepared { policies: infos.to_vec(), next: (programs, infos), build, verify })
 }
@@ -190,20 +222,37 @@ pub fn serve() -> io::Result<()> {
 }
 
 /// The answer to an order, and what must be held for as long as the answer is to be of use.
-fn carry_out(order: &Order) -> Result<(Answer, (File, Verified)), Answer> {
+fn carry_out(order: &Order) -> Result<(Answer, (Option<File>, Verified)), Answer> {
     let begin = Instant::now();
     let files = files(&order.policies).map_err(Answer::refused)?;
-    let builder = builder();
-    let described = describe(&builder, &files).map_err(Answer::refused)?;
-    let (file, description) =
-        in_memory(&described.object).map_err(|error| Answer::failed("a file for the description", error))?;
-    let engine = builder.build(Target::Engine, &files).map_err(Answer::refused)?;
+    // What `hls` has in itself takes no compiler.
+    let compiled = if files.is_empty() { None } else { Some(compile(&files)?) };
     let build = begin.elapsed();
     let begin = Instant::now();
     let maps = SharedMaps::from_ids(&order.maps).map_err(|error| Answer::failed("the engine", error))?;
-    let verified = Verified::load(&maps, &engine.bytes).map_err(|Refusal { what, log, .. }| {
-        Answer::refused(verifier_error(&format!("{log}\n{what}"), &files))
-    })?;
+    let object = compiled.as_ref().map_or(ENGINE, |compiled| &compiled.engine);
+    let verified =
+        Verified::load(&maps, object, order.built_in).map_err(|Refusal { what, log, .. }| {
+            Answer::refused(verifier_error(&format!("{log}\n{what}"), &files))
+        })?;
     let programs = verified.ids().map_err(|error| Answer::failed("the next engine", error))?;
+    let (description, file) = compiled.map(|compiled| (compiled.description, compiled.file)).unzip();
     Ok((Answer::Done { description, programs, build, verify: begin.elapsed() }, (file, verified)))
+}
+
+/// What was made of policies' files.
+struct Compiled {
+    engine: Vec<u8>,
+    /// What the policies say of themselves, and the file that this path leads to.
+    description: PathBuf,
+    file: File,
+}
+
+fn compile(files: &[(u8, PolicyFile)]) -> Result<Compiled, Answer> {
+    let builder = builder();
+    let described = describe(&builder, files).map_err(Answer::refused)?;
+    let (file, description) =
+        in_memory(&described.object).map_err(|error| Answer::failed("a file for the description", error))?;
+    let engine = builder.build(Target::Engine, files).map_err(Answer::refused)?.bytes;
+    Ok(Compiled { engine, description, file })
 }

@@ -18,7 +18,7 @@ use crate::request::{Options, Subject};
 use crate::worker;
 use hls_control::{EngineError, PolicySource};
 use hls_hierarchy::model::Child;
-use hls_kernel_engine::{Domain, Engine, Notice};
+use hls_kernel_engine::{BuiltIn, Domain, Engine, Notice};
 use hls_monitor::event::{ObservedVp, Record, What};
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;
@@ -80,7 +80,8 @@ impl<'t> Run<'t> {
         let commands = Commands::prepare(&plan.hierarchy)?;
         let of_load = workload_only(plan);
         let policies: Vec<_> = policies.loaded.iter().map(|loaded| loaded.source.clone()).collect();
-        let mut domain = domain(policies.clone())?;
+        let built_in = BuiltIn::with(plan.hierarchy.schedulers.iter().map(|scheduler| scheduler.policy));
+        let mut domain = domain(policies.clone(), built_in)?;
         let overrun = domain.overrun().map_err(failed)?;
         let refused = hls_check::unenforceable_budgets(&plan.hierarchy, overrun);
         if !refused.is_empty() {
@@ -105,7 +106,7 @@ impl<'t> Run<'t> {
             overrun,
             keeper,
             engine,
-            engines: EngineCache::of(policies),
+            engines: EngineCache::of(policies, built_in),
             commands,
             load,
             names,
@@ -266,11 +267,11 @@ impl<'t> ChangeableRun<'t> for Run<'t> {
 }
 
 /// An empty domain in the kernel, whose current engine has these policies.
-fn domain(policies: Vec<PolicySource>) -> Result<Domain, Error> {
-    let mut domain = Domain::new().map_err(failed)?;
+fn domain(policies: Vec<PolicySource>, built_in: BuiltIn) -> Result<Domain, Error> {
+    let mut domain = Domain::new(built_in).map_err(failed)?;
     if !policies.is_empty() {
         let maps = domain.shared_maps().map_err(failed)?;
-        let prepared = prepare(policies, &maps).map_err(|error| match error {
+        let prepared = prepare(policies, built_in, &maps).map_err(|error| match error {
             EngineError::Policy(what) => Error::Input(what),
             other => Error::System(other.to_string()),
         })?;

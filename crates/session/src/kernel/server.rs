@@ -18,7 +18,7 @@ use hls_control::{
 };
 use hls_core::CoreVp;
 use hls_hierarchy::model::User;
-use hls_kernel_engine::Engine;
+use hls_kernel_engine::{BuiltIn, Engine};
 use hls_monitor::event::ObservedVp;
 use hls_plan::{ChangeableEngine, ThreadKey};
 use hls_units::Nanos;
@@ -167,16 +167,26 @@ impl RunningEngine for RemoteRun {
     type NextEngine = NextEngine;
 
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
-        self.ask(move |run| run.carry_out(change))?
+        self.ask(move |run| match change {
+            HierarchyChange::CreateScheduler { policy, .. } if !run.engines.has(policy) => {
+                Err(EngineError::LeftOut(policy))
+            }
+            _ => run.carry_out(change),
+        })?
     }
 
-    fn prepare(&mut self, policies: Vec<PolicySource>) -> Result<Preparation<NextEngine>, EngineError> {
+    fn prepare(
+        &mut self,
+        policies: Vec<PolicySource>,
+        built_in: Option<u8>,
+    ) -> Result<Preparation<NextEngine>, EngineError> {
         self.ask(move |run| {
-            if let Some(ready) = run.engines.at_once(&policies) {
+            let built_in = run.engines.built_in().and(built_in.map_or(BuiltIn::NONE, BuiltIn::one));
+            if let Some(ready) = run.engines.at_once(&policies, built_in) {
                 return Ok(Box::new(|| Ok(ready)) as Preparation<NextEngine>);
             }
             let maps = run.engine.shared_maps().map_err(|error| EngineError::Failed(error.to_string()))?;
-            Ok(Box::new(move || make(policies, &maps)))
+            Ok(Box::new(move || make(policies, built_in, &maps)))
         })?
     }
 
