@@ -28,9 +28,9 @@
  * paper has it hold back the scheduler's virtual time, without limit. Several CPUs have no migration penalty, and no
  * promise.
  *
- * Virtual times count 1/256 ns of CPU time per unit of share; the rest of the division is carried over.
+ * What a division by a share leaves is carried over.
  */
-#include "../core/policy.h"
+#include "../core/virtual_time.h"
 
 #define BVT_PARAMS(P)                                                             \
 	P(BVT_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(5), HLS_US(10), HLS_S(10), \
@@ -51,9 +51,6 @@ enum { BVT_PARAMS(HLS_PARAM_INDEX) };
 enum { BVT_VP_PARAMS(HLS_PARAM_INDEX) };
 enum { BVT_MESSAGES(HLS_MESSAGE_INDEX) };
 
-#define BVT_SHIFT 8
-/* A virtual time that has not changed for so long is behind, even where a comparison, which wraps, denies it. */
-#define BVT_FORGET_NS HLS_S(86400)
 /* Who is so far behind the next one runs for an hour, and is looked at again: further, products would overflow. */
 #define BVT_FAR (1LL << 46)
 #define BVT_NONE (1ULL << 62) /* no VP is so far ahead */
@@ -91,15 +88,10 @@ POLICY_FITS(struct bvt, struct bvt_vp);
 typedef struct bvt __arena bvt_t;
 typedef struct bvt_vp __arena bvt_vp_t;
 
-static bool bvt_before(u64 a, u64 b)
-{
-	return (s64)(a - b) < 0;
-}
-
 /* How much virtual time this much CPU time of v is, rounded down. */
 static u64 bvt_of(hls_t *h, u32 v, u64 ns)
 {
-	return (ns << BVT_SHIFT) / h->vp[v].param[BVT_SHARE];
+	return virtual_of(ns, h->vp[v].param[BVT_SHARE]);
 }
 
 /* How far the VP is warped now. */
@@ -120,7 +112,7 @@ static u64 bvt_effective(hls_t *h, u32 v)
 static u64 bvt_running_actual(hls_t *h, u32 v)
 {
 	const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
-	u64 service = (hls_used_ns(h, v) << BVT_SHIFT) + vp->rest;
+	u64 service = (hls_used_ns(h, v) << VIRTUAL_SHIFT) + vp->rest;
 	return vp->actual + service / h->vp[v].param[BVT_SHARE];
 }
 
@@ -182,7 +174,7 @@ static u32 bvt_earlier(hls_t *h, u32 v, u32 w)
 {
 	if (!v || !w)
 		return v ? v : w;
-	return bvt_before(bvt_effective(h, w), bvt_effective(h, v)) ? w : v;
+	return virtual_before(bvt_effective(h, w), bvt_effective(h, v)) ? w : v;
 }
 
 /* The READY VP with the least E of those that can use the CPU; 0: none. */
@@ -197,7 +189,7 @@ HLS_RARE_BODY u32 bvt_first(hls_t *h, u32 s, u32 cpu)
 static u64 bvt_lesser(hls_t *h, u32 v, u64 least)
 {
 	u64 actual = v ? POLICY_VP(struct bvt_vp, v)->actual : least;
-	return bvt_before(actual, least) ? actual : least;
+	return virtual_before(actual, least) ? actual : least;
 }
 
 /* The least A of the RUNNING VPs, or BVT_NONE ahead of everybody. */
@@ -207,7 +199,7 @@ HLS_RARE_FUNC u64 bvt_least_running(hls_t *h __arg_arena, u32 s)
 	for_each_up (h, u, s) {
 		u32 v = hls_running_by(h, s, u);
 		u64 actual = v ? bvt_running_actual(h, v) : least;
-		if (bvt_before(actual, least))
+		if (virtual_before(actual, least))
 			least = actual;
 	}
 	return least;
@@ -222,7 +214,7 @@ HLS_RARE_FUNC u32 bvt_advance_to(hls_t *h __arg_arena, u32 s, u64 least)
 	least = bvt_lesser(h, tree_first(h->queue_node, bvt->barred), least);
 	if (least == bvt->greatest + BVT_NONE)
 		least = bvt->greatest;
-	if (bvt_before(bvt->now, least))
+	if (virtual_before(bvt->now, least))
 		bvt->now = least;
 	return 0;
 }
@@ -262,7 +254,7 @@ static u64 bvt_turn(hls_t *h, u32 s, u32 v, s64 ahead)
 	if (ahead > BVT_FAR)
 		return HLS_S(3600);
 	s64 turn_ns = h->scheduler[s].param[BVT_ALLOWANCE];
-	turn_ns += (ahead * (s64)h->vp[v].param[BVT_SHARE]) >> BVT_SHIFT;
+	turn_ns += (ahead * (s64)h->vp[v].param[BVT_SHARE]) >> VIRTUAL_SHIFT;
 	return turn_ns > 0 ? turn_ns : 0;
 }
 
@@ -294,8 +286,8 @@ static void bvt_request(hls_t *h, u32 s, u32 v)
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
 	bvt_advance(h, s);
-	bool forgotten = h->now_ns - vp->released_at > BVT_FORGET_NS;
-	if (forgotten || bvt_before(vp->actual, bvt->now)) {
+	bool forgotten = h->now_ns - vp->released_at > VIRTUAL_FORGET_NS;
+	if (forgotten || virtual_before(vp->actual, bvt->now)) {
 		vp->actual = bvt->now;
 		vp->rest = 0;
 	}
@@ -384,13 +376,13 @@ static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
 	u64 share = h->vp[v].param[BVT_SHARE];
-	u64 service = (used_ns << BVT_SHIFT) + vp->rest, quotient = service / share;
+	u64 service = (used_ns << VIRTUAL_SHIFT) + vp->rest, quotient = service / share;
 	vp->actual += quotient;
 	vp->rest = service - quotient * share;
-	if (bvt_before(bvt->greatest, vp->actual))
+	if (virtual_before(bvt->greatest, vp->actual))
 		bvt->greatest = vp->actual;
 	/* The scheduler's virtual time was seen in the middle of this run, of which a part turned out to be stolen. */
-	if (bvt_before(vp->actual, bvt->now))
+	if (virtual_before(vp->actual, bvt->now))
 		bvt->now = vp->actual;
 	if (vp->state != BVT_WARPED)
 		return;
@@ -427,7 +419,7 @@ static void bvt_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool bvt_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return bvt_before(bvt_effective(h, ready), bvt_running_effective(h, running));
+	return virtual_before(bvt_effective(h, ready), bvt_running_effective(h, running));
 }
 
 /* Some bars have ended: their VPs are WARPED. */
@@ -471,7 +463,7 @@ static bool bvt_check_invariants(hls_t *h, u32 s)
 	u32 v = h->scheduler[s].first_child;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
-		if (h->vp[v].state == HLS_READY && bvt_before(vp->actual, now))
+		if (h->vp[v].state == HLS_READY && virtual_before(vp->actual, now))
 			return false;
 		if (vp->left_ns > h->vp[v].param[BVT_LIMIT])
 			return false;

@@ -17,9 +17,9 @@
  * A warp is CPU time of its VP, which the VP's share turns into virtual time. So what the warp may cost the other VPs
  * does not depend on which VPs are registered, and their guarantees hold while VPs come and go.
  *
- * Tags count 1/256 ns of CPU time per unit of share; the rest of the division is carried over, so that no share drifts.
+ * Tags are virtual times. What a division by a share leaves is carried over, so that no share drifts.
  */
-#include "../core/policy.h"
+#include "../core/virtual_time.h"
 
 #define PROPORTIONAL_SHARE_PARAMS(P)                                                          \
 	P(PROPORTIONAL_SHARE_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(10), \
@@ -33,9 +33,6 @@
 enum { PROPORTIONAL_SHARE_PARAMS(HLS_PARAM_INDEX) };
 enum { PROPORTIONAL_SHARE_VP_PARAMS(HLS_PARAM_INDEX) };
 
-#define PROPORTIONAL_SHARE_SHIFT 8
-/* A tag that has not changed for so long is behind v, even where a comparison of 64-bit tags, which wrap, denies it. */
-#define PROPORTIONAL_SHARE_FORGET_NS HLS_S(86400)
 #define PROPORTIONAL_SHARE_MOST_BEHIND_NS HLS_MS(100)
 
 struct proportional_share {
@@ -54,11 +51,6 @@ struct proportional_share_vp {
 };
 
 POLICY_FITS(struct proportional_share, struct proportional_share_vp);
-
-static bool proportional_share_before(u64 a, u64 b)
-{
-	return (s64)(a - b) < 0;
-}
 
 static s64 proportional_share_register_vp(hls_t *h, u32 s, u32 v)
 {
@@ -80,7 +72,7 @@ static u64 proportional_share_key(hls_t *h, u32 v)
 	u64 start = POLICY_VP(struct proportional_share_vp, v)->start, warp_ns = vp->param[PROPORTIONAL_SHARE_WARP];
 	if (likely(!warp_ns))
 		return start;
-	return start - (warp_ns << PROPORTIONAL_SHARE_SHIFT) / vp->param[PROPORTIONAL_SHARE_SHARE];
+	return start - virtual_of(warp_ns, vp->param[PROPORTIONAL_SHARE_SHARE]);
 }
 
 /* Whether v lies in the search tree of the queue. */
@@ -116,8 +108,8 @@ static void proportional_share_request(hls_t *h, u32 s, u32 v)
 {
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	struct proportional_share_vp __arena *vp = POLICY_VP(struct proportional_share_vp, v);
-	bool forgotten = h->now_ns - vp->released_at > PROPORTIONAL_SHARE_FORGET_NS;
-	if (forgotten || proportional_share_before(vp->start, ps->virtual_time)) {
+	bool forgotten = h->now_ns - vp->released_at > VIRTUAL_FORGET_NS;
+	if (forgotten || virtual_before(vp->start, ps->virtual_time)) {
 		vp->start = ps->virtual_time;
 		vp->rest = 0;
 	}
@@ -134,7 +126,7 @@ static void proportional_share_withdraw(hls_t *h, u32 s, u32 v)
 static u64 proportional_share_lesser(hls_t *h, u32 v, u64 least)
 {
 	u64 start = v ? POLICY_VP(struct proportional_share_vp, v)->start : least;
-	return proportional_share_before(start, least) ? start : least;
+	return virtual_before(start, least) ? start : least;
 }
 
 /* The least of `least` and of the S of all VPs that are READY or RUNNING. */
@@ -155,7 +147,7 @@ static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 	u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
 	if (ps->nr_warped)
 		start = proportional_share_least_start(h, s, start);
-	if (proportional_share_before(ps->virtual_time, start))
+	if (virtual_before(ps->virtual_time, start))
 		ps->virtual_time = start;
 	h->slice_ns = in_register(&h->scheduler[s])->param[PROPORTIONAL_SHARE_QUANTUM];
 }
@@ -188,11 +180,11 @@ static void proportional_share_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	struct proportional_share_vp __arena *vp = POLICY_VP(struct proportional_share_vp, v);
 	u64 share = in_register(&h->vp[v])->param[PROPORTIONAL_SHARE_SHARE];
-	u64 service = (used_ns << PROPORTIONAL_SHARE_SHIFT) + vp->rest;
+	u64 service = (used_ns << VIRTUAL_SHIFT) + vp->rest;
 	u64 quotient = service / share;
 	vp->start += quotient;
 	vp->rest = service - quotient * share;
-	if (proportional_share_before(ps->last_finish, vp->start))
+	if (virtual_before(ps->last_finish, vp->start))
 		ps->last_finish = vp->start;
 }
 
@@ -202,16 +194,16 @@ static void proportional_share_catch_up(hls_t *h, u32 s, u32 v)
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	struct proportional_share_vp __arena *vp = POLICY_VP(struct proportional_share_vp, v);
 	u64 share = in_register(&h->vp[v])->param[PROPORTIONAL_SHARE_SHARE];
-	u64 least = ps->virtual_time - (PROPORTIONAL_SHARE_MOST_BEHIND_NS << PROPORTIONAL_SHARE_SHIFT) / share;
-	if (proportional_share_before(vp->start, least))
+	u64 least = ps->virtual_time - virtual_of(PROPORTIONAL_SHARE_MOST_BEHIND_NS, share);
+	if (virtual_before(vp->start, least))
 		vp->start = least;
 }
 
 static void proportional_share_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	proportional_share_charge(h, s, v, used_ns);
-	if (unlikely(proportional_share_before(POLICY_VP(struct proportional_share_vp, v)->start,
-					       POLICY_STATE(struct proportional_share, s)->virtual_time)))
+	if (unlikely(virtual_before(POLICY_VP(struct proportional_share_vp, v)->start,
+				    POLICY_STATE(struct proportional_share, s)->virtual_time)))
 		proportional_share_catch_up(h, s, v);
 	proportional_share_enqueue(h, s, v);
 }
@@ -230,7 +222,7 @@ static void proportional_share_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool proportional_share_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return proportional_share_before(proportional_share_key(h, ready), proportional_share_key(h, running));
+	return virtual_before(proportional_share_key(h, ready), proportional_share_key(h, running));
 }
 
 static const struct hls_policy proportional_share_policy = {

@@ -28,7 +28,8 @@
 	P(5, join, JOIN, __VA_ARGS__)                             \
 	P(6, limit, LIMIT, __VA_ARGS__)                           \
 	P(7, round_robin, ROUND_ROBIN, __VA_ARGS__)               \
-	P(8, bvt, BVT, __VA_ARGS__)
+	P(8, bvt, BVT, __VA_ARGS__)                               \
+	P(9, stride, STRIDE, __VA_ARGS__)
 
 #ifdef HLS_LOADED
 #include "../core/guard_queues.h"

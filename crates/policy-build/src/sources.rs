@@ -14,9 +14,17 @@ pub(crate) fn text(path: &str) -> &'static str {
 
 /// What a policy must do and may call: the headers of the contract, each with its path and its text.
 pub fn contract() -> impl Iterator<Item = (&'static str, &'static str)> {
-    ["core/policy.h", "core/queue.h", "core/list.h", "core/heap.h", "core/levels.h", "core/budget.h"]
-        .into_iter()
-        .map(|path| (path, text(path)))
+    [
+        "core/policy.h",
+        "core/queue.h",
+        "core/list.h",
+        "core/heap.h",
+        "core/levels.h",
+        "core/budget.h",
+        "core/virtual_time.h",
+    ]
+    .into_iter()
+    .map(|path| (path, text(path)))
 }
 
 /// Whether one of the files has this name, up to its first dot.

@@ -104,7 +104,7 @@ fn messages_are_told_by_the_line_of_the_author() {
 #[test]
 fn the_contract_is_there_without_the_repository() {
     let included: Vec<_> = contract().map(|(path, text)| (path, text.contains("#ifndef HLS_"))).collect();
-    assert!(included.len() == 6 && included.iter().all(|(_, is_header)| *is_header), "{included:?}");
+    assert!(included.len() == 7 && included.iter().all(|(_, is_header)| *is_header), "{included:?}");
     for path in ["core/port/native.c", "core/port/bpf.flags", "bpf/engine.bpf.c", "policies/registry.h"] {
         assert!(!crate::sources::text(path).is_empty(), "{path}");
     }

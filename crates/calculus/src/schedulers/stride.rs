@@ -10,7 +10,6 @@
 
 use super::{Entry, Instance, Limits, Provided, proportional_share};
 use crate::derivation::Rule;
-use crate::description::{Description, QUANTUM, SHARE};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "stride",
@@ -19,11 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: proportional_share::ENTRY.provides,
     joins: false,
     limits: Limits::Nothing,
-    description: Some(Description {
-        doc: "CPU time in proportion to shares, the least pass first",
-        scheduler_params: &[QUANTUM],
-        vp_params: &[SHARE],
-    }),
+    description: None,
     provide,
 };
 

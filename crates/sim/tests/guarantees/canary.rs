@@ -84,11 +84,12 @@ fn caught_after(giver: &str, spoilt_policies: &[&str]) -> Option<u64> {
 #[test]
 fn one_percent_less_is_caught() {
     let budgets: &[&str] = &["reservation", "limit"];
-    let canaries: [(&str, &[&str]); 7] = [
+    let canaries: [(&str, &[&str]); 8] = [
         ("reservation", &["reservation"]),
         ("limit", &["limit"]),
         ("proportional-share", &["proportional-share"]),
         ("bvt", &["bvt"]),
+        ("stride", &["stride"]),
         ("round-robin", &["round-robin"]),
         ("join", budgets),
         ("fixed-priority", budgets),

@@ -123,7 +123,7 @@ impl Draw {
         }
         let policy = match self.between(0, 11) {
             0..=2 => "reservation",
-            3..=5 => self.one_of(&["proportional-share", "bvt"]),
+            3..=5 => self.one_of(&["proportional-share", "bvt", "stride"]),
             6..=7 => "round-robin",
             8 => "limit",
             9..=10 => "fixed-priority",
@@ -188,6 +188,7 @@ impl Draw {
             "limit" => vec![self.budget(held)],
             "proportional-share" => (0..self.between(2, 4)).map(|_| self.share()).collect(),
             "bvt" => (0..self.between(2, 4)).map(|_| self.limited_share()).collect(),
+            "stride" => (0..self.between(2, 4)).map(|_| self.share()[..1].to_vec()).collect(),
             "fixed-priority" => {
                 (0..self.between(2, 3)).map(|n| vec![("priority", self.priority(n))]).collect()
             }

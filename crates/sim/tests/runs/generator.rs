@@ -6,8 +6,8 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 6] =
-    ["fixed-priority", "time-sharing", "proportional-share", "bvt", "reservation", "round-robin"];
+const POLICIES: [&str; 7] =
+    ["fixed-priority", "time-sharing", "proportional-share", "bvt", "stride", "reservation", "round-robin"];
 const MAX_DEPTH: usize = 5;
 
 /// A hierarchy file, and a workload file where a thread needs one.
@@ -100,7 +100,7 @@ impl Generator {
                 self.time(0, 3000),
                 self.time(0, 9000)
             ),
-            "proportional-share" | "bvt" => format!("share={}", 1 + self.below(5)),
+            "proportional-share" | "bvt" | "stride" => format!("share={}", 1 + self.below(5)),
             "reservation" | "limit" => {
                 format!("budget=\"{}\" period=\"{}\"", self.time(200, 3000), self.time(3000, 15_000))
             }

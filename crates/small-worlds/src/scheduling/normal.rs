@@ -49,7 +49,7 @@ impl Words {
             "round-robin" => Words::Turn,
             "fixed-priority" => Words::Turns,
             "time-sharing" => Words::TurnsAndWaits,
-            "proportional-share" => Words::Tags,
+            "proportional-share" | "stride" => Words::Tags,
             "bvt" => Words::Borrowed,
             "reservation" => Words::Budgets,
             "limit" => Words::Budget,
