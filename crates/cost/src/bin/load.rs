@@ -61,8 +61,8 @@ fn under_object(object: &str, command: &[String]) -> Result<u8> {
 /// Runs the command under our engine, in chains of `depth` schedulers of one policy, on the first CPU.
 fn under_engine(policy: &str, depth: &str, two_branches: bool, command: &[String]) -> Result<u8> {
     let depth: u32 = depth.parse().map_err(|error| format!("depth `{depth}`: {error}"))?;
-    let mut engine = Domain::new(BuiltIn::with(hls_core::policies())).map_err(text)?;
     let built_in = hls_core::policies().iter().find(|info| info.name == policy);
+    let mut engine = Domain::new(BuiltIn::with(built_in)).map_err(text)?;
     let policy = &built_in.map_or_else(|| load(&mut engine, policy), |info| Ok(info.clone()))?;
     engine.add_cpu(0).map_err(text)?;
     let root = engine.create_scheduler(policy.id, values(&policy.scheduler_params)).map_err(text)?;
@@ -87,7 +87,7 @@ fn load(engine: &mut Domain, policy: &str) -> Result<PolicyInfo> {
     let policies = described_policies(&fs::read("/loaded.said.o").map_err(text)?).map_err(text)?;
     let object = fs::read("/loaded.bpf.o").map_err(text)?;
     let maps = engine.shared_maps().map_err(text)?;
-    let verified = Verified::load(&maps, &object, BuiltIn::ALL).map_err(|refusal| refusal.log)?;
+    let verified = Verified::load(&maps, &object, BuiltIn::with([])).map_err(|refusal| refusal.log)?;
     let programs = Programs::from_ids(&verified.ids().map_err(text)?).map_err(text)?;
     let info = policies.iter().find(|info| info.name == policy).cloned();
     engine.take_over(Some((programs, policies))).map_err(text)?;
