@@ -17,7 +17,7 @@
 //! All were compared with every schedule of small sets, sleeping and warping at the worst times.
 
 use super::proportional_share::as_psbe;
-use super::{Entry, Instance, Limits, Provided};
+use super::{Entry, Instance, Limits, Provided, proportional_share};
 use crate::derivation::Rule;
 use crate::guarantee::{Guarantee, Kind};
 use crate::label::Label;
@@ -28,9 +28,8 @@ use num_traits::{One, Signed, Zero};
 pub(super) const ENTRY: Entry = Entry {
     policy: "bvt",
     source: "Duda and Cheriton, SOSP 1999",
-    accepts: "PSBE s and whatever implies it; RESU s; PS s",
-    provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r; ALL where there \
-               are CPUs enough",
+    accepts: proportional_share::ENTRY.accepts,
+    provides: proportional_share::ENTRY.provides,
     joins: false,
     limits: Limits::Nothing,
     description: None,
