@@ -138,6 +138,19 @@ static __always_inline u32 tree_first(const tree_node_t *nodes, u32 root)
 	return i;
 }
 
+/* The member after i; 0: i is the last. */
+static __always_inline u32 tree_next(const tree_node_t *nodes, u32 i)
+{
+	if (nodes[i].child[TREE_BEHIND])
+		return tree_first(nodes, nodes[i].child[TREE_BEHIND]);
+	u32 up = nodes[i].up;
+	for (u32 d = opaque(0); d < HLS_TREE_HEIGHT && up && nodes[up].child[TREE_BEHIND] == i && can_loop; d++) {
+		i = up;
+		up = nodes[i].up;
+	}
+	return up;
+}
+
 /* Removes node i. */
 HLS_RARE_BODY void tree_remove(tree_node_t *nodes, u32 __arena *root, u32 i)
 {

@@ -23,4 +23,26 @@ static __always_inline u64 virtual_of(u64 ns, u64 share)
 	return (ns << VIRTUAL_SHIFT) / share;
 }
 
+/* Up to where a VP has used its share, in virtual time. */
+struct virtual_account {
+	u64 used;
+	u64 rest; /* of the division that made `used`: it is carried over, so that no share drifts */
+};
+typedef struct virtual_account __arena virtual_account_t;
+
+/* The VP of such a share had used_ns of CPU time. */
+static __always_inline void virtual_charge(virtual_account_t *account, u64 share, u64 used_ns)
+{
+	u64 service = (used_ns << VIRTUAL_SHIFT) + account->rest, quotient = service / share;
+	account->used += quotient;
+	account->rest = service - quotient * share;
+}
+
+/* The VP goes on at `at`, and not before. */
+static __always_inline void virtual_skip_to(virtual_account_t *account, u64 at)
+{
+	account->used = at;
+	account->rest = 0;
+}
+
 #endif

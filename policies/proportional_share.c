@@ -16,8 +16,6 @@
  *
  * A warp is CPU time of its VP, which the VP's share turns into virtual time. So what the warp may cost the other VPs
  * does not depend on which VPs are registered, and their guarantees hold while VPs come and go.
- *
- * Tags are virtual times. What a division by a share leaves is carried over, so that no share drifts.
  */
 #include "../core/virtual_time.h"
 
@@ -45,8 +43,7 @@ struct proportional_share {
 };
 
 struct proportional_share_vp {
-	u64 start; /* S; of a VP that is not RUNNING, F */
-	u64 rest;  /* of the division that made `start` */
+	struct virtual_account tag; /* S; of a VP that is not RUNNING, F */
 	u64 released_at;
 };
 
@@ -69,7 +66,8 @@ static void proportional_share_unregister_vp(hls_t *h, u32 s, u32 v)
 static u64 proportional_share_key(hls_t *h, u32 v)
 {
 	const vp_t *vp = in_register(&h->vp[v]);
-	u64 start = POLICY_VP(struct proportional_share_vp, v)->start, warp_ns = vp->param[PROPORTIONAL_SHARE_WARP];
+	u64 start = POLICY_VP(struct proportional_share_vp, v)->tag.used,
+	    warp_ns = vp->param[PROPORTIONAL_SHARE_WARP];
 	if (likely(!warp_ns))
 		return start;
 	return start - virtual_of(warp_ns, vp->param[PROPORTIONAL_SHARE_SHARE]);
@@ -84,7 +82,7 @@ static bool proportional_share_is_apart(hls_t *h, u32 v)
 static void proportional_share_enqueue(hls_t *h, u32 s, u32 v)
 {
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
-	u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
+	u64 start = POLICY_VP(struct proportional_share_vp, v)->tag.used;
 	if (likely(!proportional_share_is_apart(h, v))) {
 		queue_push_heap(h, &ps->ready.heap, v, start);
 		return;
@@ -109,10 +107,8 @@ static void proportional_share_request(hls_t *h, u32 s, u32 v)
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	struct proportional_share_vp __arena *vp = POLICY_VP(struct proportional_share_vp, v);
 	bool forgotten = h->now_ns - vp->released_at > VIRTUAL_FORGET_NS;
-	if (forgotten || virtual_before(vp->start, ps->virtual_time)) {
-		vp->start = ps->virtual_time;
-		vp->rest = 0;
-	}
+	if (forgotten || virtual_before(vp->tag.used, ps->virtual_time))
+		virtual_skip_to(&vp->tag, ps->virtual_time);
 	proportional_share_enqueue(h, s, v);
 }
 
@@ -125,7 +121,7 @@ static void proportional_share_withdraw(hls_t *h, u32 s, u32 v)
 /* `least`, or the S of v if that is less; v is a VP or 0. */
 static u64 proportional_share_lesser(hls_t *h, u32 v, u64 least)
 {
-	u64 start = v ? POLICY_VP(struct proportional_share_vp, v)->start : least;
+	u64 start = v ? POLICY_VP(struct proportional_share_vp, v)->tag.used : least;
 	return virtual_before(start, least) ? start : least;
 }
 
@@ -144,7 +140,7 @@ HLS_RARE_FUNC u64 proportional_share_least_start(hls_t *h __arg_arena, u32 s, u6
 static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 {
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
-	u64 start = POLICY_VP(struct proportional_share_vp, v)->start;
+	u64 start = POLICY_VP(struct proportional_share_vp, v)->tag.used;
 	if (ps->nr_warped)
 		start = proportional_share_least_start(h, s, start);
 	if (virtual_before(ps->virtual_time, start))
@@ -180,12 +176,9 @@ static void proportional_share_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	struct proportional_share_vp __arena *vp = POLICY_VP(struct proportional_share_vp, v);
 	u64 share = in_register(&h->vp[v])->param[PROPORTIONAL_SHARE_SHARE];
-	u64 service = (used_ns << VIRTUAL_SHIFT) + vp->rest;
-	u64 quotient = service / share;
-	vp->start += quotient;
-	vp->rest = service - quotient * share;
-	if (virtual_before(ps->last_finish, vp->start))
-		ps->last_finish = vp->start;
+	virtual_charge(&vp->tag, share, used_ns);
+	if (virtual_before(ps->last_finish, vp->tag.used))
+		ps->last_finish = vp->tag.used;
 }
 
 /* v, which goes on, is behind the virtual time: not by too much. */
@@ -195,14 +188,14 @@ static void proportional_share_catch_up(hls_t *h, u32 s, u32 v)
 	struct proportional_share_vp __arena *vp = POLICY_VP(struct proportional_share_vp, v);
 	u64 share = in_register(&h->vp[v])->param[PROPORTIONAL_SHARE_SHARE];
 	u64 least = ps->virtual_time - virtual_of(PROPORTIONAL_SHARE_MOST_BEHIND_NS, share);
-	if (virtual_before(vp->start, least))
-		vp->start = least;
+	if (virtual_before(vp->tag.used, least))
+		vp->tag.used = least;
 }
 
 static void proportional_share_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	proportional_share_charge(h, s, v, used_ns);
-	if (unlikely(virtual_before(POLICY_VP(struct proportional_share_vp, v)->start,
+	if (unlikely(virtual_before(POLICY_VP(struct proportional_share_vp, v)->tag.used,
 				    POLICY_STATE(struct proportional_share, s)->virtual_time)))
 		proportional_share_catch_up(h, s, v);
 	proportional_share_enqueue(h, s, v);

@@ -33,8 +33,7 @@ struct stride {
 };
 
 struct stride_vp {
-	u64 pass;
-	u64 rest; /* of the division that made `pass` */
+	struct virtual_account pass;
 	u64 released_at;
 };
 
@@ -45,11 +44,9 @@ static void stride_request(hls_t *h, u32 s, u32 v)
 	struct stride __arena *stride = POLICY_STATE(struct stride, s);
 	struct stride_vp __arena *vp = POLICY_VP(struct stride_vp, v);
 	bool forgotten = h->now_ns - vp->released_at > VIRTUAL_FORGET_NS;
-	if (forgotten || virtual_before(vp->pass, stride->global_pass)) {
-		vp->pass = stride->global_pass;
-		vp->rest = 0;
-	}
-	queue_push(h, &stride->ready, v, vp->pass);
+	if (forgotten || virtual_before(vp->pass.used, stride->global_pass))
+		virtual_skip_to(&vp->pass, stride->global_pass);
+	queue_push(h, &stride->ready, v, vp->pass.used);
 }
 
 static void stride_withdraw(hls_t *h, u32 s, u32 v)
@@ -65,7 +62,7 @@ static u32 stride_grant(hls_t *h, u32 s, u32 cpu)
 	if (!v)
 		return 0;
 	queue_remove(h, &stride->ready, v);
-	u64 pass = POLICY_VP(struct stride_vp, v)->pass;
+	u64 pass = POLICY_VP(struct stride_vp, v)->pass.used;
 	if (virtual_before(stride->global_pass, pass))
 		stride->global_pass = pass;
 	h->slice_ns = h->scheduler[s].param[STRIDE_QUANTUM];
@@ -77,12 +74,9 @@ static void stride_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	struct stride __arena *stride = POLICY_STATE(struct stride, s);
 	struct stride_vp __arena *vp = POLICY_VP(struct stride_vp, v);
-	u64 share = h->vp[v].param[STRIDE_SHARE];
-	u64 service = (used_ns << VIRTUAL_SHIFT) + vp->rest, grown = service / share;
-	vp->pass += grown;
-	vp->rest = service - grown * share;
-	if (virtual_before(stride->greatest_pass, vp->pass))
-		stride->greatest_pass = vp->pass;
+	virtual_charge(&vp->pass, h->vp[v].param[STRIDE_SHARE], used_ns);
+	if (virtual_before(stride->greatest_pass, vp->pass.used))
+		stride->greatest_pass = vp->pass.used;
 }
 
 static void stride_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -91,9 +85,9 @@ static void stride_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	struct stride_vp __arena *vp = POLICY_VP(struct stride_vp, v);
 	stride_charge(h, s, v, used_ns);
 	u64 least = stride->global_pass - virtual_of(STRIDE_MOST_BEHIND_NS, h->vp[v].param[STRIDE_SHARE]);
-	if (virtual_before(vp->pass, least))
-		vp->pass = least;
-	queue_push(h, &stride->ready, v, vp->pass);
+	if (virtual_before(vp->pass.used, least))
+		vp->pass.used = least;
+	queue_push(h, &stride->ready, v, vp->pass.used);
 }
 
 static void stride_release(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -109,7 +103,8 @@ static void stride_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool stride_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return virtual_before(POLICY_VP(struct stride_vp, ready)->pass, POLICY_VP(struct stride_vp, running)->pass);
+	return virtual_before(POLICY_VP(struct stride_vp, ready)->pass.used,
+			      POLICY_VP(struct stride_vp, running)->pass.used);
 }
 
 static const struct hls_policy stride_policy = {

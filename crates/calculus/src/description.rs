@@ -45,26 +45,6 @@ const SECOND: u64 = 1_000_000_000;
 /// A whole rate, in the unit of [`RATE`].
 pub(crate) const WHOLE_RATE: u64 = 1_000_000;
 
-/// How long a VP runs before others are considered.
-pub(crate) const QUANTUM: Param = Param {
-    name: "quantum",
-    unit: Unit::Time,
-    default: Some(10_000 * MICROSECOND),
-    min: 10 * MICROSECOND,
-    max: 10 * SECOND,
-    doc: "how long a VP runs before others are considered",
-};
-
-/// A VP's weight.
-pub(crate) const SHARE: Param = Param {
-    name: "share",
-    unit: Unit::Count,
-    default: Some(1),
-    min: 1,
-    max: 131_072,
-    doc: "weight of the VP among its siblings",
-};
-
 /// A reservation's amount.
 pub(crate) const BUDGET: Param = Param {
     name: "budget",

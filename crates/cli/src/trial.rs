@@ -90,7 +90,7 @@ fn in_the_kernel(
     };
     let begin = Instant::now();
     let object = builder().build(Target::Replay, policies).map_err(refused)?.bytes;
-    match Replay::of(&object) {
+    match Replay::of(&object, BuiltIn::with([])) {
         Err(KernelError::NotAllowed(why)) => {
             say("BPF", begin, &format!("built; not tried: {why}"))?;
             say("verifier", begin, "not asked, for the same reason")?;
@@ -121,7 +121,7 @@ fn in_the_kernel(
         )?;
         return Ok(Verdict::Kept);
     }
-    Verified::load(&SharedMaps::default(), &engine.bytes, BuiltIn::ALL).map_err(not_taken)?;
+    Verified::load(&SharedMaps::default(), &engine.bytes, BuiltIn::with([])).map_err(not_taken)?;
     say("verifier", begin, "takes the engine")?;
     Ok(Verdict::Kept)
 }
@@ -302,7 +302,7 @@ struct Replaying(hls_kernel_engine::Replay);
 impl Replaying {
     fn new(object: &Path) -> Result<Replaying, Error> {
         let object = std::fs::read(object)?;
-        hls_kernel_engine::Replay::of(&object)
+        hls_kernel_engine::Replay::of(&object, hls_kernel_engine::BuiltIn::with([]))
             .map(Replaying)
             .map_err(|error| Error::System(error.to_string()))
     }

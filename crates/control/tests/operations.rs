@@ -152,7 +152,7 @@ fn what_cannot_be_created_or_destroyed_is_refused() {
     let mut manager = manager();
     let (none, large) = (texts(&[]), texts(&[("guarantee", "RESBH 19ms 20ms")]));
     refused(&mut manager, "155% > 100%", |it| it.create(ROOT, "round-robin", "RR", "RES", &large));
-    refused(&mut manager, "policy `lottery`", |it| it.create(ROOT, "lottery", "L", "FP", &none));
+    refused(&mut manager, "policy `fair`", |it| it.create(ROOT, "fair", "L", "FP", &none));
     refused(&mut manager, "no `priority`", |it| it.create(ROOT, "round-robin", "RR", "FP", &none));
     refused(&mut manager, "the name \"\"", |it| it.create(ROOT, "round-robin", "", "rest", &none));
     refused(&mut manager, "control characters", |it| {

@@ -24,13 +24,13 @@ pub struct Replay {
 impl Replay {
     /// Loads the core into the kernel, with an empty domain. [`Error::NotAllowed`] where nobody may do that here.
     pub fn new() -> Result<Replay, Error> {
-        Replay::of(OBJECT)
+        Replay::of(OBJECT, BuiltIn::ALL)
     }
 
-    /// Like [`Replay::new`], but with another build of `bpf/replay.bpf.c`, such as one with further policies.
-    /// [`Error::Refused`] where the kernel's verifier does not take it.
-    pub fn of(object: &[u8]) -> Result<Replay, Error> {
-        let mut replay = Replay { loaded: Loaded::new(object, BuiltIn::ALL)? };
+    /// Like [`Replay::new`], but with another build of `bpf/replay.bpf.c`, such as one with further policies,
+    /// and with these of the built-in ones. [`Error::Refused`] where the kernel's verifier does not take it.
+    pub fn of(object: &[u8], built_in: BuiltIn) -> Result<Replay, Error> {
+        let mut replay = Replay { loaded: Loaded::new(object, built_in)? };
         let (found, expected) = (replay.loaded.arena().len(), tape_at() + size_of::<[Call; PART]>());
         if found < expected {
             return Err(Error::Failed(format!("found an arena of {found} bytes, expected {expected}")));

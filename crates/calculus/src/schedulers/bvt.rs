@@ -14,6 +14,10 @@
 //!   had r_n of the time since and L_n*(1-r_n) beyond that, so the delta is (B + own + r_f*(sum of w_n of those not in
 //!   G + sum of L_n*(1-r_n) of those in G)) / (1 - sum of r_n in G). Of all G that have the least.
 //!
+//! - Virtual time is counted in parts of 1/256 ns of CPU time for a unit of share, and who wakes up begins at one of
+//!   them: a VP may be ahead by one part. Of all children together that is the sum of their shares / 256 ns, which is
+//!   added to B.
+//!
 //! All were compared with every schedule of small sets, sleeping and warping at the worst times.
 
 use super::proportional_share::as_psbe;
@@ -40,6 +44,9 @@ const WARPS: Rule = Rule { name: "BVT, by warps", source: "SFQ's bound, and what
 const WARP_LIMITS: Rule =
     Rule { name: "BVT, by limits of warps", source: "what a sibling gets since it last ran unwarped" };
 const SHARE: Rule = Rule { name: "BVT, PS to PS", source: ENTRY.source };
+
+/// Into how many parts the core counts a nanosecond of CPU time for a unit of share (core/virtual_time.h).
+const GRANULES_A_NANOSECOND: u64 = 256;
 
 /// A child's weight as a fraction of the sum of all; its warp and limits in nanoseconds.
 struct Claim {
@@ -110,7 +117,8 @@ fn bounded(
     let own = &claims[child];
     let others = || claims.iter().enumerate().filter(|(n, _)| *n != child).map(|(_, claim)| claim);
     let weight = &own.weight;
-    let turns = allowance * (Rational::one() + weight * (whole(claims.len() as u64) - whole(2)));
+    let granules = instance.shares().into_iter().flatten().sum::<Rational>() / whole(GRANULES_A_NANOSECOND);
+    let turns = granules + allowance * (Rational::one() + weight * (whole(claims.len() as u64) - whole(2)));
     let returned = (Rational::one() - weight) * &own.warp;
     let borrowed: Rational = others().map(|claim| &claim.warp).sum();
     let base = &turns + &returned;
@@ -130,8 +138,8 @@ fn bounded(
         }
         None => {
             let formula = format!(
-                "share {share}*{weight}; delta = r*delta + C*(1 + r*(T-2)) + (1-r)*warp + r*warps = {} + {} + {} + {} \
-                 = {}",
+                "share {share}*{weight}; delta = r*delta + C*(1 + r*(T-2)) (rounded) + (1-r)*warp + r*warps = {} + {} \
+                 + {} + {} = {}",
                 time_ceil(&(weight * delta)),
                 time_ceil(&turns),
                 time_ceil(&returned),
@@ -183,9 +191,9 @@ mod tests {
     #[test]
     fn without_warps_it_is_sfq() {
         let even = [1, 0, 0, 0];
-        assert_eq!(promised("ALL", 2, &[even, even, even])[0], "PSBE 1/3 8/3ns");
+        assert_eq!(promised("ALL", 2, &[even, even, even])[0], "PSBE 1/3 2.057/768us"); // 8/3 + 3/256 ns
         let bound = promised("RESBS 10ns 20ns", 10, &[even, [4, 0, 0, 0]]);
-        assert_eq!(bound, ["PSBE 1/10 12ns", "PSBE 2/5 18ns"]);
+        assert_eq!(bound, ["PSBE 1/10 3.077/256us", "PSBE 2/5 4.613/256us"]); // 12 and 18, and 5/256
         assert_eq!(promised("PS 1/2", 10, &[even, even])[0], "PS 1/4");
         assert_eq!(promised("NULL", 10, &[even, even])[0], "NULL");
     }
@@ -193,18 +201,19 @@ mod tests {
     #[test]
     fn siblings_that_warp_are_paid_for() {
         let bound = promised("ALL", 3, &[[1, 0, 0, 0], [1, 8, 0, 0], [1, 8, 0, 0]]);
-        assert_eq!(bound[0], "PSBE 1/3 28/3ns"); // 3*(1 + 1/3) + 16/3
-        assert_eq!(bound[1], "PSBE 1/3 12ns"); // 4 + 2/3*8 + 1/3*8 = 12
+        assert_eq!(bound[0], "PSBE 1/3 7.177/768us"); // 3*(1 + 1/3) + 16/3 + 3/256
+        assert_eq!(bound[1], "PSBE 1/3 3.075/256us"); // 4 + 2/3*8 + 1/3*8 + 3/256
     }
 
     #[test]
     fn limits_bind_those_who_stay_within_their_part() {
-        // 1:1:1, C 1, one with L 2 and U 4: (4/3 + 4/9) * 3/2 = 8/3. With U 3 its warp of 20 decides: 4/3 + 20/3.
+        // 1:1:1, C 1, one with L 2 and U 4: (4/3 + 4/9 + 3/256) * 3/2. With U 3 its warp of 20 decides:
+        // 4/3 + 20/3 + 3/256.
         let limited = |unwarp| promised("ALL", 1, &[[1, 0, 0, 0], [1, 0, 0, 0], [1, 20, 2, unwarp]]);
-        assert_eq!(limited(4)[0], "PSBE 1/3 8/3ns");
-        assert_eq!(limited(3)[0], "PSBE 1/3 8ns");
+        assert_eq!(limited(4)[0], "PSBE 1/3 4.123/1536us");
+        assert_eq!(limited(3)[0], "PSBE 1/3 2.051/256us");
         // Below a reservation only warps are counted.
         let below = promised("RESBS 10ns 20ns", 1, &[[1, 0, 0, 0], [1, 20, 2, 4]]);
-        assert_eq!(below[0], "PSBE 1/4 16ns"); // 5 + 1 + 10
+        assert_eq!(below[0], "PSBE 1/4 2.049/128us"); // 5 + 1 + 10 + 2/256
     }
 }

@@ -1,9 +1,10 @@
 //! Earliest eligible virtual deadline first (I. Stoica et al., "A Proportional Share Resource Allocation Algorithm for
 //! Real-Time, Time-Shared Systems", RTSS 1996; HLS section 5.1).
 //!
-//! With requests of one quantum q the lag of a child, what it should have had less what it has had, stays between -q
-//! and q. In a window the lag can go from one of these to the other, so that delta is 2q; the paper's delta = q holds
-//! only for windows that begin with no lag. The bound is shown for a whole CPU only.
+//! The lag of a child, what it should have had less what it has had, stays between -r and max(r, q), where q is the
+//! quantum and r the length of the child's own requests (theorem 1 of the paper). In a window the lag can go from one
+//! of these to the other, so that delta is r + max(r, q); the paper's delta = q, for requests of a quantum, holds only
+//! for windows that begin with no lag. The bound is shown for a whole CPU only.
 //!
 //! Children that sleep and wake: virtual time V advances by one over the sum of the shares of the children that count.
 //! A child that has had too much when it blocks counts until V has caught up with it, and on waking a request begins at
@@ -14,23 +15,19 @@
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
-use crate::description::{Description, QUANTUM, SHARE};
 use crate::guarantee::Guarantee;
-use crate::rational::{Rational, time_ceil, whole};
+use crate::rational::{Rational, time_ceil};
 use num_traits::Signed;
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "eevdf",
     source: "Stoica et al., RTSS 1996",
     accepts: "ALL, of one CPU",
-    provides: "PSBE r, 2*quantum to every child, r being its part of all shares",
+    provides: "PSBE s, r + max(r, quantum) to every child, s being its part of all shares, r the length of its \
+               requests",
     joins: false,
     limits: Limits::Nothing,
-    description: Some(Description {
-        doc: "CPU time in proportion to shares, the earliest virtual deadline first",
-        scheduler_params: &[QUANTUM],
-        vp_params: &[SHARE],
-    }),
+    description: None,
     provide,
 };
 
@@ -51,10 +48,14 @@ fn provide(instance: &Instance) -> Provided {
     let Some(quantum) = instance.param("quantum").filter(Rational::is_positive) else {
         return instance.nothing_because(RULE, "a quantum above 0", "none");
     };
-    let delta = whole(2) * &quantum;
-    let formula = format!("delta = 2q = 2*{} = {}", time_ceil(&quantum), time_ceil(&delta));
-    let labels = weights
-        .into_iter()
-        .map(|share| instance.label(Guarantee::Psbe { share, delta: delta.clone() }, RULE, &formula));
+    let labels = weights.into_iter().enumerate().map(|(child, share)| {
+        let own = instance.child_param(child, "request").filter(Rational::is_positive);
+        let request = own.unwrap_or_else(|| quantum.clone());
+        let delta = &request + (&request).max(&quantum);
+        let (shown, sum) = (time_ceil(&request), time_ceil(&delta));
+        let formula =
+            format!("delta = r + max(r, q) = {shown} + max({shown}, {}) = {sum}", time_ceil(&quantum));
+        instance.label(Guarantee::Psbe { share, delta }, RULE, formula)
+    });
     Provided { labels: labels.collect(), complaints: Vec::new() }
 }

@@ -1,27 +1,24 @@
-//! Linux's time-sharing scheduler, as HLS section 5.1 describes it: like most time-sharing schedulers it provides no
-//! guarantee. EEVDF, which Linux has had since, is analysed in `eevdf.rs`.
+//! Linux's time-sharing scheduler until 2.4, as HLS section 5.1 describes it: like most time-sharing schedulers it
+//! provides no guarantee; where there is a CPU for each child, goodness does not matter. EEVDF, which Linux has had
+//! since 6.6, is analysed in `eevdf.rs`.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
-use crate::description::Description;
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "linux",
     source: "HLS, section 5.1",
-    accepts: "NULL, which anything implies",
-    provides: "NULL to every child",
+    accepts: "anything",
+    provides: "NULL to every child; ALL where there is a CPU for each",
     joins: false,
     limits: Limits::Nothing,
-    description: Some(Description {
-        doc: "the time-sharing scheduler of Linux",
-        scheduler_params: &[],
-        vp_params: &[],
-    }),
+    description: None,
     provide,
 };
 
 const RULE: Rule = Rule { name: "Linux", source: ENTRY.source };
 
 fn provide(instance: &Instance) -> Provided {
-    instance.nothing(RULE, "priorities follow behaviour, so nothing is promised")
+    let reason = "who sleeps saves counter and goes first, so nothing is promised";
+    instance.a_cpu_each().unwrap_or_else(|| instance.nothing(RULE, reason))
 }

@@ -8,7 +8,6 @@
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
-use crate::description::{Description, SHARE};
 use crate::guarantee::{Guarantee, Kind};
 use crate::rewrite::rewrite;
 
@@ -19,11 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "PS s*r to every child, r being its part of all shares: an expectation",
     joins: false,
     limits: Limits::Nothing,
-    description: Some(Description {
-        doc: "CPU time in proportion to tickets, by chance",
-        scheduler_params: &[],
-        vp_params: &[SHARE],
-    }),
+    description: None,
     provide,
 };
 

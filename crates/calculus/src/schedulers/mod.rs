@@ -247,12 +247,15 @@ impl<'a> Instance<'a> {
     /// Each child's share as a fraction of the sum over all children, whether they want the CPU or not; `None` where a
     /// share is not above zero.
     pub(crate) fn weights(&self) -> Option<Vec<Rational>> {
-        let shares: Option<Vec<Rational>> = (0..self.children.len())
-            .map(|child| self.child_param(child, "share").filter(Rational::is_positive))
-            .collect();
-        let shares = shares?;
+        let shares = self.shares()?;
         let total: Rational = shares.iter().sum();
         Some(shares.into_iter().map(|share| share / &total).collect())
+    }
+
+    /// Each child's share; `None` where one is not above zero.
+    pub(crate) fn shares(&self) -> Option<Vec<Rational>> {
+        let share = |child| self.child_param(child, "share").filter(Rational::is_positive);
+        (0..self.children.len()).map(share).collect()
     }
 
     /// A parameter of the instance.

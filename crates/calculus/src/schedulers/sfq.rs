@@ -3,7 +3,6 @@
 //! scheduler.
 
 use super::{Entry, Limits, proportional_share};
-use crate::description::{Description, QUANTUM, SHARE};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "sfq",
@@ -12,10 +11,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: proportional_share::ENTRY.provides,
     joins: false,
     limits: Limits::Nothing,
-    description: Some(Description {
-        doc: "CPU time in proportion to shares, the least start tag first",
-        scheduler_params: &[QUANTUM],
-        vp_params: &[SHARE],
-    }),
+    description: None,
     provide: proportional_share::provide,
 };

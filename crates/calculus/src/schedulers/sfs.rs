@@ -12,7 +12,6 @@
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
-use crate::description::{Description, SHARE};
 use crate::guarantee::{Guarantee, Kind};
 use crate::rewrite::rewrite;
 
@@ -23,11 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "on one CPU PS s*r to every child, r being its part of all shares; ALL where there is a CPU for each",
     joins: false,
     limits: Limits::Nothing,
-    description: Some(Description {
-        doc: "shares of several CPUs, the least surplus first",
-        scheduler_params: &[],
-        vp_params: &[SHARE],
-    }),
+    description: None,
     provide,
 };
 

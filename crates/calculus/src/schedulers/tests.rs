@@ -174,8 +174,10 @@ fn shares_in_the_long_run() {
         assert_eq!(labels(policy, "NULL", &[], &children), ["NULL"; 2]);
         assert_eq!(labels(policy, "ALL", &[], &[&[("share", 0)]]), ["NULL"]);
     }
+    let equal: [Params; 2] = [&[]; 2];
     for policy in ["linux", "windows-2000"] {
-        assert_eq!(labels(policy, "ALL", &[], &[&[]]), ["NULL"]);
+        assert_eq!(labels(policy, "ALL", &[], &equal[..1]), ["ALL"]);
+        assert_eq!(labels(policy, "ALL", &[], &equal), ["NULL"; 2]);
     }
 }
 

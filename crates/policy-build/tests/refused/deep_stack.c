@@ -11,10 +11,10 @@ struct deep_stack {
 static u32 deep_stack_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct deep_stack __arena *all = POLICY_STATE(struct deep_stack, s);
-	u64 seen[50];
-	for (u32 i = 0; i < 50; i++)
+	u64 seen[44];
+	for (u32 i = 0; i < 44; i++)
 		((volatile u64 *)seen)[i] = h->node[i + cpu].key;
-	for (u32 i = 0; i < 50; i++)
-		h->node[i].key = ((volatile u64 *)seen)[49 - i];
+	for (u32 i = 0; i < 44; i++)
+		h->node[i].key = ((volatile u64 *)seen)[43 - i];
 	return hls_first_usable(h, &all->queue, cpu);
 }

@@ -7,7 +7,7 @@
 //! get: for them the schedulers above are spoilt, and only the promises of the policy itself are tested. So the core
 //! needs no switch that breaks promises, and a new policy is covered with one line here.
 
-use crate::draw::{hierarchy, workload};
+use crate::draw::{hierarchy, hierarchy_with, workload};
 use crate::held::{Promises, Shift, plan, read, run};
 use crate::kept::cases;
 use crate::requests::observe;
@@ -68,9 +68,11 @@ fn spoilt(case: &Case, policies: &[&str]) -> Case {
 }
 
 /// The first drawn run in which the spoilt policies are caught breaking a promise of `giver`; `None`: in no run.
-fn caught_after(giver: &str, spoilt_policies: &[&str]) -> Option<u64> {
+fn caught_after(giver: &'static str, spoilt_policies: &[&str]) -> Option<u64> {
     (0..cases()).find(|&seed| {
-        let case = workload(&hierarchy(seed), seed);
+        let hierarchy =
+            if spoilt_policies == [giver] { hierarchy_with(giver, seed) } else { hierarchy(seed) };
+        let case = workload(&hierarchy, seed);
         let honest = plan(&case).expect("a valid hierarchy");
         let cheat = plan(&spoilt(&case, spoilt_policies)).expect("a valid hierarchy");
         let mut promises = Promises::derive(&honest, Mode::Tight);
@@ -84,12 +86,14 @@ fn caught_after(giver: &str, spoilt_policies: &[&str]) -> Option<u64> {
 #[test]
 fn one_percent_less_is_caught() {
     let budgets: &[&str] = &["reservation", "limit"];
-    let canaries: [(&str, &[&str]); 8] = [
+    let canaries: [(&'static str, &[&str]); 10] = [
         ("reservation", &["reservation"]),
         ("limit", &["limit"]),
         ("proportional-share", &["proportional-share"]),
         ("bvt", &["bvt"]),
         ("stride", &["stride"]),
+        ("sfq", &["sfq"]),
+        ("eevdf", &["eevdf"]),
         ("round-robin", &["round-robin"]),
         ("join", budgets),
         ("fixed-priority", budgets),

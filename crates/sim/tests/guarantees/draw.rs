@@ -22,13 +22,24 @@ const MAX_PERIOD: u64 = 50 * MS;
 struct Draw {
     random: Rand32,
     case: Case,
+    /// A policy that half of the schedulers have, where it can stand anywhere.
+    favourite: Option<&'static str>,
 }
 
 /// Draws a hierarchy whose threads are hogs. The same seed draws the same hierarchy.
 pub fn hierarchy(seed: u64) -> Case {
+    draw(seed, None)
+}
+
+/// The same, with many schedulers of this policy, which takes any number of children.
+pub fn hierarchy_with(policy: &'static str, seed: u64) -> Case {
+    draw(seed, Some(policy))
+}
+
+fn draw(seed: u64, favourite: Option<&'static str>) -> Case {
     let root = Node { above: Vec::new(), what: What::Thread(HOG) };
     let case = Case { cpus: 1, interrupts: Vec::new(), nodes: vec![root], length: 0, seed };
-    let mut draw = Draw { random: Rand32::new(seed), case };
+    let mut draw = Draw { random: Rand32::new(seed), case, favourite };
     if draw.chance(15) {
         draw.case.cpus = draw.between(2, 4);
     }
@@ -36,7 +47,7 @@ pub fn hierarchy(seed: u64) -> Case {
         draw.grow_apart();
     } else {
         let first = ["fixed-priority", "reservation", "reservation", "proportional-share", "limit"];
-        let first = draw.one_of(&first);
+        let first = draw.favoured().unwrap_or_else(|| draw.one_of(&first));
         draw.grow(0, first, &Guarantee::All);
     }
     for _ in 0..draw.between(1, 8) {
@@ -50,7 +61,8 @@ pub fn hierarchy(seed: u64) -> Case {
 
 /// Draws what the threads of a hierarchy do.
 pub fn workload(case: &Case, seed: u64) -> Case {
-    let mut draw = Draw { random: Rand32::new_inc(seed, 0x5eed), case: Case { seed, ..case.clone() } };
+    let case_of_seed = Case { seed, ..case.clone() };
+    let mut draw = Draw { random: Rand32::new_inc(seed, 0x5eed), case: case_of_seed, favourite: None };
     let marks = draw.landmarks();
     let longest = marks.iter().max().copied().unwrap_or(MS);
     draw.case.length = (12 * longest).clamp(100 * MS, 300 * MS) + draw.between(0, 5_000) * US;
@@ -121,15 +133,25 @@ impl Draw {
         if other != thread && self.chance(joins) {
             return self.join(thread, other);
         }
-        let policy = match self.between(0, 11) {
+        let policy = self.favoured().unwrap_or_else(|| self.any_policy());
+        self.grow(thread, policy, &held);
+    }
+
+    fn any_policy(&mut self) -> &'static str {
+        match self.between(0, 11) {
             0..=2 => "reservation",
-            3..=5 => self.one_of(&["proportional-share", "bvt", "stride"]),
+            3..=5 => self.one_of(&["proportional-share", "bvt", "stride", "sfq", "lottery", "sfs", "eevdf"]),
             6..=7 => "round-robin",
             8 => "limit",
             9..=10 => "fixed-priority",
-            _ => self.one_of(&["time-sharing", "join"]),
-        };
-        self.grow(thread, policy, &held);
+            _ => self.one_of(&["time-sharing", "linux", "windows-2000", "join"]),
+        }
+    }
+
+    /// The policy that the case is drawn for, in half of the cases where there is one.
+    fn favoured(&mut self) -> Option<&'static str> {
+        let favourite = self.favourite?;
+        self.chance(50).then_some(favourite)
     }
 
     /// Makes a root with schedulers that have one CPU each, and a join below two of them, which may both grant it at
@@ -188,11 +210,17 @@ impl Draw {
             "limit" => vec![self.budget(held)],
             "proportional-share" => (0..self.between(2, 4)).map(|_| self.share()).collect(),
             "bvt" => (0..self.between(2, 4)).map(|_| self.limited_share()).collect(),
-            "stride" => (0..self.between(2, 4)).map(|_| self.share()[..1].to_vec()).collect(),
+            "stride" | "sfq" | "lottery" | "sfs" => {
+                (0..self.between(2, 4)).map(|_| self.share()[..1].to_vec()).collect()
+            }
+            "eevdf" => (0..self.between(2, 4)).map(|_| self.requesting_share()).collect(),
             "fixed-priority" => {
                 (0..self.between(2, 3)).map(|n| vec![("priority", self.priority(n))]).collect()
             }
             "time-sharing" => (0..self.between(1, 3)).map(|n| vec![("priority", Value::Count(n))]).collect(),
+            "linux" | "windows-2000" => {
+                (0..self.between(1, 3)).map(|n| vec![("priority", Value::Count(10 * n + 1))]).collect()
+            }
             "round-robin" => (0..self.between(1, 4)).map(|_| Vec::new()).collect(),
             _ => vec![Vec::new()],
         };
@@ -222,6 +250,15 @@ impl Draw {
         if params.len() > 1 && self.chance(60) {
             params.push(("warp-limit", Value::Time(self.between(1, 40) * 100 * US)));
             params.push(("unwarp", Value::Time(self.between(0, 100) * 100 * US)));
+        }
+        params
+    }
+
+    /// Draws a share that may ask for more or for less than a quantum at once.
+    fn requesting_share(&mut self) -> Vec<(&'static str, Value)> {
+        let mut params = self.share()[..1].to_vec();
+        if self.chance(50) {
+            params.push(("request", Value::Time(self.between(1, 80) * 100 * US)));
         }
         params
     }

@@ -130,7 +130,11 @@ impl Case {
         for (number, node) in self.nodes.iter().enumerate() {
             let (head, tail) = match &node.what {
                 What::Scheduler { policy, quantum, width } => {
-                    let name = if *policy == "bvt" { "allowance" } else { "quantum" };
+                    let name = match *policy {
+                        "bvt" => "allowance",
+                        "linux" | "windows-2000" => "tick",
+                        _ => "quantum",
+                    };
                     let quantum = quantum.map_or(String::new(), |ns| format!(" {name}=\"{}\"", Nanos(ns)));
                     let width = width.map_or(String::new(), |width| format!(" width={width}"));
                     (format!("{policy} \"S{number}\""), (quantum, width))

@@ -6,8 +6,21 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 7] =
-    ["fixed-priority", "time-sharing", "proportional-share", "bvt", "stride", "reservation", "round-robin"];
+const POLICIES: [&str; 13] = [
+    "fixed-priority",
+    "time-sharing",
+    "linux",
+    "windows-2000",
+    "proportional-share",
+    "bvt",
+    "stride",
+    "sfq",
+    "lottery",
+    "sfs",
+    "eevdf",
+    "reservation",
+    "round-robin",
+];
 const MAX_DEPTH: usize = 5;
 
 /// A hierarchy file, and a workload file where a thread needs one.
@@ -90,6 +103,8 @@ impl Generator {
         match parent {
             "fixed-priority" => format!("priority={}", self.below(6)),
             "time-sharing" => format!("priority={}", self.below(12)),
+            "windows-2000" => format!("priority={} wake-boost={}", 1 + self.below(20), self.below(9)),
+            "linux" => format!("priority={}", 1 + self.below(40)),
             "proportional-share" if self.chance(30) => {
                 format!("share={} warp=\"{}\"", 1 + self.below(5), self.time(100, 5000))
             }
@@ -100,7 +115,12 @@ impl Generator {
                 self.time(0, 3000),
                 self.time(0, 9000)
             ),
-            "proportional-share" | "bvt" | "stride" => format!("share={}", 1 + self.below(5)),
+            "eevdf" if self.chance(50) => {
+                format!("share={} request=\"{}\"", 1 + self.below(5), self.time(100, 5000))
+            }
+            "proportional-share" | "bvt" | "stride" | "sfq" | "lottery" | "sfs" | "eevdf" => {
+                format!("share={}", 1 + self.below(5))
+            }
             "reservation" | "limit" => {
                 format!("budget=\"{}\" period=\"{}\"", self.time(200, 3000), self.time(3000, 15_000))
             }

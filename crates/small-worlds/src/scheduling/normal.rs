@@ -29,6 +29,9 @@ enum Words {
     Turns,
     /// The same, with a heap by the time when waits began, and how long a VP has to sleep until it is rested.
     TurnsAndWaits,
+    /// Of a VP: the rest of a quantum, a level, and why it has it. Queues are lists, and one search tree, with a heap
+    /// by the time when waits began.
+    TurnsAndBoosts,
     /// Tags that are compared with each other.
     Tags,
     /// Virtual times that are compared with each other, and what is left of a warp's limit.
@@ -37,8 +40,16 @@ enum Words {
     Budgets,
     /// The same for one child, without a heap.
     Budget,
+    /// Of a VP: a counter, for which epoch it holds, and in which the VP runs next. The queue is by epoch and goodness.
+    Epochs,
     /// A VP's number.
     Child,
+    /// Tickets in a tree, and a generator that draws them. The queue is a list, and a search tree.
+    Tickets,
+    /// Virtual times that are compared with each other, and requests. Three queues by these times.
+    Requests,
+    /// Tags that are compared with each other, in a search tree; and heaps by weight.
+    Surpluses,
     /// Not known.
     Any,
 }
@@ -49,22 +60,31 @@ impl Words {
             "round-robin" => Words::Turn,
             "fixed-priority" => Words::Turns,
             "time-sharing" => Words::TurnsAndWaits,
-            "proportional-share" | "stride" => Words::Tags,
+            "windows-2000" => Words::TurnsAndBoosts,
+            "proportional-share" | "stride" | "sfq" => Words::Tags,
             "bvt" => Words::Borrowed,
+            "linux" => Words::Epochs,
             "reservation" => Words::Budgets,
             "limit" => Words::Budget,
             "join" => Words::Child,
+            "lottery" => Words::Tickets,
+            "eevdf" => Words::Requests,
+            "sfs" => Words::Surpluses,
             _ => Words::Any,
         }
     }
 }
 
 /// How many words of a scheduler with levels are the queues of VPs that can use every CPU: their mask, and 64 lists.
-/// The next word has the root of the search tree of the others, and after that time-sharing has the root of its heap.
+/// The next word has the root of the search tree of the others, and after that time-sharing and windows-2000 have the
+/// root of their heap.
 const LEVELS: usize = 65;
 
 /// The level of time-sharing whose VPs are not in that heap.
 const STARVED: u64 = 32;
+
+/// The level of windows-2000 from which on VPs are not in that heap.
+const LEAST_THAT_DOES_NOT_STARVE: u64 = 15;
 
 /// Adds the state of a core to a key. `policy_name` names a policy by its number.
 pub fn add(digest: &mut Digest, state: &Image<'_>, policy_name: impl Fn(u8) -> &'static str) {
@@ -157,7 +177,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
             add_words(digest, &sched.word[..LEVELS]);
             add_words(digest, &sched.word[LEVELS + 1..]);
         }
-        Words::TurnsAndWaits => add_words(digest, &sched.word[..LEVELS]),
+        Words::TurnsAndWaits | Words::TurnsAndBoosts => add_words(digest, &sched.word[..LEVELS]),
         Words::Tags => {
             digest.add(sched.word[1].wrapping_sub(sched.word[0]));
             digest.add(sched.word[3] >> 32);
@@ -166,7 +186,13 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
             digest.add(sched.word[1].wrapping_sub(sched.word[0]));
             digest.add(if sched.word[5] == now { sched.word[4] >> 32 } else { 0 });
         }
-        Words::Budgets => {}
+        Words::Budgets | Words::Epochs => {}
+        Words::Tickets => add_words(digest, &sched.word[..3]),
+        Words::Requests => {
+            digest.add(sched.word[1]);
+            digest.add(sched.word[5] >> 32);
+        }
+        Words::Surpluses => {}
         Words::Any => {
             digest.add(now);
             digest.add(state.head.seq);
@@ -203,17 +229,28 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
                 digest.add(vp.word[2]);
             }
             if vp.state == READY {
-                add_turn(digest, state, v);
+                add_turn(digest, state, v, |sibling| sibling.word[1] == vp.word[1]);
             }
             add_heap_place(digest, state, v, words, now);
         }
+        Words::TurnsAndBoosts => add_boost(digest, state, v),
         Words::Tags => add_tags(digest, state, v),
         Words::Borrowed => add_borrowed(digest, state, v),
+        Words::Epochs => add_counter(digest, state, v),
         Words::Budgets | Words::Budget => {
             add_budget(digest, vp, now);
             add_heap_place(digest, state, v, words, now);
         }
         Words::Child => {}
+        Words::Tickets => {
+            digest.add(vp.word[1]);
+            if vp.state == READY {
+                [vp.word[0], vp.word[2], vp.word[3]].iter().for_each(|word| digest.add(*word));
+                add_turn(digest, state, v, |_| true);
+            }
+        }
+        Words::Requests => add_request(digest, state, v),
+        Words::Surpluses => add_surplus(digest, state, v),
         Words::Any => {
             vp.word.iter().for_each(|word| digest.add(*word));
             add_node(digest, node);
@@ -234,8 +271,22 @@ fn add_rest(digest: &mut Digest, vp: &VpImage, now: u64) {
     }
 }
 
-/// How many siblings come before a READY VP in the queues of its level: in a list, or in the search tree.
-fn add_turn(digest: &mut Digest, state: &Image<'_>, v: usize) {
+/// Of a VP of windows-2000 that is WAITING, it matters whether it waits for something, and since before now.
+fn add_boost(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    let (vp, now) = (&state.vps[v], state.head.now_ns);
+    let [left, level, asleep_at, starved] = vp.word;
+    [left, level, starved].iter().for_each(|word| digest.add(*word));
+    match vp.state {
+        WAITING if asleep_at == NEVER => digest.add(NEVER),
+        WAITING => digest.add((asleep_at == now).into()),
+        READY => add_turn(digest, state, v, |sibling| sibling.word[1] == vp.word[1]),
+        _ => {}
+    }
+    add_heap_place(digest, state, v, Words::TurnsAndBoosts, now);
+}
+
+/// How many of the siblings that are in the same queue come before a READY VP: in a list, or in the search tree.
+fn add_turn(digest: &mut Digest, state: &Image<'_>, v: usize, is_in_queue: impl Fn(&VpImage) -> bool) {
     let place = |v: usize| match state.queue_nodes[v].height {
         0 => state.nodes[v].place,
         _ => state.queue_nodes[v].seq,
@@ -243,8 +294,8 @@ fn add_turn(digest: &mut Digest, state: &Image<'_>, v: usize) {
     let vp = &state.vps[v];
     let is_before = |other: &usize| {
         let sibling = &state.vps[*other];
-        let is_equal = sibling.is_used() && sibling.parent == vp.parent && sibling.word[1] == vp.word[1];
-        is_equal && sibling.state == READY && (place(*other).wrapping_sub(place(v)) as i64) < 0
+        let is_beside = sibling.is_used() && sibling.parent == vp.parent && is_in_queue(sibling);
+        is_beside && sibling.state == READY && (place(*other).wrapping_sub(place(v)) as i64) < 0
     };
     digest.add((1..state.vps.len()).filter(is_before).count() as u64);
     digest.add(u64::from(state.queue_nodes[v].height != 0));
@@ -270,17 +321,18 @@ fn add_tree_node(digest: &mut Digest, node: &TreeNodeImage) {
 fn is_in_heap(vp: &VpImage, words: Words) -> bool {
     match words {
         Words::TurnsAndWaits => vp.state == READY && vp.word[1] != STARVED,
-        Words::Tags | Words::Borrowed => vp.state == READY,
+        Words::TurnsAndBoosts => vp.state == READY && vp.word[1] < LEAST_THAT_DOES_NOT_STARVE,
+        Words::Tags | Words::Borrowed | Words::Epochs => vp.state == READY,
         Words::Budgets => vp.state != WAITING,
         _ => false,
     }
 }
 
-/// The key of a VP in a queue, a heap or a search tree, and the number that orders equal keys. The search tree of
-/// time-sharing is one of levels.
+/// The key of a VP in a queue, a heap or a search tree, and the number that orders equal keys. The search trees of
+/// time-sharing and windows-2000 are those of levels.
 fn key(state: &Image<'_>, v: usize, words: Words) -> (u64, u64) {
     let (node, tree) = (&state.nodes[v], &state.queue_nodes[v]);
-    let is_in_tree = tree.height != 0 && words != Words::TurnsAndWaits;
+    let is_in_tree = tree.height != 0 && ![Words::TurnsAndWaits, Words::TurnsAndBoosts].contains(&words);
     if is_in_tree { (tree.key, tree.seq) } else { (node.key, node.seq) }
 }
 
@@ -336,6 +388,87 @@ fn add_borrowed(digest: &mut Digest, state: &Image<'_>, v: usize) {
     let bar_end = if bits & HAS_WARPED == 0 { 0 } else { vp.word[1] + vp.param[3] };
     digest.add(bar_end.saturating_sub(now));
     add_heap_place(digest, state, v, Words::Borrowed, virtual_time);
+}
+
+/// How many siblings with the same mark (the queue that they are in, and their key there) come before a VP: `rank`
+/// gives the mark, and the number that orders those with the same one.
+fn add_rank<T: PartialEq>(
+    digest: &mut Digest,
+    state: &Image<'_>,
+    v: usize,
+    rank: impl Fn(usize) -> (T, u64),
+) {
+    let (parent, (mark, number)) = (state.vps[v].parent, rank(v));
+    let is_before = |other: &usize| {
+        let sibling = &state.vps[*other];
+        let (its_mark, its_number) = rank(*other);
+        let is_beside = sibling.is_used() && sibling.parent == parent && its_mark == mark;
+        is_beside && (its_number.wrapping_sub(number) as i64) < 0
+    };
+    digest.add((1..state.vps.len()).filter(is_before).count() as u64);
+}
+
+/// A VP that does not count, and whose virtual time is in the past, begins anew when it is requested.
+fn add_request(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    const REST: u64 = 0x1_ffff;
+    const COUNTS: u64 = 1 << 53;
+    let vp = &state.vps[v];
+    let virtual_time = state.schedulers[vp.parent as usize].word[0];
+    let [used, deadline, bits, since] = vp.word;
+    let ahead = used.wrapping_sub(virtual_time);
+    if vp.state == WAITING {
+        let is_past = (ahead as i64) < 0 || (ahead == 0 && bits & REST == 0);
+        digest.add(if bits & COUNTS == 0 && is_past { NEVER } else { ahead });
+        digest.add(bits & (REST | COUNTS));
+    } else {
+        [ahead, bits, deadline.wrapping_sub(virtual_time)].iter().for_each(|word| digest.add(*word));
+        digest.add(if vp.state == RUNNING { since } else { 0 });
+    }
+    let is_queued = |v: usize| state.vps[v].state == READY || state.vps[v].word[2] & COUNTS != 0;
+    if vp.state != RUNNING && is_queued(v) {
+        add_rank(digest, state, v, |v| {
+            let (of, (key, number)) = (&state.vps[v], key(state, v, Words::Requests));
+            ((of.state, of.word[2] >> 53, key, is_queued(v)), number)
+        });
+    }
+}
+
+/// A tag in the past of virtual time is as good as virtual time itself, as with other tags.
+fn add_surplus(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    let vp = &state.vps[v];
+    let ahead = vp.word[0].wrapping_sub(state.schedulers[vp.parent as usize].word[0]);
+    if vp.state == WAITING {
+        let is_past = (ahead as i64) < 0 || (ahead == 0 && vp.word[1] == 0);
+        digest.add(if is_past { NEVER } else { ahead });
+        digest.add(if is_past { 0 } else { vp.word[1] });
+        return;
+    }
+    [ahead, vp.word[1], vp.word[3]].iter().for_each(|word| digest.add(*word));
+    // Of equal weights it matters who came first; and of equal tags.
+    add_rank(digest, state, v, |v| {
+        let of = &state.vps[v];
+        ((of.state == WAITING, of.word[3], of.param[0]), state.nodes[v].seq)
+    });
+    if vp.state == READY {
+        add_rank(digest, state, v, |v| {
+            let tag = &state.queue_nodes[v];
+            ((state.vps[v].state == READY, tag.key), tag.seq)
+        });
+    }
+}
+
+/// The epochs that a VP has missed halve its counter, until it does not change any more.
+fn add_counter(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    const SETTLED: u64 = 7;
+    const KEYS_OF_AN_EPOCH: u64 = 128;
+    let vp = &state.vps[v];
+    let epoch = state.schedulers[vp.parent as usize].word[0];
+    digest.add(vp.word[0]);
+    digest.add((epoch - vp.word[1]).min(SETTLED));
+    if vp.state == READY {
+        digest.add(vp.word[2].wrapping_sub(epoch));
+    }
+    add_heap_place(digest, state, v, Words::Epochs, epoch * KEYS_OF_AN_EPOCH);
 }
 
 /// The budget of a period that is over is void when the VP is WAITING: the next request begins a period.

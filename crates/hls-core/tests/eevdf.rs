@@ -1,0 +1,136 @@
+//! What the policy `eevdf` decides: the example of its paper (Stoica et al., RTSS 1996, figure 1), and its rules for
+//! those who come and go.
+
+mod support;
+
+use hls_core::{Calls, CoreVp};
+use hls_scenario::Machine;
+use hls_units::Nanos;
+use support::{ByHand, MS};
+
+const QUANTUM: u64 = 10 * MS;
+
+/// A machine whose root has threads with these shares and requests, asleep.
+fn bench(threads: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {
+    let mut machine = Machine::new(1, None);
+    let root = machine.root("eevdf", &[QUANTUM]);
+    let threads = threads.iter().map(|params| machine.thread(root, params)).collect();
+    (machine, threads)
+}
+
+/// Who runs in each of the next quanta: `a`, `b`, `c`.
+fn quanta(machine: &mut Machine, threads: &[CoreVp], quanta: u64) -> String {
+    (0..quanta)
+        .map(|_| {
+            let who = threads.iter().position(|&thread| machine.running[0] == Some(thread));
+            machine.run_to(machine.now + Nanos(QUANTUM));
+            who.map_or('.', |who| ['a', 'b', 'c'][who])
+        })
+        .collect()
+}
+
+/// Two clients of equal weight, with requests of two quanta and of one. The second comes after a quantum (here a
+/// nanosecond before, so that it is there for the decision).
+#[test]
+fn the_example_of_the_paper() {
+    let (mut machine, threads) = bench(&[[2, 2 * QUANTUM], [2, QUANTUM]]);
+    machine.wake(threads[0]);
+    machine.run_to(Nanos(QUANTUM - 1));
+    machine.wake(threads[1]);
+    machine.run_to(Nanos(QUANTUM));
+    assert_eq!(quanta(&mut machine, &threads, 7), "babab".to_owned() + "ab");
+}
+
+/// Who asks for little at a time is served sooner, and gets no more.
+#[test]
+fn short_requests_are_served_sooner() {
+    let (mut machine, threads) = bench(&[[1, 0], [1, 0], [1, MS]]);
+    machine.wake(threads[0]);
+    machine.wake(threads[1]);
+    let mut longest = Nanos(0);
+    for n in 0..50 {
+        machine.run_to(Nanos(n * 97 * MS + 40 * MS));
+        let before = machine.now;
+        machine.wake(threads[2]);
+        while machine.running[0] != Some(threads[2]) {
+            machine.run_to(machine.now + Nanos(MS / 10));
+        }
+        longest = longest.max(machine.now - before);
+        machine.run_to(machine.now + Nanos(MS));
+        machine.block(threads[2]);
+    }
+    assert!(longest <= Nanos(QUANTUM), "{longest}");
+    machine.wake(threads[2]);
+    let before: Vec<f64> = threads.iter().map(|&thread| machine.ran_ms(thread)).collect();
+    machine.run_to(machine.now + Nanos(3_000 * MS));
+    let had = |n: usize| machine.ran_ms(threads[n]) - before[n];
+    assert!((985.0..=1_015.0).contains(&had(2)), "{}", had(2));
+}
+
+/// Who has had too much when it blocks has not got rid of that when it wakes up, a moment later.
+#[test]
+fn a_moment_of_sleep_gains_nothing() {
+    let (mut machine, threads) = bench(&[[1, 0], [1, 0]]);
+    threads.iter().for_each(|&thread| machine.wake(thread));
+    for _ in 0..200 {
+        if machine.running[0] == Some(threads[0]) {
+            machine.run_to(machine.now + Nanos(QUANTUM - MS / 10));
+            machine.block(threads[0]);
+            machine.run_to(machine.now + Nanos(MS / 10));
+            machine.wake(threads[0]);
+        } else {
+            machine.run_to(machine.now + Nanos(MS));
+        }
+    }
+    let had = [0, 1].map(|thread| machine.ran_ms(threads[thread]));
+    assert!(had[0] <= had[1] + 10.0, "{had:?}");
+}
+
+/// Who leaves when it has had too much counts until the virtual time has caught up: meanwhile that goes on as slowly as
+/// before, so that a third one, which comes now, is before who left and came back.
+#[test]
+fn who_leaves_counts_until_it_is_caught_up_with() {
+    let (mut machine, threads) = bench(&[[1, 0], [1, 0], [1, 0]]);
+    machine.wake(threads[0]);
+    machine.wake(threads[1]);
+    machine.run_to(Nanos(10 * MS));
+    // The first has run: its next request is eligible at the virtual time 10 ms. Now it is 5 ms; at 15 ms, 7.5 ms.
+    assert_eq!(machine.running[0], Some(threads[1]));
+    machine.block(threads[0]);
+    machine.run_to(Nanos(15 * MS));
+    machine.wake(threads[0]);
+    machine.wake(threads[2]);
+    machine.run_to(Nanos(20 * MS));
+    assert_eq!(machine.running[0], Some(threads[2]));
+}
+
+/// Four become eligible in one quantum. The last of them in the queue, whose request is short, has the earliest
+/// deadline, and runs.
+#[test]
+fn several_become_eligible_at_once() {
+    let (mut machine, threads) = bench(&[[1, 0], [1, 0], [1, 0], [1, MS], [1, 0]]);
+    threads[..4].iter().for_each(|&thread| machine.wake(thread));
+    // Each of the first three has run once, the fourth in between; the virtual time is 9.75 ms.
+    machine.run_to(Nanos(39 * MS));
+    machine.wake(threads[4]);
+    // The fifth runs from 40 ms on, with the only request that is eligible. Those of the others are so at 10 ms of
+    // virtual time, which is passed before 50 ms.
+    machine.run_to(Nanos(45 * MS));
+    assert_eq!(machine.running[0], Some(threads[4]));
+    machine.run_to(Nanos(50 * MS + 1));
+    assert_eq!(machine.running[0], Some(threads[3]));
+}
+
+/// A share that changes while the VP runs counts from then on; what it had before is kept.
+#[test]
+fn a_share_may_change_while_the_vp_runs() {
+    let (mut machine, threads) = bench(&[[1, 0], [1, 0]]);
+    threads.iter().for_each(|&thread| machine.wake(thread));
+    machine.run_to(Nanos(105 * MS));
+    machine.core.message(threads[0], 0, 3, machine.now).unwrap();
+    machine.settled();
+    let before = [0, 1].map(|thread| machine.ran_ms(threads[thread]));
+    machine.run_to(Nanos(1_305 * MS));
+    let had = [0, 1].map(|thread| machine.ran_ms(threads[thread]) - before[thread]);
+    assert!((880.0..=920.0).contains(&had[0]), "{had:?}");
+}
