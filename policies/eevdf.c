@@ -38,8 +38,7 @@
 #define EEVDF_VP_PARAMS(P)                                                                      \
 	P(EEVDF_SHARE, "share", HLS_COUNT, 1, 1, 131072, "weight of the VP among its siblings") \
 	P(EEVDF_REQUEST, "request", HLS_TIME, 0, 0, HLS_S(10),                                  \
-	  "CPU time that the VP asks for at once: the shorter, the sooner; 0: a "               \
-	  "quantum")
+	  "CPU time that the VP asks for at once, 10 us at least: the shorter, the sooner; 0: a quantum")
 #define EEVDF_MESSAGES(M)
 
 enum { EEVDF_PARAMS(HLS_PARAM_INDEX) };
@@ -310,6 +309,14 @@ static u32 eevdf_timer(hls_t *h, u32 s)
 	return 0;
 }
 
+/* Requests are as long as a quantum may be: shorter ones would be too many for the machine. */
+static s64 eevdf_register_vp(hls_t *h, u32 s, u32 v)
+{
+	(void)s;
+	u64 asked_ns = h->vp[v].param[EEVDF_REQUEST];
+	return asked_ns && asked_ns < HLS_US(10) ? -HLS_E_PARAM : 0;
+}
+
 /* A VP with other parameters counts anew. */
 static void eevdf_unregister_vp(hls_t *h, u32 s, u32 v)
 {
@@ -339,6 +346,7 @@ static const struct hls_policy eevdf_policy = {
     .name = "eevdf",
     .what = "CPU time in proportion to shares, the earliest virtual deadline first",
     .source = "Stoica et al., RTSS 1996",
+    .register_vp = eevdf_register_vp,
     .unregister_vp = eevdf_unregister_vp,
     .request = eevdf_request,
     .withdraw = eevdf_withdraw,

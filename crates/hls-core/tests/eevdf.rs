@@ -3,7 +3,7 @@
 
 mod support;
 
-use hls_core::{Calls, CoreVp};
+use hls_core::{Calls, CoreError, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 use support::{ByHand, MS};
@@ -133,4 +133,15 @@ fn a_share_may_change_while_the_vp_runs() {
     machine.run_to(Nanos(1_305 * MS));
     let had = [0, 1].map(|thread| machine.ran_ms(threads[thread]) - before[thread]);
     assert!((880.0..=920.0).contains(&had[0]), "{had:?}");
+}
+
+/// Each would have a decision taken when it is over.
+#[test]
+fn requests_that_are_too_short_are_refused() {
+    let mut machine = Machine::new(1, None);
+    let root = machine.root("eevdf", &[QUANTUM]);
+    let thread = machine.thread(root, &[1, 10_000]);
+    let too_short = Params::from_slice(&[1, 9_999]);
+    assert_eq!(machine.core.attach(root, None, too_short), Err(CoreError::Param));
+    assert_eq!(machine.core.move_to(thread, root, too_short, machine.now), Err(CoreError::Param));
 }

@@ -16,7 +16,7 @@
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
-use crate::rational::{Rational, time_ceil};
+use crate::rational::{Rational, time_ceil, whole};
 use num_traits::Signed;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -34,6 +34,9 @@ pub(super) const ENTRY: Entry = Entry {
 const RULE: Rule =
     Rule { name: "EEVDF", source: "Stoica et al., RTSS 1996: the lag stays within one quantum" };
 
+/// The core refuses shorter ones, in nanoseconds.
+const LEAST_REQUEST: u64 = 10_000;
+
 fn provide(instance: &Instance) -> Provided {
     let held = match instance.single_vp() {
         Ok(label) => label.absolute(),
@@ -48,9 +51,14 @@ fn provide(instance: &Instance) -> Provided {
     let Some(quantum) = instance.param("quantum").filter(Rational::is_positive) else {
         return instance.nothing_because(RULE, "a quantum above 0", "none");
     };
+    let own = |child| instance.child_param(child, "request").filter(Rational::is_positive);
+    let least = whole(LEAST_REQUEST);
+    if let Some(short) = (0..weights.len()).filter_map(own).find(|request| *request < least) {
+        let needed = format!("requests of {} at least, or 0, which is a quantum", time_ceil(&least));
+        return instance.nothing_because(RULE, needed, time_ceil(&short));
+    }
     let labels = weights.into_iter().enumerate().map(|(child, share)| {
-        let own = instance.child_param(child, "request").filter(Rational::is_positive);
-        let request = own.unwrap_or_else(|| quantum.clone());
+        let request = own(child).unwrap_or_else(|| quantum.clone());
         let delta = &request + (&request).max(&quantum);
         let (shown, sum) = (time_ceil(&request), time_ceil(&delta));
         let formula =
