@@ -26,57 +26,143 @@
 /* Whether the core that runs has the policy: user space may leave out those of the literature, if nobody needs them. */
 #define IS_IN(number) ((number) < HLS_FIRST_OPTIONAL || (number) >= HLS_FIRST_LOADED || port_has_policy(number))
 
-#define TELL(number, fn, CONST, hook, need, about, arguments)     \
-	case number:                                              \
-		need(fn, hook);                                   \
-		if (!fn##_policy.hook || !IS_IN(number))          \
-			break;                                    \
-		if (number < HLS_FIRST_LOADED) {                  \
-			fn##_policy.hook arguments;               \
-			break;                                    \
-		}                                                 \
-		if (hls_begin_hook(h, s, HLS_HOOK_##hook, about)) \
-			fn##_policy.hook arguments;               \
-		hls_end_hook(h, s);                               \
+/*
+ * Hooks of the standard policies are inlined into standard_HOOK(), those of loaded ones into loaded_HOOK(). Hooks of
+ * the literature are functions of their own: so a chain of calls needs as much of the BPF stack as one of them does,
+ * however many there are.
+ */
+#define TOLD_APART(number, fn, CONST, hook, parameters, arguments, type) \
+	HLS_RARE_FUNC u32 fn##_##hook##_apart parameters                 \
+	{                                                                \
+		if (fn##_policy.hook)                                    \
+			fn##_policy.hook arguments;                      \
+		return 0;                                                \
+	}
+#define ASKED_APART(number, fn, CONST, hook, parameters, arguments, type) \
+	HLS_RARE_FUNC type fn##_##hook##_apart parameters                 \
+	{                                                                 \
+		return fn##_policy.hook ? fn##_policy.hook arguments : 0; \
+	}
+
+#define TELL(number, fn, CONST, hook, need, arguments) \
+	case number:                                   \
+		need(fn, hook);                        \
+		if (fn##_policy.hook)                  \
+			fn##_policy.hook arguments;    \
+		break;
+#define TELL_APART(number, fn, CONST, hook, need, arguments) \
+	case number:                                         \
+		need(fn, hook);                              \
+		if (fn##_policy.hook && IS_IN(number))       \
+			fn##_##hook##_apart arguments;       \
+		break;
+#define TELL_LOADED(number, fn, CONST, hook, need, about, arguments) \
+	case number:                                                 \
+		need(fn, hook);                                      \
+		if (!fn##_policy.hook)                               \
+			break;                                       \
+		if (hls_begin_hook(h, s, HLS_HOOK_##hook, about))    \
+			fn##_policy.hook arguments;                  \
+		hls_end_hook(h, s);                                  \
 		break;
 
-#define EVENT(number, hook, need, about, parameters, arguments, type, value) \
-	HLS_GLOBAL_FUNC type policy_##hook parameters                        \
-	{                                                                    \
-		switch (h->scheduler[s].policy) {                            \
-			HLS_POLICIES(TELL, hook, need, about, arguments)     \
-		}                                                            \
-		return value;                                                \
-	}
-
-#define ASK(number, fn, CONST, hook, need, about, arguments)      \
-	case number:                                              \
-		need(fn, hook);                                   \
-		if (!fn##_policy.hook || !IS_IN(number))          \
-			break;                                    \
-		if (number < HLS_FIRST_LOADED)                    \
-			return fn##_policy.hook arguments;        \
-		if (hls_begin_hook(h, s, HLS_HOOK_##hook, about)) \
-			answer = fn##_policy.hook arguments;      \
-		hls_end_hook(h, s);                               \
+#define ASK(number, fn, CONST, hook, need, arguments)      \
+	case number:                                       \
+		need(fn, hook);                            \
+		if (fn##_policy.hook)                      \
+			return fn##_policy.hook arguments; \
+		break;
+#define ASK_APART(number, fn, CONST, hook, need, arguments)   \
+	case number:                                          \
+		need(fn, hook);                               \
+		if (fn##_policy.hook && IS_IN(number))        \
+			return fn##_##hook##_apart arguments; \
+		break;
+#define ASK_LOADED(number, fn, CONST, hook, need, about, arguments) \
+	case number:                                                \
+		need(fn, hook);                                     \
+		if (!fn##_policy.hook)                              \
+			break;                                      \
+		if (hls_begin_hook(h, s, HLS_HOOK_##hook, about))   \
+			answer = fn##_policy.hook arguments;        \
+		hls_end_hook(h, s);                                 \
 		return hls_checked_answer_of_##hook(h, s, about, answer);
 
-#define QUESTION(number, hook, need, about, parameters, arguments, type, value) \
-	HLS_GLOBAL_FUNC type policy_##hook parameters                           \
-	{                                                                       \
-		type answer = value;                                            \
-		switch (h->scheduler[s].policy) {                               \
-			HLS_POLICIES(ASK, hook, need, about, arguments)         \
-		}                                                               \
-		return answer;                                                  \
+#define EVENT(number, hook, need, about, parameters, arguments, type, value)           \
+	HLS_LITERATURE_POLICIES(TOLD_APART, hook, parameters, arguments, type)         \
+	HLS_GLOBAL_FUNC type standard_##hook parameters                                \
+	{                                                                              \
+		switch (h->scheduler[s].policy) {                                      \
+			HLS_STANDARD_POLICIES(TELL, hook, need, arguments)             \
+		}                                                                      \
+		return value;                                                          \
+	}                                                                              \
+	HLS_GLOBAL_FUNC type loaded_##hook parameters                                  \
+	{                                                                              \
+		switch (h->scheduler[s].policy) {                                      \
+			HLS_LOADED_POLICIES(TELL_LOADED, hook, need, about, arguments) \
+		}                                                                      \
+		return value;                                                          \
+	}                                                                              \
+	HLS_GLOBAL_FUNC type policy_##hook parameters                                  \
+	{                                                                              \
+		u32 policy = h->scheduler[s].policy;                                   \
+		if (likely(policy < HLS_FIRST_OPTIONAL))                               \
+			return standard_##hook arguments;                              \
+		if (policy >= HLS_FIRST_LOADED)                                        \
+			return loaded_##hook arguments;                                \
+		switch (policy) {                                                      \
+			HLS_LITERATURE_POLICIES(TELL_APART, hook, need, arguments)     \
+		}                                                                      \
+		return value;                                                          \
 	}
 
+#define QUESTION(number, hook, need, about, parameters, arguments, type, value)       \
+	HLS_LITERATURE_POLICIES(ASKED_APART, hook, parameters, arguments, type)       \
+	HLS_GLOBAL_FUNC type standard_##hook parameters                               \
+	{                                                                             \
+		switch (h->scheduler[s].policy) {                                     \
+			HLS_STANDARD_POLICIES(ASK, hook, need, arguments)             \
+		}                                                                     \
+		return value;                                                         \
+	}                                                                             \
+	HLS_GLOBAL_FUNC type loaded_##hook parameters                                 \
+	{                                                                             \
+		type answer = value;                                                  \
+		switch (h->scheduler[s].policy) {                                     \
+			HLS_LOADED_POLICIES(ASK_LOADED, hook, need, about, arguments) \
+		}                                                                     \
+		return answer;                                                        \
+	}                                                                             \
+	HLS_GLOBAL_FUNC type policy_##hook parameters                                 \
+	{                                                                             \
+		u32 policy = h->scheduler[s].policy;                                  \
+		if (likely(policy < HLS_FIRST_OPTIONAL))                              \
+			return standard_##hook arguments;                             \
+		if (policy >= HLS_FIRST_LOADED)                                       \
+			return loaded_##hook arguments;                               \
+		switch (policy) {                                                     \
+			HLS_LITERATURE_POLICIES(ASK_APART, hook, need, arguments)     \
+		}                                                                     \
+		return value;                                                         \
+	}
+
+/* Where no policy is loaded, loaded_HOOK() uses none of its parameters. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 HLS_HOOKS(EVENT, QUESTION)
+#pragma GCC diagnostic pop
 
 #undef QUESTION
-#undef ASK
 #undef EVENT
+#undef ASK_LOADED
+#undef ASK_APART
+#undef ASK
+#undef TELL_LOADED
+#undef TELL_APART
 #undef TELL
+#undef ASKED_APART
+#undef TOLD_APART
 #undef REQUIRED
 #undef OPTIONAL
 
@@ -94,7 +180,7 @@ static __always_inline bool policy_request_inline(hls_t *h, u32 s, u32 v)
 		fn##_policy.request(h, s, v); \
 		return true;                  \
 	}
-	HLS_BUILT_IN_POLICIES(REQUEST)
+	HLS_STANDARD_POLICIES(REQUEST)
 #undef REQUEST
 	return policy_request(h, s, v);
 }
@@ -107,7 +193,7 @@ static __always_inline void policy_release_inline(hls_t *h, u32 s, u32 v, u64 us
 			fn##_policy.release(h, s, v, used_ns); \
 		return;                                        \
 	}
-	HLS_BUILT_IN_POLICIES(RELEASE)
+	HLS_STANDARD_POLICIES(RELEASE)
 #undef RELEASE
 	policy_release(h, s, v, used_ns);
 }
@@ -117,7 +203,7 @@ static __always_inline u32 policy_grant_inline(hls_t *h, u32 s, u32 cpu)
 #define GRANT(number, fn, ...)            \
 	if (HAS_INLINE_HOOKS(number, fn)) \
 		return fn##_policy.grant(h, s, cpu);
-	HLS_BUILT_IN_POLICIES(GRANT)
+	HLS_STANDARD_POLICIES(GRANT)
 #undef GRANT
 	return policy_grant(h, s, cpu);
 }

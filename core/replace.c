@@ -109,7 +109,7 @@ static __always_inline u64 fallback_param(u32 policy, u32 param)
 }
 #undef PRESET
 
-static void set_fallback(hls_t *h, u32 s)
+static __always_inline void set_fallback(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	u32 policy = fallback(sched);
@@ -120,7 +120,7 @@ static void set_fallback(hls_t *h, u32 s)
 }
 
 /* Gives the fallback to all faulty schedulers. Their violations stay, for whoever asks why. */
-HLS_GLOBAL_FUNC u32 replace_faulty_policies(hls_t *h __arg_arena)
+static __always_inline void replace_faulty_policies(hls_t *h)
 {
 	h->has_faulty = false;
 	for (u32 s = opaque(1); s <= h->used_schedulers && s < HLS_MAX_SCHEDULERS && can_loop; s++) {
@@ -131,7 +131,6 @@ HLS_GLOBAL_FUNC u32 replace_faulty_policies(hls_t *h __arg_arena)
 		hls_write_record(h, 0, 0, HLS_REC_FALLBACK, s, what);
 		set_fallback(h, s);
 	}
-	return 0;
 }
 
 /* 0 if the policy, with these parameters, can have the children of s; else why not. */

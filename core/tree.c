@@ -365,7 +365,7 @@ HLS_ENTRY s64 hls_detach(hls_t *h __arg_arena, u32 v, u64 now_ns)
 	vp_t *vp = &h->vp[v];
 	if (vp->child && h->scheduler[vp->child].nr_children)
 		return -HLS_E_BUSY;
-	hls_release(h, v, now_ns);
+	release_thread(h, v, now_ns, false);
 	if (vp->parent)
 		unregister_vp(h, v);
 	else
@@ -412,10 +412,10 @@ HLS_ENTRY s64 hls_move(hls_t *h __arg_arena, u32 v, u32 parent, const params_t *
 	if (error)
 		return error;
 	bool wants = h->vp[v].state != HLS_WAITING;
-	hls_release(h, v, now_ns);
+	release_thread(h, v, now_ns, false);
 	error = reregister(h, v, parent, params);
 	if (wants)
-		hls_request(h, v, now_ns);
+		request_thread(h, v, now_ns, false);
 	return error;
 }
 
@@ -433,10 +433,10 @@ HLS_ENTRY s64 hls_set_param(hls_t *h __arg_arena, u32 v, u32 param, u64 value, u
 		h->new_params.value[i] = h->vp[v].param[i];
 	h->new_params.value[param & (HLS_PARAMS - 1)] = value;
 	bool wants = h->vp[v].state != HLS_WAITING;
-	hls_release(h, v, now_ns);
+	release_thread(h, v, now_ns, false);
 	s64 error = reregister(h, v, parent, &h->new_params);
 	if (wants)
-		hls_request(h, v, now_ns);
+		request_thread(h, v, now_ns, false);
 	return error;
 }
 
@@ -482,10 +482,10 @@ HLS_ENTRY s64 hls_set_affinity(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns
 	if (!(cpus & h->cpus))
 		return -HLS_E_PARAM;
 	bool wants = h->vp[v].state != HLS_WAITING;
-	hls_release(h, v, now_ns);
+	release_thread(h, v, now_ns, false);
 	bind(h, v, cpus);
 	if (wants)
-		hls_request(h, v, now_ns);
+		request_thread(h, v, now_ns, false);
 	return 0;
 }
 

@@ -6,8 +6,8 @@
  *
  * Numbers are explicit and never used again for another policy: tapes and running kernels know policies by them.
  *
- * Those from HLS_FIRST_OPTIONAL on, which come from the literature, are left out of a kernel engine whose hierarchy
- * does not name them, so that the verifier need not look at them.
+ * Every engine has the standard ones. Those of the literature, from HLS_FIRST_OPTIONAL on, are left out of a kernel
+ * engine whose hierarchy does not name them, so that the verifier need not look at them.
  *
  * Whoever compiles the core includes all C files of this folder before it (-include), so that no list of them is kept.
  *
@@ -20,22 +20,26 @@
 
 #include "../core/guard.h"
 
-#define HLS_BUILT_IN_POLICIES(P, ...)                             \
+#define HLS_STANDARD_POLICIES(P, ...)                             \
 	P(1, fixed_priority, FIXED_PRIORITY, __VA_ARGS__)         \
 	P(2, time_sharing, TIME_SHARING, __VA_ARGS__)             \
 	P(3, proportional_share, PROPORTIONAL_SHARE, __VA_ARGS__) \
 	P(4, reservation, RESERVATION, __VA_ARGS__)               \
 	P(5, join, JOIN, __VA_ARGS__)                             \
 	P(6, limit, LIMIT, __VA_ARGS__)                           \
-	P(7, round_robin, ROUND_ROBIN, __VA_ARGS__)               \
-	P(8, bvt, BVT, __VA_ARGS__)                               \
-	P(9, stride, STRIDE, __VA_ARGS__)                         \
-	P(10, sfq, SFQ, __VA_ARGS__)                              \
-	P(11, sfs, SFS, __VA_ARGS__)                              \
-	P(12, lottery, LOTTERY, __VA_ARGS__)                      \
-	P(13, eevdf, EEVDF, __VA_ARGS__)                          \
-	P(22, linux, LINUX, __VA_ARGS__)                          \
+	P(7, round_robin, ROUND_ROBIN, __VA_ARGS__)
+
+#define HLS_LITERATURE_POLICIES(P, ...)      \
+	P(8, bvt, BVT, __VA_ARGS__)          \
+	P(9, stride, STRIDE, __VA_ARGS__)    \
+	P(10, sfq, SFQ, __VA_ARGS__)         \
+	P(11, sfs, SFS, __VA_ARGS__)         \
+	P(12, lottery, LOTTERY, __VA_ARGS__) \
+	P(13, eevdf, EEVDF, __VA_ARGS__)     \
+	P(22, linux, LINUX, __VA_ARGS__)     \
 	P(23, windows_2000, WINDOWS_2000, __VA_ARGS__)
+
+#define HLS_BUILT_IN_POLICIES(P, ...) HLS_STANDARD_POLICIES(P, __VA_ARGS__) HLS_LITERATURE_POLICIES(P, __VA_ARGS__)
 
 #ifdef HLS_LOADED
 #include "../core/guard_queues.h"

@@ -2,8 +2,6 @@
 /* Needs more stack than a BPF function may have. */
 #include "../core/policy.h"
 
-/* at no line: found by clang */
-
 struct large_stack {
 	struct hls_list queue;
 };
@@ -12,7 +10,7 @@ static u32 large_stack_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct large_stack __arena *all = POLICY_STATE(struct large_stack, s);
 	u64 seen[100];
-	for (u32 i = opaque(0); i < 100 && can_loop; i++)
+	for (u32 i = opaque(0); i < 100 && can_loop; i++) /* found by clang */
 		seen[i] = h->node[i].key;
 	for (u32 i = opaque(0); i < 100 && can_loop; i++)
 		h->node[i].key = seen[99 - i];
