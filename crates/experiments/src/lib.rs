@@ -5,8 +5,8 @@
 //! real kernel. [`experiment`] finds them and carries them out in the simulator, [`kernel`] in the test machine
 //! ([`boot`]); [`expected`] reads what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes
 //! the hierarchies of any depth that Figure 10.2 needs. Not tables of rows in files are Table 10.1, by [`operations`],
-//! Vassal's tables, by [`vassal`], and policies that are loaded and unloaded, by [`load_unload`]. Reads files, and
-//! writes none but what the test machine brings back.
+//! Vassal's tables, by [`vassal`], policies that are loaded and unloaded, by [`load_unload`], and policies beside each
+//! other, by [`shares`]. Reads files, and writes none but what the test machine brings back.
 
 pub mod boot;
 pub mod chain;
@@ -21,4 +21,5 @@ pub mod measure;
 pub mod operations;
 mod report;
 pub mod run;
+pub mod shares;
 pub mod vassal;

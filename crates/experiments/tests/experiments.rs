@@ -7,6 +7,7 @@ use hls_experiments::experiment::{Experiment, run_file};
 use hls_experiments::files::files;
 use hls_experiments::finding::{Finding, write_table};
 use hls_experiments::measure::Measure;
+use hls_experiments::shares;
 use hls_sim::Options;
 use hls_units::Nanos;
 use std::path::{Path, PathBuf};
@@ -88,4 +89,13 @@ fn wrong_with(example: &Path) -> Vec<String> {
     let broken = promises.filter(|promise| !promise.is_kept());
     idle.chain(broken.map(|promise| format!("{} was promised {}", name_of(promise.vp), promise.guarantee)))
         .collect()
+}
+
+/// The tables in the folder are those of the present policies.
+#[test]
+fn shares_are_kept_as_the_tables_say() {
+    let folder = folder("experiments").join(shares::NAME);
+    let options = Options::default();
+    hls_golden::assert_golden(&folder.join("errors.md"), &shares::errors(&options).expect("it runs"));
+    hls_golden::assert_golden(&folder.join("cheats.md"), &shares::cheats(&options).expect("it runs"));
 }
