@@ -74,13 +74,3 @@ pub(crate) const RATE: Param = Param {
     max: WHOLE_RATE,
     doc: "speed of the VP in millionths of what its parent has",
 };
-
-/// Whether a reservation may have more than its budget.
-pub(crate) const SOFT: Param = Param {
-    name: "soft",
-    unit: Unit::Count,
-    default: Some(0),
-    min: 0,
-    max: 1,
-    doc: "1: it may have more than its budget when nobody else wants the CPU",
-};

@@ -2,7 +2,7 @@
 //! and Table 1). To add one: a file here, named after the policy, with a constant `ENTRY`. The build finds it:
 //! `build.rs` writes the `mod` line of each such file and the table of their entries, in the order of their names. The
 //! tests of the policy are in its file, too, and use the functions of `tests.rs`. Policies whose analysis is the same
-//! share a module that is no policy: `claims`, `slower`.
+//! share a module that is no policy: `claims`, `responses`, `slower`.
 //!
 //! Relies on local knowledge only: what the scheduler holds and the edges that it provides. Never claims what it
 //! cannot show for the number of CPUs at hand: NULL with the reason instead.
@@ -11,6 +11,7 @@ include!(concat!(env!("OUT_DIR"), "/analyses.rs"));
 
 mod claims;
 mod declared;
+mod responses;
 mod slower;
 
 pub use crate::declaration::{Declared, DeclaredError, Signature};

@@ -209,7 +209,7 @@ fn reserves_are_reached_in_time() {
     assert_eq!(admitted("RESBS 3ns 5ns", &[(2, 6)]), ["RESBH 2ns 6ns"]);
     assert_eq!(admitted("RESBS 3ns 5ns", &[(3, 6)]), REFUSED);
     assert_eq!(admitted("PS 1/2", &[(1, 100)]), REFUSED);
-    let soft: Params = &[("budget", 2), ("period", 5), ("soft", 1)];
+    let soft: Params = &[("budget", 2), ("period", 5), ("kind", 2)];
     assert_eq!(labels("resource-kernel", "ALL", &[], &[soft]), ["RESBS 2ns 5ns"]);
 }
 

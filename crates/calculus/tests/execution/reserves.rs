@@ -52,7 +52,7 @@ fn reserves_hold() {
             (0..count).map(|_| (1 + random.below(4), 4 + random.below(20))).collect();
         let soft: Vec<bool> = claims.iter().map(|_| random.below(3) == 0).collect();
         let mut children = claimed(&claims);
-        children.iter_mut().zip(&soft).for_each(|(child, soft)| child.push(("soft", usize::from(*soft))));
+        children.iter_mut().zip(&soft).for_each(|(child, soft)| child.push(("kind", 2 * usize::from(*soft))));
         let labels = held.labels("resource-kernel", &[], &children);
         promised += labels.iter().filter(|label| label.guarantee != Guarantee::Null).count();
         refused += labels.iter().filter(|label| label.guarantee == Guarantee::Null).count();

@@ -16,6 +16,16 @@ pub fn policy_of(name: &str) -> &'static PolicyInfo {
         .unwrap_or_else(|| panic!("there is no policy {name}"))
 }
 
+/// Who runs on the first CPU in each of the next milliseconds: `a`, `b`, `c` ..., or nobody (`.`).
+pub fn timeline(machine: &mut Machine, threads: &[CoreVp], length: u64) -> String {
+    let millisecond = |_| {
+        let who = threads.iter().position(|&thread| machine.running[0] == Some(thread));
+        machine.run_to(machine.now + Nanos(MS));
+        who.map_or('.', |who| char::from(b'a' + who as u8))
+    };
+    (0..length).map(millisecond).collect()
+}
+
 /// A machine, driven by hand.
 pub trait ByHand {
     fn settled(&mut self);

@@ -139,7 +139,8 @@ impl Draw {
 
     fn any_policy(&mut self) -> &'static str {
         match self.between(0, 11) {
-            0..=2 => "reservation",
+            0..=1 => "reservation",
+            2 => self.one_of(&["reservation", "resource-kernel"]),
             3..=5 => self.one_of(&["proportional-share", "bvt", "stride", "sfq", "lottery", "sfs", "eevdf"]),
             6..=7 => "round-robin",
             8 => "limit",
@@ -207,6 +208,7 @@ impl Draw {
         self.case.nodes[thread].what = What::Scheduler { policy, quantum, width };
         let below: Vec<Vec<(&'static str, Value)>> = match policy {
             "reservation" => self.reservations(held),
+            "resource-kernel" => self.reserves(held),
             "limit" => vec![self.budget(held)],
             "proportional-share" => (0..self.between(2, 4)).map(|_| self.share()).collect(),
             "bvt" => (0..self.between(2, 4)).map(|_| self.limited_share()).collect(),
@@ -307,6 +309,17 @@ impl Draw {
             budgeted(period * weight / sum * load / 1_000 * rate / 1_000, period)
         };
         weights.into_iter().map(|weight| one(self, weight)).collect()
+    }
+
+    /// Draws reservations of any kind for the resource kernel.
+    fn reserves(&mut self, held: &Guarantee) -> Vec<Vec<(&'static str, Value)>> {
+        let mut reserves = self.reservations(held);
+        for params in &mut reserves {
+            if self.chance(40) {
+                params.push(("kind", Value::Count(self.between(1, 2))));
+            }
+        }
+        reserves
     }
 
     /// The lengths of time that matter in this hierarchy: budgets, periods, their differences, quanta.

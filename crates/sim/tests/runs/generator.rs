@@ -6,7 +6,7 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 13] = [
+const POLICIES: [&str; 14] = [
     "fixed-priority",
     "time-sharing",
     "linux",
@@ -19,6 +19,7 @@ const POLICIES: [&str; 13] = [
     "sfs",
     "eevdf",
     "reservation",
+    "resource-kernel",
     "round-robin",
 ];
 const MAX_DEPTH: usize = 5;
@@ -121,6 +122,12 @@ impl Generator {
             "proportional-share" | "bvt" | "stride" | "sfq" | "lottery" | "sfs" | "eevdf" => {
                 format!("share={}", 1 + self.below(5))
             }
+            "resource-kernel" => format!(
+                "budget=\"{}\" period=\"{}\" kind={}",
+                self.time(200, 3000),
+                self.time(3000, 15_000),
+                self.below(3)
+            ),
             "reservation" | "limit" => {
                 format!("budget=\"{}\" period=\"{}\"", self.time(200, 3000), self.time(3000, 15_000))
             }

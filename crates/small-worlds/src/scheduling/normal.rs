@@ -40,6 +40,9 @@ enum Words {
     Budgets,
     /// The same for one child, without a heap.
     Budget,
+    /// Of a VP: a budget, the end of its period, a rank, and the rest of a turn. A search tree by rank, and a heap by
+    /// the ends of periods.
+    Reserves,
     /// Of a VP: a counter, for which epoch it holds, and in which the VP runs next. The queue is by epoch and goodness.
     Epochs,
     /// A VP's number.
@@ -66,6 +69,7 @@ impl Words {
             "linux" => Words::Epochs,
             "reservation" => Words::Budgets,
             "limit" => Words::Budget,
+            "resource-kernel" => Words::Reserves,
             "join" => Words::Child,
             "lottery" => Words::Tickets,
             "eevdf" => Words::Requests,
@@ -79,6 +83,9 @@ impl Words {
 /// The next word has the root of the search tree of the others, and after that time-sharing and windows-2000 have the
 /// root of their heap.
 const LEVELS: usize = 65;
+
+/// The parameter of a VP that is the period of its budget.
+const PERIOD_OF_BUDGET: usize = 1;
 
 /// The level of time-sharing whose VPs are not in that heap.
 const STARVED: u64 = 32;
@@ -186,7 +193,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
             digest.add(sched.word[1].wrapping_sub(sched.word[0]));
             digest.add(if sched.word[5] == now { sched.word[4] >> 32 } else { 0 });
         }
-        Words::Budgets | Words::Epochs => {}
+        Words::Budgets | Words::Reserves | Words::Epochs => {}
         Words::Tickets => add_words(digest, &sched.word[..3]),
         Words::Requests => {
             digest.add(sched.word[1]);
@@ -240,6 +247,12 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
         Words::Budgets | Words::Budget => {
             add_budget(digest, vp, now);
             add_heap_place(digest, state, v, words, now);
+        }
+        Words::Reserves => {
+            add_deferrable_budget(digest, vp, now);
+            digest.add(if vp.state == WAITING { 0 } else { vp.word[2] });
+            digest.add(vp.word[3]);
+            add_ready_and_due(digest, state, v);
         }
         Words::Child => {}
         Words::Tickets => {
@@ -482,5 +495,37 @@ fn add_budget(digest: &mut Digest, vp: &VpImage, now: u64) {
     digest.add(end.wrapping_sub(now));
     if vp.state == WAITING && vp.is_resumed() {
         digest.add(vp.word[2].wrapping_sub(now));
+    }
+}
+
+/// A budget that is renewed at fixed instants, which begin with the first request: of a VP that is WAITING, and owes
+/// nothing, it is whole again when the period is over, and only where the periods begin matters then.
+fn add_deferrable_budget(digest: &mut Digest, vp: &VpImage, now: u64) {
+    let [left, end, ..] = vp.word;
+    let period = vp.param[PERIOD_OF_BUDGET];
+    if end == 0 {
+        digest.add(NEVER);
+    } else if vp.state == WAITING && end <= now && (left as i64) >= 0 {
+        digest.add(NEVER);
+        digest.add((now - end) % period);
+    } else {
+        digest.add(left);
+        digest.add(end.wrapping_sub(now));
+    }
+}
+
+/// Of a VP that lies in a search tree while it is READY and not throttled, and in a heap by a time while it wants a
+/// CPU: its places there.
+fn add_ready_and_due(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    let now = state.head.now_ns;
+    let is_queued = |v: usize| state.queue_nodes[v].height != 0;
+    let is_due = |v: usize| state.vps[v].state != WAITING && state.nodes[v].dist != 0;
+    if is_queued(v) {
+        digest.add(state.queue_nodes[v].key);
+        add_rank(digest, state, v, |v| ((is_queued(v), state.queue_nodes[v].key), state.queue_nodes[v].seq));
+    }
+    digest.add(if is_due(v) { state.nodes[v].key.wrapping_sub(now) } else { NEVER });
+    if is_due(v) {
+        add_rank(digest, state, v, |v| ((is_due(v), state.nodes[v].key), state.nodes[v].seq));
     }
 }

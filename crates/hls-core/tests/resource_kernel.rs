@@ -1,0 +1,137 @@
+//! What the policy `resource-kernel` decides: schedules that were worked out by hand, a character a millisecond.
+
+mod support;
+
+use hls_core::{Calls, CoreVp, Params};
+use hls_scenario::Machine;
+use hls_units::Nanos;
+use support::{ByHand, MS, timeline};
+
+const HARD: u64 = 0;
+const FIRM: u64 = 1;
+const SOFT: u64 = 2;
+/// In milliseconds.
+const QUANTUM: u64 = 2;
+
+/// A machine whose root has reserves, each with its budget, period and kind, all of them awake.
+fn bench(reserves: &[[u64; 3]]) -> (Machine, Vec<CoreVp>) {
+    let mut machine = Machine::new(1, None);
+    let root = machine.root("resource-kernel", &[QUANTUM * MS]);
+    let threads: Vec<CoreVp> = (reserves.iter())
+        .map(|&[budget, period, kind]| machine.thread(root, &[budget * MS, period * MS, kind]))
+        .collect();
+    threads.iter().for_each(|&thread| machine.wake(thread));
+    (machine, threads)
+}
+
+#[test]
+fn the_shortest_period_goes_first() {
+    let (mut machine, threads) = bench(&[[1, 4, HARD], [2, 6, HARD], [3, 12, HARD]]);
+    assert_eq!(timeline(&mut machine, &threads, 36), "abbcacbbac..".repeat(3));
+}
+
+/// What distinguishes a deferrable server: a budget that was not used at the end of a period, and the next one, in a
+/// row. Plain response time analysis would promise `b` its 4 ms in any 9.
+#[test]
+fn a_budget_waits_for_its_thread() {
+    let (mut machine, threads) = bench(&[[2, 5, HARD], [4, 9, HARD]]);
+    threads.iter().for_each(|&thread| machine.block(thread));
+    machine.run_to(Nanos(3 * MS));
+    threads.iter().for_each(|&thread| machine.wake(thread));
+    assert_eq!(timeline(&mut machine, &threads, 9), "aaaabbbaa");
+}
+
+/// A sleep does not renew a budget, and a period does not begin with a wake-up.
+#[test]
+fn who_sleeps_has_what_was_left() {
+    let (mut machine, threads) = bench(&[[3, 10, HARD]]);
+    assert_eq!(timeline(&mut machine, &threads, 2), "aa");
+    machine.block(threads[0]);
+    machine.run_to(Nanos(6 * MS));
+    machine.wake(threads[0]);
+    assert_eq!(timeline(&mut machine, &threads, 10), "a...aaa...");
+    machine.block(threads[0]);
+    machine.run_to(Nanos(38 * MS));
+    machine.wake(threads[0]);
+    assert_eq!(timeline(&mut machine, &threads, 10), "aaaaa.....");
+}
+
+/// The depleted soft reserve has what budgets leave; the firm one has what the soft one leaves; the hard one nothing.
+#[test]
+fn kinds_are_hard_firm_and_soft() {
+    let (mut machine, threads) = bench(&[[1, 5, HARD], [1, 6, SOFT], [1, 7, FIRM]]);
+    assert_eq!(timeline(&mut machine, &threads, 11), "abcbbabcbba");
+    machine.block(threads[1]);
+    assert_eq!(timeline(&mut machine, &threads, 9), "ccccacccc");
+    machine.block(threads[2]);
+    assert_eq!(timeline(&mut machine, &threads, 5), "a....");
+}
+
+/// Depleted ones of one kind take turns, and who has a budget again leaves them.
+#[test]
+fn depleted_reserves_take_turns() {
+    let (mut machine, threads) = bench(&[[1, 20, SOFT], [2, 30, SOFT], [1, 9, HARD]]);
+    assert_eq!(timeline(&mut machine, &threads, 9), "cabbaabba");
+    // A turn that a budget interrupts goes on, and is not begun anew.
+    assert_eq!(timeline(&mut machine, &threads, 9), "cabbaabba");
+    // `a` has its next budget at 20.
+    assert_eq!(timeline(&mut machine, &threads, 5), "caabb");
+}
+
+/// A late timer lets a hard reserve overrun: its next budget pays. What a soft one has beyond its budget is free.
+#[test]
+fn an_overrun_is_paid_by_the_next_budget() {
+    let (mut machine, threads) = bench(&[[2, 10, HARD]]);
+    machine.now = Nanos(3 * MS);
+    machine.core.expire(0, machine.now);
+    machine.settled();
+    assert_eq!(timeline(&mut machine, &threads, 17), ".......a.........");
+    assert_eq!(timeline(&mut machine, &threads, 10), "aa........");
+    let (mut machine, threads) = bench(&[[2, 10, SOFT], [5, 20, HARD]]);
+    assert_eq!(timeline(&mut machine, &threads, 9), "aabbbbbaa");
+    machine.now = Nanos(13 * MS);
+    machine.core.timers(machine.now);
+    machine.settled();
+    assert_eq!(timeline(&mut machine, &threads, 3), "aaa");
+}
+
+#[test]
+fn bad_parameters_are_refused() {
+    let mut machine = Machine::new(1, None);
+    let root = machine.root("resource-kernel", &[]);
+    let mut attach = |params: &[u64]| machine.core.attach(root, None, Params::from_slice(params));
+    assert!(attach(&[11 * MS, 10 * MS, HARD]).is_err());
+    assert!(attach(&[0, 10 * MS, HARD]).is_err());
+    assert!(attach(&[MS, 10 * MS, 3]).is_err());
+    assert!(attach(&[10 * MS, 10 * MS, HARD]).is_ok());
+}
+
+/// A thread that runs has no more than its new budget, keeps what it used, and may become soft.
+#[test]
+fn parameters_may_change_while_the_thread_runs() {
+    let (mut machine, threads) = bench(&[[6, 10, HARD], [5, 20, HARD]]);
+    assert_eq!(timeline(&mut machine, &threads, 2), "aa");
+    machine.core.message(threads[0], 0, 3 * MS, machine.now).expect("a smaller budget");
+    machine.settled();
+    assert_eq!(timeline(&mut machine, &threads, 8), "aaabbbbb");
+    assert_eq!(timeline(&mut machine, &threads, 5), "aaa..");
+    machine.core.message(threads[0], 2, SOFT, machine.now).expect("another kind");
+    machine.settled();
+    assert_eq!(timeline(&mut machine, &threads, 5), "aaaaa");
+    assert!(machine.core.message(threads[0], 0, 11 * MS, machine.now).is_err());
+    machine.settled();
+    assert_eq!(timeline(&mut machine, &threads, 4), "aaab");
+}
+
+/// On two CPUs the two shortest periods run; one that may use one CPU only takes that from the longer of them.
+#[test]
+fn several_cpus_serve_the_shortest_periods() {
+    let mut machine = Machine::new(2, None);
+    let root = machine.root("resource-kernel", &[]);
+    let threads = [10, 20, 30].map(|period| machine.thread(root, &[5 * MS, period * MS, HARD]));
+    threads.iter().for_each(|&thread| machine.wake(thread));
+    machine.run_to(Nanos(5 * MS));
+    assert_eq!(threads.map(|thread| machine.ran_ms(thread)), [5.0, 5.0, 0.0]);
+    machine.run_to(Nanos(30 * MS));
+    assert_eq!(threads.map(|thread| machine.ran_ms(thread)), [15.0, 10.0, 5.0]);
+}
