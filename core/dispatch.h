@@ -207,6 +207,16 @@ static __always_inline u32 policy_grant_inline(hls_t *h, u32 s, u32 cpu)
 #undef GRANT
 	return policy_grant(h, s, cpu);
 }
+
+static __always_inline bool policy_preempts_inline(hls_t *h, u32 s, u32 ready, u32 running)
+{
+#define PREEMPTS(number, fn, ...)         \
+	if (HAS_INLINE_HOOKS(number, fn)) \
+		return fn##_policy.preempts && fn##_policy.preempts(h, s, ready, running);
+	HLS_STANDARD_POLICIES(PREEMPTS)
+#undef PREEMPTS
+	return policy_preempts(h, s, ready, running);
+}
 #undef HAS_INLINE_HOOKS
 
 /* policy_WHAT(): a property of a policy, from its struct; `none` where there is no such policy. */

@@ -272,7 +272,7 @@ static __always_inline void compete(hls_t *h, u32 u, u32 v)
 {
 	const vp_t *vp = in_register(&h->vp[v]);
 	u32 r = running_below(h, u);
-	if (r && hls_usable(vp, h->vp[r].cpu) && policy_preempts(h, vp->parent, v, r))
+	if (r && hls_usable(vp, h->vp[r].cpu) && policy_preempts_inline(h, vp->parent, v, r))
 		hls_recheck(h, r);
 }
 
