@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Policies that hand out one CPU's time: what hangs below them has one VP unless the file says otherwise.
-const SERIAL_POLICIES: [&str; 12] = [
+const SERIAL_POLICIES: [&str; 13] = [
     "reservation",
     "limit",
     "join",
@@ -20,6 +20,7 @@ const SERIAL_POLICIES: [&str; 12] = [
     "pshed",
     "cbs",
     "eevdf",
+    "least-slack",
     "resource-kernel",
     "rialto",
     "rialto-nt",

@@ -22,6 +22,11 @@ impl Claim {
         &self.budget / &self.period
     }
 
+    /// The claim with a longer budget.
+    pub(super) fn longer(&self, more: &Rational) -> Claim {
+        Claim { vps: self.vps, budget: &self.budget + more, period: self.period.clone() }
+    }
+
     /// The basic, hard reservation that is asked for on each VP.
     pub(super) fn guarantee(self) -> Guarantee {
         Guarantee::resbh(self.budget, self.period)

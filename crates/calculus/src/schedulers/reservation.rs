@@ -62,6 +62,11 @@ type Verdict = Result<(Rule, String), Refused>;
 
 /// The labels of the children; also those of CBS and TBS, which are such servers, too.
 pub(super) fn provide(instance: &Instance) -> Provided {
+    provide_longer(instance, &Rational::zero())
+}
+
+/// The same, where each budget takes as much of the others as one that is longer by this.
+pub(super) fn provide_longer(instance: &Instance, more: &Rational) -> Provided {
     if instance.children.is_empty() {
         return instance.nothing(REFUSED, "no children");
     }
@@ -72,13 +77,14 @@ pub(super) fn provide(instance: &Instance) -> Provided {
         Ok(claims) => claims,
         Err(provided) => return provided,
     };
+    let longer: Vec<Claim> = claims.iter().map(|claim| claim.longer(more)).collect();
     let verdict = if slot.width > 1 {
-        on_several(instance, slot.label, &claims)
+        on_several(instance, slot.label, &longer)
     } else {
         instance
             .single_vp()
             .map_err(|found| ("one VP a child".into(), found))
-            .and_then(|held| on_one(held, &claims, instance.work))
+            .and_then(|held| on_one(held, &longer, instance.work))
     };
     match verdict {
         Err((needed, found)) => instance.nothing_because(REFUSED, needed, found),

@@ -140,7 +140,7 @@ impl Draw {
     fn any_policy(&mut self) -> &'static str {
         match self.between(0, 11) {
             0..=1 => "reservation",
-            2 => self.one_of(&["reservation", "resource-kernel"]),
+            2 => self.one_of(&["reservation", "resource-kernel", "least-slack"]),
             3..=5 => self.one_of(&["proportional-share", "bvt", "stride", "sfq", "lottery", "sfs", "eevdf"]),
             6..=7 => "round-robin",
             8 => "limit",
@@ -209,6 +209,7 @@ impl Draw {
         let below: Vec<Vec<(&'static str, Value)>> = match policy {
             "reservation" => self.reservations(held),
             "resource-kernel" => self.reserves(held),
+            "least-slack" => self.with_slack(held, quantum.unwrap_or(0)),
             "limit" => vec![self.budget(held)],
             "proportional-share" => (0..self.between(2, 4)).map(|_| self.share()).collect(),
             "bvt" => (0..self.between(2, 4)).map(|_| self.limited_share()).collect(),
@@ -309,6 +310,20 @@ impl Draw {
             budgeted(period * weight / sum * load / 1_000 * rate / 1_000, period)
         };
         weights.into_iter().map(|weight| one(self, weight)).collect()
+    }
+
+    /// Draws reservations that `held` can carry with a quantum more each.
+    fn with_slack(&mut self, held: &Guarantee, quantum: u64) -> Vec<Vec<(&'static str, Value)>> {
+        let mut reservations = self.reservations(held);
+        let is_alone = reservations.len() == 1;
+        for params in &mut reservations {
+            if let [(_, Value::Time(budget)), ..] = &mut params[..]
+                && !is_alone
+            {
+                *budget = budget.saturating_sub(quantum).max(US);
+            }
+        }
+        reservations
     }
 
     /// Draws reservations of any kind for the resource kernel.

@@ -6,7 +6,7 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 14] = [
+const POLICIES: [&str; 15] = [
     "fixed-priority",
     "time-sharing",
     "linux",
@@ -20,6 +20,7 @@ const POLICIES: [&str; 14] = [
     "eevdf",
     "reservation",
     "resource-kernel",
+    "least-slack",
     "round-robin",
 ];
 const MAX_DEPTH: usize = 5;
@@ -128,7 +129,7 @@ impl Generator {
                 self.time(3000, 15_000),
                 self.below(3)
             ),
-            "reservation" | "limit" => {
+            "reservation" | "limit" | "least-slack" => {
                 format!("budget=\"{}\" period=\"{}\"", self.time(200, 3000), self.time(3000, 15_000))
             }
             _ => String::new(),

@@ -43,6 +43,9 @@ enum Words {
     /// Of a VP: a budget, the end of its period, a rank, and the rest of a turn. A search tree by rank, and a heap by
     /// the ends of periods.
     Reserves,
+    /// Of a VP: a budget, and the end of its period. A search tree by the times when VPs must run, and a heap by the
+    /// ends of periods.
+    Slack,
     /// Of a VP: a counter, for which epoch it holds, and in which the VP runs next. The queue is by epoch and goodness.
     Epochs,
     /// A VP's number.
@@ -70,6 +73,7 @@ impl Words {
             "reservation" => Words::Budgets,
             "limit" => Words::Budget,
             "resource-kernel" => Words::Reserves,
+            "least-slack" => Words::Slack,
             "join" => Words::Child,
             "lottery" => Words::Tickets,
             "eevdf" => Words::Requests,
@@ -193,7 +197,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
             digest.add(sched.word[1].wrapping_sub(sched.word[0]));
             digest.add(if sched.word[5] == now { sched.word[4] >> 32 } else { 0 });
         }
-        Words::Budgets | Words::Reserves | Words::Epochs => {}
+        Words::Budgets | Words::Reserves | Words::Slack | Words::Epochs => {}
         Words::Tickets => add_words(digest, &sched.word[..3]),
         Words::Requests => {
             digest.add(sched.word[1]);
@@ -252,7 +256,11 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
             add_deferrable_budget(digest, vp, now);
             digest.add(if vp.state == WAITING { 0 } else { vp.word[2] });
             digest.add(vp.word[3]);
-            add_ready_and_due(digest, state, v);
+            add_ready_and_due(digest, state, v, 0);
+        }
+        Words::Slack => {
+            add_budget(digest, vp, now);
+            add_ready_and_due(digest, state, v, now);
         }
         Words::Child => {}
         Words::Tickets => {
@@ -515,14 +523,17 @@ fn add_deferrable_budget(digest: &mut Digest, vp: &VpImage, now: u64) {
 }
 
 /// Of a VP that lies in a search tree while it is READY and not throttled, and in a heap by a time while it wants a
-/// CPU: its places there.
-fn add_ready_and_due(digest: &mut Digest, state: &Image<'_>, v: usize) {
+/// CPU: its places there. Keys of the tree count from `base`.
+fn add_ready_and_due(digest: &mut Digest, state: &Image<'_>, v: usize, base: u64) {
     let now = state.head.now_ns;
     let is_queued = |v: usize| state.queue_nodes[v].height != 0;
     let is_due = |v: usize| state.vps[v].state != WAITING && state.nodes[v].dist != 0;
     if is_queued(v) {
-        digest.add(state.queue_nodes[v].key);
-        add_rank(digest, state, v, |v| ((is_queued(v), state.queue_nodes[v].key), state.queue_nodes[v].seq));
+        digest.add(state.queue_nodes[v].key.wrapping_sub(base));
+        add_rank(digest, state, v, |v| {
+            let place = &state.queue_nodes[v];
+            ((is_queued(v), place.key), place.seq)
+        });
     }
     digest.add(if is_due(v) { state.nodes[v].key.wrapping_sub(now) } else { NEVER });
     if is_due(v) {
