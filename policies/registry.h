@@ -36,6 +36,7 @@
 	P(11, sfs, SFS, __VA_ARGS__)                         \
 	P(12, lottery, LOTTERY, __VA_ARGS__)                 \
 	P(13, eevdf, EEVDF, __VA_ARGS__)                     \
+	P(14, cbs, CBS, __VA_ARGS__)                         \
 	P(21, resource_kernel, RESOURCE_KERNEL, __VA_ARGS__) \
 	P(22, linux, LINUX, __VA_ARGS__)                     \
 	P(23, windows_2000, WINDOWS_2000, __VA_ARGS__)       \

@@ -140,7 +140,7 @@ impl Draw {
     fn any_policy(&mut self) -> &'static str {
         match self.between(0, 11) {
             0..=1 => "reservation",
-            2 => self.one_of(&["reservation", "resource-kernel", "least-slack"]),
+            2 => self.one_of(&["reservation", "resource-kernel", "least-slack", "cbs"]),
             3..=5 => self.one_of(&["proportional-share", "bvt", "stride", "sfq", "lottery", "sfs", "eevdf"]),
             6..=7 => "round-robin",
             8 => "limit",
@@ -196,7 +196,7 @@ impl Draw {
 
     /// Puts a scheduler in the place of a thread whose VP is promised `held`, with threads below it.
     fn grow(&mut self, thread: usize, policy: &'static str, held: &Guarantee) {
-        let has_quantum = !["reservation", "limit", "join"].contains(&policy);
+        let has_quantum = !["reservation", "limit", "join", "cbs"].contains(&policy);
         let quantum = has_quantum.then(|| match self.between(0, 2) {
             0 => self.between(1, 10) * 50 * US,
             1 => self.between(100, 2_000) * US,
@@ -208,8 +208,9 @@ impl Draw {
         self.case.nodes[thread].what = What::Scheduler { policy, quantum, width };
         let below: Vec<Vec<(&'static str, Value)>> = match policy {
             "reservation" => self.reservations(held),
-            "resource-kernel" => self.reserves(held),
             "least-slack" => self.with_slack(held, quantum.unwrap_or(0)),
+            "resource-kernel" => self.reserves(held, ("kind", 2)),
+            "cbs" => self.reserves(held, ("soft", 1)),
             "limit" => vec![self.budget(held)],
             "proportional-share" => (0..self.between(2, 4)).map(|_| self.share()).collect(),
             "bvt" => (0..self.between(2, 4)).map(|_| self.limited_share()).collect(),
@@ -326,12 +327,16 @@ impl Draw {
         reservations
     }
 
-    /// Draws reservations of any kind for the resource kernel.
-    fn reserves(&mut self, held: &Guarantee) -> Vec<Vec<(&'static str, Value)>> {
+    /// Draws reservations of any kind, for policies that have hard ones (0) and others up to a greatest number.
+    fn reserves(
+        &mut self,
+        held: &Guarantee,
+        (kind, greatest): (&'static str, u64),
+    ) -> Vec<Vec<(&'static str, Value)>> {
         let mut reserves = self.reservations(held);
         for params in &mut reserves {
             if self.chance(40) {
-                params.push(("kind", Value::Count(self.between(1, 2))));
+                params.push((kind, Value::Count(self.between(1, greatest))));
             }
         }
         reserves

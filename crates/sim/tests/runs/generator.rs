@@ -6,7 +6,7 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 15] = [
+const POLICIES: [&str; 16] = [
     "fixed-priority",
     "time-sharing",
     "linux",
@@ -19,6 +19,7 @@ const POLICIES: [&str; 15] = [
     "sfs",
     "eevdf",
     "reservation",
+    "cbs",
     "resource-kernel",
     "least-slack",
     "round-robin",
@@ -123,6 +124,12 @@ impl Generator {
             "proportional-share" | "bvt" | "stride" | "sfq" | "lottery" | "sfs" | "eevdf" => {
                 format!("share={}", 1 + self.below(5))
             }
+            "cbs" => format!(
+                "budget=\"{}\" period=\"{}\" soft={}",
+                self.time(200, 3000),
+                self.time(3000, 15_000),
+                self.below(2)
+            ),
             "resource-kernel" => format!(
                 "budget=\"{}\" period=\"{}\" kind={}",
                 self.time(200, 3000),

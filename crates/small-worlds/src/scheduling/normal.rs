@@ -38,6 +38,8 @@ enum Words {
     Borrowed,
     /// Of a VP: a budget, and the end of its period. Queues are heaps by that.
     Budgets,
+    /// The same, with two heaps of VPs that are READY.
+    Servers,
     /// The same for one child, without a heap.
     Budget,
     /// Of a VP: a budget, the end of its period, a rank, and the rest of a turn. A search tree by rank, and a heap by
@@ -71,6 +73,7 @@ impl Words {
             "bvt" => Words::Borrowed,
             "linux" => Words::Epochs,
             "reservation" => Words::Budgets,
+            "cbs" => Words::Servers,
             "limit" => Words::Budget,
             "resource-kernel" => Words::Reserves,
             "least-slack" => Words::Slack,
@@ -197,7 +200,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
             digest.add(sched.word[1].wrapping_sub(sched.word[0]));
             digest.add(if sched.word[5] == now { sched.word[4] >> 32 } else { 0 });
         }
-        Words::Budgets | Words::Reserves | Words::Slack | Words::Epochs => {}
+        Words::Budgets | Words::Servers | Words::Reserves | Words::Slack | Words::Epochs => {}
         Words::Tickets => add_words(digest, &sched.word[..3]),
         Words::Requests => {
             digest.add(sched.word[1]);
@@ -248,7 +251,7 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
         Words::Tags => add_tags(digest, state, v),
         Words::Borrowed => add_borrowed(digest, state, v),
         Words::Epochs => add_counter(digest, state, v),
-        Words::Budgets | Words::Budget => {
+        Words::Budgets | Words::Servers | Words::Budget => {
             add_budget(digest, vp, now);
             add_heap_place(digest, state, v, words, now);
         }
@@ -345,6 +348,7 @@ fn is_in_heap(vp: &VpImage, words: Words) -> bool {
         Words::TurnsAndBoosts => vp.state == READY && vp.word[1] < LEAST_THAT_DOES_NOT_STARVE,
         Words::Tags | Words::Borrowed | Words::Epochs => vp.state == READY,
         Words::Budgets => vp.state != WAITING,
+        Words::Servers => vp.state == READY,
         _ => false,
     }
 }
