@@ -29,17 +29,20 @@
 	P(6, limit, LIMIT, __VA_ARGS__)                           \
 	P(7, round_robin, ROUND_ROBIN, __VA_ARGS__)
 
-#define HLS_LITERATURE_POLICIES(P, ...)                      \
-	P(8, bvt, BVT, __VA_ARGS__)                          \
-	P(9, stride, STRIDE, __VA_ARGS__)                    \
-	P(10, sfq, SFQ, __VA_ARGS__)                         \
-	P(11, sfs, SFS, __VA_ARGS__)                         \
-	P(12, lottery, LOTTERY, __VA_ARGS__)                 \
-	P(13, eevdf, EEVDF, __VA_ARGS__)                     \
-	P(14, cbs, CBS, __VA_ARGS__)                         \
-	P(21, resource_kernel, RESOURCE_KERNEL, __VA_ARGS__) \
-	P(22, linux, LINUX, __VA_ARGS__)                     \
-	P(23, windows_2000, WINDOWS_2000, __VA_ARGS__)       \
+#define HLS_LITERATURE_POLICIES(P, ...)                          \
+	P(8, bvt, BVT, __VA_ARGS__)                              \
+	P(9, stride, STRIDE, __VA_ARGS__)                        \
+	P(10, sfq, SFQ, __VA_ARGS__)                             \
+	P(11, sfs, SFS, __VA_ARGS__)                             \
+	P(12, lottery, LOTTERY, __VA_ARGS__)                     \
+	P(13, eevdf, EEVDF, __VA_ARGS__)                         \
+	P(14, cbs, CBS, __VA_ARGS__)                             \
+	P(17, deferrable_server, DEFERRABLE_SERVER, __VA_ARGS__) \
+	P(18, polling_server, POLLING_SERVER, __VA_ARGS__)       \
+	P(19, sporadic_server, SPORADIC_SERVER, __VA_ARGS__)     \
+	P(21, resource_kernel, RESOURCE_KERNEL, __VA_ARGS__)     \
+	P(22, linux, LINUX, __VA_ARGS__)                         \
+	P(23, windows_2000, WINDOWS_2000, __VA_ARGS__)           \
 	P(29, least_slack, LEAST_SLACK, __VA_ARGS__)
 
 #define HLS_BUILT_IN_POLICIES(P, ...) HLS_STANDARD_POLICIES(P, __VA_ARGS__) HLS_LITERATURE_POLICIES(P, __VA_ARGS__)

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Policies that hand out one CPU's time: what hangs below them has one VP unless the file says otherwise.
-const SERIAL_POLICIES: [&str; 13] = [
+const SERIAL_POLICIES: [&str; 16] = [
     "reservation",
     "limit",
     "join",
@@ -20,6 +20,9 @@ const SERIAL_POLICIES: [&str; 13] = [
     "pshed",
     "cbs",
     "eevdf",
+    "deferrable-server",
+    "polling-server",
+    "sporadic-server",
     "least-slack",
     "resource-kernel",
     "rialto",

@@ -7,7 +7,8 @@
 //! here: see `responses.rs`. A reserve that wants the CPU from any instant has its budget, or all that is left of it,
 //! within R. Firm and soft reserves have what nobody else wants too, below all budgets.
 
-use super::{Entry, Instance, Limits, Provided, responses};
+use super::responses::{self, Asleep};
+use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use num_traits::Zero;
 
@@ -31,6 +32,7 @@ fn provide(instance: &Instance) -> Provided {
     responses::provide(
         instance,
         RULE,
+        Asleep::Kept,
         |_, claim| claim.period.clone(),
         |child, claim, _| {
             let is_hard = instance.child_param(child, "kind").is_none_or(|kind| kind.is_zero());

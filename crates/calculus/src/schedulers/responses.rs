@@ -1,11 +1,12 @@
-//! Response times of servers with fixed priorities, each a budget C in every period T that stays while its child sleeps
-//! (deferrable servers).
+//! Response times of servers with fixed priorities, each a budget C in every period T: what the resource kernel and the
+//! deferrable, polling and sporadic servers have in common.
 //!
-//! Such a server can use its budget at the end of one period and again at the start of the next, and takes up to
-//! ceil((t + T - C)/T)*C of a window of length t. With the least R = C_i + the sum of that over all servers above, if
-//! it is at most T_i, a server that wants the CPU from any instant has its budget, or all that is left of it, within R.
-//! Budgets are hard: who is refused takes no more than the budget with which the others were analysed, and only that
-//! server is refused.
+//! A server that keeps its budget while its child sleeps can use it at the end of one period and again at the start of
+//! the next, and takes up to ceil((t + T - C)/T)*C of a window of length t. One that loses it, or has it back a period
+//! after it could use it, takes what a periodic task takes of a window that begins when nothing of its priority or a
+//! higher one is wanted: ceil(t/T)*C. With the least R = C_i + the sum of that over all servers above, if it is at most
+//! T_i, a server that has budget, or gets it, has used it within R, if its child wants so much. Budgets are hard: who
+//! is refused takes no more than the budget with which the others were analysed, and only that server is refused.
 //!
 //! Who of equals goes first is not known here (it is who came first): each of them counts the others as above it.
 //!
@@ -28,11 +29,21 @@ const MAX_TERMS: usize = 100_000_000;
 /// A budget C every T, in nanoseconds.
 pub(super) type Server = (u128, u128);
 
+/// What becomes of a budget while the server's child sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asleep {
+    /// It stays until the period ends.
+    Kept,
+    /// It is lost, or a period passes from when it could be used until it is back.
+    Paid,
+}
+
 /// The labels of servers: `rank` says which goes first (the least), and `promise` what a server is promised that has
 /// its budget within this time, at most a period.
 pub(super) fn provide<R: Ord>(
     instance: &Instance,
     rule: Rule,
+    asleep: Asleep,
     rank: impl Fn(usize, &Claim) -> R,
     promise: impl Fn(usize, Claim, Nanos) -> Guarantee,
 ) -> Provided {
@@ -53,7 +64,7 @@ pub(super) fn provide<R: Ord>(
     order.sort_by_key(|child| &ranks[*child]);
     let sorted: Vec<Server> = order.iter().map(|child| claims[*child].nanos()).collect();
     let mut verdicts = vec![Ok((String::new(), Nanos::ZERO)); claims.len()];
-    let mut work = Responses { terms: 0 };
+    let mut work = Responses { asleep, terms: 0 };
     for (place, child) in order.iter().enumerate() {
         let equals = order[place..].iter().take_while(|other| ranks[**other] == ranks[*child]).count();
         let mut above = sorted[..place + equals].to_vec();
@@ -77,8 +88,17 @@ pub(super) fn provide<R: Ord>(
     provided
 }
 
+/// What a child has that is served within R of instants that are a period apart, of which the first comes a period
+/// after the child woke up at the latest.
+pub(super) fn a_period_later(claim: Claim, response: Nanos) -> Guarantee {
+    let share = claim.utilisation();
+    let nothing = &claim.period + whole(response.0) - &claim.budget;
+    Guarantee::Psbe { delta: &share * nothing, share }
+}
+
 /// Works out response times.
 struct Responses {
+    asleep: Asleep,
     /// How many terms of sums it has worked out.
     terms: usize,
 }
@@ -95,7 +115,7 @@ impl Responses {
             let text = format!("R = {} <= {}, below {count} servers", time(response), time(period));
             return Ok((text, nanos(response)));
         }
-        let wanted = budget + Self::interference(period, above);
+        let wanted = budget + self.interference(period, above);
         let (supply, shown) = match &held.guarantee {
             Guarantee::All | Guarantee::Resu { .. } => (period, String::new()),
             _ => {
@@ -121,7 +141,7 @@ impl Responses {
         let mut response = budget;
         while response <= period && self.terms < MAX_TERMS {
             self.terms += 1 + above.len();
-            let wanted = budget + Self::interference(response, above);
+            let wanted = budget + self.interference(response, above);
             if wanted == response {
                 return Some(response);
             }
@@ -131,8 +151,12 @@ impl Responses {
     }
 
     /// The most that these servers take of a window.
-    fn interference(window: u128, above: &[Server]) -> u128 {
-        above.iter().map(|(budget, period)| (window + period - budget).div_ceil(*period) * budget).sum()
+    fn interference(&self, window: u128, above: &[Server]) -> u128 {
+        let early = |(budget, period): &Server| match self.asleep {
+            Asleep::Kept => period - budget,
+            Asleep::Paid => 0,
+        };
+        above.iter().map(|server| (window + early(server)).div_ceil(server.1) * server.0).sum()
     }
 }
 
@@ -148,9 +172,13 @@ fn time(time: u128) -> String {
 mod tests {
     use super::*;
 
+    fn response(asleep: Asleep, own: Server, above: &[Server]) -> Option<u128> {
+        Responses { asleep, terms: 0 }.response(own, above)
+    }
+
     #[test]
     fn responses_below_servers_that_keep_their_budgets() {
-        let response = |own, above: &[Server]| Responses { terms: 0 }.response(own, above);
+        let response = |own, above: &[Server]| response(Asleep::Kept, own, above);
         assert_eq!(response((1, 4), &[]), Some(1));
         // Plain response time analysis says 2: but the budget above may come at the end of a period and at the next
         // start.
@@ -162,5 +190,15 @@ mod tests {
         assert_eq!(response((52, 140), &[(52, 100)]), None);
         assert_eq!(response((36, 140), &[(52, 100)]), Some(140));
         assert_eq!(response((37, 140), &[(52, 100)]), None);
+    }
+
+    #[test]
+    fn responses_below_servers_that_pay() {
+        let response = |own, above: &[Server]| response(Asleep::Paid, own, above);
+        assert_eq!(response((1, 5), &[(1, 4)]), Some(2));
+        assert_eq!(response((3, 9), &[(1, 4), (1, 5)]), Some(7));
+        // 52 + 52 = 104 is beyond 100, so another budget comes: 156.
+        assert_eq!(response((52, 140), &[(52, 100)]), None);
+        assert_eq!(response((48, 140), &[(52, 100)]), Some(100));
     }
 }

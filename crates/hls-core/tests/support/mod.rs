@@ -26,6 +26,32 @@ pub fn timeline(machine: &mut Machine, threads: &[CoreVp], length: u64) -> Strin
     (0..length).map(millisecond).collect()
 }
 
+/// The same, where one of the threads, asleep at first, serves jobs: pairs of when each comes, in order, and how long
+/// it takes.
+pub fn served(
+    machine: &mut Machine,
+    threads: &[CoreVp],
+    server: usize,
+    jobs: &[(u64, u64)],
+    length: u64,
+) -> String {
+    let (mut runs, mut pending) = (String::new(), 0);
+    for now in 0..length {
+        for (_, amount) in jobs.iter().filter(|(at, _)| *at == now) {
+            pending += amount;
+            machine.wake(threads[server]);
+        }
+        runs += &timeline(machine, threads, 1);
+        if runs.ends_with(char::from(b'a' + server as u8)) {
+            pending -= 1;
+            if pending == 0 {
+                machine.block(threads[server]);
+            }
+        }
+    }
+    runs
+}
+
 /// A machine, driven by hand.
 pub trait ByHand {
     fn settled(&mut self);

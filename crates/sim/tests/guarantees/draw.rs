@@ -19,6 +19,10 @@ const MS: u64 = 1_000_000;
 /// The longest period of a budget, so that a run has many of them.
 const MAX_PERIOD: u64 = 50 * MS;
 
+/// Policies whose schedulers have no parameter.
+const WITHOUT_QUANTUM: [&str; 7] =
+    ["reservation", "limit", "join", "cbs", "deferrable-server", "polling-server", "sporadic-server"];
+
 struct Draw {
     random: Rand32,
     case: Case,
@@ -140,7 +144,15 @@ impl Draw {
     fn any_policy(&mut self) -> &'static str {
         match self.between(0, 11) {
             0..=1 => "reservation",
-            2 => self.one_of(&["reservation", "resource-kernel", "least-slack", "cbs"]),
+            2 => self.one_of(&[
+                "reservation",
+                "resource-kernel",
+                "least-slack",
+                "cbs",
+                "deferrable-server",
+                "polling-server",
+                "sporadic-server",
+            ]),
             3..=5 => self.one_of(&["proportional-share", "bvt", "stride", "sfq", "lottery", "sfs", "eevdf"]),
             6..=7 => "round-robin",
             8 => "limit",
@@ -196,7 +208,7 @@ impl Draw {
 
     /// Puts a scheduler in the place of a thread whose VP is promised `held`, with threads below it.
     fn grow(&mut self, thread: usize, policy: &'static str, held: &Guarantee) {
-        let has_quantum = !["reservation", "limit", "join", "cbs"].contains(&policy);
+        let has_quantum = !WITHOUT_QUANTUM.contains(&policy);
         let quantum = has_quantum.then(|| match self.between(0, 2) {
             0 => self.between(1, 10) * 50 * US,
             1 => self.between(100, 2_000) * US,
@@ -208,6 +220,7 @@ impl Draw {
         self.case.nodes[thread].what = What::Scheduler { policy, quantum, width };
         let below: Vec<Vec<(&'static str, Value)>> = match policy {
             "reservation" => self.reservations(held),
+            "deferrable-server" | "polling-server" | "sporadic-server" => self.servers(held),
             "least-slack" => self.with_slack(held, quantum.unwrap_or(0)),
             "resource-kernel" => self.reserves(held, ("kind", 2)),
             "cbs" => self.reserves(held, ("soft", 1)),
@@ -325,6 +338,19 @@ impl Draw {
             }
         }
         reservations
+    }
+
+    /// Draws servers with priorities, mostly the higher the shorter their periods are.
+    fn servers(&mut self, held: &Guarantee) -> Vec<Vec<(&'static str, Value)>> {
+        let mut servers = self.reservations(held);
+        for params in &mut servers {
+            let priority = match params[..] {
+                [_, (_, Value::Time(period))] if self.chance(80) => 63 - (period / MS).min(63),
+                _ => self.between(0, 63),
+            };
+            params.push(("priority", Value::Count(priority)));
+        }
+        servers
     }
 
     /// Draws reservations of any kind, for policies that have hard ones (0) and others up to a greatest number.

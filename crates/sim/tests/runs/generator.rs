@@ -6,7 +6,7 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 16] = [
+const POLICIES: [&str; 19] = [
     "fixed-priority",
     "time-sharing",
     "linux",
@@ -22,6 +22,9 @@ const POLICIES: [&str; 16] = [
     "cbs",
     "resource-kernel",
     "least-slack",
+    "deferrable-server",
+    "polling-server",
+    "sporadic-server",
     "round-robin",
 ];
 const MAX_DEPTH: usize = 5;
@@ -129,6 +132,12 @@ impl Generator {
                 self.time(200, 3000),
                 self.time(3000, 15_000),
                 self.below(2)
+            ),
+            "deferrable-server" | "polling-server" | "sporadic-server" => format!(
+                "budget=\"{}\" period=\"{}\" priority={}",
+                self.time(200, 3000),
+                self.time(3000, 15_000),
+                self.below(6)
             ),
             "resource-kernel" => format!(
                 "budget=\"{}\" period=\"{}\" kind={}",

@@ -18,6 +18,8 @@ use hls_core::{Image, NodeImage, TreeNodeImage, VpImage};
 const WAITING: u8 = 0;
 const READY: u8 = 1;
 const RUNNING: u8 = 2;
+/// The flag of VPs that are out of budget.
+const THROTTLED: u8 = 2;
 const NEVER: u64 = u64::MAX;
 
 /// How a policy's words go into the key.
@@ -39,7 +41,7 @@ enum Words {
     /// Of a VP: a budget, and the end of its period. Queues are heaps by that.
     Budgets,
     /// The same, with two heaps of VPs that are READY.
-    Servers,
+    Bandwidths,
     /// The same for one child, without a heap.
     Budget,
     /// Of a VP: a budget, the end of its period, a rank, and the rest of a turn. A search tree by rank, and a heap by
@@ -48,6 +50,11 @@ enum Words {
     /// Of a VP: a budget, and the end of its period. A search tree by the times when VPs must run, and a heap by the
     /// ends of periods.
     Slack,
+    /// The same by priority, with a budget that is renewed at fixed instants.
+    Servers,
+    /// Of a VP: a budget, since when it could be used, and what comes back when. A search tree by priority, and a heap
+    /// of throttled VPs by when something comes back.
+    Pieces,
     /// Of a VP: a counter, for which epoch it holds, and in which the VP runs next. The queue is by epoch and goodness.
     Epochs,
     /// A VP's number.
@@ -73,10 +80,12 @@ impl Words {
             "bvt" => Words::Borrowed,
             "linux" => Words::Epochs,
             "reservation" => Words::Budgets,
-            "cbs" => Words::Servers,
+            "cbs" => Words::Bandwidths,
             "limit" => Words::Budget,
             "resource-kernel" => Words::Reserves,
             "least-slack" => Words::Slack,
+            "deferrable-server" | "polling-server" => Words::Servers,
+            "sporadic-server" => Words::Pieces,
             "join" => Words::Child,
             "lottery" => Words::Tickets,
             "eevdf" => Words::Requests,
@@ -200,7 +209,13 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
             digest.add(sched.word[1].wrapping_sub(sched.word[0]));
             digest.add(if sched.word[5] == now { sched.word[4] >> 32 } else { 0 });
         }
-        Words::Budgets | Words::Servers | Words::Reserves | Words::Slack | Words::Epochs => {}
+        Words::Budgets
+        | Words::Bandwidths
+        | Words::Reserves
+        | Words::Slack
+        | Words::Servers
+        | Words::Pieces
+        | Words::Epochs => {}
         Words::Tickets => add_words(digest, &sched.word[..3]),
         Words::Requests => {
             digest.add(sched.word[1]);
@@ -251,7 +266,7 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
         Words::Tags => add_tags(digest, state, v),
         Words::Borrowed => add_borrowed(digest, state, v),
         Words::Epochs => add_counter(digest, state, v),
-        Words::Budgets | Words::Servers | Words::Budget => {
+        Words::Budgets | Words::Bandwidths | Words::Budget => {
             add_budget(digest, vp, now);
             add_heap_place(digest, state, v, words, now);
         }
@@ -264,6 +279,15 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
         Words::Slack => {
             add_budget(digest, vp, now);
             add_ready_and_due(digest, state, v, now);
+        }
+        Words::Servers => {
+            add_deferrable_budget(digest, vp, now);
+            add_ready_and_due(digest, state, v, 0);
+        }
+        Words::Pieces => {
+            add_pieces(digest, vp, now);
+            add_ready(digest, state, v, 0);
+            add_due(digest, state, v, |v| state.vps[v].flags & THROTTLED != 0);
         }
         Words::Child => {}
         Words::Tickets => {
@@ -348,7 +372,7 @@ fn is_in_heap(vp: &VpImage, words: Words) -> bool {
         Words::TurnsAndBoosts => vp.state == READY && vp.word[1] < LEAST_THAT_DOES_NOT_STARVE,
         Words::Tags | Words::Borrowed | Words::Epochs => vp.state == READY,
         Words::Budgets => vp.state != WAITING,
-        Words::Servers => vp.state == READY,
+        Words::Bandwidths => vp.state == READY,
         _ => false,
     }
 }
@@ -529,9 +553,13 @@ fn add_deferrable_budget(digest: &mut Digest, vp: &VpImage, now: u64) {
 /// Of a VP that lies in a search tree while it is READY and not throttled, and in a heap by a time while it wants a
 /// CPU: its places there. Keys of the tree count from `base`.
 fn add_ready_and_due(digest: &mut Digest, state: &Image<'_>, v: usize, base: u64) {
-    let now = state.head.now_ns;
+    add_ready(digest, state, v, base);
+    add_due(digest, state, v, |v| state.vps[v].state != WAITING && state.nodes[v].dist != 0);
+}
+
+/// The place of a VP in a search tree, whose keys count from `base`.
+fn add_ready(digest: &mut Digest, state: &Image<'_>, v: usize, base: u64) {
     let is_queued = |v: usize| state.queue_nodes[v].height != 0;
-    let is_due = |v: usize| state.vps[v].state != WAITING && state.nodes[v].dist != 0;
     if is_queued(v) {
         digest.add(state.queue_nodes[v].key.wrapping_sub(base));
         add_rank(digest, state, v, |v| {
@@ -539,8 +567,29 @@ fn add_ready_and_due(digest: &mut Digest, state: &Image<'_>, v: usize, base: u64
             ((is_queued(v), place.key), place.seq)
         });
     }
-    digest.add(if is_due(v) { state.nodes[v].key.wrapping_sub(now) } else { NEVER });
+}
+
+/// The place of a VP in a heap by a time, if it is there.
+fn add_due(digest: &mut Digest, state: &Image<'_>, v: usize, is_due: impl Fn(usize) -> bool) {
+    digest.add(if is_due(v) { state.nodes[v].key.wrapping_sub(state.head.now_ns) } else { NEVER });
     if is_due(v) {
         add_rank(digest, state, v, |v| ((is_due(v), state.nodes[v].key), state.nodes[v].seq));
     }
+}
+
+/// What is left of a budget, and what comes back when. Of a VP that is WAITING, what is back is as good as left.
+fn add_pieces(digest: &mut Digest, vp: &VpImage, now: u64) {
+    let [mut left, since, mut first_at, packed] = vp.word;
+    let (mut first, mut gap) = (packed & u64::from(u32::MAX), packed >> 32);
+    while vp.state == WAITING && first != 0 && first_at <= now {
+        let second = vp.param[0].wrapping_sub(left).wrapping_sub(first);
+        left = left.wrapping_add(first);
+        (first, first_at, gap) = (second, first_at + gap, 0);
+    }
+    digest.add(left);
+    digest.add(first);
+    // The time of nothing means nothing.
+    digest.add(if first == 0 { NEVER } else { first_at.wrapping_sub(now) });
+    digest.add(if first == 0 { 0 } else { gap });
+    digest.add(if vp.state == WAITING { 0 } else { since.wrapping_sub(now) });
 }
