@@ -40,13 +40,17 @@ const SHARED: Rule =
 type Levels = BTreeMap<Reverse<Option<Rational>>, Vec<usize>>;
 
 fn provide(instance: &Instance) -> Provided {
+    provide_by(instance, &|child| instance.child_param(child, "priority"))
+}
+
+/// The labels where each child has this priority.
+pub(super) fn provide_by(instance: &Instance, priority: &dyn Fn(usize) -> Option<Rational>) -> Provided {
     let [slot] = instance.held.as_slice() else {
         return instance.nothing(LOWER, "nothing is held");
     };
     let mut levels: Levels = BTreeMap::new();
     for child in 0..instance.children.len() {
-        let priority = instance.child_param(child, "priority");
-        levels.entry(Reverse(priority)).or_default().push(child);
+        levels.entry(Reverse(priority(child))).or_default().push(child);
     }
     let mut labels: Vec<Option<Label>> = vec![None; instance.children.len()];
     // CPUs that no higher level can take.
@@ -67,8 +71,8 @@ fn provide(instance: &Instance) -> Provided {
         left = if all && !pinned { left.saturating_sub(wanted) } else { 0 };
         above.extend(members);
     }
-    for members in levels.values() {
-        with_leftovers(instance, &levels, members, &mut labels);
+    for (level, members) in &levels {
+        with_leftovers(instance, (&levels, level), members, &mut labels);
     }
     Provided { labels: labels.into_iter().flatten().collect(), complaints: Vec::new() }
 }
@@ -76,15 +80,16 @@ fn provide(instance: &Instance) -> Provided {
 /// Gives the members of a level that have NULL what is left over by their level and those above it, if all of these
 /// are limited: only these can run while the child waits. A child alone on its level waits only for the children above,
 /// which have had all that was supplied since they last were idle.
-fn with_leftovers(instance: &Instance, levels: &Levels, members: &[usize], labels: &mut [Option<Label>]) {
-    let priority = |child: usize| Reverse(instance.child_param(child, "priority"));
+fn with_leftovers(
+    instance: &Instance,
+    (levels, level): (&Levels, &Reverse<Option<Rational>>),
+    members: &[usize],
+    labels: &mut [Option<Label>],
+) {
     let Ok(held) = instance.single_vp() else { return };
     for &child in members {
         let is_null = labels[child].as_ref().is_none_or(|label| label.guarantee == Guarantee::Null);
-        let others = levels
-            .range(..=priority(child))
-            .flat_map(|(_, members)| members)
-            .filter(|other| **other != child);
+        let others = levels.range(..=level).flat_map(|(_, members)| members).filter(|other| **other != child);
         let caps: Option<Vec<Cap>> = others.map(|other| instance.caps[*other].clone()).collect();
         if let (true, Some(caps), Some((share, delta))) = (is_null, caps, held.supply().bounded()) {
             let taken = Cap::sum(caps);

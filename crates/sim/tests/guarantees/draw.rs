@@ -20,8 +20,16 @@ const MS: u64 = 1_000_000;
 const MAX_PERIOD: u64 = 50 * MS;
 
 /// Policies whose schedulers have no parameter.
-const WITHOUT_QUANTUM: [&str; 7] =
-    ["reservation", "limit", "join", "cbs", "deferrable-server", "polling-server", "sporadic-server"];
+const WITHOUT_QUANTUM: [&str; 8] = [
+    "reservation",
+    "limit",
+    "join",
+    "cbs",
+    "deferrable-server",
+    "polling-server",
+    "sporadic-server",
+    "background",
+];
 
 struct Draw {
     random: Rand32,
@@ -156,7 +164,7 @@ impl Draw {
             3..=5 => self.one_of(&["proportional-share", "bvt", "stride", "sfq", "lottery", "sfs", "eevdf"]),
             6..=7 => "round-robin",
             8 => "limit",
-            9..=10 => "fixed-priority",
+            9..=10 => self.one_of(&["fixed-priority", "fixed-priority", "background"]),
             _ => self.one_of(&["time-sharing", "linux", "windows-2000", "join"]),
         }
     }
@@ -238,6 +246,7 @@ impl Draw {
             "linux" | "windows-2000" => {
                 (0..self.between(1, 3)).map(|n| vec![("priority", Value::Count(10 * n + 1))]).collect()
             }
+            "background" => (0..self.between(1, 3)).map(|_| self.task()).collect(),
             "round-robin" => (0..self.between(1, 4)).map(|_| Vec::new()).collect(),
             _ => vec![Vec::new()],
         };
@@ -351,6 +360,11 @@ impl Draw {
             params.push(("priority", Value::Count(priority)));
         }
         servers
+    }
+
+    /// Draws a periodic task, or one that is served in the background.
+    fn task(&mut self) -> Vec<(&'static str, Value)> {
+        if self.chance(40) { Vec::new() } else { vec![("period", Value::Time(self.period()))] }
     }
 
     /// Draws reservations of any kind, for policies that have hard ones (0) and others up to a greatest number.

@@ -6,7 +6,7 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 19] = [
+const POLICIES: [&str; 20] = [
     "fixed-priority",
     "time-sharing",
     "linux",
@@ -25,6 +25,7 @@ const POLICIES: [&str; 19] = [
     "deferrable-server",
     "polling-server",
     "sporadic-server",
+    "background",
     "round-robin",
 ];
 const MAX_DEPTH: usize = 5;
@@ -139,6 +140,7 @@ impl Generator {
                 self.time(3000, 15_000),
                 self.below(6)
             ),
+            "background" if self.chance(60) => format!("period=\"{}\"", self.time(3000, 15_000)),
             "resource-kernel" => format!(
                 "budget=\"{}\" period=\"{}\" kind={}",
                 self.time(200, 3000),

@@ -55,6 +55,8 @@ enum Words {
     /// Of a VP: a budget, since when it could be used, and what comes back when. A search tree by priority, and a heap
     /// of throttled VPs by when something comes back.
     Pieces,
+    /// Of a VP: its place, which is a period or a number. The queue is in order of places.
+    Places,
     /// Of a VP: a counter, for which epoch it holds, and in which the VP runs next. The queue is by epoch and goodness.
     Epochs,
     /// A VP's number.
@@ -86,6 +88,7 @@ impl Words {
             "least-slack" => Words::Slack,
             "deferrable-server" | "polling-server" => Words::Servers,
             "sporadic-server" => Words::Pieces,
+            "background" => Words::Places,
             "join" => Words::Child,
             "lottery" => Words::Tickets,
             "eevdf" => Words::Requests,
@@ -215,6 +218,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
         | Words::Slack
         | Words::Servers
         | Words::Pieces
+        | Words::Places
         | Words::Epochs => {}
         Words::Tickets => add_words(digest, &sched.word[..3]),
         Words::Requests => {
@@ -289,6 +293,7 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
             add_ready(digest, state, v, 0);
             add_due(digest, state, v, |v| state.vps[v].flags & THROTTLED != 0);
         }
+        Words::Places => add_arrival(digest, state, v),
         Words::Child => {}
         Words::Tickets => {
             digest.add(vp.word[1]);
@@ -592,4 +597,22 @@ fn add_pieces(digest: &mut Digest, vp: &VpImage, now: u64) {
     digest.add(if first == 0 { NEVER } else { first_at.wrapping_sub(now) });
     digest.add(if first == 0 { 0 } else { gap });
     digest.add(if vp.state == WAITING { 0 } else { since.wrapping_sub(now) });
+}
+
+/// Those who came first among the VPs that have no period go first.
+fn add_arrival(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    let vp = &state.vps[v];
+    let is_periodic = |vp: &VpImage| vp.param[0] != 0;
+    if vp.state != WAITING && !is_periodic(vp) {
+        add_rank(digest, state, v, |v| {
+            let of = &state.vps[v];
+            (of.state != WAITING && !is_periodic(of), of.word[0])
+        });
+    }
+    if vp.state == READY && is_periodic(vp) {
+        add_rank(digest, state, v, |v| {
+            let (of, (key, number)) = (&state.vps[v], key(state, v, Words::Places));
+            ((of.state == READY && is_periodic(of), key), number)
+        });
+    }
 }
