@@ -27,8 +27,8 @@
  * There is room for two times at which something comes back. What would need a third comes back with the second, at
  * the later of both times: against the server, which gets no more than the paper's. A child that always wants the
  * CPU, or sleeps at most once a period, has lost nothing by that; and who waits for the CPU has all of its budget
- * back within a period. What a late timer lets a VP have beyond its budget, its next budget pays: that comes back a
- * period later still.
+ * back within a period. What a late timer lets a VP have beyond its budget is a debt, which the next piece pays when it
+ * is taken up, as if the child had used that much of it then.
  */
 #include "../core/policy.h"
 
@@ -52,7 +52,7 @@ struct sporadic_server {
 	u32 depleted; /* heap of the throttled VPs, by first_at */
 };
 
-/* What is left, what comes back first, and what comes back second are the budget together. */
+/* What is left, if it is no debt, what comes back first, and what comes back second are the budget together. */
 struct sporadic_server_vp {
 	s64 left_ns;  /* below 0: a debt */
 	u64 since;    /* when the child could first use what is left */
@@ -68,7 +68,8 @@ POLICY_FITS(struct sporadic_server, struct sporadic_server_vp);
 static u64 sporadic_server_second_ns(hls_t *h, u32 v)
 {
 	const sporadic_server_vp_t *vp = POLICY_VP(struct sporadic_server_vp, v);
-	return h->vp[v].param[SPORADIC_SERVER_BUDGET] - vp->left_ns - vp->first_ns;
+	u64 left_ns = vp->left_ns > 0 ? vp->left_ns : 0;
+	return h->vp[v].param[SPORADIC_SERVER_BUDGET] - left_ns - vp->first_ns;
 }
 
 /* Of a VP whose parameters change, all that is to come back does so at once, at the later time. */
@@ -92,27 +93,12 @@ static s64 sporadic_server_register_vp(hls_t *h, u32 s, u32 v)
 		return -HLS_E_PARAM;
 	if (!vp->first_ns || vp->left_ns > budget)
 		vp->left_ns = budget;
-	if (vp->first_ns != (u64)(budget - vp->left_ns)) {
-		vp->first_ns = budget - vp->left_ns;
+	u64 used_ns = budget - (vp->left_ns > 0 ? vp->left_ns : 0);
+	if (vp->first_ns != used_ns) {
+		vp->first_ns = used_ns;
 		vp->first_at = h->now_ns + period;
 	}
 	return 0;
-}
-
-/* Takes up the next piece of the budget, if it is back. */
-static bool sporadic_server_take_up(hls_t *h, u32 v)
-{
-	sporadic_server_vp_t *vp = POLICY_VP(struct sporadic_server_vp, v);
-	u64 second_ns = sporadic_server_second_ns(h, v);
-	if (!vp->first_ns || h->now_ns < vp->first_at)
-		return false;
-	vp->left_ns += vp->first_ns;
-	vp->since = vp->first_at;
-	vp->first_ns = second_ns;
-	vp->first_at += vp->gap_ns;
-	vp->gap_ns = 0;
-	hls_emit(h, v, HLS_REC_REPLENISH, vp->left_ns > 0 ? vp->left_ns : 0, vp->first_at);
-	return true;
 }
 
 /* So much of the budget comes back at at_ns, or with what comes back later. */
@@ -135,13 +121,29 @@ static void sporadic_server_give_back(hls_t *h, u32 v, u64 amount_ns, u64 at_ns)
 static void sporadic_server_charge(hls_t *h, u32 v, u64 used_ns)
 {
 	sporadic_server_vp_t *vp = POLICY_VP(struct sporadic_server_vp, v);
-	u64 at_ns = vp->since + h->vp[v].param[SPORADIC_SERVER_PERIOD];
 	u64 left_ns = vp->left_ns > 0 ? vp->left_ns : 0, within_ns = used_ns < left_ns ? used_ns : left_ns;
-	u64 beyond_ns = used_ns - within_ns;
-	if (beyond_ns > SPORADIC_SERVER_MOST_DEBT_NS)
-		beyond_ns = SPORADIC_SERVER_MOST_DEBT_NS;
-	sporadic_server_give_back(h, v, within_ns, at_ns);
-	sporadic_server_give_back(h, v, beyond_ns, at_ns + h->vp[v].param[SPORADIC_SERVER_PERIOD]);
+	sporadic_server_give_back(h, v, within_ns, vp->since + h->vp[v].param[SPORADIC_SERVER_PERIOD]);
+	vp->left_ns -= used_ns - within_ns;
+	if (vp->left_ns < -(s64)SPORADIC_SERVER_MOST_DEBT_NS)
+		vp->left_ns = -(s64)SPORADIC_SERVER_MOST_DEBT_NS;
+}
+
+/* Takes up the next piece of the budget, if it is back. It pays debts first. */
+static bool sporadic_server_take_up(hls_t *h, u32 v)
+{
+	sporadic_server_vp_t *vp = POLICY_VP(struct sporadic_server_vp, v);
+	u64 second_ns = sporadic_server_second_ns(h, v), debt_ns = vp->left_ns < 0 ? -vp->left_ns : 0;
+	if (!vp->first_ns || h->now_ns < vp->first_at)
+		return false;
+	vp->left_ns += debt_ns + vp->first_ns;
+	vp->since = vp->first_at;
+	vp->first_ns = second_ns;
+	vp->first_at += vp->gap_ns;
+	vp->gap_ns = 0;
+	if (debt_ns)
+		sporadic_server_charge(h, v, debt_ns);
+	hls_emit(h, v, HLS_REC_REPLENISH, vp->left_ns > 0 ? vp->left_ns : 0, vp->first_at);
+	return true;
 }
 
 static void sporadic_server_set_timer(hls_t *h, u32 s)

@@ -126,3 +126,21 @@ fn several_cpus_serve_the_highest_priorities() {
     machine.run_to(Nanos(20 * MS));
     assert_eq!(threads.map(|thread| machine.ran_ms(thread)), [5.0, 5.0, 5.0]);
 }
+
+/// Where all timers are late, neither of two pieces comes back later for that than it would otherwise.
+#[test]
+fn overruns_do_not_put_off_what_comes_back() {
+    let (mut machine, threads) = bench(&[[2, 10, 1]]);
+    machine.run_to(Nanos(MS));
+    machine.block(threads[0]);
+    machine.run_to(Nanos(3 * MS));
+    machine.wake(threads[0]);
+    while machine.now < Nanos(200 * MS) {
+        machine.now = machine.due() + Nanos(MS / 10);
+        machine.core.timers(machine.now);
+        machine.core.expire(0, machine.now);
+        machine.settled();
+    }
+    let had = machine.ran_ms(threads[0]);
+    assert!((38.0..42.0).contains(&had), "{had} ms of 40");
+}

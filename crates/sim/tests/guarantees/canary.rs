@@ -86,12 +86,13 @@ fn caught_after(giver: &'static str, spoilt_policies: &[&str]) -> Option<u64> {
 #[test]
 fn one_percent_less_is_caught() {
     let budgets: &[&str] = &["reservation", "limit"];
-    let canaries: [(&'static str, &[&str]); 15] = [
+    let canaries: [(&'static str, &[&str]); 16] = [
         ("reservation", &["reservation"]),
         ("resource-kernel", &["resource-kernel"]),
         ("least-slack", &["least-slack"]),
         ("deferrable-server", &["deferrable-server"]),
         ("polling-server", &["polling-server"]),
+        ("sporadic-server", &["sporadic-server"]),
         ("cbs", &["cbs"]),
         ("limit", &["limit"]),
         ("proportional-share", &["proportional-share"]),
