@@ -86,10 +86,12 @@ fn caught_after(giver: &'static str, spoilt_policies: &[&str]) -> Option<u64> {
 #[test]
 fn one_percent_less_is_caught() {
     let budgets: &[&str] = &["reservation", "limit"];
-    let canaries: [(&'static str, &[&str]); 15] = [
+    let canaries: [(&'static str, &[&str]); 17] = [
         ("reservation", &["reservation"]),
         ("resource-kernel", &["resource-kernel"]),
         ("least-slack", &["least-slack"]),
+        ("rialto", &["rialto"]),
+        ("rialto-nt", &["rialto-nt"]),
         ("deferrable-server", &["deferrable-server"]),
         ("polling-server", &["polling-server"]),
         ("cbs", &["cbs"]),
