@@ -203,7 +203,7 @@ fn promises_are_kept_by_a_real_time_kernel_where_time_is_exact() {
 
 fn keeps_promises(flavour: Flavour) {
     let time = Time::Exact { shift: 2 };
-    let machine = Machine { cpus: 1, time, ..machine(Duration::from_secs(1800)) };
+    let machine = Machine { cpus: 1, time, ..machine(Duration::from_secs(3600)) };
     if let Some(outcome) = boot(flavour, scripts("exact", SHORT), &machine) {
         is_clean(&outcome);
         print(&outcome);
