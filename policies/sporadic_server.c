@@ -37,7 +37,7 @@
 
 #define SPORADIC_SERVER_PARAMS(P)
 #define SPORADIC_SERVER_VP_PARAMS(P)                                                                        \
-	P(SPORADIC_SERVER_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(2),                    \
+	P(SPORADIC_SERVER_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600),                 \
 	  "CPU time that the server has in every period")                                                   \
 	P(SPORADIC_SERVER_PERIOD, "period", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(2),                    \
 	  "after how long comes back what was used")                                                        \
