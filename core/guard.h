@@ -144,8 +144,11 @@ static __always_inline void hls_charge_timer(hls_t *h, u32 s, u64 at_ns)
 	sched->owed_for_timer_ns = hls_charge_call(h, s, sched->owed_for_timer_ns, asked_at, at_ns - asked_at);
 }
 
-/* Takes a pace off what s owes: a thread's message may set its timer, and that call is not caused by the policy. */
-static __always_inline void hls_credit_message(hls_t *h, u32 s)
+/*
+ * Takes a pace off what s owes for its timer: a thread's message may set it, and that call is not caused by the policy;
+ * and at the end of a slice, which has its own account, a policy may have more to do than one hook does.
+ */
+static __always_inline void hls_credit_timer(hls_t *h, u32 s)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
 	u64 owed_ns = sched->owed_for_timer_ns, pace_ns = hls_pace_ns(h);

@@ -73,7 +73,9 @@ HLS_GLOBAL_FUNC u32 mark_expired(hls_t *h __arg_arena, u32 cpu)
 		if (c->path[i].expires_at > clock)
 			continue;
 		hls_mark(h, cpu, i);
-		h->scheduler[h->vp[c->path[i].vp].parent].called_at = h->now_ns;
+		u32 s = h->vp[c->path[i].vp].parent;
+		h->scheduler[s].called_at = h->now_ns;
+		hls_credit_timer(h, s);
 	}
 	return 0;
 }

@@ -458,7 +458,7 @@ HLS_ENTRY s64 hls_tell(hls_t *h __arg_arena, u32 v, u32 message, const params_t 
 			return fits ? fits : -HLS_E_PARAM;
 	}
 	h->now_ns = now_ns;
-	hls_credit_message(h, s);
+	hls_credit_timer(h, s);
 	s64 answer = policy_message(h, s, v, message, payload);
 	settle_later(h, s);
 	settle_pending(h);

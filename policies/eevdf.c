@@ -1,34 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Earliest eligible virtual deadline first (I. Stoica et al., "A Proportional
- * Share Resource Allocation Algorithm for Real-Time, Time-Shared Systems", RTSS
- * 1996).
+ * Earliest eligible virtual deadline first (I. Stoica et al., "A Proportional Share Resource Allocation Algorithm for
+ * Real-Time, Time-Shared Systems", RTSS 1996).
  *
- * The virtual time V advances by one over the sum of the weights of all VPs
- * that count, for each unit of CPU time that the scheduler gives. A VP requests
- * CPU time in pieces of `request`. A request is eligible at the virtual time
- * ve, up to which the VP has used its share, and has the virtual deadline vd =
- * ve + request / share. Of the VPs whose request is eligible (ve <= V), the one
- * with the earliest deadline runs, for a quantum or for what is left of its
- * request. Nobody is preempted within a quantum. So a VP with a short request
- * is served sooner, and gets no more.
+ * The virtual time V advances by one over the sum of the weights of all VPs that count, for each unit of CPU time that
+ * the scheduler gives. A VP requests CPU time in pieces of `request`. A request is eligible at the virtual time ve, up
+ * to which the VP has used its share, and has the virtual deadline vd = ve + request / share. Of the VPs whose request
+ * is eligible (ve <= V), the one with the earliest deadline runs, for a quantum or for what is left of its request.
+ * Nobody is preempted within a quantum. So a VP with a short request is served sooner, and gets no more.
  *
- * VPs come and go. A VP that has had too much when it blocks (ve > V) counts
- * until V has caught up with it: else it would leave its debt to the others. On
- * waking up its request begins at V, or at the end of what it has used, if that
- * is later; time that it was owed when it blocked is lost to it. When all VPs
- * that want the CPU have had too much, V moves on to where the first of them is
- * eligible.
+ * VPs come and go. A VP that has had too much when it blocks (ve > V) counts until V has caught up with it: else it
+ * would leave its debt to the others. On waking up its request begins at V, or at the end of what it has used, if that
+ * is later; time that it was owed when it blocked is lost to it. When all VPs that want the CPU have had too much, V
+ * moves on to where the first of them is eligible.
  *
  *                V reaches ve                          request not used up
- *     `future` --------------> `eligible` --> RUNNING ------------------------>
- * `eligible` ^                                       |
- *        +---------------------------------------+ request used up: the next
- * begins
+ *     `future` --------------> `eligible` --> RUNNING ------------------------> `eligible`
+ *        ^                                       |
+ *        +---------------------------------------+ request used up: the next begins
  *
- * The queue `future` and the heap `leaving`, of the WAITING VPs that count, are
- * in order of ve; `eligible` is in order of vd. Where V passes many VPs at
- * once, the timer brings over the others, at once.
+ * The queue `future` and the heap `leaving`, of the WAITING VPs that count, are in order of ve; `eligible` is in order
+ * of vd. Where V passes many VPs at once, the timer brings over the others, at once.
  */
 #include "../core/virtual_time.h"
 
@@ -46,24 +38,21 @@ enum { EEVDF_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct eevdf {
 	u64 now;     /* V */
-	s64 service; /* CPU time (in 1/256 ns) that V has not advanced by yet; below
-                  0: by which it advanced too far */
-	u64 weight;  /* of all VPs that count */
+	s64 service; /* CPU time (in 1/256 ns) that V has not advanced by yet; below 0: by which it advanced too far */
+	u64 weight; /* of all VPs that count */
 	struct hls_queue future, eligible;
 	u32 leaving;
 	u32 unfinished; /* V has passed VPs that are in `future` still */
 };
 
 struct eevdf_vp {
-	u64 used;         /* up to where the VP has used its share: the ve of its next request
-             */
+	u64 used;         /* up to where the VP has used its share: the ve of its next request */
 	u64 deadline;     /* vd of its request */
 	u64 rest : 17;    /* of the division that made `used` */
 	u64 left_ns : 36; /* of its request */
 	u64 counts : 1;
 	u64 is_eligible : 1;
-	u64 since; /* RUNNING: CPU time of this run by which V has advanced; WAITING:
-                when it was released */
+	u64 since; /* RUNNING: CPU time of this run by which V has advanced; WAITING: when it was released */
 };
 
 POLICY_FITS(struct eevdf, struct eevdf_vp);
@@ -87,8 +76,7 @@ static void eevdf_set_counts(hls_t *h, u32 s, u32 v, bool counts)
 	eevdf->weight += counts ? eevdf_share(h, v) : -eevdf_share(h, v);
 }
 
-/* V has caught up with the first of those that left, if it is by `ahead` behind
- * it at most. Returns whether it has. */
+/* V has caught up with the first of those that left, if it is by `ahead` behind it at most. Returns whether it has. */
 static bool eevdf_catch_up(hls_t *h, u32 s, u64 ahead)
 {
 	eevdf_t *eevdf = POLICY_STATE(struct eevdf, s);
@@ -107,8 +95,8 @@ static bool eevdf_catch_up(hls_t *h, u32 s, u64 ahead)
 }
 
 /*
- * The scheduler has given so much CPU time more: V advances, but stops at the
- * first of those that left, who does not count from there on.
+ * The scheduler has given so much CPU time more: V advances, but stops at the first of those that left, who does not
+ * count from there on.
  */
 HLS_RARE_FUNC u32 eevdf_advance(hls_t *h __arg_arena, u32 s, s64 given_ns)
 {
@@ -130,8 +118,7 @@ static bool eevdf_is_late(const eevdf_t *eevdf)
 	return eevdf->weight && eevdf->service >= (s64)eevdf->weight;
 }
 
-/* V advances by what the RUNNING v has had since it did so last; `used_ns`:
- * since v was granted. */
+/* V advances by what the RUNNING v has had since it did so last; `used_ns`: since v was granted. */
 static void eevdf_advance_by(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	eevdf_vp_t *vp = POLICY_VP(struct eevdf_vp, v);
@@ -177,8 +164,7 @@ static void eevdf_begin_request(hls_t *h, u32 s, u32 v)
 	vp->is_eligible = eevdf_is_due(POLICY_STATE(struct eevdf, s), vp->used);
 }
 
-/* The first VP of `future`, if its request is eligible now; 0: there is none.
- */
+/* The first VP of `future`, if its request is eligible now; 0: there is none. */
 static u32 eevdf_due(hls_t *h, const eevdf_t *eevdf)
 {
 	u32 v = queue_first(h, &eevdf->future);
@@ -285,8 +271,7 @@ static void eevdf_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 	eevdf_leave(h, s, v);
 }
 
-/* Within a quantum nobody is preempted, but where VPs that were due were not
- * brought over before it began. */
+/* Within a quantum nobody is preempted, but where VPs that were due were not brought over before it began. */
 static bool eevdf_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	return POLICY_STATE(struct eevdf, s)->unfinished &&
