@@ -12,7 +12,9 @@ verdicts() {
 verdicts before >/tmp/before
 grep -q '^ok' /tmp/before || fail "no test passes before: $(cat "$OUT/before")"
 for _ in $(seq "$CYCLES"); do
-	hls run /usr/kernel/half.kdl --engine kernel --for 100ms >/dev/null 2>/tmp/said || fail "hls exited with $?"
+	hls run /usr/kernel/half.kdl --engine kernel --for 100ms >/dev/null 2>/tmp/said
+	status=$?
+	[ "$status" -le 1 ] || fail "hls exited with $status"
 done
 verdicts after >/tmp/after
 lost=$(sort /tmp/before /tmp/after | uniq -u)
