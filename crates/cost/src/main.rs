@@ -1,20 +1,25 @@
-//! `hls-cost`: measures what a switch between threads costs in the kernel, by scheduler and by depth; `make cost` calls
-//! it.
+//! `hls-cost`: measures what a switch between threads costs in the kernel, by scheduler and by depth, and what the
+//! policies cost that an engine has and nobody uses; `make cost` calls it.
 //!
-//! Boots the test machine once, where time is counted in instructions, and measures a switch through a pipe under each
-//! scheduler. Prints a table, and writes the figures to `experiments/cost/results.csv`, whose README says what is
-//! counted. Exit status: 0 all goals are reached, 1 one is missed, 2 wrong input, 3 the system failed.
+//!     hls-cost [switches] [policies]      one of both, or both
+//!
+//! Boots the test machine once for each, where time is counted in instructions. Prints tables, and writes the figures
+//! to `experiments/cost/results.csv` and `policies.csv`; the README beside them says what is counted. Exit status: 0
+//! all goals are reached, 1 one is missed, 2 wrong input, 3 the system failed.
 
 mod figures;
+mod policies;
 mod simple;
 
 use figures::{Figures, Place};
 use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
 use hls_vm::{Error, Flavour, Guest, Machine, Outcome, Script, Time, Vm};
+use policies::Costs;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
+use tempfile::TempDir;
 
 /// How many schedulers are above each thread. For the fair class, which is a scheduler itself, the others are cgroups.
 const DEPTHS: [u32; 5] = [1, 2, 4, 8, 16];
@@ -29,11 +34,9 @@ const PIPE: &str = "pipe 40";
 const LOADED: &str = "loaded-";
 
 fn main() -> ExitCode {
-    match measure(Path::new(".cache/vm"), Path::new("out/cost")) {
-        Ok(figures) => {
-            print!("{}", figures.table());
-            ExitCode::from(u8::from(!figures.verdicts().iter().all(|verdict| verdict.kept)))
-        }
+    let parts: Vec<String> = std::env::args().skip(1).collect();
+    match measure(&parts) {
+        Ok(are_reached) => ExitCode::from(u8::from(!are_reached)),
         Err(error) => {
             eprintln!("hls-cost: {error}");
             ExitCode::from(if matches!(error, Error::Input(_)) { 2 } else { 3 })
@@ -41,31 +44,74 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures everything in one boot, so that the figures can be compared with each other.
-fn measure(cache: &Path, folder: &Path) -> Result<Figures, Error> {
-    let vm = Vm::open(cache, Flavour::Cloud)?;
-    let work = tempfile::tempdir().map_err(|error| Error::Failed(format!("a folder for work: {error}")))?;
-    let simple = simple::object(&vm, cache, work.path())?;
-    let pipe = work.path().join("pipe");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pipe.c");
-    compile(Command::new("gcc").args(["-O2", "-static", "-o"]).arg(&pipe).arg(source))?;
-    let guest = Guest {
-        scripts: vec![Script { name: "cost".into(), text: script() }],
-        programs: vec![pipe, built_beside("load")?],
-        files: [vec![(simple, "/simple.bpf.o".into())], loaded(work.path())?].concat(),
-    };
-    let machine = Machine {
-        cpus: 1,
-        time: Time::Exact { shift: 0 },
-        limit: Duration::from_secs(1800),
-        ..Machine::default()
-    };
-    let outcome = vm.run_quietly(&machine, &guest, folder)?;
-    let figures = Figures::read(&output(&outcome)?)?;
-    let results = Path::new("experiments/cost/results.csv");
-    std::fs::write(results, figures.csv(&vm.kernel().release))
-        .map_err(|error| Error::Failed(format!("{}: {error}", results.display())))?;
-    Ok(figures)
+/// Measures the named parts, or all; returns whether the goals are reached.
+fn measure(parts: &[String]) -> Result<bool, Error> {
+    if let Some(part) = parts.iter().find(|part| !["switches", "policies"].contains(&part.as_str())) {
+        return Err(Error::Input(format!("found the part `{part}`, expected `switches` or `policies`")));
+    }
+    let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
+    let lab = Lab::open(Path::new(".cache/vm"))?;
+    let mut are_reached = true;
+    if is_wanted("switches") {
+        let figures = Figures::read(&lab.boot(script(), lab.schedulers()?, "switches")?)?;
+        lab.write("results.csv", &figures.csv(&lab.vm.kernel().release))?;
+        print!("{}", figures.table());
+        are_reached = figures.verdicts().iter().all(|verdict| verdict.kept);
+    }
+    if is_wanted("policies") {
+        let costs = Costs::read(&lab.boot(policies::script(), vec![], "policies")?)?;
+        lab.write("policies.csv", &costs.csv(&lab.vm.kernel().release))?;
+        print!("{}", costs.table());
+    }
+    Ok(are_reached)
+}
+
+/// The test machine, and a folder for what is compiled for it.
+struct Lab {
+    vm: Vm,
+    cache: PathBuf,
+    work: TempDir,
+}
+
+impl Lab {
+    fn open(cache: &Path) -> Result<Lab, Error> {
+        let vm = Vm::open(cache, Flavour::Cloud)?;
+        let work =
+            tempfile::tempdir().map_err(|error| Error::Failed(format!("a folder for work: {error}")))?;
+        Ok(Lab { vm, cache: cache.to_owned(), work })
+    }
+
+    /// Runs the script in one boot, in which the programs `pipe` and `load` and these files are there; returns what it
+    /// printed.
+    fn boot(&self, script: String, files: Vec<(PathBuf, String)>, name: &str) -> Result<String, Error> {
+        let pipe = self.work.path().join("pipe");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pipe.c");
+        compile(Command::new("gcc").args(["-O2", "-static", "-o"]).arg(&pipe).arg(source))?;
+        let guest = Guest {
+            scripts: vec![Script { name: "cost".into(), text: script }],
+            programs: vec![pipe, built_beside("load")?],
+            files,
+        };
+        let machine = Machine {
+            cpus: 1,
+            time: Time::Exact { shift: 0 },
+            limit: Duration::from_secs(1800),
+            ..Machine::default()
+        };
+        output(&self.vm.run_quietly(&machine, &guest, &Path::new("out/cost").join(name))?)
+    }
+
+    /// scx_simple, and the engine with our policies as loaded ones, with their places in the guest.
+    fn schedulers(&self) -> Result<Vec<(PathBuf, String)>, Error> {
+        let simple = simple::object(&self.vm, &self.cache, self.work.path())?;
+        Ok([vec![(simple, "/simple.bpf.o".into())], loaded(self.work.path())?].concat())
+    }
+
+    /// Writes figures beside the README that says what they are.
+    fn write(&self, name: &str, figures: &str) -> Result<(), Error> {
+        let path = Path::new("experiments/cost").join(name);
+        std::fs::write(&path, figures).map_err(|error| Error::Failed(format!("{}: {error}", path.display())))
+    }
 }
 
 /// Builds the engine with our policies as loaded ones, and what they say of themselves; returns the files with their

@@ -5,19 +5,25 @@
 //!                                            a policy that is not built in comes from the engine /loaded.bpf.o
 //!     load POLICY DEPTH two COMMAND...       also a second chain below the first scheduler, as deep, with the first
 //!                                            child of the command at its end
+//!     load named COUNT COMMAND...            our engine with so many of the policies that can be left out, in order of
+//!                                            their numbers, and a fixed-priority scheduler above all threads; prints
+//!                                            first how many instructions the verifier walked, and how long it took to
+//!                                            load the engine and to attach it, in nanoseconds
 //!
 //! Exit status: that of the command; 2 wrong usage; 3 the scheduler could not be attached, or did not stay attached.
 
+use hls_core::limits::FIRST_OPTIONAL;
 use hls_core::{Calls, CoreScheduler, CoreVp, ParamInfo, Params, PolicyInfo, described_policies};
 use hls_kernel_engine::{BuiltIn, Check, Domain, Programs, Verified};
 use hls_units::Nanos;
+use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{MapCore, MapType, ObjectBuilder};
 use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::process::{Command, ExitCode};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -27,11 +33,17 @@ fn main() -> ExitCode {
         [simple, object, command @ ..] if simple == "simple" && !command.is_empty() => {
             under_object(object, command)
         }
+        [named, count, command @ ..] if named == "named" && !command.is_empty() => {
+            named_policies(count, command)
+        }
         [policy, depth, branches, command @ ..] if !command.is_empty() => {
             under_engine(policy, depth, branches == "two", command)
         }
         _ => {
-            eprintln!("usage: load simple OBJECT COMMAND... | load POLICY DEPTH one|two COMMAND...");
+            eprintln!(
+                "usage: load simple OBJECT COMMAND... | load POLICY DEPTH one|two COMMAND... | load named COUNT \
+                 COMMAND..."
+            );
             return ExitCode::from(2);
         }
     };
@@ -75,11 +87,42 @@ fn under_engine(policy: &str, depth: &str, two_branches: bool, command: &[String
         let vp = vp_of(&engine, child)?;
         engine.move_to(vp, other, values(&policy.vp_params), Nanos::ZERO).map_err(text)
     })?;
+    sound(&mut engine).map(|()| status)
+}
+
+/// Checks the invariants of the engine.
+fn sound(engine: &mut Domain) -> Result<()> {
     match engine.check().map_err(text)? {
-        Check::Held => Ok(status),
+        Check::Held => Ok(()),
         Check::Broken(fault) => Err(fault.to_string()),
         Check::NotMade => Err("the invariants could not be checked: decisions were due all the while".into()),
     }
+}
+
+/// Runs the command under our engine with `count` of the policies that can be left out, none of which is used.
+fn named_policies(count: &str, command: &[String]) -> Result<u8> {
+    let count: usize = count.parse().map_err(|error| format!("count `{count}`: {error}"))?;
+    let policies = hls_core::policies();
+    let optional = policies.iter().filter(|info| info.id >= FIRST_OPTIONAL).take(count);
+    let policy = policies.iter().find(|info| info.name == "fixed-priority").expect("it is built in");
+    let (verified, begin) = (verified_instructions(), Instant::now());
+    let mut engine = Domain::new(BuiltIn::with(optional)).map_err(text)?;
+    let loaded = begin.elapsed().as_nanos();
+    engine.add_cpu(0).map_err(text)?;
+    let root = engine.create_scheduler(policy.id, values(&policy.scheduler_params)).map_err(text)?;
+    engine.attach_root(root, 0).map_err(text)?;
+    engine.set_default(root, values(&policy.vp_params), None);
+    let begin = Instant::now();
+    let _attached = engine.loaded.attach_ops("hls_ops").map_err(text)?;
+    let attached = begin.elapsed().as_nanos();
+    println!("{} {loaded} {attached}", verified_instructions() - verified);
+    let status = run(command, |_| Ok(()))?;
+    sound(&mut engine).map(|()| status)
+}
+
+/// How many instructions the verifier walked in all programs that the kernel has now.
+fn verified_instructions() -> u64 {
+    ProgInfoIter::default().map(|program| u64::from(program.verified_insns)).sum()
 }
 
 /// Lets the engine with the loaded policies take over, and returns the policy of this name.
