@@ -144,6 +144,19 @@ waiting() {
 		$4 == "status" { print $3, name[$3], had[$3] }'
 }
 
+# hotplug_until FILE: the last CPU goes, and comes back, again and again until there is something in the file.
+hotplug_until() {
+	last=$(ls -d /sys/devices/system/cpu/cpu[0-9]* | sort -V | tail -n 1) gone=0
+	until [ -s "$1" ]; do
+		echo 0 >"$last/online" || fail "$last does not go"
+		sleep 1
+		echo 1 >"$last/online" || fail "$last does not come back"
+		gone=$((gone + 1))
+		sleep 3
+	done
+	echo "a CPU went and came back $gone times"
+}
+
 # of THREAD FIELD: prints a field that `hls ctl status` has of a thread.
 of() {
 	hls ctl status --json | awk -v thread="$1," -v field="\"$2\":" '

@@ -18,8 +18,9 @@ use std::process::Command;
 use std::time::Duration;
 
 /// How much of everything: what a script does again and again is set before its first line.
-const SHORT: &str = "KILLS='300 2000'\nCYCLES=2\nSTORM=2\nCHURN=120\n";
-const LONG: &str = "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=1800\n";
+const SHORT: &str = "KILLS='300 2000'\nCYCLES=2\nSTORM=2\nCHURN=120\nMIXED=60\n";
+const LONG: &str =
+    "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=1800\nMIXED=600\n";
 
 /// Programs of the tests' own, by their files.
 const OWN: [&str; 10] = [

@@ -26,19 +26,6 @@ requests() {
 	echo "$granted requests were granted"
 }
 
-# The last CPU goes, and comes back.
-hotplug() {
-	last=$(ls -d /sys/devices/system/cpu/cpu[0-9]* | sort -V | tail -n 1)
-	until [ -s /tmp/churned ]; do
-		echo 0 >"$last/online" || fail "$last does not go"
-		sleep 1
-		echo 1 >"$last/online" || fail "$last does not come back"
-		gone=$((gone + 1))
-		sleep 3
-	done
-	echo "a CPU went and came back $gone times"
-}
-
 loader() { hls "$@" >/tmp/load 2>&1 || fail "hls $*: $(cat /tmp/load)"; }
 
 # A policy is loaded, used, and unloaded.
@@ -84,13 +71,13 @@ is_left() {
 start /usr/kernel/churn.kdl --slack 100ms
 answers
 sleep 100000 &
-thread=$! granted=0 gone=0 loaded=0 weighed=0
+thread=$! granted=0 loaded=0 weighed=0
 churn "$CHURN" >/tmp/churned 2>&1 &
 churn=$!
 # Beside the census, which nothing holds up: a thread that is lost may be one of these.
 requests >/tmp/requested 2>&1 &
 requests=$!
-hotplug >/tmp/hotplugged 2>&1 &
+hotplug_until /tmp/churned >/tmp/hotplugged 2>&1 &
 hotplug=$!
 loads >/tmp/loaded 2>&1 &
 loads=$!
