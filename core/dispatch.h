@@ -235,6 +235,12 @@ static __always_inline bool policy_preempts_inline(hls_t *h, u32 s, u32 ready, u
 SAID(bool, joins, false, JOINS)
 #undef JOINS
 
+#define HEARS(number, fn, ...) \
+	case number:           \
+		return fn##_policy.told != NULL;
+SAID(bool, hears, false, HEARS)
+#undef HEARS
+
 #define STRICT(number, fn, ...) \
 	case number:            \
 		return fn##_policy.strict;

@@ -230,17 +230,6 @@ static __always_inline void hls_take_back(hls_t *h, u32 v)
 		hls_report_violation(h, h->vp[v].parent, HLS_VIOLATION_WRONG_TARGET);
 }
 
-/* Puts s into the list of those that may have to request or withdraw VPs; settle_pending() works it off. */
-static __always_inline void add_pending(hls_t *h, u32 s)
-{
-	scheduler_t *sched = in_register(&h->scheduler[s]);
-	if (sched->in_pending)
-		return;
-	sched->in_pending = 1;
-	sched->pending_next = h->pending;
-	h->pending = s;
-}
-
 /* The running hook has called a function of the contract for a VP, scheduler or level that is not its own. */
 static __always_inline void hls_report_wrong_target(hls_t *h)
 {
@@ -251,7 +240,7 @@ static __always_inline void hls_report_wrong_target(hls_t *h)
 static __always_inline bool hls_is_child(const hls_t *h, u32 v, u8 state)
 {
 	return v < HLS_MAX_VPS && h->vp[v].parent == h->hook_scheduler && h->vp[v].state == state &&
-	       h->hook < HLS_FIRST_LOOKING_HOOK;
+	       !HLS_HOOK_LOOKS(h->hook);
 }
 
 /* v may be another child than the hook was called about: then the scheduler has requested a VP too many. */
@@ -290,6 +279,22 @@ static __always_inline void checked_hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 	}
 	h->scheduler[s].asked_at = h->now_ns;
 	hls_set_timer(h, s, (s64)at_ns < 0 && at_ns != HLS_NEVER ? h->now_ns : at_ns);
+}
+
+static __always_inline void checked_hls_tell_parents(hls_t *h, u32 s, u32 what, u64 value)
+{
+	if (likely(s == h->hook_scheduler && what < HLS_NR_TOLD && !HLS_HOOK_LOOKS(h->hook)))
+		hls_tell_parents(h, s, what, value);
+	else
+		hls_report_wrong_target(h);
+}
+
+static __always_inline u64 checked_hls_told(hls_t *h, u32 v, u32 what)
+{
+	if (likely(v < HLS_MAX_VPS && what < HLS_NR_TOLD))
+		return hls_told(h, v, what);
+	hls_report_wrong_target(h);
+	return 0;
 }
 
 #endif

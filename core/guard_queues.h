@@ -262,6 +262,8 @@ static __always_inline u64 __arena *checked_hls_vp_words(hls_t *h, u32 v)
 
 /* From here on each name stands for both: in the file of a loaded policy it is the function that checks. */
 #define hls_throttle HLS_GUARD(hls_throttle)
+#define hls_tell_parents HLS_GUARD(hls_tell_parents)
+#define hls_told HLS_GUARD(hls_told)
 #define hls_unthrottle HLS_GUARD(hls_unthrottle)
 #define hls_recheck HLS_GUARD(hls_recheck)
 #define hls_set_timer HLS_GUARD(hls_set_timer)

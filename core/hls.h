@@ -51,7 +51,7 @@
 #define HLS_MAX_RECORDS 16384      /* records that may wait to be read; a power of two */
 #define HLS_MAX_BATCH 4         /* VPs that timers of schedulers may name in a row; then other work comes first */
 #define HLS_PARAMS 4            /* parameters of a scheduler, and of a VP */
-#define HLS_SCHEDULER_WORDS 105 /* words of 8 bytes that a policy has in each of its schedulers */
+#define HLS_SCHEDULER_WORDS 103 /* words of 8 bytes that a policy has in each of its schedulers */
 #define HLS_VP_WORDS 4          /* and in each VP that such a scheduler schedules */
 #define HLS_MAX_STEPS \
 	(64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, CPUs refused for affinity included */
@@ -104,6 +104,22 @@ enum hls_record_kind {
 	 * hls_hook, and from bit 32 on the VP or CPU that the hook was called about; vp, cpu: 0
 	 */
 	HLS_REC_FALLBACK,
+};
+
+/*
+ * What a scheduler may tell the schedulers above it of itself, which follows from what its children want at present. 0
+ * means that it tells nothing.
+ */
+enum hls_told {
+	HLS_TOLD_DEADLINE, /* the earliest deadline below it, as a time */
+	HLS_TOLD_WARP,     /* by how much of virtual time it is to be treated as if it were behind */
+	HLS_NR_TOLD,
+};
+
+/* Bits of hls_scheduler.in_pending. */
+enum {
+	HLS_PENDING = 1,  /* it is in the list hls.pending */
+	HLS_HAS_TOLD = 2, /* what it has told has changed since the schedulers above it heard of it */
 };
 
 /* Why a call was refused; entry points return these negated. */
@@ -173,9 +189,9 @@ _Static_assert(sizeof(struct hls_vp) == 128, "a VP fills two cache lines");
 
 /* A scheduler: an instance of a policy. */
 struct hls_scheduler {
-	u8 policy; /* 0: the entry is free */
-	u8 level;  /* index of its children in a CPU's path, on the longest way to the root */
-	u8 in_pending;
+	u8 policy;         /* 0: the entry is free */
+	u8 level;          /* index of its children in a CPU's path, on the longest way to the root */
+	u8 in_pending;     /* HLS_PENDING, HLS_HAS_TOLD */
 	u8 refused;        /* a VP that it holds refuses some CPU; until another child asks */
 	u8 joins;          /* hls_policy.joins of its policy */
 	u8 single;         /* it holds one VP, refuses no CPU and does not join: its requests have one way to go */
@@ -192,7 +208,7 @@ struct hls_scheduler {
 	u32 pinned;    /* search tree of the children that are counted in nr_ready and pinned */
 	u32 nr_pinned; /* its members */
 	u32 first_wanting;
-	u32 unused;
+	u32 hears; /* whether its policy has the hook `told` */
 	u32 pending_next;
 	u32 violation_about; /* the VP, or of the grant hook the CPU, that the hook was called about */
 	u64 timer_at;
@@ -201,6 +217,7 @@ struct hls_scheduler {
 	/* What a loaded policy owes for having itself called (guard.h). */
 	u64 owed_for_slices_ns;
 	u64 owed_for_timer_ns;
+	u64 told[HLS_NR_TOLD]; /* what it tells the schedulers above it; enum hls_told */
 	u64 param[HLS_PARAMS];
 	u64 word[HLS_SCHEDULER_WORDS];
 };

@@ -392,6 +392,21 @@ static __always_inline void settle_requests(hls_t *h, u32 s)
 	}
 }
 
+/* The schedulers above s whose policies listen hear of what s has told. */
+HLS_GLOBAL_FUNC u32 pass_on_told(hls_t *h __arg_arena, u32 s)
+{
+	for_each_up (h, u, s) {
+		vp_t *up = &h->vp[u];
+		if (up->state == HLS_WAITING || !h->scheduler[up->parent].hears)
+			continue;
+		policy_told(h, up->parent, u);
+		settle_later(h, up->parent);
+		if (up->state == HLS_READY && !(up->flags & HLS_THROTTLED))
+			add_seeker(h, &h->seeking, u);
+	}
+	return 0;
+}
+
 /* Empties the lists of what was put off: schedulers that are pending first, then VPs that seek a CPU. */
 HLS_GLOBAL_FUNC u32 settle_all(hls_t *h __arg_arena)
 {
@@ -399,7 +414,10 @@ HLS_GLOBAL_FUNC u32 settle_all(hls_t *h __arg_arena)
 		if (h->pending) {
 			u32 s = h->pending;
 			h->pending = h->scheduler[s].pending_next;
+			u8 why = h->scheduler[s].in_pending;
 			h->scheduler[s].in_pending = 0;
+			if (unlikely(why & HLS_HAS_TOLD))
+				pass_on_told(h, s);
 			settle_requests(h, s);
 			continue;
 		}

@@ -20,6 +20,9 @@
  *     and can_loop.
  *  6. preempts and check_invariants change nothing. The other hooks throttle, unthrottle and recheck children of their
  *     own scheduler only, each in the state for it, and after unregister_vp its VP is in no queue.
+ *  7. Policies call no hooks of other policies. What a scheduler has to tell of itself (its earliest deadline) it says by
+ *     hls_tell_parents(), as soon as that changes. A policy reads what a child of its last told by hls_told(): in its
+ *     request hook, and in the hook `told`, which the infrastructure calls when the event at hand is dealt with.
  *
  *  hook (Table 3)       called when                               if the policy has none
  *  init, deinit         a scheduler is created, destroyed         nothing happens
@@ -49,6 +52,10 @@
  *                       tells the scheduler something, in the
  *                       policy's own terms. Returns the answer;
  *                       a negative one is an enum hls_error
+ *  told                 a child that is READY or RUNNING has      nothing happens
+ *                       told something new of itself. A READY
+ *                       one that is not throttled afterwards is
+ *                       looked at as if it had just become READY
  *  check_invariants     the infrastructure asks whether the       yes
  *                       policy's state is sound
  *
@@ -122,14 +129,15 @@ static __always_inline bool hls_in_range(u64 value, u64 least, u64 greatest)
 		 (h, s, v, message, payload), s64, hls_unknown_message(v, message, payload)) \
 	QUESTION(12, preempts, OPTIONAL, ready, (hls_t *h __arg_arena, u32 s, u32 ready, u32 running), \
 		 (h, s, ready, running), bool, false) \
-	QUESTION(13, check_invariants, OPTIONAL, 0, (hls_t *h __arg_arena, u32 s), (h, s), bool, true)
+	QUESTION(13, check_invariants, OPTIONAL, 0, (hls_t *h __arg_arena, u32 s), (h, s), bool, true) \
+	EVENT(14, told, OPTIONAL, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), u32, 0)
 /* clang-format on */
 
 #define HLS_HOOK_NUMBER(number, hook, ...) HLS_HOOK_##hook = number,
 enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER, HLS_HOOK_NUMBER) };
 
-/* Hooks from this one on only look: they change nothing. */
-#define HLS_FIRST_LOOKING_HOOK HLS_HOOK_preempts
+/* Whether a hook only looks, and changes nothing. */
+#define HLS_HOOK_LOOKS(hook) ((hook) == HLS_HOOK_preempts || (hook) == HLS_HOOK_check_invariants)
 
 #define HLS_EVENT_MEMBER(number, hook, need, about, parameters, arguments, type, value) void(*hook) parameters;
 #define HLS_QUESTION_MEMBER(number, hook, need, about, parameters, arguments, type, value) type(*hook) parameters;
@@ -322,6 +330,48 @@ static __always_inline bool hls_turn_over(hls_t *h, u32 v, u64 __arena *left_ns,
 	if (!over)
 		*left_ns -= used_ns;
 	return over;
+}
+
+/* Puts s into the list of those that may have to request or withdraw VPs; settle_pending() works it off. */
+static __always_inline void add_pending(hls_t *h, u32 s)
+{
+	scheduler_t *sched = in_register(&h->scheduler[s]);
+	if (sched->in_pending)
+		return;
+	sched->in_pending = HLS_PENDING;
+	sched->pending_next = h->pending;
+	h->pending = s;
+}
+
+/* s has told something new: the schedulers above it whose policies have the hook `told` are going to hear of it. */
+HLS_GLOBAL_FUNC u32 hls_tell_later(hls_t *h __arg_arena, u32 s)
+{
+	bool heard = false;
+	for_each_up (h, u, s)
+		heard |= h->vp[u].state != HLS_WAITING && h->scheduler[h->vp[u].parent].hears;
+	if (!heard)
+		return 0;
+	add_pending(h, s);
+	h->scheduler[s].in_pending |= HLS_HAS_TOLD;
+	return 0;
+}
+
+/*
+ * What the scheduler s tells the schedulers above it of itself (enum hls_told) is `value` from now on. Those that have
+ * requested a CPU for s hear of it when the event at hand is dealt with; the others can read it at its next request.
+ */
+static __always_inline void hls_tell_parents(hls_t *h, u32 s, u32 what, u64 value)
+{
+	if (h->scheduler[s].told[what] == value)
+		return;
+	h->scheduler[s].told[what] = value;
+	hls_tell_later(h, s);
+}
+
+/* What the scheduler that is the child v tells of itself (enum hls_told); 0: nothing, as threads do. */
+static __always_inline u64 hls_told(const hls_t *h, u32 v, u32 what)
+{
+	return h->scheduler[h->vp[v].child].told[what];
 }
 
 /* floor(a * b / c) without overflow on the way; c > 0 and the result must fit. */

@@ -80,7 +80,10 @@ HLS_GLOBAL_FUNC s64 set_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 	scheduler_t *sched = &h->scheduler[s];
 	hls_set_timer(h, s, HLS_NEVER);
 	sched->policy = policy;
+	sched->hears = policy_hears(policy);
 	clear((u64 __arena *)sched->word, sizeof(sched->word));
+	for (u32 i = 0; i < HLS_NR_TOLD; i++)
+		hls_tell_parents(h, s, i, 0);
 	if (sched->refused)
 		lift_refusals(h, s);
 	forget_children(h, s);

@@ -22,8 +22,16 @@ struct join_vp {
 
 POLICY_FITS(struct join, struct join_vp);
 
+/* What its child tells, a join tells its own parents. */
+static void join_told(hls_t *h, u32 s, u32 v)
+{
+	for (u32 i = 0; i < HLS_NR_TOLD; i++)
+		hls_tell_parents(h, s, i, hls_told(h, v, i));
+}
+
 static void join_request(hls_t *h, u32 s, u32 v)
 {
+	join_told(h, s, v);
 	POLICY_STATE(struct join, s)->ready = v;
 }
 
@@ -59,5 +67,6 @@ static const struct hls_policy join_policy = {
     .withdraw = join_withdraw,
     .grant = join_grant,
     .revoke = join_revoke,
+    .told = join_told,
     /* No .release: nothing is kept of a child that does not want to run. */
 };

@@ -43,7 +43,7 @@ pub mod limits {
     /// Parameters of a scheduler, and of a VP; values of a message.
     pub const PARAMS: usize = 4;
     /// Words that a policy has in each of its schedulers.
-    pub const SCHEDULER_WORDS: usize = 105;
+    pub const SCHEDULER_WORDS: usize = 103;
     /// Words that a policy has in each VP that it schedules.
     pub const VP_WORDS: usize = 4;
     /// Built-in policies with numbers from here on may be left out of an engine.

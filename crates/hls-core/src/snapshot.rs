@@ -103,7 +103,7 @@ pub struct SchedulerImage {
     pub policy: u8,
     /// The level of its children in a CPU's path.
     pub level: u8,
-    /// Whether it is in the list of pending schedulers.
+    /// Whether it is in the list of pending schedulers (1), and has something to tell (2).
     pub in_pending: u8,
     /// Whether a VP that it holds refuses some CPU.
     pub refused: u8,
@@ -135,7 +135,8 @@ pub struct SchedulerImage {
     pub nr_pinned: u32,
     /// The first of its other children that want a CPU, if it holds several VPs.
     pub first_wanting: u32,
-    unused: u32,
+    /// Whether its policy hears what schedulers below it tell.
+    pub hears: u32,
     /// The next pending scheduler, or the next free one.
     pub pending_next: u32,
     /// What the violating hook was called about.
@@ -148,6 +149,8 @@ pub struct SchedulerImage {
     pub asked_at: u64,
     /// What a loaded policy owes for slices and for timers.
     pub owed_ns: [u64; 2],
+    /// What it tells the schedulers above it: its earliest deadline, and its warp.
+    pub told: [u64; 2],
     /// Its parameters.
     pub param: [u64; limits::PARAMS],
     /// Its policy's own words.

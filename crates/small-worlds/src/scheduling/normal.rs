@@ -195,6 +195,9 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
         });
         digest.add(equals.count() as u64);
     }
+    let [deadline_at, warp_ns] = sched.told;
+    digest.add(if deadline_at == 0 { NEVER } else { from(deadline_at, now) });
+    digest.add(warp_ns);
     sched.param.iter().for_each(|param| digest.add(*param));
     match words {
         Words::Child | Words::Budget => add_words(digest, &sched.word),
