@@ -335,8 +335,24 @@ static __always_inline bool leaves_granted(const vp_t *vp, u32 cpu)
 	return likely(vp->state == HLS_RUNNING && vp->cpu == cpu);
 }
 
-/* The thread of v wants no CPU any more. `lag_ns`: how far its CPU time lags behind the clock. */
-static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
+/* States of a sleep, as the kernel has them. Idle kernel threads sleep in the state TASK_IDLE, which is both. */
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_NOLOAD 0x400
+
+/*
+ * Whether the thread, which blocks, stalls: no signal ends its sleep (ps shows it as D). So threads sleep that wait for
+ * a page, a disk or a lock of the kernel's.
+ */
+static __always_inline bool stalls(const struct task_struct *p)
+{
+	return (p->__state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE;
+}
+
+/*
+ * The thread of v wants no CPU any more. `lag_ns`: how far its CPU time lags behind the clock; `flags`: HLS_STALLED or
+ * 0.
+ */
+static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks, u32 flags)
 {
 	if (!lock())
 		return;
@@ -352,6 +368,7 @@ static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
 	}
 	domain->thread[v].queued_at_ns = 0;
 	release_thread(&domain->hls, v, now, blocks);
+	domain->hls.vp[v].flags |= flags;
 	if (likely(gives_up))
 		domain->kicked |= 1ULL << (here & (HLS_MAX_CPUS - 1));
 	u64 due = to_kick();
@@ -363,7 +380,7 @@ static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks)
 static __noinline void stop_elsewhere(u32 v, struct task_struct *p)
 {
 	u64 now = scx_bpf_now();
-	stop(v, lag_off_cpu(p, now), now, false);
+	stop(v, lag_off_cpu(p, now), now, false, 0);
 }
 
 /* The kernel takes the thread of v out of its queue for a moment, to change its properties or its run queue. */
@@ -391,7 +408,7 @@ int engine_quiescent(u64 *ctx)
 		return 0;
 	const struct rq *rq = this_rq();
 	if (likely(flags & KERNEL(scx_deq_flags, SCX_DEQ_SLEEP)))
-		stop(v, lag_on_cpu(p, rq), rq->clock, true);
+		stop(v, lag_on_cpu(p, rq), rq->clock, true, stalls(p) ? HLS_STALLED : 0);
 	else if (!scx_bpf_task_running(p))
 		leave_queue(v);
 	return 0;

@@ -33,6 +33,7 @@ struct cred {
 };
 
 struct task_struct {
+	unsigned int __state;
 	unsigned int flags;
 	int pid, tgid;
 	int static_prio;

@@ -85,7 +85,8 @@ enum {
 	 * lies in search trees, where those that can use a CPU are found, and this flag stays as it is.
 	 */
 	HLS_PINNED = 32,
-	HLS_SEEKING = 64, /* in a list: hls.seeking, or the claims of a CPU */
+	HLS_SEEKING = 64,  /* in a list: hls.seeking, or the claims of a CPU */
+	HLS_STALLED = 128, /* its last sleep was against its will (hls_stall); until its next release */
 };
 
 /* What a record says of its VP, or of its CPU where `vp` is 0. The numbers are part of the tape format. */
@@ -328,6 +329,7 @@ s64 hls_online(hls_t *h, u32 cpu, u64 now_ns);
  */
 u64 hls_request(hls_t *h, u32 vp, u64 now_ns);
 u64 hls_release(hls_t *h, u32 vp, u64 now_ns);
+u64 hls_stall(hls_t *h, u32 vp, u64 now_ns);
 u64 hls_yield(hls_t *h, u32 vp, u64 now_ns);
 s64 hls_set_param(hls_t *h, u32 vp, u32 param, u64 value, u64 now_ns);
 s64 hls_tell(hls_t *h, u32 vp, u32 message, const params_t *payload, u64 now_ns);

@@ -112,7 +112,7 @@ HLS_GLOBAL_FUNC u32 withdraw(hls_t *h __arg_arena, u32 v)
 		settle_later(h, vp->parent);
 	}
 	/* The next request of v will be a new beginning: nothing of this one goes on. */
-	vp->flags &= ~(HLS_THROTTLED | HLS_RESUMED);
+	vp->flags &= ~(HLS_THROTTLED | HLS_RESUMED | HLS_STALLED);
 	vp->state = HLS_WAITING;
 	if (vp->child) {
 		vp->usable = HLS_NEVER;
@@ -493,7 +493,7 @@ static __always_inline void release_thread(hls_t *h, u32 v, u64 now_ns, bool inl
 		scheduler_t *sched = in_register(&h->scheduler[vp->parent]);
 		u64 used_ns = charge(vp, clock_of(h, vp->cpu));
 		vp->state = HLS_WAITING;
-		vp->flags &= ~HLS_YIELDED;
+		vp->flags &= ~(HLS_YIELDED | HLS_STALLED);
 		h->cpu[vp->cpu].path[vp->level].vp = 0;
 		emit(h, vp, v, HLS_REC_RELEASE);
 		sched->nr_running--;
@@ -513,6 +513,19 @@ static __always_inline void release_thread(hls_t *h, u32 v, u64 now_ns, bool inl
 HLS_ENTRY u64 hls_release(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
 	release_thread(h, v, now_ns, false);
+	return h->kick;
+}
+
+/*
+ * The thread of v stalls: it would go on, but waits for memory or for a disk. As hls_release(); but a policy may give
+ * who slept against its will something back when it wakes up (hls_has_stalled()).
+ */
+HLS_ENTRY u64 hls_stall(hls_t *h __arg_arena, u32 v, u64 now_ns)
+{
+	if (h->vp[v].state == HLS_WAITING)
+		return h->kick;
+	hls_release(h, v, now_ns);
+	h->vp[v].flags |= HLS_STALLED;
 	return h->kick;
 }
 

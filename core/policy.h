@@ -183,6 +183,12 @@ static __always_inline bool hls_usable(const vp_t *vp, u32 cpu)
 	return ((vp->usable >> cpu) & 1) != 0;
 }
 
+/* Whether the last sleep of the VP's thread was against its will: it waited for memory, or for a disk. */
+static __always_inline bool hls_has_stalled(const vp_t *vp)
+{
+	return (vp->flags & HLS_STALLED) != 0;
+}
+
 /* Whether the CPU is offline. */
 static __always_inline bool hls_is_offline(const hls_t *h, u32 cpu)
 {

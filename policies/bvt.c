@@ -24,17 +24,21 @@
  *
  * Where this differs from the paper: time is charged to the nanosecond, not in units of 100 us; what a VP is charged
  * for its run until now counts wherever it is compared; L is CPU time, which no preemption renews; A is never
- * subtracted from, and compared as a point on a circle. Involuntary sleep (a page fault) is like any other; the
- * paper has it hold back the scheduler's virtual time, without limit. Several CPUs have no migration penalty, and no
+ * subtracted from, and compared as a point on a circle. In the paper a VP that sleeps against its will (a page fault)
+ * holds back the scheduler's virtual time, so that all who sleep meanwhile go on where they were: one fault costs the
+ * others without limit. Here that time does not wait; but who wakes up from such a sleep has an A of no less than the
+ * scheduler's virtual time minus `stall-credit` (G) of its CPU time. Several CPUs have no migration penalty, and no
  * promise.
  *
  * What a division by a share leaves is carried over.
  */
 #include "../core/virtual_time.h"
 
-#define BVT_PARAMS(P)                                                             \
-	P(BVT_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(5), HLS_US(10), HLS_S(10), \
-	  "CPU time by which a VP may get ahead of the next one before that runs")
+#define BVT_PARAMS(P)                                                              \
+	P(BVT_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(5), HLS_US(10), HLS_S(10),  \
+	  "CPU time by which a VP may get ahead of the next one before that runs") \
+	P(BVT_CREDIT, "stall-credit", HLS_TIME, 0, 0, HLS_S(10),                   \
+	  "CPU time that a VP still has to come after a page fault or a wait for a disk")
 #define BVT_VP_PARAMS(P)                                                                                   \
 	P(BVT_SHARE, "share", HLS_COUNT, 1, 1, 131072, "weight of the VP among its siblings")              \
 	P(BVT_WARP, "warp", HLS_TIME, 0, 0, HLS_S(3600), "CPU time that the VP may get ahead of its turn") \
@@ -70,17 +74,17 @@ struct bvt {
 };
 
 struct bvt_vp {
-	u64 actual;       /* A */
-	u64 warped_at;    /* when it last ran warped, if it ever did */
-	u64 released_at;  /* when it last stopped to want the CPU */
-	u64 left_ns : 40; /* of the limit */
-	u64 rest : 17;    /* of the division that made `actual` */
-	u64 state : 2;    /* enum bvt_state */
-	u64 has_warped : 1;
-	u64 is_off : 1; /* it does not warp when it wakes up */
-	u64 keeps : 1;  /* RUNNING, and its slice is another one since somebody woke up */
-	u64 loses : 1;  /* RUNNING, and somebody with a lesser E woke up */
-	u64 told : 1;   /* RUNNING, and a message said whether it is to warp */
+	u64 actual;        /* A */
+	u64 warped_at;     /* when it last ran warped; 0: never */
+	u64 released_at;   /* when it last stopped to want the CPU */
+	u64 left_ns : 40;  /* of the limit */
+	u64 rest : 17;     /* of the division that made `actual` */
+	u64 state : 2;     /* enum bvt_state */
+	u64 is_behind : 1; /* of the scheduler's virtual time, by its credit */
+	u64 is_off : 1;    /* it does not warp when it wakes up */
+	u64 keeps : 1;     /* RUNNING, and its slice is another one since somebody woke up */
+	u64 loses : 1;     /* RUNNING, and somebody with a lesser E woke up */
+	u64 told : 1;      /* RUNNING, and a message said whether it is to warp */
 };
 
 POLICY_FITS(struct bvt, struct bvt_vp);
@@ -201,6 +205,8 @@ HLS_RARE_FUNC u64 bvt_least_running(hls_t *h __arg_arena, u32 s)
 		u64 actual = v ? bvt_running_actual(h, v) : least;
 		if (virtual_before(actual, least))
 			least = actual;
+		if (v && !virtual_before(actual, POLICY_STATE(struct bvt, s)->now))
+			POLICY_VP(struct bvt_vp, v)->is_behind = 0;
 	}
 	return least;
 }
@@ -233,7 +239,7 @@ static void bvt_begin_warp(hls_t *h, u32 v)
 {
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
 	u64 limit_ns = h->vp[v].param[BVT_LIMIT];
-	if (!vp->has_warped || h->now_ns >= bvt_bar_end(h, v))
+	if (!vp->warped_at || h->now_ns >= bvt_bar_end(h, v))
 		vp->left_ns = limit_ns;
 	vp->state = vp->left_ns || !limit_ns ? BVT_WARPED : BVT_BARRED;
 }
@@ -281,16 +287,24 @@ static void bvt_cut_slices(hls_t *h, u32 s, u32 v)
 		bvt_cut_slice(h, s, v, hls_running_by(h, s, u));
 }
 
+/* By how much virtual time v, which wakes up, may be behind: nothing, unless it slept against its will. */
+static u64 bvt_credit(hls_t *h, u32 s, u32 v)
+{
+	return hls_has_stalled(&h->vp[v]) ? bvt_of(h, v, h->scheduler[s].param[BVT_CREDIT]) : 0;
+}
+
 static void bvt_request(hls_t *h, u32 s, u32 v)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
 	bvt_advance(h, s);
+	u64 least = bvt->now - bvt_credit(h, s, v);
 	bool forgotten = h->now_ns - vp->released_at > VIRTUAL_FORGET_NS;
-	if (forgotten || virtual_before(vp->actual, bvt->now)) {
-		vp->actual = bvt->now;
+	if (forgotten || virtual_before(vp->actual, least)) {
+		vp->actual = least;
 		vp->rest = 0;
 	}
+	vp->is_behind = virtual_before(vp->actual, bvt->now);
 	if (h->vp[v].param[BVT_WARP] && !vp->is_off)
 		bvt_begin_warp(h, v);
 	bvt_enqueue(h, s, v);
@@ -381,13 +395,14 @@ static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 	vp->rest = service - quotient * share;
 	if (virtual_before(bvt->greatest, vp->actual))
 		bvt->greatest = vp->actual;
-	/* The scheduler's virtual time was seen in the middle of this run, of which a part turned out to be stolen. */
-	if (virtual_before(vp->actual, bvt->now))
+	if (!virtual_before(vp->actual, bvt->now))
+		vp->is_behind = 0;
+	else if (!vp->is_behind)
+		/* That time was seen in the middle of this run, of which a part turned out to be stolen. */
 		bvt->now = vp->actual;
 	if (vp->state != BVT_WARPED)
 		return;
 	vp->warped_at = h->now_ns;
-	vp->has_warped = 1;
 	vp->left_ns -= used_ns < vp->left_ns ? used_ns : vp->left_ns;
 	if (!vp->left_ns && h->vp[v].param[BVT_LIMIT])
 		vp->state = BVT_UNWARPED;
@@ -456,14 +471,15 @@ static s64 bvt_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payl
 	return 0;
 }
 
-/* Nobody who waits for the CPU is behind the scheduler's virtual time, and nobody has more left than the limit. */
+/* Nobody who waits for the CPU is behind by more than its credit, and nobody has more left than the limit. */
 static bool bvt_check_invariants(hls_t *h, u32 s)
 {
 	u64 now = POLICY_STATE(struct bvt, s)->now;
 	u32 v = h->scheduler[s].first_child;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
-		if (h->vp[v].state == HLS_READY && virtual_before(vp->actual, now))
+		u64 least = vp->is_behind ? now - bvt_of(h, v, h->scheduler[s].param[BVT_CREDIT]) : now;
+		if (h->vp[v].state == HLS_READY && virtual_before(vp->actual, least))
 			return false;
 		if (vp->left_ns > h->vp[v].param[BVT_LIMIT])
 			return false;

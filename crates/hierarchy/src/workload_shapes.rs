@@ -103,12 +103,15 @@ fn task_set(node: &Node, tasks: &[Task], nodes: &[Node], sink: &mut Sink) -> Opt
     Some(Program::serving(ServedTasks { by: by?, tasks: served }))
 }
 
-/// Computes for a while, sleeps for a while.
+/// Computes for a while, sleeps for a while. Each burst may be in two halves, for a `stall` between them.
 fn bursty(properties: &mut Properties, sink: &mut Sink) -> Option<Program> {
     let run = properties.require("run", "\"1ms..5ms\"", sink, |p| value::span(p, SHORTEST..=LONGEST));
+    let stall = properties.read("stall", sink, |p| value::span(p, SHORTEST..=LONGEST));
     let sleep = properties.require("sleep", "\"10ms..50ms\"", sink, |p| value::span(p, SHORTEST..=LONGEST));
     let (run, sleep) = run.zip(sleep)?;
-    Some(Program::forever(vec![Step::Run(run), Step::Sleep(sleep)]))
+    let stalled = stall.map(|stall| [Step::Run(run), Step::Stall(stall)]);
+    let steps = stalled.into_iter().flatten().chain([Step::Run(run), Step::Sleep(sleep)]);
+    Some(Program::forever(steps.collect()))
 }
 
 /// Computes frame after frame and watches the gaps between them (thesis, section 10.5.2).

@@ -168,6 +168,11 @@ impl Core {
         self.call(Op::Release, Call::at(now, self.vp(vp)));
     }
 
+    /// The thread stalls: it would go on, but waits for memory or for a disk.
+    pub fn stall(&mut self, vp: CoreVp, now: Nanos) {
+        self.call(Op::Stall, Call::at(now, self.vp(vp)));
+    }
+
     /// The running thread lets other children of its scheduler go first.
     pub fn yield_now(&mut self, vp: CoreVp, now: Nanos) {
         self.call(Op::Yield, Call::at(now, self.vp(vp)));
@@ -264,6 +269,7 @@ unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
             Op::Tell => ffi::hls_tell(h, c.a, c.b, params, c.now_ns),
             Op::Replace => ffi::hls_replace(h, c.a, c.b, params, c.now_ns),
             Op::SetPace => ffi::hls_set_pace(h, c.value),
+            Op::Stall => ffi::hls_stall(h, c.a, c.now_ns) as i64,
         }
     }
 }

@@ -179,6 +179,7 @@ unsafe extern "C" {
     pub fn hls_online(h: *mut Hls, cpu: u32, now_ns: u64) -> i64;
     pub fn hls_request(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_release(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
+    pub fn hls_stall(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_yield(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_set_param(h: *mut Hls, vp: u32, param: u32, value: u64, now_ns: u64) -> i64;
     pub fn hls_tell(h: *mut Hls, vp: u32, message: u32, payload: *const Params, now_ns: u64) -> i64;

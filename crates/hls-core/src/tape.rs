@@ -54,6 +54,7 @@ ops! {
     Tell = 23,
     Replace = 24,
     SetPace = 25,
+    Stall = 26,
 }
 
 /// One call of an entry point: its arguments and its result. `struct hls_call` of `core/call.h`.
@@ -89,7 +90,7 @@ impl Call {
     pub fn is_sound(&self) -> bool {
         let end = match Op::from_number(self.op) {
             None => 0,
-            Some(Op::Request | Op::Release | Op::Yield) => limits::MAX_VPS,
+            Some(Op::Request | Op::Release | Op::Stall | Op::Yield) => limits::MAX_VPS,
             Some(Op::Expire | Op::Steal | Op::ExpiresAt | Op::Schedule) => limits::MAX_CPUS,
             Some(_) => return true,
         };

@@ -16,8 +16,14 @@ struct Bench {
 
 impl Bench {
     fn new(allowance: u64, threads: &[[u64; 4]]) -> Bench {
+        Bench::with(&[allowance], threads)
+    }
+
+    /// The parameters of the scheduler are in milliseconds, too, in the order of the policy's list.
+    fn with(params: &[u64], threads: &[[u64; 4]]) -> Bench {
         let mut machine = Machine::new(1, None);
-        let bvt: CoreScheduler = machine.root("bvt", &[allowance * MS]);
+        let params: Vec<u64> = params.iter().map(|param| param * MS).collect();
+        let bvt: CoreScheduler = machine.root("bvt", &params);
         let params = |[share, warp, limit, unwarp]: [u64; 4]| [share, warp * MS, limit * MS, unwarp * MS];
         let threads = threads.iter().map(|&thread| machine.thread(bvt, &params(thread))).collect();
         Bench { machine, threads }
@@ -29,6 +35,11 @@ impl Bench {
 
     fn block(&mut self, thread: usize) {
         self.machine.block(self.threads[thread]);
+    }
+
+    fn stall(&mut self, thread: usize) {
+        self.machine.core.stall(self.threads[thread], self.machine.now);
+        self.machine.settled();
     }
 
     /// Who runs in each millisecond until `end`: `f`, `g`, `h`, `k`; `.`: nobody.
@@ -180,4 +191,73 @@ fn messages_turn_the_warp_on_and_off() {
     tell(&mut bench, off);
     // The other one is behind by 3, and goes on until it is ahead by 2.
     assert_eq!(bench.run_to(11), "fffffg");
+}
+
+/// Without a credit a page fault is a sleep like any other.
+#[test]
+fn a_stall_without_credit_is_a_sleep() {
+    let mut bench = Bench::with(&[2, 0], &[EVEN, EVEN]);
+    bench.wake(0);
+    bench.wake(1);
+    assert_eq!(bench.run_to(2), "ff");
+    bench.stall(1);
+    assert_eq!(bench.run_to(6), "ffff");
+    bench.wake(1);
+    assert_eq!(bench.run_to(16), "ffggggffff");
+}
+
+/// The second one is behind by 6 when its page is there. Of these it keeps 3, and so it runs at once: until it is ahead
+/// by the allowance of 2. A sleep of its own will keeps nothing.
+#[test]
+fn who_stalls_keeps_its_credit() {
+    let run = |stalls: bool| {
+        let mut bench = Bench::with(&[2, 3], &[EVEN, EVEN]);
+        bench.wake(0);
+        bench.wake(1);
+        assert_eq!(bench.run_to(2), "ff");
+        if stalls {
+            bench.stall(1)
+        } else {
+            bench.block(1)
+        }
+        assert_eq!(bench.run_to(6), "ffff");
+        bench.wake(1);
+        bench.run_to(16)
+    };
+    assert_eq!(run(true), "gggggffffg");
+    assert_eq!(run(false), "ffggggffff");
+}
+
+/// Nobody keeps more than it had: the second one has missed 4 only.
+#[test]
+fn a_credit_is_a_cap() {
+    let mut bench = Bench::with(&[2, 100], &[EVEN, EVEN]);
+    bench.wake(0);
+    bench.wake(1);
+    assert_eq!(bench.run_to(4), "ffgg");
+    bench.stall(1);
+    assert_eq!(bench.run_to(8), "ffff");
+    bench.wake(1);
+    assert_eq!(bench.run_to(14), "gggggg");
+}
+
+/// The paper has a thread that stalls hold the scheduler's virtual time back, and all who wake up go on from there. Here
+/// one who wakes up beside it has saved nothing.
+#[test]
+fn who_stalls_holds_nobody_back() {
+    let mut bench = Bench::with(&[2, 3], &[EVEN, EVEN, EVEN]);
+    bench.wake(0);
+    bench.wake(1);
+    assert_eq!(bench.run_to(2), "ff");
+    bench.stall(1);
+    assert_eq!(bench.run_to(6), "ffff");
+    bench.wake(1);
+    assert_eq!(bench.run_to(7), "g");
+    // The second one is charged for it, and goes on.
+    bench.machine.core.yield_now(bench.threads[1], bench.machine.now);
+    bench.machine.settled();
+    assert_eq!(bench.run_to(8), "g");
+    // It is at 5. The third one begins at 6, where the first one is.
+    bench.wake(2);
+    assert_eq!(bench.run_to(17), "gggffhhhh");
 }

@@ -131,6 +131,8 @@ impl<'a> ThreadBody<'a> {
                 self.end_job();
                 return self.sleep(until);
             }
+            // No thread can have a page fault that takes so long when it wants: it sleeps.
+            Action::StallUntil(until) => return self.sleep(until),
             Action::NextJob => self.begin_next_job(),
             Action::Served(job) => {
                 self.thread.job = job;

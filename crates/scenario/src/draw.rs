@@ -180,7 +180,8 @@ impl Drawer<'_> {
     fn draw_event(&mut self, thread: usize) {
         let event = match self.random.below(16) {
             0..6 => Event::Wake(thread),
-            6..10 => Event::Block(thread),
+            6..9 => Event::Block(thread),
+            9 => Event::Stall(thread),
             10 => Event::Yield(thread),
             11 if self.random.once_in(2) => self.offline_or_online(),
             11 => Event::Bind(thread, self.some_cpus()),

@@ -40,6 +40,8 @@ pub enum Event {
     Wake(usize),
     /// The thread wants no CPU any more.
     Block(usize),
+    /// The thread wants no CPU until a page or a disk has come.
+    Stall(usize),
     /// The thread lets others go first.
     Yield(usize),
     /// The thread is bound to these CPUs, a bit each.
@@ -93,6 +95,7 @@ impl fmt::Display for EventInWords<'_> {
             Event::Steal(cpu, length) => write!(f, "interrupts have CPU {cpu} for {length}"),
             Event::Wake(thread) => write!(f, "thread {thread} wakes up"),
             Event::Block(thread) => write!(f, "thread {thread} blocks"),
+            Event::Stall(thread) => write!(f, "thread {thread} stalls"),
             Event::Yield(thread) => write!(f, "thread {thread} yields"),
             Event::Bind(thread, cpus) => write!(f, "thread {thread} is bound to CPUs {cpus:#b}"),
             Event::Leave(thread) => write!(f, "thread {thread} ends"),

@@ -52,6 +52,7 @@ impl Stage {
             Event::Online(cpu) => self.machine.core.online(*cpu, self.machine.now),
             Event::Wake(thread)
             | Event::Block(thread)
+            | Event::Stall(thread)
             | Event::Yield(thread)
             | Event::Bind(thread, _)
             | Event::Leave(thread)
@@ -106,6 +107,7 @@ impl Stage {
         match event {
             Event::Wake(_) => core.request(vp, now),
             Event::Block(_) => core.release(vp, now),
+            Event::Stall(_) => core.stall(vp, now),
             Event::Yield(_) => core.yield_now(vp, now),
             Event::Bind(_, cpus) => core.set_affinity(vp, *cpus, now)?,
             Event::Set(_, param, value) => core.message(vp, *param, *value, now)?,

@@ -498,6 +498,13 @@ impl Simulation {
                 self.events.add(at, Event::Wake(thread));
                 return false;
             }
+            Action::StallUntil(time) => {
+                self.scheduling_events += 1;
+                self.built.core.stall(self.core_vps[thread as usize], self.now);
+                let at = self.tick(time);
+                self.events.add(at, Event::Wake(thread));
+                return false;
+            }
             Action::NextJob => {
                 if let Some(job) = self.threads[thread as usize].next_job.take() {
                     self.begin_job(thread, job);

@@ -17,6 +17,8 @@ pub enum Action {
     Compute,
     /// Block until this instant, when a new job begins.
     SleepUntil(Nanos),
+    /// Block until this instant against the thread's will, and go on with the job.
+    StallUntil(Nanos),
     /// A new job begins now, without blocking.
     NextJob,
     /// A job of a task that the thread serves is done.
@@ -187,6 +189,7 @@ impl Thread {
                     self.next_job = Job { release: until, deadline: Nanos::MAX };
                     Action::SleepUntil(until)
                 }
+                Step::Stall(span) => Action::StallUntil(now + draw(&mut self.random, span)),
                 Step::AwaitTimer { timer, period, absolute, deadline, jitter } => {
                     self.await_timer(now, timer, period, absolute, deadline, jitter)
                 }

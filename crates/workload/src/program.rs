@@ -37,6 +37,8 @@ pub enum Step {
     Serve(Arc<ServedTasks>),
     /// Block for this long (rt-app `sleep`).
     Sleep(Span),
+    /// Block for this long in the middle of a job and against the thread's will, as in a page fault.
+    Stall(Span),
     /// Block until the next expiry of a periodic timer of this thread (rt-app `timer`). The first use arms it: the
     /// present instant is its first expiry, so that use does not block, but for the jitter. Each later expiry is
     /// `period` after the one before. When the expiry has passed already: `absolute` timers catch up without

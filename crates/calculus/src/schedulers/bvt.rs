@@ -14,6 +14,10 @@
 //!   had r_n of the time since and L_n*(1-r_n) beyond that, so the delta is (B + own + r_f*(sum of w_n of those not in
 //!   G + sum of L_n*(1-r_n) of those in G)) / (1 - sum of r_n in G). Of all G that have the least.
 //!
+//! - A sibling that wakes up from a sleep against its will begins at most the `stall-credit` G of its CPU time behind
+//!   the scheduler's virtual time: it gets so much more. So r_f*(T-1)*G is added to B; a second such sleep in the same
+//!   window adds nothing, for its virtual time never goes back.
+//!
 //! - Virtual time is counted in parts of 1/256 ns of CPU time for a unit of share, and who wakes up begins at one of
 //!   them: a VP may be ahead by one part. Of all children together that is the sum of their shares / 256 ns, which is
 //!   added to B.
@@ -118,7 +122,9 @@ fn bounded(
     let others = || claims.iter().enumerate().filter(|(n, _)| *n != child).map(|(_, claim)| claim);
     let weight = &own.weight;
     let granules = instance.shares().into_iter().flatten().sum::<Rational>() / whole(GRANULES_A_NANOSECOND);
-    let turns = granules + allowance * (Rational::one() + weight * (whole(claims.len() as u64) - whole(2)));
+    let siblings = whole(claims.len() as u64) - Rational::one();
+    let credits = weight * &siblings * instance.param("stall-credit").unwrap_or_else(Rational::zero);
+    let turns = granules + &credits + allowance * (Rational::one() + weight * (siblings - Rational::one()));
     let returned = (Rational::one() - weight) * &own.warp;
     let borrowed: Rational = others().map(|claim| &claim.warp).sum();
     let base = &turns + &returned;
@@ -138,8 +144,9 @@ fn bounded(
         }
         None => {
             let formula = format!(
-                "share {share}*{weight}; delta = r*delta + C*(1 + r*(T-2)) (rounded) + (1-r)*warp + r*warps = {} + {} \
+                "share {share}*{weight}; delta = r*delta + C*(1 + r*(T-2)){} (rounded) + (1-r)*warp + r*warps = {} + {} \
                  + {} + {} = {}",
+                if credits.is_zero() { "" } else { " + r*(T-1)*G" },
                 time_ceil(&(weight * delta)),
                 time_ceil(&turns),
                 time_ceil(&returned),
@@ -180,12 +187,16 @@ mod tests {
     type Child<'a> = &'a [(&'a str, u64)];
 
     fn promised(held: &str, allowance: u64, children: &[[u64; 4]]) -> Vec<String> {
+        configured(held, &[("allowance", allowance)], children)
+    }
+
+    fn configured(held: &str, params: &[(&str, u64)], children: &[[u64; 4]]) -> Vec<String> {
         let named = |[share, warp, limit, unwarp]: [u64; 4]| {
             [("share", share), ("warp", warp), ("warp-limit", limit), ("unwarp", unwarp)]
         };
         let children: Vec<_> = children.iter().map(|&child| named(child)).collect();
         let children: Vec<Child<'_>> = children.iter().map(|child| &child[..]).collect();
-        labels("bvt", held, &[("allowance", allowance)], &children)
+        labels("bvt", held, params, &children)
     }
 
     #[test]
@@ -203,6 +214,13 @@ mod tests {
         let bound = promised("ALL", 3, &[[1, 0, 0, 0], [1, 8, 0, 0], [1, 8, 0, 0]]);
         assert_eq!(bound[0], "PSBE 1/3 7.177/768us"); // 3*(1 + 1/3) + 16/3 + 3/256
         assert_eq!(bound[1], "PSBE 1/3 3.075/256us"); // 4 + 2/3*8 + 1/3*8 + 3/256
+    }
+
+    #[test]
+    fn siblings_that_stall_are_paid_for() {
+        let params = [("allowance", 3), ("stall-credit", 6)];
+        let bound = configured("ALL", &params, &[[1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]);
+        assert_eq!(bound[0], "PSBE 1/3 2.051/256us"); // 3*(1 + 1/3) + 1/3*2*6 + 3/256
     }
 
     #[test]

@@ -204,7 +204,7 @@ impl Draw {
         }
         let join = &mut self.case.nodes[first];
         join.above.extend(more);
-        join.what = What::Scheduler { policy: "join", quantum: None, width: None };
+        join.what = What::Scheduler { policy: "join", quantum: None, width: None, more: Vec::new() };
         self.add(first, Vec::new());
         self.case = self.case.without(&[second]);
     }
@@ -225,7 +225,8 @@ impl Draw {
         // Mostly one CPU, since most analyses are for a scheduler with one VP.
         let width = (self.case.cpus > 1 && self.chance(60))
             .then(|| if self.chance(65) { 1 } else { self.between(1, self.case.cpus) });
-        self.case.nodes[thread].what = What::Scheduler { policy, quantum, width };
+        let more = if policy == "bvt" { self.bvt_options() } else { Vec::new() };
+        self.case.nodes[thread].what = What::Scheduler { policy, quantum, width, more };
         let below: Vec<Vec<(&'static str, Value)>> = match policy {
             "reservation" => self.reservations(held),
             "deferrable-server" | "polling-server" | "sporadic-server" => self.servers(held),
@@ -252,8 +253,10 @@ impl Draw {
         };
         below.into_iter().for_each(|params| self.add(thread, params));
         // More CPUs than those above hold are refused.
-        if width.is_some() && plan(&self.case).is_err() {
-            self.case.nodes[thread].what = What::Scheduler { policy, quantum, width: None };
+        if plan(&self.case).is_err()
+            && let What::Scheduler { width, .. } = &mut self.case.nodes[thread].what
+        {
+            *width = None;
         }
     }
 
@@ -268,6 +271,15 @@ impl Draw {
             return vec![share, ("warp", Value::Time(self.between(1, 60) * 100 * US))];
         }
         vec![share]
+    }
+
+    /// Draws what a scheduler of bvt may be told beside its allowance.
+    fn bvt_options(&mut self) -> Vec<(&'static str, Value)> {
+        let mut options = Vec::new();
+        if self.chance(40) {
+            options.push(("stall-credit", Value::Time(self.between(1, 60) * 100 * US)));
+        }
+        options
     }
 
     /// Draws a share with a warp that may have limits: less than what the share gives in the same time, or more.
@@ -431,7 +443,11 @@ impl Draw {
     fn life(&mut self, marks: &[u64]) -> Life {
         let work = match self.between(0, 9) {
             0..=3 => Work::Hog,
-            4..=6 => Work::Bursty { run: self.range(marks), sleep: self.range(marks) },
+            4..=6 => {
+                let (run, sleep) = (self.range(marks), self.range(marks));
+                let stall = if self.chance(40) { self.range(marks) } else { (0, 0) };
+                Work::Bursty { run, sleep, stall }
+            }
             _ => {
                 let jitter = if self.chance(30) { self.time(marks) } else { 0 };
                 let offset = if self.chance(60) { self.time(marks) } else { 0 };

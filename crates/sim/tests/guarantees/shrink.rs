@@ -40,14 +40,18 @@ fn simpler(case: &Case) -> Vec<Case> {
         cases.push(Case { cpus: case.cpus - 1, ..case.clone() });
     }
     for node in nodes {
-        let whats = match case.nodes[node].what {
-            What::Thread(life) => simpler_lives(life).into_iter().map(What::Thread).collect(),
-            What::Scheduler { policy, quantum, width } => {
+        let whats = match &case.nodes[node].what {
+            What::Thread(life) => simpler_lives(*life).into_iter().map(What::Thread).collect(),
+            What::Scheduler { policy, quantum, width, more } => {
+                let with = |quantum, width, more| What::Scheduler { policy, quantum, width, more };
                 let mut whats: Vec<What> = (quantum.iter().flat_map(|quantum| rounder(*quantum)))
-                    .map(|quantum| What::Scheduler { policy, quantum: Some(quantum), width })
+                    .map(|quantum| with(Some(quantum), *width, more.clone()))
                     .collect();
-                if width.is_some() {
-                    whats.push(What::Scheduler { policy, quantum, width: None });
+                whats.push(with(*quantum, None, more.clone()));
+                for gone in 0..more.len() {
+                    let mut fewer = more.clone();
+                    fewer.remove(gone);
+                    whats.push(with(*quantum, *width, fewer));
                 }
                 whats
             }
@@ -167,9 +171,13 @@ fn simpler_lives(life: Life) -> Vec<Life> {
     lives.extend(life.leave.into_iter().flat_map(rounder).map(|leave| Life { leave: Some(leave), ..life }));
     let works: Vec<Work> = match life.work {
         Work::Hog => Vec::new(),
-        Work::Bursty { run, sleep } => {
-            let runs = simpler_ranges(run).into_iter().map(|run| Work::Bursty { run, sleep });
-            runs.chain(simpler_ranges(sleep).into_iter().map(|sleep| Work::Bursty { run, sleep })).collect()
+        Work::Bursty { run, sleep, stall } => {
+            let bursty = |run, sleep, stall| Work::Bursty { run, sleep, stall };
+            let mut works = vec![bursty(run, sleep, (0, 0))];
+            works.extend(simpler_ranges(run).into_iter().map(|run| bursty(run, sleep, stall)));
+            works.extend(simpler_ranges(sleep).into_iter().map(|sleep| bursty(run, sleep, stall)));
+            works.extend(simpler_ranges(stall).into_iter().map(|stall| bursty(run, sleep, stall)));
+            works
         }
         Work::Periodic { run, every, offset, jitter } => {
             let mut works = vec![

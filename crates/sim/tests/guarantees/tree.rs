@@ -52,7 +52,13 @@ pub enum Value {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    Scheduler { policy: &'static str, quantum: Option<u64>, width: Option<u64> },
+    /// `more`: parameters beside the quantum.
+    Scheduler {
+        policy: &'static str,
+        quantum: Option<u64>,
+        width: Option<u64>,
+        more: Vec<(&'static str, Value)>,
+    },
     Thread(Life),
 }
 
@@ -69,8 +75,18 @@ pub struct Life {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     Hog,
-    Bursty { run: Range, sleep: Range },
-    Periodic { run: Range, every: u64, offset: u64, jitter: u64 },
+    /// `stall`: how long the thread waits for a page in the middle; (0, 0): it does not.
+    Bursty {
+        run: Range,
+        sleep: Range,
+        stall: Range,
+    },
+    Periodic {
+        run: Range,
+        every: u64,
+        offset: u64,
+        jitter: u64,
+    },
 }
 
 /// From the least to the greatest.
@@ -129,7 +145,7 @@ impl Case {
         text += "}\n";
         for (number, node) in self.nodes.iter().enumerate() {
             let (head, tail) = match &node.what {
-                What::Scheduler { policy, quantum, width } => {
+                What::Scheduler { policy, quantum, width, more } => {
                     let name = match *policy {
                         "bvt" => "allowance",
                         "linux" | "windows-2000" => "tick",
@@ -137,7 +153,7 @@ impl Case {
                     };
                     let quantum = quantum.map_or(String::new(), |ns| format!(" {name}=\"{}\"", Nanos(ns)));
                     let width = width.map_or(String::new(), |width| format!(" width={width}"));
-                    (format!("{policy} \"S{number}\""), (quantum, width))
+                    (format!("{policy} \"S{number}\""), (quantum + &params(more), width))
                 }
                 What::Thread(life) => (format!("thread \"t{number}\""), (life.to_string(), String::new())),
             };
@@ -176,8 +192,9 @@ impl fmt::Display for Life {
         }
         match self.work {
             Work::Hog => write!(f, " {{ cpu-bound; }}"),
-            Work::Bursty { run, sleep } => {
-                write!(f, " {{ bursty run={} sleep={}; }}", range(run), range(sleep))
+            Work::Bursty { run, sleep, stall } => {
+                let stalls = if stall.1 > 0 { format!(" stall={}", range(stall)) } else { String::new() };
+                write!(f, " {{ bursty run={} sleep={}{stalls}; }}", range(run), range(sleep))
             }
             Work::Periodic { run, every, offset, jitter } => write!(
                 f,

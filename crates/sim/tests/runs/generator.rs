@@ -154,16 +154,26 @@ impl Generator {
         }
     }
 
+    /// Parameters of a scheduler with this policy.
+    fn own_params(&mut self, policy: &str) -> String {
+        match policy {
+            "bvt" if self.chance(50) => format!(" stall-credit=\"{}\"", self.time(0, 5000)),
+            _ => String::new(),
+        }
+    }
+
     /// Adds a scheduler with its lines, one for each of its parents.
     fn scheduler(&mut self, policy: &'static str, parents: &[usize]) {
         let name = format!("S{}", self.schedulers.len());
-        for &parent in parents {
+        let own = self.own_params(policy);
+        for (nth, &parent) in parents.iter().enumerate() {
+            let own = if nth == 0 { own.as_str() } else { "" };
             let params = self.params(self.schedulers[parent].policy);
-            self.line(&format!("{policy} \"{name}\" parent=\"S{parent}\" {params}"));
+            self.line(&format!("{policy} \"{name}\" parent=\"S{parent}\" {params}{own}"));
             self.schedulers[parent].has_children = true;
         }
         if parents.is_empty() {
-            self.line(&format!("{policy} \"{name}\""));
+            self.line(&format!("{policy} \"{name}\"{own}"));
         }
         let level = parents.iter().map(|&parent| self.schedulers[parent].level + 1).max().unwrap_or(1);
         self.schedulers.push(Scheduler { policy, level, has_children: false });
@@ -230,7 +240,8 @@ impl Generator {
         }
         match self.below(8) {
             0 => text += " { cpu-bound }",
-            1..=2 => text += " { bursty run=\"100us..3ms\" sleep=\"500us..8ms\" }",
+            1 => text += " { bursty run=\"100us..3ms\" sleep=\"500us..8ms\" }",
+            2 => text += " { bursty run=\"100us..3ms\" stall=\"100us..5ms\" sleep=\"500us..8ms\" }",
             3 => text += " { periodic run=\"100us..2ms\" every=\"7ms\" jitter=\"0us..1ms\" }",
             4 => text += " { frame-renderer frame=\"1ms..4ms\" gap=\"10ms\" }",
             _ => self.task(&name, text.contains("instances"), text.contains("affinity")),

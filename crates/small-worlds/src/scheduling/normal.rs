@@ -430,19 +430,18 @@ fn add_tags(digest: &mut Digest, state: &Image<'_>, v: usize) {
 /// is over is as good as none.
 fn add_borrowed(digest: &mut Digest, state: &Image<'_>, v: usize) {
     const REST: u64 = 0x1_ffff << 40;
-    const HAS_WARPED: u64 = 1 << 59;
     let (vp, now) = (&state.vps[v], state.head.now_ns);
     let virtual_time = state.schedulers[vp.parent as usize].word[0];
     let (ahead, bits) = (vp.word[0].wrapping_sub(virtual_time), vp.word[3]);
     let is_past = (ahead as i64) < 0 || (ahead == 0 && bits & REST == 0);
     if vp.state == WAITING && is_past {
         digest.add(NEVER);
-        digest.add(bits & !REST & !HAS_WARPED);
+        digest.add(bits & !REST);
     } else {
         digest.add(ahead);
-        digest.add(bits & !HAS_WARPED);
+        digest.add(bits);
     }
-    let bar_end = if bits & HAS_WARPED == 0 { 0 } else { vp.word[1] + vp.param[3] };
+    let bar_end = if vp.word[1] == 0 { 0 } else { vp.word[1] + vp.param[3] };
     digest.add(bar_end.saturating_sub(now));
     add_heap_place(digest, state, v, Words::Borrowed, virtual_time);
 }

@@ -76,7 +76,7 @@ impl TaskReader<'_> {
 /// Whether time passes before the step is done, even when no other thread gets in its way.
 fn takes_time(step: &Step) -> bool {
     match step {
-        Step::Run(span) | Step::Sleep(span) => *span != Span::exactly(Nanos::ZERO),
+        Step::Run(span) | Step::Sleep(span) | Step::Stall(span) => *span != Span::exactly(Nanos::ZERO),
         Step::RunUntilElapsed(length) => *length > Nanos::ZERO,
         Step::AwaitTimer { .. } | Step::Wait { .. } | Step::Barrier(_) => true,
         _ => false,
