@@ -11,7 +11,6 @@
 
 use super::{Entry, Instance, Limits, Provided, reservation};
 use crate::derivation::Rule;
-use crate::description::{BUDGET, Description, PERIOD};
 use std::sync::Arc;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -21,11 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESBS budget,period to every child",
     joins: false,
     limits: Limits::Nothing,
-    description: Some(Description {
-        doc: "total bandwidth servers: jobs by deadline, and what nobody else wants",
-        scheduler_params: &[],
-        vp_params: &[BUDGET, PERIOD],
-    }),
+    description: None,
     provide,
 };
 

@@ -86,7 +86,7 @@ fn caught_after(giver: &'static str, spoilt_policies: &[&str]) -> Option<u64> {
 #[test]
 fn one_percent_less_is_caught() {
     let budgets: &[&str] = &["reservation", "limit"];
-    let canaries: [(&'static str, &[&str]); 16] = [
+    let canaries: [(&'static str, &[&str]); 17] = [
         ("reservation", &["reservation"]),
         ("resource-kernel", &["resource-kernel"]),
         ("least-slack", &["least-slack"]),
@@ -94,6 +94,7 @@ fn one_percent_less_is_caught() {
         ("polling-server", &["polling-server"]),
         ("sporadic-server", &["sporadic-server"]),
         ("cbs", &["cbs"]),
+        ("tbs", &["tbs"]),
         ("limit", &["limit"]),
         ("proportional-share", &["proportional-share"]),
         ("bvt", &["bvt"]),

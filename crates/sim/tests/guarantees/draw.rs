@@ -157,6 +157,7 @@ impl Draw {
                 "resource-kernel",
                 "least-slack",
                 "cbs",
+                "tbs",
                 "deferrable-server",
                 "polling-server",
                 "sporadic-server",
@@ -228,7 +229,7 @@ impl Draw {
         let more = if policy == "bvt" { self.bvt_options() } else { Vec::new() };
         self.case.nodes[thread].what = What::Scheduler { policy, quantum, width, more };
         let below: Vec<Vec<(&'static str, Value)>> = match policy {
-            "reservation" => self.reservations(held),
+            "reservation" | "tbs" => self.reservations(held),
             "deferrable-server" | "polling-server" | "sporadic-server" => self.servers(held),
             "least-slack" => self.with_slack(held, quantum.unwrap_or(0)),
             "resource-kernel" => self.reserves(held, ("kind", 2)),

@@ -6,7 +6,7 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 20] = [
+const POLICIES: [&str; 21] = [
     "fixed-priority",
     "time-sharing",
     "linux",
@@ -20,6 +20,7 @@ const POLICIES: [&str; 20] = [
     "eevdf",
     "reservation",
     "cbs",
+    "tbs",
     "resource-kernel",
     "least-slack",
     "deferrable-server",
@@ -147,7 +148,7 @@ impl Generator {
                 self.time(3000, 15_000),
                 self.below(3)
             ),
-            "reservation" | "limit" | "least-slack" => {
+            "reservation" | "limit" | "least-slack" | "tbs" => {
                 format!("budget=\"{}\" period=\"{}\"", self.time(200, 3000), self.time(3000, 15_000))
             }
             _ => String::new(),

@@ -42,7 +42,10 @@ enum Words {
     Budgets,
     /// The same, with two heaps of VPs that are READY.
     Bandwidths,
-    /// The same for one child, without a heap.
+    /// Of a VP: a budget, the end of its period, and the rest of a turn. VPs with budget are in a queue by the ends of
+    /// periods; those without in a list, and in a heap by these ends.
+    Jobs,
+    /// A budget and the end of its period, for one child, without a heap.
     Budget,
     /// Of a VP: a budget, the end of its period, a rank, and the rest of a turn. A search tree by rank, and a heap by
     /// the ends of periods.
@@ -83,6 +86,7 @@ impl Words {
             "linux" => Words::Epochs,
             "reservation" => Words::Budgets,
             "cbs" => Words::Bandwidths,
+            "tbs" => Words::Jobs,
             "limit" => Words::Budget,
             "resource-kernel" => Words::Reserves,
             "least-slack" => Words::Slack,
@@ -217,6 +221,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
         }
         Words::Budgets
         | Words::Bandwidths
+        | Words::Jobs
         | Words::Reserves
         | Words::Slack
         | Words::Servers
@@ -276,6 +281,19 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
         Words::Budgets | Words::Bandwidths | Words::Budget => {
             add_budget(digest, vp, now);
             add_heap_place(digest, state, v, words, now);
+        }
+        Words::Jobs => {
+            let has_budget = |vp: &VpImage| vp.word[0] as i64 > 0;
+            add_budget(digest, vp, now);
+            digest.add(vp.word[2]);
+            add_heap_place(digest, state, v, words, now);
+            if vp.state == READY && !has_budget(vp) {
+                add_turn(digest, state, v, |sibling| !has_budget(sibling));
+            }
+            add_due(digest, state, v, |v| {
+                let vp = &state.vps[v];
+                vp.state != WAITING && !has_budget(vp) && state.nodes[v].dist != 0
+            });
         }
         Words::Reserves => {
             add_deferrable_budget(digest, vp, now);
@@ -381,6 +399,7 @@ fn is_in_heap(vp: &VpImage, words: Words) -> bool {
         Words::Tags | Words::Borrowed | Words::Epochs => vp.state == READY,
         Words::Budgets => vp.state != WAITING,
         Words::Bandwidths => vp.state == READY,
+        Words::Jobs => vp.state == READY && vp.word[0] as i64 > 0,
         _ => false,
     }
 }
