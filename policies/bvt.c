@@ -22,8 +22,9 @@
  * `warp-limit` of CPU time (L), which is there anew at a wake-up, at `on`, and when a bar ends, if it last ran warped
  * `unwarp` (U) ago. What is left of L survives a sleep that is shorter: else any wait for a lock would end the warp.
  *
- * Where this differs from the paper: time is charged to the nanosecond, not in units of 100 us; what a VP is charged
- * for its run until now counts wherever it is compared; L is CPU time, which no preemption renews; A is never
+ * Where this differs from the paper: time is charged to the nanosecond, unless a `unit` is given (the paper's minimum
+ * charging unit, of 100 us: then who is preempted early and often gets less than its share, and nothing is promised);
+ * what a VP is charged for its run until now counts wherever it is compared; L is CPU time, which no preemption renews; A is never
  * subtracted from, and compared as a point on a circle. In the paper a VP that sleeps against its will (a page fault)
  * holds back the scheduler's virtual time, so that all who sleep meanwhile go on where they were: one fault costs the
  * others without limit. Here that time does not wait; but who wakes up from such a sleep has an A of no less than the
@@ -34,11 +35,13 @@
  */
 #include "../core/virtual_time.h"
 
-#define BVT_PARAMS(P)                                                              \
-	P(BVT_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(5), HLS_US(10), HLS_S(10),  \
-	  "CPU time by which a VP may get ahead of the next one before that runs") \
-	P(BVT_CREDIT, "stall-credit", HLS_TIME, 0, 0, HLS_S(10),                   \
-	  "CPU time that a VP still has to come after a page fault or a wait for a disk")
+#define BVT_PARAMS(P)                                                                     \
+	P(BVT_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(5), HLS_US(10), HLS_S(10),         \
+	  "CPU time by which a VP may get ahead of the next one before that runs")        \
+	P(BVT_CREDIT, "stall-credit", HLS_TIME, 0, 0, HLS_S(10),                          \
+	  "CPU time that a VP still has to come after a page fault or a wait for a disk") \
+	P(BVT_UNIT, "unit", HLS_TIME, 0, 0, HLS_MS(100),                                  \
+	  "CPU time of which multiples are charged, rounded up; 0: what was used")
 #define BVT_VP_PARAMS(P)                                                                                   \
 	P(BVT_SHARE, "share", HLS_COUNT, 1, 1, 131072, "weight of the VP among its siblings")              \
 	P(BVT_WARP, "warp", HLS_TIME, 0, 0, HLS_S(3600), "CPU time that the VP may get ahead of its turn") \
@@ -384,13 +387,20 @@ static u32 bvt_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
-/* v ran for used_ns: A advances by used / share, and less is left of its limit. */
-static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
+/* What is charged for a run of used_ns: whole units, if there are units. */
+static u64 bvt_units(hls_t *h, u32 s, u64 used_ns)
+{
+	u64 unit_ns = h->scheduler[s].param[BVT_UNIT];
+	return unit_ns ? (used_ns + unit_ns - 1) / unit_ns * unit_ns : used_ns;
+}
+
+/* v ran for used_ns: A advances by what is charged / share, and less is left of its limit. */
+static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns, u64 charged_ns)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
 	u64 share = h->vp[v].param[BVT_SHARE];
-	u64 service = (used_ns << VIRTUAL_SHIFT) + vp->rest, quotient = service / share;
+	u64 service = (charged_ns << VIRTUAL_SHIFT) + vp->rest, quotient = service / share;
 	vp->actual += quotient;
 	vp->rest = service - quotient * share;
 	if (virtual_before(bvt->greatest, vp->actual))
@@ -412,12 +422,14 @@ static void bvt_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
-	bvt_charge(h, s, v, used_ns);
+	/* Who goes on is charged for what it used: only where a run ends there may be a part of a unit. */
+	bool goes_on = vp->keeps && !vp->loses;
+	bvt_charge(h, s, v, used_ns, goes_on ? used_ns : bvt_units(h, s, used_ns));
 	if (vp->told)
 		bvt_obey(h, v);
 	else if (vp->state == BVT_BARRED && h->now_ns >= bvt_bar_end(h, v))
 		bvt_begin_warp(h, v);
-	if (vp->keeps && !vp->loses) {
+	if (goes_on) {
 		bvt->keeper = v;
 		bvt->keeps_at = h->now_ns;
 	}
@@ -427,7 +439,7 @@ static void bvt_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 
 static void bvt_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	bvt_charge(h, s, v, used_ns);
+	bvt_charge(h, s, v, used_ns, bvt_units(h, s, used_ns));
 	bvt_end(h, s, v);
 }
 

@@ -261,3 +261,29 @@ fn who_stalls_holds_nobody_back() {
     bench.wake(2);
     assert_eq!(bench.run_to(17), "gggffhhhh");
 }
+
+/// The first thread is preempted whenever it has run for 1 ms, by one that has a great share and runs for 1 ms, too. In
+/// units of 10 ms it is charged tenfold for that, and gets a tenth of what the third one gets, which has the same share.
+/// The paper takes its error for one unit.
+#[test]
+fn in_units_who_is_preempted_often_gets_a_part_of_its_share() {
+    let run = |unit: u64| {
+        let mut bench = Bench::with(&[20, 0, unit], &[EVEN, [1000, 1000, 0, 0], EVEN]);
+        bench.wake(0);
+        bench.wake(2);
+        for at in 0..4_000 {
+            let ran = bench.run_to(at + 1);
+            match ran.as_str() {
+                "f" => bench.wake(1),
+                "g" => bench.block(1),
+                _ => {}
+            }
+        }
+        let ran = bench.ran();
+        (ran[0] / MS, ran[2] / MS)
+    };
+    let (preempted, other) = run(0);
+    assert!(preempted.abs_diff(other) <= 40, "{preempted} ms and {other} ms");
+    let (preempted, other) = run(10);
+    assert!((9..=11).contains(&(other / preempted)), "{preempted} ms and {other} ms");
+}

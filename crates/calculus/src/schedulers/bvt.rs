@@ -18,6 +18,9 @@
 //!   the scheduler's virtual time: it gets so much more. So r_f*(T-1)*G is added to B; a second such sleep in the same
 //!   window adds nothing, for its virtual time never goes back.
 //!
+//! - With a `unit`, a child is charged a whole unit for any part of one. Siblings that wake up may preempt it again and
+//!   again just after it has begun: then it gets next to nothing of its share, and nothing is promised.
+//!
 //! - Virtual time is counted in parts of 1/256 ns of CPU time for a unit of share, and who wakes up begins at one of
 //!   them: a VP may be ahead by one part. Of all children together that is the sum of their shares / 256 ns, which is
 //!   added to B.
@@ -81,6 +84,13 @@ fn provide(instance: &Instance) -> Provided {
     let Some(allowance) = instance.param("allowance").filter(Rational::is_positive) else {
         return instance.nothing_because(SHARE, "an allowance above 0", "none");
     };
+    if claims.len() > 1 && instance.param("unit").is_some_and(|unit| unit.is_positive()) {
+        return instance.nothing_because(
+            SHARE,
+            "no `unit`, for a child that is preempted just after it began is charged a whole one",
+            "a `unit` above 0",
+        );
+    }
     let psbe = match &held {
         Guarantee::Resu { rate } => notified(&held, &(&allowance / rate)),
         _ => rewrite(&held, Kind::Psbe),
@@ -221,6 +231,13 @@ mod tests {
         let params = [("allowance", 3), ("stall-credit", 6)];
         let bound = configured("ALL", &params, &[[1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]);
         assert_eq!(bound[0], "PSBE 1/3 2.051/256us"); // 3*(1 + 1/3) + 1/3*2*6 + 3/256
+    }
+
+    #[test]
+    fn nothing_is_promised_where_units_are_charged() {
+        let params = [("allowance", 3), ("unit", 1)];
+        assert_eq!(configured("ALL", &params, &[[1, 0, 0, 0], [1, 0, 0, 0]]), ["NULL", "NULL"]);
+        assert_eq!(configured("ALL", &params, &[[1, 0, 0, 0]]), ["PSBE 1 1/256ns"]);
     }
 
     #[test]

@@ -158,7 +158,9 @@ impl Generator {
     /// Parameters of a scheduler with this policy.
     fn own_params(&mut self, policy: &str) -> String {
         match policy {
-            "bvt" if self.chance(50) => format!(" stall-credit=\"{}\"", self.time(0, 5000)),
+            "bvt" if self.chance(50) => {
+                format!(" stall-credit=\"{}\" unit=\"{}\"", self.time(0, 5000), self.time(0, 200))
+            }
             _ => String::new(),
         }
     }
