@@ -5,7 +5,7 @@
 //! corners the supply is a straight line.
 
 use crate::guarantee::{Continuity, Guarantee};
-use crate::rational::{Rational, whole};
+use crate::rational::{Rational, positive_part, whole};
 use crate::supply::Periodic;
 use num_traits::{Signed, Zero};
 
@@ -37,6 +37,18 @@ impl Guarantee {
             std::iter::successors(first, |last| self.corner_after(last).filter(|next| next < up_to));
         let lengths = lengths.take(2 * MAX_PERIODS as usize).collect();
         corners(lengths, up_to, |window| self.sbf(window))
+    }
+
+    /// The corners of the least CPU time of a request in its turn by the time since it began, likewise; empty for what
+    /// is not JOB.
+    pub fn request_corners(&self, up_to: &Rational) -> Vec<Corner> {
+        let Guarantee::Job { amount, response, .. } = self else { return Vec::new() };
+        if self.check().is_err() {
+            return Vec::new();
+        }
+        let wait = response - amount;
+        let least = |since: &Rational| positive_part(since - &wait).min(amount.clone());
+        corners(vec![wait.clone(), response.clone()], up_to, least)
     }
 
     /// The corners of [`Guarantee::ubf`], likewise.

@@ -1,4 +1,4 @@
-//! The language of guarantees: the types of section 4.2 of the HLS paper, EDP and MPR. Relies on exact rationals. Says
+//! The language of guarantees: the types of section 4.2 of the HLS paper, EDP, MPR and JOB. Relies on exact rationals. Says
 //! nothing about what a guarantee is worth; that is `supply.rs`.
 
 use crate::rational::{Rational, share_floor, time_ceil, time_exact, time_floor, whole};
@@ -14,11 +14,12 @@ pub enum Continuity {
     Continuous,
 }
 
-/// A promise about the CPU time of a virtual processor, in every window in which it requests the CPU all the time.
+/// A promise about the CPU time of a virtual processor, in every window in which it requests the CPU all the time; JOB
+/// is about single requests.
 ///
 /// Invariants, which [`Guarantee::check`] states and the parser and [`crate::analyse`] keep: times are nanoseconds;
-/// `0 < amount <= period`; shares and rates lie in `0 < s <= 1`; `delta >= 0`; `amount <= deadline <= period`. MPR is
-/// about several VPs: `cpus >= 1` and `0 < amount <= cpus * period`.
+/// `0 < amount <= period`; shares and rates lie in `0 < s <= 1`; `delta >= 0`; `amount <= deadline <= period`, and so for
+/// the response of JOB. MPR is about several VPs: `cpus >= 1` and `0 < amount <= cpus * period`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guarantee {
     /// The whole of one CPU.
@@ -76,6 +77,20 @@ pub enum Guarantee {
         /// The most CPUs that give CPU time at once.
         cpus: u16,
     },
+    /// A request that comes in its turn has waited for no more than `response - amount` when it has had `amount` of CPU
+    /// time: it is done within `response` if it takes `amount` or less, and a shorter one as much sooner.
+    ///
+    /// A request lasts from a wake-up to the next sleep. It comes in its turn if it begins at least `period` after the
+    /// last one that did. One that comes sooner, or takes more than `amount`, puts off the next turn: to a `period` for
+    /// each `amount`, or part of it, that it took, from its end.
+    Job {
+        /// CPU time that a request in its turn is certain of, in nanoseconds.
+        amount: Rational,
+        /// The least time between the beginnings of two such requests, in nanoseconds.
+        period: Rational,
+        /// Within which the amount comes, from the beginning of the request, in nanoseconds.
+        response: Rational,
+    },
 }
 
 /// The type of a guarantee without its parameters: a row or column of the paper's Table 2.
@@ -97,11 +112,13 @@ pub enum Kind {
     Edp,
     /// Multiprocessor periodic resource.
     Mpr,
+    /// Single requests.
+    Job,
 }
 
 impl Kind {
     /// Every kind.
-    pub const EVERY: [Kind; 11] = [
+    pub const EVERY: [Kind; 12] = [
         Kind::All,
         Kind::Resu,
         Kind::Reservation(Continuity::Basic, true),
@@ -113,6 +130,7 @@ impl Kind {
         Kind::Null,
         Kind::Edp,
         Kind::Mpr,
+        Kind::Job,
     ];
 
     /// The kind's name in the paper and in files.
@@ -129,6 +147,7 @@ impl Kind {
             Kind::Null => "NULL",
             Kind::Edp => "EDP",
             Kind::Mpr => "MPR",
+            Kind::Job => "JOB",
         }
     }
 
@@ -143,6 +162,7 @@ impl Kind {
             Kind::Reservation(..) => &[("an amount", Time), ("a period", Time)],
             Kind::Edp => &[("a period", Time), ("an amount", Time), ("a deadline", Time)],
             Kind::Mpr => &[("a period", Time), ("an amount", Time), ("a number of CPUs", Cpus)],
+            Kind::Job => &[("an amount", Time), ("a period", Time), ("a response time", Time)],
         }
     }
 
@@ -160,6 +180,9 @@ impl Kind {
             }
             (Kind::Edp, [period, amount, deadline]) => {
                 Guarantee::Edp { period: period.clone(), amount: amount.clone(), deadline: deadline.clone() }
+            }
+            (Kind::Job, [amount, period, response]) => {
+                Guarantee::Job { amount: amount.clone(), period: period.clone(), response: response.clone() }
             }
             (Kind::Mpr, [period, amount, cpus]) => Guarantee::Mpr {
                 period: period.clone(),
@@ -227,6 +250,7 @@ impl Guarantee {
             Guarantee::Null => Kind::Null,
             Guarantee::Edp { .. } => Kind::Edp,
             Guarantee::Mpr { .. } => Kind::Mpr,
+            Guarantee::Job { .. } => Kind::Job,
         }
     }
 
@@ -253,7 +277,8 @@ impl Guarantee {
             Guarantee::All => scaled = Guarantee::Resu { rate: scale.clone() },
             Guarantee::Reservation { amount, .. }
             | Guarantee::Edp { amount, .. }
-            | Guarantee::Mpr { amount, .. } => *amount *= scale,
+            | Guarantee::Mpr { amount, .. }
+            | Guarantee::Job { amount, .. } => *amount *= scale,
             Guarantee::Psbe { share, delta } => {
                 *share *= scale;
                 *delta *= scale;
@@ -273,6 +298,7 @@ impl Guarantee {
             Guarantee::Resu { rate: share } | Guarantee::Ps { share } => [share].get(at).copied(),
             Guarantee::Edp { period, amount, deadline } => [period, amount, deadline].get(at).copied(),
             Guarantee::Mpr { period, amount, .. } => [period, amount].get(at).copied(),
+            Guarantee::Job { amount, period, response } => [amount, period, response].get(at).copied(),
         }
     }
 
@@ -287,6 +313,7 @@ impl Guarantee {
             Guarantee::Resu { rate: share } | Guarantee::Ps { share } => [share].into_iter().nth(at),
             Guarantee::Edp { period, amount, deadline } => [period, amount, deadline].into_iter().nth(at),
             Guarantee::Mpr { period, amount, .. } => [period, amount].into_iter().nth(at),
+            Guarantee::Job { amount, period, response } => [amount, period, response].into_iter().nth(at),
         };
         number.into_iter().for_each(|number| number.clone_from(value));
         changed
@@ -328,6 +355,19 @@ impl Guarantee {
                 }
                 () => Ok(()),
             },
+            Guarantee::Job { amount, period, response } => match () {
+                () if !amount.is_positive() => fault(0, "an amount above zero"),
+                () if !period.is_positive() => fault(1, "a period above zero"),
+                () if response > period => {
+                    let most = format!("a response time of at most the period, {}", time_exact(period));
+                    fault(2, &most)
+                }
+                () if amount > response => {
+                    let most = format!("an amount of at most the response time, {}", time_exact(response));
+                    fault(0, &most)
+                }
+                () => Ok(()),
+            },
             Guarantee::Mpr { period, amount, cpus } => match () {
                 () if !period.is_positive() => fault(0, "a period above zero"),
                 () if !amount.is_positive() => fault(1, "an amount above zero"),
@@ -361,6 +401,9 @@ impl Guarantee {
             }
             Guarantee::Edp { period, amount, deadline } => {
                 format!("{name} {} {} {}", (form.cost)(period), (form.amount)(amount), (form.cost)(deadline))
+            }
+            Guarantee::Job { amount, period, response } => {
+                format!("{name} {} {} {}", (form.amount)(amount), (form.cost)(period), (form.cost)(response))
             }
             Guarantee::Mpr { period, amount, cpus } => {
                 format!("{name} {} {} {cpus}", (form.cost)(period), (form.amount)(amount))

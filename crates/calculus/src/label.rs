@@ -23,6 +23,9 @@ pub struct Label {
     /// Whether the guarantee still holds for a VP that declines a CPU because its child already runs on another one,
     /// and requests again when the child loses the other CPU. A join on several CPUs holds such VPs of its parents.
     pub resumes: bool,
+    /// Why the policy cannot give the JOB that the edge asks for; `None` where it can, or where the guarantee itself says
+    /// why.
+    pub refused: Option<String>,
     /// Why the guarantee holds.
     pub derivation: Arc<Derivation>,
 }
@@ -44,6 +47,7 @@ impl Label {
             count,
             scale: Rational::one(),
             resumes: guarantee == Guarantee::All,
+            refused: None,
             guarantee,
             derivation: Arc::new(derivation),
         }
@@ -98,16 +102,18 @@ impl Label {
         let refusal = self.satisfies(need).err()?;
         let Derivation { rule, formula, .. } = &*self.derivation;
         match &self.guarantee {
+            _ if self.refused.is_some() => self.refused.clone(),
             Guarantee::Null if !formula.is_empty() => Some(format!("{}: {formula}", rule.name)),
             _ if self.scale.is_one() => Some(refusal.reason),
             _ => Some(format!("in real time {}", refusal.reason)),
         }
     }
 
-    /// Whether the reason for which this label promises nothing, where it does, is that of another.
+    /// Whether the reason for which this label promises nothing, or not what is asked for, is that of another.
     pub(crate) fn has_reason_of(&self, other: &Label) -> bool {
         let (own, others) = (&self.derivation, &other.derivation);
-        self.guarantee != Guarantee::Null || (own.rule == others.rule && own.formula == others.formula)
+        let is_same = own.rule == others.rule && own.formula == others.formula;
+        self.refused == other.refused && (self.guarantee != Guarantee::Null || is_same)
     }
 
     /// Whether another label promises the same; their derivations may differ.

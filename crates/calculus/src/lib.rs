@@ -30,6 +30,7 @@ mod stolen;
 mod supply;
 pub mod tasks;
 mod together;
+pub mod warps;
 mod work;
 
 pub use admission::Admission;

@@ -39,6 +39,7 @@ const BOUNDED: Rule = Rule { name: "supply to PSBE", source: "delta = sup(s*t - 
 const GROUP: Rule = Rule { name: "the same on every VP", source: "MPR P,x,m is m times RESBS x/m,P in step" };
 const GROUP_LINE: Rule =
     Rule { name: "supply above every corner", source: "s >= x/(mP) and s*(2P - x/m) - delta >= x/m" };
+const ANY_REQUEST: Rule = Rule { name: "windows to requests", source: "a request begins a window" };
 const NOTIFIED: Rule = Rule { name: "RESU with bounded notification distance", source: "PSBE r, 2r(1-r)g" };
 
 /// Why a guarantee does not imply another.
@@ -65,8 +66,9 @@ pub fn rewrite(have: &Guarantee, want: Kind) -> Option<(Guarantee, Rule)> {
     }
     match want {
         Kind::Null => Some((Guarantee::Null, TRIVIAL)),
-        Kind::Mpr => None,
-        _ if have.kind() == Kind::Mpr => None,
+        // What is about several VPs says nothing of one, nor single requests of windows.
+        Kind::Mpr | Kind::Job => None,
+        _ if matches!(have.kind(), Kind::Mpr | Kind::Job) => None,
         Kind::Resu => {
             (*have == Guarantee::All).then(|| (Guarantee::Resu { rate: Rational::one() }, FROM_ALL))
         }
@@ -185,6 +187,7 @@ pub(crate) fn sum_implies(sum: &Sum, need: &Guarantee, held: &Arc<Derivation>) -
     let (window, amount) = match need {
         Guarantee::Reservation { hard: false, amount, period, .. } => (period, amount),
         Guarantee::Edp { amount, deadline, .. } => (deadline, amount),
+        Guarantee::Job { amount, response, .. } => (response, amount),
         _ => {
             let (share, delta) = sum.bounded()?;
             let (rule, formula) = step(&Guarantee::Psbe { share, delta }, need).ok()?;
@@ -258,6 +261,10 @@ fn step(have: &Guarantee, need: &Guarantee) -> Result<(Rule, String), String> {
     }
     match need {
         Guarantee::Null => Ok((TRIVIAL, String::new())),
+        _ if have.kind() == Kind::Job && need.kind() != Kind::Job => Err(format!(
+            "{} is about single requests, and says nothing of windows",
+            have.rounded_for_people()
+        )),
         Guarantee::All => whole_cpu(have),
         Guarantee::Resu { rate } => match have {
             Guarantee::Resu { rate: held } => at_least("rate", held, rate).map(|formula| (IDENTITY, formula)),
@@ -283,7 +290,34 @@ fn step(have: &Guarantee, need: &Guarantee) -> Result<(Rule, String), String> {
         }
         Guarantee::Edp { period, amount, deadline } => explicit_deadline(have, period, amount, deadline),
         Guarantee::Mpr { .. } => group(have, 1, need),
+        Guarantee::Job { amount, period, response } => request(have, amount, period, response),
     }
+}
+
+/// JOB from what holds in every window, or from JOB: a request that comes in its turn by the need does so by what is
+/// held if the need's amount is no greater and its period no shorter.
+fn request(
+    have: &Guarantee,
+    amount: &Rational,
+    period: &Rational,
+    response: &Rational,
+) -> Result<(Rule, String), String> {
+    let Guarantee::Job { amount: held, period: every, response: within } = have else {
+        return in_every_window(have, amount, response).map(|(_, formula)| (ANY_REQUEST, formula));
+    };
+    if amount > held {
+        return Err(format!("{} is certain, and {} is needed", time_floor(held), time_ceil(amount)));
+    }
+    if period < every {
+        let (every, period) = (time_ceil(every), time_floor(period));
+        return Err(format!("a request must come {every} after the one before, and it comes after {period}"));
+    }
+    let (waits, may) = (within - held, response - amount);
+    if waits > may {
+        let (waits, may) = (time_ceil(&waits), time_floor(&may));
+        return Err(format!("a request may wait for {waits}, and {may} is the most allowed"));
+    }
+    Ok((IDENTITY, format!("it waits for {} <= {}", time_ceil(&waits), time_floor(&may))))
 }
 
 fn whole_cpu(have: &Guarantee) -> Result<(Rule, String), String> {

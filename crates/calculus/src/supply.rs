@@ -38,7 +38,7 @@ impl Periodic {
 impl Guarantee {
     /// The least CPU time in any window of this length (nanoseconds) in which the CPU is requested all the time; for
     /// MPR that of all VPs together. Zero for a window that is not positive. RESU promises nothing that does not depend
-    /// on notifications, PS nothing in finite time.
+    /// on notifications, PS nothing in finite time, JOB nothing in a window that begins anywhere.
     pub fn sbf(&self, window: &Rational) -> Rational {
         if !window.is_positive() {
             return Rational::zero();
@@ -83,7 +83,8 @@ impl Guarantee {
         ceil_nanos(&self.ubf(&from_nanos(window)))
     }
 
-    /// The share of one CPU in the long run; MPR may have a share of more than one.
+    /// The share of one CPU in the long run; MPR may have a share of more than one. JOB has none: a request that goes on
+    /// is promised its first amount, and who makes no request nothing.
     pub fn rate(&self) -> Rational {
         match self {
             Guarantee::All => Rational::one(),
@@ -93,7 +94,7 @@ impl Guarantee {
             Guarantee::Psbe { share, .. } | Guarantee::Resu { rate: share } | Guarantee::Ps { share } => {
                 share.clone()
             }
-            Guarantee::Null => Rational::zero(),
+            Guarantee::Null | Guarantee::Job { .. } => Rational::zero(),
         }
     }
 

@@ -149,7 +149,9 @@ pub struct Supply {
 
 impl From<Guarantee> for Supply {
     fn from(guarantee: Guarantee) -> Supply {
-        let sums = if guarantee == Guarantee::Null { Vec::new() } else { vec![Sum(vec![guarantee])] };
+        // JOB says nothing of windows.
+        let is_none = matches!(guarantee, Guarantee::Null | Guarantee::Job { .. });
+        let sums = if is_none { Vec::new() } else { vec![Sum(vec![guarantee])] };
         Supply { sums }
     }
 }

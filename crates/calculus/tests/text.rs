@@ -28,6 +28,7 @@ fn reads_every_type() {
         ("RESU 1/2", Guarantee::Resu { rate: ratio(1, 2) }),
         ("EDP 11ms 2ms 5ms", Guarantee::Edp { period: ms(11), amount: ms(2), deadline: ms(5) }),
         ("MPR 10ms 30ms 4", Guarantee::Mpr { period: ms(10), amount: ms(30), cpus: 4 }),
+        ("JOB 2ms 20ms 3ms", Guarantee::Job { amount: ms(2), period: ms(20), response: ms(3) }),
     ] {
         assert_eq!(Guarantee::parse(text), Ok(guarantee), "{text}");
     }
@@ -130,6 +131,10 @@ fn guarantees() -> impl Strategy<Value = Guarantee> {
             let deadline = &period * first;
             Guarantee::Edp { amount: &deadline * second, period, deadline }
         }),
+        (number(), share(), share()).prop_map(|(period, first, second)| {
+            let response = &period * first;
+            Guarantee::Job { amount: &response * second, period, response }
+        }),
         (number(), share(), 1u16..).prop_map(|(period, part, cpus)| {
             Guarantee::Mpr { amount: &period * part * ratio(cpus.into(), 1), period, cpus }
         }),
@@ -146,7 +151,7 @@ proptest! {
 
     #[test]
     fn any_text_is_read_or_refused_within_it(
-        text in "\\PC{0,40}|(RES[BC][HS]|PSBE|EDP|MPR|PS|RESU) [0-9./,%a-z ]{0,20}",
+        text in "\\PC{0,40}|(RES[BC][HS]|PSBE|EDP|MPR|JOB|PS|RESU) [0-9./,%a-z ]{0,20}",
     ) {
         if let Err(error) = Guarantee::parse(&text) {
             prop_assert!(text.get(error.offset..error.offset + error.len).is_some());

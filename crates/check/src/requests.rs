@@ -6,7 +6,7 @@ use hls_calculus::{Analysis, Continuity, Guarantee, Label, Rational, ceil_nanos,
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy, ModelEdge};
 use hls_monitor::event::ObservedVp;
-use hls_monitor::requests::{Accounted, Periodic, RequestRule, RequestTest, Share, Wakes};
+use hls_monitor::requests::{Accounted, Job, Periodic, RequestRule, RequestTest, Share, Wakes};
 use hls_plan::Plan;
 use hls_units::Nanos;
 use std::collections::HashMap;
@@ -26,6 +26,10 @@ fn rule(guarantee: &Guarantee) -> Option<RequestRule> {
             periodic(amount, period, deadline)
         }
         Guarantee::Edp { period, amount, deadline } => periodic(amount, period, deadline),
+        Guarantee::Job { amount, period, response } => {
+            let (amount, period, response) = (floor_nanos(amount), ceil_nanos(period), ceil_nanos(response));
+            (amount > Nanos::ZERO).then_some(RequestRule::Job(Job { amount, period, response }))
+        }
         // MPR is a need of a group, and on no label.
         Guarantee::Resu { .. } | Guarantee::Ps { .. } | Guarantee::Null | Guarantee::Mpr { .. } => None,
     }

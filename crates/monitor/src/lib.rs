@@ -9,6 +9,7 @@ mod breach;
 mod curve;
 pub mod event;
 pub mod histogram;
+mod job;
 mod judge;
 mod lag;
 pub mod observe;

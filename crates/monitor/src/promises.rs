@@ -97,8 +97,11 @@ impl Promises {
 
     /// Watches a promise from `at` on to a VP that is at `place` and has had so much CPU time; returns its slot.
     pub fn begin(&mut self, promise: Promise, at: Nanos, place: Place, ran_before: Nanos) -> u32 {
-        let monitor =
-            Monitor::new(promise.windows.clone(), at, self.slack).with_requests(promise.requests, at);
+        let monitor = Monitor::new(promise.windows.clone(), at, self.slack).with_requests(
+            promise.requests,
+            at,
+            ran_before,
+        );
         let entry = WatchedPromise {
             promise,
             monitor,

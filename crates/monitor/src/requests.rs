@@ -15,7 +15,8 @@
 //!       +---------------------------- release -------------------------+
 //! ```
 //!
-//! What L is depends on the promise: `owed.rs` has it for so much CPU time in every period, `lag.rs` for a share.
+//! What L is depends on the promise: `owed.rs` has it for so much CPU time in every period, `lag.rs` for a share, `job.rs`
+//! for single requests, of which those that come too soon are not tested.
 //!
 //! **Stolen time** counts as received, but for what the promise takes into account (interrupts that the file declares):
 //! of all stolen time a bucket is set aside that fills at the rate of the declared sources and holds what they may take
@@ -26,6 +27,8 @@
 
 use crate::breach::{Breach, Missed};
 use crate::curve::{Gets, Has};
+pub use crate::job::Job;
+use crate::job::JobOwed;
 use crate::judge::{Episodes, Judge, Level};
 use crate::lag::Lag;
 pub use crate::lag::Share;
@@ -50,6 +53,8 @@ pub enum RequestRule {
     Share(Share),
     /// CPU time in every period (reservations, EDP).
     Periodic(Periodic),
+    /// So much within a response time of each wake-up that is not too soon (JOB).
+    Job(Job),
 }
 
 /// What declared sources may steal: `burst` at once, and in the long run so much a second.
@@ -66,6 +71,17 @@ pub struct Accounted {
 enum Least {
     Share(Lag),
     Periodic(Owed),
+    Job(JobOwed),
+}
+
+impl Least {
+    /// Whether the present request can still be tested.
+    fn is_due(&self) -> bool {
+        match self {
+            Least::Share(_) | Least::Periodic(_) => true,
+            Least::Job(owed) => owed.is_due(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,11 +107,12 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Of a promise that begins at `at`.
-    pub fn new(test: RequestTest, at: Nanos) -> Requests {
+    /// Of a promise that begins at `at` to a VP that has had so much CPU time before.
+    pub fn new(test: RequestTest, at: Nanos, before: Nanos) -> Requests {
         let least = match test.rule {
             RequestRule::Share(share) => Least::Share(Lag::new(share)),
             RequestRule::Periodic(periodic) => Least::Periodic(Owed::new(periodic, at)),
+            RequestRule::Job(job) => Least::Job(JobOwed::new(job, at, before)),
         };
         Requests {
             least,
@@ -121,6 +138,7 @@ impl Requests {
         match &mut self.least {
             Least::Share(lag) => lag.begin(),
             Least::Periodic(owed) => owed.begin(at, slack),
+            Least::Job(owed) => owed.begin(at),
         }
     }
 
@@ -140,7 +158,7 @@ impl Requests {
         match has {
             Has::Nothing => self.stretch((from, to), Gets::Nothing, judge, &had),
             Has::Cpu => {
-                self.is_tested |= from < to;
+                self.is_tested |= from < to && self.least.is_due();
                 self.stretch((from, to), Gets::Cpu, judge, &had);
             }
             Has::Stolen => {
@@ -149,8 +167,8 @@ impl Requests {
                 self.stretch((excused_from, to), Gets::Excuse, judge, &had);
             }
         }
-        if has != Has::Cpu && next == Has::Cpu {
-            let spare = self.standing(to).spare;
+        if has != Has::Cpu && next == Has::Cpu && self.least.is_due() {
+            let spare = standing(&self.least, to).spare;
             let spare = Nanos(u64::try_from(spare.max(0)).unwrap_or(u64::MAX));
             self.result.margin = Some(self.result.margin.map_or(spare, |least| least.min(spare)));
         }
@@ -188,28 +206,21 @@ impl Requests {
         match least {
             Least::Share(lag) => lag.advance(to.saturating_sub(from), gets),
             Least::Periodic(owed) => owed.advance(from, to, gets, &mut report),
+            Least::Job(owed) => owed.advance(from, to, gets, &mut report),
         }
         if gets != Gets::Cpu {
-            let standing = match least {
-                Least::Share(lag) => lag.standing(),
-                Least::Periodic(owed) => owed.standing(i128::from(to.0)),
-            };
-            report(to, standing);
-        }
-    }
-
-    fn standing(&self, at: Nanos) -> Standing {
-        match &self.least {
-            Least::Share(lag) => lag.standing(),
-            Least::Periodic(owed) => owed.standing(i128::from(at.0)),
+            report(to, standing(least, to));
         }
     }
 
     /// The VP does not want the CPU any more.
     pub fn end(&mut self, at: Nanos) {
         self.count();
-        if let Least::Periodic(owed) = &mut self.least {
-            owed.sleep(at);
+        match &mut self.least {
+            Least::Share(_) => {}
+            Least::Periodic(owed) => owed.sleep(at),
+            Least::Job(_) if self.state == State::Asleep => {}
+            Least::Job(owed) => owed.sleep(at),
         }
         self.state = State::Asleep;
     }
@@ -225,8 +236,10 @@ impl Requests {
     /// Records up to `at` were lost: whether the VP wants the CPU is not known.
     pub fn lose_track(&mut self, at: Nanos) {
         self.count();
-        if let Least::Periodic(owed) = &mut self.least {
-            owed.lose_track(at, false);
+        match &mut self.least {
+            Least::Share(_) => {}
+            Least::Periodic(owed) => owed.lose_track(at, false),
+            Least::Job(owed) => owed.lose_track(at),
         }
         self.state = State::Unknown;
     }
@@ -239,6 +252,14 @@ impl Requests {
     pub fn result(&self, slack: Nanos) -> RequestsResult {
         let tested = self.result.tested + u64::from(self.is_tested);
         RequestsResult { tested, slack, ..self.result }
+    }
+}
+
+fn standing(least: &Least, at: Nanos) -> Standing {
+    match least {
+        Least::Share(lag) => lag.standing(),
+        Least::Periodic(owed) => owed.standing(i128::from(at.0)),
+        Least::Job(owed) => owed.standing(i128::from(at.0)),
     }
 }
 

@@ -155,8 +155,8 @@ impl Monitor {
 
     /// Also judges each request, of a promise that begins at `at`.
     #[must_use]
-    pub fn with_requests(mut self, test: Option<RequestTest>, at: Nanos) -> Monitor {
-        self.requests = test.map(|test| Requests::new(test, at));
+    pub fn with_requests(mut self, test: Option<RequestTest>, at: Nanos, before: Nanos) -> Monitor {
+        self.requests = test.map(|test| Requests::new(test, at, before));
         self
     }
 

@@ -17,6 +17,8 @@ pub type Point = (Nanos, Nanos);
 pub struct Supply {
     /// The guarantee, as text.
     pub guarantee: String,
+    /// What is along the axis: `length of the window`, or another length of time.
+    pub along: &'static str,
     /// The longest window.
     pub longest: Nanos,
     /// The least CPU time.
@@ -93,7 +95,7 @@ impl Sheet<'_> {
         let title = Escaped(&title);
         write!(out, r#"<svg xmlns="http://www.w3.org/2000/svg" role="img" "#)?;
         writeln!(out, r#"width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">"#)?;
-        writeln!(out, "<title>{title}: CPU time against the length of the window</title>")?;
+        writeln!(out, "<title>{title}: CPU time against the {}</title>", self.supply.along)?;
         writeln!(out, "<style>{STYLE}</style>")?;
         writeln!(out, r##"<rect width="{WIDTH}" height="{height}" fill="#fff"/>"##)?;
         writeln!(out, r#"<text class="title" x="14" y="26">{title}</text>"#)?;
@@ -146,7 +148,7 @@ impl Sheet<'_> {
         writeln!(out, r#"<path class="rule" d="M{LEFT} {TOP}V{BOTTOM}H{right}"/>"#)?;
         writeln!(out, r#"<text class="axis end" x="{}" y="{}">CPU time</text>"#, LEFT - 8, TOP - 10)?;
         let below = BOTTOM + 32;
-        writeln!(out, r#"<text class="axis end" x="{right}" y="{below}">length of the window</text>"#)
+        writeln!(out, r#"<text class="axis end" x="{right}" y="{below}">{}</text>"#, self.supply.along)
     }
 
     fn write_lines(&self, out: &mut impl Write) -> io::Result<()> {

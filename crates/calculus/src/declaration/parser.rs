@@ -76,7 +76,7 @@ impl<'t> Parser<'t> {
 
     /// A guarantee that a place may have to give; its numbers may be left out.
     pub(super) fn need(&mut self) -> Result<Need, ParseError> {
-        let kind = kind(self.peek()).filter(|kind| *kind != Kind::Mpr);
+        let kind = kind(self.peek()).filter(|kind| !matches!(kind, Kind::Mpr | Kind::Job));
         let behind = self.tokens.get(self.next + 1).map(|token| token.text);
         if let (Some(kind), None | Some("or")) = (kind, behind) {
             self.next += 1;

@@ -28,8 +28,8 @@ pub(super) fn provides(text: &str, policy: &Signature, others: &[Signature]) -> 
     }
     let head = parser.peek();
     let (template, _) = parser.guarantee()?;
-    if let Kind::Resu | Kind::Mpr = template.kind {
-        let reason = "a guarantee that a loaded policy can give: not RESU, not MPR";
+    if let Kind::Resu | Kind::Mpr | Kind::Job = template.kind {
+        let reason = "a guarantee that a loaded policy can give: not RESU, not MPR, not JOB";
         return Err(head.wrong(reason));
     }
     let for_children = parser.conditions("for")?;

@@ -26,14 +26,19 @@
 //!   added to B.
 //!
 //! All were compared with every schedule of small sets, sleeping and warping at the worst times.
+//!
+//! A thread that asks for JOB, where a whole CPU is held, has it beside its share if `warps.rs` shows it.
 
 use super::proportional_share::as_psbe;
 use super::{Entry, Instance, Limits, Provided, proportional_share};
 use crate::derivation::Rule;
+use crate::graph::Child;
 use crate::guarantee::{Guarantee, Kind};
 use crate::label::Label;
 use crate::rational::{Rational, time_ceil, whole};
 use crate::rewrite::{notified, rewrite};
+use crate::together::Supply;
+use crate::warps::{GRANULES_A_NANOSECOND, InTime, Warper, Warpers};
 use num_traits::{One, Signed, Zero};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -50,10 +55,8 @@ pub(super) const ENTRY: Entry = Entry {
 const WARPS: Rule = Rule { name: "BVT, by warps", source: "SFQ's bound, and what a warp borrows" };
 const WARP_LIMITS: Rule =
     Rule { name: "BVT, by limits of warps", source: "what a sibling gets since it last ran unwarped" };
+const REQUESTS: Rule = Rule { name: "BVT, requests of who warps", source: "stays ahead, with its debt" };
 const SHARE: Rule = Rule { name: "BVT, PS to PS", source: ENTRY.source };
-
-/// Into how many parts the core counts a nanosecond of CPU time for a unit of share (core/virtual_time.h).
-const GRANULES_A_NANOSECOND: u64 = 256;
 
 /// A child's weight as a fraction of the sum of all; its warp and limits in nanoseconds.
 struct Claim {
@@ -100,8 +103,12 @@ fn provide(instance: &Instance) -> Provided {
         let formula = format!("s * r = {share} * {weight}");
         instance.label(Guarantee::Ps { share: share * weight }, SHARE, formula)
     };
+    let warpers = || warpers(instance, &allowance);
     let labels = match (&psbe, &held) {
-        (Some(_), _) => (0..claims.len()).map(bound).collect(),
+        (Some(_), _) => {
+            let labels = (0..claims.len()).map(bound);
+            labels.enumerate().map(|(child, label)| asked(instance, &held, &warpers, child, label)).collect()
+        }
         (None, Guarantee::Ps { share: s }) => claims.iter().map(|claim| share(s, &claim.weight)).collect(),
         _ => return instance.nothing(SHARE, "shares of nothing that is promised"),
     };
@@ -114,6 +121,42 @@ fn claims(instance: &Instance) -> Option<Vec<Claim>> {
         Claim { weight, warp: of("warp"), limit: of("warp-limit"), unwarp: of("unwarp") }
     };
     Some(instance.weights()?.into_iter().enumerate().map(claim).collect())
+}
+
+fn warpers(instance: &Instance, allowance: &Rational) -> Warpers {
+    let warper = |child: usize| {
+        let of = |name| instance.child_param(child, name).unwrap_or_else(Rational::zero);
+        let [share, warp, limit, unwarp] = ["share", "warp", "warp-limit", "unwarp"].map(of);
+        Warper { name: instance.names[child].to_owned(), share, warp, limit, unwarp }
+    };
+    Warpers { allowance: allowance.clone(), each: (0..instance.children.len()).map(warper).collect() }
+}
+
+/// The label of a child that has this share: JOB beside it, where the child asks for JOB and can have it.
+fn asked(
+    instance: &Instance,
+    held: &Guarantee,
+    warpers: &impl Fn() -> Warpers,
+    child: usize,
+    share: Label,
+) -> Label {
+    let edge = instance.children[child];
+    let Some(Guarantee::Job { amount, period, .. }) = &edge.requested else { return share };
+    let refused = match (held, &edge.child) {
+        (Guarantee::All, Child::Thread(_)) => match warpers().in_time(child, amount, period) {
+            Ok(InTime { response, formula }) => {
+                let (amount, period) = (amount.clone(), period.clone());
+                let job = Guarantee::Job { amount, period, response };
+                let beside = Supply::from(share.guarantee.clone());
+                let premises = vec![share.derivation.clone()];
+                return Label { beside, ..Label::new(job, 1, REQUESTS, premises, formula) };
+            }
+            Err(reason) => reason,
+        },
+        (Guarantee::All, Child::Scheduler(_)) => "only threads have JOB".to_owned(),
+        _ => format!("JOB is shown below a whole CPU only, and this is {}", held.rounded_for_people()),
+    };
+    Label { refused: Some(refused), ..share }
 }
 
 /// The better of the two bounds for a child.

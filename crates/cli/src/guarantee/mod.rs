@@ -70,6 +70,7 @@ fn compare(out: &mut impl Write, have: &Guarantee, need: &Guarantee) -> io::Resu
 fn describe(out: &mut impl Write, have: &Guarantee) -> io::Result<Verdict> {
     writeln!(out, "{have}\n")?;
     paragraph(out, "  ", &words::promise(have))?;
+    write_request(out, have)?;
     write_windows(out, have)?;
     write_rewrites(out, have)?;
     let warnings = words::warnings(have);
@@ -111,6 +112,17 @@ fn windows(have: &Guarantee) -> Vec<(Rational, &'static str)> {
     // One period of a continuous reservation is also the first that is served, which says more.
     windows.dedup_by(|(one, _), (other, _)| one == other);
     windows
+}
+
+/// The least that a request in its turn has, by the time since it began.
+fn write_request(out: &mut impl Write, have: &Guarantee) -> io::Result<()> {
+    let Guarantee::Job { period, .. } = have else { return Ok(()) };
+    writeln!(out, "\n  From its wake-up on, a request that comes in its turn has had, or is done:\n")?;
+    writeln!(out, "    {:>10}  {:>10}", "after", "at least")?;
+    for (since, time) in have.request_corners(period).iter().skip(1) {
+        writeln!(out, "    {:>10}  {:>10}", time_ceil(since), time_floor(time))?;
+    }
+    Ok(())
 }
 
 fn write_windows(out: &mut impl Write, have: &Guarantee) -> io::Result<()> {

@@ -32,25 +32,34 @@ fn supply(have: &Guarantee, need: Option<&Guarantee>) -> Result<Supply, Error> {
     }
     let up_to = Rational::from_integer(longest.0.into());
     let rate = have.rate();
+    let least = |of: &Guarantee| match of {
+        Guarantee::Job { .. } => points(&of.request_corners(&up_to)),
+        _ => points(&of.sbf_corners(&up_to)),
+    };
     let shown = need.is_none() && rate != Rational::default() && *have != Guarantee::All;
     let share = shown.then(|| (nanos(&(&rate * &up_to)), format!("{} in the long run", share_floor(&rate))));
     let of_a_group = matches!(have, Guarantee::Mpr { .. });
     Ok(Supply {
         guarantee: have.rounded_for_people(),
+        along: if matches!(have, Guarantee::Job { .. }) {
+            "time since the request"
+        } else {
+            "length of the window"
+        },
         longest,
-        least: points(&have.sbf_corners(&up_to)),
+        least: least(have),
         most: (have.is_hard() || of_a_group).then(|| points(&have.ubf_corners(&up_to))),
         share,
-        needed: need.map(|need| {
-            (points(&need.sbf_corners(&up_to)), format!("needed: {}", need.rounded_for_people()))
-        }),
+        needed: need.map(|need| (least(need), format!("needed: {}", need.rounded_for_people()))),
         remarks: remarks(have),
     })
 }
 
-/// The longest window that is drawn: four periods, or four times the time in which nothing is certain.
+/// The longest window that is drawn: four periods, or four times the time in which nothing is certain; of a request one
+/// period.
 fn length(guarantee: &Guarantee) -> Option<Rational> {
     let length = match guarantee {
+        Guarantee::Job { period, .. } => return Some(period.clone()),
         Guarantee::Reservation { period, .. }
         | Guarantee::Edp { period, .. }
         | Guarantee::Mpr { period, .. } => period.clone(),
@@ -77,6 +86,15 @@ fn remarks(have: &Guarantee) -> Vec<(Nanos, String)> {
             let served = &blackout + amount;
             let certain = format!("{} is certain in every {}", time_floor(amount), time_ceil(&served));
             vec![nothing(&blackout), (nanos(&served), certain)]
+        }
+        (Guarantee::Job { amount, period, response }, _) => {
+            let wait = response - amount;
+            let done = format!("it has had {}, or is done", time_floor(amount));
+            let next = format!("the next request in its turn comes {} after this one", time_ceil(period));
+            let mut remarks = vec![(nanos(&wait), format!("a request may wait for {}", time_ceil(&wait)))];
+            remarks.retain(|(wait, _)| *wait > Nanos::ZERO);
+            remarks.extend([(nanos(response), done), (nanos(period), next)]);
+            remarks
         }
         (Guarantee::Mpr { cpus, .. }, Some(blackout)) => {
             vec![nothing(&blackout), (Nanos::ZERO, format!("CPU time of {cpus} virtual processors together"))]

@@ -41,6 +41,13 @@ pub fn promise(have: &Guarantee) -> String {
             time_exact(deadline),
             time_exact(period)
         ),
+        Guarantee::Job { amount, period, response } => format!(
+            "A promise about single requests, each from a wake-up to the next sleep: one that takes at most {} and \
+             begins at least {} after the one before began is done within {}. A shorter one is done as much sooner.",
+            time_exact(amount),
+            time_exact(period),
+            time_exact(response)
+        ),
         Guarantee::Mpr { period, amount, cpus } => format!(
             "A multiprocessor periodic resource: {} of CPU time in every period of {} for a group of virtual \
              processors together, on at most {cpus} of the CPUs at once, and it may be more. It is what a group \
@@ -122,6 +129,18 @@ pub fn warnings(have: &Guarantee) -> Vec<String> {
                  processors, which a reservation scheduler gives to a child of that width.",
                 each.rounded_for_people()
             ));
+        }
+        Guarantee::Job { amount, period, .. } => {
+            let (amount, period) = (time_exact(amount), time_exact(period));
+            warnings.push(format!(
+                "A request that takes more has its first {amount} in time, and no more is certain. One that comes too \
+                 soon is promised nothing. Either puts off the next: to {period} after its end for each {amount}, or \
+                 part of it, that it took."
+            ));
+            warnings.push(
+                "It is no share. Who wants the CPU all the time makes one request, and is promised no more than that."
+                    .into(),
+            );
         }
         Guarantee::All => {
             warnings.push("Interrupts, timer ticks and the cost of switches come off it; they are not counted.".into());

@@ -15,6 +15,7 @@ const EVERY_TYPE: [&str; 11] = [
     "NULL",
     "EDP 33ms 10ms 20ms",
     "MPR 10ms 12ms 2",
+    "JOB 2ms 20ms 3ms",
 ];
 
 fn described(guarantee: &str) -> String {

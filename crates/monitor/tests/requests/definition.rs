@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 /// The stretches without sleep: where each begins, and its units.
-fn requests(units: &[Unit]) -> Vec<(usize, &[Unit])> {
+pub fn requests(units: &[Unit]) -> Vec<(usize, &[Unit])> {
     let mut found = Vec::new();
     let mut from = 0;
     while from < units.len() {
@@ -23,7 +23,7 @@ fn requests(units: &[Unit]) -> Vec<(usize, &[Unit])> {
     found
 }
 
-fn service(units: &[Unit]) -> u64 {
+pub fn service(units: &[Unit]) -> u64 {
     units.iter().filter(|unit| **unit == Runs).count() as u64
 }
 
@@ -50,7 +50,7 @@ fn left_at_wake_ups(units: &[Unit], amount: u64, period: u64) -> Vec<(u64, u64)>
     left
 }
 
-fn any_units() -> impl Strategy<Value = Vec<Unit>> {
+pub fn any_units() -> impl Strategy<Value = Vec<Unit>> {
     let stretch = (select(vec![Asleep, Ready, Runs, Runs, Runs]), 1usize..7);
     prop::collection::vec(stretch, 0..24)
         .prop_map(|all| all.iter().flat_map(|&(unit, n)| std::iter::repeat_n(unit, n)).collect())
@@ -141,7 +141,7 @@ fn verdict(units: &[Unit], rule: RequestRule) -> Verdict {
 }
 
 /// `n` times the same.
-fn times(n: usize, unit: Unit) -> Vec<Unit> {
+pub fn times(n: usize, unit: Unit) -> Vec<Unit> {
     vec![unit; n]
 }
 

@@ -11,7 +11,7 @@ pub use crate::player::play_units;
 
 pub fn monitor(rule: RequestRule, accounted: Accounted, slack: u64) -> Monitor {
     let test = RequestTest { rule, accounted };
-    Monitor::new(Vec::new(), Nanos::ZERO, Nanos(slack)).with_requests(Some(test), Nanos::ZERO)
+    Monitor::new(Vec::new(), Nanos::ZERO, Nanos(slack)).with_requests(Some(test), Nanos::ZERO, Nanos::ZERO)
 }
 
 /// Plays the units to a monitor from 0 on; what it says of the requests.

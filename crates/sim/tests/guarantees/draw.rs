@@ -8,7 +8,8 @@
 
 use crate::held::plan;
 use crate::tree::{Case, Edge, HOG, Interrupt, Life, Node, Range, Value, What, Work};
-use hls_calculus::{Guarantee, Mode, Rational};
+use hls_calculus::warps::{Request, Warper, Warpers, plan as plan_warps};
+use hls_calculus::{Guarantee, Mode, Rational, ceil_nanos};
 use hls_check::Derived;
 use hls_hierarchy::model::{Child, ModelEdge};
 use oorandom::Rand32;
@@ -71,6 +72,26 @@ fn draw(seed: u64, favourite: Option<&'static str>) -> Case {
     draw.case
 }
 
+/// Draws a BVT scheduler of whose threads some ask for JOB, with other schedulers below it.
+pub fn jobs(seed: u64) -> Case {
+    let root = Node { above: Vec::new(), what: What::Thread(HOG) };
+    let case = Case { cpus: 1, interrupts: Vec::new(), nodes: vec![root], length: 0, seed };
+    let mut draw = Draw { random: Rand32::new_inc(seed, 0x10b), case, favourite: None };
+    let empty = draw.case.clone();
+    while !(0..draw.case.nodes.len()).any(|node| draw.case.job(node).is_some()) {
+        draw.case = empty.clone();
+        draw.grow(0, "bvt", &Guarantee::All);
+    }
+    for _ in 0..draw.between(0, 2) {
+        let threads: Vec<usize> =
+            draw.case.threads().into_iter().filter(|thread| draw.case.job(*thread).is_none()).collect();
+        let thread = draw.one_of(&threads);
+        let (policy, held) = (draw.any_policy(), draw.label(thread));
+        draw.grow(thread, policy, &held);
+    }
+    draw.case
+}
+
 /// Draws what the threads of a hierarchy do.
 pub fn workload(case: &Case, seed: u64) -> Case {
     let case_of_seed = Case { seed, ..case.clone() };
@@ -80,6 +101,10 @@ pub fn workload(case: &Case, seed: u64) -> Case {
     draw.case.length = (12 * longest).clamp(100 * MS, 300 * MS) + draw.between(0, 5_000) * US;
     for thread in draw.case.threads() {
         let life = draw.life(&marks);
+        let life = match draw.case.job(thread) {
+            Some(job) if draw.chance(80) => Life { work: draw.requests(job, &marks), ..life },
+            _ => life,
+        };
         draw.case.nodes[thread].what = What::Thread(life);
     }
     draw.case
@@ -236,6 +261,10 @@ impl Draw {
             "cbs" => self.reserves(held, ("soft", 1)),
             "limit" => vec![self.budget(held)],
             "proportional-share" => (0..self.between(2, 4)).map(|_| self.share()).collect(),
+            "bvt" if *held == Guarantee::All && self.chance(60) => {
+                let each = self.warping(quantum.unwrap_or(MS));
+                each.unwrap_or_else(|| (0..2).map(|_| self.limited_share()).collect())
+            }
             "bvt" => (0..self.between(2, 4)).map(|_| self.limited_share()).collect(),
             "stride" | "sfq" | "lottery" | "sfs" => {
                 (0..self.between(2, 4)).map(|_| self.share()[..1].to_vec()).collect()
@@ -294,6 +323,72 @@ impl Draw {
             params.push(("unwarp", Value::Time(self.between(0, 100) * 100 * US)));
         }
         params
+    }
+
+    /// Draws children of whom the first ask for JOB, with the least warps that give it, or for one of them less; `None`
+    /// where no warps do.
+    fn warping(&mut self, allowance: u64) -> Option<Vec<Vec<(&'static str, Value)>>> {
+        let rational = |number: u64| Rational::from_integer(number.into());
+        let count = self.between(2, 4) as usize;
+        let asking = self.between(1, count as u64 - 1) as usize;
+        let shares: Vec<u64> = (0..count).map(|_| self.between(1, 8)).collect();
+        let total: u64 = shares.iter().sum();
+        let (mut each, mut asked) = (Vec::new(), Vec::new());
+        for (n, share) in shares.iter().enumerate() {
+            let amount = self.between(1, 30) * 100 * US;
+            let limit = amount * self.one_of(&[100, 100, 110, 150]) / 100;
+            let unwarp =
+                (limit * (total - share)).div_ceil(*share) * self.one_of(&[100, 100, 120, 200]) / 100;
+            let limits = if n < asking { [limit, unwarp] } else { [0, 0] };
+            let [limit, unwarp] = limits.map(rational);
+            let warp = if n >= asking && self.chance(30) { self.between(1, 20) * 100 * US } else { 0 };
+            let (name, share, warp) = (format!("c{n}"), rational(*share), rational(warp));
+            each.push(Warper { name, share, warp, limit, unwarp });
+            // Only who is sooner counts here: the period is as long as can be.
+            let response = rational(self.between(1, 2));
+            let request = Request { amount: rational(amount), period: rational(1_000_000 * MS), response };
+            asked.push((n < asking).then_some(request));
+        }
+        let warpers = plan_warps(&Warpers { allowance: rational(allowance), each }, &asked).ok()?.warpers;
+        let mut children: Vec<Vec<(&'static str, Value)>> =
+            (0..count).map(|n| self.asking(&warpers, n, asked[n].as_ref())).collect::<Option<_>>()?;
+        if let (true, [_, (_, Value::Time(warp)), ..]) = (self.chance(20), &mut children[0][..]) {
+            *warp = *warp * self.between(30, 99) / 100;
+        }
+        Some(children)
+    }
+
+    /// The parameters of a child that warps, and the JOB that it asks for, mostly with the least period.
+    fn asking(
+        &mut self,
+        warpers: &Warpers,
+        child: usize,
+        asked: Option<&Request>,
+    ) -> Option<Vec<(&'static str, Value)>> {
+        let time = |time: &Rational| ceil_nanos(time).0;
+        let Warper { share, warp, limit, unwarp, .. } = &warpers.each[child];
+        let mut params = vec![("share", Value::Count(time(share)))];
+        let times = [("warp", warp), ("warp-limit", limit), ("unwarp", unwarp)];
+        params.extend(times.iter().map(|(name, value)| (*name, Value::Time(time(value)))));
+        let Some(Request { amount, period, .. }) = asked else { return Some(params) };
+        let response = time(&warpers.in_time(child, amount, period).ok()?.response);
+        let least = time(&(amount / warpers.weight(child))).max(response + time(unwarp));
+        let period = least * self.one_of(&[100, 100, 100, 105, 150]) / 100;
+        params.push(("guarantee", Value::Job([time(amount), period, response])));
+        Some(params)
+    }
+
+    /// Draws requests that mostly come in their turn, and mostly take as much as is promised.
+    fn requests(&mut self, [amount, period, _]: [u64; 3], marks: &[u64]) -> Work {
+        let run = match self.between(0, 9) {
+            0..=5 => (amount, amount),
+            6..=8 => (US.min(amount), amount),
+            _ => (amount, amount * 3 / 2),
+        };
+        let every = if self.chance(70) { period } else { period + self.between(1, 3_000) * US };
+        let offset = if self.chance(60) { self.time(marks) } else { 0 };
+        let jitter = if self.chance(20) { self.between(1, period / US / 2 + 1) * US } else { 0 };
+        Work::Periodic { run, every, offset, jitter }
     }
 
     /// Draws a share that may ask for more or for less than a quantum at once.

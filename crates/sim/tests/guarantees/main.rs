@@ -10,6 +10,7 @@
 mod canary;
 mod draw;
 mod held;
+mod jobs;
 mod kept;
 mod requests;
 mod shrink;

@@ -138,7 +138,7 @@ fn with_rounder_params(case: &Case, node: usize) -> Vec<Case> {
                 Value::Time(_) if *name == "warp" => vec![Value::Time(0)],
                 Value::Time(time) => rounder(time).into_iter().map(Value::Time).collect(),
                 Value::Count(count) if count > 1 => vec![Value::Count(1), Value::Count(count / 2)],
-                Value::Count(_) => Vec::new(),
+                Value::Count(_) | Value::Job(_) => Vec::new(),
             };
             for value in values {
                 let mut case = case.clone();

@@ -63,8 +63,12 @@ impl Supply {
                     let (period, amount, deadline) = (scaled(period)?, scaled(amount)?, scaled(deadline)?);
                     Term::Steps { period, amount, deadline }
                 }
-                // MPR is a need of a group, and on no label.
-                Guarantee::Resu { .. } | Guarantee::Ps { .. } | Guarantee::Null | Guarantee::Mpr { .. } => {
+                // MPR is a need of a group, and on no label; JOB is about requests.
+                Guarantee::Resu { .. }
+                | Guarantee::Ps { .. }
+                | Guarantee::Null
+                | Guarantee::Mpr { .. }
+                | Guarantee::Job { .. } => {
                     return None;
                 }
             })
@@ -168,7 +172,8 @@ fn numbers(guarantee: &Guarantee) -> Vec<Rational> {
         | Guarantee::Resu { .. }
         | Guarantee::Ps { .. }
         | Guarantee::Null
-        | Guarantee::Mpr { .. } => Vec::new(),
+        | Guarantee::Mpr { .. }
+        | Guarantee::Job { .. } => Vec::new(),
     }
 }
 

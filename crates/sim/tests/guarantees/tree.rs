@@ -48,6 +48,8 @@ pub struct Edge {
 pub enum Value {
     Time(u64),
     Count(u64),
+    /// A guarantee that is asked for: JOB with an amount, a period and a response time.
+    Job([u64; 3]),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +122,12 @@ impl Case {
         (0..self.nodes.len()).filter(|&node| matches!(self.nodes[node].what, What::Thread(_))).collect()
     }
 
+    /// The JOB that a node asks for: an amount, a period and a response time.
+    pub fn job(&self, node: usize) -> Option<[u64; 3]> {
+        let params = self.nodes[node].above.iter().flat_map(|edge| &edge.params);
+        params.filter_map(|(_, value)| if let Value::Job(job) = value { Some(*job) } else { None }).next()
+    }
+
     /// The case without these nodes, and without the edges to them.
     pub fn without(&self, removed: &[usize]) -> Case {
         let mut case = self.clone();
@@ -174,6 +182,9 @@ fn params(params: &[(&'static str, Value)]) -> String {
     let text = |(name, value): &(&str, Value)| match value {
         Value::Time(ns) => format!(" {name}=\"{}\"", Nanos(*ns)),
         Value::Count(count) => format!(" {name}={count}"),
+        Value::Job([amount, period, response]) => {
+            format!(" {name}=\"JOB {} {} {}\"", Nanos(*amount), Nanos(*period), Nanos(*response))
+        }
     };
     params.iter().map(text).collect()
 }
