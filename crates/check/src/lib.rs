@@ -11,6 +11,7 @@ mod least_budget;
 mod problems;
 mod requests;
 mod tasks;
+mod warps;
 
 pub use bounds::{TaskBound, hold_to_bounds};
 pub use derived::{Derived, promise};
@@ -18,3 +19,4 @@ pub use fit::ReservationChange;
 pub use ideal::LeftOut;
 pub use least_budget::{at_least, unenforceable_budget, unenforceable_budgets};
 pub use tasks::ThreadTasks;
+pub use warps::{PlannedChild, PlannedScheduler, WarpChange};

@@ -50,22 +50,22 @@ impl Derived {
         }
         let policy = edge.parent.map(|parent| plan.hierarchy.schedulers[parent].policy.name);
         let mut all: Vec<ThreadTasks> = Vec::new();
-        let mut last: Option<Supply> = None;
+        let mut last: Option<&Label> = None;
         for instance in 0..group.count {
             let Some(index) = self.input.graph_edge_of(group.edge, instance) else { continue };
             let label = &self.analysis.labels[index];
-            let supply = label.supply();
             let vp = group.first_vp.plus(instance);
             // Instances mostly are promised the same.
-            if last.replace(supply.clone()).as_ref() == Some(&supply) {
+            if last.replace(label).is_some_and(|last| last.promises_as(label)) {
                 all.iter_mut().last().into_iter().for_each(|same| same.vps.push(vp));
                 continue;
             }
             let set = task_set(&tasks);
-            let mut verdict = set.verdict(&supply);
+            let mut verdict = set.verdict(&label.supply());
             if policy == Some("reservation") {
                 sharpen(&mut verdict, &set, label);
             }
+            by_request(&mut verdict, &set, label);
             all.push(ThreadTasks {
                 name: &plan.topology.vps[vp.index()].name,
                 vps: vec![vp],
@@ -105,6 +105,22 @@ fn sharpen(verdict: &mut Verdict, set: &TaskSet, label: &Label) {
     if let Some(response) = response {
         verdict.responses[0] = verdict.responses[0].clone().and(Response::Bound(response));
     }
+}
+
+/// Uses that each job of a thread with one task is a request, which comes in its turn if the jobs are far enough apart.
+fn by_request(verdict: &mut Verdict, set: &TaskSet, label: &Label) {
+    let ([task], Guarantee::Job { amount, period, response }) = (&set.tasks[..], label.absolute()) else {
+        return;
+    };
+    if task.run > amount || &task.every - &task.jitter < period || task.check().is_err() {
+        return;
+    }
+    // One that takes less is done as much sooner.
+    let done = &task.jitter + response - (amount - &task.run);
+    if done <= task.deadline {
+        verdict.miss = None;
+    }
+    verdict.responses[0] = verdict.responses[0].clone().and(Response::Bound(done));
 }
 
 /// Tasks of a workload as the calculus has them.

@@ -1,4 +1,7 @@
-//! `hls fit`: which least reservations suffice for the tasks of each thread?
+//! `hls fit`: which least reservations suffice for the tasks of each thread? Which warps do for the requests of threads
+//! below BVT schedulers (`fit/warps.rs`)?
+
+mod warps;
 
 use crate::args::FitArgs;
 use crate::exit::{Error, Verdict};
@@ -19,7 +22,14 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
     let HierarchyFile { hierarchy, source, cpus_from, .. } = input::hierarchy(&args.file, args.machine.cpus)?;
     let plan = input::plan(hierarchy, &Default::default())?;
     let derived = Derived::new(&plan, args.rules);
-    let serving = wanted(&plan, derived.tasks(&plan), &args.thread)?;
+    let warped = warps::planned(&derived, &plan, &args.thread);
+    let mut serving = derived.tasks(&plan);
+    serving.retain(|of_thread| !asks_for_job(&plan, of_thread));
+    let serving = if warped.is_empty() || !serving.is_empty() && args.thread.is_empty() {
+        wanted(&plan, serving, &args.thread)?
+    } else {
+        Vec::new()
+    };
 
     let (mut rows, mut changes, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
     for of_thread in &serving {
@@ -46,13 +56,16 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
     if let Some(from) = cpus_from {
         write_machine(&mut out, plan.topology.cpus, Some(&from))?;
     }
-    write_rows(&mut out, &COLUMNS, &rows)?;
+    if !rows.is_empty() {
+        write_rows(&mut out, &COLUMNS, &rows)?;
+    }
     reasons.iter().try_for_each(|reason| writeln!(out, "{reason}"))?;
     if !changes.is_empty() {
         write_changes(&mut out, &changes)?;
     }
+    let changed = derived.changed(&changes).with_warps(&warps::changes(&warped));
+    reasons.extend(warps::write(&mut out, &warped, &changed)?);
     out.flush()?;
-    let changed = derived.changed(&changes);
     let problems = [changed.problems(&plan), changed.task_problems(&plan)].concat();
     input::report(&source, &problems);
     let is_broken = problems.iter().any(|problem| problem.severity == Severity::Error);
@@ -105,6 +118,11 @@ fn wanted<'p>(
         .into_iter()
         .filter(|of_thread| asked.is_empty() || asked.iter().any(|name| name == of_thread.name))
         .collect())
+}
+
+/// Whether a thread asks for JOB, which is no matter of reservations.
+fn asks_for_job(plan: &Plan, of_thread: &ThreadTasks) -> bool {
+    matches!(plan.hierarchy.edge(of_thread.edge).requested, Some(Guarantee::Job { .. }))
 }
 
 fn row(

@@ -3,7 +3,7 @@
 use crate::outcome::{Outcome, assert_refused, hls};
 use std::fs;
 
-const EVERY_TYPE: [&str; 11] = [
+const EVERY_TYPE: [&str; 12] = [
     "ALL",
     "RESBH 10ms 33ms",
     "RESBS 10ms 33ms",
