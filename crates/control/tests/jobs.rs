@@ -1,0 +1,90 @@
+//! Reserved effort on line: below a BVT scheduler requests for JOB and for shares are granted only where everybody keeps
+//! what was promised, and best effort beside them takes nothing from it (Duda and Cheriton, SOSP 1999, section 6).
+
+mod support;
+
+use hls_control::{Error, Manager, Peer};
+use support::{ALICES, BOBS, Native, manager_of, texts};
+
+const ROOT: Peer = Peer::ROOT;
+
+/// A controller, by the name of a place that these tests fill, and a player, whose warps leave room for more, a part of the CPU for best effort, and the rest.
+const FILE: &str = r#"
+fixed-priority "FP" {
+    bvt "RE" priority=2 allowance="1ms" {
+        thread "video" share=20 guarantee="JOB 2ms 20ms 3ms" warp="20ms" warp-limit="2.5ms" unwarp="12ms"
+        thread "mpeg" share=35 guarantee="JOB 9ms 33ms 14ms" warp="16ms" warp-limit="10ms" unwarp="19ms"
+        proportional-share "BE" share=45 { thread "gcc" }
+    }
+    time-sharing "rest" priority=0 { thread "other" }
+}
+"#;
+
+/// A thread that asks for 0.5 ms within 1 ms every 25 ms, with this share and warp.
+fn radio(share: &str, warp: &str) -> [(&'static str, String); 5] {
+    [
+        ("share", share.into()),
+        ("guarantee", "JOB 500us 25ms 1ms".into()),
+        ("warp", warp.into()),
+        ("warp-limit", "500us".into()),
+        ("unwarp", "20ms".into()),
+    ]
+}
+
+fn moved(
+    manager: &mut Manager<Native>,
+    tid: u32,
+    to: &str,
+    with: &[(&str, String)],
+) -> Result<String, Error> {
+    let with: Vec<(&str, &str)> = with.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    manager.move_thread(ROOT, tid, to, &texts(&with)).map(|granted| granted.guarantee.to_string())
+}
+
+#[track_caller]
+fn refused(manager: &mut Manager<Native>, tid: u32, to: &str, with: &[(&str, String)], reason: &str) {
+    let before = manager.engine().promises.clone();
+    let error = moved(manager, tid, to, with).expect_err("a refusal");
+    assert!(error.to_string().contains(reason), "{error}");
+    assert_eq!(manager.engine().promises, before, "{error}");
+}
+
+fn share(share: u64) -> [(&'static str, String); 1] {
+    [("share", share.to_string())]
+}
+
+#[test]
+fn who_asks_for_a_job_gets_it_only_if_all_keep_theirs() {
+    let mut manager = manager_of(FILE);
+    // Its own condition fails, and says which; with enough of a warp it is granted.
+    refused(&mut manager, BOBS, "RE", &radio("3", "100us"), "to stay ahead of who is not warped");
+    let mut often = radio("3", "5ms");
+    often[1].1 = "JOB 500us 15ms 1ms".into();
+    refused(&mut manager, BOBS, "RE", &often, "more than its part");
+    // With a share of 1 its limit does not keep it within its part: its warp would be a debt of the player.
+    refused(&mut manager, BOBS, "RE", &radio("1", "10ms"), "mpeg: needs JOB 9ms 33ms 14ms");
+    assert_eq!(moved(&mut manager, BOBS, "RE", &radio("3", "5ms")).unwrap(), "JOB 500us 25ms 500us");
+    // Of equals each waits for the others: a third would wait for 1 ms, and keep the controller for 1.5 ms.
+    assert_eq!(moved(&mut manager, ALICES[0], "RE", &radio("3", "5ms")).unwrap(), "JOB 500us 25ms 1ms");
+    refused(&mut manager, ALICES[1], "RE", &radio("3", "5ms"), "needs JOB");
+    manager.release(ROOT, BOBS).unwrap();
+    assert_eq!(moved(&mut manager, ALICES[1], "RE", &radio("3", "5ms")).unwrap(), "JOB 500us 25ms 1ms");
+}
+
+#[test]
+fn best_effort_takes_nothing_from_those_who_were_promised_something() {
+    let mut manager = manager_of(FILE);
+    // Below a part of its own there may be any number, with any shares, and no JOB.
+    for (tid, weight) in ALICES.into_iter().zip([1, 1_000, 100_000]) {
+        moved(&mut manager, tid, "BE", &share(weight)).unwrap();
+    }
+    refused(&mut manager, BOBS, "BE", &[("guarantee", "JOB 1ms 99ms 99ms".into())], "needs");
+    // Beside them, only as much as they can bear: shares are parts of what all have.
+    moved(&mut manager, BOBS, "RE", &share(1)).unwrap();
+    refused(&mut manager, ALICES[0], "RE", &share(200), "needs JOB");
+    refused(&mut manager, ALICES[0], "RE", &[("share", "1".into()), ("warp", "60s".into())], "needs JOB");
+    // A share may be asked for as well.
+    let asks = |delta: &str| [("share", "5".into()), ("guarantee", format!("PSBE 1/25 {delta}"))];
+    refused(&mut manager, ALICES[1], "RE", &asks("1ms"), "needs PSBE 1/25 1ms");
+    assert!(moved(&mut manager, ALICES[1], "RE", &asks("4ms")).unwrap().starts_with("PSBE"));
+}
