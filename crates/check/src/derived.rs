@@ -109,7 +109,7 @@ impl Derived {
             };
             last = Some((guarantee, promise.clone()));
             let promise = promise.waking(reservations.get(&vp).copied());
-            if !promise.windows.is_empty() || promise.requests.is_some() {
+            if !promise.is_empty() {
                 promises.push(promise);
             }
         }

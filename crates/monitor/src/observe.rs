@@ -34,6 +34,8 @@ pub struct Observer {
     accounts: Vec<Account>,
     /// By VP: what the VP had counted before it was moved below another scheduler.
     before_moves: BTreeMap<ObservedVp, Account>,
+    /// What VPs had had of CPU time when they were moved to where they are.
+    ran_elsewhere: BTreeMap<ObservedVp, Nanos>,
     /// By scheduler: what VPs had counted below it before they were moved away.
     moved_away: BTreeMap<ObservedScheduler, Account>,
     /// By CPU: the root's VP there, and what had been stolen from the CPU when that VP last woke up.
@@ -69,6 +71,7 @@ impl Observer {
             stolen: vec![Nanos::ZERO; usize::from(topology.cpus)],
             accounts: vec![Account::default(); topology.vps.len()],
             before_moves: BTreeMap::new(),
+            ran_elsewhere: BTreeMap::new(),
             moved_away: BTreeMap::new(),
             offline: Vec::new(),
             promises: Promises::new(topology.cpus),
@@ -254,6 +257,8 @@ impl Observer {
     pub fn move_below(&mut self, vp: ObservedVp, scheduler: ObservedScheduler, at: Nanos) {
         self.withdraw(vp, at);
         let Some(account) = self.accounts.get_mut(vp.index()) else { return };
+        let ran = account.ran_until(clock(&self.stolen, account.last_cpu, at));
+        self.ran_elsewhere.insert(vp, ran);
         let counted = account.take_counts();
         for above in self.topology.above(vp) {
             self.moved_away.entry(above).or_default().include(&counted);
@@ -266,6 +271,7 @@ impl Observer {
     /// of it, its account. Of others the promise ends.
     pub fn remove_vp(&mut self, vp: ObservedVp, at: Nanos) {
         self.withdraw(vp, at);
+        self.ran_elsewhere.remove(&vp);
         let index = vp.index();
         let is_joined = self.planned <= index && self.topology.vps.get(index).is_some_and(has_child);
         if is_joined && !self.promises.ended.iter().any(|result| result.vp == vp) {
@@ -298,7 +304,8 @@ impl Observer {
         let (place, ran) = account.as_ref().map_or((Place::Off, Nanos::ZERO), |account| {
             (account.place(), account.ran_until(clock(&self.stolen, account.last_cpu, at)))
         });
-        let slot = self.promises.begin(promise, at, place, ran);
+        let elsewhere = self.ran_elsewhere.get(&promise.vp).copied().unwrap_or_default();
+        let slot = self.promises.begin(promise, at, place, (ran, ran.saturating_sub(elsewhere)));
         if let Some(account) = account {
             account.watched = Some(slot);
         }

@@ -22,6 +22,11 @@ pub struct Promise {
 }
 
 impl Promise {
+    /// Whether it says nothing that a run could be held against.
+    pub fn is_empty(&self) -> bool {
+        self.windows.is_empty() && self.requests.is_none()
+    }
+
     /// The same for a VP of which it is known what is due when it wakes up.
     #[must_use]
     pub fn waking(mut self, known: Option<Wakes>) -> Promise {

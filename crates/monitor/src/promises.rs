@@ -95,12 +95,19 @@ impl Promises {
         Promises { running: vec![Vec::new(); usize::from(cpus)], ..Promises::default() }
     }
 
-    /// Watches a promise from `at` on to a VP that is at `place` and has had so much CPU time; returns its slot.
-    pub fn begin(&mut self, promise: Promise, at: Nanos, place: Place, ran_before: Nanos) -> u32 {
+    /// Watches a promise from `at` on to a VP that is at `place` and has had so much CPU time, and so much of it below its
+    /// scheduler; returns its slot.
+    pub fn begin(
+        &mut self,
+        promise: Promise,
+        at: Nanos,
+        place: Place,
+        (ran_before, ran_here): (Nanos, Nanos),
+    ) -> u32 {
         let monitor = Monitor::new(promise.windows.clone(), at, self.slack).with_requests(
             promise.requests,
             at,
-            ran_before,
+            ran_here,
         );
         let entry = WatchedPromise {
             promise,

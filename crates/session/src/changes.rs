@@ -118,7 +118,7 @@ pub trait ChangeableRun<'t> {
             Promisee::Thread(thread) => thread,
         };
         let EngineThread { vp, scheduler, .. } = living(engine, thread).ok()?;
-        if vp != ObservedVp::NONE || promise.windows.is_empty() {
+        if vp != ObservedVp::NONE || promise.is_empty() {
             return Some(vp).filter(is_some);
         }
         // The number first: tables cut long names.

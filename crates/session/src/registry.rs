@@ -200,7 +200,7 @@ impl<'t> RunRegistry<'t> {
 
     /// Holds what a VP gets from now on against this promise, or, where the promise is empty, against none any more.
     pub fn promise(&mut self, vp: ObservedVp, promise: Promise, now: Nanos) {
-        match promise.windows.is_empty() {
+        match promise.is_empty() {
             true => self.listeners.observer.withdraw(vp, now),
             false => self.listeners.observer.promise(Promise { vp, ..promise }, now),
         }
