@@ -53,13 +53,24 @@ type Asks<'a> = ([u64; 4], Option<&'a str>);
 
 /// Labels below a BVT scheduler that holds the machine, with an allowance in us.
 fn labels(allowance: u64, children: &[Asks], above: Option<&str>) -> Vec<(Label, Option<Guarantee>)> {
+    labels_with(&[("allowance", allowance)], children, above)
+}
+
+/// The same with any parameters of the scheduler, times in us.
+fn labels_with(
+    scheduler_params: &[(&str, u64)],
+    children: &[Asks],
+    above: Option<&str>,
+) -> Vec<(Label, Option<Guarantee>)> {
     let named = |name: &str, value: u64| (name.to_owned(), value);
     let scheduler = |policy: &str, params| Scheduler { name: policy.into(), policy: policy.into(), params };
     let edge =
         |parent, child, params, requested| Edge { parent, child, params, requested, width: 1, pinned: false };
     let mut graph = Graph { cpus: 1, ..Graph::default() };
     graph.schedulers.push(scheduler("reservation", Vec::new()));
-    graph.schedulers.push(scheduler("bvt", vec![named("allowance", allowance * 1_000)]));
+    graph
+        .schedulers
+        .push(scheduler("bvt", scheduler_params.iter().map(|(name, us)| named(name, us * 1_000)).collect()));
     graph.edges.push(edge(None, Child::Scheduler(usize::from(above.is_none())), Vec::new(), None));
     if above.is_some() {
         let budget = vec![named("budget", 9_000_000), named("period", 10_000_000)];
@@ -133,6 +144,9 @@ fn bvt_gives_no_job_below_less_than_a_cpu_nor_beside_who_may_warp_for_ever() {
     assert!(
         shown(1_000, &asks, Some("RESBH 9ms 10ms"))[0].starts_with("JOB is shown below a whole CPU only")
     );
+    let stalling = labels_with(&[("allowance", 1_000), ("stall-credit", 1)], &asks, None);
+    let reason = stalling[0].0.shortcoming(&g("JOB 2ms 20ms 2ms")).expect("no JOB");
+    assert!(reason.contains("without a `stall-credit` only"), "{reason}");
     let endless: [Asks; 2] = [asks[0], ([1, 60_000, 0, 0], None)];
     assert!(
         shown(1_000, &endless, None)[0]

@@ -103,7 +103,7 @@ fn provide(instance: &Instance) -> Provided {
         let formula = format!("s * r = {share} * {weight}");
         instance.label(Guarantee::Ps { share: share * weight }, SHARE, formula)
     };
-    let warpers = || warpers(instance, &allowance);
+    let warpers = || warpers(instance, &claims, &allowance);
     let labels = match (&psbe, &held) {
         (Some(_), _) => {
             let labels = (0..claims.len()).map(bound);
@@ -123,13 +123,17 @@ fn claims(instance: &Instance) -> Option<Vec<Claim>> {
     Some(instance.weights()?.into_iter().enumerate().map(claim).collect())
 }
 
-fn warpers(instance: &Instance, allowance: &Rational) -> Warpers {
-    let warper = |child: usize| {
-        let of = |name| instance.child_param(child, name).unwrap_or_else(Rational::zero);
-        let [share, warp, limit, unwarp] = ["share", "warp", "warp-limit", "unwarp"].map(of);
-        Warper { name: instance.names[child].to_owned(), share, warp, limit, unwarp }
+fn warpers(instance: &Instance, claims: &[Claim], allowance: &Rational) -> Warpers {
+    let warper = |((claim, share), name): ((&Claim, Rational), &&str)| Warper {
+        name: (*name).to_owned(),
+        share,
+        warp: claim.warp.clone(),
+        limit: claim.limit.clone(),
+        unwarp: claim.unwarp.clone(),
     };
-    Warpers { allowance: allowance.clone(), each: (0..instance.children.len()).map(warper).collect() }
+    let shares = instance.shares().unwrap_or_default();
+    let each = claims.iter().zip(shares).zip(&instance.names).map(warper).collect();
+    Warpers { allowance: allowance.clone(), each }
 }
 
 /// The label of a child that has this share: JOB beside it, where the child asks for JOB and can have it.
@@ -143,6 +147,9 @@ fn asked(
     let edge = instance.children[child];
     let Some(Guarantee::Job { amount, period, .. }) = &edge.requested else { return share };
     let refused = match (held, &edge.child) {
+        _ if instance.param("stall-credit").is_some_and(|credit| credit.is_positive()) => {
+            "JOB is shown without a `stall-credit` only, by which siblings come ahead of who warps".to_owned()
+        }
         (Guarantee::All, Child::Thread(_)) => match warpers().in_time(child, amount, period) {
             Ok(InTime { response, formula }) => {
                 let (amount, period) = (amount.clone(), period.clone());

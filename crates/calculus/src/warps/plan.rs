@@ -11,11 +11,8 @@
 //! it is made. Never changes shares, nor who asks for what.
 
 use super::{InTime, Warpers};
-use crate::rational::{Rational, ceil_nanos, share_floor, time_ceil, time_floor, whole};
+use crate::rational::{Rational, ceil_nanos, from_nanos, share_floor, time_ceil, time_floor, whole};
 use num_traits::{One, Signed, Zero};
-
-/// Warps are rounded up to microseconds, so that people can read them; in nanoseconds.
-const GRAIN: u64 = 1_000;
 
 /// What a thread asks for: JOB. Times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +100,7 @@ pub fn plan(warpers: &Warpers, asked: &[Option<Request>]) -> Result<WarpPlan, (u
         uncorrected += each.iter().map(limit).max().unwrap_or_default();
         for (child, debt, _) in each {
             let own = ceil_nanos(&(&warp * warpers.weight(child)));
-            warpers.each[child].warp = whole(own.0.next_multiple_of(GRAIN));
+            warpers.each[child].warp = from_nanos(own);
             let (virtual_warp, uncorrected) = (warpers.virtual_warp(child), uncorrected.clone());
             below = below.max(virtual_warp.clone());
             let in_time = Err(String::new());
