@@ -38,6 +38,7 @@
 	P(13, eevdf, EEVDF, __VA_ARGS__)                         \
 	P(14, cbs, CBS, __VA_ARGS__)                             \
 	P(15, tbs, TBS, __VA_ARGS__)                             \
+	P(16, cus, CUS, __VA_ARGS__)                             \
 	P(17, deferrable_server, DEFERRABLE_SERVER, __VA_ARGS__) \
 	P(18, polling_server, POLLING_SERVER, __VA_ARGS__)       \
 	P(19, sporadic_server, SPORADIC_SERVER, __VA_ARGS__)     \

@@ -12,13 +12,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Policies that hand out one CPU's time: what hangs below them has one VP unless the file says otherwise.
-const SERIAL_POLICIES: [&str; 16] = [
+const SERIAL_POLICIES: [&str; 17] = [
     "reservation",
     "limit",
     "join",
     "bss-i",
     "pshed",
     "cbs",
+    "constant-utilisation-server",
     "eevdf",
     "deferrable-server",
     "polling-server",

@@ -60,7 +60,7 @@ const SUPPLY: Rule =
 /// Why a set is admitted: the rule and the formula; or what was needed and what there is.
 type Verdict = Result<(Rule, String), Refused>;
 
-/// The labels of the children; also those of CBS and TBS, which are such servers, too.
+/// The labels of the children; also those of other servers with deadlines, which demand as much.
 pub(super) fn provide(instance: &Instance) -> Provided {
     provide_longer(instance, &Rational::zero())
 }

@@ -67,7 +67,8 @@ const REFUSED: [&str; 0] = [];
 
 #[test]
 fn servers_count_in_the_time_of_what_they_hold() {
-    for (policy, kind) in [("reservation", "RESBH"), ("cbs", "RESBH"), ("tbs", "RESBS")] {
+    let hard = ["reservation", "cbs", "constant-utilisation-server"].map(|policy| (policy, "RESBH"));
+    for (policy, kind) in hard.into_iter().chain([("tbs", "RESBS")]) {
         let two = |amount: &str| [format!("{kind} {amount} 20ns"), format!("{kind} {amount} 20ns")];
         assert_eq!(claimed(policy, "ALL", &[(10, 20), (10, 20)]), two("10ns"));
         assert_eq!(claimed(policy, "ALL", &[(10, 20), (11, 20)]), REFUSED);

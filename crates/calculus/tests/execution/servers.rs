@@ -1,4 +1,5 @@
-//! EDF over servers: the reservation scheduler, hard CBS, and TBS with hard budgets and background slack.
+//! EDF over servers: the reservation scheduler, hard CBS, TBS with hard budgets and background slack, and constant
+//! utilisation servers.
 
 use crate::machine::{Held, Log, Policy, Random, claimed, execute, hold, int, soak};
 use hls_calculus::Guarantee;
@@ -17,6 +18,9 @@ pub enum Budget {
     /// As `NewPeriod`, but a budget that is used is renewed at once, with a later deadline: CBS and TBS as first
     /// published.
     RenewedAtOnce,
+    /// When its budget is used the server sleeps until the deadline. When it sleeps before, it gives up the rest, and
+    /// its deadline comes earlier by what the rest is worth; when it wakes up before that, it waits for it.
+    Constant,
 }
 
 /// Constant-bandwidth servers under EDF, with the wake-up rule.
@@ -51,6 +55,10 @@ impl Servers {
 impl Policy for Servers {
     fn begin(&mut self, now: usize, wanted: &[bool]) -> bool {
         for (child, &(x, y)) in self.claims.iter().enumerate() {
+            if self.kind == Budget::Constant && self.awake[child] && !wanted[child] {
+                self.deadline[child] -= self.budget[child] * y / x;
+                self.budget[child] = 0;
+            }
             let (c, d) = (self.budget[child], self.deadline[child]);
             let wakes = wanted[child] && !self.awake[child];
             let too_much = d <= now || c * y > (d - now) * x;
@@ -97,9 +105,9 @@ fn admitted_sets_hold(policy: &str, kind: Budget, seed: u64, wanted: usize) {
         }
         admitted += 1;
         let logs = execute(&mut Servers::new(&claims, kind), claims.len(), &held.guarantee(), &mut random);
-        // A new period on waking may come too soon for the limit: see below.
+        // A new period on waking may come too soon for the limit of windows with sleep in them: see below.
         let promises = labels.iter().map(|label| match kind {
-            Budget::NewPeriod => label.guarantee.softened(),
+            Budget::NewPeriod | Budget::Constant => label.guarantee.softened(),
             _ => label.guarantee.clone(),
         });
         hold(promises, &logs, &format!("{policy}, seed {seed:#x}, case {case}: {claims:?} on {held:?}"));
@@ -119,6 +127,29 @@ fn reservations_hold_below_a_reservation() {
 #[test]
 fn hard_cbs_holds() {
     admitted_sets_hold("cbs", Budget::Hard, 0x5eed_0005, 200);
+}
+
+#[test]
+fn constant_utilisation_holds() {
+    admitted_sets_hold("constant-utilisation-server", Budget::Constant, 0x5eed_0016, 400);
+}
+
+/// Wherever a window begins that the child wants the CPU in all the time, constant utilisation is a limit, too.
+#[test]
+fn constant_utilisation_is_hard() {
+    let (mut random, claims) = (Random(0x5eed_0017), [(2, 8), (3, 6), (2, 9)]);
+    for _ in 0..20 {
+        let mut servers = Servers::new(&claims, Budget::Constant);
+        let logs = execute(&mut servers, claims.len(), &Guarantee::All, &mut random);
+        for (log, (x, y)) in logs.iter().zip(claims) {
+            let slots: Vec<(bool, bool)> = log.wanted.iter().copied().zip(log.got.iter().copied()).collect();
+            for span in slots.split(|(wanted, _)| !wanted).filter(|span| span.len() > x) {
+                let (wanted, got) = span.iter().copied().unzip();
+                let span = Log { wanted, got };
+                assert_eq!(span.broken(&Guarantee::resbh(int(x), int(y))), None, "{x} in every {y}");
+            }
+        }
+    }
 }
 
 #[test]

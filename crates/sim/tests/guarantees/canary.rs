@@ -86,7 +86,7 @@ fn caught_after(giver: &'static str, spoilt_policies: &[&str]) -> Option<u64> {
 #[test]
 fn one_percent_less_is_caught() {
     let budgets: &[&str] = &["reservation", "limit"];
-    let canaries: [(&'static str, &[&str]); 17] = [
+    let canaries: [(&'static str, &[&str]); 18] = [
         ("reservation", &["reservation"]),
         ("resource-kernel", &["resource-kernel"]),
         ("least-slack", &["least-slack"]),
@@ -95,6 +95,7 @@ fn one_percent_less_is_caught() {
         ("sporadic-server", &["sporadic-server"]),
         ("cbs", &["cbs"]),
         ("tbs", &["tbs"]),
+        ("constant-utilisation-server", &["constant-utilisation-server"]),
         ("limit", &["limit"]),
         ("proportional-share", &["proportional-share"]),
         ("bvt", &["bvt"]),

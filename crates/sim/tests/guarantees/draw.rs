@@ -21,11 +21,12 @@ const MS: u64 = 1_000_000;
 const MAX_PERIOD: u64 = 50 * MS;
 
 /// Policies whose schedulers have no parameter.
-const WITHOUT_QUANTUM: [&str; 8] = [
+const WITHOUT_QUANTUM: [&str; 9] = [
     "reservation",
     "limit",
     "join",
     "cbs",
+    "constant-utilisation-server",
     "deferrable-server",
     "polling-server",
     "sporadic-server",
@@ -183,6 +184,7 @@ impl Draw {
                 "least-slack",
                 "cbs",
                 "tbs",
+                "constant-utilisation-server",
                 "deferrable-server",
                 "polling-server",
                 "sporadic-server",
@@ -254,7 +256,7 @@ impl Draw {
         let more = if policy == "bvt" { self.bvt_options() } else { Vec::new() };
         self.case.nodes[thread].what = What::Scheduler { policy, quantum, width, more };
         let below: Vec<Vec<(&'static str, Value)>> = match policy {
-            "reservation" | "tbs" => self.reservations(held),
+            "reservation" | "tbs" | "constant-utilisation-server" => self.reservations(held),
             "deferrable-server" | "polling-server" | "sporadic-server" => self.servers(held),
             "least-slack" => self.with_slack(held, quantum.unwrap_or(0)),
             "resource-kernel" => self.reserves(held, ("kind", 2)),

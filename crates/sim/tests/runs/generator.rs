@@ -6,7 +6,7 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 21] = [
+const POLICIES: [&str; 22] = [
     "fixed-priority",
     "time-sharing",
     "linux",
@@ -21,6 +21,7 @@ const POLICIES: [&str; 21] = [
     "reservation",
     "cbs",
     "tbs",
+    "constant-utilisation-server",
     "resource-kernel",
     "least-slack",
     "deferrable-server",
@@ -148,7 +149,7 @@ impl Generator {
                 self.time(3000, 15_000),
                 self.below(3)
             ),
-            "reservation" | "limit" | "least-slack" | "tbs" => {
+            "reservation" | "limit" | "least-slack" | "tbs" | "constant-utilisation-server" => {
                 format!("budget=\"{}\" period=\"{}\"", self.time(200, 3000), self.time(3000, 15_000))
             }
             _ => String::new(),

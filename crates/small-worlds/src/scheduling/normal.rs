@@ -85,7 +85,7 @@ impl Words {
             "bvt" => Words::Borrowed,
             "linux" => Words::Epochs,
             "reservation" => Words::Budgets,
-            "cbs" => Words::Bandwidths,
+            "cbs" | "constant-utilisation-server" => Words::Bandwidths,
             "tbs" => Words::Jobs,
             "limit" => Words::Budget,
             "resource-kernel" => Words::Reserves,
