@@ -42,6 +42,7 @@
 	P(17, deferrable_server, DEFERRABLE_SERVER, __VA_ARGS__) \
 	P(18, polling_server, POLLING_SERVER, __VA_ARGS__)       \
 	P(19, sporadic_server, SPORADIC_SERVER, __VA_ARGS__)     \
+	P(20, grub, GRUB, __VA_ARGS__)                           \
 	P(21, resource_kernel, RESOURCE_KERNEL, __VA_ARGS__)     \
 	P(22, linux, LINUX, __VA_ARGS__)                         \
 	P(23, windows_2000, WINDOWS_2000, __VA_ARGS__)           \

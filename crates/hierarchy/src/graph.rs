@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Policies that hand out one CPU's time: what hangs below them has one VP unless the file says otherwise.
-const SERIAL_POLICIES: [&str; 17] = [
+const SERIAL_POLICIES: [&str; 18] = [
     "reservation",
     "limit",
     "join",
@@ -24,6 +24,7 @@ const SERIAL_POLICIES: [&str; 17] = [
     "deferrable-server",
     "polling-server",
     "sporadic-server",
+    "grub",
     "least-slack",
     "resource-kernel",
     "rialto",

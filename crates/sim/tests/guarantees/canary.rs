@@ -86,7 +86,7 @@ fn caught_after(giver: &'static str, spoilt_policies: &[&str]) -> Option<u64> {
 #[test]
 fn one_percent_less_is_caught() {
     let budgets: &[&str] = &["reservation", "limit"];
-    let canaries: [(&'static str, &[&str]); 18] = [
+    let canaries: [(&'static str, &[&str]); 19] = [
         ("reservation", &["reservation"]),
         ("resource-kernel", &["resource-kernel"]),
         ("least-slack", &["least-slack"]),
@@ -95,6 +95,7 @@ fn one_percent_less_is_caught() {
         ("sporadic-server", &["sporadic-server"]),
         ("cbs", &["cbs"]),
         ("tbs", &["tbs"]),
+        ("grub", &["grub"]),
         ("constant-utilisation-server", &["constant-utilisation-server"]),
         ("limit", &["limit"]),
         ("proportional-share", &["proportional-share"]),

@@ -21,7 +21,7 @@ const MS: u64 = 1_000_000;
 const MAX_PERIOD: u64 = 50 * MS;
 
 /// Policies whose schedulers have no parameter.
-const WITHOUT_QUANTUM: [&str; 9] = [
+const WITHOUT_QUANTUM: [&str; 10] = [
     "reservation",
     "limit",
     "join",
@@ -30,6 +30,7 @@ const WITHOUT_QUANTUM: [&str; 9] = [
     "deferrable-server",
     "polling-server",
     "sporadic-server",
+    "grub",
     "background",
 ];
 
@@ -188,6 +189,7 @@ impl Draw {
                 "deferrable-server",
                 "polling-server",
                 "sporadic-server",
+                "grub",
             ]),
             3..=5 => self.one_of(&["proportional-share", "bvt", "stride", "sfq", "lottery", "sfs", "eevdf"]),
             6..=7 => "round-robin",
@@ -253,14 +255,18 @@ impl Draw {
         // Mostly one CPU, since most analyses are for a scheduler with one VP.
         let width = (self.case.cpus > 1 && self.chance(60))
             .then(|| if self.chance(65) { 1 } else { self.between(1, self.case.cpus) });
-        let more = if policy == "bvt" { self.bvt_options() } else { Vec::new() };
+        let more = match policy {
+            "bvt" => self.bvt_options(),
+            "grub" => self.rate(held),
+            _ => Vec::new(),
+        };
         self.case.nodes[thread].what = What::Scheduler { policy, quantum, width, more };
         let below: Vec<Vec<(&'static str, Value)>> = match policy {
             "reservation" | "tbs" | "constant-utilisation-server" => self.reservations(held),
             "deferrable-server" | "polling-server" | "sporadic-server" => self.servers(held),
             "least-slack" => self.with_slack(held, quantum.unwrap_or(0)),
             "resource-kernel" => self.reserves(held, ("kind", 2)),
-            "cbs" => self.reserves(held, ("soft", 1)),
+            "cbs" | "grub" => self.reserves(held, ("soft", 1)),
             "limit" => vec![self.budget(held)],
             "proportional-share" => (0..self.between(2, 4)).map(|_| self.share()).collect(),
             "bvt" if *held == Guarantee::All && self.chance(60) => {
@@ -473,6 +479,18 @@ impl Draw {
             params.push(("priority", Value::Count(priority)));
         }
         servers
+    }
+
+    /// Draws how much of a CPU there is, mostly less than `held` supplies in the long run.
+    fn rate(&mut self, held: &Guarantee) -> Vec<(&'static str, Value)> {
+        const WHOLE: u64 = 1_000_000;
+        if *held == Guarantee::All && self.chance(60) {
+            return Vec::new();
+        }
+        let rate = Rational::from_integer(WHOLE.into()) * held.rate();
+        let rate = u64::try_from(rate.to_integer()).unwrap_or(0);
+        let ppm = rate * self.one_of(&[1_010, 990, 950, 900, 800, 500, 1]) / 1_000;
+        vec![("rate-ppm", Value::Count(ppm.clamp(1, WHOLE)))]
     }
 
     /// Draws a periodic task, or one that is served in the background.

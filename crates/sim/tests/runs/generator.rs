@@ -6,7 +6,7 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 22] = [
+const POLICIES: [&str; 23] = [
     "fixed-priority",
     "time-sharing",
     "linux",
@@ -27,6 +27,7 @@ const POLICIES: [&str; 22] = [
     "deferrable-server",
     "polling-server",
     "sporadic-server",
+    "grub",
     "background",
     "round-robin",
 ];
@@ -130,7 +131,7 @@ impl Generator {
             "proportional-share" | "bvt" | "stride" | "sfq" | "lottery" | "sfs" | "eevdf" => {
                 format!("share={}", 1 + self.below(5))
             }
-            "cbs" => format!(
+            "cbs" | "grub" => format!(
                 "budget=\"{}\" period=\"{}\" soft={}",
                 self.time(200, 3000),
                 self.time(3000, 15_000),

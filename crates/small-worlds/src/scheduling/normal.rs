@@ -42,6 +42,10 @@ enum Words {
     Budgets,
     /// The same, with two heaps of VPs that are READY.
     Bandwidths,
+    /// Of a VP: a budget, the end of its period, the rest of a nanosecond, and an epoch, in which it is active. A queue
+    /// by the ends of periods, and a heap by these or by virtual times. Of a scheduler: who runs, how much of that is
+    /// settled, the active bandwidth, and the epoch.
+    Reclaimed,
     /// Of a VP: a budget, the end of its period, and the rest of a turn. VPs with budget are in a queue by the ends of
     /// periods; those without in a list, and in a heap by these ends.
     Jobs,
@@ -87,6 +91,7 @@ impl Words {
             "reservation" => Words::Budgets,
             "cbs" | "constant-utilisation-server" => Words::Bandwidths,
             "tbs" => Words::Jobs,
+            "grub" => Words::Reclaimed,
             "limit" => Words::Budget,
             "resource-kernel" => Words::Reserves,
             "least-slack" => Words::Slack,
@@ -229,6 +234,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
         | Words::Places
         | Words::Epochs => {}
         Words::Tickets => add_words(digest, &sched.word[..3]),
+        Words::Reclaimed => add_words(digest, &[sched.word[1] >> 32, sched.word[2], sched.word[3]]),
         Words::Requests => {
             digest.add(sched.word[1]);
             digest.add(sched.word[5] >> 32);
@@ -281,6 +287,21 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
         Words::Budgets | Words::Bandwidths | Words::Budget => {
             add_budget(digest, vp, now);
             add_heap_place(digest, state, v, words, now);
+        }
+        Words::Reclaimed => {
+            let is_active = |v: usize| {
+                let vp = &state.vps[v];
+                vp.word[3] == state.schedulers[vp.parent as usize].word[5]
+            };
+            add_budget(digest, vp, now);
+            digest.add(vp.word[2]);
+            digest.add(u64::from(is_active(v)));
+            add_heap_place(digest, state, v, words, now);
+            add_due(digest, state, v, |v| {
+                let vp = &state.vps[v];
+                let is_throttled = vp.state == READY && vp.flags & THROTTLED != 0;
+                is_throttled || (vp.state == WAITING && is_active(v))
+            });
         }
         Words::Jobs => {
             let has_budget = |vp: &VpImage| vp.word[0] as i64 > 0;
@@ -399,6 +420,7 @@ fn is_in_heap(vp: &VpImage, words: Words) -> bool {
         Words::Tags | Words::Borrowed | Words::Epochs => vp.state == READY,
         Words::Budgets => vp.state != WAITING,
         Words::Bandwidths => vp.state == READY,
+        Words::Reclaimed => vp.state == READY && vp.flags & THROTTLED == 0,
         Words::Jobs => vp.state == READY && vp.word[0] as i64 > 0,
         _ => false,
     }
