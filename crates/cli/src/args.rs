@@ -98,6 +98,9 @@ Amounts are rounded up, and none that is smaller by more than a nanosecond would
 do at the same period. Of several periods it takes the one with the least share
 of a CPU, though shorter periods cost more switches.
 
+Below bvt, threads that ask for JOB get warps instead, as section 6 of its paper
+has them, but with the debt that it leaves out.
+
 Exit codes: 0 with the least reservations the hierarchy holds, 1 it does not,
 2 bad usage or input, 3 the system failed.";
 
@@ -154,7 +157,7 @@ pub enum Command {
     },
     /// Say what a guarantee promises, what follows from it, and how it is misread
     Guarantee(GuaranteeArgs),
-    /// Find the least reservations that suffice for the tasks of each thread
+    /// Find the least reservations that suffice for the tasks of each thread, and warps for JOB
     Fit(FitArgs),
     /// List the scheduling policies with their parameters, units and defaults
     Policies(PoliciesArgs),

@@ -32,13 +32,13 @@
 use super::proportional_share::as_psbe;
 use super::{Entry, Instance, Limits, Provided, proportional_share};
 use crate::derivation::Rule;
-use crate::graph::Child;
+use crate::graph::{Child, Edge};
 use crate::guarantee::{Guarantee, Kind};
 use crate::label::Label;
 use crate::rational::{Rational, time_ceil, whole};
 use crate::rewrite::{notified, rewrite};
 use crate::together::Supply;
-use crate::warps::{GRANULES_A_NANOSECOND, InTime, Warper, Warpers};
+use crate::warps::{Conditions, GRANULES_A_NANOSECOND, InTime, Warper, Warpers};
 use num_traits::{One, Signed, Zero};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -103,11 +103,13 @@ fn provide(instance: &Instance) -> Provided {
         let formula = format!("s * r = {share} * {weight}");
         instance.label(Guarantee::Ps { share: share * weight }, SHARE, formula)
     };
-    let warpers = || warpers(instance, &claims, &allowance);
+    let warpers = warpers(instance, &claims, &allowance);
+    let asks = |edge: &&Edge| matches!(edge.requested, Some(Guarantee::Job { .. }));
+    let conditions = instance.children.iter().any(asks).then(|| Conditions::new(&warpers));
     let labels = match (&psbe, &held) {
         (Some(_), _) => {
             let labels = (0..claims.len()).map(bound);
-            labels.enumerate().map(|(child, label)| asked(instance, &held, &warpers, child, label)).collect()
+            labels.enumerate().map(|(child, label)| asked(instance, &held, conditions.as_ref(), child, label)).collect()
         }
         (None, Guarantee::Ps { share: s }) => claims.iter().map(|claim| share(s, &claim.weight)).collect(),
         _ => return instance.nothing(SHARE, "shares of nothing that is promised"),
@@ -140,17 +142,20 @@ fn warpers(instance: &Instance, claims: &[Claim], allowance: &Rational) -> Warpe
 fn asked(
     instance: &Instance,
     held: &Guarantee,
-    warpers: &impl Fn() -> Warpers,
+    conditions: Option<&Conditions>,
     child: usize,
     share: Label,
 ) -> Label {
     let edge = instance.children[child];
-    let Some(Guarantee::Job { amount, period, .. }) = &edge.requested else { return share };
+    let (Some(Guarantee::Job { amount, period, .. }), Some(conditions)) = (&edge.requested, conditions) else {
+        return share;
+    };
+    instance.work.take(1 + instance.children.len());
     let refused = match (held, &edge.child) {
         _ if instance.param("stall-credit").is_some_and(|credit| credit.is_positive()) => {
             "JOB is shown without a `stall-credit` only, by which siblings come ahead of who warps".to_owned()
         }
-        (Guarantee::All, Child::Thread(_)) => match warpers().in_time(child, amount, period) {
+        (Guarantee::All, Child::Thread(_)) => match conditions.in_time(child, amount, period) {
             Ok(InTime { response, formula }) => {
                 let (amount, period) = (amount.clone(), period.clone());
                 let job = Guarantee::Job { amount, period, response };

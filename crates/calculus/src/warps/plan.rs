@@ -10,7 +10,7 @@
 //! would depend on its warp, and that on theirs. Relies on `warps` for the conditions, and has it look at the plan once
 //! it is made. Never changes shares, nor who asks for what.
 
-use super::{InTime, Warpers};
+use super::{Conditions, InTime, Warpers};
 use crate::rational::{Rational, ceil_nanos, from_nanos, share_floor, time_ceil, time_floor, whole};
 use num_traits::{One, Signed, Zero};
 
@@ -71,27 +71,29 @@ pub struct Windows {
 /// # Errors
 /// The child for which no warp does, and the condition that fails.
 pub fn plan(warpers: &Warpers, asked: &[Option<Request>]) -> Result<WarpPlan, (usize, String)> {
+    // The warps of those who ask count nowhere but in the levels.
+    let conditions = Conditions::new(warpers);
     let mut warpers = warpers.clone();
     let requests: Vec<(usize, &Request)> =
         asked.iter().enumerate().filter_map(|(child, asked)| Some((child, asked.as_ref()?))).collect();
     for (child, request) in &requests {
+        conditions.may(*child, &request.amount, &request.period).map_err(|reason| (*child, reason))?;
         stays_within(&warpers, *child, request).map_err(|reason| (*child, reason))?;
     }
     let mut planned = Vec::new();
     let (mut below, mut uncorrected) = base(&warpers, asked);
+    let asks: Vec<bool> = asked.iter().map(Option::is_some).collect();
     for (level, of_level) in (1..).zip(levels(&requests)) {
         let mut each = Vec::new();
         for child in of_level {
-            let within: Vec<usize> =
-                requests.iter().map(|(other, _)| *other).filter(|other| *other != child).collect();
-            let debt = match warpers.debt_with(child, &within) {
+            let debt = match conditions.debt_beside(child, &asks) {
                 _ if warpers.each.len() == 1 => Rational::zero(),
                 Some(debt) => debt,
                 None => {
                     return Err((child, "all other children ask for JOB, and one must not".to_owned()));
                 }
             };
-            let virtual_warp = &below + warpers.lead(child, &debt);
+            let virtual_warp = &below + conditions.lead(child, &debt);
             each.push((child, debt, virtual_warp));
         }
         let warp = each.iter().map(|(.., warp)| warp.clone()).max().unwrap_or_default();
@@ -108,8 +110,9 @@ pub fn plan(warpers: &Warpers, asked: &[Option<Request>]) -> Result<WarpPlan, (u
         }
     }
     planned.sort_by_key(|planned| planned.child);
+    let conditions = Conditions::new(&warpers);
     for (planned, (child, request)) in planned.iter_mut().zip(&requests) {
-        planned.in_time = in_time(&warpers, *child, request);
+        planned.in_time = in_time(&conditions, *child, request);
     }
     Ok(WarpPlan { warpers, planned })
 }
@@ -135,8 +138,7 @@ fn base(warpers: &Warpers, asked: &[Option<Request>]) -> (Rational, Rational) {
 
 /// Whether a thread's limits keep it within its part, and leave it what it asks for.
 fn stays_within(warpers: &Warpers, child: usize, request: &Request) -> Result<(), String> {
-    let Request { amount, period, response } = request;
-    warpers.may(child, amount, period)?;
+    let Request { period, response, .. } = request;
     let (own, weight) = (&warpers.each[child], warpers.weight(child));
     if warpers.beyond(child).is_none() {
         let least = &own.limit * (Rational::one() - &weight) / &weight;
@@ -155,8 +157,8 @@ fn stays_within(warpers: &Warpers, child: usize, request: &Request) -> Result<()
     Ok(())
 }
 
-fn in_time(warpers: &Warpers, child: usize, request: &Request) -> Result<InTime, String> {
-    let found = warpers.in_time(child, &request.amount, &request.period)?;
+fn in_time(conditions: &Conditions, child: usize, request: &Request) -> Result<InTime, String> {
+    let found = conditions.in_time(child, &request.amount, &request.period)?;
     if found.response > request.response {
         let (found, asked) = (time_ceil(&found.response), time_floor(&request.response));
         return Err(format!("it is done within {found}, and asks for {asked}"));

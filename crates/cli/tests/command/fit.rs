@@ -67,3 +67,35 @@ fn what_cannot_be_fitted_is_refused() {
     let with_period = hls(&["fit", "no-period.kdl", "--period", "5ms"]);
     assert_eq!(with_period.code, Some(1), "nothing is promised to it: {with_period:?}");
 }
+
+/// The worked example: who is to be done sooner goes before the others, with the debt that the paper leaves out.
+#[test]
+fn warps_for_threads_that_ask_for_jobs_below_bvt() {
+    let Outcome { code, stdout, stderr } = hls(&["fit", "jobs.kdl"]);
+    assert_eq!((code, &stderr[..]), (Some(0), ""), "{stdout}");
+    for line in [
+        "  ctl         2  2ms  20ms    2ms    2ms  16.667ms 64.40477ms          41.072ms",
+        "  mpeg        1  9ms  33ms 11.5ms 11.5ms   6.667ms  35.2381ms          28.572ms",
+        "    thread \"ctl\" warp=\"12.880954ms\" warp-limit=\"2.5ms\" unwarp=\"12ms\"",
+        "    thread \"mpeg\" warp=\"12.333335ms\" warp-limit=\"10ms\" unwarp=\"19ms\"",
+    ] {
+        assert!(stdout.lines().any(|printed| printed == line), "{line} in\n{stdout}");
+    }
+    assert!(stdout.contains("window: 252ms of virtual time, 20ms in all"), "{stdout}");
+    assert!(stdout.ends_with("all tasks are in time\n"), "{stdout}");
+}
+
+#[test]
+fn what_no_warp_gives_is_named_with_the_condition_that_fails() {
+    let Outcome { code, stdout, .. } = hls(&["fit", "jobs-late.kdl"]);
+    assert_eq!(code, Some(1), "{stdout}");
+    let reason = "no warp does for `mpeg`: an `unwarp` of 18.572ms or more is needed, so that its limit keeps it within \
+                  its part, 7/20 of the CPU; it is 18ms\n";
+    assert!(stdout.contains(reason), "{stdout}");
+    assert!(
+        stdout.ends_with("NOT KEPT: not everything that is asked for can be given with these\n"),
+        "{stdout}"
+    );
+    let unknown = hls(&["fit", "jobs.kdl", "--thread", "gcc"]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+}
