@@ -28,8 +28,11 @@
  * subtracted from, and compared as a point on a circle. In the paper a VP that sleeps against its will (a page fault)
  * holds back the scheduler's virtual time, so that all who sleep meanwhile go on where they were: one fault costs the
  * others without limit. Here that time does not wait; but who wakes up from such a sleep has an A of no less than the
- * scheduler's virtual time minus `stall-credit` (G) of its CPU time. Several CPUs have no migration penalty, and no
- * promise.
+ * scheduler's virtual time minus `stall-credit` (G) of its CPU time.
+ *
+ * On several CPUs each runs the VP with the least E of those that run nowhere, where E of who ran last on another CPU
+ * counts as later by `migration` (M). Nothing is promised there: a light VP beside a heavy one gets ahead
+ * of the scheduler's virtual time without limit.
  *
  * What a division by a share leaves is carried over.
  */
@@ -41,7 +44,9 @@
 	P(BVT_CREDIT, "stall-credit", HLS_TIME, 0, 0, HLS_S(10),                          \
 	  "CPU time that a VP still has to come after a page fault or a wait for a disk") \
 	P(BVT_UNIT, "unit", HLS_TIME, 0, 0, HLS_MS(100),                                  \
-	  "CPU time of which multiples are charged, rounded up; 0: what was used")
+	  "CPU time of which multiples are charged, rounded up; 0: what was used")        \
+	P(BVT_MIGRATION, "migration", HLS_TIME, 0, 0, HLS_S(10),                          \
+	  "by how much a VP must be earlier to run elsewhere than it ran last, as CPU time for a share of 1")
 #define BVT_VP_PARAMS(P)                                                                                   \
 	P(BVT_SHARE, "share", HLS_COUNT, 1, 1, 131072, "weight of the VP among its siblings")              \
 	P(BVT_WARP, "warp", HLS_TIME, 0, 0, HLS_S(3600), "CPU time that the VP may get ahead of its turn") \
@@ -70,8 +75,11 @@ struct bvt {
 	u64 greatest;           /* the greatest A of all */
 	struct hls_queue ready; /* by E: of VPs without a warp (and so by A); the others lie in its search tree */
 	u32 actuals;            /* heap by A of the VPs in that search tree */
-	u32 barred;             /* search tree by A of the BARRED VPs */
-	u32 bars;               /* heap of them by the ends of their bars */
+	u64 homes;              /* of which CPUs the search trees in `home` are not empty */
+	/* With a `migration`, in place of `ready`: for each CPU those that ran there last, in a search tree by E. */
+	u32 home[HLS_MAX_CPUS];
+	u32 barred; /* search tree by A of the BARRED VPs */
+	u32 bars;   /* heap of them by the ends of their bars */
 	u32 keeper; /* a VP that goes on, if it is asked for at `keeps_at`: only its slice is another one */
 	u64 keeps_at;
 };
@@ -129,9 +137,62 @@ static u64 bvt_running_effective(hls_t *h, u32 v)
 	return bvt_running_actual(h, v) - bvt_warp(h, v);
 }
 
-static bool bvt_is_apart(hls_t *h, u32 v)
+/*
+ * By how much later E of v, which is READY, counts on this CPU: as much for all, whatever their shares, so that those
+ * who ran last on one CPU have one order. BARRED VPs migrate for free: they lie in one search tree for all CPUs.
+ */
+static u64 bvt_penalty(hls_t *h, u32 s, u32 v, u32 cpu)
 {
-	return queue_is_pinned(h, v) || h->vp[v].param[BVT_WARP];
+	const vp_t *vp = &h->vp[v];
+	u64 migration_ns = h->scheduler[s].param[BVT_MIGRATION];
+	bool is_elsewhere = vp->nr_grants && vp->cpu != cpu && POLICY_VP(struct bvt_vp, v)->state != BVT_BARRED;
+	return migration_ns && is_elsewhere ? virtual_of(migration_ns, 1) : 0;
+}
+
+/* E of v, which is READY, as it counts on this CPU. */
+static u64 bvt_effective_on(hls_t *h, u32 s, u32 v, u32 cpu)
+{
+	return bvt_effective(h, v) + bvt_penalty(h, s, v, cpu);
+}
+
+/* Whether v lies in a search tree by E, and in the heap by A. */
+static bool bvt_is_apart(hls_t *h, u32 s, u32 v)
+{
+	return queue_is_pinned(h, v) || h->vp[v].param[BVT_WARP] || h->scheduler[s].param[BVT_MIGRATION];
+}
+
+static u32 bvt_home(hls_t *h, u32 v)
+{
+	return h->vp[v].cpu & (HLS_MAX_CPUS - 1);
+}
+
+HLS_RARE_FUNC u32 bvt_enqueue_apart(hls_t *h __arg_arena, u32 s, u32 v)
+{
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	u32 home = bvt_home(h, v);
+	if (h->scheduler[s].param[BVT_MIGRATION]) {
+		queue_push_tree(h, &bvt->home[home], v, bvt_effective(h, v), h->seq);
+		bvt->homes |= 1ULL << home;
+	} else {
+		queue_push_tree(h, &bvt->ready.tree, v, bvt_effective(h, v), h->seq);
+	}
+	heap_push(h->node, &bvt->actuals, v, POLICY_VP(struct bvt_vp, v)->actual, h->seq++);
+	return 0;
+}
+
+HLS_RARE_FUNC u32 bvt_dequeue_apart(hls_t *h __arg_arena, u32 s, u32 v)
+{
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	u32 home = bvt_home(h, v);
+	if (h->scheduler[s].param[BVT_MIGRATION]) {
+		queue_remove_tree(h, &bvt->home[home], v);
+		if (!bvt->home[home])
+			bvt->homes &= ~(1ULL << home);
+	} else {
+		queue_remove_tree(h, &bvt->ready.tree, v);
+	}
+	heap_remove(h->node, &bvt->actuals, v);
+	return 0;
 }
 
 static u64 bvt_bar_end(hls_t *h, u32 v)
@@ -153,9 +214,8 @@ static void bvt_enqueue(hls_t *h, u32 s, u32 v)
 		queue_push_tree(h, &bvt->barred, v, vp->actual, h->seq);
 		heap_push(h->node, &bvt->bars, v, bvt_bar_end(h, v), h->seq++);
 		bvt_set_timer(h, s);
-	} else if (bvt_is_apart(h, v)) {
-		queue_push_tree(h, &bvt->ready.tree, v, bvt_effective(h, v), h->seq);
-		heap_push(h->node, &bvt->actuals, v, vp->actual, h->seq++);
+	} else if (bvt_is_apart(h, s, v)) {
+		bvt_enqueue_apart(h, s, v);
 	} else {
 		queue_push_heap(h, &bvt->ready.heap, v, vp->actual);
 	}
@@ -168,20 +228,34 @@ static void bvt_dequeue(hls_t *h, u32 s, u32 v)
 		queue_remove_tree(h, &bvt->barred, v);
 		heap_remove(h->node, &bvt->bars, v);
 		bvt_set_timer(h, s);
-	} else if (bvt_is_apart(h, v)) {
-		queue_remove_tree(h, &bvt->ready.tree, v);
-		heap_remove(h->node, &bvt->actuals, v);
+	} else if (bvt_is_apart(h, s, v)) {
+		bvt_dequeue_apart(h, s, v);
 	} else {
 		heap_remove(h->node, &bvt->ready.heap, v);
 	}
 }
 
-/* v, of the queue `ready`, or w, which is BARRED, whoever has the lesser E; 0 is none. */
-static u32 bvt_earlier(hls_t *h, u32 v, u32 w)
+/* v or w, whoever has the lesser E on this CPU; 0 is none. */
+static u32 bvt_earlier(hls_t *h, u32 s, u32 v, u32 w, u32 cpu)
 {
 	if (!v || !w)
 		return v ? v : w;
-	return virtual_before(bvt_effective(h, w), bvt_effective(h, v)) ? w : v;
+	return virtual_before(bvt_effective_on(h, s, w, cpu), bvt_effective_on(h, s, v, cpu)) ? w : v;
+}
+
+/* The first of the first of each CPU. */
+HLS_RARE_FUNC u32 bvt_first_of_homes(hls_t *h __arg_arena, u32 s, u32 cpu)
+{
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	u64 homes = bvt->homes;
+	u32 first = 0;
+	for (u32 i = opaque(0); i < HLS_MAX_CPUS && homes && can_loop; i++) {
+		u32 home = __builtin_ctzll(homes) & (HLS_MAX_CPUS - 1);
+		homes &= homes - 1;
+		u32 v = tree_first_usable(h->queue_node, bvt->home[home], 1ULL << cpu);
+		first = bvt_earlier(h, s, first, v, cpu);
+	}
+	return first;
 }
 
 /* The READY VP with the least E of those that can use the CPU; 0: none. */
@@ -189,7 +263,8 @@ HLS_RARE_BODY u32 bvt_first(hls_t *h, u32 s, u32 cpu)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
 	u32 barred = bvt->barred ? tree_first_usable(h->queue_node, bvt->barred, 1ULL << cpu) : 0;
-	return bvt_earlier(h, queue_first_usable(h, &bvt->ready, cpu), barred);
+	u32 first = bvt->homes ? bvt_first_of_homes(h, s, cpu) : queue_first_usable(h, &bvt->ready, cpu);
+	return bvt_earlier(h, s, first, barred, cpu);
 }
 
 /* `least`, or A of v if that is less; v is READY, or 0. */
@@ -273,7 +348,8 @@ HLS_RARE_FUNC u32 bvt_cut_slice(hls_t *h __arg_arena, u32 s, u32 v, u32 running)
 	if (!running || !hls_usable(&h->vp[v], h->vp[running].cpu))
 		return 0;
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, running);
-	s64 ahead = bvt_effective(h, v) - bvt_running_effective(h, running);
+	u64 effective = bvt_effective_on(h, s, v, h->vp[running].cpu);
+	s64 ahead = effective - bvt_running_effective(h, running);
 	if (ahead < 0)
 		vp->loses = 1;
 	else if (bvt_turn(h, s, running, ahead) < hls_slice_left_ns(h, running))
@@ -337,7 +413,7 @@ static u64 bvt_next_turn(hls_t *h, u32 s, u32 v, u32 cpu)
 	u32 next = bvt_first(h, s, cpu);
 	if (!next)
 		return HLS_NEVER;
-	s64 ahead = bvt_effective(h, next) - bvt_effective(h, v);
+	s64 ahead = bvt_effective_on(h, s, next, cpu) - bvt_effective(h, v);
 	return bvt_turn(h, s, v, ahead);
 }
 
@@ -445,8 +521,10 @@ static void bvt_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 
 static bool bvt_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
-	(void)s;
-	return virtual_before(bvt_effective(h, ready), bvt_running_effective(h, running));
+	u64 effective = bvt_effective(h, ready);
+	if (h->vp[ready].state == HLS_READY)
+		effective += bvt_penalty(h, s, ready, h->vp[running].cpu);
+	return virtual_before(effective, bvt_running_effective(h, running));
 }
 
 /* Some bars have ended: their VPs are WARPED. */

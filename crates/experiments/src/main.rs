@@ -135,6 +135,7 @@ fn simulate(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Re
     }
     if args.names.is_empty() || args.names.iter().any(|name| name == shares::NAME) {
         write!(out, "\n{}\n{}", shares::errors(&options)?, shares::cheats(&options)?)?;
+        write!(out, "\n{}", shares::migrations(&options)?)?;
     }
     Ok(is_within)
 }

@@ -1,8 +1,10 @@
-//! How well the policies that give shares keep to them, and who gains by cheating: two tables, in the simulator.
+//! How well the policies that give shares keep to them, who gains by cheating, and what a penalty for migration costs:
+//! three tables, in the simulator.
 //!
 //! The first has the greatest error among threads that always want the CPU: how far from its part of what these threads
 //! had together one of them is. The second has what a thread gets beside another one of the same share that always
-//! wants the CPU, if it lets the CPU go in time not to be charged, or not to be preempted.
+//! wants the CPU, if it lets the CPU go in time not to be charged, or not to be preempted. The third is about `bvt` on
+//! several CPUs.
 
 use crate::decimal::Decimal;
 use crate::run::{Outcome, run};
@@ -54,6 +56,15 @@ const CHEATS: [Cheat; 3] = [
 /// How long each cheat is tried.
 const CHEATING: Nanos = Nanos::from_secs(20);
 
+/// Penalties for migration, in milliseconds.
+const PENALTIES: [u64; 7] = [0, 1, 2, 5, 10, 20, 50];
+
+/// CPUs, how many threads of the same share always want one of them, and who is beside them.
+const CROWDS: [(u64, usize, &str); 4] = [(2, 3, ""), (4, 5, ""), (4, 7, ""), (4, 7, SLEEPERS)];
+
+/// How long threads migrate.
+const MIGRATING: Nanos = Nanos::from_secs(20);
+
 /// 0.1 ms before a turn ends, in microseconds.
 fn just_before(turn: Nanos) -> u64 {
     turn.0 / 1_000 - 100
@@ -74,7 +85,7 @@ pub fn errors(options: &Options) -> Result<String, Vec<String>> {
             let _ = write!(table, "| `{policy}` | {}{beside} |", names.join(":"));
             for seconds in SECONDS {
                 let length = Nanos::from_secs(seconds);
-                let text = hierarchy(policy, weights, sleepers);
+                let text = hierarchy(1, policy, weights, sleepers);
                 let outcome = run(policy, text.as_bytes(), &Workload::default(), length, options)?;
                 let _ = write!(table, " {} ms |", milliseconds(error(&outcome, weights)));
             }
@@ -84,11 +95,11 @@ pub fn errors(options: &Options) -> Result<String, Vec<String>> {
     Ok(table)
 }
 
-/// A hierarchy with a thread for each share, and others.
-fn hierarchy(policy: &str, weights: &[u64], others: &str) -> String {
-    let mut text = format!("machine cpus=1\n{policy} \"S\" {{\n");
-    for share in weights {
-        let _ = writeln!(text, "    thread \"{share}\" share={share} {{ cpu-bound; }}");
+/// A hierarchy with a thread for each share, and others, below a policy, which may have parameters.
+fn hierarchy(cpus: u64, policy: &str, weights: &[u64], others: &str) -> String {
+    let mut text = format!("machine cpus={cpus}\n{policy} {{\n");
+    for (number, share) in weights.iter().enumerate() {
+        let _ = writeln!(text, "    thread \"{number}\" share={share} {{ cpu-bound; }}");
     }
     text + others + "}\n"
 }
@@ -134,4 +145,32 @@ pub fn cheats(options: &Options) -> Result<String, Vec<String>> {
 
 fn percent(thread: &ThreadResult) -> Decimal {
     Decimal(i64::try_from(thread.ran.0 * 100_000 / CHEATING.0).unwrap_or(i64::MAX))
+}
+
+/// The table of penalties: how often the threads of a crowd migrate in a second, and how far from its part one of them
+/// is in the end.
+///
+/// # Errors
+/// Why a hierarchy could not be run.
+pub fn migrations(options: &Options) -> Result<String, Vec<String>> {
+    let mut table = String::from("| `migration` |");
+    for (cpus, threads, others) in CROWDS {
+        let beside = if others.is_empty() { "" } else { ", sleepers" };
+        let _ = write!(table, " {threads} on {cpus} CPUs{beside} |");
+    }
+    let _ = writeln!(table, "\n|---:|{}", "---|".repeat(CROWDS.len()));
+    for penalty in PENALTIES {
+        let _ = write!(table, "| {penalty} ms |");
+        for (cpus, threads, others) in CROWDS {
+            let (weights, policy) = (vec![1; threads], format!("bvt migration=\"{penalty}ms\""));
+            let text = hierarchy(cpus, &policy, &weights, others);
+            let outcome = run(&policy, text.as_bytes(), &Workload::default(), MIGRATING, options)?;
+            let migrations: u64 = outcome.result.threads.iter().map(|thread| thread.migrations).sum();
+            let rate = Decimal::ratio_nearest(migrations, MIGRATING.0 / Nanos::from_secs(1).0);
+            let error = milliseconds(error(&outcome, &weights));
+            let _ = write!(table, " {rate}/s, {error} ms |");
+        }
+        table.push('\n');
+    }
+    Ok(table)
 }

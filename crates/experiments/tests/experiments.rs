@@ -98,4 +98,5 @@ fn shares_are_kept_as_the_tables_say() {
     let options = Options::default();
     hls_golden::assert_golden(&folder.join("errors.md"), &shares::errors(&options).expect("it runs"));
     hls_golden::assert_golden(&folder.join("cheats.md"), &shares::cheats(&options).expect("it runs"));
+    hls_golden::assert_golden(&folder.join("migrations.md"), &shares::migrations(&options).expect("it runs"));
 }

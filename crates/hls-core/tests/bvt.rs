@@ -287,3 +287,52 @@ fn in_units_who_is_preempted_often_gets_a_part_of_its_share() {
     let (preempted, other) = run(10);
     assert!((9..=11).contains(&(other / preempted)), "{preempted} ms and {other} ms");
 }
+
+/// Who runs on each of two CPUs in each millisecond until the end, of three even threads that always want a CPU.
+fn on_two_cpus(migration: u64) -> [String; 2] {
+    let mut machine = Machine::new(2, None);
+    let bvt = machine.root("bvt", &[2 * MS, 0, 0, migration * MS]);
+    let threads: Vec<CoreVp> = (0..3).map(|_| machine.thread(bvt, &EVEN)).collect();
+    threads.iter().for_each(|&vp| machine.wake(vp));
+    let mut runs = [String::new(), String::new()];
+    for end in 1..=24 {
+        for (runs, running) in runs.iter_mut().zip(&machine.running) {
+            let who = threads.iter().position(|&vp| Some(vp) == *running);
+            runs.push(who.map_or('.', |who| ['f', 'g', 'h'][who]));
+        }
+        machine.run_to(Nanos(end * MS));
+    }
+    runs
+}
+
+/// Without a penalty the first thread changes its CPU whenever it is its turn. With one of 1, who waits must be earlier
+/// by that, and who runs goes on for as much longer before another CPU's thread comes. With a great one the threads of
+/// one CPU share it, however much the one on the other CPU gets.
+#[test]
+fn a_penalty_keeps_threads_on_their_cpus() {
+    assert_eq!(on_two_cpus(0), ["ffhhhhffhhhhffhhhhffhhhh", "ggffggggffggggffggggffgg"]);
+    assert_eq!(on_two_cpus(1), ["ffhhhhhhhhgggggggggfffff", "gggggfffffffffhhhhhhhhhg"]);
+    assert_eq!(on_two_cpus(100), ["ffhhhhffffhhhhffffhhhhff", "gggggggggggggggggggggggg"]);
+}
+
+/// The third thread wakes up warped. The first one is further ahead than the second one, which has twice its share, and
+/// loses its CPU to the third. With a great penalty the second one does, which runs where the third one ran last.
+#[test]
+fn a_wake_up_counts_the_penalty() {
+    let who_waits = |migration: u64| {
+        let mut machine = Machine::new(2, None);
+        let bvt = machine.root("bvt", &[10 * MS, 0, 0, migration * MS]);
+        let threads = [[1, 0], [2, 0], [1, 5 * MS]].map(|params| machine.thread(bvt, &params));
+        let [f, g, h] = threads;
+        machine.wake(f);
+        machine.wake(h);
+        machine.run_to(Nanos(MS));
+        machine.block(h);
+        machine.wake(g);
+        machine.run_to(Nanos(4 * MS));
+        machine.wake(h);
+        threads.iter().position(|vp| !machine.running.contains(&Some(*vp)))
+    };
+    assert_eq!(who_waits(0), Some(0));
+    assert_eq!(who_waits(100), Some(1));
+}

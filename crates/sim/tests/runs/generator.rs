@@ -161,7 +161,8 @@ impl Generator {
     fn own_params(&mut self, policy: &str) -> String {
         match policy {
             "bvt" if self.chance(50) => {
-                format!(" stall-credit=\"{}\" unit=\"{}\"", self.time(0, 5000), self.time(0, 200))
+                let (credit, unit, migration) = (self.time(0, 5000), self.time(0, 200), self.time(0, 5000));
+                format!(" stall-credit=\"{credit}\" unit=\"{unit}\" migration=\"{migration}\"")
             }
             _ => String::new(),
         }
