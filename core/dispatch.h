@@ -241,6 +241,12 @@ SAID(bool, joins, false, JOINS)
 SAID(bool, hears, false, HEARS)
 #undef HEARS
 
+#define SLOWS(number, fn, ...) \
+	case number:           \
+		return fn##_policy.slows;
+SAID(bool, slows, false, SLOWS)
+#undef SLOWS
+
 #define STRICT(number, fn, ...) \
 	case number:            \
 		return fn##_policy.strict;

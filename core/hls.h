@@ -209,7 +209,9 @@ struct hls_scheduler {
 	u32 pinned;    /* search tree of the children that are counted in nr_ready and pinned */
 	u32 nr_pinned; /* its members */
 	u32 first_wanting;
-	u32 hears; /* whether its policy has the hook `told` */
+	u8 hears; /* whether its policy has the hook `told` */
+	u8 slows; /* hls_policy.slows of its policy */
+	u16 unused;
 	u32 pending_next;
 	u32 violation_about; /* the VP, or of the grant hook the CPU, that the hook was called about */
 	u64 timer_at;

@@ -158,6 +158,8 @@ struct hls_policy {
 	u32 state_version; /* of its words: builds with the same one understand each other's */
 	u32 most_children; /* 0: any number */
 	bool joins;        /* its scheduler holds VPs of several parents and requests all of them at once */
+	/* Each child is a slower processor; the first parameter of its VP is the speed in millionths. */
+	bool slows;
 	/* No READY child ever waits beside a RUNNING one that it would preempt. */
 	bool strict;
 	/* The loops of a decision have request, release and grant inlined: for short hooks of built-in policies. */
@@ -370,7 +372,10 @@ static __always_inline void hls_tell_parents(hls_t *h, u32 s, u32 what, u64 valu
 {
 	if (h->scheduler[s].told[what] == value)
 		return;
-	h->scheduler[s].told[what] = value;
+	scheduler_t *sched = in_register(&h->scheduler[s]);
+	sched->told[what] = value;
+	if (likely(sched->single && !h->scheduler[h->vp[sched->first_up].parent].hears))
+		return;
 	hls_tell_later(h, s);
 }
 
@@ -398,6 +403,42 @@ HLS_GLOBAL_FUNC u64 hls_mul_div_floor(u64 a, u64 b, u64 c)
 		}
 	}
 	return quotient;
+}
+
+#define HLS_WHOLE_SPEED 1000000
+
+/*
+ * How fast the processor v is that its parent, whose policy `slows`, makes for its child: in millionths of a CPU,
+ * rounded down at each level from the top on.
+ */
+HLS_GLOBAL_FUNC u64 hls_speed(const hls_t *h __arg_arena, u32 v)
+{
+	u64 speed = HLS_WHOLE_SPEED;
+	u32 depth = 0, u = v;
+	for (u32 i = opaque(0); i < HLS_MAX_DEPTH && h->scheduler[h->vp[u].parent].slows && can_loop; i++) {
+		depth++;
+		u = h->scheduler[h->vp[u].parent].first_up;
+	}
+	for (u32 i = opaque(0); i < HLS_MAX_DEPTH && depth && can_loop; i++) {
+		u = v;
+		depth--;
+		for (u32 n = opaque(0); n < depth && n < HLS_MAX_DEPTH && can_loop; n++)
+			u = h->scheduler[h->vp[u].parent].first_up;
+		speed = speed * h->vp[u].param[0] / HLS_WHOLE_SPEED;
+	}
+	return speed;
+}
+
+/*
+ * An amount of CPU time in the time of the processor that s holds: of a slower one (RTSS 2001, section 5.1) it is that
+ * much less time of a CPU, rounded down. A policy that may stand below slower processors reads its amounts by this.
+ */
+static __always_inline u64 hls_amount_ns(const hls_t *h, u32 s, u64 amount_ns)
+{
+	u32 v = h->scheduler[s].first_up;
+	if (likely(!h->scheduler[h->vp[v].parent].slows))
+		return amount_ns;
+	return hls_mul_div_floor(amount_ns, hls_speed(h, v), HLS_WHOLE_SPEED);
 }
 
 /* The answer to a message where the policy has no hook for it. */

@@ -81,6 +81,7 @@ HLS_GLOBAL_FUNC s64 set_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 	hls_set_timer(h, s, HLS_NEVER);
 	sched->policy = policy;
 	sched->hears = policy_hears(policy);
+	sched->slows = policy_slows(policy);
 	clear((u64 __arena *)sched->word, sizeof(sched->word));
 	for (u32 i = 0; i < HLS_NR_TOLD; i++)
 		hls_tell_parents(h, s, i, 0);

@@ -73,6 +73,7 @@ HLS_ENTRY s64 hls_create_scheduler(hls_t *h __arg_arena, u32 policy, const param
 	sched->level = 1;
 	sched->joins = policy_joins(policy);
 	sched->hears = policy_hears(policy);
+	sched->slows = policy_slows(policy);
 	sched->timer_at = HLS_NEVER;
 	for (u32 i = 0; i < HLS_PARAMS; i++)
 		sched->param[i] = params->value[i];

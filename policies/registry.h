@@ -46,6 +46,8 @@
 	P(21, resource_kernel, RESOURCE_KERNEL, __VA_ARGS__)     \
 	P(22, linux, LINUX, __VA_ARGS__)                         \
 	P(23, windows_2000, WINDOWS_2000, __VA_ARGS__)           \
+	P(27, bss_i, BSS_I, __VA_ARGS__)                         \
+	P(28, pshed, PSHED, __VA_ARGS__)                         \
 	P(29, least_slack, LEAST_SLACK, __VA_ARGS__)             \
 	P(30, background, BACKGROUND, __VA_ARGS__)
 

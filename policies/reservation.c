@@ -24,7 +24,9 @@
  *                   |                                     | revoke, no budget
  *                `depleted` heap (throttled) <------------+
  *
- * All three heaps are ordered by the end of the period, and the timer is set to the first of all ends.
+ * All three heaps are ordered by the end of the period, and the timer is set to the first of all ends. The first of
+ * those that have budget is the deadline that the scheduler tells above. Below a slower processor the budgets are in its
+ * time (hls_amount_ns).
  */
 #include "../core/budget.h"
 
@@ -62,6 +64,12 @@ static s64 reservation_register_vp(hls_t *h, u32 s, u32 v)
 	return 0;
 }
 
+/* The VP's budget; below a slower processor that is its part of the budget in the parameters. */
+static u64 reservation_amount_ns(hls_t *h, u32 v)
+{
+	return hls_amount_ns(h, h->vp[v].parent, h->vp[v].param[RESERVATION_BUDGET]);
+}
+
 static bool reservation_has_budget(hls_t *h, u32 v)
 {
 	return POLICY_VP(struct reservation_vp, v)->budget.left_ns > 0;
@@ -75,7 +83,7 @@ static u64 reservation_deadline_at(hls_t *h, u32 v)
 /* If the VP's period is over, begins the period of now. */
 static void reservation_renew_if_over(hls_t *h, u32 v)
 {
-	budget_renew_if_over(h, v, &POLICY_VP(struct reservation_vp, v)->budget, h->vp[v].param[RESERVATION_BUDGET],
+	budget_renew_if_over(h, v, &POLICY_VP(struct reservation_vp, v)->budget, reservation_amount_ns(h, v),
 			     h->vp[v].param[RESERVATION_PERIOD]);
 }
 
@@ -83,7 +91,7 @@ static void reservation_renew_if_over(hls_t *h, u32 v)
 static void reservation_wake(hls_t *h, u32 v)
 {
 	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
-	u64 budget = h->vp[v].param[RESERVATION_BUDGET], period = h->vp[v].param[RESERVATION_PERIOD];
+	u64 budget = reservation_amount_ns(h, v), period = h->vp[v].param[RESERVATION_PERIOD];
 	bool resumed = h->vp[v].flags & HLS_RESUMED;
 	h->vp[v].flags &= ~HLS_RESUMED;
 	if (h->now_ns < vp->budget.end_at) {
@@ -111,6 +119,8 @@ static void reservation_set_timer(hls_t *h, u32 s)
 	/* A RUNNING VP whose period is over is about to be revoked, and that sets the timer again. */
 	if (res->running && h->node[res->running].key < first && h->node[res->running].key > h->now_ns)
 		first = h->node[res->running].key;
+	if (first != HLS_NEVER)
+		hls_tell_parents(h, s, HLS_TOLD_DEADLINE, first);
 	if (res->depleted && h->node[res->depleted].key < first)
 		first = h->node[res->depleted].key;
 	hls_set_timer(h, s, first);
@@ -160,7 +170,7 @@ static u32 reservation_grant(hls_t *h, u32 s, u32 cpu)
 static void reservation_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	heap_remove(h->node, &POLICY_STATE(struct reservation, s)->running, v);
-	budget_charge(h, v, &POLICY_VP(struct reservation_vp, v)->budget, h->vp[v].param[RESERVATION_BUDGET],
+	budget_charge(h, v, &POLICY_VP(struct reservation_vp, v)->budget, reservation_amount_ns(h, v),
 		      h->vp[v].param[RESERVATION_PERIOD], used_ns);
 }
 

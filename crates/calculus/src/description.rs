@@ -42,7 +42,7 @@ pub struct Description {
 const MICROSECOND: u64 = 1_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// A whole rate, in the unit of [`RATE`].
+/// A whole rate, in the unit of the parameter `rate-ppm`.
 pub(crate) const WHOLE_RATE: u64 = 1_000_000;
 
 /// A reservation's amount.
@@ -63,14 +63,4 @@ pub(crate) const PERIOD: Param = Param {
     min: MICROSECOND,
     max: 3_600 * SECOND,
     doc: "length of a period",
-};
-
-/// The speed of a uniformly slower processor.
-pub(crate) const RATE: Param = Param {
-    name: "rate-ppm",
-    unit: Unit::Count,
-    default: None,
-    min: 1,
-    max: WHOLE_RATE,
-    doc: "speed of the VP in millionths of what its parent has",
 };

@@ -6,7 +6,7 @@ use crate::guarantee::Guarantee;
 use crate::rational::Rational;
 use crate::rewrite::{Refusal, implies_on, sum_implies};
 use crate::together::Supply;
-use num_traits::One;
+use num_traits::{One, Zero};
 use std::sync::Arc;
 
 /// What the analysis derives for an edge of a hierarchy.
@@ -51,6 +51,29 @@ impl Label {
             guarantee,
             derivation: Arc::new(derivation),
         }
+    }
+
+    /// What is left of RESU to a policy that tells no deadlines, by a rule; another label stays.
+    pub(crate) fn untold(&self, rule: Rule) -> Label {
+        let Guarantee::Resu { .. } = self.guarantee else { return self.clone() };
+        let share = self.absolute().rate();
+        let formula = format!("PS {share}");
+        Label::new(Guarantee::Ps { share }, self.count, rule, vec![self.derivation.clone()], formula)
+    }
+
+    /// Below a slower processor, an amount that is no whole nanoseconds in real time is rounded down: so the core
+    /// counts budgets.
+    pub(crate) fn floor_to_nanos(&mut self) {
+        let Guarantee::Reservation { amount, .. } = &self.guarantee else { return };
+        let real = amount * &self.scale;
+        if self.scale.is_one() || real.is_integer() {
+            return;
+        }
+        self.guarantee = match real.floor() {
+            none if none.is_zero() => Guarantee::Null,
+            whole => self.guarantee.with_number(0, &(whole / &self.scale)),
+        };
+        Arc::make_mut(&mut self.derivation).conclusion = self.guarantee.clone();
     }
 
     /// The guarantee with its amounts in real time.

@@ -446,8 +446,6 @@ fn needs_below_a_slower_processor_are_compared_in_real_time() {
         ("reservation", "RESBH 2ms 10ms", "PSBE 2/5 4.8ms", false),
         ("reservation", "RESBH 2ms 10ms", "PSBE 2/5 6.4ms", true),
         ("reservation", "RESBH 2ms 10ms", "RESBH 4ms 10ms", true),
-        ("limit", "RESBH 2ms 10ms", "RESCS 4ms 16ms", false),
-        ("limit", "RESBH 2ms 10ms", "RESCS 4ms 18ms", true),
     ] {
         let mut build = Build::new(1, "bss-i", &[]);
         let inner = build.scheduler(policy, &[]);
@@ -588,7 +586,8 @@ fn turns_are_counted_on_one_vp() {
         let turns = build.scheduler("round-robin", &[("quantum", MS)]);
         let above = build.edge(Some(0), Child::Scheduler(turns), list);
         build.0.edges[above].width = width;
-        let sibling = [("share", 1), ("budget", MS), ("period", 20 * MS), ("priority", 0)];
+        let sibling =
+            [("share", 1), ("budget", MS), ("period", 20 * MS), ("priority", 0), ("rate-ppm", 400_000)];
         build.thread(0, &sibling);
         let thread = build.thread(turns, &[]);
         (0..2).for_each(|_| _ = build.thread(turns, &[]));
@@ -598,7 +597,7 @@ fn turns_are_counted_on_one_vp() {
     assert_eq!(below("reservation", &[("budget", 4 * MS), ("period", 8 * MS)], 1, 1), "PSBE 1/6 2ms");
     assert_eq!(below("proportional-share", &[("share", 1)], 1, 1), "PSBE 1/6 1ms");
     assert_eq!(below("lottery", &[("share", 1)], 1, 1), "PS 1/6");
-    assert_eq!(below("bss-i", &[("rate-ppm", 500_000)], 1, 1), "NULL");
+    assert_eq!(below("bss-i", &[("rate-ppm", 500_000)], 1, 1), "PS 1/6", "turns tell no deadlines");
     assert_eq!(below("time-sharing", &[], 1, 1), "NULL");
     assert_eq!(below("fixed-priority", &[("priority", 2)], 4, 1), "RESCS 1ms 3ms");
     assert_eq!(below("fixed-priority", &[("priority", 2)], 4, 2), "NULL");

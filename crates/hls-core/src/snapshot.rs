@@ -136,7 +136,10 @@ pub struct SchedulerImage {
     /// The first of its other children that want a CPU, if it holds several VPs.
     pub first_wanting: u32,
     /// Whether its policy hears what schedulers below it tell.
-    pub hears: u32,
+    pub hears: u8,
+    /// Whether its children hold slower processors.
+    pub slows: u8,
+    unused: u16,
     /// The next pending scheduler, or the next free one.
     pub pending_next: u32,
     /// What the violating hook was called about.

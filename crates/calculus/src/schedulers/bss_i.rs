@@ -6,7 +6,6 @@
 
 use super::{Entry, Instance, Limits, Provided, slower};
 use crate::derivation::Rule;
-use crate::description::{Description, RATE};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "bss-i",
@@ -15,11 +14,7 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESU rate to every child, to be used by one that has deadlines",
     joins: false,
     limits: Limits::Nothing,
-    description: Some(Description {
-        doc: "uniformly slower processors, by budgets for each deadline",
-        scheduler_params: &[],
-        vp_params: &[RATE],
-    }),
+    description: None,
     provide,
 };
 

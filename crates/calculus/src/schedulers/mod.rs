@@ -19,13 +19,14 @@ pub use crate::description::{Description, Param, Unit};
 
 use crate::cap::Cap;
 use crate::derivation::{Derivation, Rule, refusal};
+use crate::description::WHOLE_RATE;
 use crate::graph::{Edge, Policy};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::rational::{Rational, whole};
 use crate::rules::Mode;
 use crate::work::Work;
-use num_traits::Signed;
+use num_traits::{Signed, Zero};
 use std::sync::Arc;
 
 /// The analysis of a policy.
@@ -71,8 +72,33 @@ impl Entry {
     }
 }
 
-/// The labels of an instance's children, by the analysis of its policy or by what its policy declares.
+/// The policies of the core that tell a slower processor of their deadlines, and count budgets in its time.
+const TELLING: [&str; 3] = ["reservation", "bss-i", "pshed"];
+
+/// Whether a scheduler of the policy can use RESU; what is analysed and does not run would.
+fn tells_deadlines(policy: &Policy) -> bool {
+    match policy {
+        Policy::Declared(_) => false,
+        Policy::Named(name) => {
+            TELLING.contains(&name.as_str()) || find(name).is_some_and(|entry| entry.description.is_some())
+        }
+    }
+}
+
+/// The labels of an instance's children, by the analysis of its policy or by what its policy declares. A policy that
+/// tells no deadlines has PS of RESU.
 pub(crate) fn provide(policy: &Policy, instance: &Instance) -> Provided {
+    let has_resu = |slot: &HeldVps| matches!(slot.label.guarantee, Guarantee::Resu { .. });
+    if !tells_deadlines(policy) && instance.held.iter().any(has_resu) {
+        let labels: Vec<Label> = instance.held.iter().map(|slot| slot.label.untold(TELLS_NOTHING)).collect();
+        let held =
+            (instance.held.iter().zip(&labels)).map(|(slot, label)| HeldVps { label, ..*slot }).collect();
+        return provide_by(policy, &Instance { held, ..instance.clone() });
+    }
+    provide_by(policy, instance)
+}
+
+fn provide_by(policy: &Policy, instance: &Instance) -> Provided {
     match policy {
         Policy::Declared(declared) => declared.provide(instance),
         Policy::Named(name) => match find(name) {
@@ -98,6 +124,8 @@ fn names() -> String {
 
 const A_CPU_EACH: Rule =
     Rule { name: "a CPU each", source: "no more VPs below than whole CPUs above: nobody waits" };
+const TELLS_NOTHING: Rule =
+    Rule { name: "no deadlines told", source: "RESU r of a policy that tells none is PS r" };
 const UNKNOWN: Rule = Rule { name: "no analysis", source: "HLS, Table 1" };
 
 /// A VP of a parent (or `width` of them) that a scheduler holds, with its label.
@@ -108,6 +136,7 @@ pub(crate) struct HeldVps<'a> {
 }
 
 /// A scheduler with what it holds and whom it schedules: all that an analysis may look at.
+#[derive(Clone)]
 pub(crate) struct Instance<'a> {
     pub(crate) params: &'a [(String, u64)],
     /// What the scheduler holds of each parent: of one, but for joins.
@@ -240,7 +269,10 @@ impl<'a> Instance<'a> {
         let Guarantee::Resu { rate } = &held.guarantee else {
             return self.label(guarantee, rule, formula);
         };
-        let scale = &held.scale * rate;
+        let scale = speed_floor(&held.scale, rate);
+        if scale.is_zero() {
+            return self.null(rule, "a processor slower than a millionth of a CPU");
+        }
         let formula = format!("{}, in the time of a processor of speed {scale}", formula.into());
         Label { scale, ..self.label(guarantee, rule, formula) }
     }
@@ -268,6 +300,11 @@ impl<'a> Instance<'a> {
     pub(crate) fn child_param(&self, child: usize, name: &str) -> Option<Rational> {
         value(&self.children[child].params, name)
     }
+}
+
+/// The speed of a processor that has this rate of another one, as the core counts: in millionths, rounded down.
+fn speed_floor(above: &Rational, rate: &Rational) -> Rational {
+    (above * rate * whole(WHOLE_RATE)).floor() / whole(WHOLE_RATE)
 }
 
 fn value(params: &[(String, u64)], name: &str) -> Option<Rational> {

@@ -100,7 +100,8 @@ pub(super) fn provide_longer(instance: &Instance, more: &Rational) -> Provided {
 
 fn admitted(instance: &Instance, held: &Label, claim: Claim, rule: Rule, formula: &str) -> Label {
     let count = claim.vps;
-    let label = instance.paced(held, claim.guarantee(), rule, formula);
+    let mut label = instance.paced(held, claim.guarantee(), rule, formula);
+    label.floor_to_nanos();
     Label { count, resumes: held.guarantee == Guarantee::All, ..label }
 }
 

@@ -21,7 +21,7 @@ const MS: u64 = 1_000_000;
 const MAX_PERIOD: u64 = 50 * MS;
 
 /// Policies whose schedulers have no parameter.
-const WITHOUT_QUANTUM: [&str; 10] = [
+const WITHOUT_QUANTUM: [&str; 12] = [
     "reservation",
     "limit",
     "join",
@@ -32,6 +32,8 @@ const WITHOUT_QUANTUM: [&str; 10] = [
     "sporadic-server",
     "grub",
     "background",
+    "bss-i",
+    "pshed",
 ];
 
 struct Draw {
@@ -190,6 +192,8 @@ impl Draw {
                 "polling-server",
                 "sporadic-server",
                 "grub",
+                "bss-i",
+                "pshed",
             ]),
             3..=5 => self.one_of(&["proportional-share", "bvt", "stride", "sfq", "lottery", "sfs", "eevdf"]),
             6..=7 => "round-robin",
@@ -261,7 +265,14 @@ impl Draw {
             _ => Vec::new(),
         };
         self.case.nodes[thread].what = What::Scheduler { policy, quantum, width, more };
+        // Budgets on a slower processor are in its time.
+        let held = if matches!(held, Guarantee::Resu { .. }) && policy == "reservation" {
+            &Guarantee::All
+        } else {
+            held
+        };
         let below: Vec<Vec<(&'static str, Value)>> = match policy {
+            "bss-i" | "pshed" => self.rates(),
             "reservation" | "tbs" | "constant-utilisation-server" => self.reservations(held),
             "deferrable-server" | "polling-server" | "sporadic-server" => self.servers(held),
             "least-slack" => self.with_slack(held, quantum.unwrap_or(0)),
@@ -494,6 +505,15 @@ impl Draw {
         let rate = u64::try_from(rate.to_integer()).unwrap_or(0);
         let ppm = rate * self.one_of(&[1_010, 990, 950, 900, 800, 500, 1]) / 1_000;
         vec![("rate-ppm", Value::Count(ppm.clamp(1, WHOLE)))]
+    }
+
+    /// Draws the speeds of slower processors, which often take the whole one.
+    fn rates(&mut self) -> Vec<Vec<(&'static str, Value)>> {
+        let weights: Vec<u64> = (0..self.between(1, 4)).map(|_| self.between(1, 10)).collect();
+        let sum: u64 = weights.iter().sum();
+        let whole = self.one_of(&[1_000_000, 1_000_000, 900_000, 1_010_000]);
+        let rate = |weight: u64| (weight * whole / sum).clamp(1, 1_000_000);
+        weights.into_iter().map(|weight| vec![("rate-ppm", Value::Count(rate(weight)))]).collect()
     }
 
     /// Draws a periodic task, or one that is served in the background.

@@ -6,7 +6,7 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 23] = [
+const POLICIES: [&str; 25] = [
     "fixed-priority",
     "time-sharing",
     "linux",
@@ -22,6 +22,8 @@ const POLICIES: [&str; 23] = [
     "cbs",
     "tbs",
     "constant-utilisation-server",
+    "bss-i",
+    "pshed",
     "resource-kernel",
     "least-slack",
     "deferrable-server",
@@ -42,7 +44,7 @@ pub struct Drawn {
 struct Scheduler {
     policy: &'static str,
     level: usize,
-    has_children: bool,
+    children: u32,
 }
 
 struct Generator {
@@ -143,6 +145,7 @@ impl Generator {
                 self.time(3000, 15_000),
                 self.below(6)
             ),
+            "bss-i" | "pshed" => format!("rate-ppm={}", 10_000 + self.below(300_000)),
             "background" if self.chance(60) => format!("period=\"{}\"", self.time(3000, 15_000)),
             "resource-kernel" => format!(
                 "budget=\"{}\" period=\"{}\" kind={}",
@@ -176,20 +179,24 @@ impl Generator {
             let own = if nth == 0 { own.as_str() } else { "" };
             let params = self.params(self.schedulers[parent].policy);
             self.line(&format!("{policy} \"{name}\" parent=\"S{parent}\" {params}{own}"));
-            self.schedulers[parent].has_children = true;
+            self.schedulers[parent].children += 1;
         }
         if parents.is_empty() {
             self.line(&format!("{policy} \"{name}\"{own}"));
         }
         let level = parents.iter().map(|&parent| self.schedulers[parent].level + 1).max().unwrap_or(1);
-        self.schedulers.push(Scheduler { policy, level, has_children: false });
+        self.schedulers.push(Scheduler { policy, level, children: 0 });
     }
 
     /// Schedulers that can have another child, which is a scheduler.
     fn parents(&self) -> Vec<usize> {
         let takes_more = |scheduler: &Scheduler| {
-            let is_single = ["join", "limit"].contains(&scheduler.policy);
-            scheduler.level < MAX_DEPTH && !(is_single && scheduler.has_children)
+            let most = match scheduler.policy {
+                "join" | "limit" => 1,
+                "bss-i" | "pshed" => 3, // with three threads all that it takes
+                _ => u32::MAX,
+            };
+            scheduler.level < MAX_DEPTH && scheduler.children < most
         };
         (0..self.schedulers.len()).filter(|&at| takes_more(&self.schedulers[at])).collect()
     }
@@ -217,10 +224,10 @@ impl Generator {
 
     fn all_threads(&mut self, cpus: u32) {
         for at in 0..self.schedulers.len() {
-            let Scheduler { policy, has_children, .. } = self.schedulers[at];
+            let Scheduler { policy, children, .. } = self.schedulers[at];
             let count = match policy {
-                "join" | "limit" => u32::from(!has_children),
-                _ => self.below(3) + u32::from(!has_children),
+                "join" | "limit" => u32::from(children == 0),
+                _ => self.below(3) + u32::from(children == 0),
             };
             for _ in 0..count {
                 self.thread(at, cpus);

@@ -60,6 +60,8 @@ fn vp_param(info: &ParamInfo, place: u64, variant: u64) -> u64 {
         // Budget, then period: 1 of 3 ticks or 2 of 4.
         (Unit::Time, None) => TICK_NS * (1 + 2 * place + variant),
         (Unit::Time, Some(default)) => default + TICK_NS * variant,
+        // Speeds in millionths: a quarter, or a half.
+        (Unit::Count, _) if info.name == "rate-ppm" => 250_000 * (1 + variant),
         (Unit::Count, _) => info.min.max(1) + variant,
     };
     value.clamp(info.min, info.max)

@@ -62,6 +62,9 @@ enum Words {
     /// Of a VP: a budget, since when it could be used, and what comes back when. A search tree by priority, and a heap
     /// of throttled VPs by when something comes back.
     Pieces,
+    /// Of a VP: a deadline, a debt, and budgets for deadlines, which are in the scheduler. Two heaps of VPs that are
+    /// READY.
+    Rates,
     /// Of a VP: its place, which is a period or a number. The queue is in order of places.
     Places,
     /// Of a VP: a counter, for which epoch it holds, and in which the VP runs next. The queue is by epoch and goodness.
@@ -97,6 +100,7 @@ impl Words {
             "least-slack" => Words::Slack,
             "deferrable-server" | "polling-server" => Words::Servers,
             "sporadic-server" => Words::Pieces,
+            "bss-i" | "pshed" => Words::Rates,
             "background" => Words::Places,
             "join" => Words::Child,
             "lottery" => Words::Tickets,
@@ -231,6 +235,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
         | Words::Slack
         | Words::Servers
         | Words::Pieces
+        | Words::Rates
         | Words::Places
         | Words::Epochs => {}
         Words::Tickets => add_words(digest, &sched.word[..3]),
@@ -335,6 +340,10 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
             add_ready(digest, state, v, 0);
             add_due(digest, state, v, |v| state.vps[v].flags & THROTTLED != 0);
         }
+        Words::Rates => {
+            add_deadlines(digest, state, v);
+            add_heap_place(digest, state, v, words, now);
+        }
         Words::Places => add_arrival(digest, state, v),
         Words::Child => {}
         Words::Tickets => {
@@ -364,6 +373,31 @@ fn add_rest(digest: &mut Digest, vp: &VpImage, now: u64) {
     } else {
         [owed - slept, left, level].iter().for_each(|word| digest.add(*word));
     }
+}
+
+/// The deadlines of a VP's server that are still to come, with their budgets; of those that have passed the last one's
+/// debt.
+fn add_deadlines(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    const HEAD: usize = 2; // words of the scheduler before the lists
+    const WORDS_OF_LIST: usize = 16;
+    let (vp, now) = (&state.vps[v], state.head.now_ns);
+    let [deadline_at, told_at, mut debt, list_and_count] = vp.word;
+    digest.add(deadline_at.saturating_sub(now));
+    digest.add(told_at.saturating_sub(now));
+    let (list, count) = ((list_and_count & 0xffff_ffff) as usize, (list_and_count >> 32) as usize);
+    let first = HEAD + (list - 1) * WORDS_OF_LIST;
+    let budgets = state.schedulers[vp.parent as usize].word[first..first + 2 * count].chunks(2);
+    for budget in budgets {
+        let (at, left) = (budget[0], budget[1]);
+        if at <= now {
+            debt = (left as i64).min(0).unsigned_abs();
+        } else {
+            digest.add(at - now);
+            digest.add(left);
+        }
+    }
+    digest.add(debt);
+    digest.add(list as u64);
 }
 
 /// Of a VP of windows-2000 that is WAITING, it matters whether it waits for something, and since before now.
@@ -419,7 +453,7 @@ fn is_in_heap(vp: &VpImage, words: Words) -> bool {
         Words::TurnsAndBoosts => vp.state == READY && vp.word[1] < LEAST_THAT_DOES_NOT_STARVE,
         Words::Tags | Words::Borrowed | Words::Epochs => vp.state == READY,
         Words::Budgets => vp.state != WAITING,
-        Words::Bandwidths => vp.state == READY,
+        Words::Bandwidths | Words::Rates => vp.state == READY,
         Words::Reclaimed => vp.state == READY && vp.flags & THROTTLED == 0,
         Words::Jobs => vp.state == READY && vp.word[0] as i64 > 0,
         _ => false,
