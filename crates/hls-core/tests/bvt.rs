@@ -336,3 +336,25 @@ fn a_wake_up_counts_the_penalty() {
     assert_eq!(who_waits(0), Some(0));
     assert_eq!(who_waits(100), Some(1));
 }
+
+/// Virtual times wrap after 834 days of CPU time of a VP of share 1. In 20 times 100 days one thread has the CPU alone,
+/// for each the other one sleeps, and then both share a minute, evenly, as on the first day.
+#[test]
+fn virtual_times_wrap_after_years() {
+    const DAY: u64 = 86_400_000;
+    let mut bench = Bench::with(&[1000, 500], &[EVEN, [1, 3000, 0, 0]]);
+    for round in 0..20 {
+        let (alone, other) = (round % 2, 1 - round % 2);
+        bench.wake(alone);
+        bench.machine.run_to(bench.machine.now + Nanos(100 * DAY * MS));
+        bench.wake(other);
+        let before = bench.ran();
+        bench.machine.run_to(bench.machine.now + Nanos(60_000 * MS));
+        let shared: Vec<u64> =
+            bench.ran().iter().zip(&before).map(|(now, before)| (now - before) / MS).collect();
+        assert_eq!(shared.iter().sum::<u64>(), 60_000);
+        assert!(shared[0].abs_diff(shared[1]) <= 2 * (1_000 + 3_000), "round {round}: {shared:?}");
+        bench.stall(alone);
+        bench.block(other);
+    }
+}
