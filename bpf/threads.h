@@ -48,7 +48,7 @@ static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus, 
 	bool is_own = (u32)p->tgid == domain->service_tgid;
 	u32 scheduler = is_own ? domain->service : domain->root;
 	params_t *params = is_own ? &domain->service_params : &domain->params;
-	s64 v = has_room(p) ? hls_attach(&domain->hls, scheduler, 0, params) : 0;
+	s64 v = has_room(p) ? hls_attach(&domain->hls, scheduler, 0, params, now_ns()) : 0;
 	if (v <= 0) {
 		domain->nr_refused++;
 		domain->refused_tgid = p->tgid;

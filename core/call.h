@@ -18,7 +18,7 @@
 	OP(2, CREATE_SCHEDULER, hls_create_scheduler(h, c->a, &c->params))  \
 	OP(3, DESTROY_SCHEDULER, hls_destroy_scheduler(h, c->a))            \
 	OP(4, ATTACH_ROOT, hls_attach_root(h, c->a, c->b))                  \
-	OP(5, ATTACH, hls_attach(h, c->a, c->b, &c->params))                \
+	OP(5, ATTACH, hls_attach(h, c->a, c->b, &c->params, c->now_ns))     \
 	OP(6, DETACH, hls_detach(h, c->a, c->now_ns))                       \
 	OP(7, MOVE, hls_move(h, c->a, c->b, &c->params, c->now_ns))         \
 	OP(8, SET_AFFINITY, hls_set_affinity(h, c->a, c->value, c->now_ns)) \

@@ -313,7 +313,7 @@ s64 hls_add_cpu(hls_t *h, u32 cpu);
 s64 hls_create_scheduler(hls_t *h, u32 policy, const params_t *params);
 s64 hls_destroy_scheduler(hls_t *h, u32 s);
 s64 hls_attach_root(hls_t *h, u32 s, u32 cpu);
-s64 hls_attach(hls_t *h, u32 parent, u32 child, const params_t *params);
+s64 hls_attach(hls_t *h, u32 parent, u32 child, const params_t *params, u64 now_ns);
 s64 hls_detach(hls_t *h, u32 vp, u64 now_ns);
 s64 hls_move(hls_t *h, u32 vp, u32 parent, const params_t *params, u64 now_ns);
 s64 hls_set_affinity(hls_t *h, u32 vp, u64 cpus, u64 now_ns);

@@ -332,10 +332,13 @@ static s64 may_register(hls_t *h, u32 parent, const params_t *params)
 /*
  * Attaches a scheduler, or with child 0 a new thread, below `parent`; returns the VP, which is WAITING. A scheduler
  * may be attached below one parent several times (once for each CPU that it may hold at once), a join below several
- * parents.
+ * parents. now_ns may be 0 while the hierarchy is built: then it happens at the time of the last call.
  */
-HLS_ENTRY s64 hls_attach(hls_t *h __arg_arena, u32 parent, u32 child, const params_t *params __arg_arena)
+HLS_ENTRY s64 hls_attach(hls_t *h __arg_arena, u32 parent, u32 child, const params_t *params __arg_arena,
+			 u64 now_ns)
 {
+	if (now_ns)
+		h->now_ns = now_ns;
 	if (!scheduler_exists(h, parent) || (child && !scheduler_exists(h, child)))
 		return -HLS_E_NOT_FOUND;
 	u32 level = h->scheduler[parent].level + 1;

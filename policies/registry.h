@@ -49,7 +49,8 @@
 	P(27, bss_i, BSS_I, __VA_ARGS__)                         \
 	P(28, pshed, PSHED, __VA_ARGS__)                         \
 	P(29, least_slack, LEAST_SLACK, __VA_ARGS__)             \
-	P(30, background, BACKGROUND, __VA_ARGS__)
+	P(30, background, BACKGROUND, __VA_ARGS__)               \
+	P(32, spring, SPRING, __VA_ARGS__)
 
 #define HLS_BUILT_IN_POLICIES(P, ...) HLS_STANDARD_POLICIES(P, __VA_ARGS__) HLS_LITERATURE_POLICIES(P, __VA_ARGS__)
 

@@ -121,14 +121,26 @@ pub trait Calls {
             .map(CoreVp)
     }
 
-    /// Attaches a scheduler, or a new thread (`None`), below `parent`; returns the VP.
+    /// Attaches a scheduler, or a new thread (`None`), below `parent`, at the time of the last call, as a hierarchy is
+    /// built; returns the VP.
     fn attach(
         &mut self,
         parent: CoreScheduler,
         child: Option<CoreScheduler>,
         params: Params,
     ) -> Result<CoreVp, CoreError> {
-        let call = Call { a: parent.0, b: child.unwrap_or_default().0, params: params.0, ..Call::default() };
+        self.attach_at(parent, child, params, Nanos::ZERO)
+    }
+
+    /// The same while the hierarchy runs.
+    fn attach_at(
+        &mut self,
+        parent: CoreScheduler,
+        child: Option<CoreScheduler>,
+        params: Params,
+        now: Nanos,
+    ) -> Result<CoreVp, CoreError> {
+        let call = Call { b: child.unwrap_or_default().0, params: params.0, ..Call::at(now, parent.0) };
         self.make(Op::Attach, call).and_then(answer).map(CoreVp)
     }
 

@@ -248,7 +248,7 @@ unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
             Op::CreateScheduler => ffi::hls_create_scheduler(h, c.a, params),
             Op::DestroyScheduler => ffi::hls_destroy_scheduler(h, c.a),
             Op::AttachRoot => ffi::hls_attach_root(h, c.a, c.b),
-            Op::Attach => ffi::hls_attach(h, c.a, c.b, params),
+            Op::Attach => ffi::hls_attach(h, c.a, c.b, params, c.now_ns),
             Op::Detach => ffi::hls_detach(h, c.a, c.now_ns),
             Op::Move => ffi::hls_move(h, c.a, c.b, params, c.now_ns),
             Op::SetAffinity => ffi::hls_set_affinity(h, c.a, c.value, c.now_ns),

@@ -170,7 +170,7 @@ unsafe extern "C" {
     pub fn hls_create_scheduler(h: *mut Hls, policy: u32, params: *const Params) -> i64;
     pub fn hls_destroy_scheduler(h: *mut Hls, s: u32) -> i64;
     pub fn hls_attach_root(h: *mut Hls, s: u32, cpu: u32) -> i64;
-    pub fn hls_attach(h: *mut Hls, parent: u32, child: u32, params: *const Params) -> i64;
+    pub fn hls_attach(h: *mut Hls, parent: u32, child: u32, params: *const Params, now_ns: u64) -> i64;
     pub fn hls_detach(h: *mut Hls, vp: u32, now_ns: u64) -> i64;
     pub fn hls_move(h: *mut Hls, vp: u32, parent: u32, params: *const Params, now_ns: u64) -> i64;
     pub fn hls_set_affinity(h: *mut Hls, vp: u32, cpus: u64, now_ns: u64) -> i64;

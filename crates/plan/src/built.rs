@@ -45,7 +45,7 @@ impl<C: Calls> Built<C> {
             for (cpu, &vp) in (0..).zip(&planned.vps) {
                 let core_vp = match edge.parent {
                     None => built.core.attach_root(built.schedulers[child], cpu)?,
-                    Some(_) => built.attach(hierarchy, edge, Some(child))?,
+                    Some(_) => built.attach(hierarchy, edge, Some(child), Nanos::ZERO)?,
                 };
                 built.of_schedulers.add(vp, child, core_vp);
                 built.name(core_vp, vp);
@@ -61,10 +61,11 @@ impl<C: Calls> Built<C> {
         hierarchy: &Hierarchy,
         edge: &Edge,
         child: Option<usize>,
+        now: Nanos,
     ) -> Result<CoreVp, CoreError> {
         let parent = edge.parent.ok_or(CoreError::NotFound)?;
         let child = child.map(|child| self.schedulers[child]);
-        self.core.attach(self.schedulers[parent], child, vp_params(hierarchy, edge))
+        self.core.attach_at(self.schedulers[parent], child, vp_params(hierarchy, edge), now)
     }
 
     /// The core's VPs of an edge of the hierarchy to a scheduler; none of those that were taken out.

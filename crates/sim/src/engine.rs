@@ -611,8 +611,8 @@ impl Simulation {
             Failure::Refused { what: format!("thread `{name}` cannot be created"), error }
         };
         let vp = match self.redirected.get(&self.threads[thread as usize].vp) {
-            Some((to, params)) => self.built.core.attach(*to, None, *params),
-            None => self.built.attach(&self.plan.hierarchy, edge, None),
+            Some((to, params)) => self.built.core.attach_at(*to, None, *params, self.now),
+            None => self.built.attach(&self.plan.hierarchy, edge, None, self.now),
         };
         let vp = vp.map_err(refused)?;
         self.built.name(vp, self.threads[thread as usize].vp);

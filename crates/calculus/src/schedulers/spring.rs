@@ -2,9 +2,11 @@
 //! Complex Real-Time Systems", Real-Time Systems 1999; HLS section 5.1).
 //!
 //! Each child's amount is a job in each of its periods, which runs in one piece. A plan for the hyperperiod is
-//! searched job by job: the jobs with the least H = deadline + earliest start are tried first, and where some job would
-//! be late after a partial plan, the last step of the plan is taken back and its next best choice is tried. The search
-//! is bounded, so a set that has a plan may be refused; the refusal says which bound was met.
+//! searched job by job, as `policies/spring.c` does it: the job with the least H = deadline + earliest start is tried
+//! first, and where some job would be late after a partial plan, the last step of the plan is taken back and its next
+//! best choice is tried. The search is bounded, so a set that has a plan may be refused; the refusal says which bound
+//! was met. It is the core's search for children that all come while nobody wants the CPU. Who comes later is refused
+//! by the core if there is no plan for what is left of the periods of the others.
 //!
 //! The plan repeats, and is kept whether or not a child wants its slots. In each period a child has one slot, so a
 //! window that ends in it, or begins in it since the child wakes there, sees no less than RESBH x,y says; for a child
@@ -14,9 +16,9 @@
 use super::claims::{Claim, claims_on_processor};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
-use crate::description::{BUDGET, Description, PERIOD};
 use crate::work::INTEGERS_A_STEP;
 use num_integer::Integer;
+use std::cmp::Reverse;
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "spring",
@@ -25,22 +27,16 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESBH budget,period to every child",
     joins: false,
     limits: Limits::Budget,
-    description: Some(Description {
-        doc: "a plan for all jobs of the hyperperiod, each in one piece",
-        scheduler_params: &[],
-        vp_params: &[BUDGET, PERIOD],
-    }),
+    description: None,
     provide,
 };
 
 const RULE: Rule = Rule { name: "Spring, planned", source: ENTRY.source };
 
-/// The most jobs that are planned.
-const MAX_JOBS: u128 = 10_000;
-/// The most choices that are taken back.
-const MAX_BACKTRACKS: usize = 1_000;
-/// The most children that are tried as the next one of a plan.
-const MAX_CHOICES: usize = 4;
+/// The most children, jobs, and choices that are taken back; those of the core.
+const MAX_CHILDREN: usize = 16;
+const MAX_JOBS: u128 = 672;
+const MAX_BACKTRACKS: usize = 64;
 
 fn provide(instance: &Instance) -> Provided {
     let (held, claims) = match claims_on_processor(instance, RULE) {
@@ -69,51 +65,41 @@ struct Plan {
     backtracks: usize,
 }
 
-/// A partial plan: the children whose next job may follow, the best last, and the one whose job follows.
+/// A step of a partial plan: the CPU is free before it at `free_at`, and then the next job of this child follows.
 struct Step {
     free_at: u128,
-    choices: Vec<usize>,
-    taken: usize,
+    child: usize,
 }
 
 /// Searches a plan for a hyperperiod of children of these amounts and periods, or says why there is none. Counts the
 /// partial plans that it tries.
 fn plan(claims: &[(u128, u128)], tried: &mut usize) -> Result<Plan, String> {
+    if claims.len() > MAX_CHILDREN {
+        return Err(format!("{} children, of at most {MAX_CHILDREN}", claims.len()));
+    }
     let jobs = count(claims).ok_or(format!("a hyperperiod of more than {MAX_JOBS} jobs"))?;
     let hyperperiod = claims.iter().fold(1, |lcm: u128, (_, period)| lcm.lcm(period));
     let mut done = vec![0_u128; claims.len()];
     let mut steps: Vec<Step> = Vec::new();
-    let (mut free_at, mut planned, mut backtracks) = (0, 0, 0);
-    while planned < jobs {
+    let (mut free_at, mut last, mut backtracks) = (0, None, 0);
+    while (steps.len() as u128) < jobs {
         *tried += 1;
-        steps.push(Step {
-            free_at,
-            choices: choices(claims, &done, hyperperiod, free_at),
-            taken: usize::MAX,
-        });
-        let next = loop {
-            let Some(step) = steps.last_mut() else {
-                return Err(format!("none after {backtracks} backtracks, with {MAX_CHOICES} choices a step"));
-            };
-            if let Some(child) = step.choices.pop() {
-                step.taken = child;
-                break (step.free_at, child);
-            }
-            steps.pop();
-            if let Some(step) = steps.last() {
-                done[step.taken] -= 1;
-                planned -= 1;
-                backtracks += 1;
-            }
-            if backtracks > MAX_BACKTRACKS {
-                return Err(format!("none within {MAX_BACKTRACKS} backtracks"));
-            }
+        if let Some(child) = choose(claims, &done, hyperperiod, free_at, last.take()) {
+            steps.push(Step { free_at, child });
+            let (amount, period) = claims[child];
+            free_at = free_at.max(done[child] * period) + amount;
+            done[child] += 1;
+            continue;
+        }
+        if backtracks == MAX_BACKTRACKS {
+            return Err(format!("none within {MAX_BACKTRACKS} backtracks"));
+        }
+        let Some(step) = steps.pop() else {
+            return Err(format!("none after {backtracks} backtracks"));
         };
-        let (from, child) = next;
-        let (amount, period) = claims[child];
-        free_at = from.max(done[child] * period) + amount;
-        done[child] += 1;
-        planned += 1;
+        backtracks += 1;
+        done[step.child] -= 1;
+        (free_at, last) = (step.free_at, Some(step.child));
     }
     Ok(Plan { jobs, backtracks })
 }
@@ -132,10 +118,16 @@ fn count(claims: &[(u128, u128)]) -> Option<u128> {
     (jobs <= MAX_JOBS).then_some(jobs)
 }
 
-/// The children whose next job may run from `free_at` on, the best last; none if one of them would be late in any
-/// case.
-fn choices(claims: &[(u128, u128)], done: &[u128], hyperperiod: u128, free_at: u128) -> Vec<usize> {
-    let mut choices: Vec<(u128, usize)> = Vec::new();
+/// The child whose next job is to run from `free_at` on, the best behind that which was tried last; none if there is no
+/// other, or if the next job of some child would be late in any case.
+fn choose(
+    claims: &[(u128, u128)],
+    done: &[u128],
+    hyperperiod: u128,
+    free_at: u128,
+    last: Option<usize>,
+) -> Option<usize> {
+    let mut places = Vec::new();
     for (child, (amount, period)) in claims.iter().enumerate() {
         let release = done[child] * period;
         if release == hyperperiod {
@@ -143,16 +135,12 @@ fn choices(claims: &[(u128, u128)], done: &[u128], hyperperiod: u128, free_at: u
         }
         let (start, deadline) = (free_at.max(release), release + period);
         if start + amount > deadline {
-            return Vec::new();
+            return None;
         }
-        choices.push((deadline + start, child));
+        places.push((deadline + start, *period, Reverse(*amount), child));
     }
-    if choices.len() > MAX_CHOICES {
-        choices.select_nth_unstable(MAX_CHOICES);
-        choices.truncate(MAX_CHOICES);
-    }
-    choices.sort_unstable();
-    choices.into_iter().rev().map(|(_, child)| child).collect()
+    let behind = places.iter().find(|place| Some(place.3) == last).copied();
+    places.into_iter().filter(|place| behind.is_none_or(|behind| *place > behind)).min().map(|place| place.3)
 }
 
 #[cfg(test)]
@@ -166,7 +154,8 @@ mod tests {
         // Three in a row would leave no room for one of the jobs of 1 in every 2.
         assert!(backtracks(&[(1, 2), (3, 6)]).unwrap_err().contains("none after"));
         assert_eq!(plan(&[], &mut 0), Ok(Plan { jobs: 0, backtracks: 0 }));
-        assert!(backtracks(&[(1, 2), (1, 20_001)]).unwrap_err().contains("more than 10000 jobs"));
+        assert!(backtracks(&[(1, 100); 17]).unwrap_err().contains("17 children"));
+        assert!(backtracks(&[(1, 2), (1, 20_001)]).unwrap_err().contains("more than 672 jobs"));
         assert!(backtracks(&[(1, u128::from(u64::MAX)), (1, u128::from(u64::MAX) - 1)]).is_err());
     }
 }

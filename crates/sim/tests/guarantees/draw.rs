@@ -21,7 +21,7 @@ const MS: u64 = 1_000_000;
 const MAX_PERIOD: u64 = 50 * MS;
 
 /// Policies whose schedulers have no parameter.
-const WITHOUT_QUANTUM: [&str; 12] = [
+const WITHOUT_QUANTUM: [&str; 13] = [
     "reservation",
     "limit",
     "join",
@@ -34,6 +34,7 @@ const WITHOUT_QUANTUM: [&str; 12] = [
     "background",
     "bss-i",
     "pshed",
+    "spring",
 ];
 
 struct Draw {
@@ -194,6 +195,7 @@ impl Draw {
                 "grub",
                 "bss-i",
                 "pshed",
+                "spring",
             ]),
             3..=5 => self.one_of(&["proportional-share", "bvt", "stride", "sfq", "lottery", "sfs", "eevdf"]),
             6..=7 => "round-robin",
@@ -278,6 +280,7 @@ impl Draw {
             "least-slack" => self.with_slack(held, quantum.unwrap_or(0)),
             "resource-kernel" => self.reserves(held, ("kind", 2)),
             "cbs" | "grub" => self.reserves(held, ("soft", 1)),
+            "spring" => self.jobs(),
             "limit" => vec![self.budget(held)],
             "proportional-share" => (0..self.between(2, 4)).map(|_| self.share()).collect(),
             "bvt" if *held == Guarantee::All && self.chance(60) => {
@@ -534,6 +537,20 @@ impl Draw {
             }
         }
         reserves
+    }
+
+    /// Draws jobs for a plan of Spring. The scheduler refuses a child for which it finds no plan: so there is room for
+    /// all of them, for as many VPs as there are CPUs, in half of the shortest period, whenever they come.
+    fn jobs(&mut self) -> Vec<Vec<(&'static str, Value)>> {
+        let shortest = self.between(4, 24) * 500 * US;
+        let load = self.one_of(&[450, 400, 300, 200]) / self.case.cpus;
+        let weights: Vec<u64> = (0..self.between(1, 4)).map(|_| self.between(1, 10)).collect();
+        let sum: u64 = weights.iter().sum();
+        let one = |draw: &mut Draw, weight: u64| {
+            let times = draw.one_of(&[1, 1, 2, 3, 4]);
+            budgeted(shortest * weight / sum * load / 1_000, shortest * times)
+        };
+        weights.into_iter().map(|weight| one(self, weight)).collect()
     }
 
     /// The lengths of time that matter in this hierarchy: budgets, periods, their differences, quanta.

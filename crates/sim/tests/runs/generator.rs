@@ -6,7 +6,7 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 25] = [
+const POLICIES: [&str; 26] = [
     "fixed-priority",
     "time-sharing",
     "linux",
@@ -31,6 +31,7 @@ const POLICIES: [&str; 25] = [
     "sporadic-server",
     "grub",
     "background",
+    "spring",
     "round-robin",
 ];
 const MAX_DEPTH: usize = 5;
@@ -147,6 +148,10 @@ impl Generator {
             ),
             "bss-i" | "pshed" => format!("rate-ppm={}", 10_000 + self.below(300_000)),
             "background" if self.chance(60) => format!("period=\"{}\"", self.time(3000, 15_000)),
+            // For as many as may be drawn a plan is found.
+            "spring" => {
+                format!("budget=\"{}\" period=\"{}ms\"", self.time(20, 120), 4 << self.below(3))
+            }
             "resource-kernel" => format!(
                 "budget=\"{}\" period=\"{}\" kind={}",
                 self.time(200, 3000),

@@ -77,6 +77,8 @@ enum Words {
     Requests,
     /// Tags that are compared with each other, in a search tree; and heaps by weight.
     Surpluses,
+    /// Of a scheduler: a plan, and where in it it is. Of a VP: when its next period begins, and its last slot ends.
+    Plan,
     /// Not known.
     Any,
 }
@@ -106,6 +108,7 @@ impl Words {
             "lottery" => Words::Tickets,
             "eevdf" => Words::Requests,
             "sfs" => Words::Surpluses,
+            "spring" => Words::Plan,
             _ => Words::Any,
         }
     }
@@ -245,6 +248,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
             digest.add(sched.word[5] >> 32);
         }
         Words::Surpluses => {}
+        Words::Plan => add_plan(digest, &sched.word, now),
         Words::Any => {
             digest.add(now);
             digest.add(state.head.seq);
@@ -355,6 +359,7 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
         }
         Words::Requests => add_request(digest, state, v),
         Words::Surpluses => add_surplus(digest, state, v),
+        Words::Plan => add_planned(digest, state, v),
         Words::Any => {
             vp.word.iter().for_each(|word| digest.add(*word));
             add_node(digest, node);
@@ -692,4 +697,35 @@ fn add_arrival(digest: &mut Digest, state: &Image<'_>, v: usize) {
             ((of.state == READY && is_periodic(of), key), number)
         });
     }
+}
+
+/// A plan: the seats, the order of the jobs, and how much of the round, and of the slot that was opened last, is over.
+/// A plan that rests stands still.
+fn add_plan(digest: &mut Digest, words: &[u64], now: u64) {
+    const SEATS: std::ops::Range<usize> = 5..13;
+    const PLAN_WORDS: usize = 42;
+    let [begin_at, round, until, owner_and_wants, places] = words[..5] else {
+        unreachable!("it has more words")
+    };
+    let [jobs, next, half, is_busy] = [0, 16, 32, 48].map(|shift| places >> shift & 0xffff);
+    let at = if is_busy == 0 { begin_at } else { now };
+    [at - begin_at.min(at), begin_at.saturating_sub(at), round, until.saturating_sub(at), owner_and_wants]
+        .iter()
+        .for_each(|word| digest.add(*word));
+    digest.add(jobs | next << 16 | is_busy << 32);
+    words[SEATS].iter().for_each(|word| digest.add(*word));
+    let plan = &words[SEATS.end + PLAN_WORDS * half as usize..][..PLAN_WORDS];
+    (0..jobs as usize).for_each(|n| digest.add(plan[n / 16] >> (n % 16 * 4) & 15));
+}
+
+/// A VP of a plan: its seat and its debt, and its next period in the time of the plan. When its last slot ends matters
+/// to who has that slot, or runs.
+fn add_planned(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    let vp = &state.vps[v];
+    let words = &state.schedulers[vp.parent as usize].word;
+    let [next_at, until, seat_and_debt, _] = vp.word;
+    let owns_slot = words[3] & u64::from(u32::MAX) == seat_and_debt >> 32;
+    digest.add(next_at.wrapping_sub(words[0]));
+    digest.add(seat_and_debt);
+    digest.add(if owns_slot || vp.state == RUNNING { until.wrapping_sub(state.head.now_ns) } else { 0 });
 }
