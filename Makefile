@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bless bench vm tables cost storm small-worlds fuzz map clean lint licences core
+.PHONY: help run test check bless bench vm tables cost storm small-worlds policies fuzz map clean lint licences core
 .PHONY: setup-run setup-check setup-test setup-bench setup-vm setup-cost setup-tables setup-storm setup-fuzz
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
@@ -57,6 +57,10 @@ tables: setup-tables ## run the experiments that are for a real kernel, with the
 storm: setup-storm ## test the kernel engine for long in the test machine; two hours, less with STORMS="gallery loaders"
 	cargo test --locked -p hls-vm -p hls-cli --test vm --test kernel -- --include-ignored --nocapture \
 		$(if $(STORMS),long_storms)
+
+policies: setup-run ## for each policy, hold its promises in thousands of random hierarchies; an hour, less with HLS_SEEDS=300
+	cargo test --locked -p hls-sim --test guarantees -- --ignored --nocapture the_promises_of_every_policy
+	HLS_BLESS=1 cargo test --locked -p hls-experiments --test policies
 
 small-worlds: setup-run ## every sequence of events in every small hierarchy, and the engine's glue; 45 minutes, two CPUs
 	cargo run --locked --release --quiet -p hls-small-worlds

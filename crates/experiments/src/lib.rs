@@ -6,7 +6,7 @@
 //! ([`boot`]); [`expected`] reads what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes
 //! the hierarchies of any depth that Figure 10.2 needs. Not tables of rows in files are Table 10.1, by [`operations`],
 //! Vassal's tables, by [`vassal`], policies that are loaded and unloaded, by [`load_unload`], and policies beside each
-//! other, by [`shares`]. Reads files, and writes none but what the test machine brings back.
+//! other, by [`shares`] and [`policies`]. Reads files, and writes none but what the test machine brings back.
 
 pub mod boot;
 pub mod chain;
@@ -19,6 +19,7 @@ pub mod kernel;
 pub mod load_unload;
 pub mod measure;
 pub mod operations;
+pub mod policies;
 mod report;
 pub mod run;
 pub mod shares;

@@ -8,7 +8,7 @@ use hls_experiments::chain;
 use hls_experiments::experiment::Experiment;
 use hls_experiments::finding::{write_comparison, write_table};
 use hls_experiments::kernel::Kernel;
-use hls_experiments::{load_unload, operations, shares, vassal};
+use hls_experiments::{load_unload, operations, policies, shares, vassal};
 use hls_sim::Options;
 use hls_units::Nanos;
 use hls_vm::{Flavour, Vm};
@@ -57,7 +57,8 @@ enum Engine {
 }
 
 /// The names of the experiments that are not tables of rows in files.
-const OF_ANOTHER_FORM: [&str; 4] = [operations::NAME, vassal::NAME, load_unload::NAME, shares::NAME];
+const OF_ANOTHER_FORM: [&str; 5] =
+    [operations::NAME, vassal::NAME, load_unload::NAME, shares::NAME, policies::NAME];
 
 /// Why there are no tables.
 enum Failure {
@@ -136,6 +137,9 @@ fn simulate(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Re
     if args.names.is_empty() || args.names.iter().any(|name| name == shares::NAME) {
         write!(out, "\n{}\n{}", shares::errors(&options)?, shares::cheats(&options)?)?;
         write!(out, "\n{}", shares::migrations(&options)?)?;
+    }
+    if args.names.iter().any(|name| name == policies::NAME) {
+        write!(out, "{}", policies::table(&args.folder.join(".."))?)?;
     }
     Ok(is_within)
 }

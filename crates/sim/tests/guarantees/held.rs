@@ -63,6 +63,8 @@ pub struct Tally {
     pub skipped: u64,
     pub spans: u64,
     pub windows: u64,
+    /// The windows by the policy that gave the promise.
+    pub windows_of: BTreeMap<&'static str, u64>,
     pub requests: Requests,
 }
 
@@ -73,6 +75,10 @@ impl Tally {
         self.skipped += other.skipped;
         self.spans += other.spans;
         self.windows += other.windows;
+        other
+            .windows_of
+            .iter()
+            .for_each(|(giver, count)| *self.windows_of.entry(giver).or_default() += count);
         self.requests.add(other.requests);
     }
 }
@@ -188,6 +194,7 @@ impl Promises {
             for span in &spans[promise.vp.index()] {
                 tally.spans += 1;
                 tally.windows += span.windows();
+                *tally.windows_of.entry(promise.giver).or_default() += span.windows();
                 if let Some((window, text)) = promise.broken_in(span, shift) {
                     let vp = &plan.topology.vps[promise.vp.index()];
                     let text =

@@ -23,13 +23,13 @@ pub fn cases() -> u64 {
 }
 
 /// The first seed: `HLS_FIRST_SEED=` repeats one seed, or continues a campaign.
-fn first() -> u64 {
+pub fn first() -> u64 {
     std::env::var("HLS_FIRST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
 /// Runs a case, and tests it against the promises that the calculus derives by each of its sets of rules. Returns what
 /// was tested, and the first broken promise.
-fn try_out(case: &Case) -> Result<(Tally, Option<Breach>), String> {
+pub fn try_out(case: &Case) -> Result<(Tally, Option<Breach>), String> {
     let plan = plan(case)?;
     let records = run(&plan, case.length, case.seed)?;
     let mut sum = Tally::default();
@@ -55,7 +55,7 @@ fn try_out(case: &Case) -> Result<(Tally, Option<Breach>), String> {
 }
 
 /// The message for a broken promise, with the smallest case that breaks a promise of the same type.
-fn report(seed: u64, case: &Case, breach: &Breach) -> String {
+pub fn report(seed: u64, case: &Case, breach: &Breach) -> String {
     let broken = |case: &Case| {
         try_out(case).ok().and_then(|(_, found)| found).filter(|found| found.kind == breach.kind)
     };
@@ -94,7 +94,7 @@ fn every_promise_is_kept_in_every_window_and_request() {
             break;
         }
     }
-    let Tally { kinds, skipped, spans, windows, requests } = sum;
+    let Tally { kinds, skipped, spans, windows, requests, .. } = sum;
     println!(
         "{} hierarchies, {runs} runs, {rich} of them with three types of labels; VPs by label {kinds:?}, {skipped} not \
          held; {spans} spans, {windows} windows, {requests:?}",

@@ -1,0 +1,101 @@
+//! The table of policies: for each that the core has, how much C it is, what it takes and provides, in how many windows
+//! of random hierarchies its promises were held, and how many mutants of it and of its analysis the tests are to notice.
+//!
+//! Policies come from the core's registry, files by their names, figures of hierarchies from the last campaign (`make
+//! policies`): a policy that came after it has none yet.
+
+use hls_core::{ParamInfo, PolicyInfo, policies};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The name by which the table is asked for.
+pub const NAME: &str = "policies";
+
+/// Where the last campaign left its results, and what the mutants are, in the repository.
+const RESULTS: &str = "docs/policies.csv";
+const MUTANTS: &str = "scripts/mutants.txt";
+
+/// A file of the repository, as text.
+fn read(path: &Path) -> Result<String, Vec<String>> {
+    crate::files::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The table, as Markdown; or the files that could not be read.
+pub fn table(repository: &Path) -> Result<String, Vec<String>> {
+    let (results, mutants) = (read(&repository.join(RESULTS))?, read(&repository.join(MUTANTS))?);
+    let mut table = String::from(
+        "| policy | lines of C | parameters; of a child | provides | hierarchies | windows | broken | mutants |\n\
+         |---|--:|---|---|--:|--:|--:|--:|\n",
+    );
+    for policy in policies().iter().filter(|policy| policy.runs()) {
+        let file = format!("policies/{}.c", policy.name.replace('-', "_"));
+        let analysis = format!("crates/calculus/src/schedulers/{}.rs", policy.name.replace('-', "_"));
+        let lines = lines_of_code(&read(&repository.join(&file))?);
+        let noticed = mutants_of(&mutants, &file) + mutants_of(&mutants, &analysis);
+        let provides = hls_calculus::schedulers::find(policy.name).map_or("nothing", |entry| entry.provides);
+        let name = policy.name;
+        let [hierarchies, windows, broken] = figures(&results, name);
+        writeln!(
+            table,
+            "| [`{name}`](../{file}) | {lines} | {} | {provides} | {hierarchies} | {windows} | {broken} | {noticed} |",
+            parameters(policy)
+        )
+        .expect("a string");
+    }
+    let [hierarchies, windows, broken] = figures(&results, "mixed");
+    writeln!(table, "| all, mixed | | | | {hierarchies} | {windows} | {broken} | |").expect("a string");
+    Ok(table)
+}
+
+/// The names of the parameters of a scheduler, and of each child.
+fn parameters(policy: &PolicyInfo) -> String {
+    let names = |params: &[ParamInfo]| {
+        let names: Vec<&str> = params.iter().map(|param| param.name).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    format!("{}; {}", names(&policy.scheduler_params), names(&policy.vp_params))
+}
+
+/// Lines of C that are neither blank nor comments.
+fn lines_of_code(text: &str) -> usize {
+    let (mut code, mut is_comment) = (0, false);
+    for line in text.lines() {
+        let (mut rest, mut has_code) = (line, false);
+        while !rest.trim().is_empty() {
+            let (mark, next) = if is_comment { ("*/", false) } else { ("/*", true) };
+            let (before, after) = match rest.split_once(mark) {
+                Some((before, after)) => (before, Some(after)),
+                None => (rest, None),
+            };
+            has_code |= !is_comment && !before.trim().is_empty();
+            let Some(after) = after else { break };
+            (rest, is_comment) = (after, next);
+        }
+        code += usize::from(has_code);
+    }
+    code
+}
+
+/// How many mutants change this file.
+fn mutants_of(mutants: &str, file: &str) -> usize {
+    let lines = mutants.lines().filter(|line| !line.starts_with('#'));
+    lines.filter(|line| line.split('\t').nth(1) == Some(file)).count()
+}
+
+/// What the last campaign found: hierarchies that were run, windows of the policy's promises, and broken promises.
+fn figures(results: &str, name: &str) -> [String; 3] {
+    let none = || "not yet".to_owned();
+    let row = results.lines().map(|line| line.split(',').collect::<Vec<_>>()).find(|row| row[0] == name);
+    let Some([_, hierarchies, refused, windows, _, broken]) = row.as_deref() else {
+        return [none(), none(), none()];
+    };
+    let ran = hierarchies.parse::<u64>().ok().zip(refused.parse::<u64>().ok());
+    let ran = ran.map_or_else(none, |(hierarchies, refused)| hierarchies.saturating_sub(refused).to_string());
+    [ran, (*windows).to_owned(), (*broken).to_owned()]
+}
+
+#[test]
+fn comments_and_blank_lines_are_not_counted() {
+    let text = "/* a\n\n b */\nint a; /* c */\n\n/* d */ int e; /* f\n*/\n\t/* g */\n}\n";
+    assert_eq!(lines_of_code(text), 3);
+}
