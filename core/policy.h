@@ -20,9 +20,9 @@
  *     and can_loop.
  *  6. preempts and check_invariants change nothing. The other hooks throttle, unthrottle and recheck children of their
  *     own scheduler only, each in the state for it, and after unregister_vp its VP is in no queue.
- *  7. Policies call no hooks of other policies. What a scheduler has to tell of itself (its earliest deadline) it says by
- *     hls_tell_parents(), as soon as that changes. A policy reads what a child of its last told by hls_told(): in its
- *     request hook, and in the hook `told`, which the infrastructure calls when the event at hand is dealt with.
+ *  7. Policies call no hooks of other policies. What a scheduler has to tell of itself (its earliest deadline) it says
+ *     by hls_tell_parents(), as soon as that changes. A policy reads what a child of its last told by hls_told(): in
+ *     its request hook, and in the hook `told`, which the infrastructure calls when the event at hand is dealt with.
  *
  *  hook (Table 3)       called when                               if the policy has none
  *  init, deinit         a scheduler is created, destroyed         nothing happens

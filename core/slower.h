@@ -19,8 +19,8 @@
  * its deadline waits for the deadline; a server that wakes up has no more than U times the time up to each deadline.
  *
  * A child that tells no deadline that is still to come has one a period after the one before has passed. Budgets are in
- * millionths of a ns, of which a rate gives whole ones. What a late timer lets a child have beyond its budget is a debt,
- * which its next budgets pay.
+ * millionths of a ns, of which a rate gives whole ones. What a late timer lets a child have beyond its budget is a
+ * debt, which its next budgets pay.
  *
  * The papers' lists have no bound. Here a server has room for SLOWER_DEADLINES. When it is full and needs room, the two
  * neighbours become one for which that costs the child least: the earlier budget counts for both deadlines, or what was

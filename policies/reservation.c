@@ -25,8 +25,8 @@
  *                `depleted` heap (throttled) <------------+
  *
  * All three heaps are ordered by the end of the period, and the timer is set to the first of all ends. The first of
- * those that have budget is the deadline that the scheduler tells above. Below a slower processor the budgets are in its
- * time (hls_amount_ns).
+ * those that have budget is the deadline that the scheduler tells above. Below a slower processor the budgets are in
+ * its time (hls_amount_ns).
  */
 #include "../core/budget.h"
 
