@@ -71,23 +71,25 @@ fn who_ran_ahead_with_the_bandwidth_of_others_does_not_wait() {
     assert_eq!(timeline(&mut machine, &threads, 20), "bbbbbaaaaa".repeat(2));
 }
 
-/// `a` has 3 of its 5 by 3, and so has used its bandwidth up to 6. What comes at 4 is due at 16, behind `b`, which is
-/// due at 12, if `a` is soft; if `a` is hard it goes on, due at 10, with 2. What comes at 7 is due at 17.
+/// `a` has 3 of its 5 by 3, and so has used its bandwidth up to 6. If it comes back at 4, it is due at 16 if it is soft,
+/// behind `b`, due at 12, and `c`, which comes, too, and is due at 15; if it is hard it goes on, due at 10, with 2. What
+/// comes at 7 is due at 17, before `c` then. Next to nothing is reclaimed.
 #[test]
 fn who_wakes_up_goes_on_from_its_virtual_time() {
     let woken = |kind: u64, wake_up: u64| {
-        let (mut machine, threads) = bench(1, WHOLE, &[[5, 10, kind], [6, 12, HARD]]);
-        wake(&mut machine, &threads);
+        let (mut machine, threads) = bench(1, 1, &[[5, 10, kind], [4, 12, HARD], [1, 11, HARD]]);
+        wake(&mut machine, &threads[..2]);
         machine.run_to(Nanos(3 * MS));
         machine.block(threads[0]);
         machine.run_to(Nanos(wake_up * MS));
         machine.wake(threads[0]);
+        machine.wake(threads[2]);
         timeline(&mut machine, &threads, 6)
     };
-    assert_eq!(woken(SOFT, 4), "bbbbba");
-    assert_eq!(woken(HARD, 4), "aabbbb");
-    assert_eq!(woken(SOFT, 7), "bbbaaa");
-    assert_eq!(woken(HARD, 7), "bbbaaa");
+    assert_eq!(woken(SOFT, 4), "bbbcaa");
+    assert_eq!(woken(HARD, 4), "aabbbc");
+    assert_eq!(woken(SOFT, 7), "aaaaac");
+    assert_eq!(woken(HARD, 7), "aaaaac");
 }
 
 /// At 2 `a` has used its bandwidth up to 4, and has 3 left, due at 10. But since nobody wants the CPU at 3 it has a whole
