@@ -393,7 +393,7 @@ static __always_inline void settle_requests(hls_t *h, u32 s)
 }
 
 /* The schedulers above s whose policies listen hear of what s has told. */
-HLS_GLOBAL_FUNC u32 pass_on_told(hls_t *h __arg_arena, u32 s)
+static __always_inline void pass_on_told(hls_t *h, u32 s)
 {
 	for_each_up (h, u, s) {
 		vp_t *up = &h->vp[u];
@@ -404,7 +404,6 @@ HLS_GLOBAL_FUNC u32 pass_on_told(hls_t *h __arg_arena, u32 s)
 		if (up->state == HLS_READY && !(up->flags & HLS_THROTTLED))
 			add_seeker(h, &h->seeking, u);
 	}
-	return 0;
 }
 
 /* Empties the lists of what was put off: schedulers that are pending first, then VPs that seek a CPU. */

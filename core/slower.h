@@ -235,11 +235,11 @@ static __always_inline void slower_set_timer(hls_t *h, u32 s)
 }
 
 /* Below another slower processor, s tells the earliest of its servers' deadlines. */
-HLS_GLOBAL_FUNC u32 slower_tell(hls_t *h __arg_arena, u32 s)
+static __always_inline void slower_tell(hls_t *h, u32 s)
 {
 	u32 up = h->scheduler[s].first_up, ready = queue_first(h, &POLICY_STATE(struct slower, s)->ready);
 	if (likely(!h->scheduler[h->vp[up].parent].hears))
-		return 0;
+		return;
 	u64 first = ready ? POLICY_VP(struct slower_vp, ready)->deadline_at : HLS_NEVER;
 	for_each_up (h, u, s) {
 		u32 running = hls_running_by(h, s, u);
@@ -248,7 +248,6 @@ HLS_GLOBAL_FUNC u32 slower_tell(hls_t *h __arg_arena, u32 s)
 	}
 	if (first != HLS_NEVER)
 		hls_tell_parents(h, s, HLS_TOLD_DEADLINE, first);
-	return 0;
 }
 
 /* What the server v may use by its deadline. */
@@ -260,7 +259,7 @@ static __always_inline s64 slower_budget_of(hls_t *h, u32 s, u32 v)
 }
 
 /* The VP is READY: with the deadline of now it is queued if it has budget, else throttled. */
-HLS_GLOBAL_FUNC u32 slower_enqueue(hls_t *h __arg_arena, u32 s, u32 v)
+static __always_inline void slower_enqueue(hls_t *h, u32 s, u32 v)
 {
 	struct slower __arena *slower = POLICY_STATE(struct slower, s);
 	u64 at = slower_next_deadline(h, s, v);
@@ -273,18 +272,16 @@ HLS_GLOBAL_FUNC u32 slower_enqueue(hls_t *h __arg_arena, u32 s, u32 v)
 	}
 	slower_set_timer(h, s);
 	slower_tell(h, s);
-	return 0;
 }
 
 /* The VP is in no queue any more. It may be throttled still. */
-HLS_GLOBAL_FUNC u32 slower_dequeue(hls_t *h __arg_arena, u32 s, u32 v)
+static __always_inline void slower_dequeue(hls_t *h, u32 s, u32 v)
 {
 	struct slower __arena *slower = POLICY_STATE(struct slower, s);
 	if (h->vp[v].flags & HLS_THROTTLED)
 		heap_remove(h->node, &slower->depleted, v);
 	else
 		queue_remove(h, &slower->ready, v);
-	return 0;
 }
 
 /* A READY VP has another deadline. */
