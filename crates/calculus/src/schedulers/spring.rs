@@ -10,8 +10,8 @@
 //!
 //! The plan repeats, and is kept whether or not a child wants its slots. In each period a child has one slot, so a
 //! window that ends in it, or begins in it since the child wakes there, sees no less than RESBH x,y says; for a child
-//! that wakes after its slot, RESBH promises nothing in that period. On RESU a slot is a notified interval, and its
-//! length is in the slower processor's time.
+//! that wakes after its slot, RESBH promises nothing in that period. Below a slower processor the scheduler would have
+//! to tell its deadlines. The core's does not, so what it holds there counts as PS, and nothing is promised.
 
 use super::claims::{Claim, claims_on_processor};
 use super::{Entry, Instance, Limits, Provided};
@@ -23,7 +23,7 @@ use std::cmp::Reverse;
 pub(super) const ENTRY: Entry = Entry {
     policy: "spring",
     source: "Stankovic et al., Real-Time Systems 1999",
-    accepts: "ALL or RESU; jobs for which a plan without preemption is found",
+    accepts: "ALL, of one CPU; jobs for which a plan without preemption is found",
     provides: "RESBH budget,period to every child",
     joins: false,
     limits: Limits::Budget,
