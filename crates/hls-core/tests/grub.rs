@@ -71,9 +71,9 @@ fn who_ran_ahead_with_the_bandwidth_of_others_does_not_wait() {
     assert_eq!(timeline(&mut machine, &threads, 20), "bbbbbaaaaa".repeat(2));
 }
 
-/// `a` has 3 of its 5 by 3, and so has used its bandwidth up to 6. If it comes back at 4, it is due at 16 if it is soft,
-/// behind `b`, due at 12, and `c`, which comes, too, and is due at 15; if it is hard it goes on, due at 10, with 2. What
-/// comes at 7 is due at 17, before `c` then. Next to nothing is reclaimed.
+/// `a` has 3 of its 5 by 3, and so has used its bandwidth up to 6. If it comes back at 4, and is soft, it is due at 16,
+/// behind `b`, due at 12, and `c`, which comes, too, and is due at 15; if it is hard it goes on, due at 10, with 2. If
+/// it comes at 7 it is due at 17, before `c`. Next to nothing is reclaimed.
 #[test]
 fn who_wakes_up_goes_on_from_its_virtual_time() {
     let woken = |kind: u64, wake_up: u64| {
@@ -92,8 +92,8 @@ fn who_wakes_up_goes_on_from_its_virtual_time() {
     assert_eq!(woken(HARD, 7), "aaaaac");
 }
 
-/// At 2 `a` has used its bandwidth up to 4, and has 3 left, due at 10. But since nobody wants the CPU at 3 it has a whole
-/// budget when it comes then.
+/// At 2 `a` has used its bandwidth up to 4, and has 3 left, due at 10. But since nobody wants the CPU at 3 it has a
+/// whole budget when it comes then.
 #[test]
 fn when_nobody_wants_the_cpu_all_begin_anew() {
     let (mut machine, threads) = bench(1, WHOLE, &[[5, 10, HARD], [6, 12, HARD]]);
@@ -118,8 +118,8 @@ fn where_less_than_a_cpu_is_there_budgets_fall_faster() {
     assert_eq!(timeline(&mut machine, &threads, 20), "aaaaaaa.............");
 }
 
-/// Why the rate: below a reservation of half a CPU, with the paper's pace, `a` has all of that from 20 to 40, where it is
-/// due, and `b`, which comes at 21 and is due at 41, has 1 of its 4 by then. The utilisation is no more than 2/5.
+/// Why the rate: below a reservation of half a CPU, with the paper's pace, `a` has all of that from 20 to 40, where it
+/// is due, and `b`, which comes at 21 and is due at 41, has 1 of its 4 by then. The utilisation is no more than 2/5.
 #[test]
 fn on_less_than_a_cpu_the_papers_pace_would_harm_siblings() {
     let had_in_time = |rate_ppm: u64| {
@@ -188,8 +188,8 @@ struct Jobs {
     done_elsewhere_at: u64,
 }
 
-/// The paper's claim: a job that a CPU of its own, as fast as the server has bandwidth, has done at F is done before F +
-/// P here. The few nanoseconds are what the core rounds up.
+/// The paper's claim: a job that a CPU of its own, as fast as the server has bandwidth, has done at F is done before
+/// F + P here. The few nanoseconds are what the core rounds up.
 #[test]
 fn jobs_are_done_at_most_a_period_later_than_on_a_cpu_of_their_own() {
     const ROUNDED: u64 = 100;

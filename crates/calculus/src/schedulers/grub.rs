@@ -13,13 +13,13 @@
 //! any window of length t (from the length on that the analysis of reservations needs), and let the pace be A + 1 - R,
 //! or 1 if that is less. In a window in which S >= R*t is supplied, the budget that is used is no less than S less the
 //! integral of R - A where A < R, which is no less than the integral of A where the sum of all U passes the test of
-//! reservations. R is `rate-ppm`. Interrupts that are declared make a CPU such a supply. An only child is promised what
-//! it is promised in any case: its budget lasts no shorter than its time.
+//! reservations. R is `rate-ppm`. Interrupts that are declared make a CPU such a supply. An only child is promised
+//! what it is promised in any case: its budget lasts no shorter than its time.
 //!
-//! A hard server (soft=0) has x, and what it reclaims, in each period: RESBS. When it wakes up before V it goes on, with
-//! no more of its budget than the rest of the period is worth. One with soft=1 runs ahead, as in the paper, and has its
-//! bandwidth since it woke up: PS. On several CPUs budgets are used as fast as time goes by, so the servers are those of
-//! `cbs.rs`.
+//! A hard server (soft=0) has x, and what it reclaims, in each period: RESBS. When it wakes up before V it goes on,
+//! with no more of its budget than the rest of the period is worth. One with soft=1 runs ahead, as in the paper, and
+//! has its bandwidth since it woke up: PS. On several CPUs budgets are used as fast as time goes by, so the servers are
+//! those of `cbs.rs`.
 
 use super::claims::{carried, claims};
 use super::{Entry, Instance, Limits, Provided, Refused, reservation};

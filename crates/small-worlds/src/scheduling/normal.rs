@@ -297,34 +297,8 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
             add_budget(digest, vp, now);
             add_heap_place(digest, state, v, words, now);
         }
-        Words::Reclaimed => {
-            let is_active = |v: usize| {
-                let vp = &state.vps[v];
-                vp.word[3] == state.schedulers[vp.parent as usize].word[5]
-            };
-            add_budget(digest, vp, now);
-            digest.add(vp.word[2]);
-            digest.add(u64::from(is_active(v)));
-            add_heap_place(digest, state, v, words, now);
-            add_due(digest, state, v, |v| {
-                let vp = &state.vps[v];
-                let is_throttled = vp.state == READY && vp.flags & THROTTLED != 0;
-                is_throttled || (vp.state == WAITING && is_active(v))
-            });
-        }
-        Words::Jobs => {
-            let has_budget = |vp: &VpImage| vp.word[0] as i64 > 0;
-            add_budget(digest, vp, now);
-            digest.add(vp.word[2]);
-            add_heap_place(digest, state, v, words, now);
-            if vp.state == READY && !has_budget(vp) {
-                add_turn(digest, state, v, |sibling| !has_budget(sibling));
-            }
-            add_due(digest, state, v, |v| {
-                let vp = &state.vps[v];
-                vp.state != WAITING && !has_budget(vp) && state.nodes[v].dist != 0
-            });
-        }
+        Words::Reclaimed => add_reclaimed(digest, state, v),
+        Words::Jobs => add_job(digest, state, v),
         Words::Reserves => {
             add_deferrable_budget(digest, vp, now);
             digest.add(if vp.state == WAITING { 0 } else { vp.word[2] });
@@ -619,6 +593,38 @@ fn add_budget(digest: &mut Digest, vp: &VpImage, now: u64) {
     if vp.state == WAITING && vp.is_resumed() {
         digest.add(vp.word[2].wrapping_sub(now));
     }
+}
+
+/// A budget, and what is left of a turn; and the place of a VP in the queue of those with budget, or in the list of the
+/// others, which lie in a heap by the ends of periods, too.
+fn add_job(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    let (vp, now) = (&state.vps[v], state.head.now_ns);
+    let has_budget = |vp: &VpImage| vp.word[0] as i64 > 0;
+    add_budget(digest, vp, now);
+    digest.add(vp.word[2]);
+    add_heap_place(digest, state, v, Words::Jobs, now);
+    if vp.state == READY && !has_budget(vp) {
+        add_turn(digest, state, v, |sibling| !has_budget(sibling));
+    }
+    add_due(digest, state, v, |v| {
+        let vp = &state.vps[v];
+        vp.state != WAITING && !has_budget(vp) && state.nodes[v].dist != 0
+    });
+}
+
+/// A budget with its rest, and whether the VP is active. Throttled VPs, and WAITING ones that are active, lie in a heap.
+fn add_reclaimed(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    let (vp, now) = (&state.vps[v], state.head.now_ns);
+    let is_active = |vp: &VpImage| vp.word[3] == state.schedulers[vp.parent as usize].word[5];
+    add_budget(digest, vp, now);
+    digest.add(vp.word[2]);
+    digest.add(u64::from(is_active(vp)));
+    add_heap_place(digest, state, v, Words::Reclaimed, now);
+    add_due(digest, state, v, |v| {
+        let vp = &state.vps[v];
+        let is_throttled = vp.state == READY && vp.flags & THROTTLED != 0;
+        is_throttled || (vp.state == WAITING && is_active(vp))
+    });
 }
 
 /// A budget that is renewed at fixed instants, which begin with the first request: of a VP that is WAITING, and owes
