@@ -612,7 +612,7 @@ fn add_job(digest: &mut Digest, state: &Image<'_>, v: usize) {
     });
 }
 
-/// A budget with its rest, and whether the VP is active. Throttled VPs, and WAITING ones that are active, lie in a heap.
+/// A budget with its rest, and whether the VP is active. Throttled VPs, and active ones that sleep, lie in a heap.
 fn add_reclaimed(digest: &mut Digest, state: &Image<'_>, v: usize) {
     let (vp, now) = (&state.vps[v], state.head.now_ns);
     let is_active = |vp: &VpImage| vp.word[3] == state.schedulers[vp.parent as usize].word[5];
