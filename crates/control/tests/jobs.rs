@@ -1,5 +1,6 @@
-//! Reserved effort on line: below a BVT scheduler requests for JOB and for shares are granted only where everybody keeps
-//! what was promised, and best effort beside them takes nothing from it (Duda and Cheriton, SOSP 1999, section 6).
+//! Reserved effort on line: below a BVT scheduler requests for JOB and for shares are granted only where everybody
+//! keeps what was promised, and best effort beside them takes nothing from it (Duda and Cheriton, SOSP 1999, section
+//! 6).
 
 mod support;
 
@@ -8,7 +9,8 @@ use support::{ALICES, BOBS, Native, manager_of, texts};
 
 const ROOT: Peer = Peer::ROOT;
 
-/// A controller, by the name of a place that these tests fill, and a player, whose warps leave room for more, a part of the CPU for best effort, and the rest.
+/// A controller, by the name of a place that these tests fill, and a player, whose warps leave room for more, a part of
+/// the CPU for best effort, and the rest.
 const FILE: &str = r#"
 fixed-priority "FP" {
     bvt "RE" priority=2 allowance="1ms" {

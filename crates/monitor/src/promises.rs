@@ -95,8 +95,8 @@ impl Promises {
         Promises { running: vec![Vec::new(); usize::from(cpus)], ..Promises::default() }
     }
 
-    /// Watches a promise from `at` on to a VP that is at `place` and has had so much CPU time, and so much of it below its
-    /// scheduler; returns its slot.
+    /// Watches a promise from `at` on to a VP that is at `place` and has had so much CPU time, and so much of it below
+    /// its scheduler; returns its slot.
     pub fn begin(
         &mut self,
         promise: Promise,

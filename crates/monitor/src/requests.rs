@@ -15,8 +15,8 @@
 //!       +---------------------------- release -------------------------+
 //! ```
 //!
-//! What L is depends on the promise: `owed.rs` has it for so much CPU time in every period, `lag.rs` for a share, `job.rs`
-//! for single requests, of which those that come too soon are not tested.
+//! What L is depends on the promise: `owed.rs` has it for so much CPU time in every period, `lag.rs` for a share,
+//! `job.rs` for single requests, of which those that come too soon are not tested.
 //!
 //! **Stolen time** counts as received, but for what the promise takes into account (interrupts that the file declares):
 //! of all stolen time a bucket is set aside that fills at the rate of the declared sources and holds what they may take

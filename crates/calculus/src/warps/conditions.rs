@@ -76,8 +76,8 @@ impl<'w> Conditions<'w> {
         debt.unwrap_or_default()
     }
 
-    /// The debt with those siblings in G that ask for JOB, and so stay within their part; `None` where they leave nothing
-    /// to the others.
+    /// The debt with those siblings in G that ask for JOB, and so stay within their part; `None` where they leave
+    /// nothing to the others.
     pub fn debt_beside(&self, child: usize, asks: &[bool]) -> Option<Rational> {
         let others = (0..self.each.len()).filter(|n| *n != child);
         let (mut sum, mut least) = (self.granule.clone(), None::<&Rational>);
@@ -145,7 +145,7 @@ impl<'w> Conditions<'w> {
         if &own.unwarp + &response > *period {
             let (unwarp, rest) = (time_ceil(&own.unwarp), time_floor(&(period - &response)));
             return Err(format!(
-                "an `unwarp` of at most {rest} is needed, what a period leaves after {}, within which it is done beside \
+                "an `unwarp` of at most {rest} is needed, what a period leaves after {}, when it is done beside \
                  {}; it is {unwarp}",
                 time_ceil(&response),
                 self.names(&ahead)

@@ -6,7 +6,8 @@
 //! - p <= L_f, and its part of the CPU is r_f >= p/T.
 //! - W_f >= L_f/r_f + D_f: so it stays ahead of every sibling that is not warped.
 //! - R <= T is the least time in which p is left over when all siblings n that it is not ahead of when they are warped
-//!   (W_f < W_n + L_f/r_f + D_f) run warped for as long as L_n and U_n let them. So it does not matter whether they fail.
+//!   (W_f < W_n + L_f/r_f + D_f) run warped for as long as L_n and U_n let them. So it does not matter whether they
+//!   fail.
 //! - U_f <= T - R: its limit is there anew at each request that comes in its turn.
 //!
 //! W_n is warp/r_n. D_f is the greatest *debt* with which f wakes up for such a request: how far its virtual time is
@@ -14,11 +15,12 @@
 //! n at most r_n of what the scheduler's virtual time gained, and X_n = w_n + C, with C the allowance, or, if n is one
 //! of the siblings G whose limits keep them within their part (L_n/(L_n+U_n) <= r_n), r_n of the time and X_n = C +
 //! L_n*(1-r_n). So D_f = (sum of X_n - the least X_n) / (1 - r_f - sum of r_n in G), of all G the least that is found.
-//! The paper has no debt, and its response times do not hold: of four equal threads with C 3 one that wants 1 in every 4
-//! with a warp of 1 is done after 5.
+//! The paper has no debt, and its response times do not hold: of four equal threads with C 3 one that wants 1 in every
+//! 4 with a warp of 1 is done after 5.
 //!
-//! Both were compared with every schedule of small sets. Relies on the core for charging exactly. Never rounds but where
-//! the core does: it counts virtual time in parts of 1/256 ns for a unit of share, which `Conditions` counts against f.
+//! Both were compared with every schedule of small sets. Relies on the core for charging exactly. Never rounds but
+//! where the core does: it counts virtual time in parts of 1/256 ns for a unit of share, which `Conditions` counts
+//! against f.
 
 mod conditions;
 mod plan;

@@ -6,9 +6,9 @@
 //! greatest. Below them is level 0, of all children that ask for no JOB; their warps stay as they are. The paper has no
 //! D: what it would say is beside it.
 //!
-//! Every thread that asks for JOB has to stay within its part by its limits, L*(1-r) <= r*U: else the debt of the others
-//! would depend on its warp, and that on theirs. Relies on `warps` for the conditions, and has it look at the plan once
-//! it is made. Never changes shares, nor who asks for what.
+//! Every thread that asks for JOB has to stay within its part by its limits, L*(1-r) <= r*U: else the debt of the
+//! others would depend on its warp, and that on theirs. Relies on `warps` for the conditions, and has it look at the
+//! plan once it is made. Never changes shares, nor who asks for what.
 
 use super::{Conditions, InTime, Warpers};
 use crate::rational::{Rational, ceil_nanos, from_nanos, share_floor, time_ceil, time_floor, whole};

@@ -1,5 +1,5 @@
-//! `hls fit` below BVT schedulers: warps by which the threads that ask for JOB are done in time, the windows in which all
-//! have their parts, and what all are promised then.
+//! `hls fit` below BVT schedulers: warps by which the threads that ask for JOB are done in time, the windows in which
+//! all have their parts, and what all are promised then.
 //!
 //! Relies on `hls_check` for the plan. Times are rounded against the reader who relies on them.
 
@@ -9,7 +9,8 @@ use hls_plan::Plan;
 use hls_report::layout::{Column, number, text, write_rows};
 use std::io::{self, Write};
 
-/// The plans for the schedulers that have one of these threads among those that ask for JOB; for all where none is named.
+/// The plans for the schedulers that have one of these threads among those that ask for JOB; for all where none is
+/// named.
 pub fn planned(derived: &Derived, plan: &Plan, threads: &[String]) -> Vec<PlannedScheduler> {
     let is_wanted = |child: &PlannedChild| child.asked.is_some() && threads.contains(&child.name);
     let mut planned = derived.warp_plans(plan);

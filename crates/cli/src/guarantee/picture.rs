@@ -93,7 +93,7 @@ fn remarks(have: &Guarantee) -> Vec<(Nanos, String)> {
             let next = format!("the next request in its turn comes {} after this one", time_ceil(period));
             let mut remarks = vec![(nanos(&wait), format!("a request may wait for {}", time_ceil(&wait)))];
             remarks.retain(|(wait, _)| *wait > Nanos::ZERO);
-            remarks.extend([(nanos(response), done), (nanos(period), next)]);
+            remarks.extend([(nanos(response), done), (Nanos::ZERO, next)]);
             remarks
         }
         (Guarantee::Mpr { cpus, .. }, Some(blackout)) => {

@@ -1,5 +1,5 @@
-//! Promises about single requests (JOB) where it is hardest: below BVT schedulers whose other threads turn their warps on
-//! and off by messages at any time, run for ever, or wake up for just as long as their limits are.
+//! Promises about single requests (JOB) where it is hardest: below BVT schedulers whose other threads turn their warps
+//! on and off by messages at any time, run for ever, or wake up for just as long as their limits are.
 //!
 //! Hierarchies and workloads are those of `draw`. Messages are sent while the time of a run stands still, at instants
 //! that are drawn, often where a record was made. Relies on the monitor to judge requests, which its own tests hold
