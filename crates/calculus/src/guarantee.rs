@@ -1,5 +1,5 @@
-//! The language of guarantees: the types of section 4.2 of the HLS paper, EDP, MPR and JOB. Relies on exact rationals. Says
-//! nothing about what a guarantee is worth; that is `supply.rs`.
+//! The language of guarantees: the types of section 4.2 of the HLS paper, EDP, MPR and JOB. Relies on exact rationals.
+//! Says nothing about what a guarantee is worth; that is `supply.rs`.
 
 use crate::rational::{Rational, share_floor, time_ceil, time_exact, time_floor, whole};
 use num_traits::{One, Signed, ToPrimitive};
@@ -17,8 +17,8 @@ pub enum Continuity {
 /// A promise about the CPU time of a virtual processor, in every window in which it requests the CPU all the time; JOB
 /// is about single requests.
 ///
-/// Invariants, which [`Guarantee::check`] states and the parser and [`crate::analyse`] keep: times are nanoseconds;
-/// `0 < amount <= period`; shares and rates lie in `0 < s <= 1`; `delta >= 0`; `amount <= deadline <= period`, and so for
+/// Invariants, which [`Guarantee::check`] states and the parser and [`crate::analyse`] keep: times are nanoseconds; `0
+/// < amount <= period`; shares and rates lie in `0 < s <= 1`; `delta >= 0`; `amount <= deadline <= period`, and so for
 /// the response of JOB. MPR is about several VPs: `cpus >= 1` and `0 < amount <= cpus * period`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guarantee {

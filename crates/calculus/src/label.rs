@@ -23,8 +23,8 @@ pub struct Label {
     /// Whether the guarantee still holds for a VP that declines a CPU because its child already runs on another one,
     /// and requests again when the child loses the other CPU. A join on several CPUs holds such VPs of its parents.
     pub resumes: bool,
-    /// Why the policy cannot give the JOB that the edge asks for; `None` where it can, or where the guarantee itself says
-    /// why.
+    /// Why the policy cannot give the JOB that the edge asks for; `None` where it can, or where the guarantee itself
+    /// says why.
     pub refused: Option<String>,
     /// Why the guarantee holds.
     pub derivation: Arc<Derivation>,

@@ -83,8 +83,8 @@ impl Guarantee {
         ceil_nanos(&self.ubf(&from_nanos(window)))
     }
 
-    /// The share of one CPU in the long run; MPR may have a share of more than one. JOB has none: a request that goes on
-    /// is promised its first amount, and who makes no request nothing.
+    /// The share of one CPU in the long run; MPR may have a share of more than one. JOB has none: a request that goes
+    /// on is promised its first amount, and who makes no request nothing.
     pub fn rate(&self) -> Rational {
         match self {
             Guarantee::All => Rational::one(),
