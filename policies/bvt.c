@@ -22,17 +22,22 @@
  * `warp-limit` of CPU time (L), which is there anew at a wake-up, at `on`, and when a bar ends, if it last ran warped
  * `unwarp` (U) ago. What is left of L survives a sleep that is shorter: else any wait for a lock would end the warp.
  *
+ * Of a scheduler below that is of this policy, too, holds one VP and has children with warps, `warp` is the most by
+ * which its VP is warped: by as much as the child is that it runs, or would run. So a thread that comes ahead of its
+ * siblings also comes ahead of those of its scheduler (section 3 of the paper, direct mode; but what is passed on is CPU
+ * time, as the virtual times of two schedulers have nothing in common).
+ *
  * Where this differs from the paper: time is charged to the nanosecond, unless a `unit` is given (the paper's minimum
  * charging unit, of 100 us: then who is preempted early and often gets less than its share, and nothing is promised);
- * what a VP is charged for its run until now counts wherever it is compared; L is CPU time, which no preemption renews; A is never
- * subtracted from, and compared as a point on a circle. In the paper a VP that sleeps against its will (a page fault)
+ * what a VP is charged for its run until now counts wherever it is compared; L is CPU time, which no preemption renews;
+ * A is never subtracted from, and compared as a point on a circle. In the paper a VP that sleeps against its will (a page fault)
  * holds back the scheduler's virtual time, so that all who sleep meanwhile go on where they were: one fault costs the
  * others without limit. Here that time does not wait; but who wakes up from such a sleep has an A of no less than the
  * scheduler's virtual time minus `stall-credit` (G) of its CPU time.
  *
  * On several CPUs each runs the VP with the least E of those that run nowhere, where E of who ran last on another CPU
- * counts as later by `migration` (M). Nothing is promised there: a light VP beside a heavy one gets ahead
- * of the scheduler's virtual time without limit.
+ * counts as later by `migration` (M). Nothing is promised there: a light VP beside a heavy one gets ahead of the
+ * scheduler's virtual time without limit.
  *
  * What a division by a share leaves is carried over.
  */
@@ -75,6 +80,7 @@ struct bvt {
 	u64 greatest;           /* the greatest A of all */
 	struct hls_queue ready; /* by E: of VPs without a warp (and so by A); the others lie in its search tree */
 	u32 actuals;            /* heap by A of the VPs in that search tree */
+	u32 warpers;            /* children that have a warp */
 	u64 homes;              /* of which CPUs the search trees in `home` are not empty */
 	/* With a `migration`, in place of `ready`: for each CPU those that ran there last, in a search tree by E. */
 	u32 home[HLS_MAX_CPUS];
@@ -85,9 +91,12 @@ struct bvt {
 };
 
 struct bvt_vp {
-	u64 actual;        /* A */
-	u64 warped_at;     /* when it last ran warped; 0: never */
-	u64 released_at;   /* when it last stopped to want the CPU */
+	u64 actual;    /* A */
+	u64 warped_at; /* when it last ran warped; 0: never */
+	union {
+		u64 released_at; /* WAITING: when it last stopped to want the CPU */
+		u64 warp;        /* else: by how much of virtual time it is warped, while it is WARPED */
+	};
 	u64 left_ns : 40;  /* of the limit */
 	u64 rest : 17;     /* of the division that made `actual` */
 	u64 state : 2;     /* enum bvt_state */
@@ -109,12 +118,24 @@ static u64 bvt_of(hls_t *h, u32 v, u64 ns)
 	return virtual_of(ns, h->vp[v].param[BVT_SHARE]);
 }
 
-/* How far the VP is warped now. */
+/* The CPU time that v may get ahead of its turn while it is WARPED; of a scheduler, as its own children are warped. */
+static u64 bvt_warp_ns(hls_t *h, u32 v)
+{
+	u64 warp_ns = h->vp[v].param[BVT_WARP], told = hls_told(h, v, HLS_TOLD_WARP);
+	return told && told - 1 < warp_ns ? told - 1 : warp_ns;
+}
+
+/* How far the VP, which wants a CPU, is warped now. */
 static u64 bvt_warp(hls_t *h, u32 v)
 {
-	if (POLICY_VP(struct bvt_vp, v)->state != BVT_WARPED)
-		return 0;
-	return bvt_of(h, v, h->vp[v].param[BVT_WARP]);
+	const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	return vp->state == BVT_WARPED ? vp->warp : 0;
+}
+
+/* Takes over how far v may be warped from now on. */
+static void bvt_take_warp(hls_t *h, u32 v)
+{
+	POLICY_VP(struct bvt_vp, v)->warp = bvt_of(h, v, bvt_warp_ns(h, v));
 }
 
 /* E of a VP that is not RUNNING. */
@@ -312,6 +333,41 @@ static void bvt_advance(hls_t *h, u32 s)
 	bvt_advance_to(h, s, bvt_least_running(h, s));
 }
 
+/* The child that s, which has one VP, runs, or would run; 0: none. */
+static u32 bvt_current(hls_t *h, u32 s)
+{
+	u32 up = h->scheduler[s].first_up, cpu = h->vp[up].cpu;
+	u32 running = hls_running_by(h, s, up), first = bvt_first(h, s, cpu);
+	if (!running || !first)
+		return running ? running : first;
+	bool loses = virtual_before(bvt_effective_on(h, s, first, cpu), bvt_running_effective(h, running));
+	return loses ? first : running;
+}
+
+/*
+ * Tells the schedulers above s by how much CPU time v is warped, plus 1 ns, as 0 would tell nothing. s runs v from now
+ * on; 0: the child that it runs, or would run. A scheduler without warps below it, or with several VPs, tells nothing.
+ */
+HLS_RARE_FUNC u32 bvt_tell(hls_t *h __arg_arena, u32 s, u32 v)
+{
+	u64 told = 0;
+	if (POLICY_STATE(struct bvt, s)->warpers && h->scheduler[s].nr_up == 1) {
+		if (!v)
+			v = bvt_current(h, s);
+		bool is_warped = v && POLICY_VP(struct bvt_vp, v)->state == BVT_WARPED;
+		told = 1 + (is_warped ? bvt_warp_ns(h, v) : 0);
+	}
+	hls_tell_parents(h, s, HLS_TOLD_WARP, told);
+	return 0;
+}
+
+/* Has the schedulers above s told of what has changed, where there is something to tell. */
+static void bvt_has_changed(hls_t *h, u32 s)
+{
+	if (unlikely(POLICY_STATE(struct bvt, s)->warpers))
+		bvt_tell(h, s, 0);
+}
+
 /* v may warp from now on, if there is, or is anew, something left of its limit. */
 static void bvt_begin_warp(hls_t *h, u32 v)
 {
@@ -386,8 +442,10 @@ static void bvt_request(hls_t *h, u32 s, u32 v)
 	vp->is_behind = virtual_before(vp->actual, bvt->now);
 	if (h->vp[v].param[BVT_WARP] && !vp->is_off)
 		bvt_begin_warp(h, v);
+	bvt_take_warp(h, v);
 	bvt_enqueue(h, s, v);
 	bvt_cut_slices(h, s, v);
+	bvt_has_changed(h, s);
 }
 
 /* v wants no CPU any more. */
@@ -399,6 +457,7 @@ static void bvt_end(hls_t *h, u32 s, u32 v)
 	vp->released_at = h->now_ns;
 	if (!(h->scheduler[s].nr_ready | h->scheduler[s].nr_running))
 		bvt_advance(h, s);
+	bvt_has_changed(h, s);
 }
 
 static void bvt_withdraw(hls_t *h, u32 s, u32 v)
@@ -422,7 +481,7 @@ static u64 bvt_slice(hls_t *h, u32 v, u64 turn_ns)
 {
 	const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
 	u64 end_ns = HLS_NEVER;
-	if (vp->state == BVT_WARPED && h->vp[v].param[BVT_LIMIT])
+	if (bvt_warp(h, v) && h->vp[v].param[BVT_LIMIT])
 		end_ns = vp->left_ns;
 	else if (vp->state == BVT_BARRED)
 		end_ns = bvt_bar_end(h, v) - h->now_ns;
@@ -453,13 +512,15 @@ static u32 bvt_keeper(hls_t *h, u32 s, u32 cpu)
 static u32 bvt_grant(hls_t *h, u32 s, u32 cpu)
 {
 	u32 v = bvt_keeper(h, s, cpu);
-	if (v)
-		return v;
-	v = bvt_first(h, s, cpu);
-	if (!v)
-		return 0;
-	bvt_dequeue(h, s, v);
-	h->slice_ns = bvt_slice(h, v, bvt_next_turn(h, s, v, cpu));
+	if (!v) {
+		v = bvt_first(h, s, cpu);
+		if (!v)
+			return 0;
+		bvt_dequeue(h, s, v);
+		h->slice_ns = bvt_slice(h, v, bvt_next_turn(h, s, v, cpu));
+	}
+	if (unlikely(POLICY_STATE(struct bvt, s)->warpers))
+		bvt_tell(h, s, v);
 	return v;
 }
 
@@ -486,7 +547,7 @@ static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns, u64 charged_ns)
 	else if (!vp->is_behind)
 		/* That time was seen in the middle of this run, of which a part turned out to be stolen. */
 		bvt->now = vp->actual;
-	if (vp->state != BVT_WARPED)
+	if (!bvt_warp(h, v))
 		return;
 	vp->warped_at = h->now_ns;
 	vp->left_ns -= used_ns < vp->left_ns ? used_ns : vp->left_ns;
@@ -510,7 +571,9 @@ static void bvt_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 		bvt->keeps_at = h->now_ns;
 	}
 	vp->keeps = vp->loses = vp->told = 0;
+	bvt_take_warp(h, v);
 	bvt_enqueue(h, s, v);
+	bvt_has_changed(h, s);
 }
 
 static void bvt_release(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -537,6 +600,7 @@ static u32 bvt_timer(hls_t *h, u32 s)
 		bvt_begin_warp(h, v);
 		bvt_enqueue(h, s, v);
 		bvt_cut_slices(h, s, v);
+		bvt_has_changed(h, s);
 		return v;
 	}
 	bvt_set_timer(h, s);
@@ -557,8 +621,26 @@ static s64 bvt_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payl
 		bvt_obey(h, v);
 		bvt_enqueue(h, s, v);
 		bvt_cut_slices(h, s, v);
+		bvt_has_changed(h, s);
 	}
 	return 0;
+}
+
+/* The scheduler below v is going to run, or runs, a child that is warped otherwise than the one before. */
+static void bvt_told(hls_t *h, u32 s, u32 v)
+{
+	if (POLICY_VP(struct bvt_vp, v)->warp == bvt_of(h, v, bvt_warp_ns(h, v)))
+		return;
+	if (h->vp[v].state == HLS_RUNNING) {
+		/* It is charged first, for what it did before. */
+		hls_recheck(h, v);
+		return;
+	}
+	bvt_dequeue(h, s, v);
+	bvt_take_warp(h, v);
+	bvt_enqueue(h, s, v);
+	bvt_cut_slices(h, s, v);
+	bvt_has_changed(h, s);
 }
 
 /* Nobody who waits for the CPU is behind by more than its credit, and nobody has more left than the limit. */
@@ -583,12 +665,21 @@ static bool bvt_check_invariants(hls_t *h, u32 s)
 /* A VP with other parameters has no more left than its new limit. */
 static s64 bvt_register_vp(hls_t *h, u32 s, u32 v)
 {
-	(void)s;
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
 	u64 limit_ns = h->vp[v].param[BVT_LIMIT];
 	if (vp->left_ns > limit_ns)
 		vp->left_ns = limit_ns;
+	if (h->vp[v].param[BVT_WARP])
+		POLICY_STATE(struct bvt, s)->warpers++;
 	return 0;
+}
+
+static void bvt_unregister_vp(hls_t *h, u32 s, u32 v)
+{
+	if (!h->vp[v].param[BVT_WARP])
+		return;
+	POLICY_STATE(struct bvt, s)->warpers--;
+	bvt_tell(h, s, 0);
 }
 
 static const struct hls_policy bvt_policy = {
@@ -596,6 +687,7 @@ static const struct hls_policy bvt_policy = {
     .what = "CPU time in proportion to shares, some of it ahead of its turn (BVT)",
     .source = "Duda and Cheriton, SOSP 1999",
     .register_vp = bvt_register_vp,
+    .unregister_vp = bvt_unregister_vp,
     .request = bvt_request,
     .withdraw = bvt_withdraw,
     .grant = bvt_grant,
@@ -604,5 +696,6 @@ static const struct hls_policy bvt_policy = {
     .preempts = bvt_preempts,
     .timer = bvt_timer,
     .message = bvt_message,
+    .told = bvt_told,
     .check_invariants = bvt_check_invariants,
 };

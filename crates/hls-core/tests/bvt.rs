@@ -241,8 +241,8 @@ fn a_credit_is_a_cap() {
     assert_eq!(bench.run_to(14), "gggggg");
 }
 
-/// The paper has a thread that stalls hold the scheduler's virtual time back, and all who wake up go on from there. Here
-/// one who wakes up beside it has saved nothing.
+/// The paper has a thread that stalls hold the scheduler's virtual time back, and all who wake up go on from there.
+/// Here one who wakes up beside it has saved nothing.
 #[test]
 fn who_stalls_holds_nobody_back() {
     let mut bench = Bench::with(&[2, 3], &[EVEN, EVEN, EVEN]);
@@ -263,8 +263,8 @@ fn who_stalls_holds_nobody_back() {
 }
 
 /// The first thread is preempted whenever it has run for 1 ms, by one that has a great share and runs for 1 ms, too. In
-/// units of 10 ms it is charged tenfold for that, and gets a tenth of what the third one gets, which has the same share.
-/// The paper takes its error for one unit.
+/// units of 10 ms it is charged tenfold for that, and gets a tenth of what the third one gets, which has the same
+/// share. The paper takes its error for one unit.
 #[test]
 fn in_units_who_is_preempted_often_gets_a_part_of_its_share() {
     let run = |unit: u64| {
@@ -357,4 +357,45 @@ fn virtual_times_wrap_after_years() {
         bench.stall(alone);
         bench.block(other);
     }
+}
+
+/// A hog beside a scheduler with a hog and a thread that warps by 4. The scheduler's VP may warp by 6. While its hog is
+/// to run it does not warp. When the thread wakes up, the scheduler comes ahead of the first hog, too.
+#[test]
+fn a_scheduler_is_warped_as_its_children_are() {
+    let mut machine = Machine::new(1, None);
+    let root = machine.root("bvt", &[2 * MS]);
+    let below = machine.below(root, &[1, 6 * MS, 0, 0], "bvt", &[2 * MS]);
+    let threads = [(root, 0), (below, 4 * MS), (below, 0)].map(|(s, warp)| machine.thread(s, &[1, warp]));
+    let mut bench = Bench { machine, threads: threads.to_vec() };
+    bench.wake(0);
+    bench.wake(2);
+    assert_eq!(bench.run_to(7), "ffhhhhf");
+    bench.wake(1);
+    assert_eq!(bench.run_to(9), "gg");
+    bench.block(1);
+    // The scheduler's VP is at 6, the first hog at 3: that runs until it is at 8.
+    assert_eq!(bench.run_to(20), "fffffhhhhff");
+}
+
+/// What the scheduler's VP may warp is the most that it takes over; and without children that warp it warps as a thread
+/// does.
+#[test]
+fn a_scheduler_is_warped_by_its_own_warp_at_most() {
+    let run = |own: u64, child: u64| {
+        let mut machine = Machine::new(1, None);
+        let root = machine.root("bvt", &[2 * MS]);
+        let below = machine.below(root, &[1, own * MS, 0, 0], "bvt", &[2 * MS]);
+        let threads = [(root, 0), (below, child * MS)].map(|(s, warp)| machine.thread(s, &[1, warp]));
+        let mut bench = Bench { machine, threads: threads.to_vec() };
+        bench.wake(0);
+        assert_eq!(bench.run_to(4), "ffff");
+        bench.wake(1);
+        bench.run_to(20)
+    };
+    assert_eq!(run(0, 6), run(0, 0));
+    let expected = run(6, 0);
+    assert_eq!(expected, "ggggggggffffgggg");
+    assert_eq!([run(6, 6), run(6, 100)], [expected.clone(), expected]);
+    assert_ne!(run(6, 3), run(6, 6));
 }

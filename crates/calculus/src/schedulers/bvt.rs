@@ -209,8 +209,8 @@ fn bounded(
         }
         None => {
             let formula = format!(
-                "share {share}*{weight}; delta = r*delta + C*(1 + r*(T-2)){} (rounded) + (1-r)*warp + r*warps = {} + {} \
-                 + {} + {} = {}",
+                "share {share}*{weight}; delta = r*delta + C*(1 + r*(T-2)){} (rounded) + (1-r)*warp + r*warps = {} + \
+                 {} + {} + {} = {}",
                 if credits.is_zero() { "" } else { " + r*(T-1)*G" },
                 time_ceil(&(weight * delta)),
                 time_ceil(&turns),
