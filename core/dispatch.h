@@ -17,6 +17,7 @@
  * call that it has not dropped.
  */
 #define OPTIONAL(fn, hook)
+#define SMALL(fn, hook)
 #define REQUIRED(fn, hook)                                                                                     \
 	if (!fn##_policy.hook) {                                                                               \
 		void fn##_lacks_hook_##hook(void) __attribute__((error("every policy has the hook ." #hook))); \
@@ -29,19 +30,25 @@
 /*
  * Hooks of the standard policies are inlined into standard_HOOK(), those of loaded ones into loaded_HOOK(). Hooks of
  * the literature are functions of their own: so a chain of calls needs as much of the BPF stack as one of them does,
- * however many there are.
+ * however many there are. Small ones are inlined all the same: a BPF program has 256 functions at most.
  */
-#define TOLD_APART(number, fn, CONST, hook, parameters, arguments, type) \
-	HLS_RARE_FUNC u32 fn##_##hook##_apart parameters                 \
-	{                                                                \
-		if (fn##_policy.hook)                                    \
-			fn##_policy.hook arguments;                      \
-		return 0;                                                \
+#define INLINES_OPTIONAL 0
+#define INLINES_REQUIRED 0
+#define INLINES_SMALL 1
+#define CALL_OPTIONAL(fn, hook, arguments) fn##_##hook##_apart arguments
+#define CALL_REQUIRED(fn, hook, arguments) fn##_##hook##_apart arguments
+#define CALL_SMALL(fn, hook, arguments) fn##_policy.hook arguments
+#define TOLD_APART(number, fn, CONST, hook, need, parameters, arguments, type) \
+	HLS_RARE_FUNC u32 fn##_##hook##_apart parameters                       \
+	{                                                                      \
+		if (fn##_policy.hook && !INLINES_##need)                       \
+			fn##_policy.hook arguments;                            \
+		return 0;                                                      \
 	}
-#define ASKED_APART(number, fn, CONST, hook, parameters, arguments, type) \
-	HLS_RARE_FUNC type fn##_##hook##_apart parameters                 \
-	{                                                                 \
-		return fn##_policy.hook ? fn##_policy.hook arguments : 0; \
+#define ASKED_APART(number, fn, CONST, hook, need, parameters, arguments, type)              \
+	HLS_RARE_FUNC type fn##_##hook##_apart parameters                                    \
+	{                                                                                    \
+		return fn##_policy.hook && !INLINES_##need ? fn##_policy.hook arguments : 0; \
 	}
 
 #define TELL(number, fn, CONST, hook, need, arguments) \
@@ -54,7 +61,7 @@
 	case number:                                         \
 		need(fn, hook);                              \
 		if (fn##_policy.hook && IS_IN(number))       \
-			fn##_##hook##_apart arguments;       \
+			CALL_##need(fn, hook, arguments);    \
 		break;
 #define TELL_LOADED(number, fn, CONST, hook, need, about, arguments) \
 	case number:                                                 \
@@ -72,11 +79,11 @@
 		if (fn##_policy.hook)                      \
 			return fn##_policy.hook arguments; \
 		break;
-#define ASK_APART(number, fn, CONST, hook, need, arguments)   \
-	case number:                                          \
-		need(fn, hook);                               \
-		if (fn##_policy.hook && IS_IN(number))        \
-			return fn##_##hook##_apart arguments; \
+#define ASK_APART(number, fn, CONST, hook, need, arguments)      \
+	case number:                                             \
+		need(fn, hook);                                  \
+		if (fn##_policy.hook && IS_IN(number))           \
+			return CALL_##need(fn, hook, arguments); \
 		break;
 #define ASK_LOADED(number, fn, CONST, hook, need, about, arguments) \
 	case number:                                                \
@@ -89,7 +96,7 @@
 		return hls_checked_answer_of_##hook(h, s, about, answer);
 
 #define EVENT(number, hook, need, about, parameters, arguments, type, value)           \
-	HLS_LITERATURE_POLICIES(TOLD_APART, hook, parameters, arguments, type)         \
+	HLS_LITERATURE_POLICIES(TOLD_APART, hook, need, parameters, arguments, type)   \
 	HLS_GLOBAL_FUNC type standard_##hook parameters                                \
 	{                                                                              \
 		switch (h->scheduler[s].policy) {                                      \
@@ -118,7 +125,7 @@
 	}
 
 #define QUESTION(number, hook, need, about, parameters, arguments, type, value)       \
-	HLS_LITERATURE_POLICIES(ASKED_APART, hook, parameters, arguments, type)       \
+	HLS_LITERATURE_POLICIES(ASKED_APART, hook, need, parameters, arguments, type) \
 	HLS_GLOBAL_FUNC type standard_##hook parameters                               \
 	{                                                                             \
 		switch (h->scheduler[s].policy) {                                     \
@@ -163,7 +170,14 @@ HLS_HOOKS(EVENT, QUESTION)
 #undef TELL
 #undef ASKED_APART
 #undef TOLD_APART
+#undef CALL_SMALL
+#undef CALL_REQUIRED
+#undef CALL_OPTIONAL
+#undef INLINES_SMALL
+#undef INLINES_REQUIRED
+#undef INLINES_OPTIONAL
 #undef REQUIRED
+#undef SMALL
 #undef OPTIONAL
 
 /*

@@ -523,7 +523,7 @@ HLS_ENTRY u64 hls_stall(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
 	if (h->vp[v].state == HLS_WAITING)
 		return h->kick;
-	hls_release(h, v, now_ns);
+	release_thread(h, v, now_ns, false);
 	h->vp[v].flags |= HLS_STALLED;
 	return h->kick;
 }

@@ -107,29 +107,30 @@ static __always_inline bool hls_in_range(u64 value, u64 least, u64 greatest)
  *   EVENT(number, hook, need, about, parameters, arguments, type, value)      the policy is told something
  *   QUESTION(number, hook, need, about, parameters, arguments, type, value)   the policy answers
  *
+ * `need`: a policy may lack an OPTIONAL hook, and a SMALL one, which needs little of the BPF stack in every policy.
  * `about` is the VP or the CPU that a call is about. `type` is what policy_HOOK() returns; a QUESTION's `value` is the
  * answer where the policy lacks the hook, an EVENT's is returned always. The numbers are part of the tape format, and
  * are never used again for another hook.
  */
 /* clang-format off */
 #define HLS_HOOKS(EVENT, QUESTION) \
-	EVENT(1, init, OPTIONAL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0) \
-	EVENT(2, deinit, OPTIONAL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0) \
-	QUESTION(3, register_vp, OPTIONAL, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), s64, 0) \
-	EVENT(4, unregister_vp, OPTIONAL, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), u32, 0) \
+	EVENT(1, init, SMALL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0) \
+	EVENT(2, deinit, SMALL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0) \
+	QUESTION(3, register_vp, SMALL, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), s64, 0) \
+	EVENT(4, unregister_vp, SMALL, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), u32, 0) \
 	EVENT(5, request, REQUIRED, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), \
 	      bool, !(h->vp[v].flags & HLS_THROTTLED)) \
 	EVENT(6, withdraw, REQUIRED, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), u32, 0) \
 	QUESTION(7, grant, REQUIRED, cpu, (hls_t *h __arg_arena, u32 s, u32 cpu), (h, s, cpu), u32, 0) \
 	EVENT(8, revoke, REQUIRED, v, (hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns), (h, s, v, used_ns), u32, 0) \
-	EVENT(9, release, OPTIONAL, v, (hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns), (h, s, v, used_ns), u32, 0) \
-	QUESTION(10, timer, OPTIONAL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0) \
-	QUESTION(11, message, OPTIONAL, v, \
+	EVENT(9, release, SMALL, v, (hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns), (h, s, v, used_ns), u32, 0) \
+	QUESTION(10, timer, SMALL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0) \
+	QUESTION(11, message, SMALL, v, \
 		 (hls_t *h __arg_arena, u32 s, u32 v, u32 message, const params_t *payload __arg_arena), \
 		 (h, s, v, message, payload), s64, hls_unknown_message(v, message, payload)) \
-	QUESTION(12, preempts, OPTIONAL, ready, (hls_t *h __arg_arena, u32 s, u32 ready, u32 running), \
+	QUESTION(12, preempts, SMALL, ready, (hls_t *h __arg_arena, u32 s, u32 ready, u32 running), \
 		 (h, s, ready, running), bool, false) \
-	QUESTION(13, check_invariants, OPTIONAL, 0, (hls_t *h __arg_arena, u32 s), (h, s), bool, true) \
+	QUESTION(13, check_invariants, SMALL, 0, (hls_t *h __arg_arena, u32 s), (h, s), bool, true) \
 	EVENT(14, told, OPTIONAL, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), u32, 0)
 /* clang-format on */
 
@@ -414,7 +415,7 @@ HLS_GLOBAL_FUNC u64 hls_mul_div_floor(u64 a, u64 b, u64 c)
 HLS_GLOBAL_FUNC u64 hls_speed(const hls_t *h __arg_arena, u32 v)
 {
 	u64 speed = HLS_WHOLE_SPEED;
-	u32 depth = 0, u = v;
+	u32 depth = opaque(0), u = v;
 	for (u32 i = opaque(0); i < HLS_MAX_DEPTH && h->scheduler[h->vp[u].parent].slows && can_loop; i++) {
 		depth++;
 		u = h->scheduler[h->vp[u].parent].first_up;
