@@ -1,4 +1,4 @@
-//! `hls policies`: the scheduling policies, whether each runs or is only analysed, with parameters, units and defaults.
+//! `hls policies`: the scheduling policies, whether each runs or is only analysed, with parameters, units, defaults and messages.
 
 use crate::args::PoliciesArgs;
 use crate::ctl::verdict;
@@ -60,6 +60,10 @@ fn describe(out: &mut impl Write, policy: &PolicyInfo) -> io::Result<()> {
     }
     list(out, "of the scheduler", &policy.scheduler_params)?;
     list(out, "of each child", &policy.vp_params)?;
+    for (number, message) in policy.messages.iter().enumerate() {
+        paragraph(out, &format!("  message {number}  {}: ", message.name), message.doc)?;
+        list(out, "with", &message.fields)?;
+    }
     writeln!(out)
 }
 

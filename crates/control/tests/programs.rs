@@ -32,6 +32,33 @@ fn compile(folder: &Path, socket: &Path) -> PathBuf {
     program
 }
 
+/// The examples of docs/messages.md, in C and in Rust, built as they say.
+#[test]
+fn the_programs_that_send_messages_can_be_built() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().unwrap();
+    let build = |compiler: &str, flags: &[&str], program: &str| {
+        let program = folder.path().join(program);
+        let mut command = Command::new(compiler);
+        let output = command.args(flags).arg("-o").arg(&program).current_dir(&root).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        program
+    };
+    let c = ["-Wall", "-Wextra", "-Werror", "-Iinclude", "-DHLS_SOCKET=\"/nowhere\""];
+    let in_c = build("gcc", &[&c[..], &["examples/constraint.c"]].concat(), "in-c");
+    let object = build("gcc", &[&c[..], &["-c", "examples/hls_ffi.c"]].concat(), "hls_ffi.o");
+    let link = format!("link-arg={}", object.display());
+    let rust = ["--edition", "2024", "-D", "warnings", "-C", &link, "examples/constraint.rs"];
+    let in_rust = build("rustc", &rust, "in-rust");
+    // No hierarchy runs: they say so.
+    for program in [in_c, in_rust] {
+        let output = Command::new(program).arg("3").output().unwrap();
+        let (out, err) = said(&output);
+        assert_eq!((output.status.code(), out.as_str()), (Some(1), ""), "{err}");
+        assert!(err.contains("No such file or directory"), "{err}");
+    }
+}
+
 fn said(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr))
