@@ -46,10 +46,13 @@
 	P(21, resource_kernel, RESOURCE_KERNEL, __VA_ARGS__)     \
 	P(22, linux, LINUX, __VA_ARGS__)                         \
 	P(23, windows_2000, WINDOWS_2000, __VA_ARGS__)           \
+	P(24, rialto, RIALTO, __VA_ARGS__)                       \
+	P(25, rialto_nt, RIALTO_NT, __VA_ARGS__)                 \
 	P(27, bss_i, BSS_I, __VA_ARGS__)                         \
 	P(28, pshed, PSHED, __VA_ARGS__)                         \
 	P(29, least_slack, LEAST_SLACK, __VA_ARGS__)             \
 	P(30, background, BACKGROUND, __VA_ARGS__)               \
+	P(31, linux_eevdf, LINUX_EEVDF, __VA_ARGS__)             \
 	P(32, spring, SPRING, __VA_ARGS__)
 
 #define HLS_BUILT_IN_POLICIES(P, ...) HLS_STANDARD_POLICIES(P, __VA_ARGS__) HLS_LITERATURE_POLICIES(P, __VA_ARGS__)

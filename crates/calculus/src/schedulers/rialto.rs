@@ -7,13 +7,17 @@
 //! that needs another order is refused. A window as long as a child's period sees the child's whole slot, wherever the
 //! window begins, and a child that wakes in its slot has the rest of the slot: RESCS x,y.
 //!
+//! `policies/rialto.c` places children as they come, and all of them in this order if that does not do. It goes round
+//! the slots `ROUNDS` times at most to place one, in an order of its own. The least offset behind `at` that one slot
+//! leaves free grows with `at`, so in each round the policy gets as far as by one push here, whichever slot that is by:
+//! it finds every slot that is found here with one push less than rounds, the last of which pushes no more.
+//!
 //! On RESU r a slot is a notified interval, in which r*x is received, nobody knows when: EDP(y, r*x, deadline x),
 //! which is RESCS r*x, y + x*(1-r).
 
 use super::claims::{Claim, claims_on_processor};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
-use crate::description::{BUDGET, Description, PERIOD};
 use crate::guarantee::Guarantee;
 use crate::rational::{time_exact, whole};
 use num_integer::Integer;
@@ -21,22 +25,21 @@ use num_integer::Integer;
 pub(super) const ENTRY: Entry = Entry {
     policy: "rialto",
     source: "Jones, Rosu and Rosu, SOSP 1997",
-    accepts: "ALL or RESU; slots for which a time table is found",
+    accepts: "ALL or RESU; slots for which a time table is found, 32 at most",
     provides: "RESCS budget,period to every child; below RESU r EDP period,r*budget,budget",
     joins: false,
     limits: Limits::Nothing,
-    description: Some(Description {
-        doc: "a time table with one slot in each period of a child",
-        scheduler_params: &[],
-        vp_params: &[BUDGET, PERIOD],
-    }),
+    description: None,
     provide,
 };
 
 const RULE: Rule = Rule { name: "Rialto, time table", source: ENTRY.source };
 
-/// The most pairs of slots that are compared to make one table; enough for some four thousand slots.
-const MAX_COMPARISONS: usize = 20_000_000;
+/// The most children that the policy takes.
+const MAX_CHILDREN: usize = 32;
+
+/// How often the policy goes round the slots, to place another one.
+const ROUNDS: usize = 128;
 
 /// A slot of `amount` at `offset` of every period, all in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +54,13 @@ fn provide(instance: &Instance) -> Provided {
         Ok(both) => both,
         Err(provided) => return provided,
     };
+    if claims.len() > MAX_CHILDREN {
+        let found = format!("{} children", claims.len());
+        return instance.nothing_because(RULE, format!("{MAX_CHILDREN} children at most"), found);
+    }
     let nanos: Vec<(u128, u128)> = claims.iter().map(Claim::nanos).collect();
     let mut comparisons = 0;
-    let table = table(&nanos, MAX_COMPARISONS, &mut comparisons);
+    let table = table(&nanos, &mut comparisons);
     instance.work.take(comparisons);
     let table = match table {
         Ok(table) => table,
@@ -79,18 +86,14 @@ fn time(nanos: u128) -> String {
     time_exact(&whole(u64::try_from(nanos).unwrap_or(u64::MAX)))
 }
 
-/// A slot for each amount and period, or why there is none.
-fn table(
-    claims: &[(u128, u128)],
-    most_comparisons: usize,
-    comparisons: &mut usize,
-) -> Result<Vec<Slot>, String> {
+/// A slot for each amount and period, or why there is none. Counts the pairs of slots that are compared.
+fn table(claims: &[(u128, u128)], comparisons: &mut usize) -> Result<Vec<Slot>, String> {
     let mut order: Vec<usize> = (0..claims.len()).collect();
     order.sort_by_key(|child| (claims[*child].1, u128::MAX - claims[*child].0));
     let mut placed: Vec<Slot> = Vec::new();
     for &child in &order {
         let (amount, period) = claims[child];
-        let slot = place(Slot { offset: 0, amount, period }, &placed, most_comparisons, comparisons)?;
+        let slot = place(Slot { offset: 0, amount, period }, &placed, comparisons)?;
         placed.push(slot);
     }
     let mut table = placed.clone();
@@ -99,12 +102,7 @@ fn table(
 }
 
 /// The slot at the least offset at which it meets none of the placed slots, or why there is no such offset.
-fn place(
-    mut slot: Slot,
-    placed: &[Slot],
-    most_comparisons: usize,
-    comparisons: &mut usize,
-) -> Result<Slot, String> {
+fn place(mut slot: Slot, placed: &[Slot], comparisons: &mut usize) -> Result<Slot, String> {
     let shown = |slot: &Slot| format!("{} every {}", time(slot.amount), time(slot.period));
     let gcd = |other: &Slot| other.period.gcd(&slot.period);
     if let Some(other) = placed.iter().find(|other| gcd(other) < other.amount + slot.amount) {
@@ -115,20 +113,20 @@ fn place(
             time(gcd(other))
         ));
     }
-    *comparisons += placed.len();
     // How many placed slots in a row, round and round, the new slot does not meet at this offset.
-    let mut missed = 0;
+    let (mut missed, mut pushes) = (0, 0);
     for other in placed.iter().cycle() {
         if missed == placed.len() || slot.offset >= slot.period {
             break;
         }
-        if *comparisons >= most_comparisons {
-            return Err(format!("no table within {most_comparisons} comparisons of slots"));
-        }
         *comparisons += 1;
         let further = push(&slot, other);
         missed = if further == 0 { missed + 1 } else { 1 };
+        pushes += usize::from(further > 0);
         slot.offset += further;
+        if pushes >= ROUNDS {
+            return Err(format!("no offset for {} after {ROUNDS} that are taken", shown(&slot)));
+        }
     }
     if slot.offset < slot.period {
         return Ok(slot);
@@ -151,13 +149,13 @@ fn push(slot: &Slot, other: &Slot) -> u128 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::claimed;
     use super::*;
 
     #[test]
     fn slots_fit_as_the_gcd_says() {
         let offsets = |claims: &[(u128, u128)]| {
-            table(claims, MAX_COMPARISONS, &mut 0)
-                .map(|table| table.iter().map(|slot| slot.offset).collect::<Vec<_>>())
+            table(claims, &mut 0).map(|table| table.iter().map(|slot| slot.offset).collect::<Vec<_>>())
         };
         assert_eq!(offsets(&[(2, 10), (3, 15)]), Ok(vec![0, 2]));
         assert!(offsets(&[(2, 10), (4, 15)]).unwrap_err().contains("gcd of the periods 5ns"));
@@ -165,10 +163,15 @@ mod tests {
         assert!(offsets(&[(1, 4), (1, 2), (1, 8), (1, 8)]).is_ok());
         assert!(offsets(&[(1, 4), (1, 2), (1, 8), (1, 8), (1, 16)]).unwrap_err().contains("no room"));
         assert_eq!(offsets(&[]), Ok(vec![]));
-        assert_eq!(
-            table(&[(1, 2), (1, 4), (1, 4)], 2, &mut 0).unwrap_err(),
-            "no table within 2 comparisons of slots"
-        );
-        assert!(table(&[(1, 2), (1, 4), (1, 4)], 8, &mut 0).is_ok());
+        // Of each 150 the first 100 are taken, and the slot of 51 is pushed on for ever.
+        let pushed = [(50, 150), (50, 150), (51, 150_000)];
+        assert!(offsets(&pushed).unwrap_err().contains("after 128 that are taken"));
+    }
+
+    #[test]
+    fn no_more_children_are_accepted_than_the_policy_takes() {
+        let claims = |children: usize| vec![(1, 100); children];
+        assert!(claimed("rialto", "ALL", &claims(32)).iter().all(|label| label == "RESCS 1ns 100ns"));
+        assert_eq!(claimed("rialto", "ALL", &claims(33)), vec!["NULL"; 0]);
     }
 }

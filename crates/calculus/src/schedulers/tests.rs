@@ -224,7 +224,7 @@ fn time_tables_are_made_or_refused() {
     assert!(implies(&parse("EDP 10ns 2ns 4ns"), &parse("RESCS 2ns 12ns")).is_ok());
     assert!(implies(&parse("EDP 10ns 2ns 4ns"), &parse("RESCS 2ns 11ns")).is_err());
 
-    assert_eq!(claimed("rialto-nt", "ALL", &[(4, 8), (2, 4)]), ["RESCS 4ns 8ns", "RESCS 2ns 4ns"]);
+    assert_eq!(claimed("rialto-nt", "ALL", &[(4, 8), (2, 4)]), ["RESBS 4ns 8ns", "RESCS 2ns 4ns"]);
     assert_eq!(claimed("rialto-nt", "ALL", &[(5, 8), (2, 4)]), REFUSED);
     assert_eq!(claimed("rialto-nt", "ALL", &[(1, 6), (1, 4)]), REFUSED);
     assert_eq!(claimed("rialto-nt", "RESU 1/2", &[(4, 8), (2, 4)]), ["RESBS 2ns 8ns", "RESBS 1ns 4ns"]);

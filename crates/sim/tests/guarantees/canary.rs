@@ -87,11 +87,13 @@ fn caught_after(giver: &'static str, spoilt_policies: &[&'static str]) -> Option
 #[test]
 fn one_percent_less_is_caught() {
     let budgets: &[&'static str] = &["reservation", "limit"];
-    let canaries: [(&'static str, &[&'static str]); 22] = [
+    let canaries: [(&'static str, &[&'static str]); 24] = [
         ("reservation", &["reservation"]),
         ("resource-kernel", &["resource-kernel"]),
         ("least-slack", &["least-slack"]),
         ("spring", &["spring"]),
+        ("rialto", &["rialto"]),
+        ("rialto-nt", &["rialto-nt"]),
         ("deferrable-server", &["deferrable-server"]),
         ("polling-server", &["polling-server"]),
         ("sporadic-server", &["sporadic-server"]),

@@ -186,6 +186,8 @@ impl Draw {
                 "reservation",
                 "resource-kernel",
                 "least-slack",
+                "rialto",
+                "rialto-nt",
                 "cbs",
                 "tbs",
                 "constant-utilisation-server",
@@ -201,7 +203,7 @@ impl Draw {
             6..=7 => "round-robin",
             8 => "limit",
             9..=10 => self.one_of(&["fixed-priority", "fixed-priority", "background"]),
-            _ => self.one_of(&["time-sharing", "linux", "windows-2000", "join"]),
+            _ => self.one_of(&["time-sharing", "linux", "windows-2000", "linux-eevdf", "join"]),
         }
     }
 
@@ -258,6 +260,9 @@ impl Draw {
             1 => self.between(100, 2_000) * US,
             _ => self.between(1, 6) * MS,
         });
+        // The least slice that the kernel takes.
+        let quantum =
+            if policy == "linux-eevdf" { quantum.map(|slice| slice.max(100 * US)) } else { quantum };
         // Mostly one CPU, since most analyses are for a scheduler with one VP.
         let width = (self.case.cpus > 1 && self.chance(60))
             .then(|| if self.chance(65) { 1 } else { self.between(1, self.case.cpus) });
@@ -281,6 +286,8 @@ impl Draw {
             "resource-kernel" => self.reserves(held, ("kind", 2)),
             "cbs" | "grub" => self.reserves(held, ("soft", 1)),
             "spring" => self.jobs(),
+            "rialto" => self.slots(),
+            "rialto-nt" => self.split_slots(),
             "limit" => vec![self.budget(held)],
             "proportional-share" => (0..self.between(2, 4)).map(|_| self.share()).collect(),
             "bvt" if *held == Guarantee::All && self.chance(60) => {
@@ -296,7 +303,7 @@ impl Draw {
                 (0..self.between(2, 3)).map(|n| vec![("priority", self.priority(n))]).collect()
             }
             "time-sharing" => (0..self.between(1, 3)).map(|n| vec![("priority", Value::Count(n))]).collect(),
-            "linux" | "windows-2000" => {
+            "linux" | "windows-2000" | "linux-eevdf" => {
                 (0..self.between(1, 3)).map(|n| vec![("priority", Value::Count(10 * n + 1))]).collect()
             }
             "background" => (0..self.between(1, 3)).map(|_| self.task()).collect(),
@@ -551,6 +558,40 @@ impl Draw {
             budgeted(shortest * weight / sum * load / 1_000, shortest * times)
         };
         weights.into_iter().map(|weight| one(self, weight)).collect()
+    }
+
+    /// Draws slots for a time table of Rialto, often a full one. The scheduler refuses slots for which it has no place:
+    /// they have room one after another in each common divisor of the periods, for as many CPUs as there are.
+    fn slots(&mut self) -> Vec<Vec<(&'static str, Value)>> {
+        let divisor = self.between(2, 20) * 500 * US;
+        let count = self.between(1, 4);
+        let weights: Vec<u64> = (0..count).map(|_| self.between(1, 10)).collect();
+        let sum: u64 = weights.iter().sum::<u64>() + if self.chance(50) { 0 } else { self.between(1, 10) };
+        let cpus = self.case.cpus;
+        let one = |draw: &mut Draw, weight: u64| {
+            let times = draw.one_of(&[1, 1, 2, 3, 4, 5]);
+            budgeted(divisor * weight / sum / cpus, (divisor * times).min(MAX_PERIOD / divisor * divisor))
+        };
+        weights.into_iter().map(|weight| one(self, weight)).collect()
+    }
+
+    /// Draws slots for a time table of Rialto/NT, often a full one: each period divides the next.
+    fn split_slots(&mut self) -> Vec<Vec<(&'static str, Value)>> {
+        let mut period = self.between(1, 12) * 250 * US;
+        let count = self.between(1, 4);
+        let weights: Vec<u64> = (0..count).map(|_| self.between(1, 10)).collect();
+        let sum: u64 = weights.iter().sum::<u64>() + if self.chance(50) { 0 } else { self.between(1, 10) };
+        let cpus = self.case.cpus;
+        let mut slots = Vec::new();
+        for weight in weights {
+            slots.push(budgeted(period * weight / sum / cpus, period));
+            let times = self.one_of(&[1, 2, 2, 3]);
+            period = if period * times > MAX_PERIOD { period } else { period * times };
+        }
+        if self.chance(50) {
+            slots.reverse();
+        }
+        slots
     }
 
     /// The lengths of time that matter in this hierarchy: budgets, periods, their differences, quanta.

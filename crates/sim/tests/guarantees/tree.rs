@@ -157,6 +157,7 @@ impl Case {
                     let name = match *policy {
                         "bvt" => "allowance",
                         "linux" | "windows-2000" => "tick",
+                        "linux-eevdf" => "slice",
                         _ => "quantum",
                     };
                     let quantum = quantum.map_or(String::new(), |ns| format!(" {name}=\"{}\"", Nanos(ns)));

@@ -6,10 +6,11 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 26] = [
+const POLICIES: [&str; 29] = [
     "fixed-priority",
     "time-sharing",
     "linux",
+    "linux-eevdf",
     "windows-2000",
     "proportional-share",
     "bvt",
@@ -26,6 +27,8 @@ const POLICIES: [&str; 26] = [
     "pshed",
     "resource-kernel",
     "least-slack",
+    "rialto",
+    "rialto-nt",
     "deferrable-server",
     "polling-server",
     "sporadic-server",
@@ -118,6 +121,14 @@ impl Generator {
             "time-sharing" => format!("priority={}", self.below(12)),
             "windows-2000" => format!("priority={} wake-boost={}", 1 + self.below(20), self.below(9)),
             "linux" => format!("priority={}", 1 + self.below(40)),
+            "linux-eevdf" if self.chance(50) => {
+                format!("priority={} slice=\"{}\"", 1 + self.below(40), self.time(100, 9000))
+            }
+            "linux-eevdf" => format!("priority={}", 1 + self.below(40)),
+            // As many as may be drawn have a slot.
+            "rialto" | "rialto-nt" => {
+                format!("budget=\"{}\" period=\"{}ms\"", self.time(20, 120), 4 << self.below(3))
+            }
             "proportional-share" if self.chance(30) => {
                 format!("share={} warp=\"{}\"", 1 + self.below(5), self.time(100, 5000))
             }

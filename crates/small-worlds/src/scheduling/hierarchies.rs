@@ -67,12 +67,23 @@ fn vp_param(info: &ParamInfo, place: u64, variant: u64) -> u64 {
     value.clamp(info.min, info.max)
 }
 
+/// Policies that refuse a child for which there is no place in a table.
+const TABLES: [&str; 2] = ["rialto", "rialto-nt"];
+
+/// The longest period of a slot in such a table. The others divide it.
+pub const TABLE_NS: u64 = TICK_NS * 64;
+
 /// The parameters of a VP below a scheduler with this policy.
 pub fn vp_params(policy: &PolicyInfo, variant: usize) -> Params {
     let variant = variant as u64 % 2;
     // Slots of one or two ticks: for as many as there may be a plan is found, wherever others came and went.
     if policy.name == "spring" {
         return Params::from_slice(&[TICK_NS * (1 + variant), TICK_NS * 16 * (1 + variant)]);
+    }
+    // Slots of one or two ticks: as many as there may be have a place, wherever others came and went.
+    let slots = [TICK_NS * (1 + variant), TABLE_NS / (2 - variant)];
+    if TABLES.contains(&policy.name) {
+        return Params::from_slice(&slots);
     }
     let value = |(place, info)| vp_param(info, place, variant);
     Params::from_slice(&(0..).zip(&policy.vp_params).map(value).collect::<Vec<_>>())

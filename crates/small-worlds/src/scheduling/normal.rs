@@ -12,6 +12,7 @@
 //!
 //! All of this is an argument, and may be wrong or become wrong: an exploration compares twins (`states`).
 
+use super::hierarchies::TABLE_NS;
 use crate::states::Digest;
 use hls_core::{Image, NodeImage, TreeNodeImage, VpImage};
 
@@ -75,6 +76,13 @@ enum Words {
     Tickets,
     /// Virtual times that are compared with each other, and requests. Three queues by these times.
     Requests,
+    /// Of a VP: the offset of its slot in its periods, and a constraint. A search tree in order of turns, another one
+    /// by deadline, and a heap by when slots begin.
+    Slots,
+    /// Of a scheduler: a table of amounts and periods, and whose slot it is. A search tree in order of turns.
+    SplitSlots,
+    /// A mean of virtual times and requests, as above, and lags of those who sleep.
+    Lags,
     /// Tags that are compared with each other, in a search tree; and heaps by weight.
     Surpluses,
     /// Of a scheduler: a plan, and where in it it is. Of a VP: when its next period begins, and its last slot ends.
@@ -107,6 +115,9 @@ impl Words {
             "join" => Words::Child,
             "lottery" => Words::Tickets,
             "eevdf" => Words::Requests,
+            "linux-eevdf" => Words::Lags,
+            "rialto" => Words::Slots,
+            "rialto-nt" => Words::SplitSlots,
             "sfs" => Words::Surpluses,
             "spring" => Words::Plan,
             _ => Words::Any,
@@ -247,6 +258,12 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
             digest.add(sched.word[1]);
             digest.add(sched.word[5] >> 32);
         }
+        Words::Slots => add_owner(digest, sched.word[0], sched.word[1], now),
+        Words::SplitSlots => add_table(digest, &sched.word, now),
+        Words::Lags => {
+            add_words(digest, &sched.word[1..3]);
+            digest.add(sched.word[5] >> 32);
+        }
         Words::Surpluses => {}
         Words::Plan => add_plan(digest, &sched.word, now),
         Words::Any => {
@@ -332,6 +349,9 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
             }
         }
         Words::Requests => add_request(digest, state, v),
+        Words::Slots => add_slot(digest, state, v),
+        Words::SplitSlots => add_turn_or_slot(digest, state, v, |vp| vp.word[0]),
+        Words::Lags => add_lag(digest, state, v),
         Words::Surpluses => add_surplus(digest, state, v),
         Words::Plan => add_planned(digest, state, v),
         Words::Any => {
@@ -734,4 +754,80 @@ fn add_planned(digest: &mut Digest, state: &Image<'_>, v: usize) {
     digest.add(next_at.wrapping_sub(words[0]));
     digest.add(seat_and_debt);
     digest.add(if owns_slot || vp.state == RUNNING { until.wrapping_sub(state.head.now_ns) } else { 0 });
+}
+
+/// Whose slot it is, as far as that is known.
+fn add_owner(digest: &mut Digest, until: u64, owner: u64, now: u64) {
+    digest.add(until.saturating_sub(now));
+    digest.add(if until > now { owner & u64::from(u32::MAX) } else { 0 });
+}
+
+/// Of a VP that wants a CPU: its place in the order of turns, which it keeps while it runs in its slot; and why it
+/// runs.
+fn add_turn_or_slot(digest: &mut Digest, state: &Image<'_>, v: usize, reason: impl Fn(&VpImage) -> u64) {
+    let vp = &state.vps[v];
+    if vp.state == WAITING {
+        return;
+    }
+    add_rank(digest, state, v, |v| (state.vps[v].state == WAITING, state.queue_nodes[v].seq));
+    digest.add(if vp.state == RUNNING { reason(vp) } else { 0 });
+}
+
+/// A slot: how long ago the last one began. A constraint that is over is none.
+fn add_slot(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    const OFFSET: u64 = (1 << 42) - 1;
+    const HAS_JOB: u64 = 1 << 43;
+    const REASON: u64 = 3 << 44;
+    let (vp, now) = (&state.vps[v], state.head.now_ns);
+    let [bits, from, until, left] = vp.word;
+    let period = vp.param[PERIOD_OF_BUDGET];
+    digest.add((now + period - (bits & OFFSET)) % period);
+    let has_constraint = left > 0 && until > now;
+    digest.add(if has_constraint { left } else { 0 });
+    digest.add(if has_constraint { from.saturating_sub(now) } else { 0 });
+    digest.add(if has_constraint { until - now } else { 0 });
+    digest.add(if vp.state == READY { bits & HAS_JOB } else { 0 });
+    add_turn_or_slot(digest, state, v, |vp| vp.word[0] & REASON);
+    let is_due = |v: usize| state.vps[v].state != WAITING;
+    if is_due(v) {
+        digest.add(state.nodes[v].key.wrapping_sub(now));
+        add_rank(digest, state, v, |v| ((is_due(v), state.nodes[v].key), state.nodes[v].seq));
+    }
+}
+
+/// A table of slots: amounts and periods, where in the longest that may come it is now, and when those who have gone
+/// leave it.
+fn add_table(digest: &mut Digest, words: &[u64], now: u64) {
+    const TABLE: usize = 4;
+    let [until, clean_at, owner, entries] = [words[0], words[1], words[2], words[3]];
+    let end = TABLE + 2 * (entries & u64::from(u32::MAX)) as usize;
+    add_owner(digest, until, owner, now);
+    digest.add(if clean_at == 0 { NEVER } else { clean_at.saturating_sub(now) });
+    digest.add(now % TABLE_NS);
+    words[TABLE..end].iter().for_each(|word| digest.add(*word));
+}
+
+/// A VP that does not count comes with its lag; one that counts has a virtual time.
+fn add_lag(digest: &mut Digest, state: &Image<'_>, v: usize) {
+    const REST: u64 = 0x1_ffff;
+    const FLAGS: u64 = 44;
+    const COUNTS: u64 = 1 << FLAGS;
+    let vp = &state.vps[v];
+    let base = state.schedulers[vp.parent as usize].word[0];
+    let [at, deadline, bits, since] = vp.word;
+    digest.add(if bits & COUNTS == 0 { at } else { at.wrapping_sub(base) });
+    if vp.state == WAITING {
+        digest.add(bits & (REST | COUNTS));
+    } else {
+        [bits, deadline.wrapping_sub(base)].iter().for_each(|word| digest.add(*word));
+        digest.add(if vp.state == RUNNING { since } else { 0 });
+    }
+    let is_queued = |v: usize| state.vps[v].state == READY || state.vps[v].word[2] & COUNTS != 0;
+    if vp.state != RUNNING && is_queued(v) {
+        add_rank(digest, state, v, |v| {
+            let (of, (key, number)) = (&state.vps[v], key(state, v, Words::Lags));
+            let queue = if of.state == WAITING { of.word[2] & COUNTS } else { of.word[2] >> FLAGS };
+            ((of.state, queue, key, is_queued(v)), number)
+        });
+    }
 }
