@@ -5,6 +5,7 @@ use crate::periods::{Periods, periods};
 use clap::{Parser, Subcommand, ValueEnum};
 use hls_calculus::{Mode, Rules};
 use hls_control::DEFAULT_SOCKET;
+use hls_report::virtual_time::Borrower;
 use hls_session::{Files, worker};
 use hls_units::Nanos;
 use std::path::PathBuf;
@@ -383,7 +384,10 @@ pub struct RunArgs {
     /// Write the schedule as a picture (SVG)
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
-    /// What the picture shows of the run
+    /// Write the virtual times below the first scheduler of `bvt` in the file as a picture (SVG)
+    #[arg(long, value_name = "FILE")]
+    pub virtual_time: Option<PathBuf>,
+    /// What the pictures show of the run
     #[arg(long, value_name = "FROM..TO", default_value = "0s..200ms", value_parser = interval)]
     pub window: Interval,
     /// Write every switch as a line of text, like `perf sched timehist`
@@ -424,10 +428,12 @@ impl RunArgs {
         })
     }
 
-    /// The files that the run is to write.
-    pub fn files(&self) -> Files {
-        let timeline = self.timeline.clone().map(|path| (path, self.window.from, self.window.to));
-        Files { trace: self.trace.clone(), timeline, timehist: self.timehist.clone() }
+    /// The files that the run is to write; a picture of virtual time is one of `borrowers`.
+    pub fn files(&self, borrowers: Vec<Borrower>) -> Files {
+        let Interval { from, to } = self.window;
+        let timeline = self.timeline.clone().map(|path| (path, from, to));
+        let virtual_time = self.virtual_time.clone().map(|path| (path, borrowers, from, to));
+        Files { trace: self.trace.clone(), timeline, virtual_time, timehist: self.timehist.clone() }
     }
 }
 

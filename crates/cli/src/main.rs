@@ -25,6 +25,7 @@ mod script;
 mod tasks;
 mod trial;
 mod verdict;
+mod virtual_time;
 
 use args::{Args, Command};
 use clap::Parser;

@@ -7,6 +7,7 @@ use crate::output::output;
 use crate::progress::Progress;
 use crate::script::Script;
 use crate::verdict::Checked;
+use crate::virtual_time::borrowers;
 use hls_check::{Derived, hold_to_bounds};
 use hls_hierarchy::Source;
 use hls_hierarchy::model::{Hierarchy, Thread};
@@ -148,7 +149,8 @@ fn carry_out(
     length: Option<Nanos>,
     source: &Source,
 ) -> Result<Outcome, Error> {
-    let (files, console) = (args.files(), Arc::new(StandardError) as _);
+    let borrowers = if args.virtual_time.is_some() { borrowers(&subject.plan)? } else { Vec::new() };
+    let (files, console) = (args.files(borrowers), Arc::new(StandardError) as _);
     let options = Options {
         rules: args.rules.into(),
         seed: args.seed,
@@ -186,6 +188,7 @@ fn carry_out(
 fn say_where(out: &mut impl Write, args: &RunArgs) -> io::Result<()> {
     let files = [
         (&args.timeline, "timeline", "open it in a browser"),
+        (&args.virtual_time, "virtual time", "open it in a browser"),
         (&args.trace, "trace", "open it at ui.perfetto.dev"),
         (&args.timehist, "switches", "a line of text each"),
     ];

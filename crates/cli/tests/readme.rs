@@ -1,5 +1,6 @@
-//! What the documents show is what the command prints: every block of the README and of `docs/` that begins with `$ `
-//! is run again, and every picture in `docs/guarantees` is drawn again from the guarantee that is its description.
+//! What the documents show is what the command prints: every block of the README, `docs/` and `experiments/` that
+//! begins with `$ ` is run again, every picture of a run is drawn again, and every picture in `docs/guarantees` from
+//! the guarantee that is its description.
 
 use hls_golden::assert_golden;
 use std::path::{Path, PathBuf};
@@ -9,9 +10,10 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The README, and all documents of `docs` and its folders.
+/// The README, and all documents of `docs` and `experiments` and their folders.
 fn documents() -> Vec<PathBuf> {
-    let (mut documents, mut folders) = (vec![root().join("README.md")], vec![root().join("docs")]);
+    let mut documents = vec![root().join("README.md")];
+    let mut folders = vec![root().join("docs"), root().join("experiments")];
     while let Some(folder) = folders.pop() {
         for path in folder.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
             match path.extension() {
@@ -75,7 +77,8 @@ fn the_documents_show_what_the_command_prints() {
     assert!(commands >= 8, "the documents have lost their tours");
 }
 
-/// A picture whose description is a command shows what that command draws.
+/// A picture whose description is a command shows what that command draws: who ran when, or, where the command ends in
+/// `--virtual-time`, virtual times.
 #[test]
 fn the_pictures_of_runs_are_what_the_command_draws() {
     let directory = tempfile::tempdir().unwrap();
@@ -84,7 +87,8 @@ fn the_pictures_of_runs_are_what_the_command_draws() {
     for document in documents() {
         let text = std::fs::read_to_string(&document).unwrap();
         for (command, rest) in text.split("![hls run ").skip(1).filter_map(|image| image.split_once("](")) {
-            let mut words = split(&format!("run {command} --timeline"));
+            let is_of_runs = !command.ends_with(" --virtual-time");
+            let mut words = split(&format!("run {command}{}", if is_of_runs { " --timeline" } else { "" }));
             words.push(drawn.to_str().unwrap().to_owned());
             assert!(hls(&words).status.success(), "hls run {command}");
             let path = document.with_file_name(rest.split(')').next().unwrap());

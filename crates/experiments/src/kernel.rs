@@ -136,7 +136,8 @@ impl<'a> Run<'a> {
             let name = self.plan.topology.child_name(thread.vp);
             let report = by_name.get(name).ok_or_else(|| failed(&format!("found no thread `{name}`")))?;
             (thread.ran, thread.misses) = (Nanos(report.ran_ns), report.misses);
-            (thread.frames, thread.wake_latency) = (report.frames, report.wake_latency.into());
+            thread.frames = report.frames;
+            (thread.wake_latency, thread.response) = (report.wake_latency.into(), report.response.into());
         }
         Ok(Outcome { plan: self.plan.clone(), result, overruns: Vec::new() })
     }

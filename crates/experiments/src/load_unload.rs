@@ -205,8 +205,9 @@ pub fn table(rows: &[Row]) -> String {
 mod tests {
     use super::*;
 
-    const RUN: &str = r#"{"length_ns":9,"threads":[{"name":"app","ran_ns":1,"misses":2,"frames":30,"wake_latency":
-        {"count":0,"p50_ns":0,"p90_ns":0,"p99_ns":0,"p999_ns":0,"worst_ns":0}}],
+    const RUN: &str = r#"{"length_ns":9,"threads":[{"name":"app","ran_ns":1,"misses":2,"frames":30,
+        "wake_latency":{"count":0,"p50_ns":0,"p90_ns":0,"p99_ns":0,"p999_ns":0,"worst_ns":0},
+        "response":{"count":0,"p50_ns":0,"p90_ns":0,"p99_ns":0,"p999_ns":0,"worst_ns":0}}],
         "guarantees":[{"kept":true},{"kept":false}]}"#;
 
     #[test]

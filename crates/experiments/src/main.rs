@@ -8,7 +8,7 @@ use hls_experiments::chain;
 use hls_experiments::experiment::Experiment;
 use hls_experiments::finding::{write_comparison, write_table};
 use hls_experiments::kernel::Kernel;
-use hls_experiments::{load_unload, operations, policies, shares, vassal};
+use hls_experiments::{deadlines, load_unload, operations, policies, shares, vassal};
 use hls_sim::Options;
 use hls_units::Nanos;
 use hls_vm::{Flavour, Vm};
@@ -57,8 +57,8 @@ enum Engine {
 }
 
 /// The names of the experiments that are not tables of rows in files.
-const OF_ANOTHER_FORM: [&str; 5] =
-    [operations::NAME, vassal::NAME, load_unload::NAME, shares::NAME, policies::NAME];
+const OF_ANOTHER_FORM: [&str; 6] =
+    [operations::NAME, vassal::NAME, load_unload::NAME, shares::NAME, policies::NAME, deadlines::NAME];
 
 /// Why there are no tables.
 enum Failure {
@@ -134,12 +134,16 @@ fn simulate(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Re
         write_table(out, "figure-10.2 at other depths", &findings)?;
         is_within &= findings.iter().all(|finding| finding.is_within());
     }
-    if args.names.is_empty() || args.names.iter().any(|name| name == shares::NAME) {
+    let is_asked_for = |name: &str| args.names.is_empty() || args.names.iter().any(|asked| asked == name);
+    if is_asked_for(shares::NAME) {
         write!(out, "\n{}\n{}", shares::errors(&options)?, shares::cheats(&options)?)?;
         write!(out, "\n{}", shares::migrations(&options)?)?;
     }
     if args.names.iter().any(|name| name == policies::NAME) {
         write!(out, "{}", policies::table(&args.folder.join(".."))?)?;
+    }
+    if is_asked_for(deadlines::NAME) {
+        write!(out, "\n{}\n{}", deadlines::schedulers(&options)?, deadlines::errors(&options)?)?;
     }
     Ok(is_within)
 }

@@ -3,7 +3,7 @@
 use crate::decimal::Decimal;
 use crate::run::Outcome;
 use hls_calculus::Mode;
-use hls_monitor::result::{Percentiles, ThreadResult, Verdict, WindowResult};
+use hls_monitor::result::{ThreadResult, Verdict, WindowResult};
 use hls_units::Nanos;
 use std::fmt;
 
@@ -18,6 +18,14 @@ pub enum Measure {
     Fps,
     /// Deadlines missed.
     Misses,
+    /// Deadlines missed, as a percentage of the jobs that were done; 100 at most.
+    Missed,
+    /// Time from the release of a job to its end, in microseconds: half of the jobs took no longer.
+    ResponseP50,
+    /// Time from the release of a job to its end, in microseconds: 99 in 100 jobs took no longer.
+    ResponseP99,
+    /// The longest time from the release of a job to its end, in microseconds.
+    ResponseWorst,
     /// Time from the end of a thread's wait to its next instruction, in microseconds: half of the wake-ups took no
     /// longer.
     WakeP50,
@@ -61,11 +69,15 @@ impl fmt::Display for Value {
 
 impl Measure {
     /// Every measure with its name in a table.
-    const EVERY: [(Measure, &str); 13] = [
+    const EVERY: [(Measure, &str); 17] = [
         (Measure::Share, "share"),
         (Measure::Part, "part"),
         (Measure::Fps, "fps"),
         (Measure::Misses, "misses"),
+        (Measure::Missed, "missed"),
+        (Measure::ResponseP50, "response p50"),
+        (Measure::ResponseP99, "response p99"),
+        (Measure::ResponseWorst, "response worst"),
         (Measure::WakeP50, "wake-up p50"),
         (Measure::WakeP99, "wake-up p99"),
         (Measure::WakeWorst, "wake-up worst"),
@@ -112,56 +124,60 @@ impl Measure {
     /// # Errors
     /// When no thread or scheduler of that name can be measured so.
     pub fn take(self, outcome: &Outcome, of: &str) -> Result<Value, String> {
-        let length = outcome.result.length.0;
-        let threads = outcome.result.threads.iter().filter(|thread| outcome.names(thread.vp, of));
-        let sum = |quantity: fn(&ThreadResult) -> u64| threads.clone().map(quantity).sum::<u64>();
         let windows = outcome.result.guarantees.iter().filter(|result| outcome.names(result.vp, of));
         let count = |is_counted: fn(Verdict) -> bool| {
             let windows = windows.clone().flat_map(|result| &result.windows).map(WindowResult::verdict);
             Value::Number(Decimal::whole(windows.filter(|verdict| is_counted(*verdict)).count() as u64))
         };
-        let worst_wake = |time: fn(&Percentiles) -> Nanos| {
-            micros(threads.clone().map(|thread| time(&thread.wake_latency)).max().unwrap_or_default())
-        };
         let overruns = &outcome.overruns;
-        let absent = || Err(format!("found nothing called `{of}` that has a {}", self.name()));
+        let absent = || format!("found nothing called `{of}` that has a {}", self.name());
         let value = match self {
-            Measure::OverrunP99 | Measure::OverrunWorst if overruns.is_empty() => return absent(),
-            Measure::Kept | Measure::Broken if windows.clone().next().is_none() => return absent(),
-            Measure::Share
-            | Measure::Part
-            | Measure::Fps
-            | Measure::Misses
-            | Measure::WakeP50
-            | Measure::WakeP99
-            | Measure::WakeWorst
-                if threads.clone().next().is_none() =>
-            {
-                return absent();
-            }
-            Measure::Share => percent(sum(|thread| thread.ran.0), length),
-            Measure::Part => {
-                let all = outcome.result.threads.iter().map(|thread| thread.ran.0).sum::<u64>();
-                if all == 0 {
-                    return absent();
-                }
-                percent(sum(|thread| thread.ran.0), all)
-            }
-            Measure::Fps => {
-                Value::Number(Decimal::ratio_nearest(sum(|thread| thread.frames) * 1_000_000_000, length))
-            }
-            Measure::Misses => Value::Number(Decimal::whole(sum(|thread| thread.misses))),
-            Measure::WakeP50 => worst_wake(|latency| latency.p50),
-            Measure::WakeP99 => worst_wake(|latency| latency.p99),
-            Measure::WakeWorst => worst_wake(|latency| latency.worst),
+            Measure::OverrunP99 | Measure::OverrunWorst if overruns.is_empty() => return Err(absent()),
+            Measure::Kept | Measure::Broken if windows.clone().next().is_none() => return Err(absent()),
             Measure::OverrunP99 => micros(overruns[(overruns.len() - 1) * 99 / 100]),
             Measure::OverrunWorst => micros(overruns[overruns.len() - 1]),
             Measure::Kept => count(|verdict| verdict == Verdict::Kept),
             Measure::Broken => count(Verdict::is_broken),
             Measure::Guarantee => Value::Text(outcome.guarantees(of, Mode::Tight)),
             Measure::GuaranteeInPaper => Value::Text(outcome.guarantees(of, Mode::Paper)),
+            _ => return self.take_of_threads(outcome, of).ok_or_else(absent),
         };
         Ok(value)
+    }
+
+    /// Takes a measure of threads, together; `None` where there is none that can be measured so.
+    fn take_of_threads(self, outcome: &Outcome, of: &str) -> Option<Value> {
+        let length = outcome.result.length.0;
+        let threads = outcome.result.threads.iter().filter(|thread| outcome.names(thread.vp, of));
+        threads.clone().next()?;
+        let sum = |quantity: fn(&ThreadResult) -> u64| threads.clone().map(quantity).sum::<u64>();
+        let worst = |time: fn(&ThreadResult) -> Nanos| threads.clone().map(time).max().map(micros);
+        let jobs = sum(|thread| thread.response.count);
+        let ran = sum(|thread| thread.ran.0);
+        let value = match self {
+            Measure::Share => percent(ran, length),
+            Measure::Part => {
+                let all = outcome.result.threads.iter().map(|thread| thread.ran.0).sum::<u64>();
+                return (all > 0).then(|| percent(ran, all));
+            }
+            Measure::Fps => {
+                Value::Number(Decimal::ratio_nearest(sum(|thread| thread.frames) * 1_000_000_000, length))
+            }
+            Measure::Misses => Value::Number(Decimal::whole(sum(|thread| thread.misses))),
+            Measure::Missed => {
+                let misses = sum(|thread| thread.misses);
+                return (jobs > 0).then(|| percent(misses.min(jobs), jobs));
+            }
+            Measure::ResponseP50 | Measure::ResponseP99 | Measure::ResponseWorst if jobs == 0 => return None,
+            Measure::ResponseP50 => return worst(|thread| thread.response.p50),
+            Measure::ResponseP99 => return worst(|thread| thread.response.p99),
+            Measure::ResponseWorst => return worst(|thread| thread.response.worst),
+            Measure::WakeP50 => return worst(|thread| thread.wake_latency.p50),
+            Measure::WakeP99 => return worst(|thread| thread.wake_latency.p99),
+            Measure::WakeWorst => return worst(|thread| thread.wake_latency.worst),
+            _ => return None,
+        };
+        Some(value)
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) struct ThreadReport {
     pub misses: u64,
     pub frames: u64,
     pub wake_latency: LatencyReport,
+    pub response: LatencyReport,
 }
 
 /// The report's part about a distribution of latencies.

@@ -3,6 +3,7 @@
 
 use hls_core::limits::MAX_DEPTH;
 use hls_experiments::chain;
+use hls_experiments::deadlines;
 use hls_experiments::experiment::{Experiment, run_file};
 use hls_experiments::files::files;
 use hls_experiments::finding::{Finding, write_table};
@@ -99,4 +100,14 @@ fn shares_are_kept_as_the_tables_say() {
     hls_golden::assert_golden(&folder.join("errors.md"), &shares::errors(&options).expect("it runs"));
     hls_golden::assert_golden(&folder.join("cheats.md"), &shares::cheats(&options).expect("it runs"));
     hls_golden::assert_golden(&folder.join("migrations.md"), &shares::migrations(&options).expect("it runs"));
+}
+
+/// The tables in the folder are those of the present policies.
+#[test]
+fn deadlines_are_missed_as_the_tables_say() {
+    let folder = folder("experiments").join(deadlines::NAME);
+    let options = Options::default();
+    let schedulers = deadlines::schedulers(&options).expect("it runs");
+    hls_golden::assert_golden(&folder.join("schedulers.md"), &schedulers);
+    hls_golden::assert_golden(&folder.join("errors.md"), &deadlines::errors(&options).expect("it runs"));
 }

@@ -1,4 +1,4 @@
-//! What a person or another program reads of a run: tables, JSON, the tree, a switch list, a picture and a trace; and
+//! What a person or another program reads of a run: tables, JSON, the tree, a switch list, pictures and a trace; and
 //! the picture of a guarantee.
 //!
 //! All of a run is made from a [`hls_monitor::result::Topology`], a [`hls_monitor::result::RunResult`] or the stream of
@@ -19,3 +19,4 @@ pub mod table;
 pub mod timehist;
 pub mod timeline;
 pub mod tree;
+pub mod virtual_time;

@@ -1,7 +1,18 @@
-//! What all pictures share: lengths, names and the marks of an axis. Never uses a float.
+//! What all pictures share: lengths, colours, names and the marks of an axis. Never uses a float.
 
 use hls_units::Nanos;
 use std::fmt;
+
+/// Colours of threads and of the text on them, from the colour-blind-safe palette of Okabe and Ito. Its vermilion is
+/// left for misses, and its black for schedulers.
+pub(crate) const THREAD_COLOURS: [(&str, &str); 6] = [
+    ("#0072b2", "#fff"),
+    ("#e69f00", "#000"),
+    ("#009e73", "#fff"),
+    ("#cc79a7", "#000"),
+    ("#56b4e9", "#000"),
+    ("#f0e442", "#000"),
+];
 
 /// A length in tenths of a pixel.
 #[derive(Clone, Copy)]
@@ -37,13 +48,17 @@ impl fmt::Display for Escaped<'_> {
 
 /// The round instants in the interval: as many as can be, at most about `most`.
 pub(crate) fn ticks(from: Nanos, to: Nanos, most: u64) -> Vec<Nanos> {
-    let length = to.saturating_sub(from).0;
-    let steps =
-        (0..20).flat_map(|power| [1, 2, 5].map(|digit| 10u64.saturating_pow(power).saturating_mul(digit)));
-    let step = steps.into_iter().find(|step| length / step <= most).unwrap_or(u64::MAX);
+    let step = round_step(to.saturating_sub(from).0, most);
     let first = from.0.div_ceil(step);
     let at = |number: u64| number.checked_mul(step).map(Nanos).filter(|&at| at <= to);
     (first..).map_while(at).collect()
+}
+
+/// The least round step of which at most about `most` are in the length.
+pub(crate) fn round_step(length: u64, most: u64) -> u64 {
+    let mut steps =
+        (0..20).flat_map(|power| [1, 2, 5].map(|digit| 10u64.saturating_pow(power).saturating_mul(digit)));
+    steps.find(|step| length / step <= most).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

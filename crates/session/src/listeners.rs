@@ -12,6 +12,7 @@ use hls_report::atomic_file::AtomicFile;
 use hls_report::perfetto::TraceWriter;
 use hls_report::timehist::TimeHist;
 use hls_report::timeline::Timeline;
+use hls_report::virtual_time::VirtualTime;
 use hls_units::Nanos;
 use std::io;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub struct Listeners<'t> {
     /// Makes the result, and holds what happens against the promises.
     pub observer: Observer,
     timeline: Option<(Timeline<'t>, AtomicFile)>,
+    virtual_time: Option<(VirtualTime<'t>, AtomicFile)>,
     trace: Option<TraceWriter<'t, AtomicFile>>,
     timehist: Option<TimeHist<'t, AtomicFile>>,
     /// The first write that failed.
@@ -35,13 +37,17 @@ impl<'t> Listeners<'t> {
         promises: Vec<Promise>,
     ) -> io::Result<Listeners<'t>> {
         let create = |path: &Option<PathBuf>| path.as_deref().map(AtomicFile::create).transpose();
-        let Files { trace, timeline, timehist } = options.files;
+        let Files { trace, timeline, virtual_time, timehist } = options.files;
         let timeline = timeline.as_ref().map(|(path, from, to)| {
             AtomicFile::create(path).map(|file| (Timeline::new(topology, *from, *to), file))
+        });
+        let virtual_time = virtual_time.as_ref().map(|(path, borrowers, from, to)| {
+            AtomicFile::create(path).map(|file| (VirtualTime::new(topology, borrowers, *from, *to), file))
         });
         Ok(Listeners {
             observer: Observer::new(topology.clone(), promises).with_slack(options.slack),
             timeline: timeline.transpose()?,
+            virtual_time: virtual_time.transpose()?,
             trace: create(trace)?.map(|file| TraceWriter::new(file, topology)).transpose()?,
             timehist: create(timehist)?.map(|file| TimeHist::new(file, topology)).transpose()?,
             error: None,
@@ -53,6 +59,9 @@ impl<'t> Listeners<'t> {
         self.observer.observe(record);
         if let Some((timeline, _)) = &mut self.timeline {
             timeline.record(record);
+        }
+        if let Some((virtual_time, _)) = &mut self.virtual_time {
+            virtual_time.record(record);
         }
         let traced = self.trace.as_mut().map_or(Ok(()), |trace| trace.record(record));
         let listed = self.timehist.as_mut().map_or(Ok(()), |timehist| timehist.record(record));
@@ -79,6 +88,10 @@ impl<'t> Listeners<'t> {
         let mut files = Vec::new();
         if let Some((timeline, mut file)) = self.timeline {
             timeline.write(&mut file, length)?;
+            files.push(file);
+        }
+        if let Some((virtual_time, mut file)) = self.virtual_time {
+            virtual_time.write(&mut file, length)?;
             files.push(file);
         }
         if let Some(trace) = self.trace {

@@ -8,6 +8,7 @@ use hls_control::Client;
 use hls_monitor::event::ObservedVp;
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;
+use hls_report::virtual_time::Borrower;
 use hls_units::Nanos;
 use std::path::{Path, PathBuf};
 
@@ -73,6 +74,8 @@ pub struct Files {
     pub trace: Option<PathBuf>,
     /// The schedule as a picture (SVG), and from when to when that shows the run.
     pub timeline: Option<(PathBuf, Nanos, Nanos)>,
+    /// The virtual times of VPs of one scheduler of `bvt` as a picture (SVG), and from when to when.
+    pub virtual_time: Option<(PathBuf, Vec<Borrower>, Nanos, Nanos)>,
     /// Every switch as a line of text.
     pub timehist: Option<PathBuf>,
 }

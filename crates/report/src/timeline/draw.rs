@@ -3,23 +3,13 @@
 use super::lane::{Bar, Kind, PLOT_WIDTH};
 use super::{NodeLane, Timeline};
 use crate::format::{shorten, time_exact};
-use crate::svg::{Escaped, Tenths, ticks};
+use crate::svg::{Escaped, THREAD_COLOURS, Tenths, ticks};
 use hls_monitor::event::ObservedVp;
 use hls_monitor::result::Child;
 use hls_units::Nanos;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Colours of threads and of the text on them, from the colour-blind-safe palette of Okabe and Ito. Its vermilion is
-/// left for misses, and its black for schedulers.
-const THREAD_COLOURS: [(&str, &str); 6] = [
-    ("#0072b2", "#fff"),
-    ("#e69f00", "#000"),
-    ("#009e73", "#fff"),
-    ("#cc79a7", "#000"),
-    ("#56b4e9", "#000"),
-    ("#f0e442", "#000"),
-];
 const SCHEDULER_COLOUR: &str = "#595959";
 
 const STYLE: &str = "\
