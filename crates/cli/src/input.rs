@@ -142,13 +142,6 @@ pub fn is_here(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
     if errors.is_empty() { Ok(()) } else { Err(Error::Reported) }
 }
 
-/// Prints what keeps the hierarchy from being run.
-pub fn runs(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
-    let errors = hls_hierarchy::cannot_run(hierarchy);
-    report(source, &errors);
-    if errors.is_empty() { Ok(()) } else { Err(Error::Reported) }
-}
-
 /// A workload, with its source when it was read from a file.
 pub type SourcedWorkload = (Workload, Option<Source>);
 

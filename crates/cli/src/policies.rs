@@ -1,4 +1,4 @@
-//! `hls policies`: the scheduling policies, whether each runs or is only analysed, with parameters, units, defaults and messages.
+//! `hls policies`: the scheduling policies, with parameters, units, defaults and messages.
 
 use crate::args::PoliciesArgs;
 use crate::ctl::verdict;
@@ -47,9 +47,6 @@ fn known() -> Result<Verdict, Error> {
 fn describe(out: &mut impl Write, policy: &PolicyInfo) -> io::Result<()> {
     writeln!(out, "{}", policy.name)?;
     paragraph(out, "  ", policy.doc)?;
-    if !policy.runs() {
-        paragraph(out, "  runs      ", "no: it is analysed only, by `hls check`")?;
-    }
     paragraph(out, "  source    ", policy.source)?;
     if let Some(analysis) = schedulers::find(policy.name) {
         paragraph(out, "  accepts   ", analysis.accepts)?;

@@ -37,7 +37,6 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
         Engine::Sim => input::hierarchy(&args.file, args.machine.cpus)?,
         Engine::Kernel => input::hierarchy_for_kernel(&args.file, args.machine.cpus)?,
     };
-    input::runs(&hierarchy, &source)?;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration);
     let hierarchy = if args.script.is_some() { to_be_changed(hierarchy, args.engine)? } else { hierarchy };

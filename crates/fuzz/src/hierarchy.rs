@@ -3,9 +3,7 @@
 use hls_calculus::Mode;
 use hls_check::Derived;
 use hls_hierarchy::model::Hierarchy;
-use hls_hierarchy::{
-    Cpus, Diagnostic, MAX_DIAGNOSTICS, Policies, Severity, Source, cannot_run, loads, read_with,
-};
+use hls_hierarchy::{Cpus, Diagnostic, MAX_DIAGNOSTICS, Policies, Severity, Source, loads, read_with};
 use hls_plan::Plan;
 use hls_sim::{Failure, Options, Simulation};
 use hls_units::Nanos;
@@ -51,13 +49,9 @@ fn hold(source: &Source, diagnostics: &[Diagnostic]) {
 }
 
 fn go_on(hierarchy: Hierarchy, source: &Source) {
-    let impossible = cannot_run(&hierarchy);
-    hold(source, &impossible);
     let Ok(plan) = Plan::new(hierarchy, &Workload::default()) else { return };
     analysed(&plan, source);
-    if impossible.is_empty() {
-        run_for_a_moment(plan);
-    }
+    run_for_a_moment(plan);
 }
 
 /// As `hls check` does: the labels, what is wrong, and what would mend it.

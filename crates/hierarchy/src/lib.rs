@@ -5,9 +5,8 @@
 //! properties; `graph`, `children` and `who` judge the whole. Each reports into one sink, so that a file's errors come
 //! all at once. [`analysis`] hands a hierarchy to the calculus, [`settings`] the numbers of it that could be changed.
 //!
-//! A file may name the policies of the core and those that only the calculus has ([`policies`](policies())). A
-//! hierarchy with one of the latter can be checked and not run: [`cannot_run`] says where it is. Policies that it loads
-//! come from whoever reads it: [`loads`](loads()) finds the statements, and [`read_with`] takes the [`Policies`].
+//! A file may name the policies of the core ([`policies`](policies())). Policies that it loads come from whoever reads
+//! it: [`loads`](loads()) finds the statements, and [`read_with`] takes the [`Policies`].
 //!
 //! # The language
 //! ```kdl
@@ -86,6 +85,6 @@ pub use glob::Glob;
 pub use graph::default_width;
 pub use loads::loads;
 pub use machine::Cpus;
-pub use policies::{Policies, Policy, Unusable, cannot_run, policies};
+pub use policies::{Policies, Policy, Unusable, policies};
 pub use read::{read, read_with};
 pub use text::MAX_FILE_BYTES;

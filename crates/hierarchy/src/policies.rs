@@ -1,28 +1,20 @@
-//! The policies that a file may name: those that are built into the core, which run; those that only the calculus has,
-//! which are analysed and not run; and those that were loaded, which whoever reads a file must give.
+//! The policies that a file may name: those that are built into the core, and those that were loaded, which whoever
+//! reads a file must give.
 //!
-//! Relies on the two registries, and on what loaded policies say of themselves; no policy is known by name.
+//! Relies on the core's registry and on that of the analyses, and on what loaded policies say of themselves; no policy
+//! is known by name.
 
-use crate::diagnostic::Diagnostic;
-use crate::model::Hierarchy;
-use crate::names::one_of;
-use hls_calculus::schedulers::{self, Declared, DeclaredError, Description, Entry, Signature};
-use hls_core::limits::MAX_VPS;
+use hls_calculus::schedulers::{self, Declared, DeclaredError, Signature};
 use hls_core::{ParamInfo, PolicyInfo, Unit};
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// The name of the statement that loads a policy, which no policy may have.
 pub(crate) const LOAD: &str = "load";
 
-static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(|| {
-    let analysed = schedulers::REGISTRY.iter().filter_map(|entry| Some(described(entry, entry.description?)));
-    hls_core::policies().iter().cloned().chain(analysed).collect()
-});
-
-/// All policies that need not be loaded, those that run before those that are only analysed.
+/// All policies that need not be loaded.
 pub fn policies() -> &'static [PolicyInfo] {
-    &POLICIES
+    hls_core::policies()
 }
 
 /// The policies that a file may name.
@@ -92,8 +84,7 @@ impl Policies {
 }
 
 impl Policy {
-    /// A policy that was loaded. It may declare that it promises what a policy does that need not be loaded, even one
-    /// that is only analysed.
+    /// A policy that was loaded. It may declare that it promises what a policy does that need not be loaded.
     fn loaded(info: &PolicyInfo) -> Result<Policy, Unusable> {
         if let Some(expected) = name_fault(info.name) {
             return Err(Unusable::Name { found: info.name, expected });
@@ -146,60 +137,17 @@ fn param_of(param: &ParamInfo) -> schedulers::Param {
     schedulers::Param { name, unit, default, min, max, doc }
 }
 
-/// What keeps a hierarchy from being run: an error for each scheduler whose policy the core does not have.
-pub fn cannot_run(hierarchy: &Hierarchy) -> Vec<Diagnostic> {
-    let running: Vec<&str> =
-        POLICIES.iter().filter(|policy| policy.runs()).map(|policy| policy.name).collect();
-    let error = |scheduler: &crate::model::Scheduler| {
-        let message = format!("scheduler `{}`", scheduler.name);
-        let found = format!("the policy `{}`, which can be checked but not run", scheduler.policy.name);
-        let expected = format!("a policy that runs: {}", one_of(&running));
-        Diagnostic::error(scheduler.span.clone(), message, found, expected)
-    };
-    hierarchy.schedulers.iter().filter(|scheduler| !scheduler.policy.runs()).map(error).collect()
-}
-
-fn described(entry: &Entry, description: Description) -> PolicyInfo {
-    PolicyInfo {
-        id: 0,
-        name: entry.policy,
-        doc: description.doc,
-        source: entry.source,
-        accepts: None,
-        provides: None,
-        state_version: 0,
-        max_children: MAX_VPS as u32,
-        joins: entry.joins,
-        scheduler_params: description.scheduler_params.iter().map(param).collect(),
-        vp_params: description.vp_params.iter().map(param).collect(),
-        messages: Vec::new(),
-    }
-}
-
-fn param(param: &schedulers::Param) -> ParamInfo {
-    let unit = match param.unit {
-        schedulers::Unit::Time => Unit::Time,
-        schedulers::Unit::Count => Unit::Count,
-    };
-    let schedulers::Param { name, default, min, max, doc, .. } = *param;
-    ParamInfo { name, unit, default, min, max, doc }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_policy_is_in_one_of_the_registries_and_analysed() {
+    fn every_policy_has_a_name_of_its_own_and_is_analysed() {
         for policy in policies() {
             let same = policies().iter().filter(|other| other.name == policy.name);
             assert_eq!(same.count(), 1, "{}", policy.name);
             let entry = schedulers::find(policy.name);
-            assert!(
-                entry.is_some_and(|entry| entry.description.is_none() == policy.runs()),
-                "{}",
-                policy.name
-            );
+            assert!(entry.is_some(), "{}", policy.name);
         }
         assert_eq!(policies().len(), schedulers::REGISTRY.len());
     }

@@ -77,11 +77,6 @@ pub struct PolicyInfo {
 pub type PolicyTable = Arc<[PolicyInfo]>;
 
 impl PolicyInfo {
-    /// Whether the core has it, so that a hierarchy with it can be run.
-    pub fn runs(&self) -> bool {
-        self.id != 0
-    }
-
     /// The same, for the life of this process, which keeps one of each.
     pub fn kept(&self) -> &'static PolicyInfo {
         static KEPT: Mutex<Vec<&'static PolicyInfo>> = Mutex::new(Vec::new());

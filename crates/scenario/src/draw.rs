@@ -20,7 +20,7 @@ impl Script {
     pub fn draw(seed: u64, steps: u32, policies: &[PolicyInfo], tried: Option<&PolicyInfo>) -> Script {
         let mut random = Random(seed);
         let cpus = 1 + random.below(4) as u16;
-        let policies: Vec<&PolicyInfo> = policies.iter().filter(|policy| policy.runs()).collect();
+        let policies: Vec<&PolicyInfo> = policies.iter().collect();
         let mut drawer = Drawer { random, cpus, policies, tried, ..Drawer::default() };
         drawer.draw_hierarchy();
         (0..steps).for_each(|_| drawer.draw_step());

@@ -15,7 +15,6 @@ pub(super) const ENTRY: Entry = Entry {
                over (--global)",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

@@ -27,7 +27,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESBH budget,period to every child; PS budget/period to those with soft=1",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

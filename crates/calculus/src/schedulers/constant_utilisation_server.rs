@@ -21,7 +21,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESBH budget,period to every child",
     joins: false,
     limits: Limits::PaidBudget,
-    description: None,
     provide,
 };
 

@@ -15,7 +15,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESBH budget,period to every child that is reached in time",
     joins: false,
     limits: Limits::Budget,
-    description: None,
     provide,
 };
 

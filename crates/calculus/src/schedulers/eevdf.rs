@@ -27,7 +27,6 @@ pub(super) const ENTRY: Entry = Entry {
                requests",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

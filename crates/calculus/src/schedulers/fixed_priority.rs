@@ -25,7 +25,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "what it holds to the top child; NULL to the others, or what limited siblings leave over (--global)",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

@@ -24,7 +24,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "every parent's guarantee, softened (on several CPUs: if it resumes); on one CPU also their sum",
     joins: true,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

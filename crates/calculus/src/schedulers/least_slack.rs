@@ -28,7 +28,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESBH budget,period to every child, if budgets that are longer by a quantum could be kept",
     joins: false,
     limits: Limits::PaidBudget,
-    description: None,
     provide,
 };
 

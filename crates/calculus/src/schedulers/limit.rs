@@ -20,7 +20,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESBH budget,period where sbf(period) >= budget; else RESBS sbf(period),period",
     joins: false,
     limits: Limits::Budget,
-    description: None,
     provide,
 };
 

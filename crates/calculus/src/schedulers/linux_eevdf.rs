@@ -19,7 +19,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "NULL to every child; ALL where there is a CPU for each",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

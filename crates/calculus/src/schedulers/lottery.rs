@@ -18,7 +18,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "PS s*r to every child, r being its part of all shares: an expectation",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

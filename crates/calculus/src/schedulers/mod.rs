@@ -15,7 +15,7 @@ mod responses;
 mod slower;
 
 pub use crate::declaration::{Declared, DeclaredError, Signature};
-pub use crate::description::{Description, Param, Unit};
+pub use crate::description::{Param, Unit};
 
 use crate::cap::Cap;
 use crate::derivation::{Derivation, Rule, refusal};
@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// The analysis of a policy.
 #[derive(Debug)]
 pub struct Entry {
-    /// The policy's name, as in the core's registry where the core has the policy.
+    /// The policy's name, as in the core's registry.
     pub policy: &'static str,
     /// Paper and section.
     pub source: &'static str,
@@ -44,8 +44,6 @@ pub struct Entry {
     pub joins: bool,
     /// The most that a VP ever gets, whatever was promised.
     pub limits: Limits,
-    /// The policy's parameters, where the core does not have the policy: it is analysed, not run.
-    pub description: Option<Description>,
     pub(crate) provide: fn(&Instance) -> Provided,
 }
 
@@ -75,13 +73,11 @@ impl Entry {
 /// The policies of the core that tell a slower processor of their deadlines, and count budgets in its time.
 const TELLING: [&str; 3] = ["reservation", "bss-i", "pshed"];
 
-/// Whether a scheduler of the policy can use RESU; what is analysed and does not run would.
+/// Whether a scheduler of the policy can use RESU.
 fn tells_deadlines(policy: &Policy) -> bool {
     match policy {
         Policy::Declared(_) => false,
-        Policy::Named(name) => {
-            TELLING.contains(&name.as_str()) || find(name).is_some_and(|entry| entry.description.is_some())
-        }
+        Policy::Named(name) => TELLING.contains(&name.as_str()),
     }
 }
 

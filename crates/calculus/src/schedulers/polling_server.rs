@@ -17,7 +17,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "PSBE C/T, (C/T)*(T+R-C) to every child with budget C, period T that is reached within R <= T",
     joins: false,
     limits: Limits::Budget,
-    description: None,
     provide,
 };
 

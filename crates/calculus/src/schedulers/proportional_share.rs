@@ -31,7 +31,6 @@ pub(super) const ENTRY: Entry = Entry {
                are CPUs enough",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

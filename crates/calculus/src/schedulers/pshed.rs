@@ -14,7 +14,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESU rate to every child, to be used by one that has deadlines",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

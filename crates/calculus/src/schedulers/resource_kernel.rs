@@ -19,7 +19,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESBH budget,period to every child that is reached in time; RESBS to those with kind=1 or kind=2",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

@@ -29,7 +29,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESCS budget,period to every child; below RESU r EDP period,r*budget,budget",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

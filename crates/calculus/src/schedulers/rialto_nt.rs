@@ -31,7 +31,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESCS budget,period to the children of the shortest period, RESBS to the others; below RESU RESBS",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

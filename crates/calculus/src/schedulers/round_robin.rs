@@ -35,7 +35,6 @@ pub(super) const ENTRY: Entry = Entry {
                s/n,(delta + (n-1)*quantum)/n; PS s/n below PS s; ALL where there is a CPU for each",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

@@ -11,6 +11,5 @@ pub(super) const ENTRY: Entry = Entry {
     provides: proportional_share::ENTRY.provides,
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide: proportional_share::provide,
 };

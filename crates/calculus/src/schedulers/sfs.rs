@@ -22,7 +22,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "on one CPU PS s*r to every child, r being its part of all shares; ALL where there is a CPU for each",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

@@ -27,7 +27,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESBH budget,period to every child",
     joins: false,
     limits: Limits::Budget,
-    description: None,
     provide,
 };
 

@@ -18,7 +18,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: proportional_share::ENTRY.provides,
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

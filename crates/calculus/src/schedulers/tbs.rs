@@ -20,7 +20,6 @@ pub(super) const ENTRY: Entry = Entry {
     provides: "RESBS budget,period to every child",
     joins: false,
     limits: Limits::Nothing,
-    description: None,
     provide,
 };
 

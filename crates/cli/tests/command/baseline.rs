@@ -26,12 +26,6 @@ fn the_json_of_a_baseline_is_like_that_of_a_run() {
 }
 
 #[test]
-fn a_policy_that_cannot_run_is_no_hindrance() {
-    let outcome = hls(&["baseline", "analysed-run.kdl", "--workload", "analysed-run.json", "--for", "50ms"]);
-    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-}
-
-#[test]
 fn what_cannot_be_run_is_refused() {
     assert_refused(&["baseline", "no-such-file.kdl"], &["cannot read no-such-file.kdl"]);
     assert_refused(&["baseline", &figure_1(), "--for", "0s"], &["expected a time longer than 0"]);

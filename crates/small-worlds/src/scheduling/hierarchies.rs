@@ -112,7 +112,7 @@ pub fn of(schedulers: usize) -> Vec<Hierarchy> {
 }
 
 fn runnable() -> impl Iterator<Item = &'static PolicyInfo> {
-    policies().iter().filter(|policy| policy.runs())
+    policies().iter()
 }
 
 /// Adds one more scheduler in every way, until there are `wanted`.
