@@ -75,10 +75,7 @@ const TELLING: [&str; 3] = ["reservation", "bss-i", "pshed"];
 
 /// Whether a scheduler of the policy can use RESU.
 fn tells_deadlines(policy: &Policy) -> bool {
-    match policy {
-        Policy::Declared(_) => false,
-        Policy::Named(name) => TELLING.contains(&name.as_str()),
-    }
+    matches!(policy, Policy::Named(name) if TELLING.contains(&name.as_str()))
 }
 
 /// The labels of an instance's children, by the analysis of its policy or by what its policy declares. A policy that
