@@ -53,11 +53,12 @@ type Asks<'a> = ([u64; 4], Option<&'a str>);
 
 /// Labels below a BVT scheduler that holds the machine, with an allowance in us.
 fn labels(allowance: u64, children: &[Asks], above: Option<&str>) -> Vec<(Label, Option<Guarantee>)> {
-    labels_with(&[("allowance", allowance)], children, above)
+    labels_with(1, &[("allowance", allowance)], children, above)
 }
 
-/// The same with any parameters of the scheduler, times in us.
+/// The same on so many CPUs, with any parameters of the scheduler, times in us.
 fn labels_with(
+    cpus: u16,
     scheduler_params: &[(&str, u64)],
     children: &[Asks],
     above: Option<&str>,
@@ -66,7 +67,7 @@ fn labels_with(
     let scheduler = |policy: &str, params| Scheduler { name: policy.into(), policy: policy.into(), params };
     let edge =
         |parent, child, params, requested| Edge { parent, child, params, requested, width: 1, pinned: false };
-    let mut graph = Graph { cpus: 1, ..Graph::default() };
+    let mut graph = Graph { cpus, ..Graph::default() };
     graph.schedulers.push(scheduler("reservation", Vec::new()));
     graph
         .schedulers
@@ -144,9 +145,13 @@ fn bvt_gives_no_job_below_less_than_a_cpu_nor_beside_who_may_warp_for_ever() {
     assert!(
         shown(1_000, &asks, Some("RESBH 9ms 10ms"))[0].starts_with("JOB is shown below a whole CPU only")
     );
-    let stalling = labels_with(&[("allowance", 1_000), ("stall-credit", 1)], &asks, None);
-    let reason = stalling[0].0.shortcoming(&g("JOB 2ms 20ms 2ms")).expect("no JOB");
+    let need = g("JOB 2ms 20ms 2ms");
+    let with = |cpus, param| labels_with(cpus, &[("allowance", 1_000), (param, 1)], &asks, None)[0].0.clone();
+    let reason = with(1, "stall-credit").shortcoming(&need).expect("no JOB");
     assert!(reason.contains("without a `stall-credit` only"), "{reason}");
+    let reason = with(2, "migration").shortcoming(&need).expect("no JOB");
+    assert!(reason.contains("without a `migration`"), "{reason}");
+    assert!(with(1, "migration").satisfies(&need).is_ok() && with(2, "x").satisfies(&need).is_ok());
     let endless: [Asks; 2] = [asks[0], ([1, 60_000, 0, 0], None)];
     assert!(
         shown(1_000, &endless, None)[0]

@@ -27,7 +27,7 @@
 //!
 //! All were compared with every schedule of small sets, sleeping and warping at the worst times.
 //!
-//! A thread that asks for JOB, where a whole CPU is held, has it beside its share if `warps.rs` shows it.
+//! A thread that asks for JOB, where a whole CPU is held, has it beside its share if `warps/` shows it.
 
 use super::proportional_share::as_psbe;
 use super::{Entry, Instance, Limits, Provided, proportional_share};
@@ -153,6 +153,9 @@ fn asked(
     let refused = match (held, &edge.child) {
         _ if instance.param("stall-credit").is_some_and(|credit| credit.is_positive()) => {
             "JOB is shown without a `stall-credit` only, by which siblings come ahead of who warps".to_owned()
+        }
+        _ if instance.cpus > 1 && instance.param("migration").is_some_and(|cost| cost.is_positive()) => {
+            "JOB is shown on one CPU, or without a `migration`, by which who ran elsewhere comes later".to_owned()
         }
         (Guarantee::All, Child::Thread(_)) => match conditions.in_time(child, amount, period) {
             Ok(InTime { response, formula }) => {
