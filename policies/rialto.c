@@ -27,14 +27,16 @@
  *                                               v |
  *                                              asleep
  *
- * Who needs more than its estimate gets that in turn. Who sleeps loses the slots that pass meanwhile, and who asks loses
- * the rest of its turn: nothing of this harms others, so there is nothing to cheat. A yield ends a turn, but no slot.
+ * Who needs more than its estimate gets that in turn. Who sleeps loses the slots that pass meanwhile, and who asks
+ * loses the rest of its turn: nothing of this harms others, so there is nothing to cheat. A yield ends a turn, but no
+ * slot.
  *
  * Where this differs from the paper: periods are not rounded to powers of two times the shortest, for which the paper
- * has a graph of slots, computed ahead of time; here the offset of each slot is, and when it comes next is computed when
- * it came last. The paper gives a constraint fixed pieces of the graph, and nests constraints; here one that begins
- * inside of another one of the same VP replaces it, if the answer is yes. A start is never in the past: it is given as
- * a time from now on. What the paper's call at the end tells, how much time the work took, a thread sees by its clock.
+ * has a graph of slots, computed ahead of time; here the offset of each slot is, and when it comes next is computed
+ * when it came last. The paper gives a constraint fixed pieces of the graph, and nests constraints; here one that
+ * begins inside of another one of the same VP replaces it, if the answer is yes. A start is never in the past: it is
+ * given as a time from now on. What the paper's call at the end tells, how much time the work took, a thread sees by
+ * its clock.
  *
  * An answer of yes counts on a CPU that the scheduler has at all times.
  */
