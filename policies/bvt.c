@@ -30,10 +30,10 @@
  * Where this differs from the paper: time is charged to the nanosecond, unless a `unit` is given (the paper's minimum
  * charging unit, of 100 us: then who is preempted early and often gets less than its share, and nothing is promised);
  * what a VP is charged for its run until now counts wherever it is compared; L is CPU time, which no preemption renews;
- * A is never subtracted from, and compared as a point on a circle. In the paper a VP that sleeps against its will (a page fault)
- * holds back the scheduler's virtual time, so that all who sleep meanwhile go on where they were: one fault costs the
- * others without limit. Here that time does not wait; but who wakes up from such a sleep has an A of no less than the
- * scheduler's virtual time minus `stall-credit` (G) of its CPU time.
+ * A is never subtracted from, and compared as a point on a circle. In the paper a VP that sleeps against its will (a
+ * page fault) holds back the scheduler's virtual time, so that all who sleep meanwhile go on where they were: one fault
+ * costs the others without limit. Here that time does not wait; but who wakes up from such a sleep has an A of no less
+ * than the scheduler's virtual time minus `stall-credit` (G) of its CPU time.
  *
  * On several CPUs each runs the VP with the least E of those that run nowhere, where E of who ran last on another CPU
  * counts as later by `migration` (M). Nothing is promised there: a light VP beside a heavy one gets ahead of the
