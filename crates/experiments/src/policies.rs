@@ -28,9 +28,9 @@ pub fn table(repository: &Path) -> Result<String, Vec<String>> {
          |---|--:|---|---|--:|--:|--:|--:|\n",
     );
     for policy in policies() {
-        let file = format!("policies/{}.c", policy.name.replace('-', "_"));
+        let (file, text) = file_of(policy.name, repository)?;
         let analysis = format!("crates/calculus/src/schedulers/{}.rs", policy.name.replace('-', "_"));
-        let lines = lines_of_code(&read(&repository.join(&file))?);
+        let lines = lines_of_code(&text);
         let noticed = mutants_of(&mutants, &file) + mutants_of(&mutants, &analysis);
         let provides = hls_calculus::schedulers::find(policy.name).map_or("nothing", |entry| entry.provides);
         let name = policy.name;
@@ -45,6 +45,18 @@ pub fn table(repository: &Path) -> Result<String, Vec<String>> {
     let [hierarchies, windows, broken] = figures(&results, "mixed");
     writeln!(table, "| all, mixed | | | | {hierarchies} | {windows} | {broken} | |").expect("a string");
     Ok(table)
+}
+
+/// The policy's file, which says its name, and the text of it.
+fn file_of(name: &str, repository: &Path) -> Result<(String, String), Vec<String>> {
+    for path in crate::files::files(&repository.join("policies"), ".c")? {
+        let text = read(&path)?;
+        if text.contains(&format!(".name = \"{name}\"")) {
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            return Ok((format!("policies/{file}"), text));
+        }
+    }
+    Err(vec![format!("found no file of the policy `{name}` in policies/")])
 }
 
 /// The names of the parameters of a scheduler, and of each child.
