@@ -17,6 +17,7 @@ static __always_inline u32 call_timer(hls_t *h, u32 s, u32 left)
 	h->scheduler[s].called_at = h->now_ns;
 	for (u32 n = opaque(0); n < HLS_MAX_BATCH && can_loop; n++) {
 		u32 v = policy_timer(h, s);
+		settle_later(h, s); /* the hook may have throttled children */
 		if (!v)
 			return h->scheduler[s].timer_at > h->now_ns ? left : 0;
 		if (h->vp[v].state == HLS_READY && !(h->vp[v].flags & HLS_THROTTLED))

@@ -143,17 +143,22 @@ HLS_GLOBAL_FUNC u32 grub_use(hls_t *h __arg_arena, u32 v, u64 pace, u64 used_ns)
 	return 0;
 }
 
-/* The active bandwidth is about to change: charges the server that runs for what it had at the old one. */
+/*
+ * The active bandwidth is about to change: charges the server that runs for what it had at the old one. If its deadline
+ * has passed unnoticed, since a timer is late, it has a later one now, and others may go first.
+ */
 static void grub_settle(hls_t *h, u32 s)
 {
 	struct grub __arena *grub = POLICY_STATE(struct grub, s);
 	if (!grub->running)
 		return;
-	u64 used_ns = hls_used_ns(h, grub->running);
+	u64 used_ns = hls_used_ns(h, grub->running), due_at = grub_deadline(h, grub->running);
 	if (used_ns <= grub->settled_ns)
 		return;
 	grub_use(h, grub->running, grub_pace(h, s), used_ns - grub->settled_ns);
 	grub->settled_ns = used_ns;
+	if (grub_deadline(h, grub->running) != due_at)
+		hls_recheck(h, grub->running);
 }
 
 /* The server that runs has a shorter slice, if budgets fall faster now. */

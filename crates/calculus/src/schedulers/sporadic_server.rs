@@ -10,6 +10,9 @@
 //! t + T. From then on no more than two pieces are left, and nothing has to wait any more: each comes within R, and
 //! again a period later. So the child has nothing for T + R - C at the longest, as behind a polling server, whose
 //! promise is this one's, too.
+//!
+//! Nothing limits what a child has: a piece that could have been used since t comes back at t + T, and while the
+//! scheduler itself waits for a CPU, periods pass. Then several budgets are used in a row.
 
 use super::responses::{self, Asleep};
 use super::{Entry, Instance, Limits, Provided};
@@ -22,7 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL of one CPU, RESU, or any supply",
     provides: "PSBE C/T, (C/T)*(T+R-C) to every child with budget C, period T that is reached within R <= T",
     joins: false,
-    limits: Limits::Budget,
+    limits: Limits::Nothing,
     provide,
 };
 
