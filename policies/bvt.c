@@ -24,8 +24,8 @@
  *
  * Of a scheduler below that is of this policy, too, holds one VP and has children with warps, `warp` is the most by
  * which its VP is warped: by as much as the child is that it runs, or would run. So a thread that comes ahead of its
- * siblings also comes ahead of those of its scheduler (section 3 of the paper, direct mode; but what is passed on is CPU
- * time, as the virtual times of two schedulers have nothing in common).
+ * siblings also comes ahead of those of its scheduler (section 3 of the paper, direct mode; but what is passed on is
+ * CPU time, as the virtual times of two schedulers have nothing in common).
  *
  * Where this differs from the paper: time is charged to the nanosecond, unless a `unit` is given (the paper's minimum
  * charging unit, of 100 us: then who is preempted early and often gets less than its share, and nothing is promised);
@@ -333,25 +333,27 @@ static void bvt_advance(hls_t *h, u32 s)
 	bvt_advance_to(h, s, bvt_least_running(h, s));
 }
 
-/* The child that s, which has one VP, runs, or would run; 0: none. */
+/* The child that s, which has one VP and no penalty, runs, or would run if any CPU is as good; 0: none. */
 static u32 bvt_current(hls_t *h, u32 s)
 {
-	u32 up = h->scheduler[s].first_up, cpu = h->vp[up].cpu;
-	u32 running = hls_running_by(h, s, up), first = bvt_first(h, s, cpu);
+	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	u32 running = hls_running_by(h, s, h->scheduler[s].first_up);
+	u32 first = bvt_earlier(h, s, queue_first(h, &bvt->ready), tree_first(h->queue_node, bvt->barred), 0);
 	if (!running || !first)
 		return running ? running : first;
-	bool loses = virtual_before(bvt_effective_on(h, s, first, cpu), bvt_running_effective(h, running));
-	return loses ? first : running;
+	return virtual_before(bvt_effective(h, first), bvt_running_effective(h, running)) ? first : running;
 }
 
 /*
  * Tells the schedulers above s by how much CPU time v is warped, plus 1 ns, as 0 would tell nothing. s runs v from now
- * on; 0: the child that it runs, or would run. A scheduler without warps below it, or with several VPs, tells nothing.
+ * on; 0: the child that it runs, or would run. A scheduler without warps below it, with several VPs or with a penalty for
+ * migration tells nothing.
  */
 HLS_RARE_FUNC u32 bvt_tell(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	u64 told = 0;
-	if (POLICY_STATE(struct bvt, s)->warpers && h->scheduler[s].nr_up == 1) {
+	const scheduler_t *sched = &h->scheduler[s];
+	if (POLICY_STATE(struct bvt, s)->warpers && sched->nr_up == 1 && !sched->param[BVT_MIGRATION]) {
 		if (!v)
 			v = bvt_current(h, s);
 		bool is_warped = v && POLICY_VP(struct bvt_vp, v)->state == BVT_WARPED;

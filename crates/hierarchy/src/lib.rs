@@ -35,8 +35,8 @@
 //! quotes, with a unit; below a uniformly slower processor (RESU) CPU time, guarantees included, is in its time. A name
 //! may be left out where the policy's name says enough. The default `width` is that of the parent, and 1 below policies
 //! that hand out one CPU's time. A thread has at most one workload: `cpu-bound`; `periodic run every deadline? offset?
-//! jitter?`; `bursty run sleep stall?`; `frame-renderer frame gap`; or `tasks by="edf"` (or `by="priority"`, the first task
-//! being the highest) with `task "NAME"` in its braces, each as `periodic` has it.
+//! jitter?`; `bursty run sleep stall?`; `frame-renderer frame gap`; or `tasks by="edf"` (or `by="priority"`, the first
+//! task being the highest) with `task "NAME"` in its braces, each as `periodic` has it.
 //!
 //! On a real machine a thread of the file stands for threads there, and the file says who owns what:
 //! ```kdl

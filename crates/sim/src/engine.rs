@@ -451,6 +451,13 @@ impl Simulation {
         self.built.core.release(self.core_vps[thread as usize], self.now);
     }
 
+    fn stall(&mut self, thread: u32, until: Nanos) {
+        self.scheduling_events += 1;
+        self.built.core.stall(self.core_vps[thread as usize], self.now);
+        let at = self.tick(until);
+        self.events.add(at, Event::Wake(thread));
+    }
+
     fn begin_job(&mut self, thread: u32, job: Job) {
         self.end_job(thread);
         self.threads[thread as usize].job = job;
@@ -499,10 +506,7 @@ impl Simulation {
                 return false;
             }
             Action::StallUntil(time) => {
-                self.scheduling_events += 1;
-                self.built.core.stall(self.core_vps[thread as usize], self.now);
-                let at = self.tick(time);
-                self.events.add(at, Event::Wake(thread));
+                self.stall(thread, time);
                 return false;
             }
             Action::NextJob => {
