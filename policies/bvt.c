@@ -160,12 +160,14 @@ static u64 bvt_running_effective(hls_t *h, u32 v)
 
 /*
  * By how much later E of v, which is READY, counts on this CPU: as much for all, whatever their shares, so that those
- * who ran last on one CPU have one order. BARRED VPs migrate for free: they lie in one search tree for all CPUs.
+ * who ran last on one CPU have one order. BARRED VPs migrate for free: they lie in one search tree for all CPUs. Where
+ * the scheduler holds one VP, which may itself migrate, nothing counts as later: its promises are for that case.
  */
 static u64 bvt_penalty(hls_t *h, u32 s, u32 v, u32 cpu)
 {
 	const vp_t *vp = &h->vp[v];
-	u64 migration_ns = h->scheduler[s].param[BVT_MIGRATION];
+	const scheduler_t *sched = &h->scheduler[s];
+	u64 migration_ns = sched->nr_up > 1 ? sched->param[BVT_MIGRATION] : 0;
 	bool is_elsewhere = vp->nr_grants && vp->cpu != cpu && POLICY_VP(struct bvt_vp, v)->state != BVT_BARRED;
 	return migration_ns && is_elsewhere ? virtual_of(migration_ns, 1) : 0;
 }
