@@ -189,33 +189,26 @@ static u32 bvt_home(hls_t *h, u32 v)
 	return h->vp[v].cpu & (HLS_MAX_CPUS - 1);
 }
 
-HLS_RARE_FUNC u32 bvt_enqueue_apart(hls_t *h __arg_arena, u32 s, u32 v)
+static void bvt_enqueue_apart(hls_t *h, u32 s, u32 v)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
 	u32 home = bvt_home(h, v);
-	if (h->scheduler[s].param[BVT_MIGRATION]) {
-		queue_push_tree(h, &bvt->home[home], v, bvt_effective(h, v), h->seq);
+	bool has_home = h->scheduler[s].param[BVT_MIGRATION];
+	queue_push_tree(h, has_home ? &bvt->home[home] : &bvt->ready.tree, v, bvt_effective(h, v), h->seq);
+	if (has_home)
 		bvt->homes |= 1ULL << home;
-	} else {
-		queue_push_tree(h, &bvt->ready.tree, v, bvt_effective(h, v), h->seq);
-	}
 	heap_push(h->node, &bvt->actuals, v, POLICY_VP(struct bvt_vp, v)->actual, h->seq++);
-	return 0;
 }
 
-HLS_RARE_FUNC u32 bvt_dequeue_apart(hls_t *h __arg_arena, u32 s, u32 v)
+static void bvt_dequeue_apart(hls_t *h, u32 s, u32 v)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
 	u32 home = bvt_home(h, v);
-	if (h->scheduler[s].param[BVT_MIGRATION]) {
-		queue_remove_tree(h, &bvt->home[home], v);
-		if (!bvt->home[home])
-			bvt->homes &= ~(1ULL << home);
-	} else {
-		queue_remove_tree(h, &bvt->ready.tree, v);
-	}
+	bool has_home = h->scheduler[s].param[BVT_MIGRATION];
+	queue_remove_tree(h, has_home ? &bvt->home[home] : &bvt->ready.tree, v);
+	if (has_home && !bvt->home[home])
+		bvt->homes &= ~(1ULL << home);
 	heap_remove(h->node, &bvt->actuals, v);
-	return 0;
 }
 
 static u64 bvt_bar_end(hls_t *h, u32 v)
@@ -432,7 +425,8 @@ static u64 bvt_credit(hls_t *h, u32 s, u32 v)
 	return hls_has_stalled(&h->vp[v]) ? bvt_of(h, v, h->scheduler[s].param[BVT_CREDIT]) : 0;
 }
 
-static void bvt_request(hls_t *h, u32 s, u32 v)
+/* bvt_request() without what is told. A function of its own, for the sake of the stack. */
+HLS_RARE_FUNC u32 bvt_wake(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
@@ -449,6 +443,12 @@ static void bvt_request(hls_t *h, u32 s, u32 v)
 	bvt_take_warp(h, v);
 	bvt_enqueue(h, s, v);
 	bvt_cut_slices(h, s, v);
+	return 0;
+}
+
+static void bvt_request(hls_t *h, u32 s, u32 v)
+{
+	bvt_wake(h, s, v);
 	bvt_has_changed(h, s);
 }
 
@@ -630,6 +630,16 @@ static s64 bvt_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payl
 	return 0;
 }
 
+/* The READY v is warped otherwise from now on. A function of its own, for the sake of the stack. */
+HLS_RARE_FUNC u32 bvt_requeue(hls_t *h __arg_arena, u32 s, u32 v)
+{
+	bvt_dequeue(h, s, v);
+	bvt_take_warp(h, v);
+	bvt_enqueue(h, s, v);
+	bvt_cut_slices(h, s, v);
+	return 0;
+}
+
 /* The scheduler below v is going to run, or runs, a child that is warped otherwise than the one before. */
 static void bvt_told(hls_t *h, u32 s, u32 v)
 {
@@ -640,10 +650,7 @@ static void bvt_told(hls_t *h, u32 s, u32 v)
 		hls_recheck(h, v);
 		return;
 	}
-	bvt_dequeue(h, s, v);
-	bvt_take_warp(h, v);
-	bvt_enqueue(h, s, v);
-	bvt_cut_slices(h, s, v);
+	bvt_requeue(h, s, v);
 	bvt_has_changed(h, s);
 }
 
