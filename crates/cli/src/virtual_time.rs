@@ -1,7 +1,7 @@
 //! Finds in a plan what `hls run --virtual-time` draws: the children of the first scheduler of `bvt`.
 
 use crate::exit::Error;
-use hls_hierarchy::model::Edge;
+use hls_hierarchy::model::{Child, Edge};
 use hls_monitor::event::ObservedVp;
 use hls_plan::Plan;
 use hls_report::virtual_time::Borrower;
@@ -41,6 +41,16 @@ pub fn borrowers(plan: &Plan) -> Result<Vec<Borrower>, Error> {
         limit: Nanos(param(edge, "warp-limit")),
         unwarp: Nanos(param(edge, "unwarp")),
     };
+    for edge in hierarchy.edges.iter().filter(|edge| edge.parent == Some(number) && param(edge, "warp") > 0) {
+        let Child::Scheduler(below) = edge.child else { continue };
+        let child = &hierarchy.schedulers[below];
+        let mut children = hierarchy.edges.iter().filter(|edge| edge.parent == Some(below));
+        if child.policy.name == POLICY && children.any(|edge| param(edge, "warp") > 0) {
+            let found = format!("found scheduler `{}` below `{}`", child.name, scheduler.name);
+            let why = "which is warped as its children are: expected none for a picture of virtual time";
+            return Err(Error::Input(format!("{found}, {why}")));
+        }
+    }
     let schedulers = plan.edges.iter().map(|planned| (planned.edge, planned.vps.clone()));
     let threads = plan.groups.iter().map(|group| (group.edge, group.vps().collect()));
     let mut found: Vec<Borrower> = Vec::new();

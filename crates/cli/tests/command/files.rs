@@ -117,6 +117,12 @@ fn a_picture_of_virtual_time_is_of_a_scheduler_that_has_one() {
     let why =
         "found no scheduler of `bvt` in the file, expected one, of which --virtual-time makes a picture";
     assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    let nested = directory.path().join("nested.kdl");
+    let below = r#"bvt "B" warp="9ms" { thread "t" warp="9ms" { cpu-bound; } }"#;
+    fs::write(&nested, format!("machine cpus=1\nbvt \"A\" {{ {below}; }}\n")).unwrap();
+    let refused = of(nested.to_str().unwrap());
+    assert_eq!((refused.code, path.exists()), (Some(2), false));
+    assert!(refused.stderr.contains("which is warped as its children are"), "{}", refused.stderr);
     let text = fs::read_to_string(figure_1().replace("figure1", "bvt")).unwrap();
     let with_unit = directory.path().join("unit.kdl");
     fs::write(&with_unit, text.replace("allowance=\"5ms\"", "unit=\"100us\"")).unwrap();
