@@ -341,8 +341,8 @@ static u32 bvt_current(hls_t *h, u32 s)
 
 /*
  * Tells the schedulers above s by how much CPU time v is warped, plus 1 ns, as 0 would tell nothing. s runs v from now
- * on; 0: the child that it runs, or would run. A scheduler without warps below it, with several VPs or with a penalty for
- * migration tells nothing.
+ * on; 0: the child that it runs, or would run. A scheduler without warps below it, with several VPs or with a penalty
+ * for migration tells nothing.
  */
 HLS_RARE_FUNC u32 bvt_tell(hls_t *h __arg_arena, u32 s, u32 v)
 {
