@@ -14,6 +14,7 @@
 
 use super::hierarchies::TABLE_NS;
 use crate::states::Digest;
+use hls_core::limits;
 use hls_core::{Image, NodeImage, TreeNodeImage, VpImage};
 
 const WAITING: u8 = 0;
@@ -130,6 +131,12 @@ impl Words {
 /// root of their heap.
 const LEVELS: usize = 65;
 
+/// The parameter of a bvt scheduler that is the penalty for migration.
+const MIGRATION: usize = 3;
+
+/// The word of a bvt scheduler with its keeper, behind a search tree for each CPU. The next word says when it keeps.
+const KEEPER: usize = 6 + limits::MAX_CPUS / 2;
+
 /// The parameter of a VP that is the period of its budget.
 const PERIOD_OF_BUDGET: usize = 1;
 
@@ -153,8 +160,12 @@ pub fn add(digest: &mut Digest, state: &Image<'_>, policy_name: impl Fn(u8) -> &
     for (s, words) in words.iter().enumerate().skip(1) {
         add_scheduler(digest, state, s, *words);
     }
+    // Where migration has a penalty, it counts whether a VP has ever run, also of those that may come there.
+    let mut policies = words.iter().zip(state.schedulers);
+    let has_penalty = policies.any(|(words, s)| *words == Words::Borrowed && s.param[MIGRATION] != 0);
     for (v, vp) in state.vps.iter().enumerate().skip(1).filter(|(_, vp)| vp.is_used()) {
         add_vp(digest, state, vp);
+        digest.add(u64::from(has_penalty && vp.nr_grants != 0));
         if vp.parent != 0 {
             add_place(digest, state, v, words[vp.parent as usize]);
         }
@@ -240,7 +251,8 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
         }
         Words::Borrowed => {
             digest.add(sched.word[1].wrapping_sub(sched.word[0]));
-            digest.add(if sched.word[5] == now { sched.word[4] >> 32 } else { 0 });
+            let [keeper, keeps_at] = [sched.word[KEEPER], sched.word[KEEPER + 1]];
+            digest.add(if keeps_at == now { keeper & u64::from(u32::MAX) } else { 0 });
         }
         Words::Budgets
         | Words::Bandwidths
@@ -501,11 +513,13 @@ fn add_tags(digest: &mut Digest, state: &Image<'_>, v: usize) {
 }
 
 /// A virtual time in the past of the scheduler's is as good as that: so will the VP's next request have it. A bar that
-/// is over is as good as none.
+/// is over is as good as none. Who wants a CPU has the extent of its warp.
 fn add_borrowed(digest: &mut Digest, state: &Image<'_>, v: usize) {
     const REST: u64 = 0x1_ffff << 40;
     let (vp, now) = (&state.vps[v], state.head.now_ns);
-    let virtual_time = state.schedulers[vp.parent as usize].word[0];
+    let scheduler = &state.schedulers[vp.parent as usize];
+    let virtual_time = scheduler.word[0];
+    digest.add(if vp.state == WAITING { 0 } else { vp.word[2] });
     let (ahead, bits) = (vp.word[0].wrapping_sub(virtual_time), vp.word[3]);
     let is_past = (ahead as i64) < 0 || (ahead == 0 && bits & REST == 0);
     if vp.state == WAITING && is_past {
