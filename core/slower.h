@@ -183,7 +183,7 @@ static __always_inline void slower_drop_idle(hls_t *h, slower_budget_t *list, st
 }
 
 /* The deadline of the server v is `at`, and it has a budget for that. */
-static __always_inline void slower_notice(hls_t *h, u32 s, u32 v, u64 at)
+HLS_GLOBAL_FUNC u32 slower_notice(hls_t *h __arg_arena, u32 s, u32 v, u64 at)
 {
 	struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
 	slower_budget_t *list = slower_list(h, s, v);
@@ -193,7 +193,7 @@ static __always_inline void slower_notice(hls_t *h, u32 s, u32 v, u64 at)
 	vp->deadline_at = at;
 	u32 i = slower_index(list, vp->count, at);
 	if (i < vp->count && list[i].deadline_at == at)
-		return;
+		return 0;
 	if (vp->count == SLOWER_DEADLINES) {
 		slower_make_room(h, s, v, rate);
 		i = slower_index(list, vp->count, at);
@@ -206,6 +206,7 @@ static __always_inline void slower_notice(hls_t *h, u32 s, u32 v, u64 at)
 	vp->count++;
 	list[i].deadline_at = at;
 	list[i].left = i + 1 < vp->count && list[i + 1].left < left ? list[i + 1].left : left;
+	return 0;
 }
 
 /* The deadline that the server v has from now on. */
@@ -235,11 +236,11 @@ static __always_inline void slower_set_timer(hls_t *h, u32 s)
 }
 
 /* Below another slower processor, s tells the earliest of its servers' deadlines. */
-static __always_inline void slower_tell(hls_t *h, u32 s)
+HLS_GLOBAL_FUNC u32 slower_tell(hls_t *h __arg_arena, u32 s)
 {
 	u32 up = h->scheduler[s].first_up, ready = queue_first(h, &POLICY_STATE(struct slower, s)->ready);
 	if (likely(!h->scheduler[h->vp[up].parent].hears))
-		return;
+		return 0;
 	u64 first = ready ? POLICY_VP(struct slower_vp, ready)->deadline_at : HLS_NEVER;
 	for_each_up (h, u, s) {
 		u32 running = hls_running_by(h, s, u);
@@ -248,6 +249,7 @@ static __always_inline void slower_tell(hls_t *h, u32 s)
 	}
 	if (first != HLS_NEVER)
 		hls_tell_parents(h, s, HLS_TOLD_DEADLINE, first);
+	return 0;
 }
 
 /* What the server v may use by its deadline. */
@@ -258,12 +260,11 @@ static __always_inline s64 slower_budget_of(hls_t *h, u32 s, u32 v)
 	return slower_left(list, vp->count, slower_index(list, vp->count, vp->deadline_at));
 }
 
-/* The VP is READY: with the deadline of now it is queued if it has budget, else throttled. */
-static __always_inline void slower_enqueue(hls_t *h, u32 s, u32 v)
+/* The READY VP is queued if it has budget for its deadline, else throttled. */
+HLS_GLOBAL_FUNC u32 slower_queue(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	struct slower __arena *slower = POLICY_STATE(struct slower, s);
-	u64 at = slower_next_deadline(h, s, v);
-	slower_notice(h, s, v, at);
+	u64 at = POLICY_VP(struct slower_vp, v)->deadline_at;
 	if (slower_budget_of(h, s, v) >= SLOWER_UNIT) {
 		queue_push(h, &slower->ready, v, at);
 	} else {
@@ -271,6 +272,14 @@ static __always_inline void slower_enqueue(hls_t *h, u32 s, u32 v)
 		heap_push(h->node, &slower->depleted, v, at, h->seq++);
 	}
 	slower_set_timer(h, s);
+	return 0;
+}
+
+/* The VP is READY, with the deadline of now. */
+static __always_inline void slower_enqueue(hls_t *h, u32 s, u32 v)
+{
+	slower_notice(h, s, v, slower_next_deadline(h, s, v));
+	slower_queue(h, s, v);
 	slower_tell(h, s);
 }
 
@@ -309,7 +318,7 @@ static __always_inline void slower_unregister(hls_t *h, u32 s, u32 v)
 }
 
 /* The server wakes up: what it did not use while it slept is lost. */
-static __always_inline void slower_request(hls_t *h, u32 s, u32 v)
+HLS_GLOBAL_FUNC u32 slower_wake(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	const struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
 	slower_budget_t *list = slower_list(h, s, v);
@@ -320,6 +329,12 @@ static __always_inline void slower_request(hls_t *h, u32 s, u32 v)
 		if (list[i].left > worth)
 			list[i].left = worth;
 	}
+	return 0;
+}
+
+static __always_inline void slower_request(hls_t *h, u32 s, u32 v)
+{
+	slower_wake(h, s, v);
 	slower_enqueue(h, s, v);
 }
 

@@ -130,7 +130,7 @@ static u64 grub_price_ns(const grub_vp_t *vp, u64 pace, u64 used_ns)
 }
 
 /* The VP had a CPU for used_ns, while its budget fell at this pace. */
-HLS_GLOBAL_FUNC u32 grub_use(hls_t *h __arg_arena, u32 v, u64 pace, u64 used_ns)
+static void grub_use(hls_t *h, u32 v, u64 pace, u64 used_ns)
 {
 	grub_vp_t *vp = POLICY_VP(struct grub_vp, v);
 	u64 price_ns = grub_price_ns(vp, pace, used_ns);
@@ -140,7 +140,6 @@ HLS_GLOBAL_FUNC u32 grub_use(hls_t *h __arg_arena, u32 v, u64 pace, u64 used_ns)
 	else
 		budget_charge(h, v, &vp->budget, h->vp[v].param[GRUB_BUDGET], h->vp[v].param[GRUB_PERIOD],
 			      price_ns);
-	return 0;
 }
 
 /*
@@ -204,7 +203,7 @@ static void grub_unregister_vp(hls_t *h, u32 s, u32 v)
 }
 
 /* The VP begins to contend. */
-static void grub_wake(hls_t *h, u32 s, u32 v)
+HLS_GLOBAL_FUNC u32 grub_wake(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	budget_t *budget = &POLICY_VP(struct grub_vp, v)->budget;
 	u64 amount_ns = h->vp[v].param[GRUB_BUDGET], period_ns = h->vp[v].param[GRUB_PERIOD];
@@ -220,6 +219,7 @@ static void grub_wake(hls_t *h, u32 s, u32 v)
 		budget_begin(h, v, budget, amount_ns, h->now_ns + period_ns);
 	else if (h->vp[v].param[GRUB_SOFT])
 		budget_begin(h, v, budget, amount_ns, virtual_at + period_ns);
+	return 0;
 }
 
 /* A soft server that has no budget has the next one at once, a hard one when its deadline has passed. */
@@ -240,7 +240,7 @@ static void grub_replenish(hls_t *h, u32 v)
 }
 
 /* The VP is READY: it is queued if it has budget, else throttled. */
-static void grub_enqueue(hls_t *h, u32 s, u32 v)
+HLS_GLOBAL_FUNC u32 grub_enqueue(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	grub_replenish(h, v);
 	if (POLICY_VP(struct grub_vp, v)->budget.left_ns > 0) {
@@ -250,6 +250,7 @@ static void grub_enqueue(hls_t *h, u32 s, u32 v)
 		grub_await(h, s, v, grub_deadline(h, v));
 	}
 	grub_set_timer(h, s);
+	return 0;
 }
 
 static void grub_request(hls_t *h, u32 s, u32 v)
