@@ -328,8 +328,11 @@ static void bvt_advance(hls_t *h, u32 s)
 	bvt_advance_to(h, s, bvt_least_running(h, s));
 }
 
-/* The child that s, which has one VP and no penalty, runs, or would run if any CPU is as good; 0: none. */
-static u32 bvt_current(hls_t *h, u32 s)
+/*
+ * The child that s runs, or would run if any CPU is as good; 0: none. Of a scheduler that has one VP and no penalty;
+ * what is said of another one is told to nobody.
+ */
+HLS_RARE_FUNC u32 bvt_current(hls_t *h __arg_arena, u32 s)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
 	u32 running = hls_running_by(h, s, h->scheduler[s].first_up);
@@ -340,17 +343,15 @@ static u32 bvt_current(hls_t *h, u32 s)
 }
 
 /*
- * Tells the schedulers above s by how much CPU time v is warped, plus 1 ns, as 0 would tell nothing. s runs v from now
- * on; 0: the child that it runs, or would run. A scheduler without warps below it, with several VPs or with a penalty
- * for migration tells nothing.
+ * Tells the schedulers above s by how much CPU time v, which s runs or would run, is warped, plus 1 ns, as 0 would tell
+ * nothing; v may be none. A scheduler without warps below it, with several VPs or with a penalty for migration tells
+ * nothing.
  */
-HLS_RARE_FUNC u32 bvt_tell(hls_t *h __arg_arena, u32 s, u32 v)
+HLS_RARE_FUNC u32 bvt_tell_of(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	u64 told = 0;
 	const scheduler_t *sched = &h->scheduler[s];
 	if (POLICY_STATE(struct bvt, s)->warpers && sched->nr_up == 1 && !sched->param[BVT_MIGRATION]) {
-		if (!v)
-			v = bvt_current(h, s);
 		bool is_warped = v && POLICY_VP(struct bvt_vp, v)->state == BVT_WARPED;
 		told = 1 + (is_warped ? bvt_warp_ns(h, v) : 0);
 	}
@@ -358,11 +359,17 @@ HLS_RARE_FUNC u32 bvt_tell(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
+/* Has the schedulers above s told of the child that it runs, or would run. */
+HLS_RARE_BODY u32 bvt_tell(hls_t *h, u32 s)
+{
+	return bvt_tell_of(h, s, bvt_current(h, s));
+}
+
 /* Has the schedulers above s told of what has changed, where there is something to tell. */
 static void bvt_has_changed(hls_t *h, u32 s)
 {
 	if (unlikely(POLICY_STATE(struct bvt, s)->warpers))
-		bvt_tell(h, s, 0);
+		bvt_tell(h, s);
 }
 
 /* v may warp from now on, if there is, or is anew, something left of its limit. */
@@ -524,7 +531,7 @@ static u32 bvt_grant(hls_t *h, u32 s, u32 cpu)
 		h->slice_ns = bvt_slice(h, v, bvt_next_turn(h, s, v, cpu));
 	}
 	if (unlikely(POLICY_STATE(struct bvt, s)->warpers))
-		bvt_tell(h, s, v);
+		bvt_tell_of(h, s, v);
 	return v;
 }
 
@@ -690,7 +697,7 @@ static void bvt_unregister_vp(hls_t *h, u32 s, u32 v)
 	if (!h->vp[v].param[BVT_WARP])
 		return;
 	POLICY_STATE(struct bvt, s)->warpers--;
-	bvt_tell(h, s, 0);
+	bvt_tell(h, s);
 }
 
 static const struct hls_policy bvt_policy = {
