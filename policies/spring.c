@@ -13,9 +13,10 @@
  *
  * When a VP comes, a plan for a round from now on is searched. All keep their periods, and the slot that is open stays.
  * The round ends as it begins, so that it can be repeated: what was done of a period before it is not done again, and
- * no job crosses the end. The search tries the job with the least H = deadline + earliest start next. Where some job would be late after that, it
- * takes the last choice back and tries the next best one, SPRING_MOST_BACKTRACKS times at most. Without a plan the VP is
- * refused, and the old plan stands. So whoever was accepted has its slots, whoever comes.
+ * no job crosses the end. The search tries the job with the least H = deadline + earliest start next. Where some job
+ * would be late after that, it takes the last choice back and tries the next best one, SPRING_MOST_BACKTRACKS times at
+ * most. Without a plan the VP is refused, and the old plan stands. So whoever was accepted has its slots, whoever
+ * comes.
  *
  *      request              slot opens (timer)          grant
  *   -----------> throttled ------------------> READY ----------> RUNNING

@@ -1,5 +1,6 @@
-//! The table of policies: for each that the core has, how much C it is, what it takes and provides, in how many windows
-//! of random hierarchies its promises were held, and how many mutants of it and of its analysis the tests are to notice.
+//! The table of policies: for each that the core has, how much C it is, what it takes and provides, in how many
+//! windows of random hierarchies its promises were held, and how many mutants of it and of its analysis the tests are
+//! to notice.
 //!
 //! Policies come from the core's registry, files by their names, figures of hierarchies from the last campaign (`make
 //! policies`): a policy that came after it has none yet.

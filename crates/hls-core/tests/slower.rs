@@ -1,5 +1,5 @@
-//! What the policies `bss-i` and `pshed` decide: schedules that were worked out by hand, a character a millisecond. Both
-//! decide the same.
+//! What the policies `bss-i` and `pshed` decide: schedules that were worked out by hand, a character a millisecond.
+//! Both decide the same.
 
 mod support;
 
@@ -61,8 +61,8 @@ fn the_deadline_of_a_processor_is_its_schedulers_earliest() {
     }
 }
 
-/// `b` is due at 100 and runs ahead while nobody else wants the CPU. What it has had by 20 takes nothing from `a`, which
-/// wakes up then and is due at 30. With one budget in place of the list, `a` would have nothing.
+/// `b` is due at 100 and runs ahead while nobody else wants the CPU. What it has had by 20 takes nothing from `a`,
+/// which wakes up then and is due at 30. With one budget in place of the list, `a` would have nothing.
 #[test]
 fn work_that_came_early_takes_nothing_from_what_is_due_before() {
     for policy in POLICIES {

@@ -108,7 +108,10 @@ fn provide(instance: &Instance) -> Provided {
     let labels = match (&psbe, &held) {
         (Some(_), _) => {
             let labels = (0..claims.len()).map(bound);
-            labels.enumerate().map(|(child, label)| asked(instance, &held, conditions.as_ref(), child, label)).collect()
+            labels
+                .enumerate()
+                .map(|(child, label)| asked(instance, &held, conditions.as_ref(), child, label))
+                .collect()
         }
         (None, Guarantee::Ps { share: s }) => claims.iter().map(|claim| share(s, &claim.weight)).collect(),
         _ => return instance.nothing(SHARE, "shares of nothing that is promised"),
@@ -146,7 +149,8 @@ fn asked(
     share: Label,
 ) -> Label {
     let edge = instance.children[child];
-    let (Some(Guarantee::Job { amount, period, .. }), Some(conditions)) = (&edge.requested, conditions) else {
+    let (Some(Guarantee::Job { amount, period, .. }), Some(conditions)) = (&edge.requested, conditions)
+    else {
         return share;
     };
     instance.work.take(1 + instance.children.len());
@@ -155,7 +159,8 @@ fn asked(
             "JOB is shown without a `stall-credit` only, by which siblings come ahead of who warps".to_owned()
         }
         _ if instance.cpus > 1 && instance.param("migration").is_some_and(|cost| cost.is_positive()) => {
-            "JOB is shown on one CPU, or without a `migration`, by which who ran elsewhere comes later".to_owned()
+            "JOB is shown on one CPU, or without a `migration`, by which who ran elsewhere comes later"
+                .to_owned()
         }
         (Guarantee::All, Child::Thread(_)) => match conditions.in_time(child, amount, period) {
             Ok(InTime { response, formula }) => {

@@ -1,5 +1,5 @@
-//! `make policies`: for each policy that runs, thousands of drawn hierarchies in which half of the schedulers have it, and
-//! as many in which all policies are mixed. Every promise is held in every window. The results are a file, from which
+//! `make policies`: for each policy, thousands of drawn hierarchies in which half of the schedulers have it, and as
+//! many in which all policies are mixed. Every promise is held in every window. The results are a file, from which
 //! `docs/policies.md` has its figures. A policy is found in the core's registry, so a new one is in the next campaign.
 
 use crate::draw::{hierarchy, hierarchy_with, workload};

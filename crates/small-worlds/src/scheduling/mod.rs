@@ -4,6 +4,8 @@
 pub mod hierarchies;
 mod model;
 pub mod normal;
+mod parts;
+mod plans;
 pub mod promises;
 mod run;
 mod world;

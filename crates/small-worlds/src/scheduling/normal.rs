@@ -12,18 +12,14 @@
 //!
 //! All of this is an argument, and may be wrong or become wrong: an exploration compares twins (`states`).
 
-use super::hierarchies::TABLE_NS;
+use super::parts::{NEVER, PERIOD_OF_BUDGET, READY, RUNNING, WAITING, add_list, add_rank, add_words, from};
+use super::plans::{add_owner, add_plan, add_planned, add_slot, add_table, add_turn_or_slot};
 use crate::states::Digest;
 use hls_core::limits;
 use hls_core::{Image, NodeImage, TreeNodeImage, VpImage};
 
-const WAITING: u8 = 0;
-const READY: u8 = 1;
-const RUNNING: u8 = 2;
 /// The flag of VPs that are out of budget.
 const THROTTLED: u8 = 2;
-const NEVER: u64 = u64::MAX;
-
 /// How a policy's words go into the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Words {
@@ -137,9 +133,6 @@ const MIGRATION: usize = 3;
 /// The word of a bvt scheduler with its keeper, behind a search tree for each CPU. The next word says when it keeps.
 const KEEPER: usize = 6 + limits::MAX_CPUS / 2;
 
-/// The parameter of a VP that is the period of its budget.
-const PERIOD_OF_BUDGET: usize = 1;
-
 /// The level of time-sharing whose VPs are not in that heap.
 const STARVED: u64 = 32;
 
@@ -170,29 +163,6 @@ pub fn add(digest: &mut Digest, state: &Image<'_>, policy_name: impl Fn(u8) -> &
             add_place(digest, state, v, words[vp.parent as usize]);
         }
     }
-}
-
-/// No list of a small world is as long: one that is has a circle, which the checks find.
-const LONGEST_LIST: usize = 64;
-
-fn add_list(digest: &mut Digest, first: u32, next: impl Fn(u32) -> u32) {
-    let list = std::iter::successors(Some(first), |at| Some(next(*at))).take_while(|at| *at != 0);
-    list.take(LONGEST_LIST).for_each(|at| digest.add(at.into()));
-    digest.add(0);
-}
-
-/// Adds words of which most are 0.
-fn add_words(digest: &mut Digest, words: &[u64]) {
-    for (at, word) in words.iter().enumerate().filter(|(_, word)| **word != 0) {
-        digest.add(at as u64);
-        digest.add(*word);
-    }
-    digest.add(NEVER);
-}
-
-/// How far a time is from now, or from the time of a CPU's clock.
-fn from(time: u64, now: u64) -> u64 {
-    if time == NEVER { NEVER } else { time.wrapping_sub(now) }
 }
 
 fn add_cpus(digest: &mut Digest, state: &Image<'_>) {
@@ -534,24 +504,6 @@ fn add_borrowed(digest: &mut Digest, state: &Image<'_>, v: usize) {
     add_heap_place(digest, state, v, Words::Borrowed, virtual_time);
 }
 
-/// How many siblings with the same mark (the queue that they are in, and their key there) come before a VP: `rank`
-/// gives the mark, and the number that orders those with the same one.
-fn add_rank<T: PartialEq>(
-    digest: &mut Digest,
-    state: &Image<'_>,
-    v: usize,
-    rank: impl Fn(usize) -> (T, u64),
-) {
-    let (parent, (mark, number)) = (state.vps[v].parent, rank(v));
-    let is_before = |other: &usize| {
-        let sibling = &state.vps[*other];
-        let (its_mark, its_number) = rank(*other);
-        let is_beside = sibling.is_used() && sibling.parent == parent && its_mark == mark;
-        is_beside && (its_number.wrapping_sub(number) as i64) < 0
-    };
-    digest.add((1..state.vps.len()).filter(is_before).count() as u64);
-}
-
 /// A VP that does not count, and whose virtual time is in the past, begins anew when it is requested.
 fn add_request(digest: &mut Digest, state: &Image<'_>, v: usize) {
     const REST: u64 = 0x1_ffff;
@@ -737,88 +689,6 @@ fn add_arrival(digest: &mut Digest, state: &Image<'_>, v: usize) {
             ((of.state == READY && is_periodic(of), key), number)
         });
     }
-}
-
-/// A plan: the seats, the order of the jobs, and how much of the round, and of the slot that was opened last, is over.
-/// A plan that rests stands still.
-fn add_plan(digest: &mut Digest, words: &[u64], now: u64) {
-    const SEATS: std::ops::Range<usize> = 5..13;
-    const PLAN_WORDS: usize = 42;
-    let [begin_at, round, until, owner_and_wants, places] = words[..5] else {
-        unreachable!("it has more words")
-    };
-    let [jobs, next, half, is_busy] = [0, 16, 32, 48].map(|shift| places >> shift & 0xffff);
-    let at = if is_busy == 0 { begin_at } else { now };
-    [at - begin_at.min(at), begin_at.saturating_sub(at), round, until.saturating_sub(at), owner_and_wants]
-        .iter()
-        .for_each(|word| digest.add(*word));
-    digest.add(jobs | next << 16 | is_busy << 32);
-    words[SEATS].iter().for_each(|word| digest.add(*word));
-    let plan = &words[SEATS.end + PLAN_WORDS * half as usize..][..PLAN_WORDS];
-    (0..jobs as usize).for_each(|n| digest.add(plan[n / 16] >> (n % 16 * 4) & 15));
-}
-
-/// A VP of a plan: its seat and its debt, and its next period in the time of the plan. When its last slot ends matters
-/// to who has that slot, or runs.
-fn add_planned(digest: &mut Digest, state: &Image<'_>, v: usize) {
-    let vp = &state.vps[v];
-    let words = &state.schedulers[vp.parent as usize].word;
-    let [next_at, until, seat_and_debt, _] = vp.word;
-    let owns_slot = words[3] & u64::from(u32::MAX) == seat_and_debt >> 32;
-    digest.add(next_at.wrapping_sub(words[0]));
-    digest.add(seat_and_debt);
-    digest.add(if owns_slot || vp.state == RUNNING { until.wrapping_sub(state.head.now_ns) } else { 0 });
-}
-
-/// Whose slot it is, as far as that is known.
-fn add_owner(digest: &mut Digest, until: u64, owner: u64, now: u64) {
-    digest.add(until.saturating_sub(now));
-    digest.add(if until > now { owner & u64::from(u32::MAX) } else { 0 });
-}
-
-/// Of a VP that wants a CPU: its place in the order of turns, which it keeps while it runs in its slot; and why it
-/// runs.
-fn add_turn_or_slot(digest: &mut Digest, state: &Image<'_>, v: usize, reason: impl Fn(&VpImage) -> u64) {
-    let vp = &state.vps[v];
-    if vp.state == WAITING {
-        return;
-    }
-    add_rank(digest, state, v, |v| (state.vps[v].state == WAITING, state.queue_nodes[v].seq));
-    digest.add(if vp.state == RUNNING { reason(vp) } else { 0 });
-}
-
-/// A slot: how long ago the last one began. A constraint that is over is none.
-fn add_slot(digest: &mut Digest, state: &Image<'_>, v: usize) {
-    const OFFSET: u64 = (1 << 42) - 1;
-    const HAS_JOB: u64 = 1 << 43;
-    const REASON: u64 = 3 << 44;
-    let (vp, now) = (&state.vps[v], state.head.now_ns);
-    let [bits, from, until, left] = vp.word;
-    let period = vp.param[PERIOD_OF_BUDGET];
-    digest.add((now + period - (bits & OFFSET)) % period);
-    let has_constraint = left > 0 && until > now;
-    digest.add(if has_constraint { left } else { 0 });
-    digest.add(if has_constraint { from.saturating_sub(now) } else { 0 });
-    digest.add(if has_constraint { until - now } else { 0 });
-    digest.add(if vp.state == READY { bits & HAS_JOB } else { 0 });
-    add_turn_or_slot(digest, state, v, |vp| vp.word[0] & REASON);
-    let is_due = |v: usize| state.vps[v].state != WAITING;
-    if is_due(v) {
-        digest.add(state.nodes[v].key.wrapping_sub(now));
-        add_rank(digest, state, v, |v| ((is_due(v), state.nodes[v].key), state.nodes[v].seq));
-    }
-}
-
-/// A table of slots: amounts and periods, where in the longest that may come it is now, and when those who have gone
-/// leave it.
-fn add_table(digest: &mut Digest, words: &[u64], now: u64) {
-    const TABLE: usize = 4;
-    let [until, clean_at, owner, entries] = [words[0], words[1], words[2], words[3]];
-    let end = TABLE + 2 * (entries & u64::from(u32::MAX)) as usize;
-    add_owner(digest, until, owner, now);
-    digest.add(if clean_at == 0 { NEVER } else { clean_at.saturating_sub(now) });
-    digest.add(now % TABLE_NS);
-    words[TABLE..end].iter().for_each(|word| digest.add(*word));
 }
 
 /// A VP that does not count comes with its lag; one that counts has a virtual time.
