@@ -29,30 +29,30 @@
 	P(6, limit, LIMIT, __VA_ARGS__)                           \
 	P(7, round_robin, ROUND_ROBIN, __VA_ARGS__)
 
-#define HLS_LITERATURE_POLICIES(P, ...)                          \
-	P(8, bvt, BVT, __VA_ARGS__)                              \
-	P(9, stride, STRIDE, __VA_ARGS__)                        \
-	P(10, sfq, SFQ, __VA_ARGS__)                             \
-	P(11, sfs, SFS, __VA_ARGS__)                             \
-	P(12, lottery, LOTTERY, __VA_ARGS__)                     \
-	P(13, eevdf, EEVDF, __VA_ARGS__)                         \
-	P(14, cbs, CBS, __VA_ARGS__)                             \
-	P(15, tbs, TBS, __VA_ARGS__)                             \
-	P(16, cus, CUS, __VA_ARGS__)                             \
-	P(17, deferrable_server, DEFERRABLE_SERVER, __VA_ARGS__) \
-	P(18, polling_server, POLLING_SERVER, __VA_ARGS__)       \
-	P(19, sporadic_server, SPORADIC_SERVER, __VA_ARGS__)     \
-	P(20, grub, GRUB, __VA_ARGS__)                           \
-	P(21, resource_kernel, RESOURCE_KERNEL, __VA_ARGS__)     \
-	P(22, linux, LINUX, __VA_ARGS__)                         \
-	P(23, windows_2000, WINDOWS_2000, __VA_ARGS__)           \
-	P(24, rialto, RIALTO, __VA_ARGS__)                       \
-	P(25, rialto_nt, RIALTO_NT, __VA_ARGS__)                 \
-	P(27, bss_i, BSS_I, __VA_ARGS__)                         \
-	P(28, pshed, PSHED, __VA_ARGS__)                         \
-	P(29, least_slack, LEAST_SLACK, __VA_ARGS__)             \
-	P(30, background, BACKGROUND, __VA_ARGS__)               \
-	P(31, linux_eevdf, LINUX_EEVDF, __VA_ARGS__)             \
+#define HLS_LITERATURE_POLICIES(P, ...)                                              \
+	P(8, bvt, BVT, __VA_ARGS__)                                                  \
+	P(9, stride, STRIDE, __VA_ARGS__)                                            \
+	P(10, sfq, SFQ, __VA_ARGS__)                                                 \
+	P(11, sfs, SFS, __VA_ARGS__)                                                 \
+	P(12, lottery, LOTTERY, __VA_ARGS__)                                         \
+	P(13, eevdf, EEVDF, __VA_ARGS__)                                             \
+	P(14, cbs, CBS, __VA_ARGS__)                                                 \
+	P(15, tbs, TBS, __VA_ARGS__)                                                 \
+	P(16, constant_utilisation_server, CONSTANT_UTILISATION_SERVER, __VA_ARGS__) \
+	P(17, deferrable_server, DEFERRABLE_SERVER, __VA_ARGS__)                     \
+	P(18, polling_server, POLLING_SERVER, __VA_ARGS__)                           \
+	P(19, sporadic_server, SPORADIC_SERVER, __VA_ARGS__)                         \
+	P(20, grub, GRUB, __VA_ARGS__)                                               \
+	P(21, resource_kernel, RESOURCE_KERNEL, __VA_ARGS__)                         \
+	P(22, linux, LINUX, __VA_ARGS__)                                             \
+	P(23, windows_2000, WINDOWS_2000, __VA_ARGS__)                               \
+	P(24, rialto, RIALTO, __VA_ARGS__)                                           \
+	P(25, rialto_nt, RIALTO_NT, __VA_ARGS__)                                     \
+	P(27, bss_i, BSS_I, __VA_ARGS__)                                             \
+	P(28, pshed, PSHED, __VA_ARGS__)                                             \
+	P(29, least_slack, LEAST_SLACK, __VA_ARGS__)                                 \
+	P(30, background, BACKGROUND, __VA_ARGS__)                                   \
+	P(31, linux_eevdf, LINUX_EEVDF, __VA_ARGS__)                                 \
 	P(32, spring, SPRING, __VA_ARGS__)
 
 #define HLS_BUILT_IN_POLICIES(P, ...) HLS_STANDARD_POLICIES(P, __VA_ARGS__) HLS_LITERATURE_POLICIES(P, __VA_ARGS__)
