@@ -138,8 +138,9 @@ static u64 __arena *spring_new_plan(spring_t *spring)
 	return spring->plan[~spring->half & 1];
 }
 
-static u64 spring_gcd(u64 a, u64 b)
+static u64 spring_gcd(hls_t *h, u64 a, u64 b)
 {
+	(void)h;
 	for (u32 i = opaque(0); i < 64 && b && can_loop; i++) {
 		u64 rest = a % b;
 		a = b;
@@ -156,7 +157,7 @@ HLS_RARE_FUNC u32 spring_count(hls_t *h __arg_arena, u32 s)
 	for (u32 i = opaque(0); i < SPRING_MOST_CHILDREN && can_loop; i++) {
 		u32 v = spring->seat[i];
 		u64 period = v ? spring_period(h, v) : 1;
-		u64 times = period / spring_gcd(round_ns, period);
+		u64 times = period / spring_gcd(h, round_ns, period);
 		if (times > HLS_S(3600) * SPRING_MOST_JOBS / round_ns)
 			return 0;
 		round_ns *= times;
