@@ -296,10 +296,25 @@ static __always_inline void slower_dequeue(hls_t *h, u32 s, u32 v)
 /* A READY VP has another deadline. */
 static __always_inline void slower_requeue(hls_t *h, u32 s, u32 v)
 {
+	struct slower __arena *slower = POLICY_STATE(struct slower, s);
+	bool throttled = h->vp[v].flags & HLS_THROTTLED;
 	slower_dequeue(h, s, v);
-	if (h->vp[v].flags & HLS_THROTTLED)
+	if (!throttled) {
+		slower_enqueue(h, s, v);
+		return;
+	}
+	slower_notice(h, s, v, slower_next_deadline(h, s, v));
+	s64 left = slower_budget_of(h, s, v);
+	u64 at = POLICY_VP(struct slower_vp, v)->deadline_at;
+	if (left >= SLOWER_UNIT) {
 		hls_unthrottle(h, v);
-	slower_enqueue(h, s, v);
+		hls_emit(h, v, HLS_REC_REPLENISH, left / SLOWER_UNIT, at);
+		queue_push(h, &slower->ready, v, at);
+	} else {
+		heap_push(h->node, &slower->depleted, v, at, h->seq++);
+	}
+	slower_set_timer(h, s);
+	slower_tell(h, s);
 }
 
 /* A list for the server: the one that it had before its parameters changed, or one that is free. */
