@@ -558,7 +558,7 @@ static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns, u64 charged_ns)
 	else if (!vp->is_behind)
 		/* That time was seen in the middle of this run, of which a part turned out to be stolen. */
 		bvt->now = vp->actual;
-	if (!bvt_warp(h, v))
+	if (!used_ns || !bvt_warp(h, v))
 		return;
 	vp->warped_at = h->now_ns;
 	vp->left_ns -= used_ns < vp->left_ns ? used_ns : vp->left_ns;
