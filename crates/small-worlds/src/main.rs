@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 const USAGE: &str = "usage: hls-small-worlds [core SCHEDULERS LENGTH [PLACE] | glue LENGTH]
 
-Without arguments: the core in all hierarchies of one scheduler, of two and of three, and the glue, each with sequences
-as long as fit into three quarters of an hour on two CPUs.
+Without arguments: the core in all hierarchies of one scheduler and of two, and in some of three, and the glue, each
+with sequences as long as fit into three quarters of an hour on two CPUs.
 
   core SCHEDULERS LENGTH [PLACE]  sequences of so many events in all hierarchies of so many schedulers, or in that at
                                   one place of the list
@@ -22,14 +22,16 @@ Exit status: 0 everything holds, 1 something is broken, 2 usage.";
 /// One of so many states with a known key is explored as well.
 const TWIN_OF: u64 = 16;
 
-/// What is explored without arguments: so many schedulers, so many events.
-const CORE: [(usize, usize); 3] = [(1, 4), (2, 3), (3, 3)];
+/// What is explored without arguments: so many schedulers, so many events, one of so many hierarchies. Of three
+/// schedulers there are as many as the cube of the policies; the numbers are primes, so that every policy is in every
+/// place of those that are chosen.
+const CORE: [(usize, usize, usize); 4] = [(1, 4, 1), (2, 3, 1), (3, 2, 7), (3, 3, 199)];
 
 /// Events of the glue without arguments.
 const GLUE: usize = 2;
 
 /// How many hierarchies are explored between two words about it.
-const PROGRESS: usize = 1000;
+const PROGRESS: usize = 10_000;
 
 /// Of the hierarchies in which something is broken, so many are printed.
 const SHOWN: usize = 5;
@@ -39,11 +41,18 @@ fn main() -> ExitCode {
     let numbers: Option<Vec<usize>> = arguments.iter().skip(1).map(|number| number.parse().ok()).collect();
     let holds = match (arguments.first().map(String::as_str), numbers.as_deref()) {
         (None, _) => {
-            let core = CORE.map(|(schedulers, length)| core(schedulers, length, None));
+            let core = CORE.map(|(schedulers, length, one_of)| {
+                let chosen: Vec<_> = hierarchies::of(schedulers).into_iter().step_by(one_of).collect();
+                core(schedulers, length, &chosen)
+            });
             glue(GLUE) && core.iter().all(|holds| *holds)
         }
-        (Some("core"), Some([schedulers @ 1..=3, length])) => core(*schedulers, *length, None),
-        (Some("core"), Some([schedulers @ 1..=3, length, place])) => core(*schedulers, *length, Some(*place)),
+        (Some("core"), Some([schedulers @ 1..=3, length])) => {
+            core(*schedulers, *length, &hierarchies::of(*schedulers))
+        }
+        (Some("core"), Some([schedulers @ 1..=3, length, place])) => {
+            core(*schedulers, *length, hierarchies::of(*schedulers).get(*place..=*place).unwrap_or_default())
+        }
         (Some("glue"), Some([length])) => glue(*length),
         _ => {
             eprintln!("{USAGE}");
@@ -53,13 +62,8 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(!holds))
 }
 
-/// Explores the core, and prints what was seen; whether everything holds.
-fn core(schedulers: usize, length: usize, place: Option<usize>) -> bool {
-    let all = hierarchies::of(schedulers);
-    let chosen = match place {
-        Some(place) => all.get(place..=place).unwrap_or_default(),
-        None => &all,
-    };
+/// Explores the core in these hierarchies, and prints what was seen; whether everything holds.
+fn core(schedulers: usize, length: usize, chosen: &[Hierarchy]) -> bool {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let begin = Instant::now();
     let outcome = explore_all(chosen, Bounds { length, twin_of: TWIN_OF }, workers, |done| {
@@ -70,7 +74,7 @@ fn core(schedulers: usize, length: usize, place: Option<usize>) -> bool {
     let seen = counts(&outcome.explored, begin.elapsed());
     println!("core, {schedulers} schedulers, {length} events: {} hierarchies, {seen}", outcome.hierarchies);
     for (at, violation) in outcome.violations.iter().take(SHOWN) {
-        print_violation(&chosen[*at], place.unwrap_or(*at), violation);
+        print_violation(&chosen[*at], violation);
     }
     if outcome.violations.len() > SHOWN {
         println!("and in {} further hierarchies", outcome.violations.len() - SHOWN);
@@ -89,9 +93,11 @@ fn counts(explored: &Explored, took: Duration) -> String {
     )
 }
 
-fn print_violation(hierarchy: &Hierarchy, at: usize, violation: &Violation) {
+fn print_violation(hierarchy: &Hierarchy, violation: &Violation) {
     let start = ["with all threads asleep", "with all threads awake"][violation.start.min(1)];
-    println!("\nhierarchy {at}, {hierarchy}, {start}:");
+    let all = hierarchies::of(hierarchy.schedulers.len());
+    let place = all.iter().position(|other| other.to_string() == hierarchy.to_string()).unwrap_or_default();
+    println!("\nhierarchy {place}, {hierarchy}, {start}:");
     violation.steps.iter().for_each(|step| println!("  {step}"));
     println!("broken: {}\nthe calls of the core:", violation.what);
     calls(hierarchy, violation).iter().for_each(|call| println!("  {call}"));
