@@ -21,6 +21,8 @@ mod error;
 #[cfg(feature = "engine")]
 mod exit;
 #[cfg(feature = "engine")]
+mod left_out;
+#[cfg(feature = "engine")]
 mod next_engine;
 #[cfg(feature = "engine")]
 mod object;

@@ -5,6 +5,7 @@
 //! that says what to do, and writes its answer there. The kernel chooses where the arena lies.
 
 use crate::built_in::BuiltIn;
+use crate::left_out::leave_out;
 use crate::{Error, Refusal};
 use libbpf_rs::btf::{Btf, types::Struct};
 use libbpf_rs::{
@@ -194,6 +195,11 @@ pub(crate) fn load(
     built_in: BuiltIn,
     prepare: impl FnOnce(&mut OpenObject) -> libbpf_rs::Result<()>,
 ) -> Result<Object, Refusal> {
+    let file = &leave_out(file, built_in).map_err(|error| Refusal {
+        what: format!("the BPF object cannot be read: {error}"),
+        log: String::new(),
+        is_of_rights: false,
+    })?;
     let mut log = vec![0_u8; LOG];
     let (object, mut said) = with_messages(|| {
         let mut open = ObjectBuilder::default().open_memory(file)?;
