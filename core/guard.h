@@ -132,7 +132,11 @@ static __always_inline void hls_charge_slice(hls_t *h, u32 s)
 	sched->owed_for_slices_ns = hls_charge_call(h, s, sched->owed_for_slices_ns, h->now_ns, h->slice_ns);
 }
 
-/* Charges s for its timer, which was due at `at_ns` and is about to call it, be it for the rest of a batch. */
+/*
+ * Charges s for its timer, which was due at `at_ns` and is about to call it, be it for the rest of a batch. The time
+ * from its last call until then pays for slices, too: the next one is charged as if only the time since this call had
+ * passed.
+ */
 static __always_inline void hls_charge_timer(hls_t *h, u32 s, u64 at_ns)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
@@ -140,7 +144,9 @@ static __always_inline void hls_charge_timer(hls_t *h, u32 s, u64 at_ns)
 		return;
 	h->hook = HLS_HOOK_timer;
 	h->hook_about = 0;
-	u64 asked_at = sched->asked_at;
+	u64 asked_at = sched->asked_at, owed_ns = sched->owed_for_slices_ns;
+	u64 waited_ns = at_ns > sched->called_at ? at_ns - sched->called_at : 0;
+	sched->owed_for_slices_ns = owed_ns > waited_ns ? owed_ns - waited_ns : 0;
 	sched->owed_for_timer_ns = hls_charge_call(h, s, sched->owed_for_timer_ns, asked_at, at_ns - asked_at);
 }
 
@@ -243,15 +249,12 @@ static __always_inline bool hls_is_child(const hls_t *h, u32 v, u8 state)
 	       !HLS_HOOK_LOOKS(h->hook);
 }
 
-/* v may be another child than the hook was called about: then the scheduler has requested a VP too many. */
 static __always_inline void checked_hls_throttle(hls_t *h, u32 v)
 {
-	if (likely(hls_is_child(h, v, HLS_READY) && !(h->vp[v].flags & HLS_THROTTLED))) {
+	if (likely(hls_is_child(h, v, HLS_READY) && !(h->vp[v].flags & HLS_THROTTLED)))
 		hls_throttle(h, v);
-		add_pending(h, h->hook_scheduler);
-	} else {
+	else
 		hls_report_wrong_target(h);
-	}
 }
 
 static __always_inline void checked_hls_unthrottle(hls_t *h, u32 v)

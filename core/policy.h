@@ -226,12 +226,27 @@ static __always_inline void hls_emit(hls_t *h, u32 v, u32 kind, u64 a, u64 b)
 		hls_record_change(h, v, kind, a, b);
 }
 
-/* The READY VP v is out of budget: it gets no CPU until hls_unthrottle(). */
+/* Puts s into the list of those that may have to request or withdraw VPs; settle_pending() works it off. */
+static __always_inline void add_pending(hls_t *h, u32 s)
+{
+	scheduler_t *sched = in_register(&h->scheduler[s]);
+	if (sched->in_pending)
+		return;
+	sched->in_pending = HLS_PENDING;
+	sched->pending_next = h->pending;
+	h->pending = s;
+}
+
+/*
+ * The READY VP v is out of budget: it gets no CPU until hls_unthrottle(). v may be another child than the hook was
+ * called about: then the scheduler has requested a VP too many.
+ */
 static __always_inline void hls_throttle(hls_t *h, u32 v)
 {
 	h->vp[v].flags |= HLS_THROTTLED;
 	h->scheduler[h->vp[v].parent].nr_ready--;
 	wanting_remove(h, v);
+	add_pending(h, h->vp[v].parent);
 	hls_emit(h, v, HLS_REC_THROTTLE, 0, 0);
 }
 
@@ -339,17 +354,6 @@ static __always_inline bool hls_turn_over(hls_t *h, u32 v, u64 __arena *left_ns,
 	if (!over)
 		*left_ns -= used_ns;
 	return over;
-}
-
-/* Puts s into the list of those that may have to request or withdraw VPs; settle_pending() works it off. */
-static __always_inline void add_pending(hls_t *h, u32 s)
-{
-	scheduler_t *sched = in_register(&h->scheduler[s]);
-	if (sched->in_pending)
-		return;
-	sched->in_pending = HLS_PENDING;
-	sched->pending_next = h->pending;
-	h->pending = s;
 }
 
 /* s has told something new: the schedulers above it whose policies have the hook `told` are going to hear of it. */

@@ -182,12 +182,22 @@ static __always_inline void slower_drop_idle(hls_t *h, slower_budget_t *list, st
 		slower_remove(list, vp, i);
 }
 
-/* The deadline of the server v is `at`, and it has a budget for that. */
-HLS_GLOBAL_FUNC u32 slower_notice(hls_t *h __arg_arena, u32 s, u32 v, u64 at)
+/* The deadline that the server v has from now on. */
+static __always_inline u64 slower_next_deadline(hls_t *h, u32 s, u32 v)
+{
+	const struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
+	u64 told_at = h->vp[v].child ? hls_told(h, v, HLS_TOLD_DEADLINE) : vp->told_at;
+	if (told_at > h->now_ns && told_at - h->now_ns <= SLOWER_MOST_AHEAD)
+		return told_at;
+	return vp->deadline_at > h->now_ns ? vp->deadline_at : h->now_ns + h->scheduler[s].param[0];
+}
+
+/* The server v has the deadline of now, and a budget for that. */
+HLS_GLOBAL_FUNC u32 slower_notice(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
 	slower_budget_t *list = slower_list(h, s, v);
-	u64 rate = hls_speed(h, v);
+	u64 rate = hls_speed(h, v), at = slower_next_deadline(h, s, v);
 	slower_pass(h, list, vp);
 	slower_drop_idle(h, list, vp, rate);
 	vp->deadline_at = at;
@@ -209,23 +219,13 @@ HLS_GLOBAL_FUNC u32 slower_notice(hls_t *h __arg_arena, u32 s, u32 v, u64 at)
 	return 0;
 }
 
-/* The deadline that the server v has from now on. */
-static __always_inline u64 slower_next_deadline(hls_t *h, u32 s, u32 v)
-{
-	const struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
-	u64 told_at = h->vp[v].child ? hls_told(h, v, HLS_TOLD_DEADLINE) : vp->told_at;
-	if (told_at > h->now_ns && told_at - h->now_ns <= SLOWER_MOST_AHEAD)
-		return told_at;
-	return vp->deadline_at > h->now_ns ? vp->deadline_at : h->now_ns + h->scheduler[s].param[0];
-}
-
 /* Whether the server v is to have another deadline: the one that it has has passed, or another one is told. */
 static __always_inline bool slower_is_due(hls_t *h, u32 s, u32 v)
 {
 	return slower_next_deadline(h, s, v) != POLICY_VP(struct slower_vp, v)->deadline_at;
 }
 
-static __always_inline void slower_set_timer(hls_t *h, u32 s)
+HLS_GLOBAL_FUNC u32 slower_set_timer(hls_t *h __arg_arena, u32 s)
 {
 	struct slower __arena *slower = POLICY_STATE(struct slower, s);
 	u32 ready = queue_first(h, &slower->ready), depleted = slower->depleted;
@@ -233,6 +233,7 @@ static __always_inline void slower_set_timer(hls_t *h, u32 s)
 	if (depleted && POLICY_VP(struct slower_vp, depleted)->deadline_at < first)
 		first = POLICY_VP(struct slower_vp, depleted)->deadline_at;
 	hls_set_timer(h, s, first);
+	return 0;
 }
 
 /* Below another slower processor, s tells the earliest of its servers' deadlines. */
@@ -260,26 +261,33 @@ static __always_inline s64 slower_budget_of(hls_t *h, u32 s, u32 v)
 	return slower_left(list, vp->count, slower_index(list, vp->count, vp->deadline_at));
 }
 
-/* The READY VP is queued if it has budget for its deadline, else throttled. */
+/* The READY VP, which is in no queue, is queued if it has budget for its deadline, else throttled. */
 HLS_GLOBAL_FUNC u32 slower_queue(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	struct slower __arena *slower = POLICY_STATE(struct slower, s);
 	u64 at = POLICY_VP(struct slower_vp, v)->deadline_at;
-	if (slower_budget_of(h, s, v) >= SLOWER_UNIT) {
-		queue_push(h, &slower->ready, v, at);
-	} else {
-		hls_throttle(h, v);
+	s64 left = slower_budget_of(h, s, v);
+	bool throttled = h->vp[v].flags & HLS_THROTTLED;
+	if (left < SLOWER_UNIT) {
+		if (!throttled)
+			hls_throttle(h, v);
 		heap_push(h->node, &slower->depleted, v, at, h->seq++);
+		return 0;
 	}
-	slower_set_timer(h, s);
+	if (throttled) {
+		hls_unthrottle(h, v);
+		hls_emit(h, v, HLS_REC_REPLENISH, left / SLOWER_UNIT, at);
+	}
+	queue_push(h, &slower->ready, v, at);
 	return 0;
 }
 
 /* The VP is READY, with the deadline of now. */
 static __always_inline void slower_enqueue(hls_t *h, u32 s, u32 v)
 {
-	slower_notice(h, s, v, slower_next_deadline(h, s, v));
+	slower_notice(h, s, v);
 	slower_queue(h, s, v);
+	slower_set_timer(h, s);
 	slower_tell(h, s);
 }
 
@@ -294,27 +302,11 @@ static __always_inline void slower_dequeue(hls_t *h, u32 s, u32 v)
 }
 
 /* A READY VP has another deadline. */
-static __always_inline void slower_requeue(hls_t *h, u32 s, u32 v)
+HLS_GLOBAL_FUNC u32 slower_requeue(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	struct slower __arena *slower = POLICY_STATE(struct slower, s);
-	bool throttled = h->vp[v].flags & HLS_THROTTLED;
 	slower_dequeue(h, s, v);
-	if (!throttled) {
-		slower_enqueue(h, s, v);
-		return;
-	}
-	slower_notice(h, s, v, slower_next_deadline(h, s, v));
-	s64 left = slower_budget_of(h, s, v);
-	u64 at = POLICY_VP(struct slower_vp, v)->deadline_at;
-	if (left >= SLOWER_UNIT) {
-		hls_unthrottle(h, v);
-		hls_emit(h, v, HLS_REC_REPLENISH, left / SLOWER_UNIT, at);
-		queue_push(h, &slower->ready, v, at);
-	} else {
-		heap_push(h->node, &slower->depleted, v, at, h->seq++);
-	}
-	slower_set_timer(h, s);
-	slower_tell(h, s);
+	slower_enqueue(h, s, v);
+	return 0;
 }
 
 /* A list for the server: the one that it had before its parameters changed, or one that is free. */
@@ -361,16 +353,26 @@ static __always_inline void slower_withdraw(hls_t *h, u32 s, u32 v)
 }
 
 /* The slice ends with the budget, or at the deadline, when there is another one. */
+HLS_GLOBAL_FUNC u32 slower_set_slice(hls_t *h __arg_arena, u32 s, u32 v)
+{
+	u64 lasts_ns = POLICY_VP(struct slower_vp, v)->deadline_at - h->now_ns;
+	u64 left_ns = (u64)slower_budget_of(h, s, v) / SLOWER_UNIT;
+	h->slice_ns = left_ns < lasts_ns ? left_ns : lasts_ns;
+	return 0;
+}
+
+/* Servers that are to have another deadline have it first, which may leave them without budget: each at most once. */
 static __always_inline u32 slower_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct slower __arena *slower = POLICY_STATE(struct slower, s);
 	u32 v = queue_first_usable(h, &slower->ready, cpu);
+	for (u32 n = opaque(0); n < SLOWER_CHILDREN && v && slower_is_due(h, s, v) && can_loop; n++) {
+		slower_requeue(h, s, v);
+		v = queue_first_usable(h, &slower->ready, cpu);
+	}
 	if (!v)
 		return 0;
-	u64 lasts_ns = slower_is_due(h, s, v) ? 0 : POLICY_VP(struct slower_vp, v)->deadline_at - h->now_ns;
-	h->slice_ns = (u64)slower_budget_of(h, s, v) / SLOWER_UNIT;
-	if (h->slice_ns > lasts_ns)
-		h->slice_ns = lasts_ns;
+	slower_set_slice(h, s, v);
 	queue_remove(h, &slower->ready, v);
 	slower_set_timer(h, s);
 	return v;

@@ -172,6 +172,22 @@ fn what_was_had_too_much_is_paid() {
     }
 }
 
+/// At 10 the timer is late: the deadline of `b` has passed while it waited. It has its next one when it is granted,
+/// and 3 by then.
+#[test]
+fn who_is_granted_has_a_deadline_that_is_to_come() {
+    for policy in POLICIES {
+        let (mut machine, root) = bench(policy);
+        let threads = [500_000, 300_000].map(|rate| machine.thread(root, &[rate]));
+        wake(&mut machine, &threads);
+        assert_eq!(timeline(&mut machine, &threads, 4), "aaaa");
+        machine.now = Nanos(10 * MS);
+        machine.core.release(threads[0], machine.now);
+        assert_eq!(machine.core.schedule(0, machine.now), Some(threads[1]));
+        assert_eq!(machine.core.expires_at(0), Nanos(13 * MS));
+    }
+}
+
 #[test]
 fn what_is_no_rate_and_a_child_too_many_are_refused() {
     for policy in POLICIES {

@@ -41,9 +41,9 @@ fn opened(policies: impl Iterator<Item = PolicyFile>) -> Arc<Library> {
     Arc::new(Library::open(file.path()).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// As loaded policies these would be disabled (docs/limitations.md): a thread that tells deadlines again and again has
-/// the first two called too often, and a search for a plan takes more steps than a hook may.
-const DISABLED: [&str; 3] = ["my-bss-i", "my-pshed", "my-spring"];
+/// As a loaded policy this would be disabled (docs/limitations.md): its search for a plan takes more steps than a hook
+/// may.
+const DISABLED: [&str; 1] = ["my-spring"];
 
 #[test]
 fn policies_that_are_built_in_pass_as_modules() {
@@ -228,6 +228,23 @@ fn nobody_is_disabled_for_many_children() {
             machine.settle().unwrap_or_else(|trouble| panic!("{trouble}"));
         }
     }
+    assert_eq!(machine.disabled_policies.len(), 0, "{:?}", machine.disabled_policies);
+}
+
+/// A thread has a short slice in each of its periods: the time between them pays for the slices, too.
+#[test]
+fn nobody_is_disabled_for_short_slices() {
+    let path = Path::new("../../policies/reservation.c");
+    let library = opened([read(path).renamed("my-reservation").unwrap()].into_iter());
+    let mut machine = Machine::new(1, Some(library));
+    let root = machine.core.create_scheduler(64, Params::from_slice(&[])).unwrap();
+    machine.make_root(root).unwrap();
+    let thread = machine.core.attach(root, None, Params::from_slice(&[1_000, MS])).unwrap();
+    machine.core.request(thread, machine.now);
+    machine
+        .settle()
+        .and_then(|()| machine.run_until(Nanos(1_000 * MS)))
+        .unwrap_or_else(|trouble| panic!("{trouble}"));
     assert_eq!(machine.disabled_policies.len(), 0, "{:?}", machine.disabled_policies);
 }
 
