@@ -194,6 +194,27 @@ static bool reservation_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return reservation_deadline_at(h, ready) < reservation_deadline_at(h, running);
 }
 
+/*
+ * The READY VP, which is in no heap, begins its next period if the one before is over. On a processor that has become
+ * slower it may have no budget there.
+ */
+HLS_RARE_FUNC u32 reservation_renew(hls_t *h __arg_arena, u32 s, u32 v)
+{
+	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
+	bool throttled = h->vp[v].flags & HLS_THROTTLED;
+	reservation_renew_if_over(h, v);
+	if (!reservation_has_budget(h, v)) {
+		if (!throttled)
+			hls_throttle(h, v);
+		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
+		return 0;
+	}
+	if (throttled)
+		hls_unthrottle(h, v);
+	queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
+	return 0;
+}
+
 /* The first depleted VP begins its next period if the one before is over. Returns that VP; 0: none. */
 static u32 reservation_refill(hls_t *h, u32 s)
 {
@@ -204,13 +225,7 @@ static u32 reservation_refill(hls_t *h, u32 s)
 		return 0;
 	}
 	heap_remove(h->node, &res->depleted, v);
-	reservation_renew_if_over(h, v);
-	if (reservation_has_budget(h, v)) {
-		hls_unthrottle(h, v);
-		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
-	} else {
-		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
-	}
+	reservation_renew(h, s, v);
 	return v;
 }
 
@@ -231,8 +246,7 @@ static u32 reservation_timer(hls_t *h, u32 s)
 	if (!v || reservation_deadline_at(h, v) > h->now_ns)
 		return reservation_refill(h, s);
 	queue_remove(h, &res->ready, v);
-	reservation_renew_if_over(h, v);
-	queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
+	reservation_renew(h, s, v);
 	return v;
 }
 

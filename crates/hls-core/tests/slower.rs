@@ -6,7 +6,7 @@ mod support;
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, timeline};
+use support::{ByHand, MS, policy_of, timeline};
 
 const POLICIES: [&str; 2] = ["bss-i", "pshed"];
 const HALF: u64 = 500_000;
@@ -155,6 +155,25 @@ fn a_rate_that_changes_keeps_what_was_used() {
         machine.core.message(threads[0], 0, 900_000, machine.now).expect("it is in range");
         machine.settled();
         assert_eq!(timeline(&mut machine, &threads, 15), ".....aaaaaaaaa.");
+    }
+}
+
+/// A microsecond of a processor whose rate becomes half a millionth is no nanosecond of the CPU: the thread that waits
+/// for it has no budget from its next period on.
+#[test]
+fn a_budget_below_a_processor_may_become_nothing() {
+    for policy in POLICIES {
+        let (mut machine, root) = bench(policy);
+        let middle = machine.below(root, &[HALF], "fixed-priority", &[10 * MS]);
+        let below = machine.below(middle, &[1], "reservation", &[]);
+        let threads = [[2 * MS, 8 * MS], [MS / 1_000, 10 * MS]].map(|pair| machine.thread(below, &pair));
+        wake(&mut machine, &threads);
+        machine.run_to(machine.now);
+        let params = Params::from_slice(&[10 * MS]);
+        machine.core.replace(middle, policy_of(policy).id, params, machine.now).expect("it takes one child");
+        machine.settled();
+        machine.run_to(Nanos(100 * MS));
+        assert_eq!(machine.ran_ms(threads[1]), 0.0);
     }
 }
 
