@@ -194,24 +194,10 @@ static bool reservation_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return reservation_deadline_at(h, ready) < reservation_deadline_at(h, running);
 }
 
-/*
- * The READY VP, which is in no heap, begins its next period if the one before is over. On a processor that has become
- * slower it may have no budget there.
- */
-HLS_RARE_FUNC u32 reservation_renew(hls_t *h __arg_arena, u32 s, u32 v)
+/* The READY VP has no budget in its next period: its processor has become slower. */
+HLS_RARE_FUNC u32 reservation_throttle(hls_t *h __arg_arena, u32 v)
 {
-	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
-	bool throttled = h->vp[v].flags & HLS_THROTTLED;
-	reservation_renew_if_over(h, v);
-	if (!reservation_has_budget(h, v)) {
-		if (!throttled)
-			hls_throttle(h, v);
-		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
-		return 0;
-	}
-	if (throttled)
-		hls_unthrottle(h, v);
-	queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
+	hls_throttle(h, v);
 	return 0;
 }
 
@@ -225,7 +211,13 @@ static u32 reservation_refill(hls_t *h, u32 s)
 		return 0;
 	}
 	heap_remove(h->node, &res->depleted, v);
-	reservation_renew(h, s, v);
+	reservation_renew_if_over(h, v);
+	if (reservation_has_budget(h, v)) {
+		hls_unthrottle(h, v);
+		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
+	} else {
+		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
+	}
 	return v;
 }
 
@@ -246,7 +238,13 @@ static u32 reservation_timer(hls_t *h, u32 s)
 	if (!v || reservation_deadline_at(h, v) > h->now_ns)
 		return reservation_refill(h, s);
 	queue_remove(h, &res->ready, v);
-	reservation_renew(h, s, v);
+	reservation_renew_if_over(h, v);
+	if (likely(reservation_has_budget(h, v))) {
+		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
+	} else {
+		reservation_throttle(h, v);
+		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
+	}
 	return v;
 }
 

@@ -14,9 +14,10 @@
  * When a VP comes, a plan for a round from now on is searched. All keep their periods, and the slot that is open stays.
  * The round ends as it begins, so that it can be repeated: what was done of a period before it is not done again, and
  * no job crosses the end. The search tries the job with the least H = deadline + earliest start next. Where some job
- * would be late after that, it takes the last choice back and tries the next best one, SPRING_MOST_BACKTRACKS times at
- * most. Without a plan the VP is refused, and the old plan stands. So whoever was accepted has its slots, whoever
- * comes.
+ * would be late after that, it takes the last choice back and tries the next best one; of the longest partial plan it
+ * has had, the last SPRING_MOST_BACK choices at most. A choice takes a step for each VP and one more, and a search
+ * SPRING_MOST_STEPS. Without a plan the VP is refused, and the old plan stands. So whoever was accepted has its slots,
+ * whoever comes.
  *
  *      request              slot opens (timer)          grant
  *   -----------> throttled ------------------> READY ----------> RUNNING
@@ -42,9 +43,10 @@ enum { SPRING_VP_PARAMS(HLS_PARAM_INDEX) };
 
 /* The calculus (schedulers/spring.rs) searches with the same bounds. */
 #define SPRING_MOST_CHILDREN 16
-#define SPRING_MOST_BACKTRACKS 64
-#define SPRING_JOBS_A_WORD 16 /* a seat is 4 bits */
-#define SPRING_PLAN_WORDS 42
+#define SPRING_MOST_BACK 32
+#define SPRING_MOST_STEPS 2900 /* with the rest of the hook fewer than a loaded policy's hook may take */
+#define SPRING_JOBS_A_WORD 16  /* a seat is 4 bits */
+#define SPRING_PLAN_WORDS 26
 #define SPRING_MOST_JOBS (SPRING_PLAN_WORDS * SPRING_JOBS_A_WORD)
 
 #define SPRING_NO_SEAT SPRING_MOST_CHILDREN
@@ -67,6 +69,10 @@ struct spring {
 	/* Of the plan that is searched: its round, and how many jobs of each seat it has so far. */
 	u64 new_round_ns;
 	u16 planned[SPRING_MOST_CHILDREN];
+	/* From when on the CPU was free before each of its last jobs: of those that may be taken back. */
+	u64 free_at[SPRING_MOST_BACK];
+	u32 longest; /* of its partial plans: how many jobs it had */
+	u32 seats;   /* up to the last one that is taken */
 };
 
 struct spring_vp {
@@ -165,6 +171,7 @@ HLS_RARE_FUNC u32 spring_count(hls_t *h __arg_arena, u32 s)
 	for (u32 i = opaque(0); i < SPRING_MOST_CHILDREN && can_loop; i++) {
 		u32 v = spring->seat[i];
 		spring->planned[i] = 0;
+		spring->seats = v ? i + 1 : spring->seats;
 		jobs += v ? round_ns / spring_period(h, v) : 0;
 	}
 	spring->new_round_ns = round_ns;
@@ -172,7 +179,7 @@ HLS_RARE_FUNC u32 spring_count(hls_t *h __arg_arena, u32 s)
 }
 
 /* H of the next job of a seat, which may begin at free_at; SPRING_LATE; HLS_NEVER: no job is left to plan. */
-static u64 spring_h(hls_t *h, u32 s, u32 seat, u64 free_at)
+HLS_RARE_FUNC u64 spring_h(hls_t *h __arg_arena, u32 s, u32 seat, u64 free_at)
 {
 	const spring_t *spring = POLICY_STATE(struct spring, s);
 	u32 v = spring->seat[seat & (SPRING_MOST_CHILDREN - 1)];
@@ -204,9 +211,10 @@ static bool spring_goes_first(hls_t *h, u32 s, u32 a, u64 h_a, u32 b, u64 h_b)
 /* The best job after the partial plan that ends at free_at, behind `tried`; SPRING_NO_SEAT: none, or one is late. */
 HLS_RARE_FUNC u32 spring_choose(hls_t *h __arg_arena, u32 s, u64 free_at, u32 tried)
 {
+	u32 seats = POLICY_STATE(struct spring, s)->seats;
 	u32 best = SPRING_NO_SEAT;
 	u64 best_h = HLS_NEVER, tried_h = tried < SPRING_NO_SEAT ? spring_h(h, s, tried, free_at) : 0;
-	for (u32 i = opaque(0); i < SPRING_MOST_CHILDREN && can_loop; i++) {
+	for (u32 i = opaque(0); i < SPRING_MOST_CHILDREN && i < seats && can_loop; i++) {
 		u64 its_h = spring_h(h, s, i, free_at);
 		if (its_h == SPRING_LATE)
 			return SPRING_NO_SEAT;
@@ -222,46 +230,39 @@ HLS_RARE_FUNC u32 spring_choose(hls_t *h __arg_arena, u32 s, u64 free_at, u32 tr
 	return best;
 }
 
-/* Adds the next job of a seat to the partial plan that ends at free_at. Returns where the plan ends then. */
-static u64 spring_add(hls_t *h, u32 s, u32 seat, u64 free_at)
+/* Adds the next job of a seat as job n of the partial plan, which ends at free_at. Returns where it ends then. */
+HLS_RARE_FUNC u64 spring_add(hls_t *h __arg_arena, u32 s, u32 n, u32 seat, u64 free_at)
 {
 	spring_t *spring = POLICY_STATE(struct spring, s);
 	u32 v = spring->seat[seat & (SPRING_MOST_CHILDREN - 1)];
 	u64 before_ns = spring->planned[seat & (SPRING_MOST_CHILDREN - 1)]++ * spring_period(h, v);
+	spring_put_at(spring_new_plan(spring), n, seat);
+	spring->free_at[n % SPRING_MOST_BACK] = free_at;
 	return spring_later(POLICY_VP(struct spring_vp, v)->next_at + before_ns, free_at) + spring_budget(h, v);
-}
-
-/* The first n jobs of the new plan, and nothing else, are planned. Returns where they end. */
-HLS_RARE_FUNC u64 spring_take_back(hls_t *h __arg_arena, u32 s, u32 n)
-{
-	spring_t *spring = POLICY_STATE(struct spring, s);
-	u64 free_at = spring_plan_from(h, s);
-	for (u32 i = opaque(0); i < SPRING_MOST_CHILDREN && can_loop; i++)
-		spring->planned[i] = 0;
-	for (u32 i = opaque(0); i < SPRING_MOST_JOBS && i < n && can_loop; i++)
-		free_at = spring_add(h, s, spring_seat_at(spring_new_plan(spring), i), free_at);
-	return free_at;
 }
 
 /* Searches a plan of so many jobs for all VPs that have seats. Whether there is one, as far as the bounds reach. */
 HLS_RARE_FUNC bool spring_search(hls_t *h __arg_arena, u32 s, u32 jobs)
 {
 	spring_t *spring = POLICY_STATE(struct spring, s);
-	u64 free_at = spring_take_back(h, s, 0);
+	u64 free_at = spring_plan_from(h, s);
 	u32 n = opaque(0), tried = SPRING_NO_SEAT, backtracks = opaque(0);
-	for (u32 i = opaque(0); i < SPRING_MOST_JOBS + 2 * SPRING_MOST_BACKTRACKS && n < jobs && can_loop; i++) {
+	spring->longest = 0;
+	/* Each of n jobs was chosen once; each step back was a choice that failed, after another one. */
+	while (n < jobs && (n + 2 * backtracks) * (spring->seats + 1) < SPRING_MOST_STEPS && can_loop) {
 		u32 seat = spring_choose(h, s, free_at, tried);
 		if (seat < SPRING_NO_SEAT) {
-			spring_put_at(spring_new_plan(spring), n++, seat);
-			free_at = spring_add(h, s, seat, free_at);
+			free_at = spring_add(h, s, n++, seat, free_at);
 			tried = SPRING_NO_SEAT;
+			spring->longest = n > spring->longest ? n : spring->longest;
 			continue;
 		}
-		if (!n || backtracks == SPRING_MOST_BACKTRACKS)
+		if (!n || spring->longest - n == SPRING_MOST_BACK)
 			return false;
 		backtracks++;
 		tried = spring_seat_at(spring_new_plan(spring), --n);
-		free_at = spring_take_back(h, s, n);
+		spring->planned[tried]--;
+		free_at = spring->free_at[n % SPRING_MOST_BACK];
 	}
 	return n == jobs;
 }
@@ -443,7 +444,7 @@ static void spring_next_round(hls_t *h, u32 s)
 }
 
 /* Opens a slot of v, which begins at start_at. Who had the one before and has not got a CPU waits for its next one. */
-static void spring_open(hls_t *h, u32 s, u32 v, u64 start_at)
+HLS_RARE_FUNC u32 spring_open(hls_t *h __arg_arena, u32 s, u32 v, u64 start_at)
 {
 	spring_t *spring = POLICY_STATE(struct spring, s);
 	spring_vp_t *vp = POLICY_VP(struct spring_vp, v);
@@ -460,6 +461,7 @@ static void spring_open(hls_t *h, u32 s, u32 v, u64 start_at)
 	spring->owner = vp->seat;
 	spring->next++;
 	hls_emit(h, v, HLS_REC_REPLENISH, vp->until - start_at, vp->next_at);
+	return 0;
 }
 
 /* When the next slot begins: that of v, which has the next job; of 0: of nobody, as the round ends then. */

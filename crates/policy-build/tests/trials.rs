@@ -41,19 +41,11 @@ fn opened(policies: impl Iterator<Item = PolicyFile>) -> Arc<Library> {
     Arc::new(Library::open(file.path()).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// As a loaded policy this would be disabled (docs/limitations.md): its search for a plan takes more steps than a hook
-/// may.
-const DISABLED: [&str; 1] = ["my-spring"];
-
 #[test]
 fn policies_that_are_built_in_pass_as_modules() {
     let mine = |file: PolicyFile| file.renamed(&format!("my-{}", file.name())).expect("it is a name");
     let library = opened(paths("../../policies").iter().map(|path| mine(read(path))));
     for policy in library.loaded() {
-        if DISABLED.contains(&policy.name) {
-            eprintln!("skipped: {}, which would be disabled as a loaded policy", policy.name);
-            continue;
-        }
         let trial = Trial::of_loaded(library.clone(), policy.id);
         for seed in 0..seeds(150) {
             if let Err(finding) = trial.run(seed) {
@@ -246,6 +238,36 @@ fn nobody_is_disabled_for_short_slices() {
         .and_then(|()| machine.run_until(Nanos(1_000 * MS)))
         .unwrap_or_else(|trouble| panic!("{trouble}"));
     assert_eq!(machine.disabled_policies.len(), 0, "{:?}", machine.disabled_policies);
+}
+
+/// Sixteen jobs that need nearly all of the CPU, and periods with few common factors: searches that go on until they
+/// meet a bound, and plans with many jobs.
+#[test]
+fn nobody_is_disabled_for_a_long_search() {
+    let path = Path::new("../../policies/spring.c");
+    let library = opened([read(path).renamed("my-spring").unwrap()].into_iter());
+    let (mut accepted, mut refused) = (0, 0);
+    for seed in 0..seeds(300) {
+        let mut machine = Machine::new(1, Some(library.clone()));
+        let root = machine.core.create_scheduler(64, Params::from_slice(&[])).unwrap();
+        machine.make_root(root).unwrap();
+        for child in 1..=24 {
+            let period =
+                [4, 6, 8, 9, 10, 12, 15, 16, 18, 20][((seed + 1) * child * 7 % 31 % 10) as usize] * MS;
+            let budget = period * (1 + seed % 5) / 20 + child;
+            match machine.core.attach(root, None, Params::from_slice(&[budget, period])) {
+                Ok(_) => accepted += 1,
+                Err(_) => refused += 1,
+            }
+        }
+        machine
+            .settle()
+            .and_then(|()| machine.run_until(Nanos(MS)))
+            .unwrap_or_else(|trouble| panic!("{trouble}"));
+        assert_eq!(machine.disabled_policies.len(), 0, "seed {seed}: {:?}", machine.disabled_policies);
+    }
+    println!("{accepted} accepted, {refused} refused");
+    assert!(accepted > 100 && refused > 100, "{accepted} accepted, {refused} refused");
 }
 
 /// A policy whose timer is set whenever it is told something, and four threads that tell it as often as they may.

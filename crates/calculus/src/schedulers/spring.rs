@@ -32,10 +32,12 @@ pub(super) const ENTRY: Entry = Entry {
 
 const RULE: Rule = Rule { name: "Spring, planned", source: ENTRY.source };
 
-/// The most children, jobs, and choices that are taken back; those of the core.
+/// The most children, jobs, choices of the longest partial plan that are taken back, and steps; those of the core. A
+/// choice takes a step for each child, and one more.
 const MAX_CHILDREN: usize = 16;
-const MAX_JOBS: u128 = 672;
-const MAX_BACKTRACKS: usize = 64;
+const MAX_JOBS: u128 = 416;
+const MAX_BACK: usize = 32;
+const MAX_STEPS: usize = 2900;
 
 fn provide(instance: &Instance) -> Provided {
     let (held, claims) = match claims_on_processor(instance, RULE) {
@@ -43,9 +45,9 @@ fn provide(instance: &Instance) -> Provided {
         Err(provided) => return provided,
     };
     let nanos: Vec<(u128, u128)> = claims.iter().map(Claim::nanos).collect();
-    let mut tried = 0;
-    let plan = plan(&nanos, &mut tried);
-    instance.work.take(tried * nanos.len() / INTEGERS_A_STEP);
+    let mut taken = 0;
+    let plan = plan(&nanos, &mut taken);
+    instance.work.take(taken / INTEGERS_A_STEP);
     match plan {
         Err(found) => instance.nothing_because(RULE, "jobs for which a plan is found", found),
         Ok(plan) => {
@@ -71,8 +73,8 @@ struct Step {
 }
 
 /// Searches a plan for a hyperperiod of children of these amounts and periods, or says why there is none. Counts the
-/// partial plans that it tries.
-fn plan(claims: &[(u128, u128)], tried: &mut usize) -> Result<Plan, String> {
+/// steps that it takes.
+fn plan(claims: &[(u128, u128)], taken: &mut usize) -> Result<Plan, String> {
     if claims.len() > MAX_CHILDREN {
         return Err(format!("{} children, of at most {MAX_CHILDREN}", claims.len()));
     }
@@ -80,18 +82,22 @@ fn plan(claims: &[(u128, u128)], tried: &mut usize) -> Result<Plan, String> {
     let hyperperiod = claims.iter().fold(1, |lcm: u128, (_, period)| lcm.lcm(period));
     let mut done = vec![0_u128; claims.len()];
     let mut steps: Vec<Step> = Vec::new();
-    let (mut free_at, mut last, mut backtracks) = (0, None, 0);
+    let (mut free_at, mut last, mut backtracks, mut longest) = (0, None, 0, 0);
     while (steps.len() as u128) < jobs {
-        *tried += 1;
+        if *taken >= MAX_STEPS {
+            return Err(format!("none within {MAX_STEPS} steps, {} for each choice", claims.len() + 1));
+        }
+        *taken += claims.len() + 1;
         if let Some(child) = choose(claims, &done, hyperperiod, free_at, last.take()) {
             steps.push(Step { free_at, child });
             let (amount, period) = claims[child];
             free_at = free_at.max(done[child] * period) + amount;
             done[child] += 1;
+            longest = longest.max(steps.len());
             continue;
         }
-        if backtracks == MAX_BACKTRACKS {
-            return Err(format!("none within {MAX_BACKTRACKS} backtracks"));
+        if longest - steps.len() == MAX_BACK {
+            return Err(format!("none in which only the last {MAX_BACK} of {longest} choices are others"));
         }
         let Some(step) = steps.pop() else {
             return Err(format!("none after {backtracks} backtracks"));
@@ -154,7 +160,7 @@ mod tests {
         assert!(backtracks(&[(1, 2), (3, 6)]).unwrap_err().contains("none after"));
         assert_eq!(plan(&[], &mut 0), Ok(Plan { jobs: 0, backtracks: 0 }));
         assert!(backtracks(&[(1, 100); 17]).unwrap_err().contains("17 children"));
-        assert!(backtracks(&[(1, 2), (1, 20_001)]).unwrap_err().contains("more than 672 jobs"));
+        assert!(backtracks(&[(1, 2), (1, 20_001)]).unwrap_err().contains("more than 416 jobs"));
         assert!(backtracks(&[(1, u128::from(u64::MAX)), (1, u128::from(u64::MAX) - 1)]).is_err());
     }
 }
