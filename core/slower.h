@@ -302,11 +302,10 @@ static __always_inline void slower_dequeue(hls_t *h, u32 s, u32 v)
 }
 
 /* A READY VP has another deadline. */
-HLS_GLOBAL_FUNC u32 slower_requeue(hls_t *h __arg_arena, u32 s, u32 v)
+static __always_inline void slower_requeue(hls_t *h, u32 s, u32 v)
 {
 	slower_dequeue(h, s, v);
 	slower_enqueue(h, s, v);
-	return 0;
 }
 
 /* A list for the server: the one that it had before its parameters changed, or one that is free. */
@@ -361,13 +360,20 @@ HLS_GLOBAL_FUNC u32 slower_set_slice(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
+/* slower_requeue(), out of line, so that what a grant does next has more of the stack. */
+HLS_GLOBAL_FUNC u32 slower_renew(hls_t *h __arg_arena, u32 s, u32 v)
+{
+	slower_requeue(h, s, v);
+	return 0;
+}
+
 /* Servers that are to have another deadline have it first, which may leave them without budget: each at most once. */
 static __always_inline u32 slower_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct slower __arena *slower = POLICY_STATE(struct slower, s);
 	u32 v = queue_first_usable(h, &slower->ready, cpu);
 	for (u32 n = opaque(0); n < SLOWER_CHILDREN && v && slower_is_due(h, s, v) && can_loop; n++) {
-		slower_requeue(h, s, v);
+		slower_renew(h, s, v);
 		v = queue_first_usable(h, &slower->ready, cpu);
 	}
 	if (!v)

@@ -1,0 +1,246 @@
+//! How near the chains of functions in the BPF objects come to what the kernel's verifier allows: 512 bytes of stack,
+//! and 8 functions. `stack.txt` has the longest chains of programs; who changes a frame sees there what that costs.
+//!
+//! As `check_max_stack_depth` of the verifier does it, but for all policies at once: every function counts, whether or
+//! not a hierarchy has the policy that it is of. The frame of a function reaches down to the lowest place to which it
+//! writes, or of which it makes the address, below register 10, and is rounded up to 16 bytes, as for programs that
+//! are compiled to machine code. Functions that the kernel calls back (timers) begin a chain of their own.
+//!
+//! On kernels that have it, programs of tracing, and those of sched_ext that ask for it, have a private stack: frames
+//! of 64 bytes and more lie there, and only smaller ones count in the chain. Kernels that have sched_ext as the engine
+//! needs it count functions anew from each global one on; the object that plays tapes is for older ones, too, which
+//! count all.
+
+use hls_golden::assert_golden;
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionIndex, SymbolKind};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The objects, and whether all functions of a chain count, or those behind the last global one.
+const OBJECTS: [(&str, bool, &[u8]); 2] = [
+    ("engine", false, include_bytes!(concat!(env!("OUT_DIR"), "/engine.bpf.o"))),
+    ("replay", true, include_bytes!(concat!(env!("OUT_DIR"), "/replay.bpf.o"))),
+];
+
+const MOST_BYTES: u64 = 512;
+const MOST_FUNCTIONS: usize = 8;
+const ROUNDED_TO: u64 = 16;
+
+/// A frame of as many bytes or more lies on a private stack, if the program has one.
+const PRIVATE_FROM: u64 = 64;
+
+/// The sections of programs that have a private stack: those of tracing, and the operation of sched_ext that asks for
+/// one since operations of schedulers may be nested.
+const PRIVATE: [&str; 2] = ["tp_btf/", "struct_ops/engine_dispatch"];
+
+/// A place in the code: a section, and the offset in it.
+type Place = (usize, u64);
+
+#[derive(Default)]
+struct Function {
+    name: String,
+    /// The section of a program; a function in `.text` is part of the programs that call it.
+    section: String,
+    is_global: bool,
+    bytes: u64,
+    calls: BTreeSet<Place>,
+    /// The functions that it has the kernel call.
+    callbacks: BTreeSet<Place>,
+}
+
+/// A chain of calls: how many bytes it takes, and its functions.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Chain {
+    bytes: u64,
+    functions: Vec<Place>,
+}
+
+type Elf<'f> = ElfFile64<'f, Endianness>;
+type Functions = BTreeMap<Place, Function>;
+
+const LENGTH: usize = 8;
+const CALL: u8 = 0x85;
+const LOAD_LONG: u8 = 0x18;
+const MOVE: u8 = 0xbf;
+const ADD: u8 = 0x07;
+const FRAME: u8 = 10;
+
+/// How far below register 10 the code of a function reaches. After `rN = r10; rN += -M` it may reach to M.
+fn reach(code: &[u8]) -> u64 {
+    let mut lowest: i64 = 0;
+    let mut copies = [false; 16];
+    copies[usize::from(FRAME)] = true;
+    for instruction in code.chunks_exact(LENGTH) {
+        let (to, from) = (instruction[1] & 15, instruction[1] >> 4);
+        let offset = i64::from(i16::from_le_bytes([instruction[2], instruction[3]]));
+        let number = i64::from(i32::from_le_bytes(instruction[4..].try_into().expect("4 bytes")));
+        let opcode = instruction[0];
+        let [loads, stores] = [opcode & 7 == 1, matches!(opcode & 7, 2 | 3)];
+        if (loads && from == FRAME) || (stores && to == FRAME) {
+            lowest = lowest.min(offset);
+        } else if opcode == MOVE {
+            copies[usize::from(to)] = from == FRAME;
+        } else if opcode == ADD && copies[usize::from(to)] {
+            lowest = lowest.min(number);
+        }
+    }
+    lowest.unsigned_abs()
+}
+
+/// All functions with their frames.
+fn frames(elf: &Elf) -> Functions {
+    let mut functions = Functions::new();
+    for symbol in elf.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0) {
+        let index = symbol.section_index().expect("it is defined");
+        let section = elf.section_by_index(index).expect("it is there");
+        let code = section.data_range(symbol.address(), symbol.size()).unwrap().expect("it has code");
+        functions.insert(
+            (index.0, symbol.address()),
+            Function {
+                name: symbol.name().expect("it is text").into(),
+                section: section.name().expect("it is text").into(),
+                is_global: symbol.is_global(),
+                bytes: reach(code).next_multiple_of(ROUNDED_TO),
+                ..Function::default()
+            },
+        );
+    }
+    functions
+}
+
+/// What the relocation of an instruction in a section refers to, if that is a function.
+fn referred_to(
+    elf: &Elf,
+    functions: &Functions,
+    target: RelocationTarget,
+    instruction: &[u8],
+) -> Option<Place> {
+    let RelocationTarget::Symbol(index) = target else { return None };
+    let symbol = elf.symbol_by_index(index).expect("it is there");
+    let number = i64::from(i32::from_le_bytes(instruction[4..8].try_into().expect("4 bytes")));
+    // In a section's own symbol the instruction says where: a call by instructions behind it, a load by bytes.
+    let behind = match (symbol.kind(), instruction[0]) {
+        (SymbolKind::Section, CALL) => (number + 1) * LENGTH as i64,
+        (SymbolKind::Section, _) => number,
+        _ => 0,
+    };
+    let place = (symbol.section_index()?.0, symbol.address().wrapping_add_signed(behind));
+    functions.contains_key(&place).then_some(place)
+}
+
+/// All functions with their frames, and with what they call.
+fn functions(file: &[u8]) -> Functions {
+    let elf = Elf::parse(file).expect("it is an ELF file");
+    let mut functions = frames(&elf);
+    for section in elf.sections() {
+        let SectionIndex(index) = section.index();
+        let code = section.data().expect("it has code");
+        for (at, relocation) in section.relocations() {
+            let Some((&caller, _)) = functions.range(..=(index, at)).next_back() else { continue };
+            if caller.0 != index {
+                continue;
+            }
+            let instruction = &code[at as usize..][..LENGTH];
+            let Some(place) = referred_to(&elf, &functions, relocation.target(), instruction) else {
+                continue;
+            };
+            let function = functions.get_mut(&caller).expect("it was found");
+            match instruction[0] {
+                CALL => function.calls.insert(place),
+                LOAD_LONG => function.callbacks.insert(place),
+                opcode => panic!("{}: found {opcode:#x}, expected a call", function.name),
+            };
+        }
+    }
+    functions
+}
+
+/// The longest chains that begin with a function.
+struct Longest<'f> {
+    functions: &'f Functions,
+    is_private: bool,
+    known: BTreeMap<Place, Chain>,
+}
+
+impl Longest<'_> {
+    fn from(&mut self, place: Place, above: &mut Vec<Place>) -> Chain {
+        assert!(!above.contains(&place), "{} calls itself", self.functions[&place].name);
+        if let Some(known) = self.known.get(&place) {
+            return known.clone();
+        }
+        above.push(place);
+        let function = &self.functions[&place];
+        let mut longest =
+            function.calls.iter().map(|&callee| self.from(callee, above)).max().unwrap_or_default();
+        above.pop();
+        let is_elsewhere = self.is_private && function.bytes >= PRIVATE_FROM;
+        longest.bytes += if is_elsewhere { 0 } else { function.bytes };
+        longest.functions.insert(0, place);
+        self.known.insert(place, longest.clone());
+        longest
+    }
+}
+
+/// The longest chain of each program, and of each function that the kernel calls back; the longest one first.
+fn chains(functions: &Functions) -> Vec<Chain> {
+    let called_back: BTreeSet<Place> =
+        functions.values().flat_map(|function| &function.callbacks).copied().collect();
+    let mut chains = Vec::new();
+    for (place, function) in functions {
+        if function.section != ".text" || called_back.contains(place) {
+            let is_private = PRIVATE.iter().any(|private| function.section.starts_with(private));
+            chains.push(
+                Longest { functions, is_private, known: BTreeMap::new() }.from(*place, &mut Vec::new()),
+            );
+        }
+    }
+    chains.sort_by(|a, b| b.cmp(a));
+    chains
+}
+
+/// How many functions the longest chain has that begins with this one, with all of them or up to the next global one.
+fn depth(functions: &Functions, all_count: bool, place: Place, known: &mut BTreeMap<Place, usize>) -> usize {
+    if let Some(&known) = known.get(&place) {
+        return known;
+    }
+    let counted = functions[&place].calls.iter().filter(|callee| all_count || !functions[callee].is_global);
+    let depth = 1 + counted.map(|&callee| depth(functions, all_count, callee, known)).max().unwrap_or(0);
+    known.insert(place, depth);
+    depth
+}
+
+fn in_words(functions: &Functions, chain: &Chain) -> String {
+    let one = |place: &Place| format!("{} {}", functions[place].name, functions[place].bytes);
+    chain.functions.iter().map(one).collect::<Vec<_>>().join(" > ")
+}
+
+#[test]
+fn every_chain_of_calls_fits_into_the_stack() {
+    let (mut text, mut too_long) = (String::new(), String::new());
+    for (name, all_count, file) in OBJECTS {
+        let functions = functions(file);
+        let chains = chains(&functions);
+        let mut known = BTreeMap::new();
+        let deepest = functions.keys().map(|&place| depth(&functions, all_count, place, &mut known)).max();
+        let (deepest, most) = (deepest.expect("it has functions"), chains[0].bytes);
+        writeln!(text, "{name}: {most} of {MOST_BYTES} bytes, {deepest} of {MOST_FUNCTIONS} functions\n")
+            .unwrap();
+        if deepest > MOST_FUNCTIONS {
+            writeln!(too_long, "{name}: a chain of {deepest} functions").unwrap();
+        }
+        for chain in chains {
+            let line = format!("{} {}\n", chain.bytes, in_words(&functions, &chain));
+            if chain.bytes > MOST_BYTES {
+                too_long += &line;
+            }
+            if chain.bytes >= MOST_BYTES / 2 {
+                text += &line;
+            }
+        }
+        text += "\n";
+    }
+    assert!(too_long.is_empty(), "chains that are longer than the verifier allows:\n{too_long}");
+    assert_golden(Path::new("tests/stack.txt"), &format!("{}\n", text.trim_end()));
+}
