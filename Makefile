@@ -59,7 +59,7 @@ storm: setup-storm ## test the kernel engine for long in the test machine; two h
 		$(if $(STORMS),long_storms)
 
 policies: setup-run ## for each policy, hold its promises in thousands of random hierarchies; an hour, less with HLS_SEEDS=300
-	cargo test --locked -p hls-sim --test guarantees -- --ignored --nocapture the_promises_of_every_policy
+	cargo test --locked --release -p hls-sim --test guarantees -- --ignored --nocapture the_promises_of_every_policy
 	HLS_BLESS=1 cargo test --locked -p hls-experiments --test policies
 
 small-worlds: setup-run ## every sequence of events in every small hierarchy, and the engine's glue; 45 minutes, two CPUs
