@@ -8,7 +8,7 @@
  *
  *  1. A policy is a state machine over its own words (hls_scheduler.word, hls_vp.word) and parameters. It reads the
  *     time from h->now_ns, never blocks, and calls nothing but what this file, queue.h, heap.h, list.h, levels.h,
- *     budget.h and virtual_time.h offer.
+ *     budget.h, virtual_time.h and slower.h offer.
  *  2. A child VP is WAITING, READY or RUNNING. The infrastructure changes the state first and calls the hook then. A
  *     policy throttles a READY VP that may not run now (it is out of budget) by hls_throttle(), and ends that by
  *     hls_unthrottle().

@@ -63,8 +63,8 @@ impl Default for Machine {
 /// The emulator's program.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
 
-/// A processor that does not claim to copy bytes in one fast instruction: emulated, that instruction is a loop of bytes,
-/// and the kernel, which would use it, took most of the time in which it verifies an engine for that.
+/// A processor that does not claim to copy bytes in one fast instruction: emulated, that is a loop of single bytes, in
+/// which the kernel spent a third of the time that it takes to load an engine.
 const EMULATED_CPU: &str = "max,-erms,-fsrm";
 
 /// The files behind the guest's three serial ports, in order: see `init.sh`.
