@@ -268,7 +268,8 @@ impl Draw {
             .then(|| if self.chance(65) { 1 } else { self.between(1, self.case.cpus) });
         let more = match policy {
             "bvt" => self.bvt_options(),
-            "grub" => self.rate(held),
+            // The line in the file has the rate of `grub`, or that which its parent gives it under the same name.
+            "grub" if !self.case.has_param(thread, "rate-ppm") => self.rate(held),
             _ => Vec::new(),
         };
         self.case.nodes[thread].what = What::Scheduler { policy, quantum, width, more };

@@ -122,6 +122,11 @@ impl Case {
         (0..self.nodes.len()).filter(|&node| matches!(self.nodes[node].what, What::Thread(_))).collect()
     }
 
+    /// Whether a parent of a node has a parameter of this name for it.
+    pub fn has_param(&self, node: usize, name: &str) -> bool {
+        self.nodes[node].above.iter().flat_map(|edge| &edge.params).any(|(own, _)| *own == name)
+    }
+
     /// The JOB that a node asks for: an amount, a period and a response time.
     pub fn job(&self, node: usize) -> Option<[u64; 3]> {
         let params = self.nodes[node].above.iter().flat_map(|edge| &edge.params);
