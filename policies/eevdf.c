@@ -11,8 +11,9 @@
  *
  * VPs come and go. A VP that has had too much when it blocks (ve > V) counts until V has caught up with it: else it
  * would leave its debt to the others. On waking up its request begins at V, or at the end of what it has used, if that
- * is later; time that it was owed when it blocked is lost to it. When all VPs that want the CPU have had too much, V
- * moves on to where the first of them is eligible.
+ * is later; time that it was owed when it blocked is lost to it. The debts of VPs that have left for good are added up,
+ * and so are their weights, which count until V has advanced by the one over the other. When all VPs that want the CPU
+ * have had too much, V moves on to where the first of them is eligible, over the debts of those that do not.
  *
  *                V reaches ve                          request not used up
  *     `future` --------------> `eligible` --> RUNNING ------------------------> `eligible`
@@ -39,10 +40,11 @@ enum { EEVDF_VP_PARAMS(HLS_PARAM_INDEX) };
 struct eevdf {
 	u64 now;     /* V */
 	s64 service; /* CPU time (in 1/256 ns) that V has not advanced by yet; below 0: by which it advanced too far */
-	u64 weight; /* of all VPs that count */
+	u64 weight; /* of all that count */
 	struct hls_queue future, eligible;
 	u32 leaving;
-	u32 unfinished; /* V has passed VPs that are in `future` still */
+	u32 unfinished;             /* V has passed VPs that are in `future` still */
+	u64 gone_weight, gone_debt; /* of VPs that have left for good; the debt is in 1/256 ns */
 };
 
 struct eevdf_vp {
@@ -52,7 +54,7 @@ struct eevdf_vp {
 	u64 left_ns : 36; /* of its request */
 	u64 counts : 1;
 	u64 is_eligible : 1;
-	u64 since; /* RUNNING: CPU time of this run by which V has advanced; WAITING: when it was released */
+	u64 since; /* RUNNING: CPU time of this run by which V has advanced; WAITING: when it was released; gone: share */
 };
 
 POLICY_FITS(struct eevdf, struct eevdf_vp);
@@ -76,6 +78,26 @@ static void eevdf_set_counts(hls_t *h, u32 s, u32 v, bool counts)
 	eevdf->weight += counts ? eevdf_share(h, v) : -eevdf_share(h, v);
 }
 
+/* Those who have left for good have paid, or somebody else has their debt. */
+static void eevdf_forget_gone(eevdf_t *eevdf, u64 weight, u64 debt)
+{
+	eevdf->gone_debt -= debt;
+	eevdf->gone_weight -= weight;
+	eevdf->weight -= weight;
+}
+
+/* V moves on, and they pay who have left for good. */
+static void eevdf_move_on(eevdf_t *eevdf, u64 by)
+{
+	eevdf->now += by;
+	if (!eevdf->gone_weight)
+		return;
+	if (by > eevdf->gone_debt / eevdf->gone_weight)
+		eevdf_forget_gone(eevdf, eevdf->gone_weight, eevdf->gone_debt);
+	else
+		eevdf->gone_debt -= by * eevdf->gone_weight;
+}
+
 /* V has caught up with the first of those that left, if it is by `ahead` behind it at most. Returns whether it has. */
 static bool eevdf_catch_up(hls_t *h, u32 s, u64 ahead)
 {
@@ -84,8 +106,9 @@ static bool eevdf_catch_up(hls_t *h, u32 s, u64 ahead)
 	if (!v || virtual_before(eevdf->now + ahead, h->node[v].key))
 		return false;
 	if (virtual_before(eevdf->now, h->node[v].key)) {
-		eevdf->service -= (h->node[v].key - eevdf->now) * eevdf->weight;
-		eevdf->now = h->node[v].key;
+		u64 by = h->node[v].key - eevdf->now;
+		eevdf->service -= by * eevdf->weight;
+		eevdf_move_on(eevdf, by);
 	}
 	heap_pop(h->node, &eevdf->leaving);
 	eevdf_set_counts(h, s, v, false);
@@ -96,7 +119,7 @@ static bool eevdf_catch_up(hls_t *h, u32 s, u64 ahead)
 
 /*
  * The scheduler has given so much CPU time more: V advances, but stops at the first of those that left, who does not
- * count from there on.
+ * count from there on, and where those who left for good have paid.
  */
 HLS_RARE_FUNC u32 eevdf_advance(hls_t *h __arg_arena, u32 s, s64 given_ns)
 {
@@ -105,11 +128,23 @@ HLS_RARE_FUNC u32 eevdf_advance(hls_t *h __arg_arena, u32 s, s64 given_ns)
 	if (!eevdf->weight || eevdf->service < 0)
 		return 0;
 	u64 ahead = (u64)eevdf->service / eevdf->weight;
+	if (eevdf->gone_weight && ahead > eevdf->gone_debt / eevdf->gone_weight)
+		ahead = eevdf->gone_debt / eevdf->gone_weight + 1;
 	if (eevdf_catch_up(h, s, ahead))
 		return 0;
-	eevdf->now += ahead;
 	eevdf->service -= ahead * eevdf->weight;
+	eevdf_move_on(eevdf, ahead);
+	if (!eevdf->weight)
+		eevdf->service = 0;
 	return 0;
+}
+
+/* V moves on to `ve`, without CPU time, but for that which it has not advanced by yet. */
+static void eevdf_skip_to(eevdf_t *eevdf, u64 ve)
+{
+	u64 skipped = ve - eevdf->now, ahead = eevdf->service > 0 ? (u64)eevdf->service / eevdf->weight : 0;
+	eevdf->service -= (ahead < skipped ? ahead : skipped) * eevdf->weight;
+	eevdf_move_on(eevdf, skipped);
 }
 
 /* Whether V has not advanced as far as it will. */
@@ -186,7 +221,7 @@ static void eevdf_request(hls_t *h, u32 s, u32 v)
 	if (vp->counts)
 		heap_remove(h->node, &eevdf->leaving, v);
 	eevdf_advance_to_now(h, s);
-	if (!vp->counts && (h->now_ns - vp->since > VIRTUAL_FORGET_NS || virtual_before(vp->used, eevdf->now))) {
+	if ((!vp->counts && h->now_ns - vp->since > VIRTUAL_FORGET_NS) || virtual_before(vp->used, eevdf->now)) {
 		vp->used = eevdf->now;
 		vp->rest = 0;
 	}
@@ -233,8 +268,8 @@ static u32 eevdf_grant(hls_t *h, u32 s, u32 cpu)
 			return 0;
 		queue_remove(h, &eevdf->future, v);
 		/* All that can run here have had too much: V moves on. */
-		if (!h->scheduler[s].nr_running)
-			eevdf->now = POLICY_VP(struct eevdf_vp, v)->used;
+		if (!h->scheduler[s].nr_running && !eevdf_is_due(eevdf, POLICY_VP(struct eevdf_vp, v)->used))
+			eevdf_skip_to(eevdf, POLICY_VP(struct eevdf_vp, v)->used);
 	}
 	eevdf_vp_t *vp = POLICY_VP(struct eevdf_vp, v);
 	u64 quantum_ns = h->scheduler[s].param[EEVDF_QUANTUM];
@@ -288,33 +323,61 @@ static u32 eevdf_timer(hls_t *h, u32 s)
 		eevdf_bring_over(h, s, v);
 		return v;
 	}
-	POLICY_STATE(struct eevdf, s)->unfinished = 0;
-	if (eevdf_is_late(POLICY_STATE(struct eevdf, s)))
+	POLICY_STATE(struct eevdf, s)->unfinished = eevdf_is_late(POLICY_STATE(struct eevdf, s));
+	if (POLICY_STATE(struct eevdf, s)->unfinished)
 		hls_set_timer(h, s, h->now_ns);
 	return 0;
+}
+
+/* By how much v, which counts and is WAITING, has had too much, in 1/256 ns. */
+static u64 eevdf_debt(hls_t *h, u32 s, u32 v, u64 share)
+{
+	const eevdf_vp_t *vp = POLICY_VP(struct eevdf_vp, v);
+	u64 now = POLICY_STATE(struct eevdf, s)->now;
+	return virtual_before(now, vp->used) ? (vp->used - now) * share + vp->rest : 0;
+}
+
+/* v leaves for good, or comes back at once with other parameters. */
+static void eevdf_unregister_vp(hls_t *h, u32 s, u32 v)
+{
+	eevdf_t *eevdf = POLICY_STATE(struct eevdf, s);
+	eevdf_vp_t *vp = POLICY_VP(struct eevdf_vp, v);
+	if (!vp->counts)
+		return;
+	heap_remove(h->node, &eevdf->leaving, v);
+	vp->since = eevdf_share(h, v);
+	eevdf->gone_weight += vp->since;
+	eevdf->gone_debt += eevdf_debt(h, s, v, vp->since);
+}
+
+/* v comes back with its debt, which is as long for its new share as it is to pay. */
+static void eevdf_come_back(hls_t *h, u32 s, u32 v)
+{
+	eevdf_t *eevdf = POLICY_STATE(struct eevdf, s);
+	eevdf_vp_t *vp = POLICY_VP(struct eevdf_vp, v);
+	u64 debt = eevdf_debt(h, s, v, vp->since), share = eevdf_share(h, v);
+	eevdf_forget_gone(eevdf, vp->since, debt);
+	vp->used = eevdf->now + debt / share;
+	vp->rest = debt % share;
+	eevdf->weight += share;
+	heap_push(h->node, &eevdf->leaving, v, vp->used, h->seq++);
 }
 
 /* Requests are as long as a quantum may be: shorter ones would be too many for the machine. */
 static s64 eevdf_register_vp(hls_t *h, u32 s, u32 v)
 {
-	(void)s;
 	u64 asked_ns = h->vp[v].param[EEVDF_REQUEST];
-	return asked_ns && asked_ns < HLS_US(10) ? -HLS_E_PARAM : 0;
-}
-
-/* A VP with other parameters counts anew. */
-static void eevdf_unregister_vp(hls_t *h, u32 s, u32 v)
-{
-	if (!POLICY_VP(struct eevdf_vp, v)->counts)
-		return;
-	heap_remove(h->node, &POLICY_STATE(struct eevdf, s)->leaving, v);
-	eevdf_set_counts(h, s, v, false);
+	if (asked_ns && asked_ns < HLS_US(10))
+		return -HLS_E_PARAM;
+	if (POLICY_VP(struct eevdf_vp, v)->counts)
+		eevdf_come_back(h, s, v);
+	return 0;
 }
 
 /* All who want a CPU count, and the weight is that of all who count. */
 static bool eevdf_check_invariants(hls_t *h, u32 s)
 {
-	u64 weight = 0;
+	u64 weight = POLICY_STATE(struct eevdf, s)->gone_weight;
 	u32 v = h->scheduler[s].first_child;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		const eevdf_vp_t *vp = POLICY_VP(struct eevdf_vp, v);

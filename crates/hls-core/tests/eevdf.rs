@@ -121,6 +121,73 @@ fn several_become_eligible_at_once() {
     assert_eq!(machine.running[0], Some(threads[3]));
 }
 
+/// Where all who want the CPU have had too much, the virtual time moves on, also over the debt of one that sleeps. That
+/// debt is then paid: on waking up the VP goes on at the virtual time, and is not owed what was passed over.
+#[test]
+fn a_sleeper_is_not_owed_what_the_virtual_time_has_passed_over() {
+    let (mut machine, threads) = bench(&[[1, 100 * MS], [1, 0], [1, 0], [1, 500 * MS]]);
+    let [a, b, c, never] = threads[..] else { unreachable!() };
+    machine.wake(a);
+    machine.wake(never);
+    machine.run_to(Nanos(100 * MS - 1));
+    machine.block(never);
+    machine.wake(b);
+    // The virtual time is 55 ms; the next request of the first is eligible at 100 ms, that of the second at 60 ms.
+    machine.run_to(Nanos(108 * MS));
+    machine.block(b);
+    assert_eq!(machine.running[0], Some(a));
+    machine.run_to(Nanos(117 * MS));
+    machine.wake(b);
+    machine.wake(c);
+    machine.run_to(Nanos(118 * MS));
+    assert_eq!(quanta(&mut machine, &threads, 2), "bc");
+}
+
+/// The virtual time passes two sleepers in one quantum, and then one whose request is short: that one does not wait for
+/// another quantum.
+#[test]
+fn who_becomes_eligible_behind_several_sleepers_runs_at_once() {
+    let (mut machine, threads) = bench(&[[1, 5 * MS / 2], [1, 0], [1, 0], [1, 500 * MS]]);
+    let [short, first, second, long] = threads[..] else { unreachable!() };
+    threads.iter().for_each(|&thread| machine.wake(thread));
+    // The short request is used up; the next one is eligible at 2.5 ms. Two sleep, with debts, up to 2 ms.
+    for (sleeper, at) in [(first, 4_500_000), (second, 6_500_000)] {
+        machine.run_to(Nanos(at));
+        assert_eq!(machine.running[0], Some(sleeper));
+        machine.block(sleeper);
+    }
+    assert_eq!(machine.running[0], Some(long));
+    machine.run_to(Nanos(16_500_001));
+    assert_eq!(machine.running[0], Some(short));
+}
+
+/// Sleepers hold up the virtual time for a moment, just when all who want the CPU have had too much. It moves on to
+/// where the first of these is eligible, and no further.
+#[test]
+fn the_virtual_time_moves_on_no_further_than_to_the_first_request() {
+    let (mut machine, threads) = bench(&[[1, 50 * MS], [1, 500 * MS], [1, 28 * MS], [1, 0], [1, 0]]);
+    let [long, never, middle, first, second] = threads[..] else { unreachable!() };
+    machine.wake(long);
+    machine.wake(never);
+    machine.run_to(Nanos(49 * MS));
+    machine.wake(middle);
+    machine.run_to(Nanos(77 * MS));
+    assert_eq!(machine.running[0], Some(middle));
+    machine.wake(first);
+    machine.wake(second);
+    for (sleeper, at) in [(first, 79), (second, 80)] {
+        machine.run_to(Nanos(at * MS));
+        assert_eq!(machine.running[0], Some(sleeper));
+        machine.block(sleeper);
+    }
+    // The requests of the first and the third are eligible at 50 ms and 52.5 ms; the third has the earlier deadline.
+    machine.run_to(Nanos(89 * MS));
+    assert_eq!(machine.running[0], Some(never));
+    machine.block(never);
+    machine.run_to(Nanos(89 * MS + 1));
+    assert_eq!(machine.running[0], Some(long));
+}
+
 /// A share that changes while the VP runs counts from then on; what it had before is kept.
 #[test]
 fn a_share_may_change_while_the_vp_runs() {
@@ -133,6 +200,38 @@ fn a_share_may_change_while_the_vp_runs() {
     machine.run_to(Nanos(1_305 * MS));
     let had = [0, 1].map(|thread| machine.ran_ms(threads[thread]) - before[thread]);
     assert!((880.0..=920.0).contains(&had[0]), "{had:?}");
+}
+
+/// Who has had too much has to wait for as much CPU time as before when its share changes, not as much virtual time.
+#[test]
+fn a_debt_stays_the_same_when_the_share_changes() {
+    let (mut machine, threads) = bench(&[[1, 0], [1, 500 * MS]]);
+    threads.iter().for_each(|&thread| machine.wake(thread));
+    assert_eq!(quanta(&mut machine, &threads, 1), "a");
+    // It has had 5 ms too much: 0.05 ms of virtual time, which is over in the next quantum.
+    machine.core.message(threads[0], 0, 100, machine.now).unwrap();
+    machine.settled();
+    assert_eq!(quanta(&mut machine, &threads, 12), "baaaaaaaaaaa");
+}
+
+/// Who leaves for good after it has had too much counts until it would have paid: else others would be late for ever.
+#[test]
+fn who_leaves_for_good_does_not_leave_its_debt_to_others() {
+    let (mut machine, threads) = bench(&[[2, 700 * MS], [1, 500 * MS], [1, 0]]);
+    threads.iter().for_each(|&thread| machine.wake(thread));
+    machine.run_to(Nanos(600 * MS));
+    machine.core.detach(threads[0], machine.now).unwrap();
+    machine.settled();
+    let (mut longest, mut since) = (Nanos(0), machine.now);
+    while machine.now < Nanos(9_000 * MS) {
+        if machine.running[0] == Some(threads[2]) {
+            since = machine.now;
+        }
+        longest = longest.max(machine.now - since);
+        machine.run_to(machine.now + Nanos(MS));
+    }
+    // Its promise is PSBE 1/4 20ms.
+    assert!(longest <= Nanos(80 * MS), "{longest}");
 }
 
 /// Each would have a decision taken when it is over.

@@ -1,17 +1,36 @@
 //! Earliest eligible virtual deadline first (I. Stoica et al., "A Proportional Share Resource Allocation Algorithm for
 //! Real-Time, Time-Shared Systems", RTSS 1996; HLS section 5.1).
 //!
-//! The lag of a child, what it should have had less what it has had, stays between -r and max(r, q), where q is the
-//! quantum and r the length of the child's own requests (theorem 1 of the paper). In a window the lag can go from one
-//! of these to the other, so that delta is r + max(r, q); the paper's delta = q, for requests of a quantum, holds only
-//! for windows that begin with no lag. The bound is shown for a whole CPU only.
+//! The lag of a child is what it should have had less what it has had: w*(V - ve) for a child of share w that has used
+//! its share up to the virtual time ve. It stays between -r and max(r, q), where q is the quantum and r the length of
+//! the child's own requests (theorem 1 of the paper). In a window the lag can go from one of these to the other, so that
+//! delta is r + max(r, q); the paper's delta = q, for requests of a quantum, holds only for windows that begin with no
+//! lag. The bound is shown for a whole CPU only.
 //!
-//! Children that sleep and wake: virtual time V advances by one over the sum of the shares of the children that count.
-//! A child that has had too much when it blocks counts until V has caught up with it, and on waking a request begins at
-//! V or at the end of what the child has used, whichever is later; time that the child is owed when it blocks is lost
-//! to it. When all children that want the CPU have had too much, V moves on to where the first of them is eligible. So
-//! in any stretch of virtual time v the requests of a child of share w that begin and end in it come to w*v at most, as
-//! the proof of Stoica et al. needs, and V never advances more slowly than with all children counting.
+//! Children that sleep, wake, come and go. V advances by one over W, the sum of the shares that count. A child that has
+//! had too much when it blocks counts until V has caught up with it, and on waking a request begins at V or at the end
+//! of what the child has used, whichever is later; time that the child is owed when it blocks is lost to it. The debts
+//! of those that have left for good are added up, and so are their shares, which count until V has advanced by the one
+//! over the other. When all children that want the CPU have had too much, V moves on to where the first of them is
+//! eligible: over the debts of those who sleep, which are paid then. The paper has V jump back or forth when a child
+//! comes or goes; here it never goes back, but the proof is the paper's:
+//!
+//! - Lag at least -r: a request begins when ve <= V, and is over after r.
+//! - Lag at most r up to a request's virtual deadline d = ve + r/w, by definition. Say that it is not served by then, and
+//!   let a request with a later deadline have been chosen last at the instant t, at V = v. Then no eligible one with a
+//!   deadline up to d was waiting, so all that is served from t on, but for the quantum chosen at t, is requests that
+//!   begin at v or later and have deadlines up to d. No two requests of a child, or of one that left, overlap in virtual
+//!   time, and while V passes their time the child's share counts: they come to the integral of W from v to d at most,
+//!   which is the CPU time given from t on, since V has not moved on without any in between, where something was
+//!   eligible. So when V = d, no more than the length q of that quantum is unserved, all of which is served before
+//!   anything else. In the time x that it takes V advances by x/W, and w*x/W <= x: the lag is at most q.
+//! - V advances by at least one over the sum of all shares, those of children included that have left with debts. Those
+//!   of new children that come meanwhile are not: until the debts are paid, by CPU time of one request each, the new
+//!   promises may be late by as much.
+//!
+//! V is rounded down, twice here: CPU time of less than W units of 1/256 ns waits to advance V, and V itself is less
+//! than one unit behind. The quantum chosen at t has begun a nanosecond at least before what waits for it comes, so
+//! both are made up for where all shares come to less than 128; else delta is longer by W/128 ns.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
@@ -36,6 +55,9 @@ const RULE: Rule =
 /// The core refuses shorter ones, in nanoseconds.
 const LEAST_REQUEST: u64 = 10_000;
 
+/// So many units of share cost a nanosecond by rounding virtual time.
+const UNITS: u64 = 128;
+
 fn provide(instance: &Instance) -> Provided {
     let held = match instance.single_vp() {
         Ok(label) => label.absolute(),
@@ -56,12 +78,16 @@ fn provide(instance: &Instance) -> Provided {
         let needed = format!("requests of {} at least, or 0, which is a quantum", time_ceil(&least));
         return instance.nothing_because(RULE, needed, time_ceil(&short));
     }
+    let total: Rational = instance.shares().into_iter().flatten().sum();
+    let rounding = (total / whole(UNITS)).floor();
     let labels = weights.into_iter().enumerate().map(|(child, share)| {
         let request = own(child).unwrap_or_else(|| quantum.clone());
         let delta = &request + (&request).max(&quantum);
+        let delta = delta + &rounding;
         let (shown, sum) = (time_ceil(&request), time_ceil(&delta));
+        let rounded = if rounding.is_positive() { " (rounded)" } else { "" };
         let formula =
-            format!("delta = r + max(r, q) = {shown} + max({shown}, {}) = {sum}", time_ceil(&quantum));
+            format!("delta = r + max(r, q){rounded} = {shown} + max({shown}, {}) = {sum}", time_ceil(&quantum));
         instance.label(Guarantee::Psbe { share, delta }, RULE, formula)
     });
     Provided { labels: labels.collect(), complaints: Vec::new() }

@@ -165,6 +165,9 @@ fn eevdf_takes_a_whole_cpu_only() {
     assert_eq!(provide("eevdf", ("ALL", 2), quantum, &children).complaints.len(), 1);
     let asking = |request| labels("eevdf", "ALL", quantum, &[&[("share", 1), ("request", request)]]);
     assert_eq!([asking(0), asking(9_999), asking(10_000)].concat(), ["PSBE 1 20ns", "NULL", "PSBE 1 20us"]);
+    // Large shares make virtual time coarse.
+    let sharing = |share| labels("eevdf", "ALL", quantum, &[&[("share", share)]]);
+    assert_eq!([sharing(127), sharing(1_280)].concat(), ["PSBE 1 20ns", "PSBE 1 30ns"]);
 }
 
 #[test]

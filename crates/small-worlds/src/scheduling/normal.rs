@@ -239,6 +239,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
         Words::Requests => {
             digest.add(sched.word[1]);
             digest.add(sched.word[5] >> 32);
+            add_words(digest, &sched.word[6..8]);
         }
         Words::Slots => add_owner(digest, sched.word[0], sched.word[1], now),
         Words::SplitSlots => add_table(digest, &sched.word, now),
