@@ -508,7 +508,8 @@ fn add_borrowed(digest: &mut Digest, state: &Image<'_>, v: usize) {
 /// A VP that does not count, and whose virtual time is in the past, begins anew when it is requested.
 fn add_request(digest: &mut Digest, state: &Image<'_>, v: usize) {
     const REST: u64 = 0x1_ffff;
-    const COUNTS: u64 = 1 << 53;
+    const FLAGS: u64 = 53;
+    const COUNTS: u64 = 1 << FLAGS;
     let vp = &state.vps[v];
     let virtual_time = state.schedulers[vp.parent as usize].word[0];
     let [used, deadline, bits, since] = vp.word;
@@ -525,7 +526,8 @@ fn add_request(digest: &mut Digest, state: &Image<'_>, v: usize) {
     if vp.state != RUNNING && is_queued(v) {
         add_rank(digest, state, v, |v| {
             let (of, (key, number)) = (&state.vps[v], key(state, v, Words::Requests));
-            ((of.state, of.word[2] >> 53, key, is_queued(v)), number)
+            let queue = if of.state == WAITING { of.word[2] & COUNTS } else { of.word[2] >> FLAGS };
+            ((of.state, queue, key, is_queued(v)), number)
         });
     }
 }
