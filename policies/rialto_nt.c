@@ -48,7 +48,8 @@ struct rialto_nt {
 	u64 clean_at; /* when all periods end after a VP has gone */
 	u32 owner;    /* whose slot it is; 0: nobody's */
 	u32 turns;    /* search tree of READY VPs, in turn */
-	u32 n, unused;
+	u32 n;
+	u32 is_new; /* the owner has been looked up, and may have to take a CPU */
 	struct rialto_nt_slots table[RIALTO_NT_MOST_CHILDREN]; /* short periods first */
 };
 
@@ -104,6 +105,7 @@ HLS_RARE_FUNC u32 rialto_nt_look(hls_t *h __arg_arena, u32 s)
 	/* Of the present period: how much time that no VP before has, in all and until now. */
 	u64 last = nt->n ? nt->table[0].period : HLS_S(1), all = last, passed = h->now_ns % last;
 	nt->owner = 0;
+	nt->is_new = 1;
 	nt->until = h->now_ns + last - passed;
 	rialto_nt_for_each (nt, i) {
 		const rialto_nt_slots_t *slots = &nt->table[i];
@@ -223,12 +225,16 @@ static void rialto_nt_unregister_vp(hls_t *h, u32 s, u32 v)
 		nt->owner = 0;
 }
 
-/* Looks at the table if the owner is not known any more, and has the timer set to when that is so next. */
+/*
+ * Looks at the table if the owner is not known any more, and has the timer set to when that is so next; or to now, for
+ * an owner that has not been looked at yet. A slot may begin just when another VP comes.
+ */
 static void rialto_nt_look_if_over(hls_t *h, u32 s)
 {
-	if (h->now_ns >= POLICY_STATE(struct rialto_nt, s)->until)
+	const rialto_nt_t *nt = POLICY_STATE(struct rialto_nt, s);
+	if (h->now_ns >= nt->until)
 		rialto_nt_look(h, s);
-	hls_set_timer(h, s, POLICY_STATE(struct rialto_nt, s)->until);
+	hls_set_timer(h, s, nt->is_new && nt->owner ? h->now_ns : nt->until);
 }
 
 static void rialto_nt_request(hls_t *h, u32 s, u32 v)
@@ -279,11 +285,13 @@ static bool rialto_nt_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 static u32 rialto_nt_timer(hls_t *h, u32 s)
 {
 	rialto_nt_t *nt = POLICY_STATE(struct rialto_nt, s);
-	bool is_over = h->now_ns >= nt->until;
 	if (!(h->scheduler[s].nr_ready | h->scheduler[s].nr_running))
 		return 0;
 	rialto_nt_look_if_over(h, s);
-	return is_over ? nt->owner : 0;
+	bool is_new = nt->is_new;
+	nt->is_new = 0;
+	hls_set_timer(h, s, nt->until);
+	return is_new ? nt->owner : 0;
 }
 
 /* Each child has its slots, and each period divides the next one. */

@@ -60,6 +60,21 @@ fn amounts_are_split_over_what_is_free() {
     }
 }
 
+/// A slot that begins just when another VP comes is its owner's all the same.
+#[test]
+fn who_comes_when_a_slot_begins_does_not_take_it() {
+    let mut bench = bench(&[[1, 4], [1, 8], [1, 8]]);
+    bench.machine.wake(bench.threads[1]);
+    bench.machine.run_to(Nanos(7 * MS));
+    bench.machine.wake(bench.threads[0]);
+    assert_eq!(bench.machine.running[0], Some(bench.threads[1]));
+    bench.machine.run_to(Nanos(8 * MS - 1));
+    // Before the timer is called.
+    bench.machine.now = Nanos(8 * MS);
+    bench.machine.wake(bench.threads[2]);
+    assert_eq!(bench.each_ms(2), "ab");
+}
+
 /// Slots of who sleeps go to others, and stay where they are.
 #[test]
 fn slots_do_not_move() {

@@ -80,13 +80,14 @@ pub(super) fn add_slot(digest: &mut Digest, state: &Image<'_>, v: usize) {
     }
 }
 
-/// A table of slots: amounts and periods, where in the longest that may come it is now, and when those who have gone
-/// leave it.
+/// A table of slots: amounts and periods, where in the longest that may come it is now, when those who have gone leave
+/// it, and whether its present owner has to be looked at yet.
 pub(super) fn add_table(digest: &mut Digest, words: &[u64], now: u64) {
     const TABLE: usize = 4;
     let [until, clean_at, owner, entries] = [words[0], words[1], words[2], words[3]];
     let end = TABLE + 2 * (entries & u64::from(u32::MAX)) as usize;
     add_owner(digest, until, owner, now);
+    digest.add(if until > now { entries >> 32 } else { 0 });
     digest.add(if clean_at == 0 { NEVER } else { clean_at.saturating_sub(now) });
     digest.add(now % TABLE_NS);
     words[TABLE..end].iter().for_each(|word| digest.add(*word));
