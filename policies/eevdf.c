@@ -54,7 +54,7 @@ struct eevdf_vp {
 	u64 left_ns : 36; /* of its request */
 	u64 counts : 1;
 	u64 is_eligible : 1;
-	u64 since; /* RUNNING: CPU time of this run by which V has advanced; WAITING: when it was released; gone: share */
+	u64 since; /* RUNNING: CPU time of this run by which V has advanced; WAITING: since when; gone: share */
 };
 
 POLICY_FITS(struct eevdf, struct eevdf_vp);

@@ -3,9 +3,9 @@
 //!
 //! The lag of a child is what it should have had less what it has had: w*(V - ve) for a child of share w that has used
 //! its share up to the virtual time ve. It stays between -r and max(r, q), where q is the quantum and r the length of
-//! the child's own requests (theorem 1 of the paper). In a window the lag can go from one of these to the other, so that
-//! delta is r + max(r, q); the paper's delta = q, for requests of a quantum, holds only for windows that begin with no
-//! lag. The bound is shown for a whole CPU only.
+//! the child's own requests (theorem 1 of the paper). In a window the lag can go from one of these to the other, so
+//! that delta is r + max(r, q); the paper's delta = q, for requests of a quantum, holds only for windows that begin
+//! with no lag. The bound is shown for a whole CPU only.
 //!
 //! Children that sleep, wake, come and go. V advances by one over W, the sum of the shares that count. A child that has
 //! had too much when it blocks counts until V has caught up with it, and on waking a request begins at V or at the end
@@ -16,9 +16,9 @@
 //! comes or goes; here it never goes back, but the proof is the paper's:
 //!
 //! - Lag at least -r: a request begins when ve <= V, and is over after r.
-//! - Lag at most r up to a request's virtual deadline d = ve + r/w, by definition. Say that it is not served by then, and
-//!   let a request with a later deadline have been chosen last at the instant t, at V = v. Then no eligible one with a
-//!   deadline up to d was waiting, so all that is served from t on, but for the quantum chosen at t, is requests that
+//! - Lag at most r up to a request's virtual deadline d = ve + r/w, by definition. Say that it is not served by then,
+//!   and let a request with a later deadline have been chosen last at the instant t, at V = v. Then no eligible one with
+//!   a deadline up to d was waiting, so all that is served from t on, but for the quantum chosen at t, is requests that
 //!   begin at v or later and have deadlines up to d. No two requests of a child, or of one that left, overlap in virtual
 //!   time, and while V passes their time the child's share counts: they come to the integral of W from v to d at most,
 //!   which is the CPU time given from t on, since V has not moved on without any in between, where something was
