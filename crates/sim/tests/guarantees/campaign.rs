@@ -83,7 +83,8 @@ fn the_promises_of_every_policy_are_kept() {
     let mut results =
         format!("# Made by: HLS_FIRST_SEED={} HLS_SEEDS={hierarchies} make policies\n{COLUMNS}\n", first());
     let only = std::env::var("HLS_POLICIES").ok();
-    let is_asked = |name: &&str| only.as_ref().is_none_or(|names| names.split(',').any(|asked| asked == *name));
+    let is_asked =
+        |name: &&str| only.as_ref().is_none_or(|names| names.split(',').any(|asked| asked == *name));
     let names = policies().iter().map(|policy| policy.name).chain(["mixed"]).filter(is_asked).collect();
     let rows = in_parallel(names, |name| {
         let mut row = Row::default();
