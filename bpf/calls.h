@@ -98,7 +98,7 @@ int engine_post(struct message *ctx)
 	if (lock()) {
 		u32 cpu = bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1);
 		now = now_ns();
-		for (u32 i = 0; i < HLS_PARAMS; i++)
+		for (u32 i = 0; i < HLS_VP_PARAMS; i++)
 			domain->message.value[i] = ctx->value[i];
 		ctx->answer = hls_tell(&domain->hls, v, ctx->number, &domain->message, now);
 		due = to_kick();

@@ -93,7 +93,7 @@ struct engine_domain {
 struct message {
 	u32 number;
 	u32 unused;
-	u64 value[HLS_PARAMS];
+	u64 value[HLS_VP_PARAMS];
 	s64 answer; /* a negative one is an enum hls_error */
 };
 

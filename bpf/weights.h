@@ -102,7 +102,7 @@ static __noinline u64 share_in_cgroups(u64 share, u64 cgroup)
 /* The number of the parameter `share` of VPs below the root scheduler, where it has one. */
 static __always_inline u32 share_number(void)
 {
-	return (domain->share_param - 1) & (HLS_PARAMS - 1);
+	return (domain->share_param - 1) & (HLS_VP_PARAMS - 1);
 }
 
 /*

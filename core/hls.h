@@ -50,8 +50,9 @@
 #define HLS_MAX_VPS (4096 + 65536) /* VPs of schedulers and of threads, entry 0 unused */
 #define HLS_MAX_RECORDS 16384      /* records that may wait to be read; a power of two */
 #define HLS_MAX_BATCH 4         /* VPs that timers of schedulers may name in a row; then other work comes first */
-#define HLS_PARAMS 4            /* parameters of a scheduler, and of a VP */
-#define HLS_SCHEDULER_WORDS 103 /* words of 8 bytes that a policy has in each of its schedulers */
+#define HLS_SCHEDULER_PARAMS 5  /* parameters of a scheduler */
+#define HLS_VP_PARAMS 4         /* and of a VP; values of a message */
+#define HLS_SCHEDULER_WORDS 102 /* words of 8 bytes that a policy has in each of its schedulers */
 #define HLS_VP_WORDS 4          /* and in each VP that such a scheduler schedules */
 #define HLS_MAX_STEPS \
 	(64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, CPUs refused for affinity included */
@@ -183,7 +184,7 @@ struct hls_vp {
 	u64 usable; /* CPUs that it can use: a thread's affinity; a scheduler's, all but those that it refused */
 	u64 granted_at; /* time of its CPU's clock when it was granted or charged last */
 	u64 ran_ns;     /* CPU time that it had until granted_at */
-	u64 param[HLS_PARAMS];
+	u64 param[HLS_VP_PARAMS];
 	u64 word[HLS_VP_WORDS];
 };
 _Static_assert(sizeof(struct hls_vp) == 128, "a VP fills two cache lines");
@@ -221,7 +222,7 @@ struct hls_scheduler {
 	u64 owed_for_slices_ns;
 	u64 owed_for_timer_ns;
 	u64 told[HLS_NR_TOLD]; /* what it tells the schedulers above it; enum hls_told */
-	u64 param[HLS_PARAMS];
+	u64 param[HLS_SCHEDULER_PARAMS];
 	u64 word[HLS_SCHEDULER_WORDS];
 };
 
@@ -251,9 +252,12 @@ struct hls_fault {
 	u32 cpu;
 };
 
-/* Parameters of a scheduler or of a VP, or the payload of a message, in the order of the policy's list. */
+/*
+ * Parameters of a scheduler or of a VP, or the payload of a message, in the order of the policy's list; the others are
+ * 0.
+ */
 struct hls_params {
-	u64 value[HLS_PARAMS];
+	u64 value[HLS_SCHEDULER_PARAMS];
 };
 
 /* One root domain: everything that the core knows. */

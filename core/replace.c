@@ -118,7 +118,7 @@ static __always_inline void set_fallback(hls_t *h, u32 s)
 	scheduler_t *sched = &h->scheduler[s];
 	u32 policy = fallback(sched);
 	take_off_cpus(h, s);
-	for (u32 i = 0; i < HLS_PARAMS; i++)
+	for (u32 i = 0; i < HLS_SCHEDULER_PARAMS; i++)
 		sched->param[i] = fallback_param(policy, i);
 	set_policy(h, s, policy);
 }
@@ -145,14 +145,14 @@ static s64 may_replace(hls_t *h, u32 s, u32 policy, const params_t *params)
 		return -HLS_E_NOT_FOUND;
 	if (sched->nr_children > policy_most_children(policy) || sched->joins != policy_joins(policy))
 		return -HLS_E_CHILDREN;
-	for (u32 i = 0; i < HLS_PARAMS; i++)
+	for (u32 i = 0; i < HLS_SCHEDULER_PARAMS; i++)
 		if (!policy_param_in_range(policy, i, params->value[i]))
 			return -HLS_E_PARAM;
 	if (policy == fallback(sched))
 		return 0; /* The fallback reads no parameters of children; they keep those of the policy before. */
 	u32 v = sched->first_child;
 	for (u32 n = opaque(0); n < HLS_MAX_VPS && v && can_loop; n++) {
-		for (u32 i = 0; i < HLS_PARAMS; i++)
+		for (u32 i = 0; i < HLS_VP_PARAMS; i++)
 			if (!policy_vp_param_in_range(policy, i, h->vp[v].param[i]))
 				return -HLS_E_PARAM;
 		v = h->vp[v].sib_next;
@@ -174,7 +174,7 @@ HLS_ENTRY s64 hls_replace(hls_t *h __arg_arena, u32 s, u32 policy, const params_
 	h->now_ns = now_ns;
 	h->scheduler[s].violation = 0;
 	take_off_cpus(h, s);
-	for (u32 i = 0; i < HLS_PARAMS; i++)
+	for (u32 i = 0; i < HLS_SCHEDULER_PARAMS; i++)
 		h->scheduler[s].param[i] = params->value[i];
 	error = set_policy(h, s, policy);
 	if (error)

@@ -61,7 +61,7 @@ HLS_ENTRY s64 hls_create_scheduler(hls_t *h __arg_arena, u32 policy, const param
 {
 	if (!policy_most_children(policy))
 		return -HLS_E_NOT_FOUND;
-	for (u32 i = 0; i < HLS_PARAMS; i++)
+	for (u32 i = 0; i < HLS_SCHEDULER_PARAMS; i++)
 		if (!policy_param_in_range(policy, i, params->value[i]))
 			return -HLS_E_PARAM;
 	u32 s = take_scheduler(h);
@@ -75,7 +75,7 @@ HLS_ENTRY s64 hls_create_scheduler(hls_t *h __arg_arena, u32 policy, const param
 	sched->hears = policy_hears(policy);
 	sched->slows = policy_slows(policy);
 	sched->timer_at = HLS_NEVER;
-	for (u32 i = 0; i < HLS_PARAMS; i++)
+	for (u32 i = 0; i < HLS_SCHEDULER_PARAMS; i++)
 		sched->param[i] = params->value[i];
 	policy_init(h, s);
 	return s;
@@ -146,7 +146,7 @@ static u32 new_vp(hls_t *h, u32 parent, u32 child, const params_t *params)
 	vp->parent = parent;
 	vp->child = child;
 	vp->usable = HLS_NEVER;
-	for (u32 i = 0; i < HLS_PARAMS && params; i++)
+	for (u32 i = 0; i < HLS_VP_PARAMS && params; i++)
 		vp->param[i] = params->value[i];
 	if (child)
 		add_up(h, v);
@@ -323,7 +323,7 @@ static s64 may_register(hls_t *h, u32 parent, const params_t *params)
 	scheduler_t *sched = &h->scheduler[parent];
 	if (sched->nr_children >= policy_most_children(sched->policy))
 		return -HLS_E_CHILDREN;
-	for (u32 i = 0; i < HLS_PARAMS; i++)
+	for (u32 i = 0; i < HLS_SCHEDULER_PARAMS; i++)
 		if (!policy_vp_param_in_range(sched->policy, i, params->value[i]))
 			return -HLS_E_PARAM;
 	return 0;
@@ -386,10 +386,10 @@ HLS_ENTRY s64 hls_detach(hls_t *h __arg_arena, u32 v, u64 now_ns)
 HLS_GLOBAL_FUNC s64 reregister(hls_t *h __arg_arena, u32 v, u32 parent, const params_t *params __arg_arena)
 {
 	vp_t *vp = &h->vp[v];
-	u64 param[HLS_PARAMS], word[HLS_VP_WORDS];
+	u64 param[HLS_VP_PARAMS], word[HLS_VP_WORDS];
 	u32 old_parent = vp->parent;
 	unregister_vp(h, v);
-	for (u32 i = 0; i < HLS_PARAMS; i++) {
+	for (u32 i = 0; i < HLS_VP_PARAMS; i++) {
 		param[i] = vp->param[i];
 		vp->param[i] = params->value[i];
 	}
@@ -400,7 +400,7 @@ HLS_GLOBAL_FUNC s64 reregister(hls_t *h __arg_arena, u32 v, u32 parent, const pa
 	s64 error = register_vp(h, parent, v);
 	if (!error)
 		return 0;
-	for (u32 i = 0; i < HLS_PARAMS; i++)
+	for (u32 i = 0; i < HLS_VP_PARAMS; i++)
 		vp->param[i] = param[i];
 	for (u32 i = 0; i < HLS_VP_WORDS; i++)
 		vp->word[i] = word[i];
@@ -430,13 +430,13 @@ HLS_ENTRY s64 hls_set_param(hls_t *h __arg_arena, u32 v, u32 param, u64 value, u
 	if (!vp_exists(h, v) || !h->vp[v].parent)
 		return -HLS_E_NOT_FOUND;
 	u32 parent = h->vp[v].parent;
-	if (param >= HLS_PARAMS)
+	if (param >= HLS_VP_PARAMS)
 		return -HLS_E_UNKNOWN;
 	if (!policy_vp_param_in_range(h->scheduler[parent].policy, param, value))
 		return -HLS_E_PARAM;
-	for (u32 i = 0; i < HLS_PARAMS; i++)
+	for (u32 i = 0; i < HLS_VP_PARAMS; i++)
 		h->new_params.value[i] = h->vp[v].param[i];
-	h->new_params.value[param & (HLS_PARAMS - 1)] = value;
+	h->new_params.value[param & (HLS_VP_PARAMS - 1)] = value;
 	bool wants = h->vp[v].state != HLS_WAITING;
 	release_thread(h, v, now_ns, false);
 	s64 error = reregister(h, v, parent, &h->new_params);
@@ -457,7 +457,7 @@ HLS_ENTRY s64 hls_tell(hls_t *h __arg_arena, u32 v, u32 message, const params_t 
 	keep_argument(message);
 	keep_argument(payload);
 	keep_argument(now_ns);
-	for (u32 i = 0; i < HLS_PARAMS; i++) {
+	for (u32 i = 0; i < HLS_SCHEDULER_PARAMS; i++) {
 		s64 fits = policy_field_in_range(h->scheduler[s].policy, message, i, payload->value[i]);
 		if (fits < 1)
 			return fits ? fits : -HLS_E_PARAM;

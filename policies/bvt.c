@@ -25,7 +25,8 @@
  * Of a scheduler below that is of this policy, too, holds one VP and has children with warps, `warp` is the most by
  * which its VP is warped: by as much as the child is that it runs, or would run. So a thread that comes ahead of its
  * siblings also comes ahead of those of its scheduler (section 3 of the paper, direct mode; but what is passed on is
- * CPU time, as the virtual times of two schedulers have nothing in common).
+ * CPU time, as the virtual times of two schedulers have nothing in common). If that scheduler has a `threshold`, its VP
+ * is warped by all of `warp` while that child is warped by at least the threshold, and not at all while it is not.
  *
  * Where this differs from the paper: time is charged to the nanosecond, unless a `unit` is given (the paper's minimum
  * charging unit, of 100 us: then who is preempted early and often gets less than its share, and nothing is promised);
@@ -43,21 +44,25 @@
  */
 #include "../core/virtual_time.h"
 
-#define BVT_PARAMS(P)                                                                     \
-	P(BVT_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(5), HLS_US(10), HLS_S(10),         \
-	  "CPU time by which a VP may get ahead of the next one before that runs")        \
-	P(BVT_CREDIT, "stall-credit", HLS_TIME, 0, 0, HLS_S(10),                          \
-	  "CPU time that a VP still has to come after a page fault or a wait for a disk") \
-	P(BVT_UNIT, "unit", HLS_TIME, 0, 0, HLS_MS(100),                                  \
-	  "CPU time of which multiples are charged, rounded up; 0: what was used")        \
-	P(BVT_MIGRATION, "migration", HLS_TIME, 0, 0, HLS_S(10),                          \
-	  "by how much a VP must be earlier to run elsewhere than it ran last, as CPU time for a share of 1")
-#define BVT_VP_PARAMS(P)                                                                                   \
-	P(BVT_SHARE, "share", HLS_COUNT, 1, 1, 131072, "weight of the VP among its siblings")              \
-	P(BVT_WARP, "warp", HLS_TIME, 0, 0, HLS_S(3600), "CPU time that the VP may get ahead of its turn") \
-	P(BVT_LIMIT, "warp-limit", HLS_TIME, 0, 0, HLS_S(1000),                                            \
-	  "CPU time for which the VP may run warped; 0: any")                                              \
-	P(BVT_UNWARP, "unwarp", HLS_TIME, 0, 0, HLS_S(3600),                                               \
+#define BVT_MOST_WARP HLS_S(3600)
+
+#define BVT_PARAMS(P)                                                                                         \
+	P(BVT_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(5), HLS_US(10), HLS_S(10),                             \
+	  "CPU time by which a VP may get ahead of the next one before that runs")                            \
+	P(BVT_CREDIT, "stall-credit", HLS_TIME, 0, 0, HLS_S(10),                                              \
+	  "CPU time that a VP still has to come after a page fault or a wait for a disk")                     \
+	P(BVT_UNIT, "unit", HLS_TIME, 0, 0, HLS_MS(100),                                                      \
+	  "CPU time of which multiples are charged, rounded up; 0: what was used")                            \
+	P(BVT_MIGRATION, "migration", HLS_TIME, 0, 0, HLS_S(10),                                              \
+	  "by how much a VP must be earlier to run elsewhere than it ran last, as CPU time for a share of 1") \
+	P(BVT_THRESHOLD, "threshold", HLS_TIME, 0, 0, BVT_MOST_WARP,                                          \
+	  "from which warp of a child on the scheduler warps by all of its own, below a bvt; 0: by the child's")
+#define BVT_VP_PARAMS(P)                                                                                     \
+	P(BVT_SHARE, "share", HLS_COUNT, 1, 1, 131072, "weight of the VP among its siblings")                \
+	P(BVT_WARP, "warp", HLS_TIME, 0, 0, BVT_MOST_WARP, "CPU time that the VP may get ahead of its turn") \
+	P(BVT_LIMIT, "warp-limit", HLS_TIME, 0, 0, HLS_S(1000),                                              \
+	  "CPU time for which the VP may run warped; 0: any")                                                \
+	P(BVT_UNWARP, "unwarp", HLS_TIME, 0, 0, HLS_S(3600),                                                 \
 	  "time without warp after which the limit is there anew; 0: at each wake-up")
 #define BVT_NO_FIELDS(P)
 #define BVT_MESSAGES(M)                                                  \
@@ -343,18 +348,28 @@ HLS_RARE_FUNC u32 bvt_current(hls_t *h __arg_arena, u32 s)
 }
 
 /*
- * Tells the schedulers above s by how much CPU time v, which s runs or would run, is warped, plus 1 ns, as 0 would tell
- * nothing; v may be none. A scheduler without warps below it, with several VPs or with a penalty for migration tells
- * nothing.
+ * By how much CPU time s may be warped at most while it runs v, or would run it; v may be none. BVT_MOST_WARP leaves it
+ * to the warp of the VP of s.
+ */
+static u64 bvt_warp_above_ns(hls_t *h, u32 s, u32 v)
+{
+	u64 threshold_ns = h->scheduler[s].param[BVT_THRESHOLD];
+	u64 warp_ns = v && POLICY_VP(struct bvt_vp, v)->state == BVT_WARPED ? bvt_warp_ns(h, v) : 0;
+	if (!threshold_ns)
+		return warp_ns;
+	return warp_ns >= threshold_ns ? BVT_MOST_WARP : 0;
+}
+
+/*
+ * Tells the schedulers above s how far it is to be warped while it runs v, or would run it, plus 1 ns, as 0 would tell
+ * nothing. A scheduler without warps below it, with several VPs or with a penalty for migration tells nothing.
  */
 HLS_RARE_FUNC u32 bvt_tell_of(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	u64 told = 0;
 	const scheduler_t *sched = &h->scheduler[s];
-	if (POLICY_STATE(struct bvt, s)->warpers && sched->nr_up == 1 && !sched->param[BVT_MIGRATION]) {
-		bool is_warped = v && POLICY_VP(struct bvt_vp, v)->state == BVT_WARPED;
-		told = 1 + (is_warped ? bvt_warp_ns(h, v) : 0);
-	}
+	if (POLICY_STATE(struct bvt, s)->warpers && sched->nr_up == 1 && !sched->param[BVT_MIGRATION])
+		told = 1 + bvt_warp_above_ns(h, s, v);
 	hls_tell_parents(h, s, HLS_TOLD_WARP, told);
 	return 0;
 }

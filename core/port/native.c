@@ -76,7 +76,7 @@ static const u64 sizes[] = {sizeof(struct hls),
 			    HLS_MAX_SCHEDULERS,
 			    HLS_MAX_VPS,
 			    HLS_MAX_RECORDS,
-			    HLS_PARAMS,
+			    HLS_SCHEDULER_PARAMS,
 			    sizeof(struct hls_call),
 			    HLS_FIRST_LOADED,
 			    offsetof(struct hls, cpu),
@@ -84,7 +84,8 @@ static const u64 sizes[] = {sizeof(struct hls),
 			    HLS_SCHEDULER_WORDS,
 			    HLS_VP_WORDS,
 			    sizeof(struct hls_tree_node),
-			    HLS_FIRST_OPTIONAL};
+			    HLS_FIRST_OPTIONAL,
+			    HLS_VP_PARAMS};
 
 /* Makes a call, and writes its result into it. */
 static void play(struct hls *h, struct hls_call *c)

@@ -10,7 +10,8 @@ pub(crate) fn run(bytes: &[u8]) {
     let mut known = Policies::default();
     for policy in loaded {
         assert!(policy.id >= limits::FIRST_LOADED);
-        assert!(policy.scheduler_params.len().max(policy.vp_params.len()) <= limits::PARAMS);
+        assert!(policy.scheduler_params.len() <= limits::SCHEDULER_PARAMS);
+        assert!(policy.vp_params.len() <= limits::VP_PARAMS);
         // A policy's name may be taken, and what it declares may be wrong.
         let _ = known.load(policy);
     }

@@ -9,10 +9,10 @@ use std::fmt;
 
 /// Parameters of a scheduler or of a VP, in the order of the policy's list; the rest 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Params(pub [u64; limits::PARAMS]);
+pub struct Params(pub [u64; limits::SCHEDULER_PARAMS]);
 
 impl Params {
-    /// The first values of a list, at most [`limits::PARAMS`] of them.
+    /// The first values of a list, at most [`limits::SCHEDULER_PARAMS`] of them.
     pub fn from_slice(values: &[u64]) -> Params {
         let mut params = Params::default();
         for (to, from) in params.0.iter_mut().zip(values) {

@@ -150,15 +150,15 @@ impl<'o> Description<'o> {
             state_version: self.number(described, 40)?,
             max_children,
             joins,
-            scheduler_params: self.params(params?, nr_params?.into())?,
-            vp_params: self.params(vp_params?, nr_vp_params?.into())?,
+            scheduler_params: self.params(params?, nr_params?.into(), limits::SCHEDULER_PARAMS)?,
+            vp_params: self.params(vp_params?, nr_vp_params?.into(), limits::VP_PARAMS)?,
             messages: self.messages(messages?, nr_messages?)?,
         })
     }
 
-    fn params(&mut self, first: Option<Place>, count: u64) -> Result<Vec<ParamInfo>> {
-        if count > limits::PARAMS as u64 {
-            return wrong(format!("found {count} parameters or fields, expected {} at most", limits::PARAMS));
+    fn params(&mut self, first: Option<Place>, count: u64, most: usize) -> Result<Vec<ParamInfo>> {
+        if count > most as u64 {
+            return wrong(format!("found {count} parameters or fields, expected {most} at most"));
         }
         let entry = |i| first.map_or_else(|| wrong("found no list"), |first| first.plus(i * PARAM_BYTES));
         (0..count).map(|i| self.param(entry(i)?)).collect()
@@ -196,7 +196,7 @@ impl<'o> Description<'o> {
         let doc = self.text(entry.plus(8)?)?.unwrap_or_default();
         let fields = self.pointer(entry.plus(16)?)?;
         let count = self.long(entry, 24)?;
-        Ok(MessageInfo { name, doc, fields: self.params(fields, count)? })
+        Ok(MessageInfo { name, doc, fields: self.params(fields, count, limits::VP_PARAMS)? })
     }
 
     /// The text whose address is at this place; `None`: NULL, or no character.

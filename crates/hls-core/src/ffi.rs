@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_void};
 pub type Hls = c_void;
 
 /// `struct hls_params`.
-pub type Params = [u64; limits::PARAMS];
+pub type Params = [u64; limits::SCHEDULER_PARAMS];
 
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -40,10 +40,12 @@ pub mod limits {
     pub const MAX_VPS: usize = 4096 + 65536;
     /// Records that may wait to be taken.
     pub const MAX_RECORDS: usize = 16384;
-    /// Parameters of a scheduler, and of a VP; values of a message.
-    pub const PARAMS: usize = 4;
+    /// Parameters of a scheduler.
+    pub const SCHEDULER_PARAMS: usize = 5;
+    /// Parameters of a VP; values of a message.
+    pub const VP_PARAMS: usize = 4;
     /// Words that a policy has in each of its schedulers.
-    pub const SCHEDULER_WORDS: usize = 103;
+    pub const SCHEDULER_WORDS: usize = 102;
     /// Words that a policy has in each VP that it schedules.
     pub const VP_WORDS: usize = 4;
     /// Built-in policies with numbers from here on may be left out of an engine.

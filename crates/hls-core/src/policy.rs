@@ -39,7 +39,7 @@ pub struct MessageInfo {
     pub name: &'static str,
     /// One sentence for people.
     pub doc: &'static str,
-    /// What it carries, at most [`limits::PARAMS`](crate::limits::PARAMS) values.
+    /// What it carries, at most [`limits::VP_PARAMS`](crate::limits::VP_PARAMS) values.
     pub fields: Vec<ParamInfo>,
 }
 

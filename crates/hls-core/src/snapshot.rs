@@ -59,7 +59,7 @@ pub struct HeadImage {
     /// Scratch of a request.
     pub way: [u32; limits::MAX_DEPTH],
     /// Scratch of a change of parameters.
-    pub new_params: [u64; limits::PARAMS],
+    pub new_params: [u64; limits::SCHEDULER_PARAMS],
     /// The invariant that the last check found broken: its number, and the scheduler, VP and CPU where.
     pub fault: [u32; 4],
 }
@@ -155,7 +155,7 @@ pub struct SchedulerImage {
     /// What it tells the schedulers above it: its earliest deadline, and its warp.
     pub told: [u64; 2],
     /// Its parameters.
-    pub param: [u64; limits::PARAMS],
+    pub param: [u64; limits::SCHEDULER_PARAMS],
     /// Its policy's own words.
     pub word: [u64; limits::SCHEDULER_WORDS],
 }
@@ -232,7 +232,7 @@ pub struct VpImage {
     /// CPU time that it had until then.
     pub ran_ns: u64,
     /// Its parameters.
-    pub param: [u64; limits::PARAMS],
+    pub param: [u64; limits::VP_PARAMS],
     /// The words that its scheduler's policy has in it.
     pub word: [u64; limits::VP_WORDS],
 }

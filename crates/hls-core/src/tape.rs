@@ -74,7 +74,7 @@ pub struct Call {
     /// The kernel engine refuses the call unless VP `a` is that of its thread of this generation; 0: of any.
     pub generation: u32,
     /// Parameters of a scheduler or of a VP, or the payload of a message.
-    pub params: [u64; limits::PARAMS],
+    pub params: [u64; limits::SCHEDULER_PARAMS],
     /// What the entry point returned.
     pub result: i64,
 }

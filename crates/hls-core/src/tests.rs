@@ -10,7 +10,7 @@ fn limits_are_those_of_the_c_side() {
     let ours =
         [limits::MAX_DEPTH, limits::MAX_CPUS, limits::MAX_SCHEDULERS, limits::MAX_VPS, limits::MAX_RECORDS];
     assert_eq!(sizes[5..10], ours.map(|n| n as u64));
-    assert_eq!(sizes[10], limits::PARAMS as u64);
+    assert_eq!([sizes[10], sizes[19]], [limits::SCHEDULER_PARAMS, limits::VP_PARAMS].map(|n| n as u64));
     assert_eq!(sizes[4], size_of::<ffi::HlsRecord>() as u64);
     assert_eq!(sizes[11], size_of::<Call>() as u64);
     assert_eq!(sizes[12], u64::from(limits::FIRST_LOADED));

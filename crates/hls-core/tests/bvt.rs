@@ -399,3 +399,82 @@ fn a_scheduler_is_warped_by_its_own_warp_at_most() {
     assert_eq!([run(6, 6), run(6, 100)], [expected.clone(), expected]);
     assert_ne!(run(6, 3), run(6, 6));
 }
+
+/// A hog beside a scheduler with a hog and a thread that warps by 4, which wakes up at 7. The scheduler's VP may warp
+/// by 6; with a threshold it does so by nothing less.
+fn with_threshold(threshold: u64) -> String {
+    let mut machine = Machine::new(1, None);
+    let root = machine.root("bvt", &[2 * MS]);
+    let below = machine.below(root, &[1, 6 * MS, 0, 0], "bvt", &[2 * MS, 0, 0, 0, threshold]);
+    let threads = [(root, 0), (below, 4 * MS), (below, 0)].map(|(s, warp)| machine.thread(s, &[1, warp]));
+    let mut bench = Bench { machine, threads: threads.to_vec() };
+    bench.wake(0);
+    bench.wake(2);
+    assert_eq!(bench.run_to(7), "ffhhhhf");
+    bench.wake(1);
+    bench.run_to(38)
+}
+
+/// When the thread wakes up, the scheduler's VP is at 4 and comes to be at -2, the first hog is at 3: it may run until
+/// 5. But after 6 the other hog is to run below it, which does not warp: so the scheduler is at 10, and the first hog
+/// runs until 12. Then the hog has 4, and the thread comes again, ahead of both hogs.
+#[test]
+fn from_the_threshold_on_a_scheduler_warps_by_all_of_its_own() {
+    let expected = "ggggggfffffffffhhhhggggffffffff";
+    assert_eq!(with_threshold(3 * MS), expected);
+    // A warp of the threshold itself is enough.
+    assert_eq!(with_threshold(4 * MS), expected);
+}
+
+/// The thread comes ahead of the other hog alone. It has half of its scheduler's time, which is even with the first
+/// hog.
+#[test]
+fn below_the_threshold_a_scheduler_does_not_warp() {
+    let expected = "fffggggffffhhggffffhhggffffhhgg";
+    assert_eq!(with_threshold(4 * MS + 1), expected);
+    assert_eq!(with_threshold(3_600_000 * MS), expected);
+}
+
+/// Without a threshold it warps by 4, as the thread does.
+#[test]
+fn without_a_threshold_a_scheduler_warps_as_its_child_does() {
+    assert!(with_threshold(0).starts_with("gggggf"), "{}", with_threshold(0));
+}
+
+/// Of three schedulers the middle one counts with the warp that it has at present: its own, once the thread below it is
+/// warped by its threshold.
+#[test]
+fn a_threshold_counts_the_warp_of_a_scheduler() {
+    let comes_ahead = |thread: u64, own: u64| {
+        let mut machine = Machine::new(1, None);
+        let root = machine.root("bvt", &[2 * MS]);
+        let middle = machine.below(root, &[1, 6 * MS, 0, 0], "bvt", &[2 * MS, 0, 0, 0, 5 * MS]);
+        let below = machine.below(middle, &[1, own * MS, 0, 0], "bvt", &[2 * MS, 0, 0, 0, 3 * MS]);
+        let threads = [(root, 0), (below, thread)].map(|(s, warp)| machine.thread(s, &[1, warp * MS]));
+        let mut bench = Bench { machine, threads: threads.to_vec() };
+        bench.wake(0);
+        bench.wake(1);
+        bench.run_to(5);
+        bench.run_to(16)
+    };
+    let ahead = comes_ahead(3, 5);
+    assert_eq!(comes_ahead(100, 5), ahead);
+    let even = comes_ahead(2, 5);
+    assert_eq!(comes_ahead(3, 4), even);
+    assert_ne!(ahead, even);
+}
+
+/// The threshold is the fifth parameter of a scheduler; a VP has four, and a fifth one is refused.
+#[test]
+fn a_vp_has_four_parameters() {
+    let mut machine = Machine::new(1, None);
+    let root = machine.root("bvt", &[2 * MS, 0, 0, 0, 3_600_000 * MS]);
+    let refused = |params: &[u64], machine: &mut Machine| {
+        machine.core.attach(root, None, hls_core::Params::from_slice(params)).is_err()
+    };
+    assert!(refused(&[1, 0, 0, 0, 1], &mut machine));
+    assert!(!refused(&[1, 0, 0, 0, 0], &mut machine));
+    let bvt = hls_core::policies().iter().find(|policy| policy.name == "bvt").expect("it is built in");
+    let params = hls_core::Params([2 * MS, 0, 0, 0, 3_600_000 * MS + 1]);
+    assert!(machine.core.create_scheduler(bvt.id, params).is_err());
+}

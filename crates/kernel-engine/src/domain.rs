@@ -127,10 +127,10 @@ struct Layout {
     kicked: u64,
     share_param: u32,
     weights_changed: u32,
-    params: [u64; limits::PARAMS],
-    service_params: [u64; limits::PARAMS],
+    params: [u64; limits::SCHEDULER_PARAMS],
+    service_params: [u64; limits::SCHEDULER_PARAMS],
     call: Call,
-    message: [u64; limits::PARAMS],
+    message: [u64; limits::SCHEDULER_PARAMS],
     cpu: [CpuEntry; limits::MAX_CPUS],
     changed: [u64; CHANGE_WORDS],
 }

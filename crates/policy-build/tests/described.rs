@@ -126,7 +126,7 @@ proptest! {
         object.truncate(cut.map_or(object.len(), |cut| cut.index(SOUND.0.len())));
         if let Ok(table) = described_policies(&object) {
             let sound = |info: &PolicyInfo| {
-                info.id >= limits::FIRST_LOADED && info.scheduler_params.len() <= limits::PARAMS
+                info.id >= limits::FIRST_LOADED && info.scheduler_params.len() <= limits::SCHEDULER_PARAMS
             };
             prop_assert!(loaded(&table).iter().all(sound));
         }

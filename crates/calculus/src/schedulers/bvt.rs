@@ -25,6 +25,9 @@
 //!   them: a VP may be ahead by one part. Of all children together that is the sum of their shares / 256 ns, which is
 //!   added to B.
 //!
+//! - A child that is itself a scheduler of BVT may be warped by as much as its own children are, or from a threshold on
+//!   by all of its own. Either way w_n, its own warp, is the most by which it is warped, and its warp may go off.
+//!
 //! All were compared with every schedule of small sets, sleeping and warping at the worst times.
 //!
 //! A thread that asks for JOB, where a whole CPU is held, has it beside its share if `warps/` shows it.

@@ -342,6 +342,9 @@ impl Draw {
         if self.chance(20) {
             options.push(("migration", Value::Time(self.between(1, 60) * 100 * US)));
         }
+        if self.chance(40) {
+            options.push(("threshold", Value::Time(self.between(1, 60) * 100 * US)));
+        }
         if self.chance(5) {
             options.push(("unit", Value::Time(self.between(1, 20) * 100 * US)));
         }

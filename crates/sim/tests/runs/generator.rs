@@ -183,6 +183,7 @@ impl Generator {
                 let (credit, unit, migration) = (self.time(0, 5000), self.time(0, 200), self.time(0, 5000));
                 format!(" stall-credit=\"{credit}\" unit=\"{unit}\" migration=\"{migration}\"")
             }
+            "bvt" if self.chance(50) => format!(" threshold=\"{}\"", self.time(100, 5000)),
             _ => String::new(),
         }
     }
