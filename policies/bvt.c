@@ -37,8 +37,8 @@
  * than the scheduler's virtual time minus `stall-credit` (G) of its CPU time.
  *
  * On several CPUs each runs the VP with the least E of those that run nowhere, where E of who ran last on another CPU
- * counts as later by `migration` (M). Nothing is promised there: a light VP beside a heavy one gets ahead of the
- * scheduler's virtual time without limit.
+ * counts as later by `migration` (M). Only to equal shares without warps something is promised there: a light VP beside
+ * a heavy one gets ahead of the scheduler's virtual time without limit.
  *
  * What a division by a share leaves is carried over.
  */

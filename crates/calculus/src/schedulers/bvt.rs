@@ -30,10 +30,20 @@
 //!
 //! All were compared with every schedule of small sets, sleeping and warping at the worst times.
 //!
+//! On m whole CPUs, with K > m children of the same share, without warps, credits and units: PSBE m/(K+m-1),
+//! (K-1)*(2C+2M)/(K+m-1), where M is the `migration` as CPU time of such a child. Proof: of two children, one that runs
+//! is stopped once it is C+M ahead of one that is READY, and gains nothing on one that runs, too; who wakes up begins
+//! at the least of all or later. So nobody is further ahead of the least than C+M, and a sibling that runs while f
+//! waits, from the least on until it is C+M ahead of f, has at most what f has had, and 2C+2M. While f waits, siblings
+//! have all m CPUs: m*(t-x) <= (K-1)*(x+2C+2M) for the x that f has in t. With other shares than equal ones there is no
+//! bound, for who runs does gain on a sibling of a greater share. Virtual times have to be exact, or those who wake up
+//! in turns, a part of 1/256 ns too early each, would hold back the least. The core counts m times the share, since a
+//! child may have up to m VPs: so that is to divide 256.
+//!
 //! A thread that asks for JOB, where a whole CPU is held, has it beside its share if `warps/` shows it.
 
 use super::proportional_share::as_psbe;
-use super::{Entry, Instance, Limits, Provided, proportional_share};
+use super::{Entry, HeldVps, Instance, Limits, Provided, proportional_share};
 use crate::derivation::Rule;
 use crate::graph::{Child, Edge};
 use crate::guarantee::{Guarantee, Kind};
@@ -48,7 +58,8 @@ pub(super) const ENTRY: Entry = Entry {
     policy: "bvt",
     source: "Duda and Cheriton, SOSP 1999",
     accepts: proportional_share::ENTRY.accepts,
-    provides: proportional_share::ENTRY.provides,
+    provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r; of m CPUs PSBE \
+               m/(K+m-1), delta to each of K threads of equal shares; ALL where there are CPUs enough",
     joins: false,
     limits: Limits::Nothing,
     provide,
@@ -59,6 +70,7 @@ const WARP_LIMITS: Rule =
     Rule { name: "BVT, by limits of warps", source: "what a sibling gets since it last ran unwarped" };
 const REQUESTS: Rule = Rule { name: "BVT, requests of who warps", source: "stays ahead, with its debt" };
 const SHARE: Rule = Rule { name: "BVT, PS to PS", source: ENTRY.source };
+const EVEN: Rule = Rule { name: "BVT, equal shares of CPUs", source: "nobody gets far ahead of the least" };
 
 /// A child's weight as a fraction of the sum of all; its warp and limits in nanoseconds.
 struct Claim {
@@ -81,7 +93,7 @@ impl Claim {
 fn provide(instance: &Instance) -> Provided {
     let held = match instance.single_vp() {
         Ok(label) => label.absolute(),
-        Err(found) => return instance.a_cpu_each().unwrap_or_else(|| instance.nothing(SHARE, found)),
+        Err(found) => return instance.a_cpu_each().unwrap_or_else(|| on_several_cpus(instance, found)),
     };
     let Some(claims) = claims(instance) else {
         return instance.nothing_because(SHARE, "a share above 0 for every child", "one without");
@@ -120,6 +132,46 @@ fn provide(instance: &Instance) -> Provided {
         _ => return instance.nothing(SHARE, "shares of nothing that is promised"),
     };
     Provided { labels, complaints: Vec::new() }
+}
+
+/// The labels of threads that have equal shares of several whole CPUs. Other children have NULL, because of what was
+/// `found`.
+fn on_several_cpus(instance: &Instance, found: String) -> Provided {
+    let Some((cpus, counted)) = even(instance) else { return instance.nothing(SHARE, found) };
+    let of = |name| instance.param(name).unwrap_or_else(Rational::zero);
+    let (allowance, migration) = (of("allowance"), of("migration") * counted);
+    let siblings = whole(instance.children.len() as u64) - Rational::one();
+    let turns = &siblings + &cpus;
+    let delta = whole(2) * &siblings * (&allowance + &migration) / &turns;
+    let formula = format!(
+        "share m/(K+m-1) = {cpus}/{turns}; delta = (K-1)*2*(C+M)/(K+m-1) = {siblings}*2*({} + {})/{turns} = {}",
+        time_ceil(&allowance),
+        time_ceil(&migration),
+        time_ceil(&delta)
+    );
+    let label = instance.label(Guarantee::Psbe { share: cpus / turns, delta }, EVEN, formula);
+    Provided { labels: vec![label; instance.children.len()], complaints: Vec::new() }
+}
+
+/// How many whole CPUs the scheduler holds, and with which share the core counts each child; `None` where the children
+/// differ, may get ahead of their turn, or cannot use each CPU.
+fn even(instance: &Instance) -> Option<(Rational, Rational)> {
+    let [HeldVps { label, width }] = instance.held.as_slice() else { return None };
+    let is_whole = label.guarantee == Guarantee::All && label.count == *width;
+    let is_none = |name| instance.param(name).is_none_or(|value| value.is_zero());
+    let claims = claims(instance)?;
+    let cpus = whole(u64::from(*width));
+    let counted = instance.shares()?.pop()? * &cpus;
+    let is_even = |claim: &Claim| claim.weight == claims[0].weight && claim.warp.is_zero();
+    let is_exact = (whole(GRANULES_A_NANOSECOND) / &counted).is_integer();
+    let is_free = |edge: &&Edge| matches!(edge.child, Child::Thread(_)) && edge.width <= 1 && !edge.pinned;
+    let holds = is_whole
+        && is_exact
+        && claims.iter().all(is_even)
+        && instance.children.iter().all(is_free)
+        && instance.param("allowance").is_some_and(|allowance| allowance.is_positive())
+        && ["stall-credit", "unit"].into_iter().all(is_none);
+    holds.then_some((cpus, counted))
 }
 
 fn claims(instance: &Instance) -> Option<Vec<Claim>> {
@@ -257,7 +309,7 @@ fn least_by_limits<'c>(
 
 #[cfg(test)]
 mod tests {
-    use crate::schedulers::tests::labels;
+    use crate::schedulers::tests::{labels, provide};
 
     type Child<'a> = &'a [(&'a str, u64)];
 
@@ -315,5 +367,36 @@ mod tests {
         // Below a reservation only warps are counted.
         let below = promised("RESBS 10ns 20ns", 1, &[[1, 0, 0, 0], [1, 20, 2, 4]]);
         assert_eq!(below[0], "PSBE 1/4 2.049/128us"); // 5 + 1 + 10 + 2/256
+    }
+
+    fn on_cpus(cpus: u16, params: &[(&str, u64)], children: &[&[(&str, u64)]]) -> Vec<String> {
+        let provided = provide("bvt", ("ALL", cpus), params, children);
+        provided.labels.iter().map(|label| label.guarantee.to_string()).collect()
+    }
+
+    #[test]
+    fn equal_shares_of_several_cpus_are_bounded() {
+        let one: Child<'_> = &[("share", 1)];
+        assert_eq!(on_cpus(2, &[("allowance", 2)], &[one; 3]), ["PSBE 1/2 2ns"; 3]);
+        assert_eq!(on_cpus(2, &[("allowance", 2)], &[one; 4]), ["PSBE 2/5 12/5ns"; 4]);
+        assert_eq!(on_cpus(4, &[("allowance", 2)], &[one; 5]), ["PSBE 1/2 2ns"; 5]);
+        assert_eq!(on_cpus(2, &[("allowance", 2)], &[one; 2]), ["ALL"; 2]);
+        // The penalty counts for a share of 1, and the core has 8: 3*2*(2+8)/5.
+        let params = [("allowance", 2), ("migration", 1)];
+        let four: Child<'_> = &[("share", 4)];
+        assert_eq!(on_cpus(2, &params, &[four; 4]), ["PSBE 2/5 12ns"; 4]);
+    }
+
+    #[test]
+    fn shares_of_several_cpus_are_bounded_only_if_nobody_gets_ahead() {
+        let [one, two, three]: [Child<'_>; 3] = [&[("share", 1)], &[("share", 2)], &[("share", 3)]];
+        let nothing = ["NULL"; 3];
+        assert_eq!(on_cpus(2, &[("allowance", 2)], &[one, one, two]), nothing);
+        assert_eq!(on_cpus(2, &[("allowance", 2)], &[three; 3]), nothing);
+        assert_eq!(on_cpus(3, &[("allowance", 2)], &[one; 4]), ["NULL"; 4]);
+        assert_eq!(on_cpus(2, &[("allowance", 2)], &[one, one, &[("share", 1), ("warp", 1)]]), nothing);
+        for option in ["stall-credit", "unit"] {
+            assert_eq!(on_cpus(2, &[("allowance", 2), (option, 1)], &[one; 3]), nothing);
+        }
     }
 }

@@ -13,7 +13,12 @@ fn parse(guarantee: &str) -> Guarantee {
 }
 
 /// What a policy promises to children with these parameters when its scheduler holds `held` on each of `cpus` CPUs.
-fn provide(policy: &str, (held, cpus): (&str, u16), params: Params, children: &[Params]) -> Provided {
+pub(super) fn provide(
+    policy: &str,
+    (held, cpus): (&str, u16),
+    params: Params,
+    children: &[Params],
+) -> Provided {
     let owned = |list: Params| -> Vec<(String, u64)> {
         list.iter().map(|(name, value)| ((*name).into(), *value)).collect()
     };

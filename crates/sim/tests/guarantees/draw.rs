@@ -97,6 +97,20 @@ pub fn jobs(seed: u64) -> Case {
     draw.case
 }
 
+/// Draws threads with equal shares of several CPUs below a BVT scheduler, which promises something to each.
+pub fn even(seed: u64) -> Case {
+    let root = Node { above: Vec::new(), what: What::Thread(HOG) };
+    let case = Case { cpus: 2, interrupts: Vec::new(), nodes: vec![root], length: 0, seed };
+    let mut draw = Draw { random: Rand32::new_inc(seed, 0xe7e2), case, favourite: None };
+    draw.case.cpus = draw.one_of(&[2, 2, 4]);
+    let empty = draw.case.clone();
+    while !matches!(draw.label(draw.case.nodes.len() - 1), Guarantee::Psbe { .. }) {
+        draw.case = empty.clone();
+        draw.grow(0, "bvt", &Guarantee::All);
+    }
+    draw.case
+}
+
 /// Draws what the threads of a hierarchy do.
 pub fn workload(case: &Case, seed: u64) -> Case {
     let case_of_seed = Case { seed, ..case.clone() };
@@ -266,7 +280,10 @@ impl Draw {
         // Mostly one CPU, since most analyses are for a scheduler with one VP.
         let width = (self.case.cpus > 1 && self.chance(60))
             .then(|| if self.chance(65) { 1 } else { self.between(1, self.case.cpus) });
+        let is_even = policy == "bvt" && *held == Guarantee::All && self.case.cpus > 1 && width != Some(1);
+        let is_even = is_even && self.chance(60);
         let more = match policy {
+            "bvt" if is_even => self.migration(),
             "bvt" => self.bvt_options(),
             // The line in the file has the rate of `grub`, or that which its parent gives it under the same name.
             "grub" if !self.case.has_param(thread, "rate-ppm") => self.rate(held),
@@ -291,6 +308,7 @@ impl Draw {
             "rialto-nt" => self.split_slots(),
             "limit" => vec![self.budget(held)],
             "proportional-share" => (0..self.between(2, 4)).map(|_| self.share()).collect(),
+            "bvt" if is_even => self.even_shares(width.unwrap_or(self.case.cpus)),
             "bvt" if *held == Guarantee::All && self.chance(60) => {
                 let each = self.warping(quantum.unwrap_or(MS));
                 each.unwrap_or_else(|| (0..2).map(|_| self.limited_share()).collect())
@@ -339,9 +357,7 @@ impl Draw {
         if self.chance(40) {
             options.push(("stall-credit", Value::Time(self.between(1, 60) * 100 * US)));
         }
-        if self.chance(20) {
-            options.push(("migration", Value::Time(self.between(1, 60) * 100 * US)));
-        }
+        options.extend(self.migration());
         if self.chance(40) {
             options.push(("threshold", Value::Time(self.between(1, 60) * 100 * US)));
         }
@@ -349,6 +365,17 @@ impl Draw {
             options.push(("unit", Value::Time(self.between(1, 20) * 100 * US)));
         }
         options
+    }
+
+    fn migration(&mut self) -> Vec<(&'static str, Value)> {
+        let is_drawn = self.chance(20);
+        is_drawn.then(|| ("migration", Value::Time(self.between(1, 60) * 100 * US))).into_iter().collect()
+    }
+
+    /// Draws the one share that each child of several CPUs has: mostly one by which virtual times are exact.
+    fn even_shares(&mut self, cpus: u64) -> Vec<Vec<(&'static str, Value)>> {
+        let share = self.one_of(&[1, 1, 2, 16, 3]);
+        (0..cpus + self.between(1, 3)).map(|_| vec![("share", Value::Count(share))]).collect()
     }
 
     /// Draws a share with a warp that may have limits: less than what the share gives in the same time, or more.

@@ -1,6 +1,6 @@
 //! Tests that promises are kept in drawn hierarchies, and in those that once showed a broken promise.
 
-use crate::draw::{hierarchy, workload};
+use crate::draw::{even, hierarchy, workload};
 use crate::held::{Breach, Promises, Shift, Tally, plan, read, run};
 use crate::requests::hold;
 use crate::shrink::shrink;
@@ -102,6 +102,24 @@ fn every_promise_is_kept_in_every_window_and_request() {
     );
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     assert!(rich * 3 > runs, "{rich} of {runs} runs are hardly a test");
+}
+
+/// Threads that have equal shares of several CPUs, which few of the hierarchies above have.
+#[test]
+fn equal_shares_of_several_cpus_are_kept() {
+    let mut sum = Tally::default();
+    for seed in first()..first() + cases() / 3 {
+        let drawn = even(seed);
+        for nth in 0..WORKLOADS {
+            let case = workload(&drawn, seed * WORKLOADS + nth);
+            let (tally, breach) =
+                try_out(&case).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", case.kdl()));
+            assert!(breach.is_none(), "{}", report(seed, &case, &breach.expect("it is one")));
+            sum.add(&tally);
+        }
+    }
+    println!("{} windows", sum.windows);
+    assert!(sum.windows_of.get("bvt").is_some_and(|windows| *windows > 0));
 }
 
 /// Each file of `found` is the smallest hierarchy that once broke a promise.
