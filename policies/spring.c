@@ -46,7 +46,7 @@ enum { SPRING_VP_PARAMS(HLS_PARAM_INDEX) };
 #define SPRING_MOST_BACK 32
 #define SPRING_MOST_STEPS 2900 /* with the rest of the hook fewer than a loaded policy's hook may take */
 #define SPRING_JOBS_A_WORD 16  /* a seat is 4 bits */
-#define SPRING_PLAN_WORDS 26
+#define SPRING_PLAN_WORDS 25
 #define SPRING_MOST_JOBS (SPRING_PLAN_WORDS * SPRING_JOBS_A_WORD)
 
 #define SPRING_NO_SEAT SPRING_MOST_CHILDREN

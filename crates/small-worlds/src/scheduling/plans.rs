@@ -9,7 +9,7 @@ use hls_core::{Image, VpImage};
 /// A plan that rests stands still.
 pub(super) fn add_plan(digest: &mut Digest, words: &[u64], now: u64) {
     const SEATS: std::ops::Range<usize> = 5..13;
-    const PLAN_WORDS: usize = 26;
+    const PLAN_WORDS: usize = 25;
     let [begin_at, round, until, owner_and_wants, places] = words[..5] else {
         unreachable!("it has more words")
     };
