@@ -141,7 +141,8 @@ fn a_long_tape_is_played_in_parts() {
     let Some(mut replay) = replay() else { return };
     let call = |op: Op, a, b| Call { op: op as u32, a, b, ..Call::default() };
     let round_robin = policies().iter().find(|policy| policy.name == "round-robin").expect("there is one");
-    let create = Call { params: [1_000_000, 0, 0, 0, 0], ..call(Op::CreateScheduler, round_robin.id.into(), 0) };
+    let create =
+        Call { params: [1_000_000, 0, 0, 0, 0], ..call(Op::CreateScheduler, round_robin.id.into(), 0) };
     let mut tape = vec![call(Op::AddCpu, 0, 0), create, call(Op::AttachRoot, 1, 0)];
     tape.resize(500, call(Op::Attach, 1, 0));
     tape.resize(100_000, call(Op::Check, 0, 0));
