@@ -86,8 +86,10 @@ fn provide(instance: &Instance) -> Provided {
         let delta = delta + &rounding;
         let (shown, sum) = (time_ceil(&request), time_ceil(&delta));
         let rounded = if rounding.is_positive() { " (rounded)" } else { "" };
-        let formula =
-            format!("delta = r + max(r, q){rounded} = {shown} + max({shown}, {}) = {sum}", time_ceil(&quantum));
+        let formula = format!(
+            "delta = r + max(r, q){rounded} = {shown} + max({shown}, {}) = {sum}",
+            time_ceil(&quantum)
+        );
         instance.label(Guarantee::Psbe { share, delta }, RULE, formula)
     });
     Provided { labels: labels.collect(), complaints: Vec::new() }
