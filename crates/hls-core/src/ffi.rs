@@ -138,7 +138,7 @@ pub struct NumberDescription {
 }
 
 /// How many entries `sizes` has.
-pub const SIZES: usize = 19;
+pub const SIZES: usize = 20;
 
 /// `struct hls_library`: one build of the core.
 #[repr(C)]
