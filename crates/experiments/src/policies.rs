@@ -25,8 +25,9 @@ fn read(path: &Path) -> Result<String, Vec<String>> {
 pub fn table(repository: &Path) -> Result<String, Vec<String>> {
     let (results, mutants) = (read(&repository.join(RESULTS))?, read(&repository.join(MUTANTS))?);
     let mut table = String::from(
-        "| policy | lines of C | parameters; of a child | provides | hierarchies | windows | broken | mutants |\n\
-         |---|--:|---|---|--:|--:|--:|--:|\n",
+        "| policy | lines of C | parameters; of a child | provides | from its source \
+         | hierarchies | windows | broken | mutants |\n\
+         |---|--:|---|---|---|--:|--:|--:|--:|\n",
     );
     for policy in policies() {
         let (file, text) = file_of(policy.name, repository)?;
@@ -38,13 +39,15 @@ pub fn table(repository: &Path) -> Result<String, Vec<String>> {
         let [hierarchies, windows, broken] = figures(&results, name);
         writeln!(
             table,
-            "| [`{name}`](../{file}) | {lines} | {} | {provides} | {hierarchies} | {windows} | {broken} | {noticed} |",
-            parameters(policy)
+            "| [`{name}`](../{file}) | {lines} | {} | {provides} | {} \
+             | {hierarchies} | {windows} | {broken} | {noticed} |",
+            parameters(policy),
+            from_its_source(policy.name, repository)
         )
         .expect("a string");
     }
     let [hierarchies, windows, broken] = figures(&results, "mixed");
-    writeln!(table, "| all, mixed | | | | {hierarchies} | {windows} | {broken} | |").expect("a string");
+    writeln!(table, "| all, mixed | | | | | {hierarchies} | {windows} | {broken} | |").expect("a string");
     Ok(table)
 }
 
@@ -58,6 +61,14 @@ fn file_of(name: &str, repository: &Path) -> Result<(String, String), Vec<String
         }
     }
     Err(vec![format!("found no file of the policy `{name}` in policies/")])
+}
+
+/// What the tests of a policy repeat of its source, as they say themselves.
+fn from_its_source(name: &str, repository: &Path) -> String {
+    let file = format!("crates/hls-core/tests/{}.rs", name.replace('-', "_"));
+    let tests = read(&repository.join(&file)).unwrap_or_default();
+    let said = tests.lines().find_map(|line| line.split_once("From its source: "));
+    said.map_or("-".to_owned(), |(_, what)| format!("[{}](../{file})", what.trim_end_matches('.')))
 }
 
 /// The names of the parameters of a scheduler, and of each child.

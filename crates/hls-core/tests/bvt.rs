@@ -1,4 +1,6 @@
 //! What the policy `bvt` decides: schedules that were worked out by hand, a character a millisecond.
+//!
+//! From its source: figures 1 to 5 and section 5, in experiments/bvt-*.
 
 mod support;
 

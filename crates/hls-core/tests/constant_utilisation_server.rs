@@ -24,6 +24,8 @@ fn wake(machine: &mut Machine, threads: &[CoreVp]) {
 /// Liu's example (section 7.4.1), in tenths of her unit: tasks of 5 in 30, 10 in 40 and 45 in 190 beside a server of
 /// 1/4, to which jobs of 10, 20 and 20 come at 30, 69 and 140. The first is due at 70, so the second begins there, and
 /// is due at 150; so the third begins there.
+///
+/// From its source: Liu, section 7.4.1: the deadlines of three jobs.
 #[test]
 fn jobs_begin_at_the_deadlines_before_them() {
     let (mut machine, threads) = bench(1, &[[5, 30], [10, 40], [45, 190], [20, 80]]);

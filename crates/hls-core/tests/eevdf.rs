@@ -31,6 +31,8 @@ fn quanta(machine: &mut Machine, threads: &[CoreVp], quanta: u64) -> String {
 
 /// Two clients of equal weight, with requests of two quanta and of one. The second comes after a quantum (here a
 /// nanosecond before, so that it is there for the decision).
+///
+/// From its source: figure 1, quantum by quantum.
 #[test]
 fn the_example_of_the_paper() {
     let (mut machine, threads) = bench(&[[2, 2 * QUANTUM], [2, QUANTUM]]);

@@ -190,6 +190,8 @@ struct Jobs {
 
 /// The paper's claim: a job that a CPU of its own, as fast as the server has bandwidth, has done at F is done before
 /// F + P here. The few nanoseconds are what the core rounds up.
+///
+/// From its source: the claim that a job is at most a period later than alone.
 #[test]
 fn jobs_are_done_at_most_a_period_later_than_on_a_cpu_of_their_own() {
     const ROUNDED: u64 = 100;

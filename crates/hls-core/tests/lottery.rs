@@ -36,6 +36,8 @@ fn counts(threads: &[CoreVp], winners: &[CoreVp]) -> Vec<u64> {
 }
 
 /// Of n quanta a VP with the part p of all tickets has n p, give or take sqrt(n p (1 - p)) (section 2 of the paper).
+///
+/// From its source: section 2: the spread of wins, sqrt(n p (1 - p)).
 #[test]
 fn winners_are_binomially_distributed() {
     const QUANTA: u64 = 20_000;

@@ -91,6 +91,8 @@ fn the_continuous_reservation_of_the_papers_figure() {
 
 /// The six activities of the paper's scheduling graph, as they come there: each has one slot in each of its periods.
 /// For the last but one all slots are placed anew.
+///
+/// From its source: the graph of six activities.
 #[test]
 fn the_table_of_the_paper() {
     let claims = [[4, 20], [3, 10], [2, 40], [1, 20], [1, 10], [5, 40]];

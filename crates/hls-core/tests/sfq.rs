@@ -25,6 +25,8 @@ fn had_at(machine: &mut Machine, threads: &[CoreVp], at_ms: u64) -> Vec<f64> {
 
 /// B blocks at 60, A at 90: the virtual time is the greatest finish tag, 50, then. A wakes up at 110 and B at 115, both
 /// with the start tag 50, and A ends its quantum first.
+///
+/// From its source: section 3: weights 1 and 2, quanta of 10 ms.
 #[test]
 fn the_example_of_the_paper() {
     let (mut machine, threads) = bench(&[1, 2]);

@@ -28,6 +28,8 @@ fn had(machine: &mut Machine, threads: &[CoreVp], quanta: u64) -> Vec<f64> {
 /// Two CPUs, weights 1 and 10, and after 1,000 quanta a third thread of weight 1. The tags of the first two are 1,000
 /// and 100 then under SFQ, which in the paper starves the first thread for 900 quanta. Readjusted, the first two have a
 /// CPU each and equal tags. With the third the weights are 1 : 2 : 1 of two CPUs.
+///
+/// From its source: section 1.2: weights 1, 10, 1 on two CPUs.
 #[test]
 fn the_example_of_the_paper() {
     let (mut machine, threads) = bench("sfs", 2, &[1, 10, 1]);

@@ -22,6 +22,8 @@ fn bench(servers: &[[u64; 3]]) -> (Machine, Vec<CoreVp>) {
 
 /// The example of textbooks: periodic tasks that take 1 in 4 and 2 in 6, a server of 2 in 5 between them, and requests
 /// of 2 at 2, 1 at 8, 2 at 12 and 1 at 19.
+///
+/// From its source: the example of textbooks, 1 in 4, 2 in 6, server 2 in 5.
 #[test]
 fn requests_beside_periodic_tasks() {
     let (mut machine, threads) = bench(&[[1, 4, 3], [2, 6, 1], [2, 5, 2]]);

@@ -31,6 +31,8 @@ fn quanta(machine: &mut Machine, threads: &[CoreVp], quanta: u64) -> String {
 }
 
 /// Tickets 3 : 2 : 1, as in the paper. All passes are equal in the beginning, and after each six quanta.
+///
+/// From its source: tickets 3 : 2 : 1, quantum by quantum.
 #[test]
 fn quanta_come_in_proportion_to_tickets() {
     let (mut machine, threads) = bench(&[3, 2, 1]);

@@ -23,6 +23,8 @@ fn wake(machine: &mut Machine, threads: &[CoreVp]) {
 /// The authors' example: two tasks of 3 in 6 and 2 in 8, and a server of 1/4. Requests of 1 at 3, of 2 at 9 and of 1 at
 /// 14 are due at 7, 17 and 21. Here the first is a job of 2 that ends early, due at 11; so the second begins a new one,
 /// due at 17; and the third has its budget at 17, and is due at 25.
+///
+/// From its source: two tasks and a server of 1/4: the deadlines.
 #[test]
 fn requests_beside_tasks_are_served_before_their_deadlines() {
     let (mut machine, threads) = bench(1, &[[3, 6], [2, 8], [2, 8]]);

@@ -51,6 +51,8 @@ fn a_level_has_turns() {
 
 /// The chapter's figure of boost and decay: raised at the end of the wait, a level lower with each quantum, preempted
 /// by who is higher, and in turns at the base level again.
+///
+/// From its source: the figure of boost and decay.
 #[test]
 fn a_boost_decays_by_a_level_each_quantum() {
     let (mut machine, threads) = bench(&[[8, 2], [8, 0], [10, 0]]);
