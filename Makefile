@@ -58,7 +58,7 @@ storm: setup-storm ## test the kernel engine for long in the test machine; two h
 	cargo test --locked -p hls-vm -p hls-cli --test vm --test kernel -- --include-ignored --nocapture \
 		$(if $(STORMS),long_storms)
 
-policies: setup-run ## for each policy, hold its promises in thousands of random hierarchies; an hour, less with HLS_SEEDS=300
+policies: setup-run ## for each policy, hold its promises in thousands of random hierarchies; ten minutes
 	cargo test --locked --release -p hls-sim --test guarantees -- --ignored --nocapture the_promises_of_every_policy
 	HLS_BLESS=1 cargo test --locked -p hls-experiments --test policies
 

@@ -75,7 +75,7 @@ fn in_parallel(
 }
 
 #[test]
-#[ignore = "takes an hour: make policies"]
+#[ignore = "takes minutes: make policies"]
 fn the_promises_of_every_policy_are_kept() {
     let hierarchies =
         std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(HIERARCHIES);
