@@ -408,19 +408,25 @@ fn equal_shares_of_several_cpus_have_a_bound() {
     }
 }
 
-/// A hog beside a scheduler with a hog and a thread that warps by 4. The scheduler's VP may warp by 6. While its hog is
-/// to run it does not warp. When the thread wakes up, the scheduler comes ahead of the first hog, too.
-#[test]
-fn a_scheduler_is_warped_as_its_children_are() {
+/// A hog beside a scheduler with a hog and a thread that warps by 4, which wakes up at 7. The scheduler's VP may warp
+/// by 6. While its hog is to run it does not warp.
+fn two_levels(threshold: u64) -> Bench {
     let mut machine = Machine::new(1, None);
     let root = machine.root("bvt", &[2 * MS]);
-    let below = machine.below(root, &[1, 6 * MS, 0, 0], "bvt", &[2 * MS]);
+    let below = machine.below(root, &[1, 6 * MS, 0, 0], "bvt", &[2 * MS, 0, 0, 0, threshold]);
     let threads = [(root, 0), (below, 4 * MS), (below, 0)].map(|(s, warp)| machine.thread(s, &[1, warp]));
     let mut bench = Bench { machine, threads: threads.to_vec() };
     bench.wake(0);
     bench.wake(2);
     assert_eq!(bench.run_to(7), "ffhhhhf");
     bench.wake(1);
+    bench
+}
+
+/// When the thread wakes up, the scheduler comes ahead of the first hog, too.
+#[test]
+fn a_scheduler_is_warped_as_its_children_are() {
+    let mut bench = two_levels(0);
     assert_eq!(bench.run_to(9), "gg");
     bench.block(1);
     // The scheduler's VP is at 6, the first hog at 3: that runs until it is at 8.
@@ -449,19 +455,9 @@ fn a_scheduler_is_warped_by_its_own_warp_at_most() {
     assert_ne!(run(6, 3), run(6, 6));
 }
 
-/// A hog beside a scheduler with a hog and a thread that warps by 4, which wakes up at 7. The scheduler's VP may warp
-/// by 6; with a threshold it does so by nothing less.
+/// With a threshold the scheduler's VP warps by all of its warp or by nothing.
 fn with_threshold(threshold: u64) -> String {
-    let mut machine = Machine::new(1, None);
-    let root = machine.root("bvt", &[2 * MS]);
-    let below = machine.below(root, &[1, 6 * MS, 0, 0], "bvt", &[2 * MS, 0, 0, 0, threshold]);
-    let threads = [(root, 0), (below, 4 * MS), (below, 0)].map(|(s, warp)| machine.thread(s, &[1, warp]));
-    let mut bench = Bench { machine, threads: threads.to_vec() };
-    bench.wake(0);
-    bench.wake(2);
-    assert_eq!(bench.run_to(7), "ffhhhhf");
-    bench.wake(1);
-    bench.run_to(38)
+    two_levels(threshold).run_to(38)
 }
 
 /// When the thread wakes up, the scheduler's VP is at 4 and comes to be at -2, the first hog is at 3: it may run until

@@ -21,10 +21,15 @@ const ANSWER_0: [u8; 8] = [0xb7, 0, 0, 0, 0, 0, 0, 0];
 
 type Header = FileHeader64<Endianness>;
 
+/// How many bytes a relocation takes.
+const RELOCATION: usize = size_of::<Rel64<Endianness>>();
+
 /// An object's sections and symbols.
 struct Parsed<'f> {
     endian: Endianness,
     file: &'f [u8],
+    /// Where in the file the headers of the sections begin.
+    headers_at: usize,
     sections: SectionTable<'f, Header>,
     symbols: SymbolTable<'f, Header>,
 }
@@ -46,7 +51,7 @@ impl<'f> Parsed<'f> {
         let endian = header.endian()?;
         let sections = header.sections(endian, file)?;
         let symbols = sections.symbols(endian, file, SHT_SYMTAB)?;
-        Ok(Parsed { endian, file, sections, symbols })
+        Ok(Parsed { endian, file, headers_at: header.e_shoff.get(endian) as usize, sections, symbols })
     }
 
     /// The relocations of all sections with code.
@@ -75,7 +80,6 @@ impl<'f> Parsed<'f> {
 /// The object without the calls of hooks of policies that are not built in.
 pub fn leave_out(file: &[u8], built_in: BuiltIn) -> Result<Vec<u8>> {
     let object = Parsed::new(file)?;
-    let section_headers = Header::parse(file)?.e_shoff.get(object.endian) as usize;
     let mut bytes = file.to_vec();
     for relocations in object.relocations()? {
         let mut kept = relocations.at;
@@ -84,12 +88,12 @@ pub fn leave_out(file: &[u8], built_in: BuiltIn) -> Result<Vec<u8>> {
                 let call = relocations.code_at + relocation.r_offset(object.endian) as usize;
                 bytes[call..][..ANSWER_0.len()].copy_from_slice(&ANSWER_0);
             } else {
-                let from = relocations.at + n * size_of::<Rel64<Endianness>>();
-                bytes.copy_within(from..from + size_of::<Rel64<Endianness>>(), kept);
-                kept += size_of::<Rel64<Endianness>>();
+                let from = relocations.at + n * RELOCATION;
+                bytes.copy_within(from..from + RELOCATION, kept);
+                kept += RELOCATION;
             }
         }
-        let header = section_headers + relocations.section * size_of::<SectionHeader64<Endianness>>();
+        let header = object.headers_at + relocations.section * size_of::<SectionHeader64<Endianness>>();
         let size = header + offset_of!(SectionHeader64<Endianness>, sh_size);
         bytes[size..][..8].copy_from_slice(&((kept - relocations.at) as u64).to_ne_bytes());
     }
@@ -99,11 +103,12 @@ pub fn leave_out(file: &[u8], built_in: BuiltIn) -> Result<Vec<u8>> {
 /// Whether a symbol is a hook of a policy that is built in elsewhere, but not here. Its name begins with the policy's;
 /// if with those of several policies, it is of the one with the longest.
 fn is_left_out(symbol: &str, built_in: BuiltIn) -> bool {
+    let Some(hook) = symbol.strip_suffix(APART) else { return false };
     let is_of = |info: &&PolicyInfo| {
-        symbol.strip_prefix(&info.name.replace('-', "_")).is_some_and(|hook| hook.starts_with('_'))
+        hook.strip_prefix(&info.name.replace('-', "_")).is_some_and(|hook| hook.starts_with('_'))
     };
     let policy = policies().iter().filter(is_of).max_by_key(|info| info.name.len());
-    symbol.ends_with(APART) && policy.is_some_and(|info| !built_in.has_all_of(BuiltIn::one(info.id)))
+    policy.is_some_and(|info| !built_in.has_all_of(BuiltIn::one(info.id)))
 }
 
 #[cfg(test)]
