@@ -179,7 +179,6 @@ enum { BPF_F_TIMER_CPU_PIN = 2 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 
 /* Helpers, by their numbers in the kernel's interface. */
-static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;

@@ -39,7 +39,8 @@
 	OP(23, TELL, hls_tell(h, c->a, c->b, &c->params, c->now_ns))        \
 	OP(24, REPLACE, hls_replace(h, c->a, c->b, &c->params, c->now_ns))  \
 	OP(25, SET_PACE, hls_set_pace(h, c->value))                         \
-	OP(26, STALL, hls_stall(h, c->a, c->now_ns))
+	OP(26, STALL, hls_stall(h, c->a, c->now_ns))                        \
+	OP(27, WRITE_PAGE, hls_write_page(h, c->a, c->b, c->value))
 
 #define HLS_CALL_NUMBER(number, name, call) HLS_CALL_##name = number,
 enum hls_call_op { HLS_CALLS(HLS_CALL_NUMBER) };

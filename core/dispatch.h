@@ -261,6 +261,12 @@ SAID(bool, hears, false, HEARS)
 SAID(bool, slows, false, SLOWS)
 #undef SLOWS
 
+#define HAS_PAGES(number, fn, ...) \
+	case number:               \
+		return fn##_policy.has_pages;
+SAID(bool, has_pages, false, HAS_PAGES)
+#undef HAS_PAGES
+
 #define STRICT(number, fn, ...) \
 	case number:            \
 		return fn##_policy.strict;

@@ -212,7 +212,8 @@ struct hls_scheduler {
 	u32 first_wanting;
 	u8 hears; /* whether its policy has the hook `told` */
 	u8 slows; /* hls_policy.slows of its policy */
-	u16 unused;
+	u8 page;  /* the number of its pages (user_pages.h); 0: it has none */
+	u8 unused;
 	u32 pending_next;
 	u32 violation_about; /* the VP, or of the grant hook the CPU, that the hook was called about */
 	u64 timer_at;
@@ -263,13 +264,14 @@ struct hls_params {
 /* One root domain: everything that the core knows. */
 struct hls {
 	u64 now_ns;
-	u64 kick;      /* CPUs on which hls_schedule() is due */
-	u64 slice_ns;  /* set by a grant hook: after so long the VP that it chose is revoked */
-	u64 cpus;      /* CPUs of the domain */
-	u64 offline;   /* those of them that are offline: no scheduler holds their root VPs */
-	u64 decisions; /* how often a grant hook was called */
-	u64 seq;       /* counted up: orders what else would be equal, by which came first */
-	u64 pace_ns;   /* least mean time between calls that a loaded policy causes; 0: HLS_LEAST_PACE */
+	u64 kick;        /* CPUs on which hls_schedule() is due */
+	u64 slice_ns;    /* set by a grant hook: after so long the VP that it chose is revoked */
+	u64 cpus;        /* CPUs of the domain */
+	u64 offline;     /* those of them that are offline: no scheduler holds their root VPs */
+	u64 decisions;   /* how often a grant hook was called */
+	u64 seq;         /* counted up: orders what else would be equal, by which came first */
+	u64 pace_ns;     /* least mean time between calls that a loaded policy causes; 0: HLS_LEAST_PACE */
+	u64 pages_taken; /* the pages that schedulers have (user_pages.h), a bit each */
 	/* The hook of a loaded policy that runs: when it was called, steps that it has left, and its call (guard.h). */
 	u64 hook_at_ns;
 	u32 steps;
@@ -324,6 +326,7 @@ s64 hls_set_affinity(hls_t *h, u32 vp, u64 cpus, u64 now_ns);
 s64 hls_watch(hls_t *h, u32 vp, u32 on);
 s64 hls_replace(hls_t *h, u32 s, u32 policy, const params_t *params, u64 now_ns);
 s64 hls_set_pace(hls_t *h, u64 pace_ns);
+s64 hls_write_page(hls_t *h, u32 s, u32 word, u64 value);
 
 /* A CPU goes offline, and comes back. No effect where it is already. */
 s64 hls_offline(hls_t *h, u32 cpu, u64 now_ns);

@@ -8,6 +8,7 @@
  * `add_seeker`) until the event at hand is dealt with (`settle_pending`).
  */
 #include "dispatch.h"
+#include "user_pages.h"
 
 /*
  * How many of its ups a scheduler ought to have requested: one for each child that wants a CPU; a join, all. A faulty

@@ -159,6 +159,7 @@ struct hls_policy {
 	u32 state_version; /* of its words: builds with the same one understand each other's */
 	u32 most_children; /* 0: any number */
 	bool joins;        /* its scheduler holds VPs of several parents and requests all of them at once */
+	bool has_pages;         /* its schedulers are given pages, by which processes talk to them (user_pages.h) */
 	/* Each child is a slower processor; the first parameter of its VP is the speed in millionths. */
 	bool slows;
 	/* No READY child ever waits beside a RUNNING one that it would preempt. */

@@ -88,6 +88,9 @@ HLS_GLOBAL_FUNC s64 set_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 	if (sched->refused)
 		lift_refusals(h, s);
 	forget_children(h, s);
+	give_pages_back(h, s);
+	if (policy_has_pages(policy))
+		take_pages(h, s);
 	policy_init(h, s);
 	s64 error = register_anew(h, s);
 	add_pending(h, s);

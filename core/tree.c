@@ -77,6 +77,8 @@ HLS_ENTRY s64 hls_create_scheduler(hls_t *h __arg_arena, u32 policy, const param
 	sched->timer_at = HLS_NEVER;
 	for (u32 i = 0; i < HLS_SCHEDULER_PARAMS; i++)
 		sched->param[i] = params->value[i];
+	if (policy_has_pages(policy))
+		take_pages(h, s);
 	policy_init(h, s);
 	return s;
 }
@@ -100,6 +102,7 @@ HLS_ENTRY s64 hls_destroy_scheduler(hls_t *h __arg_arena, u32 s)
 		return -HLS_E_BUSY;
 	policy_deinit(h, s);
 	hls_set_timer(h, s, HLS_NEVER);
+	give_pages_back(h, s);
 	sched->policy = 0;
 	sched->pending_next = h->free_scheduler;
 	h->free_scheduler = s;

@@ -53,7 +53,8 @@
 	P(29, least_slack, LEAST_SLACK, __VA_ARGS__)                                 \
 	P(30, background, BACKGROUND, __VA_ARGS__)                                   \
 	P(31, linux_eevdf, LINUX_EEVDF, __VA_ARGS__)                                 \
-	P(32, spring, SPRING, __VA_ARGS__)
+	P(32, spring, SPRING, __VA_ARGS__)                                           \
+	P(33, user_level, USER_LEVEL, __VA_ARGS__)
 
 #define HLS_BUILT_IN_POLICIES(P, ...) HLS_STANDARD_POLICIES(P, __VA_ARGS__) HLS_LITERATURE_POLICIES(P, __VA_ARGS__)
 

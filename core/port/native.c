@@ -66,7 +66,7 @@ static const struct hls_number_description hook_table[] = {HLS_HOOKS(HOOK, HOOK)
 #define NAMED(number, name, call) {number, #name},
 const struct hls_call_description hls_call_table[] = {HLS_CALLS(NAMED){0}};
 
-static const u64 sizes[] = {sizeof(struct hls),
+static const u64 sizes[] = {sizeof(struct hls_with_pages),
 			    sizeof(struct hls_scheduler),
 			    sizeof(struct hls_vp),
 			    sizeof(struct hls_node),
@@ -85,7 +85,9 @@ static const u64 sizes[] = {sizeof(struct hls),
 			    HLS_VP_WORDS,
 			    sizeof(struct hls_tree_node),
 			    HLS_FIRST_OPTIONAL,
-			    HLS_VP_PARAMS};
+			    HLS_VP_PARAMS,
+			    sizeof(struct hls),
+			    sizeof(struct hls_pages)};
 
 /* Makes a call, and writes its result into it. */
 static void play(struct hls *h, struct hls_call *c)
@@ -215,4 +217,21 @@ const struct hls_tree_node *hls_wanting_node(const struct hls *h, u32 v)
 const struct hls_node *hls_timer_node(const struct hls *h, u32 s)
 {
 	return &h->timer_node[s];
+}
+
+/* All pages, as a domain natively has them. */
+const struct hls_pages *hls_first_pages(const struct hls *h)
+{
+	return port_pages(h, 1);
+}
+
+/* The pages of a scheduler (include/hls_pages.h); NULL: it has none. */
+const struct hls_kernel_page *hls_kernel_page(const struct hls *h, u32 s)
+{
+	return s < HLS_MAX_SCHEDULERS ? kernel_page(h, s) : NULL;
+}
+
+const struct hls_user_page *hls_user_page(const struct hls *h, u32 s)
+{
+	return s < HLS_MAX_SCHEDULERS ? user_page(h, s) : NULL;
 }

@@ -84,7 +84,7 @@ impl Core {
     /// Makes a call of an entry point; every method that changes the domain does it here. Since `op` is a constant in
     /// all of them, this is compiled into a plain call of C.
     #[inline(always)]
-    fn call(&mut self, op: Op, call: Call) -> i64 {
+    pub(crate) fn call(&mut self, op: Op, call: Call) -> i64 {
         let result = match &self.library {
             // SAFETY: the core checks the indexes, but for those that `vp` and `cpu` below have checked.
             None => unsafe { make(self.hls.as_ptr(), op, &call) },
@@ -130,16 +130,22 @@ impl Core {
         Ok(())
     }
 
-    /// Bytes that a domain takes.
+    /// Bytes that a domain takes, with the pages behind it.
     pub fn size() -> usize {
         // SAFETY: a constant of the C side.
         unsafe { (*ffi::hls_library.sizes)[0] as usize }
     }
 
-    /// All bytes of the domain: what two builds of the core must agree on.
+    /// Bytes that a domain takes where the pages lie elsewhere, as in the kernel.
+    pub fn size_without_pages() -> usize {
+        // SAFETY: a constant of the C side.
+        unsafe { (*ffi::hls_library.sizes)[20] as usize }
+    }
+
+    /// All bytes of the domain but for the pages: what two builds of the core must agree on.
     pub fn memory(&self) -> &[u8] {
         // SAFETY: as large as was allocated, zeroed at first, and nothing writes while `self` is borrowed.
-        unsafe { std::slice::from_raw_parts(self.hls.as_ptr().cast(), Core::size()) }
+        unsafe { std::slice::from_raw_parts(self.hls.as_ptr().cast(), Core::size_without_pages()) }
     }
 
     /// Where the domain lies.
@@ -270,6 +276,7 @@ unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
             Op::Replace => ffi::hls_replace(h, c.a, c.b, params, c.now_ns),
             Op::SetPace => ffi::hls_set_pace(h, c.value),
             Op::Stall => ffi::hls_stall(h, c.a, c.now_ns) as i64,
+            Op::WritePage => ffi::hls_write_page(h, c.a, c.b, c.value),
         }
     }
 }

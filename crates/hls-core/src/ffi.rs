@@ -138,7 +138,7 @@ pub struct NumberDescription {
 }
 
 /// How many entries `sizes` has.
-pub const SIZES: usize = 20;
+pub const SIZES: usize = 22;
 
 /// `struct hls_library`: one build of the core.
 #[repr(C)]
@@ -185,6 +185,7 @@ unsafe extern "C" {
     pub fn hls_tell(h: *mut Hls, vp: u32, message: u32, payload: *const Params, now_ns: u64) -> i64;
     pub fn hls_replace(h: *mut Hls, s: u32, policy: u32, params: *const Params, now_ns: u64) -> i64;
     pub fn hls_set_pace(h: *mut Hls, pace_ns: u64) -> i64;
+    pub fn hls_write_page(h: *mut Hls, s: u32, word: u32, value: u64) -> i64;
     pub fn hls_expire(h: *mut Hls, cpu: u32, now_ns: u64) -> u64;
     pub fn hls_timers(h: *mut Hls, now_ns: u64) -> u64;
     pub fn hls_steal(h: *mut Hls, cpu: u32, length_ns: u64) -> u64;
@@ -209,6 +210,9 @@ unsafe extern "C" {
     pub fn hls_vp(h: *const Hls, vp: u32) -> *const HlsVp;
     pub fn hls_scheduler(h: *const Hls, s: u32) -> *const HlsScheduler;
     pub fn hls_cpu(h: *const Hls, cpu: u32) -> *const HlsCpu;
+    pub fn hls_first_pages(h: *const Hls) -> *const c_void;
+    pub fn hls_kernel_page(h: *const Hls, s: u32) -> *const c_void;
+    pub fn hls_user_page(h: *const Hls, s: u32) -> *const c_void;
     pub fn hls_node(h: *const Hls, vp: u32) -> *const c_void;
     pub fn hls_timer_node(h: *const Hls, s: u32) -> *const c_void;
     pub fn hls_queue_node(h: *const Hls, vp: u32) -> *const c_void;

@@ -11,6 +11,7 @@ mod description;
 mod ffi;
 mod library;
 mod numbers;
+pub mod pages;
 mod policy;
 mod snapshot;
 mod tape;
@@ -23,7 +24,8 @@ pub use library::{Library, OpenError};
 pub use numbers::{CoreScheduler, CoreVp};
 pub use policy::{MessageInfo, ParamInfo, PolicyInfo, PolicyTable, Unit, hook, policies, violation};
 pub use snapshot::{
-    CpuImage, HeadImage, Image, NodeImage, SchedulerImage, Snapshot, StepImage, TreeNodeImage, VpImage,
+    CpuImage, HeadImage, Image, NodeImage, PagesImage, SchedulerImage, Snapshot, StepImage, TreeNodeImage,
+    VpImage,
 };
 pub use tape::{Call, Op, Unsound};
 pub use view::{Fault, RawRecord, RecordKind, SchedulerEntry, View, VpEntry, VpState};

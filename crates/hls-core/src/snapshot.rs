@@ -3,6 +3,7 @@
 //! microsecond: whoever explores a domain's futures takes one at each fork.
 
 use crate::core::Core;
+use crate::pages::{KernelPage, UserPage};
 use crate::{ffi, limits};
 use std::ops::Range;
 
@@ -26,6 +27,8 @@ pub struct HeadImage {
     pub seq: u64,
     /// Least mean time between calls that a loaded policy causes.
     pub pace_ns: u64,
+    /// The pages that schedulers have, a bit each.
+    pub pages_taken: u64,
     /// When the last hook was called.
     pub hook_at_ns: u64,
     /// Steps that the hook has left.
@@ -139,7 +142,9 @@ pub struct SchedulerImage {
     pub hears: u8,
     /// Whether its children hold slower processors.
     pub slows: u8,
-    unused: u16,
+    /// The number of its pages; 0: it has none.
+    pub page: u8,
+    unused: u8,
     /// The next pending scheduler, or the next free one.
     pub pending_next: u32,
     /// What the violating hook was called about.
@@ -254,8 +259,18 @@ impl VpImage {
     }
 }
 
+/// The pages of a scheduler.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct PagesImage {
+    /// What the core wrote.
+    pub kernel: KernelPage,
+    /// What the process wrote.
+    pub user: UserPage,
+}
+
 /// The kinds of entries that a snapshot has.
-const PARTS: usize = 8;
+const PARTS: usize = 9;
 
 /// How many entries a snapshot has of each kind, and where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,6 +280,7 @@ struct Counts {
     schedulers: usize,
     /// Likewise.
     vps: usize,
+    pages: usize,
 }
 
 /// A kind of entry: its place in the domain, and in the words of a snapshot.
@@ -284,10 +300,12 @@ impl Counts {
             cpus: (u64::BITS - head.cpus.leading_zeros()) as usize,
             schedulers: head.used_schedulers as usize + 1,
             vps: head.used_vps as usize + 1,
+            pages: (u64::BITS - head.pages_taken.leading_zeros()) as usize,
         }
     }
 
-    /// Where in a snapshot each part ends: the head, CPUs, schedulers, timers, nodes, nodes of search trees, VPs.
+    /// Where in a snapshot each part ends: the head, CPUs, schedulers, timers, nodes, nodes of search trees, VPs,
+    /// pages.
     fn ends(&self) -> [usize; PARTS] {
         let lengths = [
             words_of::<HeadImage>(),
@@ -298,6 +316,7 @@ impl Counts {
             words_of::<TreeNodeImage>() * self.vps,
             words_of::<TreeNodeImage>() * self.vps,
             words_of::<VpImage>() * self.vps,
+            words_of::<PagesImage>() * self.pages,
         ];
         let mut end = 0;
         lengths.map(|length| {
@@ -333,6 +352,8 @@ pub struct Image<'d> {
     pub wanting_nodes: &'d [TreeNodeImage],
     /// The VPs that were ever used, by their numbers; entry 0 is none.
     pub vps: &'d [VpImage],
+    /// The pages that schedulers have, by their numbers less 1.
+    pub pages: &'d [PagesImage],
 }
 
 /// # Safety
@@ -350,6 +371,7 @@ unsafe fn image<'d>(counts: Counts, at: [*const u64; PARTS]) -> Image<'d> {
             queue_nodes: std::slice::from_raw_parts(at[5].cast(), counts.vps),
             wanting_nodes: std::slice::from_raw_parts(at[6].cast(), counts.vps),
             vps: std::slice::from_raw_parts(at[7].cast(), counts.vps),
+            pages: std::slice::from_raw_parts(at[8].cast(), counts.pages),
         }
     }
 }
@@ -379,6 +401,7 @@ impl Core {
                 ffi::hls_queue_node(h, 0).cast(),
                 ffi::hls_wanting_node(h, 0).cast(),
                 ffi::hls_vp(h, 0).cast(),
+                ffi::hls_first_pages(h).cast(),
             ]
         };
         let mut from = 0;
@@ -434,6 +457,7 @@ impl Core {
         unused.cpus = unused.cpus.max(snapshot.counts.cpus);
         unused.schedulers = unused.schedulers.max(snapshot.counts.schedulers);
         unused.vps = unused.vps.max(snapshot.counts.vps);
+        unused.pages = unused.pages.max(snapshot.counts.pages);
         if unused != snapshot.counts {
             for part in self.parts(unused) {
                 // SAFETY: as of `snapshot`: no more than the array has.

@@ -55,6 +55,7 @@ ops! {
     Replace = 24,
     SetPace = 25,
     Stall = 26,
+    WritePage = 27,
 }
 
 /// One call of an entry point: its arguments and its result. `struct hls_call` of `core/call.h`.

@@ -1,6 +1,8 @@
 //! What stands twice, here and on the C side, is the same.
 
-use crate::{Call, CpuImage, HeadImage, NodeImage, Op, SchedulerImage, TreeNodeImage, VpImage, ffi, limits};
+use crate::{
+    Call, CpuImage, HeadImage, NodeImage, Op, PagesImage, SchedulerImage, TreeNodeImage, VpImage, ffi, limits,
+};
 use std::ffi::CStr;
 
 #[test]
@@ -26,6 +28,7 @@ fn images_are_as_large_as_the_structs_of_the_c_side() {
     let ours = [size_of::<HeadImage>(), size_of::<CpuImage>(), limits::SCHEDULER_WORDS, limits::VP_WORDS];
     assert_eq!(sizes[13..17], ours.map(|n| n as u64));
     assert_eq!(sizes[17], size_of::<TreeNodeImage>() as u64);
+    assert_eq!(sizes[21], size_of::<PagesImage>() as u64);
 }
 
 #[test]

@@ -173,7 +173,7 @@ impl Domain {
             return Err(Error::Failed(format!("the kernel has no room for the hierarchy ({result})")));
         }
         let found = context.map(|word| u64::from_ne_bytes(word) as usize);
-        let expected = [size_of::<Layout>(), Core::size()];
+        let expected = [size_of::<Layout>(), Core::size_without_pages()];
         let bytes = expected[0] + expected[1] + limits::MAX_VPS * size_of::<ThreadEntry>();
         if found != expected || loaded.arena().len() < bytes {
             return Err(Error::Failed(format!("found a domain of {found:?} bytes, expected {expected:?}")));
@@ -446,7 +446,7 @@ impl Domain {
     /// Where in the arena the thread of a VP is.
     fn place_of(&self, vp: CoreVp) -> usize {
         assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");
-        size_of::<Layout>() + Core::size() + vp.index() * size_of::<ThreadEntry>()
+        size_of::<Layout>() + Core::size_without_pages() + vp.index() * size_of::<ThreadEntry>()
     }
 }
 

@@ -42,12 +42,12 @@ impl Replay {
 
     /// Makes the domain an empty one again.
     pub fn clear(&mut self) {
-        self.loaded.arena_mut()[..Core::size()].fill(0);
+        self.loaded.arena_mut()[..Core::size_without_pages()].fill(0);
     }
 
     /// All bytes of the domain, as [`Core::memory`] gives the bytes of a native domain.
     pub fn memory(&self) -> &[u8] {
-        &self.loaded.arena()[..Core::size()]
+        &self.loaded.arena()[..Core::size_without_pages()]
     }
 
     /// Makes the calls of a tape, in order, and writes their results into it. Returns how long the kernel took. A tape
@@ -91,5 +91,5 @@ impl Replay {
 
 /// Where in the arena the part of a tape is: behind the domain.
 fn tape_at() -> usize {
-    Core::size().next_multiple_of(align_of::<Call>())
+    Core::size_without_pages().next_multiple_of(align_of::<Call>())
 }

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A scheduler whose policy is a process (G. Parmer and R. West, "Predictable and Configurable Component-Based
+ * Scheduling in the Composite OS", ACM TECS 13(1s), 2013). This file chooses among the scheduler's children by what
+ * that process has written into a page, and writes what happens to the children into another one, which no process can
+ * write: include/hls_pages.h is the contract.
+ *
+ *  1. The agent, the child in slot 0, is the thread that runs the process's policy. While it has something to do it
+ *     goes first, within an allowance: CPU time in every period, as a deferrable server has it (budget.h). It parks by
+ *     yielding when it has answered what it was asked, and is throttled then; being asked ends that.
+ *  2. A decision that knows the last event is followed. Any other one is stale: counted, and not followed. That is
+ *     Composite's refusal of cos_switch_thread() for a scheduler that missed an event, without the system call.
+ *  3. The child of the greatest urgency, which is the priority in the paper's event structures. So threads go on while
+ *     the agent is late, dead, or out of its allowance.
+ *
+ * Nothing that the process writes is trusted. Each word is read once, and chooses among READY children of this
+ * scheduler only; preempts() looks at no page, so that it agrees with the grant before it. What an agent does too often
+ * costs at least USER_LEVEL_LEAST_TURN of its allowance each time.
+ *
+ * A sealed scheduler takes urgencies from the hierarchy alone and follows no decision: its children are promised
+ * something whatever the process does.
+ */
+#include "../core/budget.h"
+#include "../core/user_pages.h"
+
+#define USER_LEVEL_PARAMS(P)                                                                      \
+	P(USER_LEVEL_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(1), HLS_US(10), HLS_S(10),          \
+	  "CPU time that the agent has in every period")                                          \
+	P(USER_LEVEL_EVERY, "every", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(10), "that period") \
+	P(USER_LEVEL_SEALED, "sealed", HLS_COUNT, 0, 0, 1,                                        \
+	  "1: urgencies are those of the hierarchy, whatever the process writes")
+#define USER_LEVEL_VP_PARAMS(P)                                                \
+	P(USER_LEVEL_URGENCY, "urgency", HLS_COUNT, 0, 0, HLS_MOST_URGENT - 1, \
+	  "the greatest goes first, where the process says nothing else")      \
+	P(USER_LEVEL_SLOT, "slot", HLS_COUNT, HLS_SLOTS, 0, HLS_SLOTS,         \
+	  "its place in the pages; 0: the agent, 64: any that is free")        \
+	P(USER_LEVEL_CHILD, "child", HLS_COUNT, 0, 0, HLS_MOST_URGENT,         \
+	  "by what the process knows it: of a thread, its TID")
+#define USER_LEVEL_MESSAGES(M)
+
+/* Shorter turns of the agent, and shorter slices, count as if they had been so long. */
+#define USER_LEVEL_LEAST_TURN HLS_US(5)
+#define USER_LEVEL_LEAST_SLICE HLS_US(100)
+
+#define USER_LEVEL_MOST_LOOKS 4 /* changes of urgencies that one decision looks at */
+
+enum { USER_LEVEL_PARAMS(HLS_PARAM_INDEX) };
+enum { USER_LEVEL_VP_PARAMS(HLS_PARAM_INDEX) };
+
+struct user_level {
+	/* How often it chose so, for whoever asks; crates/hls-core knows that these come first. */
+	u64 followed, stale, by_urgency, by_agent;
+	u64 events;                  /* so far */
+	u64 asked;                   /* the last event that the agent is asked about */
+	u64 taken;                   /* slots that have a child, a bit each */
+	u64 wanting;                 /* of them, those that have a CPU or want one */
+	u64 wake_at_ns;              /* when the parked agent is to be asked; 0: it is not */
+	u64 last_stale;              /* the decision that was counted last */
+	struct hls_budget allowance; /* the agent's */
+	struct hls_queue ready;      /* READY children that are not held, but for the agent */
+	u32 is_parked;               /* the agent is READY, and waits to be asked */
+	u32 unused;
+	u32 slot[HLS_SLOTS]; /* the child in each */
+};
+
+struct user_level_vp {
+	u64 urgency; /* as it was looked at last */
+	u64 left_ns; /* of its slice; 0: it has none, or that is over */
+	u64 named_at; /* 1 more than the number of events when a decision chose it; HLS_NEVER: loosely; 0: none did */
+	u32 slot;
+	u32 slice_number;
+};
+
+POLICY_FITS(struct user_level, struct user_level_vp);
+
+typedef struct user_level __arena user_level_t;
+typedef struct user_level_vp __arena user_level_vp_t;
+
+static __always_inline user_level_t *user_level_of(hls_t *h, u32 s)
+{
+	return POLICY_STATE(struct user_level, s);
+}
+
+static __always_inline u32 user_level_slot(hls_t *h, u32 v)
+{
+	return POLICY_VP(struct user_level_vp, v)->slot & (HLS_SLOTS - 1);
+}
+
+static __always_inline bool user_level_is_agent(hls_t *h, u32 v)
+{
+	return POLICY_VP(struct user_level_vp, v)->slot == HLS_AGENT;
+}
+
+static __always_inline bool user_level_is_sealed(const hls_t *h, u32 s)
+{
+	return h->scheduler[s].param[USER_LEVEL_SEALED] != 0;
+}
+
+/* Whether the VP would run, if its scheduler chose it. */
+static __always_inline bool user_level_can_run(const hls_t *h, u32 v, u32 cpu)
+{
+	const vp_t *vp = &h->vp[v];
+	return v && vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu);
+}
+
+/* An event: tells the process. Returns whether the agent is to be asked about it. */
+static __always_inline bool user_level_note(hls_t *h, u32 s, u32 slot, u32 kind)
+{
+	user_level_t *ul = user_level_of(h, s);
+	struct hls_kernel_page *kernel = kernel_page(h, s);
+	struct hls_user_page *user = user_page(h, s);
+	u64 number = ++ul->events;
+	if (!kernel || !user)
+		return false;
+	bool asks = kind == HLS_EVENT_TIME || ((PAGE_WORD(user->ask[kind]) >> slot) & 1);
+	kernel->slot[slot & (HLS_SLOTS - 1)].event = number;
+	kernel->ring[number % HLS_EVENTS] = number << 16 | kind << 8 | slot;
+	kernel->wanting = ul->wanting;
+	kernel->at_ns = h->now_ns;
+	if (asks)
+		kernel->asked = ul->asked = number;
+	PAGE_BARRIER();
+	PAGE_WORD(kernel->events) = number;
+	return asks;
+}
+
+/* If the agent's period is over, begins the period of now. */
+static __always_inline void user_level_renew(hls_t *h, u32 s)
+{
+	user_level_t *ul = user_level_of(h, s);
+	budget_renew_if_over(h, ul->slot[HLS_AGENT], &ul->allowance, h->scheduler[s].param[USER_LEVEL_ALLOWANCE],
+			     h->scheduler[s].param[USER_LEVEL_EVERY]);
+}
+
+/* The timer: when the agent has an allowance again, and when it wants to be asked. */
+static __always_inline void user_level_set_timer(hls_t *h, u32 s)
+{
+	user_level_t *ul = user_level_of(h, s);
+	const vp_t *agent = &h->vp[ul->slot[HLS_AGENT]];
+	u64 at_ns = HLS_NEVER;
+	if (ul->is_parked)
+		at_ns = ul->wake_at_ns ? ul->wake_at_ns : HLS_NEVER;
+	else if (ul->slot[HLS_AGENT] && agent->state == HLS_READY && (agent->flags & HLS_THROTTLED))
+		at_ns = ul->allowance.end_at;
+	hls_set_timer(h, s, at_ns);
+}
+
+/* The agent is READY: it waits for a CPU, for an allowance, or to be asked. */
+static __always_inline void user_level_place_agent(hls_t *h, u32 s, u32 agent)
+{
+	user_level_t *ul = user_level_of(h, s);
+	user_level_renew(h, s);
+	if (ul->is_parked || ul->allowance.left_ns <= 0)
+		hls_throttle(h, agent);
+	user_level_set_timer(h, s);
+}
+
+/*
+ * The agent has been asked: it is parked no more. `at_once`: a decision follows the hook that is running. Elsewhere the
+ * timer does it, so that the agent is looked at like a child that has just become READY.
+ */
+static __always_inline void user_level_rouse(hls_t *h, u32 s, bool at_once)
+{
+	user_level_t *ul = user_level_of(h, s);
+	u32 agent = ul->slot[HLS_AGENT];
+	if (!ul->is_parked)
+		return;
+	if (!at_once || queue_is_pinned(h, agent)) {
+		hls_set_timer(h, s, h->now_ns);
+		return;
+	}
+	ul->is_parked = false;
+	user_level_renew(h, s);
+	if (ul->allowance.left_ns > 0) {
+		hls_unthrottle(h, agent);
+		add_pending(h, s);
+	}
+	user_level_set_timer(h, s);
+}
+
+/* Whether the agent has not answered all that it was asked. */
+static __always_inline bool user_level_is_asked(hls_t *h, u32 s)
+{
+	struct hls_user_page *user = user_page(h, s);
+	return user && user_level_of(h, s)->asked > PAGE_WORD(user->answered);
+}
+
+/* The agent has had a CPU: its allowance pays. */
+static __always_inline void user_level_charge_agent(hls_t *h, u32 s, u32 agent, u64 used_ns)
+{
+	if (used_ns < USER_LEVEL_LEAST_TURN)
+		used_ns = USER_LEVEL_LEAST_TURN;
+	budget_charge(h, agent, &user_level_of(h, s)->allowance, h->scheduler[s].param[USER_LEVEL_ALLOWANCE],
+		      h->scheduler[s].param[USER_LEVEL_EVERY], used_ns);
+}
+
+/* What the process says of the urgency of the child v, or else the hierarchy. */
+static __always_inline u64 user_level_urgency(hls_t *h, u32 s, u32 v, struct hls_user_page *user)
+{
+	u64 said = user && !user_level_is_sealed(h, s) ? PAGE_WORD(user->urgency[user_level_slot(h, v)]) : 0;
+	if (!said)
+		return h->vp[v].param[USER_LEVEL_URGENCY];
+	return said == HLS_HELD || said < HLS_MOST_URGENT ? said : HLS_MOST_URGENT;
+}
+
+/* Puts a READY child, which is not held, behind the others of its urgency, or before them. */
+static __always_inline void user_level_push(hls_t *h, u32 s, u32 v, bool behind)
+{
+	queue_t *ready = &user_level_of(h, s)->ready;
+	u64 key = HLS_MOST_URGENT - POLICY_VP(struct user_level_vp, v)->urgency, place = queue_place(h, behind);
+	if (queue_is_pinned(h, v))
+		queue_push_tree(h, &ready->tree, v, key, place);
+	else
+		heap_push(h->node, &ready->heap, v, key, place);
+}
+
+/* The child v is READY. */
+static __always_inline void user_level_enqueue(hls_t *h, u32 s, u32 v, bool behind)
+{
+	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	vp->named_at = 0;
+	vp->urgency = user_level_urgency(h, s, v, user_page(h, s));
+	if (vp->urgency == HLS_HELD)
+		hls_throttle(h, v);
+	else
+		user_level_push(h, s, v, behind);
+}
+
+/* The process has changed the urgency of the child v. */
+static __always_inline void user_level_look_at(hls_t *h, u32 s, u32 v, struct hls_user_page *user)
+{
+	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	u64 before = vp->urgency, now = user_level_urgency(h, s, v, user);
+	if (now == before)
+		return;
+	if (h->vp[v].state == HLS_READY && before != HLS_HELD)
+		queue_remove(h, &user_level_of(h, s)->ready, v);
+	vp->urgency = now;
+	if (h->vp[v].state == HLS_RUNNING && now == HLS_HELD)
+		hls_recheck(h, v);
+	if (h->vp[v].state != HLS_READY)
+		return;
+	if (now == HLS_HELD) {
+		hls_throttle(h, v);
+		return;
+	}
+	if (before == HLS_HELD) {
+		hls_unthrottle(h, v);
+		add_pending(h, s);
+	}
+	user_level_push(h, s, v, true);
+}
+
+/* Looks at urgencies that the process has changed, a few at a time. */
+static __always_inline void user_level_look(hls_t *h, u32 s, struct hls_user_page *user)
+{
+	if (likely(!user || !PAGE_WORD(user->touched)) || user_level_is_sealed(h, s))
+		return;
+	for (u32 i = opaque(0); i < USER_LEVEL_MOST_LOOKS && can_loop; i++) {
+		u64 touched = PAGE_WORD(user->touched);
+		if (!touched)
+			return;
+		u32 slot = __builtin_ctzll(touched);
+		__sync_fetch_and_and(&user->touched, ~(1ULL << slot));
+		u32 v = user_level_of(h, s)->slot[slot & (HLS_SLOTS - 1)];
+		if (slot != HLS_AGENT && v)
+			user_level_look_at(h, s, v, user);
+	}
+}
+
+/* Gives v its slot; 0: it cannot have the one that it is to have, or there is none left. */
+static s64 user_level_take_slot(hls_t *h, u32 s, u32 v)
+{
+	user_level_t *ul = user_level_of(h, s);
+	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	u64 slot = h->vp[v].param[USER_LEVEL_SLOT], free = ~ul->taken & ~(1ULL << HLS_AGENT);
+	if (slot == HLS_SLOTS && vp->slot && ((free >> user_level_slot(h, v)) & 1))
+		slot = user_level_slot(h, v); /* it had that one before its parameters changed */
+	else if (slot == HLS_SLOTS && !free)
+		return -HLS_E_CHILDREN;
+	else if (slot == HLS_SLOTS)
+		slot = __builtin_ctzll(free);
+	else if ((ul->taken >> slot) & 1)
+		return -HLS_E_PARAM;
+	slot &= HLS_SLOTS - 1;
+	ul->taken |= 1ULL << slot;
+	ul->slot[slot] = v;
+	vp->slot = slot;
+	return 0;
+}
+
+/* Writes which child is in a slot, and what CPU time it has had. */
+static __always_inline void user_level_show(hls_t *h, u32 s, u32 slot, u64 child, u64 ran_ns)
+{
+	struct hls_kernel_page *kernel = kernel_page(h, s);
+	if (!kernel)
+		return;
+	kernel->slot[slot & (HLS_SLOTS - 1)].child = child;
+	kernel->slot[slot & (HLS_SLOTS - 1)].ran_ns = ran_ns;
+}
+
+/* Writes what CPU time v has had. */
+static __always_inline void user_level_show_time(hls_t *h, u32 s, u32 v)
+{
+	struct hls_kernel_page *kernel = kernel_page(h, s);
+	if (kernel)
+		kernel->slot[user_level_slot(h, v)].ran_ns = h->vp[v].ran_ns;
+}
+
+static s64 user_level_register_vp(hls_t *h, u32 s, u32 v)
+{
+	s64 error = user_level_take_slot(h, s, v);
+	if (error)
+		return error;
+	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	vp->left_ns = vp->named_at = vp->slice_number = 0;
+	user_level_show(h, s, vp->slot, h->vp[v].param[USER_LEVEL_CHILD], h->vp[v].ran_ns);
+	if (!user_level_is_agent(h, v) && user_level_note(h, s, vp->slot, HLS_EVENT_NEW))
+		user_level_rouse(h, s, false);
+	return 0;
+}
+
+static void user_level_unregister_vp(hls_t *h, u32 s, u32 v)
+{
+	user_level_t *ul = user_level_of(h, s);
+	u32 slot = user_level_slot(h, v);
+	ul->taken &= ~(1ULL << slot);
+	ul->slot[slot] = 0;
+	user_level_show(h, s, slot, 0, h->vp[v].ran_ns);
+	if (slot != HLS_AGENT && user_level_note(h, s, slot, HLS_EVENT_REMOVED))
+		user_level_rouse(h, s, false);
+}
+
+static void user_level_request(hls_t *h, u32 s, u32 v)
+{
+	user_level_t *ul = user_level_of(h, s);
+	h->vp[v].flags &= ~HLS_RESUMED;
+	ul->wanting |= 1ULL << user_level_slot(h, v);
+	if (user_level_is_agent(h, v)) {
+		user_level_place_agent(h, s, v);
+		return;
+	}
+	bool asks = user_level_note(h, s, user_level_slot(h, v), HLS_EVENT_WAKEUP);
+	user_level_enqueue(h, s, v, true);
+	if (asks)
+		user_level_rouse(h, s, !(h->vp[v].flags & HLS_THROTTLED));
+}
+
+/* The child v wants no CPU any more. Returns whether the agent is to be asked. */
+static __always_inline bool user_level_stop(hls_t *h, u32 s, u32 v)
+{
+	user_level_of(h, s)->wanting &= ~(1ULL << user_level_slot(h, v));
+	user_level_show_time(h, s, v);
+	return !user_level_is_agent(h, v) && user_level_note(h, s, user_level_slot(h, v), HLS_EVENT_BLOCK);
+}
+
+static void user_level_withdraw(hls_t *h, u32 s, u32 v)
+{
+	user_level_t *ul = user_level_of(h, s);
+	if (user_level_is_agent(h, v)) {
+		ul->is_parked = false;
+		hls_set_timer(h, s, HLS_NEVER);
+	} else if (!(h->vp[v].flags & HLS_THROTTLED)) {
+		queue_remove(h, &ul->ready, v);
+	}
+	if (user_level_stop(h, s, v))
+		user_level_rouse(h, s, false);
+}
+
+/* Whether a decision knows the last event. */
+static __always_inline bool user_level_is_fresh(hls_t *h, u32 s, u64 decision)
+{
+	const struct hls_kernel_page *kernel = kernel_page(h, s);
+	u64 number = HLS_DECISION_EVENTS(decision), events = user_level_of(h, s)->events;
+	if (!kernel)
+		return false;
+	if (decision & HLS_LOOSE)
+		return number <= events && number >= kernel->slot[HLS_DECISION_SLOT(decision)].event;
+	if ((decision & HLS_AFTER) && kernel->slot[HLS_DECISION_DECIDER(decision)].event != events)
+		return false;
+	return number == events;
+}
+
+/* Whom the decision for the CPU names, if it is to be followed; 0: nobody. */
+static __always_inline u32 user_level_decided(hls_t *h, u32 s, u32 cpu, struct hls_user_page *user)
+{
+	user_level_t *ul = user_level_of(h, s);
+	u64 decision = PAGE_WORD(user->next[cpu & (HLS_MAX_CPUS - 1)]);
+	if (!(decision & HLS_NAMED))
+		return 0;
+	u32 slot = HLS_DECISION_SLOT(decision), v = ul->slot[slot];
+	if (slot != HLS_AGENT && user_level_is_fresh(h, s, decision)) {
+		if (!user_level_can_run(h, v, cpu))
+			return 0;
+		ul->followed++;
+		POLICY_VP(struct user_level_vp, v)->named_at = decision & HLS_LOOSE ? HLS_NEVER : ul->events + 1;
+		return v;
+	}
+	if (decision != ul->last_stale)
+		ul->stale++;
+	ul->last_stale = decision;
+	return 0;
+}
+
+/* The slice of the child v, which is about to run. */
+static __always_inline void user_level_set_slice(hls_t *h, u32 v, struct hls_user_page *user)
+{
+	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	u64 slice = PAGE_WORD(user->slice[user_level_slot(h, v)]), ns = HLS_SLICE_NS(slice);
+	if (!ns) {
+		vp->left_ns = 0;
+		return;
+	}
+	if (!vp->left_ns || vp->slice_number != HLS_SLICE_NUMBER(slice))
+		vp->left_ns = ns > USER_LEVEL_LEAST_SLICE ? ns : USER_LEVEL_LEAST_SLICE;
+	vp->slice_number = HLS_SLICE_NUMBER(slice);
+	h->slice_ns = vp->left_ns;
+}
+
+/* The agent is about to run: it finds the time in the page. */
+static __always_inline u32 user_level_grant_agent(hls_t *h, u32 s, u32 agent)
+{
+	user_level_t *ul = user_level_of(h, s);
+	struct hls_kernel_page *kernel = kernel_page(h, s);
+	if (kernel)
+		kernel->at_ns = h->now_ns;
+	ul->by_agent++;
+	h->slice_ns = ul->allowance.left_ns;
+	return agent;
+}
+
+static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
+{
+	user_level_t *ul = user_level_of(h, s);
+	if (user_level_can_run(h, ul->slot[HLS_AGENT], cpu))
+		return user_level_grant_agent(h, s, ul->slot[HLS_AGENT]);
+	struct hls_user_page *user = user_level_is_sealed(h, s) ? NULL : user_page(h, s);
+	user_level_look(h, s, user);
+	u32 v = user ? user_level_decided(h, s, cpu, user) : 0;
+	if (!v) {
+		v = queue_first_usable(h, &ul->ready, cpu);
+		ul->by_urgency += v != 0;
+	}
+	if (!v)
+		return 0;
+	queue_remove(h, &ul->ready, v);
+	if (user)
+		user_level_set_slice(h, v, user);
+	return v;
+}
+
+/* The agent has lost its CPU. If it has yielded and has answered all, it parks. */
+static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, u64 used_ns, bool yielded)
+{
+	user_level_t *ul = user_level_of(h, s);
+	struct hls_user_page *user = user_page(h, s);
+	user_level_charge_agent(h, s, agent, used_ns);
+	if (yielded && !user_level_is_asked(h, s)) {
+		u64 wake_at_ns = user ? PAGE_WORD(user->wake_at_ns) : 0;
+		ul->is_parked = true;
+		ul->wake_at_ns = wake_at_ns < HLS_MOST_URGENT ? wake_at_ns : 0;
+		user_level_look(h, s, user);
+	}
+	user_level_place_agent(h, s, agent);
+}
+
+/* Whether the slice of v, which had a CPU for used_ns, is over. */
+static __always_inline bool user_level_slice_over(hls_t *h, u32 v, u64 used_ns)
+{
+	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	bool over = vp->left_ns && used_ns >= vp->left_ns;
+	vp->left_ns = used_ns < vp->left_ns ? vp->left_ns - used_ns : 0;
+	return over;
+}
+
+static void user_level_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	bool yielded = h->vp[v].flags & HLS_YIELDED;
+	h->vp[v].flags &= ~HLS_YIELDED;
+	user_level_show_time(h, s, v);
+	if (user_level_is_agent(h, v)) {
+		user_level_revoke_agent(h, s, v, used_ns, yielded);
+		return;
+	}
+	bool over = user_level_slice_over(h, v, used_ns), asks = false;
+	if (yielded || over)
+		asks = user_level_note(h, s, user_level_slot(h, v), yielded ? HLS_EVENT_YIELD : HLS_EVENT_SLICE);
+	user_level_enqueue(h, s, v, yielded || over);
+	if (asks)
+		user_level_rouse(h, s, true);
+}
+
+static void user_level_release(hls_t *h, u32 s, u32 v, u64 used_ns)
+{
+	if (user_level_is_agent(h, v))
+		user_level_charge_agent(h, s, v, used_ns);
+	else
+		user_level_slice_over(h, v, used_ns);
+	if (user_level_stop(h, s, v))
+		user_level_rouse(h, s, true);
+	user_level_look(h, s, user_page(h, s));
+}
+
+/* Whether a decision now would take the CPU of a RUNNING child. It looks at no page, but at what grant() knew. */
+static bool user_level_preempts(hls_t *h, u32 s, u32 ready, u32 running)
+{
+	user_level_t *ul = user_level_of(h, s);
+	const user_level_vp_t *waiting = POLICY_VP(struct user_level_vp, ready),
+			      *vp = POLICY_VP(struct user_level_vp, running);
+	if (user_level_is_agent(h, running))
+		return false;
+	if (user_level_can_run(h, ul->slot[HLS_AGENT], h->vp[running].cpu))
+		return true;
+	if (user_level_is_agent(h, ready) || vp->named_at == HLS_NEVER || vp->named_at == ul->events + 1)
+		return false;
+	return waiting->urgency > vp->urgency;
+}
+
+/* Asks the agent, if it is time; returns the agent if it may run now. */
+static u32 user_level_timer(hls_t *h, u32 s)
+{
+	user_level_t *ul = user_level_of(h, s);
+	u32 agent = ul->slot[HLS_AGENT];
+	if (ul->is_parked && ul->wake_at_ns && ul->wake_at_ns <= h->now_ns) {
+		ul->wake_at_ns = 0;
+		user_level_note(h, s, HLS_AGENT, HLS_EVENT_TIME);
+		ul->is_parked = false;
+	}
+	if (ul->is_parked && user_level_is_asked(h, s))
+		ul->is_parked = false;
+	if (agent && h->vp[agent].state == HLS_READY && (h->vp[agent].flags & HLS_THROTTLED) && !ul->is_parked) {
+		user_level_renew(h, s);
+		if (ul->allowance.left_ns > 0) {
+			hls_unthrottle(h, agent);
+			user_level_set_timer(h, s);
+			return agent;
+		}
+	}
+	user_level_set_timer(h, s);
+	return 0;
+}
+
+/* Whether the child v is where it belongs. */
+static bool user_level_is_sound_for(hls_t *h, u32 s, u32 v)
+{
+	user_level_t *ul = user_level_of(h, s);
+	const vp_t *vp = &h->vp[v];
+	u32 slot = user_level_slot(h, v);
+	bool throttled = vp->flags & HLS_THROTTLED, waits = vp->state == HLS_READY;
+	if (ul->slot[slot] != v || ((ul->wanting >> slot) & 1) != (vp->state != HLS_WAITING))
+		return false;
+	if (!waits)
+		return slot != HLS_AGENT || !ul->is_parked;
+	if (slot == HLS_AGENT)
+		return throttled == (ul->is_parked || ul->allowance.left_ns <= 0);
+	return throttled == (POLICY_VP(struct user_level_vp, v)->urgency == HLS_HELD);
+}
+
+/*
+ * Each child has a slot of its own, and each slot that is taken a child. The READY agent is throttled exactly while it
+ * is parked or has no allowance, another READY child while it is held.
+ */
+static bool user_level_check_invariants(hls_t *h, u32 s)
+{
+	user_level_t *ul = user_level_of(h, s);
+	u32 v = h->scheduler[s].first_child;
+	u64 seen = 0;
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+		if (!user_level_is_sound_for(h, s, v))
+			return false;
+		seen |= 1ULL << user_level_slot(h, v);
+		v = h->vp[v].sib_next;
+	}
+	return seen == ul->taken && ul->allowance.left_ns <= (s64)h->scheduler[s].param[USER_LEVEL_ALLOWANCE];
+}
+
+static const struct hls_policy user_level_policy = {
+    .name = "user-level",
+    .what = "a process decides by pages that it shares with the engine, and urgencies where it does not",
+    .source = "Parmer and West, ACM TECS 13(1s), 2013",
+    .most_children = HLS_SLOTS,
+    .has_pages = true,
+    .register_vp = user_level_register_vp,
+    .unregister_vp = user_level_unregister_vp,
+    .request = user_level_request,
+    .withdraw = user_level_withdraw,
+    .grant = user_level_grant,
+    .revoke = user_level_revoke,
+    .release = user_level_release,
+    .preempts = user_level_preempts,
+    .timer = user_level_timer,
+    .check_invariants = user_level_check_invariants,
+};
