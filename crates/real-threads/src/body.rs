@@ -17,7 +17,7 @@ use hls_monitor::event::What;
 use hls_monitor::histogram::Histogram;
 use hls_thread::{Action, Compute, Job, Thread};
 use hls_units::Nanos;
-use hls_workload::program::Step;
+use hls_workload::program::{Entry, Step};
 use rustix::thread::sched_setaffinity;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::atomic::Ordering::Acquire;
@@ -157,6 +157,16 @@ impl<'a> ThreadBody<'a> {
                     return self.block();
                 }
             }
+            Action::Take(queue) => {
+                self.end_job();
+                let Some(entry) = self.context.sharing.take(queue, self.number) else { return self.block() };
+                self.thread.take(entry);
+                self.begin_next_job();
+            }
+            Action::Put(queue) => {
+                let release = self.thread.job.release.min(now);
+                self.context.sharing.put(queue, Entry { release, next: self.thread.next_queue }, now);
+            }
             Action::Yield => std::thread::yield_now(),
             Action::SetAffinity(cpus) => {
                 let mask = cpus.map_or(u64::MAX, |cpus| cpus.iter().fold(0, |mask, cpu| mask | 1 << cpu));
@@ -216,6 +226,9 @@ impl<'a> ThreadBody<'a> {
             if let Some(woken) = self.context.sharing.take_woken(self.number) {
                 if let Some(release) = woken.release {
                     self.thread.next_job = Job { release, deadline: Nanos::MAX };
+                }
+                if let Some(entry) = woken.entry {
+                    self.thread.take(entry);
                 }
                 self.wake(woken.at);
                 return self.go_on();
