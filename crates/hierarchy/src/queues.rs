@@ -25,14 +25,14 @@ struct Named {
     /// How much it holds, and where that stands.
     holds: Option<(u32, Span)>,
     is_served: bool,
-    /// Where something puts into it, if anything does.
-    fed_at: Option<Span>,
+    /// The first property that says that something is put into it, if any does, and where that stands.
+    fed: Option<(String, Span)>,
 }
 
 impl Queues {
     fn named(&mut self, name: &str) -> (QueueId, &mut Named) {
         let at = self.named.iter().position(|queue| queue.name == name).unwrap_or_else(|| {
-            self.named.push(Named { name: name.into(), holds: None, is_served: false, fed_at: None });
+            self.named.push(Named { name: name.into(), holds: None, is_served: false, fed: None });
             self.named.len() - 1
         });
         (at as QueueId, &mut self.named[at])
@@ -41,7 +41,7 @@ impl Queues {
     /// The queue that the node of this property puts into.
     pub(crate) fn fed(&mut self, property: &Property) -> Result<QueueId, Refusal> {
         let (id, queue) = self.named(value::text(property, "the name of a queue that a thread serves")?);
-        queue.fed_at.get_or_insert_with(|| property.value.span.clone());
+        queue.fed.get_or_insert_with(|| (property.name.text.to_string(), property.value.span.clone()));
         Ok(id)
     }
 
@@ -74,10 +74,14 @@ impl Queues {
     pub(crate) fn finish(self, sink: &mut Sink) -> Vec<Queue> {
         let served = || self.named.iter().filter(|queue| queue.is_served).map(|queue| &queue.name[..]);
         for queue in self.named.iter().filter(|queue| !queue.is_served) {
-            let Some(place) = &queue.fed_at else { continue };
+            let Some((by, place)) = &queue.fed else { continue };
             let expected = "the name of a queue that a thread serves";
-            let error =
-                Diagnostic::error(place.clone(), "property `to`", format!("`{}`", queue.name), expected);
+            let error = Diagnostic::error(
+                place.clone(),
+                format!("property `{by}`"),
+                format!("`{}`", queue.name),
+                expected,
+            );
             sink.add(error.help(nearest(&queue.name, served()).map(did_you_mean)));
         }
         let queue = |Named { name, holds, .. }: Named| Queue {

@@ -112,7 +112,6 @@ impl<'a> ThreadBody<'a> {
         self.slot.write(arrival, What::Arrive);
         let steps = self.steps();
         self.thread.arrive(steps, arrival);
-        self.thread.next_job = Job { release: arrival, deadline: Nanos::MAX };
         match self.thread.first_wait(steps, arrival) {
             Some(until) => self.sleep(until),
             None => {

@@ -652,7 +652,6 @@ impl Simulation {
         self.core_vps[thread as usize] = vp;
         self.threads[thread as usize].arrive(&planned.program.steps, self.now);
         self.record(self.vp(thread), 0, What::Arrive);
-        self.threads[thread as usize].next_job = Job { release: self.now, deadline: Nanos::MAX };
         let steps = &self.plan.groups[self.threads[thread as usize].group as usize].program.steps;
         match self.threads[thread as usize].first_wait(steps, self.now) {
             Some(until) => self.events.add(self.tick(until), Event::Wake(thread)),

@@ -137,8 +137,12 @@ impl Thread {
         self.rare.get_or_insert_default()
     }
 
-    /// Comes into being: a renderer's first frame is due from now on.
+    /// Comes into being: a renderer's first frame is due from now on. What the thread does first is a job, unless it
+    /// serves a queue, whose entries are its jobs.
     pub fn arrive(&mut self, steps: &[Step], now: Nanos) {
+        if !matches!(steps, [Step::Take(_), ..]) {
+            self.next_job = Job { release: now, deadline: Nanos::MAX };
+        }
         let gap = |step: &Step| if let Step::FrameDone { gap } = step { Some(*gap) } else { None };
         if let Some(gap) = steps.iter().find_map(gap) {
             (self.rare().frame_gap, self.rare().frame_since) = (gap, now);
