@@ -11,12 +11,14 @@
 
 pub mod boot;
 pub mod chain;
+mod chart;
 pub mod deadlines;
 pub mod decimal;
 pub mod expected;
 pub mod experiment;
 pub mod files;
 pub mod finding;
+pub mod interrupts;
 pub mod kernel;
 pub mod load_unload;
 pub mod measure;

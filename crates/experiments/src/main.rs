@@ -8,7 +8,7 @@ use hls_experiments::chain;
 use hls_experiments::experiment::Experiment;
 use hls_experiments::finding::{write_comparison, write_table};
 use hls_experiments::kernel::Kernel;
-use hls_experiments::{deadlines, load_unload, operations, policies, shares, vassal};
+use hls_experiments::{deadlines, interrupts, load_unload, operations, policies, shares, vassal};
 use hls_sim::Options;
 use hls_units::Nanos;
 use hls_vm::{Flavour, Vm};
@@ -57,8 +57,15 @@ enum Engine {
 }
 
 /// The names of the experiments that are not tables of rows in files.
-const OF_ANOTHER_FORM: [&str; 6] =
-    [operations::NAME, vassal::NAME, load_unload::NAME, shares::NAME, policies::NAME, deadlines::NAME];
+const OF_ANOTHER_FORM: [&str; 7] = [
+    operations::NAME,
+    vassal::NAME,
+    load_unload::NAME,
+    shares::NAME,
+    policies::NAME,
+    deadlines::NAME,
+    interrupts::NAME,
+];
 
 /// Why there are no tables.
 enum Failure {
@@ -144,6 +151,15 @@ fn simulate(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Re
     }
     if is_asked_for(deadlines::NAME) {
         write!(out, "\n{}\n{}", deadlines::schedulers(&options)?, deadlines::errors(&options)?)?;
+    }
+    if is_asked_for(interrupts::NAME) {
+        let folder = args.folder.join(interrupts::NAME);
+        for figure in interrupts::FIGURES {
+            let rows = figure.rows(&folder, &options)?;
+            figure.write(&folder, &rows)?;
+            writeln!(out, "\n{}\n{}", figure.name, interrupts::HEAD)?;
+            rows.iter().try_for_each(|row| writeln!(out, "{}", row.csv()))?;
+        }
     }
     Ok(is_within)
 }

@@ -65,7 +65,8 @@ pub(crate) fn planned(
     Ok((plan, promises))
 }
 
-fn simulate(
+/// Runs a plan, and holds what it gives against the promises.
+pub(crate) fn simulate(
     plan: &Plan,
     promises: Vec<Promise>,
     length: Nanos,

@@ -7,6 +7,7 @@ use hls_experiments::deadlines;
 use hls_experiments::experiment::{Experiment, run_file};
 use hls_experiments::files::files;
 use hls_experiments::finding::{Finding, write_table};
+use hls_experiments::interrupts;
 use hls_experiments::measure::Measure;
 use hls_experiments::shares;
 use hls_sim::Options;
@@ -110,4 +111,20 @@ fn deadlines_are_missed_as_the_tables_say() {
     let schedulers = deadlines::schedulers(&options).expect("it runs");
     hls_golden::assert_golden(&folder.join("schedulers.md"), &schedulers);
     hls_golden::assert_golden(&folder.join("errors.md"), &deadlines::errors(&options).expect("it runs"));
+}
+
+/// The figures in the folder are those of the present policies, at a rate that all can bear and at the greatest.
+#[test]
+fn packets_are_dealt_with_as_the_figures_say() {
+    let folder = folder("experiments").join(interrupts::NAME);
+    for figure in interrupts::FIGURES {
+        let file = folder.join(format!("{}.csv", figure.name));
+        let table = std::fs::read_to_string(&file).expect("the figure is there");
+        for rate in [10_000, 250_000] {
+            let rows = figure.rows_at(&folder, rate, &Options::default()).expect("it runs");
+            for row in rows.iter().map(|row| row.csv()) {
+                assert!(table.lines().any(|line| line == row), "{row} is not in {}", file.display());
+            }
+        }
+    }
 }

@@ -8,6 +8,7 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{Child, Machine, Span, Thread};
 use crate::params::{self, Request};
 use crate::properties::Properties;
+use crate::queues::Queues;
 use crate::syntax::Node;
 use crate::value::{self, LONGEST};
 use crate::{who, workload_shapes};
@@ -20,6 +21,7 @@ pub(crate) fn read(
     declared: &Declarations,
     nodes: &[Node],
     machine: &Machine,
+    queues: &mut Queues,
     sink: &mut Sink,
 ) -> Attributes {
     let mut attributes = Attributes {
@@ -58,8 +60,8 @@ pub(crate) fn read(
                 let mut properties = Properties::new(node, what, sink);
                 let mut read = thread_properties(&mut properties, name, machine, sink);
                 let declare::Thread { workload, tasks, .. } = &declared.threads[thread];
-                read.program =
-                    workload.and_then(|workload| workload_shapes::read(&nodes[workload], tasks, nodes, sink));
+                read.program = workload
+                    .and_then(|workload| workload_shapes::read(&nodes[workload], tasks, nodes, queues, sink));
                 let edge = edge(mention, parent_policy, None, properties, true, sink);
                 read.need = edge.requested.clone();
                 attributes.threads.push(read);

@@ -72,6 +72,7 @@ mod names;
 pub mod params;
 mod policies;
 mod properties;
+mod queues;
 mod read;
 pub mod settings;
 mod syntax;

@@ -3,6 +3,7 @@
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{Interrupt, Machine};
 use crate::properties::Properties;
+use crate::queues::Queues;
 use crate::syntax::Node;
 use crate::value::{self, LONGEST, SHORTEST};
 use hls_core::limits::MAX_CPUS;
@@ -28,7 +29,13 @@ const DEFAULT: Machine = Machine {
 };
 
 /// Reads the `machine` node, if there is one, and the `interrupt` nodes in it.
-pub(crate) fn read(node: Option<&Node>, interrupts: &[&Node], count: Cpus, sink: &mut Sink) -> Machine {
+pub(crate) fn read(
+    node: Option<&Node>,
+    interrupts: &[&Node],
+    count: Cpus,
+    queues: &mut Queues,
+    sink: &mut Sink,
+) -> Machine {
     let (Cpus::Exactly(preset) | Cpus::UnlessStated(preset)) = count;
     let Some(node) = node else {
         return Machine { cpus: preset, ..DEFAULT };
@@ -55,16 +62,18 @@ pub(crate) fn read(node: Option<&Node>, interrupts: &[&Node], count: Cpus, sink:
         tick_hz,
         switch_cost: switch_cost.unwrap_or(DEFAULT.switch_cost),
         decision_cost: decision_cost.unwrap_or(DEFAULT.decision_cost),
-        interrupts: interrupts.iter().filter_map(|node| interrupt(node, cpus, sink)).collect(),
+        interrupts: interrupts.iter().filter_map(|node| interrupt(node, cpus, queues, sink)).collect(),
     }
 }
 
 /// Reads an `interrupt` node: a source of stolen time, which must not take all of the CPU.
-fn interrupt(node: &Node, cpus: u16, sink: &mut Sink) -> Option<Interrupt> {
+fn interrupt(node: &Node, cpus: u16, queues: &mut Queues, sink: &mut Sink) -> Option<Interrupt> {
     let mut properties = Properties::new(node, "`interrupt`", sink);
     let cpu = properties.require("cpu", "0", sink, |p| value::whole(p, 0..=u64::from(cpus) - 1));
     let every = properties.require("every", "\"1ms\"", sink, |p| value::span(p, SHORTEST..=LONGEST));
     let takes = properties.require("takes", "\"10us..50us\"", sink, |p| value::span(p, SHORTEST..=LONGEST));
+    let to = properties.read("to", sink, |p| queues.fed(p));
+    let next = properties.read("next", sink, |p| queues.fed(p));
     properties.finish(sink);
     let (cpu, every, takes) = (cpu?, every?, takes?);
     if takes.max >= every.min {
@@ -72,5 +81,5 @@ fn interrupt(node: &Node, cpus: u16, sink: &mut Sink) -> Option<Interrupt> {
         sink.add(Diagnostic::error(node.span(), "`interrupt`", found, "`takes` shorter than `every`"));
         return None;
     }
-    Some(Interrupt { cpu: cpu as u16, every, takes })
+    Some(Interrupt { cpu: cpu as u16, every, takes, to, next })
 }

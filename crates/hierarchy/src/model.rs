@@ -10,7 +10,7 @@ use hls_calculus::Guarantee;
 use hls_calculus::schedulers::Declared;
 use hls_core::PolicyInfo;
 use hls_units::Nanos;
-use hls_workload::program::Program;
+use hls_workload::program::{Program, Queue, QueueId};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -42,6 +42,8 @@ pub struct Hierarchy {
     pub schedulers: Vec<Scheduler>,
     /// The threads in file order.
     pub threads: Vec<Thread>,
+    /// What threads serve, by the numbers that their programs have for them.
+    pub queues: Vec<Queue>,
     /// The edges in file order. The first is the root's own: parent `None`.
     pub edges: Vec<Edge>,
     /// Index into `schedulers` of one whose CPU time counts as stolen from all that is not below it, as that of
@@ -109,6 +111,10 @@ pub struct Interrupt {
     pub every: hls_workload::program::Span,
     /// How long each takes, drawn likewise.
     pub takes: hls_workload::program::Span,
+    /// The queue into which each puts an entry when it is over.
+    pub to: Option<QueueId>,
+    /// The queue that the entry goes on to when it has been dealt with there.
+    pub next: Option<QueueId>,
 }
 
 /// A `load` statement: a policy that comes from a C file of the user's own.

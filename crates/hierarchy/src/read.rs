@@ -8,9 +8,11 @@ use crate::graph::{self, Graph};
 use crate::machine::Cpus;
 use crate::model::{Child, Edge, Hierarchy, LoadStatement, Machine, Scheduler};
 use crate::policies::Policies;
+use crate::queues::Queues;
 use crate::syntax::{self, Node};
 use crate::text::text;
 use crate::{children, machine, who};
+use hls_workload::program::Queue;
 
 /// Reads a hierarchy file, with all [`policies`](crate::policies()) that need not be loaded. The warnings come with the
 /// hierarchy. A file that does not say how many CPUs the machine has means one.
@@ -58,16 +60,20 @@ fn hierarchy(policies: &Policies, cpus: Cpus, text: &str, sink: &mut Sink) -> Op
     let is_whole = !sink.has_errors();
     let declared = declare::declare(policies, &nodes, is_whole, sink);
     let interrupts: Vec<&Node> = declared.interrupts.iter().map(|at| &nodes[*at]).collect();
-    let machine = machine::read(declared.machine.map(|at| &nodes[at]), &interrupts, cpus, sink);
-    let attributes = edges::read(&declared, &nodes, &machine, sink);
+    let mut queues = Queues::default();
+    let machine = machine::read(declared.machine.map(|at| &nodes[at]), &interrupts, cpus, &mut queues, sink);
+    let attributes = edges::read(&declared, &nodes, &machine, &mut queues, sink);
     if !is_whole {
         return None;
     }
+    let queues = queues.finish(sink);
     let graph = graph::check(&declared, &attributes.edges, &machine, sink);
     children::check(&declared, &attributes, &graph.widths, sink);
     who::check(&attributes, sink);
     match graph.root {
-        Some(root) if !sink.has_errors() => Some(assemble(machine, declared, attributes, graph, root)),
+        Some(root) if !sink.has_errors() => {
+            Some(assemble(machine, queues, declared, attributes, graph, root))
+        }
         _ => None,
     }
 }
@@ -75,6 +81,7 @@ fn hierarchy(policies: &Policies, cpus: Cpus, text: &str, sink: &mut Sink) -> Op
 /// Puts the parts together in the order that [`Hierarchy`] promises. Relies on the parts being free of errors.
 fn assemble(
     machine: Machine,
+    queues: Vec<Queue>,
     declared: Declarations,
     attributes: Attributes,
     graph: Graph,
@@ -111,5 +118,5 @@ fn assemble(
     let mut edges: Vec<Edge> = edges.collect();
     edges[..=root].rotate_right(1);
     let (loads, schedulers) = (declared.loads, schedulers.collect());
-    Hierarchy { machine, loads, schedulers, threads: attributes.threads, edges, stealing: None }
+    Hierarchy { machine, loads, schedulers, threads: attributes.threads, queues, edges, stealing: None }
 }

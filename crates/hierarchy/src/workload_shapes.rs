@@ -6,6 +6,7 @@ use crate::declare::Task;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::names::{did_you_mean, nearest, one_of};
 use crate::properties::Properties;
+use crate::queues::Queues;
 use crate::syntax::Node;
 use crate::value::{self, LONGEST, SHORTEST};
 use hls_units::Nanos;
@@ -13,13 +14,14 @@ use hls_workload::program::{Program, ServedBy, ServedTask, ServedTasks, Span, St
 use std::collections::HashMap;
 
 /// Reads the properties of a shape; `None` when they were refused.
-type Shape = fn(&mut Properties, &mut Sink) -> Option<Program>;
+type Shape = fn(&mut Properties, &mut Queues, &mut Sink) -> Option<Program>;
 
-const SHAPES: [(&str, Shape); 4] = [
+const SHAPES: [(&str, Shape); 5] = [
     ("cpu-bound", cpu_bound),
     ("periodic", periodic),
     ("bursty", bursty),
     ("frame-renderer", frame_renderer),
+    ("serves", serves),
 ];
 
 /// The shape that has nodes in its braces.
@@ -28,7 +30,13 @@ const TASKS: &str = "tasks";
 const MAX_TASKS: usize = 64;
 
 /// Reads a node that states what a thread does, and the tasks in its braces.
-pub(crate) fn read(node: &Node, tasks: &[Task], nodes: &[Node], sink: &mut Sink) -> Option<Program> {
+pub(crate) fn read(
+    node: &Node,
+    tasks: &[Task],
+    nodes: &[Node],
+    queues: &mut Queues,
+    sink: &mut Sink,
+) -> Option<Program> {
     let name = node.name.text.as_str();
     if name == TASKS {
         return task_set(node, tasks, nodes, sink);
@@ -41,20 +49,34 @@ pub(crate) fn read(node: &Node, tasks: &[Task], nodes: &[Node], sink: &mut Sink)
         return None;
     };
     let mut properties = Properties::new(node, format!("workload `{name}`"), sink);
-    let program = shape(&mut properties, sink);
+    let program = shape(&mut properties, queues, sink);
     properties.finish(sink);
     program
 }
 
 /// Computes for ever.
-fn cpu_bound(_: &mut Properties, _: &mut Sink) -> Option<Program> {
+fn cpu_bound(_: &mut Properties, _: &mut Queues, _: &mut Sink) -> Option<Program> {
     Some(Program::cpu_bound())
 }
 
 /// Computes `run` once in each period `every`, from `offset` on; released up to `jitter` late; wanted by `deadline`
-/// after the release.
-fn periodic(properties: &mut Properties, sink: &mut Sink) -> Option<Program> {
-    task(String::new(), properties, sink).map(|task| Program::periodic(&task))
+/// after the release. Each time, puts an entry into the queue `to`, if there is one.
+fn periodic(properties: &mut Properties, queues: &mut Queues, sink: &mut Sink) -> Option<Program> {
+    let to = properties.read("to", sink, |p| queues.fed(p));
+    task(String::new(), properties, sink).map(|task| Program::periodic(&task).putting(to))
+}
+
+/// Serves a queue: computes `run` for each entry, and puts one into the queue `to`, or where the entry is to go on to.
+fn serves(properties: &mut Properties, queues: &mut Queues, sink: &mut Sink) -> Option<Program> {
+    let queue = properties.require("queue", "\"packets\"", sink, |p| queues.served(p));
+    let holds = properties.get("holds");
+    if let (Some(queue), Some(holds)) = (queue, holds) {
+        sink.ok(queues.holds(queue, holds));
+    }
+    let run = properties.require("run", "\"20us\"", sink, |p| value::span(p, SHORTEST..=LONGEST));
+    let to = properties.read("to", sink, |p| queues.fed(p));
+    let on = to.map_or(Step::PassOn, Step::Put);
+    Some(Program::forever(vec![Step::Take(queue?), Step::Run(run?), on]))
 }
 
 fn task(name: String, properties: &mut Properties, sink: &mut Sink) -> Option<ServedTask> {
@@ -104,7 +126,7 @@ fn task_set(node: &Node, tasks: &[Task], nodes: &[Node], sink: &mut Sink) -> Opt
 }
 
 /// Computes for a while, sleeps for a while. Each burst may be in two halves, for a `stall` between them.
-fn bursty(properties: &mut Properties, sink: &mut Sink) -> Option<Program> {
+fn bursty(properties: &mut Properties, _: &mut Queues, sink: &mut Sink) -> Option<Program> {
     let run = properties.require("run", "\"1ms..5ms\"", sink, |p| value::span(p, SHORTEST..=LONGEST));
     let stall = properties.read("stall", sink, |p| value::span(p, SHORTEST..=LONGEST));
     let sleep = properties.require("sleep", "\"10ms..50ms\"", sink, |p| value::span(p, SHORTEST..=LONGEST));
@@ -115,7 +137,7 @@ fn bursty(properties: &mut Properties, sink: &mut Sink) -> Option<Program> {
 }
 
 /// Computes frame after frame and watches the gaps between them (thesis, section 10.5.2).
-fn frame_renderer(properties: &mut Properties, sink: &mut Sink) -> Option<Program> {
+fn frame_renderer(properties: &mut Properties, _: &mut Queues, sink: &mut Sink) -> Option<Program> {
     let frame = properties.require("frame", "\"10ms\"", sink, |p| value::span(p, SHORTEST..=LONGEST));
     let gap = properties.require("gap", "\"33ms\"", sink, |p| value::time(p, SHORTEST..=LONGEST));
     let (frame, gap) = frame.zip(gap)?;

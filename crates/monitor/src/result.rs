@@ -169,6 +169,19 @@ pub struct TaskResult {
     pub bound: Option<ResponseBound>,
 }
 
+/// What became of what was put into a queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueResult {
+    /// Its name.
+    pub name: String,
+    /// Entries that came.
+    pub put: u64,
+    /// Those of them for which there was no room.
+    pub dropped: u64,
+    /// Those that waited at the end.
+    pub waiting: u64,
+}
+
 /// A bound on the time from the release of a job to its completion that was derived from a promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseBound {
@@ -460,6 +473,8 @@ pub struct RunResult {
     pub unlisted: u64,
     /// The policies that were disabled, in order of time.
     pub disabled_policies: Vec<PolicyDisabled>,
+    /// The queues of the threads, in the order in which the file names them.
+    pub queues: Vec<QueueResult>,
 }
 
 impl RunResult {

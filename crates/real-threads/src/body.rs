@@ -17,7 +17,7 @@ use hls_monitor::event::What;
 use hls_monitor::histogram::Histogram;
 use hls_thread::{Action, Compute, Job, Thread};
 use hls_units::Nanos;
-use hls_workload::program::Step;
+use hls_workload::program::{Entry, Step};
 use rustix::thread::sched_setaffinity;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::atomic::Ordering::Acquire;
@@ -112,7 +112,6 @@ impl<'a> ThreadBody<'a> {
         self.slot.write(arrival, What::Arrive);
         let steps = self.steps();
         self.thread.arrive(steps, arrival);
-        self.thread.next_job = Job { release: arrival, deadline: Nanos::MAX };
         match self.thread.first_wait(steps, arrival) {
             Some(until) => self.sleep(until),
             None => {
@@ -156,6 +155,16 @@ impl<'a> ThreadBody<'a> {
                     self.end_job();
                     return self.block();
                 }
+            }
+            Action::Take(queue) => {
+                self.end_job();
+                let Some(entry) = self.context.sharing.take(queue, self.number) else { return self.block() };
+                self.thread.take(entry);
+                self.begin_next_job();
+            }
+            Action::Put(queue) => {
+                let release = self.thread.job.release.min(now);
+                self.context.sharing.put(queue, Entry { release, next: self.thread.next_queue }, now);
             }
             Action::Yield => std::thread::yield_now(),
             Action::SetAffinity(cpus) => {
@@ -216,6 +225,9 @@ impl<'a> ThreadBody<'a> {
             if let Some(woken) = self.context.sharing.take_woken(self.number) {
                 if let Some(release) = woken.release {
                     self.thread.next_job = Job { release, deadline: Nanos::MAX };
+                }
+                if let Some(entry) = woken.entry {
+                    self.thread.take(entry);
                 }
                 self.wake(woken.at);
                 return self.go_on();

@@ -2,10 +2,10 @@
 //! a line of JSON each.
 
 use hls_monitor::event::ObservedVp;
-use hls_monitor::result::{Percentiles, TaskResult};
+use hls_monitor::result::{Percentiles, QueueResult, TaskResult};
 use hls_plan::Plan;
 use hls_units::Nanos;
-use hls_workload::program::{Program, Resource};
+use hls_workload::program::{Program, Queue, Resource};
 use serde::{Deserialize, Serialize};
 
 /// The threads to run, with their programs.
@@ -19,6 +19,8 @@ pub struct Orders {
     pub cpus: u16,
     /// What the threads share.
     pub resources: Vec<Resource>,
+    /// The queues that they serve.
+    pub queues: Vec<Queue>,
     /// The threads in the order of the plan, in groups of instances of one thread.
     pub groups: Vec<Group>,
 }
@@ -64,6 +66,7 @@ impl Orders {
             seed,
             cpus: plan.hierarchy.machine.cpus,
             resources: plan.resources.clone(),
+            queues: plan.hierarchy.queues.clone(),
             groups: plan.groups.iter().map(group).collect(),
         }
     }
@@ -83,8 +86,8 @@ pub enum Message {
     Arrived(u32),
     /// The orders cannot be carried out, for this reason.
     Failed(String),
-    /// All threads have ended, with these figures.
-    Done(Vec<ThreadEnd>),
+    /// All threads have ended, with these figures, and those of their queues.
+    Done(Vec<ThreadEnd>, Vec<QueueResult>),
 }
 
 /// The figures of one thread, as far as the thread itself can count them.

@@ -9,6 +9,7 @@ use crate::clock;
 use crate::context::{Cpus, ProcessContext};
 use crate::orders::{Group, Message, Orders, ThreadEnd};
 use crate::sharing::Sharing;
+use hls_monitor::result::QueueResult;
 use hls_units::Nanos;
 use hls_workload::program::Step;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
@@ -40,7 +41,7 @@ pub fn serve() -> io::Result<()> {
         run_threads(&orders, &area)
     });
     send(&match outcome {
-        Ok(ends) => Message::Done(ends),
+        Ok((ends, queues)) => Message::Done(ends, queues),
         Err(error) => Message::Failed(error.to_string()),
     })
     // Threads that still wait for the start of the run end with the process.
@@ -61,11 +62,12 @@ fn send(message: &Message) -> io::Result<()> {
     out.flush()
 }
 
-/// Creates the threads of the orders, each when it arrives, and waits for their ends.
-fn run_threads(orders: &Orders, area: &Area) -> io::Result<Vec<ThreadEnd>> {
+/// Creates the threads of the orders, each when it arrives, and waits for their ends. Returns their figures, and what
+/// became of what was put into their queues.
+fn run_threads(orders: &Orders, area: &Area) -> io::Result<(Vec<ThreadEnd>, Vec<QueueResult>)> {
     let cpus = Cpus::first(orders.cpus)?;
     orders.groups.iter().try_for_each(|group| check_cpus(&cpus, group))?;
-    let sharing = Sharing::new(area, &orders.resources, orders.threads());
+    let sharing = Sharing::new(area, &orders.resources, &orders.queues, orders.threads());
     let context = ProcessContext { orders, area, sharing, cpus };
     std::thread::scope(|scope| {
         let mut creator = Creator::new(scope, &context);
@@ -74,7 +76,8 @@ fn run_threads(orders: &Orders, area: &Area) -> io::Result<Vec<ThreadEnd>> {
             send(&Message::Failed(error.to_string()))?;
             std::process::exit(3);
         }
-        creator.join()
+        let ends = creator.join()?;
+        Ok((ends, context.sharing.queues()))
     })
 }
 

@@ -1,4 +1,4 @@
-//! The mutexes, conditions and barriers of real threads: [`hls_thread::Sync`] under a lock, and which threads have been
+//! The mutexes, conditions, barriers and queues of real threads: [`hls_thread::Sync`] under a lock, and which threads have been
 //! woken when.
 //!
 //! The lock is held for as long as it takes to change a few words, and only where a thread takes a step that concerns
@@ -6,9 +6,10 @@
 
 use crate::area::Area;
 use crate::clock::ring;
+use hls_monitor::result::QueueResult;
 use hls_thread::{Signalled, Sync};
 use hls_units::Nanos;
-use hls_workload::program::{Resource, ResourceId};
+use hls_workload::program::{Entry, Queue, QueueId, Resource, ResourceId};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How a wait ended.
@@ -18,9 +19,11 @@ pub struct Woken {
     pub at: Nanos,
     /// The release of the job that begins with the wake-up, if one does.
     pub release: Option<Nanos>,
+    /// The entry of a queue that it waited for.
+    pub entry: Option<Entry>,
 }
 
-/// All mutexes, conditions and barriers of a run.
+/// All mutexes, conditions, barriers and queues of a run.
 pub struct Sharing<'a> {
     area: &'a Area,
     state: Mutex<State>,
@@ -37,13 +40,15 @@ struct Waiting {
     woken_at: Option<Nanos>,
     /// When the thread's condition was signalled; it may have to wait for its mutex after that.
     release: Option<Nanos>,
+    /// The entry of a queue that it waited for.
+    entry: Option<Entry>,
 }
 
 impl<'a> Sharing<'a> {
     /// All mutexes are free, and no thread waits.
-    pub fn new(area: &'a Area, resources: &[Resource], threads: u32) -> Sharing<'a> {
+    pub fn new(area: &'a Area, resources: &[Resource], queues: &[Queue], threads: u32) -> Sharing<'a> {
         let threads = vec![Waiting::default(); threads as usize];
-        Sharing { area, state: Mutex::new(State { sync: Sync::new(resources), threads }) }
+        Sharing { area, state: Mutex::new(State { sync: Sync::new(resources, queues), threads }) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -55,7 +60,7 @@ impl<'a> Sharing<'a> {
     pub fn take_woken(&self, thread: u32) -> Option<Woken> {
         let waiting = &mut self.state().threads[thread as usize];
         let at = waiting.woken_at.take()?;
-        Some(Woken { at, release: waiting.release.take() })
+        Some(Woken { at, release: waiting.release.take(), entry: waiting.entry.take() })
     }
 
     /// The thread takes a mutex; `false`: another thread holds it, and this one is to block.
@@ -99,6 +104,27 @@ impl<'a> Sharing<'a> {
         true
     }
 
+    /// The thread takes the first entry of a queue; `None`: there is none, and it is to block.
+    pub fn take(&self, queue: QueueId, thread: u32) -> Option<Entry> {
+        self.state().sync.take(queue, thread)
+    }
+
+    /// Puts an entry into a queue.
+    pub fn put(&self, queue: QueueId, entry: Entry, now: Nanos) {
+        let mut state = self.state();
+        let waiter = state.sync.put(queue, entry);
+        if let Some(thread) = waiter {
+            state.threads[thread as usize].entry = Some(entry);
+        }
+        drop(state);
+        self.wake(waiter, now);
+    }
+
+    /// What became of what was put into each queue.
+    pub fn queues(&self) -> Vec<QueueResult> {
+        self.state().sync.queues()
+    }
+
     /// The thread has ended: it waits for nothing, and the next waiters get the mutexes that it held.
     pub fn forget(&self, thread: u32, now: Nanos) {
         let next = self.state().sync.forget(thread);
@@ -123,24 +149,25 @@ mod tests {
         let (area, _file) = Area::create(2).unwrap();
         let resource = |kind| Resource { name: String::new(), kind };
         let sharing =
-            Sharing::new(&area, &[resource(ResourceKind::Mutex), resource(ResourceKind::Condition)], 2);
+            Sharing::new(&area, &[resource(ResourceKind::Mutex), resource(ResourceKind::Condition)], &[], 2);
         assert!(sharing.lock(0, 0));
         sharing.wait(1, 0, 0, Nanos(1));
         assert!(sharing.lock(0, 1));
         sharing.signal(1, false, Nanos(5));
         assert_eq!(sharing.take_woken(0), None);
         sharing.unlock(0, 1, Nanos(7));
-        assert_eq!(sharing.take_woken(0), Some(Woken { at: Nanos(7), release: Some(Nanos(5)) }));
+        assert_eq!(sharing.take_woken(0), Some(Woken { at: Nanos(7), release: Some(Nanos(5)), entry: None }));
         assert_eq!(sharing.take_woken(0), None);
     }
 
     #[test]
     fn a_thread_that_ends_hands_on_its_mutexes() {
         let (area, _file) = Area::create(2).unwrap();
-        let sharing = Sharing::new(&area, &[Resource { name: String::new(), kind: ResourceKind::Mutex }], 2);
+        let sharing =
+            Sharing::new(&area, &[Resource { name: String::new(), kind: ResourceKind::Mutex }], &[], 2);
         assert!(sharing.lock(0, 0));
         assert!(!sharing.lock(0, 1));
         sharing.forget(0, Nanos(3));
-        assert_eq!(sharing.take_woken(1), Some(Woken { at: Nanos(3), release: None }));
+        assert_eq!(sharing.take_woken(1), Some(Woken { at: Nanos(3), release: None, entry: None }));
     }
 }

@@ -4,7 +4,7 @@ use crate::area::Area;
 use crate::clock::{self, ring};
 use crate::orders::{Message, Orders, ThreadEnd};
 use hls_monitor::event::{ObservedVp, Record};
-use hls_monitor::result::RunResult;
+use hls_monitor::result::{QueueResult, RunResult};
 use hls_plan::Plan;
 use hls_units::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -39,7 +39,7 @@ pub struct ThreadProcess {
     /// The instant of the last event that was delivered.
     delivered_at: Nanos,
     /// The figures of all threads, once the process has sent them: then all threads have ended.
-    ends: Option<Vec<ThreadEnd>>,
+    ends: Option<(Vec<ThreadEnd>, Vec<QueueResult>)>,
 }
 
 /// The figures of a run.
@@ -47,6 +47,8 @@ pub struct ThreadProcess {
 pub struct Outcome {
     /// The figures of each thread that arrived, in the order of the plan.
     pub threads: Vec<ThreadEnd>,
+    /// What became of what was put into their queues.
+    pub queues: Vec<QueueResult>,
     /// How long the run lasted.
     pub length: Nanos,
     /// The number of events that were lost because they were not taken in time, and that are in no figure.
@@ -126,7 +128,7 @@ impl ThreadProcess {
             match self.messages.next(until)? {
                 None => break,
                 Some(Message::Arrived(number)) => arrivals.extend(self.arrived(number)),
-                Some(Message::Done(ends)) => self.ends = Some(ends),
+                Some(Message::Done(ends, queues)) => self.ends = Some((ends, queues)),
                 Some(Message::Failed(reason)) => return Err(io::Error::other(reason)),
                 other => return Err(unexpected(&other, "`Arrived` or `Done`")),
             }
@@ -195,16 +197,16 @@ impl ThreadProcess {
         let patience = clock::now().saturating_add(GRACE);
         while !self.is_over() {
             match self.messages.next(patience)? {
-                Some(Message::Done(ends)) => self.ends = Some(ends),
+                Some(Message::Done(ends, queues)) => self.ends = Some((ends, queues)),
                 Some(Message::Arrived(_)) => {}
                 Some(Message::Failed(reason)) => return Err(io::Error::other(reason)),
                 other => return Err(unexpected(&other, "`Done`")),
             }
         }
         self.events(sink);
-        let threads = self.ends.take().unwrap_or_default();
+        let (threads, queues) = self.ends.take().unwrap_or_default();
         let lost = (0..self.vps.len() as u32).map(|number| self.area.slot(number).lost()).sum();
-        Ok(Outcome { threads, length: self.area.end_at(), lost })
+        Ok(Outcome { threads, queues, length: self.area.end_at(), lost })
     }
 }
 
@@ -228,6 +230,7 @@ impl Outcome {
     /// wake-ups to its next instructions, and the work below each scheduler.
     pub fn complete(&self, result: &mut RunResult) {
         let ends: HashMap<ObservedVp, &ThreadEnd> = self.threads.iter().map(|end| (end.vp, end)).collect();
+        result.queues.clone_from(&self.queues);
         let topology = result.topology.clone();
         let lineages = topology.lineages();
         for thread in &mut result.threads {

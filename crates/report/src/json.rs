@@ -4,8 +4,8 @@
 //! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
 
 use hls_monitor::result::{
-    Cause, GuaranteeResult, Percentiles, PolicyDisabled, RequestsResult, ResponseBound, RunResult,
-    SchedulerResult, TaskResult, ThreadResult, Topology, Verdict, WindowResult,
+    Cause, GuaranteeResult, Percentiles, PolicyDisabled, QueueResult, RequestsResult, ResponseBound,
+    RunResult, SchedulerResult, TaskResult, ThreadResult, Topology, Verdict, WindowResult,
 };
 use serde::Serialize;
 use std::io::{self, Write};
@@ -45,9 +45,21 @@ struct JsonRun<'a> {
     guarantees: Vec<JsonGuarantee<'a>>,
     /// Promises that ended before the run and are not among them, since there were too many.
     guarantees_unlisted: u64,
+    /// What threads serve.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    queues: Vec<JsonQueue<'a>>,
     /// Policies that were disabled for what they did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     disabled_policies: Vec<JsonPolicyDisabled<'a>>,
+}
+
+/// A queue: what was put into it, what of that it had no room for, and what waited at the end.
+#[derive(Serialize)]
+struct JsonQueue<'a> {
+    name: &'a str,
+    put: u64,
+    dropped: u64,
+    waiting: u64,
 }
 
 /// A policy that was disabled.
@@ -217,9 +229,14 @@ impl<'a> From<&'a RunResult> for JsonRun<'a> {
             threads: run.threads.iter().map(|result| thread(topology, result)).collect(),
             guarantees: run.guarantees.iter().map(|result| guarantee(topology, result)).collect(),
             guarantees_unlisted: run.unlisted,
+            queues: run.queues.iter().map(queue).collect(),
             disabled_policies: run.disabled_policies.iter().map(policy_disabled).collect(),
         }
     }
+}
+
+fn queue(QueueResult { name, put, dropped, waiting }: &QueueResult) -> JsonQueue<'_> {
+    JsonQueue { name, put: *put, dropped: *dropped, waiting: *waiting }
 }
 
 fn policy_disabled(result: &PolicyDisabled) -> JsonPolicyDisabled<'_> {

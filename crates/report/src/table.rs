@@ -9,8 +9,8 @@ use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time
 use crate::layout::{Column, number, text, write_rows};
 use hls_monitor::event::{ObservedScheduler, ObservedVp};
 use hls_monitor::result::{
-    Below, Child, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult, SchedulerResult,
-    TaskResult, ThreadResult, Topology, Verdict, WindowResult,
+    Below, Child, GuaranteeResult, Percentiles, QueueResult, RequestsResult, ResponseBound, RunResult,
+    SchedulerResult, TaskResult, ThreadResult, Topology, Verdict, WindowResult,
 };
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -42,7 +42,22 @@ pub fn write_tables(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
 /// Those of `out`.
 pub fn write_threads_alone(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_threads(out, run)?;
-    write_tasks(out, run)
+    write_tasks(out, run)?;
+    write_queues(out, run)
+}
+
+/// What became of what was put into the queues of the threads; those that had no room for some of it come first.
+fn write_queues(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    const COLUMNS: [Column; 4] =
+        [text("queue"), number("", "put"), number("", "dropped"), number("", "waiting")];
+    let shown = pick(&run.queues, |queue| u8::from(queue.dropped == 0));
+    let row = |queue: &&QueueResult| {
+        let QueueResult { name, put, dropped, waiting } = queue;
+        [name.clone(), short_count(*put), short_count(*dropped), short_count(*waiting)]
+    };
+    let rows: Vec<_> = shown.iter().map(row).collect();
+    write_section(out, &COLUMNS, &rows)?;
+    write_rest(out, run.queues.len() - shown.len(), "queues")
 }
 
 fn write_summary(out: &mut impl Write, run: &RunResult) -> io::Result<()> {

@@ -13,6 +13,7 @@ use hls_monitor::result::RunResult;
 use hls_plan::{Built, Plan, planned_record};
 use hls_thread::{Action, Compute, Job, Signalled, Sync, Thread, draw};
 use hls_units::Nanos;
+use hls_workload::program::{Entry, QueueId};
 use oorandom::Rand32;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -168,7 +169,7 @@ impl Simulation {
         }
         Ok(Simulation {
             cpus: vec![Cpu::IDLE; usize::from(plan.hierarchy.machine.cpus)],
-            sync: Sync::new(&plan.resources),
+            sync: Sync::new(&plan.resources, &plan.hierarchy.queues),
             interrupted: 0,
             built,
             options,
@@ -249,6 +250,7 @@ impl Simulation {
         result.overhead = self.overhead.saturating_sub(self.cpus.iter().map(unpaid).sum());
         result.events = self.scheduling_events;
         result.switches = self.switches;
+        result.queues = self.sync.queues();
         let lineages = result.topology.lineages();
         let mut work_below = self.work_below.clone();
         for thread in &mut result.threads {
@@ -551,6 +553,21 @@ impl Simulation {
                     return false;
                 }
             },
+            Action::Take(queue) => {
+                self.end_job(thread);
+                let Some(entry) = self.sync.take(queue, thread) else {
+                    self.block(thread);
+                    return false;
+                };
+                self.threads[thread as usize].take(entry);
+                if let Some(job) = self.threads[thread as usize].next_job.take() {
+                    self.begin_job(thread, job);
+                }
+            }
+            Action::Put(queue) => {
+                let thread = &self.threads[thread as usize];
+                self.put(queue, Entry { release: thread.job.release.min(self.now), next: thread.next_queue });
+            }
             Action::Yield => {
                 self.scheduling_events += 1;
                 self.built.core.yield_now(self.core_vps[thread as usize], self.now);
@@ -583,6 +600,14 @@ impl Simulation {
         }
     }
 
+    /// Puts an entry into a queue, and wakes the thread that waited for it.
+    fn put(&mut self, queue: QueueId, entry: Entry) {
+        if let Some(thread) = self.sync.put(queue, entry) {
+            self.threads[thread as usize].take(entry);
+            self.wake(thread);
+        }
+    }
+
     /// Wakes a thread whose new job begins now.
     fn wake_now(&mut self, thread: u32) {
         self.threads[thread as usize].next_job = Job { release: self.now, deadline: Nanos::MAX };
@@ -602,7 +627,7 @@ impl Simulation {
             Event::Arrive(thread) => self.arrive(thread)?,
             Event::Leave(thread) => self.leave(thread),
             Event::Interrupt(source) => self.interrupt(source),
-            Event::InterruptOver(cpu) => self.end_interrupt(usize::from(cpu)),
+            Event::InterruptOver(source) => self.end_interrupt(source),
         }
         Ok(())
     }
@@ -627,7 +652,6 @@ impl Simulation {
         self.core_vps[thread as usize] = vp;
         self.threads[thread as usize].arrive(&planned.program.steps, self.now);
         self.record(self.vp(thread), 0, What::Arrive);
-        self.threads[thread as usize].next_job = Job { release: self.now, deadline: Nanos::MAX };
         let steps = &self.plan.groups[self.threads[thread as usize].group as usize].program.steps;
         match self.threads[thread as usize].first_wait(steps, self.now) {
             Some(until) => self.events.add(self.tick(until), Event::Wake(thread)),
@@ -678,7 +702,7 @@ impl Simulation {
         self.count_progress(cpu);
         self.cpus[cpu].interrupted = Some((self.now, self.now + takes));
         self.interrupted |= 1 << cpu;
-        self.events.add(self.now + takes, Event::InterruptOver(cpu as u16));
+        self.events.add(self.now + takes, Event::InterruptOver(source));
     }
 
     /// Tells the core how much of a CPU's time an interrupt has taken up to now, and records it.
@@ -693,9 +717,14 @@ impl Simulation {
         self.record(ObservedVp::NONE, cpu, What::Stolen { length });
     }
 
-    fn end_interrupt(&mut self, cpu: usize) {
+    fn end_interrupt(&mut self, source: u32) {
+        let stated = &self.plan.hierarchy.machine.interrupts[source as usize];
+        let (cpu, to, next) = (usize::from(stated.cpu), stated.to, stated.next);
         self.steal_so_far(cpu);
         self.cpus[cpu].interrupted = None;
         self.interrupted &= !(1 << cpu);
+        if let Some(queue) = to {
+            self.put(queue, Entry { release: self.now, next });
+        }
     }
 }

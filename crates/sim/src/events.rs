@@ -11,8 +11,8 @@ use std::collections::BinaryHeap;
 pub enum Event {
     /// Source number `.0` of interrupts takes its CPU.
     Interrupt(u32),
-    /// The interrupt on CPU `.0` is over.
-    InterruptOver(u16),
+    /// The interrupt of source number `.0` is over.
+    InterruptOver(u32),
     /// Thread `.0` comes into being.
     Arrive(u32),
     /// Thread `.0` is ended from outside.
@@ -29,7 +29,7 @@ impl From<Event> for Packed {
     fn from(event: Event) -> Packed {
         let (kind, number) = match event {
             Event::Interrupt(source) => (0, source),
-            Event::InterruptOver(cpu) => (1, cpu.into()),
+            Event::InterruptOver(source) => (1, source),
             Event::Arrive(thread) => (2, thread),
             Event::Leave(thread) => (3, thread),
             Event::Wake(thread) => (4, thread),
@@ -44,7 +44,7 @@ impl From<Packed> for Event {
         let number = word & ((1 << 29) - 1);
         match word >> 29 {
             0 => Event::Interrupt(number),
-            1 => Event::InterruptOver(number as u16),
+            1 => Event::InterruptOver(number),
             2 => Event::Arrive(number),
             3 => Event::Leave(number),
             _ => Event::Wake(number),

@@ -1,9 +1,10 @@
-//! What threads share: mutexes, conditions, barriers. Waiters are served in the order in which they came.
+//! What threads share: mutexes, conditions, barriers, queues. Waiters are served in the order in which they came.
 //!
 //! A mutex is handed to its first waiter when it is unlocked, so that no thread overtakes another. Knows threads by
 //! number only; returns which threads are to be woken, and leaves the waking to the engine.
 
-use hls_workload::program::{Resource, ResourceId, ResourceKind};
+use hls_monitor::result::QueueResult;
+use hls_workload::program::{Entry, Queue, QueueId, Resource, ResourceId, ResourceKind};
 use std::collections::VecDeque;
 
 type ThreadId = u32;
@@ -28,20 +29,66 @@ pub struct Signalled {
     pub has_mutex: bool,
 }
 
-/// All mutexes, conditions and barriers of a run.
+/// Entries that wait for threads, or threads that wait for entries.
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    holds: usize,
+    entries: VecDeque<Entry>,
+    threads: VecDeque<ThreadId>,
+    result: QueueResult,
+}
+
+/// All mutexes, conditions, barriers and queues of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Sync {
     shared: Vec<Shared>,
+    queues: Vec<Waiting>,
 }
 
 impl Sync {
     /// Nobody holds or awaits anything.
-    pub fn new(resources: &[Resource]) -> Sync {
+    pub fn new(resources: &[Resource], queues: &[Queue]) -> Sync {
         let shared = |resource: &Resource| match resource.kind {
             ResourceKind::Barrier(threads) => Shared { barrier: threads, ..Shared::default() },
             ResourceKind::Mutex | ResourceKind::Condition => Shared::default(),
         };
-        Sync { shared: resources.iter().map(shared).collect() }
+        let waiting = |queue: &Queue| Waiting {
+            holds: queue.holds as usize,
+            result: QueueResult { name: queue.name.clone(), ..QueueResult::default() },
+            ..Waiting::default()
+        };
+        Sync { shared: resources.iter().map(shared).collect(), queues: queues.iter().map(waiting).collect() }
+    }
+
+    /// The thread takes the first entry of the queue; `None`: there is none, and the thread waits for one.
+    pub fn take(&mut self, queue: QueueId, thread: ThreadId) -> Option<Entry> {
+        let queue = &mut self.queues[queue as usize];
+        let entry = queue.entries.pop_front();
+        if entry.is_none() {
+            queue.threads.push_back(thread);
+        }
+        entry
+    }
+
+    /// Puts an entry into the queue; returns the thread that waited for it, and is to be woken. A full
+    /// queue drops the entry.
+    pub fn put(&mut self, queue: QueueId, entry: Entry) -> Option<ThreadId> {
+        let queue = &mut self.queues[queue as usize];
+        queue.result.put += 1;
+        let waiter = queue.threads.pop_front();
+        match waiter {
+            Some(_) => {}
+            None if queue.entries.len() < queue.holds => queue.entries.push_back(entry),
+            None => queue.result.dropped += 1,
+        }
+        waiter
+    }
+
+    /// What became of the entries of each queue.
+    pub fn queues(&self) -> Vec<QueueResult> {
+        let result =
+            |queue: &Waiting| QueueResult { waiting: queue.entries.len() as u64, ..queue.result.clone() };
+        self.queues.iter().map(result).collect()
     }
 
     fn at(&mut self, id: ResourceId) -> &mut Shared {
@@ -109,6 +156,9 @@ impl Sync {
     /// to be woken.
     pub fn forget(&mut self, thread: ThreadId) -> Vec<ThreadId> {
         let mut woken = Vec::new();
+        for queue in &mut self.queues {
+            queue.threads.retain(|&waiter| waiter != thread);
+        }
         for shared in &mut self.shared {
             while let Some(place) = shared.waiters.iter().position(|&waiter| waiter == thread) {
                 shared.waiters.remove(place);
@@ -128,10 +178,27 @@ impl Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hls_units::Nanos;
 
     fn sync(kinds: &[ResourceKind]) -> Sync {
         let resource = |kind: &ResourceKind| Resource { name: String::new(), kind: *kind };
-        Sync::new(&kinds.iter().map(resource).collect::<Vec<_>>())
+        Sync::new(&kinds.iter().map(resource).collect::<Vec<_>>(), &[])
+    }
+
+    #[test]
+    fn a_queue_counts_what_comes_while_nobody_waits() {
+        let mut sync = Sync::new(&[], &[Queue { name: "q".into(), holds: 2 }]);
+        assert_eq!(sync.take(0, 7), None);
+        let entry = |at| Entry { release: Nanos(at), next: Some(3) };
+        assert_eq!(sync.put(0, entry(1)), Some(7));
+        assert_eq!((2..5).map(|at| sync.put(0, entry(at))).collect::<Vec<_>>(), [None; 3]);
+        assert_eq!(
+            [sync.take(0, 7), sync.take(0, 7), sync.take(0, 7)],
+            [Some(entry(2)), Some(entry(3)), None]
+        );
+        assert_eq!(sync.queues(), [QueueResult { name: "q".into(), put: 4, dropped: 1, waiting: 0 }]);
+        sync.forget(7);
+        assert_eq!(sync.put(0, entry(9)), None, "nobody waits any more");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::serving::{NextWork, TaskServer};
 use hls_monitor::event::ObservedVp;
 use hls_monitor::result::TaskResult;
 use hls_units::Nanos;
-use hls_workload::program::{ResourceId, ServedTasks, Span, Step};
+use hls_workload::program::{Entry, QueueId, ResourceId, ServedTasks, Span, Step};
 use oorandom::Rand32;
 
 /// What a step of the program asks of the engine.
@@ -40,6 +40,10 @@ pub enum Action {
     Broadcast(ResourceId),
     /// Block until enough threads have come to the barrier.
     Barrier(ResourceId),
+    /// Take the first entry of the queue, or block until there is one.
+    Take(QueueId),
+    /// Put an entry into the queue, with the release of the present job.
+    Put(QueueId),
     /// Let others run first.
     Yield,
     /// Use these CPUs only; `None`: all.
@@ -84,6 +88,8 @@ pub struct Thread {
     pub job: Job,
     /// The job that begins when the thread wakes up.
     pub next_job: Job,
+    /// Where the entry goes on to that the thread has taken last.
+    pub next_queue: Option<QueueId>,
     random: Rand32,
     rare: Option<Box<RareState>>,
 }
@@ -116,6 +122,7 @@ impl Thread {
             work: Nanos::ZERO,
             job: Job::NONE,
             next_job: Job::NONE,
+            next_queue: None,
             random: Rand32::new_inc(seed, u64::from(number)),
             rare: None,
         }
@@ -130,8 +137,12 @@ impl Thread {
         self.rare.get_or_insert_default()
     }
 
-    /// Comes into being: a renderer's first frame is due from now on.
+    /// Comes into being: a renderer's first frame is due from now on. What the thread does first is a job, unless it
+    /// serves a queue, whose entries are its jobs.
     pub fn arrive(&mut self, steps: &[Step], now: Nanos) {
+        if !matches!(steps, [Step::Take(_), ..]) {
+            self.next_job = Job { release: now, deadline: Nanos::MAX };
+        }
         let gap = |step: &Step| if let Step::FrameDone { gap } = step { Some(*gap) } else { None };
         if let Some(gap) = steps.iter().find_map(gap) {
             (self.rare().frame_gap, self.rare().frame_since) = (gap, now);
@@ -199,6 +210,12 @@ impl Thread {
                 Step::Signal(condition) => Action::Signal(condition),
                 Step::Broadcast(condition) => Action::Broadcast(condition),
                 Step::Barrier(barrier) => Action::Barrier(barrier),
+                Step::Take(queue) => Action::Take(queue),
+                Step::Put(queue) => Action::Put(queue),
+                Step::PassOn => match self.next_queue.take() {
+                    Some(queue) => Action::Put(queue),
+                    None => continue,
+                },
                 Step::Yield => Action::Yield,
                 Step::SetAffinity(ref cpus) => Action::SetAffinity(cpus.clone()),
                 Step::FrameDone { gap } => self.frame_done(now, gap),
@@ -218,6 +235,12 @@ impl Thread {
         let missed = rare.missed_frames(now);
         rare.frame_since = now;
         Action::Frame { missed }
+    }
+
+    /// Has the thread deal with an entry of a queue from its next step on.
+    pub fn take(&mut self, entry: Entry) {
+        self.next_job = Job { release: entry.release, deadline: Nanos::MAX };
+        self.next_queue = entry.next;
     }
 
     fn begin(&mut self, compute: Compute) -> Action {

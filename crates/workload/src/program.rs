@@ -74,6 +74,12 @@ pub enum Step {
     Broadcast(ResourceId),
     /// Block until this many threads have arrived at the barrier (rt-app `barrier`).
     Barrier(ResourceId),
+    /// Take the first entry of a queue; block while there is none. A job begins, whose release is that of the entry.
+    Take(QueueId),
+    /// Put an entry into a queue, with the release of the present job. A full queue drops it.
+    Put(QueueId),
+    /// Put an entry into the queue that the last entry was to go on to, if it was.
+    PassOn,
     /// Let other threads of the same scheduler run first.
     Yield,
     /// Bind the thread to these CPUs; `None`: it may use every CPU again.
@@ -133,6 +139,27 @@ pub struct ServedTasks {
 
 /// Index into [`Workload::resources`].
 pub type ResourceId = u32;
+
+/// Index into the queues of a hierarchy.
+pub type QueueId = u32;
+
+/// Events that wait for a thread, counted: what interrupts and threads put into it, one entry each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queue {
+    /// The name that it has in the hierarchy file.
+    pub name: String,
+    /// How many entries may wait; what comes then is dropped.
+    pub holds: u32,
+}
+
+/// What waits in a queue: an event, such as a packet that has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When the event happened. Jobs that deal with it have this release.
+    pub release: Nanos,
+    /// The queue that the entry goes on to, where who serves this one does not say another.
+    pub next: Option<QueueId>,
+}
 
 /// A thread's program. The step after the last one is `Exit`.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -219,6 +246,14 @@ impl Program {
         steps.push(Step::Run(run));
         steps.push(Step::Repeat { target, times: None, counter: 0 });
         Program { steps: steps.into(), counters: 1 }
+    }
+
+    /// The program, a [`Program::periodic`] one, which puts an entry into a queue whenever it has computed.
+    pub fn putting(self, to: Option<QueueId>) -> Program {
+        let Some(to) = to else { return self };
+        let mut steps = self.steps.to_vec();
+        steps.insert(steps.len() - 1, Step::Put(to));
+        Program { steps: steps.into(), ..self }
     }
 
     /// The tasks that the program serves: those of [`Program::serving`], or the one of [`Program::periodic`], which has

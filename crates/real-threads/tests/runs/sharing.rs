@@ -43,6 +43,23 @@ fn a_condition_wakes_its_waiter_whose_job_begins_then() {
 }
 
 #[test]
+fn what_a_thread_puts_into_a_queue_another_one_deals_with() {
+    let hierarchy = r#"round-robin "R" {
+        thread "a" { periodic run="100us" every="10ms" to="q"; }
+        thread "b" { serves queue="q" run="1ms"; }
+    }"#;
+    let run = run(hierarchy, &Default::default(), ms(400));
+    let [queue] = &run.outcome.queues[..] else { panic!("{:?}", run.outcome.queues) };
+    // The run may end after an entry was put and before it was dealt with.
+    let (put, done) = (queue.put, run.jobs("b"));
+    assert!((10..=41).contains(&put), "{put}");
+    assert!(done <= put && put - done <= queue.waiting + 1, "{done} of {queue:?}");
+    assert_eq!(queue.dropped, 0);
+    let work = run.end("b").work;
+    assert!(work >= ms(done), "{work} in {done} jobs");
+}
+
+#[test]
 fn a_barrier_keeps_threads_in_step() {
     let workload = rt_app(
         r#"{ "tasks" : {

@@ -2,6 +2,7 @@
 
 use crate::support::{Stint, ms, on_cpu_0, run, us};
 use hls_monitor::event::What;
+use hls_monitor::result::QueueResult;
 use hls_units::Nanos;
 
 /// The first interrupt comes one `every` after the start.
@@ -132,4 +133,36 @@ fn spans_are_kept() {
     assert!(stolen.windows(2).all(|pair| (ms(1)..=ms(2)).contains(&(pair[1].1 - pair[0].1))));
     let sum: Nanos = stolen.iter().map(|&(_, from, to)| to - from).sum();
     assert_eq!((run.result.stolen, run.result.idle), (sum, ms(500) - sum));
+}
+
+/// Each interrupt puts an entry into a queue when it is over, at 11, 21, 31 ms. The upcall takes 4 ms for it and passes
+/// it on; the task takes 2 ms more. Responses count from the end of the interrupt.
+#[test]
+fn what_interrupts_put_into_a_queue_goes_on_to_the_next_one() {
+    let hierarchy = r#"
+        machine { interrupt cpu=0 every="10ms" takes="1ms" to="packets" next="mailbox" }
+        fixed-priority "F" {
+            thread "upcall" priority=2 { serves queue="packets" run="4ms"; }
+            thread "task" priority=1 { serves queue="mailbox" run="2ms"; }
+        }"#;
+    let run = run(hierarchy, ms(39));
+    assert_eq!(run.stints("upcall"), on_cpu_0(&[(11, 15), (21, 25), (31, 35)]));
+    assert_eq!(run.stints("task"), on_cpu_0(&[(15, 17), (25, 27), (35, 37)]));
+    let (upcall, task) = (run.thread("upcall").response, run.thread("task").response);
+    assert_eq!([(upcall.count, upcall.worst), (task.count, task.worst)], [(3, ms(4)), (3, ms(6))]);
+    let queue = |name: &str| QueueResult { name: name.into(), put: 3, dropped: 0, waiting: 0 };
+    assert_eq!(run.result.queues, [queue("packets"), queue("mailbox")]);
+}
+
+/// Entries come at 11, 21, ... 91 ms and take 25 ms, without interrupts: from 11 to 38, 38 to 66, 66 to 94 ms. While one
+/// is dealt with there is room for the first that comes.
+#[test]
+fn a_queue_that_is_full_drops_what_comes() {
+    let hierarchy = r#"
+        machine { interrupt cpu=0 every="10ms" takes="1ms" to="packets" }
+        round-robin "R" { thread "t" { serves queue="packets" holds=1 run="25ms"; } }"#;
+    let run = run(hierarchy, ms(100));
+    let done = run.thread("t").response.count;
+    let [QueueResult { put, dropped, waiting, .. }] = &run.result.queues[..] else { panic!("one queue") };
+    assert_eq!((done, *put, *waiting, *dropped), (3, 9, 0, 5));
 }

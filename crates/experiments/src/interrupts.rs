@@ -1,0 +1,191 @@
+//! How many packets two tasks deal with when more come than a CPU can bear, by what schedules the work that interrupts
+//! cause: Figures 12 to 15 of G. Parmer and R. West, ACM TECS 13(1s), 2013, in the simulator, with the costs that the
+//! paper states. Its four hierarchies are files; the rates at which packets come stand here.
+
+use crate::chart::{Chart, Line};
+use crate::run::{planned, simulate};
+use hls_sim::Options;
+use hls_units::Nanos;
+use hls_workload::program::{Span, Workload};
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+
+/// The folder of the experiment.
+pub const NAME: &str = "composite-interrupts";
+
+/// How long packets come at each rate.
+const LENGTH: Nanos = Nanos::from_secs(1);
+
+/// A hierarchy of the paper's Figure 11: its file, and what it says.
+const HIERARCHIES: [(char, &str); 4] =
+    [('a', "interrupts first"), ('b', "interrupts by task"), ('c', "one server"), ('d', "two servers")];
+
+/// Packets a second of the two streams.
+type Rates = [u64; 2];
+
+/// A figure of the paper: hierarchies, each at these rates.
+pub struct Figure {
+    /// Its number, and which part of it.
+    pub name: &'static str,
+    title: &'static str,
+    hierarchies: &'static [usize],
+    rates: fn(u64) -> Rates,
+    /// The paper has the sum of both tasks in the figure after this one.
+    totals: &'static str,
+}
+
+/// The figures. What the paper sends to Task 1 in Figure 14 is constant.
+pub const FIGURES: [Figure; 3] = [
+    Figure {
+        name: "figure-12",
+        title: "both streams alike",
+        hierarchies: &[0, 1, 2, 3],
+        rates: |rate| [rate, rate],
+        totals: "figure-13",
+    },
+    Figure {
+        name: "figure-14-24100",
+        title: "24,100 packets a second for task 1",
+        hierarchies: &[2, 3],
+        rates: |rate| [24_100, rate],
+        totals: "figure-15-24100",
+    },
+    Figure {
+        name: "figure-14-48800",
+        title: "48,800 packets a second for task 1",
+        hierarchies: &[2, 3],
+        rates: |rate| [48_800, rate],
+        totals: "figure-15-48800",
+    },
+];
+
+/// The rates of a figure, in packets a second.
+pub fn all_rates() -> impl Iterator<Item = u64> {
+    (1..=25).map(|step| step * 10_000)
+}
+
+/// What came of one hierarchy at one rate, in packets a second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    hierarchy: usize,
+    sent: Rates,
+    upcalls: u64,
+    tasks: Rates,
+    /// Of the CPU, in thousandths, that the interrupts themselves take.
+    stolen: u64,
+}
+
+/// The head of the table of rows.
+pub const HEAD: &str = "hierarchy,sent 1,sent 2,upcalls,task 1,task 2,level 0 (%)";
+
+impl Row {
+    /// The row as a line of a table.
+    pub fn csv(&self) -> String {
+        let Row { hierarchy, sent, upcalls, tasks, stolen } = self;
+        let (percent, tenth) = (stolen / 10, stolen % 10);
+        let name = HIERARCHIES[*hierarchy].0;
+        format!("{name},{},{},{upcalls},{},{},{percent}.{tenth}", sent[0], sent[1], tasks[0], tasks[1])
+    }
+}
+
+impl Figure {
+    /// Runs the hierarchies of the figure at this value of its axis.
+    ///
+    /// # Errors
+    /// Why a hierarchy could not be run.
+    pub fn rows_at(&self, folder: &Path, rate: u64, options: &Options) -> Result<Vec<Row>, Vec<String>> {
+        let row = |hierarchy: &usize| carry_out(folder, *hierarchy, (self.rates)(rate), options);
+        self.hierarchies.iter().map(row).collect()
+    }
+
+    /// The rows of all rates, the hierarchies one after the other.
+    ///
+    /// # Errors
+    /// As [`Figure::rows_at`].
+    pub fn rows(&self, folder: &Path, options: &Options) -> Result<Vec<Row>, Vec<String>> {
+        let mut rows = Vec::new();
+        for rate in all_rates() {
+            rows.extend(self.rows_at(folder, rate, options)?);
+        }
+        rows.sort_by_key(|row| row.hierarchy);
+        Ok(rows)
+    }
+
+    /// Writes the figure, and that of the totals, into the folder: a table and two pictures.
+    ///
+    /// # Errors
+    /// Why a file could not be written.
+    pub fn write(&self, folder: &Path, rows: &[Row]) -> io::Result<()> {
+        let lines = rows.iter().map(Row::csv);
+        let table = std::iter::once(HEAD.to_owned()).chain(lines).fold(String::new(), |mut table, line| {
+            let _ = writeln!(table, "{line}");
+            table
+        });
+        std::fs::write(folder.join(format!("{}.csv", self.name)), table)?;
+        let of = |hierarchy: usize, count: fn(&Row) -> u64| {
+            let of = rows.iter().filter(move |row| row.hierarchy == hierarchy);
+            of.map(move |row| (row.sent[1], count(row))).collect::<Vec<_>>()
+        };
+        let charts: Vec<Chart> = self
+            .hierarchies
+            .iter()
+            .map(|&hierarchy| {
+                let (letter, what) = HIERARCHIES[hierarchy];
+                Chart {
+                    title: format!("({letter}) {what}"),
+                    lines: vec![
+                        Line { name: "task 1".into(), points: of(hierarchy, |row| row.tasks[0]) },
+                        Line { name: "task 2".into(), points: of(hierarchy, |row| row.tasks[1]) },
+                    ],
+                }
+            })
+            .collect();
+        let total = Chart {
+            title: format!("tasks 1 and 2 together, {}", self.title),
+            lines: self
+                .hierarchies
+                .iter()
+                .map(|&hierarchy| {
+                    let (letter, what) = HIERARCHIES[hierarchy];
+                    let points = of(hierarchy, |row| row.tasks.iter().sum());
+                    Line { name: format!("({letter}) {what}"), points }
+                })
+                .collect(),
+        };
+        let axes = ["packets a second, stream 2", "packets a second dealt with"];
+        Chart::draw(&charts, axes, &folder.join(format!("{}.svg", self.name)))?;
+        Chart::draw(&[total], axes, &folder.join(format!("{}.svg", self.totals)))
+    }
+}
+
+/// Runs a hierarchy with packets at these rates.
+fn carry_out(folder: &Path, hierarchy: usize, sent: Rates, options: &Options) -> Result<Row, Vec<String>> {
+    let file = folder.join(format!("{}.kdl", HIERARCHIES[hierarchy].0));
+    let name = file.display().to_string();
+    let failed = |error: &dyn std::fmt::Display| vec![format!("{name}: {error}")];
+    let text = std::fs::read(&file).map_err(|error| failed(&error))?;
+    let (mut plan, _) = planned(&name, &text, &Workload::default())?;
+    for (interrupt, rate) in plan.hierarchy.machine.interrupts.iter_mut().zip(sent) {
+        interrupt.every = distances(rate);
+    }
+    let result = simulate(&plan, Vec::new(), LENGTH, options).map_err(|error| failed(&error))?;
+    let jobs = |is_one: &dyn Fn(&str) -> bool| {
+        let threads = result.threads.iter();
+        let those = threads.filter(|thread| is_one(result.topology.child_name(thread.vp)));
+        those.map(|thread| thread.response.count).sum::<u64>() * 1_000_000_000 / LENGTH.0
+    };
+    Ok(Row {
+        hierarchy,
+        sent,
+        upcalls: jobs(&|name| name.starts_with("upcall")),
+        tasks: [jobs(&|name| name == "task 1"), jobs(&|name| name == "task 2")],
+        stolen: result.stolen.0 * 1000 / result.length.0,
+    })
+}
+
+/// From one packet to the next at a mean rate: a quarter more or less.
+fn distances(rate: u64) -> Span {
+    let mean = 1_000_000_000 / rate;
+    Span { min: Nanos(mean * 3 / 4), max: Nanos(mean * 5 / 4) }
+}
