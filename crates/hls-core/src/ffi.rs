@@ -50,7 +50,7 @@ pub struct HlsVp {
     pub usable: u64,
 }
 
-/// `struct hls_scheduler`, up to its lists.
+/// `struct hls_scheduler`, up to the number of its pages.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct HlsScheduler {
@@ -69,6 +69,12 @@ pub struct HlsScheduler {
     pub nr_running: u32,
     pub first_up: u32,
     pub first_child: u32,
+    pub pinned: u32,
+    pub nr_pinned: u32,
+    pub first_wanting: u32,
+    pub hears: u8,
+    pub slows: u8,
+    pub page: u8,
 }
 
 /// `struct hls_step`.
