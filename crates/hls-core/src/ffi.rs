@@ -135,6 +135,7 @@ pub struct PolicyDescription {
     pub state_version: u32,
     pub most_children: u32,
     pub joins: u8,
+    pub has_pages: u8,
 }
 
 #[repr(C)]
@@ -192,6 +193,7 @@ unsafe extern "C" {
     pub fn hls_replace(h: *mut Hls, s: u32, policy: u32, params: *const Params, now_ns: u64) -> i64;
     pub fn hls_set_pace(h: *mut Hls, pace_ns: u64) -> i64;
     pub fn hls_write_page(h: *mut Hls, s: u32, word: u32, value: u64) -> i64;
+    pub fn hls_renew_pages(h: *mut Hls, s: u32, now_ns: u64) -> i64;
     pub fn hls_expire(h: *mut Hls, cpu: u32, now_ns: u64) -> u64;
     pub fn hls_timers(h: *mut Hls, now_ns: u64) -> u64;
     pub fn hls_steal(h: *mut Hls, cpu: u32, length_ns: u64) -> u64;

@@ -461,13 +461,19 @@ impl Domain {
             || Error::Failed(format!("scheduler {scheduler} has no pages: its policy, or all are taken"));
         let number = self.view.pages(scheduler).ok_or_else(none)?;
         self.paged.insert(number, scheduler);
-        self.page_maps.make(number)
+        let pages = self.page_maps.make(number);
+        self.renew_pages(scheduler, Nanos::ZERO).map_err(of_pages)?;
+        pages
     }
 
     /// Takes away the pages that were made for a scheduler, if any were: it goes on without.
     pub fn remove_pages(&mut self, scheduler: CoreScheduler) -> Result<(), Error> {
-        let mut of_it = self.paged.extract_if(.., |_, other| *other == scheduler);
-        of_it.try_for_each(|(number, _)| self.page_maps.remove(number))
+        let Some(number) = self.view.pages(scheduler).filter(|number| self.paged.remove(number).is_some())
+        else {
+            return Ok(());
+        };
+        self.page_maps.remove(number)?;
+        self.renew_pages(scheduler, Nanos::ZERO).map_err(of_pages)
     }
 
     /// Takes away the pages of schedulers that have them no more: another one will be given their number.
@@ -488,6 +494,10 @@ impl Domain {
         assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");
         size_of::<Layout>() + Core::size_without_pages() + vp.index() * size_of::<ThreadEntry>()
     }
+}
+
+fn of_pages(error: CoreError) -> Error {
+    Error::Failed(format!("the core does not take the pages of a scheduler: {error}"))
 }
 
 impl Calls for Domain {
