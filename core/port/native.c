@@ -12,7 +12,7 @@ struct hls_policy_description {
 	const struct hls_param_description *params, *vp_params;
 	const struct hls_message_description *messages;
 	u32 number, nr_params, nr_vp_params, nr_messages, state_version, most_children;
-	bool joins;
+	bool joins, has_pages;
 };
 
 /* What a number stands for: of an invariant, a violation or a hook. */
@@ -49,6 +49,7 @@ static bool describe_policy(u32 place, struct hls_policy_description *d)
 		d->state_version = fn##_policy.state_version; \
 		d->most_children = policy_most_children(no);  \
 		d->joins = fn##_policy.joins;                 \
+		d->has_pages = fn##_policy.has_pages;         \
 		return true;                                  \
 	}
 	HLS_POLICIES(DESCRIBE)

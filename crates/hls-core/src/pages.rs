@@ -136,7 +136,7 @@ impl UserWord {
     pub const COUNT: usize = size_of::<UserPage>() / size_of::<u64>();
 
     /// Its place in the page, in words.
-    pub fn place(self) -> usize {
+    pub const fn place(self) -> usize {
         match self {
             UserWord::Answered => 0,
             UserWord::WakeAt => 1,

@@ -4,6 +4,7 @@ use crate::numbers::{CoreScheduler, CoreVp};
 use crate::{PolicyInfo, PolicyTable, ffi, limits, policy};
 use hls_units::Nanos;
 use std::fmt;
+use std::num::NonZero;
 use std::ptr::NonNull;
 
 /// The state of a VP, as its parent sees it.
@@ -279,6 +280,13 @@ impl View {
             running: raw.nr_running,
             first: CoreVp(raw.first_child),
         })
+    }
+
+    /// The number of the pages that a scheduler has; `None`: its policy has no pages, or all were taken.
+    pub fn pages(&self, scheduler: CoreScheduler) -> Option<NonZero<u8>> {
+        assert!(scheduler.index() < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
+        // SAFETY: as above.
+        NonZero::new(unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler.0).read_volatile() }.page)
     }
 
     /// The VPs to which a CPU is granted, the root's first, and the levels at which a decision is due, a bit each.
