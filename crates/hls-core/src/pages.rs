@@ -136,7 +136,7 @@ impl UserWord {
     pub const COUNT: usize = size_of::<UserPage>() / size_of::<u64>();
 
     /// Its place in the page, in words.
-    pub fn place(self) -> usize {
+    pub const fn place(self) -> usize {
         match self {
             UserWord::Answered => 0,
             UserWord::WakeAt => 1,
@@ -174,6 +174,19 @@ pub fn decision(events: u64, knows: Knows, slot: usize) -> u64 {
 /// The slice of this number and length.
 pub fn slice(number: u16, ns: u64) -> u64 {
     u64::from(number) << 48 | ns & ((1 << 48) - 1)
+}
+
+/// How a scheduler that has pages came to its choices, each counted when it gave a CPU to a child.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// By a decision of the process that knew the last event.
+    pub followed: u64,
+    /// Decisions that did not know it, and were not followed; each is counted once.
+    pub stale: u64,
+    /// By urgencies.
+    pub by_urgency: u64,
+    /// For the agent.
+    pub by_agent: u64,
 }
 
 impl Core {
