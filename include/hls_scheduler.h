@@ -100,6 +100,7 @@ struct hls_scheduler {
 	hls_word asks[HLS_NR_EVENTS];
 	hls_word helped; /* slots whose urgency is the greatest, because they have, or had, the lock */
 	unsigned lock;
+	volatile int ended;
 	unsigned asks_once; /* the page asks for more than `asks` */
 	struct hls_known known[HLS_SLOTS];
 };
@@ -393,6 +394,19 @@ static inline unsigned hls_choose(struct hls_scheduler *s, unsigned cpu, hls_wor
 	return slot < HLS_SLOTS && (candidates >> slot) & 1 ? slot : HLS_NOBODY;
 }
 
+/* Slots that decisions name for other CPUs than this one. */
+static inline hls_word hls_chosen_elsewhere(const struct hls_scheduler *s, unsigned cpu)
+{
+	hls_word chosen = 0;
+
+	for (unsigned other = 0; other < s->cpus && s->width > 1; other++) {
+		hls_word decision = hls_load(&s->user->next[other]);
+		if (other % s->width != cpu % s->width && decision & HLS_NAMED)
+			chosen |= HLS_BIT(HLS_DECISION_SLOT(decision));
+	}
+	return chosen;
+}
+
 /* Asks the policy for whom the CPUs are, and writes that down. */
 static inline void hls_decide(struct hls_scheduler *s)
 {
@@ -597,6 +611,41 @@ static inline void hls_scheduler_turn(struct hls_scheduler *s)
 }
 
 /*
+ * For the threads of the process that are children of the scheduler: they save the agent's turns.
+ */
+
+/*
+ * Decides who has the CPU when the calling thread has blocked, which it is going to do next. If something else happens
+ * before, the decision is stale, and is not followed. Pays where the agent is not asked about HLS_EVENT_BLOCK of the
+ * thread (hls_ask).
+ */
+static inline void hls_decide_blocking(struct hls_scheduler *s)
+{
+	unsigned self = hls_self(s), cpu = (unsigned)sched_getcpu();
+
+	if (self == HLS_NOBODY || cpu >= s->cpus || !hls_try_lock(s, self))
+		return;
+	hls_word wake_at_ns = s->wake_at_ns, candidates;
+	hls_take_events(s);
+	candidates = s->wanting & ~s->held & ~HLS_BIT(self) & ~hls_chosen_elsewhere(s, cpu);
+	hls_name_next(s, self, hls_choose(s, cpu % s->width, candidates));
+	hls_show_touched(s);
+	if (s->wake_at_ns != wake_at_ns)
+		hls_ask_once(s, HLS_EVENT_BLOCK, self);
+	hls_unlock(s, self);
+}
+
+/*
+ * Lets the child in the slot run now, in place of the calling thread, which stays READY: the paper's
+ * cos_switch_thread(). Where something else happens before, urgencies choose.
+ */
+static inline void hls_switch_to(struct hls_scheduler *s, unsigned slot)
+{
+	hls_name_next(s, hls_self(s), slot);
+	sched_yield();
+}
+
+/*
  * Begins with what is in the kernel page. What the user page has of an earlier agent goes. `cpus` and `width` are 1,
  * and may be changed then.
  */
@@ -618,6 +667,88 @@ static inline void hls_scheduler_init(struct hls_scheduler *s, const struct hls_
 	for (unsigned kind = 0; kind < HLS_NR_EVENTS; kind++)
 		s->asks[kind] = !policy->asks || (policy->asks >> kind) & 1 ? ~0ULL : 0;
 	hls_show_asks(s);
+}
+
+/*
+ * The agent as a thread of a process.
+ */
+
+/* A whole number that the environment states, `most` at most; `otherwise`, where it states none. */
+static inline unsigned hls_environment(const char *name, unsigned otherwise, unsigned most)
+{
+	const char *text = getenv(name);
+	unsigned long value = text ? strtoul(text, NULL, 10) : 0;
+
+	if (!value)
+		return otherwise;
+	return value < most ? (unsigned)value : most;
+}
+
+/* Maps a page by its descriptor; NULL with errno. */
+static inline void *hls_map_page(int descriptor, size_t size, int protection)
+{
+	void *page = mmap(NULL, size, protection, MAP_SHARED, descriptor, 0);
+
+	return page == MAP_FAILED ? NULL : page;
+}
+
+/* A scheduler by the descriptors of its pages, which may be closed then. Returns 0, or -1 with errno. */
+static inline int hls_scheduler_map(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own,
+				    int kernel_page, int user_page)
+{
+	const struct hls_kernel_page *kernel =
+	    (const struct hls_kernel_page *)hls_map_page(kernel_page, sizeof(struct hls_kernel_page), PROT_READ);
+	struct hls_user_page *user =
+	    (struct hls_user_page *)hls_map_page(user_page, sizeof(struct hls_user_page), PROT_READ | PROT_WRITE);
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (!kernel || !user)
+		return -1;
+	if (hls_load(&kernel->version) != HLS_PAGES_VERSION) {
+		errno = EPROTO;
+		return -1;
+	}
+	hls_scheduler_init(s, policy, own, kernel, user);
+	s->cpus = cpus < 1 ? 1 : cpus > HLS_SLOTS ? HLS_SLOTS : (unsigned)cpus;
+	s->width = hls_environment("HLS_WIDTH", 1, s->cpus);
+	return 0;
+}
+
+/*
+ * The scheduler that `hls ctl promote` or the hierarchy file made this process the agent of, which the environment's
+ * HLS_SCHEDULER names: NAME:DESCRIPTOR:DESCRIPTOR, of the kernel page and of the user page. Returns 0, or -1 with errno:
+ * ENOENT, there is none; EPROTO, it is of another version.
+ */
+static inline int hls_scheduler_open(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own)
+{
+	const char *text = getenv("HLS_SCHEDULER"), *name_end = text ? strchr(text, ':') : NULL;
+	int kernel_page, user_page;
+
+	if (!name_end || sscanf(name_end, ":%d:%d", &kernel_page, &user_page) != 2) {
+		errno = ENOENT;
+		return -1;
+	}
+	return hls_scheduler_map(s, policy, own, kernel_page, user_page);
+}
+
+/*
+ * What an agent does: turns, and between them it parks. Returns when the calling thread is not the agent any more, as
+ * after a demotion, or when hls_scheduler_end() was called.
+ */
+static inline void hls_scheduler_run(struct hls_scheduler *s)
+{
+	hls_word self = (hls_word)syscall(SYS_gettid);
+
+	while (!s->ended && hls_load(&s->kernel->slot[HLS_AGENT].child) == self) {
+		hls_scheduler_turn(s);
+		sched_yield();
+	}
+}
+
+/* The agent ends when it is asked next. May be called by a signal handler, and by any thread. */
+static inline void hls_scheduler_end(struct hls_scheduler *s)
+{
+	s->ended = 1;
 }
 
 /*
@@ -645,5 +776,24 @@ HLS_EXPORTED void hls_agent_turn(const struct hls_kernel_page *kernel, struct hl
 		agent->scheduler.user = user;                                                              \
 		hls_scheduler_turn(&agent->scheduler);                                                     \
 	}
+
+/* Defines main() of a program that is nothing but an agent, in the terms of HLS_AGENT_TURN. */
+#define HLS_SCHEDULER_MAIN(policy, type)                               \
+	int main(void)                                                 \
+	{                                                              \
+		static struct hls_scheduler scheduler;                 \
+		static type own;                                       \
+		if (hls_scheduler_open(&scheduler, &(policy), &own)) { \
+			perror("HLS_SCHEDULER");                       \
+			return 2;                                      \
+		}                                                      \
+		hls_scheduler_run(&scheduler);                         \
+		return 0;                                              \
+	}
+
+/* Both: a policy as a program, and as a shared object for the simulator. */
+#define HLS_SCHEDULER_PROGRAM(policy, type) \
+	HLS_AGENT_TURN(policy, type)        \
+	HLS_SCHEDULER_MAIN(policy, type)
 
 #endif

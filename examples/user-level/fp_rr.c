@@ -53,4 +53,4 @@ static const struct hls_user_policy fp_rr = {
     .schedule = fp_rr_schedule,
 };
 
-HLS_AGENT_TURN(fp_rr, struct fp_rr)
+HLS_SCHEDULER_PROGRAM(fp_rr, struct fp_rr)
