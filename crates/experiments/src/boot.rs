@@ -4,6 +4,7 @@
 use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
 use hls_vm::{CutShort, Guest, Machine, Outcome, Time, Vm};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 /// The test machine with the settings that all experiments on it share.
@@ -42,6 +43,19 @@ impl ExactVm<'_> {
 /// The root of this repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Compiles a program of one source file into the folder `work`.
+pub(crate) fn compiled(root: &Path, source: &str, work: &Path) -> Result<PathBuf, String> {
+    let source = root.join(source);
+    let program = work.join(source.file_stem().unwrap_or_default());
+    let mut gcc = Command::new("gcc");
+    gcc.arg("-O2").arg("-I").arg(root.join("include")).arg("-o").arg(&program).arg(source).arg("-lm");
+    match gcc.status() {
+        Ok(status) if status.success() => Ok(program),
+        Ok(status) => Err(format!("gcc failed ({status}); its messages are above")),
+        Err(error) => Err(format!("gcc: {error}")),
+    }
 }
 
 /// The file of the policy that is like Vassal's sample scheduler.

@@ -1,11 +1,14 @@
 //! How many packets two tasks deal with when more come than a CPU can bear, by what schedules the work that interrupts
 //! cause: Figures 12 to 15 of G. Parmer and R. West, ACM TECS 13(1s), 2013, in the simulator, with the costs that the
-//! paper states. Its four hierarchies are files; the rates at which packets come stand here.
+//! paper states, and with real packets on a real kernel. Its four hierarchies are files; the rates at which packets come
+//! stand here.
 
+use crate::boot::{ExactVm, compiled, root};
 use crate::chart::{Chart, Line};
 use crate::run::{planned, simulate};
 use hls_sim::Options;
 use hls_units::Nanos;
+use hls_vm::{Guest, Script};
 use hls_workload::program::{Span, Workload};
 use std::fmt::Write as _;
 use std::io;
@@ -26,7 +29,7 @@ type Rates = [u64; 2];
 
 /// A figure of the paper: hierarchies, each at these rates.
 pub struct Figure {
-    /// Its number, and which part of it.
+    /// Its number, and which part of it; as it comes out on a real kernel: with `kernel-` before it.
     pub name: &'static str,
     title: &'static str,
     hierarchies: &'static [usize],
@@ -34,6 +37,30 @@ pub struct Figure {
     /// The paper has the sum of both tasks in the figure after this one.
     totals: &'static str,
 }
+
+/// The figures on a real kernel, of 500 million instructions a second: a fifth of the paper's processor.
+pub const ON_KERNEL: [Figure; 2] = [
+    Figure {
+        name: "kernel-figure-12",
+        title: "both streams alike",
+        hierarchies: &[0, 1, 2, 3],
+        rates: |rate| [rate, rate],
+        totals: "kernel-figure-13",
+    },
+    Figure {
+        name: "kernel-figure-14",
+        title: "5,000 packets a second for task 1",
+        hierarchies: &[2, 3],
+        rates: |rate| [5_000, rate],
+        totals: "kernel-figure-15",
+    },
+];
+
+/// The rates there, in packets a second.
+const RATES_ON_KERNEL: [u64; 11] =
+    [1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 8_000, 10_000, 14_000, 20_000, 30_000];
+/// For how many seconds packets come there at each rate.
+const SECONDS_ON_KERNEL: u64 = 2;
 
 /// The figures. What the paper sends to Task 1 in Figure 14 is constant.
 pub const FIGURES: [Figure; 3] = [
@@ -97,6 +124,12 @@ impl Figure {
     pub fn rows_at(&self, folder: &Path, rate: u64, options: &Options) -> Result<Vec<Row>, Vec<String>> {
         let row = |hierarchy: &usize| carry_out(folder, *hierarchy, (self.rates)(rate), options);
         self.hierarchies.iter().map(row).collect()
+    }
+
+    /// The hierarchies, each at these values of the figure's axis.
+    fn points(&self, rates: impl IntoIterator<Item = u64>) -> Vec<(usize, Rates)> {
+        let at = |rate| self.hierarchies.iter().map(move |hierarchy| (*hierarchy, (self.rates)(rate)));
+        rates.into_iter().flat_map(at).collect()
     }
 
     /// The rows of all rates, the hierarchies one after the other.
@@ -182,6 +215,63 @@ fn carry_out(folder: &Path, hierarchy: usize, sent: Rates, options: &Options) ->
         tasks: [jobs(&|name| name == "task 1"), jobs(&|name| name == "task 2")],
         stolen: result.stolen.0 * 1000 / result.length.0,
     })
+}
+
+/// Measures figures on the test machine: the rows of each.
+///
+/// # Errors
+/// Why they could not be measured, and what the kernel complained about.
+pub fn measure(
+    vm: &ExactVm,
+    hls: &Path,
+    folder: &Path,
+    figures: &[Figure],
+) -> Result<Vec<Vec<Row>>, Vec<String>> {
+    let work = tempfile::tempdir().map_err(|error| vec![format!("a folder for work: {error}")])?;
+    let source = format!("experiments/{NAME}/packets.c");
+    let packets = compiled(&root(), &source, work.path()).map_err(|error| vec![error])?;
+    let mut points: Vec<(usize, Rates)> = Vec::new();
+    for figure in figures {
+        points.extend(figure.points(RATES_ON_KERNEL));
+    }
+    points.sort();
+    points.dedup();
+    let words: Vec<String> = (points.iter())
+        .map(|(hierarchy, rates)| format!("{}:{}:{}", HIERARCHIES[*hierarchy].0, rates[0], rates[1]))
+        .collect();
+    let variables = format!("SECONDS_EACH={SECONDS_ON_KERNEL} POINTS='{}'", words.join(" "));
+    let text = format!("#!/bin/sh\n{variables}\n{}", include_str!("interrupts.sh"));
+    let file = |(letter, _): &(char, &str)| {
+        let name = format!("{letter}.kdl");
+        (folder.join(&name), format!("/usr/interrupts/{name}").into())
+    };
+    let guest = Guest {
+        scripts: vec![Script { name: NAME.into(), text }],
+        programs: vec![hls.to_owned(), packets],
+        files: HIERARCHIES.iter().map(file).collect(),
+    };
+    let outcome = vm.run(&guest, "")?;
+    let printed: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
+    let row = |&(hierarchy, sent): &(usize, Rates)| read(&printed, hierarchy, sent);
+    let of_figure = |figure: &Figure| {
+        let mut points = figure.points(RATES_ON_KERNEL);
+        points.sort();
+        points.iter().map(row).collect::<Result<Vec<Row>, String>>()
+    };
+    figures.iter().map(of_figure).collect::<Result<_, _>>().map_err(|error| vec![error])
+}
+
+/// Reads a row in what the guest printed.
+fn read(printed: &str, hierarchy: usize, sent: Rates) -> Result<Row, String> {
+    let begin = format!("ROW {} {} {} ", HIERARCHIES[hierarchy].0, sent[0], sent[1]);
+    let line = printed.lines().find_map(|line| line.strip_prefix(&begin)).unwrap_or_default();
+    let numbers: Vec<u64> = line.split(' ').map_while(|number| number.parse().ok()).collect();
+    match numbers[..] {
+        [upcalls, one, two, stolen, _dropped] => {
+            Ok(Row { hierarchy, sent, upcalls, tasks: [one, two], stolen })
+        }
+        _ => Err(format!("found `{begin}{line}`, expected five numbers after the rates")),
+    }
 }
 
 /// From one packet to the next at a mean rate: a quarter more or less.

@@ -14,7 +14,7 @@ use hls_units::Nanos;
 use hls_vm::{Flavour, Vm};
 use std::fs;
 use std::io::{self, Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -155,13 +155,22 @@ fn simulate(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Re
     if is_asked_for(interrupts::NAME) {
         let folder = args.folder.join(interrupts::NAME);
         for figure in interrupts::FIGURES {
-            let rows = figure.rows(&folder, &options)?;
-            figure.write(&folder, &rows)?;
-            writeln!(out, "\n{}\n{}", figure.name, interrupts::HEAD)?;
-            rows.iter().try_for_each(|row| writeln!(out, "{}", row.csv()))?;
+            show_figure(&figure, &folder, &figure.rows(&folder, &options)?, out)?;
         }
     }
     Ok(is_within)
+}
+
+/// Writes a figure into its folder, and prints its table.
+fn show_figure(
+    figure: &interrupts::Figure,
+    folder: &Path,
+    rows: &[interrupts::Row],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    figure.write(folder, rows)?;
+    writeln!(out, "\n{}\n{}", figure.name, interrupts::HEAD)?;
+    rows.iter().try_for_each(|row| writeln!(out, "{}", row.csv()))
 }
 
 /// Whether all is within its tolerance.
@@ -201,6 +210,13 @@ fn on_kernel(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> R
         for table in vassal::measure(&exact_vm(vassal::NAME), &args.hls, &folder)? {
             fs::write(folder.join(format!("{}.csv", table.name())), table.csv(&about))?;
             write!(out, "{}", table.text())?;
+        }
+    }
+    if is_asked_for(interrupts::NAME) {
+        let (folder, figures) = (args.folder.join(interrupts::NAME), interrupts::ON_KERNEL);
+        let rows = interrupts::measure(&exact_vm(interrupts::NAME), &args.hls, &folder, &figures)?;
+        for (figure, rows) in figures.iter().zip(rows) {
+            show_figure(figure, &folder, &rows, out)?;
         }
     }
     Ok(is_within)

@@ -4,11 +4,10 @@
 //! Relies on the test machine, on `vassal.sh` to measure there, and on the programs `pipe` of `crates/cost` and
 //! `metronome` of `examples`, which the compiler of this machine builds.
 
-use crate::boot::{ExactVm, builds, root, sample};
+use crate::boot::{ExactVm, builds, compiled, root, sample};
 use hls_vm::{Guest, Script};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 /// The name of the experiment and of its folder.
 pub const NAME: &str = "vassal";
@@ -102,19 +101,6 @@ fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
             builds([&*sample()], work)?,
         ],
     })
-}
-
-/// Compiles a program of one source file into the folder `work`.
-fn compiled(root: &Path, source: &str, work: &Path) -> Result<PathBuf, String> {
-    let source = root.join(source);
-    let program = work.join(source.file_stem().unwrap_or_default());
-    let mut gcc = Command::new("gcc");
-    gcc.arg("-O2").arg("-I").arg(root.join("include")).arg("-o").arg(&program).arg(source).arg("-lm");
-    match gcc.status() {
-        Ok(status) if status.success() => Ok(program),
-        Ok(status) => Err(format!("gcc failed ({status}); its messages are above")),
-        Err(error) => Err(format!("gcc: {error}")),
-    }
 }
 
 /// Reads the times of a table from what the guest printed.
