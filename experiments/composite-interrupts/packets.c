@@ -233,7 +233,8 @@ int main(int argc, char **argv)
 	is_over = 1;
 	printf("%llu %llu %llu %llu %llu\n", (unsigned long long)upcalls / seconds,
 	       (unsigned long long)streams[0].mailbox.done / seconds,
-	       (unsigned long long)streams[1].mailbox.done / seconds, (unsigned long long)cpu_time_us() / seconds / 1000,
+	       (unsigned long long)streams[1].mailbox.done / seconds,
+	       (unsigned long long)cpu_time_us() / seconds / 1000,
 	       (unsigned long long)(streams[0].mailbox.dropped + streams[1].mailbox.dropped) / seconds);
 	return 0;
 }

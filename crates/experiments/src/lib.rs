@@ -12,7 +12,9 @@
 pub mod boot;
 pub mod chain;
 mod chart;
+pub mod composite_tables;
 pub mod deadlines;
+
 pub mod decimal;
 pub mod expected;
 pub mod experiment;

@@ -8,7 +8,9 @@ use hls_experiments::chain;
 use hls_experiments::experiment::Experiment;
 use hls_experiments::finding::{write_comparison, write_table};
 use hls_experiments::kernel::Kernel;
-use hls_experiments::{deadlines, interrupts, load_unload, operations, policies, shares, vassal};
+use hls_experiments::{
+    composite_tables, deadlines, interrupts, load_unload, operations, policies, shares, vassal,
+};
 use hls_sim::Options;
 use hls_units::Nanos;
 use hls_vm::{Flavour, Vm};
@@ -57,7 +59,7 @@ enum Engine {
 }
 
 /// The names of the experiments that are not tables of rows in files.
-const OF_ANOTHER_FORM: [&str; 7] = [
+const OF_ANOTHER_FORM: [&str; 8] = [
     operations::NAME,
     vassal::NAME,
     load_unload::NAME,
@@ -65,6 +67,7 @@ const OF_ANOTHER_FORM: [&str; 7] = [
     policies::NAME,
     deadlines::NAME,
     interrupts::NAME,
+    composite_tables::NAME,
 ];
 
 /// Why there are no tables.
@@ -197,6 +200,7 @@ fn on_kernel(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> R
         let rows = operations::measure(&exact_vm(operations::NAME), programs, &file)?;
         write!(out, "{}", operations::table(&rows))?;
     }
+    let about_kernel = format!("Linux {}", vm.kernel().release);
     let about = format!("Linux {}, an instruction takes {} ns", vm.kernel().release, 1 << args.shift);
     if is_asked_for(load_unload::NAME) {
         let folder = args.folder.join(load_unload::NAME);
@@ -211,6 +215,14 @@ fn on_kernel(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> R
             fs::write(folder.join(format!("{}.csv", table.name())), table.csv(&about))?;
             write!(out, "{}", table.text())?;
         }
+    }
+    if is_asked_for(composite_tables::NAME) {
+        let folder = args.folder.join(composite_tables::NAME);
+        let vm = ExactVm { shift: 0, ..exact_vm(composite_tables::NAME) };
+        let measured = composite_tables::measure(&vm, &args.hls, &folder)?;
+        let table = measured.csv(&about_kernel);
+        fs::write(folder.join("results.csv"), &table)?;
+        write!(out, "{table}{}", measured.aims())?;
     }
     if is_asked_for(interrupts::NAME) {
         let (folder, figures) = (args.folder.join(interrupts::NAME), interrupts::ON_KERNEL);
