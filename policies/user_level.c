@@ -48,7 +48,7 @@ enum { USER_LEVEL_PARAMS(HLS_PARAM_INDEX) };
 enum { USER_LEVEL_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct user_level {
-	/* How often it chose so, for whoever asks; crates/hls-core knows that these come first. */
+	/* How often it chose so, for whoever asks; crates/hls-core/src/pages.rs knows that these come first. */
 	u64 followed, stale, by_urgency, by_agent;
 	u64 events;                  /* so far */
 	u64 asked;                   /* the last event that the agent is asked about */

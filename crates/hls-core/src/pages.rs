@@ -192,6 +192,19 @@ pub fn slice(number: u16, ns: u64) -> u64 {
     u64::from(number) << 48 | ns & ((1 << 48) - 1)
 }
 
+/// How a scheduler that has pages came to its choices, each counted when it gave a CPU to a child.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// By a decision of the process that knew the last event.
+    pub followed: u64,
+    /// Decisions that did not know it, and were not followed; each is counted once.
+    pub stale: u64,
+    /// By urgencies.
+    pub by_urgency: u64,
+    /// For the agent.
+    pub by_agent: u64,
+}
+
 impl Core {
     /// What the engine has written for the scheduler's process; `None`: it has no pages.
     pub fn kernel_page(&self, scheduler: CoreScheduler) -> Option<&KernelPage> {
