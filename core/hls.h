@@ -327,6 +327,7 @@ s64 hls_watch(hls_t *h, u32 vp, u32 on);
 s64 hls_replace(hls_t *h, u32 s, u32 policy, const params_t *params, u64 now_ns);
 s64 hls_set_pace(hls_t *h, u64 pace_ns);
 s64 hls_write_page(hls_t *h, u32 s, u32 word, u64 value);
+s64 hls_renew_pages(hls_t *h, u32 s, u64 now_ns);
 
 /* A CPU goes offline, and comes back. No effect where it is already. */
 s64 hls_offline(hls_t *h, u32 cpu, u64 now_ns);

@@ -56,6 +56,8 @@
  *                       told something new of itself. A READY
  *                       one that is not throttled afterwards is
  *                       looked at as if it had just become READY
+ *  paged                the scheduler has other pages than        nothing happens
+ *                       before, zeroed, or none any more
  *  check_invariants     the infrastructure asks whether the       yes
  *                       policy's state is sound
  *
@@ -131,7 +133,8 @@ static __always_inline bool hls_in_range(u64 value, u64 least, u64 greatest)
 	QUESTION(12, preempts, SMALL, ready, (hls_t *h __arg_arena, u32 s, u32 ready, u32 running), \
 		 (h, s, ready, running), bool, false) \
 	QUESTION(13, check_invariants, SMALL, 0, (hls_t *h __arg_arena, u32 s), (h, s), bool, true) \
-	EVENT(14, told, OPTIONAL, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), u32, 0)
+	EVENT(14, told, OPTIONAL, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), u32, 0) \
+	EVENT(15, paged, OPTIONAL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0)
 /* clang-format on */
 
 #define HLS_HOOK_NUMBER(number, hook, ...) HLS_HOOK_##hook = number,
@@ -159,7 +162,7 @@ struct hls_policy {
 	u32 state_version; /* of its words: builds with the same one understand each other's */
 	u32 most_children; /* 0: any number */
 	bool joins;        /* its scheduler holds VPs of several parents and requests all of them at once */
-	bool has_pages;         /* its schedulers are given pages, by which processes talk to them (user_pages.h) */
+	bool has_pages;    /* its schedulers are given pages, by which processes talk to them (user_pages.h) */
 	/* Each child is a slower processor; the first parameter of its VP is the speed in millionths. */
 	bool slows;
 	/* No READY child ever waits beside a RUNNING one that it would preempt. */

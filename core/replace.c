@@ -97,6 +97,21 @@ HLS_GLOBAL_FUNC s64 set_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 	return error;
 }
 
+/*
+ * The scheduler has other pages than before, or none any more: those that it has become zeroes, and its policy fills in
+ * what its process is to find there.
+ */
+HLS_ENTRY s64 hls_renew_pages(hls_t *h __arg_arena, u32 s, u64 now_ns)
+{
+	if (!scheduler_exists(h, s) || !h->scheduler[s].page)
+		return -HLS_E_NOT_FOUND;
+	h->now_ns = now_ns;
+	clear_pages(h, s);
+	policy_paged(h, s);
+	settle_pending(h);
+	return 0;
+}
+
 /* The policy that replaces a faulty one: it needs no parameters, and accepts any children. */
 static __always_inline u32 fallback(const scheduler_t *sched)
 {

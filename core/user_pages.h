@@ -34,16 +34,9 @@ static __always_inline struct hls_user_page *user_page(const hls_t *h, u32 s)
 			clear_words[n_clear] = 0;                                              \
 	} while (0)
 
-/* Gives s, whose policy has pages, a pair of them, in which nothing has happened; where all are taken, none. */
-HLS_GLOBAL_FUNC u32 take_pages(hls_t *h __arg_arena, u32 s)
+/* Makes the pages of s those of a scheduler to which nothing has happened. */
+HLS_GLOBAL_FUNC u32 clear_pages(hls_t *h __arg_arena, u32 s)
 {
-	u64 free = ~h->pages_taken;
-	h->scheduler[s].page = 0;
-	if (!free)
-		return 0;
-	u32 place = __builtin_ctzll(free);
-	h->pages_taken |= 1ULL << place;
-	h->scheduler[s].page = place + 1;
 	struct hls_kernel_page *kernel = kernel_page(h, s);
 	struct hls_user_page *user = user_page(h, s);
 	if (kernel) {
@@ -53,6 +46,19 @@ HLS_GLOBAL_FUNC u32 take_pages(hls_t *h __arg_arena, u32 s)
 	if (user)
 		CLEAR_PAGE(user);
 	return 0;
+}
+
+/* Gives s, whose policy has pages, a pair of them; where all are taken, none. */
+static __always_inline void take_pages(hls_t *h, u32 s)
+{
+	u64 free = ~h->pages_taken;
+	h->scheduler[s].page = 0;
+	if (!free)
+		return;
+	u32 place = __builtin_ctzll(free);
+	h->pages_taken |= 1ULL << place;
+	h->scheduler[s].page = place + 1;
+	clear_pages(h, s);
 }
 
 /* s has its pages no more. */

@@ -48,7 +48,7 @@ enum { USER_LEVEL_PARAMS(HLS_PARAM_INDEX) };
 enum { USER_LEVEL_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct user_level {
-	/* How often it chose so, for whoever asks; crates/hls-core knows that these come first. */
+	/* How often it chose so, for whoever asks; crates/hls-core/src/pages.rs knows that these come first. */
 	u64 followed, stale, by_urgency, by_agent;
 	u64 events;                  /* so far */
 	u64 asked;                   /* the last event that the agent is asked about */
@@ -540,6 +540,41 @@ static u32 user_level_timer(hls_t *h, u32 s)
 	return 0;
 }
 
+/* Writes all that the process is to know of the children into pages that are zeroes. */
+static __always_inline void user_level_show_all(hls_t *h, u32 s)
+{
+	user_level_t *ul = user_level_of(h, s);
+	struct hls_kernel_page *kernel = kernel_page(h, s);
+	if (!kernel)
+		return;
+	for (u32 slot = opaque(0); slot < HLS_SLOTS && can_loop; slot++) {
+		u32 v = ul->slot[slot & (HLS_SLOTS - 1)];
+		if (v)
+			user_level_show(h, s, slot, h->vp[v].param[USER_LEVEL_CHILD], h->vp[v].ran_ns);
+	}
+	kernel->wanting = ul->wanting;
+	kernel->asked = ul->asked;
+	kernel->at_ns = h->now_ns;
+	PAGE_BARRIER();
+	PAGE_WORD(kernel->events) = ul->events;
+}
+
+/* Another process decides from now on, or none: what the one before wrote means nothing any more. */
+static void user_level_paged(hls_t *h, u32 s)
+{
+	user_level_t *ul = user_level_of(h, s);
+	user_level_show_all(h, s);
+	for (u32 slot = opaque(1); slot < HLS_SLOTS && can_loop; slot++) {
+		u32 v = ul->slot[slot & (HLS_SLOTS - 1)];
+		if (v)
+			user_level_look_at(h, s, v, user_page(h, s));
+		if (v && h->vp[v].state == HLS_RUNNING)
+			hls_recheck(h, v);
+	}
+	ul->wake_at_ns = 0;
+	user_level_set_timer(h, s);
+}
+
 /* Whether the child v is where it belongs. */
 static bool user_level_is_sound_for(hls_t *h, u32 s, u32 v)
 {
@@ -589,5 +624,6 @@ static const struct hls_policy user_level_policy = {
     .release = user_level_release,
     .preempts = user_level_preempts,
     .timer = user_level_timer,
+    .paged = user_level_paged,
     .check_invariants = user_level_check_invariants,
 };

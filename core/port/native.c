@@ -12,7 +12,7 @@ struct hls_policy_description {
 	const struct hls_param_description *params, *vp_params;
 	const struct hls_message_description *messages;
 	u32 number, nr_params, nr_vp_params, nr_messages, state_version, most_children;
-	bool joins;
+	bool joins, has_pages;
 };
 
 /* What a number stands for: of an invariant, a violation or a hook. */
@@ -49,6 +49,7 @@ static bool describe_policy(u32 place, struct hls_policy_description *d)
 		d->state_version = fn##_policy.state_version; \
 		d->most_children = policy_most_children(no);  \
 		d->joins = fn##_policy.joins;                 \
+		d->has_pages = fn##_policy.has_pages;         \
 		return true;                                  \
 	}
 	HLS_POLICIES(DESCRIBE)
@@ -192,6 +193,12 @@ const struct hls_vp *hls_vp(const struct hls *h, u32 v)
 const struct hls_scheduler *hls_scheduler(const struct hls *h, u32 s)
 {
 	return &h->scheduler[s];
+}
+
+/* What the policy of a scheduler keeps there. */
+const u64 *hls_scheduler_words(const struct hls *h, u32 s)
+{
+	return h->scheduler[s].word;
 }
 
 const struct hls_cpu *hls_cpu(const struct hls *h, u32 cpu)

@@ -58,6 +58,7 @@ fn policy(accepts: &str, provides: &str) -> PolicyInfo {
         state_version: 1,
         max_children: limits::MAX_VPS as u32,
         joins: false,
+        has_pages: false,
         scheduler_params: vec![
             param("slot", Unit::Time, Some(1_000_000), 10_000_000_000),
             param("turns", Unit::Count, Some(2), u64::MAX),

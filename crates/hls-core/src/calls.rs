@@ -193,4 +193,10 @@ pub trait Calls {
         let call = Call { b: policy.into(), params: params.0, ..Call::at(now, scheduler.0) };
         self.make(Op::Replace, call).and_then(answer).map(drop)
     }
+
+    /// A process takes over a scheduler that has pages, or leaves it: the pages become those of a beginning, where the
+    /// process finds who is there. [`CoreError::NotFound`]: it has no pages.
+    fn renew_pages(&mut self, scheduler: CoreScheduler, now: Nanos) -> Result<(), CoreError> {
+        self.make(Op::RenewPages, Call::at(now, scheduler.0)).and_then(answer).map(drop)
+    }
 }

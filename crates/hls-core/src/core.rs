@@ -277,6 +277,7 @@ unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
             Op::SetPace => ffi::hls_set_pace(h, c.value),
             Op::Stall => ffi::hls_stall(h, c.a, c.now_ns) as i64,
             Op::WritePage => ffi::hls_write_page(h, c.a, c.b, c.value),
+            Op::RenewPages => ffi::hls_renew_pages(h, c.a, c.now_ns),
         }
     }
 }

@@ -135,6 +135,9 @@ impl<'o> Description<'o> {
             [1] => true,
             other => return wrong(format!("`{name}`: found {other:?} for `.joins`, expected 0 or 1")),
         };
+        if self.bytes(described.plus(49)?, 1)? != [0] {
+            return wrong(format!("`{name}`: found `.has_pages`, which only built-in policies may have"));
+        }
         let max_children = match self.number(described, 44)? {
             _ if joins => 1,
             0 => limits::MAX_VPS as u32,
@@ -150,6 +153,7 @@ impl<'o> Description<'o> {
             state_version: self.number(described, 40)?,
             max_children,
             joins,
+            has_pages: false,
             scheduler_params: self.params(params?, nr_params?.into(), limits::SCHEDULER_PARAMS)?,
             vp_params: self.params(vp_params?, nr_vp_params?.into(), limits::VP_PARAMS)?,
             messages: self.messages(messages?, nr_messages?)?,

@@ -50,7 +50,7 @@ pub struct HlsVp {
     pub usable: u64,
 }
 
-/// `struct hls_scheduler`, up to its lists.
+/// `struct hls_scheduler`, up to the number of its pages.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct HlsScheduler {
@@ -69,6 +69,12 @@ pub struct HlsScheduler {
     pub nr_running: u32,
     pub first_up: u32,
     pub first_child: u32,
+    pub pinned: u32,
+    pub nr_pinned: u32,
+    pub first_wanting: u32,
+    pub hears: u8,
+    pub slows: u8,
+    pub page: u8,
 }
 
 /// `struct hls_step`.
@@ -129,6 +135,7 @@ pub struct PolicyDescription {
     pub state_version: u32,
     pub most_children: u32,
     pub joins: u8,
+    pub has_pages: u8,
 }
 
 #[repr(C)]
@@ -186,6 +193,7 @@ unsafe extern "C" {
     pub fn hls_replace(h: *mut Hls, s: u32, policy: u32, params: *const Params, now_ns: u64) -> i64;
     pub fn hls_set_pace(h: *mut Hls, pace_ns: u64) -> i64;
     pub fn hls_write_page(h: *mut Hls, s: u32, word: u32, value: u64) -> i64;
+    pub fn hls_renew_pages(h: *mut Hls, s: u32, now_ns: u64) -> i64;
     pub fn hls_expire(h: *mut Hls, cpu: u32, now_ns: u64) -> u64;
     pub fn hls_timers(h: *mut Hls, now_ns: u64) -> u64;
     pub fn hls_steal(h: *mut Hls, cpu: u32, length_ns: u64) -> u64;
@@ -209,6 +217,7 @@ unsafe extern "C" {
     pub fn hls_fault(h: *const Hls) -> HlsFault;
     pub fn hls_vp(h: *const Hls, vp: u32) -> *const HlsVp;
     pub fn hls_scheduler(h: *const Hls, s: u32) -> *const HlsScheduler;
+    pub fn hls_scheduler_words(h: *const Hls, s: u32) -> *const [u64; limits::SCHEDULER_WORDS];
     pub fn hls_cpu(h: *const Hls, cpu: u32) -> *const HlsCpu;
     pub fn hls_first_pages(h: *const Hls) -> *const c_void;
     pub fn hls_kernel_page(h: *const Hls, s: u32) -> *const c_void;

@@ -65,6 +65,8 @@ pub struct PolicyInfo {
     pub max_children: u32,
     /// Whether an instance may hold several VPs of different parents (a join).
     pub joins: bool,
+    /// Whether an instance has [`pages`](crate::pages), by which a process talks to it.
+    pub has_pages: bool,
     /// Parameters of an instance.
     pub scheduler_params: Vec<ParamInfo>,
     /// Parameters that an instance asks of each VP that it schedules.
@@ -174,6 +176,7 @@ unsafe fn read_policy(described: &ffi::PolicyDescription) -> PolicyInfo {
             state_version: described.state_version,
             max_children: described.most_children,
             joins: described.joins != 0,
+            has_pages: described.has_pages != 0,
             scheduler_params: read_params(described.params, described.nr_params.into()),
             vp_params: read_params(described.vp_params, described.nr_vp_params.into()),
             messages: read_messages(described.messages, described.nr_messages),

@@ -17,6 +17,9 @@ macro_rules! ops {
         }
 
         impl Op {
+            /// How many there are. They are numbered from 1 on.
+            pub const COUNT: usize = [$($number),*].len();
+
             /// The entry point with this number.
             pub fn from_number(number: u32) -> Option<Op> {
                 match number {
@@ -56,6 +59,7 @@ ops! {
     SetPace = 25,
     Stall = 26,
     WritePage = 27,
+    RenewPages = 28,
 }
 
 /// One call of an entry point: its arguments and its result. `struct hls_call` of `core/call.h`.

@@ -187,7 +187,7 @@ fn a_tape_does_again_what_was_done() {
 fn a_tape_that_nobody_can_play_is_refused() {
     let sound = Call { op: Op::AddCpu as u32, ..Call::default() };
     for (op, a) in
-        [(0, 0), (Op::Stall as u32 + 1, 0), (Op::Request as u32, 1 << 20), (Op::Schedule as u32, 64)]
+        [(0, 0), (Op::COUNT as u32 + 1, 0), (Op::Request as u32, 1 << 20), (Op::Schedule as u32, 64)]
     {
         let call = Call { op, a, ..Call::default() };
         let mut core = Core::new();

@@ -6,12 +6,15 @@
 use crate::built_in::BuiltIn;
 use crate::next_engine::{Jumps, Programs, SharedMaps};
 use crate::object::{ENGINE, Loaded, may_set_timers};
+use crate::pages::{PageMaps, Pages};
 use crate::{Error, pulse};
 use hls_core::{
     Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Op, Params, PolicyTable, View, limits,
 };
 use hls_units::Nanos;
+use std::collections::BTreeMap;
 use std::mem::offset_of;
+use std::num::NonZero;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::ptr::NonNull;
@@ -156,6 +159,9 @@ pub struct Domain {
     /// The programs of the engine that has taken over; `None`: the first engine is the current one.
     taken_over_by: Option<Programs>,
     view: View,
+    page_maps: PageMaps,
+    /// The schedulers whose pages were made, by the numbers of the pages.
+    paged: BTreeMap<NonZero<u8>, CoreScheduler>,
     /// The word of `changed` that is looked at next.
     next_changed: usize,
 }
@@ -185,7 +191,17 @@ impl Domain {
         let view = unsafe { View::new(hls) };
         let (jumps, first) = (Jumps::of(&loaded)?, Programs::of(&loaded)?);
         jumps.lead_to(&first)?;
-        let mut domain = Domain { loaded, jumps, first, taken_over_by: None, view, next_changed: 0 };
+        let page_maps = PageMaps::of(&loaded)?;
+        let mut domain = Domain {
+            loaded,
+            jumps,
+            first,
+            taken_over_by: None,
+            view,
+            page_maps,
+            paged: BTreeMap::new(),
+            next_changed: 0,
+        };
         domain.set_pace();
         Ok(domain)
     }
@@ -438,6 +454,36 @@ impl Domain {
         (at(offset_of!(Layout, longest_hold_ns)), at(offset_of!(Layout, longest_wait_ns)))
     }
 
+    /// Makes the pages of a scheduler whose policy has some, in place of those that it had; an error where it has none
+    /// in the core.
+    pub fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, Error> {
+        let none =
+            || Error::Failed(format!("scheduler {scheduler} has no pages: its policy, or all are taken"));
+        let number = self.view.pages(scheduler).ok_or_else(none)?;
+        self.paged.insert(number, scheduler);
+        let pages = self.page_maps.make(number);
+        self.renew_pages(scheduler, Nanos::ZERO).map_err(of_pages)?;
+        pages
+    }
+
+    /// Takes away the pages that were made for a scheduler, if any were: it goes on without.
+    pub fn remove_pages(&mut self, scheduler: CoreScheduler) -> Result<(), Error> {
+        let Some(number) = self.view.pages(scheduler).filter(|number| self.paged.remove(number).is_some())
+        else {
+            return Ok(());
+        };
+        self.page_maps.remove(number)?;
+        self.renew_pages(scheduler, Nanos::ZERO).map_err(of_pages)
+    }
+
+    /// Takes away the pages of schedulers that have them no more: another one will be given their number.
+    fn remove_unused_pages(&mut self) -> Result<(), Error> {
+        let view = &self.view;
+        let mut unused =
+            self.paged.extract_if(.., |number, scheduler| view.pages(*scheduler) != Some(*number));
+        unused.try_for_each(|(number, _)| self.page_maps.remove(number))
+    }
+
     /// The thread of a VP.
     pub fn thread(&self, vp: CoreVp) -> ThreadEntry {
         self.field(self.place_of(vp))
@@ -450,6 +496,10 @@ impl Domain {
     }
 }
 
+fn of_pages(error: CoreError) -> Error {
+    Error::Failed(format!("the core does not take the pages of a scheduler: {error}"))
+}
+
 impl Calls for Domain {
     /// Makes a call to the core; the time of the call is the kernel's.
     fn make(&mut self, op: Op, call: Call) -> Result<i64, CoreError> {
@@ -458,9 +508,13 @@ impl Calls for Domain {
             return Err(CoreError::NotFound);
         }
         self.set_field(offset_of!(Layout, call), call);
-        match self.programs().run("make_call", &mut [0; 8]) {
-            Ok(0) => Ok(self.field::<Call>(offset_of!(Layout, call)).result),
-            _ => Err(CoreError::Unreachable),
+        let Ok(0) = self.programs().run("make_call", &mut [0; 8]) else {
+            return Err(CoreError::Unreachable);
+        };
+        let result = self.field::<Call>(offset_of!(Layout, call)).result;
+        if matches!(op, Op::DestroyScheduler | Op::Replace) {
+            self.remove_unused_pages().map_err(|_| CoreError::Unreachable)?;
         }
+        Ok(result)
     }
 }

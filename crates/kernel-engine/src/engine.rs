@@ -9,6 +9,7 @@ use crate::doorbell::Doorbell;
 use crate::dump::dump;
 use crate::next_engine::{Programs, SharedMaps};
 use crate::object::may_set_timers;
+use crate::pages::Pages;
 use crate::pulse::Pulses;
 use crate::threads::Threads;
 use crate::weighing::Weighing;
@@ -289,6 +290,26 @@ impl Engine {
     /// The errors of the system.
     pub fn messenger(&self) -> Result<OwnedFd, Error> {
         self.built.core.messenger()
+    }
+
+    /// Makes fresh pages for a scheduler whose policy has some (`include/hls_pages.h`), to be handed to the process that
+    /// runs it from now on. A process that was given the pages before talks to nobody any more. Until a scheduler is
+    /// given pages it goes by what the hierarchy states.
+    ///
+    /// # Errors
+    /// The policy has no pages, or all were taken when the scheduler came; the errors of the system, where the scheduler
+    /// is left without pages.
+    pub fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, Error> {
+        self.built.core.make_pages(scheduler)
+    }
+
+    /// Takes away the pages that were made for a scheduler, if any were: it goes on by what the hierarchy states. Those
+    /// of a scheduler that is destroyed, or given another policy, go with it.
+    ///
+    /// # Errors
+    /// The errors of the system.
+    pub fn remove_pages(&mut self, scheduler: CoreScheduler) -> Result<(), Error> {
+        self.built.core.remove_pages(scheduler)
     }
 
     /// Another engine takes over: see [`Domain::take_over`].

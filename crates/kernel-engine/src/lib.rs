@@ -27,6 +27,8 @@ mod next_engine;
 #[cfg(feature = "engine")]
 mod object;
 #[cfg(feature = "engine")]
+mod pages;
+#[cfg(feature = "engine")]
 mod placing;
 #[cfg(feature = "engine")]
 mod proc;
@@ -55,6 +57,8 @@ pub use exit::Exit;
 pub use next_engine::{Programs, SharedMaps, Verified};
 #[cfg(feature = "engine")]
 pub use object::ENGINE;
+#[cfg(feature = "engine")]
+pub use pages::Pages;
 #[cfg(feature = "engine")]
 pub use refusal::Refusal;
 #[cfg(feature = "engine")]

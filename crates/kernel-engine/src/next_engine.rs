@@ -15,8 +15,18 @@ use std::thread;
 use std::time::Duration;
 
 /// The maps that all engines of a run work on.
-const SHARED: [&str; 8] =
-    ["arena", "doorbell", "tasks", "task_vps", "cgroup_weights", "thread_weights", "timers", "rescuer"];
+const SHARED: [&str; 10] = [
+    "arena",
+    "doorbell",
+    "tasks",
+    "task_vps",
+    "cgroup_weights",
+    "thread_weights",
+    "timers",
+    "rescuer",
+    "kernel_pages",
+    "user_pages",
+];
 
 /// The operations of sched_ext by name. The attached program of operation X only jumps, by the map `jump_X`, to the
 /// program `engine_X` of the current engine.

@@ -5,6 +5,7 @@
 
 use crate::random::Random;
 use crate::{Event, Script};
+use hls_core::pages::{HELD, Knows, PageEvent, UserWord, decision, slice};
 use hls_core::{ParamInfo, Params, PolicyInfo, Unit, limits};
 use hls_units::Nanos;
 use std::mem::take;
@@ -154,6 +155,7 @@ impl Drawer<'_> {
         if self.random.once_in(16) {
             self.storm();
         }
+        self.write_pages();
         match self.random.pick(&self.threads) {
             Some(&thread) => self.draw_event(thread),
             None => self.arrive(),
@@ -174,6 +176,55 @@ impl Drawer<'_> {
                 _ => Event::Wake(thread),
             };
             self.events.push(event);
+        }
+    }
+
+    /// Lets the processes of schedulers that have pages write into them: decisions and what goes with them, or anything.
+    fn write_pages(&mut self) {
+        let paged = self.schedulers.iter().filter(|policy| policy.has_pages).count() as u64;
+        if paged == 0 {
+            return;
+        }
+        if self.random.once_in(32) {
+            let scheduler = self.random.below(paged) as usize;
+            self.events.push(Event::RenewPages(scheduler));
+        }
+        for _ in 0..self.random.below(4) {
+            let scheduler = self.random.below(paged) as usize;
+            let (word, value) = match self.random.below(8) {
+                0 => (UserWord::At(self.random.below(UserWord::COUNT as u64) as usize), self.random.word()),
+                _ => self.sensible_word(),
+            };
+            self.events.push(Event::WritePage { scheduler, word: word.place(), value });
+        }
+    }
+
+    /// A word of a user page, and what an agent might write there. The first slots are those that have children.
+    fn sensible_word(&mut self) -> (UserWord, u64) {
+        let slot = self.random.below(8) as usize;
+        match self.random.below(8) {
+            0 => (UserWord::Answered, self.random.below(2)),
+            1 => (UserWord::WakeAt, self.random.below(1000) * MS),
+            2 => (UserWord::Touched, self.random.below(256)),
+            3 => {
+                let kind = PageEvent::from_number(self.random.below(7) as u8).expect("there are as many");
+                (UserWord::Ask(kind), self.random.below(256))
+            }
+            4 | 5 => {
+                let knows = match self.random.below(3) {
+                    0 => Knows::All,
+                    1 => Knows::Child,
+                    _ => Knows::After(self.random.below(8) as usize),
+                };
+                let lacks = if self.random.once_in(2) { 0 } else { self.random.below(4) };
+                (UserWord::Next(self.random.below(self.cpus.into()) as usize), decision(lacks, knows, slot))
+            }
+            6 if self.random.once_in(8) => (UserWord::Urgency(slot), HELD),
+            6 => (UserWord::Urgency(slot), self.random.below(8)),
+            _ => {
+                let number = self.random.below(4) as u16;
+                (UserWord::Slice(slot), slice(number, self.random.below(4 * MS)))
+            }
         }
     }
 

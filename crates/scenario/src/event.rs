@@ -54,6 +54,19 @@ pub enum Event {
     Tell(usize, u32, Params),
     /// The thread moves below another scheduler, with these parameters there.
     Move(usize, usize, Params),
+    /// A process writes a word into the user page of its scheduler. Numbers of events are drawn before they are known:
+    /// a decision has how many events it lacks in the place of the last one that it knows, and `answered` has how many
+    /// the agent has not answered.
+    WritePage {
+        /// Which of the schedulers that have pages, in the order of their numbers.
+        scheduler: usize,
+        /// The place of the word in the page.
+        word: usize,
+        /// What is written.
+        value: u64,
+    },
+    /// Another process decides for the scheduler that is so far in the list of those that have pages.
+    RenewPages(usize),
     /// The scheduler gets the policy of this number in the place of its own, with these parameters.
     Replace(usize, u8, Params),
     /// The CPU goes offline.
@@ -108,6 +121,13 @@ impl fmt::Display for EventInWords<'_> {
             Event::Move(thread, to, params) => {
                 write!(f, "thread {thread} moves to scheduler {to} with {}", Values(params))
             }
+            Event::WritePage { scheduler, word, value } => {
+                write!(
+                    f,
+                    "{value:#x} is written to word {word} of the page of scheduler {scheduler} with pages"
+                )
+            }
+            Event::RenewPages(scheduler) => write!(f, "scheduler {scheduler} with pages gets fresh ones"),
             Event::Replace(scheduler, policy, params) => {
                 write!(f, "scheduler {scheduler} becomes {} with {}", self.policy(*policy), Values(params))
             }

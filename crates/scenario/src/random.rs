@@ -11,6 +11,12 @@ impl Random {
         (self.0 >> 33) % n.max(1)
     }
 
+    /// Draws any number.
+    pub(crate) fn word(&mut self) -> u64 {
+        let half = 1 << 32;
+        self.below(half) << 33 | self.below(half) << 2 | self.below(4)
+    }
+
     /// Draws `true` once in `n` times.
     pub(crate) fn once_in(&mut self, n: u64) -> bool {
         self.below(n) == 0

@@ -1,10 +1,16 @@
 //! Carries out the events of scripts on a machine, and knows the core's numbers of a script's schedulers and threads.
 
 use crate::{Event, Failure, Machine};
-use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Library, Params, View, VpState};
+use hls_core::pages::UserWord;
+use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Library, Params, View, VpState, policies};
 use hls_units::Nanos;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
+
+/// Words of a user page by their places: see [`Event::WritePage`].
+const ANSWERED: usize = UserWord::Answered.place();
+const DECISIONS: Range<usize> = UserWord::Next(0).place()..UserWord::Urgency(0).place();
 
 /// A machine with the schedulers and threads of a script.
 pub struct Stage {
@@ -14,10 +20,11 @@ pub struct Stage {
     schedulers: BTreeMap<usize, CoreScheduler>,
     /// The core's VP of each thread, by its number in the script.
     threads: BTreeMap<usize, CoreVp>,
-    /// The numbers of the loaded policies that take messages.
-    with_messages: Vec<u8>,
-    /// Whether a scheduler has or had such a policy: then a thread may wait for a message, and is not stuck.
-    may_wait_for_message: bool,
+    /// The numbers of the loaded policies that take messages, and of those that have pages.
+    waiting_policies: Vec<u8>,
+    /// Whether a scheduler has or had such a policy: then a thread may wait for a message, or for what a process writes,
+    /// and is not stuck.
+    may_wait: bool,
     /// Whether it is no failure that the core takes a policy out: then the script goes on with what that leaves behind.
     pub forgives: bool,
 }
@@ -26,11 +33,12 @@ impl Stage {
     /// A machine without schedulers and threads, with this build of the core; `None`: the one that is built in.
     pub fn new(cpus: u16, library: Option<Arc<Library>>) -> Stage {
         let loaded = library.iter().flat_map(|library| library.loaded());
-        let with_messages =
-            loaded.filter(|policy| !policy.messages.is_empty()).map(|policy| policy.id).collect();
+        let with_messages = loaded.filter(|policy| !policy.messages.is_empty());
+        let with_pages = policies().iter().filter(|policy| policy.has_pages);
+        let waiting_policies = with_messages.chain(with_pages).map(|policy| policy.id).collect();
         let machine = Machine::new(cpus, library);
         let (schedulers, threads) = (BTreeMap::new(), BTreeMap::new());
-        Stage { machine, schedulers, threads, with_messages, may_wait_for_message: false, forgives: false }
+        Stage { machine, schedulers, threads, waiting_policies, may_wait: false, forgives: false }
     }
 
     /// Carries out an event; an error where the core breaks its rules.
@@ -48,6 +56,8 @@ impl Stage {
             Event::Thread { number, below, params } => self.add_thread(*number, *below, *params),
             Event::Move(thread, to, params) => self.move_thread(*thread, *to, *params),
             Event::Replace(scheduler, policy, params) => self.replace(*scheduler, *policy, *params),
+            Event::WritePage { scheduler, word, value } => self.write_page(*scheduler, *word, *value),
+            Event::RenewPages(scheduler) => self.renew_pages(*scheduler),
             Event::Offline(cpu) => self.machine.offline(*cpu),
             Event::Online(cpu) => self.machine.core.online(*cpu, self.machine.now),
             Event::Wake(thread)
@@ -128,7 +138,7 @@ impl Stage {
         params: Params,
         below: &[(usize, Params)],
     ) -> Result<(), CoreError> {
-        self.may_wait_for_message |= self.with_messages.contains(&policy);
+        self.may_wait |= self.waiting_policies.contains(&policy);
         let core = &mut self.machine.core;
         let s = core.create_scheduler(policy, params)?;
         let mut is_attached = false;
@@ -161,8 +171,31 @@ impl Stage {
 
     fn replace(&mut self, scheduler: usize, policy: u8, params: Params) -> Result<(), CoreError> {
         let s = *self.schedulers.get(&scheduler).ok_or(CoreError::NotFound)?;
-        self.may_wait_for_message |= self.with_messages.contains(&policy);
+        self.may_wait |= self.waiting_policies.contains(&policy);
         self.machine.core.replace(s, policy, params, self.machine.now)
+    }
+
+    /// The scheduler that is so far in the list of those that have pages.
+    fn with_pages(&self, scheduler: usize) -> Result<CoreScheduler, CoreError> {
+        let mut paged = self.schedulers.values().filter(|&&s| self.machine.core.pages(s).is_some());
+        paged.nth(scheduler).copied().ok_or(CoreError::NotFound)
+    }
+
+    fn renew_pages(&mut self, scheduler: usize) -> Result<(), CoreError> {
+        let s = self.with_pages(scheduler)?;
+        self.machine.core.renew_pages(s, self.machine.now)
+    }
+
+    fn write_page(&mut self, scheduler: usize, word: usize, value: u64) -> Result<(), CoreError> {
+        let s = self.with_pages(scheduler)?;
+        let core = &mut self.machine.core;
+        let events = core.kernel_page(s).ok_or(CoreError::NotFound)?.events;
+        let value = match word {
+            ANSWERED => events.wrapping_sub(value),
+            _ if DECISIONS.contains(&word) => events.wrapping_sub(value >> 16) << 16 | (value & 0xffff),
+            _ => value,
+        };
+        core.write_page(s, UserWord::At(word), value)
     }
 
     /// Lets only this thread want a CPU, for this long; an error where the thread is then ready, could run, and nothing
@@ -181,7 +214,7 @@ impl Stage {
         let may_run = machine.core.vp(vp).is_some_and(|entry| {
             entry.state == VpState::Ready && entry.usable & online & ((1 << machine.cpus) - 1) != 0
         });
-        let is_stuck = may_run && !self.may_wait_for_message && !self.forgives && machine.due() == Nanos::MAX;
+        let is_stuck = may_run && !self.may_wait && !self.forgives && machine.due() == Nanos::MAX;
         if is_stuck { Err(Failure::Stuck(vp)) } else { Ok(()) }
     }
 }

@@ -80,6 +80,7 @@ fn policy(
         state_version: 0,
         max_children,
         joins: false,
+        has_pages: false,
         scheduler_params,
         vp_params,
         messages: Vec::new(),

@@ -123,7 +123,7 @@ fn both_builds_decide_random_runs_alike() {
 #[test]
 fn both_builds_decide_random_events_in_random_hierarchies_alike() {
     let Some(mut replay) = replay() else { return };
-    let mut used = [0; Op::Stall as usize + 1];
+    let mut used = [0; Op::COUNT + 1];
     for seed in 0..seeds(200) {
         let tape = tapes::scenario(seed);
         tape.iter().for_each(|call| used[call.op as usize] += 1);

@@ -1,0 +1,94 @@
+//! The pages of schedulers in processes of their own (`include/hls_pages.h`) in the kernel. Each page is a map of its
+//! own, which a process that is given its descriptor maps into its memory; programs find it by the number of the
+//! scheduler's pages, in a map of maps (`core/port/pages.h`).
+//!
+//! No process can write what the engine writes: that map is frozen before anybody has it, after which the kernel refuses
+//! every write but those of programs.
+
+use crate::Error;
+use crate::object::Loaded;
+use hls_core::pages::{KernelPage, UserPage, VERSION};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, libbpf_sys};
+use std::num::NonZero;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// The pages of one scheduler, to be handed to the process that runs it.
+pub struct Pages {
+    /// What the engine writes: [`KernelPage`]. It can be mapped for reading alone.
+    pub kernel: OwnedFd,
+    /// What the process writes: [`UserPage`].
+    pub user: OwnedFd,
+}
+
+/// Where the programs of an object find the pages.
+pub(crate) struct PageMaps {
+    kernel: MapHandle,
+    user: MapHandle,
+}
+
+impl PageMaps {
+    /// Those of a loaded object. No scheduler has pages there yet.
+    pub fn of(loaded: &Loaded) -> Result<PageMaps, Error> {
+        Ok(PageMaps { kernel: loaded.map("kernel_pages")?, user: loaded.map("user_pages")? })
+    }
+
+    /// Makes the pages of this number, from 1 on, in place of those that there were: whoever has the old ones mapped
+    /// keeps them, and they mean nothing any more. Where this fails there are none.
+    pub fn make(&self, number: NonZero<u8>) -> Result<Pages, Error> {
+        let made = self.try_to_make(number);
+        if made.is_err() {
+            self.remove(number)?;
+        }
+        made
+    }
+
+    fn try_to_make(&self, number: NonZero<u8>) -> Result<Pages, Error> {
+        let kernel = page("hls_kernel_page", size_of::<KernelPage>())?;
+        let mut first = [0; size_of::<KernelPage>()];
+        first[..size_of_val(&VERSION)].copy_from_slice(&VERSION.to_ne_bytes());
+        kernel.update(&ONLY, &first, MapFlags::ANY).map_err(|error| cannot("be written", error))?;
+        kernel.freeze().map_err(|error| cannot("be frozen", error))?;
+        let user = page("hls_user_page", size_of::<UserPage>())?;
+        for (pages, page) in [(&self.kernel, &kernel), (&self.user, &user)] {
+            let descriptor = page.as_fd().as_raw_fd().to_ne_bytes();
+            let placed = pages.update(&place(number), &descriptor, MapFlags::ANY);
+            placed.map_err(|error| cannot("be given to the scheduler", error))?;
+        }
+        let owned =
+            |page: BorrowedFd| page.try_clone_to_owned().map_err(|error| cannot("be had", error.into()));
+        Ok(Pages { kernel: owned(kernel.as_fd())?, user: owned(user.as_fd())? })
+    }
+
+    /// There are no pages of this number any more.
+    pub fn remove(&self, number: NonZero<u8>) -> Result<(), Error> {
+        [&self.kernel, &self.user].into_iter().try_for_each(|pages| match pages.delete(&place(number)) {
+            Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {
+                Err(cannot("be taken away", error))
+            }
+            _ => Ok(()),
+        })
+    }
+}
+
+/// The one key of a page's map.
+const ONLY: [u8; 4] = 0_u32.to_ne_bytes();
+
+/// The key of the pages of this number in a map of maps.
+fn place(number: NonZero<u8>) -> [u8; 4] {
+    u32::from(number.get() - 1).to_ne_bytes()
+}
+
+/// A map of one value, which is a page: zeroes.
+fn page(name: &str, bytes: usize) -> Result<MapHandle, Error> {
+    let options = libbpf_sys::bpf_map_create_opts {
+        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+        map_flags: libbpf_sys::BPF_F_MMAPABLE,
+        ..Default::default()
+    };
+    let made = MapHandle::create(MapType::Array, Some(name), ONLY.len() as u32, bytes as u32, 1, &options);
+    made.map_err(|error| cannot("be made", error))
+}
+
+fn cannot(what: &str, error: libbpf_rs::Error) -> Error {
+    Error::Failed(format!("a page of a scheduler cannot {what}: {error:#}"))
+}
