@@ -249,14 +249,17 @@ static inline void *hls_map_page(int descriptor, size_t size, int protection)
 	return page == MAP_FAILED ? NULL : page;
 }
 
-/* A scheduler by the descriptors of its pages, which may be closed then. Returns 0, or -1 with errno. */
+/*
+ * A scheduler by the descriptors of its pages, the kernel page's first. They may be closed then. Returns 0, or -1 with
+ * errno: EPROTO, the pages are of another version.
+ */
 static inline int hls_scheduler_map(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own,
-				    int kernel_page, int user_page)
+				    const int pages[2])
 {
 	const struct hls_kernel_page *kernel =
-	    (const struct hls_kernel_page *)hls_map_page(kernel_page, sizeof(struct hls_kernel_page), PROT_READ);
+	    (const struct hls_kernel_page *)hls_map_page(pages[0], sizeof(struct hls_kernel_page), PROT_READ);
 	struct hls_user_page *user =
-	    (struct hls_user_page *)hls_map_page(user_page, sizeof(struct hls_user_page), PROT_READ | PROT_WRITE);
+	    (struct hls_user_page *)hls_map_page(pages[1], sizeof(struct hls_user_page), PROT_READ | PROT_WRITE);
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
 	if (!kernel || !user)
@@ -273,19 +276,35 @@ static inline int hls_scheduler_map(struct hls_scheduler *s, const struct hls_us
 
 /*
  * The scheduler that `hls ctl promote` or the hierarchy file made this process the agent of, which the environment's
- * HLS_SCHEDULER names: NAME:DESCRIPTOR:DESCRIPTOR, of the kernel page and of the user page. Returns 0, or -1 with errno:
- * ENOENT, there is none; EPROTO, it is of another version.
+ * HLS_SCHEDULER names: NAME:DESCRIPTOR:DESCRIPTOR. Returns 0, or -1 with errno: ENOENT, there is none.
  */
 static inline int hls_scheduler_open(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own)
 {
 	const char *text = getenv("HLS_SCHEDULER"), *name_end = text ? strchr(text, ':') : NULL;
-	int kernel_page, user_page;
+	int pages[2];
 
-	if (!name_end || sscanf(name_end, ":%d:%d", &kernel_page, &user_page) != 2) {
+	if (!name_end || sscanf(name_end, ":%d:%d", &pages[0], &pages[1]) != 2) {
 		errno = ENOENT;
 		return -1;
 	}
-	return hls_scheduler_map(s, policy, own, kernel_page, user_page);
+	return hls_scheduler_map(s, policy, own, pages);
+}
+
+/*
+ * A new scheduler of this name, whose agent is the calling thread: hls_promote() of hls.h, with its errors. That has
+ * the rest of the paper's Table I, too: hls_demote(), hls_grant() and hls_revoke().
+ */
+static inline int hls_scheduler_promote(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own,
+					const char *name, const char *below, const char *const *parameters)
+{
+	int pages[2];
+
+	if (hls_promote(name, below, parameters, pages))
+		return -1;
+	int result = hls_scheduler_map(s, policy, own, pages);
+	close(pages[0]);
+	close(pages[1]);
+	return result;
 }
 
 /*
