@@ -4,7 +4,7 @@
 use crate::core::Core;
 use crate::numbers::CoreScheduler;
 use crate::tape::{Call, Op};
-use crate::{CoreError, ffi};
+use crate::{CoreError, Params, PolicyInfo, ffi};
 
 /// Children of a scheduler that has pages; slot 0 is the agent's.
 pub const SLOTS: usize = 64;
@@ -61,6 +61,22 @@ pub struct KernelSlot {
     pub event: u64,
 }
 
+/// By what number the process of a scheduler knows the scheduler of this number below it, where the hierarchy says
+/// nothing else: no thread has it for its TID.
+pub fn number_of_scheduler(scheduler: usize) -> u64 {
+    (1 << 32) + scheduler as u64
+}
+
+/// Says by what number the process of a scheduler of this policy knows a child: of a thread, its TID; of a scheduler,
+/// [`number_of_scheduler`]. Where the hierarchy states a number in the child's parameters, or the policy has no pages,
+/// nothing changes.
+pub fn number_child(policy: &PolicyInfo, params: &mut Params, number: u64) {
+    let child = policy.vp_params.iter().position(|param| param.name == "child");
+    if let Some(child) = child.filter(|child| policy.has_pages && params.0[*child] == 0) {
+        params.0[child] = number;
+    }
+}
+
 /// What the engine writes; `struct hls_kernel_page`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -108,6 +124,29 @@ pub struct UserPage {
     pub urgency: [u64; SLOTS],
     /// By slot: the [`slice`].
     pub slice: [u64; SLOTS],
+}
+
+impl UserPage {
+    /// All words, in the order of their places.
+    pub fn words(&self) -> impl Iterator<Item = u64> {
+        let first = [self.answered, self.wake_at_ns, self.touched];
+        first.into_iter().chain(self.ask).chain(self.next).chain(self.urgency).chain(self.slice)
+    }
+
+    /// A word; `None`: the page has no such place.
+    pub fn word(&self, word: UserWord) -> Option<u64> {
+        self.words().nth(word.place())
+    }
+
+    /// Changes a word, if the page has such a place.
+    pub fn set(&mut self, word: UserWord, value: u64) {
+        let first = [&mut self.answered, &mut self.wake_at_ns, &mut self.touched];
+        let arrays = [&mut self.ask[..], &mut self.next, &mut self.urgency, &mut self.slice];
+        let mut all = first.into_iter().chain(arrays.into_iter().flatten());
+        if let Some(place) = all.nth(word.place()) {
+            *place = value;
+        }
+    }
 }
 
 /// A word of the user page.

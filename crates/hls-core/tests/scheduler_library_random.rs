@@ -58,10 +58,7 @@ impl Run {
             }
             (3..8, Some((_, vp))) => self.world.wake(vp),
             (8..12, Some((_, vp))) => self.world.block(vp),
-            (12..14, Some((_, vp))) => {
-                self.world.machine.core.yield_now(vp, self.world.machine.now);
-                self.world.settle();
-            }
+            (12..14, Some((_, vp))) => self.world.yield_now(vp),
             (14, Some((_, vp))) => {
                 for _ in 0..self.random.rand_range(1..60) {
                     self.world.wake(vp);

@@ -149,11 +149,13 @@ impl World {
         vp
     }
 
-    /// Takes all decisions that are due, with the agent's turns.
+    /// Takes all decisions that are due, with timers and the agent's turns.
     pub fn settle(&mut self) {
         for round in 0.. {
             assert!(round < 10_000, "at {}: turns without end", self.machine.now);
             self.machine.settled();
+            let now = self.machine.now;
+            ByHand::run_to(&mut self.machine, now);
             if !self.machine.running.contains(&Some(self.agent)) {
                 break;
             }
@@ -208,7 +210,7 @@ impl World {
     pub fn run_to(&mut self, end: Nanos) {
         loop {
             let next = self.due().min(end);
-            self.machine.run_until(next).unwrap_or_else(|trouble| panic!("at {next}: {trouble}"));
+            ByHand::run_to(&mut self.machine, next);
             self.settle();
             if next == end && self.due() > end {
                 break;
@@ -223,6 +225,11 @@ impl World {
 
     pub fn block(&mut self, vp: CoreVp) {
         self.machine.core.release(vp, self.machine.now);
+        self.settle();
+    }
+
+    pub fn yield_now(&mut self, vp: CoreVp) {
+        self.machine.core.yield_now(vp, self.machine.now);
         self.settle();
     }
 
