@@ -449,6 +449,34 @@ static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
+/* Whether the child v would lose its CPU if its scheduler chose now: by a decision, or to a more urgent child. */
+static __always_inline bool user_level_would_lose(hls_t *h, u32 s, u32 v, struct hls_user_page *user)
+{
+	user_level_t *ul = user_level_of(h, s);
+	u32 cpu = h->vp[v].cpu;
+	u64 decision = PAGE_WORD(user->next[cpu & (HLS_MAX_CPUS - 1)]);
+	if ((decision & HLS_NAMED) && user_level_is_fresh(h, s, decision)) {
+		u32 named = ul->slot[HLS_DECISION_SLOT(decision)];
+		if (named == v || user_level_can_run(h, named, cpu))
+			return named != v;
+	}
+	u32 first = queue_first_usable(h, &ul->ready, cpu);
+	return first &&
+	       POLICY_VP(struct user_level_vp, first)->urgency > POLICY_VP(struct user_level_vp, v)->urgency;
+}
+
+/* The agent, which parks, has decided for other CPUs as well: those that run somebody else choose anew. */
+static __always_inline void user_level_review(hls_t *h, u32 s, struct hls_user_page *user)
+{
+	if (likely(h->scheduler[s].nr_up < 2) || !user || user_level_is_sealed(h, s))
+		return;
+	for_each_up (h, u, s) {
+		u32 v = hls_running_by(h, s, u);
+		if (v && user_level_would_lose(h, s, v, user))
+			hls_recheck(h, v);
+	}
+}
+
 /* The agent has lost its CPU. If it has yielded and has answered all, it parks. */
 static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, u64 used_ns, bool yielded)
 {
@@ -460,6 +488,7 @@ static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, 
 		ul->is_parked = true;
 		ul->wake_at_ns = wake_at_ns < HLS_MOST_URGENT ? wake_at_ns : 0;
 		user_level_look(h, s, user);
+		user_level_review(h, s, user);
 	}
 	user_level_place_agent(h, s, agent);
 }
