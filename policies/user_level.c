@@ -62,8 +62,8 @@ struct user_level {
 	struct hls_budget allowance; /* the agent's */
 	struct hls_queue ready;      /* READY children that are not held, but for the agent */
 	u32 is_parked;               /* the agent is READY, and waits to be asked */
-	u32 unused;
-	u32 slot[HLS_SLOTS]; /* the child in each */
+	u32 is_to_review;            /* the agent has parked, and may have decided for other CPUs */
+	u32 slot[HLS_SLOTS];         /* the child in each */
 };
 
 struct user_level_vp {
@@ -136,6 +136,8 @@ static __always_inline void user_level_set_timer(hls_t *h, u32 s)
 		at_ns = ul->allowance.end_at;
 	if (look_at_ns < at_ns && unlikely(user_level_is_to_look(h, s)))
 		at_ns = look_at_ns;
+	if (unlikely(ul->is_to_review))
+		at_ns = h->now_ns;
 	hls_set_timer(h, s, at_ns);
 }
 
@@ -472,6 +474,36 @@ static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
+/* Whether the child v would lose its CPU if its scheduler chose now: by a decision, or to a more urgent child. */
+static __always_inline bool user_level_would_lose(hls_t *h, u32 s, u32 v, struct hls_user_page *user)
+{
+	user_level_t *ul = user_level_of(h, s);
+	u32 cpu = h->vp[v].cpu;
+	u64 decision = PAGE_WORD(user->next[cpu & (HLS_MAX_CPUS - 1)]);
+	if ((decision & HLS_NAMED) && user_level_is_fresh(h, s, decision)) {
+		u32 named = ul->slot[HLS_DECISION_SLOT(decision)];
+		if (named == v || user_level_can_run(h, named, cpu))
+			return named != v;
+	}
+	u32 first = queue_first_usable(h, &ul->ready, cpu);
+	return first &&
+	       POLICY_VP(struct user_level_vp, first)->urgency > POLICY_VP(struct user_level_vp, v)->urgency;
+}
+
+/* The agent, which has parked, has decided for other CPUs as well: those that run somebody else choose anew. */
+static __always_inline void user_level_review(hls_t *h, u32 s)
+{
+	struct hls_user_page *user = user_page(h, s);
+	user_level_of(h, s)->is_to_review = false;
+	if (!user || user_level_is_sealed(h, s))
+		return;
+	for_each_up (h, u, s) {
+		u32 v = hls_running_by(h, s, u);
+		if (v && user_level_would_lose(h, s, v, user))
+			hls_recheck(h, v);
+	}
+}
+
 /* The agent has lost its CPU. If it has yielded and has answered all, it parks. */
 static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, u64 used_ns, bool yielded)
 {
@@ -482,6 +514,7 @@ static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, 
 		u64 wake_at_ns = user ? PAGE_WORD(user->wake_at_ns) : 0;
 		ul->is_parked = true;
 		ul->wake_at_ns = wake_at_ns < HLS_MOST_URGENT ? wake_at_ns : 0;
+		ul->is_to_review = h->scheduler[s].nr_up > 1;
 	}
 	user_level_place_agent(h, s, agent);
 }
@@ -545,6 +578,8 @@ static u32 user_level_timer(hls_t *h, u32 s)
 		ul->looked_at_ns = h->now_ns;
 		user_level_look(h, s, user_page(h, s));
 	}
+	if (unlikely(ul->is_to_review))
+		user_level_review(h, s);
 	if (ul->is_parked && ul->wake_at_ns && ul->wake_at_ns <= h->now_ns) {
 		ul->wake_at_ns = 0;
 		ul->is_parked = false;
