@@ -491,17 +491,18 @@ static __always_inline bool user_level_would_lose(hls_t *h, u32 s, u32 v, struct
 }
 
 /* The agent, which has parked, has decided for other CPUs as well: those that run somebody else choose anew. */
-static __always_inline void user_level_review(hls_t *h, u32 s)
+HLS_RARE_FUNC u32 user_level_review(hls_t *h __arg_arena, u32 s)
 {
 	struct hls_user_page *user = user_page(h, s);
 	user_level_of(h, s)->is_to_review = false;
 	if (!user || user_level_is_sealed(h, s))
-		return;
+		return 0;
 	for_each_up (h, u, s) {
 		u32 v = hls_running_by(h, s, u);
 		if (v && user_level_would_lose(h, s, v, user))
 			hls_recheck(h, v);
 	}
+	return 0;
 }
 
 /* The agent has lost its CPU. If it has yielded and has answered all, it parks. */

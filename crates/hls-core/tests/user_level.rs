@@ -66,6 +66,8 @@ impl Bench {
         assert!(self.machine.running.contains(&Some(self.threads[thread])), "it runs");
         self.machine.core.yield_now(self.threads[thread], self.machine.now);
         self.machine.settled();
+        self.machine.core.timers(self.machine.now);
+        self.machine.settled();
     }
 
     /// Asks the agent about events of this kind, of all children.
