@@ -12,6 +12,7 @@
 pub mod boot;
 pub mod chain;
 mod chart;
+pub mod composite_server;
 pub mod composite_tables;
 pub mod deadlines;
 

@@ -9,7 +9,8 @@ use hls_experiments::experiment::Experiment;
 use hls_experiments::finding::{write_comparison, write_table};
 use hls_experiments::kernel::Kernel;
 use hls_experiments::{
-    composite_tables, deadlines, interrupts, load_unload, operations, policies, shares, vassal,
+    composite_server, composite_tables, deadlines, interrupts, load_unload, operations, policies, shares,
+    vassal,
 };
 use hls_sim::Options;
 use hls_units::Nanos;
@@ -59,7 +60,7 @@ enum Engine {
 }
 
 /// The names of the experiments that are not tables of rows in files.
-const OF_ANOTHER_FORM: [&str; 8] = [
+const OF_ANOTHER_FORM: [&str; 9] = [
     operations::NAME,
     vassal::NAME,
     load_unload::NAME,
@@ -68,6 +69,7 @@ const OF_ANOTHER_FORM: [&str; 8] = [
     deadlines::NAME,
     interrupts::NAME,
     composite_tables::NAME,
+    composite_server::NAME,
 ];
 
 /// Why there are no tables.
@@ -215,6 +217,13 @@ fn on_kernel(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> R
             fs::write(folder.join(format!("{}.csv", table.name())), table.csv(&about))?;
             write!(out, "{}", table.text())?;
         }
+    }
+    if is_asked_for(composite_server::NAME) {
+        let folder = args.folder.join(composite_server::NAME);
+        let measured = composite_server::measure(&exact_vm(composite_server::NAME), &args.hls, &folder)?;
+        let table = measured.csv(&about);
+        fs::write(folder.join("results.csv"), &table)?;
+        write!(out, "{table}")?;
     }
     if is_asked_for(composite_tables::NAME) {
         let folder = args.folder.join(composite_tables::NAME);

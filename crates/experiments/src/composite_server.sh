@@ -1,0 +1,50 @@
+# Measures how long the requests of composite-server take in the test machine, beside hogs: in the fair class, and under
+# hls in three ways. Prints lines `times VARIANT KIND COUNT P50 P99 P999 WORST`, in microseconds.
+#
+# Relies on SECONDS_EACH and HOGS, on the program `server`, and on a build of the policy `ranks`.
+set -u
+
+fail() {
+	echo "$*: $(cat /tmp/errors)"
+	exit 2
+}
+
+serve() {
+	server "$2" "$SECONDS_EACH" >/tmp/times 2>/tmp/errors || fail "server $2"
+	while read -r line; do echo "times $1 $line"; done </tmp/times
+}
+
+begin() {
+	hls run "/usr/server/$1.kdl" --engine kernel >/dev/null 2>/tmp/errors &
+	hls=$!
+	until hls ctl status >/dev/null 2>&1; do
+		kill -0 $hls || fail "hls run $1"
+		sleep 0.1
+	done
+	sleep 2
+}
+
+# Broken promises (status 1) are said, and not measured here.
+end() {
+	kill -INT $hls
+	wait $hls
+	status=$?
+	[ $status -le 1 ] || fail "hls run"
+	[ $status -eq 0 ] || echo "note: hls run said that a promise was broken"
+}
+
+ip link set lo up 2>/dev/null || ifconfig lo up || fail "the loopback device"
+hogs=
+for _ in $(seq "$HOGS"); do
+	while :; do :; done &
+	hogs="$hogs $!"
+done
+serve fair plain
+begin server
+serve reserved plain
+serve own own
+end
+begin told
+serve told told
+end
+kill $hogs
