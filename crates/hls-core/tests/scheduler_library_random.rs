@@ -12,6 +12,8 @@ use hls_core::pages::{EVENT_KINDS, EVENTS, HELD, KernelPage, KernelSlot, PageEve
 use hls_core::{CoreVp, VpState};
 use hls_units::Nanos;
 use oorandom::{Rand32, Rand64};
+use std::fs;
+use std::path::Path;
 use support::MS;
 
 const MIRROR: &str = "crates/hls-core/tests/user_level/mirror.c";
@@ -197,6 +199,56 @@ fn garbage_in_the_kernel_page_harms_no_policy() {
             assert!(decision == 0 || named & mirror.asked("mirror_says_wanting", 0) != 0, "seed {seed}");
         }
     }
+}
+
+/// The files of the policies in the examples, and one in C++, by their places in the repository.
+fn policies() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/user-level");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut files: Vec<String> =
+        files.filter(|file| file.ends_with(".c")).map(|file| format!("examples/user-level/{file}")).collect();
+    files.push("crates/hls-core/tests/user_level/first.cc".to_owned());
+    files.sort();
+    files
+}
+
+/// Every policy is a program, too, and whoever comes and goes, the one that remains has the CPU.
+#[test]
+fn every_example_schedules() {
+    for source in policies() {
+        let object = agent::compile(&source);
+        agent::cc(&["-pthread"], &source, &object.with_extension("program"));
+        for seed in 0..seeds() / 100 {
+            let mut world = World::with_cpus(1 + seed as u16 % 2, Program::open(&object, ""), 5);
+            world.turn_takes = Nanos(seed % 3 * 20_000);
+            let had = alone_after_all(&mut world, &mut Rand32::new(seed));
+            assert!(had > Nanos(2 * MS), "{source}, seed {seed}: {had} in 40 ms");
+        }
+    }
+}
+
+/// Lets threads come, go, wake up and sleep at random, and then returns what one of them has of 40 ms alone.
+fn alone_after_all(world: &mut World, random: &mut Rand32) -> Nanos {
+    let mut threads: Vec<CoreVp> = (1..6).map(|slot| world.thread(slot)).collect();
+    for _ in 0..100 {
+        let one = random.rand_range(0..5) as usize;
+        match random.rand_range(0..8) {
+            0 => {
+                world.remove(threads[one]);
+                threads[one] = world.thread(one as u64 + 1);
+            }
+            1..3 => world.wake(threads[one]),
+            3..5 => world.block(threads[one]),
+            5 => world.yield_now(threads[one]),
+            _ => world.run_to(world.machine.now + Nanos(random.rand_range(0..4_000_000).into())),
+        }
+    }
+    threads.iter().for_each(|thread| world.block(*thread));
+    let last = threads[random.rand_range(0..5) as usize];
+    world.wake(last);
+    let before = world.machine.core.ran(last, world.machine.now);
+    world.run_to(world.machine.now + Nanos(40 * MS));
+    world.machine.core.ran(last, world.machine.now) - before
 }
 
 fn seeds() -> u64 {

@@ -23,13 +23,15 @@ type Turn = unsafe extern "C" fn(*const KernelPage, *mut UserPage, *mut *mut c_v
 
 /// Compiles a file, by its place in the repository.
 pub fn cc(flags: &[&str], source: &str, result: &Path) {
-    let output = Command::new("cc")
-        .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-Iinclude"])
+    let (compiler, standard) =
+        if source.ends_with(".cc") { ("c++", "-std=c++11") } else { ("cc", "-std=c11") };
+    let output = Command::new(compiler)
+        .args([standard, "-O2", "-Wall", "-Wextra", "-Werror", "-Iinclude"])
         .args(flags)
         .args([Path::new("-o"), result, Path::new(source)])
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .output()
-        .expect("the compiler of the core is there");
+        .unwrap_or_else(|error| panic!("{compiler}: {error}"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
