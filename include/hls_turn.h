@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The turn of a user-level scheduler: what a policy is (Figure 8 of G. Parmer and R. West, "Predictable and Configurable
- * Component-Based Scheduling in the Composite OS", ACM TECS 13(1s), 2013), what it may do, and the library between it
- * and the pages of hls_pages.h: this works off the events, tells the policy, asks it who is to run, and writes that
- * down.
+ * The turn of a user-level scheduler: what a policy is (Figure 8 of G. Parmer and R. West, "Predictable and
+ * Configurable Component-Based Scheduling in the Composite OS", ACM TECS 13(1s), 2013), what it may do, and the library
+ * between it and the pages of hls_pages.h: this works off the events, tells the policy, asks it who is to run, and
+ * writes that down.
  *
  * All of it reads and writes nothing but the two pages and a struct hls_scheduler, and makes no system call. So the
  * simulator plays turns as well, by hls_agent_turn(). Authors include hls_scheduler.h.

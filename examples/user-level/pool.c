@@ -2,12 +2,13 @@
 /*
  * A pool of workers that steal work from each other (N. S. Arora, R. D. Blumofe, C. G. Plaxton, "Thread Scheduling for
  * Multiprogrammed Multiprocessors", SPAA 1998), as one application with a scheduler of its own: it counts in how many
- * ways N queens stand on a board. `cc -O2 -pthread -Iinclude examples/user-level/pool.c -o pool`, then, while a hierarchy
- * runs on this machine, `./pool N WORKERS BELOW`, where BELOW is a scheduler that its user may have others below.
+ * ways N queens stand on a board. `cc -O2 -pthread -Iinclude examples/user-level/pool.c -o pool`, then, while a
+ * hierarchy runs on this machine, `./pool N WORKERS BELOW`, where BELOW is a scheduler that its user may have others
+ * below.
  *
- * There may be more workers than CPUs. Whoever has the most work goes first; a thief that finds nothing gives its CPU to
- * the worker that it would have stolen from, and the kernel is not asked who else might be meant. That is the paper's
- * yield to a process of one's choice, which keeps a pool fast whatever else the machine does.
+ * There may be more workers than CPUs. Whoever has the most work goes first; a thief that finds nothing gives its CPU
+ * to the worker that it would have stolen from, and the kernel is not asked who else might be meant. That is the
+ * paper's yield to a process of one's choice, which keeps a pool fast whatever else the machine does.
  */
 #define _GNU_SOURCE
 #include "hls_scheduler.h"
