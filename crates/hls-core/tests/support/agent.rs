@@ -219,11 +219,14 @@ impl World {
     /// Writes what the turn has changed, and parks.
     fn end_turn(&mut self, turn: &Thinking) {
         for place in 0..UserWord::COUNT {
-            let (before, after) = (word(&turn.before, place), word(&turn.after, place));
-            // The bits that say whose urgency has changed are added to those that are there by now.
-            let there = word(self.machine.core.user_page(self.scheduler).unwrap(), place);
-            let after = if place == UserWord::Touched.place() { there | after } else { after };
-            if before != after {
+            let (before, mut after) = (word(&turn.before, place), word(&turn.after, place));
+            let mut is_written = before != after;
+            if place == UserWord::Touched.place() {
+                // The program adds bits to those that are there: the engine may have taken some out meanwhile.
+                after |= word(self.machine.core.user_page(self.scheduler).unwrap(), place);
+                is_written = after != 0;
+            }
+            if is_written {
                 self.machine.core.write_page(self.scheduler, UserWord::At(place), after).unwrap();
             }
         }
