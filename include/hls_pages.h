@@ -70,7 +70,7 @@ struct hls_kernel_page {
  * it, modulo 2^48, is that of the last event that it knows:
  *
  *  - as such, of the scheduler;
- *  - HLS_LOOSE: of the child that it names, whatever happened to others. For several CPUs: each has decisions of its own;
+ *  - HLS_LOOSE: of the child that it names, whatever happened to others. For several CPUs: each has its own decisions;
  *  - HLS_AFTER: of the thread in the slot `decider`, which makes the decision before its event, and then blocks or
  *    yields. It is followed if the last event was that, under the very number.
  */

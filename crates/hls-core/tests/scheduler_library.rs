@@ -10,6 +10,8 @@ use hls_core::CoreVp;
 use hls_scenario::Machine;
 use hls_units::Nanos;
 use oorandom::Rand32;
+use std::path::Path;
+use std::process::Command;
 use support::{ByHand, MS};
 
 const FP_RR: &str = "examples/user-level/fp_rr.c";
@@ -218,4 +220,32 @@ fn bvt_shares_as_the_policy_of_this_name() {
             }
         }
     }
+}
+
+/// On two CPUs the two earliest deadlines run, whoever comes and goes.
+#[test]
+fn edf_runs_the_earliest_deadlines_on_two_cpus() {
+    let object = compile(EDF);
+    let mut world = World::with_cpus(2, Program::open(&object, "1=40ms 2=30ms 3=20ms 4=10ms"), 1);
+    let threads: Vec<CoreVp> = (1..5).map(|slot| world.thread(slot)).collect();
+    let mut seen = Vec::new();
+    for thread in &threads {
+        world.wake(*thread);
+        seen.push(world.running(&threads));
+    }
+    for thread in threads.iter().rev() {
+        world.block(*thread);
+        seen.push(world.running(&threads));
+    }
+    assert_eq!(seen, ["a", "ab", "bc", "cd", "bc", "ab", "a", ""]);
+}
+
+/// No two threads are in a policy at once, an agent that cannot have the lock puts its turn off, and whoever was helped
+/// has its own urgency again: `user_level/lock.c` tries that with real threads.
+#[test]
+fn the_lock_is_for_one_thread_at_a_time() {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lock");
+    agent::cc(&["-pthread"], "crates/hls-core/tests/user_level/lock.c", &program);
+    let output = Command::new(program).output().expect("it was compiled above");
+    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stdout));
 }
