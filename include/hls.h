@@ -54,36 +54,53 @@ static inline int hls_send(int fd, const char *message, size_t length)
 	return 0;
 }
 
-/*
- * Receives some bytes, and into *descriptor the file descriptor that may come with them; it stays as it is if none
- * does.
- */
-static inline ssize_t hls_receive_some(int fd, char *chunk, size_t size, int *descriptor)
+/* File descriptors that come with a reply. */
+#define HLS_MAX_DESCRIPTORS 2
+struct hls_descriptors {
+	int count;
+	int fd[HLS_MAX_DESCRIPTORS];
+};
+
+static inline void hls_close_descriptors(struct hls_descriptors *descriptors)
+{
+	while (descriptors->count > 0)
+		close(descriptors->fd[--descriptors->count]);
+}
+
+/* Receives some bytes, and the descriptors that come with them in place of those that came before. */
+static inline ssize_t hls_receive_some(int fd, char *chunk, size_t size, struct hls_descriptors *descriptors)
 {
 	union {
-		char space[CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(sizeof(int) * HLS_MAX_DESCRIPTORS)];
 		struct cmsghdr aligned;
 	} control;
 	struct iovec part = {chunk, size};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	struct msghdr message;
 
+	memset(&message, 0, sizeof(message));
+	message.msg_iov = &part;
+	message.msg_iovlen = 1;
 	message.msg_control = control.space;
 	message.msg_controllen = sizeof(control.space);
 	ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-		memcpy(descriptor, CMSG_DATA(header), sizeof(*descriptor));
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+		size_t length = header->cmsg_len - CMSG_LEN(0);
+		hls_close_descriptors(descriptors);
+		descriptors->count = (int)(length / sizeof(int));
+		memcpy(descriptors->fd, CMSG_DATA(header), length);
+	}
 	return got;
 }
 
 /* Receives a message up to its NUL; bytes that do not fit into `reply` are dropped. */
-static inline int hls_receive(int fd, char *reply, size_t size, int *descriptor)
+static inline int hls_receive(int fd, char *reply, size_t size, struct hls_descriptors *descriptors)
 {
 	size_t length = 0;
 
 	for (;;) {
 		char chunk[512];
-		ssize_t got = hls_receive_some(fd, chunk, sizeof(chunk), descriptor);
+		ssize_t got = hls_receive_some(fd, chunk, sizeof(chunk), descriptors);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
@@ -124,14 +141,15 @@ static inline int hls_errno_of(const char *reply)
 	return EIO;
 }
 
-/*
- * Sends a message and waits for its reply, ten seconds at most. A descriptor that comes with it goes into
- * *descriptor.
- */
-static inline int hls_call_for(const char *message, size_t length, int *descriptor)
+/* How long a reply is waited for, in seconds; where the kernel may have to verify an engine before. */
+#define HLS_PATIENCE 10
+#define HLS_PATIENCE_FOR_AN_ENGINE 600
+
+/* Sends a message, its NUL included, and waits for its reply. */
+static inline int hls_exchange(const char *message, size_t length, struct hls_descriptors *descriptors, int seconds)
 {
 	struct sockaddr_un address;
-	struct timeval patience = {10, 0};
+	struct timeval patience = {seconds, 0};
 	char reply[512];
 	int error = 0;
 
@@ -148,7 +166,7 @@ static inline int hls_call_for(const char *message, size_t length, int *descript
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ||
 	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) || hls_send(fd, message, length) ||
-	    hls_receive(fd, reply, sizeof(reply), descriptor))
+	    hls_receive(fd, reply, sizeof(reply), descriptors))
 		error = errno;
 	else
 		error = hls_errno_of(reply);
@@ -157,15 +175,33 @@ static inline int hls_call_for(const char *message, size_t length, int *descript
 	return error ? -1 : 0;
 }
 
-/* hls_call_for() where no descriptor is expected. */
+/*
+ * Sends a message and waits for its reply, for so many seconds, and for `count` descriptors that come with it, two at
+ * most. They go into fds, and are the caller's to close; after an error there are none.
+ */
+static inline int hls_call_with_fds(const char *message, size_t length, int *fds, int count, int seconds)
+{
+	struct hls_descriptors descriptors = {0, {-1, -1}};
+	int error = 0;
+
+	if (hls_exchange(message, length, &descriptors, seconds))
+		error = errno;
+	else if (descriptors.count != count)
+		error = EIO;
+	if (error) {
+		hls_close_descriptors(&descriptors);
+		errno = error;
+		return -1;
+	}
+	for (int i = 0; i < count; i++)
+		fds[i] = descriptors.fd[i];
+	return 0;
+}
+
+/* Sends a message and waits for its reply. */
 static inline int hls_call(const char *message, size_t length)
 {
-	int descriptor = -1;
-	int result = hls_call_for(message, length, &descriptor);
-
-	if (descriptor >= 0)
-		close(descriptor);
-	return result;
+	return hls_call_with_fds(message, length, NULL, 0, HLS_PATIENCE);
 }
 
 /* Whether a text can stand in a JSON string without escapes. */
@@ -245,13 +281,121 @@ static inline int hls_move(const char *scheduler)
 static inline int hls_messenger(void)
 {
 	static const char message[] = "{\"method\":\"hls.Control.Messenger\"}";
-	int descriptor = -1;
+	int descriptor;
 
-	if (hls_call_for(message, sizeof(message), &descriptor))
+	return hls_call_with_fds(message, sizeof(message), &descriptor, 1, HLS_PATIENCE) ? -1 : descriptor;
+}
+
+/*
+ * Schedulers whose policy is a process (hls_pages.h; docs/control.md). The descriptors of their two pages are handed
+ * over in `pages`, to be mapped: first the kernel page, for reading, then the user page. The caller closes them.
+ */
+
+/* Writes the parameters of a request: names and values in turn, up to NULL. 0, or -1: they cannot be. */
+static inline int hls_write_parameters(char *text, size_t size, const char *const *parameters)
+{
+	size_t length = 0;
+
+	text[0] = 0;
+	for (; parameters && parameters[0]; parameters += 2) {
+		if (!parameters[1] || !hls_is_plain(parameters[0]) || !hls_is_plain(parameters[1]))
+			return -1;
+		int added = snprintf(text + length, size - length, "%s\"%s\":\"%s\"", length ? "," : "",
+				     parameters[0], parameters[1]);
+		if (added < 0 || (size_t)added >= size - length)
+			return -1;
+		length += (size_t)added;
+	}
+	return 0;
+}
+
+/*
+ * Creates a scheduler of the policy user-level below another one. The calling thread becomes its agent, which decides
+ * who of the threads below runs. `parameters`: those of both policies, names and values in turn as a hierarchy file has
+ * them, up to NULL. The scheduler goes when it is demoted, or when the last thread below it has gone, the agent
+ * included.
+ */
+static inline int hls_promote(const char *name, const char *below, const char *const *parameters, int pages[2])
+{
+	char message[1024], texts[512];
+
+	if (hls_write_parameters(texts, sizeof(texts), parameters) || !hls_is_plain(name) || !hls_is_plain(below)) {
+		errno = EINVAL;
 		return -1;
-	if (descriptor < 0)
-		errno = EIO;
-	return descriptor;
+	}
+	int length =
+	    snprintf(message, sizeof(message),
+		     "{\"method\":\"hls.Control.Promote\",\"parameters\":{\"name\":\"%s\",\"below\":\"%s\","
+		     "\"agent\":%ld,\"parameters\":{%s}}}",
+		     name, below, (long)syscall(SYS_gettid), texts);
+	if (length < 0 || (size_t)length >= sizeof(message)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return hls_call_with_fds(message, (size_t)length + 1, pages, 2, HLS_PATIENCE_FOR_AN_ENGINE);
+}
+
+/* A message about the scheduler of this name; its length with the NUL, or -1 with errno. */
+static inline int hls_write_about(char *message, size_t size, const char *method, const char *name)
+{
+	int length = snprintf(message, size, "{\"method\":\"hls.Control.%s\",\"parameters\":{\"name\":\"%s\"}}",
+			      method, name);
+
+	if (length < 0 || (size_t)length >= size || !hls_is_plain(name)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return length + 1;
+}
+
+/*
+ * Fresh pages of a scheduler that is there, for a process that takes it over. Whoever has the pages that it had before
+ * decides nothing any more.
+ */
+static inline int hls_pages(const char *name, int pages[2])
+{
+	char message[512];
+	int length = hls_write_about(message, sizeof(message), "Pages", name);
+
+	return length < 0 ? -1 : hls_call_with_fds(message, (size_t)length, pages, 2, HLS_PATIENCE);
+}
+
+/* Ends a scheduler, and all that are below it: their threads go to the scheduler above it. */
+static inline int hls_demote(const char *name)
+{
+	char message[512];
+	int length = hls_write_about(message, sizeof(message), "Demote", name);
+
+	return length < 0 ? -1 : hls_call(message, (size_t)length);
+}
+
+/*
+ * Moves a thread into a slot of the scheduler, 0 to 63, or 64: any that is free. Slot 0 makes the thread the agent.
+ * `urgency` counts where the process says nothing else of the thread.
+ */
+static inline int hls_grant(const char *name, pid_t thread, uint64_t urgency, unsigned slot)
+{
+	char message[512];
+	int length = snprintf(message, sizeof(message),
+			      "{\"method\":\"hls.Control.Grant\",\"parameters\":{\"name\":\"%s\",\"thread\":%ld,"
+			      "\"urgency\":%" PRIu64 ",\"slot\":%u}}",
+			      name, (long)thread, urgency, slot);
+
+	if (length < 0 || (size_t)length >= sizeof(message) || !hls_is_plain(name)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return hls_call(message, (size_t)length + 1);
+}
+
+/* Moves a thread from a scheduler whose policy is a process to the scheduler above that one. */
+static inline int hls_revoke(pid_t thread)
+{
+	char message[128];
+	int length = snprintf(message, sizeof(message),
+			      "{\"method\":\"hls.Control.Revoke\",\"parameters\":{\"thread\":%ld}}", (long)thread);
+
+	return hls_call(message, (size_t)length + 1);
 }
 
 /*

@@ -50,7 +50,7 @@ enum { USER_LEVEL_PARAMS(HLS_PARAM_INDEX) };
 enum { USER_LEVEL_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct user_level {
-	/* How often it chose so, for whoever asks; crates/hls-core knows that these come first. */
+	/* How often it chose so, for whoever asks; crates/hls-core/src/pages.rs knows that these come first. */
 	u64 followed, stale, by_urgency, by_agent;
 	u64 events;                  /* so far */
 	u64 asked;                   /* the last event that the agent is asked about */
@@ -62,8 +62,8 @@ struct user_level {
 	struct hls_budget allowance; /* the agent's */
 	struct hls_queue ready;      /* READY children that are not held, but for the agent */
 	u32 is_parked;               /* the agent is READY, and waits to be asked */
-	u32 unused;
-	u32 slot[HLS_SLOTS]; /* the child in each */
+	u32 is_to_review;            /* it has parked, and other CPUs were not looked at */
+	u32 slot[HLS_SLOTS];         /* the child in each */
 };
 
 struct user_level_vp {
@@ -146,6 +146,7 @@ HLS_GLOBAL_FUNC u32 user_level_place_agent(hls_t *h __arg_arena, u32 s, u32 agen
 	user_level_renew(h, s);
 	if (ul->is_parked || ul->allowance.left_ns <= 0)
 		hls_throttle(h, agent);
+	ul->is_to_review = ul->is_parked && h->scheduler[s].nr_up > 1;
 	user_level_set_timer(h, s);
 	return 0;
 }
@@ -279,8 +280,9 @@ HLS_GLOBAL_FUNC u32 user_level_look_at_slots(hls_t *h __arg_arena, u32 s, u64 sl
 }
 
 /* Looks at urgencies that the process has changed, a few at a time. */
-static __always_inline void user_level_look(hls_t *h, u32 s, struct hls_user_page *user)
+static __always_inline void user_level_look(hls_t *h, u32 s)
 {
+	struct hls_user_page *user = user_page(h, s);
 	u64 touched = user ? PAGE_WORD(user->touched) : 0, rest = touched;
 	if (likely(!touched) || user_level_is_sealed(h, s))
 		return;
@@ -404,11 +406,10 @@ static __always_inline bool user_level_is_fresh(hls_t *h, u32 s, u64 decision)
 }
 
 /* Whom the decision for the CPU names, if it is to be followed; 0: nobody. */
-HLS_GLOBAL_FUNC u32 user_level_decided(hls_t *h __arg_arena, u32 s, u32 cpu)
+static __always_inline u32 user_level_decided(hls_t *h, u32 s, u32 cpu, struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
-	struct hls_user_page *user = user_page(h, s);
-	u64 decision = user ? PAGE_WORD(user->next[cpu & (HLS_MAX_CPUS - 1)]) : 0;
+	u64 decision = PAGE_WORD(user->next[cpu & (HLS_MAX_CPUS - 1)]);
 	if (!(decision & HLS_NAMED))
 		return 0;
 	u32 slot = HLS_DECISION_SLOT(decision), v = ul->slot[slot];
@@ -452,14 +453,43 @@ static __always_inline u32 user_level_grant_agent(hls_t *h, u32 s, u32 agent)
 	return agent;
 }
 
-static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
+/* Whether the child v would lose its CPU if its scheduler chose now: by a decision, or to a more urgent child. */
+static __always_inline bool user_level_would_lose(hls_t *h, u32 s, u32 v, struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
-	if (user_level_can_run(h, ul->slot[HLS_AGENT], cpu))
-		return user_level_grant_agent(h, s, ul->slot[HLS_AGENT]);
+	u32 cpu = h->vp[v].cpu;
+	u64 decision = PAGE_WORD(user->next[cpu & (HLS_MAX_CPUS - 1)]);
+	if ((decision & HLS_NAMED) && user_level_is_fresh(h, s, decision)) {
+		u32 named = ul->slot[HLS_DECISION_SLOT(decision)];
+		if (named == v || user_level_can_run(h, named, cpu))
+			return named != v;
+	}
+	u32 first = queue_first_usable(h, &ul->ready, cpu);
+	return first &&
+	       POLICY_VP(struct user_level_vp, first)->urgency > POLICY_VP(struct user_level_vp, v)->urgency;
+}
+
+/* The agent, which has parked, has decided for other CPUs as well: those that run somebody else choose anew. */
+HLS_GLOBAL_FUNC u32 user_level_review(hls_t *h __arg_arena, u32 s)
+{
+	struct hls_user_page *user = user_page(h, s);
+	user_level_of(h, s)->is_to_review = false;
+	if (!user || user_level_is_sealed(h, s))
+		return 0;
+	for_each_up (h, u, s) {
+		u32 v = hls_running_by(h, s, u);
+		if (v && user_level_would_lose(h, s, v, user))
+			hls_recheck(h, v);
+	}
+	return 0;
+}
+
+/* Chooses a child but for the agent: it runs then, for its slice. */
+HLS_GLOBAL_FUNC u32 user_level_choose(hls_t *h __arg_arena, u32 s, u32 cpu)
+{
+	user_level_t *ul = user_level_of(h, s);
 	struct hls_user_page *user = user_level_is_sealed(h, s) ? NULL : user_page(h, s);
-	user_level_look(h, s, user);
-	u32 v = user ? user_level_decided(h, s, cpu) : 0;
+	u32 v = user ? user_level_decided(h, s, cpu, user) : 0;
 	if (!v) {
 		v = queue_first_usable(h, &ul->ready, cpu);
 		ul->by_urgency += v != 0;
@@ -469,6 +499,18 @@ static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
 	queue_remove(h, &ul->ready, v);
 	if (user)
 		user_level_set_slice(h, v, user);
+	return v;
+}
+
+static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
+{
+	user_level_t *ul = user_level_of(h, s);
+	if (user_level_can_run(h, ul->slot[HLS_AGENT], cpu))
+		return user_level_grant_agent(h, s, ul->slot[HLS_AGENT]);
+	user_level_look(h, s);
+	u32 v = user_level_choose(h, s, cpu);
+	if (unlikely(ul->is_to_review))
+		user_level_review(h, s);
 	return v;
 }
 
@@ -543,7 +585,7 @@ static u32 user_level_timer(hls_t *h, u32 s)
 	u32 agent = ul->slot[HLS_AGENT];
 	if (unlikely(user_level_is_to_look(h, s))) {
 		ul->looked_at_ns = h->now_ns;
-		user_level_look(h, s, user_page(h, s));
+		user_level_look(h, s);
 	}
 	if (ul->is_parked && ul->wake_at_ns && ul->wake_at_ns <= h->now_ns) {
 		ul->wake_at_ns = 0;

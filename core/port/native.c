@@ -195,6 +195,12 @@ const struct hls_scheduler *hls_scheduler(const struct hls *h, u32 s)
 	return &h->scheduler[s];
 }
 
+/* What the policy of a scheduler keeps there. */
+const u64 *hls_scheduler_words(const struct hls *h, u32 s)
+{
+	return h->scheduler[s].word;
+}
+
 const struct hls_cpu *hls_cpu(const struct hls *h, u32 cpu)
 {
 	return &h->cpu[cpu];

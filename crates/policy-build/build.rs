@@ -1,5 +1,6 @@
-//! Makes the table of the C sources that the crate carries: every file below the folders of the core, found by walking
-//! them, so that none can be forgotten; and the list of those that are built-in policies.
+//! Makes the table of the C sources that the crate carries: every file below the folders of the core, and below that of
+//! the headers which programs share with it, found by walking them, so that none can be forgotten; and the list of those
+//! that are built-in policies.
 
 #[path = "../hls-core/policies.rs"]
 mod policies;
@@ -11,7 +12,7 @@ use std::{env, fs, io};
 fn main() -> io::Result<()> {
     let root = fs::canonicalize("../..")?;
     let mut files = Vec::new();
-    for folder in ["bpf", "core", "policies"] {
+    for folder in ["bpf", "core", "include", "policies"] {
         println!("cargo::rerun-if-changed={}", root.join(folder).display());
         walk(&root.join(folder), &mut files)?;
     }

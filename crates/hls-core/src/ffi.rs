@@ -217,6 +217,7 @@ unsafe extern "C" {
     pub fn hls_fault(h: *const Hls) -> HlsFault;
     pub fn hls_vp(h: *const Hls, vp: u32) -> *const HlsVp;
     pub fn hls_scheduler(h: *const Hls, s: u32) -> *const HlsScheduler;
+    pub fn hls_scheduler_words(h: *const Hls, s: u32) -> *const [u64; limits::SCHEDULER_WORDS];
     pub fn hls_cpu(h: *const Hls, cpu: u32) -> *const HlsCpu;
     pub fn hls_first_pages(h: *const Hls) -> *const c_void;
     pub fn hls_kernel_page(h: *const Hls, s: u32) -> *const c_void;

@@ -4,7 +4,7 @@
 use crate::core::Core;
 use crate::numbers::CoreScheduler;
 use crate::tape::{Call, Op};
-use crate::{CoreError, ffi};
+use crate::{CoreError, Params, PolicyInfo, ffi};
 
 /// Children of a scheduler that has pages; slot 0 is the agent's.
 pub const SLOTS: usize = 64;
@@ -59,6 +59,22 @@ pub struct KernelSlot {
     pub ran_ns: u64,
     /// The number of its last event.
     pub event: u64,
+}
+
+/// By what number the process of a scheduler knows the scheduler of this number below it, where the hierarchy says
+/// nothing else: no thread has it for its TID.
+pub fn number_of_scheduler(scheduler: usize) -> u64 {
+    (1 << 32) + scheduler as u64
+}
+
+/// Says by what number the process of a scheduler of this policy knows a child: of a thread, its TID; of a scheduler,
+/// [`number_of_scheduler`]. Where the hierarchy states a number in the child's parameters, or the policy has no pages,
+/// nothing changes.
+pub fn number_child(policy: &PolicyInfo, params: &mut Params, number: u64) {
+    let child = policy.vp_params.iter().position(|param| param.name == "child");
+    if let Some(child) = child.filter(|child| policy.has_pages && params.0[*child] == 0) {
+        params.0[child] = number;
+    }
 }
 
 /// What the engine writes; `struct hls_kernel_page`.
@@ -174,6 +190,19 @@ pub fn decision(events: u64, knows: Knows, slot: usize) -> u64 {
 /// The slice of this number and length.
 pub fn slice(number: u16, ns: u64) -> u64 {
     u64::from(number) << 48 | ns & ((1 << 48) - 1)
+}
+
+/// How a scheduler that has pages came to its choices, each counted when it gave a CPU to a child.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// By a decision of the process that knew the last event.
+    pub followed: u64,
+    /// Decisions that did not know it, and were not followed; each is counted once.
+    pub stale: u64,
+    /// By urgencies.
+    pub by_urgency: u64,
+    /// For the agent.
+    pub by_agent: u64,
 }
 
 impl Core {

@@ -1,6 +1,7 @@
 //! What can be read of a domain while it runs: here, or in the kernel.
 
 use crate::numbers::{CoreScheduler, CoreVp};
+use crate::pages::Decided;
 use crate::{PolicyInfo, PolicyTable, ffi, limits, policy};
 use hls_units::Nanos;
 use std::fmt;
@@ -287,6 +288,18 @@ impl View {
         assert!(scheduler.index() < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
         // SAFETY: as above.
         NonZero::new(unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler.0).read_volatile() }.page)
+    }
+
+    /// How a scheduler that has pages came to its choices; `None`: its policy has none.
+    pub fn decided(&self, scheduler: CoreScheduler) -> Option<Decided> {
+        assert!(scheduler.index() < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
+        // SAFETY: as above.
+        let policy = unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler.0).read_volatile() }.policy;
+        // SAFETY: as above.
+        let words = unsafe { ffi::hls_scheduler_words(self.hls.as_ptr(), scheduler.0).read_volatile() };
+        let [followed, stale, by_urgency, by_agent, ..] = words;
+        let counts = Decided { followed, stale, by_urgency, by_agent };
+        self.policy(policy).filter(|policy| policy.has_pages).map(|_| counts)
     }
 
     /// The VPs to which a CPU is granted, the root's first, and the levels at which a decision is due, a bit each.

@@ -6,6 +6,7 @@ use super::engine::Engine;
 use crate::domain::{CHANGED_CGROUP, CHANGED_NAME, CHANGED_WEIGHT, Changed, ThreadEntry};
 use crate::proc;
 use crate::threads::{Known, Threads};
+use hls_core::pages::number_child;
 use hls_core::{Call, CoreError, CoreScheduler, CoreVp, Op, Params};
 use hls_hierarchy::model::Child;
 use hls_monitor::event::{ObservedVp, What};
@@ -205,8 +206,9 @@ impl Engine {
         let group = self.plan.groups.iter().find(|group| group.vps().any(|of_group| of_group == vp));
         let edge = self.plan.hierarchy.edge(group.ok_or(CoreError::NotFound)?.edge);
         let parent = edge.parent.ok_or(CoreError::NotFound)?;
-        let to = (self.built.schedulers[parent], vp_params(&self.plan.hierarchy, edge));
-        let core_vp = self.move_below(tid, to)?;
+        let mut params = vp_params(&self.plan.hierarchy, edge);
+        number_child(self.plan.hierarchy.schedulers[parent].policy, &mut params, tid.into());
+        let core_vp = self.move_below(tid, (self.built.schedulers[parent], params))?;
         self.unwatch(core_vp);
         self.add_record(vp, What::Arrive);
         self.watch(core_vp, tid, vp)

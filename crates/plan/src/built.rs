@@ -2,6 +2,7 @@
 //! had. Both engines begin and end with it.
 
 use crate::{Plan, ShareScale};
+use hls_core::pages::{number_child, number_of_scheduler};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params, RawRecord, RecordKind, View};
 use hls_hierarchy::model::{Child, Edge, Hierarchy, ModelEdge, params_of_the_unplaced};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
@@ -224,7 +225,11 @@ fn what(observed: &ObservedSchedulers, kind: RecordKind) -> Option<What> {
 /// The parameters of each VP of an edge: of a share, which is meant for the child whole, its part. None above the root.
 pub fn vp_params(hierarchy: &Hierarchy, edge: &Edge) -> Params {
     let Some(parent) = edge.parent else { return Params::default() };
-    scaled(hierarchy, parent, &edge.params, edge.width)
+    let mut params = scaled(hierarchy, parent, &edge.params, edge.width);
+    if let Child::Scheduler(child) = edge.child {
+        number_child(hierarchy.schedulers[parent].policy, &mut params, number_of_scheduler(child));
+    }
+    params
 }
 
 /// The parameters of the VP of a thread that nobody placed, below this scheduler of the hierarchy.
