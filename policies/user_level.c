@@ -62,7 +62,7 @@ struct user_level {
 	struct hls_budget allowance; /* the agent's */
 	struct hls_queue ready;      /* READY children that are not held, but for the agent */
 	u32 is_parked;               /* the agent is READY, and waits to be asked */
-	u32 is_to_review;            /* the agent has parked, and may have decided for other CPUs */
+	u32 is_to_review;            /* it has parked, and other CPUs were not looked at */
 	u32 slot[HLS_SLOTS];         /* the child in each */
 };
 
@@ -136,8 +136,6 @@ static __always_inline void user_level_set_timer(hls_t *h, u32 s)
 		at_ns = ul->allowance.end_at;
 	if (look_at_ns < at_ns && unlikely(user_level_is_to_look(h, s)))
 		at_ns = look_at_ns;
-	if (unlikely(ul->is_to_review))
-		at_ns = h->now_ns;
 	hls_set_timer(h, s, at_ns);
 }
 
@@ -148,6 +146,7 @@ HLS_GLOBAL_FUNC u32 user_level_place_agent(hls_t *h __arg_arena, u32 s, u32 agen
 	user_level_renew(h, s);
 	if (ul->is_parked || ul->allowance.left_ns <= 0)
 		hls_throttle(h, agent);
+	ul->is_to_review = ul->is_parked && h->scheduler[s].nr_up > 1;
 	user_level_set_timer(h, s);
 	return 0;
 }
@@ -281,8 +280,9 @@ HLS_GLOBAL_FUNC u32 user_level_look_at_slots(hls_t *h __arg_arena, u32 s, u64 sl
 }
 
 /* Looks at urgencies that the process has changed, a few at a time. */
-static __always_inline void user_level_look(hls_t *h, u32 s, struct hls_user_page *user)
+static __always_inline void user_level_look(hls_t *h, u32 s)
 {
+	struct hls_user_page *user = user_page(h, s);
 	u64 touched = user ? PAGE_WORD(user->touched) : 0, rest = touched;
 	if (likely(!touched) || user_level_is_sealed(h, s))
 		return;
@@ -406,11 +406,10 @@ static __always_inline bool user_level_is_fresh(hls_t *h, u32 s, u64 decision)
 }
 
 /* Whom the decision for the CPU names, if it is to be followed; 0: nobody. */
-HLS_GLOBAL_FUNC u32 user_level_decided(hls_t *h __arg_arena, u32 s, u32 cpu)
+static __always_inline u32 user_level_decided(hls_t *h, u32 s, u32 cpu, struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
-	struct hls_user_page *user = user_page(h, s);
-	u64 decision = user ? PAGE_WORD(user->next[cpu & (HLS_MAX_CPUS - 1)]) : 0;
+	u64 decision = PAGE_WORD(user->next[cpu & (HLS_MAX_CPUS - 1)]);
 	if (!(decision & HLS_NAMED))
 		return 0;
 	u32 slot = HLS_DECISION_SLOT(decision), v = ul->slot[slot];
@@ -454,26 +453,6 @@ static __always_inline u32 user_level_grant_agent(hls_t *h, u32 s, u32 agent)
 	return agent;
 }
 
-static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
-{
-	user_level_t *ul = user_level_of(h, s);
-	if (user_level_can_run(h, ul->slot[HLS_AGENT], cpu))
-		return user_level_grant_agent(h, s, ul->slot[HLS_AGENT]);
-	struct hls_user_page *user = user_level_is_sealed(h, s) ? NULL : user_page(h, s);
-	user_level_look(h, s, user);
-	u32 v = user ? user_level_decided(h, s, cpu) : 0;
-	if (!v) {
-		v = queue_first_usable(h, &ul->ready, cpu);
-		ul->by_urgency += v != 0;
-	}
-	if (!v)
-		return 0;
-	queue_remove(h, &ul->ready, v);
-	if (user)
-		user_level_set_slice(h, v, user);
-	return v;
-}
-
 /* Whether the child v would lose its CPU if its scheduler chose now: by a decision, or to a more urgent child. */
 static __always_inline bool user_level_would_lose(hls_t *h, u32 s, u32 v, struct hls_user_page *user)
 {
@@ -491,7 +470,7 @@ static __always_inline bool user_level_would_lose(hls_t *h, u32 s, u32 v, struct
 }
 
 /* The agent, which has parked, has decided for other CPUs as well: those that run somebody else choose anew. */
-HLS_RARE_FUNC u32 user_level_review(hls_t *h __arg_arena, u32 s)
+HLS_GLOBAL_FUNC u32 user_level_review(hls_t *h __arg_arena, u32 s)
 {
 	struct hls_user_page *user = user_page(h, s);
 	user_level_of(h, s)->is_to_review = false;
@@ -505,6 +484,36 @@ HLS_RARE_FUNC u32 user_level_review(hls_t *h __arg_arena, u32 s)
 	return 0;
 }
 
+/* Chooses a child but for the agent: it runs then, for its slice. */
+HLS_GLOBAL_FUNC u32 user_level_choose(hls_t *h __arg_arena, u32 s, u32 cpu)
+{
+	user_level_t *ul = user_level_of(h, s);
+	struct hls_user_page *user = user_level_is_sealed(h, s) ? NULL : user_page(h, s);
+	u32 v = user ? user_level_decided(h, s, cpu, user) : 0;
+	if (!v) {
+		v = queue_first_usable(h, &ul->ready, cpu);
+		ul->by_urgency += v != 0;
+	}
+	if (!v)
+		return 0;
+	queue_remove(h, &ul->ready, v);
+	if (user)
+		user_level_set_slice(h, v, user);
+	return v;
+}
+
+static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
+{
+	user_level_t *ul = user_level_of(h, s);
+	if (user_level_can_run(h, ul->slot[HLS_AGENT], cpu))
+		return user_level_grant_agent(h, s, ul->slot[HLS_AGENT]);
+	user_level_look(h, s);
+	u32 v = user_level_choose(h, s, cpu);
+	if (unlikely(ul->is_to_review))
+		user_level_review(h, s);
+	return v;
+}
+
 /* The agent has lost its CPU. If it has yielded and has answered all, it parks. */
 static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, u64 used_ns, bool yielded)
 {
@@ -515,7 +524,6 @@ static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, 
 		u64 wake_at_ns = user ? PAGE_WORD(user->wake_at_ns) : 0;
 		ul->is_parked = true;
 		ul->wake_at_ns = wake_at_ns < HLS_MOST_URGENT ? wake_at_ns : 0;
-		ul->is_to_review = h->scheduler[s].nr_up > 1;
 	}
 	user_level_place_agent(h, s, agent);
 }
@@ -577,10 +585,8 @@ static u32 user_level_timer(hls_t *h, u32 s)
 	u32 agent = ul->slot[HLS_AGENT];
 	if (unlikely(user_level_is_to_look(h, s))) {
 		ul->looked_at_ns = h->now_ns;
-		user_level_look(h, s, user_page(h, s));
+		user_level_look(h, s);
 	}
-	if (unlikely(ul->is_to_review))
-		user_level_review(h, s);
 	if (ul->is_parked && ul->wake_at_ns && ul->wake_at_ns <= h->now_ns) {
 		ul->wake_at_ns = 0;
 		ul->is_parked = false;
