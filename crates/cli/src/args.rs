@@ -524,7 +524,7 @@ pub enum Request {
         #[arg(last = true, required = true, value_name = "COMMAND")]
         command: Vec<String>,
     },
-    /// End a scheduler whose policy is a process, and all below it: their threads go to the scheduler above
+    /// End a scheduler whose policy is a process, and all that are below it
     Demote {
         /// Its name
         name: String,
