@@ -1,0 +1,300 @@
+//! A scheduler of the policy `user-level` whose policy is a program written with `include/hls_scheduler.h`. The program
+//! is compiled as a shared object, and plays its turns against copies of the two pages, in the machine's time.
+
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use crate::support::{ByHand, MS};
+use hls_core::pages::{KernelPage, UserPage, UserWord};
+use hls_core::{Calls, CoreScheduler, CoreVp, Params};
+use hls_scenario::Machine;
+use hls_units::Nanos;
+use std::ffi::c_void;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::{env, fs, process, ptr};
+
+// SAFETY: the function of the C library.
+unsafe extern "C" {
+    fn free(memory: *mut c_void);
+}
+
+type Turn = unsafe extern "C" fn(*const KernelPage, *mut UserPage, *mut *mut c_void);
+
+/// Compiles a file, by its place in the repository.
+pub fn cc(flags: &[&str], source: &str, result: &Path) {
+    let output = Command::new("cc")
+        .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-Iinclude"])
+        .args(flags)
+        .args([Path::new("-o"), result, Path::new(source)])
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .output()
+        .expect("the compiler of the core is there");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Compiles a policy, a file by its place in the repository, and returns the shared object.
+pub fn compile(source: &str) -> PathBuf {
+    static COMPILING: Mutex<()> = Mutex::new(());
+    let _guard = COMPILING.lock();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let name = Path::new(source).file_stem().unwrap().display();
+    let (written, object) =
+        (folder.join(format!("{name}.{}", process::id())), folder.join(format!("{name}.so")));
+    cc(&["-fPIC", "-shared"], source, &written);
+    // In one step: another test may have it open.
+    fs::rename(written, &object).expect("the folder of the tests can be written");
+    object
+}
+
+/// A policy that was compiled and opened, with its own state. What it returns from its getters is its own affair.
+pub struct Program {
+    object: libloading::Library,
+    turn: Turn,
+    state: *mut c_void,
+    settings: String,
+    width: usize,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: as include/hls_scheduler.h says: the caller's to free, as there are no more turns.
+        unsafe { free(self.state) };
+    }
+}
+
+impl Program {
+    /// Opens what `compile` has returned. The settings are those of the environment's `HLS_SETTINGS`.
+    pub fn open(object: &Path, settings: &str) -> Program {
+        // SAFETY: an object that `compile` has made, without initialisers.
+        let object = unsafe { libloading::Library::new(object) }.expect("the object can be opened");
+        // SAFETY: the type is that of include/hls_scheduler.h.
+        let turn = *unsafe { object.get::<Turn>(b"hls_agent_turn\0") }.expect("it exports its turn");
+        Program { object, turn, state: ptr::null_mut(), settings: settings.to_owned(), width: 1 }
+    }
+
+    /// A turn of the policy.
+    pub fn turn(&mut self, kernel: &KernelPage, user: &mut UserPage) {
+        static ENVIRONMENT: Mutex<()> = Mutex::new(());
+        let guard = self.state.is_null().then(|| ENVIRONMENT.lock());
+        if guard.is_some() {
+            // SAFETY: whoever reads or writes the environment in this program holds the lock.
+            unsafe {
+                env::set_var("HLS_SETTINGS", &self.settings);
+                env::set_var("HLS_WIDTH", self.width.to_string());
+            }
+        }
+        // SAFETY: the function is that of hls_scheduler.h: it reads and writes the pages and its own state.
+        unsafe { (self.turn)(kernel, user, &mut self.state) };
+    }
+
+    /// What a function of the policy, `u64 name(const void *state, u64 argument)`, says of its state after a turn.
+    pub fn asked(&self, name: &str, argument: u64) -> u64 {
+        type Getter = unsafe extern "C" fn(*const c_void, u64) -> u64;
+        assert!(!self.state.is_null(), "it had no turn yet");
+        // SAFETY: the type is what this function's text says, and the state is that of the policy.
+        unsafe { self.object.get::<Getter>(name.as_bytes()).expect("there is one")(self.state, argument) }
+    }
+}
+
+/// A turn that takes time: the pages as the agent found them, and as it is going to leave them.
+struct Thinking {
+    before: UserPage,
+    after: UserPage,
+    /// How much CPU time the agent has when it is done.
+    until: Nanos,
+}
+
+/// A machine of one or more CPUs whose root is a scheduler of the policy `user-level`, with an agent.
+pub struct World {
+    pub machine: Machine,
+    pub scheduler: CoreScheduler,
+    pub agent: CoreVp,
+    pub program: Program,
+    /// How much CPU time a turn takes.
+    pub turn_takes: Nanos,
+    /// How many turns there were.
+    pub turns: u64,
+    /// Decisions that were asked for and too old.
+    pub stale: u64,
+    /// The kernel page as the agent found it at its last turn.
+    pub found: KernelPage,
+    thinking: Option<Thinking>,
+    children: u64,
+}
+
+impl World {
+    /// A world of one CPU whose agent has an allowance, in milliseconds in every 10 ms.
+    pub fn new(program: Program, allowance: u64) -> World {
+        World::with_cpus(1, program, allowance)
+    }
+
+    /// The same with more CPUs, all of which the scheduler has.
+    pub fn with_cpus(cpus: u16, mut program: Program, allowance: u64) -> World {
+        program.width = cpus.into();
+        let mut machine = Machine::new(cpus, None);
+        let root = machine.root("user-level", &[allowance * MS, 10 * MS, 0]);
+        World::below(machine, root, program)
+    }
+
+    /// The same with a machine that has the scheduler already.
+    pub fn below(mut machine: Machine, scheduler: CoreScheduler, program: Program) -> World {
+        let agent = machine.core.attach(scheduler, None, Params::from_slice(&[0, 0, 1000])).unwrap();
+        let found = *machine.core.kernel_page(scheduler).expect("it has pages");
+        let mut world = World {
+            machine,
+            scheduler,
+            agent,
+            program,
+            turn_takes: Nanos(0),
+            turns: 0,
+            stale: 0,
+            found,
+            thinking: None,
+            children: 0,
+        };
+        world.machine.core.request(agent, world.machine.now);
+        world.settle();
+        world
+    }
+
+    /// A thread in this slot, asleep; its urgency by the hierarchy is its slot, the greatest the last.
+    pub fn thread(&mut self, slot: u64) -> CoreVp {
+        self.children += 1;
+        let params = Params::from_slice(&[0, slot, 1000 + self.children]);
+        let vp = self.machine.core.attach(self.scheduler, None, params).unwrap();
+        self.settle();
+        vp
+    }
+
+    /// Takes all decisions that are due, with timers and the agent's turns.
+    pub fn settle(&mut self) {
+        for round in 0.. {
+            assert!(round < 10_000, "at {}: turns without end", self.machine.now);
+            self.pass_to(self.machine.now);
+            if !self.machine.running.contains(&Some(self.agent)) {
+                break;
+            }
+            let ran = self.machine.core.ran(self.agent, self.machine.now);
+            let thinking = self.thinking.take().unwrap_or_else(|| self.begin_turn(ran));
+            if ran < thinking.until {
+                self.thinking = Some(thinking);
+                break;
+            }
+            self.end_turn(&thinking);
+        }
+    }
+
+    /// Lets time pass while the agent writes nothing, and takes all decisions that are due. A decision that did not
+    /// know the last event when this began is not followed.
+    fn pass_to(&mut self, end: Nanos) {
+        let events = self.machine.core.kernel_page(self.scheduler).expect("it has pages").events;
+        let decision = self.machine.core.user_page(self.scheduler).expect("it has pages").next[0];
+        let before = self.machine.core.decided(self.scheduler).expect("it has pages");
+        self.machine.settled();
+        ByHand::run_to(&mut self.machine, end);
+        let after = self.machine.core.decided(self.scheduler).expect("it has pages");
+        let is_loose = decision & 0x2000 != 0;
+        if decision >> 16 < events && !is_loose && self.machine.cpus == 1 {
+            assert_eq!(
+                after.followed, before.followed,
+                "at {}: {decision:#x} after {events}",
+                self.machine.now
+            );
+            self.stale += after.stale - before.stale;
+        }
+    }
+
+    fn begin_turn(&mut self, ran: Nanos) -> Thinking {
+        self.found = *self.machine.core.kernel_page(self.scheduler).expect("it has pages");
+        let before = *self.machine.core.user_page(self.scheduler).expect("it has pages");
+        let mut after = before;
+        self.program.turn(&self.found, &mut after);
+        self.turns += 1;
+        Thinking { before, after, until: ran + self.turn_takes }
+    }
+
+    /// Writes what the turn has changed, and parks.
+    fn end_turn(&mut self, turn: &Thinking) {
+        for place in 0..UserWord::COUNT {
+            let (before, after) = (word(&turn.before, place), word(&turn.after, place));
+            // The bits that say whose urgency has changed are added to those that are there by now.
+            let there = word(self.machine.core.user_page(self.scheduler).unwrap(), place);
+            let after = if place == UserWord::Touched.place() { there | after } else { after };
+            if before != after {
+                self.machine.core.write_page(self.scheduler, UserWord::At(place), after).unwrap();
+            }
+        }
+        self.machine.core.yield_now(self.agent, self.machine.now);
+    }
+
+    /// Whether the agent is in the midst of a turn.
+    pub fn is_thinking(&self) -> bool {
+        self.thinking.is_some()
+    }
+
+    /// When something is due next.
+    fn due(&mut self) -> Nanos {
+        let ran = self.machine.core.ran(self.agent, self.machine.now);
+        let runs = self.machine.running.contains(&Some(self.agent));
+        let thinking = self.thinking.as_ref().filter(|_| runs);
+        let done = thinking.map_or(Nanos::MAX, |thinking| self.machine.now + (thinking.until - ran));
+        self.machine.due().min(done)
+    }
+
+    /// Lets time pass, with all that is due in it.
+    pub fn run_to(&mut self, end: Nanos) {
+        loop {
+            let next = self.due().min(end);
+            self.pass_to(next);
+            self.settle();
+            if next == end && self.due() > end {
+                break;
+            }
+        }
+    }
+
+    pub fn wake(&mut self, vp: CoreVp) {
+        self.machine.core.request(vp, self.machine.now);
+        self.settle();
+    }
+
+    pub fn block(&mut self, vp: CoreVp) {
+        self.machine.core.release(vp, self.machine.now);
+        self.settle();
+    }
+
+    pub fn yield_now(&mut self, vp: CoreVp) {
+        self.machine.core.yield_now(vp, self.machine.now);
+        self.settle();
+    }
+
+    /// The thread goes.
+    pub fn remove(&mut self, vp: CoreVp) {
+        self.machine.core.detach(vp, self.machine.now).unwrap();
+        self.settle();
+    }
+
+    /// Which of the threads run, in their order: `a`, `b`, `c` ...
+    pub fn running(&self, threads: &[CoreVp]) -> String {
+        let runs = |vp: &CoreVp| self.machine.running.contains(&Some(*vp));
+        (b'a'..).zip(threads).filter(|(_, vp)| runs(vp)).map(|(letter, _)| char::from(letter)).collect()
+    }
+
+    /// Who runs on the first CPU in each of the next milliseconds: `a`, `b`, `c` ..., or nobody (`.`).
+    pub fn timeline(&mut self, threads: &[CoreVp], length: u64) -> String {
+        let millisecond = |_| {
+            let who = threads.iter().position(|&thread| self.machine.running[0] == Some(thread));
+            self.run_to(self.machine.now + Nanos(MS));
+            who.map_or('.', |who| char::from(b'a' + who as u8))
+        };
+        (0..length).map(millisecond).collect()
+    }
+}
+
+/// The word at a place of a user page.
+fn word(page: &UserPage, place: usize) -> u64 {
+    // SAFETY: the page is so many words, all of them in a row.
+    let words: &[u64; UserWord::COUNT] = unsafe { &*ptr::from_ref(page).cast() };
+    words[place]
+}

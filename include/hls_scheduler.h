@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * For authors of user-level schedulers: a program decides which threads of a hierarchy run, and writes no word of the
+ * pages of hls_pages.h itself. docs/user-level-schedulers.md begins at the beginning.
+ *
+ *	static unsigned first(struct hls_scheduler *s, unsigned cpu, hls_word candidates)
+ *	{
+ *		return __builtin_ctzll(candidates);
+ *	}
+ *	static const struct hls_user_policy policy = {.schedule = first};
+ *	HLS_SCHEDULER_PROGRAM(policy, struct {int none;})
+ *
+ * An author writes the functions of Figure 8 of G. Parmer and R. West, "Predictable and Configurable Component-Based
+ * Scheduling in the Composite OS", ACM TECS 13(1s), 2013. This file is the library beside them (section 2.5 there): it
+ * works off the events, tells the policy, asks it who is to run, and writes that into the page.
+ *
+ * The agent, the thread that runs the policy, does this in a turn, and parks by sched_yield() until it is asked again
+ * (hls_scheduler_run). A turn makes no system call and uses nothing but the two pages and what it is given, so that the
+ * simulator plays it as well (hls_agent_turn). Another thread of the process may decide just before it blocks
+ * (hls_decide_blocking), or name who is next and let that one run (hls_switch_to).
+ *
+ * C11 and C++, header only; where a strict standard hides system calls, define _GNU_SOURCE.
+ */
+#ifndef HLS_SCHEDULER_H
+#define HLS_SCHEDULER_H
+
+#include "hls.h"
+#include "hls_turn.h"
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+/*
+ * The lock.
+ *
+ * What a policy keeps, and what the library knows, is for one thread at a time: for the agent in its turn, or for a
+ * thread of the process that has taken this lock. Taking it makes no system call but where two meet. The agent never
+ * waits for it: it puts its turn off, and urgencies choose meanwhile.
+ *
+ * As in the paper (section 2.4), whoever wants the lock helps the thread that has it: that thread has the greatest
+ * urgency until it gives the lock back. A thread that dies with the lock leaves the scheduler to urgencies.
+ */
+
+/* The word of the lock: 1 more than the slot of who has it; whether a thread waits; whether a turn was put off. */
+#define HLS_LOCK_OWNER 0xffU
+#define HLS_LOCK_IS_AWAITED 0x100U
+#define HLS_LOCK_IS_IN_TURN 0x200U
+
+/* A turn that was put off begins after so long, if who has the lock is no child and cannot have the agent asked. */
+#define HLS_PUT_OFF_NS 1000000
+
+static inline int hls_change_lock(struct hls_scheduler *s, unsigned *from, unsigned to)
+{
+	return __atomic_compare_exchange_n(&s->lock, from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* Takes the lock for the thread in the slot, HLS_NOBODY: for one that is no child. Returns 0 if another one has it. */
+static inline int hls_try_lock(struct hls_scheduler *s, unsigned slot)
+{
+	unsigned word = 0;
+
+	return hls_change_lock(s, &word, slot + 1);
+}
+
+/* Helps the child that has the lock, by the word of the lock. Comes before the note in that word. */
+static inline void hls_help(struct hls_scheduler *s, unsigned word)
+{
+	unsigned slot = (word & HLS_LOCK_OWNER) - 1;
+
+	if (slot == HLS_AGENT || slot >= HLS_SLOTS)
+		return;
+	__atomic_fetch_or(&s->helped, HLS_BIT(slot), __ATOMIC_ACQ_REL);
+	hls_store(&s->user->urgency[slot], HLS_MOST_URGENT);
+	__atomic_fetch_or(&s->user->touched, HLS_BIT(slot), __ATOMIC_RELEASE);
+}
+
+/* Those who were helped have their own urgencies again. */
+static inline void hls_end_help(struct hls_scheduler *s)
+{
+	unsigned slot;
+
+	if (!hls_load(&s->helped))
+		return;
+	hls_for_each_slot (slot, __atomic_exchange_n(&s->helped, 0, __ATOMIC_ACQ_REL))
+		hls_show_urgency(s, slot);
+	hls_show_touched(s);
+}
+
+static inline long hls_futex(unsigned *word, int operation, unsigned value)
+{
+	return syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
+}
+
+/*
+ * Gives the lock back, which hls_lock() or hls_try_lock() took for the thread in the slot. Lets whoever wanted it
+ * meanwhile go first: a thread that waits, the agent.
+ */
+static inline void hls_unlock(struct hls_scheduler *s, unsigned slot)
+{
+	unsigned word = slot + 1;
+	long woken = 0;
+
+	do {
+		hls_end_help(s);
+		if (word & HLS_LOCK_IS_IN_TURN && slot < HLS_SLOTS)
+			hls_ask_once(s, HLS_EVENT_YIELD, slot);
+	} while (!hls_change_lock(s, &word, 0));
+	if (word & HLS_LOCK_IS_AWAITED)
+		woken = hls_futex(&s->lock, FUTEX_WAKE_PRIVATE, 1);
+	if (woken > 0 || word & HLS_LOCK_IS_IN_TURN)
+		sched_yield();
+}
+
+/* The slot of the calling thread; HLS_NOBODY: it is no child of the scheduler. */
+static inline unsigned hls_self(const struct hls_scheduler *s)
+{
+	static __thread hls_word tid;
+	static __thread unsigned slot;
+
+	if (!tid)
+		tid = (hls_word)syscall(SYS_gettid);
+	if (hls_load(&s->kernel->slot[slot].child) == tid)
+		return slot;
+	for (unsigned i = 0; i < HLS_SLOTS; i++) {
+		if (hls_load(&s->kernel->slot[i].child) == tid)
+			return slot = i;
+	}
+	return HLS_NOBODY;
+}
+
+/*
+ * Names who is to have this CPU after the event that follows so many, if that is the calling thread's, which is going
+ * to block or to yield. HLS_NOBODY: nobody.
+ */
+static inline void hls_name_next(struct hls_scheduler *s, hls_word events, unsigned self, unsigned next)
+{
+	int cpu = sched_getcpu();
+
+	if (cpu >= 0 && cpu < HLS_SLOTS && self < HLS_SLOTS)
+		hls_store(&s->user->next[cpu],
+			  next < HLS_SLOTS ? HLS_DECISION(events + 1, HLS_AFTER, self, next) : 0);
+}
+
+/* Takes the lock; waits for it. Never to be called by the agent. Returns the caller's slot, for hls_unlock(). */
+static inline unsigned hls_lock(struct hls_scheduler *s)
+{
+	unsigned self = hls_self(s), word = 0, note = 0;
+
+	while (!hls_change_lock(s, &word, (self + 1) | note)) {
+		if (!word)
+			continue;
+		hls_help(s, word);
+		note = HLS_LOCK_IS_AWAITED;
+		if (hls_change_lock(s, &word, word | note)) {
+			hls_name_next(s, hls_load(&s->kernel->events), self, (word & HLS_LOCK_OWNER) - 1);
+			hls_futex(&s->lock, FUTEX_WAIT_PRIVATE, word | note);
+		}
+		word = 0;
+	}
+	return self;
+}
+
+/*
+ * Another thread has the lock: the agent is to park, and to be asked when that thread gives it back. Returns 0 if the
+ * lock may be free by now.
+ */
+static inline int hls_put_off(struct hls_scheduler *s)
+{
+	unsigned word = __atomic_load_n(&s->lock, __ATOMIC_ACQUIRE);
+
+	if (!word)
+		return 0;
+	hls_help(s, word);
+	if (!hls_change_lock(s, &word, word | HLS_LOCK_IS_IN_TURN))
+		return 0;
+	for (unsigned cpu = 0; cpu < s->cpus; cpu++)
+		hls_store(&s->user->next[cpu], 0);
+	hls_store(&s->user->wake_at_ns, hls_load(&s->kernel->at_ns) + HLS_PUT_OFF_NS);
+	hls_store(&s->user->answered, hls_load(&s->kernel->asked));
+	return 1;
+}
+
+/* The agent's turn. It makes no system call, unless another thread wants the lock meanwhile. */
+static inline void hls_scheduler_turn(struct hls_scheduler *s)
+{
+	while (!hls_try_lock(s, HLS_AGENT)) {
+		if (hls_put_off(s))
+			return;
+	}
+	hls_turn(s);
+	hls_unlock(s, HLS_AGENT);
+}
+
+/*
+ * For the threads of the process that are children of the scheduler: they save the agent's turns.
+ */
+
+/*
+ * Decides who has the CPU when the calling thread has blocked, which it is going to do next. If something else happens
+ * before, the decision is stale, and is not followed. Pays where the agent is not asked about HLS_EVENT_BLOCK of the
+ * thread (hls_ask).
+ */
+static inline void hls_decide_blocking(struct hls_scheduler *s)
+{
+	unsigned self = hls_self(s), cpu = (unsigned)sched_getcpu();
+
+	if (self == HLS_NOBODY || cpu >= s->cpus || !hls_try_lock(s, self))
+		return;
+	hls_word wake_at_ns = s->wake_at_ns, candidates;
+	hls_take_events(s);
+	candidates = s->wanting & ~s->held & ~HLS_BIT(self) & ~hls_chosen_elsewhere(s, cpu);
+	hls_name_next(s, s->seen, self, hls_choose(s, cpu % s->width, candidates));
+	hls_show_touched(s);
+	if (s->wake_at_ns != wake_at_ns)
+		hls_ask_once(s, HLS_EVENT_BLOCK, self);
+	hls_unlock(s, self);
+}
+
+/*
+ * Lets the child in the slot run now, in place of the calling thread, which stays READY: the paper's
+ * cos_switch_thread(). Where something else happens before, urgencies choose.
+ */
+static inline void hls_switch_to(struct hls_scheduler *s, unsigned slot)
+{
+	hls_name_next(s, hls_load(&s->kernel->events), hls_self(s), slot);
+	sched_yield();
+}
+
+/*
+ * The agent as a thread of a process.
+ */
+
+/* Maps a page by its descriptor; NULL with errno. */
+static inline void *hls_map_page(int descriptor, size_t size, int protection)
+{
+	void *page = mmap(NULL, size, protection, MAP_SHARED, descriptor, 0);
+
+	return page == MAP_FAILED ? NULL : page;
+}
+
+/*
+ * A scheduler by the descriptors of its pages, the kernel page's first. They may be closed then. Returns 0, or -1 with
+ * errno: EPROTO, the pages are of another version.
+ */
+static inline int hls_scheduler_map(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own,
+				    const int pages[2])
+{
+	const struct hls_kernel_page *kernel =
+	    (const struct hls_kernel_page *)hls_map_page(pages[0], sizeof(struct hls_kernel_page), PROT_READ);
+	struct hls_user_page *user =
+	    (struct hls_user_page *)hls_map_page(pages[1], sizeof(struct hls_user_page), PROT_READ | PROT_WRITE);
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (!kernel || !user)
+		return -1;
+	if (hls_load(&kernel->version) != HLS_PAGES_VERSION) {
+		errno = EPROTO;
+		return -1;
+	}
+	hls_scheduler_init(s, policy, own, kernel, user);
+	if (cpus > s->cpus)
+		s->cpus = cpus < HLS_SLOTS ? (unsigned)cpus : HLS_SLOTS;
+	return 0;
+}
+
+/*
+ * The scheduler that `hls ctl promote` or the hierarchy file made this process the agent of, which the environment's
+ * HLS_SCHEDULER names: NAME:DESCRIPTOR:DESCRIPTOR. Returns 0, or -1 with errno: ENOENT, there is none.
+ */
+static inline int hls_scheduler_open(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own)
+{
+	const char *text = getenv("HLS_SCHEDULER"), *name_end = text ? strchr(text, ':') : NULL;
+	int pages[2];
+
+	if (!name_end || sscanf(name_end, ":%d:%d", &pages[0], &pages[1]) != 2) {
+		errno = ENOENT;
+		return -1;
+	}
+	return hls_scheduler_map(s, policy, own, pages);
+}
+
+/*
+ * A new scheduler of this name, whose agent is the calling thread: hls_promote() of hls.h, with its errors. That has
+ * the rest of the paper's Table I, too: hls_demote(), hls_grant() and hls_revoke().
+ */
+static inline int hls_scheduler_promote(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own,
+					const char *name, const char *below, const char *const *parameters)
+{
+	int pages[2];
+
+	if (hls_promote(name, below, parameters, pages))
+		return -1;
+	int result = hls_scheduler_map(s, policy, own, pages);
+	close(pages[0]);
+	close(pages[1]);
+	return result;
+}
+
+/*
+ * What an agent does: turns, and between them it parks. Returns when the calling thread is not the agent any more, as
+ * after a demotion, or when hls_scheduler_end() was called.
+ */
+static inline void hls_scheduler_run(struct hls_scheduler *s)
+{
+	hls_word self = (hls_word)syscall(SYS_gettid);
+
+	while (!s->ended && hls_load(&s->kernel->slot[HLS_AGENT].child) == self) {
+		hls_scheduler_turn(s);
+		sched_yield();
+	}
+}
+
+/* The agent ends when it is asked next. May be called by a signal handler, and by any thread. */
+static inline void hls_scheduler_end(struct hls_scheduler *s)
+{
+	s->ended = 1;
+}
+
+/* Defines main() of a program that is nothing but an agent, in the terms of HLS_AGENT_TURN. */
+#define HLS_SCHEDULER_MAIN(policy, type)                               \
+	int main(void)                                                 \
+	{                                                              \
+		static struct hls_scheduler scheduler;                 \
+		static type own;                                       \
+		if (hls_scheduler_open(&scheduler, &(policy), &own)) { \
+			perror("HLS_SCHEDULER");                       \
+			return 2;                                      \
+		}                                                      \
+		hls_scheduler_run(&scheduler);                         \
+		return 0;                                              \
+	}
+
+/* Both: a policy as a program, and as a shared object for the simulator. */
+#define HLS_SCHEDULER_PROGRAM(policy, type) \
+	HLS_AGENT_TURN(policy, type)        \
+	HLS_SCHEDULER_MAIN(policy, type)
+
+#endif
