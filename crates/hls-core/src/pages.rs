@@ -130,6 +130,29 @@ pub struct UserPage {
     pub slice: [u64; SLOTS],
 }
 
+impl UserPage {
+    /// All words, in the order of their places.
+    pub fn words(&self) -> impl Iterator<Item = u64> {
+        let first = [self.answered, self.wake_at_ns, self.touched];
+        first.into_iter().chain(self.ask).chain(self.next).chain(self.urgency).chain(self.slice)
+    }
+
+    /// A word; `None`: the page has no such place.
+    pub fn word(&self, word: UserWord) -> Option<u64> {
+        self.words().nth(word.place())
+    }
+
+    /// Changes a word, if the page has such a place.
+    pub fn set(&mut self, word: UserWord, value: u64) {
+        let first = [&mut self.answered, &mut self.wake_at_ns, &mut self.touched];
+        let arrays = [&mut self.ask[..], &mut self.next, &mut self.urgency, &mut self.slice];
+        let mut all = first.into_iter().chain(arrays.into_iter().flatten());
+        if let Some(place) = all.nth(word.place()) {
+            *place = value;
+        }
+    }
+}
+
 /// A word of the user page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserWord {
