@@ -1,7 +1,7 @@
 //! Schedulers whose policy is a process: what the process may write, and what the key of a state has of their pages.
 //!
-//! The policy compares numbers of events with each other only, so the key has their distances. A decision that can never
-//! be followed any more is as good as none; counts of decisions decide nothing.
+//! The policy compares numbers of events with each other only, so the key has their distances. A decision that can
+//! never be followed any more is as good as none; counts of decisions decide nothing.
 
 use super::hierarchies::{CPUS, TICK_NS};
 use super::parts::{NEVER, READY, RUNNING, WAITING, add_rank, add_words, from};
