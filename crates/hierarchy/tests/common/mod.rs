@@ -25,7 +25,7 @@ pub fn loaded(mut policies: Policies, file: &[u8]) -> Policies {
     policies
 }
 
-/// The six policies of HLS and round-robin, as the registry of the core has them, and two that do not run.
+/// The six policies of HLS, round-robin and a process, as the registry of the core has them, and two that do not run.
 fn built_in() -> &'static [PolicyInfo] {
     static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(|| {
         let budget = || time("budget", None);
@@ -56,6 +56,10 @@ fn built_in() -> &'static [PolicyInfo] {
             PolicyInfo { joins: true, ..policy(5, "join", 1, vec![], vec![]) },
             policy(6, "limit", 1, vec![], vec![budget(), period()]),
             policy(7, "round-robin", 65_536, vec![quantum(10)], vec![]),
+            PolicyInfo {
+                has_pages: true,
+                ..policy(33, "user-level", 64, vec![], vec![count("slot", Some(64), 0, 64)])
+            },
             policy(0, "bss-i", 65_536, vec![], vec![count("rate-ppm", None, 1, 1_000_000)]),
             policy(0, "eevdf", 65_536, vec![quantum(10)], vec![count("share", Some(1), 1, 131_072)]),
         ]
