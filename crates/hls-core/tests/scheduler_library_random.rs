@@ -1,7 +1,7 @@
-//! What the library of `include/hls_scheduler.h` makes a policy believe of its children is what the core knows of them,
-//! in runs that are drawn at random: agents that are quick, slow or seldom asked, children that come, go and take each
-//! other's slots, and a policy that does at random what a policy may do (`user_level/mirror.c`). `HLS_SEEDS=20000` makes
-//! a campaign of it.
+//! What the library of `include/hls_scheduler.h` makes a policy believe of its children is what the core knows of
+//! them, in runs that are drawn at random: agents that are quick, slow or seldom asked, children that come, go and
+//! take each other's slots, and a policy that does at random what a policy may do (`user_level/mirror.c`).
+//! `HLS_SEEDS=20000` makes a campaign of it.
 
 #[path = "support/agent.rs"]
 mod agent;
