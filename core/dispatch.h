@@ -95,6 +95,13 @@
 		hls_end_hook(h, s);                                 \
 		return hls_checked_answer_of_##hook(h, s, about, answer);
 
+/* Where no policy is loaded, loaded_HOOK() does nothing: it is none of the 256 functions that a BPF program may have. */
+#ifdef HLS_LOADED
+#define LOADED_FUNC HLS_GLOBAL_FUNC
+#else
+#define LOADED_FUNC static __always_inline
+#endif
+
 #define EVENT(number, hook, need, about, parameters, arguments, type, value)           \
 	HLS_LITERATURE_POLICIES(TOLD_APART, hook, need, parameters, arguments, type)   \
 	HLS_GLOBAL_FUNC type standard_##hook parameters                                \
@@ -104,7 +111,7 @@
 		}                                                                      \
 		return value;                                                          \
 	}                                                                              \
-	HLS_GLOBAL_FUNC type loaded_##hook parameters                                  \
+	LOADED_FUNC type loaded_##hook parameters                                      \
 	{                                                                              \
 		switch (h->scheduler[s].policy) {                                      \
 			HLS_LOADED_POLICIES(TELL_LOADED, hook, need, about, arguments) \
@@ -133,7 +140,7 @@
 		}                                                                     \
 		return value;                                                         \
 	}                                                                             \
-	HLS_GLOBAL_FUNC type loaded_##hook parameters                                 \
+	LOADED_FUNC type loaded_##hook parameters                                     \
 	{                                                                             \
 		type answer = value;                                                  \
 		switch (h->scheduler[s].policy) {                                     \
@@ -162,6 +169,7 @@ HLS_HOOKS(EVENT, QUESTION)
 
 #undef QUESTION
 #undef EVENT
+#undef LOADED_FUNC
 #undef ASK_LOADED
 #undef ASK_APART
 #undef ASK

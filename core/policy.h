@@ -134,7 +134,7 @@ static __always_inline bool hls_in_range(u64 value, u64 least, u64 greatest)
 		 (h, s, ready, running), bool, false) \
 	QUESTION(13, check_invariants, SMALL, 0, (hls_t *h __arg_arena, u32 s), (h, s), bool, true) \
 	EVENT(14, told, OPTIONAL, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), u32, 0) \
-	EVENT(15, paged, OPTIONAL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0)
+	EVENT(15, paged, SMALL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0)
 /* clang-format on */
 
 #define HLS_HOOK_NUMBER(number, hook, ...) HLS_HOOK_##hook = number,

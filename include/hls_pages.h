@@ -61,6 +61,8 @@ struct hls_kernel_page {
 	hls_word asked;   /* the number of the last event that the agent is asked about */
 	hls_word wanting; /* a bit a slot: the child has a CPU, or wants one */
 	hls_word at_ns;   /* the time of the last event, or of the agent's last grant, if that was later */
+	hls_word cpus;    /* of the hierarchy, a bit each, at the agent's last grant */
+	hls_word width;   /* how many of them the scheduler had at once at most, at the agent's last grant */
 	struct hls_kernel_slot slot[HLS_SLOTS];
 	hls_word ring[HLS_EVENTS]; /* event n is in ring[n % HLS_EVENTS], until another takes its place */
 };
@@ -70,7 +72,7 @@ struct hls_kernel_page {
  * it, modulo 2^48, is that of the last event that it knows:
  *
  *  - as such, of the scheduler;
- *  - HLS_LOOSE: of the child that it names, whatever happened to others. For several CPUs: each has decisions of its own;
+ *  - HLS_LOOSE: of the child that it names, whatever happened to others. For several CPUs: each has its own decisions;
  *  - HLS_AFTER: of the thread in the slot `decider`, which makes the decision before its event, and then blocks or
  *    yields. It is followed if the last event was that, under the very number.
  */

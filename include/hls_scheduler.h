@@ -230,17 +230,6 @@ static inline void hls_switch_to(struct hls_scheduler *s, unsigned slot)
  * The agent as a thread of a process.
  */
 
-/* A whole number that the environment states, `most` at most; `otherwise`, where it states none. */
-static inline unsigned hls_environment(const char *name, unsigned otherwise, unsigned most)
-{
-	const char *text = getenv(name);
-	unsigned long value = text ? strtoul(text, NULL, 10) : 0;
-
-	if (!value)
-		return otherwise;
-	return value < most ? (unsigned)value : most;
-}
-
 /* Maps a page by its descriptor; NULL with errno. */
 static inline void *hls_map_page(int descriptor, size_t size, int protection)
 {
@@ -269,8 +258,8 @@ static inline int hls_scheduler_map(struct hls_scheduler *s, const struct hls_us
 		return -1;
 	}
 	hls_scheduler_init(s, policy, own, kernel, user);
-	s->cpus = cpus < 1 ? 1 : cpus > HLS_SLOTS ? HLS_SLOTS : (unsigned)cpus;
-	s->width = hls_environment("HLS_WIDTH", 1, s->cpus);
+	if (cpus > s->cpus)
+		s->cpus = cpus < HLS_SLOTS ? (unsigned)cpus : HLS_SLOTS;
 	return 0;
 }
 

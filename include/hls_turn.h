@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The turn of a user-level scheduler: what a policy is (Figure 8 of G. Parmer and R. West, "Predictable and Configurable
- * Component-Based Scheduling in the Composite OS", ACM TECS 13(1s), 2013), what it may do, and the library between it
- * and the pages of hls_pages.h: this works off the events, tells the policy, asks it who is to run, and writes that
- * down.
+ * The turn of a user-level scheduler: what a policy is (Figure 8 of G. Parmer and R. West, "Predictable and
+ * Configurable Component-Based Scheduling in the Composite OS", ACM TECS 13(1s), 2013), what it may do, and the library
+ * between it and the pages of hls_pages.h: this works off the events, tells the policy, asks it who is to run, and
+ * writes that down.
  *
  * All of it reads and writes nothing but the two pages and a struct hls_scheduler, and makes no system call. So the
  * simulator plays turns as well, by hls_agent_turn(). Authors include hls_scheduler.h.
@@ -329,10 +329,7 @@ static inline void hls_take_times(struct hls_scheduler *s)
 	unsigned slot;
 
 	hls_for_each_slot (slot, s->present) {
-		const struct hls_kernel_slot *now = &s->kernel->slot[slot];
-		hls_word ran_ns = hls_load(&now->ran_ns), before_ns = s->known[slot].ran_ns;
-		if (ran_ns == before_ns || hls_load(&now->child) != s->known[slot].child)
-			continue;
+		hls_word ran_ns = hls_load(&s->kernel->slot[slot].ran_ns), before_ns = s->known[slot].ran_ns;
 		s->known[slot].ran_ns = ran_ns;
 		if (ran_ns > before_ns && s->policy->elapsed)
 			s->policy->elapsed(s, slot, ran_ns - before_ns);
@@ -436,16 +433,27 @@ static inline void hls_turn(struct hls_scheduler *s)
 	hls_store(&s->user->answered, s->seen);
 }
 
+/* A whole number that the environment states, `most` at most; `otherwise`, where it states none. */
+static inline unsigned hls_environment(const char *name, unsigned otherwise, unsigned most)
+{
+	const char *text = getenv(name);
+	unsigned long value = text ? strtoul(text, NULL, 10) : 0;
+
+	if (!value)
+		return otherwise;
+	return value < most ? (unsigned)value : most;
+}
+
 /*
- * Begins with what is in the kernel page. What the user page has of an earlier agent goes. `cpus` and `width` are 1,
- * and may be changed then.
+ * Begins with what is in the kernel page. What the user page has of an earlier agent goes. The scheduler is taken to
+ * have the environment's HLS_WIDTH CPUs at once, or 1; `cpus` and `width` may be changed then.
  */
 static inline void hls_scheduler_init(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own,
 				      const struct hls_kernel_page *kernel, struct hls_user_page *user)
 {
 	memset(s, 0, sizeof(*s));
 	s->own = own;
-	s->cpus = s->width = 1;
+	s->cpus = s->width = hls_environment("HLS_WIDTH", 1, HLS_SLOTS);
 	s->settings = getenv("HLS_SETTINGS");
 	s->policy = policy;
 	s->kernel = kernel;

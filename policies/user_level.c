@@ -42,7 +42,9 @@
 #define USER_LEVEL_LEAST_TURN HLS_US(5)
 #define USER_LEVEL_LEAST_SLICE HLS_US(100)
 
-#define USER_LEVEL_MOST_LOOKS 4 /* changes of urgencies that one decision looks at */
+/* Changes of urgencies that one decision looks at; and how often the timer does, where no decision is taken. */
+#define USER_LEVEL_MOST_LOOKS 4
+#define USER_LEVEL_LOOKS_EVERY HLS_US(100)
 
 enum { USER_LEVEL_PARAMS(HLS_PARAM_INDEX) };
 enum { USER_LEVEL_VP_PARAMS(HLS_PARAM_INDEX) };
@@ -55,12 +57,13 @@ struct user_level {
 	u64 taken;                   /* slots that have a child, a bit each */
 	u64 wanting;                 /* of them, those that have a CPU or want one */
 	u64 wake_at_ns;              /* when the parked agent is to be asked; 0: it is not */
+	u64 looked_at_ns;            /* when the timer looked at urgencies */
 	u64 last_stale;              /* the decision that was counted last */
 	struct hls_budget allowance; /* the agent's */
 	struct hls_queue ready;      /* READY children that are not held, but for the agent */
 	u32 is_parked;               /* the agent is READY, and waits to be asked */
-	u32 unused;
-	u32 slot[HLS_SLOTS]; /* the child in each */
+	u32 is_to_review;            /* it has parked, and other CPUs were not looked at */
+	u32 slot[HLS_SLOTS];         /* the child in each */
 };
 
 struct user_level_vp {
@@ -103,27 +106,6 @@ static __always_inline bool user_level_can_run(const hls_t *h, u32 v, u32 cpu)
 	return v && vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu);
 }
 
-/* An event: tells the process. Returns whether the agent is to be asked about it. */
-static __always_inline bool user_level_note(hls_t *h, u32 s, u32 slot, u32 kind)
-{
-	user_level_t *ul = user_level_of(h, s);
-	struct hls_kernel_page *kernel = kernel_page(h, s);
-	struct hls_user_page *user = user_page(h, s);
-	u64 number = ++ul->events;
-	if (!kernel || !user)
-		return false;
-	bool asks = kind == HLS_EVENT_TIME || ((PAGE_WORD(user->ask[kind]) >> slot) & 1);
-	kernel->slot[slot & (HLS_SLOTS - 1)].event = number;
-	kernel->ring[number % HLS_EVENTS] = number << 16 | kind << 8 | slot;
-	kernel->wanting = ul->wanting;
-	kernel->at_ns = h->now_ns;
-	if (asks)
-		kernel->asked = ul->asked = number;
-	PAGE_BARRIER();
-	PAGE_WORD(kernel->events) = number;
-	return asks;
-}
-
 /* If the agent's period is over, begins the period of now. */
 static __always_inline void user_level_renew(hls_t *h, u32 s)
 {
@@ -132,27 +114,41 @@ static __always_inline void user_level_renew(hls_t *h, u32 s)
 			     h->scheduler[s].param[USER_LEVEL_EVERY]);
 }
 
-/* The timer: when the agent has an allowance again, and when it wants to be asked. */
+/* Whether the process has changed urgencies, and no grant looks at them, since there is no child to be chosen. */
+static __always_inline bool user_level_is_to_look(hls_t *h, u32 s)
+{
+	if (likely(h->scheduler[s].nr_ready) || user_level_is_sealed(h, s))
+		return false;
+	struct hls_user_page *user = user_page(h, s);
+	return user && PAGE_WORD(user->touched);
+}
+
+/* When the timer is due: the agent has an allowance again, or wants to be asked, or urgencies are to be looked at. */
 static __always_inline void user_level_set_timer(hls_t *h, u32 s)
 {
 	user_level_t *ul = user_level_of(h, s);
 	const vp_t *agent = &h->vp[ul->slot[HLS_AGENT]];
-	u64 at_ns = HLS_NEVER;
-	if (ul->is_parked)
-		at_ns = ul->wake_at_ns ? ul->wake_at_ns : HLS_NEVER;
-	else if (ul->slot[HLS_AGENT] && agent->state == HLS_READY && (agent->flags & HLS_THROTTLED))
+	u64 at_ns = HLS_NEVER, look_at_ns = ul->looked_at_ns + USER_LEVEL_LOOKS_EVERY;
+	if (ul->is_parked && ul->wake_at_ns)
+		at_ns = ul->wake_at_ns;
+	else if (ul->slot[HLS_AGENT] && agent->state == HLS_READY && (agent->flags & HLS_THROTTLED) &&
+		 !ul->is_parked)
 		at_ns = ul->allowance.end_at;
+	if (look_at_ns < at_ns && unlikely(user_level_is_to_look(h, s)))
+		at_ns = look_at_ns;
 	hls_set_timer(h, s, at_ns);
 }
 
 /* The agent is READY: it waits for a CPU, for an allowance, or to be asked. */
-static __always_inline void user_level_place_agent(hls_t *h, u32 s, u32 agent)
+HLS_GLOBAL_FUNC u32 user_level_place_agent(hls_t *h __arg_arena, u32 s, u32 agent)
 {
 	user_level_t *ul = user_level_of(h, s);
 	user_level_renew(h, s);
 	if (ul->is_parked || ul->allowance.left_ns <= 0)
 		hls_throttle(h, agent);
+	ul->is_to_review = ul->is_parked && h->scheduler[s].nr_up > 1;
 	user_level_set_timer(h, s);
+	return 0;
 }
 
 /*
@@ -163,19 +159,43 @@ static __always_inline void user_level_rouse(hls_t *h, u32 s, bool at_once)
 {
 	user_level_t *ul = user_level_of(h, s);
 	u32 agent = ul->slot[HLS_AGENT];
+	u64 timer_at = h->now_ns;
 	if (!ul->is_parked)
 		return;
-	if (!at_once || queue_is_pinned(h, agent)) {
-		hls_set_timer(h, s, h->now_ns);
-		return;
+	if (at_once && !queue_is_pinned(h, agent)) {
+		ul->is_parked = false;
+		user_level_renew(h, s);
+		timer_at = ul->allowance.end_at;
+		if (ul->allowance.left_ns > 0) {
+			hls_unthrottle(h, agent);
+			add_pending(h, s);
+			timer_at = HLS_NEVER;
+		}
 	}
-	ul->is_parked = false;
-	user_level_renew(h, s);
-	if (ul->allowance.left_ns > 0) {
-		hls_unthrottle(h, agent);
-		add_pending(h, s);
-	}
-	user_level_set_timer(h, s);
+	hls_set_timer(h, s, timer_at);
+}
+
+/* An event: tells the process, and rouses the agent if that asks to be told; `at_once` as above. */
+HLS_GLOBAL_FUNC u32 user_level_tell(hls_t *h __arg_arena, u32 s, u32 slot, u32 kind, bool at_once)
+{
+	user_level_t *ul = user_level_of(h, s);
+	struct hls_kernel_page *kernel = kernel_page(h, s);
+	struct hls_user_page *user = user_page(h, s);
+	u64 number = ++ul->events;
+	if (!kernel || !user)
+		return 0;
+	bool asks = kind == HLS_EVENT_TIME || ((PAGE_WORD(user->ask[kind & (HLS_NR_EVENTS - 1)]) >> slot) & 1);
+	kernel->slot[slot & (HLS_SLOTS - 1)].event = number;
+	kernel->ring[number % HLS_EVENTS] = number << 16 | kind << 8 | slot;
+	kernel->wanting = ul->wanting;
+	kernel->at_ns = h->now_ns;
+	if (asks)
+		kernel->asked = ul->asked = number;
+	PAGE_BARRIER();
+	PAGE_WORD(kernel->events) = number;
+	if (asks)
+		user_level_rouse(h, s, at_once);
+	return 0;
 }
 
 /* Whether the agent has not answered all that it was asked. */
@@ -195,77 +215,81 @@ static __always_inline void user_level_charge_agent(hls_t *h, u32 s, u32 agent, 
 }
 
 /* What the process says of the urgency of the child v, or else the hierarchy. */
-static __always_inline u64 user_level_urgency(hls_t *h, u32 s, u32 v, struct hls_user_page *user)
+HLS_GLOBAL_FUNC u64 user_level_urgency(hls_t *h __arg_arena, u32 s, u32 v)
 {
+	struct hls_user_page *user = user_page(h, s);
 	u64 said = user && !user_level_is_sealed(h, s) ? PAGE_WORD(user->urgency[user_level_slot(h, v)]) : 0;
 	if (!said)
 		return h->vp[v].param[USER_LEVEL_URGENCY];
 	return said == HLS_HELD || said < HLS_MOST_URGENT ? said : HLS_MOST_URGENT;
 }
 
-/* Puts a READY child, which is not held, behind the others of its urgency, or before them. */
-static __always_inline void user_level_push(hls_t *h, u32 s, u32 v, bool behind)
+/* Puts a READY child behind the others of its urgency, or before them. One that is held is throttled. */
+HLS_GLOBAL_FUNC u32 user_level_enqueue(hls_t *h __arg_arena, u32 s, u32 v, bool behind)
 {
+	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	u64 urgency = user_level_urgency(h, s, v);
+	vp->named_at = 0;
+	vp->urgency = urgency;
+	if (urgency == HLS_HELD) {
+		hls_throttle(h, v);
+		return 0;
+	}
 	queue_t *ready = &user_level_of(h, s)->ready;
-	u64 key = HLS_MOST_URGENT - POLICY_VP(struct user_level_vp, v)->urgency, place = queue_place(h, behind);
+	u64 key = HLS_MOST_URGENT - urgency, place = queue_place(h, behind);
 	if (queue_is_pinned(h, v))
 		queue_push_tree(h, &ready->tree, v, key, place);
 	else
 		heap_push(h->node, &ready->heap, v, key, place);
+	return 0;
 }
 
-/* The child v is READY. */
-static __always_inline void user_level_enqueue(hls_t *h, u32 s, u32 v, bool behind)
+/* The process may have changed the urgency of the child v. */
+static __always_inline void user_level_look_at(hls_t *h, u32 s, u32 v)
 {
 	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
-	vp->named_at = 0;
-	vp->urgency = user_level_urgency(h, s, v, user_page(h, s));
-	if (vp->urgency == HLS_HELD)
-		hls_throttle(h, v);
-	else
-		user_level_push(h, s, v, behind);
-}
-
-/* The process has changed the urgency of the child v. */
-static __always_inline void user_level_look_at(hls_t *h, u32 s, u32 v, struct hls_user_page *user)
-{
-	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
-	u64 before = vp->urgency, now = user_level_urgency(h, s, v, user);
+	u64 before = vp->urgency, now = user_level_urgency(h, s, v);
 	if (now == before)
 		return;
-	if (h->vp[v].state == HLS_READY && before != HLS_HELD)
-		queue_remove(h, &user_level_of(h, s)->ready, v);
-	vp->urgency = now;
-	if (h->vp[v].state == HLS_RUNNING && now == HLS_HELD)
-		hls_recheck(h, v);
+	if (h->vp[v].state == HLS_RUNNING) {
+		vp->urgency = now;
+		if (now == HLS_HELD)
+			hls_recheck(h, v);
+	}
 	if (h->vp[v].state != HLS_READY)
 		return;
-	if (now == HLS_HELD) {
-		hls_throttle(h, v);
-		return;
-	}
 	if (before == HLS_HELD) {
 		hls_unthrottle(h, v);
 		add_pending(h, s);
+	} else {
+		queue_remove(h, &user_level_of(h, s)->ready, v);
 	}
-	user_level_push(h, s, v, true);
+	user_level_enqueue(h, s, v, true);
+}
+
+/* The process has changed the urgencies of these slots, a bit each. */
+HLS_GLOBAL_FUNC u32 user_level_look_at_slots(hls_t *h __arg_arena, u32 s, u64 slots)
+{
+	for (u32 i = opaque(0); i < HLS_SLOTS && slots && can_loop; i++) {
+		u32 slot = __builtin_ctzll(slots), v = user_level_of(h, s)->slot[slot & (HLS_SLOTS - 1)];
+		slots &= slots - 1;
+		if (slot != HLS_AGENT && v)
+			user_level_look_at(h, s, v);
+	}
+	return 0;
 }
 
 /* Looks at urgencies that the process has changed, a few at a time. */
-static __always_inline void user_level_look(hls_t *h, u32 s, struct hls_user_page *user)
+static __always_inline void user_level_look(hls_t *h, u32 s)
 {
-	if (likely(!user || !PAGE_WORD(user->touched)) || user_level_is_sealed(h, s))
+	struct hls_user_page *user = user_page(h, s);
+	u64 touched = user ? PAGE_WORD(user->touched) : 0, rest = touched;
+	if (likely(!touched) || user_level_is_sealed(h, s))
 		return;
-	for (u32 i = opaque(0); i < USER_LEVEL_MOST_LOOKS && can_loop; i++) {
-		u64 touched = PAGE_WORD(user->touched);
-		if (!touched)
-			return;
-		u32 slot = __builtin_ctzll(touched);
-		__sync_fetch_and_and(&user->touched, ~(1ULL << slot));
-		u32 v = user_level_of(h, s)->slot[slot & (HLS_SLOTS - 1)];
-		if (slot != HLS_AGENT && v)
-			user_level_look_at(h, s, v, user);
-	}
+	for (u32 i = 0; i < USER_LEVEL_MOST_LOOKS; i++)
+		rest &= rest - 1;
+	__sync_fetch_and_and(&user->touched, rest | ~touched);
+	user_level_look_at_slots(h, s, touched & ~rest);
 }
 
 /* Gives v its slot; 0: it cannot have the one that it is to have, or there is none left. */
@@ -295,8 +319,10 @@ static __always_inline void user_level_show(hls_t *h, u32 s, u32 slot, u64 child
 	struct hls_kernel_page *kernel = kernel_page(h, s);
 	if (!kernel)
 		return;
-	kernel->slot[slot & (HLS_SLOTS - 1)].child = child;
-	kernel->slot[slot & (HLS_SLOTS - 1)].ran_ns = ran_ns;
+	/* By a number that the compiler does not know from a loop: the verifier is to see its range. */
+	struct hls_kernel_slot *shown = &kernel->slot[in_register(slot) & (HLS_SLOTS - 1)];
+	shown->child = child;
+	shown->ran_ns = ran_ns;
 }
 
 /* Writes what CPU time v has had. */
@@ -315,8 +341,8 @@ static s64 user_level_register_vp(hls_t *h, u32 s, u32 v)
 	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
 	vp->left_ns = vp->named_at = vp->slice_number = 0;
 	user_level_show(h, s, vp->slot, h->vp[v].param[USER_LEVEL_CHILD], h->vp[v].ran_ns);
-	if (!user_level_is_agent(h, v) && user_level_note(h, s, vp->slot, HLS_EVENT_NEW))
-		user_level_rouse(h, s, false);
+	if (!user_level_is_agent(h, v))
+		user_level_tell(h, s, vp->slot, HLS_EVENT_NEW, false);
 	return 0;
 }
 
@@ -327,8 +353,8 @@ static void user_level_unregister_vp(hls_t *h, u32 s, u32 v)
 	ul->taken &= ~(1ULL << slot);
 	ul->slot[slot] = 0;
 	user_level_show(h, s, slot, 0, h->vp[v].ran_ns);
-	if (slot != HLS_AGENT && user_level_note(h, s, slot, HLS_EVENT_REMOVED))
-		user_level_rouse(h, s, false);
+	if (slot != HLS_AGENT)
+		user_level_tell(h, s, slot, HLS_EVENT_REMOVED, false);
 }
 
 static void user_level_request(hls_t *h, u32 s, u32 v)
@@ -340,18 +366,17 @@ static void user_level_request(hls_t *h, u32 s, u32 v)
 		user_level_place_agent(h, s, v);
 		return;
 	}
-	bool asks = user_level_note(h, s, user_level_slot(h, v), HLS_EVENT_WAKEUP);
 	user_level_enqueue(h, s, v, true);
-	if (asks)
-		user_level_rouse(h, s, !(h->vp[v].flags & HLS_THROTTLED));
+	user_level_tell(h, s, user_level_slot(h, v), HLS_EVENT_WAKEUP, !(h->vp[v].flags & HLS_THROTTLED));
 }
 
-/* The child v wants no CPU any more. Returns whether the agent is to be asked. */
-static __always_inline bool user_level_stop(hls_t *h, u32 s, u32 v)
+/* The child v wants no CPU any more. */
+static __always_inline void user_level_stop(hls_t *h, u32 s, u32 v, bool at_once)
 {
 	user_level_of(h, s)->wanting &= ~(1ULL << user_level_slot(h, v));
 	user_level_show_time(h, s, v);
-	return !user_level_is_agent(h, v) && user_level_note(h, s, user_level_slot(h, v), HLS_EVENT_BLOCK);
+	if (!user_level_is_agent(h, v))
+		user_level_tell(h, s, user_level_slot(h, v), HLS_EVENT_BLOCK, at_once);
 }
 
 static void user_level_withdraw(hls_t *h, u32 s, u32 v)
@@ -363,8 +388,7 @@ static void user_level_withdraw(hls_t *h, u32 s, u32 v)
 	} else if (!(h->vp[v].flags & HLS_THROTTLED)) {
 		queue_remove(h, &ul->ready, v);
 	}
-	if (user_level_stop(h, s, v))
-		user_level_rouse(h, s, false);
+	user_level_stop(h, s, v, false);
 }
 
 /* Whether a decision knows the last event. */
@@ -417,25 +441,57 @@ static __always_inline void user_level_set_slice(hls_t *h, u32 v, struct hls_use
 	h->slice_ns = vp->left_ns;
 }
 
-/* The agent is about to run: it finds the time in the page. */
+/* The agent is about to run: it finds the time, and for which CPUs it is to decide, in the page. */
 static __always_inline u32 user_level_grant_agent(hls_t *h, u32 s, u32 agent)
 {
 	user_level_t *ul = user_level_of(h, s);
 	struct hls_kernel_page *kernel = kernel_page(h, s);
-	if (kernel)
+	if (kernel) {
 		kernel->at_ns = h->now_ns;
+		kernel->cpus = h->cpus;
+		kernel->width = h->scheduler[s].nr_up;
+	}
 	ul->by_agent++;
 	h->slice_ns = ul->allowance.left_ns;
 	return agent;
 }
 
-static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
+/* Whether the child v would lose its CPU if its scheduler chose now: by a decision, or to a more urgent child. */
+static __always_inline bool user_level_would_lose(hls_t *h, u32 s, u32 v, struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
-	if (user_level_can_run(h, ul->slot[HLS_AGENT], cpu))
-		return user_level_grant_agent(h, s, ul->slot[HLS_AGENT]);
+	u32 cpu = h->vp[v].cpu;
+	u64 decision = PAGE_WORD(user->next[cpu & (HLS_MAX_CPUS - 1)]);
+	if ((decision & HLS_NAMED) && user_level_is_fresh(h, s, decision)) {
+		u32 named = ul->slot[HLS_DECISION_SLOT(decision)];
+		if (named == v || user_level_can_run(h, named, cpu))
+			return named != v;
+	}
+	u32 first = queue_first_usable(h, &ul->ready, cpu);
+	return first &&
+	       POLICY_VP(struct user_level_vp, first)->urgency > POLICY_VP(struct user_level_vp, v)->urgency;
+}
+
+/* The agent, which has parked, has decided for other CPUs as well: those that run somebody else choose anew. */
+HLS_GLOBAL_FUNC u32 user_level_review(hls_t *h __arg_arena, u32 s)
+{
+	struct hls_user_page *user = user_page(h, s);
+	user_level_of(h, s)->is_to_review = false;
+	if (!user || user_level_is_sealed(h, s))
+		return 0;
+	for_each_up (h, u, s) {
+		u32 v = hls_running_by(h, s, u);
+		if (v && user_level_would_lose(h, s, v, user))
+			hls_recheck(h, v);
+	}
+	return 0;
+}
+
+/* Chooses a child but for the agent: it runs then, for its slice. */
+HLS_GLOBAL_FUNC u32 user_level_choose(hls_t *h __arg_arena, u32 s, u32 cpu)
+{
+	user_level_t *ul = user_level_of(h, s);
 	struct hls_user_page *user = user_level_is_sealed(h, s) ? NULL : user_page(h, s);
-	user_level_look(h, s, user);
 	u32 v = user ? user_level_decided(h, s, cpu, user) : 0;
 	if (!v) {
 		v = queue_first_usable(h, &ul->ready, cpu);
@@ -449,6 +505,18 @@ static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
+static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
+{
+	user_level_t *ul = user_level_of(h, s);
+	if (user_level_can_run(h, ul->slot[HLS_AGENT], cpu))
+		return user_level_grant_agent(h, s, ul->slot[HLS_AGENT]);
+	user_level_look(h, s);
+	u32 v = user_level_choose(h, s, cpu);
+	if (unlikely(ul->is_to_review))
+		user_level_review(h, s);
+	return v;
+}
+
 /* The agent has lost its CPU. If it has yielded and has answered all, it parks. */
 static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, u64 used_ns, bool yielded)
 {
@@ -459,7 +527,6 @@ static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, 
 		u64 wake_at_ns = user ? PAGE_WORD(user->wake_at_ns) : 0;
 		ul->is_parked = true;
 		ul->wake_at_ns = wake_at_ns < HLS_MOST_URGENT ? wake_at_ns : 0;
-		user_level_look(h, s, user);
 	}
 	user_level_place_agent(h, s, agent);
 }
@@ -482,12 +549,10 @@ static void user_level_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 		user_level_revoke_agent(h, s, v, used_ns, yielded);
 		return;
 	}
-	bool over = user_level_slice_over(h, v, used_ns), asks = false;
-	if (yielded || over)
-		asks = user_level_note(h, s, user_level_slot(h, v), yielded ? HLS_EVENT_YIELD : HLS_EVENT_SLICE);
+	bool over = user_level_slice_over(h, v, used_ns);
 	user_level_enqueue(h, s, v, yielded || over);
-	if (asks)
-		user_level_rouse(h, s, true);
+	if (yielded || over)
+		user_level_tell(h, s, user_level_slot(h, v), yielded ? HLS_EVENT_YIELD : HLS_EVENT_SLICE, true);
 }
 
 static void user_level_release(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -496,9 +561,9 @@ static void user_level_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 		user_level_charge_agent(h, s, v, used_ns);
 	else
 		user_level_slice_over(h, v, used_ns);
-	if (user_level_stop(h, s, v))
-		user_level_rouse(h, s, true);
-	user_level_look(h, s, user_page(h, s));
+	user_level_stop(h, s, v, true);
+	if (unlikely(user_level_is_to_look(h, s)))
+		user_level_set_timer(h, s);
 }
 
 /* Whether a decision now would take the CPU of a RUNNING child. It looks at no page, but at what grant() knew. */
@@ -521,10 +586,14 @@ static u32 user_level_timer(hls_t *h, u32 s)
 {
 	user_level_t *ul = user_level_of(h, s);
 	u32 agent = ul->slot[HLS_AGENT];
+	if (unlikely(user_level_is_to_look(h, s))) {
+		ul->looked_at_ns = h->now_ns;
+		user_level_look(h, s);
+	}
 	if (ul->is_parked && ul->wake_at_ns && ul->wake_at_ns <= h->now_ns) {
 		ul->wake_at_ns = 0;
-		user_level_note(h, s, HLS_AGENT, HLS_EVENT_TIME);
 		ul->is_parked = false;
+		user_level_tell(h, s, HLS_AGENT, HLS_EVENT_TIME, false);
 	}
 	if (ul->is_parked && user_level_is_asked(h, s))
 		ul->is_parked = false;
@@ -564,10 +633,9 @@ static void user_level_paged(hls_t *h, u32 s)
 {
 	user_level_t *ul = user_level_of(h, s);
 	user_level_show_all(h, s);
+	user_level_look_at_slots(h, s, ul->taken);
 	for (u32 slot = opaque(1); slot < HLS_SLOTS && can_loop; slot++) {
 		u32 v = ul->slot[slot & (HLS_SLOTS - 1)];
-		if (v)
-			user_level_look_at(h, s, v, user_page(h, s));
 		if (v && h->vp[v].state == HLS_RUNNING)
 			hls_recheck(h, v);
 	}

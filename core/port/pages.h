@@ -16,21 +16,24 @@
 
 #include "../../bpf/kernel.h"
 
-/* What each of the maps below holds: an array of one page. */
+/*
+ * What each of the maps below holds: an array of one page. It states sizes: of types that only a map in a map names the
+ * compiler tells libbpf nothing but the names.
+ */
 struct kernel_page_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct hls_kernel_page);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(struct hls_kernel_page));
 };
 
 struct user_page_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct hls_user_page);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(struct hls_user_page));
 };
 
 struct {

@@ -5,10 +5,10 @@
  * the thread in slot 1 a share of 3, and that in slot 2 a share of 1 and a warp of 20 ms: so much CPU time it may get
  * ahead of its turn. Elsewhere the share is 1.
  *
- * The arithmetic is that of policies/bvt.c, and so are the schedules, on one CPU. A thread's actual virtual time A is the
- * CPU time that it had, divided by its share; its effective virtual time E is A less its warp. The least E runs until it
- * is ahead of the next one by the allowance, in CPU time. Who wakes up with a lesser E has the CPU at once; its A is no
- * less than the least of those that want the CPU.
+ * The arithmetic is that of policies/bvt.c, and so are the schedules, on one CPU. A thread's actual virtual time A is
+ * the CPU time that it had, divided by its share; its effective virtual time E is A less its warp. The least E runs
+ * until it is ahead of the next one by the allowance, in CPU time. Who wakes up with a lesser E has the CPU at once;
+ * its A is no less than the least of those that want the CPU.
  */
 #define _GNU_SOURCE
 #include "hls_scheduler.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Deferrable servers (J. P. Lehoczky, L. Sha, J. K. Strosnider, RTSS 1987), as a process: each child has a budget of CPU
- * time in every period, at a fixed priority, and keeps it while it sleeps until the period ends. So it is in Figure 11
- * of the paper of Composite (ACM TECS 13(1s), 2013). `HLS_SETTINGS="1=2ms,10ms,5"` gives the child in slot 1 a budget
- * of 2 ms in every 10 ms at priority 5; elsewhere it is 1 ms in every 10 ms, at priority 1.
+ * Deferrable servers (J. P. Lehoczky, L. Sha, J. K. Strosnider, RTSS 1987), as a process: each child has a budget of
+ * CPU time in every period, at a fixed priority, and keeps it while it sleeps until the period ends. So it is in Figure
+ * 11 of the paper of Composite (ACM TECS 13(1s), 2013). `HLS_SETTINGS="1=2ms,10ms,5"` gives the child in slot 1 a
+ * budget of 2 ms in every 10 ms at priority 5; elsewhere it is 1 ms in every 10 ms, at priority 1.
  *
  * What a child had beyond its budget, because a timer or the agent was late, is a debt, which the next budgets pay.
  * There are no decisions: the urgencies, which are the priorities, choose among the children that are not held.

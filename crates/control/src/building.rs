@@ -4,26 +4,28 @@
 use crate::engine::{EngineError, HierarchyChange, Promisee, RunningEngine};
 use crate::error::Error;
 use crate::tree::{Scheduler, Tree};
+use crate::user_level::not_taken;
 use hls_core::{CoreScheduler, CoreVp, Params};
+use std::fmt::Display;
 
 /// Has the engine create a scheduler and hang it below its parent with so many VPs, or leaves all as it was.
 pub(crate) fn build(
     engine: &mut impl RunningEngine,
     name: &str,
     (policy, own): (u8, Params),
-    (parent, params): (CoreScheduler, Params),
+    (above, params): (&Scheduler, Params),
     width: u16,
 ) -> Result<(CoreScheduler, Vec<CoreVp>), Error> {
     let create = HierarchyChange::CreateScheduler { name: name.into(), policy, params: own };
     let scheduler = engine.change(create)?.scheduler()?;
     let mut vps = Vec::new();
     while vps.len() < usize::from(width) {
-        match attach(engine, parent, scheduler, params) {
+        match attach(engine, above.id, scheduler, params) {
             Ok(vp) => vps.push(vp),
             Err(error) => {
                 let undone = vps.into_iter().try_for_each(|vp| detach(engine, vp));
                 let undone = undone.and_then(|()| destroy(engine, scheduler));
-                return Err(after_undoing(error, undone));
+                return Err(after_undoing(not_taken(error, above, &params.0), undone));
             }
         }
     }
@@ -61,7 +63,7 @@ pub(crate) fn tear_down(
     for (vp, at) in back {
         engine.promise(Promisee::Scheduler(vp), &tree.promised_to_each(at));
     }
-    Err(after_undoing(error, undone))
+    Err(after_undoing(error.into(), undone))
 }
 
 fn attach(
@@ -87,9 +89,9 @@ fn core_number(tree: &Tree, at: Option<usize>) -> CoreScheduler {
 }
 
 /// The error, unless what was done before it could not be undone.
-fn after_undoing(error: EngineError, undone: Result<(), EngineError>) -> Error {
+pub(crate) fn after_undoing(error: Error, undone: Result<(), impl Display>) -> Error {
     match undone {
-        Ok(()) => error.into(),
+        Ok(()) => error,
         Err(undoing) => Error::Failed(format!("{error}; what was done could not be undone: {undoing}")),
     }
 }

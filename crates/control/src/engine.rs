@@ -1,6 +1,7 @@
 //! What a [`Manager`](crate::Manager) asks of the engine that runs the hierarchy: to change it, who the threads are,
 //! and what became of promises. Relies on the core's numbers for schedulers and VPs. Decides nothing.
 
+use crate::pages::Pages;
 use hls_calculus::{GraphEdge, Guarantee};
 use hls_core::{CoreError, CoreScheduler, CoreVp, Params, PolicyInfo};
 use hls_plan::ThreadKey;
@@ -270,6 +271,13 @@ pub trait RunningEngine {
     /// # Errors
     /// The engine has none.
     fn messenger(&mut self) -> Result<OwnedFd, EngineError>;
+
+    /// Makes fresh pages for a scheduler whose policy has some, in place of those that it had. They go with the
+    /// scheduler.
+    ///
+    /// # Errors
+    /// The engine has none to give.
+    fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, EngineError>;
 
     /// The living thread of this number.
     fn thread(&mut self, tid: u32) -> Option<Thread>;

@@ -10,6 +10,8 @@ use hls_core::CoreVp;
 use hls_scenario::Machine;
 use hls_units::Nanos;
 use oorandom::Rand32;
+use std::path::Path;
+use std::process::Command;
 use support::{ByHand, MS};
 
 const FP_RR: &str = "examples/user-level/fp_rr.c";
@@ -96,8 +98,8 @@ fn edf_keeps_all_deadlines_of_a_full_cpu() {
     assert!(!schedule.contains('.'), "{schedule}");
 }
 
-/// The example of textbooks, with the schedule of the policy `deferrable-server` in deferrable_server.rs: 1 in 4 and 2 in
-/// 6, a server of 2 in 5 between them, and requests of 2 at 2, 1 at 8, 2 at 12 and 1 at 19.
+/// The example of textbooks, with the schedule of the policy `deferrable-server` in deferrable_server.rs: 1 in 4 and
+/// 2 in 6, a server of 2 in 5 between them, and requests of 2 at 2, 1 at 8, 2 at 12 and 1 at 19.
 #[test]
 fn deferrable_servers_serve_at_once_and_keep_to_their_budgets() {
     let (mut world, threads) = world(DEFERRABLE_SERVER, "1=1ms,4ms,3 2=2ms,6ms,1 3=2ms,5ms,2", 3);
@@ -184,8 +186,8 @@ fn bvt_schedules_as_the_policy_of_this_name() {
     assert_eq!(world.timeline(&threads, 16), "bbbbbbbbaaaabbbb");
 }
 
-/// In scripts at random each thread has the CPU time that the policy `bvt` gives it, but for a few allowances: of equals
-/// another one may go first.
+/// In scripts at random each thread has the CPU time that the policy `bvt` gives it, but for a few allowances: of
+/// equals another one may go first.
 #[test]
 fn bvt_shares_as_the_policy_of_this_name() {
     let object = compile(BVT);
@@ -218,4 +220,32 @@ fn bvt_shares_as_the_policy_of_this_name() {
             }
         }
     }
+}
+
+/// On two CPUs the two earliest deadlines run, whoever comes and goes.
+#[test]
+fn edf_runs_the_earliest_deadlines_on_two_cpus() {
+    let object = compile(EDF);
+    let mut world = World::with_cpus(2, Program::open(&object, "1=40ms 2=30ms 3=20ms 4=10ms"), 1);
+    let threads: Vec<CoreVp> = (1..5).map(|slot| world.thread(slot)).collect();
+    let mut seen = Vec::new();
+    for thread in &threads {
+        world.wake(*thread);
+        seen.push(world.running(&threads));
+    }
+    for thread in threads.iter().rev() {
+        world.block(*thread);
+        seen.push(world.running(&threads));
+    }
+    assert_eq!(seen, ["a", "ab", "bc", "cd", "bc", "ab", "a", ""]);
+}
+
+/// No two threads are in a policy at once, an agent that cannot have the lock puts its turn off, and whoever was helped
+/// has its own urgency again: `user_level/lock.c` tries that with real threads.
+#[test]
+fn the_lock_is_for_one_thread_at_a_time() {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lock");
+    agent::cc(&["-pthread"], "crates/hls-core/tests/user_level/lock.c", &program);
+    let output = Command::new(program).output().expect("it was compiled above");
+    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stdout));
 }

@@ -1,28 +1,33 @@
-//! What the library of `include/hls_scheduler.h` makes a policy believe of its children is what the core knows of them,
-//! in runs that are drawn at random: agents that are quick, slow or seldom asked, children that come, go and take each
-//! other's slots, and a policy that does at random what a policy may do (`user_level/mirror.c`). `HLS_SEEDS=20000` makes
-//! a campaign of it.
+//! What the library of `include/hls_scheduler.h` makes a policy believe of its children is what the core knows of
+//! them, in runs that are drawn at random: agents that are quick, slow or seldom asked, children that come, go and
+//! take each other's slots, and a policy that does at random what a policy may do (`user_level/mirror.c`).
+//! `HLS_SEEDS=20000` makes a campaign of it.
 
 #[path = "support/agent.rs"]
 mod agent;
 mod support;
 
 use agent::{Program, World};
-use hls_core::pages::{EVENTS, HELD, SLOTS};
+use hls_core::pages::{EVENT_KINDS, EVENTS, HELD, KernelPage, KernelSlot, PageEvent, SLOTS, UserPage};
 use hls_core::{CoreVp, VpState};
 use hls_units::Nanos;
-use oorandom::Rand32;
+use oorandom::{Rand32, Rand64};
+use std::fs;
+use std::path::Path;
 use support::MS;
 
 const MIRROR: &str = "crates/hls-core/tests/user_level/mirror.c";
 
 /// What a run has shown, so that a test can say that it was worth something.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Shown {
     /// Comparisons of what the policy believes with what the core knows.
     comparisons: u64,
     /// Of them, those of turns that began with more new events than the ring holds.
     overruns: u64,
+    /// Decisions that were stale, and not followed; decisions that were followed.
+    stale: u64,
+    followed: u64,
     /// Children that came into a slot that had another one before.
     reuses: u64,
 }
@@ -40,8 +45,9 @@ struct Run {
 impl Run {
     fn new(program: Program, seed: u64) -> Run {
         let mut random = Rand32::new(seed);
+        let cpus = [1, 1, 2, 3][random.rand_range(0..4) as usize];
         let allowance = u64::from(random.rand_range(1..11));
-        let mut world = World::new(program, allowance);
+        let mut world = World::with_cpus(cpus, program, allowance);
         world.turn_takes = Nanos([0, 0, 20_000, 700_000][random.rand_range(0..4) as usize]);
         let shown = Shown::default();
         Run { world, random, threads: Vec::new(), used: [false; SLOTS], compared: 0, shown }
@@ -119,6 +125,132 @@ impl Run {
     }
 }
 
+/// Pages of a scheduler to which nothing has happened.
+fn empty_pages() -> (KernelPage, UserPage) {
+    let (slot, ring, words) = ([KernelSlot::default(); SLOTS], [0; EVENTS], [0; 64]);
+    let kernel = KernelPage { version: 1, events: 0, asked: 0, wanting: 0, at_ns: 0, cpus: 1, width: 1, slot, ring };
+    let (next, urgency, slice, ask) = (words, words, words, [0; EVENT_KINDS]);
+    (kernel, UserPage { answered: 0, wake_at_ns: 0, touched: 0, ask, next, urgency, slice })
+}
+
+/// Writes an event into a kernel page, as the engine does.
+fn write_event(page: &mut KernelPage, kind: PageEvent, slot: usize) {
+    page.events += 1;
+    page.ring[page.events as usize % EVENTS] = page.events << 16 | (kind as u64) << 8 | slot as u64;
+    page.slot[slot].event = page.events;
+    match kind {
+        PageEvent::Wakeup => page.wanting |= 1 << slot,
+        PageEvent::Block => page.wanting &= !(1 << slot),
+        _ => {}
+    }
+}
+
+/// The ring has fewer events than there were: also where the count of events still says otherwise, because the engine
+/// is about to write one more. Who may have slept meanwhile is taken to have.
+#[test]
+fn events_that_the_ring_has_lost_are_made_up_for() {
+    let mut mirror = Program::open(&agent::compile(MIRROR), "0=1");
+    let (mut page, mut user) = empty_pages();
+    page.slot[3].child = 33;
+    write_event(&mut page, PageEvent::New, 3);
+    write_event(&mut page, PageEvent::Wakeup, 3);
+    mirror.turn(&page, &mut user);
+    assert_eq!(mirror.asked("mirror_says_wakeups", 3), 1);
+    write_event(&mut page, PageEvent::Block, 3);
+    write_event(&mut page, PageEvent::Wakeup, 3);
+    for _ in 0..EVENTS - 2 {
+        write_event(&mut page, PageEvent::Time, 0);
+    }
+    let mut overtaken = page;
+    let next = page.events + 1;
+    overtaken.ring[next as usize % EVENTS] = next << 16 | (PageEvent::Time as u64) << 8;
+    for (page, wakeups) in [(overtaken, 2), (page, 2)] {
+        mirror.turn(&page, &mut user);
+        assert_eq!(mirror.asked("mirror_says_wakeups", 3), wakeups);
+        assert_eq!(mirror.asked("mirror_says_wanting", 0), 1 << 3);
+        assert_eq!((mirror.asked("mirror_says_seen", 0), user.answered), (page.events, page.events));
+    }
+}
+
+/// Whatever is in the kernel page, a policy is told nothing that cannot be, and decides for its children only.
+#[test]
+fn garbage_in_the_kernel_page_harms_no_policy() {
+    let object = agent::compile(MIRROR);
+    let mut random = Rand64::new(1);
+    for seed in 0..seeds() / 10 {
+        let mut mirror = Program::open(&object, &format!("0={}", seed + 1));
+        let (mut page, mut user) = empty_pages();
+        for _ in 0..200 {
+            let mut word =
+                || if random.rand_range(0..2) == 0 { random.rand_u64() } else { random.rand_range(0..70) };
+            match word() % 4 {
+                0 => page.events = word(),
+                1 => page.wanting = word(),
+                2 => page.slot[word() as usize % SLOTS].child = word(),
+                _ => {
+                    page.events += 1;
+                    page.ring[page.events as usize % EVENTS] = page.events << 16 | word() & 0xffff;
+                }
+            }
+            mirror.turn(&page, &mut user);
+            assert_eq!(mirror.asked("mirror_says_faults", 0), 0, "seed {seed}");
+            let decision = user.next[0];
+            let named = 1 << (decision % SLOTS as u64);
+            assert!(decision == 0 || named & mirror.asked("mirror_says_wanting", 0) != 0, "seed {seed}");
+        }
+    }
+}
+
+/// The files of the policies in the examples, and one in C++, by their places in the repository.
+fn policies() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/user-level");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut files: Vec<String> =
+        files.filter(|file| file.ends_with(".c")).map(|file| format!("examples/user-level/{file}")).collect();
+    files.push("crates/hls-core/tests/user_level/first.cc".to_owned());
+    files.sort();
+    files
+}
+
+/// Every policy is a program, too, and whoever comes and goes, the one that remains has the CPU.
+#[test]
+fn every_example_schedules() {
+    for source in policies() {
+        let object = agent::compile(&source);
+        agent::cc(&["-pthread"], &source, &object.with_extension("program"));
+        for seed in 0..seeds() / 100 {
+            let mut world = World::with_cpus(1 + seed as u16 % 2, Program::open(&object, ""), 5);
+            world.turn_takes = Nanos(seed % 3 * 20_000);
+            let had = alone_after_all(&mut world, &mut Rand32::new(seed));
+            assert!(had > Nanos(2 * MS), "{source}, seed {seed}: {had} in 40 ms");
+        }
+    }
+}
+
+/// Lets threads come, go, wake up and sleep at random, and then returns what one of them has of 40 ms alone.
+fn alone_after_all(world: &mut World, random: &mut Rand32) -> Nanos {
+    let mut threads: Vec<CoreVp> = (1..6).map(|slot| world.thread(slot)).collect();
+    for _ in 0..100 {
+        let one = random.rand_range(0..5) as usize;
+        match random.rand_range(0..8) {
+            0 => {
+                world.remove(threads[one]);
+                threads[one] = world.thread(one as u64 + 1);
+            }
+            1..3 => world.wake(threads[one]),
+            3..5 => world.block(threads[one]),
+            5 => world.yield_now(threads[one]),
+            _ => world.run_to(world.machine.now + Nanos(random.rand_range(0..4_000_000).into())),
+        }
+    }
+    threads.iter().for_each(|thread| world.block(*thread));
+    let last = threads[random.rand_range(0..5) as usize];
+    world.wake(last);
+    let before = world.machine.core.ran(last, world.machine.now);
+    world.run_to(world.machine.now + Nanos(40 * MS));
+    world.machine.core.ran(last, world.machine.now) - before
+}
+
 fn seeds() -> u64 {
     std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2000)
 }
@@ -135,10 +267,13 @@ fn a_policy_believes_what_the_core_knows() {
             run.step();
         }
         run.world.run_to(run.world.machine.now + Nanos(50 * MS));
+        all.stale += run.world.stale;
+        all.followed += run.world.machine.core.decided(run.world.scheduler).unwrap().followed;
         all.comparisons += run.shown.comparisons;
         all.overruns += run.shown.overruns;
         all.reuses += run.shown.reuses;
     }
-    println!("{} comparisons, {} after overruns, {} slots reused", all.comparisons, all.overruns, all.reuses);
+    println!("{all:?}");
     assert!(all.comparisons > 10 * seeds() && all.overruns > seeds() / 10 && all.reuses > seeds() / 2);
+    assert!(all.stale > seeds() && all.followed > 10 * seeds());
 }

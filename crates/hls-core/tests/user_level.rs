@@ -539,3 +539,57 @@ fn the_agent_takes_a_cpu_that_it_can_use() {
     bench.pass(0);
     assert_eq!(bench.running(), "ba");
 }
+
+/// The agent finds for which CPUs it is to decide.
+#[test]
+fn the_page_tells_the_cpus() {
+    for cpus in [1, 3] {
+        let bench = Bench::with_agent(cpus, false, &[1]);
+        let page = bench.page();
+        assert_eq!((page.cpus, page.width), ((1 << cpus) - 1, u64::from(cpus)));
+    }
+    let mut machine = Machine::new(2, None);
+    let root = machine.root("fixed-priority", &[]);
+    let scheduler = machine.below(root, &[1], "user-level", &[]);
+    let agent = machine.thread(scheduler, &[0, 0, 100]);
+    machine.wake(agent);
+    let page = machine.core.kernel_page(scheduler).unwrap();
+    assert_eq!((page.cpus, page.width), (3, 1), "it has one CPU at a time");
+}
+
+/// An agent that parks on one CPU is heard on the others, too: whom its decision names there gets the CPU at once, and
+/// so does a child that is more urgent by now than the one that has it.
+#[test]
+fn decisions_and_urgencies_reach_other_cpus() {
+    let mut bench = Bench::with_agent(2, false, &[5, 5, 1]);
+    bench.machine.core.set_affinity(bench.threads[0], 0b01, bench.machine.now).unwrap();
+    let asked = |bench: &mut Bench| {
+        bench.block(0);
+        bench.wake(0);
+        assert!(bench.running().starts_with('a'), "{}", bench.running());
+        bench.answer();
+    };
+    asked(&mut bench);
+    bench.decide(0, Knows::Child, 1);
+    bench.decide(1, Knows::Child, 3);
+    bench.park();
+    assert_eq!(bench.running(), "bd");
+    let grants =
+        |bench: &Bench| bench.threads.iter().map(|vp| bench.machine.core.grants_and_revokes(*vp).0).collect();
+    let before: Vec<u32> = grants(&bench);
+    asked(&mut bench);
+    bench.park();
+    let after: Vec<u32> = grants(&bench);
+    assert_eq!((bench.running().as_str(), after[3]), ("bd", before[3]), "who is named keeps its CPU");
+    asked(&mut bench);
+    bench.write(UserWord::Next(1), 0);
+    bench.write(UserWord::Urgency(3), 9);
+    bench.write(UserWord::Touched, 1 << 3);
+    bench.park();
+    assert_eq!(bench.running(), "bd", "it is the most urgent now");
+    asked(&mut bench);
+    bench.write(UserWord::Urgency(3), 2);
+    bench.write(UserWord::Touched, 1 << 3);
+    bench.park();
+    assert_eq!(bench.running(), "bc", "and the least urgent");
+}

@@ -9,6 +9,7 @@ use crate::Error;
 use crate::object::Loaded;
 use hls_core::pages::{KernelPage, UserPage, VERSION};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, libbpf_sys};
+use std::mem::MaybeUninit;
 use std::num::NonZero;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -18,6 +19,40 @@ pub struct Pages {
     pub kernel: OwnedFd,
     /// What the process writes: [`UserPage`].
     pub user: OwnedFd,
+}
+
+impl Pages {
+    /// What the engine has written up to now.
+    ///
+    /// # Errors
+    /// The errors of the system.
+    pub fn read_kernel(&self) -> Result<KernelPage, Error> {
+        // SAFETY: the map's value is a `struct hls_kernel_page`, of which any bytes are a [`KernelPage`].
+        unsafe { read(&self.kernel) }
+    }
+
+    /// What the process has written up to now.
+    ///
+    /// # Errors
+    /// The errors of the system.
+    pub fn read_user(&self) -> Result<UserPage, Error> {
+        // SAFETY: as above, with `struct hls_user_page`.
+        unsafe { read(&self.user) }
+    }
+}
+
+/// # Safety
+/// The descriptor is that of a page's map, whose value has the size of `T`, and any bytes are a valid `T`.
+unsafe fn read<T>(page: &OwnedFd) -> Result<T, Error> {
+    let mut value = MaybeUninit::<T>::uninit();
+    // SAFETY: the kernel writes as many bytes as the map's value has: all of `value`.
+    match unsafe {
+        libbpf_sys::bpf_map_lookup_elem(page.as_raw_fd(), ONLY.as_ptr().cast(), value.as_mut_ptr().cast())
+    } {
+        // SAFETY: the kernel has written it.
+        0 => Ok(unsafe { value.assume_init() }),
+        error => Err(cannot("be read", libbpf_rs::Error::from_raw_os_error(-error))),
+    }
 }
 
 /// Where the programs of an object find the pages.

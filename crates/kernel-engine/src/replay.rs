@@ -6,7 +6,10 @@
 use crate::Error;
 use crate::built_in::BuiltIn;
 use crate::object::Loaded;
+use crate::pages::{PageMaps, Pages};
+use hls_core::pages::MAX_PAGES;
 use hls_core::{Call, Core, Unsound};
+use std::num::NonZero;
 use std::time::{Duration, Instant};
 
 /// The object, compiled by `build.rs`.
@@ -19,6 +22,8 @@ const PART: usize = 1 << 16;
 /// A root domain in the kernel, and the means to play tapes on it.
 pub struct Replay {
     loaded: Loaded,
+    /// The pages of all numbers, from 1 on.
+    pages: Vec<Pages>,
 }
 
 impl Replay {
@@ -30,7 +35,11 @@ impl Replay {
     /// Like [`Replay::new`], but with another build of `bpf/replay.bpf.c`, such as one with further policies,
     /// and with these of the built-in ones. [`Error::Refused`] where the kernel's verifier does not take it.
     pub fn of(object: &[u8], built_in: BuiltIn) -> Result<Replay, Error> {
-        let mut replay = Replay { loaded: Loaded::new(object, built_in)? };
+        let loaded = Loaded::new(object, built_in)?;
+        let page_maps = PageMaps::of(&loaded)?;
+        let numbers = (1..=MAX_PAGES as u8).filter_map(NonZero::new);
+        let pages = numbers.map(|number| page_maps.make(number)).collect::<Result<_, _>>()?;
+        let mut replay = Replay { loaded, pages };
         let (found, expected) = (replay.loaded.arena().len(), tape_at() + size_of::<[Call; PART]>());
         if found < expected {
             return Err(Error::Failed(format!("found an arena of {found} bytes, expected {expected}")));
@@ -48,6 +57,11 @@ impl Replay {
     /// All bytes of the domain, as [`Core::memory`] gives the bytes of a native domain.
     pub fn memory(&self) -> &[u8] {
         &self.loaded.arena()[..Core::size_without_pages()]
+    }
+
+    /// The pages of this number.
+    pub fn pages(&self, number: NonZero<u8>) -> &Pages {
+        &self.pages[usize::from(number.get()) - 1]
     }
 
     /// Makes the calls of a tape, in order, and writes their results into it. Returns how long the kernel took. A tape

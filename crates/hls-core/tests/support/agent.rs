@@ -21,22 +21,29 @@ unsafe extern "C" {
 
 type Turn = unsafe extern "C" fn(*const KernelPage, *mut UserPage, *mut *mut c_void);
 
+/// Compiles a file, by its place in the repository.
+pub fn cc(flags: &[&str], source: &str, result: &Path) {
+    let (compiler, standard) =
+        if source.ends_with(".cc") { ("c++", "-std=c++11") } else { ("cc", "-std=c11") };
+    let output = Command::new(compiler)
+        .args([standard, "-O2", "-Wall", "-Wextra", "-Werror", "-Iinclude"])
+        .args(flags)
+        .args([Path::new("-o"), result, Path::new(source)])
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .output()
+        .unwrap_or_else(|error| panic!("{compiler}: {error}"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// Compiles a policy, a file by its place in the repository, and returns the shared object.
 pub fn compile(source: &str) -> PathBuf {
     static COMPILING: Mutex<()> = Mutex::new(());
     let _guard = COMPILING.lock();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let name = Path::new(source).file_stem().unwrap().display();
     let (written, object) =
         (folder.join(format!("{name}.{}", process::id())), folder.join(format!("{name}.so")));
-    let output = Command::new("cc")
-        .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-Iinclude", "-o"])
-        .args([&written, &PathBuf::from(source)])
-        .current_dir(root)
-        .output()
-        .expect("the compiler of the core is there");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    cc(&["-fPIC", "-shared"], source, &written);
     // In one step: another test may have it open.
     fs::rename(written, &object).expect("the folder of the tests can be written");
     object
@@ -48,6 +55,7 @@ pub struct Program {
     turn: Turn,
     state: *mut c_void,
     settings: String,
+    width: usize,
 }
 
 impl Drop for Program {
@@ -64,7 +72,7 @@ impl Program {
         let object = unsafe { libloading::Library::new(object) }.expect("the object can be opened");
         // SAFETY: the type is that of include/hls_scheduler.h.
         let turn = *unsafe { object.get::<Turn>(b"hls_agent_turn\0") }.expect("it exports its turn");
-        Program { object, turn, state: ptr::null_mut(), settings: settings.to_owned() }
+        Program { object, turn, state: ptr::null_mut(), settings: settings.to_owned(), width: 1 }
     }
 
     /// A turn of the policy.
@@ -73,7 +81,10 @@ impl Program {
         let guard = self.state.is_null().then(|| ENVIRONMENT.lock());
         if guard.is_some() {
             // SAFETY: whoever reads or writes the environment in this program holds the lock.
-            unsafe { env::set_var("HLS_SETTINGS", &self.settings) };
+            unsafe {
+                env::set_var("HLS_SETTINGS", &self.settings);
+                env::set_var("HLS_WIDTH", self.width.to_string());
+            }
         }
         // SAFETY: the function is that of hls_scheduler.h: it reads and writes the pages and its own state.
         unsafe { (self.turn)(kernel, user, &mut self.state) };
@@ -96,7 +107,7 @@ struct Thinking {
     until: Nanos,
 }
 
-/// A machine whose root is a scheduler of the policy `user-level`, with an agent.
+/// A machine of one or more CPUs whose root is a scheduler of the policy `user-level`, with an agent.
 pub struct World {
     pub machine: Machine,
     pub scheduler: CoreScheduler,
@@ -106,38 +117,57 @@ pub struct World {
     pub turn_takes: Nanos,
     /// How many turns there were.
     pub turns: u64,
+    /// Decisions that were asked for and too old.
+    pub stale: u64,
     /// The kernel page as the agent found it at its last turn.
     pub found: KernelPage,
+    /// Sees each turn: the pages that the policy found, and the user page that it left.
+    pub observer: Option<Observer>,
     thinking: Option<Thinking>,
     children: u64,
 }
 
+type Observer = Box<dyn FnMut(&KernelPage, &UserPage, &UserPage)>;
+
 impl World {
     /// A world of one CPU whose agent has an allowance, in milliseconds in every 10 ms.
     pub fn new(program: Program, allowance: u64) -> World {
-        let mut machine = Machine::new(1, None);
-        let root = machine.root("user-level", &[allowance * MS, 10 * MS, 0]);
-        World::below(machine, root, program)
+        World::with_cpus(1, program, allowance)
     }
 
-    /// The same with a machine that has the scheduler already.
-    pub fn below(mut machine: Machine, scheduler: CoreScheduler, program: Program) -> World {
+    /// The same with more CPUs, all of which the scheduler has.
+    pub fn with_cpus(cpus: u16, program: Program, allowance: u64) -> World {
+        let mut world = World::without_turns(cpus, program, allowance);
+        world.begin();
+        world
+    }
+
+    /// The same before the agent's first turn.
+    pub fn without_turns(cpus: u16, mut program: Program, allowance: u64) -> World {
+        program.width = cpus.into();
+        let mut machine = Machine::new(cpus, None);
+        let scheduler = machine.root("user-level", &[allowance * MS, 10 * MS, 0]);
         let agent = machine.core.attach(scheduler, None, Params::from_slice(&[0, 0, 1000])).unwrap();
         let found = *machine.core.kernel_page(scheduler).expect("it has pages");
-        let mut world = World {
+        World {
             machine,
             scheduler,
             agent,
             program,
             turn_takes: Nanos(0),
             turns: 0,
+            stale: 0,
             found,
+            observer: None,
             thinking: None,
             children: 0,
-        };
-        world.machine.core.request(agent, world.machine.now);
-        world.settle();
-        world
+        }
+    }
+
+    /// The agent's first turn.
+    pub fn begin(&mut self) {
+        self.machine.core.request(self.agent, self.machine.now);
+        self.settle();
     }
 
     /// A thread in this slot, asleep; its urgency by the hierarchy is its slot, the greatest the last.
@@ -153,9 +183,7 @@ impl World {
     pub fn settle(&mut self) {
         for round in 0.. {
             assert!(round < 10_000, "at {}: turns without end", self.machine.now);
-            self.machine.settled();
-            let now = self.machine.now;
-            ByHand::run_to(&mut self.machine, now);
+            self.pass_to(self.machine.now);
             if !self.machine.running.contains(&Some(self.agent)) {
                 break;
             }
@@ -169,23 +197,49 @@ impl World {
         }
     }
 
+    /// Lets time pass while the agent writes nothing, and takes all decisions that are due. A decision that did not
+    /// know the last event when this began is not followed.
+    fn pass_to(&mut self, end: Nanos) {
+        let events = self.machine.core.kernel_page(self.scheduler).expect("it has pages").events;
+        let decision = self.machine.core.user_page(self.scheduler).expect("it has pages").next[0];
+        let before = self.machine.core.decided(self.scheduler).expect("it has pages");
+        self.machine.settled();
+        ByHand::run_to(&mut self.machine, end);
+        let after = self.machine.core.decided(self.scheduler).expect("it has pages");
+        let is_loose = decision & 0x2000 != 0;
+        if decision >> 16 < events && !is_loose && self.machine.cpus == 1 {
+            assert_eq!(
+                after.followed, before.followed,
+                "at {}: {decision:#x} after {events}",
+                self.machine.now
+            );
+            self.stale += after.stale - before.stale;
+        }
+    }
+
     fn begin_turn(&mut self, ran: Nanos) -> Thinking {
         self.found = *self.machine.core.kernel_page(self.scheduler).expect("it has pages");
         let before = *self.machine.core.user_page(self.scheduler).expect("it has pages");
         let mut after = before;
         self.program.turn(&self.found, &mut after);
         self.turns += 1;
+        if let Some(observer) = &mut self.observer {
+            observer(&self.found, &before, &after);
+        }
         Thinking { before, after, until: ran + self.turn_takes }
     }
 
     /// Writes what the turn has changed, and parks.
     fn end_turn(&mut self, turn: &Thinking) {
         for place in 0..UserWord::COUNT {
-            let (before, after) = (word(&turn.before, place), word(&turn.after, place));
-            // The bits that say whose urgency has changed are added to those that are there by now.
-            let there = word(self.machine.core.user_page(self.scheduler).unwrap(), place);
-            let after = if place == UserWord::Touched.place() { there | after } else { after };
-            if before != after {
+            let (before, mut after) = (user_words(&turn.before)[place], user_words(&turn.after)[place]);
+            let mut is_written = before != after;
+            if place == UserWord::Touched.place() {
+                // The program adds bits to those that are there: the engine may have taken some out meanwhile.
+                after |= self.machine.core.user_page(self.scheduler).unwrap().touched;
+                is_written = after != 0;
+            }
+            if is_written {
                 self.machine.core.write_page(self.scheduler, UserWord::At(place), after).unwrap();
             }
         }
@@ -210,7 +264,7 @@ impl World {
     pub fn run_to(&mut self, end: Nanos) {
         loop {
             let next = self.due().min(end);
-            ByHand::run_to(&mut self.machine, next);
+            self.pass_to(next);
             self.settle();
             if next == end && self.due() > end {
                 break;
@@ -239,6 +293,12 @@ impl World {
         self.settle();
     }
 
+    /// Which of the threads run, in their order: `a`, `b`, `c` ...
+    pub fn running(&self, threads: &[CoreVp]) -> String {
+        let runs = |vp: &CoreVp| self.machine.running.contains(&Some(*vp));
+        (b'a'..).zip(threads).filter(|(_, vp)| runs(vp)).map(|(letter, _)| char::from(letter)).collect()
+    }
+
     /// Who runs on the first CPU in each of the next milliseconds: `a`, `b`, `c` ..., or nobody (`.`).
     pub fn timeline(&mut self, threads: &[CoreVp], length: u64) -> String {
         let millisecond = |_| {
@@ -250,9 +310,14 @@ impl World {
     }
 }
 
-/// The word at a place of a user page.
-fn word(page: &UserPage, place: usize) -> u64 {
+/// The words of a kernel page.
+pub fn kernel_words(page: &KernelPage) -> &[u64; size_of::<KernelPage>() / 8] {
     // SAFETY: the page is so many words, all of them in a row.
-    let words: &[u64; UserWord::COUNT] = unsafe { &*ptr::from_ref(page).cast() };
-    words[place]
+    unsafe { &*ptr::from_ref(page).cast() }
+}
+
+/// The words of a user page.
+pub fn user_words(page: &UserPage) -> &[u64; UserWord::COUNT] {
+    // SAFETY: as above.
+    unsafe { &*ptr::from_ref(page).cast() }
 }

@@ -10,6 +10,7 @@ struct mirror {
 	hls_word random;
 	hls_word present, wanting;
 	hls_word child[HLS_SLOTS], ran_ns[HLS_SLOTS];
+	hls_word wakeups[HLS_SLOTS];
 	hls_word faults; /* what it was told, and cannot be */
 };
 
@@ -78,6 +79,7 @@ static void mirror_wakeup(struct hls_scheduler *s, unsigned slot)
 
 	m->faults += !((m->present >> slot) & 1) || (m->wanting >> slot) & 1;
 	m->wanting |= HLS_BIT(slot);
+	m->wakeups[slot]++;
 	mirror_act(s, slot);
 }
 
@@ -152,6 +154,7 @@ SAYS(mirror_says_present, m->present)
 SAYS(mirror_says_wanting, m->wanting)
 SAYS(mirror_says_child, m->child[slot])
 SAYS(mirror_says_ran_ns, m->ran_ns[slot])
+SAYS(mirror_says_wakeups, m->wakeups[slot])
 SAYS(mirror_says_faults, m->faults)
 SAYS(mirror_says_seen, s->seen)
 SAYS(mirror_says_urgency, (s->held >> slot) & 1 ? HLS_HELD : s->known[slot].urgency)

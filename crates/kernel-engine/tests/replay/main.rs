@@ -1,5 +1,5 @@
 //! Differential replay: the calls that were made to the native core are made to the BPF build, in the kernel that runs
-//! here. Every answer and, at the end, every byte of the domain must be the same.
+//! here. Every answer and, at the end, every byte of the domain and of the schedulers' pages must be the same.
 //!
 //! Tapes come from the simulator (all examples, hierarchies and workloads drawn from a seed) and from the random
 //! scripts of `hls-scenario` (moves, messages, depth). Where BPF is not allowed the tests say so and pass; in
@@ -10,9 +10,11 @@
 
 #[path = "../../../sim/tests/runs/generator.rs"]
 mod generator;
+mod pages;
 mod tapes;
 
-use hls_core::{Call, Core, Op, Unsound, policies};
+use hls_core::pages::UserWord;
+use hls_core::{Call, Calls, Core, CoreScheduler, Op, Params, Unsound, limits, policies};
 use hls_kernel_engine::{Error, Replay};
 use std::io::Write;
 
@@ -54,19 +56,30 @@ fn first_difference<T: PartialEq>(one: &[T], other: &[T]) -> Option<usize> {
     one.iter().zip(other).position(|(one, other)| one != other)
 }
 
-/// Where the BPF build's answers differ from those on a tape, or its memory at the end from `memory`.
-fn difference(replay: &mut Replay, tape: &[Call], memory: &[u8]) -> Option<String> {
+/// Where the BPF build's answers differ from those on a tape, or its memory at the end from that of `core`.
+fn difference(replay: &mut Replay, tape: &[Call], core: &Core) -> Option<String> {
     let mut played: Vec<Call> = tape.iter().map(|&call| Call { result: 0, ..call }).collect();
     replay.clear();
     replay.play(&mut played).expect("the kernel plays what is sound");
     if let Some(at) = first_difference(tape, &played) {
         return Some(format!("call {at} of {}: {} natively, {} in BPF", tape.len(), tape[at], played[at]));
     }
-    if replay.memory() == memory {
-        return None;
-    }
-    let at = first_difference(replay.memory(), memory);
-    Some(format!("{} calls agree, and then byte {at:?} of the domain differs", tape.len()))
+    let what = match first_difference(replay.memory(), core.memory()) {
+        Some(at) => format!("byte {at} of the domain differs"),
+        None => format!("the pages of scheduler {} differ", differing_pages(replay, core)?),
+    };
+    Some(format!("{} calls agree, and then {what}", tape.len()))
+}
+
+/// A scheduler whose pages are not the same in both builds.
+fn differing_pages(replay: &Replay, core: &Core) -> Option<CoreScheduler> {
+    let differ = |s: CoreScheduler| {
+        let pages = core.pages(s).map(|number| replay.pages(number))?;
+        let found = (pages.read_kernel().unwrap(), pages.read_user().unwrap());
+        let expected = (core.kernel_page(s).unwrap(), core.user_page(s).unwrap());
+        (expected != (&found.0, &found.1)).then_some(s)
+    };
+    (1..limits::MAX_SCHEDULERS as u32).map(CoreScheduler).find_map(differ)
 }
 
 /// The tape without the calls that the difference does not need, each call that is left with the native build's answer;
@@ -75,7 +88,7 @@ fn shrink(replay: &mut Replay, tape: &[Call]) -> (Vec<Call>, String) {
     let mut differs = |tape: &[Call]| {
         let (mut core, mut native) = (Core::new(), tape.to_vec());
         core.play(&mut native).expect("a part of a sound tape is sound");
-        difference(replay, &native, core.memory()).map(|difference| (native, difference))
+        difference(replay, &native, &core).map(|difference| (native, difference))
     };
     let mut best = differs(tape).expect("it differed just now");
     let mut step = tape.len() / 2;
@@ -97,7 +110,7 @@ fn shrink(replay: &mut Replay, tape: &[Call]) -> (Vec<Call>, String) {
 /// Both builds agree on a tape, or the test ends with the least tape on which they do not.
 fn agree(replay: &mut Replay, name: &str, tape: &[Call]) {
     let core = native(tape);
-    let Some(difference) = difference(replay, tape, core.memory()) else { return };
+    let Some(difference) = difference(replay, tape, &core) else { return };
     let (tape, shrunk) = shrink(replay, tape);
     let calls: Vec<String> = tape.iter().map(Call::to_string).collect();
     panic!("{name}: {difference}\nIn short: {shrunk}\n{}", calls.join("\n"));
@@ -154,23 +167,40 @@ fn a_long_tape_is_played_in_parts() {
 fn an_altered_tape_is_noticed() {
     let Some(mut replay) = replay() else { return };
     let tape = tapes::scenario(1);
-    let memory = native(&tape);
-    assert_eq!(difference(&mut replay, &tape, memory.memory()), None);
+    let core = native(&tape);
+    assert_eq!(difference(&mut replay, &tape, &core), None);
     let last_of = |op: Op| tape.iter().rposition(|call| call.op == op as u32).unwrap();
     for at in [0, tape.len() / 2, tape.len() - 1] {
         let mut altered = tape.clone();
         altered[at].result ^= 1 << 40;
-        let found = difference(&mut replay, &altered, memory.memory()).expect("another result");
+        let found = difference(&mut replay, &altered, &core).expect("another result");
         assert!(found.starts_with(&format!("call {at} of ")), "{found}");
     }
     let mut altered = tape.clone();
     altered[last_of(Op::Schedule)].now_ns += 1;
-    assert!(difference(&mut replay, &altered, memory.memory()).is_some(), "another time");
+    assert!(difference(&mut replay, &altered, &core).is_some(), "another time");
     let mut altered = tape.clone();
     let of_the_root = 1;
     altered.push(Call { op: Op::Watch as u32, a: of_the_root, b: 1, ..Call::default() });
-    let found = difference(&mut replay, &altered, memory.memory()).expect("another flag");
-    assert!(found.contains("byte Some"), "{found}");
+    let found = difference(&mut replay, &altered, &core).expect("another flag");
+    assert!(found.contains("byte "), "{found}");
+}
+
+#[test]
+fn another_word_in_a_page_is_noticed() {
+    let Some(mut replay) = replay() else { return };
+    let user_level = policies().iter().find(|policy| policy.has_pages).expect("there is one");
+    let params: Vec<u64> = user_level.scheduler_params.iter().map(|info| info.default.unwrap()).collect();
+    let mut core = Core::new();
+    core.record();
+    let scheduler = core.create_scheduler(user_level.id, Params::from_slice(&params)).unwrap();
+    core.write_page(scheduler, UserWord::WakeAt, 1).unwrap();
+    let tape = core.take_tape();
+    assert_eq!(difference(&mut replay, &tape, &core), None);
+    let mut altered = tape.clone();
+    altered.last_mut().unwrap().value = 2;
+    let found = difference(&mut replay, &altered, &core).expect("another word");
+    assert!(found.ends_with(&format!("the pages of scheduler {scheduler} differ")), "{found}");
 }
 
 #[test]
