@@ -135,7 +135,13 @@ fn say_who_is_made_up(hierarchy: &Hierarchy, workload: &Workload) {
     let is_described = |thread: &Thread| {
         thread.program.is_some() || workload.tasks.iter().any(|task| task.name == thread.name)
     };
-    let made_up = hierarchy.threads.iter().filter(|thread| thread.who.is_some() && !is_described(thread));
+    let threads = hierarchy.threads.iter().enumerate();
+    // What an agent does is no workload.
+    let made_up = threads
+        .filter(|(at, thread)| {
+            thread.who.is_some() && !is_described(thread) && hierarchy.scheduler_of_agent(*at).is_none()
+        })
+        .map(|(_, thread)| thread);
     let names = input::names(made_up.map(|thread| thread.name.as_str()));
     if !names.is_empty() {
         say(format_args!(
@@ -181,7 +187,7 @@ fn carry_out(
     let folder = args.file.parent().unwrap_or(Path::new(""));
     let agents = input::reported(source, hls_session::open_agents(&subject.plan.hierarchy, folder))?;
     let engine = hls_session::Engine::Simulator { length, script, agents, progress };
-    Ok(hls_session::run(subject, engine, &options, &console)?)
+    input::reported(source, hls_session::run(subject, engine, &options, &console))
 }
 
 /// Writes which files the run has written, and how to look at them.

@@ -8,8 +8,12 @@ use crate::numbers::CoreScheduler;
 use crate::tape::{Call, Op};
 use crate::{CoreError, Params, PolicyInfo, ffi};
 
-/// Children of a scheduler that has pages; slot 0 is the agent's.
+/// Children of a scheduler that has pages.
 pub const SLOTS: usize = 64;
+/// The slot of the agent.
+pub const AGENTS_SLOT: u64 = 0;
+/// The parameter of a child that says its slot; [`SLOTS`] means any that is free, but for the agent's.
+pub const SLOT: &str = "slot";
 /// How many of the last events the kernel page has.
 pub const EVENTS: usize = 64;
 /// Kinds of events.
