@@ -16,8 +16,6 @@ pub struct Seen<'a> {
     pub kernel: &'a KernelPage,
     /// The time, which a process can read from a clock.
     pub now: Nanos,
-    /// How many CPUs the machine has.
-    pub cpus: u16,
 }
 
 /// What the agent's thread does when its turn is over.

@@ -34,12 +34,16 @@ fn wanting(kernel: &KernelPage) -> impl Iterator<Item = usize> + '_ {
     (1..SLOTS).filter(|slot| (kernel.wanting >> slot) & 1 == 1)
 }
 
-/// Names these slots for the CPUs, one each. With several CPUs what happens on one must not spoil what was decided for
-/// the others.
-fn decide(seen: &Seen, user: &mut UserPage, knows_events: u64, slots: impl Iterator<Item = usize>) {
-    let knows = if seen.cpus > 1 { Knows::Child } else { Knows::All };
-    let decisions = slots.map(|slot| decision(knows_events, knows, slot)).chain(std::iter::repeat(0));
-    user.next.iter_mut().take(seen.cpus.into()).zip(decisions).for_each(|(next, decided)| *next = decided);
+/// Names these slots, each for one of the CPUs that the scheduler has at once. Of several CPUs what happens on one must
+/// not spoil what was decided for the others.
+fn decide(kernel: &KernelPage, user: &mut UserPage, knows_events: u64, slots: &[usize]) {
+    let width = kernel.width.max(1) as usize;
+    let knows = if width > 1 { Knows::Child } else { Knows::All };
+    let cpus = (0..user.next.len()).filter(|cpu| (kernel.cpus >> cpu) & 1 == 1);
+    for (place, cpu) in cpus.enumerate() {
+        let named = slots.get(place % width);
+        user.next[cpu] = named.map_or(0, |slot| decision(knows_events, knows, *slot));
+    }
 }
 
 /// Decides by the urgencies that the hierarchy states, and says that it knows so many events less than there were.
@@ -54,7 +58,7 @@ impl Agent for FixedPriority {
         let mut slots: Vec<usize> = wanting(seen.kernel).collect();
         slots.sort_by_key(|slot| std::cmp::Reverse(urgency(slot)));
         ask_all(user);
-        decide(seen, user, seen.kernel.events.saturating_sub(self.behind), slots.into_iter());
+        decide(seen.kernel, user, seen.kernel.events.saturating_sub(self.behind), &slots);
         user.answered = seen.kernel.events;
         Then::Park
     }
@@ -99,7 +103,7 @@ impl Agent for RoundRobin {
         missed.into_iter().for_each(|slot| self.go_behind(slot));
         self.line.iter().for_each(|slot| user.slice[*slot] = slice(self.turns[*slot], self.slice.0));
         ask_all(user);
-        decide(seen, user, self.seen, self.line.iter().copied());
+        decide(seen.kernel, user, self.seen, self.line.make_contiguous());
         user.answered = self.seen;
         Then::Park
     }
@@ -155,7 +159,7 @@ impl Garbage {
             4 => {
                 let knows = [Knows::All, Knows::Child, Knows::After(slot)][self.below(3) as usize];
                 let events = (seen.kernel.events + 1).saturating_sub(self.below(3));
-                let cpu = self.below(seen.cpus.into()) as usize;
+                let cpu = self.below(seen.kernel.cpus.count_ones().max(1)) as usize;
                 (UserWord::Next(cpu), decision(events, knows, self.below(8) as usize))
             }
             5 => (UserWord::Urgency(slot), if self.below(4) == 0 { HELD } else { self.below(8) }),
@@ -181,13 +185,14 @@ mod tests {
     use hls_core::pages::{EVENTS, KernelSlot};
 
     /// The page after these events, whose children are 100, 101 and so on.
-    fn page(wanting: u64, events: &[(PageEvent, usize)]) -> KernelPage {
+    fn page(cpus: u64, wanting: u64, events: &[(PageEvent, usize)]) -> KernelPage {
         let (mut slot, mut ring) = ([KernelSlot::default(); SLOTS], [0; EVENTS]);
         (100..).zip(&mut slot).for_each(|(child, slot)| slot.child = child);
         for (number, (kind, slot)) in (1..).zip(events) {
             ring[number as usize % EVENTS] = number << 16 | (*kind as u64) << 8 | *slot as u64;
         }
-        KernelPage { version: 1, events: events.len() as u64, asked: 0, wanting, at_ns: 0, slot, ring }
+        let (events, width) = (events.len() as u64, cpus.count_ones().into());
+        KernelPage { version: 1, events, asked: 0, wanting, at_ns: 0, cpus, width, slot, ring }
     }
 
     fn empty() -> UserPage {
@@ -206,18 +211,18 @@ mod tests {
     #[test]
     fn fixed_priority_names_the_most_urgent() {
         let urgencies = BTreeMap::from([(101, 1), (102, 7), (103, 5)]);
-        let kernel = page(0b1111, &[(PageEvent::Wakeup, 1); 5]);
         let turn = |behind, cpus| {
+            let kernel = page(cpus, 0b1111, &[(PageEvent::Wakeup, 1); 5]);
             let (mut agent, mut user) = (FixedPriority { urgencies: urgencies.clone(), behind }, empty());
-            let seen = Seen { kernel: &kernel, now: Nanos(0), cpus };
+            let seen = Seen { kernel: &kernel, now: Nanos(0) };
             assert_eq!(agent.turn(&seen, &mut user), Then::Park);
             assert_eq!(user.answered, 5);
             user.next
         };
-        assert_eq!(turn(0, 1)[..2], [decision(5, Knows::All, 2), 0]);
-        assert_eq!(turn(2, 1)[0], decision(3, Knows::All, 2));
+        assert_eq!(turn(0, 0b1)[..2], [decision(5, Knows::All, 2), 0]);
+        assert_eq!(turn(2, 0b1)[0], decision(3, Knows::All, 2));
         let on_four: Vec<u64> = [2, 3, 1].map(|slot| decision(5, Knows::Child, slot)).into();
-        assert_eq!(turn(0, 4)[..4], [&on_four[..], &[0]].concat());
+        assert_eq!(turn(0, 0b1111)[..4], [&on_four[..], &[0]].concat());
     }
 
     #[test]
@@ -225,8 +230,8 @@ mod tests {
         let mut agent = RoundRobin::new(Nanos(9));
         let mut events = vec![(PageEvent::Wakeup, 1), (PageEvent::Wakeup, 2), (PageEvent::Wakeup, 3)];
         let mut turn = |wanting, events: &[(PageEvent, usize)]| {
-            let (kernel, mut user) = (page(wanting, events), empty());
-            agent.turn(&Seen { kernel: &kernel, now: Nanos(0), cpus: 1 }, &mut user);
+            let (kernel, mut user) = (page(0b1, wanting, events), empty());
+            agent.turn(&Seen { kernel: &kernel, now: Nanos(0) }, &mut user);
             (user.next[0], user.slice[1])
         };
         assert_eq!(turn(0b1110, &events), (decision(3, Knows::All, 1), slice(1, 9)));

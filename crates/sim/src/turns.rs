@@ -47,7 +47,7 @@ impl Simulation {
             seat.turn = Some((Vec::new(), Then::Sleep));
             return;
         };
-        let seen = Seen { kernel, now: self.now, cpus: self.cpus.len() as u16 };
+        let seen = Seen { kernel, now: self.now };
         let mut user = *before;
         let then = seat.agent.turn(&seen, &mut user);
         let changed =

@@ -181,7 +181,7 @@ struct Second;
 
 impl Agent for Second {
     fn turn(&mut self, seen: &Seen, user: &mut UserPage) -> Then {
-        assert_eq!((seen.now, seen.cpus, seen.kernel.version), (Nanos::ZERO, 1, 1));
+        assert_eq!((seen.now, seen.kernel.version, seen.kernel.cpus), (Nanos::ZERO, 1, 0b1));
         assert_eq!([1, 2].map(|slot| seen.kernel.slot[slot].child), [3, 4], "by the numbers of their VPs");
         user.next[0] = decision(seen.kernel.events, Knows::All, 2);
         Then::Park

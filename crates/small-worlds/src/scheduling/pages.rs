@@ -100,9 +100,13 @@ const EVENTS: usize = 4;
 const ASKED: usize = 5;
 const TAKEN: usize = 6;
 const WAKE_AT: usize = 8;
-const LEFT: usize = 10;
-const END_AT: usize = 11;
-const IS_PARKED: usize = 13;
+const LOOKED_AT: usize = 9;
+const LEFT: usize = 11;
+const END_AT: usize = 12;
+const IS_PARKED_AND_TO_REVIEW: usize = 14;
+
+/// How often the timer looks at urgencies, where no decision does.
+const LOOKS_EVERY_NS: u64 = 100_000;
 
 /// The parameter of a scheduler that is the period of the agent's allowance.
 const EVERY: usize = 1;
@@ -119,8 +123,11 @@ fn is_agent(vp: &VpImage) -> bool {
 pub(super) fn add_pages(digest: &mut Digest, state: &Image<'_>, s: usize) {
     let (scheduler, now) = (&state.schedulers[s], state.head.now_ns);
     let words = &scheduler.word;
-    let is_parked = words[IS_PARKED] as u32 != 0;
-    digest.add(words[TAKEN] << 1 | u64::from(is_parked));
+    let is_parked = words[IS_PARKED_AND_TO_REVIEW] as u32 != 0;
+    digest.add(words[TAKEN]);
+    digest.add(words[IS_PARKED_AND_TO_REVIEW]);
+    // When the timer may look at urgencies again: not before a while after it did.
+    digest.add((words[LOOKED_AT] + LOOKS_EVERY_NS).saturating_sub(now));
     let wakes = is_parked && words[WAKE_AT] != 0;
     digest.add(if wakes { from(words[WAKE_AT], now) } else { NEVER });
     add_allowance(digest, state, s);
