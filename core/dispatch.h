@@ -95,12 +95,17 @@
 		hls_end_hook(h, s);                                 \
 		return hls_checked_answer_of_##hook(h, s, about, answer);
 
-/* Where no policy is loaded, loaded_HOOK() does nothing: it is none of the 256 functions that a BPF program may have. */
+/*
+ * A BPF program may have 256 functions. loaded_HOOK() is one of them only where a policy is loaded, and for hooks that
+ * need much of the stack.
+ */
 #ifdef HLS_LOADED
-#define LOADED_FUNC HLS_GLOBAL_FUNC
+#define LOADED_REQUIRED HLS_GLOBAL_FUNC
 #else
-#define LOADED_FUNC static __always_inline
+#define LOADED_REQUIRED static __always_inline
 #endif
+#define LOADED_OPTIONAL static __always_inline
+#define LOADED_SMALL static __always_inline
 
 #define EVENT(number, hook, need, about, parameters, arguments, type, value)           \
 	HLS_LITERATURE_POLICIES(TOLD_APART, hook, need, parameters, arguments, type)   \
@@ -111,7 +116,7 @@
 		}                                                                      \
 		return value;                                                          \
 	}                                                                              \
-	LOADED_FUNC type loaded_##hook parameters                                      \
+	LOADED_##need type loaded_##hook parameters                                    \
 	{                                                                              \
 		switch (h->scheduler[s].policy) {                                      \
 			HLS_LOADED_POLICIES(TELL_LOADED, hook, need, about, arguments) \
@@ -140,7 +145,7 @@
 		}                                                                     \
 		return value;                                                         \
 	}                                                                             \
-	LOADED_FUNC type loaded_##hook parameters                                     \
+	LOADED_##need type loaded_##hook parameters                                   \
 	{                                                                             \
 		type answer = value;                                                  \
 		switch (h->scheduler[s].policy) {                                     \
@@ -169,7 +174,9 @@ HLS_HOOKS(EVENT, QUESTION)
 
 #undef QUESTION
 #undef EVENT
-#undef LOADED_FUNC
+#undef LOADED_SMALL
+#undef LOADED_OPTIONAL
+#undef LOADED_REQUIRED
 #undef ASK_LOADED
 #undef ASK_APART
 #undef ASK

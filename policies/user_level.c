@@ -441,13 +441,16 @@ static __always_inline void user_level_set_slice(hls_t *h, u32 v, struct hls_use
 	h->slice_ns = vp->left_ns;
 }
 
-/* The agent is about to run: it finds the time in the page. */
+/* The agent is about to run: it finds the time, and for which CPUs it is to decide, in the page. */
 static __always_inline u32 user_level_grant_agent(hls_t *h, u32 s, u32 agent)
 {
 	user_level_t *ul = user_level_of(h, s);
 	struct hls_kernel_page *kernel = kernel_page(h, s);
-	if (kernel)
+	if (kernel) {
 		kernel->at_ns = h->now_ns;
+		kernel->cpus = h->cpus;
+		kernel->width = h->scheduler[s].nr_up;
+	}
 	ul->by_agent++;
 	h->slice_ns = ul->allowance.left_ns;
 	return agent;

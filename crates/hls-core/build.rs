@@ -10,6 +10,7 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={root}/core");
     println!("cargo::rerun-if-changed={root}/include/hls_pages.h");
     println!("cargo::rerun-if-changed={root}/policies");
+    println!("cargo::rerun-if-changed={root}/include");
     let flags = fs::read_to_string(format!("{root}/core/port/native.flags"))?;
     let flags = flags.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
     let mut build = cc::Build::new();

@@ -11,7 +11,7 @@ use crate::policies::Policies;
 use crate::queues::Queues;
 use crate::syntax::{self, Node};
 use crate::text::text;
-use crate::{children, machine, who};
+use crate::{agents, children, machine, who};
 use hls_workload::program::Queue;
 
 /// Reads a hierarchy file, with all [`policies`](crate::policies()) that need not be loaded. The warnings come with the
@@ -70,6 +70,7 @@ fn hierarchy(policies: &Policies, cpus: Cpus, text: &str, sink: &mut Sink) -> Op
     let graph = graph::check(&declared, &attributes.edges, &machine, sink);
     children::check(&declared, &attributes, &graph.widths, sink);
     who::check(&attributes, sink);
+    agents::check(&declared, &attributes, sink);
     match graph.root {
         Some(root) if !sink.has_errors() => {
             Some(assemble(machine, queues, declared, attributes, graph, root))

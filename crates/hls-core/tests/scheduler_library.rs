@@ -98,8 +98,8 @@ fn edf_keeps_all_deadlines_of_a_full_cpu() {
     assert!(!schedule.contains('.'), "{schedule}");
 }
 
-/// The example of textbooks, with the schedule of the policy `deferrable-server` in deferrable_server.rs: 1 in 4 and 2 in
-/// 6, a server of 2 in 5 between them, and requests of 2 at 2, 1 at 8, 2 at 12 and 1 at 19.
+/// The example of textbooks, with the schedule of the policy `deferrable-server` in deferrable_server.rs: 1 in 4 and
+/// 2 in 6, a server of 2 in 5 between them, and requests of 2 at 2, 1 at 8, 2 at 12 and 1 at 19.
 #[test]
 fn deferrable_servers_serve_at_once_and_keep_to_their_budgets() {
     let (mut world, threads) = world(DEFERRABLE_SERVER, "1=1ms,4ms,3 2=2ms,6ms,1 3=2ms,5ms,2", 3);
@@ -186,8 +186,8 @@ fn bvt_schedules_as_the_policy_of_this_name() {
     assert_eq!(world.timeline(&threads, 16), "bbbbbbbbaaaabbbb");
 }
 
-/// In scripts at random each thread has the CPU time that the policy `bvt` gives it, but for a few allowances: of equals
-/// another one may go first.
+/// In scripts at random each thread has the CPU time that the policy `bvt` gives it, but for a few allowances: of
+/// equals another one may go first.
 #[test]
 fn bvt_shares_as_the_policy_of_this_name() {
     let object = compile(BVT);

@@ -1,7 +1,7 @@
-//! What the library of `include/hls_scheduler.h` makes a policy believe of its children is what the core knows of them,
-//! in runs that are drawn at random: agents that are quick, slow or seldom asked, children that come, go and take each
-//! other's slots, and a policy that does at random what a policy may do (`user_level/mirror.c`). `HLS_SEEDS=20000` makes
-//! a campaign of it.
+//! What the library of `include/hls_scheduler.h` makes a policy believe of its children is what the core knows of
+//! them, in runs that are drawn at random: agents that are quick, slow or seldom asked, children that come, go and
+//! take each other's slots, and a policy that does at random what a policy may do (`user_level/mirror.c`).
+//! `HLS_SEEDS=20000` makes a campaign of it.
 
 #[path = "support/agent.rs"]
 mod agent;
@@ -128,7 +128,7 @@ impl Run {
 /// Pages of a scheduler to which nothing has happened.
 fn empty_pages() -> (KernelPage, UserPage) {
     let (slot, ring, words) = ([KernelSlot::default(); SLOTS], [0; EVENTS], [0; 64]);
-    let kernel = KernelPage { version: 1, events: 0, asked: 0, wanting: 0, at_ns: 0, slot, ring };
+    let kernel = KernelPage { version: 1, events: 0, asked: 0, wanting: 0, at_ns: 0, cpus: 1, width: 1, slot, ring };
     let (next, urgency, slice, ask) = (words, words, words, [0; EVENT_KINDS]);
     (kernel, UserPage { answered: 0, wake_at_ns: 0, touched: 0, ask, next, urgency, slice })
 }

@@ -542,6 +542,23 @@ fn the_agent_takes_a_cpu_that_it_can_use() {
     assert_eq!(bench.running(), "ba");
 }
 
+/// The agent finds for which CPUs it is to decide.
+#[test]
+fn the_page_tells_the_cpus() {
+    for cpus in [1, 3] {
+        let bench = Bench::with_agent(cpus, false, &[1]);
+        let page = bench.page();
+        assert_eq!((page.cpus, page.width), ((1 << cpus) - 1, u64::from(cpus)));
+    }
+    let mut machine = Machine::new(2, None);
+    let root = machine.root("fixed-priority", &[]);
+    let scheduler = machine.below(root, &[1], "user-level", &[]);
+    let agent = machine.thread(scheduler, &[0, 0, 100]);
+    machine.wake(agent);
+    let page = machine.core.kernel_page(scheduler).unwrap();
+    assert_eq!((page.cpus, page.width), (3, 1), "it has one CPU at a time");
+}
+
 /// An agent that parks on one CPU is heard on the others, too: whom its decision names there gets the CPU at once, and
 /// so does a child that is more urgent by now than the one that has it.
 #[test]

@@ -121,9 +121,13 @@ pub struct World {
     pub stale: u64,
     /// The kernel page as the agent found it at its last turn.
     pub found: KernelPage,
+    /// Sees each turn: the pages that the policy found, and the user page that it left.
+    pub observer: Option<Observer>,
     thinking: Option<Thinking>,
     children: u64,
 }
+
+type Observer = Box<dyn FnMut(&KernelPage, &UserPage, &UserPage)>;
 
 impl World {
     /// A world of one CPU whose agent has an allowance, in milliseconds in every 10 ms.
@@ -132,18 +136,20 @@ impl World {
     }
 
     /// The same with more CPUs, all of which the scheduler has.
-    pub fn with_cpus(cpus: u16, mut program: Program, allowance: u64) -> World {
-        program.width = cpus.into();
-        let mut machine = Machine::new(cpus, None);
-        let root = machine.root("user-level", &[allowance * MS, 10 * MS, 0]);
-        World::below(machine, root, program)
+    pub fn with_cpus(cpus: u16, program: Program, allowance: u64) -> World {
+        let mut world = World::without_turns(cpus, program, allowance);
+        world.begin();
+        world
     }
 
-    /// The same with a machine that has the scheduler already.
-    pub fn below(mut machine: Machine, scheduler: CoreScheduler, program: Program) -> World {
+    /// The same before the agent's first turn.
+    pub fn without_turns(cpus: u16, mut program: Program, allowance: u64) -> World {
+        program.width = cpus.into();
+        let mut machine = Machine::new(cpus, None);
+        let scheduler = machine.root("user-level", &[allowance * MS, 10 * MS, 0]);
         let agent = machine.core.attach(scheduler, None, Params::from_slice(&[0, 0, 1000])).unwrap();
         let found = *machine.core.kernel_page(scheduler).expect("it has pages");
-        let mut world = World {
+        World {
             machine,
             scheduler,
             agent,
@@ -152,12 +158,16 @@ impl World {
             turns: 0,
             stale: 0,
             found,
+            observer: None,
             thinking: None,
             children: 0,
-        };
-        world.machine.core.request(agent, world.machine.now);
-        world.settle();
-        world
+        }
+    }
+
+    /// The agent's first turn.
+    pub fn begin(&mut self) {
+        self.machine.core.request(self.agent, self.machine.now);
+        self.settle();
     }
 
     /// A thread in this slot, asleep; its urgency by the hierarchy is its slot, the greatest the last.
@@ -213,17 +223,20 @@ impl World {
         let mut after = before;
         self.program.turn(&self.found, &mut after);
         self.turns += 1;
+        if let Some(observer) = &mut self.observer {
+            observer(&self.found, &before, &after);
+        }
         Thinking { before, after, until: ran + self.turn_takes }
     }
 
     /// Writes what the turn has changed, and parks.
     fn end_turn(&mut self, turn: &Thinking) {
         for place in 0..UserWord::COUNT {
-            let (before, mut after) = (word(&turn.before, place), word(&turn.after, place));
+            let (before, mut after) = (user_words(&turn.before)[place], user_words(&turn.after)[place]);
             let mut is_written = before != after;
             if place == UserWord::Touched.place() {
                 // The program adds bits to those that are there: the engine may have taken some out meanwhile.
-                after |= word(self.machine.core.user_page(self.scheduler).unwrap(), place);
+                after |= self.machine.core.user_page(self.scheduler).unwrap().touched;
                 is_written = after != 0;
             }
             if is_written {
@@ -297,9 +310,14 @@ impl World {
     }
 }
 
-/// The word at a place of a user page.
-fn word(page: &UserPage, place: usize) -> u64 {
+/// The words of a kernel page.
+pub fn kernel_words(page: &KernelPage) -> &[u64; size_of::<KernelPage>() / 8] {
     // SAFETY: the page is so many words, all of them in a row.
-    let words: &[u64; UserWord::COUNT] = unsafe { &*ptr::from_ref(page).cast() };
-    words[place]
+    unsafe { &*ptr::from_ref(page).cast() }
+}
+
+/// The words of a user page.
+pub fn user_words(page: &UserPage) -> &[u64; UserWord::COUNT] {
+    // SAFETY: as above.
+    unsafe { &*ptr::from_ref(page).cast() }
 }

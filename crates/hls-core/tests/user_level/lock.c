@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The lock of include/hls_scheduler.h, tried by threads at once: an agent that has turns all the time, and children that
- * take the lock, wait for it, and decide before they block. Nobody schedules them by their pages. Prints how many turns
- * were put off, and fails if two threads were inside at once, or an urgency stays raised.
+ * The lock of include/hls_scheduler.h, tried by threads at once: an agent that has turns all the time, and children
+ * that take the lock, wait for it, and decide before they block. Nobody schedules them by their pages. Prints how many
+ * turns were put off, and fails if two threads were inside at once, or an urgency stays raised.
  */
 #define _GNU_SOURCE
 #include "hls_scheduler.h"

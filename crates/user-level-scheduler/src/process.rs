@@ -1,0 +1,95 @@
+//! The agent as a thread of a process: finds the pages that the environment names, and takes turns. Between turns it
+//! parks.
+
+use crate::mapping;
+use crate::pages::{CPUS, Pages, VERSION};
+use crate::scheduler::{Policy, Scheduler};
+use rustix::io::Errno;
+use rustix::thread::{gettid, sched_yield};
+use std::os::fd::RawFd;
+use std::{env, fmt, fs};
+
+/// Why this process is no agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    /// The environment has no `HLS_SCHEDULER`: neither `hls ctl promote` nor a hierarchy file has started the process.
+    NoScheduler,
+    /// It has one, but of another form than NAME:DESCRIPTOR:DESCRIPTOR.
+    Malformed(String),
+    /// The descriptors cannot be mapped.
+    NotMapped(Errno),
+    /// The pages are of another version of the contract.
+    OtherVersion(u64),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::NoScheduler => f.write_str("found no HLS_SCHEDULER in the environment, expected one"),
+            OpenError::Malformed(text) => {
+                write!(f, "HLS_SCHEDULER: found {text:?}, expected NAME:DESCRIPTOR:DESCRIPTOR")
+            }
+            OpenError::NotMapped(error) => write!(f, "the pages cannot be mapped: {error}"),
+            OpenError::OtherVersion(version) => {
+                write!(f, "found pages of version {version}, expected {VERSION}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+/// The pages of the scheduler that the environment's `HLS_SCHEDULER` names, for as long as the process lives.
+pub fn open() -> Result<Pages<'static>, OpenError> {
+    let text = env::var("HLS_SCHEDULER").map_err(|_| OpenError::NoScheduler)?;
+    let (kernel, user) = descriptors(&text).ok_or(OpenError::Malformed(text))?;
+    let pages = mapping::map(kernel, user).map_err(OpenError::NotMapped)?;
+    match pages.version() {
+        VERSION => Ok(pages),
+        other => Err(OpenError::OtherVersion(other)),
+    }
+}
+
+/// The descriptors of the kernel page and of the user page. The name before them may have colons of its own.
+fn descriptors(text: &str) -> Option<(RawFd, RawFd)> {
+    let (text, user) = text.rsplit_once(':')?;
+    let (_, kernel) = text.rsplit_once(':')?;
+    Some((kernel.parse().ok()?, user.parse().ok()?))
+}
+
+/// How many CPUs this machine may have: the kernel lists them as `0-3`, or as `0`.
+fn possible_cpus() -> Option<usize> {
+    let list = fs::read_to_string("/sys/devices/system/cpu/possible").ok()?;
+    let last = list.trim_end().rsplit(['-', ',']).next()?.parse::<usize>().ok()?;
+    Some(last + 1)
+}
+
+/// What the program of a scheduler does: takes turns, and parks between them, until the calling thread is not the agent
+/// any more. The scheduler has the environment's `HLS_WIDTH` CPUs at once, or 1, and its `HLS_SETTINGS`.
+pub fn run<P: Policy>(policy: &mut P) -> Result<(), OpenError> {
+    let pages = open()?;
+    let number = |name| env::var(name).ok().and_then(|text| text.parse().ok());
+    let cpus = possible_cpus().unwrap_or(CPUS);
+    let settings = env::var("HLS_SETTINGS").unwrap_or_default();
+    let mut scheduler = Scheduler::new::<P>(pages, cpus, number("HLS_WIDTH").unwrap_or(1), &settings);
+    let agent = u64::from(gettid().as_raw_nonzero().get().unsigned_abs());
+    while pages.child(0) == agent {
+        scheduler.turn(policy);
+        sched_yield();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_names_two_descriptors() {
+        assert_eq!(descriptors("S:3:4"), Some((3, 4)));
+        assert_eq!(descriptors("a:b:10:11"), Some((10, 11)));
+        for text in ["", "S", "S:3", "3:4", "S:3:", "S:3:x"] {
+            assert_eq!(descriptors(text), None, "{text}");
+        }
+    }
+}
