@@ -16,6 +16,7 @@ use hls_control::{
     Created, EngineError, HierarchyChange, Layout, Manager, Observed, Pages, PolicyDisabled, PolicySource,
     Preparation, Promisee, RunningEngine, Socket, Thread, serve,
 };
+use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp};
 use hls_hierarchy::model::User;
 use hls_kernel_engine::{BuiltIn, Engine};
@@ -243,6 +244,10 @@ impl RunningEngine for RemoteRun {
     fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
         let vps = vps.to_vec();
         self.ask(move |run| run.observed(&vps)).unwrap_or_default()
+    }
+
+    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided> {
+        self.ask(move |run| run.engine.view().decided(scheduler)).ok()?
     }
 
     fn stolen(&mut self) -> Nanos {
