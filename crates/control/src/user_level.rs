@@ -20,9 +20,6 @@ use serde::{Deserialize, Serialize};
 /// The policy of schedulers that are promoted.
 const POLICY: &str = "user-level";
 
-/// The parameter of a child that says its slot.
-const SLOT: &str = "slot";
-
 /// A user other than root has no more schedulers with pages at a time, of the [`pages::MAX_PAGES`] that there are.
 const MAX_PAGED_OF_A_USER: usize = 16;
 
@@ -74,7 +71,7 @@ impl<E: RunningEngine> Manager<E> {
     fn hand_over(&mut self, number: usize, agent: &Thread) -> Result<(u16, Pages), Error> {
         let (width, pages) = self.fresh_pages(number)?;
         let policy = self.tree.scheduler(number).map_or(&[][..], |scheduler| &scheduler.policy.vp_params);
-        let texts = Texts::from([(SLOT.into(), "0".into())]);
+        let texts = Texts::from([(pages::SLOT.into(), pages::AGENTS_SLOT.to_string())]);
         let params = Reader::new(&texts).values(policy, None)?;
         self.place(agent, Slot { scheduler: number, params, need: None })?;
         self.tree.schedulers[number].as_mut().into_iter().for_each(|known| known.is_promoted = true);
@@ -212,7 +209,8 @@ impl<E: RunningEngine> Manager<E> {
 /// An error of the engine that did not take a child with these parameters below a scheduler.
 pub(crate) fn not_taken(error: EngineError, scheduler: &Scheduler, params: &[u64]) -> Error {
     let Scheduler { name, policy, .. } = scheduler;
-    let slot = policy.vp_params.iter().position(|info| info.name == SLOT).and_then(|at| params.get(at));
+    let slot =
+        policy.vp_params.iter().position(|info| info.name == pages::SLOT).and_then(|at| params.get(at));
     match (error, slot) {
         // All values are in their ranges.
         (EngineError::Core(CoreError::Param), Some(slot)) => {

@@ -40,8 +40,11 @@ const MAX_USER_BYTES: usize = 255;
 /// Reads what one property says about who is meant.
 type Rule = fn(&Property) -> Result<Who, Refusal>;
 
+/// The property that says what is started.
+pub(crate) const COMMAND: &str = "command";
+
 const RULES: [(&str, Rule); 5] =
-    [("command", command), ("pid", pid), ("comm", comm), ("cgroup", cgroup), ("unit", unit)];
+    [(COMMAND, command), ("pid", pid), ("comm", comm), ("cgroup", cgroup), ("unit", unit)];
 
 /// Reads which threads of the machine a thread of the file stands for; reports a second property that says so.
 pub(crate) fn read(properties: &mut Properties, sink: &mut Sink) -> Option<Placed<Who>> {
@@ -63,6 +66,11 @@ pub(crate) fn read(properties: &mut Properties, sink: &mut Sink) -> Option<Place
         }
     }
     who
+}
+
+/// Reads the command that a scheduler's process is started by.
+pub(crate) fn agent(property: &Property, sink: &mut Sink) -> Option<Placed<Who>> {
+    sink.ok(command(property)).map(|value| Placed { value, span: property.value.span.clone() })
 }
 
 /// Reads who owns a scheduler.

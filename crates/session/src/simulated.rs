@@ -10,10 +10,10 @@ use crate::policies::library;
 use crate::registry::RunRegistry;
 use hls_calculus::Guarantee;
 use hls_control::{
-    Created, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource, Preparation, Prepared,
-    Promisee, RunningEngine, Thread,
+    Created, EngineError, HierarchyChange, Observed, Pages, PolicyDisabled, PolicySource, Preparation,
+    Prepared, Promisee, RunningEngine, Thread,
 };
-use hls_core::{CoreVp, Library};
+use hls_core::{CoreScheduler, CoreVp, Library};
 use hls_monitor::event::ObservedVp;
 use hls_plan::{ChangeableEngine, ThreadKey};
 use hls_sim::{Failure, Simulation};
@@ -113,6 +113,12 @@ impl RunningEngine for SimulatedRun<'_> {
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
         Err(EngineError::Failed(
             "found a simulated run, expected real threads that talk to their schedulers".into(),
+        ))
+    }
+
+    fn make_pages(&mut self, _scheduler: CoreScheduler) -> Result<Pages, EngineError> {
+        Err(EngineError::Failed(
+            "found a simulated run, expected real threads, of which one can decide for others".into(),
         ))
     }
 

@@ -16,7 +16,7 @@ use hls_hierarchy::model::{Child, Hierarchy, ModelEdge};
 use hls_plan::ThreadKey;
 use hls_policy_build::{Builder, PolicyFile, Target};
 use hls_units::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -74,6 +74,8 @@ pub struct Native {
     pub panics: bool,
     /// Whether it knows the real threads of this machine as well.
     pub knows_real: bool,
+    /// Those of them that it knows.
+    real: BTreeSet<u32>,
     /// Whether it compiles policies, which then may be loaded.
     pub compiles: bool,
     /// The built-in policy that the engine was made without, and whether the next one is to have it.
@@ -124,6 +126,7 @@ impl Native {
             pages_of: Vec::new(),
             panics: false,
             knows_real: false,
+            real: BTreeSet::new(),
             compiles: true,
             left_out: None,
             brings_in: false,
@@ -358,6 +361,7 @@ impl RunningEngine for Native {
             let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
             let (pid, comm) = (field("Tgid:")?.parse().ok()?, field("Name:")?.to_owned());
             self.spawn(tid, Some(uid), None);
+            self.real.insert(tid);
             let thread = self.threads.get_mut(&tid)?;
             (thread.pid, thread.comm) = (pid, comm);
         }
@@ -365,6 +369,10 @@ impl RunningEngine for Native {
     }
 
     fn lives(&mut self, thread: ThreadKey) -> bool {
+        if self.real.contains(&thread.tid) && !Path::new(&format!("/proc/{}", thread.tid)).exists() {
+            self.real.remove(&thread.tid);
+            self.exit(thread.tid);
+        }
         self.threads.get(&thread.tid).is_some_and(|known| known.key == thread)
     }
 

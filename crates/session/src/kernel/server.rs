@@ -13,10 +13,10 @@ use crate::registry::{self, DisabledPolicies};
 use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
-    Created, EngineError, HierarchyChange, Layout, Manager, Observed, PolicyDisabled, PolicySource,
+    Created, EngineError, HierarchyChange, Layout, Manager, Observed, Pages, PolicyDisabled, PolicySource,
     Preparation, Promisee, RunningEngine, Socket, Thread, serve,
 };
-use hls_core::CoreVp;
+use hls_core::{CoreScheduler, CoreVp};
 use hls_hierarchy::model::User;
 use hls_kernel_engine::{BuiltIn, Engine};
 use hls_monitor::event::ObservedVp;
@@ -203,6 +203,10 @@ impl RunningEngine for RemoteRun {
         messenger.map_err(|error| EngineError::Failed(error.to_string()))
     }
 
+    fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, EngineError> {
+        self.ask(move |run| make_pages(&mut run.engine, scheduler))?
+    }
+
     fn thread(&mut self, tid: u32) -> Option<Thread> {
         let look = move |run: &mut Run| {
             // A thread that has just come may be in records that the run has not taken yet.
@@ -248,6 +252,12 @@ impl RunningEngine for RemoteRun {
     fn longest_hold_and_wait(&mut self) -> Option<(Nanos, Nanos)> {
         self.ask(|run| run.engine.longest_hold_and_wait()).ok()
     }
+}
+
+/// Fresh pages of a scheduler.
+pub fn make_pages(engine: &mut Engine, scheduler: CoreScheduler) -> Result<Pages, EngineError> {
+    let made = engine.make_pages(scheduler).map_err(|error| EngineError::Failed(error.to_string()))?;
+    Ok(Pages { kernel: made.kernel, user: made.user })
 }
 
 /// A thread with what the system says of it, unless it has ended. The socket's threads ask for that, so that the run
