@@ -166,14 +166,14 @@ static inline unsigned hls_lock(struct hls_scheduler *s)
  */
 static inline int hls_put_off(struct hls_scheduler *s)
 {
-	unsigned word = __atomic_load_n(&s->lock, __ATOMIC_ACQUIRE);
+	unsigned word = __atomic_load_n(&s->lock, __ATOMIC_ACQUIRE), cpu;
 
 	if (!word)
 		return 0;
 	hls_help(s, word);
 	if (!hls_change_lock(s, &word, word | HLS_LOCK_IS_IN_TURN))
 		return 0;
-	for (unsigned cpu = 0; cpu < s->cpus; cpu++)
+	hls_for_each_slot (cpu, hls_load(&s->kernel->cpus))
 		hls_store(&s->user->next[cpu], 0);
 	hls_store(&s->user->wake_at_ns, hls_load(&s->kernel->at_ns) + HLS_PUT_OFF_NS);
 	hls_store(&s->user->answered, hls_load(&s->kernel->asked));
@@ -204,12 +204,12 @@ static inline void hls_decide_blocking(struct hls_scheduler *s)
 {
 	unsigned self = hls_self(s), cpu = (unsigned)sched_getcpu();
 
-	if (self == HLS_NOBODY || cpu >= s->cpus || !hls_try_lock(s, self))
+	if (self == HLS_NOBODY || cpu >= HLS_SLOTS || !hls_try_lock(s, self))
 		return;
 	hls_word wake_at_ns = s->wake_at_ns, candidates;
 	hls_take_events(s);
 	candidates = s->wanting & ~s->held & ~HLS_BIT(self) & ~hls_chosen_elsewhere(s, cpu);
-	hls_name_next(s, s->seen, self, hls_choose(s, cpu % s->width, candidates));
+	hls_name_next(s, s->seen, self, hls_choose(s, cpu, candidates));
 	hls_show_touched(s);
 	if (s->wake_at_ns != wake_at_ns)
 		hls_ask_once(s, HLS_EVENT_BLOCK, self);
@@ -249,7 +249,6 @@ static inline int hls_scheduler_map(struct hls_scheduler *s, const struct hls_us
 	    (const struct hls_kernel_page *)hls_map_page(pages[0], sizeof(struct hls_kernel_page), PROT_READ);
 	struct hls_user_page *user =
 	    (struct hls_user_page *)hls_map_page(pages[1], sizeof(struct hls_user_page), PROT_READ | PROT_WRITE);
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
 	if (!kernel || !user)
 		return -1;
@@ -258,8 +257,6 @@ static inline int hls_scheduler_map(struct hls_scheduler *s, const struct hls_us
 		return -1;
 	}
 	hls_scheduler_init(s, policy, own, kernel, user);
-	if (cpus > s->cpus)
-		s->cpus = cpus < HLS_SLOTS ? (unsigned)cpus : HLS_SLOTS;
 	return 0;
 }
 

@@ -68,8 +68,8 @@ struct hls_known {
 struct hls_scheduler {
 	void *own;       /* the policy's own state */
 	hls_word now_ns; /* the time: not later than it is, and not much earlier */
-	unsigned cpus;   /* decisions are made for CPUs 0 to cpus - 1 */
-	unsigned width;  /* how many of them the scheduler has at once; 1: any CPU, and decisions are strict */
+	hls_word cpus;   /* of the hierarchy, a bit each */
+	unsigned width;  /* how many of them the scheduler has at once; 1: any, and decisions are strict */
 	const char *settings;
 
 	const struct hls_kernel_page *kernel;
@@ -339,8 +339,10 @@ static inline void hls_take_times(struct hls_scheduler *s)
 /* Works off all events that there are. */
 static inline void hls_take_events(struct hls_scheduler *s)
 {
-	hls_word events = hls_load(&s->kernel->events);
+	hls_word events = hls_load(&s->kernel->events), width = hls_load(&s->kernel->width);
 
+	s->cpus = hls_load(&s->kernel->cpus);
+	s->width = width < 1 ? 1 : width < HLS_SLOTS ? (unsigned)width : HLS_SLOTS;
 	s->now_ns = hls_load(&s->kernel->at_ns);
 	hls_take_times(s);
 	if (!hls_take_ring(s, events))
@@ -379,27 +381,33 @@ static inline unsigned hls_choose(struct hls_scheduler *s, unsigned cpu, hls_wor
 static inline hls_word hls_chosen_elsewhere(const struct hls_scheduler *s, unsigned cpu)
 {
 	hls_word chosen = 0;
+	unsigned other;
 
-	for (unsigned other = 0; other < s->cpus && s->width > 1; other++) {
+	hls_for_each_slot (other, s->width > 1 ? s->cpus & ~HLS_BIT(cpu) : 0) {
 		hls_word decision = hls_load(&s->user->next[other]);
-		if (other % s->width != cpu % s->width && decision & HLS_NAMED)
+		if (decision & HLS_NAMED)
 			chosen |= HLS_BIT(HLS_DECISION_SLOT(decision));
 	}
 	return chosen;
 }
 
-/* Asks the policy for whom the CPUs are, and writes that down. */
+/*
+ * Asks the policy for whom the CPUs are, and writes that down. A scheduler that has fewer CPUs at once than there are
+ * may have any of them: what it decides for the first ones holds for the others, too.
+ */
 static inline void hls_decide(struct hls_scheduler *s)
 {
-	hls_word candidates = s->wanting & ~s->held, knows = s->width > 1 ? HLS_LOOSE : 0;
+	hls_word candidates = s->wanting & ~s->held, knows = s->width > 1 ? HLS_LOOSE : 0, decision[HLS_SLOTS];
+	unsigned cpu, place = 0;
 
-	for (unsigned place = 0; place < s->width; place++) {
-		unsigned slot = hls_choose(s, place, candidates);
-		hls_word decision = slot < HLS_SLOTS ? HLS_DECISION(s->seen, knows, 0, slot) : 0;
-		for (unsigned cpu = place; cpu < s->cpus; cpu += s->width)
-			hls_store(&s->user->next[cpu], decision);
-		if (slot < HLS_SLOTS)
-			candidates &= ~HLS_BIT(slot);
+	hls_for_each_slot (cpu, s->cpus) {
+		if (place < s->width) {
+			unsigned slot = hls_choose(s, cpu, candidates);
+			decision[place] = slot < HLS_SLOTS ? HLS_DECISION(s->seen, knows, 0, slot) : 0;
+			candidates &= ~(slot < HLS_SLOTS ? HLS_BIT(slot) : 0);
+		}
+		hls_store(&s->user->next[cpu], decision[place % s->width]);
+		place++;
 	}
 }
 
@@ -433,27 +441,12 @@ static inline void hls_turn(struct hls_scheduler *s)
 	hls_store(&s->user->answered, s->seen);
 }
 
-/* A whole number that the environment states, `most` at most; `otherwise`, where it states none. */
-static inline unsigned hls_environment(const char *name, unsigned otherwise, unsigned most)
-{
-	const char *text = getenv(name);
-	unsigned long value = text ? strtoul(text, NULL, 10) : 0;
-
-	if (!value)
-		return otherwise;
-	return value < most ? (unsigned)value : most;
-}
-
-/*
- * Begins with what is in the kernel page. What the user page has of an earlier agent goes. The scheduler is taken to
- * have the environment's HLS_WIDTH CPUs at once, or 1; `cpus` and `width` may be changed then.
- */
+/* Begins with what is in the kernel page. What the user page has of an earlier agent goes. */
 static inline void hls_scheduler_init(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own,
 				      const struct hls_kernel_page *kernel, struct hls_user_page *user)
 {
 	memset(s, 0, sizeof(*s));
 	s->own = own;
-	s->cpus = s->width = hls_environment("HLS_WIDTH", 1, HLS_SLOTS);
 	s->settings = getenv("HLS_SETTINGS");
 	s->policy = policy;
 	s->kernel = kernel;

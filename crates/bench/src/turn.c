@@ -28,6 +28,7 @@ int main(int argc, char **argv)
 
 	if (!children || children >= HLS_SLOTS || !count)
 		return 2;
+	kernel_page.cpus = kernel_page.width = 1;
 	for (hls_word slot = 1; slot <= children; slot++) {
 		kernel_page.slot[slot].child = slot;
 		happens(HLS_EVENT_NEW, slot);

@@ -86,7 +86,7 @@ impl Policy for Mirror {
 }
 
 /// Has a turn of the library in Rust beside each turn of a program in C.
-fn observe<P: Policy + 'static>(world: &mut World, mut policy: P, width: usize, settings: &str) {
+fn observe<P: Policy + 'static>(world: &mut World, mut policy: P, settings: &str) {
     let mut scheduler: Option<Scheduler<'static>> = None;
     let settings = settings.to_owned();
     world.observer = Some(Box::new(move |kernel: &KernelPage, before: &UserPage, after: &UserPage| {
@@ -94,7 +94,7 @@ fn observe<P: Policy + 'static>(world: &mut World, mut policy: P, width: usize, 
         let kernel: &'static Kernel = Box::leak(Box::new(kernel_words(kernel).map(AtomicU64::new)));
         let user: &'static _ = Box::leak(Box::new(user_words(before).map(AtomicU64::new)));
         let pages = Pages { kernel, user };
-        let scheduler = scheduler.get_or_insert_with(|| Scheduler::new::<P>(pages, width, width, &settings));
+        let scheduler = scheduler.get_or_insert_with(|| Scheduler::new::<P>(pages, &settings));
         scheduler.set_pages(pages);
         scheduler.turn(&mut policy);
         for (place, (ours, theirs)) in user.iter().zip(user_words(after)).enumerate() {
@@ -137,7 +137,7 @@ fn compare<P: Policy + 'static>(source: &str, settings: &str, policy: impl Fn() 
     for seed in 0..30 {
         let cpus = 1 + seed as u16 % 2;
         let mut world = World::without_turns(cpus, Program::open(&object, settings), 5);
-        observe(&mut world, policy(), cpus.into(), settings);
+        observe(&mut world, policy(), settings);
         world.begin();
         turns += play(world, seed);
     }

@@ -9,12 +9,15 @@ pub(crate) const EVENTS: u64 = 64;
 /// Kinds of events for which there is room.
 const KINDS: usize = 8;
 /// CPUs for which there are decisions.
-pub(crate) const CPUS: usize = 64;
+const CPUS: usize = 64;
 /// The version of the contract.
 pub(crate) const VERSION: u64 = 1;
 
+/// Words of the kernel page before those of the slots.
+const HEAD: usize = 7;
+
 /// Words of the kernel page.
-pub const KERNEL_WORDS: usize = 5 + 3 * SLOTS + EVENTS as usize;
+pub const KERNEL_WORDS: usize = HEAD + 3 * SLOTS + EVENTS as usize;
 /// Words of the user page.
 pub const USER_WORDS: usize = 3 + KINDS + CPUS + 2 * SLOTS;
 
@@ -56,21 +59,29 @@ impl Pages<'_> {
         self.read(4)
     }
 
+    pub(crate) fn cpus(&self) -> u64 {
+        self.read(5)
+    }
+
+    pub(crate) fn width(&self) -> u64 {
+        self.read(6)
+    }
+
     pub(crate) fn child(&self, slot: Slot) -> u64 {
-        self.read(5 + 3 * slot)
+        self.read(HEAD + 3 * slot)
     }
 
     pub(crate) fn ran_ns(&self, slot: Slot) -> u64 {
-        self.read(5 + 3 * slot + 1)
+        self.read(HEAD + 3 * slot + 1)
     }
 
     pub(crate) fn last_event(&self, slot: Slot) -> u64 {
-        self.read(5 + 3 * slot + 2)
+        self.read(HEAD + 3 * slot + 2)
     }
 
     /// The kind and the slot of an event, by its number; `None`: the ring does not have it any more.
     pub(crate) fn event(&self, number: u64) -> Option<(u8, Slot)> {
-        let word = self.read(5 + 3 * SLOTS + (number % EVENTS) as usize);
+        let word = self.read(HEAD + 3 * SLOTS + (number % EVENTS) as usize);
         (word >> 16 == number << 16 >> 16).then_some(((word >> 8) as u8, word as usize % SLOTS))
     }
 

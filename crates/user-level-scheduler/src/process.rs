@@ -2,12 +2,12 @@
 //! parks.
 
 use crate::mapping;
-use crate::pages::{CPUS, Pages, VERSION};
+use crate::pages::{Pages, VERSION};
 use crate::scheduler::{Policy, Scheduler};
 use rustix::io::Errno;
 use rustix::thread::{gettid, sched_yield};
 use std::os::fd::RawFd;
-use std::{env, fmt, fs};
+use std::{env, fmt};
 
 /// Why this process is no agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,21 +57,12 @@ fn descriptors(text: &str) -> Option<(RawFd, RawFd)> {
     Some((kernel.parse().ok()?, user.parse().ok()?))
 }
 
-/// How many CPUs this machine may have: the kernel lists them as `0-3`, or as `0`.
-fn possible_cpus() -> Option<usize> {
-    let list = fs::read_to_string("/sys/devices/system/cpu/possible").ok()?;
-    let last = list.trim_end().rsplit(['-', ',']).next()?.parse::<usize>().ok()?;
-    Some(last + 1)
-}
-
 /// What the program of a scheduler does: takes turns, and parks between them, until the calling thread is not the agent
-/// any more. The scheduler has the environment's `HLS_WIDTH` CPUs at once, or 1, and its `HLS_SETTINGS`.
+/// any more. The settings are those of the environment's `HLS_SETTINGS`.
 pub fn run<P: Policy>(policy: &mut P) -> Result<(), OpenError> {
     let pages = open()?;
-    let number = |name| env::var(name).ok().and_then(|text| text.parse().ok());
-    let cpus = possible_cpus().unwrap_or(CPUS);
     let settings = env::var("HLS_SETTINGS").unwrap_or_default();
-    let mut scheduler = Scheduler::new::<P>(pages, cpus, number("HLS_WIDTH").unwrap_or(1), &settings);
+    let mut scheduler = Scheduler::new::<P>(pages, &settings);
     let agent = u64::from(gettid().as_raw_nonzero().get().unsigned_abs());
     while pages.child(0) == agent {
         scheduler.turn(policy);

@@ -1,7 +1,7 @@
 //! What a policy is, the turn, and what a policy may do in it. Makes no system call.
 
 use crate::SLOTS;
-use crate::pages::{CPUS, EVENTS, Pages};
+use crate::pages::{EVENTS, Pages};
 use crate::settings::setting;
 use crate::slots::{Event, Slot, Slots};
 
@@ -61,10 +61,6 @@ struct Known {
 #[derive(Debug)]
 pub struct Scheduler<'p> {
     pages: Pages<'p>,
-    /// Decisions are made for as many CPUs, from CPU 0 on.
-    cpus: usize,
-    /// How many of them the scheduler has at once; 1: any, and decisions are strict.
-    width: usize,
     settings: String,
     now_ns: u64,
     /// The last event that was worked off.
@@ -81,15 +77,12 @@ pub struct Scheduler<'p> {
 }
 
 impl<'p> Scheduler<'p> {
-    /// Begins with what is in the kernel page; what the user page has of an earlier agent goes. The scheduler has
-    /// `width` of so many CPUs at once. `settings`: as in the environment's `HLS_SETTINGS`.
-    pub fn new<P: Policy>(pages: Pages<'p>, cpus: usize, width: usize, settings: &str) -> Scheduler<'p> {
-        let cpus = cpus.clamp(1, CPUS);
+    /// Begins with what is in the kernel page; what the user page has of an earlier agent goes. `settings`: as in the
+    /// environment's `HLS_SETTINGS`.
+    pub fn new<P: Policy>(pages: Pages<'p>, settings: &str) -> Scheduler<'p> {
         let asks = Event::ALL.map(|event| if P::ASKS.contains(&event) { u64::MAX } else { 0 });
         let mut scheduler = Scheduler {
             pages,
-            cpus,
-            width: width.clamp(1, cpus),
             settings: settings.to_owned(),
             now_ns: 0,
             seen: 0,
@@ -307,20 +300,23 @@ impl<'p> Scheduler<'p> {
         if wants { policy.wakeup(self, slot) } else { policy.block(self, slot) }
     }
 
-    /// Asks the policy for whom the CPUs are, and writes that down.
+    /// Asks the policy for whom the CPUs are, and writes that down. A scheduler that has fewer CPUs at once than there
+    /// are may have any of them: what it decides for the first ones holds for the others, too.
     fn decide(&mut self, policy: &mut impl Policy) {
         const NAMED: u64 = 0x1000;
         const LOOSE: u64 = 0x2000;
-        let knows = if self.width > 1 { NAMED | LOOSE } else { NAMED };
+        let width = self.pages.width().clamp(1, SLOTS as u64) as usize;
+        let knows = if width > 1 { NAMED | LOOSE } else { NAMED };
         let mut candidates = Slots(self.wanting & !self.held);
-        for place in 0..self.width {
-            let chosen = if candidates.0 == 0 { None } else { policy.schedule(self, place, candidates) };
-            let chosen = chosen.filter(|slot| candidates.has(*slot));
-            let decision = chosen.map_or(0, |slot| self.seen << 16 | knows | slot as u64);
-            for cpu in (place..self.cpus).step_by(self.width) {
-                self.pages.set_next(cpu, decision);
+        let mut decisions = [0; SLOTS];
+        for (place, cpu) in Slots(self.pages.cpus()).enumerate() {
+            if place < width {
+                let chosen = if candidates.0 == 0 { None } else { policy.schedule(self, cpu, candidates) };
+                let chosen = chosen.filter(|slot| candidates.has(*slot));
+                decisions[place] = chosen.map_or(0, |slot| self.seen << 16 | knows | slot as u64);
+                candidates.0 &= !chosen.map_or(0, |slot| 1 << slot);
             }
-            candidates.0 &= !chosen.map_or(0, |slot| 1 << slot);
+            self.pages.set_next(cpu, decisions[place % width]);
         }
     }
 }

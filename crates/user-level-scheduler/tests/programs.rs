@@ -16,9 +16,11 @@ use std::time::{Duration, Instant};
 const VERSION: usize = 0;
 const EVENTS: usize = 1;
 const WANTING: usize = 3;
-const RING: usize = 5 + 3 * SLOTS;
+const CPUS: usize = 5;
+const WIDTH: usize = 6;
+const RING: usize = 7 + 3 * SLOTS;
 fn child(slot: usize) -> usize {
-    5 + 3 * slot
+    7 + 3 * slot
 }
 
 /// A page that processes inherit.
@@ -97,6 +99,8 @@ fn an_agent_decides_until_it_is_none_any_more() {
         let (kernel, user) = (Page::new(KERNEL_WORDS), Page::new(USER_WORDS));
         let mut process = process(&program, &kernel, &user);
         kernel.write(VERSION, 1);
+        kernel.write(CPUS, 0b11);
+        kernel.write(WIDTH, 1);
         kernel.write(child(0), process.id().into());
         for slot in 1..3 {
             kernel.write(child(slot), 100 + slot as u64);
@@ -109,6 +113,7 @@ fn an_agent_decides_until_it_is_none_any_more() {
         user.wait_for(0, 4);
         // A strict decision that knows four events: the thread in slot 2 has the greater priority.
         assert_eq!(user.read(3 + 8), 4 << 16 | 0x1002, "{}", program.display());
+        assert_eq!(user.read(3 + 9), 4 << 16 | 0x1002, "the only CPU that it has may be any");
         kernel.write(RING + 5, 5 << 16 | 3 << 8 | 2);
         kernel.write(EVENTS, 5);
         user.wait_for(0, 5);

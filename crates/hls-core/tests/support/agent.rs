@@ -55,7 +55,6 @@ pub struct Program {
     turn: Turn,
     state: *mut c_void,
     settings: String,
-    width: usize,
 }
 
 impl Drop for Program {
@@ -72,7 +71,7 @@ impl Program {
         let object = unsafe { libloading::Library::new(object) }.expect("the object can be opened");
         // SAFETY: the type is that of include/hls_scheduler.h.
         let turn = *unsafe { object.get::<Turn>(b"hls_agent_turn\0") }.expect("it exports its turn");
-        Program { object, turn, state: ptr::null_mut(), settings: settings.to_owned(), width: 1 }
+        Program { object, turn, state: ptr::null_mut(), settings: settings.to_owned() }
     }
 
     /// A turn of the policy.
@@ -81,10 +80,7 @@ impl Program {
         let guard = self.state.is_null().then(|| ENVIRONMENT.lock());
         if guard.is_some() {
             // SAFETY: whoever reads or writes the environment in this program holds the lock.
-            unsafe {
-                env::set_var("HLS_SETTINGS", &self.settings);
-                env::set_var("HLS_WIDTH", self.width.to_string());
-            }
+            unsafe { env::set_var("HLS_SETTINGS", &self.settings) };
         }
         // SAFETY: the function is that of hls_scheduler.h: it reads and writes the pages and its own state.
         unsafe { (self.turn)(kernel, user, &mut self.state) };
@@ -143,8 +139,7 @@ impl World {
     }
 
     /// The same before the agent's first turn.
-    pub fn without_turns(cpus: u16, mut program: Program, allowance: u64) -> World {
-        program.width = cpus.into();
+    pub fn without_turns(cpus: u16, program: Program, allowance: u64) -> World {
         let mut machine = Machine::new(cpus, None);
         let scheduler = machine.root("user-level", &[allowance * MS, 10 * MS, 0]);
         let agent = machine.core.attach(scheduler, None, Params::from_slice(&[0, 0, 1000])).unwrap();

@@ -72,7 +72,7 @@ int main(void)
 	while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) < CHILDREN)
 		sched_yield();
 	hls_scheduler_init(&scheduler, &policy, NULL, &kernel_page, &user_page);
-	scheduler.cpus = HLS_SLOTS;
+	kernel_page.cpus = ~0ULL;
 	kernel_page.events = 1000; /* the ring has none of them: the slots are looked at */
 	__atomic_fetch_add(&ready, 1, __ATOMIC_ACQ_REL);
 	while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) < CHILDREN) {

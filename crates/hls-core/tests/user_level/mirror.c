@@ -124,7 +124,7 @@ static unsigned mirror_schedule(struct hls_scheduler *s, unsigned cpu, hls_word 
 	struct mirror *m = s->own;
 	unsigned slot = (unsigned)mirror_random(m) % HLS_SLOTS;
 
-	m->faults += cpu >= s->width || !candidates || candidates & ~m->wanting || candidates & s->held;
+	m->faults += !((s->cpus >> cpu) & 1) || !candidates || candidates & ~m->wanting || candidates & s->held;
 	/* Whoever is named without being a candidate is not meant. */
 	return mirror_random(m) % 4 ? hls_first_slot(candidates) : slot;
 }
