@@ -96,9 +96,12 @@
 		return hls_checked_answer_of_##hook(h, s, about, answer);
 
 /*
- * A BPF program may have 256 functions. loaded_HOOK() is one of them only where a policy is loaded, and for hooks that
- * need much of the stack.
+ * A BPF program may have 256 functions. So standard_HOOK() and loaded_HOOK() are such only where hooks need much of the
+ * stack, and loaded_HOOK() only where a policy is loaded.
  */
+#define STANDARD_REQUIRED HLS_GLOBAL_FUNC
+#define STANDARD_OPTIONAL static __always_inline
+#define STANDARD_SMALL static __always_inline
 #ifdef HLS_LOADED
 #define LOADED_REQUIRED HLS_GLOBAL_FUNC
 #else
@@ -109,7 +112,7 @@
 
 #define EVENT(number, hook, need, about, parameters, arguments, type, value)           \
 	HLS_LITERATURE_POLICIES(TOLD_APART, hook, need, parameters, arguments, type)   \
-	HLS_GLOBAL_FUNC type standard_##hook parameters                                \
+	STANDARD_##need type standard_##hook parameters                                \
 	{                                                                              \
 		switch (h->scheduler[s].policy) {                                      \
 			HLS_STANDARD_POLICIES(TELL, hook, need, arguments)             \
@@ -138,7 +141,7 @@
 
 #define QUESTION(number, hook, need, about, parameters, arguments, type, value)       \
 	HLS_LITERATURE_POLICIES(ASKED_APART, hook, need, parameters, arguments, type) \
-	HLS_GLOBAL_FUNC type standard_##hook parameters                               \
+	STANDARD_##need type standard_##hook parameters                               \
 	{                                                                             \
 		switch (h->scheduler[s].policy) {                                     \
 			HLS_STANDARD_POLICIES(ASK, hook, need, arguments)             \
@@ -175,6 +178,9 @@ HLS_HOOKS(EVENT, QUESTION)
 #undef QUESTION
 #undef EVENT
 #undef LOADED_SMALL
+#undef STANDARD_SMALL
+#undef STANDARD_OPTIONAL
+#undef STANDARD_REQUIRED
 #undef LOADED_OPTIONAL
 #undef LOADED_REQUIRED
 #undef ASK_LOADED

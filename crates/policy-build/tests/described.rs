@@ -23,13 +23,15 @@ fn loaded(table: &[PolicyInfo]) -> &[PolicyInfo] {
     loaded
 }
 
-/// The policies of the examples and of the gallery, those that a compiler takes, and the built-in ones as others.
+/// The policies of the examples and of the gallery, those that a compiler takes, and as others the built-in ones that can
+/// be loaded: a policy that has pages cannot.
 fn all() -> Vec<(u8, PolicyFile)> {
     let folders = ["../../examples/policies", "tests/gallery", "../../policies"];
     let entries = folders.into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|end| end == "c"));
-    paths.retain(|path| !fs::read_to_string(path).unwrap().contains("by the compiler"));
+    let is_without = |path: &PathBuf, text| !fs::read_to_string(path).unwrap().contains(text);
+    paths.retain(|path| is_without(path, "by the compiler") && is_without(path, ".has_pages"));
     paths.sort();
     let other = |file: PolicyFile| file.renamed(&format!("my-{}", file.name())).unwrap();
     NUMBERS.zip(paths.iter().map(|path| other(PolicyFile::read(path).unwrap()))).collect()
