@@ -85,7 +85,7 @@ struct hls_kernel_page {
 #define HLS_DECISION_DECIDER(word) (((word) >> 6) & (HLS_SLOTS - 1))
 #define HLS_DECISION_SLOT(word) ((word) & (HLS_SLOTS - 1))
 
-/* Urgencies: 0 is what the hierarchy states for the child. A child that is held gets no CPU. */
+/* Urgencies: 0 is what the hierarchy states for the child. One that is held gets no CPU while there is an agent. */
 #define HLS_MOST_URGENT 0x7fffffffffffffffULL
 #define HLS_HELD 0xffffffffffffffffULL
 

@@ -214,12 +214,12 @@ static __always_inline void user_level_charge_agent(hls_t *h, u32 s, u32 agent, 
 		      h->scheduler[s].param[USER_LEVEL_EVERY], used_ns);
 }
 
-/* What the process says of the urgency of the child v, or else the hierarchy. */
+/* What the process says of the urgency of the child v, or else the hierarchy. Without an agent nobody is held. */
 HLS_GLOBAL_FUNC u64 user_level_urgency(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	struct hls_user_page *user = user_page(h, s);
 	u64 said = user && !user_level_is_sealed(h, s) ? PAGE_WORD(user->urgency[user_level_slot(h, v)]) : 0;
-	if (!said)
+	if (!said || (said == HLS_HELD && !user_level_of(h, s)->slot[HLS_AGENT]))
 		return h->vp[v].param[USER_LEVEL_URGENCY];
 	return said == HLS_HELD || said < HLS_MOST_URGENT ? said : HLS_MOST_URGENT;
 }
@@ -333,6 +333,16 @@ static __always_inline void user_level_show_time(hls_t *h, u32 s, u32 v)
 		kernel->slot[user_level_slot(h, v)].ran_ns = h->vp[v].ran_ns;
 }
 
+/* The agent has come, or has gone: holds count from now on, or do not. All urgencies are to be looked at. */
+static __always_inline void user_level_note_agent(hls_t *h, u32 s)
+{
+	struct hls_user_page *user = user_page(h, s);
+	if (!user)
+		return;
+	__sync_fetch_and_or(&user->touched, user_level_of(h, s)->taken);
+	user_level_set_timer(h, s);
+}
+
 static s64 user_level_register_vp(hls_t *h, u32 s, u32 v)
 {
 	s64 error = user_level_take_slot(h, s, v);
@@ -341,7 +351,9 @@ static s64 user_level_register_vp(hls_t *h, u32 s, u32 v)
 	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
 	vp->left_ns = vp->named_at = vp->slice_number = 0;
 	user_level_show(h, s, vp->slot, h->vp[v].param[USER_LEVEL_CHILD], h->vp[v].ran_ns);
-	if (!user_level_is_agent(h, v))
+	if (user_level_is_agent(h, v))
+		user_level_note_agent(h, s);
+	else
 		user_level_tell(h, s, vp->slot, HLS_EVENT_NEW, false);
 	return 0;
 }
@@ -353,7 +365,9 @@ static void user_level_unregister_vp(hls_t *h, u32 s, u32 v)
 	ul->taken &= ~(1ULL << slot);
 	ul->slot[slot] = 0;
 	user_level_show(h, s, slot, 0, h->vp[v].ran_ns);
-	if (slot != HLS_AGENT)
+	if (slot == HLS_AGENT)
+		user_level_note_agent(h, s);
+	else
 		user_level_tell(h, s, slot, HLS_EVENT_REMOVED, false);
 }
 

@@ -202,15 +202,26 @@ fn garbage_in_the_kernel_page_harms_no_policy() {
     }
 }
 
-/// The files of the policies in the examples, and one in C++, by their places in the repository.
+/// The policies of the examples, one in C++, and that of the document, by their places in the repository.
 fn policies() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/user-level");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut files: Vec<String> =
         files.filter(|file| file.ends_with(".c")).map(|file| format!("examples/user-level/{file}")).collect();
     files.push("crates/hls-core/tests/user_level/first.cc".to_owned());
+    files.push(in_the_document());
     files.sort();
     files
+}
+
+/// The first scheduler of docs/user-level-schedulers.md, written into a file.
+fn in_the_document() -> String {
+    let document = include_str!("../../../docs/user-level-schedulers.md");
+    let (_, program) = document.split_once("```c\n").expect("a block of C");
+    let (program, _) = program.split_once("```").expect("its end");
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("last.c");
+    fs::write(&file, program).expect("the folder of the tests can be written");
+    file.to_str().expect("a path of text").to_owned()
 }
 
 /// Every policy is a program, too, and whoever comes and goes, the one that remains has the CPU.

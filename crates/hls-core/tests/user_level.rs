@@ -196,6 +196,29 @@ fn who_is_held_gets_no_cpu() {
     assert_eq!(bench.timeline(1), "c");
 }
 
+/// A hold ends with the agent, and counts again where another one takes over.
+#[test]
+fn a_hold_ends_with_the_agent() {
+    let mut bench = Bench::with_agent(1, false, &[1, 5]);
+    for slot in 1..3 {
+        bench.write(UserWord::Urgency(slot), HELD);
+    }
+    bench.write(UserWord::Touched, 0b110);
+    bench.yields(2);
+    assert_eq!(bench.timeline(2), "..");
+    bench.machine.core.detach(bench.threads[0], bench.machine.now).unwrap();
+    bench.machine.settled();
+    assert_eq!(bench.timeline(3), ".cc", "holds are looked at within a millisecond");
+    bench.block(2);
+    assert_eq!(bench.timeline(1), "b");
+    bench.wake(2);
+    bench.threads[0] = bench.machine.thread(bench.scheduler, &[0, 0, 100]);
+    bench.wake(0);
+    bench.answer();
+    bench.park();
+    assert_eq!(bench.timeline(3), "...");
+}
+
 /// A child that runs is held by another CPU's decision.
 #[test]
 fn a_hold_takes_a_cpu_away() {
