@@ -128,7 +128,8 @@ impl Run {
 /// Pages of a scheduler to which nothing has happened.
 fn empty_pages() -> (KernelPage, UserPage) {
     let (slot, ring, words) = ([KernelSlot::default(); SLOTS], [0; EVENTS], [0; 64]);
-    let kernel = KernelPage { version: 1, events: 0, asked: 0, wanting: 0, at_ns: 0, cpus: 1, width: 1, slot, ring };
+    let kernel =
+        KernelPage { version: 1, events: 0, asked: 0, wanting: 0, at_ns: 0, cpus: 1, width: 1, slot, ring };
     let (next, urgency, slice, ask) = (words, words, words, [0; EVENT_KINDS]);
     (kernel, UserPage { answered: 0, wake_at_ns: 0, touched: 0, ask, next, urgency, slice })
 }
