@@ -9,8 +9,8 @@ use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time
 use crate::layout::{Column, number, text, write_rows};
 use hls_monitor::event::{ObservedScheduler, ObservedVp};
 use hls_monitor::result::{
-    Below, Child, Decided, GuaranteeResult, Percentiles, QueueResult, RequestsResult, ResponseBound, RunResult,
-    SchedulerResult, TaskResult, ThreadResult, Topology, Verdict, WindowResult,
+    Below, Child, Decided, GuaranteeResult, Percentiles, QueueResult, RequestsResult, ResponseBound,
+    RunResult, SchedulerResult, TaskResult, ThreadResult, Topology, Verdict, WindowResult,
 };
 use hls_units::Nanos;
 use std::io::{self, Write};
