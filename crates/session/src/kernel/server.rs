@@ -6,6 +6,7 @@
 
 use super::identity::Identity;
 use super::next_engine::{NextEngine, make};
+use super::pages::make_pages;
 use super::run::Run;
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
@@ -257,12 +258,6 @@ impl RunningEngine for RemoteRun {
     fn longest_hold_and_wait(&mut self) -> Option<(Nanos, Nanos)> {
         self.ask(|run| run.engine.longest_hold_and_wait()).ok()
     }
-}
-
-/// Fresh pages of a scheduler.
-pub fn make_pages(engine: &mut Engine, scheduler: CoreScheduler) -> Result<Pages, EngineError> {
-    let made = engine.make_pages(scheduler).map_err(|error| EngineError::Failed(error.to_string()))?;
-    Ok(Pages { kernel: made.kernel, user: made.user })
 }
 
 /// A thread with what the system says of it, unless it has ended. The socket's threads ask for that, so that the run
