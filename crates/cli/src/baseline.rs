@@ -12,7 +12,8 @@ use std::thread::available_parallelism;
 
 /// Runs the command.
 pub fn baseline(args: &BaselineArgs) -> Result<Verdict, Error> {
-    let HierarchyFile { hierarchy, cpus_from, .. } = input::hierarchy(&args.file, args.machine.cpus)?;
+    let HierarchyFile { hierarchy, source, cpus_from, .. } = input::hierarchy(&args.file, args.machine.cpus)?;
+    input::refuse_agents(&hierarchy, &source)?;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration).unwrap_or(DEFAULT_LENGTH);
     let plan = input::plan(hierarchy, &workload)?;

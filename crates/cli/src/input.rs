@@ -117,6 +117,20 @@ pub fn hierarchy_for_kernel(path: &Path, asked: Option<AskedCpus>) -> Result<Hie
     Ok(HierarchyFile { hierarchy: file.hierarchy.for_a_machine(), ..file })
 }
 
+/// What a session has returned; prints what is wrong with the hierarchy file, if that is to blame.
+pub fn reported<T>(source: &Source, returned: Result<T, hls_session::Error>) -> Result<T, Error> {
+    if let Err(hls_session::Error::Hierarchy(wrong)) = &returned {
+        report(source, wrong);
+        return Err(Error::Reported);
+    }
+    Ok(returned?)
+}
+
+/// Refuses a hierarchy with agents, which only the simulator plays; prints their places.
+pub fn refuse_agents(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
+    reported(source, hls_session::refuse_agents(hierarchy))
+}
+
 /// Prints which processes and cgroups the file names that are not on this machine. What else the file may name is not
 /// looked for: threads by name, units and commands may still come.
 pub fn is_here(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {

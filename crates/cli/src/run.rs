@@ -18,6 +18,7 @@ use hls_session::{Options, Outcome, Subject};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 /// How long a run lasts where neither `--for` nor the workload says.
@@ -42,7 +43,10 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let hierarchy = if args.script.is_some() { to_be_changed(hierarchy, args.engine)? } else { hierarchy };
     match args.engine {
         Engine::Sim => say_who_is_made_up(&hierarchy, &workload.0),
-        Engine::Kernel => input::is_here(&hierarchy, &source)?,
+        Engine::Kernel => {
+            input::refuse_agents(&hierarchy, &source)?;
+            input::is_here(&hierarchy, &source)?;
+        }
     }
     let mut plan = input::plan(hierarchy, &workload)?;
     let derived = Derived::new(&plan, args.rules);
@@ -172,7 +176,7 @@ fn carry_out(
             #[cfg(feature = "kernel")]
             keeper: &keeper,
         };
-        return with_places(hls_session::run(subject, engine, &options, &console), source);
+        return input::reported(source, hls_session::run(subject, engine, &options, &console));
     }
     let length = length.unwrap_or(DEFAULT_LENGTH);
     let read = |path| Script::read(path, &subject.plan, length);
@@ -180,17 +184,10 @@ fn carry_out(
     let script = script.as_ref().map(Script::changes);
     let mut progress = Progress::default();
     let progress = &mut |part, parts| progress.is_at(part, parts);
-    let engine = hls_session::Engine::Simulator { length, script, progress };
-    with_places(hls_session::run(subject, engine, &options, &console), source)
-}
-
-/// The outcome; where the hierarchy file is to blame, prints at which places.
-fn with_places(outcome: Result<Outcome, hls_session::Error>, source: &Source) -> Result<Outcome, Error> {
-    if let Err(hls_session::Error::Hierarchy(wrong)) = &outcome {
-        input::report(source, wrong);
-        return Err(Error::Reported);
-    }
-    Ok(outcome?)
+    let folder = args.file.parent().unwrap_or(Path::new(""));
+    let agents = input::reported(source, hls_session::open_agents(&subject.plan.hierarchy, folder))?;
+    let engine = hls_session::Engine::Simulator { length, script, agents, progress };
+    input::reported(source, hls_session::run(subject, engine, &options, &console))
 }
 
 /// Writes which files the run has written, and how to look at them.

@@ -36,7 +36,8 @@
 //! may be left out where the policy's name says enough. The default `width` is that of the parent, and 1 below policies
 //! that hand out one CPU's time. A thread has at most one workload: `cpu-bound`; `periodic run every deadline? offset?
 //! jitter?`; `bursty run sleep stall?`; `frame-renderer frame gap`; or `tasks by="edf"` (or `by="priority"`, the first
-//! task being the highest) with `task "NAME"` in its braces, each as `periodic` has it.
+//! task being the highest) with `task "NAME"` in its braces, each as `periodic` has it; or, for the thread in slot 0 of
+//! a scheduler whose policy is a process, where that is simulated, `agent by cost slice? behind?`.
 //!
 //! On a real machine a thread of the file stands for threads there, and the file says who owns what:
 //! ```kdl
@@ -54,6 +55,7 @@
 //! instances; the others wait in the default. In the simulator all this says nothing: there a thread does what its
 //! workload says, or else computes.
 
+mod agents;
 pub mod analysis;
 mod attributes;
 pub mod cgroup;

@@ -10,7 +10,7 @@ use crate::model::{Child, Edge, Hierarchy, LoadStatement, Machine, Scheduler};
 use crate::policies::Policies;
 use crate::syntax::{self, Node};
 use crate::text::text;
-use crate::{children, machine, who};
+use crate::{agents, children, machine, who};
 
 /// Reads a hierarchy file, with all [`policies`](crate::policies()) that need not be loaded. The warnings come with the
 /// hierarchy. A file that does not say how many CPUs the machine has means one.
@@ -66,6 +66,7 @@ fn hierarchy(policies: &Policies, cpus: Cpus, text: &str, sink: &mut Sink) -> Op
     let graph = graph::check(&declared, &attributes.edges, &machine, sink);
     children::check(&declared, &attributes, &graph.widths, sink);
     who::check(&attributes, sink);
+    agents::check(&declared, &attributes, sink);
     match graph.root {
         Some(root) if !sink.has_errors() => Some(assemble(machine, declared, attributes, graph, root)),
         _ => None,

@@ -2,6 +2,7 @@
 //!
 //! A shape is one function and one line of [`SHAPES`]. Every loop takes some time, so that no engine spins.
 
+use crate::agents;
 use crate::declare::Task;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::names::{did_you_mean, nearest, one_of};
@@ -15,11 +16,12 @@ use std::collections::HashMap;
 /// Reads the properties of a shape; `None` when they were refused.
 type Shape = fn(&mut Properties, &mut Sink) -> Option<Program>;
 
-const SHAPES: [(&str, Shape); 4] = [
+const SHAPES: [(&str, Shape); 5] = [
     ("cpu-bound", cpu_bound),
     ("periodic", periodic),
     ("bursty", bursty),
     ("frame-renderer", frame_renderer),
+    ("agent", agents::shape),
 ];
 
 /// The shape that has nodes in its braces.

@@ -5,6 +5,7 @@
 //! keeps (`&mut self`) or the core asserts; a call against them may give a wrong schedule but never touches memory that
 //! is not its own: indexes are checked here.
 
+mod agent;
 mod calls;
 mod core;
 mod description;
@@ -18,6 +19,7 @@ mod tape;
 mod view;
 
 pub use crate::core::Core;
+pub use agent::{AgentProgram, ProgramAgent};
 pub use calls::{Calls, CoreError, Params};
 pub use description::{DescriptionError, described_policies};
 pub use library::{Library, OpenError};

@@ -1,6 +1,8 @@
 //! The pages by which schedulers in processes of their own talk to the core: `include/hls_pages.h`. In a [`Core`] they
 //! lie behind the domain; whoever plays the process reads them here, and writes words by calls, which are on tapes.
 
+pub use crate::view::Decided;
+
 use crate::core::Core;
 use crate::numbers::CoreScheduler;
 use crate::tape::{Call, Op};
@@ -221,19 +223,6 @@ pub fn decision(events: u64, knows: Knows, slot: usize) -> u64 {
 /// The slice of this number and length.
 pub fn slice(number: u16, ns: u64) -> u64 {
     u64::from(number) << 48 | ns & ((1 << 48) - 1)
-}
-
-/// How a scheduler that has pages came to its choices, each counted when it gave a CPU to a child.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Decided {
-    /// By a decision of the process that knew the last event.
-    pub followed: u64,
-    /// Decisions that did not know it, and were not followed; each is counted once.
-    pub stale: u64,
-    /// By urgencies.
-    pub by_urgency: u64,
-    /// For the agent.
-    pub by_agent: u64,
 }
 
 impl Core {

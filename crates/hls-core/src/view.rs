@@ -1,7 +1,6 @@
 //! What can be read of a domain while it runs: here, or in the kernel.
 
 use crate::numbers::{CoreScheduler, CoreVp};
-use crate::pages::Decided;
 use crate::{PolicyInfo, PolicyTable, ffi, limits, policy};
 use hls_units::Nanos;
 use std::fmt;
@@ -141,6 +140,19 @@ pub struct SchedulerEntry {
     pub running: u32,
     /// The first of its children.
     pub first: CoreVp,
+}
+
+/// How a scheduler that has pages came to its choices, each counted when it gave a CPU to a child.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// By a decision of the process that knew the last event.
+    pub followed: u64,
+    /// Decisions that did not know it, and were not followed; each is counted once.
+    pub stale: u64,
+    /// By urgencies.
+    pub by_urgency: u64,
+    /// For the agent.
+    pub by_agent: u64,
 }
 
 /// A domain to be read.

@@ -4,10 +4,10 @@
 mod support;
 
 use hls_core::pages::{Decided, HELD, KernelPage, Knows, MOST_URGENT, PageEvent, UserWord, decision, slice};
-use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
-use hls_scenario::Machine;
+use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params, policies};
+use hls_scenario::{Machine, Script, Trial};
 use hls_units::Nanos;
-use support::{ByHand, MS, timeline};
+use support::{ByHand, MS, policy_of, timeline};
 
 /// The value of the parameter `slot` of a child that may have any.
 const ANY: u64 = 64;
@@ -375,7 +375,7 @@ fn a_storm_costs_its_allowance() {
     bench.ask(PageEvent::Yield);
     bench.yields(1);
     let mut turns = 1;
-    while bench.running() == "a" {
+    while bench.running() == "a" && turns < 1_000 {
         bench.park();
         turns += 1;
     }
@@ -615,4 +615,30 @@ fn decisions_and_urgencies_reach_other_cpus() {
     bench.write(UserWord::Touched, 1 << 3);
     bench.park();
     assert_eq!(bench.running(), "bc", "and the least urgent");
+}
+
+/// Hierarchies in which half of the schedulers are decided for by processes that write at random, decisions and anything
+/// else: all invariants hold after every event, nobody is on two CPUs, and decisions come to an end. `HLS_SEEDS=20000`
+/// makes a campaign of it.
+#[test]
+fn nothing_breaks_whatever_processes_write() {
+    let seeds = std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_500);
+    let (trial, mut sum) = (Trial::of_built_in(), [0; 4]);
+    for seed in 0..seeds {
+        let script = Script::draw(seed, 200, policies(), Some(policy_of("user-level")));
+        let (stage, ended) = trial.play(&script);
+        if let Err((after, failure)) = ended {
+            panic!("seed {seed}, after {after} events: {failure}");
+        }
+        let core = &stage.machine.core;
+        for decided in (1..=20).filter_map(|scheduler| core.decided(CoreScheduler(scheduler))) {
+            let Decided { followed, stale, by_urgency, by_agent } = decided;
+            [followed, stale, by_urgency, by_agent]
+                .iter()
+                .zip(&mut sum)
+                .for_each(|(count, sum)| *sum += count);
+        }
+    }
+    println!("followed, stale, by urgency, by agent: {sum:?}");
+    assert!(sum.iter().all(|sum| *sum > seeds), "{sum:?} is hardly a test");
 }

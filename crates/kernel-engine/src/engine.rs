@@ -348,9 +348,10 @@ impl Engine {
     pub fn complete(&mut self, result: &mut RunResult) -> Result<(), Error> {
         let now = self.time()?;
         result.engine = "kernel".into();
-        let Built { core, of_schedulers, .. } = &mut self.built;
+        let Built { core, of_schedulers, observed, .. } = &mut self.built;
         result.events = core.view().decisions() - self.decisions;
         of_schedulers.complete(core.view(), now, result);
+        observed.complete(core.view(), result);
         let all = Nanos(result.length.0.saturating_mul(u64::from(self.plan.topology.cpus)));
         let used = result.schedulers.first().map_or(Nanos::ZERO, |root| root.ran);
         result.idle = all.saturating_sub(used).saturating_sub(result.stolen);

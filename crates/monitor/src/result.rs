@@ -210,6 +210,21 @@ pub struct SchedulerResult {
     pub revokes: u64,
     /// What the threads below it lived through, together.
     pub below: Below,
+    /// How it came to its choices, where a process has a say in them.
+    pub decided: Option<Decided>,
+}
+
+/// How a scheduler whose policy is a process came to its choices, each counted when a child was given a CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// By a decision of the process that knew the last event.
+    pub followed: u64,
+    /// Decisions that did not know it, and were not followed; each counts once.
+    pub stale: u64,
+    /// By urgencies.
+    pub by_urgency: u64,
+    /// For the agent.
+    pub by_agent: u64,
 }
 
 /// What all threads below a scheduler lived through, as [`ThreadResult`] has it for one.

@@ -2,11 +2,11 @@
 //! had. Both engines begin and end with it.
 
 use crate::{Plan, ShareScale};
-use hls_core::pages::{number_child, number_of_scheduler};
+use hls_core::pages::{self, number_child, number_of_scheduler};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params, RawRecord, RecordKind, View};
 use hls_hierarchy::model::{Child, Edge, Hierarchy, ModelEdge, params_of_the_unplaced};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
-use hls_monitor::result::RunResult;
+use hls_monitor::result::{Decided, RunResult};
 use hls_units::Nanos;
 use std::collections::HashMap;
 
@@ -46,7 +46,10 @@ impl<C: Calls> Built<C> {
             for (cpu, &vp) in (0..).zip(&planned.vps) {
                 let core_vp = match edge.parent {
                     None => built.core.attach_root(built.schedulers[child], cpu)?,
-                    Some(_) => built.attach(hierarchy, edge, Some(child), Nanos::ZERO)?,
+                    Some(parent) => {
+                        let (parent, child) = (built.schedulers[parent], Some(built.schedulers[child]));
+                        built.core.attach_at(parent, child, vp_params(hierarchy, edge), Nanos::ZERO)?
+                    }
                 };
                 built.of_schedulers.add(vp, child, core_vp);
                 built.name(core_vp, vp);
@@ -54,19 +57,6 @@ impl<C: Calls> Built<C> {
             }
         }
         Ok(built)
-    }
-
-    /// Hangs a scheduler or a thread below the parent of an edge; returns the VP of the core.
-    pub fn attach(
-        &mut self,
-        hierarchy: &Hierarchy,
-        edge: &Edge,
-        child: Option<usize>,
-        now: Nanos,
-    ) -> Result<CoreVp, CoreError> {
-        let parent = edge.parent.ok_or(CoreError::NotFound)?;
-        let child = child.map(|child| self.schedulers[child]);
-        self.core.attach_at(self.schedulers[parent], child, vp_params(hierarchy, edge), now)
     }
 
     /// The core's VPs of an edge of the hierarchy to a scheduler; none of those that were taken out.
@@ -109,6 +99,16 @@ impl ObservedSchedulers {
     /// The scheduler of the core that has this number.
     pub fn in_core(&self, scheduler: ObservedScheduler) -> Option<CoreScheduler> {
         self.0.iter().find(|(_, observed)| **observed == scheduler).map(|(in_core, _)| *in_core)
+    }
+
+    /// Writes how schedulers came to their choices whose policies are processes.
+    pub fn complete(&self, view: &View, result: &mut RunResult) {
+        for (&in_core, observed) in &self.0 {
+            let Some(counts) = view.decided(in_core) else { continue };
+            let Some(of) = result.schedulers.get_mut(observed.index()) else { continue };
+            let pages::Decided { followed, stale, by_urgency, by_agent } = counts;
+            of.decided = Some(Decided { followed, stale, by_urgency, by_agent });
+        }
     }
 
     /// A scheduler of the core is new.

@@ -165,7 +165,8 @@ impl<'a> ThreadBody<'a> {
                 let _ = sched_setaffinity(None, &self.context.cpus.of(mask));
             }
             Action::Frame { missed } => self.miss(now, missed),
-            Action::Exit => return Break(End::Exit),
+            // The starter has refused agents.
+            Action::Exit | Action::Look | Action::Act => return Break(End::Exit),
         }
         self.go_on()
     }

@@ -58,8 +58,12 @@ impl ThreadProcess {
     /// run have started. They wait for [`ThreadProcess::go`].
     ///
     /// # Errors
-    /// When the process cannot be started, or a thread in it cannot: the message names the thread.
+    /// When a thread is the agent of a scheduler; when the process cannot be started, or a thread in it cannot: the
+    /// message names the thread.
     pub fn start(mut command: Command, plan: &Plan, seed: u64) -> io::Result<ThreadProcess> {
+        if plan.groups.iter().any(|group| group.program.as_agent().is_some()) {
+            return Err(io::Error::other("found an agent, which no real thread plays"));
+        }
         let orders = Orders::new(plan, seed);
         let (area, mut file) = Area::create(orders.threads())?;
         // The process reads its orders from where its standard input stands: behind the area.

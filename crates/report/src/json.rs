@@ -4,7 +4,7 @@
 //! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
 
 use hls_monitor::result::{
-    Cause, GuaranteeResult, Percentiles, PolicyDisabled, RequestsResult, ResponseBound, RunResult,
+    Cause, Decided, GuaranteeResult, Percentiles, PolicyDisabled, RequestsResult, ResponseBound, RunResult,
     SchedulerResult, TaskResult, ThreadResult, Topology, Verdict, WindowResult,
 };
 use serde::Serialize;
@@ -78,6 +78,21 @@ struct JsonScheduler<'a> {
     misses: u64,
     preemptions: u64,
     migrations: u64,
+    /// How a scheduler whose policy is a process came to its choices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided: Option<JsonDecided>,
+}
+
+/// Choices of a scheduler, counted when a child was given a CPU.
+#[derive(Serialize)]
+struct JsonDecided {
+    /// By a decision of the process that knew the last event.
+    followed: u64,
+    /// Decisions that did not know it, and were not followed.
+    stale: u64,
+    by_urgency: u64,
+    /// For the agent.
+    by_agent: u64,
 }
 
 /// A thread.
@@ -242,6 +257,12 @@ fn scheduler<'a>(topology: &'a Topology, result: &SchedulerResult) -> JsonSchedu
         misses: result.below.misses,
         preemptions: result.below.preemptions,
         migrations: result.below.migrations,
+        decided: result.decided.map(|Decided { followed, stale, by_urgency, by_agent }| JsonDecided {
+            followed,
+            stale,
+            by_urgency,
+            by_agent,
+        }),
     }
 }
 

@@ -9,8 +9,8 @@ use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time
 use crate::layout::{Column, number, text, write_rows};
 use hls_monitor::event::{ObservedScheduler, ObservedVp};
 use hls_monitor::result::{
-    Below, Child, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult, SchedulerResult,
-    TaskResult, ThreadResult, Topology, Verdict, WindowResult,
+    Below, Child, Decided, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult,
+    SchedulerResult, TaskResult, ThreadResult, Topology, Verdict, WindowResult,
 };
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -30,6 +30,7 @@ pub fn write_tables(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_summary(out, run)?;
     write_threads_alone(out, run)?;
     write_schedulers(out, run)?;
+    write_choices(out, run)?;
     write_promises(out, run)?;
     write_windows(out, run)?;
     write_causes(out, run)?;
@@ -142,6 +143,28 @@ fn write_schedulers(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let rows: Vec<_> = shown.iter().map(|result| row(result)).collect();
     write_section(out, &columns("scheduler"), &rows)?;
     write_rest(out, run.schedulers.len() - shown.len(), "schedulers")
+}
+
+/// How schedulers came to their choices whose policies are processes.
+fn write_choices(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    const COLUMNS: [Column; 5] = [
+        text("choices of"),
+        number("decisions", "followed"),
+        number("decisions", "stale"),
+        number("", "by urgency"),
+        number("", "its agent"),
+    ];
+    let with_process = |result: &SchedulerResult| Some((result.scheduler, result.decided?));
+    let all: Vec<(ObservedScheduler, Decided)> = run.schedulers.iter().filter_map(with_process).collect();
+    let row = |(scheduler, decided): &(ObservedScheduler, Decided)| {
+        let Decided { followed, stale, by_urgency, by_agent } = *decided;
+        let [followed, stale, by_urgency, by_agent] =
+            [followed, stale, by_urgency, by_agent].map(short_count);
+        [run.topology.scheduler_name(*scheduler).to_owned(), followed, stale, by_urgency, by_agent]
+    };
+    let rows: Vec<_> = all.iter().take(MAX_ROWS).map(row).collect();
+    write_section(out, &COLUMNS, &rows)?;
+    write_rest(out, all.len() - rows.len(), "schedulers")
 }
 
 /// The names of the schedulers that a scheduler is scheduled by, each once.

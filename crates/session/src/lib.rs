@@ -12,6 +12,7 @@
 //!              records of the engine ─► RunRegistry ─► Observer, files
 //! ```
 
+mod agents;
 mod baseline;
 mod changes;
 mod console;
@@ -25,6 +26,7 @@ mod simulated;
 mod simulation;
 pub mod worker;
 
+pub use agents::{AgentPrograms, open_agents, refuse_agents};
 pub use baseline::baseline;
 pub use console::{Console, Error};
 #[cfg(feature = "kernel")]
@@ -45,8 +47,8 @@ pub fn run(
     console: &Arc<dyn Console>,
 ) -> Result<Outcome, Error> {
     match engine {
-        Engine::Simulator { length, script, progress } => {
-            simulation::simulate(subject, length, script, progress, options, console)
+        Engine::Simulator { length, script, agents, progress } => {
+            simulation::simulate(subject, length, (script, agents), progress, options, console)
         }
         #[cfg(feature = "kernel")]
         Engine::Kernel { length, socket, keeper } => {

@@ -1,5 +1,6 @@
 //! What a caller says of a run before it begins, and what it gets in the end: the same for both engines.
 
+use crate::agents::AgentPrograms;
 use crate::console::Error;
 use crate::policies::LoadedPolicies;
 use hls_calculus::Rules;
@@ -30,6 +31,8 @@ pub enum Engine<'a> {
         length: Nanos,
         /// Changes that are asked for meanwhile, in order of time; `None`: the hierarchy stays as it is.
         script: Option<Vec<ScriptedChange<'a>>>,
+        /// The programs of the agents that the hierarchy names.
+        agents: AgentPrograms,
         /// Is called with how many parts of how many are done.
         progress: &'a mut dyn FnMut(u64, u64),
     },

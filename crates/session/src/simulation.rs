@@ -2,6 +2,7 @@
 //!
 //! Relies on the changes being in order of time. A hierarchy that cannot change has no manager.
 
+use crate::agents::AgentPrograms;
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
 use crate::registry::{Places, RunRegistry, layout};
@@ -24,7 +25,7 @@ const PARTS: u64 = 1_000;
 pub fn simulate(
     subject: Subject,
     length: Nanos,
-    script: Option<Vec<ScriptedChange>>,
+    (script, agents): (Option<Vec<ScriptedChange>>, AgentPrograms),
     progress: &mut dyn FnMut(u64, u64),
     options: &Options,
     console: &Arc<dyn Console>,
@@ -35,7 +36,7 @@ pub fn simulate(
     }
     let topology = subject.plan.topology.clone();
     let listeners = Listeners::new(options, &topology, subject.derived.promises(&subject.plan))?;
-    let mut hierarchy = Hierarchy::new(subject, script.is_some(), options, listeners, console)?;
+    let mut hierarchy = Hierarchy::new(subject, (script.is_some(), agents), options, listeners, console)?;
     let mut changes = script.unwrap_or_default().into_iter().peekable();
     let mut refused = 0;
     for part in 1..=PARTS {
@@ -84,7 +85,7 @@ enum Hierarchy<'t> {
 impl<'t> Hierarchy<'t> {
     fn new(
         Subject { plan, derived, policies }: Subject,
-        has_script: bool,
+        (has_script, programs): (bool, AgentPrograms),
         options: &Options,
         listeners: Listeners<'t>,
         console: &Arc<dyn Console>,
@@ -97,6 +98,7 @@ impl<'t> Hierarchy<'t> {
             seed: options.seed,
             paranoid: options.paranoid,
             library: policies.open()?,
+            programs,
             ..hls_sim::Options::default()
         };
         let machine = derived.machine(&plan).clone();

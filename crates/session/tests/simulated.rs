@@ -9,7 +9,8 @@ use hls_control::{Client, ClientError, Texts};
 use hls_monitor::event::ObservedVp;
 use hls_plan::Plan;
 use hls_session::{
-    Console, Engine, Error, Files, LoadedPolicies, Options, Outcome, ScriptedChange, Subject, run,
+    AgentPrograms, Console, Engine, Error, Files, LoadedPolicies, Options, Outcome, ScriptedChange, Subject,
+    run,
 };
 use hls_units::Nanos;
 use hls_workload::program::Workload;
@@ -56,7 +57,7 @@ fn simulate(
         parts = part;
     };
     let length = Nanos::from_secs(4);
-    let engine = Engine::Simulator { length, script, progress };
+    let engine = Engine::Simulator { length, script, agents: AgentPrograms::new(), progress };
     let options = Options { rules, seed: 1, paranoid: true, slack: Nanos::ZERO, files: &files };
     let console: Arc<dyn Console> = said.clone();
     let outcome = run(Subject { plan, derived: &derived, policies: &policies }, engine, &options, &console);

@@ -7,6 +7,7 @@
 
 use crate::events::{Event, Events};
 use crate::machine::{Cpu, on_tick};
+use crate::seat::{Programs, Seat};
 use hls_core::{Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Library, Params};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::RunResult;
@@ -32,6 +33,8 @@ pub struct Options {
     pub tape: bool,
     /// The build of the core that has the policies which the hierarchy loads; `None`: the one that is built in.
     pub library: Option<Arc<Library>>,
+    /// The programs of agents that the hierarchy names, by their paths there.
+    pub programs: Programs,
 }
 
 /// Why a run ended early: an error of the workload, or one of this program.
@@ -106,6 +109,8 @@ pub struct Simulation {
     /// The thread of each planned VP; [`NO_THREAD`] for the VP of a scheduler.
     pub(crate) thread_of: Vec<u32>,
     sync: Sync,
+    /// The agents of schedulers whose policies are processes, by the numbers of their threads.
+    pub(crate) agents: BTreeMap<u32, Seat>,
     /// A generator of random numbers for each source of interrupts.
     interrupts: Vec<Rand32>,
     pub(crate) records: Vec<Record>,
@@ -139,6 +144,10 @@ impl Simulation {
     /// Builds the hierarchy and plans the first events.
     pub fn new(plan: Plan, options: Options) -> Result<Simulation, Failure> {
         let refused = |error| Failure::Refused { what: "the hierarchy cannot be built".into(), error };
+        let not_opened = || Failure::Refused {
+            what: "the program of an agent was not opened".into(),
+            error: CoreError::NotFound,
+        };
         let watch = |vp| options.watched.as_ref().is_none_or(|watched| watched.contains(&vp));
         let mut core = Core::new();
         core.set_library(options.library.clone());
@@ -149,11 +158,14 @@ impl Simulation {
         let mut thread_of = vec![NO_THREAD; plan.topology.vps.len()];
         let mut events = Events::default();
         let mut threads = Vec::with_capacity(plan.threads().count());
+        let mut agents = BTreeMap::new();
         for (group, alike) in (0..).zip(&plan.groups) {
             for vp in alike.vps() {
                 let number = threads.len() as u32;
                 thread_of[vp.index()] = number;
                 threads.push(Thread::new(vp, group, options.seed, number));
+                let seat = Seat::of(&plan, alike, number, (options.seed, &options.programs));
+                agents.extend(seat.map_err(|_| not_opened())?.map(|seat| (number, seat)));
                 events.add(alike.arrive, Event::Arrive(number));
                 if let Some(leave) = alike.leave {
                     events.add(leave, Event::Leave(number));
@@ -169,6 +181,7 @@ impl Simulation {
         Ok(Simulation {
             cpus: vec![Cpu::IDLE; usize::from(plan.hierarchy.machine.cpus)],
             sync: Sync::new(&plan.resources),
+            agents,
             interrupted: 0,
             built,
             options,
@@ -265,8 +278,9 @@ impl Simulation {
         for scheduler in &mut result.schedulers {
             scheduler.below.work = work_below.get(&scheduler.scheduler).copied().unwrap_or_default();
         }
-        let Built { core, of_schedulers, .. } = &self.built;
+        let Built { core, of_schedulers, observed, .. } = &self.built;
         of_schedulers.complete(core, self.now, result);
+        observed.complete(core, result);
     }
 
     /// Takes the calls of the core that were written down since the run began, or since they were last taken, if
@@ -446,7 +460,7 @@ impl Simulation {
         }
     }
 
-    fn block(&mut self, thread: u32) {
+    pub(crate) fn block(&mut self, thread: u32) {
         self.scheduling_events += 1;
         self.built.core.release(self.core_vps[thread as usize], self.now);
     }
@@ -560,6 +574,8 @@ impl Simulation {
                 self.set_affinity(thread, cpus);
                 return false;
             }
+            Action::Look => self.look(thread),
+            Action::Act => return self.act_as_agent(thread),
             Action::Frame { missed } => {
                 if missed > 0 {
                     self.record(self.vp(thread), cpu, What::Miss { count: missed });
@@ -614,10 +630,9 @@ impl Simulation {
             let name = self.plan.topology.child_name(self.threads[number as usize].vp);
             Failure::Refused { what: format!("thread `{name}` cannot be created"), error }
         };
-        let vp = match self.redirected.get(&self.threads[thread as usize].vp) {
-            Some((to, params)) => self.built.core.attach_at(*to, None, *params, self.now),
-            None => self.built.attach(&self.plan.hierarchy, edge, None, self.now),
-        };
+        let elsewhere = self.redirected.get(&self.vp(thread)).copied();
+        let place = elsewhere.map_or_else(|| self.planned_place(edge, self.vp(thread)), Ok);
+        let vp = place.and_then(|(to, params)| self.built.core.attach_at(to, None, params, self.now));
         let vp = vp.map_err(refused)?;
         self.built.name(vp, self.threads[thread as usize].vp);
         self.built.core.watch(vp, true).map_err(refused)?;

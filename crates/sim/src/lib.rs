@@ -7,10 +7,14 @@
 //! Time stands still while the core decides; what a decision costs is a parameter of the machine. Does no IO: the
 //! caller passes a function that takes the records.
 
+pub mod agent;
+mod agents;
 mod changes;
 pub mod engine;
 mod events;
 mod machine;
+mod seat;
+mod turns;
 
 pub use engine::{Failure, Options, Simulation};
 pub use hls_plan::Plan;

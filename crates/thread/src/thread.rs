@@ -44,6 +44,10 @@ pub enum Action {
     Yield,
     /// Use these CPUs only; `None`: all.
     SetAffinity(Option<Vec<u32>>),
+    /// Begin a turn of the agent of a scheduler: read the pages.
+    Look,
+    /// End it: write, and park.
+    Act,
     /// A frame is done.
     Frame {
         /// How many frames were due before this one and did not come.
@@ -201,6 +205,8 @@ impl Thread {
                 Step::Barrier(barrier) => Action::Barrier(barrier),
                 Step::Yield => Action::Yield,
                 Step::SetAffinity(ref cpus) => Action::SetAffinity(cpus.clone()),
+                Step::Look(_) => Action::Look,
+                Step::Act => Action::Act,
                 Step::FrameDone { gap } => self.frame_done(now, gap),
                 Step::Repeat { target, times, counter } => {
                     self.repeat(target, times, counter as usize);

@@ -78,6 +78,10 @@ pub enum Step {
     Yield,
     /// Bind the thread to these CPUs; `None`: it may use every CPU again.
     SetAffinity(Option<Vec<u32>>),
+    /// The thread is the agent of a scheduler whose policy is a process, and its turn begins: it reads the pages.
+    Look(Agent),
+    /// The turn ends: the agent writes what it has made up its mind to write, and parks, or does what its kind does.
+    Act,
     /// A frame is finished. The renderer of thesis 10.5.2: every full `gap` between two finished frames is one miss.
     FrameDone {
         /// The longest time allowed between two finished frames.
@@ -129,6 +133,33 @@ pub struct ServedTasks {
     pub by: ServedBy,
     /// The tasks; by priority the highest first.
     pub tasks: Vec<ServedTask>,
+}
+
+/// What the agent of a scheduler does whose policy is a process (`user-level`), where it is simulated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Agent {
+    /// Decides by the urgencies that the hierarchy states.
+    FixedPriority,
+    /// Lets the children have turns.
+    RoundRobin {
+        /// How long a turn is.
+        slice: Nanos,
+    },
+    /// As `FixedPriority`, but its decisions say that they know no more than what was known so many events ago.
+    Stale {
+        /// How many events it is behind.
+        behind: u64,
+    },
+    /// Wants to be asked about everything, and sleeps for ever.
+    Dead,
+    /// Wants to be asked about everything and all the time, and yields without an answer.
+    Storms,
+    /// Wants to be asked about everything, and never parks.
+    Loops,
+    /// Writes anything.
+    Garbage,
+    /// A program's `hls_agent_turn` (`include/hls_turn.h`), in the shared object of this path.
+    Object(String),
 }
 
 /// Index into [`Workload::resources`].
@@ -219,6 +250,21 @@ impl Program {
         steps.push(Step::Run(run));
         steps.push(Step::Repeat { target, times: None, counter: 0 });
         Program { steps: steps.into(), counters: 1 }
+    }
+
+    /// Has a turn as the agent of a scheduler whenever the thread has a CPU, each of which takes this much CPU time.
+    pub fn agent(agent: Agent, cost: Span) -> Program {
+        Program::forever(vec![Step::Look(agent), Step::Run(cost), Step::Act])
+    }
+
+    /// What the thread does as the agent of a scheduler, if it is one.
+    pub fn as_agent(&self) -> Option<&Agent> {
+        self.steps.iter().find_map(|step| if let Step::Look(agent) = step { Some(agent) } else { None })
+    }
+
+    /// The path of the shared object that has the agent's turns, if the thread is such an agent.
+    pub fn agent_object(&self) -> Option<&str> {
+        if let Some(Agent::Object(path)) = self.as_agent() { Some(path) } else { None }
     }
 
     /// The tasks that the program serves: those of [`Program::serving`], or the one of [`Program::periodic`], which has

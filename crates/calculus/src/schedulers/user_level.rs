@@ -2,11 +2,11 @@
 //!
 //! What the process writes may be anything, so the children are promised nothing. Sealed, the scheduler takes urgencies
 //! from the hierarchy alone, and the agent, the child in slot 0, is all that comes before them: at most the allowance A
-//! in every period P of a grid, whenever the process likes, as a deferrable server has it. What is left is the supply of
-//! fixed priority by urgency:
+//! in every period P of a grid, whenever the process likes, as a deferrable server has it. What it leaves is the supply
+//! of fixed priority by urgency:
 //! - ALL less the agent has P-A of each period of that grid: RESBS P-A, P.
-//! - The agent has no more than U*t + 2A(1-U) of any window t, U = A/P (see `caps.rs`). The scheduler requests without a
-//!   pause while a child wants the CPU, so of PSBE s,d held there is left PSBE s-U, d + 2A(1-U), and of PS s PS s-U.
+//! - The agent has no more than U*t + 2A(1-U) of any window t, U = A/P (see `caps.rs`). The scheduler requests without
+//!   a pause while a child wants the CPU, so of PSBE s,d held there is left PSBE s-U, d + 2A(1-U), and of PS s PS s-U.
 //!
 //! A late timer adds its overrun once, and the allowances that follow pay it (`core/budget.h`). The agent is promised
 //! nothing: while it is parked it wants a CPU and has none. On several CPUs nothing is known. The proof is in
@@ -23,8 +23,8 @@ pub(super) const ENTRY: Entry = Entry {
     policy: "user-level",
     source: "Parmer and West, ACM TECS 13(1s), 2013, with an allowance for the agent",
     accepts: "anything; sealed: ALL of one CPU, PS s, or any supply of a greater rate than the agent's",
-    provides: "NULL; sealed, what fixed priority by urgency gives of what the agent leaves: of ALL RESBS P-A, P, of PSBE \
-               s,d PSBE s - A/P, d + 2*A*(1 - A/P), A being the allowance in every P",
+    provides: "NULL; sealed, what fixed priority by urgency gives of what the agent leaves: of ALL RESBS P-A, P, of \
+               PSBE s,d PSBE s - A/P, d + 2*A*(1 - A/P), A being the allowance in every P",
     joins: false,
     limits: Limits::Nothing,
     provide,

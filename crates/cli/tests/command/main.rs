@@ -2,6 +2,7 @@
 //!
 //! Relies on the built `hls` and on nothing else of the crate.
 
+mod agents;
 mod bad_input;
 mod baseline;
 mod cpus;

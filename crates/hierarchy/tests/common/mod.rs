@@ -25,7 +25,7 @@ pub fn loaded(mut policies: Policies, file: &[u8]) -> Policies {
     policies
 }
 
-/// The six policies of HLS and round-robin, as the registry of the core has them, and two that do not run.
+/// The six policies of HLS, round-robin and a process, as the registry of the core has them, and two that do not run.
 fn built_in() -> &'static [PolicyInfo] {
     static POLICIES: LazyLock<Vec<PolicyInfo>> = LazyLock::new(|| {
         let budget = || time("budget", None);

@@ -140,6 +140,8 @@ impl<'t> Timeline<'t> {
             return;
         };
         state.wants = true;
+        // Nothing else tells that a child of a user-level scheduler is held no more.
+        state.is_throttled = false;
         state.running_on = Some(cpu);
         if let Some(lane) = self.cpus.get_mut(usize::from(cpu)) {
             lane.vps.push(vp);

@@ -3,7 +3,7 @@
 use crate::support;
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::{
-    Cause, Child, Counts, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult,
+    Cause, Child, Counts, Decided, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult,
     SchedulerInfo, SchedulerResult, TaskResult, ThreadResult, Topology, VpInfo, WindowResult,
 };
 use hls_report::timehist::TimeHist;
@@ -97,6 +97,19 @@ fn the_verdict_is_one_line() {
     let untested =
         "kept: 0 promises tested, none broken; 1 not tested (no CPU time was wanted, or due yet)\n";
     assert_eq!(verdict(&run), untested);
+}
+
+/// A scheduler whose policy is a process, as a table and as JSON.
+#[test]
+fn choices_of_a_process() {
+    let mut run = many_threads(1);
+    run.threads.clear();
+    let decided = Decided { followed: 1_234, stale: 5, by_urgency: 1_234_567, by_agent: 89 };
+    run.schedulers[0].decided = Some(decided);
+    check("choices.table", |out| table::write_tables(out, &run));
+    let text = check("choices.json", |out| json::write_json(out, &run));
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["schedulers"][0]["decided"]["followed"], 1_234);
 }
 
 /// Tasks with bounds: kept, excused, exceeded, not known; of a thread that serves several, and of one with only one.

@@ -26,7 +26,7 @@ const LEAST_BUDGET: u64 = 1_000;
 const GREATEST_SHARE: u64 = 65_536;
 
 /// The case with 1% less for the children of these policies: 1% off their budgets and rates, or off the share of the
-/// first child. Of turns every child has 1% more, so that each waits longer.
+/// first child. Of turns every child has 1% more, so that each waits longer; and so has an agent, of its allowance.
 fn spoilt(case: &Case, policies: &[&str]) -> Case {
     let mut spoilt = case.clone();
     // Shares are multiplied by 100, or by 99; where that would be too great for the policy, nothing is spoilt.
@@ -42,6 +42,12 @@ fn spoilt(case: &Case, policies: &[&str]) -> Case {
             && *policy == "round-robin"
         {
             *quantum += *quantum / 100;
+        }
+        if let What::Scheduler { policy: "user-level", more, .. } = &mut spoilt.nodes[node].what
+            && policies.contains(&"user-level")
+            && let Some((_, Value::Time(allowance))) = more.iter_mut().find(|(name, _)| *name == "allowance")
+        {
+            *allowance += *allowance / 100;
         }
         for nth in 0..case.nodes[node].above.len() {
             let parent = case.nodes[node].above[nth].parent;
@@ -87,7 +93,7 @@ fn caught_after(giver: &'static str, spoilt_policies: &[&'static str]) -> Option
 #[test]
 fn one_percent_less_is_caught() {
     let budgets: &[&'static str] = &["reservation", "limit"];
-    let canaries: [(&'static str, &[&'static str]); 24] = [
+    let canaries: [(&'static str, &[&'static str]); 25] = [
         ("reservation", &["reservation"]),
         ("resource-kernel", &["resource-kernel"]),
         ("least-slack", &["least-slack"]),
@@ -108,6 +114,7 @@ fn one_percent_less_is_caught() {
         ("sfq", &["sfq"]),
         ("eevdf", &["eevdf"]),
         ("round-robin", &["round-robin"]),
+        ("user-level", &["user-level"]),
         // What is promised on a slower processor shows how fast it is.
         ("reservation", &["bss-i"]),
         ("reservation", &["pshed"]),

@@ -21,7 +21,7 @@ const MS: u64 = 1_000_000;
 const MAX_PERIOD: u64 = 50 * MS;
 
 /// Policies whose schedulers have no parameter.
-const WITHOUT_QUANTUM: [&str; 13] = [
+const WITHOUT_QUANTUM: [&str; 14] = [
     "reservation",
     "limit",
     "join",
@@ -35,7 +35,12 @@ const WITHOUT_QUANTUM: [&str; 13] = [
     "bss-i",
     "pshed",
     "spring",
+    "user-level",
 ];
+
+/// What agents do: most of them harm.
+const AGENTS: [&str; 8] =
+    ["loops", "loops", "storms", "garbage", "garbage", "dead", "fixed-priority", "round-robin"];
 
 struct Draw {
     random: Rand32,
@@ -121,6 +126,7 @@ pub fn workload(case: &Case, seed: u64) -> Case {
     for thread in draw.case.threads() {
         let life = draw.life(&marks);
         let life = match draw.case.job(thread) {
+            _ if draw.case.is_agent(thread) => Life { work: draw.agent(), ..life },
             Some(job) if draw.chance(80) => Life { work: draw.requests(job, &marks), ..life },
             _ => life,
         };
@@ -171,8 +177,8 @@ impl Draw {
 
     /// Puts a scheduler in the place of a thread, mostly of one that is promised something; or a join in that of two.
     fn grow_somewhere(&mut self) {
-        let threads: Vec<usize> =
-            self.case.threads().into_iter().filter(|&thread| self.case.depth(thread) < MAX_DEPTH).collect();
+        let may_grow = |thread: &usize| self.case.depth(*thread) < MAX_DEPTH && !self.case.is_agent(*thread);
+        let threads: Vec<usize> = self.case.threads().into_iter().filter(may_grow).collect();
         if threads.is_empty() {
             return;
         }
@@ -193,7 +199,11 @@ impl Draw {
         self.grow(thread, policy, &held);
     }
 
+    /// Any policy; one that is a process only where a case is drawn for no other one.
     fn any_policy(&mut self) -> &'static str {
+        if self.favourite.is_none() && self.chance(5) {
+            return "user-level";
+        }
         match self.between(0, 11) {
             0..=1 => "reservation",
             2 => self.one_of(&[
@@ -287,6 +297,7 @@ impl Draw {
             "bvt" => self.bvt_options(),
             // The line in the file has the rate of `grub`, or that which its parent gives it under the same name.
             "grub" if !self.case.has_param(thread, "rate-ppm") => self.rate(held),
+            "user-level" => self.allowance(held),
             _ => Vec::new(),
         };
         self.case.nodes[thread].what = What::Scheduler { policy, quantum, width, more };
@@ -326,6 +337,7 @@ impl Draw {
                 (0..self.between(1, 3)).map(|n| vec![("priority", Value::Count(10 * n + 1))]).collect()
             }
             "background" => (0..self.between(1, 3)).map(|_| self.task()).collect(),
+            "user-level" => self.slots_of_pages(),
             "round-robin" => (0..self.between(1, 4)).map(|_| Vec::new()).collect(),
             _ => vec![Vec::new()],
         };
@@ -336,6 +348,36 @@ impl Draw {
         {
             *width = None;
         }
+    }
+
+    /// Draws the allowance of an agent, mostly less than `held` supplies, of a scheduler that is mostly sealed.
+    fn allowance(&mut self, held: &Guarantee) -> Vec<(&'static str, Value)> {
+        let every = self.period().max(100 * US);
+        let rate = Rational::from_integer(1_000.into()) * held.rate();
+        let rate = u64::try_from(rate.to_integer()).unwrap_or(0);
+        let part = self.one_of(&[5, 20, 50, 80, 95, 110]);
+        let allowance = (every * rate / 1_000 * part / 100).max(10 * US);
+        let sealed = u64::from(self.chance(85));
+        vec![
+            ("allowance", Value::Time(allowance)),
+            ("every", Value::Time(every)),
+            ("sealed", Value::Count(sealed)),
+        ]
+    }
+
+    /// Draws children of different urgencies, and mostly an agent.
+    fn slots_of_pages(&mut self) -> Vec<Vec<(&'static str, Value)>> {
+        let mut children: Vec<Vec<(&'static str, Value)>> =
+            (0..self.between(1, 3)).map(|n| vec![("urgency", self.priority(n))]).collect();
+        if self.chance(90) {
+            children.push(vec![("slot", Value::Count(0))]);
+        }
+        children
+    }
+
+    fn agent(&mut self) -> Work {
+        let longest = self.one_of(&[2, 10, 50, 500, 5_000]) * US;
+        Work::Agent { by: self.one_of(&AGENTS), cost: (US, longest) }
     }
 
     fn priority(&mut self, n: u64) -> Value {
@@ -632,6 +674,7 @@ impl Draw {
             if let What::Scheduler { quantum: Some(quantum), .. } = node.what {
                 marks.push(quantum);
             }
+            marks.extend(agents_times(&node.what));
             for edge in &node.above {
                 let times: Vec<u64> = (edge.params.iter())
                     .filter_map(|(_, value)| match value {
@@ -691,6 +734,17 @@ impl Draw {
         let is_bound = self.case.cpus > 1 && self.chance(10);
         let cpu = is_bound.then(|| self.between(0, self.case.cpus - 1));
         Life { arrive, leave, cpu, work }
+    }
+}
+
+/// The allowance of a scheduler's agent and its period, and what they leave.
+fn agents_times(what: &What) -> Vec<u64> {
+    let What::Scheduler { policy: "user-level", more, .. } = what else { return Vec::new() };
+    match more[..] {
+        [(_, Value::Time(allowance)), (_, Value::Time(every)), ..] => {
+            vec![allowance, every, every.abs_diff(allowance).max(1)]
+        }
+        _ => Vec::new(),
     }
 }
 

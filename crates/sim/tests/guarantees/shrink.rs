@@ -171,6 +171,10 @@ fn simpler_lives(life: Life) -> Vec<Life> {
     lives.extend(life.leave.into_iter().flat_map(rounder).map(|leave| Life { leave: Some(leave), ..life }));
     let works: Vec<Work> = match life.work {
         Work::Hog => Vec::new(),
+        Work::Agent { by, cost } => {
+            let simpler = std::iter::once(Work::Agent { by: "loops", cost });
+            simpler.chain(simpler_ranges(cost).into_iter().map(|cost| Work::Agent { by, cost })).collect()
+        }
         Work::Bursty { run, sleep, stall } => {
             let bursty = |run, sleep, stall| Work::Bursty { run, sleep, stall };
             let mut works = vec![bursty(run, sleep, (0, 0))];

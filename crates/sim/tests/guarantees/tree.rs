@@ -89,6 +89,11 @@ pub enum Work {
         offset: u64,
         jitter: u64,
     },
+    /// The agent of a scheduler: its kind, and how long each turn takes.
+    Agent {
+        by: &'static str,
+        cost: Range,
+    },
 }
 
 /// From the least to the greatest.
@@ -125,6 +130,12 @@ impl Case {
     /// Whether a parent of a node has a parameter of this name for it.
     pub fn has_param(&self, node: usize, name: &str) -> bool {
         self.nodes[node].above.iter().flat_map(|edge| &edge.params).any(|(own, _)| *own == name)
+    }
+
+    /// Whether a node is in the agent's slot of a scheduler.
+    pub fn is_agent(&self, node: usize) -> bool {
+        let mut params = self.nodes[node].above.iter().flat_map(|edge| &edge.params);
+        params.any(|param| *param == ("slot", Value::Count(0)))
     }
 
     /// The JOB that a node asks for: an amount, a period and a response time.
@@ -221,6 +232,7 @@ impl fmt::Display for Life {
                 Nanos(offset),
                 range((0, jitter))
             ),
+            Work::Agent { by, cost } => write!(f, " {{ agent by=\"{by}\" cost={}; }}", range(cost)),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::generator::{Drawn, draw};
 use crate::support::{Run, Stint, carry_out, paranoid, plan, workload};
 use hls_core::policies;
 use hls_monitor::event::{ObservedVp, What};
-use hls_monitor::result::Child;
+use hls_monitor::result::{Child, VpInfo};
 use hls_units::Nanos;
 use std::collections::BTreeSet;
 
@@ -56,19 +56,21 @@ struct Life {
     state: State,
     /// Since when the VP has been out of budget, if it is.
     throttled: Option<Nanos>,
+    /// Whether a process may let it go on, which no record tells.
+    has_process: bool,
     has_left: bool,
 }
 
 impl Life {
     /// The state after a record; `None` where the record is not allowed in this state.
     fn next(self, at: Nanos, what: What) -> Option<Life> {
-        let Life { state, throttled, has_left } = self;
+        let Life { state, throttled, has_process, has_left } = self;
         let may_happen = match what {
             What::Request => state == State::Waiting,
-            What::Grant => state == State::Ready && throttled.is_none(),
+            What::Grant => state == State::Ready && (throttled.is_none() || has_process),
             What::Revoke => state == State::Running && throttled.is_none_or(|since| since == at),
             What::Release => state != State::Waiting,
-            What::Throttle => state != State::Waiting && throttled.is_none(),
+            What::Throttle => state != State::Waiting && (throttled.is_none() || has_process),
             What::Leave => state == State::Waiting,
             What::Arrive | What::Replenish { .. } | What::JobRelease { .. } => true,
             What::JobDone { .. } | What::Miss { .. } | What::Stolen { .. } => true,
@@ -82,10 +84,10 @@ impl Life {
         };
         let throttled = match what {
             What::Throttle => Some(at),
-            What::Replenish { .. } | What::Release => None,
+            What::Replenish { .. } | What::Release | What::Grant => None,
             _ => throttled,
         };
-        let next = Life { state, throttled, has_left: has_left || what == What::Leave };
+        let next = Life { state, throttled, has_left: has_left || what == What::Leave, ..self };
         (may_happen && !has_left).then_some(next)
     }
 }
@@ -93,8 +95,13 @@ impl Life {
 /// The first record that is not allowed: a VP may be requested when it waits, granted when it is ready and has budget,
 /// and revoked when it runs; and nothing may happen to a VP that has left.
 fn broken_life(run: &Run) -> Option<String> {
-    let unborn = Life { state: State::Waiting, throttled: None, has_left: false };
-    let mut lives = vec![unborn; run.result.topology.vps.len()];
+    let topology = &run.result.topology;
+    let has_process = |vp: &VpInfo| {
+        vp.parent.is_some_and(|parent| topology.schedulers[parent.index()].policy == "user-level")
+    };
+    let unborn =
+        |vp| Life { state: State::Waiting, throttled: None, has_process: has_process(vp), has_left: false };
+    let mut lives: Vec<Life> = topology.vps.iter().map(unborn).collect();
     for record in run.records.iter().filter(|record| record.vp != ObservedVp::NONE) {
         let life = &mut lives[record.vp.index()];
         let Some(next) = life.next(record.at, record.what) else {

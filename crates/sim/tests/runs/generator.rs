@@ -6,7 +6,7 @@ use oorandom::Rand32;
 use std::fmt::Write;
 
 /// Policies that take any number of children.
-const POLICIES: [&str; 29] = [
+const POLICIES: [&str; 30] = [
     "fixed-priority",
     "time-sharing",
     "linux",
@@ -36,7 +36,11 @@ const POLICIES: [&str; 29] = [
     "background",
     "spring",
     "round-robin",
+    "user-level",
 ];
+/// What their agents do.
+const AGENTS: [&str; 8] =
+    ["fixed-priority", "round-robin", "stale", "dead", "storms", "loops", "garbage", "garbage"];
 const MAX_DEPTH: usize = 5;
 
 /// A hierarchy file, and a workload file where a thread needs one.
@@ -158,6 +162,7 @@ impl Generator {
                 self.below(6)
             ),
             "bss-i" | "pshed" => format!("rate-ppm={}", 10_000 + self.below(300_000)),
+            "user-level" => format!("urgency={}", self.below(6)),
             "background" if self.chance(60) => format!("period=\"{}\"", self.time(3000, 15_000)),
             // For as many as may be drawn a plan is found.
             "spring" => {
@@ -184,6 +189,12 @@ impl Generator {
                 format!(" stall-credit=\"{credit}\" unit=\"{unit}\" migration=\"{migration}\"")
             }
             "bvt" if self.chance(50) => format!(" threshold=\"{}\"", self.time(100, 5000)),
+            "user-level" => format!(
+                " allowance=\"{}\" every=\"{}\" sealed={}",
+                self.time(10, 3000),
+                self.time(1000, 10_000),
+                self.below(2)
+            ),
             _ => String::new(),
         }
     }
@@ -249,7 +260,24 @@ impl Generator {
             for _ in 0..count {
                 self.thread(at, cpus);
             }
+            if policy == "user-level" && self.chance(80) {
+                self.agent(at, cpus);
+            }
         }
+    }
+
+    fn agent(&mut self, parent: usize, cpus: u32) {
+        let (by, cost) = (AGENTS[self.below(AGENTS.len() as u32) as usize], self.time(1, 300));
+        let name = format!("t{}", self.threads);
+        self.threads += 1;
+        let mut text = format!("thread \"{name}\" parent=\"S{parent}\" slot=0");
+        if self.chance(20) {
+            write!(text, " affinity=\"{}\"", self.below(cpus)).expect("a string");
+        }
+        if self.chance(20) {
+            write!(text, " leave=\"{}\"", self.time(50_001, 150_000)).expect("a string");
+        }
+        self.line(&format!("{text} {{ agent by=\"{by}\" cost=\"1us..{cost}\" }}"));
     }
 
     fn thread(&mut self, parent: usize, cpus: u32) {

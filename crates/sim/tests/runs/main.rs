@@ -4,6 +4,7 @@
 //! core's invariants after every event. Expected numbers are worked out by hand beside each test, not copied from a
 //! run.
 
+mod agents;
 mod conservation;
 mod costs;
 mod cpus;

@@ -1,7 +1,7 @@
 //! Schedulers whose policy is a process: what the process may write, and what the key of a state has of their pages.
 //!
-//! The policy compares numbers of events with each other only, so the key has their distances. A decision that can never
-//! be followed any more is as good as none; counts of decisions decide nothing.
+//! The policy compares numbers of events with each other only, so the key has their distances. A decision that can
+//! never be followed any more is as good as none; counts of decisions decide nothing.
 
 use super::hierarchies::{CPUS, TICK_NS};
 use super::parts::{NEVER, READY, RUNNING, WAITING, add_rank, add_words, from};
@@ -100,9 +100,13 @@ const EVENTS: usize = 4;
 const ASKED: usize = 5;
 const TAKEN: usize = 6;
 const WAKE_AT: usize = 8;
-const LEFT: usize = 10;
-const END_AT: usize = 11;
-const IS_PARKED: usize = 13;
+const LOOKED_AT: usize = 9;
+const LEFT: usize = 11;
+const END_AT: usize = 12;
+const IS_PARKED_AND_TO_REVIEW: usize = 14;
+
+/// How often the timer looks at urgencies, where no decision does.
+const LOOKS_EVERY_NS: u64 = 100_000;
 
 /// The parameter of a scheduler that is the period of the agent's allowance.
 const EVERY: usize = 1;
@@ -119,8 +123,11 @@ fn is_agent(vp: &VpImage) -> bool {
 pub(super) fn add_pages(digest: &mut Digest, state: &Image<'_>, s: usize) {
     let (scheduler, now) = (&state.schedulers[s], state.head.now_ns);
     let words = &scheduler.word;
-    let is_parked = words[IS_PARKED] as u32 != 0;
-    digest.add(words[TAKEN] << 1 | u64::from(is_parked));
+    let is_parked = words[IS_PARKED_AND_TO_REVIEW] as u32 != 0;
+    digest.add(words[TAKEN]);
+    digest.add(words[IS_PARKED_AND_TO_REVIEW]);
+    // When the timer may look at urgencies again: not before a while after it did.
+    digest.add((words[LOOKED_AT] + LOOKS_EVERY_NS).saturating_sub(now));
     let wakes = is_parked && words[WAKE_AT] != 0;
     digest.add(if wakes { from(words[WAKE_AT], now) } else { NEVER });
     add_allowance(digest, state, s);
