@@ -507,8 +507,8 @@ pub enum Request {
     },
     /// Become a command whose main thread decides who runs below a new scheduler
     ///
-    /// The scheduler has the policy `user-level`, and goes when it is demoted or when the last thread below it has gone,
-    /// the command's main thread included. The command finds its pages (include/hls_pages.h) by the environment:
+    /// The scheduler has the policy `user-level`, and goes when it is demoted or when the last thread below it has
+    /// gone, the command's main thread included. The command finds its pages (include/hls_pages.h) by the environment:
     /// HLS_SCHEDULER is NAME:KERNEL_PAGE:USER_PAGE, the descriptors standing behind the last two colons, and HLS_WIDTH
     /// the CPUs that the scheduler may have at once.
     Promote {

@@ -2,11 +2,9 @@
 //! was made of them is undone. Relies on the engine to make each of them whole or not at all.
 
 use crate::engine::{EngineError, HierarchyChange, Promisee, RunningEngine};
-use crate::error::Error;
+use crate::error::{Error, after_undoing, not_taken};
 use crate::tree::{Scheduler, Tree};
-use crate::user_level::not_taken;
 use hls_core::{CoreScheduler, CoreVp, Params};
-use std::fmt::Display;
 
 /// Has the engine create a scheduler and hang it below its parent with so many VPs, or leaves all as it was.
 pub(crate) fn build(
@@ -25,7 +23,7 @@ pub(crate) fn build(
             Err(error) => {
                 let undone = vps.into_iter().try_for_each(|vp| detach(engine, vp));
                 let undone = undone.and_then(|()| destroy(engine, scheduler));
-                return Err(after_undoing(not_taken(error, above, &params.0), undone));
+                return Err(after_undoing(not_taken(error, (&above.name, above.policy), &params.0), undone));
             }
         }
     }
@@ -86,12 +84,4 @@ fn destroy(engine: &mut impl RunningEngine, scheduler: CoreScheduler) -> Result<
 /// The core's number of a parent; 0, which is none, for the machine.
 fn core_number(tree: &Tree, at: Option<usize>) -> CoreScheduler {
     at.and_then(|at| tree.scheduler(at)).map_or(CoreScheduler(0), |scheduler| scheduler.id)
-}
-
-/// The error, unless what was done before it could not be undone.
-pub(crate) fn after_undoing(error: Error, undone: Result<(), impl Display>) -> Error {
-    match undone {
-        Ok(()) => error,
-        Err(undoing) => Error::Failed(format!("{error}; what was done could not be undone: {undoing}")),
-    }
 }

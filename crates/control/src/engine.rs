@@ -3,6 +3,7 @@
 
 use crate::pages::Pages;
 use hls_calculus::{GraphEdge, Guarantee};
+use hls_core::pages::Decided;
 use hls_core::{CoreError, CoreScheduler, CoreVp, Params, PolicyInfo};
 use hls_plan::ThreadKey;
 use hls_units::Nanos;
@@ -294,6 +295,9 @@ pub trait RunningEngine {
 
     /// What became of the promises to these VPs, in their order.
     fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed>;
+
+    /// How a scheduler whose policy has pages came to its choices; `None`: the policy has none.
+    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided>;
 
     /// Time that was stolen from the machine so far, over all CPUs.
     fn stolen(&mut self) -> Nanos;

@@ -51,7 +51,7 @@ pub use policies::{LoadReport, LoadTimes, PolicyStatus, UnloadReport};
 pub use server::serve;
 pub use service::{Answer, answer};
 pub use socket::{DEFAULT_SOCKET, Socket};
-pub use status::{ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};
+pub use status::{Decisions, ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};
 pub use tree::Layout;
 pub use user_level::{Demoted, Promoted};
 pub use varlink::MAX_REQUEST;

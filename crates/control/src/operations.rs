@@ -6,12 +6,11 @@
 
 use crate::building::{build, tear_down};
 use crate::engine::{HierarchyChange, RunningEngine, Thread};
-use crate::error::{Case, Error, Refusal, refused};
+use crate::error::{Case, Error, Refusal, not_taken, refused};
 use crate::loaded::policy_of;
 use crate::manager::{Manager, Peer, nowhere};
 use crate::params::{self, Reader, Texts};
 use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
-use crate::user_level::not_taken;
 use hls_calculus::{Child, Edge, GraphEdge, Guarantee};
 use hls_check::{at_least, unenforceable_budget};
 use hls_core::Params;
@@ -271,7 +270,7 @@ impl<E: RunningEngine> Manager<E> {
         let Some(to) = tree.scheduler(slot.scheduler) else { return Err(nowhere(thread)) };
         let params = tree.core_params(slot.scheduler, &slot.params, 1, tid.into());
         let moved = HierarchyChange::MoveThread { thread: thread.key, to: to.id, params };
-        self.engine.change(moved).map_err(|error| not_taken(error, to, &params.0))?;
+        self.engine.change(moved).map_err(|error| not_taken(error, (&to.name, to.policy), &params.0))?;
         let scheduler = to.name.clone();
         // The move has ended the promise to the thread, even where it is promised the same again.
         self.tree.leases.remove(&tid);

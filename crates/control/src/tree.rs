@@ -289,8 +289,8 @@ impl Tree {
         }
     }
 
-    /// The values of each of the `width` VPs of a child of `parent` as the core takes them. `number`: by what the process
-    /// of the parent knows the child, if the parent's policy is one.
+    /// The values of each of the `width` VPs of a child of `parent` as the core takes them. `number`: by what the
+    /// process of the parent knows the child, if the parent's policy is one.
     pub(crate) fn core_params(&self, parent: usize, values: &[u64], width: u16, number: u64) -> Params {
         let mut params = Params::from_slice(values);
         let Some(parent) = self.scheduler(parent) else { return params };

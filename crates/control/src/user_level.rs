@@ -2,19 +2,18 @@
 //! Configurable Component-Based Scheduling in the Composite OS", ACM TECS 13(1s), 2013, Table I).
 //!
 //! A scheduler that was promoted belongs to its threads: with the last of them it goes. Its process may end and be
-//! started again meanwhile; then it asks for other pages. Relies on the engine for the pages, and to take them away with
-//! their scheduler.
+//! started again meanwhile; then it asks for other pages. Relies on the engine for the pages, and to take them away
+//! with their scheduler.
 
-use crate::building::after_undoing;
-use crate::engine::{EngineError, RunningEngine, Thread};
-use crate::error::Error;
+use crate::engine::{RunningEngine, Thread};
+use crate::error::{Error, after_undoing};
 use crate::evacuate::{Evacuated, doomed};
 use crate::manager::{Manager, Peer};
 use crate::operations::Granted;
 use crate::pages::Pages;
 use crate::params::{Reader, Texts};
 use crate::tree::{Scheduler, Slot};
-use hls_core::{CoreError, PolicyInfo, pages};
+use hls_core::{PolicyInfo, pages};
 use serde::{Deserialize, Serialize};
 
 /// The policy of schedulers that are promoted.
@@ -203,23 +202,6 @@ impl<E: RunningEngine> Manager<E> {
                 let _ = self.remove(&doomed, self.tree.default);
             }
         }
-    }
-}
-
-/// An error of the engine that did not take a child with these parameters below a scheduler.
-pub(crate) fn not_taken(error: EngineError, scheduler: &Scheduler, params: &[u64]) -> Error {
-    let Scheduler { name, policy, .. } = scheduler;
-    let slot =
-        policy.vp_params.iter().position(|info| info.name == pages::SLOT).and_then(|at| params.get(at));
-    match (error, slot) {
-        // All values are in their ranges.
-        (EngineError::Core(CoreError::Param), Some(slot)) => {
-            Error::InUse(format!("found slot {slot} of `{name}` taken, expected one that is free"))
-        }
-        (EngineError::Core(CoreError::Children), Some(_)) => {
-            Error::InUse(format!("found no slot of `{name}` free, expected fewer children"))
-        }
-        (error, _) => error.into(),
     }
 }
 

@@ -65,6 +65,7 @@ fn a_thread_becomes_the_agent_of_a_new_scheduler() {
     let status = manager.status();
     let scheduler = status.schedulers.iter().find(|scheduler| scheduler.name == "U").unwrap();
     assert_eq!((&scheduler.policy[..], &scheduler.parameters["allowance"][..]), ("user-level", "2ms"));
+    assert_eq!(scheduler.decided.map(|decided| decided.by_agent), Some(1), "the agent wants the CPU");
 }
 
 #[test]

@@ -9,12 +9,14 @@ use crate::names::{did_you_mean, nearest, one_of};
 use crate::policies::{LOAD, Policies, name_fault};
 use crate::syntax::{Name, Node};
 use crate::value;
-use crate::who::COMMAND;
 use hls_calculus::schedulers::Declared;
 use hls_core::PolicyInfo;
 use kdl::KdlValue;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// The property that says what is started.
+pub(crate) const COMMAND: &str = "command";
 
 /// A scheduler, with the place of its first mention.
 pub(crate) struct Scheduler {

@@ -3,7 +3,7 @@
 //! Relies on the names and parents being known: which properties a node may have depends on its parent's policy.
 
 use crate::attributes::{Attributes, Edge, SchedulerAttributes};
-use crate::declare::{self, Declarations, Mention, Parent};
+use crate::declare::{self, COMMAND, Declarations, Mention, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{Child, Machine, Span, Thread};
 use crate::params::{self, Request};
@@ -48,7 +48,7 @@ pub(crate) fn read(
                     };
                     if policy.has_pages {
                         // Its agent has the command.
-                        properties.get(who::COMMAND);
+                        properties.get(COMMAND);
                     }
                 }
                 let width = properties.read("width", sink, |p| {
@@ -122,7 +122,7 @@ fn agent(
     node: &Node,
     sink: &mut Sink,
 ) -> (Thread, Edge) {
-    let command = node.property(who::COMMAND);
+    let command = node.property(COMMAND);
     let span = command.map_or(node.span(), |command| command.name.span.start..command.value.span.end);
     let preset =
         |param: &ParamInfo| if param.name == SLOT { AGENTS_SLOT } else { param.default.unwrap_or(param.min) };

@@ -63,8 +63,8 @@ impl Hierarchy {
         self.schedulers.iter().position(|scheduler| scheduler.is_default)
     }
 
-    /// Index into `schedulers` of the one whose agent a thread of the file is: it decides there, by the scheduler's pages,
-    /// who runs.
+    /// Index into `schedulers` of the one whose agent a thread of the file is: it decides there, by the scheduler's
+    /// pages, who runs.
     pub fn scheduler_of_agent(&self, thread: usize) -> Option<usize> {
         let edge = self.edges.iter().find(|edge| edge.child == Child::Thread(thread))?;
         let policy = self.schedulers[edge.parent?].policy;

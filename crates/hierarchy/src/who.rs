@@ -6,6 +6,7 @@
 
 use crate::attributes::Attributes;
 use crate::cgroup;
+use crate::declare::COMMAND;
 use crate::diagnostic::{Diagnostic, Refusal, Sink};
 use crate::glob::Glob;
 use crate::model::{Placed, Span, Thread, User, Who};
@@ -39,9 +40,6 @@ const MAX_USER_BYTES: usize = 255;
 
 /// Reads what one property says about who is meant.
 type Rule = fn(&Property) -> Result<Who, Refusal>;
-
-/// The property that says what is started.
-pub(crate) const COMMAND: &str = "command";
 
 const RULES: [(&str, Rule); 5] =
     [(COMMAND, command), ("pid", pid), ("comm", comm), ("cgroup", cgroup), ("unit", unit)];

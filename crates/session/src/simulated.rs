@@ -13,6 +13,7 @@ use hls_control::{
     Created, EngineError, HierarchyChange, Observed, Pages, PolicyDisabled, PolicySource, Preparation,
     Prepared, Promisee, RunningEngine, Thread,
 };
+use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp, Library};
 use hls_monitor::event::ObservedVp;
 use hls_plan::{ChangeableEngine, ThreadKey};
@@ -142,6 +143,10 @@ impl RunningEngine for SimulatedRun<'_> {
 
     fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
         ChangeableRun::observed(self, vps)
+    }
+
+    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided> {
+        self.simulation.view().decided(scheduler)
     }
 
     fn stolen(&mut self) -> Nanos {

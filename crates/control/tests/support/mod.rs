@@ -10,6 +10,7 @@ use hls_control::{
     Created, EngineError, Error, HierarchyChange, Layout, Manager, Observed, Pages, Peer, PolicyDisabled,
     PolicySource, Preparation, Prepared, Promisee, RunningEngine, Socket, Status, Texts, Thread, serve,
 };
+use hls_core::pages::Decided;
 use hls_core::{Calls, Core, CoreScheduler, CoreVp, Library, Params, RecordKind};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy, ModelEdge};
@@ -388,6 +389,10 @@ impl RunningEngine for Native {
     fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
         let of = |vp: &CoreVp| Observed { ran: self.core.ran(*vp, self.now), ..Observed::default() };
         vps.iter().map(of).collect()
+    }
+
+    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided> {
+        self.core.decided(scheduler)
     }
 
     fn stolen(&mut self) -> Nanos {

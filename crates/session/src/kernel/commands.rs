@@ -3,7 +3,7 @@
 //! becomes the command. The agent of a scheduler is given the scheduler's pages. Relies on [`crate::worker`] for that
 //! process.
 
-use super::server::make_pages;
+use super::pages::make_pages;
 use crate::console::Error;
 use crate::worker;
 use hls_control::Pages;

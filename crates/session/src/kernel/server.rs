@@ -6,6 +6,7 @@
 
 use super::identity::Identity;
 use super::next_engine::{NextEngine, make};
+use super::pages::make_pages;
 use super::run::Run;
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
@@ -16,6 +17,7 @@ use hls_control::{
     Created, EngineError, HierarchyChange, Layout, Manager, Observed, Pages, PolicyDisabled, PolicySource,
     Preparation, Promisee, RunningEngine, Socket, Thread, serve,
 };
+use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp};
 use hls_hierarchy::model::User;
 use hls_kernel_engine::{BuiltIn, Engine};
@@ -245,6 +247,10 @@ impl RunningEngine for RemoteRun {
         self.ask(move |run| run.observed(&vps)).unwrap_or_default()
     }
 
+    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided> {
+        self.ask(move |run| run.engine.view().decided(scheduler)).ok()?
+    }
+
     fn stolen(&mut self) -> Nanos {
         self.ask(|run| run.engine.stolen()).unwrap_or_default()
     }
@@ -252,12 +258,6 @@ impl RunningEngine for RemoteRun {
     fn longest_hold_and_wait(&mut self) -> Option<(Nanos, Nanos)> {
         self.ask(|run| run.engine.longest_hold_and_wait()).ok()
     }
-}
-
-/// Fresh pages of a scheduler.
-pub fn make_pages(engine: &mut Engine, scheduler: CoreScheduler) -> Result<Pages, EngineError> {
-    let made = engine.make_pages(scheduler).map_err(|error| EngineError::Failed(error.to_string()))?;
-    Ok(Pages { kernel: made.kernel, user: made.user })
 }
 
 /// A thread with what the system says of it, unless it has ended. The socket's threads ask for that, so that the run
