@@ -505,6 +505,47 @@ pub enum Request {
         #[arg(value_name = "PID|TID")]
         thread: String,
     },
+    /// Become a command whose main thread decides who runs below a new scheduler
+    ///
+    /// The scheduler has the policy `user-level`, and goes when it is demoted or when the last thread below it has
+    /// gone, the command's main thread included. The command finds its pages (include/hls_pages.h) by the environment:
+    /// HLS_SCHEDULER is NAME:KERNEL_PAGE:USER_PAGE, the descriptors standing behind the last two colons, and HLS_WIDTH
+    /// the CPUs that the scheduler may have at once.
+    Promote {
+        /// The scheduler's name
+        name: String,
+        /// The scheduler above it
+        #[arg(long, value_name = "SCHEDULER")]
+        below: String,
+        /// Parameters of its policy and of its parent's, and `width`
+        #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
+        parameters: Vec<Parameter>,
+        /// The command, and its arguments
+        #[arg(last = true, required = true, value_name = "COMMAND")]
+        command: Vec<String>,
+    },
+    /// End a scheduler whose policy is a process, and all that are below it
+    Demote {
+        /// Its name
+        name: String,
+    },
+    /// Move a thread to a scheduler whose policy is a process
+    Grant {
+        /// The scheduler
+        name: String,
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
+        /// `urgency`, and `slot`, where 0 makes the thread the one that decides
+        #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
+        parameters: Vec<Parameter>,
+    },
+    /// Move a thread from a scheduler whose policy is a process to the scheduler above that one
+    Revoke {
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
+    },
     /// Set a parameter of a thread
     Message {
         /// The thread; in a script its name
@@ -523,8 +564,14 @@ impl Request {
             Request::Move { thread, .. }
             | Request::Reserve { thread, .. }
             | Request::Release { thread }
+            | Request::Grant { thread, .. }
+            | Request::Revoke { thread }
             | Request::Message { thread, .. } => Some(thread),
-            Request::Status { .. } | Request::Create { .. } | Request::Destroy { .. } => None,
+            Request::Status { .. }
+            | Request::Create { .. }
+            | Request::Destroy { .. }
+            | Request::Promote { .. }
+            | Request::Demote { .. } => None,
         }
     }
 }

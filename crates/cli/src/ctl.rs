@@ -5,8 +5,10 @@ mod tree;
 use crate::args::{CtlArgs, Parameter, Request};
 use crate::exit::{Error, Verdict, say};
 use crate::output::output;
-use hls_control::{Client, ClientError, Grant, Texts};
+use hls_control::{Client, ClientError, Demoted, Grant, Promotion, Texts, this_thread};
 use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use tree::write_status;
 
 /// Runs the command.
@@ -76,11 +78,52 @@ pub fn ask(
             hls.release(number(thread)?)?;
             writeln!(out, "thread {thread} is below the default scheduler, which promises it NULL")?;
         }
+        Request::Promote { name, below, parameters, command } => {
+            promote(hls, (name, below), &texts(parameters)?, command)?;
+        }
+        Request::Demote { name } => {
+            let Demoted { moved, destroyed } = hls.demote(name)?;
+            let threads = if moved == 1 { "1 thread is" } else { &format!("{moved} threads are") };
+            writeln!(out, "destroyed `{}`; {threads} elsewhere now", destroyed.join("`, `"))?;
+        }
+        Request::Grant { name, thread, parameters } => {
+            let (urgency, slot) = urgency_and_slot(&texts(parameters)?)?;
+            write_grant(out, thread, &hls.grant(name, number(thread)?, urgency, slot)?)?;
+        }
+        Request::Revoke { thread } => write_grant(out, thread, &hls.revoke(number(thread)?)?)?,
         Request::Message { thread, parameter: (name, value) } => {
             write_grant(out, thread, &hls.message(number(thread)?, name, value)?)?;
         }
     }
     Ok(out.flush()?)
+}
+
+/// Becomes a command, whose main thread is the agent of a new scheduler of this name below another. Returns only where
+/// that fails; then the scheduler goes with this process.
+fn promote(
+    hls: &mut Client,
+    (name, below): (&str, &str),
+    parameters: &Texts,
+    command: &[String],
+) -> Result<(), ClientError> {
+    let [program, arguments @ ..] = command else { return Err(bad("found no command".into())) };
+    let Promotion { width, pages, .. } = hls.promote(name, below, this_thread(), parameters)?;
+    let environment = pages.inherited(name, width)?;
+    let error = Command::new(program).args(arguments).envs(environment).exec();
+    Err(bad(format!("cannot start `{program}`: {error}")))
+}
+
+/// The urgency and the slot of a child, where they are given.
+fn urgency_and_slot(texts: &Texts) -> Result<(Option<u64>, Option<u64>), ClientError> {
+    let known = ["urgency", "slot"];
+    if let Some(unknown) = texts.keys().find(|name| !known.contains(&name.as_str())) {
+        return Err(bad(format!("found the parameter `{unknown}`, expected `urgency` or `slot`")));
+    }
+    let [urgency, slot] = known.map(|name| {
+        let wrong = |text: &String| bad(format!("found `{name}={text}`, expected a whole number"));
+        texts.get(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
+    });
+    Ok((urgency?, slot?))
 }
 
 /// The parameters by name, each given once.

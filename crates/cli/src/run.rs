@@ -131,7 +131,13 @@ fn say_who_is_made_up(hierarchy: &Hierarchy, workload: &Workload) {
     let is_described = |thread: &Thread| {
         thread.program.is_some() || workload.tasks.iter().any(|task| task.name == thread.name)
     };
-    let made_up = hierarchy.threads.iter().filter(|thread| thread.who.is_some() && !is_described(thread));
+    let threads = hierarchy.threads.iter().enumerate();
+    // What an agent does is no workload.
+    let made_up = threads
+        .filter(|(at, thread)| {
+            thread.who.is_some() && !is_described(thread) && hierarchy.scheduler_of_agent(*at).is_none()
+        })
+        .map(|(_, thread)| thread);
     let names = input::names(made_up.map(|thread| thread.name.as_str()));
     if !names.is_empty() {
         say(format_args!(
@@ -166,12 +172,7 @@ fn carry_out(
             #[cfg(feature = "kernel")]
             keeper: &keeper,
         };
-        let outcome = hls_session::run(subject, engine, &options, &console);
-        if let Err(hls_session::Error::Hierarchy(wrong)) = &outcome {
-            input::report(source, wrong);
-            return Err(Error::Reported);
-        }
-        return Ok(outcome?);
+        return with_places(hls_session::run(subject, engine, &options, &console), source);
     }
     let length = length.unwrap_or(DEFAULT_LENGTH);
     let read = |path| Script::read(path, &subject.plan, length);
@@ -180,7 +181,16 @@ fn carry_out(
     let mut progress = Progress::default();
     let progress = &mut |part, parts| progress.is_at(part, parts);
     let engine = hls_session::Engine::Simulator { length, script, progress };
-    Ok(hls_session::run(subject, engine, &options, &console)?)
+    with_places(hls_session::run(subject, engine, &options, &console), source)
+}
+
+/// The outcome; where the hierarchy file is to blame, prints at which places.
+fn with_places(outcome: Result<Outcome, hls_session::Error>, source: &Source) -> Result<Outcome, Error> {
+    if let Err(hls_session::Error::Hierarchy(wrong)) = &outcome {
+        input::report(source, wrong);
+        return Err(Error::Reported);
+    }
+    Ok(outcome?)
 }
 
 /// Writes which files the run has written, and how to look at them.

@@ -5,7 +5,7 @@
 //! Relative paths begin at the script's folder. Every mistake that can be found before the run is printed before it,
 //! with its line.
 
-use crate::args::{Args, Command, Request, UnloadArgs};
+use crate::args::{Args, Command, CtlArgs, Request, UnloadArgs};
 use crate::ctl::{ask, bad};
 use crate::exit::{Error, say};
 use crate::input;
@@ -126,6 +126,11 @@ fn change(line: &str, folder: &Path) -> Result<Option<(Nanos, What)>, String> {
     }
     let args = Args::try_parse_from(std::iter::once("hls").chain(words.iter().map(String::as_str)));
     let what = match args.map_err(|error| why_not(&error, &words.join(" ")))?.command {
+        Command::Ctl(CtlArgs { request: Request::Promote { .. }, .. }) => {
+            return Err(
+                "found `ctl promote`, expected another change: no process runs in simulated time".into()
+            );
+        }
         Command::Ctl(args) => What::Ask(args.request),
         Command::Load(args) => {
             let read = PolicyText::read(&folder.join(&args.file), args.name.as_deref());

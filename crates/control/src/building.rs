@@ -2,7 +2,7 @@
 //! was made of them is undone. Relies on the engine to make each of them whole or not at all.
 
 use crate::engine::{EngineError, HierarchyChange, Promisee, RunningEngine};
-use crate::error::Error;
+use crate::error::{Error, after_undoing, not_taken};
 use crate::tree::{Scheduler, Tree};
 use hls_core::{CoreScheduler, CoreVp, Params};
 
@@ -11,19 +11,19 @@ pub(crate) fn build(
     engine: &mut impl RunningEngine,
     name: &str,
     (policy, own): (u8, Params),
-    (parent, params): (CoreScheduler, Params),
+    (above, params): (&Scheduler, Params),
     width: u16,
 ) -> Result<(CoreScheduler, Vec<CoreVp>), Error> {
     let create = HierarchyChange::CreateScheduler { name: name.into(), policy, params: own };
     let scheduler = engine.change(create)?.scheduler()?;
     let mut vps = Vec::new();
     while vps.len() < usize::from(width) {
-        match attach(engine, parent, scheduler, params) {
+        match attach(engine, above.id, scheduler, params) {
             Ok(vp) => vps.push(vp),
             Err(error) => {
                 let undone = vps.into_iter().try_for_each(|vp| detach(engine, vp));
                 let undone = undone.and_then(|()| destroy(engine, scheduler));
-                return Err(after_undoing(error, undone));
+                return Err(after_undoing(not_taken(error, (&above.name, above.policy), &params.0), undone));
             }
         }
     }
@@ -61,7 +61,7 @@ pub(crate) fn tear_down(
     for (vp, at) in back {
         engine.promise(Promisee::Scheduler(vp), &tree.promised_to_each(at));
     }
-    Err(after_undoing(error, undone))
+    Err(after_undoing(error.into(), undone))
 }
 
 fn attach(
@@ -84,12 +84,4 @@ fn destroy(engine: &mut impl RunningEngine, scheduler: CoreScheduler) -> Result<
 /// The core's number of a parent; 0, which is none, for the machine.
 fn core_number(tree: &Tree, at: Option<usize>) -> CoreScheduler {
     at.and_then(|at| tree.scheduler(at)).map_or(CoreScheduler(0), |scheduler| scheduler.id)
-}
-
-/// The error, unless what was done before it could not be undone.
-fn after_undoing(error: EngineError, undone: Result<(), EngineError>) -> Error {
-    match undone {
-        Ok(()) => error.into(),
-        Err(undoing) => Error::Failed(format!("{error}; what was done could not be undone: {undoing}")),
-    }
 }

@@ -8,25 +8,30 @@
 //!
 //! Relies on the server for everything that is decided. A connection on which nothing is asked for a minute ends.
 
+use crate::descriptors::receive_some;
 use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
+use crate::pages::Pages;
 use crate::params::Texts;
 use crate::policies::{LoadReport, PolicyStatus, UnloadReport};
 use crate::service::answer;
 use crate::socket::{self, DEFAULT_SOCKET};
 use crate::status::Status;
+use crate::user_level::Demoted;
 use crate::varlink::{CONTROL, message};
+use hls_core::pages::VERSION;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Mutex;
 
 /// No reply is longer.
-const MAX_REPLY: u64 = 256 << 20;
+const MAX_REPLY: usize = 256 << 20;
 
 /// The calling thread's number.
 pub fn this_thread() -> u32 {
@@ -38,8 +43,8 @@ pub struct Client<'m> {
     exchange: Box<Exchange<'m>>,
 }
 
-/// Sends a message, its NUL included; the reply, without one.
-type Exchange<'m> = dyn FnMut(&[u8]) -> io::Result<Vec<u8>> + 'm;
+/// Sends a message, its NUL included; the reply, without one, and the descriptors that came with it.
+type Exchange<'m> = dyn FnMut(&[u8]) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + 'm;
 
 /// What was granted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -48,6 +53,17 @@ pub struct Grant {
     pub scheduler: String,
     /// What is promised; `NULL`: nothing.
     pub guarantee: String,
+}
+
+/// A scheduler whose agent the thread that was named is now.
+#[derive(Debug)]
+pub struct Promotion {
+    /// The scheduler, and what it is promised.
+    pub granted: Grant,
+    /// How many CPUs it may have at once.
+    pub width: u16,
+    /// Its pages.
+    pub pages: Pages,
 }
 
 /// Why something was not done. Nothing has changed, unless the connection failed: then it may have been done.
@@ -101,7 +117,7 @@ impl<'m> Client<'m> {
             let answer = answer(manager, who, message.strip_suffix(&[0]).unwrap_or(message));
             let mut reply = answer.message.unwrap_or_default();
             reply.pop();
-            Ok(reply)
+            Ok((reply, answer.descriptors))
         };
         Client { exchange: Box::new(exchange) }
     }
@@ -125,8 +141,8 @@ impl Client<'static> {
             let found = format!("found no hierarchy that runs at {} ({error})", path.display());
             io::Error::new(error.kind(), format!("{found}, expected `hls run --engine kernel` to be running"))
         })?;
-        let mut stream = BufReader::new(stream);
-        Ok(Client { exchange: Box::new(move |message| exchange(&mut stream, message)) })
+        let mut received = Vec::new();
+        Ok(Client { exchange: Box::new(move |message| exchange(&stream, &mut received, message)) })
     }
 }
 
@@ -233,26 +249,142 @@ impl Client<'_> {
         self.call("Unload", json!({ "name": name, "evacuate": evacuate }))
     }
 
+    /// Creates a scheduler below another whose policy is the process of the thread `agent`, with the parameters of both
+    /// policies, and `width`.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn promote(
+        &mut self,
+        name: &str,
+        below: &str,
+        agent: u32,
+        parameters: &Texts,
+    ) -> Result<Promotion, ClientError> {
+        #[derive(Deserialize)]
+        struct Reply {
+            scheduler: String,
+            guarantee: String,
+            #[serde(flatten)]
+            shape: Shape,
+        }
+        let parameters = json!({ "name": name, "below": below, "agent": agent, "parameters": parameters });
+        let (Reply { scheduler, guarantee, shape }, descriptors) = self.call_for("Promote", parameters)?;
+        let (width, pages) = shape.with(descriptors)?;
+        Ok(Promotion { granted: Grant { scheduler, guarantee }, width, pages })
+    }
+
+    /// Fresh pages of a scheduler whose policy is a process, and how many CPUs it may have at once.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn pages(&mut self, name: &str) -> Result<(u16, Pages), ClientError> {
+        let (shape, descriptors) = self.call_for::<Shape>("Pages", json!({ "name": name }))?;
+        shape.with(descriptors)
+    }
+
+    /// Ends a scheduler whose policy is a process, and all that are below it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn demote(&mut self, name: &str) -> Result<Demoted, ClientError> {
+        self.call("Demote", json!({ "name": name }))
+    }
+
+    /// Moves a thread below a scheduler whose policy is a process; with this urgency, and into this slot, where they
+    /// are said.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn grant(
+        &mut self,
+        name: &str,
+        thread: u32,
+        urgency: Option<u64>,
+        slot: Option<u64>,
+    ) -> Result<Grant, ClientError> {
+        let parameters = json!({ "name": name, "thread": thread, "urgency": urgency, "slot": slot });
+        self.call("Grant", parameters)
+    }
+
+    /// Moves a thread from a scheduler whose policy is a process to the scheduler above that one.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn revoke(&mut self, thread: u32) -> Result<Grant, ClientError> {
+        self.call("Revoke", json!({ "thread": thread }))
+    }
+
     fn call<T: DeserializeOwned>(&mut self, method: &str, parameters: Value) -> Result<T, ClientError> {
+        self.call_for(method, parameters).map(|(reply, _)| reply)
+    }
+
+    /// The parameters of the reply, and the descriptors that came with it.
+    fn call_for<T: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        parameters: Value,
+    ) -> Result<(T, Vec<OwnedFd>), ClientError> {
         let call = json!({ "method": format!("{CONTROL}.{method}"), "parameters": parameters });
-        let reply: Reply = read(&(self.exchange)(&message(&call))?)?;
+        let (reply, descriptors) = (self.exchange)(&message(&call))?;
+        let reply: Reply = read(&reply)?;
         match reply.error {
-            None => read(reply.parameters.to_string().as_bytes()),
+            None => Ok((read(reply.parameters.to_string().as_bytes())?, descriptors)),
             Some(error) => Err(refusal(&error, &reply.parameters)),
         }
     }
 }
 
-fn exchange(stream: &mut BufReader<UnixStream>, message: &[u8]) -> io::Result<Vec<u8>> {
+/// What comes behind the reply stays in `received`.
+fn exchange(
+    mut stream: &UnixStream,
+    received: &mut Vec<u8>,
+    message: &[u8],
+) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
     // A server that refuses the connection says why and closes it; then only the reply has the reason.
-    let sent = stream.get_mut().write_all(message);
-    let mut reply = Vec::new();
-    stream.take(MAX_REPLY).read_until(0, &mut reply)?;
-    if reply.pop() != Some(0) {
-        sent?;
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"));
+    let sent = stream.write_all(message);
+    let (mut descriptors, mut searched) = (Vec::new(), 0);
+    loop {
+        if let Some(end) = received[searched..].iter().position(|byte| *byte == 0) {
+            let rest = received.split_off(searched + end + 1);
+            let mut reply = std::mem::replace(received, rest);
+            reply.pop();
+            return Ok((reply, descriptors));
+        }
+        searched = received.len();
+        let length = match receive_some(stream, received, &mut descriptors) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            length => length?,
+        };
+        if length == 0 || searched > MAX_REPLY {
+            sent?;
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"));
+        }
     }
-    Ok(reply)
+}
+
+/// What a process must know of the scheduler whose pages it is given.
+#[derive(Deserialize)]
+struct Shape {
+    width: u16,
+    version: u64,
+}
+
+impl Shape {
+    /// The width, and the pages by their descriptors.
+    fn with(self, descriptors: Vec<OwnedFd>) -> Result<(u16, Pages), ClientError> {
+        let found = |found: String, expected: String| {
+            let reason = format!("found {found}, expected {expected}");
+            ClientError::from(io::Error::new(io::ErrorKind::InvalidData, reason))
+        };
+        if self.version != VERSION {
+            return Err(found(format!("pages of version {}", self.version), VERSION.to_string()));
+        }
+        let descriptors = <[OwnedFd; 2]>::try_from(descriptors);
+        let [kernel, user] = descriptors
+            .map_err(|others| found(format!("{} descriptors with a reply", others.len()), "two".into()))?;
+        Ok((self.width, Pages { kernel, user }))
+    }
 }
 
 #[derive(Deserialize)]

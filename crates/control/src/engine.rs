@@ -1,7 +1,9 @@
 //! What a [`Manager`](crate::Manager) asks of the engine that runs the hierarchy: to change it, who the threads are,
 //! and what became of promises. Relies on the core's numbers for schedulers and VPs. Decides nothing.
 
+use crate::pages::Pages;
 use hls_calculus::{GraphEdge, Guarantee};
+use hls_core::pages::Decided;
 use hls_core::{CoreError, CoreScheduler, CoreVp, Params, PolicyInfo};
 use hls_plan::ThreadKey;
 use hls_units::Nanos;
@@ -271,6 +273,13 @@ pub trait RunningEngine {
     /// The engine has none.
     fn messenger(&mut self) -> Result<OwnedFd, EngineError>;
 
+    /// Makes fresh pages for a scheduler whose policy has some, in place of those that it had. They go with the
+    /// scheduler.
+    ///
+    /// # Errors
+    /// The engine has none to give.
+    fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, EngineError>;
+
     /// The living thread of this number.
     fn thread(&mut self, tid: u32) -> Option<Thread>;
 
@@ -286,6 +295,9 @@ pub trait RunningEngine {
 
     /// What became of the promises to these VPs, in their order.
     fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed>;
+
+    /// How a scheduler whose policy has pages came to its choices; `None`: the policy has none.
+    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided>;
 
     /// Time that was stolen from the machine so far, over all CPUs.
     fn stolen(&mut self) -> Nanos;

@@ -2,7 +2,8 @@
 
 use crate::engine::EngineError;
 use hls_calculus::{Graph, Guarantee, Mode, Owner, Place, Problem, Rational, Setting, analyse, mend};
-use hls_core::{CoreError, ParamInfo, Unit};
+use hls_core::pages::SLOT;
+use hls_core::{CoreError, ParamInfo, PolicyInfo, Unit};
 use hls_hierarchy::settings;
 use hls_units::Nanos;
 use std::fmt;
@@ -53,6 +54,29 @@ impl From<EngineError> for Error {
             EngineError::LeftOut(policy) => Error::LeftOut(policy),
             EngineError::Failed(_) => Error::Failed(reason),
         }
+    }
+}
+
+/// An error of the engine that did not take a child with these parameters below a scheduler of this name and policy.
+pub(crate) fn not_taken(error: EngineError, (name, policy): (&str, &PolicyInfo), params: &[u64]) -> Error {
+    let slot = policy.vp_params.iter().position(|info| info.name == SLOT).and_then(|at| params.get(at));
+    match (error, slot.filter(|_| policy.has_pages)) {
+        // All values are in their ranges.
+        (EngineError::Core(CoreError::Param), Some(slot)) => {
+            Error::InUse(format!("found slot {slot} of `{name}` taken, expected one that is free"))
+        }
+        (EngineError::Core(CoreError::Children), Some(_)) => {
+            Error::InUse(format!("found no slot of `{name}` free, expected fewer children"))
+        }
+        (error, _) => error.into(),
+    }
+}
+
+/// The error, unless what was done before it could not be undone.
+pub(crate) fn after_undoing(error: Error, undone: Result<(), impl fmt::Display>) -> Error {
+    match undone {
+        Ok(()) => error,
+        Err(undoing) => Error::Failed(format!("{error}; what was done could not be undone: {undoing}")),
     }
 }
 

@@ -1,13 +1,13 @@
-//! Emptying the schedulers of a policy, so that it can be unloaded: their threads go to the default scheduler, each at
-//! once, and they are destroyed from the bottom up.
+//! Emptying schedulers that are to go, with all that are below them: their threads go elsewhere, each at once, and they
+//! are destroyed from the bottom up.
 //!
 //! What is done stays done where a later step fails: every step leaves a sound hierarchy. Relies on the engine to put
 //! nobody into a place of the file that is closed.
 
 use crate::engine::{HierarchyChange, Promisee, RunningEngine};
 use crate::error::{Error, refused};
-use crate::manager::{Manager, Peer};
-use crate::tree::Tree;
+use crate::manager::Manager;
+use crate::tree::{Scheduler, Tree};
 use hls_calculus::{GraphEdge, Guarantee};
 use std::collections::BTreeSet;
 
@@ -26,8 +26,14 @@ pub(crate) struct Evacuated {
 impl<E: RunningEngine> Manager<E> {
     /// Empties the schedulers of the policy of this number, and destroys them.
     pub(crate) fn evacuate(&mut self, policy: u8) -> Result<Evacuated, Error> {
-        let doomed = doomed(&self.tree, policy)?;
-        self.close_places(&doomed)?;
+        let doomed = doomed(&self.tree, |_, scheduler| scheduler.policy.id == policy)?;
+        self.remove(&doomed, self.tree.default)
+    }
+
+    /// Moves the threads below these schedulers, of which parents come first, to another one, or, where that does not
+    /// take them with presets, to the default scheduler, and destroys the schedulers.
+    pub(crate) fn remove(&mut self, doomed: &[usize], to: usize) -> Result<Evacuated, Error> {
+        self.close_places(doomed)?;
         let mut done = Evacuated::default();
         for at in doomed.iter().rev() {
             let Some(name) = self.tree.scheduler(*at).map(|scheduler| scheduler.name.clone()) else {
@@ -35,8 +41,9 @@ impl<E: RunningEngine> Manager<E> {
             };
             let mut rounds = 0..ROUNDS;
             loop {
-                done.threads += self.move_out(*at)?;
-                match self.destroy(Peer::ROOT, &name) {
+                done.threads += self.move_out(*at, to)?;
+                self.end_leases();
+                match self.take_down(*at) {
                     // Threads may come at any time, until it is gone.
                     Err(Error::InUse(_)) if rounds.next().is_some() => {}
                     destroyed => break destroyed?,
@@ -65,12 +72,12 @@ impl<E: RunningEngine> Manager<E> {
         Ok(())
     }
 
-    /// Moves all threads of a scheduler to the default one; how many there were.
-    fn move_out(&mut self, at: usize) -> Result<usize, Error> {
+    /// Moves all threads of a scheduler to another one, or to the default scheduler; how many there were.
+    fn move_out(&mut self, at: usize, to: usize) -> Result<usize, Error> {
         let Some(id) = self.tree.scheduler(at).map(|scheduler| scheduler.id) else { return Ok(0) };
         let mut moved = 0;
         for thread in self.engine.threads().into_iter().filter(|thread| thread.scheduler == id) {
-            match self.place_in_default(&thread) {
+            match self.place_with_presets(&thread, to) {
                 // It has ended.
                 Err(Error::NotFound(_)) => {}
                 placed => {
@@ -83,15 +90,15 @@ impl<E: RunningEngine> Manager<E> {
     }
 }
 
-/// The schedulers of a policy and all that are below them, parents first.
-fn doomed(tree: &Tree, policy: u8) -> Result<Vec<usize>, Error> {
+/// The schedulers for which that holds and all that are below them, parents first.
+pub(crate) fn doomed(tree: &Tree, is_one: impl Fn(usize, &Scheduler) -> bool) -> Result<Vec<usize>, Error> {
     let mut doomed = BTreeSet::new();
     let order = tree.parents_first();
     for at in &order {
         let Some(scheduler) = tree.scheduler(*at) else { continue };
         let is_below =
             scheduler.above.iter().any(|above| above.parent.is_some_and(|it| doomed.contains(&it)));
-        if !is_below && scheduler.policy.id != policy {
+        if !is_below && !is_one(*at, scheduler) {
             continue;
         }
         if let Some(stays) = tree.why_it_stays(*at, scheduler) {

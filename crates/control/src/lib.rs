@@ -18,12 +18,14 @@
 mod allowance;
 mod building;
 mod client;
+mod descriptors;
 mod engine;
 mod error;
 mod evacuate;
 mod loaded;
 mod manager;
 mod operations;
+mod pages;
 mod params;
 mod policies;
 mod server;
@@ -31,9 +33,10 @@ mod service;
 mod socket;
 mod status;
 mod tree;
+mod user_level;
 mod varlink;
 
-pub use client::{Client, ClientError, Grant, this_thread};
+pub use client::{Client, ClientError, Grant, Promotion, this_thread};
 pub use engine::{
     Created, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource, Preparation, Prepared,
     Promisee, RunningEngine, Thread,
@@ -42,11 +45,13 @@ pub use error::{Error, Refusal};
 pub use loaded::LoadedPolicy;
 pub use manager::{Manager, Peer};
 pub use operations::Granted;
+pub use pages::{Pages, SCHEDULER_VARIABLE, WIDTH_VARIABLE};
 pub use params::Texts;
 pub use policies::{LoadReport, LoadTimes, PolicyStatus, UnloadReport};
 pub use server::serve;
 pub use service::{Answer, answer};
 pub use socket::{DEFAULT_SOCKET, Socket};
-pub use status::{ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};
+pub use status::{Decisions, ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};
 pub use tree::Layout;
+pub use user_level::{Demoted, Promoted};
 pub use varlink::MAX_REQUEST;

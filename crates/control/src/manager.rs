@@ -102,9 +102,23 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     /// Takes into account what happened without a request: policies that were disabled, and threads that have ended,
-    /// whose guarantees end.
+    /// whose guarantees end, and with them the schedulers that were theirs.
     pub fn sweep(&mut self) {
         self.note_disabled_policies();
+        self.end_leases();
+        self.remove_abandoned();
+    }
+
+    /// Does the same for whoever has no request, where it can matter to others than those who ask.
+    pub fn tidy(&mut self) {
+        self.note_disabled_policies();
+        if self.tree.all().any(|(_, scheduler)| scheduler.is_promoted) {
+            self.sweep();
+        }
+    }
+
+    /// Ends the guarantees of threads that have ended.
+    pub(crate) fn end_leases(&mut self) {
         let is_gone = |lease: &&Lease| !self.engine.lives(lease.key);
         let gone: Vec<u32> = self.tree.leases.values().filter(is_gone).map(|lease| lease.key.tid).collect();
         if gone.is_empty() {

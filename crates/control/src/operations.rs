@@ -6,7 +6,7 @@
 
 use crate::building::{build, tear_down};
 use crate::engine::{HierarchyChange, RunningEngine, Thread};
-use crate::error::{Case, Error, Refusal, refused};
+use crate::error::{Case, Error, Refusal, not_taken, refused};
 use crate::loaded::policy_of;
 use crate::manager::{Manager, Peer, nowhere};
 use crate::params::{self, Reader, Texts};
@@ -14,6 +14,7 @@ use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
 use hls_calculus::{Child, Edge, GraphEdge, Guarantee};
 use hls_check::{at_least, unenforceable_budget};
 use hls_core::Params;
+use hls_core::pages::number_of_scheduler;
 use hls_hierarchy::model::params_of_the_unplaced;
 use hls_hierarchy::params::set_by;
 use hls_hierarchy::{Policy, default_width};
@@ -51,6 +52,7 @@ impl<E: RunningEngine> Manager<E> {
         self.may_create(who, name)?;
         let Policy { info: policy, declared } = policy_of(&self.policies, policy)?;
         let (policy, declared) = (*policy, declared.clone());
+        self.may_have_pages(who, policy)?;
         let mut reader = Reader::new(texts);
         let need = reader.guarantee()?;
         let own = reader.values(&policy.scheduler_params, None)?;
@@ -63,7 +65,6 @@ impl<E: RunningEngine> Manager<E> {
             return Err(Error::BadValue(format!("parameter `width`: found {width}, expected {expected}")));
         }
 
-        let parent_id = above.id;
         let mut tree = self.tree.clone();
         let params = named(&policy.scheduler_params, &own);
         let number = tree.admission.create(hls_calculus::Scheduler {
@@ -81,9 +82,9 @@ impl<E: RunningEngine> Manager<E> {
         };
         let edge = self.admit(&mut tree, edge, &values)?;
 
-        let of_vp = tree.core_params(parent, &values, width);
+        let of_vp = tree.core_params(parent, &values, width, number_of_scheduler(number));
         let own = Params::from_slice(&own);
-        let (id, vps) = build(&mut self.engine, name, (policy.id, own), (parent_id, of_vp), width)?;
+        let (id, vps) = build(&mut self.engine, name, (policy.id, own), (above, of_vp), width)?;
         tree.schedulers.resize(tree.schedulers.len().max(number + 1), None);
         tree.schedulers[number] = Some(Scheduler {
             name: name.into(),
@@ -92,6 +93,7 @@ impl<E: RunningEngine> Manager<E> {
             id,
             owner: None,
             creator: Some(who.uid),
+            is_promoted: false,
             above: vec![Above { edge, parent: Some(parent), vps, params: of_vp }],
             scale: share_scale(policy, std::iter::empty(), width),
             lost: None,
@@ -113,10 +115,16 @@ impl<E: RunningEngine> Manager<E> {
             return Err(Error::InUse(format!("found {which}, `{name}`, expected another scheduler")));
         }
         parents.into_iter().try_for_each(|parent| self.may_change_below(who, parent))?;
+        self.take_down(number)
+    }
+
+    /// Destroys the scheduler of this number, if it has no children.
+    pub(crate) fn take_down(&mut self, number: usize) -> Result<(), Error> {
         let children = self.tree.children(number);
         if let Some(first) = children.first() {
             let more =
                 if children.len() > 1 { format!(" and {} more", children.len() - 1) } else { String::new() };
+            let name = self.tree.scheduler(number).map_or("?", |scheduler| &scheduler.name);
             return Err(Error::InUse(format!("found {first}{more} below `{name}`, expected no children")));
         }
         let mut tree = self.tree.clone();
@@ -196,15 +204,15 @@ impl<E: RunningEngine> Manager<E> {
     pub fn release(&mut self, who: Peer, tid: u32) -> Result<(), Error> {
         self.sweep();
         let thread = self.thread(who, tid)?;
-        self.place_in_default(&thread)
+        self.place_in_default(&thread).map(drop)
     }
 
     /// Puts a thread into the default scheduler.
-    pub(crate) fn place_in_default(&mut self, thread: &Thread) -> Result<(), Error> {
+    pub(crate) fn place_in_default(&mut self, thread: &Thread) -> Result<Granted, Error> {
         let scheduler = self.tree.default;
         let found = self.tree.scheduler(scheduler);
         let params = found.map_or_else(Vec::new, |found| params_of_the_unplaced(found.policy));
-        self.place(thread, Slot { scheduler, params, need: None }).map(drop)
+        self.place(thread, Slot { scheduler, params, need: None })
     }
 
     /// Has the scheduler above a thread get a message that one parameter of its VP is to be another.
@@ -245,7 +253,7 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Puts a thread into a place. What the thread was granted by an earlier request ends; what the file promises to
     /// its place does not, as another thread may take that place.
-    fn place(&mut self, thread: &Thread, slot: Slot) -> Result<Granted, Error> {
+    pub(crate) fn place(&mut self, thread: &Thread, slot: Slot) -> Result<Granted, Error> {
         let tid = thread.key.tid;
         let mut tree = self.tree.clone();
         if let Some(old) = tree.leases.remove(&tid) {
@@ -260,8 +268,9 @@ impl<E: RunningEngine> Manager<E> {
             tree.leases.insert(tid, Lease { key: thread.key, edge, slot: slot.clone() });
         }
         let Some(to) = tree.scheduler(slot.scheduler) else { return Err(nowhere(thread)) };
-        let params = tree.core_params(slot.scheduler, &slot.params, 1);
-        self.engine.change(HierarchyChange::MoveThread { thread: thread.key, to: to.id, params })?;
+        let params = tree.core_params(slot.scheduler, &slot.params, 1, tid.into());
+        let moved = HierarchyChange::MoveThread { thread: thread.key, to: to.id, params };
+        self.engine.change(moved).map_err(|error| not_taken(error, (&to.name, to.policy), &params.0))?;
         let scheduler = to.name.clone();
         // The move has ended the promise to the thread, even where it is promised the same again.
         self.tree.leases.remove(&tid);

@@ -4,19 +4,17 @@
 //! becomes of its sender; a client that stalls or sends too much loses its connection and nothing else.
 
 use crate::allowance::{Allowance, pause_after, thread_time};
+use crate::descriptors::send_with;
 use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
 use crate::service::answer;
 use crate::socket::Socket;
 use crate::varlink::{Fault, MAX_REQUEST};
 use rustix::net::sockopt::socket_peercred;
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use std::collections::HashMap;
 use std::ffi::CStr;
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
-use std::mem::MaybeUninit;
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +30,9 @@ const MAX_CLIENTS_OF_A_USER: usize = 8;
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection on which nothing comes is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Schedulers that go with their last thread are looked for that often.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
+
 /// Serves clients until `stop`, or until the listener fails. When it returns, no request is under way any more.
 ///
 /// # Errors
@@ -45,6 +46,7 @@ pub fn serve<E: RunningEngine + Send>(
     let allowance = &Allowance::new();
     // When the next user may come in.
     let mut users_from = Instant::now();
+    let mut sweep_at = Instant::now();
     thread::scope(|scope| {
         let result = loop {
             if stop.load(Ordering::Relaxed) {
@@ -56,8 +58,14 @@ pub fn serve<E: RunningEngine + Send>(
             let stream = match socket.next_client(users_from) {
                 Ok(Some(stream)) => stream,
                 Ok(None) => {
-                    // A manager that is busy with a request takes note of them by itself.
-                    manager.try_lock().iter_mut().for_each(|manager| manager.note_disabled_policies());
+                    // A manager that is busy with a request does the same by itself.
+                    manager.try_lock().iter_mut().for_each(|manager| match sweep_at <= Instant::now() {
+                        true => {
+                            manager.tidy();
+                            sweep_at = Instant::now() + SWEEP_INTERVAL;
+                        }
+                        false => manager.note_disabled_policies(),
+                    });
                     continue;
                 }
                 Err(error) => break Err(error),
@@ -156,9 +164,12 @@ fn attend<E: RunningEngine>(
         // A client that does not read its answer keeps nobody waiting.
         drop(turn);
         if let Some(message) = answer.message {
-            let rest = match &answer.descriptor {
-                Some(descriptor) => send_with(&client.stream, &message, descriptor.as_fd())?,
-                None => &message[..],
+            let rest = match &answer.descriptors[..] {
+                [] => &message[..],
+                descriptors => {
+                    client.stream.set_write_timeout(Some(MESSAGE_TIMEOUT))?;
+                    send_with(&client.stream, &message, descriptors)?
+                }
             };
             send(&client.stream, rest)?;
         }
@@ -218,17 +229,6 @@ fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Receiv
             Err(error) => return Err(error),
         }
     }
-}
-
-/// Sends the first part of a message, and a descriptor with it; the rest of the message.
-fn send_with<'m>(stream: &UnixStream, message: &'m [u8], descriptor: BorrowedFd) -> io::Result<&'m [u8]> {
-    stream.set_write_timeout(Some(MESSAGE_TIMEOUT))?;
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    let descriptors = [descriptor];
-    control.push(SendAncillaryMessage::ScmRights(&descriptors));
-    let sent = sendmsg(stream, &[IoSlice::new(message)], &mut control, SendFlags::NOSIGNAL)?;
-    Ok(&message[sent..])
 }
 
 /// Sends a message, if the client takes it in time.

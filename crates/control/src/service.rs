@@ -5,8 +5,13 @@ use crate::engine::{PolicySource, RunningEngine};
 use crate::error::Error;
 use crate::manager::{Manager, Peer};
 use crate::operations::Granted;
+use crate::params::Texts;
 use crate::policies::{Change, Ready};
-use crate::varlink::{CONTROL, Call, DEFINITION, Fault, SERVICE, SERVICE_DEFINITION, call, reply};
+use crate::user_level::Promoted;
+use crate::varlink::{
+    CONTROL, Call, DEFINITION, Fault, Parameters, SERVICE, SERVICE_DEFINITION, call, reply,
+};
+use hls_core::pages::VERSION;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::os::fd::OwnedFd;
@@ -19,8 +24,8 @@ use std::time::Duration;
 pub struct Answer {
     /// The message to send back, its NUL included; `None`: the client wants none.
     pub message: Option<Vec<u8>>,
-    /// The file descriptor that goes with its first byte.
-    pub descriptor: Option<OwnedFd>,
+    /// The file descriptors that go with its first byte.
+    pub descriptors: Vec<OwnedFd>,
     /// Whether the connection ends here.
     pub close: bool,
 }
@@ -31,21 +36,21 @@ pub fn answer<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer, message:
         Ok(call) => call,
         Err(fault) => {
             let close = fault.is_fatal;
-            return Answer { message: Some(fault.message()), descriptor: None, close };
+            return Answer { message: Some(fault.message()), descriptors: Vec::new(), close };
         }
     };
     let is_oneway = call.is_oneway;
-    let mut descriptor = None;
-    let result = dispatch(manager, who, call, &mut descriptor);
+    let mut descriptors = Vec::new();
+    let result = dispatch(manager, who, call, &mut descriptors);
     let message = result.map_or_else(|fault| fault.message(), reply);
-    Answer { message: (!is_oneway).then_some(message), descriptor, close: false }
+    Answer { message: (!is_oneway).then_some(message), descriptors, close: false }
 }
 
 fn dispatch<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
     call: Call,
-    descriptor: &mut Option<OwnedFd>,
+    descriptors: &mut Vec<OwnedFd>,
 ) -> Result<Value, Fault> {
     let Call { method, mut parameters, .. } = call;
     let Some((interface, name)) = method.rsplit_once('.') else {
@@ -64,8 +69,11 @@ fn dispatch<E: RunningEngine>(
         (CONTROL, "Messenger") => {
             parameters.finish()?;
             let messenger = hold(manager)?.messenger().map_err(fault)?;
-            *descriptor = Some(messenger);
+            descriptors.push(messenger);
             Ok(json!({}))
+        }
+        (CONTROL, "Promote" | "Pages" | "Demote" | "Grant" | "Revoke") => {
+            user_level(manager, who, name, parameters, descriptors)
         }
         (CONTROL, name) => control(manager, who, name, parameters),
         (SERVICE, _) => Err(Fault::of_service("MethodNotFound", json!({ "method": method }))),
@@ -97,7 +105,7 @@ fn control<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
     name: &str,
-    mut parameters: crate::varlink::Parameters,
+    mut parameters: Parameters,
 ) -> Result<Value, Fault> {
     let p = &mut parameters;
     match name {
@@ -109,16 +117,7 @@ fn control<E: RunningEngine>(
             let [policy, name, below] = [p.text("policy")?, p.text("name")?, p.text("below")?];
             let texts = p.texts("parameters")?;
             parameters.finish()?;
-            let create = || Ok(hold(manager)?.create(who, &policy, &name, &below, &texts));
-            let mut created = create()?;
-            // Nothing else is wrong with the request. An engine that once has a policy keeps it.
-            if let Err(Error::LeftOut(policy)) = created {
-                let begin = |manager: &mut Manager<E>| manager.begin_bring_in(policy);
-                let turn = hold(manager)?.turn.clone();
-                change(manager, &turn, begin, Manager::finish_bring_in)?;
-                created = create()?;
-            }
-            granted(created)
+            granted(with_policy(manager, |manager| manager.create(who, &policy, &name, &below, &texts))?)
         }
         "Destroy" => {
             let name = p.text("name")?;
@@ -168,6 +167,71 @@ fn control<E: RunningEngine>(
         }
         _ => Err(Fault::of_service("MethodNotFound", json!({ "method": format!("{CONTROL}.{name}") }))),
     }
+}
+
+/// The methods for schedulers whose policy is a process.
+fn user_level<E: RunningEngine>(
+    manager: &Mutex<Manager<E>>,
+    who: Peer,
+    name: &str,
+    mut parameters: Parameters,
+    descriptors: &mut Vec<OwnedFd>,
+) -> Result<Value, Fault> {
+    let p = &mut parameters;
+    match name {
+        "Promote" => {
+            let ([name, below], agent) = ([p.text("name")?, p.text("below")?], p.thread("agent")?);
+            let texts = p.texts("parameters")?;
+            parameters.finish()?;
+            let promote = |manager: &mut Manager<E>| manager.promote(who, &name, &below, agent, &texts);
+            let Promoted { granted: of, width, pages } = with_policy(manager, promote)?.map_err(fault)?;
+            descriptors.extend([pages.kernel, pages.user]);
+            let mut reply = granted(Ok(of))?;
+            (reply["width"], reply["version"]) = (width.into(), VERSION.into());
+            Ok(reply)
+        }
+        "Pages" => {
+            let name = p.text("name")?;
+            parameters.finish()?;
+            let (width, pages) = hold(manager)?.pages(who, &name).map_err(fault)?;
+            descriptors.extend([pages.kernel, pages.user]);
+            Ok(json!({ "width": width, "version": VERSION }))
+        }
+        "Demote" => {
+            let name = p.text("name")?;
+            parameters.finish()?;
+            value(hold(manager)?.demote(who, &name))
+        }
+        "Grant" => {
+            let (name, thread) = (p.text("name")?, p.thread("thread")?);
+            let mut texts = Texts::new();
+            for parameter in ["urgency", "slot"] {
+                let number = p.optional_number(parameter)?;
+                texts.extend(number.map(|number| (parameter.to_owned(), number.to_string())));
+            }
+            parameters.finish()?;
+            granted(hold(manager)?.grant(who, &name, thread, &texts))
+        }
+        _ => {
+            let thread = p.thread("thread")?;
+            parameters.finish()?;
+            granted(hold(manager)?.revoke(who, thread))
+        }
+    }
+}
+
+/// Does what may need a policy that the engine was made without: then one that has it takes over, and keeps it, and it
+/// is done again. Nothing else was wrong with the request.
+fn with_policy<E: RunningEngine, T>(
+    manager: &Mutex<Manager<E>>,
+    act: impl Fn(&mut Manager<E>) -> Result<T, Error>,
+) -> Result<Result<T, Error>, Fault> {
+    let done = act(&mut *hold(manager)?);
+    let Err(Error::LeftOut(policy)) = done else { return Ok(done) };
+    let begin = |manager: &mut Manager<E>| manager.begin_bring_in(policy);
+    let turn = hold(manager)?.turn.clone();
+    change(manager, &turn, begin, Manager::finish_bring_in)?;
+    Ok(act(&mut *hold(manager)?))
 }
 
 /// The time between the parts of a change of policies. Each part takes CPU time from the threads of the hierarchy, and

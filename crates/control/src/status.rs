@@ -4,9 +4,10 @@
 
 use crate::engine::{Observed, RunningEngine, Thread};
 use crate::manager::Manager;
-use crate::tree::{Above, Tree};
+use crate::tree::{Above, Scheduler, Tree};
 use hls_calculus::Guarantee;
 use hls_core::CoreVp;
+use hls_core::pages::Decided;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
@@ -46,8 +47,24 @@ pub struct SchedulerStatus {
     /// The policy of it that was disabled, and why; none: it has its own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub disabled_policy: Option<String>,
+    /// How it came to its choices so far, if its policy is a process.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub decided: Option<Decisions>,
     /// Its virtual processors.
     pub processors: Vec<ProcessorStatus>,
+}
+
+/// How a scheduler whose policy is a process came to its choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decisions {
+    /// Decisions of the process that were followed: they knew the last event.
+    pub followed: u64,
+    /// Decisions that did not know it, and were not followed.
+    pub stale: u64,
+    /// Choices by urgency.
+    pub by_urgency: u64,
+    /// How often the agent was given a CPU.
+    pub by_agent: u64,
 }
 
 /// A virtual processor of a scheduler.
@@ -119,6 +136,15 @@ fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
     let of_schedulers = tree.all().flat_map(|(_, scheduler)| &scheduler.above).flat_map(|above| &above.vps);
     let vps: Vec<CoreVp> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();
     let observed: ByVp = vps.iter().copied().zip(engine.observed(&vps)).collect();
+    let mut decisions = |scheduler: &Scheduler| {
+        let of = |Decided { followed, stale, by_urgency, by_agent }| Decisions {
+            followed,
+            stale,
+            by_urgency,
+            by_agent,
+        };
+        scheduler.policy.has_pages.then(|| engine.decided(scheduler.id)).flatten().map(of)
+    };
     let mut schedulers = Vec::new();
     for at in tree.parents_first() {
         let Some(scheduler) = tree.scheduler(at) else { continue };
@@ -132,6 +158,7 @@ fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
                 .lost
                 .as_ref()
                 .map(|lost| format!("{}: {}", lost.policy, lost.violation)),
+            decided: decisions(scheduler),
             processors: scheduler.above.iter().flat_map(|above| processors(tree, above, &observed)).collect(),
         });
     }

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::loaded::{LoadedPolicy, policy_of};
 use crate::params::shown;
 use hls_calculus::{Admission, Child, Edge, Graph, GraphEdge, Guarantee, Mode};
+use hls_core::pages::{number_child, number_of_scheduler};
 use hls_core::{CoreScheduler, CoreVp, ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::Policies;
 use hls_plan::{ShareScale, ThreadKey};
@@ -66,6 +67,8 @@ pub(crate) struct Scheduler {
     pub(crate) owner: Option<u32>,
     /// The user who had it created; `None`: it is the file's.
     pub(crate) creator: Option<u32>,
+    /// Whether it goes with the last thread below it.
+    pub(crate) is_promoted: bool,
     pub(crate) above: Vec<Above>,
     /// How the shares of its children become those of their VPs.
     pub(crate) scale: ShareScale,
@@ -168,8 +171,10 @@ impl Tree {
             }
             (Child::Thread(_), None) => {}
             (Child::Scheduler(child), parent) => {
-                let params = parent
-                    .map_or_else(Params::default, |parent| self.core_params(parent, &values, edge.width));
+                let number = number_of_scheduler(*child);
+                let params = parent.map_or_else(Params::default, |parent| {
+                    self.core_params(parent, &values, edge.width, number)
+                });
                 let above = Above { edge: GraphEdge(at), parent, vps, params };
                 self.schedulers[*child]
                     .as_mut()
@@ -284,14 +289,15 @@ impl Tree {
         }
     }
 
-    /// The values of each of the `width` VPs of a child of `parent` as the core takes them.
-    pub(crate) fn core_params(&self, parent: usize, values: &[u64], width: u16) -> Params {
+    /// The values of each of the `width` VPs of a child of `parent` as the core takes them. `number`: by what the
+    /// process of the parent knows the child, if the parent's policy is one.
+    pub(crate) fn core_params(&self, parent: usize, values: &[u64], width: u16, number: u64) -> Params {
         let mut params = Params::from_slice(values);
-        if let Some(parent) = self.scheduler(parent)
-            && let Some(share) = parent.policy.vp_params.iter().position(|info| info.name == SHARE)
-        {
+        let Some(parent) = self.scheduler(parent) else { return params };
+        if let Some(share) = parent.policy.vp_params.iter().position(|info| info.name == SHARE) {
             params.0[share] = parent.scale.of_a_vp(params.0[share], width);
         }
+        number_child(parent.policy, &mut params, number);
         params
     }
 
@@ -372,6 +378,7 @@ fn scheduler(
         id,
         owner,
         creator: None,
+        is_promoted: false,
         above: Vec::new(),
         scale,
         lost: None,

@@ -127,6 +127,14 @@ impl Parameters {
         }
     }
 
+    /// A whole number that may be missing.
+    pub(crate) fn optional_number(&mut self, name: &str) -> Result<Option<u64>, Fault> {
+        match self.0.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => value.as_u64().map(Some).ok_or_else(|| Fault::parameter(name)),
+        }
+    }
+
     /// The number of a thread.
     pub(crate) fn thread(&mut self, name: &str) -> Result<u32, Fault> {
         let number = self.0.remove(name).and_then(|value| value.as_u64()?.try_into().ok());

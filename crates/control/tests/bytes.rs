@@ -32,6 +32,7 @@ fn text() -> impl Strategy<Value = String> {
         "round-robin",
         "join",
         "limit",
+        "user-level",
         "RESBH 1ms 30ms",
         "RESBH 40ms 30ms",
         "RESCS 1ms 30ms",
@@ -52,7 +53,8 @@ fn text() -> impl Strategy<Value = String> {
 
 fn value() -> impl Strategy<Value = Value> {
     const THREADS: &[u32] = &[VIDEO, ALICES[0], ALICES[1], BOBS, 4711];
-    const NAMES: &[&str] = &["budget", "period", "share", "quantum", "priority", "guarantee", "warp", "x"];
+    const NAMES: &[&str] =
+        &["budget", "period", "share", "quantum", "priority", "guarantee", "warp", "slot", "x"];
     let parameters = proptest::collection::btree_map(proptest::sample::select(NAMES), text(), 0..3);
     prop_oneof![
         6 => text().prop_map(Value::from),
@@ -66,9 +68,24 @@ fn value() -> impl Strategy<Value = Value> {
 
 /// A call that is nearly right.
 fn call() -> impl Strategy<Value = Value> {
-    const METHODS: &[&str] =
-        &["Create", "Destroy", "Move", "Reserve", "Release", "Message", "Status", "Other"];
-    let names = ["policy", "name", "below", "parameters", "thread", "to", "guarantee", "parameter", "value"];
+    const METHODS: &[&str] = &[
+        "Create", "Destroy", "Move", "Reserve", "Release", "Message", "Status", "Promote", "Pages", "Demote",
+        "Grant", "Revoke", "Other",
+    ];
+    let names = [
+        "policy",
+        "name",
+        "below",
+        "parameters",
+        "thread",
+        "to",
+        "guarantee",
+        "parameter",
+        "value",
+        "agent",
+        "urgency",
+        "slot",
+    ];
     let method = proptest::sample::select(METHODS);
     (method, proptest::collection::vec(value(), names.len()), 0..8usize).prop_map(
         move |(method, values, odd)| {
@@ -78,6 +95,10 @@ fn call() -> impl Strategy<Value = Value> {
                 "Move" => &["thread", "to", "parameters"],
                 "Reserve" => &["thread", "guarantee", "below"],
                 "Release" => &["thread"],
+                "Promote" => &["name", "below", "agent", "parameters"],
+                "Pages" | "Demote" => &["name"],
+                "Grant" => &["name", "thread", "urgency", "slot"],
+                "Revoke" => &["thread"],
                 "Message" => &["thread", "parameter", "value"],
                 _ => &[],
             };

@@ -2,47 +2,12 @@
 
 mod support;
 
-use hls_control::{Error, Manager, Peer, Promisee, Status};
-use support::{ALICE, ALICES, BOB, BOBS, FILE, Native, VIDEO, manager, manager_of, texts};
+use hls_control::{Error, Manager, Peer, Promisee};
+use support::{
+    ALICE, ALICES, BOB, BOBS, FILE, Native, VIDEO, at, manager, manager_of, place, refused, still, texts,
+};
 
 const ROOT: Peer = Peer::ROOT;
-
-/// Status without the CPU time that passes meanwhile.
-fn still(manager: &mut Manager<Native>) -> Status {
-    let mut status = manager.status();
-    let processors = status.schedulers.iter_mut().flat_map(|scheduler| &mut scheduler.processors);
-    let supplies = processors.map(|processor| &mut processor.supply);
-    supplies
-        .chain(status.threads.iter_mut().map(|thread| &mut thread.supply))
-        .for_each(|supply| supply.ran_ns = 0);
-    status
-}
-
-/// The request is refused for this reason, and nothing has changed.
-#[track_caller]
-fn refused<T: std::fmt::Debug>(
-    manager: &mut Manager<Native>,
-    reason: &str,
-    request: impl FnOnce(&mut Manager<Native>) -> Result<T, Error>,
-) -> Error {
-    let (before, promises) = (still(manager), manager.engine().promises.clone());
-    let error = request(manager).expect_err("a refusal");
-    assert!(error.to_string().contains(reason), "{error}");
-    assert_eq!(still(manager), before, "{error}");
-    assert_eq!(manager.engine().promises, promises, "{error}");
-    error
-}
-
-/// Where a thread is, and what it is promised.
-fn place(manager: &mut Manager<Native>, tid: u32) -> (String, String) {
-    let status = manager.status();
-    let thread = status.threads.iter().find(|thread| thread.thread == tid).expect("a living thread");
-    (thread.scheduler.clone(), thread.supply.guarantee.clone())
-}
-
-fn at(scheduler: &str, guarantee: &str) -> (String, String) {
-    (scheduler.into(), guarantee.into())
-}
 
 #[test]
 fn the_file_is_there() {

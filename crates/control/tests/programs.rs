@@ -19,10 +19,14 @@ fn real() -> Manager<Native> {
 
 /// The example in C, made to talk to a socket.
 fn compile(folder: &Path, socket: &Path) -> PathBuf {
+    compile_file("examples/reserve.c", folder, socket)
+}
+
+fn compile_file(source: &str, folder: &Path, socket: &Path) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let program = folder.join("reserve");
+    let program = folder.join("program");
     let output = Command::new("gcc")
-        .args(["-Wall", "-Wextra", "-Werror", "-O2", "-Iinclude", "examples/reserve.c", "-o"])
+        .args(["-Wall", "-Wextra", "-Werror", "-O2", "-Iinclude", source, "-o"])
         .arg(&program)
         .arg(format!("-DHLS_SOCKET=\"{}\"", socket.display()))
         .current_dir(root)
@@ -90,6 +94,41 @@ fn a_program_in_c_reserves_for_itself() {
         }
         assert_eq!(out, "5ms in every 33ms are reserved\n6ms are\nall is given back\n", "{err}");
         assert_eq!(err, "not 33ms: Device or resource busy\n");
+    });
+}
+
+#[test]
+fn a_program_in_c_is_a_scheduler() {
+    let folder = tempfile::tempdir().unwrap();
+    with_server(real(), |socket| {
+        let program = compile_file("crates/control/tests/promote.c", folder.path(), socket);
+        if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+            println!("skipped: only root may change every scheduler");
+            return;
+        }
+        let (out, err) = said(&Command::new(&program).output().unwrap());
+        assert_eq!(err, "");
+        assert_eq!(
+            out.lines().collect::<Vec<_>>(),
+            [
+                "promote with a quote: Invalid argument",
+                "promote below nothing: Invalid argument",
+                "promote: done",
+                "kernel page: /dev/zero",
+                "user page: /dev/null",
+                "promote again: Device or resource busy",
+                "pages: done",
+                "kernel page: /dev/zero",
+                "user page: /dev/null",
+                "grant: done",
+                "grant the agent's slot: Device or resource busy",
+                "revoke: done",
+                "revoke again: Invalid argument",
+                "grant to another policy: Invalid argument",
+                "demote: done",
+                "demote again: Invalid argument",
+            ]
+        );
     });
 }
 

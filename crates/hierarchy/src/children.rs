@@ -3,8 +3,9 @@
 use crate::attributes::{Attributes, Edge};
 use crate::declare::{Declarations, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::model::{Child, Thread};
+use crate::model::{Child, Span, Thread};
 use hls_core::limits::{MAX_SCHEDULERS, MAX_VPS};
+use hls_core::pages::{AGENTS_SLOT, SLOT, SLOTS};
 use std::collections::{BTreeMap, HashMap};
 
 /// The policy that promises nothing to children that share a level, and the parameter that says which level.
@@ -29,6 +30,7 @@ pub(crate) fn check(declared: &Declarations, attributes: &Attributes, widths: &[
     report_counts(declared, attributes, &vps, sink);
     report_repeated(declared, edges, sink);
     report_shared_levels(declared, edges, widths, &vps, sink);
+    report_slots(declared, edges, &vps, sink);
     report_instance_names(&attributes.threads, sink);
 }
 
@@ -149,6 +151,42 @@ fn report_shared_levels(
             sink.add(error.first(first.clone()).help(help).into_warning());
         }
     }
+}
+
+/// Reports children of schedulers with pages that cannot have a slot each: several in one that the file states, or more
+/// than there are slots. Who has which of the others is decided when they come.
+fn report_slots(declared: &Declarations, edges: &[Edge], vps: &[usize], sink: &mut Sink) {
+    let mut firsts = HashMap::new();
+    let mut counts = vec![0; declared.schedulers.len()];
+    for (edge, vps) in edges.iter().zip(vps) {
+        let Some((parent, slot)) = slot_of(declared, edge) else { continue };
+        let message = || format!("scheduler `{}`", declared.schedulers[parent].name);
+        let error = |found, expected| Diagnostic::error(edge.span.clone(), message(), found, expected);
+        let first: &Span = firsts.entry((parent, slot)).or_insert(&edge.span);
+        let is_stated = slot < SLOTS as u64;
+        if is_stated && *vps > 1 {
+            let found = format!("{vps} virtual processors in slot {slot}");
+            sink.add(error(found, "one: where no slot is stated, each has its own"));
+        } else if is_stated && *first != edge.span {
+            sink.add(error(format!("a second child in slot {slot}"), "one").first(first.clone()));
+        }
+        if slot != AGENTS_SLOT {
+            let fitted = counts[parent] < SLOTS;
+            counts[parent] += vps;
+            if fitted && counts[parent] >= SLOTS {
+                let found = format!("{} children beside the agent", counts[parent]);
+                sink.add(error(found, "at most 63, each in a slot of its own"));
+            }
+        }
+    }
+}
+
+/// The scheduler with pages above an edge, and the slot that the file states there; [`SLOTS`]: none.
+fn slot_of(declared: &Declarations, edge: &Edge) -> Option<(usize, u64)> {
+    let Parent::Scheduler(parent) = edge.parent else { return None };
+    let policy = declared.schedulers[parent].policy.filter(|policy| policy.has_pages)?;
+    let at = policy.vp_params.iter().position(|param| param.name == SLOT)?;
+    Some((parent, *edge.params.get(at)?))
 }
 
 /// How many CPUs each scheduler may hold at once.

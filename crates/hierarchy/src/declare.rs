@@ -15,6 +15,9 @@ use kdl::KdlValue;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The property that says what is started.
+pub(crate) const COMMAND: &str = "command";
+
 /// A scheduler, with the place of its first mention.
 pub(crate) struct Scheduler {
     pub(crate) name: String,
@@ -51,13 +54,16 @@ pub(crate) enum Parent {
     Unknown,
 }
 
-/// A node that puts a scheduler or a thread below a parent. A join may be mentioned several times.
+/// A node that puts a scheduler or a thread below a parent. A join may be mentioned several times; a scheduler with a
+/// command mentions its agent, too.
 pub(crate) struct Mention {
     pub(crate) node: usize,
     pub(crate) child: Child,
     pub(crate) parent: Parent,
     /// Whether it is the first of its child.
     pub(crate) is_first: bool,
+    /// Whether the node is the parent's, and the child the thread that its command starts.
+    pub(crate) is_agent: bool,
 }
 
 /// All that a file declares. Indices into `nodes` are those of the raw nodes.
@@ -92,7 +98,7 @@ struct Declarer<'a> {
     sink: &'a mut Sink,
     roles: Vec<Role>,
     /// What each name stands for, and the node that gave it.
-    names: HashMap<&'a str, (Child, &'a Node)>,
+    names: HashMap<String, (Child, &'a Node)>,
     declared: Declarations,
 }
 
@@ -217,7 +223,7 @@ impl<'a> Declarer<'a> {
         if let Some((_, first)) = self.names.get(name) {
             self.duplicate(node, name, first);
         } else if !name.is_empty() {
-            self.names.insert(name, (child, node));
+            self.names.insert(name.to_owned(), (child, node));
         }
         self.mention(at, child, true);
         Role::Thread(self.declared.threads.len() - 1)
@@ -255,12 +261,29 @@ impl<'a> Declarer<'a> {
         } else if let Some((_, first)) = self.names.get(name) {
             self.duplicate(node, name, first);
         } else {
-            self.names.insert(name, (Child::Scheduler(scheduler), node));
+            self.names.insert(name.to_owned(), (Child::Scheduler(scheduler), node));
         }
         let (name, span) = (name.to_owned(), node.span());
+        let agent = format!("{name}-agent");
         self.declared.schedulers.push(Scheduler { name, policy, declared: promises, span });
         self.mention(at, Child::Scheduler(scheduler), true);
+        if policy.is_some_and(|policy| policy.has_pages) && node.property(COMMAND).is_some() {
+            self.agent(at, agent, scheduler);
+        }
         Role::Scheduler(scheduler)
+    }
+
+    /// Notes the thread that the command of a scheduler starts.
+    fn agent(&mut self, at: usize, name: String, scheduler: usize) {
+        let (node, child) = (&self.nodes[at], Child::Thread(self.declared.threads.len()));
+        if let Some((_, first)) = self.names.get(&name) {
+            self.duplicate(node, &name, first);
+        } else {
+            self.names.insert(name.clone(), (child, node));
+        }
+        self.declared.threads.push(Thread { name, workload: None, tasks: Vec::new() });
+        let parent = Parent::Scheduler(scheduler);
+        self.declared.mentions.push(Mention { node: at, child, parent, is_first: true, is_agent: true });
     }
 
     /// Reports a node whose name is neither a policy nor anything else; returns whether it was probably meant as
@@ -339,15 +362,15 @@ impl<'a> Declarer<'a> {
             Some(_) => Parent::Unknown,
             None => Parent::None,
         };
-        self.declared.mentions.push(Mention { node, child, parent, is_first });
+        self.declared.mentions.push(Mention { node, child, parent, is_first, is_agent: false });
     }
 
     /// Follows `parent="NAME"`, now that all names are known.
     fn resolve_parents(&mut self, whole: bool) {
         for at in 0..self.declared.mentions.len() {
             let mention = &self.declared.mentions[at];
-            let Some(property) = self.nodes[mention.node].property("parent").filter(|_| !self.sink.is_full())
-            else {
+            let says = !mention.is_agent && !self.sink.is_full();
+            let Some(property) = self.nodes[mention.node].property("parent").filter(|_| says) else {
                 continue;
             };
             let span = property.value.span.clone();

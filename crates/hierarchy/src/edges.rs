@@ -3,7 +3,7 @@
 //! Relies on the names and parents being known: which properties a node may have depends on its parent's policy.
 
 use crate::attributes::{Attributes, Edge, SchedulerAttributes};
-use crate::declare::{self, Declarations, Mention, Parent};
+use crate::declare::{self, COMMAND, Declarations, Mention, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{Child, Machine, Span, Thread};
 use crate::params::{self, Request};
@@ -11,8 +11,9 @@ use crate::properties::Properties;
 use crate::syntax::Node;
 use crate::value::{self, LONGEST};
 use crate::{who, workload_shapes};
-use hls_core::PolicyInfo;
 use hls_core::limits::{MAX_CPUS, MAX_VPS};
+use hls_core::pages::{AGENTS_SLOT, SLOT};
+use hls_core::{ParamInfo, PolicyInfo};
 use hls_units::Nanos;
 
 /// Reads the properties of every mentioned scheduler and thread.
@@ -45,12 +46,21 @@ pub(crate) fn read(
                         default: who::flag(&who::DEFAULT, policy, &mut properties, sink),
                         service: who::flag(&who::SERVICE, policy, &mut properties, sink),
                     };
+                    if policy.has_pages {
+                        // Its agent has the command.
+                        properties.get(COMMAND);
+                    }
                 }
                 let width = properties.read("width", sink, |p| {
                     value::whole(p, 1..=MAX_CPUS as u64).map(|width| (width as u16, p.value.span.clone()))
                 });
                 let all_known = policy.is_some();
                 attributes.edges.push(edge(mention, parent_policy, width, properties, all_known, sink));
+            }
+            Child::Thread(thread) if mention.is_agent => {
+                let (read, edge) = agent(mention, &declared.threads[thread].name, parent_policy, node, sink);
+                attributes.threads.push(read);
+                attributes.edges.push(edge);
             }
             Child::Thread(thread) => {
                 let name = &declared.threads[thread].name;
@@ -102,6 +112,34 @@ fn edge(
         properties.finish(sink);
     }
     Edge { parent: mention.parent, child: mention.child, params, requested, width, span: node.span() }
+}
+
+/// The agent of a scheduler, in whose node its command stands: a thread in slot 0.
+fn agent(
+    mention: &Mention,
+    name: &str,
+    policy: Option<&'static PolicyInfo>,
+    node: &Node,
+    sink: &mut Sink,
+) -> (Thread, Edge) {
+    let command = node.property(COMMAND);
+    let span = command.map_or(node.span(), |command| command.name.span.start..command.value.span.end);
+    let preset =
+        |param: &ParamInfo| if param.name == SLOT { AGENTS_SLOT } else { param.default.unwrap_or(param.min) };
+    let thread = Thread {
+        name: name.to_owned(),
+        instances: None,
+        program: None,
+        arrive: Nanos::ZERO,
+        leave: None,
+        affinity: None,
+        need: None,
+        who: command.and_then(|command| who::agent(command, sink)),
+        span: span.clone(),
+    };
+    let params = policy.map_or_else(Vec::new, |policy| policy.vp_params.iter().map(preset).collect());
+    let Mention { parent, child, .. } = *mention;
+    (thread, Edge { parent, child, params, requested: None, width: None, span })
 }
 
 /// Reads what a thread's node says about the thread alone.

@@ -53,6 +53,11 @@
 //! systemd (what a user's own systemd runs is named by its cgroup). As many of those threads belong to it as it has
 //! instances; the others wait in the default. In the simulator all this says nothing: there a thread does what its
 //! workload says, or else computes.
+//!
+//! A scheduler whose policy is a process may say by what `command` the engine starts that process:
+//! ```kdl
+//! user-level "S" command="./my-sched" { thread "a" slot=1; }    // and a thread `S-agent` in slot 0, the command's own
+//! ```
 
 pub mod analysis;
 mod attributes;

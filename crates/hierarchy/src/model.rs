@@ -8,7 +8,7 @@
 use crate::glob::Glob;
 use hls_calculus::Guarantee;
 use hls_calculus::schedulers::Declared;
-use hls_core::PolicyInfo;
+use hls_core::{PolicyInfo, pages};
 use hls_units::Nanos;
 use hls_workload::program::Program;
 use std::ops::Range;
@@ -61,6 +61,15 @@ impl Hierarchy {
     /// Index into `schedulers` of the one for all threads that no node of the file stands for, when the file has one.
     pub fn default_scheduler(&self) -> Option<usize> {
         self.schedulers.iter().position(|scheduler| scheduler.is_default)
+    }
+
+    /// Index into `schedulers` of the one whose agent a thread of the file is: it decides there, by the scheduler's
+    /// pages, who runs.
+    pub fn scheduler_of_agent(&self, thread: usize) -> Option<usize> {
+        let edge = self.edges.iter().find(|edge| edge.child == Child::Thread(thread))?;
+        let policy = self.schedulers[edge.parent?].policy;
+        let slot = policy.vp_params.iter().position(|param| param.name == pages::SLOT)?;
+        edge.parent.filter(|_| policy.has_pages && edge.params[slot] == pages::AGENTS_SLOT)
     }
 
     /// Index into `schedulers` of the one for the threads of `hls` itself, when the file has one.

@@ -6,6 +6,7 @@
 
 use crate::attributes::Attributes;
 use crate::cgroup;
+use crate::declare::COMMAND;
 use crate::diagnostic::{Diagnostic, Refusal, Sink};
 use crate::glob::Glob;
 use crate::model::{Placed, Span, Thread, User, Who};
@@ -41,7 +42,7 @@ const MAX_USER_BYTES: usize = 255;
 type Rule = fn(&Property) -> Result<Who, Refusal>;
 
 const RULES: [(&str, Rule); 5] =
-    [("command", command), ("pid", pid), ("comm", comm), ("cgroup", cgroup), ("unit", unit)];
+    [(COMMAND, command), ("pid", pid), ("comm", comm), ("cgroup", cgroup), ("unit", unit)];
 
 /// Reads which threads of the machine a thread of the file stands for; reports a second property that says so.
 pub(crate) fn read(properties: &mut Properties, sink: &mut Sink) -> Option<Placed<Who>> {
@@ -63,6 +64,11 @@ pub(crate) fn read(properties: &mut Properties, sink: &mut Sink) -> Option<Place
         }
     }
     who
+}
+
+/// Reads the command that a scheduler's process is started by.
+pub(crate) fn agent(property: &Property, sink: &mut Sink) -> Option<Placed<Who>> {
+    sink.ok(command(property)).map(|value| Placed { value, span: property.value.span.clone() })
 }
 
 /// Reads who owns a scheduler.

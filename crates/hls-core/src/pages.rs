@@ -6,8 +6,12 @@ use crate::numbers::CoreScheduler;
 use crate::tape::{Call, Op};
 use crate::{CoreError, Params, PolicyInfo, ffi};
 
-/// Children of a scheduler that has pages; slot 0 is the agent's.
+/// Children of a scheduler that has pages.
 pub const SLOTS: usize = 64;
+/// The slot of the agent.
+pub const AGENTS_SLOT: u64 = 0;
+/// The parameter of a child that says its slot; [`SLOTS`] means any that is free, but for the agent's.
+pub const SLOT: &str = "slot";
 /// How many of the last events the kernel page has.
 pub const EVENTS: usize = 64;
 /// Kinds of events.
@@ -124,6 +128,29 @@ pub struct UserPage {
     pub urgency: [u64; SLOTS],
     /// By slot: the [`slice`].
     pub slice: [u64; SLOTS],
+}
+
+impl UserPage {
+    /// All words, in the order of their places.
+    pub fn words(&self) -> impl Iterator<Item = u64> {
+        let first = [self.answered, self.wake_at_ns, self.touched];
+        first.into_iter().chain(self.ask).chain(self.next).chain(self.urgency).chain(self.slice)
+    }
+
+    /// A word; `None`: the page has no such place.
+    pub fn word(&self, word: UserWord) -> Option<u64> {
+        self.words().nth(word.place())
+    }
+
+    /// Changes a word, if the page has such a place.
+    pub fn set(&mut self, word: UserWord, value: u64) {
+        let first = [&mut self.answered, &mut self.wake_at_ns, &mut self.touched];
+        let arrays = [&mut self.ask[..], &mut self.next, &mut self.urgency, &mut self.slice];
+        let mut all = first.into_iter().chain(arrays.into_iter().flatten());
+        if let Some(place) = all.nth(word.place()) {
+            *place = value;
+        }
+    }
 }
 
 /// A word of the user page.

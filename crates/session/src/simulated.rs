@@ -10,10 +10,11 @@ use crate::policies::library;
 use crate::registry::RunRegistry;
 use hls_calculus::Guarantee;
 use hls_control::{
-    Created, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource, Preparation, Prepared,
-    Promisee, RunningEngine, Thread,
+    Created, EngineError, HierarchyChange, Observed, Pages, PolicyDisabled, PolicySource, Preparation,
+    Prepared, Promisee, RunningEngine, Thread,
 };
-use hls_core::{CoreVp, Library};
+use hls_core::pages::Decided;
+use hls_core::{CoreScheduler, CoreVp, Library};
 use hls_monitor::event::ObservedVp;
 use hls_plan::{ChangeableEngine, ThreadKey};
 use hls_sim::{Failure, Simulation};
@@ -116,6 +117,12 @@ impl RunningEngine for SimulatedRun<'_> {
         ))
     }
 
+    fn make_pages(&mut self, _scheduler: CoreScheduler) -> Result<Pages, EngineError> {
+        Err(EngineError::Failed(
+            "found a simulated run, expected real threads, of which one can decide for others".into(),
+        ))
+    }
+
     fn thread(&mut self, tid: u32) -> Option<Thread> {
         let thread = ChangeableRun::thread(self, tid)?;
         Some(Thread { comm: self.thread_name(tid), ..thread })
@@ -136,6 +143,10 @@ impl RunningEngine for SimulatedRun<'_> {
 
     fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
         ChangeableRun::observed(self, vps)
+    }
+
+    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided> {
+        self.simulation.view().decided(scheduler)
     }
 
     fn stolen(&mut self) -> Nanos {

@@ -8,6 +8,8 @@ use crate::registry::{Places, RunRegistry, layout};
 use crate::request::{Options, Outcome, ScriptedChange, Subject};
 use crate::simulated::SimulatedRun;
 use hls_control::{Client, Manager, Peer};
+use hls_hierarchy::Diagnostic;
+use hls_hierarchy::model::{Placed, Scheduler, Who};
 use hls_monitor::event::ObservedVp;
 use hls_plan::ChangeableEngine;
 use hls_sim::{Failure, Simulation};
@@ -27,6 +29,10 @@ pub fn simulate(
     options: &Options,
     console: &Arc<dyn Console>,
 ) -> Result<Outcome, Error> {
+    let refused = with_processes(&subject.plan.hierarchy);
+    if !refused.is_empty() {
+        return Err(Error::Hierarchy(refused));
+    }
     let topology = subject.plan.topology.clone();
     let listeners = Listeners::new(options, &topology, subject.derived.promises(&subject.plan))?;
     let mut hierarchy = Hierarchy::new(subject, script.is_some(), options, listeners, console)?;
@@ -50,6 +56,21 @@ pub fn simulate(
         Ok(())
     })?;
     Ok(Outcome { result, refused })
+}
+
+/// What is wrong with schedulers whose policy is a program that would have to be started: none runs in simulated time.
+fn with_processes(hierarchy: &hls_hierarchy::model::Hierarchy) -> Vec<Diagnostic> {
+    let threads = hierarchy.threads.iter().enumerate();
+    let started = threads.filter_map(|(at, thread)| {
+        let who = thread.who.as_ref().filter(|who| matches!(who.value, Who::Command(_)))?;
+        Some((&hierarchy.schedulers[hierarchy.scheduler_of_agent(at)?], who))
+    });
+    let refuse = |(scheduler, who): (&Scheduler, &Placed<Who>)| {
+        let expected = "none in the simulator, where no process runs: `--engine kernel` starts it";
+        let message = format!("scheduler `{}`", scheduler.name);
+        Diagnostic::error(who.span.clone(), message, "a command that decides there", expected)
+    };
+    started.map(refuse).collect()
 }
 
 /// The hierarchy that is run.

@@ -12,12 +12,12 @@
 //! nothing: while it is parked it wants a CPU and has none. On several CPUs nothing is known. The proof is in
 //! docs/internals/user-level.md.
 
-use super::{Complaint, Entry, HeldVps, Instance, Limits, Provided, fixed_priority};
+use super::{Entry, HeldVps, Instance, Limits, Provided, fixed_priority};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::rational::{Rational, time_exact, whole};
-use num_traits::{One, ToPrimitive, Zero};
+use num_traits::{One, Zero};
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "user-level",
@@ -35,16 +35,10 @@ const DECIDED: Rule = Rule { name: "user-level", source: "a process decides" };
 const LEFT: Rule =
     Rule { name: "user-level, less the agent", source: "the agent has A at most in each period P of a grid" };
 
-/// Slots of a scheduler; that of the agent; and the parameter of a child that may have any other.
-const SLOTS: usize = 64;
-const AGENTS_SLOT: usize = 0;
-const ANY_SLOT: usize = SLOTS;
+/// The slot of the agent.
+const AGENTS_SLOT: u64 = 0;
 
 fn provide(instance: &Instance) -> Provided {
-    let complaints = without_slot(instance);
-    if !complaints.is_empty() {
-        return Provided { complaints, ..instance.nothing(DECIDED, "not each child has a slot") };
-    }
     if instance.param("sealed").is_none_or(|sealed| sealed.is_zero()) {
         return instance.nothing(DECIDED, "the process may decide as it likes: sealed=0");
     }
@@ -52,7 +46,7 @@ fn provide(instance: &Instance) -> Provided {
         Ok(held) => held,
         Err(found) => return instance.nothing_because(LEFT, "one VP", found),
     };
-    match (0..instance.children.len()).find(|child| slot(instance, *child) == AGENTS_SLOT) {
+    match (0..instance.children.len()).find(|child| is_agent(instance, *child)) {
         None => by_urgency(instance),
         Some(agent) => beside_agent(instance, held, agent),
     }
@@ -108,35 +102,9 @@ fn less_agent(instance: &Instance, held: &Label) -> Result<Label, Provided> {
     Ok(instance.label(left, LEFT, format!("the agent has {taken} at most")))
 }
 
-/// The slot that the hierarchy states for a child.
-fn slot(instance: &Instance, child: usize) -> usize {
-    let stated = instance.child_param(child, "slot").and_then(|slot| slot.to_integer().to_usize());
-    stated.unwrap_or(ANY_SLOT)
-}
-
-/// Complaints about children that get no slot when all come in this order, as `policies/user_level.c` gives them out.
-fn without_slot(instance: &Instance) -> Vec<Complaint> {
-    let mut holders: Vec<Option<usize>> = vec![None; SLOTS];
-    let mut complaints = Vec::new();
-    for child in 0..instance.children.len() {
-        let stated = slot(instance, child);
-        let is_free = |slot: &usize| *slot != AGENTS_SLOT && holders[*slot].is_none();
-        let wanted = if stated < SLOTS { Some(stated) } else { (0..SLOTS).find(is_free) };
-        match wanted.map(|slot| (slot, holders[slot])) {
-            Some((slot, None)) => holders[slot] = Some(child),
-            Some((slot, Some(other))) => complaints.push(Complaint {
-                child: Some(child),
-                needed: format!("slot {slot}"),
-                found: format!("{} in it", instance.names[other]),
-            }),
-            None => complaints.push(Complaint {
-                child: Some(child),
-                needed: "a free slot".to_owned(),
-                found: "a child in each but the agent's".to_owned(),
-            }),
-        }
-    }
-    complaints
+/// Whether a child is the agent.
+fn is_agent(instance: &Instance, child: usize) -> bool {
+    instance.child_param(child, "slot").is_some_and(|slot| slot == whole(AGENTS_SLOT))
 }
 
 #[cfg(test)]
@@ -181,22 +149,5 @@ mod tests {
         let greedy = [("allowance", 10), ("every", 10), ("sealed", 1)];
         assert_eq!(labels("user-level", "ALL", &greedy, &[AGENT, HIGH]), ["NULL"; 2]);
         assert_eq!(provide("user-level", ("ALL", 2), SEALED, &[AGENT, HIGH]).complaints.len(), 1);
-    }
-
-    #[test]
-    fn each_child_has_a_slot_of_its_own() {
-        let complaints = |children: &[Params]| {
-            let provided = provide("user-level", ("ALL", 1), SEALED, children);
-            let about = |complaint: &super::Complaint| {
-                format!("{}: {}, {}", complaint.child.unwrap(), complaint.needed, complaint.found)
-            };
-            provided.complaints.iter().map(about).collect::<Vec<_>>()
-        };
-        assert!(complaints(&[AGENT, HIGH, LOW, &[("slot", 3)]]).is_empty());
-        assert_eq!(complaints(&[AGENT, HIGH, AGENT]), ["2: slot 0, t in it"]);
-        // The first that takes any slot takes slot 1.
-        assert_eq!(complaints(&[HIGH, &[("slot", 1)]]), ["1: slot 1, t in it"]);
-        let many = complaints(&[HIGH; 64]);
-        assert_eq!(many, ["63: a free slot, a child in each but the agent's"]);
     }
 }

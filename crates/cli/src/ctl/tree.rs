@@ -4,7 +4,7 @@
 //! they are below the default scheduler; below other schedulers the first few dozen have a line each. Relies on the
 //! server to send parents before their children.
 
-use hls_control::{ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};
+use hls_control::{Decisions, ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};
 use hls_report::format::{count, time_rounded};
 use hls_report::layout::{Column, number, text, write_rows};
 use hls_units::Nanos;
@@ -44,7 +44,18 @@ pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
     let mut tree = Tree { status, rows: Vec::new(), seen: BTreeSet::new() };
     tree.add_below(None, "");
     write_rows(out, &COLUMNS, &tree.rows)?;
-    for SchedulerStatus { name, policy, disabled_policy, .. } in &status.schedulers {
+    for SchedulerStatus { name, policy, disabled_policy, decided, .. } in &status.schedulers {
+        if let Some(Decisions { followed, stale, by_urgency, by_agent }) = decided {
+            writeln!(
+                out,
+                "{name} has followed {} decisions of its process, and chosen {} times by urgency; {} decisions were \
+                 stale, and its agent was asked {} times",
+                count(*followed),
+                count(*by_urgency),
+                count(*stale),
+                count(*by_agent)
+            )?;
+        }
         if let Some(disabled) = disabled_policy {
             writeln!(out, "{name} has {policy} in the place of a disabled policy, {disabled}")?;
         }

@@ -133,3 +133,13 @@ fn a_large_hierarchy_has_a_short_report() {
         }
     }
 }
+
+/// No process runs in simulated time, so none decides there.
+#[test]
+fn a_command_that_decides_is_refused_in_the_simulator() {
+    let Outcome { code, stdout, stderr } = hls(&["run", "user-level.kdl", "--for", "100ms"]);
+    assert_eq!((code, stdout.as_str()), (Some(2), ""));
+    assert!(stderr.contains("user-level.kdl:4:42: error: scheduler `open`: found a command"), "{stderr}");
+    assert!(stderr.contains("user-level.kdl:8:82: error: scheduler `sealed`: found a command"), "{stderr}");
+    assert!(!stderr.contains("note: "), "nobody makes up what an agent does: {stderr}");
+}

@@ -118,6 +118,7 @@ x ctl status
 1s
 1s ctl
 1s ctl status --help
+1s ctl promote U --below FP -- ./my-sched
 ",
     );
     let file = example("asked-times.kdl");
@@ -134,6 +135,7 @@ x ctl status
             "changes.script:8: error: found no change behind the time",
             "changes.script:9: error: found `ctl`, expected a change",
             "changes.script:10: error: found `ctl status --help`, expected a change",
+            "changes.script:11: error: found `ctl promote`, expected another change",
         ],
     );
     let good = script(folder.path(), "1s ctl status");

@@ -23,7 +23,7 @@ const LONG: &str =
     "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=1800\nMIXED=600\n";
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 10] = [
+const OWN: [&str; 11] = [
     "saboteur",
     "mover",
     "crowd",
@@ -34,6 +34,7 @@ const OWN: [&str; 10] = [
     "attacker",
     "herd",
     "into_cgroup",
+    "chooser",
 ];
 
 fn here() -> PathBuf {

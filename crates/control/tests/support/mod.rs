@@ -7,16 +7,17 @@
 
 use hls_calculus::{GraphEdge, Guarantee, Mode};
 use hls_control::{
-    Created, EngineError, HierarchyChange, Layout, Manager, Observed, Peer, PolicyDisabled, PolicySource,
-    Preparation, Prepared, Promisee, RunningEngine, Socket, Texts, Thread, serve,
+    Created, EngineError, Error, HierarchyChange, Layout, Manager, Observed, Pages, Peer, PolicyDisabled,
+    PolicySource, Preparation, Prepared, Promisee, RunningEngine, Socket, Status, Texts, Thread, serve,
 };
+use hls_core::pages::Decided;
 use hls_core::{Calls, Core, CoreScheduler, CoreVp, Library, Params, RecordKind};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy, ModelEdge};
 use hls_plan::ThreadKey;
 use hls_policy_build::{Builder, PolicyFile, Target};
 use hls_units::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,10 @@ pub const VIDEO: u32 = 10;
 /// Threads of Alice and of Bob, in the default scheduler.
 pub const ALICES: [u32; 3] = [100, 101, 102];
 pub const BOBS: u32 = 200;
+
+/// What stands for pages, so that each can be told from others.
+pub const KERNEL_PAGE: &str = "/dev/zero";
+pub const USER_PAGE: &str = "/dev/null";
 
 /// Half a CPU for Alice, a place for a video player, the rest by time sharing.
 pub const FILE: &str = r#"
@@ -64,10 +69,14 @@ pub struct Native {
     pub disabled_policies: Vec<PolicyDisabled>,
     /// Places that nobody takes any more.
     pub closed: Vec<GraphEdge>,
+    /// The schedulers that pages were made for.
+    pub pages_of: Vec<CoreScheduler>,
     /// Whether the next call panics.
     pub panics: bool,
     /// Whether it knows the real threads of this machine as well.
     pub knows_real: bool,
+    /// Those of them that it knows.
+    real: BTreeSet<u32>,
     /// Whether it compiles policies, which then may be loaded.
     pub compiles: bool,
     /// The built-in policy that the engine was made without, and whether the next one is to have it.
@@ -115,8 +124,10 @@ impl Native {
             fails_after: None,
             disabled_policies: Vec::new(),
             closed: Vec::new(),
+            pages_of: Vec::new(),
             panics: false,
             knows_real: false,
+            real: BTreeSet::new(),
             compiles: true,
             left_out: None,
             brings_in: false,
@@ -337,6 +348,13 @@ impl RunningEngine for Native {
         Ok(std::fs::File::open("/dev/zero").expect("it is on every system").into())
     }
 
+    fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, EngineError> {
+        self.call(|core, now| Ok(core.renew_pages(scheduler, now)?))?;
+        self.pages_of.push(scheduler);
+        let file = |name: &str| std::fs::File::open(name).expect("it is on every system").into();
+        Ok(Pages { kernel: file(KERNEL_PAGE), user: file(USER_PAGE) })
+    }
+
     fn thread(&mut self, tid: u32) -> Option<Thread> {
         if self.knows_real && !self.threads.contains_key(&tid) {
             let uid = std::fs::metadata(format!("/proc/{tid}")).ok()?.uid();
@@ -344,6 +362,7 @@ impl RunningEngine for Native {
             let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
             let (pid, comm) = (field("Tgid:")?.parse().ok()?, field("Name:")?.to_owned());
             self.spawn(tid, Some(uid), None);
+            self.real.insert(tid);
             let thread = self.threads.get_mut(&tid)?;
             (thread.pid, thread.comm) = (pid, comm);
         }
@@ -351,6 +370,10 @@ impl RunningEngine for Native {
     }
 
     fn lives(&mut self, thread: ThreadKey) -> bool {
+        if self.real.contains(&thread.tid) && !Path::new(&format!("/proc/{}", thread.tid)).exists() {
+            self.real.remove(&thread.tid);
+            self.exit(thread.tid);
+        }
         self.threads.get(&thread.tid).is_some_and(|known| known.key == thread)
     }
 
@@ -366,6 +389,10 @@ impl RunningEngine for Native {
     fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
         let of = |vp: &CoreVp| Observed { ran: self.core.ran(*vp, self.now), ..Observed::default() };
         vps.iter().map(of).collect()
+    }
+
+    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided> {
+        self.core.decided(scheduler)
     }
 
     fn stolen(&mut self) -> Nanos {
@@ -402,6 +429,43 @@ pub fn manager() -> Manager<Native> {
 /// Parameters.
 pub fn texts(texts: &[(&str, &str)]) -> Texts {
     texts.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+}
+
+/// Status without the CPU time that passes meanwhile.
+pub fn still(manager: &mut Manager<Native>) -> Status {
+    let mut status = manager.status();
+    let processors = status.schedulers.iter_mut().flat_map(|scheduler| &mut scheduler.processors);
+    let supplies = processors.map(|processor| &mut processor.supply);
+    supplies
+        .chain(status.threads.iter_mut().map(|thread| &mut thread.supply))
+        .for_each(|supply| supply.ran_ns = 0);
+    status
+}
+
+/// The request is refused for this reason, and nothing has changed.
+#[track_caller]
+pub fn refused<T: std::fmt::Debug>(
+    manager: &mut Manager<Native>,
+    reason: &str,
+    request: impl FnOnce(&mut Manager<Native>) -> Result<T, Error>,
+) -> Error {
+    let (before, promises) = (still(manager), manager.engine().promises.clone());
+    let error = request(manager).expect_err("a refusal");
+    assert!(error.to_string().contains(reason), "{error}");
+    assert_eq!(still(manager), before, "{error}");
+    assert_eq!(manager.engine().promises, promises, "{error}");
+    error
+}
+
+/// Where a thread is, and what it is promised.
+pub fn place(manager: &mut Manager<Native>, tid: u32) -> (String, String) {
+    let status = manager.status();
+    let thread = status.threads.iter().find(|thread| thread.thread == tid).expect("a living thread");
+    (thread.scheduler.clone(), thread.supply.guarantee.clone())
+}
+
+pub fn at(scheduler: &str, guarantee: &str) -> (String, String) {
+    (scheduler.into(), guarantee.into())
 }
 
 /// Runs `test` with the path of a socket that serves `manager`; ends the server, and gives the manager back.

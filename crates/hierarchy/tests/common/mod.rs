@@ -56,6 +56,20 @@ fn built_in() -> &'static [PolicyInfo] {
             PolicyInfo { joins: true, ..policy(5, "join", 1, vec![], vec![]) },
             policy(6, "limit", 1, vec![], vec![budget(), period()]),
             policy(7, "round-robin", 65_536, vec![quantum(10)], vec![]),
+            PolicyInfo {
+                has_pages: true,
+                ..policy(
+                    8,
+                    "user-level",
+                    64,
+                    vec![time("allowance", Some(1_000_000)), time("every", Some(10_000_000))],
+                    vec![
+                        count("urgency", Some(0), 0, u64::MAX / 2 - 1),
+                        count("slot", Some(64), 0, 64),
+                        count("child", Some(0), 0, u64::MAX / 2),
+                    ],
+                )
+            },
             policy(0, "bss-i", 65_536, vec![], vec![count("rate-ppm", None, 1, 1_000_000)]),
             policy(0, "eevdf", 65_536, vec![quantum(10)], vec![count("share", Some(1), 1, 131_072)]),
         ]

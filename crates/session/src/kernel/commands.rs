@@ -1,10 +1,15 @@
 //! The commands that a hierarchy file has started for its threads. Each is started in two steps: first a process of
 //! this program, so that the engine can know for which thread of the file it is; when the run begins, the process
-//! becomes the command. Relies on [`crate::worker`] for that process.
+//! becomes the command. The agent of a scheduler is given the scheduler's pages. Relies on [`crate::worker`] for that
+//! process.
 
+use super::pages::make_pages;
 use crate::console::Error;
 use crate::worker;
-use hls_hierarchy::model::{Hierarchy, Who};
+use hls_control::Pages;
+use hls_hierarchy::model::{self, Hierarchy, Who};
+use hls_kernel_engine::Engine;
+use hls_plan::ChangeableEngine;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -18,13 +23,20 @@ pub struct Commands {
 
 impl Commands {
     /// Starts the processes.
-    pub fn prepare(hierarchy: &Hierarchy) -> io::Result<Commands> {
+    pub fn prepare(hierarchy: &Hierarchy, engine: &mut Engine) -> Result<Commands, Error> {
         let mut commands = Commands { children: Vec::new() };
         for (node, thread) in hierarchy.threads.iter().enumerate() {
             let Some(Who::Command(words)) = thread.who.as_ref().map(|who| &who.value) else { continue };
             let mut command = worker::process(worker::START);
             command.arg("--").args(words).stdin(Stdio::piped());
+            let pages = hierarchy.scheduler_of_agent(node).map(|at| pages(hierarchy, engine, at));
+            let pages = pages.transpose()?;
+            if let Some((pages, name, width)) = &pages {
+                command.envs(pages.inherited(name, *width)?);
+            }
             commands.children.push((node, command.spawn()?));
+            // The next process does not inherit them.
+            drop(pages);
         }
         Ok(commands)
     }
@@ -51,6 +63,19 @@ impl Commands {
             }
         }
     }
+}
+
+/// The pages of a scheduler, with its name, and how many CPUs it may have at once.
+fn pages<'h>(
+    hierarchy: &'h Hierarchy,
+    engine: &mut Engine,
+    scheduler: usize,
+) -> Result<(Pages, &'h str, u16), Error> {
+    let above = hierarchy.edges.iter().filter(|edge| edge.child == model::Child::Scheduler(scheduler));
+    let width = above.map(|edge| edge.width).fold(0, u16::saturating_add);
+    let in_core = engine.built().schedulers[scheduler];
+    let pages = make_pages(engine, in_core).map_err(|error| Error::System(error.to_string()))?;
+    Ok((pages, &hierarchy.schedulers[scheduler].name, width))
 }
 
 /// Waits for a byte on standard input, then becomes the command.

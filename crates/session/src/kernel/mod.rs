@@ -7,6 +7,7 @@ mod commands;
 mod identity;
 mod keeper;
 mod next_engine;
+mod pages;
 mod run;
 mod server;
 

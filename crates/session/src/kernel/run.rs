@@ -77,7 +77,6 @@ impl<'t> Run<'t> {
         let Subject { plan, derived, policies } = subject;
         let places = Places::new(plan, derived);
         let names = plan.hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
-        let commands = Commands::prepare(&plan.hierarchy)?;
         let of_load = workload_only(plan);
         let policies: Vec<_> = policies.loaded.iter().map(|loaded| loaded.source.clone()).collect();
         let built_in = BuiltIn::with(plan.hierarchy.schedulers.iter().map(|scheduler| scheduler.policy));
@@ -88,6 +87,7 @@ impl<'t> Run<'t> {
             return Err(Error::Hierarchy(refused));
         }
         let mut engine = Engine::new(plan.clone(), domain).map_err(failed)?;
+        let commands = Commands::prepare(&plan.hierarchy, &mut engine)?;
         let load = match of_load.groups.is_empty() {
             true => None,
             false => Some(ThreadProcess::start(worker::process(worker::THREADS), &of_load, options.seed)?),

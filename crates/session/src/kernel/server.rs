@@ -6,6 +6,7 @@
 
 use super::identity::Identity;
 use super::next_engine::{NextEngine, make};
+use super::pages::make_pages;
 use super::run::Run;
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
@@ -13,10 +14,11 @@ use crate::registry::{self, DisabledPolicies};
 use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
-    Created, EngineError, HierarchyChange, Layout, Manager, Observed, PolicyDisabled, PolicySource,
+    Created, EngineError, HierarchyChange, Layout, Manager, Observed, Pages, PolicyDisabled, PolicySource,
     Preparation, Promisee, RunningEngine, Socket, Thread, serve,
 };
-use hls_core::CoreVp;
+use hls_core::pages::Decided;
+use hls_core::{CoreScheduler, CoreVp};
 use hls_hierarchy::model::User;
 use hls_kernel_engine::{BuiltIn, Engine};
 use hls_monitor::event::ObservedVp;
@@ -203,6 +205,10 @@ impl RunningEngine for RemoteRun {
         messenger.map_err(|error| EngineError::Failed(error.to_string()))
     }
 
+    fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, EngineError> {
+        self.ask(move |run| make_pages(&mut run.engine, scheduler))?
+    }
+
     fn thread(&mut self, tid: u32) -> Option<Thread> {
         let look = move |run: &mut Run| {
             // A thread that has just come may be in records that the run has not taken yet.
@@ -239,6 +245,10 @@ impl RunningEngine for RemoteRun {
     fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
         let vps = vps.to_vec();
         self.ask(move |run| run.observed(&vps)).unwrap_or_default()
+    }
+
+    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided> {
+        self.ask(move |run| run.engine.view().decided(scheduler)).ok()?
     }
 
     fn stolen(&mut self) -> Nanos {

@@ -60,12 +60,17 @@ fn vp_param(info: &ParamInfo, place: u64, variant: u64) -> u64 {
         // Budget, then period: 1 of 3 ticks or 2 of 4.
         (Unit::Time, None) => TICK_NS * (1 + 2 * place + variant),
         (Unit::Time, Some(default)) => default + TICK_NS * variant,
+        // Any slot.
+        (Unit::Count, Some(default)) if info.name == SLOT => default,
         // Speeds in millionths: a quarter, or a half.
         (Unit::Count, _) if info.name == "rate-ppm" => 250_000 * (1 + variant),
         (Unit::Count, _) => info.min.max(1) + variant,
     };
     value.clamp(info.min, info.max)
 }
+
+/// The parameter that is a child's slot in the pages of a process; 0: the agent's.
+const SLOT: &str = "slot";
 
 /// Policies that refuse a child for which there is no place in a table.
 const TABLES: [&str; 2] = ["rialto", "rialto-nt"];
@@ -87,6 +92,16 @@ pub fn vp_params(policy: &PolicyInfo, variant: usize) -> Params {
     }
     let value = |(place, info)| vp_param(info, place, variant);
     Params::from_slice(&(0..).zip(&policy.vp_params).map(value).collect::<Vec<_>>())
+}
+
+/// The parameters of a thread there. One thread is the agent of every scheduler whose policy is a process.
+pub fn thread_params(policy: &PolicyInfo, thread: usize) -> Params {
+    const AGENT: usize = 1;
+    let mut params = vp_params(policy, thread);
+    if let Some(slot) = policy.vp_params.iter().position(|info| info.name == SLOT && thread == AGENT) {
+        params.0[slot] = 0;
+    }
+    params
 }
 
 /// The parameters of a scheduler: quanta of two ticks, other times a tick longer each.

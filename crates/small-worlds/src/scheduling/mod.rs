@@ -4,6 +4,7 @@
 pub mod hierarchies;
 mod model;
 pub mod normal;
+mod pages;
 mod parts;
 mod plans;
 pub mod promises;
@@ -11,5 +12,6 @@ mod run;
 mod world;
 
 pub(crate) use model::add_core;
+pub use pages::Written;
 pub use run::{Outcome, calls, explore, explore_all};
 pub use world::{Event, World, WorldState};

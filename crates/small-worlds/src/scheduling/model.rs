@@ -1,6 +1,7 @@
 //! A world as a model: which events may happen in it, what must hold after each, and which of its states are alike.
 
 use crate::scheduling::hierarchies::{CPUS, THREADS};
+use crate::scheduling::pages::Written;
 use crate::scheduling::world::{Event, World, WorldState};
 use crate::scheduling::{normal, promises};
 use crate::states::{Digest, Model};
@@ -42,6 +43,8 @@ impl Model for World {
             if !policy.joins && policy.name != "round-robin" {
                 events.push(Event::Replace(place));
             }
+            let written = Written::list(&self.core, self.schedulers[place]);
+            events.extend(written.map(|written| Event::Write(place, written)));
         }
         let offline: Vec<usize> = self.core.offline().map(usize::from).collect();
         let change = |cpu| if offline.contains(&cpu) { Event::Online(cpu) } else { Event::Offline(cpu) };

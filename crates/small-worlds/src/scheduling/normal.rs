@@ -12,6 +12,7 @@
 //!
 //! All of this is an argument, and may be wrong or become wrong: an exploration compares twins (`states`).
 
+use super::pages::{add_child, add_pages};
 use super::parts::{NEVER, PERIOD_OF_BUDGET, READY, RUNNING, WAITING, add_list, add_rank, add_words, from};
 use super::plans::{add_owner, add_plan, add_planned, add_slot, add_table, add_turn_or_slot};
 use crate::states::Digest;
@@ -84,6 +85,8 @@ enum Words {
     Surpluses,
     /// Of a scheduler: a plan, and where in it it is. Of a VP: when its next period begins, and its last slot ends.
     Plan,
+    /// What a process reads and writes.
+    Pages,
     /// Not known.
     Any,
 }
@@ -117,6 +120,7 @@ impl Words {
             "rialto-nt" => Words::SplitSlots,
             "sfs" => Words::Surpluses,
             "spring" => Words::Plan,
+            "user-level" => Words::Pages,
             _ => Words::Any,
         }
     }
@@ -249,6 +253,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
         }
         Words::Surpluses => {}
         Words::Plan => add_plan(digest, &sched.word, now),
+        Words::Pages => add_pages(digest, state, s),
         Words::Any => {
             digest.add(now);
             digest.add(state.head.seq);
@@ -337,6 +342,7 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
         Words::Lags => add_lag(digest, state, v),
         Words::Surpluses => add_surplus(digest, state, v),
         Words::Plan => add_planned(digest, state, v),
+        Words::Pages => add_child(digest, state, v),
         Words::Any => {
             vp.word.iter().for_each(|word| digest.add(*word));
             add_node(digest, node);

@@ -5,7 +5,7 @@
 
 use crate::scheduling::hierarchies::{CPUS, THREADS};
 use crate::scheduling::world::{Event, World};
-use hls_core::{Calls, CoreError, CoreVp, Image, Params, VpState};
+use hls_core::{Calls, CoreError, CoreVp, Image, Params, VpImage, VpState};
 use hls_units::Nanos;
 
 const READY: u8 = 1;
@@ -243,16 +243,28 @@ fn could_have_a_cpu(state: &Image<'_>, vp: u32) -> bool {
     if above.joins != 0 && above.nr_running != 0 {
         return false; // The join's child has a CPU already.
     }
-    let ups = std::iter::successors(Some(above.first_up), |up| Some(state.vps[*up as usize].up_next));
-    let mut ups = ups.take_while(|up| *up != 0).take(state.vps.len());
-    ups.any(|up| state.vps[up as usize].parent == 0 || could_have_a_cpu(state, up))
+    ups(state, image).any(|up| state.vps[up as usize].parent == 0 || could_have_a_cpu(state, up))
+}
+
+/// The VPs that the scheduler above a VP holds.
+fn ups(state: &Image<'_>, image: &VpImage) -> impl Iterator<Item = u32> {
+    let first = state.schedulers[image.parent as usize].first_up;
+    let ups = std::iter::successors(Some(first), |up| Some(state.vps[*up as usize].up_next));
+    ups.take_while(|up| *up != 0).take(state.vps.len())
+}
+
+/// Whether a VP, or one above it, may wait for what a process writes.
+fn may_wait_for_a_process(state: &Image<'_>, vp: u32) -> bool {
+    let image = &state.vps[vp as usize];
+    let waits = image.is_throttled() && state.schedulers[image.parent as usize].page != 0;
+    waits || (image.parent != 0 && ups(state, image).any(|up| may_wait_for_a_process(state, up)))
 }
 
 /// A scheduler with a child that is out of budget has a timer: nothing else would end that.
 fn budgets_come_back(state: &Image<'_>) -> Result<(), String> {
     for (vp, image) in state.vps.iter().enumerate().filter(|(_, image)| image.is_used()) {
         let above = &state.schedulers[image.parent as usize];
-        if image.is_throttled() && above.timer_at == NEVER {
+        if image.is_throttled() && above.timer_at == NEVER && !may_wait_for_a_process(state, vp as u32) {
             return Err(format!("VP {vp} is out of budget, and its scheduler has no timer"));
         }
     }
@@ -267,7 +279,8 @@ fn nobody_waits_for_ever(world: &World, state: &Image<'_>, due: Option<Nanos>) -
     let online = !state.head.offline & ((1 << CPUS) - 1);
     let waits = world.platform.vps.into_iter().find(|vp| {
         let image = &state.vps[vp.index()];
-        *vp != CoreVp::NONE && image.state == READY && image.usable & online != 0
+        let is_ready = *vp != CoreVp::NONE && image.state == READY && image.usable & online != 0;
+        is_ready && !may_wait_for_a_process(state, vp.0)
     });
     match waits {
         Some(vp) if due.is_none() => {

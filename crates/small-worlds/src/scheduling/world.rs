@@ -3,7 +3,10 @@
 //! instant, time that passes while decisions are due, timers that are late by half a tick, CPUs that decide in any
 //! order.
 
-use crate::scheduling::hierarchies::{CPUS, Hierarchy, THREADS, TICK_NS, scheduler_params, vp_params};
+use crate::scheduling::hierarchies::{
+    CPUS, Hierarchy, THREADS, TICK_NS, scheduler_params, thread_params, vp_params,
+};
+use crate::scheduling::pages::Written;
 use hls_core::{Calls, Core, CoreError, CoreScheduler, CoreVp, PolicyInfo, Snapshot, Unit, VpState};
 use hls_units::Nanos;
 use std::fmt;
@@ -38,6 +41,8 @@ pub enum Event {
     MoveWrong(usize, usize),
     /// A scheduler gets round robin in place of its policy.
     Replace(usize),
+    /// The process of a scheduler writes.
+    Write(usize, Written),
     /// A CPU goes offline.
     Offline(usize),
     /// A CPU is back.
@@ -72,6 +77,9 @@ impl fmt::Display for Event {
                 )
             }
             Event::Replace(scheduler) => write!(f, "scheduler {scheduler} gets round-robin"),
+            Event::Write(scheduler, written) => {
+                write!(f, "the process of scheduler {scheduler} writes {written}")
+            }
             Event::Offline(cpu) => write!(f, "CPU {cpu} goes offline"),
             Event::Online(cpu) => write!(f, "CPU {cpu} is back"),
             Event::Tick => f.write_str("a tick passes"),
@@ -168,7 +176,7 @@ impl World {
     }
 
     fn attach(&mut self, thread: usize, above: usize) -> Result<CoreVp, CoreError> {
-        let params = vp_params(self.policy(above), thread);
+        let params = thread_params(self.policy(above), thread);
         self.core.attach(self.schedulers[above], None, params)
     }
 
@@ -258,7 +266,7 @@ impl World {
                 self.platform.vps[thread] = CoreVp::NONE;
             }
             Event::Move(thread, to) => {
-                let params = vp_params(self.policy(to), thread);
+                let params = thread_params(self.policy(to), thread);
                 self.core.move_to(self.platform.vps[thread], self.schedulers[to], params, now)?;
             }
             Event::MoveWrong(thread, to) => {
@@ -271,6 +279,7 @@ impl World {
                 let fallback = fallback.ok_or(CoreError::NotFound)?;
                 self.core.replace(self.schedulers[place], fallback.id, scheduler_params(fallback), now)?;
             }
+            Event::Write(place, written) => written.write(&mut self.core, self.schedulers[place])?,
             Event::Offline(cpu) => {
                 self.core.offline(cpu as u16, now)?;
                 self.platform.running[cpu] = None;

@@ -1,0 +1,98 @@
+#!/bin/sh
+# Schedulers that are processes: promoted by `hls ctl`, by a program and by the hierarchy file; threads that are granted
+# and revoked; agents that are killed and replaced; users without rights. Two CPUs.
+. /usr/kernel/lib.sh
+
+# is_at THREAD SCHEDULER: whether the thread is below it.
+is_at() { [ "$(of "$1" scheduler)" = "$2" ]; }
+
+# moves THREAD SCHEDULER: the thread must come to be below it.
+moves() { within 100 is_at "$1" "$2" || fail "thread $1 is below $(of "$1" scheduler), expected $2"; }
+
+# has_no NAME: whether there is no such scheduler.
+has_no() { ! hls ctl status | grep -q "[─] $1 "; }
+
+# goes NAME: the scheduler must go, though nobody asks for that.
+goes() { within 50 has_no "$1" || fail "$1 stays: $(hls ctl status)"; }
+
+# ran THREAD: prints its CPU time in ms.
+ran() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/schedstat"; }
+
+# has_more FIRST SECOND: in a second the first thread must have had nearly all that the two have had.
+has_more() {
+	before1=$(ran "$1") before2=$(ran "$2")
+	sleep 1
+	had1=$(($(ran "$1") - before1)) had2=$(($(ran "$2") - before2))
+	[ "$had1" -gt 100 ] && [ "$had2" -lt $((had1 / 10)) ] || fail "$1 had $had1 ms and $2 had $had2 ms"
+}
+
+refuses() {
+	reason=$1
+	shift
+	hls ctl "$@" >/dev/null 2>/tmp/said2 && fail "hls ctl $*: was granted"
+	grep -q "$reason" /tmp/said2 || fail "hls ctl $*: does not say '$reason'"
+}
+
+as_nobody true
+start /usr/kernel/promote.kdl
+answers
+named_hogs worker
+worker=${hogs##* }
+moves "$worker" OWN
+agent=$(pidof chooser)
+moves "$agent" OWN
+hls ctl status | grep -q "^OWN has followed [1-9]" || fail "nobody decides in OWN: $(hls ctl status)"
+
+# Promoted by a command, with one VP: the thread in the least slot has it.
+hogs 2
+one=${hogs% *} two=${hogs##* }
+hls ctl promote U --below PS width=1 share=4 -- chooser &
+agent=$!
+moves "$agent" U
+asks grant U "$one" slot=2
+asks grant U "$two" slot=1
+refuses "slot 1 of .U. taken" grant U "$worker" slot=1
+has_more "$two" "$one"
+asks revoke "$two"
+moves "$two" PS
+asks grant U "$two" slot=5
+has_more "$one" "$two"
+hls ctl status | grep "^U has followed" || fail "no decisions: $(hls ctl status)"
+
+# Without an agent urgencies decide; another process takes over.
+kill -9 "$agent"
+within 50 gone "$agent" || fail "the agent does not end"
+asks grant U "$two" slot=5 urgency=9
+has_more "$two" "$one"
+chooser take U &
+agent=$!
+moves "$agent" U
+has_more "$one" "$two"
+asks demote U
+wait "$agent" || fail "the agent has not noticed: $?"
+moves "$one" PS
+goes U
+
+# A scheduler goes with its last thread, whatever that was.
+chooser promote P PS &
+agent=$!
+moves "$agent" P
+kill -9 "$agent"
+goes P
+
+# A user below what is the user's; nobody else's threads.
+as_nobody "sh -c 'hls ctl promote N --below PS width=1 -- chooser' & sleep 1000" &
+within 100 sh -c "hls ctl status | grep -q ' N  *user-level'" || fail "nobody may not promote: $(hls ctl status)"
+sleeper=$(pidof sleep | cut -d' ' -f1)
+as_nobody "hls ctl grant N $sleeper" >/dev/null || fail "nobody may not grant"
+as_nobody "hls ctl grant N $one" 2>/tmp/said2 && fail "nobody grants a thread of root's"
+as_nobody "hls ctl demote OWN" 2>/tmp/said2 && fail "nobody ends what the file promises"
+as_nobody "hls ctl promote M --below FP priority=3 -- chooser" 2>/tmp/said2 && fail "nobody promotes anywhere"
+as_nobody "hls ctl demote N" >/dev/null || fail "nobody may not demote"
+kill "$sleeper"
+hogs="$worker $one $two"
+hogs_get_on 2
+end_hogs
+none_is_lost
+stop
+grep -q "OWN-agent" /tmp/report || fail "the report has no agent"

@@ -1,0 +1,49 @@
+//! Messages over a socket that have file descriptors with them. They travel with the first byte of the message.
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+/// No message has more.
+const MOST: usize = 2;
+
+/// Sends the first part of a message, and the descriptors with it; the rest of the message.
+pub(crate) fn send_with<'m>(
+    stream: &UnixStream,
+    message: &'m [u8],
+    descriptors: &[OwnedFd],
+) -> io::Result<&'m [u8]> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors: Vec<BorrowedFd> = descriptors.iter().map(AsFd::as_fd).collect();
+    if !descriptors.is_empty() {
+        control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    }
+    let sent = sendmsg(stream, &[IoSlice::new(message)], &mut control, SendFlags::NOSIGNAL)?;
+    Ok(&message[sent..])
+}
+
+/// Receives some bytes, and the descriptors that come with them, behind what was received before; how many bytes.
+pub(crate) fn receive_some(
+    stream: &UnixStream,
+    received: &mut Vec<u8>,
+    descriptors: &mut Vec<OwnedFd>,
+) -> io::Result<usize> {
+    let mut chunk = [0; 16 << 10];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let parts = &mut [IoSliceMut::new(&mut chunk)];
+    let length = recvmsg(stream, parts, &mut control, RecvFlags::CMSG_CLOEXEC)?.bytes;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(more) = message {
+            descriptors.extend(more);
+        }
+    }
+    received.extend_from_slice(&chunk[..length]);
+    Ok(length)
+}

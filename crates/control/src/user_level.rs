@@ -1,0 +1,217 @@
+//! Schedulers whose policy is a process: promote, demote, grant and revoke (G. Parmer and R. West, "Predictable and
+//! Configurable Component-Based Scheduling in the Composite OS", ACM TECS 13(1s), 2013, Table I).
+//!
+//! A scheduler that was promoted belongs to its threads: with the last of them it goes. Its process may end and be
+//! started again meanwhile; then it asks for other pages. Relies on the engine for the pages, and to take them away
+//! with their scheduler.
+
+use crate::engine::{RunningEngine, Thread};
+use crate::error::{Error, after_undoing};
+use crate::evacuate::{Evacuated, doomed};
+use crate::manager::{Manager, Peer};
+use crate::operations::Granted;
+use crate::pages::Pages;
+use crate::params::{Reader, Texts};
+use crate::tree::{Scheduler, Slot};
+use hls_core::{PolicyInfo, pages};
+use serde::{Deserialize, Serialize};
+
+/// The policy of schedulers that are promoted.
+const POLICY: &str = "user-level";
+
+/// A user other than root has no more schedulers with pages at a time, of the [`pages::MAX_PAGES`] that there are.
+const MAX_PAGED_OF_A_USER: usize = 16;
+
+/// A scheduler, and what its process needs of it.
+#[derive(Debug)]
+pub struct Promoted {
+    /// The scheduler, and what it is promised.
+    pub granted: Granted,
+    /// How many CPUs it may have at once.
+    pub width: u16,
+    /// Its pages.
+    pub pages: Pages,
+}
+
+/// What became of a request to end a scheduler and all that were below it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Demoted {
+    /// How many threads were moved.
+    pub moved: usize,
+    /// The schedulers that were destroyed.
+    pub destroyed: Vec<String>,
+}
+
+impl<E: RunningEngine> Manager<E> {
+    /// Creates a scheduler whose policy is a process, with a thread of that process as its agent. The parameters are
+    /// those of [`Manager::create`].
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn promote(
+        &mut self,
+        who: Peer,
+        name: &str,
+        below: &str,
+        agent: u32,
+        texts: &Texts,
+    ) -> Result<Promoted, Error> {
+        self.sweep();
+        let agent = self.thread(who, agent)?;
+        let granted = self.create(who, POLICY, name, below, texts)?;
+        let (number, _) = self.tree.find(name)?;
+        match self.hand_over(number, &agent) {
+            Ok((width, pages)) => Ok(Promoted { granted, width, pages }),
+            Err(error) => Err(after_undoing(error, self.take_down(number))),
+        }
+    }
+
+    /// Makes the pages of a new scheduler, and the thread its agent; the scheduler's width, and the pages.
+    fn hand_over(&mut self, number: usize, agent: &Thread) -> Result<(u16, Pages), Error> {
+        let (width, pages) = self.fresh_pages(number)?;
+        let policy = self.tree.scheduler(number).map_or(&[][..], |scheduler| &scheduler.policy.vp_params);
+        let texts = Texts::from([(pages::SLOT.into(), pages::AGENTS_SLOT.to_string())]);
+        let params = Reader::new(&texts).values(policy, None)?;
+        self.place(agent, Slot { scheduler: number, params, need: None })?;
+        self.tree.schedulers[number].as_mut().into_iter().for_each(|known| known.is_promoted = true);
+        Ok((width, pages))
+    }
+
+    /// Fresh pages of a scheduler whose policy is a process, for a process that takes it over. Those that it had mean
+    /// nothing any more. Whoever may change what is below the scheduler may have them.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed, unless the system failed: then the scheduler may be without pages.
+    pub fn pages(&mut self, who: Peer, name: &str) -> Result<(u16, Pages), Error> {
+        self.sweep();
+        let number = self.user_level(name)?;
+        self.may_change_below(who, number)?;
+        self.fresh_pages(number)
+    }
+
+    fn fresh_pages(&mut self, number: usize) -> Result<(u16, Pages), Error> {
+        let Some(scheduler) = self.tree.scheduler(number) else {
+            return Err(Error::NotFound("found no scheduler of that number".into()));
+        };
+        Ok((self.tree.held(scheduler), self.engine.make_pages(scheduler.id)?))
+    }
+
+    /// Ends a scheduler whose policy is a process, and all that are below it. Their threads go to the scheduler above
+    /// it, where that takes them with presets, else to the default scheduler.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed, unless the system failed: then some of it may have gone.
+    pub fn demote(&mut self, who: Peer, name: &str) -> Result<Demoted, Error> {
+        self.sweep();
+        let number = self.user_level(name)?;
+        let doomed = doomed(&self.tree, |at, _| at == number)?;
+        for scheduler in doomed.iter().filter_map(|at| self.tree.scheduler(*at)) {
+            let parents = scheduler.above.iter().filter_map(|above| above.parent);
+            parents.into_iter().try_for_each(|parent| self.may_change_below(who, parent))?;
+        }
+        let has_places = self.tree.slots.values().any(|slot| doomed.contains(&slot.scheduler));
+        if has_places && !who.is_root() {
+            let found = format!("found places of the hierarchy file below `{name}`");
+            return Err(Error::Denied(format!("{found}, expected root: others may be promised them")));
+        }
+        let above = self.above(number);
+        let Evacuated { threads: moved, schedulers: destroyed } = self.remove(&doomed, above)?;
+        Ok(Demoted { moved, destroyed })
+    }
+
+    /// Moves a thread below a scheduler whose policy is a process, with these parameters.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn grant(&mut self, who: Peer, name: &str, tid: u32, texts: &Texts) -> Result<Granted, Error> {
+        self.sweep();
+        self.user_level(name)?;
+        self.move_thread(who, tid, name, texts)
+    }
+
+    /// Moves a thread from a scheduler whose policy is a process to the scheduler above that one, where the user may do
+    /// so and that takes it with presets, else to the default scheduler.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn revoke(&mut self, who: Peer, tid: u32) -> Result<Granted, Error> {
+        self.sweep();
+        let thread = self.thread(who, tid)?;
+        let number = self.scheduler_of(&thread)?;
+        if let Some(scheduler) = self.tree.scheduler(number) {
+            is_user_level(scheduler).map_err(|error| Error::BadValue(format!("thread {tid}: {error}")))?;
+        }
+        let above = self.above(number);
+        let may = self.may_change_below(who, above).is_ok();
+        self.place_with_presets(&thread, if may { above } else { self.tree.default })
+    }
+
+    /// The scheduler above one that has one parent at most; the default scheduler above the root.
+    fn above(&self, number: usize) -> usize {
+        let above = self.tree.scheduler(number).and_then(|scheduler| scheduler.above.first()?.parent);
+        above.unwrap_or(self.tree.default)
+    }
+
+    /// The scheduler of this name, whose policy is a process.
+    fn user_level(&self, name: &str) -> Result<usize, Error> {
+        let (number, scheduler) = self.tree.find(name)?;
+        is_user_level(scheduler).map_err(Error::BadValue)?;
+        Ok(number)
+    }
+
+    /// Puts a thread below a scheduler with the presets of that one's parameters; where a parameter has none, or the
+    /// scheduler does not take the thread, into the default scheduler.
+    pub(crate) fn place_with_presets(&mut self, thread: &Thread, scheduler: usize) -> Result<Granted, Error> {
+        let infos = self.tree.scheduler(scheduler).map_or(&[][..], |found| &found.policy.vp_params);
+        let presets: Option<Vec<u64>> = infos.iter().map(|info| info.default).collect();
+        if let Some(params) = presets.filter(|_| scheduler != self.tree.default) {
+            match self.place(thread, Slot { scheduler, params, need: None }) {
+                Err(Error::Refused(_) | Error::InUse(_) | Error::BadValue(_)) => {}
+                placed => return placed,
+            }
+        }
+        self.place_in_default(thread)
+    }
+
+    /// Whether the user may have one scheduler more of this policy, if that has pages.
+    pub(crate) fn may_have_pages(&self, who: Peer, policy: &PolicyInfo) -> Result<(), Error> {
+        if !policy.has_pages {
+            return Ok(());
+        }
+        let all = || self.tree.all().filter(|(_, scheduler)| scheduler.policy.has_pages);
+        let own = all().filter(|(_, scheduler)| scheduler.creator == Some(who.uid)).count();
+        if all().count() >= pages::MAX_PAGES {
+            let found = format!("found {} schedulers whose policy is a process", pages::MAX_PAGES);
+            return Err(Error::InUse(format!("{found}, expected fewer: each has pages")));
+        }
+        if !who.is_root() && own >= MAX_PAGED_OF_A_USER {
+            let found = format!("found {own} schedulers of user {} whose policy is a process", who.uid);
+            return Err(Error::InUse(format!("{found}, expected at most {MAX_PAGED_OF_A_USER}")));
+        }
+        Ok(())
+    }
+
+    /// Ends promoted schedulers below which no thread is any more.
+    pub(crate) fn remove_abandoned(&mut self) {
+        let promoted = self.tree.all().filter(|(_, scheduler)| scheduler.is_promoted).map(|(at, _)| at);
+        for number in promoted.collect::<Vec<_>>() {
+            let Ok(doomed) = doomed(&self.tree, |at, _| at == number) else { continue };
+            // Whoever is below a promoted scheduler got there by a request.
+            if !self.tree.leases.values().any(|lease| doomed.contains(&lease.slot.scheduler)) {
+                // What fails is tried again before the next request.
+                let _ = self.remove(&doomed, self.tree.default);
+            }
+        }
+    }
+}
+
+fn is_user_level(scheduler: &Scheduler) -> Result<(), String> {
+    let Scheduler { name, policy, .. } = scheduler;
+    if policy.has_pages {
+        return Ok(());
+    }
+    Err(format!(
+        "found `{name}`, whose policy is {}, expected a scheduler whose policy is a process: {POLICY}",
+        policy.name
+    ))
+}

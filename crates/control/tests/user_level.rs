@@ -1,0 +1,337 @@
+//! Schedulers whose policy is a process: promote, demote, grant and revoke on the native core, and over the socket.
+
+mod support;
+
+use hls_control::{Client, ClientError, Demoted, Error, Manager, Pages, Peer};
+use hls_core::PolicyInfo;
+use hls_core::pages::KernelPage;
+use std::os::fd::OwnedFd;
+use std::os::linux::fs::MetadataExt;
+use std::time::Duration;
+use support::{
+    ALICE, ALICES, BOB, BOBS, KERNEL_PAGE, Native, USER_PAGE, VIDEO, at, manager, manager_of, place, refused,
+    still, texts, with_server,
+};
+
+const ROOT: Peer = Peer::ROOT;
+const AGENT: u32 = ALICES[0];
+const FIRST: u32 = ALICES[1];
+const SECOND: u32 = ALICES[2];
+
+/// A hierarchy in which Alice has promoted her first thread.
+fn promoted() -> Manager<Native> {
+    let mut manager = manager();
+    manager.promote(ALICE, "U", "ALICE", AGENT, &texts(&[])).unwrap();
+    manager
+}
+
+fn policy() -> &'static PolicyInfo {
+    hls_core::policies().iter().find(|policy| policy.name == "user-level").expect("it is built in")
+}
+
+/// The page that the core writes for the scheduler that pages were made for last.
+fn page(manager: &mut Manager<Native>) -> KernelPage {
+    let native = manager.engine();
+    let scheduler = *native.pages_of.last().expect("pages that were made");
+    *native.core.kernel_page(scheduler).expect("a scheduler with pages")
+}
+
+/// The children by slots.
+fn children(manager: &mut Manager<Native>) -> Vec<(usize, u64)> {
+    let slots = page(manager).slot.into_iter().map(|slot| slot.child).enumerate();
+    slots.filter(|(_, child)| *child != 0).collect()
+}
+
+fn names(manager: &mut Manager<Native>) -> Vec<String> {
+    manager.status().schedulers.into_iter().map(|scheduler| scheduler.name).collect()
+}
+
+/// Which of the files that stand for pages this is.
+fn is(page: &OwnedFd, file: &str) -> bool {
+    let page = std::fs::File::from(page.try_clone().unwrap());
+    page.metadata().unwrap().st_rdev() == std::fs::metadata(file).unwrap().st_rdev()
+}
+
+#[test]
+fn a_thread_becomes_the_agent_of_a_new_scheduler() {
+    let mut manager = manager();
+    let own = texts(&[("allowance", "2ms"), ("share", "3")]);
+    let promoted = manager.promote(ALICE, "U", "ALICE", AGENT, &own).unwrap();
+    assert_eq!((&promoted.granted.scheduler[..], promoted.width), ("U", 1));
+    let Pages { kernel, user } = promoted.pages;
+    assert!(is(&kernel, KERNEL_PAGE) && is(&user, USER_PAGE));
+    assert_eq!(place(&mut manager, AGENT).0, "U");
+    assert_eq!(children(&mut manager), [(0, AGENT.into())]);
+    let status = manager.status();
+    let scheduler = status.schedulers.iter().find(|scheduler| scheduler.name == "U").unwrap();
+    assert_eq!((&scheduler.policy[..], &scheduler.parameters["allowance"][..]), ("user-level", "2ms"));
+    assert_eq!(scheduler.decided.map(|decided| decided.by_agent), Some(1), "the agent wants the CPU");
+}
+
+#[test]
+fn threads_are_granted_and_revoked() {
+    let mut manager = promoted();
+    manager.grant(ALICE, "U", FIRST, &texts(&[("urgency", "5"), ("slot", "3")])).unwrap();
+    manager.grant(ALICE, "U", SECOND, &texts(&[])).unwrap();
+    let three = [(0, AGENT.into()), (1, SECOND.into()), (3, FIRST.into())];
+    assert_eq!(children(&mut manager), three);
+    // Another urgency, in the same slot.
+    manager.message(ALICE, FIRST, "urgency", "6").unwrap();
+    manager.grant(ALICE, "U", SECOND, &texts(&[("urgency", "7")])).unwrap();
+    assert_eq!(children(&mut manager), three);
+    assert_eq!(manager.revoke(ALICE, FIRST).unwrap().scheduler, "ALICE");
+    assert_eq!(children(&mut manager), three[..2]);
+    // A thread is in one place; a plain move says who it is, too.
+    manager.move_thread(ALICE, SECOND, "ALICE", &texts(&[])).unwrap();
+    manager.move_thread(ALICE, SECOND, "U", &texts(&[("slot", "9")])).unwrap();
+    assert_eq!(children(&mut manager), [(0, AGENT.into()), (9, SECOND.into())]);
+    // What the request says a child is called stands.
+    manager.move_thread(ALICE, SECOND, "U", &texts(&[("child", "77")])).unwrap();
+    assert_eq!(children(&mut manager)[1].1, 77);
+}
+
+#[test]
+fn each_wrong_use_has_its_error() {
+    let mut manager = promoted();
+    manager.grant(ALICE, "U", FIRST, &texts(&[("slot", "3")])).unwrap();
+    let none = texts(&[]);
+    let slot = |slot: &str| texts(&[("slot", slot)]);
+    let promote = |name: &'static str, below: &'static str, agent: u32| {
+        move |it: &mut Manager<Native>| it.promote(ALICE, name, below, agent, &texts(&[]))
+    };
+    refused(&mut manager, "found no scheduler `X`", promote("V", "X", SECOND));
+    refused(&mut manager, "found a scheduler `U` already", promote("U", "ALICE", SECOND));
+    refused(&mut manager, "found no thread 4711", promote("V", "ALICE", 4711));
+    refused(&mut manager, "found thread 200 of user 1001", promote("V", "ALICE", BOBS));
+    refused(&mut manager, "`RES`, which is not below a scheduler of user 1000", promote("V", "RES", SECOND));
+    let error =
+        |it: &mut Manager<Native>| it.promote(ALICE, "V", "ALICE", SECOND, &texts(&[("allowance", "1ns")]));
+    refused(&mut manager, "parameter `allowance`: found 1ns, expected 10us to 10s", error);
+
+    refused(&mut manager, "`ALICE`, whose policy is proportional-share", |it| it.pages(ALICE, "ALICE"));
+    refused(&mut manager, "found no scheduler `X`", |it| it.pages(ALICE, "X"));
+    refused(&mut manager, "not below a scheduler of user 1001", |it| it.pages(BOB, "U"));
+
+    refused(&mut manager, "whose policy is proportional-share", |it| it.demote(ROOT, "ALICE"));
+    refused(&mut manager, "found no scheduler `X`", |it| it.demote(ROOT, "X"));
+    refused(&mut manager, "not below a scheduler of user 1001", |it| it.demote(BOB, "U"));
+
+    refused(&mut manager, "policy is proportional-share", |it| it.grant(ALICE, "ALICE", SECOND, &none));
+    refused(&mut manager, "found slot 0 of `U` taken", |it| it.grant(ALICE, "U", SECOND, &slot("0")));
+    refused(&mut manager, "found slot 3 of `U` taken", |it| it.grant(ALICE, "U", SECOND, &slot("3")));
+    refused(&mut manager, "found 65, expected 0 to 64", |it| it.grant(ALICE, "U", SECOND, &slot("65")));
+    refused(&mut manager, "found thread 200 of user 1001", |it| it.grant(ALICE, "U", BOBS, &none));
+    refused(&mut manager, "found no thread 4711", |it| it.grant(ALICE, "U", 4711, &none));
+    refused(&mut manager, "not below a scheduler of user 1001", |it| it.grant(BOB, "U", BOBS, &none));
+    refused(&mut manager, "found slot 3 of `U` taken", |it| it.move_thread(ROOT, BOBS, "U", &slot("3")));
+    let child = texts(&[("slot", "3"), ("quantum", "1ms")]);
+    refused(&mut manager, "slot 3 of `U` taken", |it| it.create(ROOT, "round-robin", "V", "U", &child));
+
+    let from_default = "thread 102: found `rest`, whose policy is time-sharing";
+    refused(&mut manager, from_default, |it| it.revoke(ALICE, SECOND));
+    refused(&mut manager, "found thread 101 of user 1000", |it| it.revoke(BOB, FIRST));
+    refused(&mut manager, "found no thread 4711", |it| it.revoke(ALICE, 4711));
+}
+
+#[test]
+fn a_scheduler_has_63_slots_beside_the_agent_s() {
+    let mut manager = promoted();
+    for tid in 1_001..=1_063 {
+        manager.engine().spawn(tid, Some(ALICE.uid), None);
+        manager.grant(ALICE, "U", tid, &texts(&[])).unwrap();
+    }
+    refused(&mut manager, "no slot of `U` free", |it| it.grant(ALICE, "U", FIRST, &texts(&[])));
+    manager.revoke(ALICE, 1_007).unwrap();
+    manager.grant(ALICE, "U", FIRST, &texts(&[])).unwrap();
+    assert_eq!(page(&mut manager).slot[7].child, u64::from(FIRST));
+    // One more, where the agent's place alone is free: that one is nobody's by chance.
+    manager.revoke(ALICE, AGENT).unwrap();
+    refused(&mut manager, "no slot of `U` free", |it| it.grant(ALICE, "U", SECOND, &texts(&[])));
+    manager.grant(ALICE, "U", SECOND, &texts(&[("slot", "0")])).unwrap();
+}
+
+#[test]
+fn what_is_demoted_goes_with_all_below_it() {
+    let mut manager = promoted();
+    manager.grant(ALICE, "U", FIRST, &texts(&[])).unwrap();
+    manager.promote(ALICE, "V", "U", SECOND, &texts(&[])).unwrap();
+    manager.create(ALICE, "round-robin", "W", "V", &texts(&[("quantum", "1ms")])).unwrap();
+    manager.move_thread(ROOT, BOBS, "W", &texts(&[])).unwrap();
+    let demoted = manager.demote(ALICE, "U").unwrap();
+    let destroyed = ["W", "V", "U"].map(str::to_owned).to_vec();
+    assert_eq!(demoted, Demoted { moved: 4, destroyed });
+    for tid in [AGENT, FIRST, SECOND, BOBS] {
+        assert_eq!(place(&mut manager, tid).0, "ALICE");
+    }
+    let made = manager.engine().pages_of.clone();
+    assert!(made.into_iter().all(|scheduler| manager.engine().core.kernel_page(scheduler).is_none()));
+    assert_eq!(names(&mut manager), ["FP", "RES", "rest", "ALICE"]);
+    manager.promote(ALICE, "U", "ALICE", AGENT, &texts(&[])).expect("the name is free again");
+}
+
+/// A scheduler that asks its children for a budget takes none that has no such parameter.
+#[test]
+fn threads_go_to_the_default_scheduler_where_the_one_above_takes_none() {
+    let mut manager = manager();
+    let own = texts(&[("guarantee", "RESBH 4ms 20ms")]);
+    manager.promote(ROOT, "U", "RES", AGENT, &own).unwrap();
+    manager.grant(ROOT, "U", FIRST, &texts(&[])).unwrap();
+    manager.grant(ROOT, "U", SECOND, &texts(&[])).unwrap();
+    assert_eq!(manager.revoke(ROOT, FIRST).unwrap().scheduler, "rest");
+    assert_eq!(manager.demote(ROOT, "U").unwrap().moved, 2);
+    for tid in ALICES {
+        assert_eq!(place(&mut manager, tid), at("rest", "NULL"));
+    }
+    manager.reserve(ROOT, BOBS, "RESBH 8ms 20ms", None).expect("what was given back can be given again");
+}
+
+/// Alice may take her thread out of a scheduler that is hers, and may put it into none that is not.
+#[test]
+fn a_thread_is_revoked_to_where_its_user_may_put_it() {
+    let file = support::FILE.replace("proportional-share \"ALICE\"", "user-level \"ALICE\"");
+    let file = file.replace(" quantum=\"1ms\"", "").replace("thread \"first\" share=1", "thread \"first\"");
+    let mut manager = manager_of(&file);
+    manager.grant(ALICE, "ALICE", AGENT, &texts(&[("slot", "0")])).unwrap();
+    assert_eq!(manager.revoke(ALICE, AGENT).unwrap().scheduler, "rest");
+    refused(&mut manager, "`RES`, which is not below", |it| it.demote(ALICE, "ALICE"));
+    // A scheduler of the file stays without threads, and its process may come and go.
+    manager.pages(ALICE, "ALICE").unwrap();
+    manager.demote(ROOT, "ALICE").unwrap();
+    assert_eq!(manager.engine().closed.len(), 1, "the place of the file is gone");
+}
+
+#[test]
+fn what_the_file_promises_below_is_root_s_to_end() {
+    let file = support::FILE
+        .replace("thread \"first\" share=1", "user-level \"MINE\" share=1 { thread \"first\" slot=5; }");
+    let mut manager = manager_of(&file);
+    refused(&mut manager, "found places of the hierarchy file", |it| it.demote(ALICE, "MINE"));
+    assert_eq!(manager.demote(ROOT, "MINE").unwrap().destroyed, ["MINE"]);
+}
+
+#[test]
+fn the_process_of_a_scheduler_may_be_another_one() {
+    let mut manager = promoted();
+    manager.grant(ALICE, "U", FIRST, &texts(&[("slot", "3")])).unwrap();
+    manager.engine().exit(AGENT);
+    let (width, Pages { kernel, user }) = manager.pages(ALICE, "U").unwrap();
+    assert_eq!((width, is(&kernel, KERNEL_PAGE), is(&user, USER_PAGE)), (1, true, true));
+    assert_eq!(children(&mut manager), [(3, FIRST.into())], "who is there stands in the fresh pages");
+    manager.grant(ALICE, "U", SECOND, &texts(&[("slot", "0")])).unwrap();
+    assert_eq!(children(&mut manager), [(0, SECOND.into()), (3, FIRST.into())]);
+}
+
+#[test]
+fn a_scheduler_goes_with_its_last_thread() {
+    let mut manager = promoted();
+    manager.promote(ALICE, "V", "U", FIRST, &texts(&[])).unwrap();
+    manager.create(ALICE, "round-robin", "W", "V", &texts(&[("quantum", "1ms")])).unwrap();
+    manager.create(ALICE, "user-level", "X", "ALICE", &texts(&[])).unwrap();
+    manager.grant(ALICE, "V", SECOND, &texts(&[])).unwrap();
+    manager.engine().exit(AGENT);
+    manager.engine().exit(FIRST);
+    assert_eq!(place(&mut manager, SECOND).0, "V", "without an agent, urgencies decide");
+    assert!(names(&mut manager).contains(&"U".to_owned()), "a thread is below it");
+    manager.release(ALICE, SECOND).unwrap();
+    let left = ["FP", "RES", "rest", "ALICE", "X"];
+    assert_eq!(names(&mut manager), left, "what was created stays, unless it is below");
+    manager.promote(ALICE, "U", "ALICE", SECOND, &texts(&[])).unwrap();
+    manager.engine().exit(SECOND);
+    manager.tidy();
+    let scheduler = *manager.engine().pages_of.last().unwrap();
+    assert_eq!(manager.engine().core.kernel_page(scheduler), None);
+    assert_eq!(names(&mut manager), left);
+}
+
+/// With the scheduler above it a promoted one goes as well: here its policy is unloaded.
+#[test]
+fn a_scheduler_below_another_knows_it_by_a_number_of_its_own() {
+    let mut manager = manager();
+    manager.promote(ALICE, "V", "ALICE", FIRST, &texts(&[])).unwrap();
+    manager.promote(ALICE, "U", "ALICE", AGENT, &texts(&[])).unwrap();
+    manager.create(ALICE, "round-robin", "A", "U", &texts(&[("quantum", "1ms")])).unwrap();
+    let named = texts(&[("quantum", "1ms"), ("child", "9"), ("slot", "9")]);
+    manager.create(ALICE, "round-robin", "B", "U", &named).unwrap();
+    let [agent, first, second] = children(&mut manager)[..] else { panic!("three children") };
+    assert_eq!((agent, second), ((0, AGENT.into()), (9, 9)));
+    assert!(first.0 == 1 && first.1 > u32::MAX.into(), "no thread has this number: {first:?}");
+}
+
+/// The engine fails at one step after the other: nothing is left of the request.
+#[test]
+fn a_promotion_that_fails_leaves_nothing() {
+    let mut manager = manager();
+    let before = still(&mut manager);
+    let mut steps = 0;
+    loop {
+        manager.engine().fails_after = Some(steps);
+        match manager.promote(ALICE, "U", "ALICE", AGENT, &texts(&[])) {
+            Ok(_) => break,
+            Err(error) => assert!(error.to_string().contains("a failure that a test asked for"), "{error}"),
+        }
+        assert_eq!(still(&mut manager), before, "after {steps} steps");
+        steps += 1;
+    }
+    assert_eq!(steps, 4, "create, attach, pages, agent");
+}
+
+#[test]
+fn a_user_leaves_pages_for_others() {
+    let mut manager = manager();
+    let none = texts(&[]);
+    for number in 0..16 {
+        manager.create(ALICE, "user-level", &format!("U{number}"), "ALICE", &none).unwrap();
+    }
+    let found = "found 16 schedulers of user 1000 whose policy is a process";
+    refused(&mut manager, found, |it| it.promote(ALICE, "U", "ALICE", AGENT, &none));
+    for number in 16..64 {
+        manager.create(ROOT, "user-level", &format!("U{number}"), "ALICE", &none).unwrap();
+    }
+    let Error::InUse(error) = manager.create(ROOT, "user-level", "U64", "ALICE", &none).unwrap_err() else {
+        panic!("another error")
+    };
+    assert!(error.contains("found 64 schedulers"), "{error}");
+}
+
+#[test]
+fn a_client_promotes_and_is_given_the_pages() {
+    let mut manager = manager();
+    manager.engine().left_out = Some(policy().id);
+    let mut manager = with_server(manager, |path| {
+        let mut hls = Client::connect_to(path).unwrap();
+        if std::fs::metadata("/proc/self").unwrap().st_uid() != 0 {
+            println!("skipped: only root may change every scheduler");
+            return;
+        }
+        let promotion = hls.promote("U", "ALICE", AGENT, &texts(&[("share", "2")])).unwrap();
+        assert_eq!((&promotion.granted.scheduler[..], promotion.width), ("U", 1));
+        assert!(is(&promotion.pages.kernel, KERNEL_PAGE) && is(&promotion.pages.user, USER_PAGE));
+        let (width, pages) = hls.pages("U").unwrap();
+        assert!(width == 1 && is(&pages.kernel, KERNEL_PAGE) && is(&pages.user, USER_PAGE));
+        assert_eq!(hls.grant("U", FIRST, Some(3), Some(2)).unwrap().scheduler, "U");
+        assert_eq!(hls.grant("U", SECOND, None, None).unwrap().scheduler, "U");
+        let Err(ClientError::Request { error, reason }) = hls.grant("U", BOBS, None, Some(2)) else {
+            panic!("the slot is taken")
+        };
+        assert_eq!((&error[..], reason.contains("found slot 2 of `U` taken")), ("InUse", true), "{reason}");
+        assert_eq!(hls.revoke(SECOND).unwrap().scheduler, "ALICE");
+        assert_eq!(hls.demote("U").unwrap(), Demoted { moved: 2, destroyed: vec!["U".into()] });
+        let Err(ClientError::Request { error, .. }) = hls.pages("U") else { panic!("it is gone") };
+        assert_eq!(error, "NotFound");
+        // In this process, too.
+        hls.status().unwrap();
+    });
+    assert!(names(&mut manager).len() == 4);
+}
+
+/// The server looks for schedulers without threads by itself.
+#[test]
+fn nobody_need_ask_for_a_scheduler_to_go() {
+    let mut manager = promoted();
+    manager.engine().exit(AGENT);
+    let scheduler = *manager.engine().pages_of.last().unwrap();
+    assert!(manager.engine().core.kernel_page(scheduler).is_some());
+    let mut manager = with_server(manager, |_| std::thread::sleep(Duration::from_millis(500)));
+    assert!(manager.engine().core.kernel_page(scheduler).is_none());
+    assert!(place(&mut manager, VIDEO).0 == "RES");
+}
