@@ -405,6 +405,13 @@ static void user_level_withdraw(hls_t *h, u32 s, u32 v)
 	user_level_stop(h, s, v, false);
 }
 
+/* Whether the child in the slot had the last event, and gave up its CPU by it. */
+static __always_inline bool user_level_gave_way(const struct hls_kernel_page *kernel, u32 slot, u64 events)
+{
+	u64 kind = HLS_EVENT_KIND(kernel->ring[events % HLS_EVENTS]);
+	return kernel->slot[slot].event == events && (kind == HLS_EVENT_BLOCK || kind == HLS_EVENT_YIELD);
+}
+
 /* Whether a decision knows the last event. */
 static __always_inline bool user_level_is_fresh(hls_t *h, u32 s, u64 decision)
 {
@@ -414,7 +421,7 @@ static __always_inline bool user_level_is_fresh(hls_t *h, u32 s, u64 decision)
 		return false;
 	if (decision & HLS_LOOSE)
 		return number <= events && number >= kernel->slot[HLS_DECISION_SLOT(decision)].event;
-	if ((decision & HLS_AFTER) && kernel->slot[HLS_DECISION_DECIDER(decision)].event != events)
+	if ((decision & HLS_AFTER) && !user_level_gave_way(kernel, HLS_DECISION_DECIDER(decision), events))
 		return false;
 	return number == events;
 }

@@ -312,6 +312,21 @@ fn a_thread_decides_before_it_blocks() {
     assert_eq!(bench.decided()[..2], [1, 2]);
 }
 
+/// A thread that loses its CPU at the end of a slice has not come to block: what it decided for then means nothing yet.
+#[test]
+fn a_thread_that_has_not_blocked_yet_has_decided_nothing() {
+    let mut bench = Bench::with_agent(1, false, &[1, 5]);
+    bench.write(UserWord::Slice(2), slice(1, MS));
+    bench.yields(2);
+    bench.machine.run_to(Nanos(MS / 2));
+    let next = bench.page().events + 1;
+    bench.write(UserWord::Next(0), decision(next, Knows::After(2), 1));
+    bench.pass(1);
+    assert_eq!(bench.events().last(), Some(&(PageEvent::Slice, 2)));
+    assert_eq!(bench.running(), "c");
+    assert_eq!(bench.decided()[..2], [0, 1]);
+}
+
 #[test]
 fn the_agent_is_asked_about_what_it_wants_to_know() {
     let mut bench = Bench::with_agent(1, false, &[1, 5]);

@@ -5,6 +5,7 @@
 //! engine has around the core, and of the kernel around the engine: all interleavings of two CPUs, at the points where
 //! locks are released. Both ask the real core. Neither touches anything of the machine.
 
+pub mod decision;
 pub mod glue;
 pub mod scheduling;
 mod states;

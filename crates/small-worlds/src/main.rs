@@ -1,6 +1,7 @@
 //! Explores small worlds; what it prints goes into `docs/internals/small-worlds.md`.
 
 use hls_core::CoreError;
+use hls_small_worlds::decision::{self, Decision};
 use hls_small_worlds::glue::{Glue, Orders};
 use hls_small_worlds::scheduling::hierarchies::{self, Hierarchy};
 use hls_small_worlds::scheduling::{calls, explore_all};
@@ -8,14 +9,15 @@ use hls_small_worlds::{Bounds, Explored, Memory, Violation, explore};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-const USAGE: &str = "usage: hls-small-worlds [core SCHEDULERS LENGTH [PLACE] | glue LENGTH]
+const USAGE: &str = "usage: hls-small-worlds [core SCHEDULERS LENGTH [PLACE] | glue LENGTH | decision CPUS LENGTH]
 
-Without arguments: the core in all hierarchies of one scheduler and of two, and in some of three, and the glue, each
-with sequences as long as fit into three quarters of an hour on two CPUs.
+Without arguments: the core in all hierarchies of one scheduler and of two, and in some of three, the glue, and a
+decision, each with sequences as long as fit into three quarters of an hour on two CPUs.
 
   core SCHEDULERS LENGTH [PLACE]  sequences of so many events in all hierarchies of so many schedulers, or in that at
                                   one place of the list
   glue LENGTH                     sequences of so many events on the two CPUs of the model of the engine's glue
+  decision CPUS LENGTH            sequences of so many events in the model of a user-level scheduler's decision
 
 Exit status: 0 everything holds, 1 something is broken, 2 usage.";
 
@@ -29,6 +31,9 @@ const CORE: [(usize, usize, usize); 4] = [(1, 4, 1), (2, 3, 1), (3, 2, 7), (3, 3
 
 /// Events of the glue without arguments.
 const GLUE: usize = 2;
+
+/// CPUs and events of a user-level scheduler's decision without arguments.
+const DECISION: [(usize, usize); 2] = [(1, 6), (2, 4)];
 
 /// How many hierarchies are explored between two words about it.
 const PROGRESS: usize = 10_000;
@@ -45,7 +50,8 @@ fn main() -> ExitCode {
                 let chosen: Vec<_> = hierarchies::of(schedulers).into_iter().step_by(one_of).collect();
                 core(schedulers, length, &chosen)
             });
-            glue(GLUE) && core.iter().all(|holds| *holds)
+            let decision = DECISION.map(|(cpus, length)| decision(cpus, length));
+            glue(GLUE) && core.iter().chain(&decision).all(|holds| *holds)
         }
         (Some("core"), Some([schedulers @ 1..=3, length])) => {
             core(*schedulers, *length, &hierarchies::of(*schedulers))
@@ -54,6 +60,7 @@ fn main() -> ExitCode {
             core(*schedulers, *length, hierarchies::of(*schedulers).get(*place..=*place).unwrap_or_default())
         }
         (Some("glue"), Some([length])) => glue(*length),
+        (Some("decision"), Some([cpus @ 1..=2, length])) => decision(*cpus, *length),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -116,6 +123,28 @@ fn glue(length: usize) -> bool {
     println!("glue, {length} events: {}", counts(&explored, begin.elapsed()));
     explored.violation.iter().for_each(print_interleaving);
     explored.violation.is_none()
+}
+
+/// Explores a decision of a user-level scheduler, and prints what was seen; whether everything holds.
+fn decision(cpus: usize, length: usize) -> bool {
+    let begin = Instant::now();
+    let explored = match explored_decision(cpus, length) {
+        Ok(explored) => explored,
+        Err(what) => {
+            println!("decision: broken before the first event: {what}");
+            return false;
+        }
+    };
+    println!("decision, {cpus} CPUs, {length} events: {}", counts(&explored, begin.elapsed()));
+    explored.violation.iter().for_each(print_interleaving);
+    explored.violation.is_none()
+}
+
+fn explored_decision(cpus: usize, length: usize) -> Result<Explored, String> {
+    let mut decision = Decision::new(cpus, decision::Orders::TODAY).map_err(|error| error.to_string())?;
+    let starts = decision.starts()?;
+    let bounds = Bounds { length, twin_of: TWIN_OF };
+    Ok(explore(&mut decision, &mut Memory::default(), &starts, bounds))
 }
 
 fn print_interleaving(violation: &Violation) {
