@@ -53,7 +53,7 @@ fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
     let (source, policy) = (format!("experiments/{NAME}/server.c"), root.join("examples/policies/ranks.c"));
     let text =
         format!("#!/bin/sh\nSECONDS_EACH={SECONDS} HOGS={HOGS}\n{}", include_str!("composite_server.sh"));
-    let file = |name: &str| (folder.join(name), format!("/usr/server/{name}").into());
+    let file = |name: &str| (folder.join(name), format!("/usr/server/{name}"));
     Ok(Guest {
         scripts: vec![Script { name: NAME.into(), text }],
         programs: vec![hls.to_owned(), compiled(&root, &source, work)?],

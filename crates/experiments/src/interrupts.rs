@@ -243,7 +243,7 @@ pub fn measure(
     let text = format!("#!/bin/sh\n{variables}\n{}", include_str!("interrupts.sh"));
     let file = |(letter, _): &(char, &str)| {
         let name = format!("{letter}.kdl");
-        (folder.join(&name), format!("/usr/interrupts/{name}").into())
+        (folder.join(&name), format!("/usr/interrupts/{name}"))
     };
     let guest = Guest {
         scripts: vec![Script { name: NAME.into(), text }],

@@ -132,7 +132,7 @@ pub struct UserPage {
     pub next: [u64; 64],
     /// By slot.
     pub urgency: [u64; SLOTS],
-    /// By slot: the [`slice`].
+    /// By slot: the [`slice()`].
     pub slice: [u64; SLOTS],
 }
 

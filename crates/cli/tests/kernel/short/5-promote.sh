@@ -12,6 +12,9 @@ moves() { within 100 is_at "$1" "$2" || fail "thread $1 is below $(of "$1" sched
 # has_no NAME: whether there is no such scheduler.
 has_no() { ! hls ctl status | grep -q "[─] $1 "; }
 
+# decides NAME: whether a decision of the scheduler's process was followed.
+decides() { hls ctl status | grep -q "^$1 has followed [1-9]"; }
+
 # goes NAME: the scheduler must go, though nobody asks for that.
 goes() { within 50 has_no "$1" || fail "$1 stays: $(hls ctl status)"; }
 
@@ -41,7 +44,7 @@ worker=${hogs##* }
 moves "$worker" OWN
 agent=$(pidof chooser)
 moves "$agent" OWN
-hls ctl status | grep -q "^OWN has followed [1-9]" || fail "nobody decides in OWN: $(hls ctl status)"
+within 100 decides OWN || fail "nobody decides in OWN: $(hls ctl status)"
 
 # Promoted by a command, with one VP: the thread in the least slot has it.
 hogs 2
