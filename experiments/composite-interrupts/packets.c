@@ -9,9 +9,9 @@
  *
  * A hierarchy knows the threads by their names. The sender is a real-time thread: what it takes, the kernel's network
  * work included, is stolen from the hierarchy, as the work at interrupt time is ("level 0"). It sends all packets of a
- * millisecond at once, and the kernel passes them on together (UDP_SEGMENT, UDP_GRO), as network cards do that interrupt
- * once for many packets. An upcall takes 14,000 instructions for each packet, a task 30,000, as many as cycles in the
- * paper (Parmer and West, ACM TECS 13(1s), 2013, section 3.2).
+ * millisecond at once, and the kernel passes them on together (UDP_SEGMENT, UDP_GRO), as network cards do that
+ * interrupt once for many packets. An upcall takes 14,000 instructions for each packet, a task 30,000, as many as
+ * cycles in the paper (Parmer and West, ACM TECS 13(1s), 2013, section 3.2).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

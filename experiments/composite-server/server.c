@@ -12,9 +12,9 @@
  *   plain  the scheduler knows nothing
  *
  * The client is a real-time process: what it takes is stolen from the hierarchy. It sends requests whether or not the
- * ones before were answered, 40 paid ones and 160 free ones a second at random, and counts from the moment at which each
- * was to be sent. Prints, for each kind, how many were answered, and of their times half, 99 in 100, 999 in 1000, and
- * the longest, in microseconds.
+ * ones before were answered, 40 paid ones and 160 free ones a second at random, and counts from the moment at which
+ * each was to be sent. Prints, for each kind, how many were answered, and of their times half, 99 in 100, 999 in 1000,
+ * and the longest, in microseconds.
  */
 #define _GNU_SOURCE
 #include "hls_scheduler.h"

@@ -1,7 +1,7 @@
 //! How many packets two tasks deal with when more come than a CPU can bear, by what schedules the work that interrupts
 //! cause: Figures 12 to 15 of G. Parmer and R. West, ACM TECS 13(1s), 2013, in the simulator, with the costs that the
-//! paper states, and with real packets on a real kernel. Its four hierarchies are files; the rates at which packets come
-//! stand here.
+//! paper states, and with real packets on a real kernel. Its four hierarchies are files; the rates at which packets
+//! come stand here.
 
 use crate::boot::{ExactVm, compiled, root};
 use crate::chart::{Chart, Line};

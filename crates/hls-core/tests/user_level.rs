@@ -634,9 +634,9 @@ fn decisions_and_urgencies_reach_other_cpus() {
     assert_eq!(bench.running(), "bc", "and the least urgent");
 }
 
-/// Hierarchies in which half of the schedulers are decided for by processes that write at random, decisions and anything
-/// else: all invariants hold after every event, nobody is on two CPUs, and decisions come to an end. `HLS_SEEDS=20000`
-/// makes a campaign of it.
+/// Hierarchies in which half of the schedulers are decided for by processes that write at random, decisions and
+/// anything else: all invariants hold after every event, nobody is on two CPUs, and decisions come to an end.
+/// `HLS_SEEDS=20000` makes a campaign of it.
 #[test]
 fn nothing_breaks_whatever_processes_write() {
     let seeds = std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_500);

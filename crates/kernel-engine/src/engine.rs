@@ -292,13 +292,13 @@ impl Engine {
         self.built.core.messenger()
     }
 
-    /// Makes fresh pages for a scheduler whose policy has some (`include/hls_pages.h`), to be handed to the process that
-    /// runs it from now on. A process that was given the pages before talks to nobody any more. Until a scheduler is
-    /// given pages it goes by what the hierarchy states.
+    /// Makes fresh pages for a scheduler whose policy has some (`include/hls_pages.h`), to be handed to the process
+    /// that runs it from now on. A process that was given the pages before talks to nobody any more. Until a scheduler
+    /// is given pages it goes by what the hierarchy states.
     ///
     /// # Errors
-    /// The policy has no pages, or all were taken when the scheduler came; the errors of the system, where the scheduler
-    /// is left without pages.
+    /// The policy has no pages, or all were taken when the scheduler came; the errors of the system, where the
+    /// scheduler is left without pages.
     pub fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, Error> {
         self.built.core.make_pages(scheduler)
     }

@@ -2,8 +2,8 @@
 //! own, which a process that is given its descriptor maps into its memory; programs find it by the number of the
 //! scheduler's pages, in a map of maps (`core/port/pages.h`).
 //!
-//! No process can write what the engine writes: that map is frozen before anybody has it, after which the kernel refuses
-//! every write but those of programs.
+//! No process can write what the engine writes: that map is frozen before anybody has it, after which the kernel
+//! refuses every write but those of programs.
 
 use crate::Error;
 use crate::object::Loaded;

@@ -23,8 +23,8 @@ fn loaded(table: &[PolicyInfo]) -> &[PolicyInfo] {
     loaded
 }
 
-/// The policies of the examples and of the gallery, those that a compiler takes, and as others the built-in ones that can
-/// be loaded: a policy that has pages cannot.
+/// The policies of the examples and of the gallery, those that a compiler takes, and as others the built-in ones that
+/// can be loaded: a policy that has pages cannot.
 fn all() -> Vec<(u8, PolicyFile)> {
     let folders = ["../../examples/policies", "tests/gallery", "../../policies"];
     let entries = folders.into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());

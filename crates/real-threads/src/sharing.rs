@@ -1,5 +1,5 @@
-//! The mutexes, conditions, barriers and queues of real threads: [`hls_thread::Sync`] under a lock, and which threads have been
-//! woken when.
+//! The mutexes, conditions, barriers and queues of real threads: [`hls_thread::Sync`] under a lock, and which threads
+//! have been woken when.
 //!
 //! The lock is held for as long as it takes to change a few words, and only where a thread takes a step that concerns
 //! others. A mutex of a program is not this lock: a thread that waits for one sleeps at its own bell until it has it.

@@ -179,7 +179,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Lets the processes of schedulers that have pages write into them: decisions and what goes with them, or anything.
+    /// Lets the processes of schedulers that have pages write into them: decisions and what goes with them, or
+    /// anything.
     fn write_pages(&mut self) {
         let paged = self.schedulers.iter().filter(|policy| policy.has_pages).count() as u64;
         if paged == 0 {

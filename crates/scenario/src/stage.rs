@@ -22,8 +22,8 @@ pub struct Stage {
     threads: BTreeMap<usize, CoreVp>,
     /// The numbers of the loaded policies that take messages, and of those that have pages.
     waiting_policies: Vec<u8>,
-    /// Whether a scheduler has or had such a policy: then a thread may wait for a message, or for what a process writes,
-    /// and is not stuck.
+    /// Whether a scheduler has or had such a policy: then a thread may wait for a message, or for what a process
+    /// writes, and is not stuck.
     may_wait: bool,
     /// Whether it is no failure that the core takes a policy out: then the script goes on with what that leaves behind.
     pub forgives: bool,

@@ -534,6 +534,42 @@ impl Simulation {
                 self.threads[thread as usize].job = job;
                 self.end_job(thread);
             }
+            Action::Lock(_)
+            | Action::Unlock(_)
+            | Action::Wait { .. }
+            | Action::Signal(_)
+            | Action::Broadcast(_)
+            | Action::Barrier(_)
+            | Action::Take(_)
+            | Action::Put(_) => return self.share(thread, action),
+            Action::Yield => {
+                self.scheduling_events += 1;
+                self.built.core.yield_now(self.core_vps[thread as usize], self.now);
+                return false;
+            }
+            Action::SetAffinity(cpus) => {
+                self.set_affinity(thread, cpus);
+                return false;
+            }
+            Action::Look => self.look(thread),
+            Action::Act => return self.act_as_agent(thread),
+            Action::Frame { missed } => {
+                if missed > 0 {
+                    self.record(self.vp(thread), cpu, What::Miss { count: missed });
+                }
+            }
+            Action::Exit => {
+                self.end_job(thread);
+                self.leave(thread);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Carries out a step that is about what threads share, as `act` does.
+    fn share(&mut self, thread: u32, action: Action) -> bool {
+        match action {
             Action::Lock(mutex) => {
                 if !self.sync.lock(mutex, thread) {
                     self.block(thread);
@@ -582,27 +618,7 @@ impl Simulation {
                 let thread = &self.threads[thread as usize];
                 self.put(queue, Entry { release: thread.job.release.min(self.now), next: thread.next_queue });
             }
-            Action::Yield => {
-                self.scheduling_events += 1;
-                self.built.core.yield_now(self.core_vps[thread as usize], self.now);
-                return false;
-            }
-            Action::SetAffinity(cpus) => {
-                self.set_affinity(thread, cpus);
-                return false;
-            }
-            Action::Look => self.look(thread),
-            Action::Act => return self.act_as_agent(thread),
-            Action::Frame { missed } => {
-                if missed > 0 {
-                    self.record(self.vp(thread), cpu, What::Miss { count: missed });
-                }
-            }
-            Action::Exit => {
-                self.end_job(thread);
-                self.leave(thread);
-                return false;
-            }
+            _ => {}
         }
         true
     }

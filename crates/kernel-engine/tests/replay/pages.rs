@@ -1,5 +1,5 @@
-//! What processes can do with the pages that they are given: they map the user page for writing, and the kernel page for
-//! reading alone.
+//! What processes can do with the pages that they are given: they map the user page for writing, and the kernel page
+//! for reading alone.
 
 use crate::replay;
 use hls_core::pages::{UserPage, VERSION};

@@ -154,8 +154,8 @@ fn what_interrupts_put_into_a_queue_goes_on_to_the_next_one() {
     assert_eq!(run.result.queues, [queue("packets"), queue("mailbox")]);
 }
 
-/// Entries come at 11, 21, ... 91 ms and take 25 ms, without interrupts: from 11 to 38, 38 to 66, 66 to 94 ms. While one
-/// is dealt with there is room for the first that comes.
+/// Entries come at 11, 21, ... 91 ms and take 25 ms, without interrupts: from 11 to 38, 38 to 66, 66 to 94 ms. While
+/// one is dealt with there is room for the first that comes.
 #[test]
 fn a_queue_that_is_full_drops_what_comes() {
     let hierarchy = r#"
