@@ -17,7 +17,6 @@ struct engine_cpu {
 	u32 rescue;        /* the VP of a starved thread that is to get the CPU for a moment; 0: none */
 	u32 rescued;       /* the VP of a starved thread that has the CPU; 0: none */
 	u64 rescued_until_ns; /* until when it has the CPU */
-	u32 yielded; /* the VP of a thread that has yielded here, which the hierarchy has not heard yet; 0: none */
 	/* The timer does not wait for the end of the slice: the clock stands still until the granted thread is back. */
 	bool slice_waits;
 };

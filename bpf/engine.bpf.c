@@ -223,12 +223,6 @@ int engine_enqueue(u64 *ctx)
 	u64 now = now_ns();
 	follow_affinity(v, p, now);
 	const vp_t *vp = in_register(&domain->hls.vp[v]);
-	if (vp->state == HLS_READY) {
-		/* It has lost its CPU, and its scheduler knows that. */
-		domain->thread[v].queued_at_ns = now;
-		unlock();
-		return 0;
-	}
 	request_thread(&domain->hls, v, now, true);
 	u32 cpu = vp->cpu;
 	if (vp->state == HLS_RUNNING && cpu != bpf_get_smp_processor_id() && unlikely(is_leaving(cpu)))
@@ -245,19 +239,7 @@ int engine_enqueue(u64 *ctx)
 	return 0;
 }
 
-/* Has the hierarchy hear that the thread has yielded to which the CPU is granted, if it has. */
-static __always_inline void pass_on_yield(u32 cpu, u32 granted)
-{
-	struct engine_cpu __arena *c = &domain->cpu[cpu];
-	u32 v = c->yielded;
-	if (!v)
-		return;
-	c->yielded = 0;
-	if (v == granted)
-		yield_thread(&domain->hls, v);
-}
-
-/* The decision for a CPU whose thread has blocked, or yielded, or lost the CPU. */
+/* The decision for a CPU whose thread has blocked, or lost the CPU. */
 SEC("struct_ops/engine_dispatch")
 int engine_dispatch(u64 *ctx)
 {
@@ -278,7 +260,6 @@ int engine_dispatch(u64 *ctx)
 		return 0;
 	u64 clock = this_rq()->clock, now = not_before_ns(clock);
 	u32 before = settle(cpu, clock);
-	pass_on_yield(cpu, before);
 	hls_expire(&domain->hls, cpu, now);
 	u32 v = schedule_fast(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
@@ -334,8 +315,7 @@ int hls_running(u64 *ctx)
 		return 0;
 	const vp_t *vp = &domain->hls.vp[v];
 	const struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	bool is_due =
-	    vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1) || c->yielded == v;
+	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1);
 	if (unlikely(is_due)) {
 		if (v != c->rescued && !is_going(cpu))
 			scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
@@ -457,20 +437,23 @@ int engine_disable(u64 *ctx)
 	return 0;
 }
 
-/*
- * A thread yields. This CPU decides next, unless the kernel has something in the CPU's own queue: then hls_running()
- * makes it decide when the thread is back. So the hierarchy hears of it in dispatch(), under the lock that that takes.
- */
-SEC("struct_ops/hls_yielded")
-int hls_yielded(u64 *ctx)
+SEC("struct_ops/engine_yielded")
+int engine_yielded(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p);
-	if (!v)
+	if (!v || !lock())
 		return 0;
-	domain->cpu[bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1)].yielded = v;
+	u64 now = now_ns();
+	u32 here = bpf_get_smp_processor_id();
+	if (leaves_granted(&domain->hls.vp[v], here))
+		domain->kicked |= 1ULL << (here & (HLS_MAX_CPUS - 1));
+	hls_yield(&domain->hls, v, now);
+	u64 due = to_kick();
+	unlock();
 	scx_bpf_task_set_slice(p, 0);
+	kick(due);
 	return 0;
 }
 
@@ -588,6 +571,7 @@ struct sched_ext_ops engine_ops = {
     .enqueue = (void *)engine_enqueue,
     .dispatch = (void *)engine_dispatch,
     .quiescent = (void *)engine_quiescent,
+    .yield = (void *)engine_yielded,
     .set_weight = (void *)engine_set_weight,
     .set_cpumask = (void *)engine_set_cpumask,
     .cpu_online = (void *)engine_cpu_online,

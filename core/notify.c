@@ -530,16 +530,12 @@ HLS_ENTRY u64 hls_stall(hls_t *h __arg_arena, u32 v, u64 now_ns)
 }
 
 /* The RUNNING thread of v lets other children of its scheduler go first, where the scheduler's policy has turns. */
-static __always_inline void yield_thread(hls_t *h, u32 v)
-{
-	h->vp[v].flags |= HLS_YIELDED;
-	hls_recheck(h, v);
-}
-
 HLS_ENTRY u64 hls_yield(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
 	h->now_ns = now_ns;
-	if (h->vp[v].state == HLS_RUNNING)
-		yield_thread(h, v);
+	if (h->vp[v].state != HLS_RUNNING)
+		return h->kick;
+	h->vp[v].flags |= HLS_YIELDED;
+	hls_recheck(h, v);
 	return h->kick;
 }

@@ -48,7 +48,6 @@ struct CpuEntry {
     rescue: u32,
     rescued: u32,
     rescued_until_ns: u64,
-    yielded: u32,
     slice_waits: u8,
 }
 

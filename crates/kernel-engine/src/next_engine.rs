@@ -30,12 +30,13 @@ const SHARED: [&str; 10] = [
 
 /// The operations of sched_ext by name. The attached program of operation X only jumps, by the map `jump_X`, to the
 /// program `engine_X` of the current engine.
-const JUMPS: [&str; 13] = [
+const JUMPS: [&str; 14] = [
     "init",
     "enqueue",
     "dispatch",
     "quiescent",
     "disable",
+    "yielded",
     "init_task",
     "exit_task",
     "set_weight",

@@ -4,7 +4,6 @@
 use crate::glue::state::{CPUS, Life, Lock, Part, Section, State};
 use hls_core::{Calls, Core, CoreScheduler, CoreVp, Params, VpState};
 use hls_units::Nanos;
-use std::mem;
 
 /// When, in `engine_dispatch`, the engine inserts the thread that the core has chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +95,14 @@ impl Engine<'_> {
             }
             Section::SetCpumask(task) => self.set_cpumask(cpu, task)?,
             Section::Dispatch(before) => self.dispatch(cpu, before),
+            Section::Yield(task) => {
+                // engine_yielded, bpf/engine.bpf.c
+                self.core.yield_now(self.state.tasks[task].vtime, NOW);
+                self.state.kicked |= 1 << cpu;
+                self.state.tasks[task].has_slice = false;
+                self.state.cpus[cpu].resched = true;
+                self.then(cpu, &[]);
+            }
             Section::ChangeCpu(is_back) => self.change_cpu(cpu, is_back)?,
             Section::Call(task, vp, incarnation) => self.call(cpu, task, vp, incarnation),
         }
@@ -142,11 +149,6 @@ impl Engine<'_> {
             // Refused only for an affinity without a CPU, which the kernel does not give.
             let _ = self.core.set_affinity(vp, it.cpus.into(), NOW);
         }
-        if self.core.state(vp) == VpState::Ready {
-            self.state.thread(vp).is_queued = true;
-            self.unlock(cpu);
-            return;
-        }
         self.core.request(vp, NOW);
         let on = usize::from(self.core.image().vps[vp.0 as usize].cpu);
         let is_leaving = on != cpu && self.state.cpus[on].is_leaving;
@@ -186,10 +188,6 @@ impl Engine<'_> {
 
     /// engine_dispatch, bpf/engine.bpf.c.
     fn dispatch(&mut self, cpu: usize, before: Option<usize>) {
-        let yielded = mem::replace(&mut self.state.cpus[cpu].yielded, CoreVp::NONE);
-        if self.is_granted(cpu, yielded) {
-            self.core.yield_now(yielded, NOW);
-        }
         let chosen = self.core.schedule(cpu as u16, NOW);
         self.state.kicked &= !(1 << cpu);
         let mut parts = vec![];
@@ -218,12 +216,6 @@ impl Engine<'_> {
         self.state.next(cpu, &parts);
     }
 
-    /// Whether the CPU is granted to the thread of the VP, `granted_on()` of bpf/clock.h.
-    pub(crate) fn is_granted(&self, cpu: usize, vp: CoreVp) -> bool {
-        let image = &self.core.image().vps[vp.0 as usize];
-        vp != CoreVp::NONE && image.state == 2 && usize::from(image.cpu) == cpu
-    }
-
     /// change_cpu(), bpf/engine.bpf.c.
     fn change_cpu(&mut self, cpu: usize, is_back: bool) -> Result<(), String> {
         self.state.kicked &= !(1 << cpu);
@@ -247,7 +239,7 @@ impl Engine<'_> {
     }
 
     /// What the engine does outside of its lock, one part at a time.
-    pub(crate) fn outside(&mut self, cpu: usize, part: Part) -> Result<(), String> {
+    pub(crate) fn outside(&mut self, part: Part) -> Result<(), String> {
         match part {
             Part::StoreVp(task, vp) => self.state.tasks[task].stored = vp,
             Part::KeepTask(task, vp) => self.state.thread(vp).task = Some(task),
@@ -257,13 +249,6 @@ impl Engine<'_> {
                 self.state.tasks[task].vtime = self.state.tasks[task].stored;
                 self.state.tasks[task].life = Life::Alive;
             }
-            Part::Yield(task) => {
-                // hls_yielded, bpf/engine.bpf.c
-                let cpu = &mut self.state.cpus[cpu];
-                cpu.yielded = self.state.tasks[task].vtime;
-                cpu.resched = true;
-                self.state.tasks[task].has_slice = false;
-            }
             _ => {}
         }
         Ok(())
@@ -271,10 +256,9 @@ impl Engine<'_> {
 
     /// hls_running, bpf/engine.bpf.c: reads the core without its lock.
     pub(crate) fn running(&mut self, cpu: usize, task: usize) {
-        let vp = self.state.tasks[task].vtime;
-        let is_due = !self.is_granted(cpu, vp)
-            || (self.core.kick() >> cpu) & 1 == 1
-            || self.state.cpus[cpu].yielded == vp;
+        let image = self.core.image();
+        let vp = &image.vps[self.state.tasks[task].vtime.0 as usize];
+        let is_due = vp.state != 2 || usize::from(vp.cpu) != cpu || (image.head.kick >> cpu) & 1 == 1;
         if is_due {
             self.state.kick(1 << cpu);
         }

@@ -42,7 +42,6 @@ pub(crate) fn is_private(part: Part) -> bool {
             | Part::Requeue(_)
             | Part::StoreVp(..)
             | Part::Enable(_)
-            | Part::Yield(_)
             | Part::UnlockRunQueue
     )
 }
@@ -85,8 +84,8 @@ impl Engine<'_> {
             Part::Enqueue(task) => self.enqueue_task(cpu, task),
             Part::Enqueued(task) => self.enqueued(task),
             Part::InsertOn(task, on) => self.insert_on(task, on),
-            Part::StoreVp(..) | Part::KeepTask(..) | Part::DropTask(_) | Part::Enable(_) | Part::Yield(_) => {
-                return self.outside(cpu, part);
+            Part::StoreVp(..) | Part::KeepTask(..) | Part::DropTask(_) | Part::Enable(_) => {
+                return self.outside(part);
             }
         }
         Ok(())

@@ -270,7 +270,8 @@ impl Glue {
             }
             Event::Yield(cpu) => {
                 let task = self.state.cpus[cpu].current.unwrap_or_default();
-                (cpu, vec![Part::LockRunQueueOf(task), Part::Yield(task), Part::UnlockRunQueue])
+                let parts = [Part::LockRunQueueOf(task), Part::Lock(Section::Yield(task))];
+                (cpu, [&parts[..], &[Part::UnlockRunQueue]].concat())
             }
             Event::Call(cpu, vp) => {
                 let known = self.state.thread(vp).known;
@@ -346,13 +347,7 @@ impl Glue {
             self.may_be_late && current.is_some_and(|current| self.state.tasks[current].is_refilled)
         };
         let leaving = (0..CPUS).filter(|cpu| self.state.cpus[*cpu].is_leaving || will_look(cpu));
-        let leaving = leaving.fold(0, |leaving, cpu| leaving | 1 << cpu);
-        let engine = self.engine();
-        let has_yielded = |cpu: &usize| engine.is_granted(*cpu, engine.state.cpus[*cpu].yielded);
-        if let Some(cpu) = (0..CPUS).filter(has_yielded).find(|cpu| (leaving >> cpu) & 1 == 0) {
-            return Err(format!("a thread of CPU {cpu} has yielded, and the core will not hear of it"));
-        }
-        let forgotten = self.core.kick() & !leaving;
+        let forgotten = self.core.kick() & !leaving.fold(0, |leaving, cpu| leaving | 1 << cpu);
         if forgotten != 0 {
             return Err(format!("decisions are due on the CPUs {forgotten:#b}, and nobody takes them"));
         }

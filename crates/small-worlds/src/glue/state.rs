@@ -29,6 +29,8 @@ pub enum Section {
     SetCpumask(usize),
     /// `engine_dispatch`: the CPU decides. The thread that ran there, if it is runnable.
     Dispatch(Option<usize>),
+    /// `engine_yielded`: a thread lets others go first.
+    Yield(usize),
     /// `engine_cpu_offline`, `engine_cpu_online`: whether the CPU is back.
     ChangeCpu(bool),
     /// `make_call`: user space changes the priority of the VP that it knows a thread to have had.
@@ -90,8 +92,6 @@ pub enum Part {
     Balance(Option<usize>),
     /// The current thread blocks: it is on no run queue any more. Whether that is its end.
     Blocked(usize, bool),
-    /// `hls_yielded`: the CPU's thread lets others go first.
-    Yield(usize),
     /// `seal()` by `hls_dump`.
     Seal,
 }
@@ -168,8 +168,6 @@ pub(crate) struct Cpu {
     pub is_leaving: bool,
     /// `engine_cpu_offline` is still to be called.
     pub is_going: bool,
-    /// The VP of a thread that has yielded here, and of which the core has not heard yet.
-    pub yielded: CoreVp,
     /// Who holds the lock of its run queue.
     pub run_queue_held_by: Option<usize>,
     /// The parts of operations that it is about to do, the next one last.
@@ -230,7 +228,6 @@ impl State {
             current: None,
             local: vec![],
             resched: false,
-            yielded: CoreVp::NONE,
             is_kicked: false,
             is_leaving: false,
             is_going: false,
