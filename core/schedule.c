@@ -340,42 +340,26 @@ HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 	return c->depth ? c->path[c->depth - 1].vp : 0;
 }
 
-/* The scheduler above the thread v at the last level, which is off its CPU, has chosen: v again, or another child. */
-static __always_inline void replace_last(hls_t *h, u32 cpu, u32 last, u32 v, u32 chosen)
-{
-	step_t *step = &h->cpu[cpu].path[last];
-	const vp_t *vp = in_register(&h->vp[chosen]);
-	if (v && v != chosen) {
-		settle_later(h, h->vp[v].parent);
-		revoke_for_good(h, v);
-	}
-	if (unlikely(!chosen || vp->child)) {
-		decide(h, cpu, last, chosen);
-		return;
-	}
-	grant(h, &h->scheduler[vp->parent], chosen, step, cpu, last, clock_of(h, cpu));
-	if (v != chosen)
-		record_grant(h, chosen);
-	else if (unlikely(vp->flags & HLS_PINNED))
-		note_pinned_grant(h, chosen);
-}
-
 /*
- * hls_schedule() with a fast path for the usual case: a decision is due at the last level alone. The thread there has
- * blocked or yielded, or its slice is over, and its scheduler chooses anew. Inlined hooks make it fast and large: it is
- * for the kernel's dispatch operation.
+ * hls_schedule() with a fast path for the usual case: the thread that ran has blocked, and its scheduler chooses
+ * another one. Inlined hooks make it fast and large: it is for the kernel's dispatch operation.
  */
 static __always_inline u32 schedule_fast(hls_t *h, u32 cpu, u64 now_ns)
 {
 	cpu_t *c = &h->cpu[cpu];
 	u32 last = c->depth - 1;
 	h->now_ns = now_ns;
-	if (likely(c->depth > 1 && c->resched == 1ULL << last)) {
-		u32 v = c->path[last].vp;
+	if (likely(c->depth > 1 && c->resched == 1ULL << last && !c->path[last].vp)) {
 		c->resched = 0;
-		if (v)
-			revoke(h, v);
-		replace_last(h, cpu, last, v, choose_at(h, cpu, last, true));
+		u32 chosen = choose_at(h, cpu, last, true);
+		const vp_t *vp = in_register(&h->vp[chosen]);
+		if (likely(chosen && !vp->child)) {
+			scheduler_t *sched = &h->scheduler[vp->parent];
+			grant(h, sched, chosen, &c->path[last], cpu, last, clock_of(h, cpu));
+			record_grant(h, chosen);
+		} else {
+			decide(h, cpu, last, chosen);
+		}
 		follow_up(h, cpu);
 	}
 	if (unlikely(c->resched))

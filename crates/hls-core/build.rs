@@ -8,7 +8,6 @@ use std::{fs, io};
 fn main() -> io::Result<()> {
     let root = "../..";
     println!("cargo::rerun-if-changed={root}/core");
-    println!("cargo::rerun-if-changed={root}/include/hls_pages.h");
     println!("cargo::rerun-if-changed={root}/policies");
     println!("cargo::rerun-if-changed={root}/include");
     let flags = fs::read_to_string(format!("{root}/core/port/native.flags"))?;

@@ -13,7 +13,7 @@ const CLANG: &str = "clang-19";
 
 fn main() {
     let root = "../..";
-    for folder in ["bpf", "core", "include", "policies"] {
+    for folder in ["bpf", "core", "policies"] {
         println!("cargo::rerun-if-changed={root}/{folder}");
     }
     if env::var_os("CARGO_FEATURE_ENGINE").is_none() {
