@@ -571,10 +571,11 @@ impl Simulation {
     fn share(&mut self, thread: u32, action: Action) -> bool {
         match action {
             Action::Lock(mutex) => {
-                if !self.sync.lock(mutex, thread) {
+                let has_it = self.sync.lock(mutex, thread);
+                if !has_it {
                     self.block(thread);
-                    return false;
                 }
+                return has_it;
             }
             Action::Unlock(mutex) => {
                 let woken = self.sync.unlock(mutex, thread);
