@@ -48,7 +48,7 @@ within 100 decides OWN || fail "nobody decides in OWN: $(hls ctl status)"
 
 # Promoted by a command, with one VP: the thread in the least slot has it.
 hogs 2
-one=${hogs% *} two=${hogs##* }
+one=$(echo $hogs | cut -d" " -f1) two=${hogs##* }
 hls ctl promote U --below PS width=1 share=4 -- chooser &
 agent=$!
 moves "$agent" U
