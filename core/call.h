@@ -41,7 +41,8 @@
 	OP(25, SET_PACE, hls_set_pace(h, c->value))                         \
 	OP(26, STALL, hls_stall(h, c->a, c->now_ns))                        \
 	OP(27, WRITE_PAGE, hls_write_page(h, c->a, c->b, c->value))         \
-	OP(28, RENEW_PAGES, hls_renew_pages(h, c->a, c->now_ns))
+	OP(28, RENEW_PAGES, hls_renew_pages(h, c->a, c->now_ns))            \
+	OP(29, SUSPEND, hls_suspend(h, c->a, c->b, c->now_ns))
 
 #define HLS_CALL_NUMBER(number, name, call) HLS_CALL_##name = number,
 enum hls_call_op { HLS_CALLS(HLS_CALL_NUMBER) };

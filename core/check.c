@@ -50,6 +50,8 @@ HLS_GLOBAL_FUNC u32 check_vp(hls_t *h __arg_arena, u32 v)
 		return broken(h, HLS_BROKEN_STATE, vp->parent, v, 0);
 	if ((vp->flags & HLS_THROTTLED) && vp->state != HLS_READY)
 		return broken(h, HLS_BROKEN_THROTTLED, vp->parent, v, 0);
+	if (vp->suspension && (vp->state != HLS_WAITING || vp->child))
+		return broken(h, HLS_BROKEN_SUSPENDED, vp->parent, v, 0);
 	u32 code = check_trees(h, v);
 	if (code)
 		return code;

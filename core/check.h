@@ -20,7 +20,8 @@
 	I(12, OFFLINE, "no CPU that is offline is granted, nor wanted of the machine")                          \
 	I(13, TREE, "a search tree is in order, balanced, and knows which CPUs its members can use")            \
 	I(14, PINNED, "a VP is pinned when it cannot use every CPU")                                            \
-	I(15, WANTING, "the children that want a CPU are found where a child for a free CPU is looked for")
+	I(15, WANTING, "the children that want a CPU are found where a child for a free CPU is looked for")     \
+	I(16, SUSPENDED, "a suspended VP is a thread's, and waits")
 /* 11 was about records that were lost. */
 
 #define HLS_INVARIANT_NUMBER(number, name, doc) HLS_BROKEN_##name = number,

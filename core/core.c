@@ -8,6 +8,7 @@
 #include "schedule.c"
 #include "tree.c"
 #include "replace.c"
+#include "suspend.c"
 #include "timers.c"
 #include "check.c"
 

@@ -90,6 +90,13 @@ enum {
 	HLS_STALLED = 128, /* its last sleep was against its will (hls_stall); until its next release */
 };
 
+/* Whether a thread's VP is suspended (core/suspend.c). */
+enum hls_suspension {
+	HLS_NOT_SUSPENDED,
+	HLS_SUSPENDED,      /* and its thread wants no CPU */
+	HLS_SUSPENDED_WISH, /* and its thread wants a CPU, of which its scheduler knows nothing */
+};
+
 /* What a record says of its VP, or of its CPU where `vp` is 0. The numbers are part of the tape format. */
 enum hls_record_kind {
 	HLS_REC_REQUEST = 1,
@@ -176,7 +183,8 @@ struct hls_vp {
 	u32 seeking_next;
 	u32 nr_grants;
 	u32 nr_revokes; /* how often it lost its CPU while it wanted to go on */
-	u32 unused;
+	u8 suspension;  /* enum hls_suspension */
+	u8 unused[3];
 	u8 state; /* enum hls_state */
 	u8 flags;
 	u8 cpu;     /* the CPU that it has, or had last */
@@ -328,6 +336,7 @@ s64 hls_replace(hls_t *h, u32 s, u32 policy, const params_t *params, u64 now_ns)
 s64 hls_set_pace(hls_t *h, u64 pace_ns);
 s64 hls_write_page(hls_t *h, u32 s, u32 word, u64 value);
 s64 hls_renew_pages(hls_t *h, u32 s, u64 now_ns);
+s64 hls_suspend(hls_t *h, u32 vp, u32 on, u64 now_ns);
 
 /* A CPU goes offline, and comes back. No effect where it is already. */
 s64 hls_offline(hls_t *h, u32 cpu, u64 now_ns);

@@ -297,6 +297,10 @@ static __always_inline u32 request_single(hls_t *h, u32 v, bool inline_hooks)
 				compete(h, v, child);
 			return 0;
 		}
+		if (unlikely(vp->suspension)) {
+			vp->suspension = HLS_SUSPENDED_WISH;
+			return 0;
+		}
 		if (!s) {
 			if (hls_usable(in_register(&h->vp[child]), vp->cpu)) {
 				become_ready(h, vp, v, below);
@@ -444,7 +448,16 @@ HLS_GLOBAL_FUNC u32 request_single_out_of_line(hls_t *h __arg_arena, u32 v)
 	return request_single(h, v, false);
 }
 
-/* The thread of v wants a CPU. No effect when it does already. inline_hooks as in request_single(). */
+/* Whether the thread of v wants a CPU, or has one. */
+static bool wants_cpu(const vp_t *vp)
+{
+	return vp->state != HLS_WAITING || vp->suspension == HLS_SUSPENDED_WISH;
+}
+
+/*
+ * The thread of v wants a CPU. No effect when it does already; while v is suspended, nobody hears of it. inline_hooks as
+ * in request_single().
+ */
 static __always_inline void request_thread(hls_t *h, u32 v, u64 now_ns, bool inline_hooks)
 {
 	h->now_ns = now_ns;
@@ -506,6 +519,8 @@ static __always_inline void release_thread(hls_t *h, u32 v, u64 now_ns, bool inl
 			note_end_of_wish(h, vp->parent, v);
 	} else if (vp->state == HLS_READY) {
 		withdraw(h, v);
+	} else if (unlikely(vp->suspension)) {
+		vp->suspension = HLS_SUSPENDED;
 	}
 	settle_pending(h);
 }

@@ -419,7 +419,7 @@ HLS_ENTRY s64 hls_move(hls_t *h __arg_arena, u32 v, u32 parent, const params_t *
 	s64 error = may_register(h, parent, params);
 	if (error)
 		return error;
-	bool wants = h->vp[v].state != HLS_WAITING;
+	bool wants = wants_cpu(&h->vp[v]);
 	release_thread(h, v, now_ns, false);
 	error = reregister(h, v, parent, params);
 	if (wants)
@@ -440,7 +440,7 @@ HLS_ENTRY s64 hls_set_param(hls_t *h __arg_arena, u32 v, u32 param, u64 value, u
 	for (u32 i = 0; i < HLS_VP_PARAMS; i++)
 		h->new_params.value[i] = h->vp[v].param[i];
 	h->new_params.value[param & (HLS_VP_PARAMS - 1)] = value;
-	bool wants = h->vp[v].state != HLS_WAITING;
+	bool wants = wants_cpu(&h->vp[v]);
 	release_thread(h, v, now_ns, false);
 	s64 error = reregister(h, v, parent, &h->new_params);
 	if (wants)
@@ -489,7 +489,7 @@ HLS_ENTRY s64 hls_set_affinity(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns
 		return -HLS_E_NOT_FOUND;
 	if (!(cpus & h->cpus))
 		return -HLS_E_PARAM;
-	bool wants = h->vp[v].state != HLS_WAITING;
+	bool wants = wants_cpu(&h->vp[v]);
 	release_thread(h, v, now_ns, false);
 	bind(h, v, cpus);
 	if (wants)

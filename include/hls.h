@@ -399,6 +399,34 @@ static inline int hls_revoke(pid_t thread)
 }
 
 /*
+ * Suspends a thread in the name of a scheduler above it, at any distance: no scheduler between them can give it a CPU
+ * until it is resumed.
+ */
+static inline int hls_suspend(pid_t thread, const char *by)
+{
+	char message[512];
+	int length = snprintf(message, sizeof(message),
+			      "{\"method\":\"hls.Control.Suspend\",\"parameters\":{\"thread\":%ld,\"by\":\"%s\"}}",
+			      (long)thread, by);
+
+	if (length < 0 || (size_t)length >= sizeof(message) || !hls_is_plain(by)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return hls_call(message, (size_t)length + 1);
+}
+
+/* Resumes a thread that was suspended, for whoever could suspend it. */
+static inline int hls_resume(pid_t thread)
+{
+	char message[128];
+	int length = snprintf(message, sizeof(message),
+			      "{\"method\":\"hls.Control.Resume\",\"parameters\":{\"thread\":%ld}}", (long)thread);
+
+	return hls_call(message, (size_t)length + 1);
+}
+
+/*
  * Sends the calling thread's scheduler a message: number `number` of those that `hls policies` lists for its policy,
  * with up to four values in their order, times in nanoseconds. One system call, without privileges; if the policy has
  * the thread wait, the thread waits before this returns. Returns the policy's answer, or -1 with errno: ENOENT, the

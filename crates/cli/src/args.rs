@@ -546,6 +546,21 @@ pub enum Request {
         #[arg(value_name = "PID|TID")]
         thread: String,
     },
+    /// Hold a thread back, whatever the schedulers between say
+    Suspend {
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
+        /// The scheduler above it that does so; the one right above it, if none is named
+        #[arg(long, value_name = "SCHEDULER")]
+        by: Option<String>,
+    },
+    /// Let a thread go on that was suspended
+    Resume {
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
+    },
     /// Set a parameter of a thread
     Message {
         /// The thread; in a script its name
@@ -566,6 +581,8 @@ impl Request {
             | Request::Release { thread }
             | Request::Grant { thread, .. }
             | Request::Revoke { thread }
+            | Request::Suspend { thread, .. }
+            | Request::Resume { thread }
             | Request::Message { thread, .. } => Some(thread),
             Request::Status { .. }
             | Request::Create { .. }

@@ -91,6 +91,14 @@ pub fn ask(
             write_grant(out, thread, &hls.grant(name, number(thread)?, urgency, slot)?)?;
         }
         Request::Revoke { thread } => write_grant(out, thread, &hls.revoke(number(thread)?)?)?,
+        Request::Suspend { thread, by } => {
+            let by = hls.suspend(number(thread)?, by.as_deref())?;
+            writeln!(out, "thread {thread} is suspended by `{by}`")?;
+        }
+        Request::Resume { thread } => {
+            let by = hls.resume(number(thread)?)?;
+            writeln!(out, "thread {thread} is no more suspended by `{by}`")?;
+        }
         Request::Message { thread, parameter: (name, value) } => {
             write_grant(out, thread, &hls.message(number(thread)?, name, value)?)?;
         }

@@ -55,6 +55,11 @@ pub struct Grant {
     pub guarantee: String,
 }
 
+#[derive(Deserialize)]
+struct Suspended {
+    by: String,
+}
+
 /// A scheduler whose agent the thread that was named is now.
 #[derive(Debug)]
 pub struct Promotion {
@@ -313,6 +318,23 @@ impl Client<'_> {
     /// Why not.
     pub fn revoke(&mut self, thread: u32) -> Result<Grant, ClientError> {
         self.call("Revoke", json!({ "thread": thread }))
+    }
+
+    /// Suspends a thread in the name of a scheduler above it, or else of the one right above it. Returns that
+    /// scheduler's name.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn suspend(&mut self, thread: u32, by: Option<&str>) -> Result<String, ClientError> {
+        self.call("Suspend", json!({ "thread": thread, "by": by })).map(|Suspended { by }| by)
+    }
+
+    /// Resumes a thread that was suspended. Returns the name of the scheduler that held it back.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn resume(&mut self, thread: u32) -> Result<String, ClientError> {
+        self.call("Resume", json!({ "thread": thread })).map(|Suspended { by }| by)
     }
 
     fn call<T: DeserializeOwned>(&mut self, method: &str, parameters: Value) -> Result<T, ClientError> {

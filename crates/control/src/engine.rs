@@ -192,6 +192,13 @@ pub enum HierarchyChange {
         /// Its value from now on.
         value: u64,
     },
+    /// Suspends a thread, or resumes it. To its scheduler a suspended thread sleeps, whatever it does.
+    Suspend {
+        /// The thread.
+        thread: ThreadKey,
+        /// Whether it is suspended from now on.
+        is_suspended: bool,
+    },
     /// Nobody takes the place of this edge of the first graph, that of the file, any more: whom the file gives it stays
     /// in the default scheduler. Who has it is moved by the caller.
     ClosePlace {

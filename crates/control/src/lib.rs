@@ -32,6 +32,7 @@ mod server;
 mod service;
 mod socket;
 mod status;
+mod suspensions;
 mod tree;
 mod user_level;
 mod varlink;

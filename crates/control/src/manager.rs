@@ -6,9 +6,11 @@
 use crate::engine::{PolicyDisabled, RunningEngine, Thread};
 use crate::error::Error;
 use crate::loaded::{LoadedPolicy, known, policy_of, presets};
+use crate::suspensions::Suspension;
 use crate::tree::{Layout, Lease, Lost, Tree};
 use hls_calculus::Mode;
 use hls_hierarchy::{Policies, Policy};
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
@@ -36,6 +38,8 @@ pub struct Manager<E> {
     pub(crate) loaded: Vec<LoadedPolicy>,
     /// All policies that schedulers may have, loaded ones included.
     pub(crate) policies: Policies,
+    /// The threads that are suspended, by their numbers.
+    pub(crate) suspensions: BTreeMap<u32, Suspension>,
     /// Held while a change of policies is prepared and made.
     pub(crate) turn: Arc<Mutex<()>>,
 }
@@ -53,6 +57,7 @@ impl<E: RunningEngine> Manager<E> {
             tree: Tree::new(layout, &policies, mode)?,
             loaded,
             policies,
+            suspensions: BTreeMap::new(),
             turn: Arc::default(),
         })
     }
@@ -107,12 +112,14 @@ impl<E: RunningEngine> Manager<E> {
         self.note_disabled_policies();
         self.end_leases();
         self.remove_abandoned();
+        self.end_suspensions();
     }
 
     /// Does the same for whoever has no request, where it can matter to others than those who ask.
     pub fn tidy(&mut self) {
         self.note_disabled_policies();
-        if self.tree.all().any(|(_, scheduler)| scheduler.is_promoted) {
+        let has_promoted = self.tree.all().any(|(_, scheduler)| scheduler.is_promoted);
+        if has_promoted || !self.suspensions.is_empty() {
             self.sweep();
         }
     }
@@ -148,9 +155,7 @@ impl<E: RunningEngine> Manager<E> {
 
     /// A thread that the user may move: one of the user's own, in a place that the user may change.
     pub(crate) fn thread(&mut self, who: Peer, tid: u32) -> Result<Thread, Error> {
-        let thread = self.engine.thread(tid);
-        let thread =
-            thread.ok_or_else(|| Error::NotFound(format!("found no thread {tid}, expected a living one")))?;
+        let thread = self.living(tid)?;
         if who.is_root() {
             return Ok(thread);
         }

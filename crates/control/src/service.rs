@@ -72,7 +72,7 @@ fn dispatch<E: RunningEngine>(
             descriptors.push(messenger);
             Ok(json!({}))
         }
-        (CONTROL, "Promote" | "Pages" | "Demote" | "Grant" | "Revoke") => {
+        (CONTROL, "Promote" | "Pages" | "Demote" | "Grant" | "Revoke" | "Suspend" | "Resume") => {
             user_level(manager, who, name, parameters, descriptors)
         }
         (CONTROL, name) => control(manager, who, name, parameters),
@@ -212,12 +212,27 @@ fn user_level<E: RunningEngine>(
             parameters.finish()?;
             granted(hold(manager)?.grant(who, &name, thread, &texts))
         }
+        "Suspend" => {
+            let (thread, by) = (p.thread("thread")?, p.optional_text("by")?);
+            parameters.finish()?;
+            suspended(hold(manager)?.suspend(who, thread, by.as_deref()))
+        }
+        "Resume" => {
+            let thread = p.thread("thread")?;
+            parameters.finish()?;
+            suspended(hold(manager)?.resume(who, thread))
+        }
         _ => {
             let thread = p.thread("thread")?;
             parameters.finish()?;
             granted(hold(manager)?.revoke(who, thread))
         }
     }
+}
+
+/// The reply that names the scheduler by which a thread is, or was, suspended.
+fn suspended(by: Result<String, Error>) -> Result<Value, Fault> {
+    Ok(json!({ "by": by.map_err(fault)? }))
 }
 
 /// Does what may need a policy that the engine was made without: then one that has it takes over, and keeps it, and it

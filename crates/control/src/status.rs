@@ -89,6 +89,9 @@ pub struct ThreadStatus {
     pub comm: String,
     /// The scheduler that it is below.
     pub scheduler: String,
+    /// The scheduler that has suspended it, if one has.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub suspended_by: Option<String>,
     /// What was promised and what became of it.
     #[serde(flatten)]
     pub supply: Supply,
@@ -126,7 +129,11 @@ impl<E: RunningEngine> Manager<E> {
     /// The hierarchy, what was promised and what became of it.
     pub fn status(&mut self) -> Status {
         self.sweep();
-        status(&self.tree, &mut self.engine)
+        let mut status = status(&self.tree, &mut self.engine);
+        for thread in &mut status.threads {
+            thread.suspended_by = self.suspended_by(thread.thread).map(str::to_owned);
+        }
+        status
     }
 }
 
@@ -193,6 +200,7 @@ fn of_thread(tree: &Tree, thread: Thread, observed: &ByVp) -> ThreadStatus {
         process: thread.pid,
         comm: thread.comm,
         scheduler: scheduler.map_or_else(String::new, |scheduler| scheduler.name.clone()),
+        suspended_by: None,
         supply: Supply::new(&guarantee, observed.get(&thread.key.vp)),
     }
 }

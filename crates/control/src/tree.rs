@@ -239,6 +239,19 @@ impl Tree {
         self.all().find(|(_, scheduler)| scheduler.id == id).map(|(at, _)| at)
     }
 
+    /// Whether a scheduler is another one, or is below it at any distance.
+    pub(crate) fn is_at_or_below(&self, scheduler: usize, other: usize) -> bool {
+        let (mut open, mut seen) = (vec![scheduler], BTreeSet::from([scheduler]));
+        while let Some(at) = open.pop() {
+            if at == other {
+                return true;
+            }
+            let above = self.scheduler(at).map_or(&[][..], |scheduler| &scheduler.above);
+            open.extend(above.iter().filter_map(|above| above.parent.filter(|it| seen.insert(*it))));
+        }
+        false
+    }
+
     /// Whether every way from a scheduler up to the machine meets a scheduler that the user owns: then what is below
     /// the scheduler is the user's to change.
     pub(crate) fn is_below_of(&self, scheduler: usize, uid: u32) -> bool {

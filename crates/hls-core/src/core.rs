@@ -278,6 +278,7 @@ unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
             Op::Stall => ffi::hls_stall(h, c.a, c.now_ns) as i64,
             Op::WritePage => ffi::hls_write_page(h, c.a, c.b, c.value),
             Op::RenewPages => ffi::hls_renew_pages(h, c.a, c.now_ns),
+            Op::Suspend => ffi::hls_suspend(h, c.a, c.b, c.now_ns),
         }
     }
 }

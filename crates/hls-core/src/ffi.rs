@@ -42,7 +42,8 @@ pub struct HlsVp {
     pub seeking_next: u32,
     pub nr_grants: u32,
     pub nr_revokes: u32,
-    pub unused: u32,
+    pub suspension: u8,
+    pub unused: [u8; 3],
     pub state: u8,
     pub flags: u8,
     pub cpu: u8,
@@ -194,6 +195,7 @@ unsafe extern "C" {
     pub fn hls_set_pace(h: *mut Hls, pace_ns: u64) -> i64;
     pub fn hls_write_page(h: *mut Hls, s: u32, word: u32, value: u64) -> i64;
     pub fn hls_renew_pages(h: *mut Hls, s: u32, now_ns: u64) -> i64;
+    pub fn hls_suspend(h: *mut Hls, vp: u32, on: u32, now_ns: u64) -> i64;
     pub fn hls_expire(h: *mut Hls, cpu: u32, now_ns: u64) -> u64;
     pub fn hls_timers(h: *mut Hls, now_ns: u64) -> u64;
     pub fn hls_steal(h: *mut Hls, cpu: u32, length_ns: u64) -> u64;

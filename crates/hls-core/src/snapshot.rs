@@ -221,7 +221,9 @@ pub struct VpImage {
     pub nr_grants: u32,
     /// How often it lost one while it wanted to go on.
     pub nr_revokes: u32,
-    unused: u32,
+    /// 0: not suspended; 1: suspended; 2: and its thread wants a CPU.
+    pub suspension: u8,
+    unused: [u8; 3],
     /// 0: WAITING, 1: READY, 2: RUNNING.
     pub state: u8,
     /// Its flags, as `core/hls.h` has them.

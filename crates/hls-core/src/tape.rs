@@ -60,6 +60,7 @@ ops! {
     Stall = 26,
     WritePage = 27,
     RenewPages = 28,
+    Suspend = 29,
 }
 
 /// One call of an entry point: its arguments and its result. `struct hls_call` of `core/call.h`.

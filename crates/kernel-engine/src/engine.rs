@@ -427,6 +427,11 @@ impl ChangeableEngine for Engine {
         self.call_about(tid, Op::Message, Call { b: param, value, ..Call::default() }).map(drop)
     }
 
+    fn suspend(&mut self, tid: u32, is_suspended: bool) -> Result<(), CoreError> {
+        let call = Call { b: u32::from(is_suspended), ..Call::default() };
+        self.call_about(tid, Op::Suspend, call).map(drop)
+    }
+
     /// Whoever comes to the default scheduler has no number there.
     fn close_place(&mut self, vp: ObservedVp) -> Option<CoreScheduler> {
         self.closed.insert(vp);

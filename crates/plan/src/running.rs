@@ -84,6 +84,12 @@ pub trait ChangeableEngine {
     /// As of [`ChangeableEngine::move_thread`].
     fn set_parameter(&mut self, tid: u32, param: u32, value: u64) -> Result<(), CoreError>;
 
+    /// Suspends a thread, or resumes it: to its scheduler a suspended thread sleeps, whatever it does.
+    ///
+    /// # Errors
+    /// [`CoreError::NotFound`]: there is no such thread.
+    fn suspend(&mut self, tid: u32, is_suspended: bool) -> Result<(), CoreError>;
+
     /// Nobody takes this place of the plan any more: whom a rule gives it comes to the default scheduler. Returns that
     /// one, by the core's number, where the thread is yet to come and keeps this number.
     fn close_place(&mut self, vp: ObservedVp) -> Option<CoreScheduler>;

@@ -233,7 +233,9 @@ impl Drawer<'_> {
         let event = match self.random.below(16) {
             0..6 => Event::Wake(thread),
             6..9 => Event::Block(thread),
+            9 if self.random.once_in(4) => Event::Suspend(thread),
             9 => Event::Stall(thread),
+            10 if self.random.once_in(4) => Event::Resume(thread),
             10 => Event::Yield(thread),
             11 if self.random.once_in(2) => self.offline_or_online(),
             11 => Event::Bind(thread, self.some_cpus()),

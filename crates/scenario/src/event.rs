@@ -44,6 +44,10 @@ pub enum Event {
     Stall(usize),
     /// The thread lets others go first.
     Yield(usize),
+    /// The thread is suspended: it gets no CPU until it is resumed.
+    Suspend(usize),
+    /// The thread is resumed.
+    Resume(usize),
     /// The thread is bound to these CPUs, a bit each.
     Bind(usize, u64),
     /// The thread ends.
@@ -110,6 +114,8 @@ impl fmt::Display for EventInWords<'_> {
             Event::Block(thread) => write!(f, "thread {thread} blocks"),
             Event::Stall(thread) => write!(f, "thread {thread} stalls"),
             Event::Yield(thread) => write!(f, "thread {thread} yields"),
+            Event::Suspend(thread) => write!(f, "thread {thread} is suspended"),
+            Event::Resume(thread) => write!(f, "thread {thread} is resumed"),
             Event::Bind(thread, cpus) => write!(f, "thread {thread} is bound to CPUs {cpus:#b}"),
             Event::Leave(thread) => write!(f, "thread {thread} ends"),
             Event::Set(thread, param, value) => {

@@ -64,6 +64,8 @@ impl Stage {
             | Event::Block(thread)
             | Event::Stall(thread)
             | Event::Yield(thread)
+            | Event::Suspend(thread)
+            | Event::Resume(thread)
             | Event::Bind(thread, _)
             | Event::Leave(thread)
             | Event::Set(thread, ..)
@@ -119,6 +121,8 @@ impl Stage {
             Event::Block(_) => core.release(vp, now),
             Event::Stall(_) => core.stall(vp, now),
             Event::Yield(_) => core.yield_now(vp, now),
+            Event::Suspend(_) => core.suspend(vp, true, now)?,
+            Event::Resume(_) => core.suspend(vp, false, now)?,
             Event::Bind(_, cpus) => core.set_affinity(vp, *cpus, now)?,
             Event::Set(_, param, value) => core.message(vp, *param, *value, now)?,
             Event::Tell(_, message, payload) => drop(core.tell(vp, *message, *payload, now)?),
@@ -206,6 +210,8 @@ impl Stage {
         for &other in self.threads.values().filter(|&&other| other != vp) {
             machine.core.release(other, machine.now);
         }
+        // No effect where it is not suspended.
+        let _ = machine.core.suspend(vp, false, machine.now);
         machine.core.request(vp, machine.now);
         machine.settle()?;
         machine.run_until(machine.now + length)?;

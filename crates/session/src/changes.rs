@@ -58,6 +58,10 @@ pub trait ChangeableRun<'t> {
                 living(engine, thread)?;
                 engine.set_parameter(thread.tid, param, value).map_err(gone_or_refused)?;
             }
+            HierarchyChange::Suspend { thread, is_suspended } => {
+                living(engine, thread)?;
+                engine.suspend(thread.tid, is_suspended).map_err(gone_or_refused)?;
+            }
             HierarchyChange::ClosePlace { place } => self.close_place(place),
         }
         Ok(Created::Nothing)

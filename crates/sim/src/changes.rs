@@ -126,6 +126,12 @@ impl ChangeableEngine for Simulation {
         self.built.core.message(core_vp, param, value, self.now)
     }
 
+    fn suspend(&mut self, tid: u32, is_suspended: bool) -> Result<(), CoreError> {
+        let core_vp = self.core_vp(ObservedVp(tid))?;
+        self.charge_up_to_now();
+        self.built.core.suspend(core_vp, is_suspended, self.now)
+    }
+
     fn close_place(&mut self, vp: ObservedVp) -> Option<CoreScheduler> {
         let (scheduler, params) = self.default_place();
         self.redirected.insert(vp, (scheduler, params));

@@ -109,7 +109,7 @@ impl<'s> Tree<'s> {
         let mut children: Vec<Child> = schedulers.map(Child::Scheduler).collect();
         let threads = self.status.threads.iter().filter(|thread| Some(thread.scheduler.as_str()) == name);
         let (mut first, mut rest): (Vec<_>, Vec<_>) = if parent.is_some_and(|parent| parent.default) {
-            threads.partition(|thread| thread.supply.guarantee != "NULL")
+            threads.partition(|thread| thread.supply.guarantee != "NULL" || thread.suspended_by.is_some())
         } else {
             (threads.collect(), Vec::new())
         };
@@ -163,11 +163,12 @@ fn sum<'s>(supplies: impl Iterator<Item = &'s Supply>, guarantee: &str) -> Suppl
     })
 }
 
-/// `mpv (4711)`, or `mpv (4712 of 4711)` where it is not the main thread of its process.
+/// `mpv (4711)`, or `mpv (4712 of 4711)` where it is not the main thread of its process; and who suspended it.
 fn thread_name(thread: &ThreadStatus) -> String {
-    let ThreadStatus { thread: tid, process, comm, .. } = thread;
+    let ThreadStatus { thread: tid, process, comm, suspended_by, .. } = thread;
     let of = if tid == process { String::new() } else { format!(" of {process}") };
-    format!("{} ({tid}{of})", clean(comm))
+    let by = suspended_by.as_ref().map_or_else(String::new, |by| format!(", suspended by {}", clean(by)));
+    format!("{} ({tid}{of}){by}", clean(comm))
 }
 
 /// A name that a terminal can show: a thread may call itself anything.

@@ -102,6 +102,26 @@ fn what_is_refused_is_reported_and_the_run_goes_on() {
     assert!(drummer.iter().all(|promise| promise["by"] == "RES" && promise["kept"] == true), "{drummer:?}");
 }
 
+/// A thread that is suspended has no CPU time meanwhile, and nothing that it was promised breaks.
+#[test]
+fn a_thread_is_suspended_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let changes = script(folder.path(), "200ms ctl suspend encoder --by FP\n700ms ctl resume encoder\n");
+    let args =
+        ["run", &example("asked-times.kdl"), "--script", &changes, "--for", "1s", "--paranoid", "--json"];
+    let Outcome { code, stdout, stderr } = hls(&args);
+    assert_eq!(code, Some(0), "{stderr}");
+    let said =
+        "200ms: thread encoder is suspended by `FP`\n700ms: thread encoder is no more suspended by `FP`\n";
+    assert_eq!(stderr, said);
+    let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let threads = run["threads"].as_array().unwrap().clone();
+    let encoder = threads.into_iter().find(|thread| thread["name"] == "encoder").unwrap();
+    // It has 8 ms in each 50 ms, a second without those 500 ms long.
+    let ran = encoder["ran_ns"].as_u64().unwrap();
+    assert!((72_000_000..=88_000_000).contains(&ran), "{ran}");
+}
+
 #[test]
 fn what_is_wrong_with_a_script_is_said_before_the_run() {
     let folder = tempfile::tempdir().unwrap();

@@ -164,6 +164,12 @@ impl Native {
         self.settle();
     }
 
+    /// A thread wants a CPU.
+    pub fn wake(&mut self, tid: u32) {
+        self.core.request(self.threads[&tid].key.vp, self.now);
+        self.settle();
+    }
+
     /// A thread may use some of the CPUs only.
     pub fn pin(&mut self, tid: u32) {
         self.threads.get_mut(&tid).unwrap().pinned = true;
@@ -252,6 +258,10 @@ impl Native {
             HierarchyChange::SetParameter { thread, param, value } => {
                 self.living(thread)?;
                 self.call(|core, now| Ok(core.message(thread.vp, param, value, now)?))
+            }
+            HierarchyChange::Suspend { thread, is_suspended } => {
+                self.living(thread)?;
+                self.call(|core, now| Ok(core.suspend(thread.vp, is_suspended, now)?))
             }
             HierarchyChange::CreateScheduler { .. } | HierarchyChange::AttachScheduler { .. } => {
                 unreachable!("these create something")

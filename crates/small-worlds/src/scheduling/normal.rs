@@ -265,7 +265,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
 fn add_vp(digest: &mut Digest, state: &Image<'_>, vp: &VpImage) {
     digest.add(u64::from(vp.parent) | u64::from(vp.child) << 32);
     digest.add(vp.usable);
-    digest.add(u64::from_ne_bytes([vp.state, vp.flags, vp.cpu, 0, 0, 0, 0, 0]));
+    digest.add(u64::from_ne_bytes([vp.state, vp.flags, vp.cpu, vp.suspension, 0, 0, 0, 0]));
     vp.param.iter().for_each(|param| digest.add(*param));
     if vp.state == RUNNING {
         let clock = state.head.now_ns - state.cpus[usize::from(vp.cpu)].stolen_ns;

@@ -60,6 +60,10 @@ asks revoke "$two"
 moves "$two" PS
 asks grant U "$two" slot=5
 has_more "$one" "$two"
+asks suspend "$one" --by PS
+has_more "$two" "$one"
+asks resume "$one"
+has_more "$one" "$two"
 hls ctl status | grep "^U has followed" || fail "no decisions: $(hls ctl status)"
 
 # Without an agent urgencies decide; another process takes over.
@@ -90,7 +94,7 @@ sleeper=$(pidof sleep | cut -d' ' -f1)
 as_nobody "hls ctl grant N $sleeper" >/dev/null || fail "nobody may not grant"
 as_nobody "hls ctl grant N $one" 2>/tmp/said2 && fail "nobody grants a thread of root's"
 as_nobody "hls ctl demote OWN" 2>/tmp/said2 && fail "nobody ends what the file promises"
-as_nobody "hls ctl promote M --below FP priority=3 -- chooser" 2>/tmp/said2 && fail "nobody promotes anywhere"
+as_nobody "hls ctl promote M --below ALL share=3 -- chooser" 2>/tmp/said2 && fail "nobody promotes anywhere"
 as_nobody "hls ctl demote N" >/dev/null || fail "nobody may not demote"
 kill "$sleeper"
 hogs="$worker $one $two"

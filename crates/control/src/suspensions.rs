@@ -1,0 +1,87 @@
+//! Threads that a scheduler holds back, wherever below it they are: no scheduler between them can give them a CPU (G.
+//! Parmer and R. West, ACM TECS 13(1s), 2013, Table I: COS_STATE_SCHED_EXCL, "only parents may wake a thread that they
+//! suspended").
+//!
+//! A thread is suspended in the name of one scheduler, at a time, and stays so until somebody resumes it who may change
+//! what is below that one, or until that one has gone. Relies on the engine to keep a thread suspended when it moves.
+
+use crate::engine::{HierarchyChange, RunningEngine, Thread};
+use crate::error::Error;
+use crate::manager::{Manager, Peer};
+use hls_plan::ThreadKey;
+
+/// A thread that is suspended.
+#[derive(Clone, Debug)]
+pub(crate) struct Suspension {
+    thread: ThreadKey,
+    /// The name of the scheduler that holds it back.
+    by: String,
+}
+
+impl<E: RunningEngine> Manager<E> {
+    /// Suspends a thread in the name of a scheduler that is above it, at any distance; without a name, of the one right
+    /// above. The name of that scheduler.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn suspend(&mut self, who: Peer, tid: u32, by: Option<&str>) -> Result<String, Error> {
+        self.sweep();
+        let thread = self.living(tid)?;
+        let at = self.scheduler_of(&thread)?;
+        let holder = by.map_or(Ok(at), |name| self.tree.find(name).map(|(number, _)| number))?;
+        let by = self.tree.scheduler(holder).map_or_else(String::new, |scheduler| scheduler.name.clone());
+        if !self.tree.is_at_or_below(at, holder) {
+            let found = format!("found thread {tid} below another scheduler than `{by}`");
+            return Err(Error::BadValue(format!("{found}, expected one that is below it, at any distance")));
+        }
+        self.may_change_below(who, holder)?;
+        if let Some(Suspension { by: other, .. }) = self.suspensions.get(&tid).filter(|held| held.by != by) {
+            let found = format!("found thread {tid} suspended by `{other}`");
+            return Err(Error::InUse(format!("{found}, expected one that is not suspended")));
+        }
+        self.engine.change(HierarchyChange::Suspend { thread: thread.key, is_suspended: true })?;
+        self.suspensions.insert(tid, Suspension { thread: thread.key, by: by.clone() });
+        Ok(by)
+    }
+
+    /// Resumes a thread that was suspended. The name of the scheduler that held it back.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed.
+    pub fn resume(&mut self, who: Peer, tid: u32) -> Result<String, Error> {
+        self.sweep();
+        let Some(Suspension { thread, by }) = self.suspensions.get(&tid).cloned() else {
+            return Err(Error::NotFound(format!("found no suspended thread {tid}, expected one")));
+        };
+        let (holder, _) = self.tree.find(&by)?;
+        self.may_change_below(who, holder)?;
+        self.engine.change(HierarchyChange::Suspend { thread, is_suspended: false })?;
+        self.suspensions.remove(&tid);
+        Ok(by)
+    }
+
+    /// Whoever suspended the thread of this number, if somebody did.
+    pub(crate) fn suspended_by(&self, tid: u32) -> Option<&str> {
+        self.suspensions.get(&tid).map(|held| held.by.as_str())
+    }
+
+    /// Resumes threads whose holder has gone, and forgets those that have ended.
+    pub(crate) fn end_suspensions(&mut self) {
+        for (tid, Suspension { thread, by }) in self.suspensions.clone() {
+            let lives = self.engine.lives(thread);
+            if lives && self.tree.find(&by).is_ok() {
+                continue;
+            }
+            let resumed = !lives
+                || self.engine.change(HierarchyChange::Suspend { thread, is_suspended: false }).is_ok();
+            if resumed {
+                self.suspensions.remove(&tid);
+            }
+        }
+    }
+
+    pub(crate) fn living(&mut self, tid: u32) -> Result<Thread, Error> {
+        let thread = self.engine.thread(tid);
+        thread.ok_or_else(|| Error::NotFound(format!("found no thread {tid}, expected a living one")))
+    }
+}
