@@ -47,6 +47,12 @@ struct engine_thread {
 
 #define CHANGE_WORDS ((HLS_MAX_VPS + 63) / 64)
 
+/* Threads of the kernel that are in the hierarchy, by their names: those that equal `name` where `mask` has bits. */
+#define MAX_BRANDS 16
+struct engine_brand {
+	u64 name[2], mask[2]; /* a mask of zeroes: there is none, nor any behind it */
+};
+
 struct engine_domain {
 	/*
 	 * The lock (lock.h): the next ticket in the upper half of the word, the ticket that has it in the lower. On
@@ -79,6 +85,7 @@ struct engine_domain {
 	u64 kicked;           /* CPUs that were kicked for a decision that is still due */
 	u32 share_param;      /* 1 more than the number of the parameter `share` in `params`; 0: there is none */
 	u32 weights_changed;  /* how often a cgroup got another weight; counts round */
+	struct engine_brand brand[MAX_BRANDS];
 	struct hls_params params;         /* of new threads below `root`, of nice 0 */
 	struct hls_params service_params; /* of new threads below `service` */
 	struct hls_call call;             /* the call of the core that user space wants made */

@@ -41,6 +41,7 @@ struct task_struct {
 	const struct cred *real_cred;
 	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;
+	char comm[16];
 	struct sched_entity se;
 	struct sched_ext_entity scx;
 };

@@ -67,6 +67,21 @@ static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus, 
 	return vp_word(v, t->generation);
 }
 
+/* Whether this thread of the kernel does the work of interrupts that the hierarchy is to schedule. */
+static __always_inline bool is_branded(const struct task_struct *p)
+{
+	u64 comm[2] = {};
+	bpf_probe_read_kernel_str(comm, sizeof(comm), p->comm);
+	for (u32 i = opaque(0); i < MAX_BRANDS && can_loop; i++) {
+		const struct engine_brand __arena *brand = &domain->brand[i];
+		if (!brand->mask[0])
+			return false;
+		if ((comm[0] & brand->mask[0]) == brand->name[0] && (comm[1] & brand->mask[1]) == brand->name[1])
+			return true;
+	}
+	return false;
+}
+
 /* A thread comes: it is forked, or was there when the engine was attached. It gets a VP below the root scheduler. */
 SEC("struct_ops.s/engine_init_task")
 int engine_init_task(u64 *ctx)
@@ -78,9 +93,10 @@ int engine_init_task(u64 *ctx)
 	p->scx.dsq_vtime = 0;
 	/*
 	 * Kernel threads never wait for a grant, whether they are bound to a CPU yet or not: whoever waits for a kernel
-	 * thread's work waits with it, and the machine comes to a halt when the threads of RCU starve.
+	 * thread's work waits with it, and the machine comes to a halt when the threads of RCU starve. Only those do
+	 * that work for devices, and that the hierarchy names.
 	 */
-	if ((p->flags & PF_KTHREAD) || (u32)p->tgid == domain->keeper_tgid)
+	if (((p->flags & PF_KTHREAD) && !is_branded(p)) || (u32)p->tgid == domain->keeper_tgid)
 		return 0;
 	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	u64 cpus = p->cpus_ptr->bits[0], cgroup = cgroup_of(args), given = 0;

@@ -191,6 +191,36 @@ pub enum Who {
     Cgroup(String),
     /// Those in this unit of the system's systemd: a service, a scope, or a slice with all that is in it.
     Unit(String),
+    /// The kernel's threads that do the work of this source of interrupts.
+    Source(Source),
+}
+
+/// A source of interrupts whose work threads of the kernel do, where the kernel is asked to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A network device: a thread for each of its queues (threaded NAPI).
+    Napi(String),
+    /// Packets that a CPU puts into a queue for itself, such as those of the loopback device. The kernel has a thread
+    /// for that if it was booted with `thread_backlog_napi`.
+    Backlog(u16),
+}
+
+impl Source {
+    /// How the names of its threads begin; the kernel cuts names to 15 bytes.
+    pub fn prefix(&self) -> String {
+        match self {
+            Source::Napi(device) => format!("napi/{device}-"),
+            Source::Backlog(cpu) => format!("backlog_napi/{cpu}"),
+        }
+    }
+
+    /// Whether a thread of this name is one of its threads.
+    pub fn matches(&self, comm: &[u8]) -> bool {
+        match self {
+            Source::Napi(_) => comm.starts_with(self.prefix().as_bytes()),
+            Source::Backlog(_) => comm == self.prefix().as_bytes(),
+        }
+    }
 }
 
 /// A thread, or several alike.
@@ -216,6 +246,16 @@ pub struct Thread {
     pub who: Option<Placed<Who>>,
     /// Where it stands in the file.
     pub span: Span,
+}
+
+impl Thread {
+    /// The source of interrupts whose work the thread does, if it is one of the kernel's.
+    pub fn source(&self) -> Option<&Source> {
+        match &self.who.as_ref()?.value {
+            Who::Source(source) => Some(source),
+            _ => None,
+        }
+    }
 }
 
 impl Thread {

@@ -9,7 +9,7 @@ use crate::cgroup;
 use crate::declare::COMMAND;
 use crate::diagnostic::{Diagnostic, Refusal, Sink};
 use crate::glob::Glob;
-use crate::model::{Placed, Span, Thread, User, Who};
+use crate::model::{Placed, Source, Span, Thread, User, Who};
 use crate::properties::Properties;
 use crate::syntax::Property;
 use crate::value;
@@ -32,6 +32,8 @@ pub(crate) const SERVICE: Flag =
     Flag { name: "service", policies: &["round-robin", "proportional-share", "time-sharing"] };
 /// Linux cuts the names of threads.
 const MAX_COMM_BYTES: usize = 15;
+/// CPUs are numbered from 0 on.
+const MAX_CPUS: u16 = hls_core::limits::MAX_CPUS as u16;
 /// No Linux has larger numbers for its threads.
 const MAX_PID: u64 = 1 << 22;
 /// The number that stands for no user.
@@ -41,8 +43,14 @@ const MAX_USER_BYTES: usize = 255;
 /// Reads what one property says about who is meant.
 type Rule = fn(&Property) -> Result<Who, Refusal>;
 
-const RULES: [(&str, Rule); 5] =
-    [(COMMAND, command), ("pid", pid), ("comm", comm), ("cgroup", cgroup), ("unit", unit)];
+const RULES: [(&str, Rule); 6] = [
+    (COMMAND, command),
+    ("pid", pid),
+    ("comm", comm),
+    ("cgroup", cgroup),
+    ("unit", unit),
+    ("source", source),
+];
 
 /// Reads which threads of the machine a thread of the file stands for; reports a second property that says so.
 pub(crate) fn read(properties: &mut Properties, sink: &mut Sink) -> Option<Placed<Who>> {
@@ -55,7 +63,7 @@ pub(crate) fn read(properties: &mut Properties, sink: &mut Sink) -> Option<Place
         let read = sink.ok(rule(property)).map(|value| Placed { value, span: property.value.span.clone() });
         if let Some(first) = first {
             let found = format!("`{}` beside `{}`", property.name.text, first.name.text);
-            let expected = "at most one of `command`, `pid`, `comm`, `cgroup` and `unit`";
+            let expected = "at most one of `command`, `pid`, `comm`, `cgroup`, `unit` and `source`";
             let error = Diagnostic::error(property.name.span.clone(), properties.what(), found, expected);
             sink.add(error.first(first.name.span.clone()));
         } else {
@@ -225,6 +233,27 @@ fn cgroup(property: &Property) -> Result<Who, Refusal> {
         true => Ok(Who::Cgroup(path.to_owned())),
         false => Err(refuse(property, expected)),
     }
+}
+
+/// A source of interrupts. The name of a device must fit into the names of its threads.
+fn source(property: &Property) -> Result<Who, Refusal> {
+    let expected = "a source of interrupts: \"napi:\" and a network device, or \"backlog:\" and a CPU";
+    let written = text(property, expected)?;
+    let source = match written.split_once(':') {
+        Some(("napi", device)) if is_device(device) => Some(Source::Napi(device.to_owned())),
+        Some(("backlog", cpu)) => cpu.parse().ok().filter(|cpu| *cpu < MAX_CPUS).map(Source::Backlog),
+        _ => None,
+    };
+    source.map(Who::Source).ok_or_else(|| refuse(property, expected))
+}
+
+/// Whether a network device may have this name, and its threads can be told from those of others: `napi/DEVICE-`.
+fn is_device(name: &str) -> bool {
+    let is_part = |c: char| !c.is_whitespace() && !c.is_control() && c != '/' && c != ':';
+    (1..=MAX_COMM_BYTES - "napi/-".len()).contains(&name.len())
+        && name.chars().all(is_part)
+        && name != "."
+        && name != ".."
 }
 
 fn unit(property: &Property) -> Result<Who, Refusal> {

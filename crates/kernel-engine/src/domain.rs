@@ -11,6 +11,7 @@ use crate::{Error, pulse};
 use hls_core::{
     Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Op, Params, PolicyTable, View, limits,
 };
+use hls_hierarchy::model::Source;
 use hls_units::Nanos;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
@@ -103,6 +104,17 @@ pub struct Changed {
 const TIMERS: [&str; 2] = ["timers", "rescuer"];
 const CHANGE_WORDS: usize = limits::MAX_VPS.div_ceil(64);
 
+/// Sources of interrupts that one hierarchy may name.
+pub const MAX_BRANDS: usize = 16;
+
+/// `struct engine_brand`: the names of threads of the kernel, equal to `name` where `mask` has bits.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Brand {
+    name: [u8; 16],
+    mask: [u8; 16],
+}
+
 /// `struct engine_domain`, up to the core's `struct hls`; the threads lie behind that.
 #[repr(C, align(64))]
 struct Layout {
@@ -130,6 +142,7 @@ struct Layout {
     kicked: u64,
     share_param: u32,
     weights_changed: u32,
+    brand: [Brand; MAX_BRANDS],
     params: [u64; limits::SCHEDULER_PARAMS],
     service_params: [u64; limits::SCHEDULER_PARAMS],
     call: Call,
@@ -358,6 +371,22 @@ impl Domain {
     /// Has the threads of this process never wait for a grant. To be called before the engine is attached.
     pub fn set_keeper(&mut self, tgid: u32) {
         self.set_field(offset_of!(Layout, keeper_tgid), tgid);
+    }
+
+    /// Has the kernel's threads of these sources of interrupts, [`MAX_BRANDS`] at most, scheduled by the hierarchy. To
+    /// be called before the engine is attached.
+    pub fn set_brands(&mut self, sources: &[Source]) {
+        let mut brands = [Brand { name: [0; 16], mask: [0; 16] }; MAX_BRANDS];
+        for (brand, source) in brands.iter_mut().zip(sources) {
+            let prefix = source.prefix();
+            brand.name[..prefix.len()].copy_from_slice(prefix.as_bytes());
+            brand.mask[..prefix.len()].fill(0xff);
+            if let Source::Backlog(_) = source {
+                // The whole name, with the byte that ends it.
+                brand.mask[prefix.len()] = 0xff;
+            }
+        }
+        self.set_field(offset_of!(Layout, brand), brands);
     }
 
     /// Has stolen time recorded.

@@ -4,7 +4,7 @@
 //! Relies on the plan's having all that a machine needs (`Hierarchy::for_a_machine`) and as many CPUs as the machine.
 //! When nobody holds what [`Engine::attach`] returned, the kernel takes its threads back.
 
-use crate::domain::{Check, Domain};
+use crate::domain::{Check, Domain, MAX_BRANDS};
 use crate::doorbell::Doorbell;
 use crate::dump::dump;
 use crate::next_engine::{Programs, SharedMaps};
@@ -15,6 +15,7 @@ use crate::threads::Threads;
 use crate::weighing::Weighing;
 use crate::{Error, Exit, exit};
 use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Op, Params, PolicyTable, View};
+use hls_hierarchy::model::{Hierarchy, Source};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::RunResult;
 use hls_plan::{Built, ChangeableEngine, EngineThread, Plan, ThreadKey, planned_record, unplaced_params};
@@ -87,6 +88,19 @@ fn refused(what: &str, error: CoreError) -> Error {
     Error::Failed(format!("{what}: {error}"))
 }
 
+/// The sources of interrupts that the hierarchy names.
+fn sources(hierarchy: &Hierarchy) -> Result<Vec<Source>, Error> {
+    let sources: Vec<Source> =
+        hierarchy.threads.iter().filter_map(|thread| thread.source().cloned()).collect();
+    match sources.len() <= MAX_BRANDS {
+        true => Ok(sources),
+        false => Err(Error::Failed(format!(
+            "found {} sources of interrupts in the hierarchy, expected {MAX_BRANDS} at most",
+            sources.len()
+        ))),
+    }
+}
+
 impl Engine {
     /// Builds the hierarchy of a plan in an empty domain. The hierarchy is not attached yet.
     ///
@@ -123,6 +137,7 @@ impl Engine {
         let service = engine.plan.hierarchy.service_scheduler().expect("the hierarchy has one for hls");
         let params = unplaced_params(&engine.plan.hierarchy, service);
         engine.built.core.set_service(engine.built.schedulers[service], params, std::process::id());
+        engine.built.core.set_brands(&sources(&engine.plan.hierarchy)?);
         engine.built.core.record_stolen_time();
         Ok(engine)
     }

@@ -8,9 +8,12 @@
 //! others wait, in the default, and the one that has waited longest takes the first instance that becomes free.
 
 use crate::Plan;
-use hls_hierarchy::model::{Hierarchy, Who};
+use hls_hierarchy::model::{Hierarchy, Source, Who};
 use hls_hierarchy::{Glob, cgroup};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The parent of the kernel's own threads.
+const KTHREADD: u32 = 2;
 
 /// A thread of the machine as it is now.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +92,7 @@ struct Rules {
     cgroups: HashMap<String, usize>,
     units: HashMap<String, usize>,
     comms: Vec<(Glob, usize)>,
+    sources: Vec<(Source, usize)>,
 }
 
 /// A thread of the hierarchy, and who waits for an instance of it.
@@ -276,6 +280,7 @@ impl Rules {
                 Some(Who::Comm(glob)) => rules.comms.push((glob.clone(), node)),
                 Some(Who::Cgroup(path)) => drop(rules.cgroups.insert(path.clone(), node)),
                 Some(Who::Unit(name)) => drop(rules.units.insert(name.clone(), node)),
+                Some(Who::Source(source)) => rules.sources.push((source.clone(), node)),
             }
         }
         rules
@@ -286,8 +291,17 @@ impl Rules {
         let cgroups = cgroup::upwards(thread.cgroup).filter_map(|path| self.cgroups.get(path));
         let units = cgroup::units(thread.cgroup).filter_map(|name| self.units.get(name));
         let comms = self.comms.iter().filter(|(glob, _)| glob.matches(thread.comm)).map(|(_, node)| node);
-        let nodes: BTreeSet<usize> =
-            pids.chain(cgroups).chain(units).chain(comms).copied().chain(started_for).collect();
+        // Any thread may have such a name, but only those of the kernel have this parent.
+        let is_of = |source: &Source| thread.parent == KTHREADD && source.matches(thread.comm);
+        let sources = self.sources.iter().filter(|(source, _)| is_of(source)).map(|(_, node)| node);
+        let nodes: BTreeSet<usize> = pids
+            .chain(cgroups)
+            .chain(units)
+            .chain(comms)
+            .chain(sources)
+            .copied()
+            .chain(started_for)
+            .collect();
         let mut nodes = nodes.into_iter();
         match (nodes.next(), nodes.next()) {
             (Some(one), Some(other)) => Fit::Two(one, other),

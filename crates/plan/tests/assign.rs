@@ -12,6 +12,8 @@ const WEB: usize = 1;
 const SOUND: usize = 2;
 const ALICE: usize = 3;
 const ONE: usize = 4;
+const CARD: usize = 6;
+const LOOPBACK: usize = 7;
 
 const HIERARCHY: &str = r#"
 time-sharing "TS" default=#true {
@@ -21,6 +23,8 @@ time-sharing "TS" default=#true {
     thread "alice" instances=2 cgroup="/user.slice/user-1000.slice"
     thread "one" instances=2 pid=4
     thread "nobody"
+    thread "card" instances=2 source="napi:eth0"
+    thread "loopback" source="backlog:1"
 }
 "#;
 const NGINX: &str = "/system.slice/nginx.service";
@@ -55,6 +59,17 @@ fn every_rule_is_followed() {
     assert_eq!(told(process(16, "pipewire", NGINX)), Assignment::Conflict(WEB, SOUND));
     assert_eq!(who.counts(ONE), Counts { held: 2, waiting: 1 });
     assert_eq!(who.counts(99), Counts::default());
+}
+
+#[test]
+fn only_threads_of_the_kernel_do_the_work_of_a_device() {
+    let mut who = assignments();
+    let of_kernel = |tid, comm| RealThread { parent: 2, ..process(tid, comm, "/") };
+    assert_eq!(who.update(&of_kernel(20, "napi/eth0-8193")).0, is(CARD, 0));
+    assert_eq!(who.update(&of_kernel(21, "napi/eth01-8193")).0, Assignment::Default);
+    assert_eq!(who.update(&process(22, "napi/eth0-8194", "/")).0, Assignment::Default);
+    assert_eq!(who.update(&of_kernel(23, "backlog_napi/1")).0, is(LOOPBACK, 0));
+    assert_eq!(who.update(&of_kernel(24, "backlog_napi/10")).0, Assignment::Default);
 }
 
 #[test]

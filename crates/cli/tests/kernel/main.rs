@@ -23,7 +23,7 @@ const LONG: &str =
     "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=1800\nMIXED=600\n";
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 11] = [
+const OWN: [&str; 12] = [
     "saboteur",
     "mover",
     "crowd",
@@ -35,6 +35,7 @@ const OWN: [&str; 11] = [
     "herd",
     "into_cgroup",
     "chooser",
+    "flood",
 ];
 
 fn here() -> PathBuf {
@@ -180,7 +181,8 @@ fn is_clean(outcome: &Outcome) {
 
 #[test]
 fn the_engine_weathers_the_storms() {
-    let machine = machine(Duration::from_secs(1500));
+    // With threads of the kernel for the work of packets.
+    let machine = Machine { append: "thread_backlog_napi".into(), ..machine(Duration::from_secs(1500)) };
     let scripts = wanted(scripts("short", SHORT), |script| script);
     if let Some(outcome) = boot(Flavour::Cloud, scripts, &machine) {
         is_clean(&outcome);

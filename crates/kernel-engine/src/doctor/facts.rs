@@ -12,6 +12,9 @@ use std::path::Path;
 pub const NEEDED_OPTIONS: [&str; 4] =
     ["CONFIG_SCHED_CLASS_EXT", "CONFIG_BPF_SYSCALL", "CONFIG_BPF_JIT", "CONFIG_DEBUG_INFO_BTF"];
 
+/// The option by which a kernel counts the time of interrupts apart.
+pub const COUNTS_INTERRUPTS: &str = "CONFIG_IRQ_TIME_ACCOUNTING";
+
 /// The most bytes of a kernel's configuration, many times the size of any that exists.
 const MAX_CONFIG_BYTES: u64 = 1 << 24;
 
@@ -57,6 +60,8 @@ pub struct Config {
     pub path: String,
     /// The [`NEEDED_OPTIONS`] that are not built in.
     pub lacks: Vec<&'static str>,
+    /// Whether the time of interrupts is counted apart from that of the threads that they interrupt.
+    pub counts_interrupts: bool,
 }
 
 /// What a kernel's BTF has.
@@ -108,7 +113,7 @@ fn config(root: &Path, release: &str) -> Option<Config> {
         let text = read_config(&root.join(&path)).ok()?;
         let is_set = |option: &&str| text.lines().any(|line| line.strip_prefix(*option) == Some("=y"));
         let lacks = NEEDED_OPTIONS.into_iter().filter(|option| !is_set(option)).collect();
-        Some(Config { path: format!("/{path}"), lacks })
+        Some(Config { path: format!("/{path}"), lacks, counts_interrupts: is_set(&COUNTS_INTERRUPTS) })
     })
 }
 

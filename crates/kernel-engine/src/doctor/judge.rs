@@ -3,7 +3,7 @@
 //! A rule is one function. Relies on the facts alone.
 
 use super::btf::Needed;
-use super::facts::{Btf, Facts};
+use super::facts::{Btf, COUNTS_INTERRUPTS, Facts};
 use hls_core::limits::MAX_CPUS;
 use serde::Serialize;
 
@@ -54,8 +54,20 @@ impl Finding {
 /// One rule; `None` where it has nothing to report.
 type Rule = fn(&Facts) -> Option<Finding>;
 
-const RULES: [Rule; 11] =
-    [linux, sched_ext, configuration, btf, jit, other_scheduler, preemption, lockdown, rights, cgroups, cpus];
+const RULES: [Rule; 12] = [
+    linux,
+    sched_ext,
+    configuration,
+    btf,
+    jit,
+    other_scheduler,
+    preemption,
+    interrupts,
+    lockdown,
+    rights,
+    cgroups,
+    cpus,
+];
 
 /// The first Linux with sched_ext; arenas are older.
 const SCHED_EXT_SINCE: (u32, u32) = (6, 12);
@@ -133,6 +145,22 @@ fn configuration(facts: &Facts) -> Option<Finding> {
     }
     let found = format!("built without {} (says {})", config.lacks.join(", "), config.path);
     Some(Finding::blocks(WHAT, found, "boot a kernel that is built with it (=y)"))
+}
+
+/// Where a kernel does not count the time of interrupts, whoever is interrupted pays for it, and nothing shows that.
+fn interrupts(facts: &Facts) -> Option<Finding> {
+    const WHAT: &str = "time of interrupts";
+    Some(match facts.config.as_ref()?.counts_interrupts {
+        true => Finding::good(WHAT, "the kernel counts it as stolen"),
+        false => {
+            let found = format!(
+                "counted as time of the threads that they interrupt ({COUNTS_INTERRUPTS} is not set)"
+            );
+            let advice = "leave it so where few interrupts come; have threads do the work of network devices \
+                (`source=\"napi:DEVICE\"` in the hierarchy), which is counted as theirs";
+            Finding::warning(WHAT, found, advice)
+        }
+    })
 }
 
 fn btf(facts: &Facts) -> Option<Finding> {

@@ -4,6 +4,7 @@
 mod alarm;
 mod checks;
 mod commands;
+mod devices;
 mod identity;
 mod keeper;
 mod next_engine;

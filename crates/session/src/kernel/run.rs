@@ -7,6 +7,7 @@
 use super::alarm::Alarm;
 use super::checks::Checks;
 use super::commands::Commands;
+use super::devices::Devices;
 use super::identity;
 use super::keeper::Keeper;
 use super::next_engine::{EngineCache, NextEngine, prepare};
@@ -51,6 +52,8 @@ pub struct Run<'t> {
     keeper: &'t Keeper,
     commands: Commands,
     load: Option<ThreadProcess>,
+    /// As they are for as long as the hierarchy runs.
+    _devices: Devices,
     /// The names of the file's threads.
     names: Vec<String>,
     /// Records that were read and not yet handed on.
@@ -86,6 +89,7 @@ impl<'t> Run<'t> {
         if !refused.is_empty() {
             return Err(Error::Hierarchy(refused));
         }
+        let devices = Devices::ask(&plan.hierarchy)?;
         let mut engine = Engine::new(plan.clone(), domain).map_err(failed)?;
         let commands = Commands::prepare(&plan.hierarchy, &mut engine)?;
         let load = match of_load.groups.is_empty() {
@@ -106,6 +110,7 @@ impl<'t> Run<'t> {
             overrun,
             keeper,
             engine,
+            _devices: devices,
             engines: EngineCache::of(policies, built_in),
             commands,
             load,
