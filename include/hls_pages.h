@@ -61,7 +61,7 @@ struct hls_kernel_page {
 	hls_word asked;   /* the number of the last event that the agent is asked about */
 	hls_word wanting; /* a bit a slot: the child has a CPU, or wants one */
 	hls_word at_ns;   /* the time of the last event, or of the agent's last grant, if that was later */
-	hls_word cpus;    /* of the hierarchy, a bit each, at the agent's last grant */
+	hls_word cpus;    /* of the hierarchy that are online, a bit each, at the agent's last grant */
 	hls_word width;   /* how many of them the scheduler had at once at most, at the agent's last grant */
 	struct hls_kernel_slot slot[HLS_SLOTS];
 	hls_word ring[HLS_EVENTS]; /* event n is in ring[n % HLS_EVENTS], until another takes its place */

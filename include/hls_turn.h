@@ -68,7 +68,7 @@ struct hls_known {
 struct hls_scheduler {
 	void *own;       /* the policy's own state */
 	hls_word now_ns; /* the time: not later than it is, and not much earlier */
-	hls_word cpus;   /* of the hierarchy, a bit each */
+	hls_word cpus;   /* of the hierarchy that are online, a bit each */
 	unsigned width;  /* how many of them the scheduler has at once; 1: any, and decisions are strict */
 	const char *settings;
 

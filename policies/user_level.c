@@ -469,7 +469,7 @@ static __always_inline u32 user_level_grant_agent(hls_t *h, u32 s, u32 agent)
 	struct hls_kernel_page *kernel = kernel_page(h, s);
 	if (kernel) {
 		kernel->at_ns = h->now_ns;
-		kernel->cpus = h->cpus;
+		kernel->cpus = h->cpus & ~h->offline;
 		kernel->width = h->scheduler[s].nr_up;
 	}
 	ul->by_agent++;

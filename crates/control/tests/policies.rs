@@ -249,3 +249,33 @@ fn schedulers_are_emptied_and_go_before_their_policy_does() {
     manager.reserve(ROOT, BOBS, "RESBH 35ms 100ms", Some("RES")).unwrap();
     manager.create(ROOT, "round-robin", "A", "RES", &texts(&[("guarantee", "RESBH 1ms 100ms")])).unwrap();
 }
+
+/// A scheduler of a process, with the number of its pages, goes with the one above it whose policy is unloaded; one
+/// above which a policy is replaced stays.
+#[test]
+fn schedulers_of_processes_are_below_policies_that_come_and_go() {
+    let mut manager = manager();
+    manager.load(ROOT, sample(), false).unwrap();
+    manager.create(ROOT, "asked-times", "A", "RES", &texts(&[("guarantee", "RESBH 1ms 100ms")])).unwrap();
+    manager.promote(ROOT, "U", "A", ALICES[0], &texts(&[])).unwrap();
+    manager.grant(ROOT, "U", ALICES[1], &texts(&[("slot", "3")])).unwrap();
+    let scheduler = *manager.engine().pages_of.last().unwrap();
+    let slots = |manager: &mut Manager<Native>| {
+        let page = manager.engine().core.kernel_page(scheduler)?;
+        Some([0, 3].map(|slot| page.slot[slot].child))
+    };
+    let both = Some([ALICES[0], ALICES[1]].map(u64::from));
+    let other = |what: &str| {
+        let with = format!(".strict = true, {what}");
+        source("asked-times", move |text| text.replace(".strict = true", &with))
+    };
+    let report = manager.load(ROOT, other(".state_version = 2"), true).unwrap();
+    assert_eq!((report.kept, report.given, report.without), (vec![], vec!["A".to_owned()], vec![]));
+    assert_eq!(slots(&mut manager), both);
+    refused(&mut manager, "in use by `A`", |manager| manager.unload(ROOT, "asked-times", false));
+    let report = manager.unload(ROOT, "asked-times", true).unwrap();
+    assert_eq!((report.moved, report.destroyed), (2, vec!["U".to_owned(), "A".to_owned()]));
+    assert_eq!(slots(&mut manager), None);
+    let status = manager.status();
+    assert!(status.threads.iter().filter(|it| ALICES.contains(&it.thread)).all(|it| it.scheduler == "rest"));
+}

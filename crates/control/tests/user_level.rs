@@ -243,7 +243,6 @@ fn a_scheduler_goes_with_its_last_thread() {
     assert_eq!(names(&mut manager), left);
 }
 
-/// With the scheduler above it a promoted one goes as well: here its policy is unloaded.
 #[test]
 fn a_scheduler_below_another_knows_it_by_a_number_of_its_own() {
     let mut manager = manager();
@@ -273,6 +272,53 @@ fn a_promotion_that_fails_leaves_nothing() {
         steps += 1;
     }
     assert_eq!(steps, 4, "create, attach, pages, agent");
+}
+
+/// A thread that becomes the agent of one scheduler below the other comes to an end, and takes all of them with it.
+#[test]
+fn a_thread_that_promotes_itself_without_end_is_refused() {
+    let mut manager = manager();
+    let before = names(&mut manager);
+    let mut above = "ALICE".to_owned();
+    for number in 0..16 {
+        let name = format!("U{number}");
+        manager.promote(ALICE, &name, &above, AGENT, &texts(&[])).unwrap();
+        above = name;
+    }
+    let found = "found 16 schedulers of user 1000 whose policy is a process";
+    refused(&mut manager, found, |it| it.promote(ALICE, "U", &above, AGENT, &texts(&[])));
+    manager.engine().exit(AGENT);
+    manager.tidy();
+    assert_eq!(names(&mut manager), before);
+    // Root meets the depth that a hierarchy may have.
+    let mut above = "ALICE".to_owned();
+    let error = (0..).find_map(|number| {
+        let name = format!("U{number}");
+        let promoted = manager.promote(ROOT, &name, &above, FIRST, &texts(&[]));
+        above = name;
+        promoted.err()
+    });
+    let error = error.expect("an end").to_string();
+    assert!(error.contains("deep") || error.contains("levels"), "{error}");
+    assert_eq!(manager.demote(ROOT, "U0").unwrap().moved, 1);
+    assert_eq!(names(&mut manager), before);
+}
+
+/// As many schedulers come and go as would take all numbers, VPs and pages many times.
+#[test]
+fn promotions_in_a_loop_leave_nothing() {
+    let mut manager = manager();
+    let before = still(&mut manager);
+    for round in 0..400 {
+        manager.promote(ALICE, "U", "ALICE", AGENT, &texts(&[])).unwrap();
+        manager.grant(ALICE, "U", FIRST, &texts(&[("slot", "3")])).unwrap();
+        assert_eq!(children(&mut manager), [(0, AGENT.into()), (3, FIRST.into())], "round {round}");
+        manager.demote(ALICE, "U").unwrap();
+        for tid in [AGENT, FIRST] {
+            manager.release(ALICE, tid).unwrap();
+        }
+    }
+    assert_eq!(still(&mut manager), before);
 }
 
 #[test]

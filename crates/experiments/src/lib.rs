@@ -6,8 +6,8 @@
 //! ([`boot`]); [`expected`] reads what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes
 //! the hierarchies of any depth that Figure 10.2 needs. Not tables of rows in files are Table 10.1, by [`operations`],
 //! Vassal's tables, by [`vassal`], policies that are loaded and unloaded, by [`load_unload`], policies beside each
-//! other, by [`shares`] and [`policies`], and deadlines, by [`deadlines`]. Reads files, and writes none but what the
-//! test machine brings back.
+//! other, by [`shares`] and [`policies`], deadlines, by [`deadlines`], and processes whose policies do harm, by
+//! [`isolation`]. Reads files, and writes none but what the test machine brings back.
 
 pub mod boot;
 pub mod chain;
@@ -22,6 +22,7 @@ pub mod experiment;
 pub mod files;
 pub mod finding;
 pub mod interrupts;
+pub mod isolation;
 pub mod kernel;
 pub mod load_unload;
 pub mod measure;

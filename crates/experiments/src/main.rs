@@ -9,8 +9,8 @@ use hls_experiments::experiment::Experiment;
 use hls_experiments::finding::{write_comparison, write_table};
 use hls_experiments::kernel::Kernel;
 use hls_experiments::{
-    composite_server, composite_tables, deadlines, interrupts, load_unload, operations, policies, shares,
-    vassal,
+    composite_server, composite_tables, deadlines, interrupts, isolation, load_unload, operations, policies,
+    shares, vassal,
 };
 use hls_sim::Options;
 use hls_units::Nanos;
@@ -60,7 +60,7 @@ enum Engine {
 }
 
 /// The names of the experiments that are not tables of rows in files.
-const OF_ANOTHER_FORM: [&str; 9] = [
+const OF_ANOTHER_FORM: [&str; 10] = [
     operations::NAME,
     vassal::NAME,
     load_unload::NAME,
@@ -70,6 +70,7 @@ const OF_ANOTHER_FORM: [&str; 9] = [
     interrupts::NAME,
     composite_tables::NAME,
     composite_server::NAME,
+    isolation::NAME,
 ];
 
 /// Why there are no tables.
@@ -156,6 +157,9 @@ fn simulate(args: &Args, experiments: &[Experiment], out: &mut impl Write) -> Re
     }
     if is_asked_for(deadlines::NAME) {
         write!(out, "\n{}\n{}", deadlines::schedulers(&options)?, deadlines::errors(&options)?)?;
+    }
+    if is_asked_for(isolation::NAME) {
+        write!(out, "\n{}", isolation::tables(&options)?)?;
     }
     if is_asked_for(interrupts::NAME) {
         let folder = args.folder.join(interrupts::NAME);

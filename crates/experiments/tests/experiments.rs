@@ -8,6 +8,7 @@ use hls_experiments::experiment::{Experiment, run_file};
 use hls_experiments::files::files;
 use hls_experiments::finding::{Finding, write_table};
 use hls_experiments::interrupts;
+use hls_experiments::isolation;
 use hls_experiments::measure::Measure;
 use hls_experiments::shares;
 use hls_sim::Options;
@@ -127,4 +128,11 @@ fn packets_are_dealt_with_as_the_figures_say() {
             }
         }
     }
+}
+
+/// The tables in the folder are those of the present policy.
+#[test]
+fn agents_do_harm_as_the_tables_say() {
+    let tables = isolation::tables(&Options::default()).expect("it runs");
+    hls_golden::assert_golden(&folder("experiments").join(isolation::NAME).join("tables.md"), &tables);
 }

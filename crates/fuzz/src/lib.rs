@@ -8,6 +8,7 @@
 mod declared;
 mod hierarchy;
 mod object;
+mod pages;
 mod socket;
 mod workload;
 
@@ -26,12 +27,20 @@ pub enum Target {
     Declared,
     /// An object in which loaded policies say what they are.
     Object,
+    /// What processes write into the pages of their schedulers, beside what happens to threads.
+    Pages,
 }
 
 impl Target {
     /// All of them.
-    pub const ALL: [Target; 5] =
-        [Target::Hierarchy, Target::Workload, Target::Socket, Target::Declared, Target::Object];
+    pub const ALL: [Target; 6] = [
+        Target::Hierarchy,
+        Target::Workload,
+        Target::Socket,
+        Target::Declared,
+        Target::Object,
+        Target::Pages,
+    ];
 
     /// The name by which the command knows it; its folder in the corpus has that name, too.
     #[must_use]
@@ -42,6 +51,7 @@ impl Target {
             Target::Socket => "socket",
             Target::Declared => "declared",
             Target::Object => "object",
+            Target::Pages => "pages",
         }
     }
 
@@ -68,6 +78,7 @@ impl Target {
             Target::Socket => socket::run(input),
             Target::Declared => declared::run(input),
             Target::Object => object::run(input),
+            Target::Pages => pages::run(input),
         }
     }
 }

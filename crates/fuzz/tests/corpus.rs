@@ -50,6 +50,11 @@ fn object() {
 }
 
 #[test]
+fn pages() {
+    all_pass(Target::Pages);
+}
+
+#[test]
 fn what_is_kept_is_small() {
     let sizes = Target::ALL.into_iter().flat_map(inputs).map(|(_, input)| input.len());
     let all: usize = sizes.sum();

@@ -97,7 +97,7 @@ pub struct KernelPage {
     pub wanting: u64,
     /// The time of the last event, or of the agent's last grant.
     pub at_ns: u64,
-    /// The CPUs of the hierarchy, a bit each, at the agent's last grant.
+    /// The CPUs of the hierarchy that are online, a bit each, at the agent's last grant.
     pub cpus: u64,
     /// How many of them the scheduler had at once at most, at the agent's last grant.
     pub width: u64,

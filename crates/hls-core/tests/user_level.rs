@@ -634,6 +634,140 @@ fn decisions_and_urgencies_reach_other_cpus() {
     assert_eq!(bench.running(), "bc", "and the least urgent");
 }
 
+/// A thread ends while decisions name it, and another one comes into its slot: nobody has decided for that one.
+#[test]
+fn a_decision_is_not_for_who_comes_into_the_slot() {
+    for (knows, more) in [(Knows::All, 0), (Knows::Child, 0), (Knows::After(3), 1)] {
+        let mut bench = Bench::with_agent(1, false, &[1, 5, 9]);
+        let events = bench.page().events + more;
+        bench.write(UserWord::Next(0), decision(events, knows, 1));
+        bench.machine.core.detach(bench.threads[1], bench.machine.now).unwrap();
+        bench.machine.settled();
+        assert_eq!(bench.running(), "d");
+        bench.threads[1] = bench.machine.thread(bench.scheduler, &[1, 1, 200]);
+        bench.wake(1);
+        bench.block(3);
+        assert_eq!((bench.running().as_str(), bench.decided()[0]), ("c", 0), "{knows:?}");
+        assert_eq!(bench.timeline(2), "cc");
+    }
+    // It ends while it has the CPU that a decision gave it.
+    let mut bench = Bench::with_agent(1, false, &[1, 5, 9]);
+    bench.decide(0, Knows::Child, 1);
+    bench.yields(3);
+    assert_eq!(bench.running(), "b");
+    bench.machine.core.detach(bench.threads[1], bench.machine.now).unwrap();
+    bench.machine.settled();
+    assert_eq!(bench.running(), "d");
+}
+
+/// A scheduler goes while its agent thinks and its page is full of decisions and holds: nothing of them is left, not
+/// for its threads and not for the scheduler that has the pages next.
+#[test]
+fn what_was_decided_goes_with_the_scheduler() {
+    let mut machine = Machine::new(1, None);
+    let root = machine.root("fixed-priority", &[]);
+    let made = |machine: &mut Machine| {
+        let s = machine.scheduler("user-level", &[]);
+        (s, machine.core.attach(root, Some(s), Params::from_slice(&[1])).unwrap())
+    };
+    let (s, place) = made(&mut machine);
+    let threads: Vec<CoreVp> = (0..4).map(|slot| machine.thread(s, &[slot, slot, 0])).collect();
+    threads.iter().for_each(|&thread| machine.wake(thread));
+    let page = machine.core.pages(s);
+    assert_eq!(timeline(&mut machine, &threads, 1), "a");
+    let events = machine.core.kernel_page(s).unwrap().events;
+    machine.core.write_page(s, UserWord::Next(0), decision(events, Knows::All, 1)).unwrap();
+    machine.core.write_page(s, UserWord::Urgency(2), HELD).unwrap();
+    machine.core.write_page(s, UserWord::Touched, u64::MAX).unwrap();
+    machine.core.yield_now(threads[0], machine.now);
+    for thread in &threads {
+        machine.core.move_to(*thread, root, Params::from_slice(&[2]), machine.now).unwrap();
+    }
+    machine.core.detach(place, machine.now).unwrap();
+    machine.core.destroy_scheduler(s).unwrap();
+    machine.settled();
+    assert_eq!(machine.core.write_page(s, UserWord::Next(0), u64::MAX), Err(CoreError::NotFound));
+    for thread in &threads[..2] {
+        machine.block(*thread);
+    }
+    assert_eq!(timeline(&mut machine, &threads, 1), "c", "it is held no more");
+    let (other, _) = made(&mut machine);
+    assert_eq!(machine.core.pages(other), page);
+    assert!(machine.core.user_page(other).unwrap().words().all(|word| word == 0));
+    for (slot, thread) in (1..).zip(&threads[1..]) {
+        machine.core.move_to(*thread, other, Params::from_slice(&[0, slot]), machine.now).unwrap();
+    }
+    machine.wake(threads[1]);
+    assert_eq!(machine.core.decided(other).map(|decided| decided.followed), Some(0));
+    assert_eq!(timeline(&mut machine, &threads, 1), "c", "the first of equals");
+}
+
+/// A CPU goes while the agent has it, and comes back: the agent goes on with another one, decisions for a CPU wait
+/// until it is there, and the page tells.
+#[test]
+fn cpus_go_and_come_back() {
+    let mut bench = Bench::with_agent(2, false, &[1, 2, 5, 6]);
+    bench.ask(PageEvent::Block);
+    bench.block(4);
+    assert_eq!(bench.running(), "da");
+    bench.machine.offline(1).unwrap();
+    bench.machine.settled();
+    assert_eq!(bench.running(), "a.");
+    bench.decide(0, Knows::Child, 1);
+    bench.decide(1, Knows::Child, 2);
+    bench.answer();
+    bench.park();
+    assert_eq!((bench.running().as_str(), bench.page().cpus), ("b.", 0b01));
+    bench.pass(5);
+    bench.machine.core.online(1, bench.machine.now).unwrap();
+    bench.machine.settled();
+    assert_eq!(bench.running(), "bc");
+    bench.machine.offline(0).unwrap();
+    bench.machine.settled();
+    assert_eq!(bench.running(), ".c");
+}
+
+/// The scheduler above gets another policy, and another one: the decisions below stand.
+#[test]
+fn policies_above_come_and_go() {
+    let mut machine = Machine::new(1, None);
+    let root = machine.root("fixed-priority", &[]);
+    let s = machine.below(root, &[1], "user-level", &[]);
+    let threads: Vec<CoreVp> = (0..4).map(|slot| machine.thread(s, &[slot, slot, 0])).collect();
+    threads[1..].iter().for_each(|&thread| machine.wake(thread));
+    let events = machine.core.kernel_page(s).unwrap().events;
+    machine.core.write_page(s, UserWord::Next(0), decision(events, Knows::Child, 1)).unwrap();
+    for policy in ["round-robin", "eevdf", "fixed-priority"].into_iter().map(policy_of) {
+        let presets: Vec<u64> = policy.scheduler_params.iter().map(|param| param.default.unwrap()).collect();
+        machine.core.replace(root, policy.id, Params::from_slice(&presets), machine.now).unwrap();
+        machine.settled();
+        assert_eq!(timeline(&mut machine, &threads, 30), "b".repeat(30), "{}", policy.name);
+    }
+    assert_eq!(machine.core.kernel_page(s).unwrap().events, events, "it has not noticed");
+}
+
+/// A process has its own page, and no other one: whatever it writes there, the scheduler beside it does as it did.
+#[test]
+fn a_page_is_that_of_its_scheduler_alone() {
+    let mut machine = Machine::new(2, None);
+    let root = machine.root("fixed-priority", &[]);
+    let [hostile, other] = [1, 1].map(|priority| machine.below(root, &[priority], "user-level", &[]));
+    let children =
+        |machine: &mut Machine, s| (1..4).map(|n| machine.thread(s, &[n, n, 0])).collect::<Vec<_>>();
+    let (its, others) = (children(&mut machine, hostile), children(&mut machine, other));
+    its.iter().chain(&others).for_each(|&thread| machine.wake(thread));
+    for place in 0..UserWord::COUNT {
+        machine.core.write_page(hostile, UserWord::At(place), 0x1001 | 1 << (place % 64)).unwrap();
+        machine.core.yield_now(others[2], machine.now);
+        machine.settled();
+        machine.run_to(machine.now + Nanos(MS / 10));
+        assert!(machine.running.contains(&Some(others[2])), "word {place}");
+    }
+    assert!(machine.core.user_page(other).unwrap().words().all(|word| word == 0));
+    let Decided { followed, stale, by_agent, .. } = machine.core.decided(other).unwrap();
+    assert_eq!((followed, stale, by_agent), (0, 0, 0));
+}
+
 /// Hierarchies in which half of the schedulers are decided for by processes that write at random, decisions and
 /// anything else: all invariants hold after every event, nobody is on two CPUs, and decisions come to an end.
 /// `HLS_SEEDS=20000` makes a campaign of it.

@@ -130,7 +130,11 @@ impl Agent for Storms {
     }
 }
 
-/// Writes words that look as if they meant something, and words that do not.
+/// In nanoseconds.
+const MICROSECOND: u64 = 1_000;
+
+/// Writes words that look as if they meant something, and words that do not. It wants to be asked again, unless one of
+/// them says something else.
 struct Garbage {
     random: Rand32,
 }
@@ -145,13 +149,17 @@ impl Garbage {
         u64::from(self.random.rand_u32()) << 32 | u64::from(self.random.rand_u32())
     }
 
+    /// Within five milliseconds.
+    fn soon(&mut self, seen: &Seen) -> u64 {
+        seen.now.0 + self.below(5_000) * MICROSECOND
+    }
+
     fn word(&mut self, seen: &Seen) -> (UserWord, u64) {
-        const MICROSECOND: u64 = 1_000;
         let slot = self.below(8) as usize;
         match self.below(8) {
             0 => (UserWord::At(self.below(UserWord::COUNT as u32) as usize), self.any()),
             1 => (UserWord::Answered, seen.kernel.events.saturating_sub(self.below(3))),
-            2 => (UserWord::WakeAt, seen.now.0 + self.below(5_000) * MICROSECOND),
+            2 => (UserWord::WakeAt, self.soon(seen)),
             3 => {
                 let kind = PageEvent::from_number(self.below(7) as u8).unwrap_or(PageEvent::Wakeup);
                 (UserWord::Ask(kind), self.any())
@@ -171,6 +179,8 @@ impl Garbage {
 
 impl Agent for Garbage {
     fn turn(&mut self, seen: &Seen, user: &mut UserPage) -> Then {
+        ask_all(user);
+        user.wake_at_ns = self.soon(seen);
         for _ in 0..self.below(12) {
             let (word, value) = self.word(seen);
             user.set(word, value);
