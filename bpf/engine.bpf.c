@@ -95,6 +95,7 @@ static __always_inline void insert_thread_of(u32 v)
 #include "clock.h"
 #include "cpus.h"
 #include "rescue.h"
+#include "ends.h"
 #include "jumps.h"
 #include "threads.h"
 #include "calls.h"
@@ -125,6 +126,8 @@ static __always_inline void act_on_time(u32 cpu)
 		due = to_kick();
 		if (unlikely(domain->cpu[cpu].rescued))
 			due |= end_rescue(cpu, now);
+		if (unlikely(domain->cpu[cpu].dying))
+			due |= 1ULL << cpu;
 		if (v && thread_of(v) != bpf_get_current_task_btf())
 			set_timer_without_slice(cpu, now);
 		else if (!((domain->hls.kick >> cpu) & 1))
@@ -236,6 +239,10 @@ int engine_enqueue(u64 *ctx)
 	if (granted)
 		insert(p, SCX_DSQ_LOCAL_ON | cpu, SLICE_NS, flags);
 	kick(due);
+	/* Found anew: to keep `v` until here would take stack that the calls above need. */
+	v = vp_of(p);
+	if (unlikely(domain->thread[v].is_dying))
+		let_end(v);
 	return 0;
 }
 
@@ -264,8 +271,9 @@ int engine_dispatch(u64 *ctx)
 	u32 v = schedule_fast(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
 	domain->cpu[cpu].free_since_ns = 0;
-	/* A starved thread goes before the granted one, which would keep the CPU if it had another slice. */
-	bool is_rescue = unlikely(domain->cpu[cpu].rescue) && insert_starved(cpu, now);
+	/* Such a thread goes before the granted one, which would keep the CPU if it had another slice. */
+	bool is_rescue = (unlikely(domain->cpu[cpu].dying) && insert_dying(cpu, now)) ||
+			 (unlikely(domain->cpu[cpu].rescue) && insert_starved(cpu, now));
 	if (v) {
 		struct task_struct *task = thread_of(v);
 		bool is_queued = domain->thread[v].queued_at_ns;
@@ -372,6 +380,8 @@ static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks, u32 
 	if (likely(gives_up))
 		domain->kicked |= 1ULL << (here & (HLS_MAX_CPUS - 1));
 	u64 due = to_kick();
+	if (unlikely(v == domain->cpu[here & (HLS_MAX_CPUS - 1)].rescued))
+		due |= end_moment(here, clock);
 	unlock();
 	kick(due);
 }

@@ -60,6 +60,7 @@ static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus, 
 	t->pid = p->pid;
 	t->tgid = p->tgid;
 	t->queued_at_ns = 0;
+	t->is_dying = false;
 	t->cpus = cpus & domain->hls.cpus;
 	if (t->cpus && t->cpus != domain->hls.cpus)
 		hls_set_affinity(&domain->hls, v, t->cpus, now_ns());

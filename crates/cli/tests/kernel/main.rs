@@ -23,7 +23,7 @@ const LONG: &str =
     "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=1800\nMIXED=600\n";
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 11] = [
+const OWN: [&str; 12] = [
     "saboteur",
     "mover",
     "crowd",
@@ -35,6 +35,7 @@ const OWN: [&str; 11] = [
     "herd",
     "into_cgroup",
     "chooser",
+    "composite",
 ];
 
 fn here() -> PathBuf {
