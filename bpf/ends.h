@@ -2,8 +2,8 @@
 /*
  * Processes that are killed. Their threads must run to end, and those that wait for a CPU get one for a moment at once,
  * and again until they have ended: a process is not to outlive kill -9 because its scheduler gives it no CPU. Such a
- * thread never comes back to user space, so that nobody gains by it. Others lose a short burst of a CPU, and a
- * twentieth of it in the long run (RESCUE_PART).
+ * thread never comes back to user space, so that nobody gains by it. As to starved threads, others lose 5 ms of a CPU to
+ * them in a row, and a twentieth in the long run.
  *
  * A tracepoint tells of signals: sched_ext says nothing of them before a thread runs again. A process that ends by
  * itself, or by a signal that dumps core, is not seen here before somebody kills it as well.
@@ -18,9 +18,6 @@
 
 #define SIGNAL_GROUP_EXIT 4      /* of a signal_struct's flags: all threads of the process end */
 #define TRACE_SIGNAL_DELIVERED 0 /* the signal counts: a process that ends takes no further one */
-
-/* So much of a CPU dying threads have in a row. */
-#define DYING_BURST_NS HLS_MS(2)
 
 /* Threads at most that a decision looks at for one that it can let end. */
 #define DYING_LOOKS 8
@@ -59,8 +56,9 @@ static __always_inline u32 next_dying(struct engine_cpu __arena *c)
 static __noinline bool insert_dying(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	if (now + RESCUE_PART * DYING_BURST_NS < c->dying_paid_ns) {
-		set_timer_no_later(cpu, c->dying_paid_ns - RESCUE_PART * DYING_BURST_NS, now);
+	/* They may be ahead of their rate by a turn. */
+	if (now + RESCUE_LONGEST_TURN_NS < c->dying_paid_ns) {
+		set_timer_no_later(cpu, c->dying_paid_ns - RESCUE_LONGEST_TURN_NS, now);
 		return false;
 	}
 	for (u32 i = opaque(0); i < DYING_LOOKS && c->dying && can_loop; i++) {

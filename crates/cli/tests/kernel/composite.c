@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A scheduler as a process, whose agent does as it is told, beside threads that it has granted itself; for tests.
- * `composite KIND NAME PARENT` promotes a scheduler NAME below PARENT, and becomes its agent. The threads, which are in
- * a process of their own so that they outlive the agent, come with the slot as their urgency: two that loop, and in
- * slot 3 one that works for a while and sleeps for a while. `composite end PID...` kills processes at one instant, and
- * prints for how many microseconds the last of them lived on.
+ * `composite KIND NAME PARENT PARAMETER VALUE...` promotes a scheduler NAME below PARENT, and becomes its agent. The
+ * threads, which are in a process of their own so that they outlive the agent, come with the slot as their urgency: two
+ * that loop, and in slot 3 one that works for a while and sleeps for a while. Prints the TIDs of the agent and, by slot,
+ * of the threads when all are granted. All processes are one group, that of the agent.
  */
 #define _GNU_SOURCE
 #include "include/hls.h"
 #include "include/hls_pages.h"
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -26,6 +24,8 @@
 static const char *scheduler;
 static const volatile struct hls_kernel_page *kernel;
 static volatile struct hls_user_page *user;
+/* The TIDs of the workers that are granted, by slot; in memory that all processes share. */
+static volatile pid_t *granted;
 
 static void must(int is_done, const char *what)
 {
@@ -35,28 +35,35 @@ static void must(int is_done, const char *what)
 	}
 }
 
-static uint64_t now_ns(clockid_t clock)
+static void sleep_ns(long ns)
 {
-	struct timespec now;
+	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
 
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+static uint64_t cpu_time_ns(void)
+{
+	struct timespec had;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &had);
+	return (uint64_t)had.tv_sec * 1000000000 + (uint64_t)had.tv_nsec;
 }
 
 /* Works and sleeps in turn, or only works. */
 static void *work(void *argument)
 {
 	unsigned slot = (unsigned)(uintptr_t)argument;
-	char name[16];
+	pid_t self = (pid_t)syscall(SYS_gettid);
 
-	snprintf(name, sizeof(name), "worker%u", slot);
-	prctl(PR_SET_NAME, name);
-	must(!hls_grant(scheduler, (pid_t)syscall(SYS_gettid), slot, slot), "grant");
+	/* One after the other, since a user has few connections; from the most urgent on: whoever loops keeps others out. */
+	while (slot < WORKERS && !granted[slot + 1])
+		sleep_ns(SLEEP_NS);
+	must(!hls_grant(scheduler, self, slot, slot), "grant");
+	granted[slot] = self;
 	for (;;) {
-		uint64_t end = now_ns(CLOCK_THREAD_CPUTIME_ID) + WORK_NS;
-		while (slot != WORKERS || now_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+		uint64_t end = cpu_time_ns() + WORK_NS;
+		while (slot != WORKERS || cpu_time_ns() < end)
 			continue;
-		nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
+		sleep_ns(SLEEP_NS);
 	}
 	return NULL;
 }
@@ -70,10 +77,34 @@ static void start_workers(void)
 	must(process >= 0, "fork");
 	if (process)
 		return;
-	/* From the most urgent on: whoever loops keeps those out that come after it. */
 	for (uintptr_t slot = WORKERS; slot > 1; slot--)
 		must(!pthread_create(&thread, NULL, work, (void *)slot), "pthread_create");
 	work((void *)1);
+}
+
+static void wait_for_workers(void)
+{
+	for (unsigned slot = 1; slot <= WORKERS; slot++)
+		while (!granted[slot])
+			sleep_ns(SLEEP_NS);
+	printf("%d %d %d %d\n", getpid(), granted[1], granted[2], granted[3]);
+	fflush(stdout);
+}
+
+static void map_pages(const int pages[2])
+{
+	kernel = mmap(NULL, sizeof(*kernel), PROT_READ, MAP_SHARED, pages[0], 0);
+	user = mmap(NULL, sizeof(*user), PROT_READ | PROT_WRITE, MAP_SHARED, pages[1], 0);
+	must(kernel != MAP_FAILED && user != MAP_FAILED, "mmap");
+}
+
+/* The pages of a scheduler that is there. */
+static void take_pages(void)
+{
+	int pages[2];
+
+	must(!hls_pages(scheduler, pages), "pages");
+	map_pages(pages);
 }
 
 static uint64_t any_word(void)
@@ -97,13 +128,16 @@ static void ask_about_all(void)
 		user->ask[kind] = ~0ULL;
 }
 
-/* Decides for the least slot that wants a CPU: so for the loops, against their urgencies. */
+/* Decides for the least slots that want a CPU, one for each CPU: so for the loops, against their urgencies. */
 static void answer(void)
 {
-	hls_word events = kernel->events, wanting = kernel->wanting & ~1ULL;
+	hls_word asked = kernel->asked, wanting = kernel->wanting & ~1ULL, cpus = kernel->cpus;
 
-	user->next[0] = wanting ? HLS_DECISION(events, 0, 0, __builtin_ctzll(wanting)) : 0;
-	user->answered = kernel->asked;
+	for (; cpus && wanting; cpus &= cpus - 1, wanting &= wanting - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(wanting);
+		user->next[__builtin_ctzll(cpus)] = HLS_DECISION(kernel->slot[slot].event, HLS_LOOSE, 0, slot);
+	}
+	user->answered = asked;
 }
 
 /* What the agent does, by the kind of agent. */
@@ -174,60 +208,78 @@ static void fork_writer(void)
 	pid_t child = fork();
 
 	must(child >= 0, "fork");
-	for (; !child;)
-		write_garbage();
+	if (!child)
+		garbage();
 	good();
+}
+
+static void *write_old_pages(void *unused)
+{
+	(void)unused;
+	garbage();
+	return NULL;
+}
+
+/* A child takes the scheduler over when the agent has ended, whose process goes on and writes into the old pages. */
+static void take_over(void)
+{
+	pid_t child = fork();
+	pthread_t writer;
+
+	must(child >= 0, "fork");
+	if (child) {
+		must(!pthread_create(&writer, NULL, write_old_pages, NULL), "pthread_create");
+		pthread_exit(NULL);
+	}
+	while (hls_grant(scheduler, getpid(), 0, HLS_AGENT))
+		sleep_ns(SLEEP_NS);
+	take_pages();
+	good();
+}
+
+/* Processes come that loop, out of the scheduler, and are killed, not so fast that records are lost. */
+static void kill_others(void)
+{
+	for (;;) {
+		pid_t child = fork();
+		for (; !child;)
+			continue;
+		sleep_ns(5 * SLEEP_NS);
+		if (child > 0)
+			kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
 }
 
 static const struct {
 	const char *name;
 	void (*act)(void);
 } kinds[] = {
-    {"none", none},   {"good", good},   {"garbage", garbage}, {"loop", loop}, {"storm", storm},
-    {"unmap", unmap}, {"crash", crash}, {"stop", stop},       {"exec", exec}, {"fork", fork_writer},
+    {"none", none},   {"good", good},        {"garbage", garbage},    {"loop", loop},
+    {"storm", storm}, {"unmap", unmap},      {"crash", crash},        {"stop", stop},
+    {"exec", exec},   {"fork", fork_writer}, {"takeover", take_over}, {"kills", kill_others},
 };
 
-static void promote(const char *below)
+static void promote(const char *below, const char *const *parameters)
 {
-	static const char *const parameters[] = {"width", "1", NULL};
 	int pages[2];
 
 	must(!hls_promote(scheduler, below, parameters, pages), "promote");
-	kernel = mmap(NULL, sizeof(*kernel), PROT_READ, MAP_SHARED, pages[0], 0);
-	user = mmap(NULL, sizeof(*user), PROT_READ | PROT_WRITE, MAP_SHARED, pages[1], 0);
-	must(kernel != MAP_FAILED && user != MAP_FAILED, "mmap");
-}
-
-/* Kills the processes, and waits until all of their threads have gone. */
-static int end(int count, char **processes)
-{
-	struct pollfd gone[64];
-	uint64_t began;
-
-	must(count <= 64, "too many processes");
-	for (int i = 0; i < count; i++) {
-		gone[i] =
-		    (struct pollfd){.fd = (int)syscall(SYS_pidfd_open, atoi(processes[i]), 0), .events = POLLIN};
-		must(gone[i].fd >= 0, "pidfd_open");
-	}
-	began = now_ns(CLOCK_MONOTONIC);
-	for (int i = 0; i < count; i++)
-		kill(atoi(processes[i]), SIGKILL);
-	for (int i = 0; i < count; i++)
-		must(poll(&gone[i], 1, -1) == 1, "poll");
-	printf("%llu\n", (unsigned long long)(now_ns(CLOCK_MONOTONIC) - began) / 1000);
-	return 0;
+	map_pages(pages);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc > 2 && !strcmp(argv[1], "end"))
-		return end(argc - 2, argv + 2);
-	if (argc != 4)
+	if (argc < 4)
 		return 2;
 	scheduler = argv[2];
-	promote(argv[3]);
+	setpgid(0, 0);
+	granted =
+	    mmap(NULL, (WORKERS + 1) * sizeof(pid_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	must(granted != MAP_FAILED, "mmap");
+	promote(argv[3], (const char *const *)argv + 4);
 	start_workers();
+	wait_for_workers();
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(argv[1], kinds[i].name))
 			kinds[i].act();
