@@ -2,8 +2,8 @@
 /*
  * Processes that are killed. Their threads must run to end, and those that wait for a CPU get one for a moment at once,
  * and again until they have ended: a process is not to outlive kill -9 because its scheduler gives it no CPU. Such a
- * thread never comes back to user space, so that nobody gains by it. As to starved threads, others lose 5 ms of a CPU to
- * them in a row, and a twentieth in the long run.
+ * thread never comes back to user space, so that nobody gains by it. Others lose 5 ms of a CPU to such threads in a
+ * row, and a twentieth in the long run, as they do to starved ones.
  *
  * A tracepoint tells of signals: sched_ext says nothing of them before a thread runs again. A process that ends by
  * itself, or by a signal that dumps core, is not seen here before somebody kills it as well.
@@ -52,12 +52,17 @@ static __always_inline u32 next_dying(struct engine_cpu __arena *c)
 	return v;
 }
 
-/* Gives one of the dying threads that wait for this CPU a moment; whether there is one. From dispatch(), under the lock. */
+/* Whether dying threads wait for a CPU, and may have it by now: they may be ahead of their rate by a turn. */
+static __always_inline bool are_dying_due(const struct engine_cpu __arena *c, u64 now)
+{
+	return c->dying && now + RESCUE_LONGEST_TURN_NS >= c->dying_paid_ns;
+}
+
+/* Gives a dying thread that waits for this CPU a moment; whether there is one. From dispatch(), under the lock. */
 static __noinline bool insert_dying(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	/* They may be ahead of their rate by a turn. */
-	if (now + RESCUE_LONGEST_TURN_NS < c->dying_paid_ns) {
+	if (!are_dying_due(c, now)) {
 		set_timer_no_later(cpu, c->dying_paid_ns - RESCUE_LONGEST_TURN_NS, now);
 		return false;
 	}
