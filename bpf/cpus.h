@@ -25,6 +25,16 @@ static __always_inline bool is_going(u32 cpu)
 	return ((domain->hls.offline >> (cpu & (HLS_MAX_CPUS - 1))) & 1) || is_leaving(cpu);
 }
 
+/* Empties the CPU's list of dying threads (ends.h). They end as threads that starve. */
+static __always_inline void forget_dying(u32 cpu)
+{
+	struct engine_cpu __arena *c = &domain->cpu[cpu];
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && c->dying && can_loop; i++) {
+		domain->thread[c->dying].is_listed = false;
+		c->dying = domain->thread[c->dying].next_dying;
+	}
+}
+
 /*
  * A CPU goes offline, or is back. Once it is offline dispatch() is not called there any more, and the kernel moves its
  * threads to other CPUs, where they are enqueued. Until then some of them run there without a grant.
@@ -43,6 +53,7 @@ static __noinline void change_cpu(u32 cpu, bool is_back)
 		u64 now = now_ns();
 		settle(cpu, now);
 		domain->kicked &= ~(1ULL << cpu);
+		forget_dying(cpu);
 		error = is_back ? hls_online(&domain->hls, cpu, now) : hls_offline(&domain->hls, cpu, now);
 		due = to_kick();
 		unlock();

@@ -8,6 +8,10 @@
 
 #include "../core/call.h"
 
+/* The bits of a VP's number. */
+#define VP_NUMBER_BITS 24
+_Static_assert(HLS_MAX_VPS <= 1 << VP_NUMBER_BITS, "each VP has a number of its own");
+
 /* A CPU, as the engine sees it. Times are those of scx_bpf_now(). */
 struct engine_cpu {
 	u64 lag_ns;        /* lag of the thread that the CPU is granted to, when it was last looked at (clock.h) */
@@ -15,8 +19,10 @@ struct engine_cpu {
 	u64 timer_at_ns;   /* when the CPU's timer goes off; HLS_NEVER: it is not set */
 	u64 wakeups;       /* how often the CPU's timer went off */
 	u32 rescue;        /* the VP of a starved thread that is to get the CPU for a moment; 0: none */
-	u32 rescued;       /* the VP of a starved thread that has the CPU; 0: none */
-	u64 rescued_until_ns; /* until when it has the CPU */
+	u32 rescued;       /* the VP of a thread that has the CPU for a moment (rescue.h); 0: none */
+	u64 rescued_since_ns, rescued_until_ns; /* the moment */
+	u64 dying_paid_ns; /* how far the moments of dying threads use up their rate (ends.h) */
+	u32 dying;         /* the first of the VPs of dying threads that wait for such a moment; 0: none */
 	/* The timer does not wait for the end of the slice: the clock stands still until the granted thread is back. */
 	bool slice_waits;
 };
@@ -40,6 +46,8 @@ struct engine_thread {
 	u32 generation;
 	u32 changes;      /* enum thread_change: what user space has not looked at */
 	u32 weights_seen; /* how many `weights_changed` its share takes into account */
+	/* Its process is killed; whether it is in a CPU's list of `dying`, and who is the next there. */
+	u32 is_dying : 1, is_listed : 1, next_dying : VP_NUMBER_BITS;
 	u64 queued_at_ns; /* since when it is runnable, and in none of the kernel's queues; 0: it is not */
 	u64 may_post_at;  /* how far its messages use up its rate: may be ahead of the time by a burst */
 	char comm[16];    /* the name that it was given last, as CHANGED_NAME says */
@@ -128,9 +136,6 @@ static __always_inline bool is_still_of(u32 v, u32 generation)
  * The word by which sched_ext keeps a thread's VP for us: its number below, its generation above. The highest byte is
  * for the number of a domain.
  */
-#define VP_NUMBER_BITS 24
-_Static_assert(HLS_MAX_VPS <= 1 << VP_NUMBER_BITS, "each VP has a number of its own");
-
 static __always_inline u64 vp_word(u32 v, u32 generation)
 {
 	return (u64)generation << VP_NUMBER_BITS | v;

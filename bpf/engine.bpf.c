@@ -95,6 +95,7 @@ static __always_inline void insert_thread_of(u32 v)
 #include "clock.h"
 #include "cpus.h"
 #include "rescue.h"
+#include "ends.h"
 #include "jumps.h"
 #include "threads.h"
 #include "calls.h"
@@ -125,6 +126,8 @@ static __always_inline void act_on_time(u32 cpu)
 		due = to_kick();
 		if (unlikely(domain->cpu[cpu].rescued))
 			due |= end_rescue(cpu, now);
+		if (unlikely(domain->cpu[cpu].dying))
+			due |= 1ULL << cpu;
 		if (v && thread_of(v) != bpf_get_current_task_btf())
 			set_timer_without_slice(cpu, now);
 		else if (!((domain->hls.kick >> cpu) & 1))
@@ -236,6 +239,10 @@ int engine_enqueue(u64 *ctx)
 	if (granted)
 		insert(p, SCX_DSQ_LOCAL_ON | cpu, SLICE_NS, flags);
 	kick(due);
+	/* Found anew: to keep `v` until here would take stack that the calls above need. */
+	v = vp_of(p);
+	if (unlikely(domain->thread[v].is_dying))
+		let_end(v);
 	return 0;
 }
 
@@ -264,8 +271,9 @@ int engine_dispatch(u64 *ctx)
 	u32 v = schedule_fast(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
 	domain->cpu[cpu].free_since_ns = 0;
-	/* A starved thread goes before the granted one, which would keep the CPU if it had another slice. */
-	bool is_rescue = unlikely(domain->cpu[cpu].rescue) && insert_starved(cpu, now);
+	/* Such a thread goes before the granted one, which would keep the CPU if it had another slice. */
+	bool is_rescue = (unlikely(domain->cpu[cpu].dying) && insert_dying(cpu, now)) ||
+			 (unlikely(domain->cpu[cpu].rescue) && insert_starved(cpu, now));
 	if (v) {
 		struct task_struct *task = thread_of(v);
 		bool is_queued = domain->thread[v].queued_at_ns;
@@ -302,8 +310,8 @@ static __noinline void resume_slice(u32 cpu)
 
 /*
  * A thread is on a CPU, for the first time or again. The CPU decides at once where that thread is not the one that the
- * CPU is granted to, or a decision is due that the kernel has not asked for. On a CPU that is going offline, which
- * decides no more, threads run until they can be pushed off it.
+ * CPU is granted to, or a decision is due that the kernel has not asked for: it drops a kick of a CPU that a real-time
+ * thread has. On a CPU that is going offline, which decides no more, threads run until they can be pushed off it.
  */
 SEC("struct_ops/hls_running")
 int hls_running(u64 *ctx)
@@ -315,7 +323,8 @@ int hls_running(u64 *ctx)
 		return 0;
 	const vp_t *vp = &domain->hls.vp[v];
 	const struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1);
+	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1) ||
+		      (unlikely(c->dying) && are_dying_due(c, scx_bpf_now()));
 	if (unlikely(is_due)) {
 		if (v != c->rescued && !is_going(cpu))
 			scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
@@ -372,6 +381,8 @@ static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks, u32 
 	if (likely(gives_up))
 		domain->kicked |= 1ULL << (here & (HLS_MAX_CPUS - 1));
 	u64 due = to_kick();
+	if (unlikely(v == domain->cpu[here & (HLS_MAX_CPUS - 1)].rescued))
+		due |= end_moment(here, clock);
 	unlock();
 	kick(due);
 }

@@ -32,6 +32,9 @@ struct {
 /* The thread has the CPU for one such part of its turn. */
 #define RESCUE_PART 20
 
+/* A thread that ends has a CPU for so long at a time (ends.h). */
+#define DYING_MOMENT_NS HLS_MS(1)
+
 /* The VP of the thread that had the last turn, and how long a turn is. */
 static u32 rescued_last;
 static u64 rescue_turn_ns;
@@ -104,6 +107,33 @@ static __noinline void insert_stranded(u32 v)
 		insert(task, SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(task), SLICE_NS, 0);
 }
 
+/* Gives the thread of v, which may use this CPU, the CPU for a moment. From dispatch(), under the lock. */
+static __always_inline void begin_moment(u32 cpu, u32 v, u64 now)
+{
+	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	struct engine_thread __arena *t = &domain->thread[v];
+	c->rescued = v;
+	c->rescued_since_ns = now;
+	c->rescued_until_ns = now + (t->is_dying ? DYING_MOMENT_NS : rescue_turn_ns / RESCUE_PART);
+	t->queued_at_ns = 0;
+	set_timer_no_later(cpu, c->rescued_until_ns, now);
+	insert_thread_of(v);
+}
+
+/*
+ * The thread that has the CPU for a moment has it no more. Dying threads pay for it. Returns a mask of that CPU, which
+ * is to decide anew. To be called under the lock.
+ */
+static __noinline u64 end_moment(u32 cpu, u64 now)
+{
+	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	u64 since = c->rescued_since_ns, paid = c->dying_paid_ns > since ? c->dying_paid_ns : since;
+	if (domain->thread[c->rescued].is_dying && now > since)
+		c->dying_paid_ns = paid + RESCUE_PART * (now - since);
+	c->rescued = 0;
+	return 1ULL << cpu;
+}
+
 /*
  * Rescues the starved thread that this CPU is to rescue, without a grant; whether this CPU has it now. From dispatch(),
  * under the lock.
@@ -116,19 +146,16 @@ static __noinline bool insert_starved(u32 cpu, u64 now)
 	c->rescue = 0;
 	if (!t->queued_at_ns || !(is_stranded(t) || t->cpus >> cpu & 1))
 		return false;
-	t->queued_at_ns = 0;
 	if (is_stranded(t)) {
+		t->queued_at_ns = 0;
 		insert_stranded(v);
 		return false;
 	}
-	c->rescued = v;
-	c->rescued_until_ns = now + rescue_turn_ns / RESCUE_PART;
-	set_timer_no_later(cpu, c->rescued_until_ns, now);
-	insert_thread_of(v);
+	begin_moment(cpu, v, now);
 	return true;
 }
 
-/* The timer of a CPU that a starved thread has went off: a mask of that CPU if the thread's moment is over, else 0. */
+/* The timer of a CPU that a thread has for a moment went off: a mask of that CPU if the moment is over, else 0. */
 static __noinline u64 end_rescue(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
@@ -136,8 +163,7 @@ static __noinline u64 end_rescue(u32 cpu, u64 now)
 		set_timer_no_later(cpu, c->rescued_until_ns, now);
 		return 0;
 	}
-	c->rescued = 0;
-	return 1ULL << cpu;
+	return end_moment(cpu, now);
 }
 
 #endif

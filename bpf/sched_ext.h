@@ -32,6 +32,10 @@ struct cred {
 	kuid_t euid;
 };
 
+struct signal_struct {
+	unsigned int flags;
+};
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -39,6 +43,7 @@ struct task_struct {
 	int static_prio;
 	unsigned int policy;
 	const struct cred *real_cred;
+	struct signal_struct *signal;
 	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;
 	char comm[16];
@@ -159,6 +164,13 @@ int scx_bpf_select_cpu_dfl(struct task_struct *p, int prev_cpu, u64 wake_flags, 
 int scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 const struct cpumask *scx_bpf_get_online_cpumask(void) __ksym;
 void scx_bpf_put_cpumask(const struct cpumask *mask) __ksym;
+struct bpf_iter_task {
+	u64 opaque[3];
+} __attribute__((aligned(8)));
+enum { BPF_TASK_ITER_PROC_THREADS = 2 };
+int bpf_iter_task_new(struct bpf_iter_task *threads, struct task_struct *p, unsigned int which) __ksym;
+struct task_struct *bpf_iter_task_next(struct bpf_iter_task *threads) __ksym;
+void bpf_iter_task_destroy(struct bpf_iter_task *threads) __ksym;
 void bpf_rcu_read_lock(void) __ksym;
 void bpf_rcu_read_unlock(void) __ksym;
 void bpf_local_irq_save(unsigned long *flags) __ksym;

@@ -60,6 +60,7 @@ static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus, 
 	t->pid = p->pid;
 	t->tgid = p->tgid;
 	t->queued_at_ns = 0;
+	t->is_dying = false;
 	t->cpus = cpus & domain->hls.cpus;
 	if (t->cpus && t->cpus != domain->hls.cpus)
 		hls_set_affinity(&domain->hls, v, t->cpus, now_ns());
@@ -82,22 +83,21 @@ static __always_inline bool is_branded(const struct task_struct *p)
 	return false;
 }
 
-/* A thread comes: it is forked, or was there when the engine was attached. It gets a VP below the root scheduler. */
+/* What hls_init_task() leaves for engine_init_task() in the place of the VP's word. */
+#define WAITS_FOR_GRANTS 1
+
+/* A thread comes that waits for grants: it is forked, or was there when the engine was attached. It gets a VP. */
 SEC("struct_ops.s/engine_init_task")
 int engine_init_task(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
-	const struct scx_init_task_args *args = (void *)ctx[1];
 	unsigned long irq;
+	bool waits = p->scx.dsq_vtime == WAITS_FOR_GRANTS;
 	p->scx.dsq_vtime = 0;
-	/*
-	 * Kernel threads never wait for a grant, whether they are bound to a CPU yet or not: whoever waits for a kernel
-	 * thread's work waits with it, and the machine comes to a halt when the threads of RCU starve. Only those do
-	 * that work for devices, and that the hierarchy names.
-	 */
-	if (((p->flags & PF_KTHREAD) && !is_branded(p)) || (u32)p->tgid == domain->keeper_tgid)
+	if (!waits || (u32)p->tgid == domain->keeper_tgid)
 		return 0;
+	const struct scx_init_task_args *args = (void *)ctx[1];
 	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	u64 cpus = p->cpus_ptr->bits[0], cgroup = cgroup_of(args), given = 0;
 	bpf_local_irq_save(&irq);
@@ -117,6 +117,23 @@ int engine_init_task(u64 *ctx)
 	keep_task(vp_number(given), p);
 	note_change(vp_number(given), CHANGED_THREAD);
 	announce();
+	return 0;
+}
+
+/*
+ * A thread comes. Kernel threads never wait for a grant, whether they are bound to a CPU yet or not: whoever waits for a
+ * kernel thread's work waits with it, and the machine comes to a halt when the threads of RCU starve. Only those do that
+ * work for devices, and that the hierarchy names. That is looked at here, since here there is stack for it.
+ */
+CURRENT_PROGRAM(init_task);
+SEC("struct_ops.s/hls_init_task")
+int hls_init_task(u64 *ctx)
+{
+	USES(arena);
+	struct task_struct *p = (void *)ctx[0];
+	p->scx.dsq_vtime = (p->flags & PF_KTHREAD) && !is_branded(p) ? 0 : WAITS_FOR_GRANTS;
+	bpf_tail_call(ctx, &jump_init_task, by_lookup);
+	p->scx.dsq_vtime = 0;
 	return 0;
 }
 

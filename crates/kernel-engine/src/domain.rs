@@ -48,7 +48,10 @@ struct CpuEntry {
     wakeups: u64,
     rescue: u32,
     rescued: u32,
+    rescued_since_ns: u64,
     rescued_until_ns: u64,
+    dying_paid_ns: u64,
+    dying: u32,
     slice_waits: u8,
 }
 
@@ -75,6 +78,8 @@ pub struct ThreadEntry {
     changes: u32,
     /// How many changes of the weights of cgroups its share takes into account.
     pub weights_seen: u32,
+    /// Whether its process is killed, and where it waits for the end.
+    dying: u32,
     /// Since when the thread is runnable but in no queue of the kernel; 0 where it is not.
     pub queued_at_ns: u64,
     /// How far its messages use up its rate: may be ahead of the time by a burst.

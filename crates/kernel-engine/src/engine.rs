@@ -153,6 +153,7 @@ impl Engine {
         domain.set_keeper(keeper);
         self.links.push(domain.loaded.attach("hls_renamed")?);
         self.links.push(domain.loaded.attach("hls_moved")?);
+        self.links.push(domain.loaded.attach("hls_signalled")?);
         if !may_set_timers() {
             self.links.push(domain.loaded.attach("hls_pulse")?);
             self.pulses.begin_all()?;

@@ -164,6 +164,12 @@ of() {
 		is_it && $1 == field { sub(/^[^:]*: /, ""); gsub(/[",]/, ""); print; exit }'
 }
 
+# is_at THREAD SCHEDULER: whether the thread is below it.
+is_at() { [ "$(of "$1" scheduler)" = "$2" ]; }
+
+# has_no NAME: whether there is no such scheduler.
+has_no() { ! hls ctl status | grep -q "[─] $1 "; }
+
 # asks REQUEST...: makes a request of the hierarchy that runs, which must grant it.
 asks() { hls ctl "$@" >/tmp/granted 2>/tmp/said2 || fail "hls ctl $*: $(cat /tmp/said2)"; }
 

@@ -3,14 +3,8 @@
 # and revoked; agents that are killed and replaced; users without rights. Two CPUs.
 . /usr/kernel/lib.sh
 
-# is_at THREAD SCHEDULER: whether the thread is below it.
-is_at() { [ "$(of "$1" scheduler)" = "$2" ]; }
-
 # moves THREAD SCHEDULER: the thread must come to be below it.
 moves() { within 100 is_at "$1" "$2" || fail "thread $1 is below $(of "$1" scheduler), expected $2"; }
-
-# has_no NAME: whether there is no such scheduler.
-has_no() { ! hls ctl status | grep -q "[─] $1 "; }
 
 # decides NAME: whether a decision of the scheduler's process was followed.
 decides() { hls ctl status | grep -q "^$1 has followed [1-9]"; }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What threads have and how soon processes end, measured by a process that nobody delays, if it has a real-time
+ * priority; for tests. `warden watch SECONDS TID...` prints the CPU time in milliseconds that each thread has in that
+ * time. `warden end UID TID...` kills all processes of a user at one instant, and prints for how many microseconds the
+ * last of them lived on, and how many of these the threads had.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_PROCESSES 64
+#define MOST_THREADS 16
+
+static void must(int is_done, const char *what)
+{
+	if (!is_done) {
+		perror(what);
+		exit(1);
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* The CPU time that a thread has had. */
+static uint64_t had_ns(const char *thread)
+{
+	unsigned long long ns;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%s/schedstat", thread);
+	file = fopen(path, "r");
+	must(file && fscanf(file, "%llu", &ns) == 1, path);
+	fclose(file);
+	return ns;
+}
+
+static int watch(long seconds, int count, char **threads)
+{
+	uint64_t before[MOST_THREADS];
+
+	must(count <= MOST_THREADS, "fewer threads");
+	for (int i = 0; i < count; i++)
+		before[i] = had_ns(threads[i]);
+	nanosleep(&(struct timespec){.tv_sec = seconds}, NULL);
+	for (int i = 0; i < count; i++)
+		printf("%llu ", (unsigned long long)(had_ns(threads[i]) - before[i]) / 1000000);
+	putchar('\n');
+	return 0;
+}
+
+/* All processes of the user, to be told when they have gone; returns how many there are. */
+static int processes_of(uid_t user, struct pollfd *processes)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	struct stat about;
+	int count = 0;
+
+	must(proc && !chdir("/proc"), "/proc");
+	while ((entry = readdir(proc))) {
+		int pid = atoi(entry->d_name);
+		if (pid <= 0 || stat(entry->d_name, &about) || about.st_uid != user)
+			continue;
+		must(count < MOST_PROCESSES, "fewer processes");
+		processes[count] = (struct pollfd){.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+		must(processes[count++].fd >= 0, "pidfd_open");
+	}
+	closedir(proc);
+	return count;
+}
+
+static uint64_t sum_ns(int count, char **threads)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < count; i++)
+		sum += had_ns(threads[i]);
+	return sum;
+}
+
+static int end(uid_t user, int count, char **threads)
+{
+	struct pollfd process[MOST_PROCESSES];
+	int processes = processes_of(user, process);
+	uint64_t had = sum_ns(count, threads), began = now_ns();
+
+	for (int i = 0; i < processes; i++)
+		syscall(SYS_pidfd_send_signal, process[i].fd, SIGKILL, NULL, 0);
+	for (int i = 0; i < processes; i++)
+		must(poll(&process[i], 1, -1) == 1, "poll");
+	began = now_ns() - began;
+	printf("%llu %llu\n", (unsigned long long)began / 1000,
+	       (unsigned long long)(sum_ns(count, threads) - had) / 1000);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 3 && !strcmp(argv[1], "watch"))
+		return watch(atol(argv[2]), argc - 3, argv + 3);
+	if (argc > 2 && !strcmp(argv[1], "end"))
+		return end((uid_t)atoi(argv[2]), argc - 3, argv + 3);
+	return 2;
+}
