@@ -12,7 +12,7 @@
  *   plain  the scheduler knows nothing
  *
  * The client is a real-time process: what it takes is stolen from the hierarchy. It sends requests whether or not the
- * ones before were answered, 40 paid ones and 160 free ones a second at random, and counts from the moment at which
+ * ones before were answered, 30 paid ones and 120 free ones a second at random, and counts from the moment at which
  * each was to be sent. Prints, for each kind, how many were answered, and of their times half, 99 in 100, 999 in 1000,
  * and the longest, in microseconds.
  */
@@ -39,7 +39,7 @@ enum { DISPATCHER_SLOT = 1, FIRST_WORKER_SLOT = 2 };
 #define WORK_INSTRUCTIONS 1000000 /* of a request: 2 ms at 500 million a second */
 
 static const char *const paths[KINDS] = {"/free", "/paid"};
-static const unsigned rates[KINDS] = {160, 40};
+static const unsigned rates[KINDS] = {120, 30};
 
 static void check(int ok, const char *what)
 {
@@ -78,6 +78,7 @@ static struct {
 } waiting[KINDS];
 static int nr_busy[KINDS];
 static int is_own, is_told, messenger = -1;
+static struct hls_scheduler scheduler;
 static pthread_mutex_t dispatching = PTHREAD_MUTEX_INITIALIZER;
 static pid_t tids[1 + WORKERS]; /* the dispatcher's, and the workers' */
 static sem_t has_begun, is_placed;
@@ -116,6 +117,8 @@ static void *work(void *arg)
 	sem_post(&has_begun);
 	for (;;) {
 		tell_rank(2); /* to take up work at once */
+		if (is_own && worker->connection)
+			hls_decide_blocking(&scheduler);
 		while (sem_wait(&worker->has_work))
 			;
 		tell_rank(worker->kind == PAID);
@@ -147,7 +150,7 @@ static void read_request(int connection)
 	close(connection);
 }
 
-static int listener;
+static int listener, ready[2]; /* the server says by this pipe that its threads are where they are to be */
 
 static void *dispatcher(void *unused)
 {
@@ -203,8 +206,12 @@ static void wakeup(struct hls_scheduler *s, unsigned slot)
 		hls_set_urgency(s, slot, 1 + (hls_word)workers[slot - FIRST_WORKER_SLOT].kind);
 }
 
-static const struct hls_user_policy policy = {.schedule = schedule, .wakeup = wakeup};
-static struct hls_scheduler scheduler;
+/* The agent is asked about who comes and wakes up; who is next when a worker blocks, the worker decides. */
+static const struct hls_user_policy policy = {
+    .schedule = schedule,
+    .wakeup = wakeup,
+    .asks = 1 << HLS_EVENT_NEW | 1 << HLS_EVENT_REMOVED | 1 << HLS_EVENT_WAKEUP,
+};
 
 static void start(const char *name, void *(*body)(void *), void *arg)
 {
@@ -230,6 +237,7 @@ static void serve(void)
 			check(!hls_grant("own", tids[i], 0, DISPATCHER_SLOT + i), "grant");
 	}
 	sem_post(&is_placed);
+	check(write(ready[1], "", 1) == 1, "write");
 	if (is_own)
 		hls_scheduler_run(&scheduler);
 	for (;;)
@@ -346,6 +354,7 @@ int main(int argc, char **argv)
 		  !getsockname(listener, (struct sockaddr *)&at, &length),
 	      "listen");
 	check(!sem_init(&has_begun, 0, 0) && !sem_init(&is_placed, 0, 0), "sem_init");
+	check(!pipe(ready), "pipe");
 	pid_t server = fork();
 	check(server >= 0, "fork");
 	if (!server) {
@@ -353,7 +362,9 @@ int main(int argc, char **argv)
 		prctl(PR_SET_NAME, "server");
 		serve();
 	}
-	sleep(2); /* until the threads have their places in the hierarchy */
+	close(ready[1]);
+	check(read(ready[0], &(char){0}, 1) == 1, "the server");
+	sleep(2); /* until the threads are where their names put them */
 	check(!sched_setscheduler(0, SCHED_FIFO, &highest), "sched_setscheduler");
 	be_client(&at, (unsigned)atoi(argv[2]));
 	kill(server, SIGKILL);
