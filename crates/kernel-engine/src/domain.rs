@@ -378,7 +378,7 @@ impl Domain {
         self.set_field(offset_of!(Layout, keeper_tgid), tgid);
     }
 
-    /// Has the kernel's threads of these sources of interrupts, [`MAX_BRANDS`] at most, scheduled by the hierarchy. To
+    /// Has the kernel's threads of these sources of interrupts, `MAX_BRANDS` at most, scheduled by the hierarchy. To
     /// be called before the engine is attached.
     pub fn set_brands(&mut self, sources: &[Source]) {
         let mut brands = [Brand { name: [0; 16], mask: [0; 16] }; MAX_BRANDS];
