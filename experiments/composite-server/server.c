@@ -7,7 +7,7 @@
  * The server is driven by events: the dispatcher accepts connections and reads requests, `GET /paid` or `GET /free`; a
  * worker does the work of each and answers. Who pays is to be served first, and so:
  *
- *   own    the process is the agent of a scheduler below "server", which knows whose work each worker does
+ *   own    the process is the agent of the scheduler "own", and knows whose work each worker does
  *   told   the workers tell the policy `ranks`, which their scheduler has, whose work they do
  *   plain  the scheduler knows nothing
  *
@@ -222,7 +222,7 @@ static void start(const char *name, void *(*body)(void *), void *arg)
 
 static void serve(void)
 {
-	static const char *const parameters[] = {"allowance", "2ms", "every", "10ms", NULL};
+	int pages[2];
 	if (is_told)
 		messenger = hls_messenger();
 	check(!is_told || messenger >= 0, "hls_messenger");
@@ -232,7 +232,8 @@ static void serve(void)
 	}
 	start("dispatcher", dispatcher, NULL);
 	if (is_own) {
-		check(!hls_scheduler_promote(&scheduler, &policy, NULL, "own", "server", parameters), "promote");
+		check(!hls_pages("own", pages) && !hls_scheduler_map(&scheduler, &policy, NULL, pages), "own");
+		check(!hls_grant("own", gettid(), 0, HLS_AGENT), "grant");
 		for (unsigned i = 0; i <= WORKERS; i++)
 			check(!hls_grant("own", tids[i], 0, DISPATCHER_SLOT + i), "grant");
 	}

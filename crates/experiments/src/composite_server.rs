@@ -13,7 +13,7 @@ use std::path::Path;
 /// The name of the experiment and of its folder.
 pub const NAME: &str = "composite-server";
 
-const SECONDS: u64 = 20;
+const SECONDS: u64 = 10;
 /// Threads that compute all the time beside the server.
 const HOGS: u64 = 4;
 
