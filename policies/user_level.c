@@ -570,10 +570,14 @@ static void user_level_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 		user_level_revoke_agent(h, s, v, used_ns, yielded);
 		return;
 	}
-	bool over = user_level_slice_over(h, v, used_ns);
-	user_level_enqueue(h, s, v, yielded || over);
-	if (yielded || over)
-		user_level_tell(h, s, user_level_slot(h, v), yielded ? HLS_EVENT_YIELD : HLS_EVENT_SLICE, true);
+	u32 kind = hls_is_offline(h, h->vp[v].cpu) ? HLS_EVENT_OFFLINE : HLS_NR_EVENTS;
+	if (user_level_slice_over(h, v, used_ns))
+		kind = HLS_EVENT_SLICE;
+	if (yielded)
+		kind = HLS_EVENT_YIELD;
+	user_level_enqueue(h, s, v, kind == HLS_EVENT_YIELD || kind == HLS_EVENT_SLICE);
+	if (kind < HLS_NR_EVENTS)
+		user_level_tell(h, s, user_level_slot(h, v), kind, true);
 }
 
 static void user_level_release(hls_t *h, u32 s, u32 v, u64 used_ns)

@@ -45,13 +45,15 @@ pub enum PageEvent {
     Slice,
     /// The time has come that the process wanted to be asked at.
     Time,
+    /// Its CPU went offline: it wants another one.
+    Offline,
 }
 
 impl PageEvent {
     /// The kind with this number.
     pub fn from_number(number: u8) -> Option<PageEvent> {
         use PageEvent::*;
-        [New, Removed, Wakeup, Block, Yield, Slice, Time].get(usize::from(number)).copied()
+        [New, Removed, Wakeup, Block, Yield, Slice, Time, Offline].get(usize::from(number)).copied()
     }
 }
 

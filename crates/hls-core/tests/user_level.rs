@@ -727,6 +727,24 @@ fn cpus_go_and_come_back() {
     assert_eq!(bench.running(), ".c");
 }
 
+/// A child loses its CPU since that goes offline: an event, about which the agent is asked at once if it wants to be.
+#[test]
+fn a_cpu_that_goes_offline_is_an_event() {
+    for asked in [true, false] {
+        let mut bench = Bench::with_agent(2, false, &[1, 2]);
+        bench.write(UserWord::Ask(PageEvent::Offline), if asked { 1 << 2 } else { 1 << 1 });
+        assert_eq!(bench.running(), "bc");
+        let events = bench.page().events;
+        bench.machine.offline(1).unwrap();
+        bench.machine.settled();
+        assert_eq!(
+            (bench.page().events, bench.events().last()),
+            (events + 1, Some(&(PageEvent::Offline, 2)))
+        );
+        assert_eq!(bench.running(), if asked { "a." } else { "c." });
+    }
+}
+
 /// The scheduler above gets another policy, and another one: the decisions below stand.
 #[test]
 fn policies_above_come_and_go() {
