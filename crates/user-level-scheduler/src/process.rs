@@ -25,7 +25,10 @@ pub enum OpenError {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OpenError::NoScheduler => f.write_str("found no HLS_SCHEDULER in the environment, expected one"),
+            OpenError::NoScheduler => f.write_str(
+                "found no HLS_SCHEDULER in the environment, expected `hls ctl promote`, or the command of a hierarchy \
+                 file, to start this program",
+            ),
             OpenError::Malformed(text) => {
                 write!(f, "HLS_SCHEDULER: found {text:?}, expected NAME:DESCRIPTOR:DESCRIPTOR")
             }
