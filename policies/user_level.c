@@ -52,6 +52,7 @@ enum { USER_LEVEL_VP_PARAMS(HLS_PARAM_INDEX) };
 struct user_level {
 	/* How often it chose so, for whoever asks; crates/hls-core/src/pages.rs knows that these come first. */
 	u64 followed, stale, by_urgency, by_agent;
+	u64 agent_ns;                /* CPU time that its agents had */
 	u64 events;                  /* so far */
 	u64 asked;                   /* the last event that the agent is asked about */
 	u64 taken;                   /* slots that have a child, a bit each */
@@ -208,6 +209,7 @@ static __always_inline bool user_level_is_asked(hls_t *h, u32 s)
 /* The agent has had a CPU: its allowance pays. */
 static __always_inline void user_level_charge_agent(hls_t *h, u32 s, u32 agent, u64 used_ns)
 {
+	user_level_of(h, s)->agent_ns += used_ns;
 	if (used_ns < USER_LEVEL_LEAST_TURN)
 		used_ns = USER_LEVEL_LEAST_TURN;
 	budget_charge(h, agent, &user_level_of(h, s)->allowance, h->scheduler[s].param[USER_LEVEL_ALLOWANCE],

@@ -111,7 +111,7 @@ impl Bench {
     }
 
     fn decided(&self) -> [u64; 4] {
-        let Decided { followed, stale, by_urgency, by_agent } =
+        let Decided { followed, stale, by_urgency, by_agent, .. } =
             self.machine.core.decided(self.scheduler).unwrap();
         [followed, stale, by_urgency, by_agent]
     }
@@ -801,7 +801,7 @@ fn nothing_breaks_whatever_processes_write() {
         }
         let core = &stage.machine.core;
         for decided in (1..=20).filter_map(|scheduler| core.decided(CoreScheduler(scheduler))) {
-            let Decided { followed, stale, by_urgency, by_agent } = decided;
+            let Decided { followed, stale, by_urgency, by_agent, .. } = decided;
             [followed, stale, by_urgency, by_agent]
                 .iter()
                 .zip(&mut sum)

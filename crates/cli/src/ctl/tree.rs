@@ -45,15 +45,16 @@ pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
     tree.add_below(None, "");
     write_rows(out, &COLUMNS, &tree.rows)?;
     for SchedulerStatus { name, policy, disabled_policy, decided, .. } in &status.schedulers {
-        if let Some(Decisions { followed, stale, by_urgency, by_agent }) = decided {
+        if let Some(Decisions { followed, stale, by_urgency, by_agent, agent_ns }) = decided {
             writeln!(
                 out,
                 "{name} has followed {} decisions of its process, and chosen {} times by urgency; {} decisions were \
-                 stale, and its agent was asked {} times",
+                 stale, and its agent was asked {} times, for {} of CPU time",
                 count(*followed),
                 count(*by_urgency),
                 count(*stale),
-                count(*by_agent)
+                count(*by_agent),
+                time_rounded(Nanos(*agent_ns))
             )?;
         }
         if let Some(disabled) = disabled_policy {
