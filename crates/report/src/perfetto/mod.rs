@@ -2,9 +2,9 @@
 //!
 //! A track for each CPU shows which thread runs there and what was stolen. A track for each scheduler and thread,
 //! nested as the hierarchy is, shows when it runs, its releases, deadlines and misses, and when it is out of budget;
-//! a counter for each VP with a budget shows what it was given, and counters of each scheduler whose policy is a process
-//! how it came to its choices. The switches are told once more as the kernel's own
-//! scheduling events, with VP numbers for thread ids, so that the viewer's CPU and thread-state views work.
+//! a counter for each VP with a budget shows what it was given, and those of each scheduler whose policy is a process
+//! how it came to its choices. The switches are told once more as the kernel's own scheduling events, with VP numbers
+//! for thread ids, so that the viewer's CPU and thread-state views work.
 //!
 //! Written as the records come, in bounded memory. A deadline is written when its job is released, ahead of its time;
 //! readers of the format sort by time. Relies on records in time order.
