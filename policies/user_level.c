@@ -50,9 +50,12 @@ enum { USER_LEVEL_PARAMS(HLS_PARAM_INDEX) };
 enum { USER_LEVEL_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct user_level {
-	/* How often it chose so, for whoever asks; crates/hls-core/src/pages.rs knows that these come first. */
-	u64 followed, stale, by_urgency, by_agent;
-	u64 agent_ns;                /* CPU time that its agents had */
+	/*
+	 * How often it chose so, and the CPU time that its agents had: for whoever asks. View::decided() of
+	 * crates/hls-core knows that these come first, and crates/small-worlds/src/scheduling/pages.rs the places of
+	 * the others.
+	 */
+	u64 followed, stale, by_urgency, by_agent, agent_ns;
 	u64 events;                  /* so far */
 	u64 asked;                   /* the last event that the agent is asked about */
 	u64 taken;                   /* slots that have a child, a bit each */
