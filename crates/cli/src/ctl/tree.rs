@@ -88,7 +88,7 @@ impl<'s> Tree<'s> {
             let (branch, rest) = if at == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
             let (name, kind, supply) = match &child {
                 Child::Scheduler(scheduler) => self.scheduler(scheduler, parent),
-                Child::Thread(thread) => (thread_name(thread), "thread".into(), thread.supply.clone()),
+                Child::Thread(thread) => (thread_name(thread), thread_kind(thread), thread.supply.clone()),
                 Child::Threads(threads) => {
                     let supply = sum(threads.iter().map(|thread| &thread.supply), "");
                     (format!("{} threads", threads.len()), String::new(), supply)
@@ -164,12 +164,17 @@ fn sum<'s>(supplies: impl Iterator<Item = &'s Supply>, guarantee: &str) -> Suppl
     })
 }
 
-/// `mpv (4711)`, or `mpv (4712 of 4711)` where it is not the main thread of its process; and who suspended it.
+/// `mpv (4711)`, or `mpv (4712 of 4711)` where it is not the main thread of its process.
 fn thread_name(thread: &ThreadStatus) -> String {
-    let ThreadStatus { thread: tid, process, comm, suspended_by, .. } = thread;
+    let ThreadStatus { thread: tid, process, comm, .. } = thread;
     let of = if tid == process { String::new() } else { format!(" of {process}") };
-    let by = suspended_by.as_ref().map_or_else(String::new, |by| format!(", suspended by {}", clean(by)));
-    format!("{} ({tid}{of}){by}", clean(comm))
+    format!("{} ({tid}{of})", clean(comm))
+}
+
+/// That it is a thread, and who suspended it.
+fn thread_kind(thread: &ThreadStatus) -> String {
+    let by = thread.suspended_by.as_ref();
+    by.map_or_else(|| "thread".into(), |by| format!("thread, suspended by {}", clean(by)))
 }
 
 /// A name that a terminal can show: a thread may call itself anything.

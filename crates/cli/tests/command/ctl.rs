@@ -63,7 +63,7 @@ fn every_request_is_answered() {
 fn answers(ask: &impl Fn(&[&str]) -> Outcome, words: &[&str], code: i32, said: &str) {
     let Outcome { code: found, stdout, stderr } = ask(words);
     assert_eq!(found, Some(code), "{words:?}: {stdout}{stderr}");
-    assert!((stdout + &stderr).contains(said), "{words:?}: expected {said}");
+    assert!((stdout.clone() + &stderr).contains(said), "{words:?}: {stdout}{stderr}, expected {said}");
 }
 
 #[test]
