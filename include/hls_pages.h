@@ -39,6 +39,7 @@ enum hls_event {
 	HLS_EVENT_YIELD,   /* it has let others go first */
 	HLS_EVENT_SLICE,   /* its slice is over */
 	HLS_EVENT_TIME,    /* the time has come that the process wanted to be asked at; slot: the agent's */
+	HLS_EVENT_OFFLINE, /* its CPU went offline: it wants another one */
 	HLS_NR_EVENTS = 8,
 };
 

@@ -313,6 +313,17 @@ static inline void hls_scheduler_end(struct hls_scheduler *s)
 	s->ended = 1;
 }
 
+/* Says why hls_scheduler_open() has failed. */
+static inline void hls_scheduler_complain(void)
+{
+	if (getenv("HLS_SCHEDULER"))
+		perror("HLS_SCHEDULER");
+	else
+		fputs("found no HLS_SCHEDULER in the environment, expected `hls ctl promote`, or the command of a "
+		      "hierarchy file, to start this program\n",
+		      stderr);
+}
+
 /* Defines main() of a program that is nothing but an agent, in the terms of HLS_AGENT_TURN. */
 #define HLS_SCHEDULER_MAIN(policy, type)                               \
 	int main(void)                                                 \
@@ -320,7 +331,7 @@ static inline void hls_scheduler_end(struct hls_scheduler *s)
 		static struct hls_scheduler scheduler;                 \
 		static type own;                                       \
 		if (hls_scheduler_open(&scheduler, &(policy), &own)) { \
-			perror("HLS_SCHEDULER");                       \
+			hls_scheduler_complain();                      \
 			return 2;                                      \
 		}                                                      \
 		hls_scheduler_run(&scheduler);                         \

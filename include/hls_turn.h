@@ -66,19 +66,19 @@ struct hls_known {
 
 /* A scheduler. A policy reads the first members; the others are the library's. */
 struct hls_scheduler {
-	void *own;       /* the policy's own state */
-	hls_word now_ns; /* the time: not later than it is, and not much earlier */
-	hls_word cpus;   /* of the hierarchy that are online, a bit each */
-	unsigned width;  /* how many of them the scheduler has at once; 1: any, and decisions are strict */
+	void *own;        /* the policy's own state */
+	hls_word now_ns;  /* the time: not later than it is, and not much earlier */
+	hls_word cpus;    /* of the hierarchy that are online, a bit each */
+	unsigned width;   /* how many of them the scheduler has at once; 1: any, and decisions are strict */
+	hls_word present; /* slots with a child, but for the agent's */
+	hls_word wanting; /* of them, those that want a CPU */
 	const char *settings;
 
 	const struct hls_kernel_page *kernel;
 	struct hls_user_page *user;
 	const struct hls_user_policy *policy;
 	hls_word seen;       /* the last event that was worked off */
-	hls_word present;    /* slots with a child, but for the agent's */
-	hls_word wanting;    /* of them, those that want a CPU */
-	hls_word held;       /* of them, those that are to get none */
+	hls_word held;       /* slots whose children are to get no CPU */
 	hls_word touched;    /* urgencies that the page has, and the engine was not told of */
 	hls_word wake_at_ns; /* when the policy wants its timer; 0: it does not */
 	hls_word asks[HLS_NR_EVENTS];

@@ -50,8 +50,12 @@ enum { USER_LEVEL_PARAMS(HLS_PARAM_INDEX) };
 enum { USER_LEVEL_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct user_level {
-	/* How often it chose so, for whoever asks; crates/hls-core/src/pages.rs knows that these come first. */
-	u64 followed, stale, by_urgency, by_agent;
+	/*
+	 * How often it chose so, and the CPU time that its agents had: for whoever asks. View::decided() of
+	 * crates/hls-core knows that these come first, and crates/small-worlds/src/scheduling/pages.rs the places of
+	 * the others.
+	 */
+	u64 followed, stale, by_urgency, by_agent, agent_ns;
 	u64 events;                  /* so far */
 	u64 asked;                   /* the last event that the agent is asked about */
 	u64 taken;                   /* slots that have a child, a bit each */
@@ -208,6 +212,7 @@ static __always_inline bool user_level_is_asked(hls_t *h, u32 s)
 /* The agent has had a CPU: its allowance pays. */
 static __always_inline void user_level_charge_agent(hls_t *h, u32 s, u32 agent, u64 used_ns)
 {
+	user_level_of(h, s)->agent_ns += used_ns;
 	if (used_ns < USER_LEVEL_LEAST_TURN)
 		used_ns = USER_LEVEL_LEAST_TURN;
 	budget_charge(h, agent, &user_level_of(h, s)->allowance, h->scheduler[s].param[USER_LEVEL_ALLOWANCE],
@@ -570,10 +575,14 @@ static void user_level_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 		user_level_revoke_agent(h, s, v, used_ns, yielded);
 		return;
 	}
-	bool over = user_level_slice_over(h, v, used_ns);
-	user_level_enqueue(h, s, v, yielded || over);
-	if (yielded || over)
-		user_level_tell(h, s, user_level_slot(h, v), yielded ? HLS_EVENT_YIELD : HLS_EVENT_SLICE, true);
+	u32 kind = hls_is_offline(h, h->vp[v].cpu) ? HLS_EVENT_OFFLINE : HLS_NR_EVENTS;
+	if (user_level_slice_over(h, v, used_ns))
+		kind = HLS_EVENT_SLICE;
+	if (yielded)
+		kind = HLS_EVENT_YIELD;
+	user_level_enqueue(h, s, v, kind == HLS_EVENT_YIELD || kind == HLS_EVENT_SLICE);
+	if (kind < HLS_NR_EVENTS)
+		user_level_tell(h, s, user_level_slot(h, v), kind, true);
 }
 
 static void user_level_release(hls_t *h, u32 s, u32 v, u64 used_ns)

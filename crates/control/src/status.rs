@@ -65,6 +65,8 @@ pub struct Decisions {
     pub by_urgency: u64,
     /// How often the agent was given a CPU.
     pub by_agent: u64,
+    /// CPU time that its agents had, in nanoseconds.
+    pub agent_ns: u64,
 }
 
 /// A virtual processor of a scheduler.
@@ -144,11 +146,12 @@ fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
     let vps: Vec<CoreVp> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();
     let observed: ByVp = vps.iter().copied().zip(engine.observed(&vps)).collect();
     let mut decisions = |scheduler: &Scheduler| {
-        let of = |Decided { followed, stale, by_urgency, by_agent }| Decisions {
+        let of = |Decided { followed, stale, by_urgency, by_agent, agent_ran }| Decisions {
             followed,
             stale,
             by_urgency,
             by_agent,
+            agent_ns: agent_ran.0,
         };
         scheduler.policy.has_pages.then(|| engine.decided(scheduler.id)).flatten().map(of)
     };

@@ -8,6 +8,7 @@ use crate::properties::Properties;
 use crate::queues::Queues;
 use crate::syntax::Property;
 use crate::value::{self, LONGEST, SHORTEST};
+use hls_core::pages::{AGENTS_SLOT, SLOT, SLOTS};
 use hls_units::Nanos;
 use hls_workload::program::{Agent, Program};
 
@@ -16,10 +17,6 @@ const SLICE: Nanos = Nanos(1_000_000);
 
 /// How many events `stale` is behind.
 const BEHIND: u64 = 1;
-
-/// The parameter of a child that says in which slot of the pages it is, and the slot of the agent.
-const SLOT: &str = "slot";
-const AGENTS_SLOT: u64 = 0;
 
 /// Runs the policy of the scheduler above. Each turn takes `cost`.
 pub(crate) fn shape(properties: &mut Properties, _: &mut Queues, sink: &mut Sink) -> Option<Program> {
@@ -75,7 +72,8 @@ pub(crate) fn check(declared: &Declarations, attributes: &Attributes, sink: &mut
         let slot = slot.and_then(|slot| edge.params.get(slot)).filter(|_| policy.has_pages);
         if slot != Some(&AGENTS_SLOT) {
             let found = match slot {
-                Some(slot) => format!("an agent in slot {slot}"),
+                Some(slot) if *slot < SLOTS as u64 => format!("an agent in slot {slot}"),
+                Some(_) => "an agent in whatever slot is free".to_owned(),
                 None => format!("an agent below a {}", policy.name),
             };
             let expected = "it with slot=0 below a scheduler whose policy is a process";

@@ -7,6 +7,7 @@ use crate::model::{Edge, Hierarchy};
 use crate::params::{range, set_by};
 use crate::value::LONGEST;
 use hls_calculus::{Guarantee, Owner, Rational, Setting};
+use hls_core::pages::{CHILD, SLOT};
 use hls_core::{ParamInfo, Unit};
 
 /// A parameter that is zero where a file leaves it out (a warp) is changed by whole microseconds.
@@ -34,8 +35,14 @@ pub fn settings(hierarchy: &Hierarchy, input: &Input) -> Vec<Setting> {
 
 /// The parameters of an edge, and the numbers of its guarantee that set none of them.
 fn of_edge(hierarchy: &Hierarchy, edge: &Edge, owner: &Owner, settings: &mut Vec<Setting>) {
-    let infos = edge.parent.map_or(&[][..], |parent| &hierarchy.schedulers[parent].policy.vp_params);
-    settings.extend(of_vp(owner, infos, &edge.params, edge.requested.as_ref()));
+    let policy = edge.parent.map(|parent| &hierarchy.schedulers[parent].policy);
+    let infos = policy.map_or(&[][..], |policy| &policy.vp_params);
+    let mut of_vp = of_vp(owner, infos, &edge.params, edge.requested.as_ref());
+    if policy.is_some_and(|policy| policy.has_pages) {
+        // Numbers, but they say which child it is, and not what it is to have.
+        of_vp.retain(|setting| !matches!(setting.param.as_deref(), Some(SLOT | CHILD)));
+    }
+    settings.extend(of_vp);
 }
 
 /// The parameters of a VP, and the numbers of the guarantee that is asked for that set none of them.

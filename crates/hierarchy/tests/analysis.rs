@@ -146,6 +146,15 @@ fn settings_are_what_one_change_in_the_file_changes() {
     assert_eq!([&graph.edges[2], &graph.edges[3]].map(|edge| edge.params[0].1), [1, 1]);
 }
 
+/// Which slot a child of a scheduler in a process has is a number, but no quantity.
+#[test]
+fn no_setting_makes_another_child_the_agent() {
+    let hierarchy = read("user-level { thread \"agent\" slot=0; thread \"a\"; }");
+    let settings = settings(&hierarchy, &Input::new(&hierarchy));
+    let found: Vec<&str> = settings.iter().filter_map(|setting| setting.param.as_deref()).collect();
+    assert_eq!(found, ["allowance", "every", "urgency", "urgency"]);
+}
+
 /// Threads that nobody placed come to the default scheduler: it promises nothing, also where each child of the file
 /// could have a CPU to itself.
 #[test]

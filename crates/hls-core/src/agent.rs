@@ -2,6 +2,7 @@
 //! for whoever plays the process of a scheduler.
 
 use crate::pages::{KernelPage, UserPage};
+use std::error::Error;
 use std::ffi::c_void;
 use std::fmt;
 use std::path::Path;
@@ -36,11 +37,16 @@ impl AgentProgram {
     /// Why the dynamic linker does not take it, or what it lacks.
     pub fn open(path: &Path) -> Result<Arc<AgentProgram>, String> {
         // SAFETY: its initialisers may do anything: that the user may run it is what this function's text asks for.
-        let object = unsafe { libloading::Library::new(path) }.map_err(|error| error.to_string())?;
+        let object = unsafe { libloading::Library::new(path) }.map_err(in_words)?;
         // SAFETY: the type is that of include/hls_turn.h.
-        let turn = *unsafe { object.get::<Turn>(b"hls_agent_turn\0") }.map_err(|error| error.to_string())?;
+        let turn = *unsafe { object.get::<Turn>(b"hls_agent_turn\0") }.map_err(in_words)?;
         Ok(Arc::new(AgentProgram { turn, _object: object }))
     }
+}
+
+/// What the dynamic linker says.
+fn in_words(error: libloading::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// An agent, whose policy is a program's.

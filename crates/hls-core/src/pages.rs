@@ -14,6 +14,8 @@ pub const SLOTS: usize = 64;
 pub const AGENTS_SLOT: u64 = 0;
 /// The parameter of a child that says its slot; [`SLOTS`] means any that is free, but for the agent's.
 pub const SLOT: &str = "slot";
+/// The parameter of a child that says by what number the process knows it; 0: by that which the engine gives it.
+pub const CHILD: &str = "child";
 /// How many of the last events the kernel page has.
 pub const EVENTS: usize = 64;
 /// Kinds of events.
@@ -45,13 +47,15 @@ pub enum PageEvent {
     Slice,
     /// The time has come that the process wanted to be asked at.
     Time,
+    /// Its CPU went offline: it wants another one.
+    Offline,
 }
 
 impl PageEvent {
     /// The kind with this number.
     pub fn from_number(number: u8) -> Option<PageEvent> {
         use PageEvent::*;
-        [New, Removed, Wakeup, Block, Yield, Slice, Time].get(usize::from(number)).copied()
+        [New, Removed, Wakeup, Block, Yield, Slice, Time, Offline].get(usize::from(number)).copied()
     }
 }
 
@@ -77,7 +81,7 @@ pub fn number_of_scheduler(scheduler: usize) -> u64 {
 /// [`number_of_scheduler`]. Where the hierarchy states a number in the child's parameters, or the policy has no pages,
 /// nothing changes.
 pub fn number_child(policy: &PolicyInfo, params: &mut Params, number: u64) {
-    let child = policy.vp_params.iter().position(|param| param.name == "child");
+    let child = policy.vp_params.iter().position(|param| param.name == CHILD);
     if let Some(child) = child.filter(|child| policy.has_pages && params.0[*child] == 0) {
         params.0[child] = number;
     }

@@ -153,6 +153,8 @@ pub struct Decided {
     pub by_urgency: u64,
     /// For the agent.
     pub by_agent: u64,
+    /// CPU time that its agents had: what it costs that a process decides, and what that does besides.
+    pub agent_ran: Nanos,
 }
 
 /// A domain to be read.
@@ -309,8 +311,8 @@ impl View {
         let policy = unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler.0).read_volatile() }.policy;
         // SAFETY: as above.
         let words = unsafe { ffi::hls_scheduler_words(self.hls.as_ptr(), scheduler.0).read_volatile() };
-        let [followed, stale, by_urgency, by_agent, ..] = words;
-        let counts = Decided { followed, stale, by_urgency, by_agent };
+        let [followed, stale, by_urgency, by_agent, agent_ran, ..] = words;
+        let counts = Decided { followed, stale, by_urgency, by_agent, agent_ran: Nanos(agent_ran) };
         self.policy(policy).filter(|policy| policy.has_pages).map(|_| counts)
     }
 

@@ -111,7 +111,7 @@ impl Bench {
     }
 
     fn decided(&self) -> [u64; 4] {
-        let Decided { followed, stale, by_urgency, by_agent } =
+        let Decided { followed, stale, by_urgency, by_agent, .. } =
             self.machine.core.decided(self.scheduler).unwrap();
         [followed, stale, by_urgency, by_agent]
     }
@@ -703,7 +703,7 @@ fn what_was_decided_goes_with_the_scheduler() {
 }
 
 /// A CPU goes while the agent has it, and comes back: the agent goes on with another one, decisions for a CPU wait
-/// until it is there, and the page tells.
+/// until it is there, and the page tells. To a child that loses its CPU so, that is an event.
 #[test]
 fn cpus_go_and_come_back() {
     let mut bench = Bench::with_agent(2, false, &[1, 2, 5, 6]);
@@ -724,7 +724,13 @@ fn cpus_go_and_come_back() {
     assert_eq!(bench.running(), "bc");
     bench.machine.offline(0).unwrap();
     bench.machine.settled();
-    assert_eq!(bench.running(), ".c");
+    assert_eq!((bench.running().as_str(), bench.events().last()), (".c", Some(&(PageEvent::Offline, 1))));
+    bench.machine.core.online(0, bench.machine.now).unwrap();
+    bench.machine.settled();
+    bench.ask(PageEvent::Offline);
+    bench.machine.offline(1).unwrap();
+    bench.machine.settled();
+    assert_eq!((bench.running().as_str(), bench.events().last()), ("a.", Some(&(PageEvent::Offline, 2))));
 }
 
 /// The scheduler above gets another policy, and another one: the decisions below stand.
@@ -783,11 +789,10 @@ fn nothing_breaks_whatever_processes_write() {
         }
         let core = &stage.machine.core;
         for decided in (1..=20).filter_map(|scheduler| core.decided(CoreScheduler(scheduler))) {
-            let Decided { followed, stale, by_urgency, by_agent } = decided;
-            [followed, stale, by_urgency, by_agent]
-                .iter()
-                .zip(&mut sum)
-                .for_each(|(count, sum)| *sum += count);
+            let Decided { followed, stale, by_urgency, by_agent, .. } = decided;
+            for (sum, count) in sum.iter_mut().zip([followed, stale, by_urgency, by_agent]) {
+                *sum += count;
+            }
         }
     }
     println!("followed, stale, by urgency, by agent: {sum:?}");

@@ -17,7 +17,7 @@ use crate::{Error, Exit, exit};
 use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Op, Params, PolicyTable, View};
 use hls_hierarchy::model::{Hierarchy, Source};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
-use hls_monitor::result::RunResult;
+use hls_monitor::result::{Decided, RunResult};
 use hls_plan::{Built, ChangeableEngine, EngineThread, Plan, ThreadKey, planned_record, unplaced_params};
 use hls_units::Nanos;
 use libbpf_rs::{Link, MapCore, MapFlags};
@@ -355,6 +355,12 @@ impl Engine {
     /// After a broken invariant was found, this is the state in which it was found.
     pub fn dump(&mut self) -> String {
         dump(&mut self.built.core)
+    }
+
+    /// How schedulers have come to their choices so far whose policies are processes.
+    pub fn decided(&mut self) -> Vec<(ObservedScheduler, Decided)> {
+        let Built { core, observed, .. } = &mut self.built;
+        observed.decided(core.view())
     }
 
     /// Fills in what only the engine knows of the result.

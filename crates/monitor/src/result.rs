@@ -238,6 +238,8 @@ pub struct Decided {
     pub by_urgency: u64,
     /// For the agent.
     pub by_agent: u64,
+    /// CPU time that its agents had: what it costs that a process decides, and what that does besides.
+    pub agent_ran: Nanos,
 }
 
 /// What all threads below a scheduler lived through, as [`ThreadResult`] has it for one.

@@ -101,13 +101,24 @@ impl ObservedSchedulers {
         self.0.iter().find(|(_, observed)| **observed == scheduler).map(|(in_core, _)| *in_core)
     }
 
-    /// Writes how schedulers came to their choices whose policies are processes.
+    /// How schedulers have come to their choices so far whose policies are processes, in the order of their numbers.
+    pub fn decided(&self, view: &View) -> Vec<(ObservedScheduler, Decided)> {
+        let of = |(&in_core, &observed): (&CoreScheduler, &ObservedScheduler)| {
+            let pages::Decided { followed, stale, by_urgency, by_agent, agent_ran } =
+                view.decided(in_core)?;
+            Some((observed, Decided { followed, stale, by_urgency, by_agent, agent_ran }))
+        };
+        let mut all: Vec<_> = self.0.iter().filter_map(of).collect();
+        all.sort_by_key(|(observed, _)| *observed);
+        all
+    }
+
+    /// Writes that into the result.
     pub fn complete(&self, view: &View, result: &mut RunResult) {
-        for (&in_core, observed) in &self.0 {
-            let Some(counts) = view.decided(in_core) else { continue };
-            let Some(of) = result.schedulers.get_mut(observed.index()) else { continue };
-            let pages::Decided { followed, stale, by_urgency, by_agent } = counts;
-            of.decided = Some(Decided { followed, stale, by_urgency, by_agent });
+        for (observed, decided) in self.decided(view) {
+            if let Some(of) = result.schedulers.get_mut(observed.index()) {
+                of.decided = Some(decided);
+            }
         }
     }
 

@@ -105,6 +105,8 @@ struct JsonDecided {
     by_urgency: u64,
     /// For the agent.
     by_agent: u64,
+    /// CPU time that its agents had.
+    agent_ns: u64,
 }
 
 /// A thread.
@@ -274,11 +276,8 @@ fn scheduler<'a>(topology: &'a Topology, result: &SchedulerResult) -> JsonSchedu
         misses: result.below.misses,
         preemptions: result.below.preemptions,
         migrations: result.below.migrations,
-        decided: result.decided.map(|Decided { followed, stale, by_urgency, by_agent }| JsonDecided {
-            followed,
-            stale,
-            by_urgency,
-            by_agent,
+        decided: result.decided.map(|Decided { followed, stale, by_urgency, by_agent, agent_ran }| {
+            JsonDecided { followed, stale, by_urgency, by_agent, agent_ns: agent_ran.0 }
         }),
     }
 }

@@ -160,22 +160,26 @@ fn write_schedulers(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_rest(out, run.schedulers.len() - shown.len(), "schedulers")
 }
 
-/// How schedulers came to their choices whose policies are processes.
+/// How schedulers came to their choices whose policies are processes, and what part of their CPU time that cost.
 fn write_choices(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
-    const COLUMNS: [Column; 5] = [
+    const COLUMNS: [Column; 7] = [
         text("choices of"),
         number("decisions", "followed"),
         number("decisions", "stale"),
         number("", "by urgency"),
-        number("", "its agent"),
+        number("its agent", "asked"),
+        number("its agent", "CPU time"),
+        number("its agent", "share"),
     ];
-    let with_process = |result: &SchedulerResult| Some((result.scheduler, result.decided?));
-    let all: Vec<(ObservedScheduler, Decided)> = run.schedulers.iter().filter_map(with_process).collect();
-    let row = |(scheduler, decided): &(ObservedScheduler, Decided)| {
-        let Decided { followed, stale, by_urgency, by_agent } = *decided;
-        let [followed, stale, by_urgency, by_agent] =
-            [followed, stale, by_urgency, by_agent].map(short_count);
-        [run.topology.scheduler_name(*scheduler).to_owned(), followed, stale, by_urgency, by_agent]
+    let with_process = |result: &SchedulerResult| Some((result.scheduler, result.ran, result.decided?));
+    let all: Vec<(ObservedScheduler, Nanos, Decided)> =
+        run.schedulers.iter().filter_map(with_process).collect();
+    let row = |(scheduler, ran, decided): &(ObservedScheduler, Nanos, Decided)| {
+        let Decided { followed, stale, by_urgency, by_agent, agent_ran } = *decided;
+        let name = run.topology.scheduler_name(*scheduler).to_owned();
+        let [followed, stale, by_urgency, asked] = [followed, stale, by_urgency, by_agent].map(short_count);
+        let share = percent_rounded(agent_ran, *ran);
+        [name, followed, stale, by_urgency, asked, time_rounded(agent_ran), share]
     };
     let rows: Vec<_> = all.iter().take(MAX_ROWS).map(row).collect();
     write_section(out, &COLUMNS, &rows)?;

@@ -5,7 +5,7 @@
 
 use crate::random::Random;
 use crate::{Event, Script};
-use hls_core::pages::{HELD, Knows, PageEvent, UserWord, decision, slice};
+use hls_core::pages::{EVENT_KINDS, HELD, Knows, PageEvent, UserWord, decision, slice};
 use hls_core::{ParamInfo, Params, PolicyInfo, Unit, limits};
 use hls_units::Nanos;
 use std::mem::take;
@@ -208,7 +208,8 @@ impl Drawer<'_> {
             1 => (UserWord::WakeAt, self.random.below(1000) * MS),
             2 => (UserWord::Touched, self.random.below(256)),
             3 => {
-                let kind = PageEvent::from_number(self.random.below(7) as u8).expect("there are as many");
+                let kind = PageEvent::from_number(self.random.below(EVENT_KINDS as u64) as u8)
+                    .expect("there are as many");
                 (UserWord::Ask(kind), self.random.below(256))
             }
             4 | 5 => {

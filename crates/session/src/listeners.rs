@@ -5,9 +5,9 @@
 
 use crate::console::Error;
 use crate::request::{Files, Options};
-use hls_monitor::event::Record;
+use hls_monitor::event::{ObservedScheduler, Record};
 use hls_monitor::observe::{Observer, Promise};
-use hls_monitor::result::{RunResult, Topology};
+use hls_monitor::result::{Decided, RunResult, Topology};
 use hls_report::atomic_file::AtomicFile;
 use hls_report::perfetto::TraceWriter;
 use hls_report::timehist::TimeHist;
@@ -67,6 +67,16 @@ impl<'t> Listeners<'t> {
         let listed = self.timehist.as_mut().map_or(Ok(()), |timehist| timehist.record(record));
         if self.error.is_none() {
             self.error = traced.and(listed).err();
+        }
+    }
+
+    /// Passes on how schedulers have come to their choices up to `now` whose policies are processes.
+    pub fn note_choices(&mut self, now: Nanos, decided: impl FnOnce() -> Vec<(ObservedScheduler, Decided)>) {
+        let Some(trace) = &mut self.trace else { return };
+        let written =
+            decided().iter().try_for_each(|(scheduler, decided)| trace.choices(now, *scheduler, decided));
+        if self.error.is_none() {
+            self.error = written.err();
         }
     }
 

@@ -47,7 +47,9 @@ pub fn simulate(
             hierarchy.run().settle().map_err(failed)?;
         }
         hierarchy.run_until(until)?;
-        hierarchy.run().registry.listeners.check()?;
+        let SimulatedRun { simulation, registry, .. } = hierarchy.run();
+        registry.listeners.note_choices(until, || simulation.decided());
+        registry.listeners.check()?;
         progress(part, PARTS);
     }
     let SimulatedRun { mut simulation, mut registry, .. } = hierarchy.into_run();

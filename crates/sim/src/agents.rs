@@ -1,7 +1,9 @@
 //! The agents that a hierarchy file can name: those that schedule, and those that do harm, as far as they can.
 
 use crate::agent::{Agent, Seen, Then};
-use hls_core::pages::{HELD, KernelPage, Knows, PageEvent, SLOTS, UserPage, UserWord, decision, slice};
+use hls_core::pages::{
+    EVENT_KINDS, HELD, KernelPage, Knows, PageEvent, SLOTS, UserPage, UserWord, decision, slice,
+};
 use hls_units::Nanos;
 use hls_workload::program;
 use oorandom::Rand32;
@@ -161,7 +163,8 @@ impl Garbage {
             1 => (UserWord::Answered, seen.kernel.events.saturating_sub(self.below(3))),
             2 => (UserWord::WakeAt, self.soon(seen)),
             3 => {
-                let kind = PageEvent::from_number(self.below(7) as u8).unwrap_or(PageEvent::Wakeup);
+                let kind =
+                    PageEvent::from_number(self.below(EVENT_KINDS as u32) as u8).unwrap_or(PageEvent::Wakeup);
                 (UserWord::Ask(kind), self.any())
             }
             4 => {

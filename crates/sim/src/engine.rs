@@ -10,7 +10,7 @@ use crate::machine::{Cpu, on_tick};
 use crate::seat::{Programs, Seat};
 use hls_core::{Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Library, Params};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
-use hls_monitor::result::RunResult;
+use hls_monitor::result::{Decided, RunResult};
 use hls_plan::{Built, Plan, planned_record};
 use hls_thread::{Action, Compute, Job, Signalled, Sync, Thread, draw};
 use hls_units::Nanos;
@@ -283,6 +283,11 @@ impl Simulation {
         let Built { core, of_schedulers, observed, .. } = &self.built;
         of_schedulers.complete(core, self.now, result);
         observed.complete(core, result);
+    }
+
+    /// How schedulers have come to their choices so far whose policies are processes.
+    pub fn decided(&self) -> Vec<(ObservedScheduler, Decided)> {
+        self.built.observed.decided(&self.built.core)
     }
 
     /// Takes the calls of the core that were written down since the run began, or since they were last taken, if

@@ -10,7 +10,7 @@ use std::os::fd::RawFd;
 use std::{env, fmt};
 
 /// Why this process is no agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum OpenError {
     /// The environment has no `HLS_SCHEDULER`: neither `hls ctl promote` nor a hierarchy file has started the process.
     NoScheduler,
@@ -25,7 +25,10 @@ pub enum OpenError {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OpenError::NoScheduler => f.write_str("found no HLS_SCHEDULER in the environment, expected one"),
+            OpenError::NoScheduler => f.write_str(
+                "found no HLS_SCHEDULER in the environment, expected `hls ctl promote`, or the command of a hierarchy \
+                 file, to start this program",
+            ),
             OpenError::Malformed(text) => {
                 write!(f, "HLS_SCHEDULER: found {text:?}, expected NAME:DESCRIPTOR:DESCRIPTOR")
             }
@@ -34,6 +37,13 @@ impl fmt::Display for OpenError {
                 write!(f, "found pages of version {version}, expected {VERSION}")
             }
         }
+    }
+}
+
+/// The same sentence: a `main` that returns the error prints this.
+impl fmt::Debug for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

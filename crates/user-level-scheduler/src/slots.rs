@@ -42,10 +42,20 @@ pub enum Event {
     Slice,
     /// The time of [`Scheduler::wake_at`](crate::Scheduler::wake_at) has come.
     Time,
+    /// Its CPU went offline: it wants another one.
+    Offline,
 }
 
 impl Event {
     /// All of them, by their numbers.
-    pub const ALL: [Event; 7] =
-        [Event::New, Event::Removed, Event::Wakeup, Event::Block, Event::Yield, Event::Slice, Event::Time];
+    pub const ALL: [Event; 8] = [
+        Event::New,
+        Event::Removed,
+        Event::Wakeup,
+        Event::Block,
+        Event::Yield,
+        Event::Slice,
+        Event::Time,
+        Event::Offline,
+    ];
 }

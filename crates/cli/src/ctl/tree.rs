@@ -45,15 +45,16 @@ pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
     tree.add_below(None, "");
     write_rows(out, &COLUMNS, &tree.rows)?;
     for SchedulerStatus { name, policy, disabled_policy, decided, .. } in &status.schedulers {
-        if let Some(Decisions { followed, stale, by_urgency, by_agent }) = decided {
+        if let Some(Decisions { followed, stale, by_urgency, by_agent, agent_ns }) = decided {
             writeln!(
                 out,
                 "{name} has followed {} decisions of its process, and chosen {} times by urgency; {} decisions were \
-                 stale, and its agent was asked {} times",
+                 stale, and its agent was asked {} times, for {} of CPU time",
                 count(*followed),
                 count(*by_urgency),
                 count(*stale),
-                count(*by_agent)
+                count(*by_agent),
+                time_rounded(Nanos(*agent_ns))
             )?;
         }
         if let Some(disabled) = disabled_policy {
@@ -87,7 +88,7 @@ impl<'s> Tree<'s> {
             let (branch, rest) = if at == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
             let (name, kind, supply) = match &child {
                 Child::Scheduler(scheduler) => self.scheduler(scheduler, parent),
-                Child::Thread(thread) => (thread_name(thread), kind(thread), thread.supply.clone()),
+                Child::Thread(thread) => (thread_name(thread), thread_kind(thread), thread.supply.clone()),
                 Child::Threads(threads) => {
                     let supply = sum(threads.iter().map(|thread| &thread.supply), "");
                     (format!("{} threads", threads.len()), String::new(), supply)
@@ -170,10 +171,10 @@ fn thread_name(thread: &ThreadStatus) -> String {
     format!("{} ({tid}{of})", clean(comm))
 }
 
-/// `thread`, and who suspended it.
-fn kind(thread: &ThreadStatus) -> String {
+/// That it is a thread, and who suspended it.
+fn thread_kind(thread: &ThreadStatus) -> String {
     let by = thread.suspended_by.as_ref();
-    by.map_or("thread".into(), |by| format!("thread, suspended by {}", clean(by)))
+    by.map_or_else(|| "thread".into(), |by| format!("thread, suspended by {}", clean(by)))
 }
 
 /// A name that a terminal can show: a thread may call itself anything.

@@ -39,7 +39,8 @@ fn an_agent_that_is_not_there_is_refused_by_its_place() {
         "), expected a shared object that exports hls_agent_turn, by its path from this file's folder";
     assert_refused(&["run", &file, "--for", "10ms"], &[place, expected]);
     fs::write(folder.path().join("none.so"), "no object").unwrap();
-    assert_refused(&["run", &file, "--for", "10ms"], &[place, expected]);
+    // The dynamic linker says why.
+    assert_refused(&["run", &file, "--for", "10ms"], &[place, "none.so: ", expected]);
     // A check opens nothing.
     assert_eq!(hls(&["check", &file]).code, Some(0));
 }

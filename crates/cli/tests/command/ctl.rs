@@ -63,8 +63,7 @@ fn every_request_is_answered() {
 fn answers(ask: &impl Fn(&[&str]) -> Outcome, words: &[&str], code: i32, said: &str) {
     let Outcome { code: found, stdout, stderr } = ask(words);
     assert_eq!(found, Some(code), "{words:?}: {stdout}{stderr}");
-    let found = stdout + &stderr;
-    assert!(found.contains(said), "{words:?}: found {found}, expected {said}");
+    assert!((stdout.clone() + &stderr).contains(said), "{words:?}: {stdout}{stderr}, expected {said}");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //!
 //! A track for each CPU shows which thread runs there and what was stolen. A track for each scheduler and thread,
 //! nested as the hierarchy is, shows when it runs, its releases, deadlines and misses, and when it is out of budget;
-//! a counter for each VP with a budget shows what it was given. The switches are told once more as the kernel's own
-//! scheduling events, with VP numbers for thread ids, so that the viewer's CPU and thread-state views work.
+//! a counter for each VP with a budget shows what it was given, and those of each scheduler whose policy is a process
+//! how it came to its choices. The switches are told once more as the kernel's own scheduling events, with VP numbers
+//! for thread ids, so that the viewer's CPU and thread-state views work.
 //!
 //! Written as the records come, in bounded memory. A deadline is written when its job is released, ahead of its time;
 //! readers of the format sort by time. Relies on records in time order.
@@ -11,9 +12,10 @@
 mod wire;
 
 use crate::hierarchy::{Node, nodes};
-use hls_monitor::event::{ObservedVp, Record, What};
-use hls_monitor::result::{Child, Topology, VpInfo};
+use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
+use hls_monitor::result::{Child, Decided, Topology, VpInfo};
 use hls_units::Nanos;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use wire::{Field, Message, counter, event, ftrace, packet, switch, trace, track, waking};
 
@@ -39,6 +41,10 @@ fn node_track(node: usize) -> u64 {
 
 fn budget_track(vp: ObservedVp) -> u64 {
     (3 << 32) | u64::from(vp.0)
+}
+
+fn choices_track(scheduler: ObservedScheduler, counter: usize) -> u64 {
+    (4 << 32) | u64::from(scheduler.0) << 3 | counter as u64
 }
 
 /// What is known of a VP.
@@ -69,6 +75,8 @@ pub struct TraceWriter<'t, W> {
     running: Vec<u32>,
     vps: Vec<Vp>,
     cpus: Vec<Cpu>,
+    /// The last values of the counters of choices.
+    choices: BTreeMap<ObservedScheduler, [u64; 5]>,
 }
 
 impl<'t, W: Write> TraceWriter<'t, W> {
@@ -85,7 +93,8 @@ impl<'t, W: Write> TraceWriter<'t, W> {
             node.edge.vps.iter().for_each(|&vp| vps[vp.index()].node = Some(number));
         }
         let cpus = vec![Cpu::default(); usize::from(topology.cpus)];
-        let mut writer = TraceWriter { out, topology, running: vec![0; nodes.len()], nodes, vps, cpus };
+        let running = vec![0; nodes.len()];
+        let mut writer = TraceWriter { out, topology, running, nodes, vps, cpus, choices: BTreeMap::new() };
         writer.name_tracks()?;
         Ok(writer)
     }
@@ -111,15 +120,44 @@ impl<'t, W: Write> TraceWriter<'t, W> {
             }
             What::Miss { count: 1 } => self.instant(vp, at, "deadline missed"),
             What::Miss { count } => self.instant(vp, at, &format!("{count} deadlines missed")),
-            What::PolicyDisabled { scheduler, violation } => {
-                let is_its = |info: &VpInfo| info.child == Child::Scheduler(scheduler);
-                let vp = self.topology.vps.iter().position(is_its);
-                vp.map_or(Ok(()), |vp| {
-                    self.instant(ObservedVp::at(vp), at, &format!("policy disabled: {violation}"))
-                })
-            }
+            What::PolicyDisabled { scheduler, violation } => self
+                .vp_of(scheduler)
+                .map_or(Ok(()), |vp| self.instant(vp, at, &format!("policy disabled: {violation}"))),
             What::Arrive | What::JobDone { .. } | What::Offline | What::Online => Ok(()),
         }
+    }
+
+    /// Takes how a scheduler of the topology whose policy is a process has come to its choices up to `at`.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn choices(&mut self, at: Nanos, scheduler: ObservedScheduler, decided: &Decided) -> io::Result<()> {
+        let Some(vp) = self.vp_of(scheduler) else { return Ok(()) };
+        let Decided { followed, stale, by_urgency, by_agent, agent_ran } = *decided;
+        let counters = [
+            ("decisions followed", counter::UNIT_COUNT, followed),
+            ("decisions stale", counter::UNIT_COUNT, stale),
+            ("choices by urgency", counter::UNIT_COUNT, by_urgency),
+            ("its agent asked", counter::UNIT_COUNT, by_agent),
+            ("CPU time of its agent", counter::UNIT_TIME_NS, agent_ran.0),
+        ];
+        let before = self.choices.insert(scheduler, counters.map(|(.., value)| value));
+        for (number, (name, unit, value)) in counters.into_iter().enumerate() {
+            let track_number = choices_track(scheduler, number);
+            if before.is_none() {
+                self.counter_track(track_number, vp, name, unit)?;
+            }
+            if before.is_none_or(|before| before[number] != value) {
+                self.count(track_number, at, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first VP of a scheduler.
+    fn vp_of(&self, scheduler: ObservedScheduler) -> Option<ObservedVp> {
+        let is_its = |info: &VpInfo| info.child == Child::Scheduler(scheduler);
+        self.topology.vps.iter().position(is_its).map(ObservedVp::at)
     }
 
     /// Ends what still runs at `end`, flushes, and gives the output back.
@@ -207,16 +245,26 @@ impl<'t, W: Write> TraceWriter<'t, W> {
         let track_number = budget_track(vp);
         if !std::mem::replace(&mut self.vps[vp.index()].has_counter, true) {
             let by = self.topology.parent_name(vp).unwrap_or("machine");
-            let parent = self.vps[vp.index()].node.map_or(HIERARCHY, node_track);
-            let unit = Message::default().number(counter::UNIT, counter::UNIT_TIME_NS);
-            let descriptor = Message::default()
-                .number(track::UUID, track_number)
-                .number(track::PARENT_UUID, parent)
-                .text(track::NAME, &format!("budget from {by}"))
-                .message(track::COUNTER, &unit);
-            self.packet(Nanos::ZERO, packet::TRACK_DESCRIPTOR, descriptor)?;
+            let name = format!("budget from {by}");
+            self.counter_track(track_number, vp, &name, counter::UNIT_TIME_NS)?;
         }
-        let value = Message::default().number(event::COUNTER_VALUE, budget.0.min(i64::MAX as u64));
+        self.count(track_number, at, budget.0)
+    }
+
+    /// Tells the name of a counter, which stands below the node of a VP.
+    fn counter_track(&mut self, number: u64, vp: ObservedVp, name: &str, unit: u64) -> io::Result<()> {
+        let node = self.vps[vp.index()].node;
+        let unit = Message::default().number(counter::UNIT, unit);
+        let descriptor = Message::default()
+            .number(track::UUID, number)
+            .number(track::PARENT_UUID, node.map_or(HIERARCHY, node_track))
+            .text(track::NAME, name)
+            .message(track::COUNTER, &unit);
+        self.packet(Nanos::ZERO, packet::TRACK_DESCRIPTOR, descriptor)
+    }
+
+    fn count(&mut self, track_number: u64, at: Nanos, value: u64) -> io::Result<()> {
+        let value = Message::default().number(event::COUNTER_VALUE, value.min(i64::MAX as u64));
         self.event(track_number, at, event::COUNTER, value)
     }
 

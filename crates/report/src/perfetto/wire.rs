@@ -45,6 +45,7 @@ pub(super) mod counter {
     use super::Field;
     pub const UNIT: Field = Field(3);
     pub const UNIT_TIME_NS: u64 = 1;
+    pub const UNIT_COUNT: u64 = 2;
 }
 
 /// `TrackEvent`.

@@ -104,7 +104,13 @@ fn the_verdict_is_one_line() {
 fn choices_of_a_process() {
     let mut run = many_threads(1);
     run.threads.clear();
-    let decided = Decided { followed: 1_234, stale: 5, by_urgency: 1_234_567, by_agent: 89 };
+    let decided = Decided {
+        followed: 1_234,
+        stale: 5,
+        by_urgency: 1_234_567,
+        by_agent: 89,
+        agent_ran: Nanos::from_micros(267),
+    };
     run.schedulers[0].decided = Some(decided);
     check("choices.table", |out| table::write_tables(out, &run));
     let text = check("choices.json", |out| json::write_json(out, &run));

@@ -1,11 +1,13 @@
 //! The Perfetto trace, read back.
 
 use crate::support;
-use hls_monitor::event::{ObservedVp, Record, What};
+use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
+use hls_monitor::result::Decided;
 use hls_report::perfetto::TraceWriter;
 use hls_units::Nanos;
 use perfetto_protos::counter_descriptor::counter_descriptor::Unit;
 use perfetto_protos::trace::Trace;
+use perfetto_protos::trace_packet::TracePacket;
 use perfetto_protos::track_event::track_event::Type;
 use proptest::prelude::*;
 use protobuf::Message;
@@ -111,6 +113,44 @@ fn budgets_and_wake_ups_read_back() {
     let woken: Vec<&str> =
         events.filter(|event| event.has_sched_waking()).map(|event| event.sched_waking().comm()).collect();
     assert_eq!(woken, ["video player", "word processor", "voice recognition"]);
+}
+
+/// A counter is written where it has changed, below the scheduler that it is of.
+#[test]
+fn choices_read_back() {
+    let topology = support::topology();
+    let mut writer = TraceWriter::new(Vec::new(), &topology).unwrap();
+    let scheduler = ObservedScheduler(3);
+    let first = Decided { followed: 3, by_agent: 4, agent_ran: Nanos(12_000), ..Decided::default() };
+    writer.choices(Nanos::from_millis(1), scheduler, &first).unwrap();
+    let second = Decided { followed: 5, ..first };
+    writer.choices(Nanos::from_millis(2), scheduler, &second).unwrap();
+    writer.choices(Nanos::from_millis(2), ObservedScheduler(99), &second).unwrap();
+    let trace = Trace::parse_from_bytes(&writer.finish(Nanos::from_millis(3)).unwrap()).unwrap();
+    let names = names(&trace);
+    let counters = trace.packet.iter().filter(|packet| packet.track_event().type_() == Type::TYPE_COUNTER);
+    let value = |packet: &TracePacket| {
+        let event = packet.track_event();
+        (packet.timestamp() / 1_000_000, names[&event.track_uuid()].clone(), event.counter_value())
+    };
+    let value_at = |at, name: &str, value| (at, name.to_owned(), value);
+    assert_eq!(
+        counters.map(value).collect::<Vec<_>>(),
+        [
+            value_at(1, "decisions followed", 3),
+            value_at(1, "decisions stale", 0),
+            value_at(1, "choices by urgency", 0),
+            value_at(1, "its agent asked", 4),
+            value_at(1, "CPU time of its agent", 12_000),
+            value_at(2, "decisions followed", 5),
+        ]
+    );
+    let stale = trace
+        .packet
+        .iter()
+        .map(|packet| packet.track_descriptor())
+        .find(|track| track.name() == "decisions stale");
+    assert!(names[&stale.unwrap().parent_uuid()].starts_with("PS"));
 }
 
 /// A disk with little space.

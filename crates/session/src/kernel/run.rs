@@ -187,6 +187,7 @@ impl<'t> Run<'t> {
             self.registry.record(&record);
         }
         self.registry.report_disabled_policies(&mut self.engine);
+        self.registry.listeners.note_choices(now, || self.engine.decided());
         Ok(now)
     }
 

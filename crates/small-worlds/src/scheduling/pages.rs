@@ -96,14 +96,14 @@ impl fmt::Display for Written {
 }
 
 /// Places of words in a scheduler: the policy's `struct user_level`.
-const EVENTS: usize = 4;
-const ASKED: usize = 5;
-const TAKEN: usize = 6;
-const WAKE_AT: usize = 8;
-const LOOKED_AT: usize = 9;
-const LEFT: usize = 11;
-const END_AT: usize = 12;
-const IS_PARKED_AND_TO_REVIEW: usize = 14;
+const EVENTS: usize = 5;
+const ASKED: usize = 6;
+const TAKEN: usize = 7;
+const WAKE_AT: usize = 9;
+const LOOKED_AT: usize = 10;
+const LEFT: usize = 12;
+const END_AT: usize = 13;
+const IS_PARKED_AND_TO_REVIEW: usize = 15;
 
 /// How often the timer looks at urgencies, where no decision does.
 const LOOKS_EVERY_NS: u64 = 100_000;
