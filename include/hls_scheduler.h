@@ -294,16 +294,25 @@ static inline int hls_scheduler_promote(struct hls_scheduler *s, const struct hl
 }
 
 /*
+ * An agent that comes back from sched_yield() so often in a row though nobody has given it a CPU is an agent of nobody:
+ * the hierarchy has gone, with the engine that would have said so. It must not go on yielding for ever.
+ */
+#define HLS_MOST_UNGRANTED 1000
+
+/*
  * What an agent does: turns, and between them it parks. Returns when the calling thread is not the agent any more, as
- * after a demotion, or when hls_scheduler_end() was called.
+ * after a demotion, when the hierarchy has gone, or when hls_scheduler_end() was called.
  */
 static inline void hls_scheduler_run(struct hls_scheduler *s)
 {
-	hls_word self = (hls_word)syscall(SYS_gettid);
+	hls_word self = (hls_word)syscall(SYS_gettid), granted_at_ns = 0;
+	unsigned ungranted = 0;
 
-	while (!s->ended && hls_load(&s->kernel->slot[HLS_AGENT].child) == self) {
+	while (!s->ended && hls_load(&s->kernel->slot[HLS_AGENT].child) == self && ungranted < HLS_MOST_UNGRANTED) {
 		hls_scheduler_turn(s);
 		sched_yield();
+		ungranted = hls_load(&s->kernel->at_ns) == granted_at_ns ? ungranted + 1 : 0;
+		granted_at_ns = hls_load(&s->kernel->at_ns);
 	}
 }
 

@@ -67,16 +67,24 @@ fn descriptors(text: &str) -> Option<(RawFd, RawFd)> {
     Some((kernel.parse().ok()?, user.parse().ok()?))
 }
 
+/// An agent that comes back from `sched_yield()` so often in a row though nobody has given it a CPU is an agent of nobody:
+/// the hierarchy has gone, with the engine that would have said so.
+const MOST_UNGRANTED: u32 = 1000;
+
 /// What the program of a scheduler does: takes turns, and parks between them, until the calling thread is not the agent
-/// any more. The settings are those of the environment's `HLS_SETTINGS`.
+/// any more, or the hierarchy has gone. The settings are those of the environment's `HLS_SETTINGS`.
 pub fn run<P: Policy>(policy: &mut P) -> Result<(), OpenError> {
     let pages = open()?;
     let settings = env::var("HLS_SETTINGS").unwrap_or_default();
     let mut scheduler = Scheduler::new::<P>(pages, &settings);
     let agent = u64::from(gettid().as_raw_nonzero().get().unsigned_abs());
-    while pages.child(0) == agent {
+    let (mut granted_at_ns, mut ungranted) = (0, 0);
+    while pages.child(0) == agent && ungranted < MOST_UNGRANTED {
         scheduler.turn(policy);
         sched_yield();
+        let at_ns = pages.at_ns();
+        ungranted = if at_ns == granted_at_ns { ungranted + 1 } else { 0 };
+        granted_at_ns = at_ns;
     }
     Ok(())
 }

@@ -97,3 +97,16 @@ end_hogs
 none_is_lost
 stop
 grep -q "OWN-agent" /tmp/report || fail "the report has no agent"
+
+# Agents end with the hierarchy, also where that is killed: they would yield to nobody for ever.
+has_ended() { ! [ -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }
+start /usr/kernel/promote.kdl
+answers
+of_file=$(pidof chooser)
+hls ctl promote U --below PS width=1 -- chooser &
+agent=$!
+moves "$agent" U
+kill -9 "$run"
+wait "$hls"
+within 50 is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) after the run was killed"
+for pid in $of_file $agent; do within 100 has_ended "$pid" || fail "agent $pid goes on without a hierarchy"; done
