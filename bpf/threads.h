@@ -121,9 +121,9 @@ int engine_init_task(u64 *ctx)
 }
 
 /*
- * A thread comes. Kernel threads never wait for a grant, whether they are bound to a CPU yet or not: whoever waits for a
- * kernel thread's work waits with it, and the machine comes to a halt when the threads of RCU starve. Only those do that
- * work for devices, and that the hierarchy names. That is looked at here, since here there is stack for it.
+ * A thread comes. Kernel threads never wait for a grant, whether they are bound to a CPU yet or not: whoever waits for
+ * a kernel thread's work waits with it, and the machine comes to a halt when the threads of RCU starve. Only those do
+ * that work for devices, and that the hierarchy names. That is looked at here, since here there is stack for it.
  */
 CURRENT_PROGRAM(init_task);
 SEC("struct_ops.s/hls_init_task")

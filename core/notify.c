@@ -455,8 +455,8 @@ static bool wants_cpu(const vp_t *vp)
 }
 
 /*
- * The thread of v wants a CPU. No effect when it does already; while v is suspended, nobody hears of it. inline_hooks as
- * in request_single().
+ * The thread of v wants a CPU. No effect when it does already; while v is suspended, nobody hears of it. inline_hooks
+ * as in request_single().
  */
 static __always_inline void request_thread(hls_t *h, u32 v, u64 now_ns, bool inline_hooks)
 {

@@ -6,10 +6,10 @@
 use crate::engine::{PolicyDisabled, RunningEngine, Thread};
 use crate::error::Error;
 use crate::loaded::{LoadedPolicy, known, policy_of, presets};
-use crate::suspensions::Suspension;
 use crate::tree::{Layout, Lease, Lost, Tree};
 use hls_calculus::Mode;
 use hls_hierarchy::{Policies, Policy};
+use hls_plan::ThreadKey;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
@@ -28,6 +28,14 @@ impl Peer {
     pub(crate) fn is_root(self) -> bool {
         self == Peer::ROOT
     }
+}
+
+/// A thread that is suspended.
+#[derive(Clone, Debug)]
+pub(crate) struct Suspension {
+    pub(crate) thread: ThreadKey,
+    /// The name of the scheduler that holds it back.
+    pub(crate) by: String,
 }
 
 /// What answers requests: a hierarchy, and the engine that runs it.
@@ -151,6 +159,12 @@ impl<E: RunningEngine> Manager<E> {
                 self.engine.promise(who, &self.tree.promised_to_each(at));
             }
         }
+    }
+
+    /// A living thread.
+    pub(crate) fn living(&mut self, tid: u32) -> Result<Thread, Error> {
+        let thread = self.engine.thread(tid);
+        thread.ok_or_else(|| Error::NotFound(format!("found no thread {tid}, expected a living one")))
     }
 
     /// A thread that the user may move: one of the user's own, in a place that the user may change.

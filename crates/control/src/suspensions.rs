@@ -5,18 +5,9 @@
 //! A thread is suspended in the name of one scheduler, at a time, and stays so until somebody resumes it who may change
 //! what is below that one, or until that one has gone. Relies on the engine to keep a thread suspended when it moves.
 
-use crate::engine::{HierarchyChange, RunningEngine, Thread};
+use crate::engine::{HierarchyChange, RunningEngine};
 use crate::error::Error;
-use crate::manager::{Manager, Peer};
-use hls_plan::ThreadKey;
-
-/// A thread that is suspended.
-#[derive(Clone, Debug)]
-pub(crate) struct Suspension {
-    thread: ThreadKey,
-    /// The name of the scheduler that holds it back.
-    by: String,
-}
+use crate::manager::{Manager, Peer, Suspension};
 
 impl<E: RunningEngine> Manager<E> {
     /// Suspends a thread in the name of a scheduler that is above it, at any distance; without a name, of the one right
@@ -78,10 +69,5 @@ impl<E: RunningEngine> Manager<E> {
                 self.suspensions.remove(&tid);
             }
         }
-    }
-
-    pub(crate) fn living(&mut self, tid: u32) -> Result<Thread, Error> {
-        let thread = self.engine.thread(tid);
-        thread.ok_or_else(|| Error::NotFound(format!("found no thread {tid}, expected a living one")))
     }
 }

@@ -200,8 +200,8 @@ pub enum Who {
 pub enum Source {
     /// A network device: a thread for each of its queues (threaded NAPI).
     Napi(String),
-    /// Packets that a CPU puts into a queue for itself, such as those of the loopback device. The kernel has a thread
-    /// for that if it was booted with `thread_backlog_napi`.
+    /// Packets that other CPUs put into the queue of this one (receive packet steering). The kernel has a thread for
+    /// that if it was booted with `thread_backlog_napi`.
     Backlog(u16),
 }
 

@@ -200,8 +200,8 @@ pub trait Calls {
         self.make(Op::RenewPages, Call::at(now, scheduler.0)).and_then(answer).map(drop)
     }
 
-    /// Suspends a thread, or resumes it: to its scheduler a suspended thread sleeps, whatever it does. No effect where it
-    /// is as it is to be.
+    /// Suspends a thread, or resumes it: to its scheduler a suspended thread sleeps, whatever it does. No effect where
+    /// it is as it is to be.
     fn suspend(&mut self, vp: CoreVp, on: bool, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::Suspend, Call { b: u32::from(on), ..Call::at(now, vp.0) }).and_then(answer).map(drop)
     }

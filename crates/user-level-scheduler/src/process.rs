@@ -67,8 +67,8 @@ fn descriptors(text: &str) -> Option<(RawFd, RawFd)> {
     Some((kernel.parse().ok()?, user.parse().ok()?))
 }
 
-/// An agent that comes back from `sched_yield()` so often in a row though nobody has given it a CPU is an agent of nobody:
-/// the hierarchy has gone, with the engine that would have said so.
+/// An agent that comes back from `sched_yield()` so often in a row though nobody has given it a CPU is an agent of
+/// nobody: the hierarchy has gone, with the engine that would have said so.
 const MOST_UNGRANTED: u32 = 1000;
 
 /// What the program of a scheduler does: takes turns, and parks between them, until the calling thread is not the agent

@@ -1,5 +1,6 @@
-//! Network devices whose interrupts' work threads of the kernel do while a hierarchy runs that names them (`source=` in a
-//! hierarchy file): each device is asked for such threads before the hierarchy is attached, and is as it was afterwards.
+//! Network devices whose interrupts' work threads of the kernel do while a hierarchy runs that names them (`source=` in
+//! a hierarchy file): each device is asked for such threads before the hierarchy is attached, and is as it was
+//! afterwards.
 //!
 //! A device that was asked stays so where this process is killed: that changes who does the work, not what is done.
 
