@@ -105,8 +105,9 @@ static void dispatch(void)
 static void tell_rank(uint64_t rank)
 {
 	uint64_t values[4] = {rank};
+	/* Until its name has put the thread where it belongs, another scheduler hears this, which knows no ranks. */
 	if (is_told)
-		check(hls_tell(messenger, 0, values) >= 0, "hls_tell");
+		check(hls_tell(messenger, 0, values) >= 0 || errno == ENOSYS, "hls_tell");
 }
 
 static void *work(void *arg)

@@ -14,6 +14,16 @@ serve() {
 	while read -r line; do echo "times $1 $line"; done </tmp/times
 }
 
+start_hogs() {
+	hogs=
+	for _ in $(seq "$HOGS"); do
+		while :; do :; done &
+		hogs="$hogs $!"
+	done
+}
+
+end_hogs() { kill $hogs; hogs=; }
+
 begin() {
 	hls run "/usr/server/$1.kdl" --engine kernel >/dev/null 2>/tmp/errors &
 	hls=$!
@@ -34,17 +44,17 @@ end() {
 }
 
 ip link set lo up 2>/dev/null || ifconfig lo up || fail "the loopback device"
-hogs=
-for _ in $(seq "$HOGS"); do
-	while :; do :; done &
-	hogs="$hogs $!"
-done
+start_hogs
 serve fair plain
+end_hogs
 begin server
+start_hogs
 serve reserved plain
 serve own own
+end_hogs
 end
 begin told
+start_hogs
 serve told told
+end_hogs
 end
-kill $hogs
