@@ -99,7 +99,7 @@ fn every_finding_is_seen_good_and_bad() {
             seen.entry(finding.what).or_default().push(finding.verdict);
         }
     }
-    assert_eq!(seen.len(), 11, "{:?}", seen.keys());
+    assert_eq!(seen.len(), 12, "{:?}", seen.keys());
     for (what, verdicts) in &seen {
         assert!(verdicts.contains(&Verdict::Good), "{what} is never good");
         assert!(verdicts.iter().any(|verdict| *verdict != Verdict::Good), "{what} is always good");
