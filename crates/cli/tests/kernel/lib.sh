@@ -167,6 +167,12 @@ of() {
 # is_at THREAD SCHEDULER: whether the thread is below it.
 is_at() { [ "$(of "$1" scheduler)" = "$2" ]; }
 
+# moves THREAD SCHEDULER: the thread must come to be below it.
+moves() { within 100 is_at "$1" "$2" || fail "thread $1 is below $(of "$1" scheduler), expected $2"; }
+
+# ran THREAD: prints its CPU time in ms.
+ran() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/schedstat"; }
+
 # has_no NAME: whether there is no such scheduler.
 has_no() { ! hls ctl status | grep -q "[─] $1 "; }
 

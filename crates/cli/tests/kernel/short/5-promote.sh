@@ -3,17 +3,14 @@
 # and revoked; agents that are killed and replaced; users without rights. Two CPUs.
 . /usr/kernel/lib.sh
 
-# moves THREAD SCHEDULER: the thread must come to be below it.
-moves() { within 100 is_at "$1" "$2" || fail "thread $1 is below $(of "$1" scheduler), expected $2"; }
-
 # decides NAME: whether a decision of the scheduler's process was followed.
 decides() { hls ctl status | grep -q "^$1 has followed [1-9]"; }
 
+# has_ended PID: whether the process has ended, though hls may not have taken note yet.
+has_ended() { ! [ -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }
+
 # goes NAME: the scheduler must go, though nobody asks for that.
 goes() { within 50 has_no "$1" || fail "$1 stays: $(hls ctl status)"; }
-
-# ran THREAD: prints its CPU time in ms.
-ran() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/schedstat"; }
 
 # has_more FIRST SECOND: in a second the first thread must have had nearly all that the two have had.
 has_more() {
@@ -94,12 +91,15 @@ kill "$sleeper"
 hogs="$worker $one $two"
 hogs_get_on 2
 end_hogs
+# The agent that nobody asks any more is parked: runnable, and without a CPU for as long as that.
+parked=$(pidof chooser)
+kill "$parked"
+within 50 has_ended "$parked" || fail "the agent of the file does not end"
 none_is_lost
 stop
 grep -q "OWN-agent" /tmp/report || fail "the report has no agent"
 
 # Agents end with the hierarchy, also where that is killed: they would yield to nobody for ever.
-has_ended() { ! [ -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }
 start /usr/kernel/promote.kdl
 answers
 of_file=$(pidof chooser)

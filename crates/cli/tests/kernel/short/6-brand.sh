@@ -3,9 +3,6 @@
 # them. Two CPUs, and a kernel that was booted with such threads.
 . /usr/kernel/lib.sh
 
-# ran THREAD: prints its CPU time in ms.
-ran() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/schedstat"; }
-
 # takes SECONDS: prints the percentage of a CPU that the packets take.
 takes() {
 	before=$(ran "$packets")
@@ -30,8 +27,7 @@ grep -q 'none.kdl:1:.*found no device `none0`' /tmp/said || fail "no word of the
 
 start /usr/kernel/brand.kdl
 answers
-is_of_res() { [ "$(of "$1" scheduler)" = RES ]; }
-within 50 is_of_res "$packets" || fail "the packets' thread is below $(of "$packets" scheduler)"
+moves "$packets" RES
 sleep 1
 reserved=$(takes 5)
 echo "packets take $free % of a CPU, and $reserved % in a reservation of 10 %"
