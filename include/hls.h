@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/bpf.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -214,30 +215,38 @@ static inline int hls_is_plain(const char *text)
 	return 1;
 }
 
+/* Makes the call of this message, written as by printf(). -1 with errno: EINVAL, it is too long. */
+__attribute__((format(printf, 1, 2))) static inline int hls_call_as(const char *format, ...)
+{
+	char message[512];
+	va_list values;
+
+	va_start(values, format);
+	int length = vsnprintf(message, sizeof(message), format, values);
+	va_end(values);
+	if (length < 0 || (size_t)length >= sizeof(message)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return hls_call(message, (size_t)length + 1);
+}
+
 /*
  * Reserves budget_ns of CPU time in every period_ns for the calling thread, below the first scheduler that can give it.
  * hard: the thread gets no more than that. An earlier reservation of the thread ends.
  */
 static inline int hls_reserve(uint64_t budget_ns, uint64_t period_ns, int hard)
 {
-	char message[256];
-	int length = snprintf(message, sizeof(message),
-			      "{\"method\":\"hls.Control.Reserve\",\"parameters\":{\"thread\":%ld,"
-			      "\"guarantee\":\"%s %" PRIu64 "ns %" PRIu64 "ns\"}}",
-			      (long)syscall(SYS_gettid), hard ? "RESBH" : "RESBS", budget_ns, period_ns);
-
-	return hls_call(message, (size_t)length + 1);
+	return hls_call_as("{\"method\":\"hls.Control.Reserve\",\"parameters\":{\"thread\":%ld,"
+			   "\"guarantee\":\"%s %" PRIu64 "ns %" PRIu64 "ns\"}}",
+			   (long)syscall(SYS_gettid), hard ? "RESBH" : "RESBS", budget_ns, period_ns);
 }
 
 /* Ends the calling thread's reservation: it goes back to the default scheduler. */
 static inline int hls_release(void)
 {
-	char message[128];
-	int length = snprintf(message, sizeof(message),
-			      "{\"method\":\"hls.Control.Release\",\"parameters\":{\"thread\":%ld}}",
-			      (long)syscall(SYS_gettid));
-
-	return hls_call(message, (size_t)length + 1);
+	return hls_call_as("{\"method\":\"hls.Control.Release\",\"parameters\":{\"thread\":%ld}}",
+			   (long)syscall(SYS_gettid));
 }
 
 /*
@@ -246,32 +255,24 @@ static inline int hls_release(void)
  */
 static inline int hls_message(const char *parameter, const char *value)
 {
-	char message[512];
-	int length = snprintf(message, sizeof(message),
-			      "{\"method\":\"hls.Control.Message\",\"parameters\":{\"thread\":%ld,"
-			      "\"parameter\":\"%s\",\"value\":\"%s\"}}",
-			      (long)syscall(SYS_gettid), parameter, value);
-
-	if (length < 0 || (size_t)length >= sizeof(message) || !hls_is_plain(parameter) || !hls_is_plain(value)) {
+	if (!hls_is_plain(parameter) || !hls_is_plain(value)) {
 		errno = EINVAL;
 		return -1;
 	}
-	return hls_call(message, (size_t)length + 1);
+	return hls_call_as("{\"method\":\"hls.Control.Message\",\"parameters\":{\"thread\":%ld,"
+			   "\"parameter\":\"%s\",\"value\":\"%s\"}}",
+			   (long)syscall(SYS_gettid), parameter, value);
 }
 
 /* Moves the calling thread below a scheduler, with the presets of the parameters that this asks of its children. */
 static inline int hls_move(const char *scheduler)
 {
-	char message[512];
-	int length = snprintf(message, sizeof(message),
-			      "{\"method\":\"hls.Control.Move\",\"parameters\":{\"thread\":%ld,\"to\":\"%s\"}}",
-			      (long)syscall(SYS_gettid), scheduler);
-
-	if (length < 0 || (size_t)length >= sizeof(message) || !hls_is_plain(scheduler)) {
+	if (!hls_is_plain(scheduler)) {
 		errno = EINVAL;
 		return -1;
 	}
-	return hls_call(message, (size_t)length + 1);
+	return hls_call_as("{\"method\":\"hls.Control.Move\",\"parameters\":{\"thread\":%ld,\"to\":\"%s\"}}",
+			   (long)syscall(SYS_gettid), scheduler);
 }
 
 /*
@@ -375,27 +376,19 @@ static inline int hls_demote(const char *name)
  */
 static inline int hls_grant(const char *name, pid_t thread, uint64_t urgency, unsigned slot)
 {
-	char message[512];
-	int length = snprintf(message, sizeof(message),
-			      "{\"method\":\"hls.Control.Grant\",\"parameters\":{\"name\":\"%s\",\"thread\":%ld,"
-			      "\"urgency\":%" PRIu64 ",\"slot\":%u}}",
-			      name, (long)thread, urgency, slot);
-
-	if (length < 0 || (size_t)length >= sizeof(message) || !hls_is_plain(name)) {
+	if (!hls_is_plain(name)) {
 		errno = EINVAL;
 		return -1;
 	}
-	return hls_call(message, (size_t)length + 1);
+	return hls_call_as("{\"method\":\"hls.Control.Grant\",\"parameters\":{\"name\":\"%s\",\"thread\":%ld,"
+			   "\"urgency\":%" PRIu64 ",\"slot\":%u}}",
+			   name, (long)thread, urgency, slot);
 }
 
 /* Moves a thread from a scheduler whose policy is a process to the scheduler above that one. */
 static inline int hls_revoke(pid_t thread)
 {
-	char message[128];
-	int length = snprintf(message, sizeof(message),
-			      "{\"method\":\"hls.Control.Revoke\",\"parameters\":{\"thread\":%ld}}", (long)thread);
-
-	return hls_call(message, (size_t)length + 1);
+	return hls_call_as("{\"method\":\"hls.Control.Revoke\",\"parameters\":{\"thread\":%ld}}", (long)thread);
 }
 
 /*
@@ -404,26 +397,18 @@ static inline int hls_revoke(pid_t thread)
  */
 static inline int hls_suspend(pid_t thread, const char *by)
 {
-	char message[512];
-	int length = snprintf(message, sizeof(message),
-			      "{\"method\":\"hls.Control.Suspend\",\"parameters\":{\"thread\":%ld,\"by\":\"%s\"}}",
-			      (long)thread, by);
-
-	if (length < 0 || (size_t)length >= sizeof(message) || !hls_is_plain(by)) {
+	if (!hls_is_plain(by)) {
 		errno = EINVAL;
 		return -1;
 	}
-	return hls_call(message, (size_t)length + 1);
+	return hls_call_as("{\"method\":\"hls.Control.Suspend\",\"parameters\":{\"thread\":%ld,\"by\":\"%s\"}}",
+			   (long)thread, by);
 }
 
 /* Resumes a thread that was suspended, for whoever could suspend it. */
 static inline int hls_resume(pid_t thread)
 {
-	char message[128];
-	int length = snprintf(message, sizeof(message),
-			      "{\"method\":\"hls.Control.Resume\",\"parameters\":{\"thread\":%ld}}", (long)thread);
-
-	return hls_call(message, (size_t)length + 1);
+	return hls_call_as("{\"method\":\"hls.Control.Resume\",\"parameters\":{\"thread\":%ld}}", (long)thread);
 }
 
 /*

@@ -311,8 +311,9 @@ static inline void hls_scheduler_run(struct hls_scheduler *s)
 	while (!s->ended && hls_load(&s->kernel->slot[HLS_AGENT].child) == self && ungranted < HLS_MOST_UNGRANTED) {
 		hls_scheduler_turn(s);
 		sched_yield();
-		ungranted = hls_load(&s->kernel->at_ns) == granted_at_ns ? ungranted + 1 : 0;
-		granted_at_ns = hls_load(&s->kernel->at_ns);
+		hls_word at_ns = hls_load(&s->kernel->at_ns);
+		ungranted = at_ns == granted_at_ns ? ungranted + 1 : 0;
+		granted_at_ns = at_ns;
 	}
 }
 

@@ -38,6 +38,9 @@ pub(crate) struct Suspension {
     pub(crate) by: String,
 }
 
+/// The threads that are suspended, by their numbers.
+pub(crate) type Suspensions = BTreeMap<u32, Suspension>;
+
 /// What answers requests: a hierarchy, and the engine that runs it.
 pub struct Manager<E> {
     pub(crate) engine: E,
@@ -46,8 +49,7 @@ pub struct Manager<E> {
     pub(crate) loaded: Vec<LoadedPolicy>,
     /// All policies that schedulers may have, loaded ones included.
     pub(crate) policies: Policies,
-    /// The threads that are suspended, by their numbers.
-    pub(crate) suspensions: BTreeMap<u32, Suspension>,
+    pub(crate) suspensions: Suspensions,
     /// Held while a change of policies is prepared and made.
     pub(crate) turn: Arc<Mutex<()>>,
 }
@@ -65,7 +67,7 @@ impl<E: RunningEngine> Manager<E> {
             tree: Tree::new(layout, &policies, mode)?,
             loaded,
             policies,
-            suspensions: BTreeMap::new(),
+            suspensions: Suspensions::new(),
             turn: Arc::default(),
         })
     }

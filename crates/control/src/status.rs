@@ -3,7 +3,7 @@
 //! Relies on the tree for what is promised and on the engine for what became of it. Changes nothing.
 
 use crate::engine::{Observed, RunningEngine, Thread};
-use crate::manager::Manager;
+use crate::manager::{Manager, Suspensions};
 use crate::tree::{Above, Scheduler, Tree};
 use hls_calculus::Guarantee;
 use hls_core::CoreVp;
@@ -131,16 +131,12 @@ impl<E: RunningEngine> Manager<E> {
     /// The hierarchy, what was promised and what became of it.
     pub fn status(&mut self) -> Status {
         self.sweep();
-        let mut status = status(&self.tree, &mut self.engine);
-        for thread in &mut status.threads {
-            thread.suspended_by = self.suspended_by(thread.thread).map(str::to_owned);
-        }
-        status
+        status(&self.tree, &self.suspensions, &mut self.engine)
     }
 }
 
 /// Asks the engine for all that the tree does not know.
-fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
+fn status(tree: &Tree, suspensions: &Suspensions, engine: &mut impl RunningEngine) -> Status {
     let threads = engine.threads();
     let of_schedulers = tree.all().flat_map(|(_, scheduler)| &scheduler.above).flat_map(|above| &above.vps);
     let vps: Vec<CoreVp> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();
@@ -172,7 +168,7 @@ fn status(tree: &Tree, engine: &mut impl RunningEngine) -> Status {
             processors: scheduler.above.iter().flat_map(|above| processors(tree, above, &observed)).collect(),
         });
     }
-    let threads = threads.into_iter().map(|thread| of_thread(tree, thread, &observed)).collect();
+    let threads = threads.into_iter().map(|thread| of_thread(tree, suspensions, thread, &observed)).collect();
     let (longest_hold_ns, longest_wait_ns) =
         engine.longest_hold_and_wait().map(|(hold, wait)| (hold.0, wait.0)).unzip();
     let stolen_ns = engine.stolen().0;
@@ -193,7 +189,7 @@ fn processors(tree: &Tree, above: &Above, observed: &ByVp) -> Vec<ProcessorStatu
     above.vps.iter().enumerate().map(one).collect()
 }
 
-fn of_thread(tree: &Tree, thread: Thread, observed: &ByVp) -> ThreadStatus {
+fn of_thread(tree: &Tree, suspensions: &Suspensions, thread: Thread, observed: &ByVp) -> ThreadStatus {
     let lease = tree.leases.get(&thread.key.tid).filter(|lease| lease.key == thread.key);
     let edge = lease.map(|lease| lease.edge).or(thread.slot);
     let guarantee = edge.map_or(Guarantee::Null, |edge| tree.promised(edge).0);
@@ -203,7 +199,7 @@ fn of_thread(tree: &Tree, thread: Thread, observed: &ByVp) -> ThreadStatus {
         process: thread.pid,
         comm: thread.comm,
         scheduler: scheduler.map_or_else(String::new, |scheduler| scheduler.name.clone()),
-        suspended_by: None,
+        suspended_by: suspensions.get(&thread.key.tid).map(|held| held.by.clone()),
         supply: Supply::new(&guarantee, observed.get(&thread.key.vp)),
     }
 }

@@ -51,11 +51,6 @@ impl<E: RunningEngine> Manager<E> {
         Ok(by)
     }
 
-    /// Whoever suspended the thread of this number, if somebody did.
-    pub(crate) fn suspended_by(&self, tid: u32) -> Option<&str> {
-        self.suspensions.get(&tid).map(|held| held.by.as_str())
-    }
-
     /// Resumes threads whose holder has gone, and forgets those that have ended.
     pub(crate) fn end_suspensions(&mut self) {
         for (tid, Suspension { thread, by }) in self.suspensions.clone() {

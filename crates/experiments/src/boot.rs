@@ -2,7 +2,7 @@
 //! every run gives the same numbers.
 
 use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
-use hls_vm::{CutShort, Guest, Machine, Outcome, Time, Vm};
+use hls_vm::{CutShort, Guest, Machine, Outcome, Script, Time, Vm};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -56,6 +56,12 @@ pub(crate) fn compiled(root: &Path, source: &str, work: &Path) -> Result<PathBuf
         Ok(status) => Err(format!("gcc failed ({status}); its messages are above")),
         Err(error) => Err(format!("gcc: {error}")),
     }
+}
+
+/// A script for a guest that runs hls: these variables, what all such scripts share, and what this one does.
+pub(crate) fn script_with_hls(name: &str, variables: &str, text: &str) -> Script {
+    let shared = include_str!("run_hls.sh");
+    Script { name: name.into(), text: format!("#!/bin/sh\n{variables}\n{shared}{text}") }
 }
 
 /// The file of the policy that is like Vassal's sample scheduler.

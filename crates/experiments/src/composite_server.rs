@@ -5,8 +5,8 @@
 //! Relies on the test machine, on `composite_server.sh` to measure there, and on the program `server` of the
 //! experiment's folder.
 
-use crate::boot::{ExactVm, builds, compiled, root};
-use hls_vm::{Guest, Script};
+use crate::boot::{ExactVm, builds, compiled, root, script_with_hls};
+use hls_vm::Guest;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -52,11 +52,11 @@ pub fn measure(vm: &ExactVm, hls: &Path, folder: &Path) -> Result<Measured, Vec<
 fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
     let root = root();
     let (source, policy) = (format!("experiments/{NAME}/server.c"), root.join("examples/policies/ranks.c"));
-    let text =
-        format!("#!/bin/sh\nSECONDS_EACH={SECONDS} HOGS={HOGS}\n{}", include_str!("composite_server.sh"));
+    let variables = format!("SECONDS_EACH={SECONDS} HOGS={HOGS}");
+    let script = script_with_hls(NAME, &variables, include_str!("composite_server.sh"));
     let file = |name: &str| (folder.join(name), format!("/usr/server/{name}"));
     Ok(Guest {
-        scripts: vec![Script { name: NAME.into(), text }],
+        scripts: vec![script],
         programs: vec![hls.to_owned(), compiled(&root, &source, work)?],
         files: vec![
             file("server.kdl"),

@@ -1,13 +1,8 @@
 # Measures how long the requests of composite-server take in the test machine, beside hogs: in the fair class, and under
 # hls in three ways. Prints lines `times VARIANT KIND COUNT P50 P99 P999 WORST`, in microseconds.
 #
-# Relies on SECONDS_EACH and HOGS, on the program `server`, and on a build of the policy `ranks`.
+# Relies on run_hls.sh, on SECONDS_EACH and HOGS, on the program `server`, and on a build of the policy `ranks`.
 set -u
-
-fail() {
-	echo "$*: $(cat /tmp/errors)"
-	exit 2
-}
 
 serve() {
 	server "$2" "$SECONDS_EACH" >/tmp/times 2>/tmp/errors || fail "server $2"
@@ -22,24 +17,12 @@ start_hogs() {
 	done
 }
 
-end_hogs() { kill $hogs; hogs=; }
+end_hogs() { kill $hogs; }
 
-begin() {
-	hls run "/usr/server/$1.kdl" --engine kernel >/dev/null 2>/tmp/errors &
-	hls=$!
-	until hls ctl status >/dev/null 2>&1; do
-		kill -0 $hls || fail "hls run $1"
-		sleep 0.1
-	done
-	sleep 2
-}
-
-# Broken promises (status 1) are said, and not measured here.
+# Broken promises are said, and not measured here.
 end() {
 	kill -INT $hls
-	wait $hls
-	status=$?
-	[ $status -le 1 ] || fail "hls run"
+	await_end "hls run"
 	[ $status -eq 0 ] || echo "note: hls run said that a promise was broken"
 }
 
@@ -47,13 +30,15 @@ ip link set lo up 2>/dev/null || ifconfig lo up || fail "the loopback device"
 start_hogs
 serve fair plain
 end_hogs
-begin server
+begin /usr/server/server.kdl >/dev/null
+sleep 2
 start_hogs
 serve reserved plain
 serve own own
 end_hogs
 end
-begin told
+begin /usr/server/told.kdl >/dev/null
+sleep 2
 start_hogs
 serve told told
 end_hogs

@@ -4,8 +4,8 @@
 //! Relies on the test machine, where instructions are counted, on `composite_tables.sh` to measure there, and on the
 //! program `tables` of the experiment's folder. Rows that need no hls are measured on this machine, too.
 
-use crate::boot::{ExactVm, compiled, root};
-use hls_vm::{Guest, Script};
+use crate::boot::{ExactVm, compiled, root, script_with_hls};
+use hls_vm::Guest;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -77,9 +77,9 @@ pub fn measure(vm: &ExactVm, hls: &Path, folder: &Path) -> Result<Measured, Vec<
     let tables = compiled(&root(), &source, work.path()).map_err(|error| vec![error])?;
     let (with, without): (Vec<&str>, Vec<&str>) = rows().into_iter().partition(|row| needs_hls(row));
     let variables = format!("WITHOUT='{}' WITH='{}'", without.join(" "), with.join(" "));
-    let text = format!("#!/bin/sh\n{variables}\n{}", include_str!("composite_tables.sh"));
+    let script = script_with_hls(NAME, &variables, include_str!("composite_tables.sh"));
     let guest = Guest {
-        scripts: vec![Script { name: NAME.into(), text }],
+        scripts: vec![script],
         programs: vec![hls.to_owned(), tables.clone()],
         files: vec![(folder.join("tables.kdl"), "/usr/tables/tables.kdl".into())],
     };

@@ -3,12 +3,12 @@
 //! paper states, and with real packets on a real kernel. Its four hierarchies are files; the rates at which packets
 //! come stand here.
 
-use crate::boot::{ExactVm, compiled, root};
+use crate::boot::{ExactVm, compiled, root, script_with_hls};
 use crate::chart::{Chart, Line};
 use crate::run::{planned, simulate};
 use hls_sim::Options;
 use hls_units::Nanos;
-use hls_vm::{Guest, Script};
+use hls_vm::Guest;
 use hls_workload::program::{Span, Workload};
 use std::fmt::Write as _;
 use std::io;
@@ -240,13 +240,13 @@ pub fn measure(
         .map(|(hierarchy, rates)| format!("{}:{}:{}", HIERARCHIES[*hierarchy].0, rates[0], rates[1]))
         .collect();
     let variables = format!("SECONDS_EACH={SECONDS_ON_KERNEL} POINTS='{}'", words.join(" "));
-    let text = format!("#!/bin/sh\n{variables}\n{}", include_str!("interrupts.sh"));
+    let script = script_with_hls(NAME, &variables, include_str!("interrupts.sh"));
     let file = |(letter, _): &(char, &str)| {
         let name = format!("{letter}.kdl");
         (folder.join(&name), format!("/usr/interrupts/{name}"))
     };
     let guest = Guest {
-        scripts: vec![Script { name: NAME.into(), text }],
+        scripts: vec![script],
         programs: vec![hls.to_owned(), packets],
         files: HIERARCHIES.iter().map(file).collect(),
     };

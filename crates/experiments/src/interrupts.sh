@@ -1,28 +1,13 @@
 # Runs the hierarchies of composite-interrupts, with packets of the program `packets` at all rates. Prints lines
 # `ROW HIERARCHY RATE RATE UPCALLS TASK1 TASK2 LEVEL0 DROPPED`, packets a second, of the CPU in thousandths.
 #
-# Relies on POINTS, words of the form HIERARCHY:RATE:RATE, those of one hierarchy together, and on SECONDS.
+# Relies on run_hls.sh, on POINTS, words of the form HIERARCHY:RATE:RATE, those of one hierarchy together, and on SECONDS.
 set -u
 
-fail() {
-	echo "$*: $(cat /tmp/errors)"
-	exit 2
-}
-
-begin() {
-	hls run "/usr/interrupts/$1.kdl" --engine kernel >/dev/null 2>/tmp/errors &
-	hls=$!
-	until hls ctl status >/dev/null 2>&1; do
-		kill -0 $hls || fail "hls run $1"
-		sleep 0.1
-	done
-}
-
-# Broken promises (status 1) are not measured here.
+# Broken promises are not measured here.
 end() {
 	kill -INT $hls
-	wait $hls
-	[ $? -le 1 ] || fail "hls run $running"
+	await_end "hls run $running"
 }
 
 ip link set lo up 2>/dev/null || ifconfig lo up || fail "the loopback device"
@@ -31,7 +16,7 @@ for point in $POINTS; do
 	hierarchy=${point%%:*} rates=${point#*:}
 	if [ "$hierarchy" != "$running" ]; then
 		[ -z "$running" ] || end
-		begin "$hierarchy"
+		begin "/usr/interrupts/$hierarchy.kdl" >/dev/null
 		running=$hierarchy
 	fi
 	case $hierarchy in a | c) upcalls=one ;; *) upcalls=two ;; esac

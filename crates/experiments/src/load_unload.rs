@@ -4,10 +4,10 @@
 //! Relies on the test machine, on `load_unload.sh` to do that there, and on the reports of `hls run --json` and the
 //! times that `hls load` prints.
 
-use crate::boot::{ExactVm, builds, sample};
+use crate::boot::{ExactVm, builds, sample, script_with_hls};
 use crate::report::RunReport;
 use hls_units::Nanos;
-use hls_vm::{Guest, OUT, Script};
+use hls_vm::{Guest, OUT};
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -77,9 +77,9 @@ fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
         versions(&work.join("versions")).map_err(|error| format!("builds of the sample: {error}"))?;
     let rows = ROWS.map(|(file, _)| file).join(" ");
     let variables = format!("ROWS='{rows}' CYCLES={CYCLES} BUILDS={BUILDS}");
-    let text = format!("#!/bin/sh\n{variables}\n{}", include_str!("load_unload.sh"));
+    let script = script_with_hls(NAME, &variables, include_str!("load_unload.sh"));
     Ok(Guest {
-        scripts: vec![Script { name: NAME.into(), text }],
+        scripts: vec![script],
         programs: vec![hls.to_owned()],
         files: vec![
             (folder.to_owned(), "/usr/load-unload".into()),

@@ -4,8 +4,8 @@
 //! Relies on the test machine, on `vassal.sh` to measure there, and on the programs `pipe` of `crates/cost` and
 //! `metronome` of `examples`, which the compiler of this machine builds.
 
-use crate::boot::{ExactVm, builds, compiled, root, sample};
-use hls_vm::{Guest, Script};
+use crate::boot::{ExactVm, builds, compiled, root, sample, script_with_hls};
+use hls_vm::Guest;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -91,9 +91,9 @@ fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
     let pipe = compiled(&root, "crates/cost/src/pipe.c", work)?;
     let metronome = compiled(&root, "examples/metronome.c", work)?;
     let variables = format!("BATCHES={BATCHES} TICKS={TICKS} HOGS={HOGS}");
-    let text = format!("#!/bin/sh\n{variables}\n{}", include_str!("vassal.sh"));
+    let script = script_with_hls(NAME, &variables, include_str!("vassal.sh"));
     Ok(Guest {
-        scripts: vec![Script { name: NAME.into(), text }],
+        scripts: vec![script],
         programs: vec![hls.to_owned(), pipe, metronome, "chrt".into()],
         files: vec![
             (folder.join("vassal.kdl"), "/usr/vassal/vassal.kdl".into()),

@@ -2,14 +2,9 @@
 # `asked-times` loaded. Prints lines `switch ROW LEAST MEDIAN AVERAGE` and `ticks ROW LEAST GREATEST AVERAGE DEVIATION`,
 # in nanoseconds.
 #
-# Relies on BATCHES, TICKS and HOGS, on the programs `pipe` and `metronome`, and on a build of the policy in the cache
+# Relies on run_hls.sh, on BATCHES, TICKS and HOGS, on the programs `pipe` and `metronome`, and on a build of the policy in the cache
 # of hls: the guest has no compiler.
 set -u
-
-fail() {
-	echo "$*: $(cat /tmp/errors)"
-	exit 2
-}
 
 # measure TABLE ROW COMMAND...: prints a line of the table, with the times that the command prints.
 measure() {
@@ -62,12 +57,7 @@ ticks fifo-sleep sleep real_time
 ticks fifo-timer timer real_time
 ticks deadline-sleep sleep deadline
 
-hls run /usr/vassal/vassal.kdl --engine kernel >/dev/null 2>/tmp/hls &
-hls=$!
-until hls ctl status >/dev/null 2>&1; do
-	kill -0 $hls || { cp /tmp/hls /tmp/errors; fail "hls run"; }
-	sleep 0.1
-done
+begin /usr/vassal/vassal.kdl >/dev/null
 settle
 measure switch unused pipe "$BATCHES"
 measure switch unused-fifo pipe "$BATCHES" fifo
@@ -81,6 +71,5 @@ measure switch inside pipe_in_A
 ticks time-sharing-sleep sleep
 ticks asked A
 kill -INT $hls
-wait $hls
-# Broken promises (status 1) are not measured here.
-[ $? -le 1 ] || { cp /tmp/hls /tmp/errors; fail "hls run"; }
+# Broken promises are not measured here.
+await_end "hls run"
