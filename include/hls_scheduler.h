@@ -297,7 +297,7 @@ static inline int hls_scheduler_promote(struct hls_scheduler *s, const struct hl
  * An agent that comes back from sched_yield() so often in a row though nobody has given it a CPU is an agent of nobody:
  * the hierarchy has gone, with the engine that would have said so. It must not go on yielding for ever.
  */
-#define HLS_MOST_UNGRANTED 1000
+#define HLS_MOST_UNGRANTED 100000
 
 /*
  * What an agent does: turns, and between them it parks. Returns when the calling thread is not the agent any more, as

@@ -69,7 +69,7 @@ fn descriptors(text: &str) -> Option<(RawFd, RawFd)> {
 
 /// An agent that comes back from `sched_yield()` so often in a row though nobody has given it a CPU is an agent of
 /// nobody: the hierarchy has gone, with the engine that would have said so.
-const MOST_UNGRANTED: u32 = 1000;
+const MOST_UNGRANTED: u32 = 100_000;
 
 /// What the program of a scheduler does: takes turns, and parks between them, until the calling thread is not the agent
 /// any more, or the hierarchy has gone. The settings are those of the environment's `HLS_SETTINGS`.

@@ -11,12 +11,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Places of words in the kernel page.
 const VERSION: usize = 0;
 const EVENTS: usize = 1;
 const WANTING: usize = 3;
+const AT_NS: usize = 4;
 const CPUS: usize = 5;
 const WIDTH: usize = 6;
 const RING: usize = 7 + 3 * SLOTS;
@@ -42,6 +44,14 @@ impl Page {
         let mut word = [0; 8];
         self.0.read_exact_at(&mut word, 8 * place as u64).expect("it is for reading");
         u64::from_ne_bytes(word)
+    }
+
+    /// Has the page say again and again that the agent was given a CPU just now, as the engine does, until `is_done`.
+    fn grant(&self, is_done: &AtomicBool) {
+        for at_ns in (1..).take_while(|_| !is_done.load(Ordering::Relaxed)) {
+            self.write(AT_NS, at_ns);
+            std::thread::sleep(Duration::from_micros(100));
+        }
     }
 
     /// Waits until the word is there, ten seconds at most.
@@ -98,30 +108,54 @@ fn go(process: &mut Child) {
 fn an_agent_decides_until_it_is_none_any_more() {
     for program in &*PROGRAMS {
         let (kernel, user) = (Page::new(KERNEL_WORDS), Page::new(USER_WORDS));
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| kernel.grant(&is_done));
+            let decides = std::panic::catch_unwind(|| decides(program, &kernel, &user));
+            is_done.store(true, Ordering::Relaxed);
+            decides.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        });
+    }
+}
+
+/// Nobody gives it a CPU in the name of a hierarchy, and nobody says that it is no agent any more.
+#[test]
+fn an_agent_without_a_hierarchy_ends() {
+    for program in &*PROGRAMS {
+        let (kernel, user) = (Page::new(KERNEL_WORDS), Page::new(USER_WORDS));
         let mut process = process(program, &kernel, &user);
         kernel.write(VERSION, 1);
-        kernel.write(CPUS, 0b11);
-        kernel.write(WIDTH, 1);
         kernel.write(child(0), process.id().into());
-        for slot in 1..3 {
-            kernel.write(child(slot), 100 + slot as u64);
-            kernel.write(RING + 2 * slot - 1, (2 * slot as u64 - 1) << 16 | slot as u64);
-            kernel.write(RING + 2 * slot, (2 * slot as u64) << 16 | 2 << 8 | slot as u64);
-        }
-        kernel.write(WANTING, 0b110);
-        kernel.write(EVENTS, 4);
         go(&mut process);
-        user.wait_for(0, 4);
-        // A strict decision that knows four events: the thread in slot 2 has the greater priority.
-        assert_eq!(user.read(3 + 8), 4 << 16 | 0x1002, "{}", program.display());
-        assert_eq!(user.read(3 + 9), 4 << 16 | 0x1002, "the only CPU that it has may be any");
-        kernel.write(RING + 5, 5 << 16 | 3 << 8 | 2);
-        kernel.write(EVENTS, 5);
-        user.wait_for(0, 5);
-        assert_eq!(user.read(3 + 8), 5 << 16 | 0x1001, "{}", program.display());
-        kernel.write(child(0), 0);
         assert!(process.wait().expect("it ends").success());
     }
+}
+
+/// The program decides by what the page says, and ends when that says that it is no agent.
+fn decides(program: &Path, kernel: &Page, user: &Page) {
+    let mut process = process(program, kernel, user);
+    kernel.write(VERSION, 1);
+    kernel.write(CPUS, 0b11);
+    kernel.write(WIDTH, 1);
+    kernel.write(child(0), process.id().into());
+    for slot in 1..3 {
+        kernel.write(child(slot), 100 + slot as u64);
+        kernel.write(RING + 2 * slot - 1, (2 * slot as u64 - 1) << 16 | slot as u64);
+        kernel.write(RING + 2 * slot, (2 * slot as u64) << 16 | 2 << 8 | slot as u64);
+    }
+    kernel.write(WANTING, 0b110);
+    kernel.write(EVENTS, 4);
+    go(&mut process);
+    user.wait_for(0, 4);
+    // A strict decision that knows four events: the thread in slot 2 has the greater priority.
+    assert_eq!(user.read(3 + 8), 4 << 16 | 0x1002, "{}", program.display());
+    assert_eq!(user.read(3 + 9), 4 << 16 | 0x1002, "the only CPU that it has may be any");
+    kernel.write(RING + 5, 5 << 16 | 3 << 8 | 2);
+    kernel.write(EVENTS, 5);
+    user.wait_for(0, 5);
+    assert_eq!(user.read(3 + 8), 5 << 16 | 0x1001, "{}", program.display());
+    kernel.write(child(0), 0);
+    assert!(process.wait().expect("it ends").success());
 }
 
 #[test]
