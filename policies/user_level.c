@@ -119,11 +119,10 @@ static __always_inline void user_level_renew(hls_t *h, u32 s)
 }
 
 /* Whether the process has changed urgencies, and no grant looks at them, since there is no child to be chosen. */
-static __always_inline bool user_level_is_to_look(hls_t *h, u32 s)
+static __always_inline bool user_level_is_to_look(hls_t *h, u32 s, const struct hls_user_page *user)
 {
 	if (likely(h->scheduler[s].nr_ready) || user_level_is_sealed(h, s))
 		return false;
-	struct hls_user_page *user = user_page(h, s);
 	return user && PAGE_WORD(user->touched);
 }
 
@@ -138,7 +137,7 @@ static __always_inline void user_level_set_timer(hls_t *h, u32 s)
 	else if (ul->slot[HLS_AGENT] && agent->state == HLS_READY && (agent->flags & HLS_THROTTLED) &&
 		 !ul->is_parked)
 		at_ns = ul->allowance.end_at;
-	if (look_at_ns < at_ns && unlikely(user_level_is_to_look(h, s)))
+	if (look_at_ns < at_ns && unlikely(user_level_is_to_look(h, s, user_page(h, s))))
 		at_ns = look_at_ns;
 	hls_set_timer(h, s, at_ns);
 }
@@ -179,18 +178,25 @@ static __always_inline void user_level_rouse(hls_t *h, u32 s, bool at_once)
 	hls_set_timer(h, s, timer_at);
 }
 
-/* An event: tells the process, and rouses the agent if that asks to be told; `at_once` as above. */
-HLS_GLOBAL_FUNC u32 user_level_tell(hls_t *h __arg_arena, u32 s, u32 slot, u32 kind, bool at_once)
+/*
+ * What happened to the child in a slot, as user_level_tell() takes it; `at_once` as above. What is below the flag is an
+ * entry of the ring but for its number.
+ */
+#define USER_LEVEL_AT_ONCE (1U << 16)
+#define USER_LEVEL_EVENT(kind, slot, at_once) ((u32)(kind) << 8 | (slot) | ((at_once) ? USER_LEVEL_AT_ONCE : 0))
+
+/* An event: tells the process by its pages, and rouses the agent if that asks to be told. */
+HLS_GLOBAL_FUNC u32 user_level_tell(hls_t *h __arg_arena, u32 s, u32 event, struct hls_kernel_page *kernel,
+				    struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
-	struct hls_kernel_page *kernel = kernel_page(h, s);
-	struct hls_user_page *user = user_page(h, s);
+	u32 slot = event & (HLS_SLOTS - 1), kind = (event >> 8) & (HLS_NR_EVENTS - 1);
 	u64 number = ++ul->events;
 	if (!kernel || !user)
 		return 0;
-	bool asks = kind == HLS_EVENT_TIME || ((PAGE_WORD(user->ask[kind & (HLS_NR_EVENTS - 1)]) >> slot) & 1);
-	kernel->slot[slot & (HLS_SLOTS - 1)].event = number;
-	kernel->ring[number % HLS_EVENTS] = number << 16 | kind << 8 | slot;
+	bool asks = kind == HLS_EVENT_TIME || ((PAGE_WORD(user->ask[kind]) >> slot) & 1);
+	kernel->slot[slot].event = number;
+	kernel->ring[number % HLS_EVENTS] = number << 16 | (u16)event;
 	kernel->wanting = ul->wanting;
 	kernel->at_ns = h->now_ns;
 	if (asks)
@@ -198,14 +204,20 @@ HLS_GLOBAL_FUNC u32 user_level_tell(hls_t *h __arg_arena, u32 s, u32 slot, u32 k
 	PAGE_BARRIER();
 	PAGE_WORD(kernel->events) = number;
 	if (asks)
-		user_level_rouse(h, s, at_once);
+		user_level_rouse(h, s, event & USER_LEVEL_AT_ONCE);
 	return 0;
 }
 
-/* Whether the agent has not answered all that it was asked. */
-static __always_inline bool user_level_is_asked(hls_t *h, u32 s)
+/* The same, of the child v, where the pages are not at hand. */
+static __always_inline void user_level_tell_of(hls_t *h, u32 s, u32 v, u32 kind, bool at_once)
 {
-	struct hls_user_page *user = user_page(h, s);
+	u32 event = USER_LEVEL_EVENT(kind, user_level_slot(h, v), at_once);
+	user_level_tell(h, s, event, kernel_page(h, s), user_page(h, s));
+}
+
+/* Whether the agent has not answered all that it was asked. */
+static __always_inline bool user_level_is_asked(hls_t *h, u32 s, const struct hls_user_page *user)
+{
 	return user && user_level_of(h, s)->asked > PAGE_WORD(user->answered);
 }
 
@@ -285,9 +297,8 @@ HLS_GLOBAL_FUNC u32 user_level_look_at_slots(hls_t *h __arg_arena, u32 s, u64 sl
 }
 
 /* Looks at urgencies that the process has changed, a few at a time. */
-static __always_inline void user_level_look(hls_t *h, u32 s)
+static __always_inline void user_level_look(hls_t *h, u32 s, struct hls_user_page *user)
 {
-	struct hls_user_page *user = user_page(h, s);
 	u64 touched = user ? PAGE_WORD(user->touched) : 0, rest = touched;
 	if (likely(!touched) || user_level_is_sealed(h, s))
 		return;
@@ -331,9 +342,8 @@ static __always_inline void user_level_show(hls_t *h, u32 s, u32 slot, u64 child
 }
 
 /* Writes what CPU time v has had. */
-static __always_inline void user_level_show_time(hls_t *h, u32 s, u32 v)
+static __always_inline void user_level_show_time(hls_t *h, u32 v, struct hls_kernel_page *kernel)
 {
-	struct hls_kernel_page *kernel = kernel_page(h, s);
 	if (kernel)
 		kernel->slot[user_level_slot(h, v)].ran_ns = h->vp[v].ran_ns;
 }
@@ -359,7 +369,7 @@ static s64 user_level_register_vp(hls_t *h, u32 s, u32 v)
 	if (user_level_is_agent(h, v))
 		user_level_note_agent(h, s);
 	else
-		user_level_tell(h, s, vp->slot, HLS_EVENT_NEW, false);
+		user_level_tell_of(h, s, v, HLS_EVENT_NEW, false);
 	return 0;
 }
 
@@ -373,7 +383,7 @@ static void user_level_unregister_vp(hls_t *h, u32 s, u32 v)
 	if (slot == HLS_AGENT)
 		user_level_note_agent(h, s);
 	else
-		user_level_tell(h, s, slot, HLS_EVENT_REMOVED, false);
+		user_level_tell_of(h, s, v, HLS_EVENT_REMOVED, false);
 }
 
 static void user_level_request(hls_t *h, u32 s, u32 v)
@@ -386,16 +396,18 @@ static void user_level_request(hls_t *h, u32 s, u32 v)
 		return;
 	}
 	user_level_enqueue(h, s, v, true);
-	user_level_tell(h, s, user_level_slot(h, v), HLS_EVENT_WAKEUP, !(h->vp[v].flags & HLS_THROTTLED));
+	user_level_tell_of(h, s, v, HLS_EVENT_WAKEUP, !(h->vp[v].flags & HLS_THROTTLED));
 }
 
 /* The child v wants no CPU any more. */
-static __always_inline void user_level_stop(hls_t *h, u32 s, u32 v, bool at_once)
+static __always_inline void user_level_stop(hls_t *h, u32 s, u32 v, struct hls_user_page *user, bool at_once)
 {
-	user_level_of(h, s)->wanting &= ~(1ULL << user_level_slot(h, v));
-	user_level_show_time(h, s, v);
-	if (!user_level_is_agent(h, v))
-		user_level_tell(h, s, user_level_slot(h, v), HLS_EVENT_BLOCK, at_once);
+	struct hls_kernel_page *kernel = kernel_page(h, s);
+	u32 slot = user_level_slot(h, v);
+	user_level_of(h, s)->wanting &= ~(1ULL << slot);
+	user_level_show_time(h, v, kernel);
+	if (slot != HLS_AGENT)
+		user_level_tell(h, s, USER_LEVEL_EVENT(HLS_EVENT_BLOCK, slot, at_once), kernel, user);
 }
 
 static void user_level_withdraw(hls_t *h, u32 s, u32 v)
@@ -407,7 +419,7 @@ static void user_level_withdraw(hls_t *h, u32 s, u32 v)
 	} else if (!(h->vp[v].flags & HLS_THROTTLED)) {
 		queue_remove(h, &ul->ready, v);
 	}
-	user_level_stop(h, s, v, false);
+	user_level_stop(h, s, v, user_page(h, s), false);
 }
 
 /* Whether the child in the slot had the last event, and gave up its CPU by it. */
@@ -514,11 +526,11 @@ HLS_GLOBAL_FUNC u32 user_level_review(hls_t *h __arg_arena, u32 s)
 }
 
 /* Chooses a child but for the agent: it runs then, for its slice. */
-HLS_GLOBAL_FUNC u32 user_level_choose(hls_t *h __arg_arena, u32 s, u32 cpu)
+HLS_GLOBAL_FUNC u32 user_level_choose(hls_t *h __arg_arena, u32 s, u32 cpu, struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
-	struct hls_user_page *user = user_level_is_sealed(h, s) ? NULL : user_page(h, s);
-	u32 v = user ? user_level_decided(h, s, cpu, user) : 0;
+	bool is_open = user && !user_level_is_sealed(h, s);
+	u32 v = is_open ? user_level_decided(h, s, cpu, user) : 0;
 	if (!v) {
 		v = queue_first_usable(h, &ul->ready, cpu);
 		ul->by_urgency += v != 0;
@@ -526,7 +538,7 @@ HLS_GLOBAL_FUNC u32 user_level_choose(hls_t *h __arg_arena, u32 s, u32 cpu)
 	if (!v)
 		return 0;
 	queue_remove(h, &ul->ready, v);
-	if (user)
+	if (is_open)
 		user_level_set_slice(h, v, user);
 	return v;
 }
@@ -536,8 +548,9 @@ static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
 	user_level_t *ul = user_level_of(h, s);
 	if (user_level_can_run(h, ul->slot[HLS_AGENT], cpu))
 		return user_level_grant_agent(h, s, ul->slot[HLS_AGENT]);
-	user_level_look(h, s);
-	u32 v = user_level_choose(h, s, cpu);
+	struct hls_user_page *user = user_page(h, s);
+	user_level_look(h, s, user);
+	u32 v = user_level_choose(h, s, cpu, user);
 	if (unlikely(ul->is_to_review))
 		user_level_review(h, s);
 	return v;
@@ -549,7 +562,7 @@ static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, 
 	user_level_t *ul = user_level_of(h, s);
 	struct hls_user_page *user = user_page(h, s);
 	user_level_charge_agent(h, s, agent, used_ns);
-	if (yielded && !user_level_is_asked(h, s)) {
+	if (yielded && !user_level_is_asked(h, s, user)) {
 		u64 wake_at_ns = user ? PAGE_WORD(user->wake_at_ns) : 0;
 		ul->is_parked = true;
 		ul->wake_at_ns = wake_at_ns < HLS_MOST_URGENT ? wake_at_ns : 0;
@@ -570,7 +583,7 @@ static void user_level_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	bool yielded = h->vp[v].flags & HLS_YIELDED;
 	h->vp[v].flags &= ~HLS_YIELDED;
-	user_level_show_time(h, s, v);
+	user_level_show_time(h, v, kernel_page(h, s));
 	if (user_level_is_agent(h, v)) {
 		user_level_revoke_agent(h, s, v, used_ns, yielded);
 		return;
@@ -582,7 +595,7 @@ static void user_level_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 		kind = HLS_EVENT_YIELD;
 	user_level_enqueue(h, s, v, kind == HLS_EVENT_YIELD || kind == HLS_EVENT_SLICE);
 	if (kind < HLS_NR_EVENTS)
-		user_level_tell(h, s, user_level_slot(h, v), kind, true);
+		user_level_tell_of(h, s, v, kind, true);
 }
 
 static void user_level_release(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -591,8 +604,9 @@ static void user_level_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 		user_level_charge_agent(h, s, v, used_ns);
 	else
 		user_level_slice_over(h, v, used_ns);
-	user_level_stop(h, s, v, true);
-	if (unlikely(user_level_is_to_look(h, s)))
+	struct hls_user_page *user = user_page(h, s);
+	user_level_stop(h, s, v, user, true);
+	if (unlikely(user_level_is_to_look(h, s, user)))
 		user_level_set_timer(h, s);
 }
 
@@ -616,16 +630,17 @@ static u32 user_level_timer(hls_t *h, u32 s)
 {
 	user_level_t *ul = user_level_of(h, s);
 	u32 agent = ul->slot[HLS_AGENT];
-	if (unlikely(user_level_is_to_look(h, s))) {
+	struct hls_user_page *user = user_page(h, s);
+	if (unlikely(user_level_is_to_look(h, s, user))) {
 		ul->looked_at_ns = h->now_ns;
-		user_level_look(h, s);
+		user_level_look(h, s, user);
 	}
 	if (ul->is_parked && ul->wake_at_ns && ul->wake_at_ns <= h->now_ns) {
 		ul->wake_at_ns = 0;
 		ul->is_parked = false;
-		user_level_tell(h, s, HLS_AGENT, HLS_EVENT_TIME, false);
+		user_level_tell(h, s, USER_LEVEL_EVENT(HLS_EVENT_TIME, HLS_AGENT, false), kernel_page(h, s), user);
 	}
-	if (ul->is_parked && user_level_is_asked(h, s))
+	if (ul->is_parked && user_level_is_asked(h, s, user))
 		ul->is_parked = false;
 	if (agent && h->vp[agent].state == HLS_READY && (h->vp[agent].flags & HLS_THROTTLED) && !ul->is_parked) {
 		user_level_renew(h, s);
