@@ -443,6 +443,10 @@ impl ChangeableEngine for Engine {
         })
     }
 
+    fn default_scheduler(&self) -> CoreScheduler {
+        self.default.0
+    }
+
     fn tids(&self) -> Vec<u32> {
         self.threads.tids()
     }
