@@ -9,8 +9,8 @@
  * asks the control server once, by its socket (docs/control.md has the protocol), and returns 0, or -1 with errno.
  * hls_tell() is another thing: one system call. The errors:
  *
- *	EBUSY   it cannot be guaranteed beside what others were promised, or the scheduler takes no more threads, or the
- *		user has too many connections to the server
+ *	EBUSY   it cannot be guaranteed beside what others were promised, or the scheduler takes no more threads, or
+ *		the user has too many connections to the server
  *	EPERM   the caller may not ask for that
  *	EINVAL  a value is out of its range, or names nothing
  *	ENOENT, ECONNREFUSED  no hierarchy runs
