@@ -113,6 +113,7 @@ enum hls_record_kind {
 	 * hls_hook, and from bit 32 on the VP or CPU that the hook was called about; vp, cpu: 0
 	 */
 	HLS_REC_FALLBACK,
+	HLS_REC_HOLD, /* its scheduler's process lets it wait, though it is READY; a: 1 for that process's agent */
 };
 
 /*

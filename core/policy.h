@@ -241,17 +241,23 @@ static __always_inline void add_pending(hls_t *h, u32 s)
 	h->pending = s;
 }
 
+/* The READY VP v gets no CPU until hls_unthrottle(), for the reason that is recorded. */
+static __always_inline void throttle_as(hls_t *h, u32 v, u32 kind, u64 a)
+{
+	h->vp[v].flags |= HLS_THROTTLED;
+	h->scheduler[h->vp[v].parent].nr_ready--;
+	wanting_remove(h, v);
+	add_pending(h, h->vp[v].parent);
+	hls_emit(h, v, kind, a, 0);
+}
+
 /*
  * The READY VP v is out of budget: it gets no CPU until hls_unthrottle(). v may be another child than the hook was
  * called about: then the scheduler has requested a VP too many.
  */
 static __always_inline void hls_throttle(hls_t *h, u32 v)
 {
-	h->vp[v].flags |= HLS_THROTTLED;
-	h->scheduler[h->vp[v].parent].nr_ready--;
-	wanting_remove(h, v);
-	add_pending(h, h->vp[v].parent);
-	hls_emit(h, v, HLS_REC_THROTTLE, 0, 0);
+	throttle_as(h, v, HLS_REC_THROTTLE, 0);
 }
 
 /* The throttled VP v may run again. A timer hook returns v then, so that a CPU is requested for it. */

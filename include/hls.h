@@ -9,7 +9,8 @@
  * asks the control server once, by its socket (docs/control.md has the protocol), and returns 0, or -1 with errno.
  * hls_tell() is another thing: one system call. The errors:
  *
- *	EBUSY   it cannot be guaranteed beside what others were promised, or the scheduler takes no more threads
+ *	EBUSY   it cannot be guaranteed beside what others were promised, or the scheduler takes no more threads, or
+ *		the user has too many connections to the server
  *	EPERM   the caller may not ask for that
  *	EINVAL  a value is out of its range, or names nothing
  *	ENOENT, ECONNREFUSED  no hierarchy runs
@@ -166,8 +167,9 @@ static inline int hls_exchange(const char *message, size_t length, struct hls_de
 		return -1;
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ||
-	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) || hls_send(fd, message, length) ||
-	    hls_receive(fd, reply, sizeof(reply), descriptors))
+	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) ||
+	    /* A server that has closed the connection may have said why. */
+	    (hls_send(fd, message, length) && errno != EPIPE) || hls_receive(fd, reply, sizeof(reply), descriptors))
 		error = errno;
 	else
 		error = hls_errno_of(reply);

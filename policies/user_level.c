@@ -147,7 +147,9 @@ HLS_GLOBAL_FUNC u32 user_level_place_agent(hls_t *h __arg_arena, u32 s, u32 agen
 {
 	user_level_t *ul = user_level_of(h, s);
 	user_level_renew(h, s);
-	if (ul->is_parked || ul->allowance.left_ns <= 0)
+	if (ul->is_parked)
+		throttle_as(h, agent, HLS_REC_HOLD, 1);
+	else if (ul->allowance.left_ns <= 0)
 		hls_throttle(h, agent);
 	ul->is_to_review = ul->is_parked && h->scheduler[s].nr_up > 1;
 	user_level_set_timer(h, s);
@@ -249,7 +251,7 @@ HLS_GLOBAL_FUNC u32 user_level_enqueue(hls_t *h __arg_arena, u32 s, u32 v, bool 
 	vp->named_at = 0;
 	vp->urgency = urgency;
 	if (urgency == HLS_HELD) {
-		hls_throttle(h, v);
+		throttle_as(h, v, HLS_REC_HOLD, 0);
 		return 0;
 	}
 	queue_t *ready = &user_level_of(h, s)->ready;

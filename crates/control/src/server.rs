@@ -11,6 +11,7 @@ use crate::service::answer;
 use crate::socket::Socket;
 use crate::varlink::{Fault, MAX_REQUEST};
 use rustix::net::sockopt::socket_peercred;
+use serde_json::json;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::io::{self, ErrorKind, Read, Write};
@@ -114,9 +115,10 @@ impl Clients {
         let mut open = self.list();
         if !has_room(open.values().map(|(peer, _)| *peer), peer) {
             drop(open);
-            let reason =
-                format!("found too many connections, expected at most {MAX_CLIENTS_OF_A_USER} of a user");
-            send(&stream, &Fault::malformed(&reason).message())?;
+            let reason = format!(
+                "found too many connections, expected at most {MAX_CLIENTS_OF_A_USER} of a user, {MAX_CLIENTS} of all"
+            );
+            send(&stream, &Fault::of_control("InUse", json!({ "reason": reason })).message())?;
             return Err(io::Error::other(reason));
         }
         let number = open.keys().max().map_or(0, |last| last + 1);

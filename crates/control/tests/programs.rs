@@ -132,6 +132,23 @@ fn a_program_in_c_is_a_scheduler() {
     });
 }
 
+/// Of nine connections that a user has, the last is one too many; when another is closed there is room again.
+#[test]
+fn a_program_in_c_is_told_of_too_many_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), all).unwrap();
+    with_server(real(), |socket| {
+        let program = compile_file("crates/control/tests/connections.c", folder.path(), socket);
+        let Some(mut command) = as_nobody(&program) else { return };
+        let (out, err) = said(&command.output().unwrap());
+        assert_eq!(
+            out, "with 8 others: Device or resource busy\nwith 7 others: Operation not permitted\n",
+            "{err}"
+        );
+    });
+}
+
 #[test]
 fn without_a_server_the_error_says_so() {
     let folder = tempfile::tempdir().unwrap();

@@ -31,6 +31,11 @@ pub enum RecordKind {
     Release,
     /// ready, but out of budget
     Throttle,
+    /// The VP may not run though it is ready, since the process that is its scheduler's policy lets it wait.
+    Hold {
+        /// It is that process's own thread, which is parked.
+        is_agent: bool,
+    },
     /// a new budget until a new deadline
     Replenish {
         /// The budget.
@@ -363,6 +368,7 @@ fn convert(raw: &ffi::HlsRecord) -> RawRecord {
         3 => RecordKind::Revoke,
         4 => RecordKind::Release,
         5 => RecordKind::Throttle,
+        11 => RecordKind::Hold { is_agent: raw.a != 0 },
         7 => RecordKind::Stolen { length: Nanos(raw.a) },
         8 => RecordKind::Offline,
         9 => RecordKind::Online,

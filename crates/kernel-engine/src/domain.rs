@@ -402,7 +402,12 @@ impl Domain {
     /// The kernel's time.
     pub fn now(&mut self) -> Result<Nanos, CoreError> {
         self.make(Op::TimerAt, Call::default())?;
-        Ok(Nanos(self.field::<Call>(offset_of!(Layout, call)).now_ns))
+        Ok(self.called_at())
+    }
+
+    /// The kernel's time at which the core carried the last call out.
+    pub fn called_at(&self) -> Nanos {
+        Nanos(self.field::<Call>(offset_of!(Layout, call)).now_ns)
     }
 
     /// Checks every invariant at a moment when no decision is due, which it waits for. A CPU that idles all the while

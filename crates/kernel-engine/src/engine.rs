@@ -88,6 +88,12 @@ fn refused(what: &str, error: CoreError) -> Error {
     Error::Failed(format!("{what}: {error}"))
 }
 
+/// A VP has left its number at `at`: what is recorded of it later is not about that number.
+fn end_records(records: &mut Vec<Record>, vp: ObservedVp, at: Nanos) {
+    records.retain(|record| record.vp != vp || record.at <= at);
+    records.push(Record { at, vp, cpu: 0, what: What::Leave });
+}
+
 /// The sources of interrupts that the hierarchy names.
 fn sources(hierarchy: &Hierarchy) -> Result<Vec<Source>, Error> {
     let sources: Vec<Source> =
@@ -285,6 +291,16 @@ impl Engine {
         }
     }
 
+    /// A VP of the core loses its number, which the VP had until `at`, no earlier than the last poll.
+    pub(crate) fn unwatch_from(&mut self, core_vp: CoreVp, at: Nanos) {
+        let vp = self.built.number(core_vp);
+        if vp != ObservedVp::NONE {
+            self.take_records();
+            self.built.name(core_vp, ObservedVp::NONE);
+            end_records(&mut self.undelivered, vp, at);
+        }
+    }
+
     pub(crate) fn make(&mut self, op: Op, call: Call) -> Result<(), CoreError> {
         match self.built.core.make(op, call)? {
             0 => Ok(()),
@@ -412,12 +428,8 @@ impl ChangeableEngine for Engine {
     }
 
     fn unwatch(&mut self, core_vp: CoreVp) {
-        let vp = self.built.number(core_vp);
-        if vp != ObservedVp::NONE {
-            self.take_records();
-            self.built.name(core_vp, ObservedVp::NONE);
-            self.add_record(vp, What::Leave);
-        }
+        let now = self.built.core.now().unwrap_or(self.built.core.called_at());
+        self.unwatch_from(core_vp, now);
     }
 
     fn thread(&mut self, tid: u32) -> Option<EngineThread> {
@@ -429,6 +441,10 @@ impl ChangeableEngine for Engine {
             scheduler: self.built.core.view().parent(core_vp),
             vp: self.built.number(core_vp),
         })
+    }
+
+    fn default_scheduler(&self) -> CoreScheduler {
+        self.default.0
     }
 
     fn tids(&self) -> Vec<u32> {
@@ -476,5 +492,24 @@ impl AsFd for Engine {
     /// Can be read when [`Engine::poll`] should be called: a thread came, went or changed, or there are many records.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.doorbell.fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread is moved at 20 where it has no upper limit, and runs there before anybody notes that.
+    #[test]
+    fn what_a_thread_has_after_its_move_is_not_recorded_under_its_old_number() {
+        let (moved, other) = (ObservedVp(3), ObservedVp(4));
+        let record = |at, vp, what| Record { at: Nanos(at), vp, cpu: 0, what };
+        let before = [record(10, moved, What::Grant), record(20, moved, What::Release)];
+        let of_other = [record(5, other, What::Grant), record(30, other, What::Revoke)];
+        let after = [record(21, moved, What::Grant), record(40, moved, What::Revoke)];
+        let mut records = [&of_other[..], &before, &after].concat();
+        end_records(&mut records, moved, Nanos(20));
+        let left = [record(20, moved, What::Leave)];
+        assert_eq!(records, [&of_other[..], &before, &left].concat());
     }
 }

@@ -209,16 +209,13 @@ impl Engine {
         let mut params = vp_params(&self.plan.hierarchy, edge);
         number_child(self.plan.hierarchy.schedulers[parent].policy, &mut params, tid.into());
         let core_vp = self.move_below(tid, (self.built.schedulers[parent], params))?;
-        self.unwatch(core_vp);
         self.add_record(vp, What::Arrive);
         self.watch(core_vp, tid, vp)
     }
 
     fn place_in_default(&mut self, tid: u32) {
         // A thread that ended needs no place.
-        if let Ok(core_vp) = self.move_below(tid, self.default) {
-            self.unwatch(core_vp);
-        }
+        let _ = self.move_below(tid, self.default);
     }
 
     /// Puts a thread where a request wants it; from now on no rule moves it.
@@ -227,16 +224,20 @@ impl Engine {
         tid: u32,
         to: (CoreScheduler, Params),
     ) -> Result<(), CoreError> {
-        let core_vp = self.move_below(tid, to)?;
-        self.unwatch(core_vp);
+        self.move_below(tid, to)?;
         self.threads.moved.insert(tid);
         let successor = self.threads.assignments.exit(tid);
         self.succeed(successor);
         Ok(())
     }
 
+    /// Hangs a thread below a scheduler. It leaves the number that it had at the moment of the move itself: what it has
+    /// until this process goes on, which may be long after, counts neither for nor against what it was promised before.
     fn move_below(&mut self, tid: u32, (to, params): (CoreScheduler, Params)) -> Result<CoreVp, CoreError> {
-        self.call_about(tid, Op::Move, Call { b: to.0, params: params.0, ..Call::default() })
+        let core_vp =
+            self.call_about(tid, Op::Move, Call { b: to.0, params: params.0, ..Call::default() })?;
+        self.unwatch_from(core_vp, self.built.core.called_at());
+        Ok(core_vp)
     }
 
     /// Makes the call about a thread's VP, if that is still the thread's; which VP that is.

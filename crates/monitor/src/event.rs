@@ -82,6 +82,11 @@ pub enum What {
     Release,
     /// The VP is out of budget: it stays ready but may not run.
     Throttle,
+    /// The VP's scheduler, which is a process, lets it wait, whatever its budget: it stays ready but may not run.
+    Hold {
+        /// Whether it is the thread of that process which decides, and is parked until it is asked.
+        is_agent: bool,
+    },
     /// The VP has budget again; `budget` is the new amount, `deadline` the end of its period.
     Replenish {
         /// CPU time that the VP may use until `deadline`.

@@ -121,6 +121,7 @@ impl Observer {
             What::JobDone { response } => account.response.add(response),
             What::Miss { count } => account.misses = account.misses.saturating_add(count),
             What::Throttle
+            | What::Hold { .. }
             | What::Replenish { .. }
             | What::Arrive
             | What::JobRelease { .. }
@@ -281,10 +282,15 @@ impl Observer {
     }
 
     /// A promise begins at `at`, or with the last record if that was later, in the place of what the VP was promised
-    /// before. No effect for a VP that is unknown.
+    /// before. Of a VP that joined it is said in the topology. No effect for a VP that is unknown.
     pub fn promise(&mut self, promise: Promise, at: Nanos) {
         let at = at.max(self.last_record_at);
         self.withdraw(promise.vp, at);
+        if self.planned <= promise.vp.index()
+            && let Some(info) = Arc::make_mut(&mut self.topology).vps.get_mut(promise.vp.index())
+        {
+            info.guarantee = promise.text.as_str().into();
+        }
         if self.accounts.len() > promise.vp.index() {
             self.watch(promise, at);
         }
@@ -329,6 +335,11 @@ impl Observer {
     /// The promises that broke since the last time, each the first time that it did; at most a hundred.
     pub fn take_breaches(&mut self) -> Vec<Broken> {
         self.promises.take_breaches(&self.topology)
+    }
+
+    /// When the last record was made.
+    pub fn last_record_at(&self) -> Nanos {
+        self.last_record_at
     }
 
     /// Who there is.

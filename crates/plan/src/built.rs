@@ -223,6 +223,7 @@ fn what(observed: &ObservedSchedulers, kind: RecordKind) -> Option<What> {
         RecordKind::Revoke => What::Revoke,
         RecordKind::Release => What::Release,
         RecordKind::Throttle => What::Throttle,
+        RecordKind::Hold { is_agent } => What::Hold { is_agent },
         RecordKind::Replenish { budget, deadline } => What::Replenish { budget, deadline },
         RecordKind::Stolen { length } => What::Stolen { length },
         RecordKind::Offline => What::Offline,

@@ -62,6 +62,9 @@ pub trait ChangeableEngine {
     /// The living thread of this number.
     fn thread(&mut self, tid: u32) -> Option<EngineThread>;
 
+    /// The scheduler of the core for threads that nobody placed.
+    fn default_scheduler(&self) -> CoreScheduler;
+
     /// The numbers of all threads that the engine knows, in order.
     fn tids(&self) -> Vec<u32>;
 

@@ -14,13 +14,23 @@ use std::io::{self, Write};
 const NAME_WIDTH: usize = 30;
 
 /// Where a thread is, and since when.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Thread {
+    /// Its name, cut to the column; nothing where the VP is not a thread's.
+    name: Option<String>,
     /// When it left a CPU last.
     left_at: Option<Nanos>,
     /// When it began to want the CPU that it does not have.
     ready_at: Option<Nanos>,
     running: Option<Running>,
+}
+
+impl Thread {
+    fn of(topology: &Topology, vp: ObservedVp) -> Thread {
+        let is_thread = topology.vps.get(vp.index()).is_some_and(|info| info.child == Child::Thread);
+        let name = is_thread.then(|| shorten(topology.child_name(vp), NAME_WIDTH));
+        Thread { name, ..Thread::default() }
+    }
 }
 
 /// A run that has not ended.
@@ -33,25 +43,34 @@ struct Running {
 }
 
 /// Writes the list while records come in.
-pub struct TimeHist<'t, W> {
+pub struct TimeHist<W> {
     out: W,
-    topology: &'t Topology,
+    /// By VP.
     threads: Vec<Thread>,
 }
 
-impl<'t, W: Write> TimeHist<'t, W> {
+impl<W: Write> TimeHist<W> {
     /// Begins with the heading.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn new(mut out: W, topology: &'t Topology) -> io::Result<Self> {
+    pub fn new(mut out: W, topology: &Topology) -> io::Result<Self> {
         let rule = |width| "-".repeat(width);
         let mut line = |time, cpu, thread: &str, wait, delay, run| {
             writeln!(out, "{time:>15}  {cpu:<6}  {thread:NAME_WIDTH$}  {wait:>10}  {delay:>10}  {run:>10}")
         };
         line("time [s]", "cpu", "thread", "wait [ms]", "delay [ms]", "run [ms]")?;
         line(&rule(15), &rule(6), &rule(NAME_WIDTH), &rule(10), &rule(10), &rule(10))?;
-        Ok(TimeHist { out, topology, threads: vec![Thread::default(); topology.vps.len()] })
+        let threads = (0..topology.vps.len()).map(|vp| Thread::of(topology, ObservedVp::at(vp))).collect();
+        Ok(TimeHist { out, threads })
+    }
+
+    /// A VP has come, which may have the number of one that has left.
+    pub fn join(&mut self, topology: &Topology, vp: ObservedVp) {
+        if self.threads.len() <= vp.index() {
+            self.threads.resize(vp.index() + 1, Thread::default());
+        }
+        self.threads[vp.index()] = Thread::of(topology, vp);
     }
 
     /// Takes the next record.
@@ -59,10 +78,8 @@ impl<'t, W: Write> TimeHist<'t, W> {
     /// # Errors
     /// Those of the output.
     pub fn record(&mut self, record: &Record) -> io::Result<()> {
-        let is_thread = self.topology.vps.get(record.vp.index()).is_some_and(|vp| vp.child == Child::Thread);
-        let Some(thread) = self.threads.get_mut(record.vp.index()).filter(|_| is_thread) else {
-            return Ok(());
-        };
+        let thread = self.threads.get_mut(record.vp.index()).filter(|thread| thread.name.is_some());
+        let Some(thread) = thread else { return Ok(()) };
         let at = record.at;
         match record.what {
             What::Request => thread.ready_at = Some(at),
@@ -101,7 +118,7 @@ impl<'t, W: Write> TimeHist<'t, W> {
     /// Writes the run that ends at `at`.
     fn line(&mut self, vp: ObservedVp, at: Nanos, running: Running) -> io::Result<()> {
         let micros = |time: Nanos| decimal(u128::from(time.0 / 1_000), 3);
-        let name = shorten(self.topology.child_name(vp), NAME_WIDTH);
+        let name = self.threads[vp.index()].name.as_deref().unwrap_or_default();
         let time = decimal(u128::from(at.0 / 1_000), 6);
         let (wait, delay) = (micros(running.waited), micros(running.delayed));
         let run = micros(at.saturating_sub(running.since));

@@ -67,7 +67,8 @@ pub trait ChangeableRun<'t> {
         Ok(Created::Nothing)
     }
 
-    /// Moves a thread. One that keeps its number takes the place of the file with it, which nobody has then.
+    /// Moves a thread. One that keeps its number takes the place of the file with it, which nobody has then. One that
+    /// has none gets one, but in the default scheduler, so that it can be seen where it is from then on.
     fn move_thread(
         &mut self,
         thread: ThreadKey,
@@ -88,8 +89,19 @@ pub trait ChangeableRun<'t> {
             let (engine, registry) = self.parts();
             registry.move_below(vp, engine.built().observed.get(to), now);
             registry.places.leave(vp);
+        } else if to != engine.default_scheduler() {
+            self.number_thread(thread, to);
         }
         Ok(())
+    }
+
+    /// Gives a thread below this scheduler a number of its own.
+    fn number_thread(&mut self, thread: ThreadKey, scheduler: CoreScheduler) -> Option<ObservedVp> {
+        // The number of the thread first: tables cut long names.
+        let name = format!("{} {}", thread.tid, self.thread_name(thread.tid)).into();
+        let info = VpInfo { name, child: Child::Thread, ..VpInfo::default() };
+        let (engine, registry) = self.parts();
+        registry.add_vp(engine, thread.vp, thread.tid, info, scheduler)
     }
 
     /// Nobody takes this place of the file any more.
@@ -125,16 +137,7 @@ pub trait ChangeableRun<'t> {
         if vp != ObservedVp::NONE || promise.is_empty() {
             return Some(vp).filter(is_some);
         }
-        // The number first: tables cut long names.
-        let name = format!("{} {}", thread.tid, self.thread_name(thread.tid)).into();
-        let info = VpInfo {
-            name,
-            child: Child::Thread,
-            guarantee: promise.text.as_str().into(),
-            ..VpInfo::default()
-        };
-        let (engine, registry) = self.parts();
-        registry.add_vp(engine, thread.vp, thread.tid, info, scheduler)
+        self.number_thread(thread, scheduler)
     }
 
     /// What became of the promises to these VPs of the core.

@@ -5,7 +5,7 @@
 
 use crate::console::Error;
 use crate::request::{Files, Options};
-use hls_monitor::event::{ObservedScheduler, Record};
+use hls_monitor::event::{ObservedScheduler, ObservedVp, Record};
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::{Decided, RunResult, Topology};
 use hls_report::atomic_file::AtomicFile;
@@ -21,10 +21,10 @@ use std::path::PathBuf;
 pub struct Listeners<'t> {
     /// Makes the result, and holds what happens against the promises.
     pub observer: Observer,
-    timeline: Option<(Timeline<'t>, AtomicFile)>,
+    timeline: Option<(Timeline, AtomicFile)>,
     virtual_time: Option<(VirtualTime<'t>, AtomicFile)>,
-    trace: Option<TraceWriter<'t, AtomicFile>>,
-    timehist: Option<TimeHist<'t, AtomicFile>>,
+    trace: Option<TraceWriter<AtomicFile>>,
+    timehist: Option<TimeHist<AtomicFile>>,
     /// The first write that failed.
     error: Option<io::Error>,
 }
@@ -65,8 +65,64 @@ impl<'t> Listeners<'t> {
         }
         let traced = self.trace.as_mut().map_or(Ok(()), |trace| trace.record(record));
         let listed = self.timehist.as_mut().map_or(Ok(()), |timehist| timehist.record(record));
+        self.note(traced.and(listed));
+    }
+
+    /// A VP of the observer has come by a request: it is shown from now on.
+    pub fn join(&mut self, vp: ObservedVp) {
+        let (topology, at) = (self.observer.topology(), self.observer.last_record_at());
+        if let Some((timeline, _)) = &mut self.timeline {
+            timeline.join(topology, vp, at);
+        }
+        if let Some(timehist) = &mut self.timehist {
+            timehist.join(topology, vp);
+        }
+        let traced = self.trace.as_mut().map_or(Ok(()), |trace| trace.place(topology, vp, at));
+        self.note(traced);
+    }
+
+    /// A VP of a thread is below another scheduler from now on.
+    pub fn move_below(&mut self, vp: ObservedVp, scheduler: ObservedScheduler, now: Nanos) {
+        self.observer.move_below(vp, scheduler, now);
+        let topology = self.observer.topology();
+        if let Some((timeline, _)) = &mut self.timeline {
+            timeline.move_below(topology, vp, now);
+        }
+        let traced = self.trace.as_mut().map_or(Ok(()), |trace| trace.place(topology, vp, now));
+        self.note(traced);
+    }
+
+    /// Holds what a VP gets from now on against this promise, or, where the promise is empty, against none any more.
+    pub fn promise(&mut self, promise: Promise, now: Nanos) {
+        let (vp, text) = (promise.vp, if promise.is_empty() { String::new() } else { promise.text.clone() });
+        match promise.is_empty() {
+            true => self.observer.withdraw(vp, now),
+            false => self.observer.promise(promise, now),
+        }
+        if let Some((timeline, _)) = &mut self.timeline {
+            timeline.promise(vp, &text);
+        }
+        let traced = self.trace.as_mut().map_or(Ok(()), |trace| trace.promise(vp, &text, now));
+        self.note(traced);
+    }
+
+    /// A scheduler that was created by a request is no more; `is_of_file`: one of the file, which keeps its number.
+    pub fn remove_scheduler(&mut self, scheduler: ObservedScheduler, is_of_file: bool) {
+        if !is_of_file {
+            self.observer.destroy_scheduler(scheduler);
+        }
+        if let Some((timeline, _)) = &mut self.timeline {
+            timeline.remove_scheduler(scheduler);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.remove_scheduler(scheduler);
+        }
+    }
+
+    /// Keeps the error of the first write that failed.
+    fn note(&mut self, written: io::Result<()>) {
         if self.error.is_none() {
-            self.error = traced.and(listed).err();
+            self.error = written.err();
         }
     }
 
@@ -75,9 +131,7 @@ impl<'t> Listeners<'t> {
         let Some(trace) = &mut self.trace else { return };
         let written =
             decided().iter().try_for_each(|(scheduler, decided)| trace.choices(now, *scheduler, decided));
-        if self.error.is_none() {
-            self.error = written.err();
-        }
+        self.note(written);
     }
 
     /// Whether all writes have gone well so far.

@@ -168,8 +168,8 @@ impl<'t> RunRegistry<'t> {
     /// Forgets a scheduler that was destroyed. One of the file keeps its place in the result.
     pub fn remove_scheduler(&mut self, engine: &mut impl ChangeableEngine, scheduler: CoreScheduler) {
         let number = engine.built().observed.remove(scheduler);
-        if let Some(number) = number.filter(|number| *number >= self.first_added) {
-            self.listeners.observer.destroy_scheduler(number);
+        if let Some(number) = number {
+            self.listeners.remove_scheduler(number, number < self.first_added);
         }
     }
 
@@ -185,8 +185,9 @@ impl<'t> RunRegistry<'t> {
         let parent = engine.built().observed.get(parent);
         let vp = self.listeners.observer.add_vp(VpInfo { parent, ..info });
         let watched = engine.watch(core_vp, tid, vp);
-        if watched.is_err() {
-            self.listeners.observer.remove_vp(vp, Nanos::ZERO);
+        match watched {
+            Ok(()) => self.listeners.join(vp),
+            Err(_) => self.listeners.observer.remove_vp(vp, Nanos::ZERO),
         }
         watched.ok().map(|()| vp)
     }
@@ -194,16 +195,13 @@ impl<'t> RunRegistry<'t> {
     /// Enters that a VP is below another scheduler from now on. No effect where that one has no number.
     pub fn move_below(&mut self, vp: ObservedVp, scheduler: Option<ObservedScheduler>, now: Nanos) {
         if let Some(scheduler) = scheduler {
-            self.listeners.observer.move_below(vp, scheduler, now);
+            self.listeners.move_below(vp, scheduler, now);
         }
     }
 
     /// Holds what a VP gets from now on against this promise, or, where the promise is empty, against none any more.
     pub fn promise(&mut self, vp: ObservedVp, promise: Promise, now: Nanos) {
-        match promise.is_empty() {
-            true => self.listeners.observer.withdraw(vp, now),
-            false => self.listeners.observer.promise(Promise { vp, ..promise }, now),
-        }
+        self.listeners.promise(Promise { vp, ..promise }, now);
     }
 
     /// What a VP of the core has had of what it was promised. One without a number was promised nothing.

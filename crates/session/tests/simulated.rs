@@ -45,20 +45,28 @@ fn vp(plan: &Plan, name: &str) -> ObservedVp {
 fn simulate(
     changes: impl Fn(&Plan) -> Vec<ScriptedChange<'static>>,
 ) -> (Result<Outcome, Error>, Vec<String>) {
+    simulate_into(&Files::default(), changes)
+}
+
+/// Writes these files, too.
+fn simulate_into(
+    files: &Files,
+    changes: impl Fn(&Plan) -> Vec<ScriptedChange<'static>>,
+) -> (Result<Outcome, Error>, Vec<String>) {
     let (hierarchy, _) = hls_hierarchy::read(FILE.as_bytes()).expect("a valid file");
     let plan = Plan::new(hierarchy.with_default(), &Workload::default()).expect("a plan");
     let rules = Rules { mode: Mode::Tight, global: false };
     let derived = Derived::new(&plan, rules);
     let policies = LoadedPolicies::load(&[], Vec::new()).expect("no policies");
     let script = Some(changes(&plan));
-    let (mut parts, said, files) = (0, Arc::new(Said::default()), Files::default());
+    let (mut parts, said) = (0, Arc::new(Said::default()));
     let progress = &mut |part, of| {
         assert!(part > parts && part <= of, "{part} of {of} after {parts}");
         parts = part;
     };
     let length = Nanos::from_secs(4);
     let engine = Engine::Simulator { length, script, agents: AgentPrograms::new(), progress };
-    let options = Options { rules, seed: 1, paranoid: true, slack: Nanos::ZERO, files: &files };
+    let options = Options { rules, seed: 1, paranoid: true, slack: Nanos::ZERO, files };
     let console: Arc<dyn Console> = said.clone();
     let outcome = run(Subject { plan, derived: &derived, policies: &policies }, engine, &options, &console);
     let lines = said.0.lock().unwrap().clone();
@@ -77,20 +85,45 @@ fn at(
     ScriptedChange { at: Nanos::from_secs(seconds), ask: Box::new(ask) }
 }
 
+/// A scheduler is created, a thread is moved below it for a second, and it is destroyed; the first attempt fails.
+fn come_and_go(plan: &Plan) -> Vec<ScriptedChange<'static>> {
+    let other = vp(plan, "other");
+    let texts = Texts::from([("priority".to_owned(), "1".to_owned())]);
+    vec![
+        at(1, move |hls| hls.create("round-robin", "A", "FP", &texts).map(drop)),
+        at(1, move |hls| hls.move_thread(other.0, "A", &Texts::new()).map(drop)),
+        at(2, move |hls| hls.destroy("A")),
+        at(2, move |hls| hls.move_thread(other.0, "rest", &Texts::new()).map(drop)),
+        at(2, |hls| hls.destroy("A")),
+    ]
+}
+
+/// The picture has the scheduler, with the thread below it, where and while they were there.
+#[test]
+fn pictures_have_who_came_by_a_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("picture.svg");
+    for (from, to, expected) in [
+        (0, 1_000, vec!["FP", "RES", "one", "rest", "other", "third"]),
+        (1_200, 1_800, vec!["FP", "RES", "one", "rest", "other", "third", "A", "other"]),
+        (2_200, 4_000, vec!["FP", "RES", "one", "rest", "other", "third", "other"]),
+    ] {
+        let timeline = Some((path.clone(), Nanos::from_millis(from), Nanos::from_millis(to)));
+        simulate_into(&Files { timeline, ..Files::default() }, come_and_go).0.unwrap();
+        let picture = std::fs::read_to_string(&path).unwrap();
+        let is_name =
+            |line: &&str| line.contains(r#"class="thread""#) || line.contains(r#"class="scheduler""#);
+        let names = picture.lines().filter(is_name).filter_map(|line| line.split(['>', '<']).nth(2));
+        // Behind the CPU, between the root and the default scheduler, which every hierarchy with changes has.
+        let names: Vec<&str> = names.skip(1).collect();
+        assert_eq!(names, [&["all"], &expected[..], &["rest-2"]].concat(), "from {from} ms");
+    }
+}
+
 /// A scheduler is created in the core and in the result, a thread lives below it for a second, and it is destroyed.
 #[test]
 fn a_scheduler_comes_and_goes() {
-    let (outcome, said) = simulate(|plan| {
-        let other = vp(plan, "other");
-        let texts = Texts::from([("priority".to_owned(), "1".to_owned())]);
-        vec![
-            at(1, move |hls| hls.create("round-robin", "A", "FP", &texts).map(drop)),
-            at(1, move |hls| hls.move_thread(other.0, "A", &Texts::new()).map(drop)),
-            at(2, move |hls| hls.destroy("A")),
-            at(2, move |hls| hls.move_thread(other.0, "rest", &Texts::new()).map(drop)),
-            at(2, |hls| hls.destroy("A")),
-        ]
-    });
+    let (outcome, said) = simulate(come_and_go);
     let Outcome { result, refused } = outcome.unwrap();
     // Only the first attempt to destroy it: a thread was there.
     assert_eq!((refused, &said[..]), (1, &[][..]));

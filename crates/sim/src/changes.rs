@@ -96,6 +96,10 @@ impl ChangeableEngine for Simulation {
         Some(EngineThread { key, scheduler: self.built.core.parent(core_vp), cpus, vp: ObservedVp(tid) })
     }
 
+    fn default_scheduler(&self) -> CoreScheduler {
+        self.default_place().0
+    }
+
     fn tids(&self) -> Vec<u32> {
         let all = self.threads.iter().zip(&self.core_vps);
         all.filter(|(_, core_vp)| **core_vp != CoreVp::NONE).map(|(thread, _)| thread.vp.0).collect()

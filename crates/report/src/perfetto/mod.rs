@@ -3,8 +3,9 @@
 //! A track for each CPU shows which thread runs there and what was stolen. A track for each scheduler and thread,
 //! nested as the hierarchy is, shows when it runs, its releases, deadlines and misses, and when it is out of budget;
 //! a counter for each VP with a budget shows what it was given, and those of each scheduler whose policy is a process
-//! how it came to its choices. The switches are told once more as the kernel's own scheduling events, with VP numbers
-//! for thread ids, so that the viewer's CPU and thread-state views work.
+//! how it came to its choices. Who comes by a request has a track from then on, with a mark for each promise; a thread
+//! that is moved has one at each place. The switches are told once more as the kernel's own scheduling events, with VP
+//! numbers for thread ids, so that the viewer's CPU and thread-state views work.
 //!
 //! Written as the records come, in bounded memory. A deadline is written when its job is released, ahead of its time;
 //! readers of the format sort by time. Relies on records in time order.
@@ -39,22 +40,37 @@ fn node_track(node: usize) -> u64 {
     (2 << 32) | node as u64
 }
 
-fn budget_track(vp: ObservedVp) -> u64 {
-    (3 << 32) | u64::from(vp.0)
+fn budget_track(counter: u64) -> u64 {
+    (3 << 32) | counter
 }
 
-fn choices_track(scheduler: ObservedScheduler, counter: usize) -> u64 {
-    (4 << 32) | u64::from(scheduler.0) << 3 | counter as u64
+fn choices_track(node: usize, counter: usize) -> u64 {
+    (4 << 32) | (node as u64) << 3 | counter as u64
+}
+
+/// A scheduler, or a thread at one place.
+#[derive(Clone, Debug)]
+struct TracedNode {
+    name: String,
+    /// How many of its VPs run.
+    running: u32,
+    /// The last values of the counters of its choices.
+    choices: Option<[u64; 5]>,
 }
 
 /// What is known of a VP.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Vp {
-    /// Its node, if it has one.
+    /// The name of its child.
+    name: String,
+    /// Its child's node, if that has one.
     node: Option<usize>,
+    /// The node of the scheduler above.
+    above: Option<usize>,
     is_thread: bool,
     running_on: Option<u16>,
-    has_counter: bool,
+    /// The counter of its budget, once it was given one.
+    budget: Option<u64>,
 }
 
 /// What is known of a CPU.
@@ -67,36 +83,104 @@ struct Cpu {
 }
 
 /// Writes the trace while records come in.
-pub struct TraceWriter<'t, W> {
+pub struct TraceWriter<W> {
     out: W,
-    topology: &'t Topology,
-    nodes: Vec<Node>,
-    /// By node, how many of its VPs run.
-    running: Vec<u32>,
+    nodes: Vec<TracedNode>,
+    /// The node of each scheduler.
+    schedulers: BTreeMap<ObservedScheduler, usize>,
     vps: Vec<Vp>,
     cpus: Vec<Cpu>,
-    /// The last values of the counters of choices.
-    choices: BTreeMap<ObservedScheduler, [u64; 5]>,
+    /// How many counters of budgets there are.
+    budgets: u64,
 }
 
-impl<'t, W: Write> TraceWriter<'t, W> {
+impl<W: Write> TraceWriter<W> {
     /// Begins with the names of all tracks. Writes small pieces: `out` should be buffered.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn new(out: W, topology: &'t Topology) -> io::Result<Self> {
-        let nodes = nodes(topology);
-        let is_thread = |child| child == Child::Thread;
-        let vp = |info: &VpInfo| Vp { is_thread: is_thread(info.child), ..Vp::default() };
-        let mut vps: Vec<Vp> = topology.vps.iter().map(vp).collect();
-        for (number, node) in nodes.iter().enumerate() {
-            node.edge.vps.iter().for_each(|&vp| vps[vp.index()].node = Some(number));
-        }
+    pub fn new(out: W, topology: &Topology) -> io::Result<Self> {
         let cpus = vec![Cpu::default(); usize::from(topology.cpus)];
-        let running = vec![0; nodes.len()];
-        let mut writer = TraceWriter { out, topology, running, nodes, vps, cpus, choices: BTreeMap::new() };
-        writer.name_tracks()?;
+        let schedulers = BTreeMap::new();
+        let mut writer =
+            TraceWriter { out, nodes: Vec::new(), schedulers, vps: Vec::new(), cpus, budgets: 0 };
+        writer.name_cpus()?;
+        let vp = |(number, info): (u32, &VpInfo)| Vp {
+            name: topology.child_name(ObservedVp(number)).to_owned(),
+            is_thread: info.child == Child::Thread,
+            ..Vp::default()
+        };
+        writer.vps = (0..).zip(&topology.vps).map(vp).collect();
+        for Node { edge, parent } in nodes(topology) {
+            let (name, guarantee) = (edge.name(topology), edge.guarantee(topology));
+            let title = if guarantee.is_empty() { name.to_owned() } else { format!("{name} ({guarantee})") };
+            let node = writer.add_node(name, &title, parent)?;
+            if let Child::Scheduler(scheduler) = edge.child {
+                writer.schedulers.insert(scheduler, node);
+            }
+            edge.vps.iter().for_each(|vp| writer.vps[vp.index()].node = Some(node));
+        }
+        for (vp, info) in writer.vps.iter_mut().zip(&topology.vps) {
+            vp.above = info.parent.and_then(|above| writer.schedulers.get(&above).copied());
+        }
         Ok(writer)
+    }
+
+    /// A VP has come, or is below another scheduler from now on: the track of its child begins, unless that is a
+    /// scheduler which has one.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn place(&mut self, topology: &Topology, vp: ObservedVp, at: Nanos) -> io::Result<()> {
+        let Some(info) = topology.vps.get(vp.index()) else { return Ok(()) };
+        self.leave(vp, at)?;
+        let above = info.parent.and_then(|above| self.schedulers.get(&above).copied());
+        let scheduler = match info.child {
+            Child::Scheduler(scheduler) => Some(scheduler),
+            _ => None,
+        };
+        let name = topology.child_name(vp).to_owned();
+        let node = match scheduler.and_then(|scheduler| self.schedulers.get(&scheduler)) {
+            Some(node) => *node,
+            None => self.add_node(&name, &name, above)?,
+        };
+        self.schedulers.extend(scheduler.map(|scheduler| (scheduler, node)));
+        if self.vps.len() <= vp.index() {
+            self.vps.resize(vp.index() + 1, Vp::default());
+        }
+        let is_thread = info.child == Child::Thread;
+        self.vps[vp.index()] = Vp { name, node: Some(node), above, is_thread, ..Vp::default() };
+        Ok(())
+    }
+
+    /// Whoever had this number of a VP has left it.
+    fn leave(&mut self, vp: ObservedVp, at: Nanos) -> io::Result<()> {
+        if vp.index() >= self.vps.len() {
+            return Ok(());
+        }
+        self.stop(vp, at, SLEEPING)?;
+        for cpu in 0..self.cpus.len() {
+            if self.cpus[cpu].leaving.is_some_and(|(left, ..)| left == vp) {
+                self.switch(cpu as u16, None, at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A scheduler is no more: the next one of this number is another.
+    pub fn remove_scheduler(&mut self, scheduler: ObservedScheduler) {
+        self.schedulers.remove(&scheduler);
+    }
+
+    /// A VP that came by a request, or was moved, is promised this from now on; nothing where the text is empty.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn promise(&mut self, vp: ObservedVp, guarantee: &str, at: Nanos) -> io::Result<()> {
+        match guarantee {
+            "" => self.instant(vp, at, "promise ends"),
+            _ => self.instant(vp, at, &format!("promised {guarantee}")),
+        }
     }
 
     /// Takes the next record.
@@ -113,6 +197,8 @@ impl<'t, W: Write> TraceWriter<'t, W> {
             What::Revoke => self.stop(vp, at, RUNNABLE),
             What::Release | What::Leave => self.stop(vp, at, SLEEPING),
             What::Throttle => self.instant(vp, at, "out of budget"),
+            What::Hold { is_agent: true } => self.instant(vp, at, "parked"),
+            What::Hold { is_agent: false } => self.instant(vp, at, "held"),
             What::Replenish { budget, .. } => self.replenish(vp, at, budget),
             What::JobRelease { deadline } => {
                 self.instant(vp, at, "release")?;
@@ -120,9 +206,10 @@ impl<'t, W: Write> TraceWriter<'t, W> {
             }
             What::Miss { count: 1 } => self.instant(vp, at, "deadline missed"),
             What::Miss { count } => self.instant(vp, at, &format!("{count} deadlines missed")),
-            What::PolicyDisabled { scheduler, violation } => self
-                .vp_of(scheduler)
-                .map_or(Ok(()), |vp| self.instant(vp, at, &format!("policy disabled: {violation}"))),
+            What::PolicyDisabled { scheduler, violation } => {
+                let node = self.schedulers.get(&scheduler).copied();
+                self.instant_at(node, at, &format!("policy disabled: {violation}"))
+            }
             What::Arrive | What::JobDone { .. } | What::Offline | What::Online => Ok(()),
         }
     }
@@ -132,7 +219,7 @@ impl<'t, W: Write> TraceWriter<'t, W> {
     /// # Errors
     /// Those of the output.
     pub fn choices(&mut self, at: Nanos, scheduler: ObservedScheduler, decided: &Decided) -> io::Result<()> {
-        let Some(vp) = self.vp_of(scheduler) else { return Ok(()) };
+        let Some(node) = self.schedulers.get(&scheduler).copied() else { return Ok(()) };
         let Decided { followed, stale, by_urgency, by_agent, agent_ran } = *decided;
         let counters = [
             ("decisions followed", counter::UNIT_COUNT, followed),
@@ -141,23 +228,17 @@ impl<'t, W: Write> TraceWriter<'t, W> {
             ("its agent asked", counter::UNIT_COUNT, by_agent),
             ("CPU time of its agent", counter::UNIT_TIME_NS, agent_ran.0),
         ];
-        let before = self.choices.insert(scheduler, counters.map(|(.., value)| value));
+        let before = self.nodes[node].choices.replace(counters.map(|(.., value)| value));
         for (number, (name, unit, value)) in counters.into_iter().enumerate() {
-            let track_number = choices_track(scheduler, number);
+            let track_number = choices_track(node, number);
             if before.is_none() {
-                self.counter_track(track_number, vp, name, unit)?;
+                self.counter_track(track_number, Some(node), name, unit)?;
             }
             if before.is_none_or(|before| before[number] != value) {
                 self.count(track_number, at, value)?;
             }
         }
         Ok(())
-    }
-
-    /// The first VP of a scheduler.
-    fn vp_of(&self, scheduler: ObservedScheduler) -> Option<ObservedVp> {
-        let is_its = |info: &VpInfo| info.child == Child::Scheduler(scheduler);
-        self.topology.vps.iter().position(is_its).map(ObservedVp::at)
     }
 
     /// Ends what still runs at `end`, flushes, and gives the output back.
@@ -168,29 +249,28 @@ impl<'t, W: Write> TraceWriter<'t, W> {
         for vp in 0..self.vps.len() {
             self.stop(ObservedVp::at(vp), end, RUNNABLE)?;
         }
-        for cpu in 0..self.topology.cpus {
-            self.switch(cpu, None, end)?;
+        for cpu in 0..self.cpus.len() {
+            self.switch(cpu as u16, None, end)?;
         }
         self.out.flush()?;
         Ok(self.out)
     }
 
-    /// Tells the names of the tracks and how they are nested.
-    fn name_tracks(&mut self) -> io::Result<()> {
+    /// Tells the names of the tracks of CPUs, and of that which holds the hierarchy.
+    fn name_cpus(&mut self) -> io::Result<()> {
         self.track(CPUS, None, "CPUs", 0)?;
-        for cpu in 0..self.topology.cpus {
-            self.track(cpu_track(cpu), Some(CPUS), &format!("CPU {cpu}"), usize::from(cpu))?;
+        for cpu in 0..self.cpus.len() {
+            self.track(cpu_track(cpu as u16), Some(CPUS), &format!("CPU {cpu}"), cpu)?;
         }
-        self.track(HIERARCHY, None, "hierarchy", 1)?;
-        for number in 0..self.nodes.len() {
-            let Node { edge, parent } = &self.nodes[number];
-            let parent = parent.map_or(HIERARCHY, node_track);
-            let name = edge.name(self.topology);
-            let guarantee = edge.guarantee(self.topology);
-            let name = if guarantee.is_empty() { name.to_owned() } else { format!("{name} ({guarantee})") };
-            self.track(node_track(number), Some(parent), &name, number)?;
-        }
-        Ok(())
+        self.track(HIERARCHY, None, "hierarchy", 1)
+    }
+
+    /// A node more, last below that of the scheduler above; its number. `title`: what its track is called.
+    fn add_node(&mut self, name: &str, title: &str, above: Option<usize>) -> io::Result<usize> {
+        let number = self.nodes.len();
+        self.nodes.push(TracedNode { name: name.to_owned(), running: 0, choices: None });
+        self.track(node_track(number), Some(above.map_or(HIERARCHY, node_track)), title, number)?;
+        Ok(number)
     }
 
     fn grant(&mut self, vp: ObservedVp, cpu: u16, at: Nanos) -> io::Result<()> {
@@ -198,10 +278,10 @@ impl<'t, W: Write> TraceWriter<'t, W> {
         self.stop(vp, at, RUNNABLE)?;
         let state = &mut self.vps[vp.index()];
         state.running_on = Some(cpu);
-        let Vp { node, is_thread, .. } = *state;
+        let (node, is_thread, name) = (state.node, state.is_thread, state.name.clone());
         if let Some(node) = node {
-            self.running[node] += 1;
-            if self.running[node] == 1 {
+            self.nodes[node].running += 1;
+            if self.nodes[node].running == 1 {
                 self.slice_begin(node_track(node), at, "runs")?;
             }
         }
@@ -212,7 +292,7 @@ impl<'t, W: Write> TraceWriter<'t, W> {
             self.stop(before, at, RUNNABLE)?;
         }
         self.cpus[usize::from(cpu)].thread = Some(vp);
-        self.slice_begin(cpu_track(cpu), at, self.topology.child_name(vp))?;
+        self.slice_begin(cpu_track(cpu), at, &name)?;
         self.switch(cpu, Some(vp), at)
     }
 
@@ -222,8 +302,8 @@ impl<'t, W: Write> TraceWriter<'t, W> {
             return Ok(());
         };
         if let Some(node) = self.vps[vp.index()].node {
-            self.running[node] -= 1;
-            if self.running[node] == 0 {
+            self.nodes[node].running -= 1;
+            if self.nodes[node].running == 0 {
                 self.slice_end(node_track(node), at)?;
             }
         }
@@ -242,18 +322,20 @@ impl<'t, W: Write> TraceWriter<'t, W> {
     }
 
     fn replenish(&mut self, vp: ObservedVp, at: Nanos, budget: Nanos) -> io::Result<()> {
-        let track_number = budget_track(vp);
-        if !std::mem::replace(&mut self.vps[vp.index()].has_counter, true) {
-            let by = self.topology.parent_name(vp).unwrap_or("machine");
+        let Vp { node, above, budget: counter, .. } = self.vps[vp.index()];
+        let track_number = budget_track(counter.unwrap_or(self.budgets));
+        if counter.is_none() {
+            self.vps[vp.index()].budget = Some(self.budgets);
+            self.budgets += 1;
+            let by = above.map_or("machine", |above| &self.nodes[above].name);
             let name = format!("budget from {by}");
-            self.counter_track(track_number, vp, &name, counter::UNIT_TIME_NS)?;
+            self.counter_track(track_number, node, &name, counter::UNIT_TIME_NS)?;
         }
         self.count(track_number, at, budget.0)
     }
 
-    /// Tells the name of a counter, which stands below the node of a VP.
-    fn counter_track(&mut self, number: u64, vp: ObservedVp, name: &str, unit: u64) -> io::Result<()> {
-        let node = self.vps[vp.index()].node;
+    /// Tells the name of a counter, which stands below a node.
+    fn counter_track(&mut self, number: u64, node: Option<usize>, name: &str, unit: u64) -> io::Result<()> {
         let unit = Message::default().number(counter::UNIT, unit);
         let descriptor = Message::default()
             .number(track::UUID, number)
@@ -269,11 +351,12 @@ impl<'t, W: Write> TraceWriter<'t, W> {
     }
 
     fn wake(&mut self, vp: ObservedVp, at: Nanos) -> io::Result<()> {
-        if !self.vps[vp.index()].is_thread {
+        let Vp { ref name, is_thread, .. } = self.vps[vp.index()];
+        if !is_thread {
             return Ok(());
         }
         let woken = Message::default()
-            .text(waking::COMM, self.topology.child_name(vp))
+            .text(waking::COMM, name)
             .number(waking::PID, pid(Some(vp)))
             .number(waking::PRIO, PRIORITY);
         self.kernel_event((0, vp), at, ftrace::SCHED_WAKING, woken)
@@ -301,7 +384,7 @@ impl<'t, W: Write> TraceWriter<'t, W> {
         next: Option<ObservedVp>,
         at: Nanos,
     ) -> io::Result<()> {
-        let name = |vp: Option<ObservedVp>| vp.map_or("idle", |vp| self.topology.child_name(vp));
+        let name = |vp: Option<ObservedVp>| vp.map_or("idle", |vp| &self.vps[vp.index()].name);
         let switched = Message::default()
             .text(switch::PREV_COMM, name(before))
             .number(switch::PREV_PID, pid(before))
@@ -354,9 +437,11 @@ impl<'t, W: Write> TraceWriter<'t, W> {
 
     /// A mark on the track of a VP's child.
     fn instant(&mut self, vp: ObservedVp, at: Nanos, name: &str) -> io::Result<()> {
-        let Some(node) = self.vps[vp.index()].node else {
-            return Ok(());
-        };
+        self.instant_at(self.vps.get(vp.index()).and_then(|vp| vp.node), at, name)
+    }
+
+    fn instant_at(&mut self, node: Option<usize>, at: Nanos, name: &str) -> io::Result<()> {
+        let Some(node) = node else { return Ok(()) };
         self.event(node_track(node), at, event::INSTANT, Message::default().text(event::NAME, name))
     }
 

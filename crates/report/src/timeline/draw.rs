@@ -1,11 +1,10 @@
 //! Turns the collected lanes into SVG.
 
+use super::Timeline;
 use super::lane::{Bar, Kind, PLOT_WIDTH};
-use super::{NodeLane, Timeline};
+use super::node::NodeLane;
 use crate::format::{shorten, time_exact};
 use crate::svg::{Escaped, THREAD_COLOURS, Tenths, ticks};
-use hls_monitor::event::ObservedVp;
-use hls_monitor::result::Child;
 use hls_units::Nanos;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -26,6 +25,11 @@ const HATCH: &str = concat!(
     r##"<rect width="6" height="6" fill="#f4f4f4"/><path d="M0 0V6" stroke="#888" stroke-width="3"/></pattern>"##,
 );
 
+/// Of this the legend speaks only where it is in the picture.
+const PARKED: &str = "parked, held";
+/// What a node is drawn with that is parked, or held by its process.
+const HELD: &str = r##"fill="#f4f4f4" stroke="#888" stroke-dasharray="2 2""##;
+
 /// Heights and widths in pixels.
 const TOP: u64 = 66;
 const CPU_HEIGHT: u64 = 32;
@@ -45,8 +49,8 @@ const MAX_TICKS: u64 = 12;
 const MIN_LABEL: usize = 7;
 
 /// Where things are.
-struct Sheet<'a, 't> {
-    timeline: &'a Timeline<'t>,
+struct Sheet<'a> {
+    timeline: &'a Timeline,
     /// Where the interval begins, in pixels.
     left: u64,
     /// Where the lanes end.
@@ -54,7 +58,7 @@ struct Sheet<'a, 't> {
 }
 
 /// Writes the picture.
-pub(super) fn write_svg(out: &mut impl Write, timeline: &Timeline<'_>) -> io::Result<()> {
+pub(super) fn write_svg(out: &mut impl Write, timeline: &Timeline) -> io::Result<()> {
     let nodes_at = TOP + timeline.cpus.len() as u64 * CPU_HEIGHT + SECTION_GAP;
     let bottom = nodes_at + timeline.nodes.len() as u64 * NODE_HEIGHT;
     let sheet = Sheet { timeline, left: label_width(timeline), bottom };
@@ -82,28 +86,26 @@ pub(super) fn write_svg(out: &mut impl Write, timeline: &Timeline<'_>) -> io::Re
 }
 
 /// The width of the names and guarantees.
-fn label_width(timeline: &Timeline<'_>) -> u64 {
+fn label_width(timeline: &Timeline) -> u64 {
     let width = |node: &NodeLane| {
-        let (name, guarantee) = label(timeline, node);
-        let name_width = name.chars().count() as u64 * NAME_CHAR + node.edge.depth as u64 * INDENT;
+        let (name, guarantee) = label(node);
+        let name_width = name.chars().count() as u64 * NAME_CHAR + node.depth as u64 * INDENT;
         name_width + guarantee.chars().count() as u64 * SMALL_CHAR + 48
     };
     timeline.nodes.iter().map(width).max().unwrap_or(0).max(120)
 }
 
 /// Name and guarantee of a node.
-fn label(timeline: &Timeline<'_>, node: &NodeLane) -> (String, String) {
-    let name = shorten(node.edge.name(timeline.topology), MAX_NAME);
-    (name, shorten(&node.edge.guarantee(timeline.topology), MAX_GUARANTEE))
+fn label(node: &NodeLane) -> (String, String) {
+    (shorten(&node.name, MAX_NAME), shorten(&node.guarantee, MAX_GUARANTEE))
 }
 
 /// The colours of a thread and of text on it.
-fn thread_colours(timeline: &Timeline<'_>, vp: ObservedVp) -> (&'static str, &'static str) {
-    let ordinal = timeline.vps.get(vp.index()).and_then(|vp| vp.thread).unwrap_or(0);
-    THREAD_COLOURS[ordinal % THREAD_COLOURS.len()]
+fn thread_colours(thread: usize) -> (&'static str, &'static str) {
+    THREAD_COLOURS[thread % THREAD_COLOURS.len()]
 }
 
-impl Sheet<'_, '_> {
+impl Sheet<'_> {
     /// How far right an instant of the interval is.
     fn x(&self, at: Nanos) -> Tenths {
         let (from, to) = (self.timeline.from.0, self.timeline.to.0);
@@ -151,7 +153,7 @@ impl Sheet<'_, '_> {
         let mut looks: BTreeMap<String, Vec<Bar>> = BTreeMap::new();
         for bar in &self.timeline.cpus[cpu].lane.bars {
             let look = match bar.kind {
-                Kind::Thread(vp) => format!(r#"fill="{}""#, thread_colours(self.timeline, vp).0),
+                Kind::Thread(thread) => format!(r#"fill="{}""#, thread_colours(thread).0),
                 Kind::Stolen => r#"class="stolen""#.into(),
                 _ => r#"class="mixed""#.into(),
             };
@@ -161,13 +163,13 @@ impl Sheet<'_, '_> {
             self.write_bars(out, look, bars.iter(), band)?;
         }
         for bar in &self.timeline.cpus[cpu].lane.bars {
-            let Kind::Thread(vp) = bar.kind else { continue };
+            let Kind::Thread(thread) = bar.kind else { continue };
             let (from, to) = (self.x(bar.from).0, self.x(bar.to).0);
             let fitting = ((to - from).saturating_sub(60) / (10 * SMALL_CHAR)) as usize;
-            let name = self.timeline.topology.child_name(vp);
+            let name = &self.timeline.threads[thread];
             if fitting >= MIN_LABEL.min(name.chars().count()) {
                 let name = shorten(name, fitting.min(MAX_NAME));
-                let (middle, colour) = (Tenths((from + to) / 2), thread_colours(self.timeline, vp).1);
+                let (middle, colour) = (Tenths((from + to) / 2), thread_colours(thread).1);
                 let style = format!(r#"style="fill:{colour}""#);
                 writeln!(
                     out,
@@ -180,10 +182,9 @@ impl Sheet<'_, '_> {
     }
 
     fn write_node(&self, out: &mut impl Write, node: &NodeLane, y: u64) -> io::Result<()> {
-        let (name, guarantee) = label(self.timeline, node);
-        let (text_y, name_x) = (y + NODE_HEIGHT / 2 + 4, 14 + node.edge.depth as u64 * INDENT);
-        let is_thread = node.edge.child == Child::Thread;
-        let class = if is_thread { "thread" } else { "scheduler" };
+        let (name, guarantee) = label(node);
+        let (text_y, name_x) = (y + NODE_HEIGHT / 2 + 4, 14 + node.depth as u64 * INDENT);
+        let class = if node.thread.is_some() { "thread" } else { "scheduler" };
         writeln!(out, r#"<text class="{class}" x="{name_x}" y="{text_y}">{}</text>"#, Escaped(&name))?;
         let guarantee_x = self.left - 12;
         writeln!(
@@ -191,13 +192,11 @@ impl Sheet<'_, '_> {
             r#"<text class="small end" x="{guarantee_x}" y="{text_y}">{}</text>"#,
             Escaped(&guarantee)
         )?;
-        let colour = match node.edge.vps.first() {
-            Some(&vp) if is_thread => thread_colours(self.timeline, vp).0,
-            _ => SCHEDULER_COLOUR,
-        };
+        let colour = node.thread.map_or(SCHEDULER_COLOUR, |thread| thread_colours(thread).0);
         for (kind, look, band) in [
             (Kind::Ready, format!(r#"fill="{colour}" opacity="0.3""#), (y + 12, 5)),
             (Kind::Throttled, r#"fill="url(#hatch)""#.into(), (y + 9, 11)),
+            (Kind::Held, HELD.into(), (y + 9, 11)),
             (Kind::Stolen, r#"class="stolen""#.into(), (y + 7, 15)),
             (Kind::Mixed, format!(r#"fill="{colour}" opacity="0.6""#), (y + 7, 15)),
             (Kind::Running, format!(r#"fill="{colour}""#), (y + 7, 15)),
@@ -234,17 +233,20 @@ impl Sheet<'_, '_> {
         };
         let mark = |class: &str, path: String| format!(r#"<path class="{class}" d="{path}"/>"#);
         let middle = |x: u64| Tenths(10 * (x + 14));
-        let items: [(&str, &dyn Fn(u64) -> String); 8] = [
+        let items: [(&str, &dyn Fn(u64) -> String); 9] = [
             ("runs", &|x| bar(x, r##"fill="#0072b2""##, y + 7, 15)),
             ("ready", &|x| bar(x, r##"fill="#0072b2" opacity="0.3""##, y + 12, 5)),
             ("out of budget", &|x| bar(x, r#"fill="url(#hatch)""#, y + 9, 11)),
+            (PARKED, &|x| bar(x, HELD, y + 9, 11)),
             ("stolen", &|x| bar(x, r#"class="stolen""#, y + 7, 15)),
             ("quick changes", &|x| bar(x, r#"class="mixed""#, y + 7, 15)),
             ("job released", &|x| mark("release", up_arrow(middle(x), y))),
             ("deadline", &|x| mark("deadline", down_arrow(middle(x), y))),
             ("deadline missed", &|x| mark("miss", cross(middle(x), y))),
         ];
-        for (name, draw) in items {
+        let mut bars = self.timeline.nodes.iter().flat_map(|node| &node.lane.bars);
+        let is_any_held = bars.any(|bar| bar.kind == Kind::Held);
+        for (name, draw) in items.into_iter().filter(|(name, _)| is_any_held || *name != PARKED) {
             writeln!(out, "{}", draw(x))?;
             writeln!(out, r#"<text x="{}" y="{}">{name}</text>"#, x + 34, y + 18)?;
             x += 34 + name.len() as u64 * NAME_CHAR + 20;

@@ -1,6 +1,5 @@
 //! The bars of one lane, merged as far as the eye cannot tell them apart.
 
-use hls_monitor::event::ObservedVp;
 use hls_units::Nanos;
 
 /// Width of what is drawn of the interval, in pixels.
@@ -10,17 +9,26 @@ pub(super) const PLOT_WIDTH: u64 = 1_200;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// That thread has the CPU (lane of a CPU).
-    Thread(ObservedVp),
+    Thread(usize),
     /// The node has a CPU.
     Running,
     /// The node wants a CPU.
     Ready,
-    /// The node wants a CPU and may not have it.
+    /// The node wants a CPU and may not have it: it has no budget.
     Throttled,
+    /// The node wants a CPU and may not have it: it is parked, or held by its process.
+    Held,
     /// Interrupts or the host have the CPU.
     Stolen,
     /// Changes too quick to be shown apart.
     Mixed,
+}
+
+impl Kind {
+    /// That this thread has the CPU.
+    pub fn of_thread(thread: Option<usize>) -> Kind {
+        thread.map_or(Kind::Mixed, Kind::Thread)
+    }
 }
 
 /// A bar.
@@ -101,7 +109,7 @@ mod tests {
     fn the_bars_are_bounded_by_the_pixels() {
         let mut lane = Lane::new(Nanos(0), Nanos(1_000_000));
         for at in 0..1_000_000 {
-            lane.push(Nanos(at), Nanos(at + 1), Kind::Thread(ObservedVp(at as u32 % 3)));
+            lane.push(Nanos(at), Nanos(at + 1), Kind::Thread(at as usize % 3));
         }
         assert!(lane.bars.len() as u64 <= 4 * PLOT_WIDTH, "{} bars", lane.bars.len());
     }

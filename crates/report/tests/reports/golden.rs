@@ -218,6 +218,53 @@ fn timeline_of_figure_1() {
     check("figure1.svg", |out| picture.write(out, Nanos::from_millis(220)));
 }
 
+/// Who came by a request is drawn below its parent, if it does anything in the interval.
+#[test]
+fn timeline_of_guests() {
+    let at = Nanos::from_millis;
+    let mut picture = timeline::Timeline::new(&support::topology(), at(4), at(8));
+    // The first visitors have gone before the interval, the last come after it.
+    for (ms, scheduler, thread) in [(1, "A", "4711 hog"), (5, "B", "4712 hog"), (8, "C", "4713 hog")] {
+        let (topology, vps) = support::topology_with_guests(scheduler, thread);
+        vps.iter().for_each(|vp| picture.join(&topology, *vp, at(ms)));
+        picture.promise(vps[0], "RESBS 1ms 5ms");
+        support::visit(ms, vps).iter().for_each(|record| picture.record(record));
+        picture.remove_scheduler(ObservedScheduler(4));
+    }
+    let mut bytes = Vec::new();
+    picture.write(&mut bytes, at(10)).unwrap();
+    let svg = String::from_utf8(bytes).unwrap();
+    let lines = svg
+        .lines()
+        .filter(|line| line.contains(r#"class="thread""#) || line.contains(r#"class="scheduler""#));
+    let names: Vec<&str> = lines.filter_map(|line| line.split('>').nth(1)?.split('<').next()).collect();
+    let of_file = ["CPU 0", "FP", "RES", "video player", "J", "PS", "word processor", "voice recognition"];
+    assert_eq!(names, [&of_file[..], &["B", "4712 hog"]].concat());
+    assert_eq!(svg.matches("RESBS 1ms 5ms").count(), 1);
+}
+
+/// A thread that is held or parked does not look like one that is out of budget.
+#[test]
+fn timeline_of_a_parked_thread() {
+    let at = Nanos::from_millis;
+    let drawn = |what| {
+        let (topology, [_, thread]) = support::topology_with_guests("S", "agent");
+        let mut picture = timeline::Timeline::new(&topology, at(0), at(10));
+        for (ms, what) in [(1, What::Request), (2, what)] {
+            picture.record(&Record { at: at(ms), vp: thread, cpu: 0, what });
+        }
+        let mut bytes = Vec::new();
+        picture.write(&mut bytes, at(10)).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    let looks = |svg: String| {
+        [r#"stroke-dasharray="2 2" d="#, r#"<path fill="url(#hatch)""#, "parked, held"]
+            .map(|look| svg.matches(look).count())
+    };
+    assert_eq!(looks(drawn(What::Hold { is_agent: true })), [1, 0, 1]);
+    assert_eq!(looks(drawn(What::Throttle)), [0, 1, 0]);
+}
+
 /// Two CPUs that change their threads every 3 microseconds at first, and less often later.
 #[test]
 fn timeline_of_quick_changes_stays_small() {

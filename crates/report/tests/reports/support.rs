@@ -246,3 +246,23 @@ pub fn result(length: u64) -> RunResult {
     }
     result
 }
+
+/// The hierarchy once a scheduler has been created below FP, with a VP, and a thread has been moved below that one.
+pub fn topology_with_guests(scheduler: &str, thread: &str) -> (Topology, [ObservedVp; 2]) {
+    let mut topology = topology();
+    let number = ObservedScheduler::at(topology.schedulers.len());
+    topology.schedulers.push(SchedulerInfo { name: scheduler.into(), policy: "user-level".into() });
+    let parent = Some(ObservedScheduler(0));
+    let child = Child::Scheduler(number);
+    topology.vps.push(VpInfo { name: scheduler.into(), parent, child, ..VpInfo::default() });
+    let (parent, child) = (Some(number), Child::Thread);
+    topology.vps.push(VpInfo { name: thread.into(), parent, child, ..VpInfo::default() });
+    let last = topology.vps.len();
+    (topology, [ObservedVp::at(last - 2), ObservedVp::at(last - 1)])
+}
+
+/// Has each of these VPs run for the millisecond that begins then, and leave.
+pub fn visit(ms: u64, vps: [ObservedVp; 2]) -> Vec<Record> {
+    let of = |ms, what| vps.map(|vp| Record { at: Nanos::from_millis(ms), vp, cpu: 0, what });
+    [of(ms, What::Request), of(ms, What::Grant), of(ms + 1, What::Leave)].concat()
+}

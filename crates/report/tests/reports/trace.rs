@@ -115,6 +115,48 @@ fn budgets_and_wake_ups_read_back() {
     assert_eq!(woken, ["video player", "word processor", "voice recognition"]);
 }
 
+/// The name of the track above that of this name.
+fn parent_of(trace: &Trace, child: &str) -> String {
+    let mut tracks = trace.packet.iter().map(|packet| packet.track_descriptor());
+    let track = tracks.find(|track| track.name() == child).expect("a track of this name");
+    names(trace)[&track.parent_uuid()].clone()
+}
+
+/// A scheduler and its thread come and go; the next ones have their numbers, and tracks of their own. Then the thread
+/// is moved.
+#[test]
+fn who_comes_by_a_request_has_tracks_from_then_on() {
+    let at = Nanos::from_millis;
+    let mut writer = TraceWriter::new(Vec::new(), &support::topology()).unwrap();
+    let scheduler = ObservedScheduler(4);
+    for (ms, scheduler_name, thread) in [(1, "A", "4711 hog"), (5, "B", "4712 hog")] {
+        let (topology, vps) = support::topology_with_guests(scheduler_name, thread);
+        vps.iter().for_each(|vp| writer.place(&topology, *vp, at(ms)).unwrap());
+        writer.promise(vps[0], "RESBS 1ms 5ms", at(ms)).unwrap();
+        writer.choices(at(ms), scheduler, &Decided::default()).unwrap();
+        support::visit(ms, vps).iter().for_each(|record| writer.record(record).unwrap());
+        writer.remove_scheduler(scheduler);
+    }
+    let (mut topology, [_, thread]) = support::topology_with_guests("B", "4713 moved");
+    topology.vps[thread.index()].parent = Some(ObservedScheduler(3));
+    writer.place(&topology, thread, at(8)).unwrap();
+    let parked = What::Hold { is_agent: true };
+    writer.record(&Record { at: at(9), vp: thread, cpu: 0, what: parked }).unwrap();
+    let trace = Trace::parse_from_bytes(&writer.finish(at(10)).unwrap()).unwrap();
+
+    let found = slices(&trace);
+    let runs = |name: &str| found[name].iter().map(|(from, to, _)| (*from, *to)).collect::<Vec<_>>();
+    assert_eq!(["A", "4711 hog", "B", "4712 hog"].map(runs), [[(1, 2)], [(1, 2)], [(5, 6)], [(5, 6)]]);
+    let cpu: Vec<&str> = found["CPU 0"].iter().map(|(.., name)| name.as_str()).collect();
+    assert_eq!(cpu, ["4711 hog", "4712 hog"]);
+    let above = ["A", "4711 hog", "B", "4712 hog", "4713 moved"].map(|name| parent_of(&trace, name));
+    assert_eq!(above, ["FP (ALL)", "A", "FP (ALL)", "B", "PS (RESBS 10ms 20ms)"]);
+    let count = |name| trace.packet.iter().filter(|packet| packet.track_event().name() == name).count();
+    assert_eq!((count("promised RESBS 1ms 5ms"), count("parked"), count("out of budget")), (2, 1, 0));
+    let stale = names(&trace).values().filter(|name| *name == "decisions stale").count();
+    assert_eq!(stale, 2, "each of the two has its counters");
+}
+
 /// A counter is written where it has changed, below the scheduler that it is of.
 #[test]
 fn choices_read_back() {

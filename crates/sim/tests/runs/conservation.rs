@@ -70,7 +70,9 @@ impl Life {
             What::Grant => state == State::Ready && (throttled.is_none() || has_process),
             What::Revoke => state == State::Running && throttled.is_none_or(|since| since == at),
             What::Release => state != State::Waiting,
-            What::Throttle => state != State::Waiting && (throttled.is_none() || has_process),
+            What::Throttle | What::Hold { .. } => {
+                state != State::Waiting && (throttled.is_none() || has_process)
+            }
             What::Leave => state == State::Waiting,
             What::Arrive | What::Replenish { .. } | What::JobRelease { .. } => true,
             What::JobDone { .. } | What::Miss { .. } | What::Stolen { .. } => true,
@@ -83,7 +85,7 @@ impl Life {
             _ => state,
         };
         let throttled = match what {
-            What::Throttle => Some(at),
+            What::Throttle | What::Hold { .. } => Some(at),
             What::Replenish { .. } | What::Release | What::Grant => None,
             _ => throttled,
         };

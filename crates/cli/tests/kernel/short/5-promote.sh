@@ -28,7 +28,7 @@ refuses() {
 }
 
 as_nobody true
-start /usr/kernel/promote.kdl
+start /usr/kernel/promote.kdl --timeline /tmp/picture --window 0s..120s
 answers
 named_hogs worker
 worker=${hogs##* }
@@ -98,6 +98,11 @@ within 50 has_ended "$parked" || fail "the agent of the file does not end"
 none_is_lost
 stop
 grep -q "OWN-agent" /tmp/report || fail "the report has no agent"
+# The picture has those that came by a request, and shows a parked agent as parked.
+for name in U N "$one " "$two "; do
+	grep -q "class=\"[a-z]*\".*>$name" /tmp/picture || fail "the picture has no '$name'"
+done
+grep -q ">parked, held<" /tmp/picture || fail "the picture has no parked agent"
 
 # Agents end with the hierarchy, also where that is killed: they would yield to nobody for ever.
 start /usr/kernel/promote.kdl
