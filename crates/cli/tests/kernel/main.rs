@@ -23,7 +23,7 @@ const LONG: &str =
     "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=1800\nMIXED=600\nAGENTS=600\n";
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 14] = [
+const OWN: [&str; 15] = [
     "saboteur",
     "mover",
     "crowd",
@@ -38,6 +38,7 @@ const OWN: [&str; 14] = [
     "flood",
     "composite",
     "warden",
+    "holder",
 ];
 
 fn here() -> PathBuf {
