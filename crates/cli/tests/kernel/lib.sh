@@ -36,6 +36,12 @@ is() { [ "$(cat /sys/kernel/sched_ext/state)" = "$1" ]; }
 # gone PID: whether the process has ended.
 gone() { ! [ -e "/proc/$1" ]; }
 
+# has_ended PID: whether the process has ended, though nobody may have taken note yet.
+has_ended() { ! [ -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
+
+# still TEXT: whether the kernel has as many BPF programs, maps and links as the text says.
+still() { [ "$(in_kernel)" = "$1" ]; }
+
 # start FILE OPTION...: has the hierarchy schedule the machine, with all invariants checked, until `stop`.
 start() {
 	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) before the start"

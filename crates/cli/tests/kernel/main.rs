@@ -19,11 +19,11 @@ use std::time::Duration;
 
 /// How much of everything: what a script does again and again is set before its first line.
 const SHORT: &str = "KILLS='300 2000'\nCYCLES=2\nSTORM=2\nCHURN=120\nMIXED=60\nAGENTS=25\n";
-const LONG: &str =
-    "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=1800\nMIXED=600\nAGENTS=600\n";
+const LONG: &str = "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=1800\nMIXED=600\n\
+    AGENTS=600\nINSTANTS=32\n";
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 14] = [
+const OWN: [&str; 16] = [
     "saboteur",
     "mover",
     "crowd",
@@ -38,6 +38,8 @@ const OWN: [&str; 14] = [
     "flood",
     "composite",
     "warden",
+    "holder",
+    "promoter",
 ];
 
 fn here() -> PathBuf {
@@ -65,6 +67,11 @@ fn wanted<T: Clone>(storms: Vec<T>, script: impl Fn(&T) -> &Script) -> Vec<T> {
         found.cloned().unwrap_or_else(|| panic!("found no storm `{name}`"))
     };
     names.split_whitespace().map(of_name).collect()
+}
+
+/// What the environment says, or else the preset.
+fn of_environment(name: &str, preset: &str) -> String {
+    env::var(name).unwrap_or_else(|_| preset.to_owned())
 }
 
 /// Compiles one of the tests' own C programs into the folder. Returns its path.
@@ -181,11 +188,13 @@ fn is_clean(outcome: &Outcome) {
     assert!(outcome.is_clean(), "{:?} {:?} {}", outcome.problems, outcome.cut_short, outcome.kernel_log);
 }
 
+/// The environment may have more instants at which hls is killed (`INSTANTS`).
 #[test]
 fn the_engine_weathers_the_storms() {
     // With threads of the kernel for the work of packets.
     let machine = Machine { append: "thread_backlog_napi".into(), ..machine(Duration::from_secs(1500)) };
-    let scripts = wanted(scripts("short", SHORT), |script| script);
+    let set = format!("{SHORT}INSTANTS={}\n", of_environment("INSTANTS", "8"));
+    let scripts = wanted(scripts("short", &set), |script| script);
     if let Some(outcome) = boot(Flavour::Cloud, scripts, &machine) {
         is_clean(&outcome);
     }
@@ -255,8 +264,8 @@ fn the_engine_loses_no_thread_where_cpus_run_at_once() {
 #[test]
 #[ignore = "takes ten minutes: make storm"]
 fn the_lock_is_held_for_as_long_with_many_threads_as_with_few() {
-    let of = |name: &str, preset: &str| env::var(name).unwrap_or_else(|_| preset.to_owned());
-    let set = format!("HERDS='{}'\nMOST_NS={}\n", of("HERDS", "1000 10000"), of("MOST_NS", "20000"));
+    let herds = of_environment("HERDS", "1000 10000");
+    let set = format!("HERDS='{herds}'\nMOST_NS={}\n", of_environment("MOST_NS", "20000"));
     let time = Time::Exact { shift: 1 };
     let machine = Machine { memory_mib: 6144, time, ..machine(Duration::from_secs(7200)) };
     if let Some(outcome) = boot(Flavour::Cloud, vec![script(&here().join("holds.sh"), &set)], &machine) {

@@ -8,9 +8,6 @@
 # storm NAME PARENT PARAMETER VALUE...: a user's agents of all kinds, which promote the scheduler one after the other.
 storm() { as_nobody "composite all $*" >"/tmp/storm-$1" 2>&1; }
 
-# still TEXT: whether the kernel has as many BPF programs, maps and links as the text says.
-still() { [ "$(in_kernel)" = "$1" ]; }
-
 as_nobody true
 start /usr/kernel/agents.kdl --slack 100ms
 answers

@@ -6,9 +6,6 @@
 # decides NAME: whether a decision of the scheduler's process was followed.
 decides() { hls ctl status | grep -q "^$1 has followed [1-9]"; }
 
-# has_ended PID: whether the process has ended, though hls may not have taken note yet.
-has_ended() { ! [ -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }
-
 # goes NAME: the scheduler must go, though nobody asks for that.
 goes() { within 50 has_no "$1" || fail "$1 stays: $(hls ctl status)"; }
 
@@ -88,6 +85,12 @@ as_nobody "hls ctl demote OWN" 2>/tmp/said2 && fail "nobody ends what the file p
 as_nobody "hls ctl promote M --below ALL share=3 -- chooser" 2>/tmp/said2 && fail "nobody promotes anywhere"
 as_nobody "hls ctl demote N" >/dev/null || fail "nobody may not demote"
 kill "$sleeper"
+
+# Whoever has got the pages of a scheduler from somebody else, which the scheduler has no more.
+goes N
+holder U PS width 1 >/tmp/held 2>&1 || fail "the holder of pages: $(cat /tmp/held)"
+cat /tmp/held
+goes U
 hogs="$worker $one $two"
 hogs_get_on 2
 end_hogs

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Promotes a scheduler, grants it a thread, revokes the thread and demotes the scheduler, again and again; in the midst
+ * of that a process of hls is killed; for tests, as root. `promoter VICTIM PART PARTS THREAD NAME PARENT PARAMETER
+ * VALUE...` measures how long such a cycle takes, and kills the victim when PART of PARTS of another cycle are over. It
+ * is at that time whatever hls and the kernel are doing: by a process that nobody delays. Prints when that was, and the
+ * step in which the requests found that nobody answers any more.
+ */
+#define _GNU_SOURCE
+#include "include/hls.h"
+#include "include/hls_pages.h"
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define CYCLES 4 /* that are measured; the first one is not: it may have to wait for more than the others */
+
+static const char *scheduler, *parent;
+static const char *const *parameters;
+static pid_t thread;
+
+static void must(int is_done, const char *what)
+{
+	if (!is_done) {
+		perror(what);
+		exit(1);
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static int ask_promote(void)
+{
+	int pages[2];
+
+	if (hls_promote(scheduler, parent, parameters, pages))
+		return -1;
+	close(pages[0]);
+	close(pages[1]);
+	return 0;
+}
+
+static int ask_grant(void)
+{
+	return hls_grant(scheduler, thread, 0, 1);
+}
+
+static int ask_revoke(void)
+{
+	return hls_revoke(thread);
+}
+
+static int ask_demote(void)
+{
+	return hls_demote(scheduler);
+}
+
+static const struct {
+	const char *name;
+	int (*ask)(void);
+} steps[] = {{"promote", ask_promote}, {"grant", ask_grant}, {"revoke", ask_revoke}, {"demote", ask_demote}};
+
+#define NR_STEPS (sizeof(steps) / sizeof(steps[0]))
+
+/* The name of the step that failed; NULL: none did. */
+static const char *cycle(void)
+{
+	for (size_t step = 0; step < NR_STEPS; step++) {
+		if (steps[step].ask())
+			return steps[step].name;
+	}
+	return NULL;
+}
+
+/* Kills the victim so long after a byte has come. */
+static void start_killer(int bytes, pid_t victim, uint64_t delay_ns)
+{
+	pid_t killer = fork();
+	char byte;
+
+	must(killer >= 0, "fork");
+	if (killer)
+		return;
+	must(!sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){50}), "sched_setscheduler");
+	must(read(bytes, &byte, 1) == 1, "read");
+	nanosleep(&(struct timespec){(time_t)(delay_ns / 1000000000), (long)(delay_ns % 1000000000)}, NULL);
+	kill(victim, SIGKILL);
+	exit(0);
+}
+
+static int kill_in_a_cycle(pid_t victim, uint64_t part, uint64_t parts)
+{
+	int bytes[2], said;
+	const char *failed;
+
+	must(!cycle(), "a cycle");
+	uint64_t began = now_ns();
+	for (int i = 0; i < CYCLES; i++)
+		must(!cycle(), "a cycle");
+	uint64_t delay_ns = (now_ns() - began) / CYCLES * part / parts;
+	must(!pipe(bytes), "pipe");
+	start_killer(bytes[0], victim, delay_ns);
+	must(write(bytes[1], "!", 1) == 1, "write");
+	while (!(failed = cycle()))
+		continue;
+	said = errno;
+	wait(NULL);
+	printf("killed after %llu us of %llu, found in %s: %s\n", (unsigned long long)delay_ns / 1000,
+	       (unsigned long long)(delay_ns / 1000 * parts / (part ? part : 1)), failed, strerror(said));
+	/* What hls.h says of a hierarchy that has gone, before a request or in the midst of one. */
+	return said != ENOENT && said != ECONNREFUSED && said != ECONNRESET && said != EPIPE && said != EAGAIN;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 7)
+		return 2;
+	thread = (pid_t)atoi(argv[4]);
+	scheduler = argv[5];
+	parent = argv[6];
+	parameters = (const char *const *)argv + 7;
+	return kill_in_a_cycle((pid_t)atoi(argv[1]), strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
+}
