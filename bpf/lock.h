@@ -92,12 +92,13 @@ static __always_inline void seal(void)
 	__sync_lock_test_and_set(&domain->sealed, true);
 }
 
+/* Waits for the lock, until it is had or the domain is sealed. By the hardware's clock, as time_hold() does. */
 static __noinline bool wait_for_lock(u32 ticket)
 {
-	u64 since = scx_bpf_now();
+	u64 since = bpf_ktime_get_ns();
 	for (u32 i = 0; i < LOCK_ROUNDS && !domain->sealed; i++)
 		if (spin(ticket)) {
-			u64 waited_ns = scx_bpf_now() - since;
+			u64 waited_ns = bpf_ktime_get_ns() - since;
 			if (waited_ns > domain->longest_wait_ns)
 				domain->longest_wait_ns = waited_ns;
 			return !domain->sealed;
@@ -120,7 +121,7 @@ static __noinline bool wait_for_lock(u32 ticket)
 
 /*
  * Begins a hold that is timed. By the hardware's clock: scx_bpf_now() may stand still while the run queue's lock is
- * held.
+ * held, and what the run queue has noted may be earlier than what was read just before.
  */
 static __noinline void time_hold(void)
 {
