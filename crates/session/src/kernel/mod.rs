@@ -8,6 +8,7 @@ mod devices;
 mod identity;
 mod keeper;
 mod next_engine;
+mod owners;
 mod pages;
 mod run;
 mod server;
@@ -46,10 +47,11 @@ pub fn schedule(
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::default())?;
     }
+    let owners = owners::owners(&subject.plan.hierarchy)?;
     let topology = subject.plan.topology.clone();
     let listeners = Listeners::new(options, &topology, subject.derived.promises(&subject.plan))?;
     let mut run = Run::attach(&subject, options, listeners, keeper, console)?;
-    let server = Server::start(socket, &mut run, &subject, options.rules, console.clone())?;
+    let server = Server::start(socket, &mut run, (&subject, owners), options.rules, console.clone())?;
     run.begin(length)?;
     let end = loop {
         let now = run.poll()?;

@@ -19,8 +19,7 @@ use hls_control::{
 };
 use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp};
-use hls_hierarchy::model::User;
-use hls_kernel_engine::{BuiltIn, Engine};
+use hls_kernel_engine::BuiltIn;
 use hls_monitor::event::ObservedVp;
 use hls_plan::{ChangeableEngine, ThreadKey};
 use hls_units::Nanos;
@@ -49,11 +48,12 @@ pub struct Server {
 
 impl Server {
     /// Begins to serve the socket. `None` for a hierarchy that fails its check, as nothing says then which requests can
-    /// be granted, and with `--global`, as requests could take back what that promises.
+    /// be granted, and with `--global`, as requests could take back what that promises. `owners`: of each scheduler of
+    /// the subject, the user who may change what is below it.
     pub fn start(
         path: &Path,
         run: &mut Run,
-        subject: &Subject,
+        (subject, owners): (&Subject, Vec<Option<u32>>),
         rules: Rules,
         console: Arc<dyn Console>,
     ) -> Result<Option<Server>, Error> {
@@ -64,11 +64,13 @@ impl Server {
         let (to, questions) = mpsc::channel();
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(io::Error::from)?;
         let bell = Arc::new(bell);
-        let layout = Layout { overrun: run.overrun, ..layout(&mut run.engine, subject)? };
+        let Subject { plan, derived, policies } = subject;
+        let layout = registry::layout(plan, policies, derived, run.engine.built());
+        let layout = Layout { owners, overrun: run.overrun, ..layout };
         let remote = RemoteRun {
             to,
             bell: bell.clone(),
-            machine: subject.derived.machine(&subject.plan).clone(),
+            machine: derived.machine(plan).clone(),
             disabled_policies: run.registry.disabled_policies(),
         };
         let manager = match Manager::new(remote, layout, rules.mode) {
@@ -111,25 +113,6 @@ impl AsFd for Server {
     fn as_fd(&self) -> BorrowedFd<'_> {
         (*self.bell).as_fd()
     }
-}
-
-/// The hierarchy as the manager starts from it, with the owners that the file names.
-fn layout(engine: &mut Engine, Subject { plan, derived, policies }: &Subject) -> Result<Layout, Error> {
-    let owner = |scheduler: &hls_hierarchy::model::Scheduler| {
-        let Some(owner) = &scheduler.owner else { return Ok(None) };
-        match &owner.value {
-            User::Uid(uid) => Ok(Some(*uid)),
-            User::Name(name) => match uzers::get_user_by_name(name) {
-                Some(user) => Ok(Some(user.uid())),
-                None => Err(Error::Input(format!(
-                    "scheduler `{}`: there is no user `{name}` on this machine",
-                    scheduler.name
-                ))),
-            },
-        }
-    };
-    let owners = plan.hierarchy.schedulers.iter().map(owner).collect::<Result<_, _>>()?;
-    Ok(Layout { owners, ..registry::layout(plan, policies, derived, engine.built()) })
 }
 
 /// The run as the manager reaches it from the threads of the socket: each question is answered by the run's own thread.
