@@ -68,7 +68,8 @@ pub trait ChangeableRun<'t> {
     }
 
     /// Moves a thread. One that keeps its number takes the place of the file with it, which nobody has then. One that
-    /// has none gets one, but in the default scheduler, so that it can be seen where it is from then on.
+    /// has none gets one, but in the default scheduler, where a trace or a picture is to show it: else nothing of it is
+    /// recorded.
     fn move_thread(
         &mut self,
         thread: ThreadKey,
@@ -89,7 +90,7 @@ pub trait ChangeableRun<'t> {
             let (engine, registry) = self.parts();
             registry.move_below(vp, engine.built().observed.get(to), now);
             registry.places.leave(vp);
-        } else if to != engine.default_scheduler() {
+        } else if to != engine.default_scheduler() && registry.listeners.draws() {
             self.number_thread(thread, to);
         }
         Ok(())

@@ -68,6 +68,11 @@ impl<'t> Listeners<'t> {
         self.note(traced.and(listed));
     }
 
+    /// Whether a file shows what each VP does from moment to moment.
+    pub fn draws(&self) -> bool {
+        self.timeline.is_some() || self.trace.is_some() || self.timehist.is_some()
+    }
+
     /// A VP of the observer has come by a request: it is shown from now on.
     pub fn join(&mut self, vp: ObservedVp) {
         let (topology, at) = (self.observer.topology(), self.observer.last_record_at());
