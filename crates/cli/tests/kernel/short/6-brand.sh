@@ -18,7 +18,8 @@ taskset 2 flood &
 flood=$!
 sleep 1
 free=$(takes 3)
-[ "$free" -gt 20 ] || fail "packets take $free % of a CPU without a hierarchy: too few for this test"
+# More than they may have in their reservation; on a busy host they are not many.
+[ "$free" -gt 13 ] || fail "packets take $free % of a CPU without a hierarchy: too few for this test"
 
 echo 'time-sharing "rest" default=#true { thread "card" source="napi:none0"; }' >/tmp/none.kdl
 hls run --engine kernel /tmp/none.kdl --for 1s >/tmp/report 2>/tmp/said
@@ -34,6 +35,6 @@ echo "packets take $free % of a CPU, and $reserved % in a reservation of 10 %"
 [ "$reserved" -ge 5 ] && [ "$reserved" -le 11 ] || fail "packets take $reserved % of a CPU, expected 10"
 stop
 again=$(takes 3)
-[ "$again" -gt 20 ] || fail "packets take $again % of a CPU when the hierarchy has gone"
+[ "$again" -gt 13 ] || fail "packets take $again % of a CPU when the hierarchy has gone"
 kill $flood
 none_is_lost
