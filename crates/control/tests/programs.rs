@@ -5,10 +5,12 @@
 mod support;
 
 use hls_control::{Client, ClientError, Manager, this_thread};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::{Native, manager, with_server};
+use tempfile::TempDir;
 
 /// A manager that knows real threads.
 fn real() -> Manager<Native> {
@@ -68,6 +70,13 @@ fn said(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
+/// A folder whose programs everybody can run.
+fn folder_for_all() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
 /// As `nobody`; `None` where this process may not become another user.
 fn as_nobody(program: &Path) -> Option<Command> {
     let mut command = Command::new("setpriv");
@@ -88,7 +97,7 @@ fn a_program_in_c_reserves_for_itself() {
         let program = compile(folder.path(), socket);
         // As any user but root it may not: that is for the next test.
         let (out, err) = said(&Command::new(&program).output().unwrap());
-        if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        if fs::metadata("/proc/self").unwrap().uid() != 0 {
             println!("skipped: only root may reserve below any scheduler");
             return;
         }
@@ -102,7 +111,7 @@ fn a_program_in_c_is_a_scheduler() {
     let folder = tempfile::tempdir().unwrap();
     with_server(real(), |socket| {
         let program = compile_file("crates/control/tests/promote.c", folder.path(), socket);
-        if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        if fs::metadata("/proc/self").unwrap().uid() != 0 {
             println!("skipped: only root may change every scheduler");
             return;
         }
@@ -135,9 +144,7 @@ fn a_program_in_c_is_a_scheduler() {
 /// Of nine connections that a user has, the last is one too many; when another is closed there is room again.
 #[test]
 fn a_program_in_c_is_told_of_too_many_connections() {
-    let folder = tempfile::tempdir().unwrap();
-    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(folder.path(), all).unwrap();
+    let folder = folder_for_all();
     with_server(real(), |socket| {
         let program = compile_file("crates/control/tests/connections.c", folder.path(), socket);
         let Some(mut command) = as_nobody(&program) else { return };
@@ -160,9 +167,7 @@ fn without_a_server_the_error_says_so() {
 /// The kernel says who the peer is: `nobody` owns no scheduler, and no thread of root's.
 #[test]
 fn the_kernel_vouches_for_the_user() {
-    let folder = tempfile::tempdir().unwrap();
-    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(folder.path(), all).unwrap();
+    let folder = folder_for_all();
     with_server(real(), |socket| {
         let program = compile(folder.path(), socket);
         let Some(mut command) = as_nobody(&program) else { return };

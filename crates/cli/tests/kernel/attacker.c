@@ -5,6 +5,7 @@
  * `attacker idle NUMBER`: has so many threads that sleep. `attacker fork`: forks, and waits for the child.
  */
 #define _GNU_SOURCE
+#include "program.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +15,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static void must(int is_done, const char *what)
-{
-	if (!is_done) {
-		perror(what);
-		exit(1);
-	}
-}
 
 static void rename_for_ever(void)
 {

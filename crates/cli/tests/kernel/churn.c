@@ -5,6 +5,7 @@
  * Prints how often each was done. Exit status 1: something that must succeed has failed.
  */
 #define _GNU_SOURCE
+#include "program.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -35,14 +36,6 @@ static time_t end;
 static int goes_on(void)
 {
 	return time(NULL) < end;
-}
-
-static void must(int is_done, const char *what)
-{
-	if (!is_done) {
-		perror(what);
-		exit(1);
-	}
 }
 
 static void count(unsigned *number)

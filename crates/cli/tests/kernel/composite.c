@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include "include/hls.h"
 #include "include/hls_pages.h"
+#include "program.h"
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -32,35 +33,9 @@ static volatile struct hls_user_page *user;
 static volatile pid_t *granted;
 #define GRANTED_SIZE ((WORKERS + 1) * sizeof(pid_t))
 
-static void must(int is_done, const char *what)
-{
-	if (!is_done) {
-		perror(what);
-		exit(1);
-	}
-}
-
-static void sleep_ns(long ns)
-{
-	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
-}
-
-static uint64_t time_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t cpu_time_ns(void)
 {
 	return time_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
-static uint64_t now_ns(void)
-{
-	return time_ns(CLOCK_MONOTONIC);
 }
 
 static void wait_for(unsigned slot)

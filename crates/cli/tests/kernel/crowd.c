@@ -8,12 +8,12 @@
  */
 #define _GNU_SOURCE
 #include "include/hls.h"
+#include "program.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define S UINT64_C(1000000000)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *scheduler;
@@ -29,14 +29,6 @@ struct life {
 static struct life lives[] = {
     {1000, 0, 0, 0}, {1000, 1000, 0, 0}, {100, 300, 0, 0}, {3000, 20000, 0, 0}, {500, 500, 1, 0},
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * S + (uint64_t)now.tv_nsec;
-}
 
 static void live(const struct life *life)
 {

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "include/hls.h"
 #include "include/hls_pages.h"
+#include "program.h"
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #define HOLDER 65533
 #define ROUNDS 4
 #define ENOUGH_WRITES 1000000
+#define A_LITTLE_NS 2000000
 #define WORDS (sizeof(struct hls_user_page) / sizeof(hls_word))
 #define PATTERN 5 /* in no place a decision, or a child that is held */
 
@@ -36,19 +38,6 @@ static struct {
 	volatile unsigned long long writes;
 	volatile unsigned promoted, inherited; /* rounds in which that was done */
 } *shared;
-
-static void must(int is_done, const char *what)
-{
-	if (!is_done) {
-		perror(what);
-		exit(1);
-	}
-}
-
-static void wait_a_little(void)
-{
-	nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-}
 
 /* A process of this user, which ends with this one. */
 static pid_t start(void (*act)(void), uid_t user)
@@ -188,7 +177,7 @@ static void hold(void)
 			held[i % number][any_word() % WORDS] = any_word();
 		shared->writes += number * 100;
 		if (!number)
-			wait_a_little();
+			sleep_ns(A_LITTLE_NS);
 	}
 }
 
@@ -219,7 +208,7 @@ static void keep(int page)
 	for (size_t i = 0; i < WORDS; i++)
 		words[i] = i == touched ? 0 : PATTERN;
 	for (unsigned long long end = shared->writes + ENOUGH_WRITES; shared->writes < end;)
-		wait_a_little();
+		sleep_ns(A_LITTLE_NS);
 	for (size_t i = 0; i < WORDS; i++) {
 		if (words[i] != (i == touched ? 0 : PATTERN)) {
 			printf("word %zu of the heir's page is %llx\n", i, words[i]);
@@ -263,7 +252,7 @@ static void inherit(unsigned round, int dies)
 	while (shared->held < round || shared->promoted < round) {
 		holder_ended = waitpid(-1, &status, WNOHANG);
 		must(!holder_ended, "a process");
-		wait_a_little();
+		sleep_ns(A_LITTLE_NS);
 	}
 	if (dies)
 		end(owner);

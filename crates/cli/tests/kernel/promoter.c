@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "include/hls.h"
 #include "include/hls_pages.h"
+#include "program.h"
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,22 +21,6 @@
 static const char *scheduler, *parent;
 static const char *const *parameters;
 static pid_t thread;
-
-static void must(int is_done, const char *what)
-{
-	if (!is_done) {
-		perror(what);
-		exit(1);
-	}
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static int ask_promote(void)
 {

@@ -6,6 +6,7 @@
  * last of them lived on, and how many of these the threads had.
  */
 #define _GNU_SOURCE
+#include "program.h"
 #include <dirent.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,22 +21,6 @@
 
 #define MOST_PROCESSES 64
 #define MOST_THREADS 16
-
-static void must(int is_done, const char *what)
-{
-	if (!is_done) {
-		perror(what);
-		exit(1);
-	}
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* The CPU time that a thread has had. */
 static uint64_t had_ns(const char *thread)

@@ -10,6 +10,12 @@ takes() {
 	echo $((($(ran "$packets") - before) / ($1 * 10)))
 }
 
+# are_many: whether packets take far more than their reservation allows, `free` % of a CPU. A busy host may spoil a try.
+are_many() {
+	free=$(takes 3)
+	[ "$free" -gt 20 ]
+}
+
 packets=$(grep -lx backlog_napi/0 /proc/[0-9]*/comm | cut -d/ -f3)
 [ -n "$packets" ] || fail "the kernel has no thread for packets"
 ip link set lo up 2>/dev/null || ifconfig lo up || fail "the loopback device"
@@ -17,9 +23,7 @@ echo 1 >/sys/class/net/lo/queues/rx-0/rps_cpus || fail "packets do not go to CPU
 taskset 2 flood &
 flood=$!
 sleep 1
-free=$(takes 3)
-# More than they may have in their reservation; on a busy host they are not many.
-[ "$free" -gt 13 ] || fail "packets take $free % of a CPU without a hierarchy: too few for this test"
+within 5 are_many || fail "packets take $free % of a CPU without a hierarchy: too few for this test"
 
 echo 'time-sharing "rest" default=#true { thread "card" source="napi:none0"; }' >/tmp/none.kdl
 hls run --engine kernel /tmp/none.kdl --for 1s >/tmp/report 2>/tmp/said
@@ -34,7 +38,6 @@ reserved=$(takes 5)
 echo "packets take $free % of a CPU, and $reserved % in a reservation of 10 %"
 [ "$reserved" -ge 5 ] && [ "$reserved" -le 11 ] || fail "packets take $reserved % of a CPU, expected 10"
 stop
-again=$(takes 3)
-[ "$again" -gt 13 ] || fail "packets take $again % of a CPU when the hierarchy has gone"
+within 5 are_many || fail "packets take $free % of a CPU when the hierarchy has gone"
 kill $flood
 none_is_lost
