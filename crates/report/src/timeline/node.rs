@@ -58,16 +58,8 @@ impl NodeLane {
     /// That of a node of the file.
     pub fn of_file(topology: &Topology, node: Node, thread: Option<usize>, lane: Lane) -> NodeLane {
         let Node { edge, parent } = node;
-        NodeLane {
-            guarantee: edge.guarantee(topology),
-            is_of_file: true,
-            ..NodeLane::new(edge.name(topology), (parent, edge.depth), thread, lane)
-        }
-        .with(edge.vps)
-    }
-
-    fn with(self, vps: Vec<ObservedVp>) -> NodeLane {
-        NodeLane { vps, ..self }
+        let lane = NodeLane::new(edge.name(topology), (parent, edge.depth), thread, lane);
+        NodeLane { guarantee: edge.guarantee(topology), vps: edge.vps, is_of_file: true, ..lane }
     }
 
     /// From `at` on, the node does something else.
