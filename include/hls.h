@@ -143,8 +143,11 @@ static inline int hls_errno_of(const char *reply)
 	return EIO;
 }
 
-/* How long a reply is waited for, in seconds; where the kernel may have to verify an engine before. */
-#define HLS_PATIENCE 10
+/*
+ * How long a reply is waited for, in seconds: users take turns, with pauses of up to a second between two; and where the
+ * kernel may have to verify an engine before.
+ */
+#define HLS_PATIENCE 60
 #define HLS_PATIENCE_FOR_AN_ENGINE 600
 
 /* Sends a message, its NUL included, and waits for its reply. */

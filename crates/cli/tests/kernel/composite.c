@@ -18,15 +18,19 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #define WORKERS 3
 #define WORK_NS 500000
 #define SLEEP_NS 2000000
-#define STARVED_NS 5000000000 /* after so long the engine rescues a thread (bpf/rescue.h) */
+#define LONG_SLEEP_NS 50000000 /* where many schedulers come and go: hls is to answer them, not to read records */
+#define TRACED_STEPS 20        /* of the agent, one after the other, while it is traced */
+#define STARVED_NS 5000000000  /* after so long the engine rescues a thread (bpf/rescue.h) */
 
 static const char *scheduler;
+static long worker_sleep_ns = SLEEP_NS;
 static const volatile struct hls_kernel_page *kernel;
 static volatile struct hls_user_page *user;
 /* The TIDs of the workers that are granted, by slot; in memory that all processes share. */
@@ -53,14 +57,17 @@ static void *work(void *argument)
 	/* One after the other: a user has few connections. */
 	if (slot < WORKERS)
 		wait_for(slot + 1);
-	must(!hls_grant(scheduler, self, slot, slot), "grant");
+	if (hls_grant(scheduler, self, slot, slot)) {
+		perror("grant");
+		kill(0, SIGKILL); /* the agent waits for all */
+	}
 	granted[slot] = self;
 	wait_for(1);
 	for (;;) {
 		uint64_t end = cpu_time_ns() + WORK_NS;
 		while (slot != WORKERS || cpu_time_ns() < end)
 			continue;
-		sleep_ns(SLEEP_NS);
+		sleep_ns(worker_sleep_ns);
 	}
 	return NULL;
 }
@@ -249,13 +256,51 @@ static void kill_others(void)
 	}
 }
 
+static void wait_for_stop(pid_t agent)
+{
+	int status;
+
+	must(waitpid(agent, &status, __WALL) == agent && WIFSTOPPED(status), "the traced agent");
+}
+
+/* Stops the agent, has it make some steps, and lets it go on, again and again, as a debugger does. */
+static void trace(pid_t agent)
+{
+	must(!ptrace(PTRACE_SEIZE, agent, NULL, NULL), "PTRACE_SEIZE");
+	for (;;) {
+		must(!ptrace(PTRACE_INTERRUPT, agent, NULL, NULL), "PTRACE_INTERRUPT");
+		wait_for_stop(agent);
+		for (int i = 0; i < TRACED_STEPS; i++) {
+			must(!ptrace(PTRACE_SINGLESTEP, agent, NULL, NULL), "PTRACE_SINGLESTEP");
+			wait_for_stop(agent);
+		}
+		sleep_ns(SLEEP_NS);
+		must(!ptrace(PTRACE_CONT, agent, NULL, NULL), "PTRACE_CONT");
+		sleep_ns(SLEEP_NS);
+	}
+}
+
+/* The agent does as it should, and a process traces it. */
+static void traced(void)
+{
+	pid_t agent = getpid(), tracer;
+
+	/* Where only ancestors may trace; elsewhere it is refused, and not needed. */
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	tracer = fork();
+	must(tracer >= 0, "fork");
+	if (!tracer)
+		trace(agent);
+	good();
+}
+
 static const struct {
 	const char *name;
 	void (*act)(void);
 } kinds[] = {
-    {"none", none},   {"good", good},        {"garbage", garbage},    {"loop", loop},
-    {"storm", storm}, {"unmap", unmap},      {"crash", crash},        {"stop", stop},
-    {"exec", exec},   {"fork", fork_writer}, {"takeover", take_over}, {"kills", kill_others},
+    {"none", none},          {"good", good},         {"garbage", garbage}, {"loop", loop}, {"storm", storm},
+    {"unmap", unmap},        {"crash", crash},       {"stop", stop},       {"exec", exec}, {"fork", fork_writer},
+    {"takeover", take_over}, {"kills", kill_others}, {"traced", traced},
 };
 
 #define NR_KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -355,8 +400,10 @@ int main(int argc, char **argv)
 	scheduler = argv[2];
 	granted = mmap(NULL, GRANTED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	must(granted != MAP_FAILED, "mmap");
-	if (!strcmp(argv[1], "all"))
+	if (!strcmp(argv[1], "all")) {
+		worker_sleep_ns = LONG_SLEEP_NS;
 		return try_all(argv[3], parameters);
+	}
 	for (size_t kind = 0; kind < NR_KINDS; kind++)
 		if (!strcmp(argv[1], kinds[kind].name))
 			return be_agent(kind, argv[3], parameters);

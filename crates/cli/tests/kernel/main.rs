@@ -1,7 +1,7 @@
 //! The kernel engine in the test machine: scripts that run `hls` on a kernel with sched_ext, under every kind of storm,
 //! with its invariants checked all the while. The scripts of `short/`, of `exact/`, where time is exact, and of
-//! `parallel/`, where CPUs run at once, are part of every test; those of `long/`, longer forms of the others, and those
-//! of `exact/` on a kernel with PREEMPT_RT are run by `make storm`.
+//! `parallel/` and `agents/`, where CPUs run at once, are part of every test; those of `long/`, longer forms of the
+//! others, and those of `exact/` on a kernel with PREEMPT_RT are run by `make storm`.
 //!
 //! Relies on `hls_vm`, on stress-ng, and on the built `hls`. Where there is no test machine the tests say so and are
 //! skipped, except in continuous integration.
@@ -235,6 +235,7 @@ fn the_engine_weathers_long_storms() {
         scripts(folder, LONG).into_iter().map(move |script| (script, machine.clone()))
     };
     let storms = of("short", machine(limit)).chain(of("long", machine(limit)));
+    let storms = storms.chain(of("agents", parallel_machine(2, limit)));
     let storms = storms.chain(of("parallel", parallel_machine(8, limit))).collect();
     for (script, machine) in wanted(storms, |(script, _)| script) {
         if let Some(outcome) = boot(Flavour::Cloud, vec![script], &machine) {
@@ -244,9 +245,19 @@ fn the_engine_weathers_long_storms() {
     }
 }
 
+/// The fewer CPUs, the less it depends on the host what a thread gets, and when a request is answered.
+#[test]
+fn agents_take_nothing_from_others_where_cpus_run_at_once() {
+    let machine = parallel_machine(2, Duration::from_secs(1800));
+    if let Some(outcome) = boot(Flavour::Cloud, wanted(scripts("agents", SHORT), |script| script), &machine) {
+        is_clean(&outcome);
+        print(&outcome);
+    }
+}
+
 #[test]
 fn the_engine_loses_no_thread_where_cpus_run_at_once() {
-    let limit = Duration::from_secs(900);
+    let limit = Duration::from_secs(1800);
     // The guest's kernel takes its CPUs for real ones: they get the lock of the hierarchy in the order of tickets. No
     // more CPUs than most hosts have, or a CPU whose turn it is would stand still.
     let real = Machine { append: "clearcpuid=hypervisor".into(), ..parallel_machine(2, limit) };

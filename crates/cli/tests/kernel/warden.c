@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What threads have and how soon processes end, measured by a process that nobody delays, if it has a real-time
- * priority; for tests. `warden watch SECONDS TID...` prints the CPU time in milliseconds that each thread has in that
- * time. `warden end UID TID...` kills all processes of a user at one instant, and prints for how many microseconds the
- * last of them lived on, and how many of these the threads had.
+ * priority; for tests. `warden watch SECONDS WINDOW TID...` prints the least CPU time in microseconds that the first
+ * thread, the only one of its process, has in any window of so many milliseconds in that time, and the CPU time of each
+ * thread in all, in milliseconds. `warden end UID TID...` kills all processes of a user at one instant, and prints for
+ * how many microseconds the last of them lived on, and how many of these the threads had.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -21,6 +22,7 @@
 
 #define MOST_PROCESSES 64
 #define MOST_THREADS 16
+#define STEPS 4 /* so many windows begin while one lasts */
 
 /* The CPU time that a thread has had. */
 static uint64_t had_ns(const char *thread)
@@ -36,14 +38,46 @@ static uint64_t had_ns(const char *thread)
 	return ns;
 }
 
-static int watch(long seconds, int count, char **threads)
+/* What a process has had at an instant. */
+struct sample {
+	uint64_t at_ns, had_ns;
+};
+
+/* What the process has had from one instant to the other, in proportion for a window of this length. */
+static uint64_t had_in(uint64_t window_ns, struct sample from, struct sample to)
+{
+	return (to.had_ns - from.had_ns) * window_ns / (to.at_ns - from.at_ns);
+}
+
+/*
+ * The least that a process has in any window until so many seconds are over; a window begins every quarter of it. By
+ * the clock of the process: /proc tells what a thread that runs has had up to the last tick.
+ */
+static uint64_t least_ns(pid_t process, uint64_t seconds, uint64_t window_ns)
+{
+	struct sample samples[STEPS];
+	uint64_t least = UINT64_MAX, end_ns = now_ns() + seconds * 1000000000;
+	clockid_t clock;
+
+	must(!clock_getcpuclockid(process, &clock), "clock_getcpuclockid");
+	for (uint64_t i = 0; now_ns() < end_ns; i++) {
+		struct sample now = {now_ns(), time_ns(clock)}, *oldest = &samples[i % STEPS];
+		if (i >= STEPS && had_in(window_ns, *oldest, now) < least)
+			least = had_in(window_ns, *oldest, now);
+		*oldest = now;
+		sleep_ns((long)(window_ns / STEPS));
+	}
+	return least;
+}
+
+static int watch(uint64_t seconds, uint64_t window_ms, int count, char **threads)
 {
 	uint64_t before[MOST_THREADS];
 
 	must(count <= MOST_THREADS, "fewer threads");
 	for (int i = 0; i < count; i++)
 		before[i] = had_ns(threads[i]);
-	nanosleep(&(struct timespec){.tv_sec = seconds}, NULL);
+	printf("%llu ", (unsigned long long)least_ns(atoi(threads[0]), seconds, window_ms * 1000000) / 1000);
 	for (int i = 0; i < count; i++)
 		printf("%llu ", (unsigned long long)(had_ns(threads[i]) - before[i]) / 1000000);
 	putchar('\n');
@@ -98,8 +132,8 @@ static int end(uid_t user, int count, char **threads)
 
 int main(int argc, char **argv)
 {
-	if (argc > 3 && !strcmp(argv[1], "watch"))
-		return watch(atol(argv[2]), argc - 3, argv + 3);
+	if (argc > 4 && !strcmp(argv[1], "watch"))
+		return watch((uint64_t)atol(argv[2]), (uint64_t)atol(argv[3]), argc - 4, argv + 4);
 	if (argc > 2 && !strcmp(argv[1], "end"))
 		return end((uid_t)atoi(argv[2]), argc - 3, argv + 3);
 	return 2;

@@ -76,15 +76,17 @@ kill -9 "$agent"
 goes P
 
 # A user below what is the user's; nobody else's threads.
-as_nobody "sh -c 'hls ctl promote N --below PS width=1 -- chooser' & sleep 1000" &
+as_nobody 'echo $$; while :; do :; done' >/tmp/hog &
+as_nobody "exec hls ctl promote N --below PS width=1 -- chooser" &
 within 100 sh -c "hls ctl status | grep -q ' N  *user-level'" || fail "nobody may not promote: $(hls ctl status)"
-sleeper=$(pidof sleep | cut -d' ' -f1)
-as_nobody "hls ctl grant N $sleeper" >/dev/null || fail "nobody may not grant"
+hogs=$(cat /tmp/hog)
+as_nobody "hls ctl grant N $hogs" >/dev/null || fail "nobody may not grant"
+hogs_get_on 1
 as_nobody "hls ctl grant N $one" 2>/tmp/said2 && fail "nobody grants a thread of root's"
 as_nobody "hls ctl demote OWN" 2>/tmp/said2 && fail "nobody ends what the file promises"
 as_nobody "hls ctl promote M --below ALL share=3 -- chooser" 2>/tmp/said2 && fail "nobody promotes anywhere"
 as_nobody "hls ctl demote N" >/dev/null || fail "nobody may not demote"
-kill "$sleeper"
+kill "$hogs"
 
 # Whoever has got the pages of a scheduler from somebody else, which the scheduler has no more.
 goes N
