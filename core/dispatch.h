@@ -203,9 +203,13 @@ HLS_HOOKS(EVENT, QUESTION)
 
 /*
  * policy_HOOK_inline(): for the loops of a decision, which call these hooks at every level. The hooks of policies with
- * `inline_hooks` become part of the caller, and throttle no VP; the others are called by policy_HOOK().
+ * `inline_hooks` become part of the caller, and those of standard ones throttle no VP; of a policy of the literature,
+ * which is asked for last, the hooks that are no SMALL ones are called. The other policies are called by policy_HOOK().
  */
-#define HAS_INLINE_HOOKS(number, fn) (fn##_policy.inline_hooks && in_register(&h->scheduler[s])->policy == number)
+#define IS_POLICY(number) (in_register(&h->scheduler[s])->policy == number)
+#define HAS_INLINE_HOOKS(number, fn) \
+	(fn##_policy.inline_hooks && \
+	 (number < HLS_FIRST_OPTIONAL ? IS_POLICY(number) : unlikely(IS_POLICY(number))))
 
 /* Returns whether v may get a CPU; no: it is throttled. */
 static __always_inline bool policy_request_inline(hls_t *h, u32 s, u32 v)
@@ -215,20 +219,31 @@ static __always_inline bool policy_request_inline(hls_t *h, u32 s, u32 v)
 		fn##_policy.request(h, s, v); \
 		return true;                  \
 	}
+#define REQUEST_APART(number, fn, ...)                                   \
+	if (HAS_INLINE_HOOKS(number, fn)) {                              \
+		fn##_request_apart(h, s, v);                             \
+		return !(in_register(&h->vp[v])->flags & HLS_THROTTLED); \
+	}
 	HLS_STANDARD_POLICIES(REQUEST)
+	HLS_LITERATURE_POLICIES(REQUEST_APART)
+#undef REQUEST_APART
 #undef REQUEST
 	return policy_request(h, s, v);
 }
 
-static __always_inline void policy_release_inline(hls_t *h, u32 s, u32 v, u64 used_ns)
+/* `small_ones`: small hooks of the literature become part of the caller, too, whose frame has room for them. */
+static __always_inline void policy_release_inline(hls_t *h, u32 s, u32 v, u64 used_ns, bool small_ones)
 {
 #define RELEASE(number, fn, ...)                               \
-	if (HAS_INLINE_HOOKS(number, fn)) {                    \
+	if (HAS_INLINE_HOOKS(number, fn) && IS_IN(number)) {   \
 		if (fn##_policy.release)                       \
 			fn##_policy.release(h, s, v, used_ns); \
 		return;                                        \
 	}
 	HLS_STANDARD_POLICIES(RELEASE)
+	if (small_ones) {
+		HLS_LITERATURE_POLICIES(RELEASE)
+	}
 #undef RELEASE
 	policy_release(h, s, v, used_ns);
 }
@@ -238,7 +253,12 @@ static __always_inline u32 policy_grant_inline(hls_t *h, u32 s, u32 cpu)
 #define GRANT(number, fn, ...)            \
 	if (HAS_INLINE_HOOKS(number, fn)) \
 		return fn##_policy.grant(h, s, cpu);
+#define GRANT_APART(number, fn, ...)      \
+	if (HAS_INLINE_HOOKS(number, fn)) \
+		return fn##_grant_apart(h, s, cpu);
 	HLS_STANDARD_POLICIES(GRANT)
+	HLS_LITERATURE_POLICIES(GRANT_APART)
+#undef GRANT_APART
 #undef GRANT
 	return policy_grant(h, s, cpu);
 }
@@ -248,11 +268,12 @@ static __always_inline bool policy_preempts_inline(hls_t *h, u32 s, u32 ready, u
 #define PREEMPTS(number, fn, ...)         \
 	if (HAS_INLINE_HOOKS(number, fn)) \
 		return fn##_policy.preempts && fn##_policy.preempts(h, s, ready, running);
-	HLS_STANDARD_POLICIES(PREEMPTS)
+	HLS_BUILT_IN_POLICIES(PREEMPTS)
 #undef PREEMPTS
 	return policy_preempts(h, s, ready, running);
 }
 #undef HAS_INLINE_HOOKS
+#undef IS_POLICY
 
 /* policy_WHAT(): a property of a policy, from its struct; `none` where there is no such policy. */
 #define SAID(type, what, none, fn_says)                       \

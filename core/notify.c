@@ -511,7 +511,7 @@ static __always_inline void release_thread(hls_t *h, u32 v, u64 now_ns, bool inl
 		emit(h, vp, v, HLS_REC_RELEASE);
 		sched->nr_running--;
 		if (inline_hooks)
-			policy_release_inline(h, vp->parent, v, used_ns);
+			policy_release_inline(h, vp->parent, v, used_ns, true);
 		else
 			policy_release(h, vp->parent, v, used_ns);
 		hls_recheck(h, v);

@@ -167,7 +167,10 @@ struct hls_policy {
 	bool slows;
 	/* No READY child ever waits beside a RUNNING one that it would preempt. */
 	bool strict;
-	/* The loops of a decision have request, release and grant inlined: for short hooks of built-in policies. */
+	/*
+	 * The loops of a decision have its hooks inlined: for short hooks of built-in policies. Of one of the
+	 * literature they inline SMALL hooks, and call the others without a switch over all policies.
+	 */
 	bool inline_hooks;
 	HLS_HOOKS(HLS_EVENT_MEMBER, HLS_QUESTION_MEMBER)
 };
@@ -244,11 +247,13 @@ static __always_inline void add_pending(hls_t *h, u32 s)
 /* The READY VP v gets no CPU until hls_unthrottle(), for the reason that is recorded. */
 static __always_inline void throttle_as(hls_t *h, u32 v, u32 kind, u64 a)
 {
-	h->vp[v].flags |= HLS_THROTTLED;
-	h->scheduler[h->vp[v].parent].nr_ready--;
+	vp_t *vp = in_register(&h->vp[v]);
+	vp->flags |= HLS_THROTTLED;
+	in_register(&h->scheduler[vp->parent])->nr_ready--;
 	wanting_remove(h, v);
-	add_pending(h, h->vp[v].parent);
-	hls_emit(h, v, kind, a, 0);
+	add_pending(h, vp->parent);
+	if (unlikely(vp->flags & HLS_WATCHED))
+		hls_record_change(h, v, kind, a, 0);
 }
 
 /*
@@ -263,8 +268,9 @@ static __always_inline void hls_throttle(hls_t *h, u32 v)
 /* The throttled VP v may run again. A timer hook returns v then, so that a CPU is requested for it. */
 static __always_inline void hls_unthrottle(hls_t *h, u32 v)
 {
-	h->vp[v].flags &= ~HLS_THROTTLED;
-	h->scheduler[h->vp[v].parent].nr_ready++;
+	vp_t *vp = in_register(&h->vp[v]);
+	vp->flags &= ~HLS_THROTTLED;
+	in_register(&h->scheduler[vp->parent])->nr_ready++;
 	wanting_add(h, v);
 }
 

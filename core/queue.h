@@ -56,21 +56,27 @@ HLS_RARE_FUNC u32 queue_remove_tree(hls_t *h __arg_arena, u32 __arena *tree __ar
 }
 
 /* Adds v to a heap, which may be empty. */
-static __always_inline void queue_push_heap(hls_t *h, u32 __arena *heap, u32 v, u64 key)
+static __always_inline void queue_push_heap(hls_t *h, u32 __arena *heap, u32 v, u64 key, u64 seq)
 {
 	if (*heap)
-		heap_push(h->node, heap, v, key, h->seq++);
+		heap_push(h->node, heap, v, key, seq);
 	else
-		heap_begin(h->node, heap, v, key, h->seq++);
+		heap_begin(h->node, heap, v, key, seq);
+}
+
+/* Adds v under `key`; `seq` orders equal keys. */
+static __always_inline void queue_push_at(hls_t *h, queue_t *queue, u32 v, u64 key, u64 seq)
+{
+	if (queue_is_pinned(h, v))
+		queue_push_tree(h, &queue->tree, v, key, seq);
+	else
+		queue_push_heap(h, &queue->heap, v, key, seq);
 }
 
 /* Adds v under `key`, behind the others of that key. */
 static __always_inline void queue_push(hls_t *h, queue_t *queue, u32 v, u64 key)
 {
-	if (queue_is_pinned(h, v))
-		queue_push_tree(h, &queue->tree, v, key, h->seq++);
-	else
-		queue_push_heap(h, &queue->heap, v, key);
+	queue_push_at(h, queue, v, key, h->seq++);
 }
 
 /* Removes v. */
@@ -112,6 +118,19 @@ HLS_RARE_FUNC u32 queue_search(hls_t *h __arg_arena, const queue_t *queue __arg_
 static __always_inline u32 queue_first_usable(hls_t *h, const queue_t *queue, u32 cpu)
 {
 	return likely(!queue->tree) ? queue->heap : queue_search(h, queue, cpu);
+}
+
+/* Removes the first VP that can use the CPU, and returns it; 0: none. */
+static __always_inline u32 queue_take(hls_t *h, queue_t *queue, u32 cpu)
+{
+	u32 v = queue_first_usable(h, queue, cpu);
+	if (!v)
+		return 0;
+	if (likely(v == queue->heap))
+		heap_pop(h->node, &queue->heap);
+	else
+		queue_remove_tree(h, &queue->tree, v);
+	return v;
 }
 
 /* A place behind all places that were given before, or before them. */

@@ -206,7 +206,7 @@ static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 		scheduler_t *sched = in_register(&h->scheduler[s]);
 		u64 used_ns = give_up(h, vp, v, below, clock);
 		sched->nr_running--;
-		policy_release_inline(h, s, v, used_ns);
+		policy_release_inline(h, s, v, used_ns, false);
 		if (unlikely(!sched->single && sched->nr_up > 1))
 			note_end_of_wish(h, s, v);
 		if (unlikely(!below->single))

@@ -18,12 +18,12 @@
 /* The pages of s; NULL: it has none. */
 static __always_inline struct hls_kernel_page *kernel_page(const hls_t *h, u32 s)
 {
-	return port_kernel_page(h, h->scheduler[s].page);
+	return port_kernel_page(h, in_register(&h->scheduler[s])->page);
 }
 
 static __always_inline struct hls_user_page *user_page(const hls_t *h, u32 s)
 {
-	return port_user_page(h, h->scheduler[s].page);
+	return port_user_page(h, in_register(&h->scheduler[s])->page);
 }
 
 /* Writes zeroes, a word at a time. */

@@ -86,18 +86,20 @@ static __always_inline void wanting_forget(hls_t *h, u32 v)
 /* The READY child v is throttled no more. */
 static __always_inline void wanting_add(hls_t *h, u32 v)
 {
-	if (h->vp[v].flags & HLS_PINNED)
+	const vp_t *vp = in_register(&h->vp[v]);
+	if (vp->flags & HLS_PINNED)
 		wanting_add_pinned(h, v);
-	else if (h->scheduler[h->vp[v].parent].nr_up > 1)
+	else if (in_register(&h->scheduler[vp->parent])->nr_up > 1)
 		wanting_link(h, v);
 }
 
 /* The READY child v is throttled, or WAITING from now on. */
 static __always_inline void wanting_remove(hls_t *h, u32 v)
 {
-	if (h->vp[v].flags & HLS_PINNED)
+	const vp_t *vp = in_register(&h->vp[v]);
+	if (vp->flags & HLS_PINNED)
 		wanting_remove_pinned(h, v);
-	else if (h->scheduler[h->vp[v].parent].nr_up > 1)
+	else if (in_register(&h->scheduler[vp->parent])->nr_up > 1)
 		wanting_unlink(h, v);
 }
 

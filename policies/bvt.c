@@ -238,7 +238,7 @@ static void bvt_enqueue(hls_t *h, u32 s, u32 v)
 	} else if (bvt_is_apart(h, s, v)) {
 		bvt_enqueue_apart(h, s, v);
 	} else {
-		queue_push_heap(h, &bvt->ready.heap, v, vp->actual);
+		queue_push_heap(h, &bvt->ready.heap, v, vp->actual, h->seq++);
 	}
 }
 

@@ -84,7 +84,7 @@ static void proportional_share_enqueue(hls_t *h, u32 s, u32 v)
 	struct proportional_share __arena *ps = POLICY_STATE(struct proportional_share, s);
 	u64 start = POLICY_VP(struct proportional_share_vp, v)->tag.used;
 	if (likely(!proportional_share_is_apart(h, v))) {
-		queue_push_heap(h, &ps->ready.heap, v, start);
+		queue_push_heap(h, &ps->ready.heap, v, start, h->seq++);
 		return;
 	}
 	queue_push_tree(h, &ps->ready.tree, v, proportional_share_key(h, v), h->seq);

@@ -100,7 +100,7 @@ static __always_inline bool user_level_is_agent(hls_t *h, u32 v)
 
 static __always_inline bool user_level_is_sealed(const hls_t *h, u32 s)
 {
-	return h->scheduler[s].param[USER_LEVEL_SEALED] != 0;
+	return in_register(&h->scheduler[s])->param[USER_LEVEL_SEALED] != 0;
 }
 
 /* Whether the VP would run, if its scheduler chose it. */
@@ -108,6 +108,13 @@ static __always_inline bool user_level_can_run(const hls_t *h, u32 v, u32 cpu)
 {
 	const vp_t *vp = &h->vp[v];
 	return v && vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu);
+}
+
+/* The same of the agent. While that is parked it is throttled. */
+static __always_inline bool user_level_agent_can_run(hls_t *h, u32 s, u32 cpu)
+{
+	const user_level_t *ul = user_level_of(h, s);
+	return !ul->is_parked && user_level_can_run(h, ul->slot[HLS_AGENT], cpu);
 }
 
 /* If the agent's period is over, begins the period of now. */
@@ -160,13 +167,13 @@ HLS_GLOBAL_FUNC u32 user_level_place_agent(hls_t *h __arg_arena, u32 s, u32 agen
  * The agent has been asked: it is parked no more. `at_once`: a decision follows the hook that is running. Elsewhere the
  * timer does it, so that the agent is looked at like a child that has just become READY.
  */
-static __always_inline void user_level_rouse(hls_t *h, u32 s, bool at_once)
+HLS_GLOBAL_FUNC u32 user_level_rouse(hls_t *h __arg_arena, u32 s, bool at_once)
 {
 	user_level_t *ul = user_level_of(h, s);
 	u32 agent = ul->slot[HLS_AGENT];
 	u64 timer_at = h->now_ns;
 	if (!ul->is_parked)
-		return;
+		return 0;
 	if (at_once && !queue_is_pinned(h, agent)) {
 		ul->is_parked = false;
 		user_level_renew(h, s);
@@ -178,43 +185,39 @@ static __always_inline void user_level_rouse(hls_t *h, u32 s, bool at_once)
 		}
 	}
 	hls_set_timer(h, s, timer_at);
+	return 0;
 }
 
 /*
- * What happened to the child in a slot, as user_level_tell() takes it; `at_once` as above. What is below the flag is an
- * entry of the ring but for its number.
+ * An event of the child in a slot: tells the process by its pages, and rouses the agent, `at_once` or not, if that asks
+ * to be told.
  */
-#define USER_LEVEL_AT_ONCE (1U << 16)
-#define USER_LEVEL_EVENT(kind, slot, at_once) ((u32)(kind) << 8 | (slot) | ((at_once) ? USER_LEVEL_AT_ONCE : 0))
-
-/* An event: tells the process by its pages, and rouses the agent if that asks to be told. */
-HLS_GLOBAL_FUNC u32 user_level_tell(hls_t *h __arg_arena, u32 s, u32 event, struct hls_kernel_page *kernel,
-				    struct hls_user_page *user)
+static __always_inline void user_level_tell(hls_t *h, u32 s, u32 slot, u32 kind, bool at_once,
+					    struct hls_kernel_page *kernel, struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
-	u32 slot = event & (HLS_SLOTS - 1), kind = (event >> 8) & (HLS_NR_EVENTS - 1);
 	u64 number = ++ul->events;
 	if (!kernel || !user)
-		return 0;
+		return;
 	bool asks = kind == HLS_EVENT_TIME || ((PAGE_WORD(user->ask[kind]) >> slot) & 1);
 	kernel->slot[slot].event = number;
-	kernel->ring[number % HLS_EVENTS] = number << 16 | (u16)event;
+	kernel->ring[number % HLS_EVENTS] = number << 16 | kind << 8 | slot;
 	kernel->wanting = ul->wanting;
 	kernel->at_ns = h->now_ns;
 	if (asks)
 		kernel->asked = ul->asked = number;
 	PAGE_BARRIER();
 	PAGE_WORD(kernel->events) = number;
-	if (asks)
-		user_level_rouse(h, s, event & USER_LEVEL_AT_ONCE);
-	return 0;
+	if (unlikely(asks))
+		user_level_rouse(h, s, at_once);
 }
 
 /* The same, of the child v, where the pages are not at hand. */
-static __always_inline void user_level_tell_of(hls_t *h, u32 s, u32 v, u32 kind, bool at_once)
+HLS_GLOBAL_FUNC u32 user_level_tell_of(hls_t *h __arg_arena, u32 s, u32 v, u32 kind, bool at_once)
 {
-	u32 event = USER_LEVEL_EVENT(kind, user_level_slot(h, v), at_once);
-	user_level_tell(h, s, event, kernel_page(h, s), user_page(h, s));
+	user_level_tell(h, s, user_level_slot(h, v), kind & (HLS_NR_EVENTS - 1), at_once, kernel_page(h, s),
+			user_page(h, s));
+	return 0;
 }
 
 /* Whether the agent has not answered all that it was asked. */
@@ -234,40 +237,39 @@ static __always_inline void user_level_charge_agent(hls_t *h, u32 s, u32 agent, 
 }
 
 /* What the process says of the urgency of the child v, or else the hierarchy. Without an agent nobody is held. */
-HLS_GLOBAL_FUNC u64 user_level_urgency(hls_t *h __arg_arena, u32 s, u32 v)
+static __always_inline u64 user_level_urgency(hls_t *h, u32 s, u32 v, const struct hls_user_page *user)
 {
-	struct hls_user_page *user = user_page(h, s);
 	u64 said = user && !user_level_is_sealed(h, s) ? PAGE_WORD(user->urgency[user_level_slot(h, v)]) : 0;
 	if (!said || (said == HLS_HELD && !user_level_of(h, s)->slot[HLS_AGENT]))
-		return h->vp[v].param[USER_LEVEL_URGENCY];
-	return said == HLS_HELD || said < HLS_MOST_URGENT ? said : HLS_MOST_URGENT;
+		return in_register(&h->vp[v])->param[USER_LEVEL_URGENCY];
+	return said < HLS_MOST_URGENT || said == HLS_HELD ? said : HLS_MOST_URGENT;
 }
 
-/* Puts a READY child behind the others of its urgency, or before them. One that is held is throttled. */
-HLS_GLOBAL_FUNC u32 user_level_enqueue(hls_t *h __arg_arena, u32 s, u32 v, bool behind)
+/* The READY child v gets no CPU as long as its urgency is HLS_HELD. */
+HLS_RARE_FUNC u32 user_level_hold(hls_t *h __arg_arena, u32 v)
 {
-	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
-	u64 urgency = user_level_urgency(h, s, v);
-	vp->named_at = 0;
-	vp->urgency = urgency;
-	if (urgency == HLS_HELD) {
-		throttle_as(h, v, HLS_REC_HOLD, 0);
-		return 0;
-	}
-	queue_t *ready = &user_level_of(h, s)->ready;
-	u64 key = HLS_MOST_URGENT - urgency, place = queue_place(h, behind);
-	if (queue_is_pinned(h, v))
-		queue_push_tree(h, &ready->tree, v, key, place);
-	else
-		heap_push(h->node, &ready->heap, v, key, place);
+	throttle_as(h, v, HLS_REC_HOLD, 0);
 	return 0;
 }
 
-/* The process may have changed the urgency of the child v. */
-static __always_inline void user_level_look_at(hls_t *h, u32 s, u32 v)
+/* Puts a READY child behind the others of this urgency, or before them. One that is held is throttled. */
+static __always_inline void user_level_enqueue(hls_t *h, u32 s, u32 v, u64 urgency, bool behind)
 {
 	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
-	u64 before = vp->urgency, now = user_level_urgency(h, s, v);
+	vp->named_at = 0;
+	vp->urgency = urgency;
+	if (urgency == HLS_HELD) {
+		user_level_hold(h, v);
+		return;
+	}
+	queue_push_at(h, &user_level_of(h, s)->ready, v, HLS_MOST_URGENT - urgency, queue_place(h, behind));
+}
+
+/* The process may have changed the urgency of the child v. */
+static __always_inline void user_level_look_at(hls_t *h, u32 s, u32 v, const struct hls_user_page *user)
+{
+	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	u64 before = vp->urgency, now = user_level_urgency(h, s, v, user);
 	if (now == before)
 		return;
 	if (h->vp[v].state == HLS_RUNNING) {
@@ -283,17 +285,18 @@ static __always_inline void user_level_look_at(hls_t *h, u32 s, u32 v)
 	} else {
 		queue_remove(h, &user_level_of(h, s)->ready, v);
 	}
-	user_level_enqueue(h, s, v, true);
+	user_level_enqueue(h, s, v, now, true);
 }
 
 /* The process has changed the urgencies of these slots, a bit each. */
-HLS_GLOBAL_FUNC u32 user_level_look_at_slots(hls_t *h __arg_arena, u32 s, u64 slots)
+HLS_GLOBAL_FUNC u32 user_level_look_at_slots(hls_t *h __arg_arena, u32 s, u64 slots, struct hls_user_page *user)
 {
 	for (u32 i = opaque(0); i < HLS_SLOTS && slots && can_loop; i++) {
 		u32 slot = __builtin_ctzll(slots), v = user_level_of(h, s)->slot[slot & (HLS_SLOTS - 1)];
 		slots &= slots - 1;
+		/* By pointers that are new in each round: what is computed before the loop takes stack. */
 		if (slot != HLS_AGENT && v)
-			user_level_look_at(h, s, v);
+			user_level_look_at(in_register(h), s, v, in_register(user));
 	}
 	return 0;
 }
@@ -307,7 +310,7 @@ static __always_inline void user_level_look(hls_t *h, u32 s, struct hls_user_pag
 	for (u32 i = 0; i < USER_LEVEL_MOST_LOOKS; i++)
 		rest &= rest - 1;
 	__sync_fetch_and_and(&user->touched, rest | ~touched);
-	user_level_look_at_slots(h, s, touched & ~rest);
+	user_level_look_at_slots(h, s, touched & ~rest, user);
 }
 
 /* Gives v its slot; 0: it cannot have the one that it is to have, or there is none left. */
@@ -343,11 +346,11 @@ static __always_inline void user_level_show(hls_t *h, u32 s, u32 slot, u64 child
 	shown->ran_ns = ran_ns;
 }
 
-/* Writes what CPU time v has had. */
-static __always_inline void user_level_show_time(hls_t *h, u32 v, struct hls_kernel_page *kernel)
+/* Writes what CPU time v, which is in this slot, has had. */
+static __always_inline void user_level_show_time(hls_t *h, u32 v, u32 slot, struct hls_kernel_page *kernel)
 {
 	if (kernel)
-		kernel->slot[user_level_slot(h, v)].ran_ns = h->vp[v].ran_ns;
+		kernel->slot[slot].ran_ns = in_register(&h->vp[v])->ran_ns;
 }
 
 /* The agent has come, or has gone: holds count from now on, or do not. All urgencies are to be looked at. */
@@ -391,14 +394,17 @@ static void user_level_unregister_vp(hls_t *h, u32 s, u32 v)
 static void user_level_request(hls_t *h, u32 s, u32 v)
 {
 	user_level_t *ul = user_level_of(h, s);
-	h->vp[v].flags &= ~HLS_RESUMED;
+	vp_t *vp = in_register(&h->vp[v]);
+	vp->flags &= ~HLS_RESUMED;
 	ul->wanting |= 1ULL << user_level_slot(h, v);
 	if (user_level_is_agent(h, v)) {
 		user_level_place_agent(h, s, v);
 		return;
 	}
-	user_level_enqueue(h, s, v, true);
-	user_level_tell_of(h, s, v, HLS_EVENT_WAKEUP, !(h->vp[v].flags & HLS_THROTTLED));
+	struct hls_user_page *user = user_page(h, s);
+	user_level_enqueue(h, s, v, user_level_urgency(h, s, v, user), true);
+	user_level_tell(h, s, user_level_slot(h, v), HLS_EVENT_WAKEUP, !(vp->flags & HLS_THROTTLED),
+			kernel_page(h, s), user);
 }
 
 /* The child v wants no CPU any more. */
@@ -407,9 +413,9 @@ static __always_inline void user_level_stop(hls_t *h, u32 s, u32 v, struct hls_u
 	struct hls_kernel_page *kernel = kernel_page(h, s);
 	u32 slot = user_level_slot(h, v);
 	user_level_of(h, s)->wanting &= ~(1ULL << slot);
-	user_level_show_time(h, v, kernel);
+	user_level_show_time(h, v, slot, kernel);
 	if (slot != HLS_AGENT)
-		user_level_tell(h, s, USER_LEVEL_EVENT(HLS_EVENT_BLOCK, slot, at_once), kernel, user);
+		user_level_tell(h, s, slot, HLS_EVENT_BLOCK, at_once, kernel, user);
 }
 
 static void user_level_withdraw(hls_t *h, u32 s, u32 v)
@@ -528,18 +534,19 @@ HLS_GLOBAL_FUNC u32 user_level_review(hls_t *h __arg_arena, u32 s)
 }
 
 /* Chooses a child but for the agent: it runs then, for its slice. */
-HLS_GLOBAL_FUNC u32 user_level_choose(hls_t *h __arg_arena, u32 s, u32 cpu, struct hls_user_page *user)
+static __always_inline u32 user_level_choose(hls_t *h, u32 s, u32 cpu, struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
 	bool is_open = user && !user_level_is_sealed(h, s);
 	u32 v = is_open ? user_level_decided(h, s, cpu, user) : 0;
-	if (!v) {
-		v = queue_first_usable(h, &ul->ready, cpu);
-		ul->by_urgency += v != 0;
+	if (v) {
+		queue_remove(h, &ul->ready, v);
+	} else {
+		v = queue_take(h, &ul->ready, cpu);
+		if (!v)
+			return 0;
+		ul->by_urgency++;
 	}
-	if (!v)
-		return 0;
-	queue_remove(h, &ul->ready, v);
 	if (is_open)
 		user_level_set_slice(h, v, user);
 	return v;
@@ -548,7 +555,7 @@ HLS_GLOBAL_FUNC u32 user_level_choose(hls_t *h __arg_arena, u32 s, u32 cpu, stru
 static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
 {
 	user_level_t *ul = user_level_of(h, s);
-	if (user_level_can_run(h, ul->slot[HLS_AGENT], cpu))
+	if (unlikely(user_level_agent_can_run(h, s, cpu)))
 		return user_level_grant_agent(h, s, ul->slot[HLS_AGENT]);
 	struct hls_user_page *user = user_page(h, s);
 	user_level_look(h, s, user);
@@ -559,10 +566,10 @@ static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
 }
 
 /* The agent has lost its CPU. If it has yielded and has answered all, it parks. */
-static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, u64 used_ns, bool yielded)
+static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, u64 used_ns, bool yielded,
+						    const struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
-	struct hls_user_page *user = user_page(h, s);
 	user_level_charge_agent(h, s, agent, used_ns);
 	if (yielded && !user_level_is_asked(h, s, user)) {
 		u64 wake_at_ns = user ? PAGE_WORD(user->wake_at_ns) : 0;
@@ -576,28 +583,34 @@ static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, 
 static __always_inline bool user_level_slice_over(hls_t *h, u32 v, u64 used_ns)
 {
 	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
-	bool over = vp->left_ns && used_ns >= vp->left_ns;
+	if (likely(!vp->left_ns))
+		return false;
+	bool over = used_ns >= vp->left_ns;
 	vp->left_ns = used_ns < vp->left_ns ? vp->left_ns - used_ns : 0;
 	return over;
 }
 
 static void user_level_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	bool yielded = h->vp[v].flags & HLS_YIELDED;
-	h->vp[v].flags &= ~HLS_YIELDED;
-	user_level_show_time(h, v, kernel_page(h, s));
+	vp_t *vp = in_register(&h->vp[v]);
+	bool yielded = vp->flags & HLS_YIELDED;
+	vp->flags &= ~HLS_YIELDED;
+	struct hls_kernel_page *kernel = kernel_page(h, s);
+	struct hls_user_page *user = user_page(h, s);
+	user_level_show_time(h, v, user_level_slot(h, v), kernel);
 	if (user_level_is_agent(h, v)) {
-		user_level_revoke_agent(h, s, v, used_ns, yielded);
+		user_level_revoke_agent(h, s, v, used_ns, yielded, user);
 		return;
 	}
-	u32 kind = hls_is_offline(h, h->vp[v].cpu) ? HLS_EVENT_OFFLINE : HLS_NR_EVENTS;
+	u32 kind = hls_is_offline(h, vp->cpu) ? HLS_EVENT_OFFLINE : HLS_NR_EVENTS;
 	if (user_level_slice_over(h, v, used_ns))
 		kind = HLS_EVENT_SLICE;
 	if (yielded)
 		kind = HLS_EVENT_YIELD;
-	user_level_enqueue(h, s, v, kind == HLS_EVENT_YIELD || kind == HLS_EVENT_SLICE);
+	user_level_enqueue(h, s, v, user_level_urgency(h, s, v, user),
+			   kind == HLS_EVENT_YIELD || kind == HLS_EVENT_SLICE);
 	if (kind < HLS_NR_EVENTS)
-		user_level_tell_of(h, s, v, kind, true);
+		user_level_tell(h, s, user_level_slot(h, v), kind, true, kernel, user);
 }
 
 static void user_level_release(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -620,11 +633,11 @@ static bool user_level_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 			      *vp = POLICY_VP(struct user_level_vp, running);
 	if (user_level_is_agent(h, running))
 		return false;
-	if (user_level_can_run(h, ul->slot[HLS_AGENT], h->vp[running].cpu))
+	if (unlikely(user_level_agent_can_run(h, s, h->vp[running].cpu)))
 		return true;
-	if (user_level_is_agent(h, ready) || vp->named_at == HLS_NEVER || vp->named_at == ul->events + 1)
+	if (waiting->urgency <= vp->urgency || user_level_is_agent(h, ready))
 		return false;
-	return waiting->urgency > vp->urgency;
+	return vp->named_at != HLS_NEVER && vp->named_at != ul->events + 1;
 }
 
 /* Asks the agent, if it is time; returns the agent if it may run now. */
@@ -640,7 +653,7 @@ static u32 user_level_timer(hls_t *h, u32 s)
 	if (ul->is_parked && ul->wake_at_ns && ul->wake_at_ns <= h->now_ns) {
 		ul->wake_at_ns = 0;
 		ul->is_parked = false;
-		user_level_tell(h, s, USER_LEVEL_EVENT(HLS_EVENT_TIME, HLS_AGENT, false), kernel_page(h, s), user);
+		user_level_tell(h, s, HLS_AGENT, HLS_EVENT_TIME, false, kernel_page(h, s), user);
 	}
 	if (ul->is_parked && user_level_is_asked(h, s, user))
 		ul->is_parked = false;
@@ -680,7 +693,7 @@ static void user_level_paged(hls_t *h, u32 s)
 {
 	user_level_t *ul = user_level_of(h, s);
 	user_level_show_all(h, s);
-	user_level_look_at_slots(h, s, ul->taken);
+	user_level_look_at_slots(h, s, ul->taken, user_page(h, s));
 	for (u32 slot = opaque(1); slot < HLS_SLOTS && can_loop; slot++) {
 		u32 v = ul->slot[slot & (HLS_SLOTS - 1)];
 		if (v && h->vp[v].state == HLS_RUNNING)
@@ -730,6 +743,7 @@ static const struct hls_policy user_level_policy = {
     .source = "Parmer and West, ACM TECS 13(1s), 2013",
     .most_children = HLS_SLOTS,
     .has_pages = true,
+    .inline_hooks = true,
     .register_vp = user_level_register_vp,
     .unregister_vp = user_level_unregister_vp,
     .request = user_level_request,
