@@ -294,7 +294,10 @@ HLS_GLOBAL_FUNC u32 user_level_look_at_slots(hls_t *h __arg_arena, u32 s, u64 sl
 	for (u32 i = opaque(0); i < HLS_SLOTS && slots && can_loop; i++) {
 		u32 slot = __builtin_ctzll(slots), v = user_level_of(h, s)->slot[slot & (HLS_SLOTS - 1)];
 		slots &= slots - 1;
-		/* By pointers that are new in each round: what is computed before the loop takes stack. */
+		/*
+		 * By pointers that are new in each round: what is computed before the loop takes stack, and the
+		 * verifier follows no page that may be missing through it.
+		 */
 		if (slot != HLS_AGENT && v)
 			user_level_look_at(in_register(h), s, v, in_register(user));
 	}
