@@ -249,7 +249,7 @@ static void kill_others(void)
 		pid_t child = fork();
 		for (; !child;)
 			continue;
-		sleep_ns(5 * SLEEP_NS);
+		sleep_ns(10 * SLEEP_NS);
 		if (child > 0)
 			kill(child, SIGKILL);
 		waitpid(child, NULL, 0);

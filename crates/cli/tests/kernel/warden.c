@@ -22,7 +22,7 @@
 
 #define MOST_PROCESSES 64
 #define MOST_THREADS 16
-#define STEPS 4 /* so many windows begin while one lasts */
+#define STEPS 3 /* so many windows begin while one lasts */
 
 /* The CPU time that a thread has had. */
 static uint64_t had_ns(const char *thread)
@@ -50,7 +50,7 @@ static uint64_t had_in(uint64_t window_ns, struct sample from, struct sample to)
 }
 
 /*
- * The least that a process has in any window until so many seconds are over; a window begins every quarter of it. By
+ * The least that a process has in any window until so many seconds are over; windows begin a third of one apart. By
  * the clock of the process: /proc tells what a thread that runs has had up to the last tick.
  */
 static uint64_t least_ns(pid_t process, uint64_t seconds, uint64_t window_ns)
