@@ -23,7 +23,7 @@ const LONG: &str = "KILLS=$(seq 50 97 4000)\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1
     AGENTS=600\nINSTANTS=32\n";
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 16] = [
+const OWN: [&str; 17] = [
     "saboteur",
     "mover",
     "crowd",
@@ -40,6 +40,7 @@ const OWN: [&str; 16] = [
     "warden",
     "holder",
     "promoter",
+    "upcall",
 ];
 
 fn here() -> PathBuf {
