@@ -144,8 +144,8 @@ static inline int hls_errno_of(const char *reply)
 }
 
 /*
- * How long a reply is waited for, in seconds: users take turns, with pauses of up to a second between two; and where the
- * kernel may have to verify an engine before.
+ * How long a reply is waited for, in seconds: users take turns, with pauses of up to a second between two. And the
+ * same where the kernel may have to verify an engine before.
  */
 #define HLS_PATIENCE 60
 #define HLS_PATIENCE_FOR_AN_ENGINE 600

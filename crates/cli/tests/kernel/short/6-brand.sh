@@ -40,4 +40,5 @@ echo "packets take $free % of a CPU, and $reserved % in a reservation of 10 %"
 stop
 within 5 are_many || fail "packets take $free % of a CPU when the hierarchy has gone"
 kill $flood
+echo 0 >/sys/class/net/lo/queues/rx-0/rps_cpus
 none_is_lost
