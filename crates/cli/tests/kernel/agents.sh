@@ -1,7 +1,8 @@
 # Functions that scripts share which have agents of all kinds do harm beside a thread that was promised something,
 # besides those of lib.sh. They rely on the thread, `neighbour`, whose comm that is; on a scheduler USERS of nobody's,
-# which takes children with `parameters`; on `depth`, how many schedulers are below each other there; and on `seconds`
-# and `window` in ms: for how long, and in which windows, the neighbour is watched.
+# which takes children with `parameters`; on `depth`, how many schedulers are below each other there; on `seconds` and
+# `window` in ms, for how long, and in which windows, the neighbour is watched; and on `most_delayed`, for how many us
+# the hogs may have a CPU before processes that are killed have gone.
 
 has() { ! has_no "$1"; }
 
@@ -25,8 +26,7 @@ begin_agent() {
 		fail "$kind: the workers are not granted: $(cat /tmp/agent; hls ctl status)"
 }
 
-# All processes of the user are killed, and their schedulers go: others may have the CPU for a millisecond, `delayed` in
-# us, before the last of the processes has gone.
+# All processes of the user are killed, and their schedulers go; `ended` and `delayed` are in us.
 end_agent() {
 	chrt -f 50 warden end 65534 $hogs >/tmp/ended || fail "$kind: the processes are not ended"
 	read -r ended delayed </tmp/ended
@@ -55,4 +55,5 @@ beside() {
 	for slot in "$@"; do
 		eval "[ \$had$slot -gt 40 ]" || fail "$kind: worker $slot had next to nothing"
 	done
+	[ "$delayed" -le "$most_delayed" ] || fail "$kind: others had $delayed us before the killed processes had gone"
 }

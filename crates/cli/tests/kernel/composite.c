@@ -25,12 +25,10 @@
 #define WORKERS 3
 #define WORK_NS 500000
 #define SLEEP_NS 2000000
-#define LONG_SLEEP_NS 50000000 /* where many schedulers come and go: hls is to answer them, not to read records */
-#define TRACED_STEPS 20        /* of the agent, one after the other, while it is traced */
-#define STARVED_NS 5000000000  /* after so long the engine rescues a thread (bpf/rescue.h) */
+#define TRACED_STEPS 20       /* of the agent, one after the other, while it is traced */
+#define STARVED_NS 5000000000 /* after so long the engine rescues a thread (bpf/rescue.h) */
 
 static const char *scheduler;
-static long worker_sleep_ns = SLEEP_NS;
 static const volatile struct hls_kernel_page *kernel;
 static volatile struct hls_user_page *user;
 /* The TIDs of the workers that are granted, by slot; in memory that all processes share. */
@@ -67,7 +65,7 @@ static void *work(void *argument)
 		uint64_t end = cpu_time_ns() + WORK_NS;
 		while (slot != WORKERS || cpu_time_ns() < end)
 			continue;
-		sleep_ns(worker_sleep_ns);
+		sleep_ns(SLEEP_NS);
 	}
 	return NULL;
 }
@@ -249,7 +247,7 @@ static void kill_others(void)
 		pid_t child = fork();
 		for (; !child;)
 			continue;
-		sleep_ns(10 * SLEEP_NS);
+		sleep_ns(5 * SLEEP_NS);
 		if (child > 0)
 			kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
@@ -400,10 +398,8 @@ int main(int argc, char **argv)
 	scheduler = argv[2];
 	granted = mmap(NULL, GRANTED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	must(granted != MAP_FAILED, "mmap");
-	if (!strcmp(argv[1], "all")) {
-		worker_sleep_ns = LONG_SLEEP_NS;
+	if (!strcmp(argv[1], "all"))
 		return try_all(argv[3], parameters);
-	}
 	for (size_t kind = 0; kind < NR_KINDS; kind++)
 		if (!strcmp(argv[1], kinds[kind].name))
 			return be_agent(kind, argv[3], parameters);
