@@ -18,26 +18,33 @@
  */
 #define OPTIONAL(fn, hook)
 #define SMALL(fn, hook)
+#define LONG(fn, hook)
 #define REQUIRED(fn, hook)                                                                                     \
 	if (!fn##_policy.hook) {                                                                               \
 		void fn##_lacks_hook_##hook(void) __attribute__((error("every policy has the hook ." #hook))); \
 		fn##_lacks_hook_##hook();                                                                      \
 	}
 
-/* Whether the core that runs has the policy: user space may leave out those of the literature, if nobody needs them. */
+/*
+ * Whether the core that runs has the policy: user space may leave out those of the literature, if nobody needs them. It
+ * asks where their code is inlined. Calls of their functions it need not guard: user space takes them out.
+ */
 #define IS_IN(number) ((number) < HLS_FIRST_OPTIONAL || (number) >= HLS_FIRST_LOADED || port_has_policy(number))
 
 /*
  * Hooks of the standard policies are inlined into standard_HOOK(), those of loaded ones into loaded_HOOK(). Hooks of
  * the literature are functions of their own: so a chain of calls needs as much of the BPF stack as one of them does,
- * however many there are. Small ones are inlined all the same: a BPF program has 256 functions at most.
+ * however many there are. Small ones are inlined all the same, and long ones into literature_HOOK(): a BPF program has
+ * 256 functions at most.
  */
 #define INLINES_OPTIONAL 0
 #define INLINES_REQUIRED 0
 #define INLINES_SMALL 1
+#define INLINES_LONG 1
 #define CALL_OPTIONAL(fn, hook, arguments) fn##_##hook##_apart arguments
 #define CALL_REQUIRED(fn, hook, arguments) fn##_##hook##_apart arguments
 #define CALL_SMALL(fn, hook, arguments) fn##_policy.hook arguments
+#define CALL_LONG(fn, hook, arguments) fn##_policy.hook arguments
 #define TOLD_APART(number, fn, CONST, hook, need, parameters, arguments, type) \
 	HLS_RARE_FUNC u32 fn##_##hook##_apart parameters                       \
 	{                                                                      \
@@ -57,11 +64,11 @@
 		if (fn##_policy.hook)                  \
 			fn##_policy.hook arguments;    \
 		break;
-#define TELL_APART(number, fn, CONST, hook, need, arguments) \
-	case number:                                         \
-		need(fn, hook);                              \
-		if (fn##_policy.hook && IS_IN(number))       \
-			CALL_##need(fn, hook, arguments);    \
+#define TELL_APART(number, fn, CONST, hook, need, arguments)                \
+	case number:                                                        \
+		need(fn, hook);                                             \
+		if (fn##_policy.hook && (!INLINES_##need || IS_IN(number))) \
+			CALL_##need(fn, hook, arguments);                   \
 		break;
 #define TELL_LOADED(number, fn, CONST, hook, need, about, arguments) \
 	case number:                                                 \
@@ -79,11 +86,11 @@
 		if (fn##_policy.hook)                      \
 			return fn##_policy.hook arguments; \
 		break;
-#define ASK_APART(number, fn, CONST, hook, need, arguments)      \
-	case number:                                             \
-		need(fn, hook);                                  \
-		if (fn##_policy.hook && IS_IN(number))           \
-			return CALL_##need(fn, hook, arguments); \
+#define ASK_APART(number, fn, CONST, hook, need, arguments)                 \
+	case number:                                                        \
+		need(fn, hook);                                             \
+		if (fn##_policy.hook && (!INLINES_##need || IS_IN(number))) \
+			return CALL_##need(fn, hook, arguments);            \
 		break;
 #define ASK_LOADED(number, fn, CONST, hook, need, about, arguments) \
 	case number:                                                \
@@ -96,12 +103,14 @@
 		return hls_checked_answer_of_##hook(h, s, about, answer);
 
 /*
- * A BPF program may have 256 functions. So standard_HOOK() and loaded_HOOK() are such only where hooks need much of the
- * stack, and loaded_HOOK() only where a policy is loaded.
+ * So standard_HOOK() and loaded_HOOK() are functions only where hooks need much of the stack, and loaded_HOOK() only
+ * where a policy is loaded. literature_HOOK() is one where the hooks are long: user space takes its call out where the
+ * core that runs has no policy of the literature.
  */
 #define STANDARD_REQUIRED HLS_GLOBAL_FUNC
 #define STANDARD_OPTIONAL static __always_inline
 #define STANDARD_SMALL static __always_inline
+#define STANDARD_LONG HLS_GLOBAL_FUNC
 #ifdef HLS_LOADED
 #define LOADED_REQUIRED HLS_GLOBAL_FUNC
 #else
@@ -109,6 +118,11 @@
 #endif
 #define LOADED_OPTIONAL static __always_inline
 #define LOADED_SMALL static __always_inline
+#define LOADED_LONG static __always_inline
+#define LITERATURE_REQUIRED static __always_inline
+#define LITERATURE_OPTIONAL static __always_inline
+#define LITERATURE_SMALL static __always_inline
+#define LITERATURE_LONG HLS_RARE_FUNC
 
 #define EVENT(number, hook, need, about, parameters, arguments, type, value)           \
 	HLS_LITERATURE_POLICIES(TOLD_APART, hook, need, parameters, arguments, type)   \
@@ -126,6 +140,13 @@
 		}                                                                      \
 		return value;                                                          \
 	}                                                                              \
+	LITERATURE_##need type literature_##hook parameters                            \
+	{                                                                              \
+		switch (h->scheduler[s].policy) {                                      \
+			HLS_LITERATURE_POLICIES(TELL_APART, hook, need, arguments)     \
+		}                                                                      \
+		return value;                                                          \
+	}                                                                              \
 	HLS_GLOBAL_FUNC type policy_##hook parameters                                  \
 	{                                                                              \
 		u32 policy = h->scheduler[s].policy;                                   \
@@ -133,10 +154,7 @@
 			return standard_##hook arguments;                              \
 		if (policy >= HLS_FIRST_LOADED)                                        \
 			return loaded_##hook arguments;                                \
-		switch (policy) {                                                      \
-			HLS_LITERATURE_POLICIES(TELL_APART, hook, need, arguments)     \
-		}                                                                      \
-		return value;                                                          \
+		return literature_##hook arguments;                                    \
 	}
 
 #define QUESTION(number, hook, need, about, parameters, arguments, type, value)       \
@@ -156,6 +174,13 @@
 		}                                                                     \
 		return answer;                                                        \
 	}                                                                             \
+	LITERATURE_##need type literature_##hook parameters                           \
+	{                                                                             \
+		switch (h->scheduler[s].policy) {                                     \
+			HLS_LITERATURE_POLICIES(ASK_APART, hook, need, arguments)     \
+		}                                                                     \
+		return value;                                                         \
+	}                                                                             \
 	HLS_GLOBAL_FUNC type policy_##hook parameters                                 \
 	{                                                                             \
 		u32 policy = h->scheduler[s].policy;                                  \
@@ -163,10 +188,7 @@
 			return standard_##hook arguments;                             \
 		if (policy >= HLS_FIRST_LOADED)                                       \
 			return loaded_##hook arguments;                               \
-		switch (policy) {                                                     \
-			HLS_LITERATURE_POLICIES(ASK_APART, hook, need, arguments)     \
-		}                                                                     \
-		return value;                                                         \
+		return literature_##hook arguments;                                   \
 	}
 
 /* Where no policy is loaded, loaded_HOOK() uses none of its parameters. */
@@ -177,7 +199,13 @@ HLS_HOOKS(EVENT, QUESTION)
 
 #undef QUESTION
 #undef EVENT
+#undef LITERATURE_LONG
+#undef LITERATURE_SMALL
+#undef LITERATURE_OPTIONAL
+#undef LITERATURE_REQUIRED
+#undef LOADED_LONG
 #undef LOADED_SMALL
+#undef STANDARD_LONG
 #undef STANDARD_SMALL
 #undef STANDARD_OPTIONAL
 #undef STANDARD_REQUIRED
@@ -191,13 +219,16 @@ HLS_HOOKS(EVENT, QUESTION)
 #undef TELL
 #undef ASKED_APART
 #undef TOLD_APART
+#undef CALL_LONG
 #undef CALL_SMALL
 #undef CALL_REQUIRED
 #undef CALL_OPTIONAL
+#undef INLINES_LONG
 #undef INLINES_SMALL
 #undef INLINES_REQUIRED
 #undef INLINES_OPTIONAL
 #undef REQUIRED
+#undef LONG
 #undef SMALL
 #undef OPTIONAL
 

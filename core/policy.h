@@ -109,7 +109,8 @@ static __always_inline bool hls_in_range(u64 value, u64 least, u64 greatest)
  *   EVENT(number, hook, need, about, parameters, arguments, type, value)      the policy is told something
  *   QUESTION(number, hook, need, about, parameters, arguments, type, value)   the policy answers
  *
- * `need`: a policy may lack an OPTIONAL hook, and a SMALL one, which needs little of the BPF stack in every policy.
+ * `need`: a policy may lack an OPTIONAL hook, and a SMALL one, which needs little of the BPF stack in every policy. A
+ * LONG one is like a SMALL one, but all policies together have much code for it: engines of few do without the rest.
  * `about` is the VP or the CPU that a call is about. `type` is what policy_HOOK() returns; a QUESTION's `value` is the
  * answer where the policy lacks the hook, an EVENT's is returned always. The numbers are part of the tape format, and
  * are never used again for another hook.
@@ -125,8 +126,8 @@ static __always_inline bool hls_in_range(u64 value, u64 least, u64 greatest)
 	EVENT(6, withdraw, REQUIRED, v, (hls_t *h __arg_arena, u32 s, u32 v), (h, s, v), u32, 0) \
 	QUESTION(7, grant, REQUIRED, cpu, (hls_t *h __arg_arena, u32 s, u32 cpu), (h, s, cpu), u32, 0) \
 	EVENT(8, revoke, REQUIRED, v, (hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns), (h, s, v, used_ns), u32, 0) \
-	EVENT(9, release, SMALL, v, (hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns), (h, s, v, used_ns), u32, 0) \
-	QUESTION(10, timer, SMALL, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0) \
+	EVENT(9, release, LONG, v, (hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns), (h, s, v, used_ns), u32, 0) \
+	QUESTION(10, timer, LONG, 0, (hls_t *h __arg_arena, u32 s), (h, s), u32, 0) \
 	QUESTION(11, message, SMALL, v, \
 		 (hls_t *h __arg_arena, u32 s, u32 v, u32 message, const params_t *payload __arg_arena), \
 		 (h, s, v, message, payload), s64, hls_unknown_message(v, message, payload)) \

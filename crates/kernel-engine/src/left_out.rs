@@ -16,6 +16,9 @@ use std::mem::offset_of;
 /// What `core/dispatch.h` puts behind the name of a policy's hook that is a function of its own.
 const APART: &str = "_apart";
 
+/// With what it begins the name of a function that has a hook of all policies that may be left out.
+const OF_ALL: &str = "literature_";
+
 /// The instruction `r0 = 0`, in place of a call that is never made, since its condition is false.
 const ANSWER_0: [u8; 8] = [0xb7, 0, 0, 0, 0, 0, 0, 0];
 
@@ -100,9 +103,12 @@ pub fn leave_out(file: &[u8], built_in: BuiltIn) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a symbol is a hook of a policy that is built in elsewhere, but not here. Its name begins with the policy's;
-/// if with those of several policies, it is of the one with the longest.
+/// Whether a symbol is a hook of a policy that is built in elsewhere, but not here, or of all such policies. Its name
+/// begins with the policy's; if with those of several policies, it is of the one with the longest.
 fn is_left_out(symbol: &str, built_in: BuiltIn) -> bool {
+    if symbol.starts_with(OF_ALL) {
+        return built_in == BuiltIn::with([]);
+    }
     let Some(hook) = symbol.strip_suffix(APART) else { return false };
     let is_of = |info: &&PolicyInfo| {
         hook.strip_prefix(&info.name.replace('-', "_")).is_some_and(|hook| hook.starts_with('_'))
@@ -123,7 +129,7 @@ mod tests {
         let all = relocations.iter().flat_map(|relocations| relocations.all);
         let mut names: Vec<String> =
             all.map(|relocation| object.name(relocation).unwrap().to_owned()).collect();
-        names.retain(|name| name.ends_with(APART));
+        names.retain(|name| name.ends_with(APART) || name.starts_with(OF_ALL));
         names.sort();
         names.dedup();
         names
@@ -139,7 +145,8 @@ mod tests {
         let [linux, eevdf, linux_eevdf] = ["linux", "eevdf", "linux-eevdf"].map(of);
         assert!(linux.contains(&"linux_grant_apart".to_owned()), "{linux:?}");
         assert!(eevdf.contains(&"eevdf_grant_apart".to_owned()), "{eevdf:?}");
-        assert!(linux_eevdf.iter().all(|hook| hook.starts_with("linux_eevdf_")), "{linux_eevdf:?}");
+        let is_its_own = |hook: &String| hook.starts_with("linux_eevdf_") || hook.starts_with(OF_ALL);
+        assert!(linux_eevdf.iter().all(is_its_own), "{linux_eevdf:?}");
         let all = called(&leave_out(ENGINE, BuiltIn::ALL).unwrap());
         assert_eq!(all, called(ENGINE));
         for info in policies().iter().filter(|info| info.id >= hls_core::limits::FIRST_OPTIONAL) {
