@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Sends packets of one byte to itself by the loopback device, as fast as it can. For tests. To take a packet is more
- * work than to send one, on every machine: the taker's filter walks thousands of instructions, and then drops it.
+ * work than to send one, on every machine: it goes by listeners, who have the kernel walk thousands of instructions.
  */
 #include <arpa/inet.h>
 #include <linux/filter.h>
+#include <linux/if_ether.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
+#define LISTENERS 8
 #define STEPS 4000 /* of at most BPF_MAXINSNS, 4096 */
 
-/* Has each of the socket's packets go through a filter that is long, and lets none in. Returns as libc does. */
-static int take_laboriously(int taker)
+/* Has the kernel walk a long filter for each packet that comes, and drop the listener's copy. Returns as libc does. */
+static int listen_laboriously(void)
 {
 	static struct sock_filter filter[STEPS];
 	struct sock_fprog program = {STEPS, filter};
+	int listener = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_IP));
 
 	for (int step = 0; step < STEPS - 1; step++)
 		filter[step] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_ADD | BPF_K, 1);
 	filter[STEPS - 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
-	return setsockopt(taker, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+	return listener < 0 ? -1 : setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
 int main(void)
@@ -28,11 +31,17 @@ int main(void)
 	socklen_t length = sizeof(to);
 	int taker = socket(AF_INET, SOCK_DGRAM, 0), sender = socket(AF_INET, SOCK_DGRAM, 0);
 
-	if (taker < 0 || sender < 0 || take_laboriously(taker) || bind(taker, (struct sockaddr *)&to, length) ||
+	for (int listener = 0; listener < LISTENERS; listener++)
+		if (listen_laboriously()) {
+			perror("flood: a listener");
+			return 1;
+		}
+	if (taker < 0 || sender < 0 || bind(taker, (struct sockaddr *)&to, length) ||
 	    getsockname(taker, (struct sockaddr *)&to, &length)) {
 		perror("flood");
 		return 1;
 	}
+	/* What nobody takes is dropped once the socket's queue is full. */
 	for (;;)
 		sendto(sender, "", 1, 0, (struct sockaddr *)&to, length);
 }
