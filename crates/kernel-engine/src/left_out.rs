@@ -1,9 +1,9 @@
 //! The hooks of policies that an engine does not have, taken out of its object before libbpf sees it.
 //!
-//! A constant (`hls_built_in_policies`) keeps the verifier from walking through them; but the kernel looks at every
-//! function of a program before that, and takes dead ones out piece by piece, each time moving all that follows. libbpf
-//! gives a program the functions that it calls, directly or not: where nobody calls a hook, no program has it, nor what
-//! only that hook needs.
+//! A constant (`hls_built_in_policies`) keeps the verifier from walking through hooks that are part of other functions.
+//! But the kernel looks at every function of a program before that, and takes dead code out piece by piece, each time
+//! moving all that follows; so hooks that are functions are left out here. libbpf gives a program the functions that it
+//! calls, directly or not: where nobody calls a hook, no program has it, nor what only that hook needs.
 
 use crate::built_in::BuiltIn;
 use ::object::Endianness;
@@ -19,7 +19,7 @@ const APART: &str = "_apart";
 /// With what it begins the name of a function that has a hook of all policies that may be left out.
 const OF_ALL: &str = "literature_";
 
-/// The instruction `r0 = 0`, in place of a call that is never made, since its condition is false.
+/// The instruction `r0 = 0`, in place of a call that is never made, since no scheduler has such a policy.
 const ANSWER_0: [u8; 8] = [0xb7, 0, 0, 0, 0, 0, 0, 0];
 
 type Header = FileHeader64<Endianness>;
