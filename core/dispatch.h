@@ -26,8 +26,8 @@
 	}
 
 /*
- * Whether the core that runs has the policy: user space may leave out those of the literature, if nobody needs them. It
- * asks where their code is inlined. Calls of their functions it need not guard: user space takes them out.
+ * Whether the core that runs has the policy: user space may leave out those of the literature, if nobody needs them.
+ * Only code that is inlined has to ask: calls of functions of such policies are taken out by user space.
  */
 #define IS_IN(number) ((number) < HLS_FIRST_OPTIONAL || (number) >= HLS_FIRST_LOADED || port_has_policy(number))
 
@@ -103,9 +103,9 @@
 		return hls_checked_answer_of_##hook(h, s, about, answer);
 
 /*
- * So standard_HOOK() and loaded_HOOK() are functions only where hooks need much of the stack, and loaded_HOOK() only
- * where a policy is loaded. literature_HOOK() is one where the hooks are long: user space takes its call out where the
- * core that runs has no policy of the literature.
+ * For the same reason standard_HOOK() and loaded_HOOK() are functions only where hooks need much of the stack or are
+ * long, and loaded_HOOK() only where a policy is loaded. literature_HOOK() is one where the hooks are long: user space
+ * takes its call out where the core that runs has no policy of the literature.
  */
 #define STANDARD_REQUIRED HLS_GLOBAL_FUNC
 #define STANDARD_OPTIONAL static __always_inline
@@ -124,48 +124,40 @@
 #define LITERATURE_SMALL static __always_inline
 #define LITERATURE_LONG HLS_RARE_FUNC
 
-#define EVENT(number, hook, need, about, parameters, arguments, type, value)           \
-	HLS_LITERATURE_POLICIES(TOLD_APART, hook, need, parameters, arguments, type)   \
-	STANDARD_##need type standard_##hook parameters                                \
-	{                                                                              \
-		switch (h->scheduler[s].policy) {                                      \
-			HLS_STANDARD_POLICIES(TELL, hook, need, arguments)             \
-		}                                                                      \
-		return value;                                                          \
-	}                                                                              \
-	LOADED_##need type loaded_##hook parameters                                    \
-	{                                                                              \
-		switch (h->scheduler[s].policy) {                                      \
-			HLS_LOADED_POLICIES(TELL_LOADED, hook, need, about, arguments) \
-		}                                                                      \
-		return value;                                                          \
-	}                                                                              \
-	LITERATURE_##need type literature_##hook parameters                            \
-	{                                                                              \
-		switch (h->scheduler[s].policy) {                                      \
-			HLS_LITERATURE_POLICIES(TELL_APART, hook, need, arguments)     \
-		}                                                                      \
-		return value;                                                          \
-	}                                                                              \
-	HLS_GLOBAL_FUNC type policy_##hook parameters                                  \
-	{                                                                              \
-		u32 policy = h->scheduler[s].policy;                                   \
-		if (likely(policy < HLS_FIRST_OPTIONAL))                               \
-			return standard_##hook arguments;                              \
-		if (policy >= HLS_FIRST_LOADED)                                        \
-			return loaded_##hook arguments;                                \
-		return literature_##hook arguments;                                    \
+/* A function of a hook that has the scheduler's policy act, one of the `cases`; `value` where it lacks the hook. */
+#define BY_POLICY(linkage, type, name, parameters, cases, value) \
+	linkage type name parameters                             \
+	{                                                        \
+		switch (h->scheduler[s].policy) {                \
+			cases                                    \
+		}                                                \
+		return value;                                    \
 	}
+#define ANY_POLICY(type, hook, parameters, arguments)     \
+	HLS_GLOBAL_FUNC type policy_##hook parameters     \
+	{                                                 \
+		u32 policy = h->scheduler[s].policy;      \
+		if (likely(policy < HLS_FIRST_OPTIONAL))  \
+			return standard_##hook arguments; \
+		if (policy >= HLS_FIRST_LOADED)           \
+			return loaded_##hook arguments;   \
+		return literature_##hook arguments;       \
+	}
+
+#define EVENT(number, hook, need, about, parameters, arguments, type, value)             \
+	HLS_LITERATURE_POLICIES(TOLD_APART, hook, need, parameters, arguments, type)     \
+	BY_POLICY(STANDARD_##need, type, standard_##hook, parameters,                    \
+		  HLS_STANDARD_POLICIES(TELL, hook, need, arguments), value)             \
+	BY_POLICY(LOADED_##need, type, loaded_##hook, parameters,                        \
+		  HLS_LOADED_POLICIES(TELL_LOADED, hook, need, about, arguments), value) \
+	BY_POLICY(LITERATURE_##need, type, literature_##hook, parameters,                \
+		  HLS_LITERATURE_POLICIES(TELL_APART, hook, need, arguments), value)     \
+	ANY_POLICY(type, hook, parameters, arguments)
 
 #define QUESTION(number, hook, need, about, parameters, arguments, type, value)       \
 	HLS_LITERATURE_POLICIES(ASKED_APART, hook, need, parameters, arguments, type) \
-	STANDARD_##need type standard_##hook parameters                               \
-	{                                                                             \
-		switch (h->scheduler[s].policy) {                                     \
-			HLS_STANDARD_POLICIES(ASK, hook, need, arguments)             \
-		}                                                                     \
-		return value;                                                         \
-	}                                                                             \
+	BY_POLICY(STANDARD_##need, type, standard_##hook, parameters,                 \
+		  HLS_STANDARD_POLICIES(ASK, hook, need, arguments), value)           \
 	LOADED_##need type loaded_##hook parameters                                   \
 	{                                                                             \
 		type answer = value;                                                  \
@@ -174,22 +166,9 @@
 		}                                                                     \
 		return answer;                                                        \
 	}                                                                             \
-	LITERATURE_##need type literature_##hook parameters                           \
-	{                                                                             \
-		switch (h->scheduler[s].policy) {                                     \
-			HLS_LITERATURE_POLICIES(ASK_APART, hook, need, arguments)     \
-		}                                                                     \
-		return value;                                                         \
-	}                                                                             \
-	HLS_GLOBAL_FUNC type policy_##hook parameters                                 \
-	{                                                                             \
-		u32 policy = h->scheduler[s].policy;                                  \
-		if (likely(policy < HLS_FIRST_OPTIONAL))                              \
-			return standard_##hook arguments;                             \
-		if (policy >= HLS_FIRST_LOADED)                                       \
-			return loaded_##hook arguments;                               \
-		return literature_##hook arguments;                                   \
-	}
+	BY_POLICY(LITERATURE_##need, type, literature_##hook, parameters,             \
+		  HLS_LITERATURE_POLICIES(ASK_APART, hook, need, arguments), value)   \
+	ANY_POLICY(type, hook, parameters, arguments)
 
 /* Where no policy is loaded, loaded_HOOK() uses none of its parameters. */
 #pragma GCC diagnostic push
@@ -199,6 +178,8 @@ HLS_HOOKS(EVENT, QUESTION)
 
 #undef QUESTION
 #undef EVENT
+#undef ANY_POLICY
+#undef BY_POLICY
 #undef LITERATURE_LONG
 #undef LITERATURE_SMALL
 #undef LITERATURE_OPTIONAL

@@ -15,13 +15,13 @@
 /* Has the kernel walk a long filter for each packet that comes, and drop the listener's copy. Returns as libc does. */
 static int listen_laboriously(void)
 {
-	static struct sock_filter filter[STEPS];
+	static struct sock_filter filter[STEPS] = {
+	    [0 ... STEPS - 2] = BPF_STMT(BPF_ALU | BPF_ADD | BPF_K, 1),
+	    [STEPS - 1] = BPF_STMT(BPF_RET | BPF_K, 0),
+	};
 	struct sock_fprog program = {STEPS, filter};
 	int listener = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_IP));
 
-	for (int step = 0; step < STEPS - 1; step++)
-		filter[step] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_ADD | BPF_K, 1);
-	filter[STEPS - 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
 	return listener < 0 ? -1 : setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
