@@ -176,6 +176,9 @@ is_at() { [ "$(of "$1" scheduler)" = "$2" ]; }
 # moves THREAD SCHEDULER: the thread must come to be below it.
 moves() { within 100 is_at "$1" "$2" || fail "thread $1 is below $(of "$1" scheduler), expected $2"; }
 
+# has_started COMMAND: the hierarchy's file names the command, whose process, `agent`, must be there within ten seconds.
+has_started() { within 100 pidof "$1" >/dev/null && agent=$(pidof "$1") || fail "$1 does not start"; }
+
 # ran THREAD: prints its CPU time in ms.
 ran() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/schedstat"; }
 

@@ -30,8 +30,9 @@ answers
 named_hogs worker
 worker=${hogs##* }
 moves "$worker" OWN
-agent=$(pidof chooser)
-moves "$agent" OWN
+has_started chooser
+own=$agent
+moves "$own" OWN
 within 100 decides OWN || fail "nobody decides in OWN: $(hls ctl status)"
 
 # Promoted by a command, with one VP: the thread in the least slot has it.
@@ -97,9 +98,8 @@ hogs="$worker $one $two"
 hogs_get_on 2
 end_hogs
 # The agent that nobody asks any more is parked: runnable, and without a CPU for as long as that.
-parked=$(pidof chooser)
-kill "$parked"
-within 50 has_ended "$parked" || fail "the agent of the file does not end"
+kill "$own"
+within 50 has_ended "$own" || fail "the agent of the file does not end"
 none_is_lost
 stop
 grep -q "OWN-agent" /tmp/report || fail "the report has no agent"
@@ -112,7 +112,8 @@ grep -q ">parked, held<" /tmp/picture || fail "the picture has no parked agent"
 # Agents end with the hierarchy, also where that is killed: they would yield to nobody for ever.
 start /usr/kernel/promote.kdl
 answers
-of_file=$(pidof chooser)
+has_started chooser
+of_file=$agent
 hls ctl promote U --below PS width=1 -- chooser &
 agent=$!
 moves "$agent" U
