@@ -88,6 +88,15 @@ static __always_inline void queue_remove(hls_t *h, queue_t *queue, u32 v)
 		heap_remove(h->node, &queue->heap, v);
 }
 
+/* The same, for a caller whose v is mostly the first: of that it takes fewer instructions. */
+static __always_inline void queue_remove_early(hls_t *h, queue_t *queue, u32 v)
+{
+	if (likely(v == queue->heap))
+		heap_pop(h->node, &queue->heap);
+	else
+		queue_remove(h, queue, v);
+}
+
 /* Which comes first: the root of the heap, or v of the search tree; 0 is none. */
 static __always_inline u32 queue_earlier(const hls_t *h, u32 root, u32 v)
 {

@@ -129,13 +129,11 @@ static inline unsigned hls_self(const struct hls_scheduler *s)
 }
 
 /*
- * Names who is to have this CPU after the event that follows so many, if that is the calling thread's, which is going
- * to block or to yield. HLS_NOBODY: nobody.
+ * Names who is to have the CPU, the calling thread's, after the event that follows so many, if that is the thread's,
+ * which is going to block or to yield. HLS_NOBODY: nobody.
  */
-static inline void hls_name_next(struct hls_scheduler *s, hls_word events, unsigned self, unsigned next)
+static inline void hls_name_next(struct hls_scheduler *s, int cpu, hls_word events, unsigned self, unsigned next)
 {
-	int cpu = sched_getcpu();
-
 	if (cpu >= 0 && cpu < HLS_SLOTS && self < HLS_SLOTS)
 		hls_store(&s->user->next[cpu],
 			  next < HLS_SLOTS ? HLS_DECISION(events + 1, HLS_AFTER, self, next) : 0);
@@ -152,7 +150,8 @@ static inline unsigned hls_lock(struct hls_scheduler *s)
 		hls_help(s, word);
 		note = HLS_LOCK_IS_AWAITED;
 		if (hls_change_lock(s, &word, word | note)) {
-			hls_name_next(s, hls_load(&s->kernel->events), self, (word & HLS_LOCK_OWNER) - 1);
+			hls_name_next(s, sched_getcpu(), hls_load(&s->kernel->events), self,
+				      (word & HLS_LOCK_OWNER) - 1);
 			hls_futex(&s->lock, FUTEX_WAIT_PRIVATE, word | note);
 		}
 		word = 0;
@@ -202,14 +201,15 @@ static inline void hls_scheduler_turn(struct hls_scheduler *s)
  */
 static inline void hls_decide_blocking(struct hls_scheduler *s)
 {
-	unsigned self = hls_self(s), cpu = (unsigned)sched_getcpu();
+	unsigned self = hls_self(s);
+	int cpu = sched_getcpu();
 
-	if (self == HLS_NOBODY || cpu >= HLS_SLOTS || !hls_try_lock(s, self))
+	if (self == HLS_NOBODY || cpu < 0 || cpu >= HLS_SLOTS || !hls_try_lock(s, self))
 		return;
 	hls_word wake_at_ns = s->wake_at_ns, candidates;
 	hls_take_events(s);
-	candidates = s->wanting & ~s->held & ~HLS_BIT(self) & ~hls_chosen_elsewhere(s, cpu);
-	hls_name_next(s, s->seen, self, hls_choose(s, cpu, candidates));
+	candidates = s->wanting & ~s->held & ~HLS_BIT(self) & ~hls_chosen_elsewhere(s, (unsigned)cpu);
+	hls_name_next(s, cpu, s->seen, self, hls_choose(s, (unsigned)cpu, candidates));
 	hls_show_touched(s);
 	if (s->wake_at_ns != wake_at_ns)
 		hls_ask_once(s, HLS_EVENT_BLOCK, self);
@@ -222,7 +222,7 @@ static inline void hls_decide_blocking(struct hls_scheduler *s)
  */
 static inline void hls_switch_to(struct hls_scheduler *s, unsigned slot)
 {
-	hls_name_next(s, hls_load(&s->kernel->events), hls_self(s), slot);
+	hls_name_next(s, sched_getcpu(), hls_load(&s->kernel->events), hls_self(s), slot);
 	sched_yield();
 }
 

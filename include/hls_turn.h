@@ -255,11 +255,11 @@ static inline void hls_take_removed(struct hls_scheduler *s, unsigned slot)
 }
 
 /* The child in the slot wants a CPU, or none. */
-static inline void hls_take_wish(struct hls_scheduler *s, unsigned slot, unsigned wants)
+static inline void hls_take_wish(struct hls_scheduler *s, unsigned slot, int wants)
 {
 	void (*told)(struct hls_scheduler *, unsigned) = wants ? s->policy->wakeup : s->policy->block;
 
-	if (!((s->present >> slot) & 1) || ((s->wanting >> slot) & 1) == wants)
+	if (!(s->present & HLS_BIT(slot)) || !(s->wanting & HLS_BIT(slot)) == !wants)
 		return;
 	s->wanting ^= HLS_BIT(slot);
 	if (told)
@@ -276,8 +276,10 @@ static inline void hls_take_event(struct hls_scheduler *s, unsigned kind, unsign
 		hls_take_removed(s, slot);
 		break;
 	case HLS_EVENT_WAKEUP:
+		hls_take_wish(s, slot, 1);
+		break;
 	case HLS_EVENT_BLOCK:
-		hls_take_wish(s, slot, kind == HLS_EVENT_WAKEUP);
+		hls_take_wish(s, slot, 0);
 		break;
 	case HLS_EVENT_YIELD:
 	case HLS_EVENT_SLICE:
@@ -328,10 +330,12 @@ static inline void hls_take_times(struct hls_scheduler *s)
 {
 	unsigned slot;
 
+	if (!s->policy->elapsed)
+		return;
 	hls_for_each_slot (slot, s->present) {
 		hls_word ran_ns = hls_load(&s->kernel->slot[slot].ran_ns), before_ns = s->known[slot].ran_ns;
 		s->known[slot].ran_ns = ran_ns;
-		if (ran_ns > before_ns && s->policy->elapsed)
+		if (ran_ns > before_ns)
 			s->policy->elapsed(s, slot, ran_ns - before_ns);
 	}
 }

@@ -63,6 +63,7 @@ struct user_level {
 	u64 wake_at_ns;              /* when the parked agent is to be asked; 0: it is not */
 	u64 looked_at_ns;            /* when the timer looked at urgencies */
 	u64 last_stale;              /* the decision that was counted last */
+	u64 last_event;              /* as it is in the ring */
 	struct hls_budget allowance; /* the agent's */
 	struct hls_queue ready;      /* READY children that are not held, but for the agent */
 	u32 is_parked;               /* the agent is READY, and waits to be asked */
@@ -196,12 +197,13 @@ static __always_inline void user_level_tell(hls_t *h, u32 s, u32 slot, u32 kind,
 					    struct hls_kernel_page *kernel, struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
-	u64 number = ++ul->events;
+	u64 number = ++ul->events, event = number << 16 | kind << 8 | slot;
+	ul->last_event = event;
 	if (!kernel || !user)
 		return;
 	bool asks = kind == HLS_EVENT_TIME || ((PAGE_WORD(user->ask[kind]) >> slot) & 1);
 	kernel->slot[slot].event = number;
-	kernel->ring[number % HLS_EVENTS] = number << 16 | kind << 8 | slot;
+	kernel->ring[number % HLS_EVENTS] = event;
 	kernel->wanting = ul->wanting;
 	kernel->at_ns = h->now_ns;
 	if (asks)
@@ -304,11 +306,11 @@ HLS_GLOBAL_FUNC u32 user_level_look_at_slots(hls_t *h __arg_arena, u32 s, u64 sl
 	return 0;
 }
 
-/* Looks at urgencies that the process has changed, a few at a time. */
+/* Looks at urgencies that the process has changed, a few at a time. The scheduler is not sealed. */
 static __always_inline void user_level_look(hls_t *h, u32 s, struct hls_user_page *user)
 {
 	u64 touched = user ? PAGE_WORD(user->touched) : 0, rest = touched;
-	if (likely(!touched) || user_level_is_sealed(h, s))
+	if (likely(!touched))
 		return;
 	for (u32 i = 0; i < USER_LEVEL_MOST_LOOKS; i++)
 		rest &= rest - 1;
@@ -398,7 +400,6 @@ static void user_level_request(hls_t *h, u32 s, u32 v)
 {
 	user_level_t *ul = user_level_of(h, s);
 	vp_t *vp = in_register(&h->vp[v]);
-	vp->flags &= ~HLS_RESUMED;
 	ul->wanting |= 1ULL << user_level_slot(h, v);
 	if (user_level_is_agent(h, v)) {
 		user_level_place_agent(h, s, v);
@@ -434,24 +435,30 @@ static void user_level_withdraw(hls_t *h, u32 s, u32 v)
 }
 
 /* Whether the child in the slot had the last event, and gave up its CPU by it. */
-static __always_inline bool user_level_gave_way(const struct hls_kernel_page *kernel, u32 slot, u64 events)
+static __always_inline bool user_level_gave_way(const user_level_t *ul, u32 slot)
 {
-	u64 kind = HLS_EVENT_KIND(kernel->ring[events % HLS_EVENTS]);
-	return kernel->slot[slot].event == events && (kind == HLS_EVENT_BLOCK || kind == HLS_EVENT_YIELD);
+	u64 last = ul->last_event, kind = HLS_EVENT_KIND(last);
+	return HLS_EVENT_SLOT(last) == slot && (kind == HLS_EVENT_BLOCK || kind == HLS_EVENT_YIELD);
+}
+
+/* Whether a loose decision knows the last event of the child that it names. */
+static __always_inline bool user_level_knows_child(hls_t *h, u32 s, u64 decision)
+{
+	const struct hls_kernel_page *kernel = kernel_page(h, s);
+	u64 number = HLS_DECISION_EVENTS(decision);
+	return kernel && number <= user_level_of(h, s)->events &&
+	       number >= kernel->slot[HLS_DECISION_SLOT(decision)].event;
 }
 
 /* Whether a decision knows the last event. */
 static __always_inline bool user_level_is_fresh(hls_t *h, u32 s, u64 decision)
 {
-	const struct hls_kernel_page *kernel = kernel_page(h, s);
-	u64 number = HLS_DECISION_EVENTS(decision), events = user_level_of(h, s)->events;
-	if (!kernel)
-		return false;
+	const user_level_t *ul = user_level_of(h, s);
 	if (decision & HLS_LOOSE)
-		return number <= events && number >= kernel->slot[HLS_DECISION_SLOT(decision)].event;
-	if ((decision & HLS_AFTER) && !user_level_gave_way(kernel, HLS_DECISION_DECIDER(decision), events))
+		return user_level_knows_child(h, s, decision);
+	if ((decision & HLS_AFTER) && !user_level_gave_way(ul, HLS_DECISION_DECIDER(decision)))
 		return false;
-	return number == events;
+	return HLS_DECISION_EVENTS(decision) == ul->events;
 }
 
 /* Whom the decision for the CPU names, if it is to be followed; 0: nobody. */
@@ -461,8 +468,9 @@ static __always_inline u32 user_level_decided(hls_t *h, u32 s, u32 cpu, struct h
 	u64 decision = PAGE_WORD(user->next[cpu & (HLS_MAX_CPUS - 1)]);
 	if (!(decision & HLS_NAMED))
 		return 0;
-	u32 slot = HLS_DECISION_SLOT(decision), v = ul->slot[slot];
+	u32 slot = HLS_DECISION_SLOT(decision);
 	if (slot != HLS_AGENT && user_level_is_fresh(h, s, decision)) {
+		u32 v = ul->slot[slot];
 		if (!user_level_can_run(h, v, cpu))
 			return 0;
 		ul->followed++;
@@ -536,21 +544,22 @@ HLS_GLOBAL_FUNC u32 user_level_review(hls_t *h __arg_arena, u32 s)
 	return 0;
 }
 
-/* Chooses a child but for the agent: it runs then, for its slice. */
+/*
+ * Chooses a child but for the agent: it runs then, for its slice. `user`: the process's page; NULL: it has no say.
+ */
 static __always_inline u32 user_level_choose(hls_t *h, u32 s, u32 cpu, struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
-	bool is_open = user && !user_level_is_sealed(h, s);
-	u32 v = is_open ? user_level_decided(h, s, cpu, user) : 0;
+	u32 v = user ? user_level_decided(h, s, cpu, user) : 0;
 	if (v) {
-		queue_remove(h, &ul->ready, v);
+		queue_remove_early(h, &ul->ready, v);
 	} else {
 		v = queue_take(h, &ul->ready, cpu);
 		if (!v)
 			return 0;
 		ul->by_urgency++;
 	}
-	if (is_open)
+	if (user)
 		user_level_set_slice(h, v, user);
 	return v;
 }
@@ -560,7 +569,7 @@ static u32 user_level_grant(hls_t *h, u32 s, u32 cpu)
 	user_level_t *ul = user_level_of(h, s);
 	if (unlikely(user_level_agent_can_run(h, s, cpu)))
 		return user_level_grant_agent(h, s, ul->slot[HLS_AGENT]);
-	struct hls_user_page *user = user_page(h, s);
+	struct hls_user_page *user = user_level_is_sealed(h, s) ? NULL : user_page(h, s);
 	user_level_look(h, s, user);
 	u32 v = user_level_choose(h, s, cpu, user);
 	if (unlikely(ul->is_to_review))

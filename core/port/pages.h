@@ -38,14 +38,14 @@ struct user_page_map {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, HLS_MAX_PAGES);
+	__uint(max_entries, HLS_MAX_PAGES + 1); /* no pages have the number 0 */
 	__type(key, u32);
 	__array(values, struct kernel_page_map);
 } kernel_pages SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, HLS_MAX_PAGES);
+	__uint(max_entries, HLS_MAX_PAGES + 1);
 	__type(key, u32);
 	__array(values, struct user_page_map);
 } user_pages SEC(".maps");
@@ -53,8 +53,8 @@ struct {
 /* The page of this number, from 1 on, in a map of maps; NULL: there is none. */
 static __always_inline void *port_page(void *pages, u32 number)
 {
-	u32 place = number - 1, only = 0;
-	void *map = bpf_map_lookup_elem(pages, &place);
+	u32 only = 0;
+	void *map = bpf_map_lookup_elem(pages, &number);
 	return map ? bpf_map_lookup_elem(map, &only) : NULL;
 }
 

@@ -86,7 +86,7 @@ impl PageMaps {
         let user = page("hls_user_page", size_of::<UserPage>())?;
         for (pages, page) in [(&self.kernel, &kernel), (&self.user, &user)] {
             let descriptor = page.as_fd().as_raw_fd().to_ne_bytes();
-            let placed = pages.update(&place(number), &descriptor, MapFlags::ANY);
+            let placed = pages.update(&key(number), &descriptor, MapFlags::ANY);
             placed.map_err(|error| cannot("be given to the scheduler", error))?;
         }
         let owned =
@@ -96,7 +96,7 @@ impl PageMaps {
 
     /// There are no pages of this number any more.
     pub fn remove(&self, number: NonZero<u8>) -> Result<(), Error> {
-        [&self.kernel, &self.user].into_iter().try_for_each(|pages| match pages.delete(&place(number)) {
+        [&self.kernel, &self.user].into_iter().try_for_each(|pages| match pages.delete(&key(number)) {
             Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {
                 Err(cannot("be taken away", error))
             }
@@ -109,8 +109,8 @@ impl PageMaps {
 const ONLY: [u8; 4] = 0_u32.to_ne_bytes();
 
 /// The key of the pages of this number in a map of maps.
-fn place(number: NonZero<u8>) -> [u8; 4] {
-    u32::from(number.get() - 1).to_ne_bytes()
+fn key(number: NonZero<u8>) -> [u8; 4] {
+    u32::from(number.get()).to_ne_bytes()
 }
 
 /// A map of one value, which is a page: zeroes.

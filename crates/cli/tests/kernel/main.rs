@@ -193,7 +193,7 @@ fn is_clean(outcome: &Outcome) {
 #[test]
 fn the_engine_weathers_the_storms() {
     // With threads of the kernel for the work of packets.
-    let machine = Machine { append: "thread_backlog_napi".into(), ..machine(Duration::from_secs(2400)) };
+    let machine = Machine { append: "thread_backlog_napi".into(), ..machine(Duration::from_secs(3600)) };
     let set = format!("{SHORT}INSTANTS={}\n", of_environment("INSTANTS", "4"));
     let scripts = wanted(scripts("short", &set), |script| script);
     if let Some(outcome) = boot(Flavour::Cloud, scripts, &machine) {

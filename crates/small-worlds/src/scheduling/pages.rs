@@ -101,9 +101,10 @@ const ASKED: usize = 6;
 const TAKEN: usize = 7;
 const WAKE_AT: usize = 9;
 const LOOKED_AT: usize = 10;
-const LEFT: usize = 12;
-const END_AT: usize = 13;
-const IS_PARKED_AND_TO_REVIEW: usize = 15;
+const LAST_EVENT: usize = 12;
+const LEFT: usize = 13;
+const END_AT: usize = 14;
+const IS_PARKED_AND_TO_REVIEW: usize = 16;
 
 /// How often the timer looks at urgencies, where no decision does.
 const LOOKS_EVERY_NS: u64 = 100_000;
@@ -143,12 +144,19 @@ pub(super) fn add_pages(digest: &mut Digest, state: &Image<'_>, s: usize) {
     [&user.ask[..], &user.urgency, &user.slice].iter().for_each(|words| add_words(digest, words));
     for next in &user.next[..CPUS] {
         let last_of = |slot: u64| kernel.slot[slot as usize % kernel.slot.len()].event;
-        digest.add(decision_key(*next, words[EVENTS], last_of));
+        digest.add(decision_key(*next, words[EVENTS], gave_way(words[LAST_EVENT]), last_of));
     }
 }
 
-/// A decision, with the distance of its number from that of the last event; 0: it is never followed.
-fn decision_key(next: u64, events: u64, last_of: impl Fn(u64) -> u64) -> u64 {
+/// The slot of who had the last event, as it is in the ring, and gave up its CPU by it.
+fn gave_way(last_event: u64) -> Option<u64> {
+    let (kind, slot) = (PageEvent::from_number((last_event >> 8) as u8), last_event & 0xff);
+    matches!(kind, Some(PageEvent::Block | PageEvent::Yield)).then_some(slot)
+}
+
+/// A decision, with the distance of its number from that of the last event, by which a slot `gave_way`; 0: it is never
+/// followed.
+fn decision_key(next: u64, events: u64, gave_way: Option<u64>, last_of: impl Fn(u64) -> u64) -> u64 {
     const NAMED: u64 = 0x1000;
     const LOOSE: u64 = 0x2000;
     const AFTER: u64 = 0x4000;
@@ -156,7 +164,7 @@ fn decision_key(next: u64, events: u64, last_of: impl Fn(u64) -> u64) -> u64 {
     let is_alive = match what {
         _ if what & NAMED == 0 => false,
         _ if what & LOOSE != 0 => number >= last_of(what & 0x3f),
-        _ if what & AFTER != 0 && number == events => last_of(what >> 6 & 0x3f) == events,
+        _ if what & AFTER != 0 && number == events => gave_way == Some(what >> 6 & 0x3f),
         _ => number >= events,
     };
     // A loose one is followed up to the next event of the child, however long ago it was made.
@@ -214,12 +222,13 @@ mod tests {
     #[test]
     fn decisions_that_are_never_followed_are_alike() {
         let last_of = |slot: u64| [9, 7, 10][slot as usize];
-        let key = |number: u64, what: u64| decision_key(number << 16 | what, 10, last_of);
+        let key = |number: u64, what: u64| decision_key(number << 16 | what, 10, Some(2), last_of);
         assert_eq!(key(10, 0x1001), 0x1001);
         assert_eq!([key(9, 0x1001), key(10, 0x0001), key(6, 0x3001), key(9, 0x3002)], [0; 4]);
         assert_eq!([key(7, 0x3001), key(9, 0x3001)], [0x3001; 2]);
         assert_eq!(key(11, 0x1001), 0x1_1001);
-        // After an event of slot 2, which was the last one, or of slot 1, which was not.
+        // After an event of slot 2, which was the last one, or of slot 1, which was not; or when nobody gave way.
         assert_eq!([key(10, 0x5081), key(10, 0x5041)], [0x5081, 0]);
+        assert_eq!(decision_key(10 << 16 | 0x5081, 10, None, last_of), 0);
     }
 }

@@ -39,7 +39,8 @@ moves "$packets" RES
 sleep 1
 reserved=$(takes 5)
 echo "packets take $free % of a CPU, and $reserved % in a reservation of 10 %"
-[ "$reserved" -ge 5 ] && [ "$reserved" -le 11 ] || fail "packets take $reserved % of a CPU, expected 10"
+# A busy host may let a budget run over by some ms.
+[ "$reserved" -ge 5 ] && [ "$reserved" -le 15 ] || fail "packets take $reserved % of a CPU, expected 10"
 stop
 within 5 are_many || fail "packets take $free % of a CPU when the hierarchy has gone"
 kill $flood
