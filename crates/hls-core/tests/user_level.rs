@@ -4,10 +4,10 @@
 mod support;
 
 use hls_core::pages::{Decided, HELD, KernelPage, Knows, MOST_URGENT, PageEvent, UserWord, decision, slice};
-use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params, policies};
-use hls_scenario::{Machine, Script, Trial};
+use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
+use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, policy_of, timeline};
+use support::{ByHand, MS, timeline};
 
 /// The value of the parameter `slot` of a child that may have any.
 const ANY: u64 = 64;
@@ -731,70 +731,4 @@ fn cpus_go_and_come_back() {
     bench.machine.offline(1).unwrap();
     bench.machine.settled();
     assert_eq!((bench.running().as_str(), bench.events().last()), ("a.", Some(&(PageEvent::Offline, 2))));
-}
-
-/// The scheduler above gets another policy, and another one: the decisions below stand.
-#[test]
-fn policies_above_come_and_go() {
-    let mut machine = Machine::new(1, None);
-    let root = machine.root("fixed-priority", &[]);
-    let s = machine.below(root, &[1], "user-level", &[]);
-    let threads: Vec<CoreVp> = (0..4).map(|slot| machine.thread(s, &[slot, slot, 0])).collect();
-    threads[1..].iter().for_each(|&thread| machine.wake(thread));
-    let events = machine.core.kernel_page(s).unwrap().events;
-    machine.core.write_page(s, UserWord::Next(0), decision(events, Knows::Child, 1)).unwrap();
-    for policy in ["round-robin", "eevdf", "fixed-priority"].into_iter().map(policy_of) {
-        let presets: Vec<u64> = policy.scheduler_params.iter().map(|param| param.default.unwrap()).collect();
-        machine.core.replace(root, policy.id, Params::from_slice(&presets), machine.now).unwrap();
-        machine.settled();
-        assert_eq!(timeline(&mut machine, &threads, 30), "b".repeat(30), "{}", policy.name);
-    }
-    assert_eq!(machine.core.kernel_page(s).unwrap().events, events, "it has not noticed");
-}
-
-/// A process has its own page, and no other one: whatever it writes there, the scheduler beside it does as it did.
-#[test]
-fn a_page_is_that_of_its_scheduler_alone() {
-    let mut machine = Machine::new(2, None);
-    let root = machine.root("fixed-priority", &[]);
-    let [hostile, other] = [1, 1].map(|priority| machine.below(root, &[priority], "user-level", &[]));
-    let children =
-        |machine: &mut Machine, s| (1..4).map(|n| machine.thread(s, &[n, n, 0])).collect::<Vec<_>>();
-    let (its, others) = (children(&mut machine, hostile), children(&mut machine, other));
-    its.iter().chain(&others).for_each(|&thread| machine.wake(thread));
-    for place in 0..UserWord::COUNT {
-        machine.core.write_page(hostile, UserWord::At(place), 0x1001 | 1 << (place % 64)).unwrap();
-        machine.core.yield_now(others[2], machine.now);
-        machine.settled();
-        machine.run_to(machine.now + Nanos(MS / 10));
-        assert!(machine.running.contains(&Some(others[2])), "word {place}");
-    }
-    assert!(machine.core.user_page(other).unwrap().words().all(|word| word == 0));
-    let Decided { followed, stale, by_agent, .. } = machine.core.decided(other).unwrap();
-    assert_eq!((followed, stale, by_agent), (0, 0, 0));
-}
-
-/// Hierarchies in which half of the schedulers are decided for by processes that write at random, decisions and
-/// anything else: all invariants hold after every event, nobody is on two CPUs, and decisions come to an end.
-/// `HLS_SEEDS=20000` makes a campaign of it.
-#[test]
-fn nothing_breaks_whatever_processes_write() {
-    let seeds = std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_500);
-    let (trial, mut sum) = (Trial::of_built_in(), [0; 4]);
-    for seed in 0..seeds {
-        let script = Script::draw(seed, 200, policies(), Some(policy_of("user-level")));
-        let (stage, ended) = trial.play(&script);
-        if let Err((after, failure)) = ended {
-            panic!("seed {seed}, after {after} events: {failure}");
-        }
-        let core = &stage.machine.core;
-        for decided in (1..=20).filter_map(|scheduler| core.decided(CoreScheduler(scheduler))) {
-            let Decided { followed, stale, by_urgency, by_agent, .. } = decided;
-            for (sum, count) in sum.iter_mut().zip([followed, stale, by_urgency, by_agent]) {
-                *sum += count;
-            }
-        }
-    }
-    println!("followed, stale, by urgency, by agent: {sum:?}");
-    assert!(sum.iter().all(|sum| *sum > seeds), "{sum:?} is hardly a test");
 }

@@ -183,10 +183,17 @@ fn engines(script: &Script, policies: &Path) -> Vec<Vec<String>> {
     engines
 }
 
+/// What failed is said at once: other tests may still take half an hour.
 fn is_clean(outcome: &Outcome) {
-    let failed = outcome.scripts.iter().filter(|script| script.status != Some(0));
-    failed.for_each(|script| println!("== {} ({:?})\n{}", script.name, script.status, script.output));
+    for script in outcome.scripts.iter().filter(|script| script.status != Some(0)) {
+        say(&format!("== {} ({:?})\n{}\n", script.name, script.status, script.output));
+    }
     assert!(outcome.is_clean(), "{:?} {:?} {}", outcome.problems, outcome.cut_short, outcome.kernel_log);
+}
+
+/// Not by `eprintln`: what that prints a test that passes keeps to itself, and any other one until all have ended.
+fn say(text: &str) {
+    io::stderr().write_all(text.as_bytes()).unwrap();
 }
 
 /// The environment may have more instants at which hls is killed (`INSTANTS`).
@@ -206,10 +213,9 @@ fn promises_are_kept_where_time_is_exact() {
     keeps_promises(Flavour::Cloud);
 }
 
-/// How much was done and checked. Not by `eprintln`: what that prints a test that passes keeps to itself.
+/// How much was done and checked.
 fn print(outcome: &Outcome) {
-    let output: String = outcome.scripts.iter().map(|script| script.output.as_str()).collect();
-    io::stderr().write_all(output.as_bytes()).unwrap();
+    outcome.scripts.iter().for_each(|script| say(&script.output));
 }
 
 #[test]
