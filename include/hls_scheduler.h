@@ -128,13 +128,20 @@ static inline unsigned hls_self(const struct hls_scheduler *s)
 	return HLS_NOBODY;
 }
 
+/* The CPU of the calling thread. Where it cannot be had: one that no page knows. */
+static inline unsigned hls_this_cpu(void)
+{
+	return (unsigned)sched_getcpu();
+}
+
 /*
  * Names who is to have the CPU, the calling thread's, after the event that follows so many, if that is the thread's,
  * which is going to block or to yield. HLS_NOBODY: nobody.
  */
-static inline void hls_name_next(struct hls_scheduler *s, int cpu, hls_word events, unsigned self, unsigned next)
+static inline void hls_name_next(struct hls_scheduler *s, unsigned cpu, hls_word events, unsigned self,
+				 unsigned next)
 {
-	if (cpu >= 0 && cpu < HLS_SLOTS && self < HLS_SLOTS)
+	if (cpu < HLS_SLOTS && self < HLS_SLOTS)
 		hls_store(&s->user->next[cpu],
 			  next < HLS_SLOTS ? HLS_DECISION(events + 1, HLS_AFTER, self, next) : 0);
 }
@@ -150,7 +157,7 @@ static inline unsigned hls_lock(struct hls_scheduler *s)
 		hls_help(s, word);
 		note = HLS_LOCK_IS_AWAITED;
 		if (hls_change_lock(s, &word, word | note)) {
-			hls_name_next(s, sched_getcpu(), hls_load(&s->kernel->events), self,
+			hls_name_next(s, hls_this_cpu(), hls_load(&s->kernel->events), self,
 				      (word & HLS_LOCK_OWNER) - 1);
 			hls_futex(&s->lock, FUTEX_WAIT_PRIVATE, word | note);
 		}
@@ -201,15 +208,14 @@ static inline void hls_scheduler_turn(struct hls_scheduler *s)
  */
 static inline void hls_decide_blocking(struct hls_scheduler *s)
 {
-	unsigned self = hls_self(s);
-	int cpu = sched_getcpu();
+	unsigned self = hls_self(s), cpu = hls_this_cpu();
 
-	if (self == HLS_NOBODY || cpu < 0 || cpu >= HLS_SLOTS || !hls_try_lock(s, self))
+	if (self == HLS_NOBODY || cpu >= HLS_SLOTS || !hls_try_lock(s, self))
 		return;
 	hls_word wake_at_ns = s->wake_at_ns, candidates;
 	hls_take_events(s);
-	candidates = s->wanting & ~s->held & ~HLS_BIT(self) & ~hls_chosen_elsewhere(s, (unsigned)cpu);
-	hls_name_next(s, cpu, s->seen, self, hls_choose(s, (unsigned)cpu, candidates));
+	candidates = s->wanting & ~s->held & ~HLS_BIT(self) & ~hls_chosen_elsewhere(s, cpu);
+	hls_name_next(s, cpu, s->seen, self, hls_choose(s, cpu, candidates));
 	hls_show_touched(s);
 	if (s->wake_at_ns != wake_at_ns)
 		hls_ask_once(s, HLS_EVENT_BLOCK, self);
@@ -222,7 +228,7 @@ static inline void hls_decide_blocking(struct hls_scheduler *s)
  */
 static inline void hls_switch_to(struct hls_scheduler *s, unsigned slot)
 {
-	hls_name_next(s, sched_getcpu(), hls_load(&s->kernel->events), hls_self(s), slot);
+	hls_name_next(s, hls_this_cpu(), hls_load(&s->kernel->events), hls_self(s), slot);
 	sched_yield();
 }
 

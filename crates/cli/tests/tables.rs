@@ -57,7 +57,7 @@ fn principals_are_isolated() {
 #[test]
 fn a_reservation_misses_one_deadline_at_most() {
     // The row of one background thread is left out, since it misses a deadline at times: see the README of the table.
-    // This one does so, too, in one of three runs of two seconds: of 60 frames, of which a fair scheduler misses 53.
+    // This one misses one of 60 by the engine of 2026-11-26, of which a fair scheduler misses 53: see there, too.
     let files = ["10-background-hard-11-ticks"];
     assert_as_expected("table-10.5", &files, Nanos::from_secs(2), Some(Decimal(1_000)));
 }
