@@ -414,6 +414,9 @@ impl ChangeableEngine for Engine {
     }
 
     fn watch(&mut self, core_vp: CoreVp, tid: u32, vp: ObservedVp) -> Result<(), CoreError> {
+        if tid == 0 {
+            self.forget_thread_of(core_vp);
+        }
         self.take_records();
         self.built.name(core_vp, vp);
         let generation = match tid {

@@ -128,6 +128,14 @@ impl Engine {
         self.succeed(successor);
     }
 
+    /// A scheduler has this VP. The thread that had it has ended, but that may not have been looked at yet; looked at
+    /// later, it would take the scheduler's number away.
+    pub(crate) fn forget_thread_of(&mut self, core_vp: CoreVp) {
+        if let Some(&tid) = self.threads.tids.get(&core_vp) {
+            self.forget(tid);
+        }
+    }
+
     /// Reads what `/proc` says of a thread, where a rule might match it. Of a thread that is being forked it says
     /// nothing yet: then later.
     fn describe(&mut self, tid: u32) {

@@ -25,7 +25,7 @@ refuses() {
 }
 
 as_nobody true
-start /usr/kernel/promote.kdl --timeline /tmp/picture --window 0s..120s
+start /usr/kernel/promote.kdl --timeline /tmp/picture --window 0s..600s
 answers
 named_hogs worker
 worker=${hogs##* }
@@ -105,7 +105,7 @@ stop
 grep -q "OWN-agent" /tmp/report || fail "the report has no agent"
 # The picture has those that came by a request, and shows a parked agent as parked.
 for name in U N "$one " "$two "; do
-	grep -q "class=\"[a-z]*\".*>$name" /tmp/picture || fail "the picture has no '$name'"
+	grep -q "class=\"[a-z]*\".*>$name" /tmp/picture || fail "the picture has no '$name': $(grep -o '>[^<]*</text>' /tmp/picture)"
 done
 grep -q ">parked, held<" /tmp/picture || fail "the picture has no parked agent"
 
