@@ -39,7 +39,7 @@ moves "$packets" RES
 sleep 1
 reserved=$(takes 5)
 echo "packets take $free % of a CPU, and $reserved % in a reservation of 10 %"
-# A busy host may let a budget run over by some ms.
+# A busy host may let a budget run over by some ms: 14 % were seen beside two busy processes on it.
 [ "$reserved" -ge 5 ] && [ "$reserved" -le 15 ] || fail "packets take $reserved % of a CPU, expected 10"
 stop
 within 5 are_many || fail "packets take $free % of a CPU when the hierarchy has gone"
