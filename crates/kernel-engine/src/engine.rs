@@ -418,16 +418,14 @@ impl ChangeableEngine for Engine {
             self.forget_thread_of(core_vp);
         }
         self.take_records();
-        self.built.name(core_vp, vp);
         let generation = match tid {
             0 => 0,
             _ => self.threads.vp(tid).ok_or(CoreError::NotFound)?.1,
         };
-        let watched = self.make(Op::Watch, Call { a: core_vp.0, b: 1, generation, ..Call::default() });
-        if watched.is_err() {
-            self.built.name(core_vp, ObservedVp::NONE);
-        }
-        watched
+        self.make(Op::Watch, Call { a: core_vp.0, b: 1, generation, ..Call::default() })?;
+        // No sooner: the VP of a thread that has ended may be a scheduler's by now, which has a number of its own.
+        self.built.name(core_vp, vp);
+        Ok(())
     }
 
     fn unwatch(&mut self, core_vp: CoreVp) {
