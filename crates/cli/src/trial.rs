@@ -22,10 +22,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// A process that says nothing for so long is in a hook that never returns: a seed takes milliseconds, and an event of
-/// it, where each is printed, a part of that.
-const SILENCE: Duration = Duration::from_secs(10);
-const SILENCE_OF_AN_EVENT: Duration = Duration::from_secs(2);
+/// A process that computes for so long and says nothing is in a hook that never returns: a seed takes milliseconds, and
+/// an event of it, where each is printed, a part of that. CPU time, because a busy machine may leave it none.
+const SILENCE: Duration = Duration::from_secs(2);
+const SILENCE_OF_AN_EVENT: Duration = Duration::from_secs(1);
+
+/// How often the CPU time of a silent process is looked at, and how long the process may wait without computing, or be
+/// silent before its first seed, while the kernel verifies the BPF build.
+const LOOK: Duration = Duration::from_millis(50);
+const WAIT: Duration = Duration::from_secs(120);
 
 /// The beginning of the line in which the process gives the address of the number of the hook that it called last.
 const HOOK_AT: &str = "hook at ";
@@ -188,21 +193,26 @@ impl Process {
         let silence = if self.print_events { SILENCE_OF_AN_EVENT } else { SILENCE };
         let number = |line: &str, prefix| line.strip_prefix(prefix).and_then(|number| number.parse().ok());
         let (mut seed, mut text, mut last, mut hook_at) = (self.from, String::new(), String::new(), None);
+        let (mut silent, mut longest) = (Silence::begin(&child.0), WAIT);
         loop {
-            match lines.recv_timeout(silence) {
-                Ok(line) => match (number(&line, "seed "), number(&line, HOOK_AT)) {
-                    (Some(number), _) => seed = number,
-                    (_, Some(at)) => hook_at = Some(at),
-                    _ => {
-                        text += &format!("{line}\n");
-                        last = line;
+            match lines.recv_timeout(LOOK) {
+                Ok(line) => {
+                    (silent, longest) = (Silence::begin(&child.0), silence);
+                    match (number(&line, "seed "), number(&line, HOOK_AT)) {
+                        (Some(number), _) => seed = number,
+                        (_, Some(at)) => hook_at = Some(at),
+                        _ => {
+                            text += &format!("{line}\n");
+                            last = line;
+                        }
                     }
-                },
+                }
                 Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) if !silent.is_over(&child.0, longest) => {}
                 Err(RecvTimeoutError::Timeout) => {
                     let hook = hook_at.and_then(|at| hook_of(&child.0, at).ok());
                     let which = hook.map_or("a hook".into(), |hook| format!("its {hook} hook"));
-                    let how = format!("{which} did not return within {} s", silence.as_secs());
+                    let how = format!("{which} did not return within {} s of CPU time", longest.as_secs());
                     return Ok(Ended::Badly { seed, how, last });
                 }
             }
@@ -215,6 +225,34 @@ impl Process {
             None => Ended::Badly { seed, how: format!("the policy crashed ({status})"), last },
         })
     }
+}
+
+/// A time in which a process says nothing.
+struct Silence {
+    begin: Instant,
+    cpu_time: Duration,
+}
+
+impl Silence {
+    fn begin(process: &Child) -> Silence {
+        Silence { begin: Instant::now(), cpu_time: cpu_time(process) }
+    }
+
+    /// Whether the process has computed for so long, or waited for far longer.
+    fn is_over(&self, process: &Child, longest: Duration) -> bool {
+        cpu_time(process).saturating_sub(self.cpu_time) >= longest || self.begin.elapsed() >= WAIT
+    }
+}
+
+/// The CPU time that a process has had; zero where the kernel does not say it.
+fn cpu_time(process: &Child) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap_or_default();
+    // Behind the command's name: its fields from the third on. Its own time and the kernel's are the 14th and 15th, in
+    // hundredths of a second.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+    Duration::from_millis(
+        fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>() * 10,
+    )
 }
 
 /// The hook in which a process is caught, by the number at address `at` in the memory of the process.

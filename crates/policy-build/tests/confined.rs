@@ -3,11 +3,12 @@
 //! Needs the compilers of this machine. Where its kernel cannot confine a compiler these tests say so and are skipped,
 //! except in continuous integration.
 
+use crate::support::{OF_EACH_COMPILER, compiler};
 use hls_policy_build::{Builder, Error, PolicyFile, Target, Template, exposed};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Whether this kernel confines compilers.
 fn confines() -> bool {
@@ -32,11 +33,7 @@ fn policy(before: &str, behind: &str) -> [(u8, PolicyFile); 1] {
 /// What a compiler says that is this script, and that fails.
 fn said_by(script: &str) -> String {
     let folder = tempfile::tempdir().expect("there is room");
-    let path = folder.path().join("compiler");
-    fs::write(&path, format!("#!/bin/sh\n{script}\nexit 1\n")).expect("there is room");
-    for path in [folder.path(), &path] {
-        fs::set_permissions(path, Permissions::from_mode(0o755)).expect("it is ours");
-    }
+    let path = compiler(folder.path(), &format!("{script}\nexit 1"));
     let builder = Builder { cc: path.into(), ..Builder::default() };
     match builder.build(Target::Native, &policy("", "")) {
         Err(Error::System(what)) => what,
@@ -57,7 +54,7 @@ fn no_file_of_the_caller_is_read() {
         fs::write(&secret, "int hidden_words = 4711 here;\n").expect("there is room");
         fs::set_permissions(&secret, Permissions::from_mode(mode)).expect("it is ours");
         let (secret, up) = (secret.display().to_string(), "../".repeat(20));
-        for target in Target::ALL {
+        for target in OF_EACH_COMPILER {
             for (before, behind) in [
                 (format!("#include \"{secret}\""), String::new()),
                 (format!("#include \"{up}{secret}\""), String::new()),
@@ -77,7 +74,7 @@ fn no_file_of_the_caller_is_read() {
 /// What every policy may read is the core.
 #[test]
 fn the_core_is_read() {
-    for target in Target::ALL {
+    for target in OF_EACH_COMPILER {
         let before = "#include \"../core/levels.h\"";
         let built = Builder::default().build(target, &policy(before, ""));
         assert!(built.is_ok(), "{target:?}: {built:?}");
@@ -131,9 +128,7 @@ fn a_bomb_ends_with_an_error() {
     ] {
         for target in [Target::Native, Target::Engine] {
             let builder = Builder { time_limit: Duration::from_secs(2), ..Builder::default() };
-            let begin = Instant::now();
             let built = builder.build(target, &policy(&before, ""));
-            assert!(begin.elapsed() < Duration::from_secs(60), "{what}, {target:?}");
             let error = built.map(|built| built.bytes.len()).expect_err(what).to_string();
             let is_told = error.contains("was ended, as it") || error.contains("nested too deeply");
             assert!(is_told, "{what}, {target:?}: {error}");

@@ -4,4 +4,5 @@ mod builds;
 mod confined;
 mod described;
 mod refused;
+mod support;
 mod trials;

@@ -2,6 +2,7 @@
 //! themselves (`Noticed:`), and leave alone what is beside them; and one that does anything at random, as far as the
 //! contract lets it, never breaks an invariant of the core.
 
+use crate::support;
 use hls_core::{Calls, CoreScheduler, CoreVp, Library, Params, policies};
 use hls_policy_build::{Builder, Error, PolicyFile, Severity, Target};
 use hls_scenario::{Machine, Trial};
@@ -33,21 +34,32 @@ fn seeds(usually: u64) -> u64 {
 
 /// Policies as a native build has them, from number 64 on, opened.
 fn opened(policies: impl Iterator<Item = PolicyFile>) -> Arc<Library> {
-    let policies: Vec<_> = (64..).zip(policies).collect();
-    let built = Builder::default().build(Target::Native, &policies);
-    let built = built.unwrap_or_else(|error| panic!("{error}"));
-    let file = tempfile::NamedTempFile::new().expect("there is room");
-    fs::write(file.path(), built.bytes).expect("there is room");
-    Arc::new(Library::open(file.path()).unwrap_or_else(|error| panic!("{error}")))
+    Arc::new(support::opened(&(64..).zip(policies).collect::<Vec<_>>()))
 }
 
-/// All but those that have pages, which no loaded policy may have.
+/// The policies that are built in, as loaded ones, whose names begin with `my-`: all but those that have pages, which
+/// no loaded policy may have.
+fn built_in() -> Arc<Library> {
+    static ALL: OnceLock<Arc<Library>> = OnceLock::new();
+    let mine = |file: PolicyFile| file.renamed(&format!("my-{}", file.name())).expect("it is a name");
+    let has_pages = |path: &PathBuf| fs::read_to_string(path).expect("it is there").contains(".has_pages");
+    let paths = || paths("../../policies").into_iter().filter(|path| !has_pages(path));
+    ALL.get_or_init(|| opened(paths().map(|path| mine(read(&path))))).clone()
+}
+
+/// A machine of one CPU whose root is this policy of [`built_in`].
+fn under(policy: &str) -> (Machine, CoreScheduler) {
+    let library = built_in();
+    let id = library.loaded().find(|loaded| loaded.name == policy).expect("it is built in").id;
+    let mut machine = Machine::new(1, Some(library));
+    let root = machine.core.create_scheduler(id, Params::from_slice(&[])).unwrap();
+    machine.make_root(root).unwrap();
+    (machine, root)
+}
+
 #[test]
 fn policies_that_are_built_in_pass_as_modules() {
-    let mine = |file: PolicyFile| file.renamed(&format!("my-{}", file.name())).expect("it is a name");
-    let paths = paths("../../policies").into_iter();
-    let has_pages = |path: &PathBuf| fs::read_to_string(path).expect("it is there").contains(".has_pages");
-    let library = opened(paths.filter(|path| !has_pages(path)).map(|path| mine(read(&path))));
+    let library = built_in();
     for policy in library.loaded() {
         let trial = Trial::of_loaded(library.clone(), policy.id);
         for seed in 0..seeds(150) {
@@ -207,11 +219,7 @@ fn who_asks_to_be_called_too_often_is_noticed_on_slow_machines() {
 /// threads each time.
 #[test]
 fn nobody_is_disabled_for_many_children() {
-    let path = Path::new("../../policies/reservation.c");
-    let library = opened([read(path).renamed("my-reservation").unwrap()].into_iter());
-    let mut machine = Machine::new(1, Some(library));
-    let root = machine.core.create_scheduler(64, Params::from_slice(&[])).unwrap();
-    machine.make_root(root).unwrap();
+    let (mut machine, root) = under("my-reservation");
     for _ in 0..5_000 {
         let thread = machine.core.attach(root, None, Params::from_slice(&[MS, 100 * MS])).unwrap();
         machine.core.request(thread, machine.now);
@@ -229,11 +237,7 @@ fn nobody_is_disabled_for_many_children() {
 /// A thread has a short slice in each of its periods: the time between them pays for the slices, too.
 #[test]
 fn nobody_is_disabled_for_short_slices() {
-    let path = Path::new("../../policies/reservation.c");
-    let library = opened([read(path).renamed("my-reservation").unwrap()].into_iter());
-    let mut machine = Machine::new(1, Some(library));
-    let root = machine.core.create_scheduler(64, Params::from_slice(&[])).unwrap();
-    machine.make_root(root).unwrap();
+    let (mut machine, root) = under("my-reservation");
     let thread = machine.core.attach(root, None, Params::from_slice(&[1_000, MS])).unwrap();
     machine.core.request(thread, machine.now);
     machine
@@ -247,13 +251,9 @@ fn nobody_is_disabled_for_short_slices() {
 /// meet a bound, and plans with many jobs.
 #[test]
 fn nobody_is_disabled_for_a_long_search() {
-    let path = Path::new("../../policies/spring.c");
-    let library = opened([read(path).renamed("my-spring").unwrap()].into_iter());
     let (mut accepted, mut refused) = (0, 0);
     for seed in 0..seeds(300) {
-        let mut machine = Machine::new(1, Some(library.clone()));
-        let root = machine.core.create_scheduler(64, Params::from_slice(&[])).unwrap();
-        machine.make_root(root).unwrap();
+        let (mut machine, root) = under("my-spring");
         for child in 1..=24 {
             let period =
                 [4, 6, 8, 9, 10, 12, 15, 16, 18, 20][((seed + 1) * child * 7 % 31 % 10) as usize] * MS;
