@@ -39,14 +39,14 @@ static __always_inline void forget_dying(u32 cpu)
  * A CPU goes offline, or is back. Once it is offline dispatch() is not called there any more, and the kernel moves its
  * threads to other CPUs, where they are enqueued. Until then some of them run there without a grant.
  */
-static __noinline void change_cpu(u32 cpu, bool is_back)
+HLS_GLOBAL_FUNC u32 change_cpu(u32 cpu, u32 is_back)
 {
 	unsigned long irq;
 	u64 due = 0;
 	s64 error = 0;
 	if (cpu >= HLS_MAX_CPUS) {
 		end_run("a CPU came or went whose number is too great for the hierarchy");
-		return;
+		return 0;
 	}
 	bpf_local_irq_save(&irq);
 	if (lock()) {
@@ -62,27 +62,58 @@ static __noinline void change_cpu(u32 cpu, bool is_back)
 	if (error)
 		end_run("a CPU came or went that the hierarchy does not have");
 	kick(due);
-}
-
-/* The kernel tells of a CPU that goes, or is back, by a kernel thread of that CPU. */
-SEC("struct_ops/engine_cpu_online")
-int engine_cpu_online(u64 *ctx)
-{
-	USES(arena);
-	change_cpu((u32)ctx[0], true);
 	return 0;
 }
 
-SEC("struct_ops/engine_cpu_offline")
-int engine_cpu_offline(u64 *ctx)
+/* Notes which CPUs have gone, and have come back. This CPU's timer tells the core of it. */
+HLS_GLOBAL_FUNC u32 note_cpus(u64 gone, u64 back)
+{
+	unsigned long irq;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		u64 now = scx_bpf_now();
+		domain->cpus_gone = (domain->cpus_gone & ~back) | gone;
+		domain->cpus_back = (domain->cpus_back & ~gone) | back;
+		start_timer(bpf_get_smp_processor_id(), now, now);
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	return 0;
+}
+
+/* The kernel tells of a CPU that goes, or is back, by a kernel thread of that CPU. */
+SEC("struct_ops/hls_cpu_online")
+int hls_cpu_online(u64 *ctx)
 {
 	USES(arena);
-	change_cpu((u32)ctx[0], false);
+	note_cpus(0, 1ULL << (ctx[0] & (HLS_MAX_CPUS - 1)));
+	return 0;
+}
+
+SEC("struct_ops/hls_cpu_offline")
+int hls_cpu_offline(u64 *ctx)
+{
+	USES(arena);
+	note_cpus(1ULL << (ctx[0] & (HLS_MAX_CPUS - 1)), 0);
+	return 0;
+}
+
+/* Tells the core of the CPUs that were noted. */
+HLS_GLOBAL_FUNC u32 change_noted_cpus(void)
+{
+	u64 gone = __sync_lock_test_and_set(&domain->cpus_gone, 0);
+	u64 back = __sync_lock_test_and_set(&domain->cpus_back, 0);
+	u64 cpus = gone | back;
+	for (u32 i = opaque(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
+		u32 cpu = __builtin_ctzll(cpus);
+		cpus &= cpus - 1;
+		change_cpu(cpu, (back >> cpu) & 1);
+	}
 	return 0;
 }
 
 /* Looks for CPUs that are about to go, and of which the kernel has not told yet. */
-static __noinline void look_for_leaving(void)
+HLS_GLOBAL_FUNC u32 look_for_leaving(void)
 {
 	u64 online = domain->hls.cpus & ~domain->hls.offline;
 	for (u32 i = opaque(0); i < HLS_MAX_CPUS && online && can_loop; i++) {
@@ -91,6 +122,7 @@ static __noinline void look_for_leaving(void)
 		if (is_leaving(cpu))
 			change_cpu(cpu, false);
 	}
+	return 0;
 }
 
 #endif

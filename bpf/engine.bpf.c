@@ -110,8 +110,68 @@ static __always_inline bool are_many_records(void)
 	return true;
 }
 
+/* Does an errand about the thread of v, if there is one still. To be called under the lock. */
+static __always_inline void do_errand(u32 v, u64 now)
+{
+	if (v >= HLS_MAX_VPS)
+		return;
+	struct engine_thread __arena *t = &domain->thread[v];
+	const vp_t *vp = &domain->hls.vp[v];
+	u32 errands = t->errands;
+	t->errands = 0;
+	if (errands & (ERRAND_LEAVE | ERRAND_GO)) {
+		u32 cpu = vp->cpu & (HLS_MAX_CPUS - 1);
+		if (vp->state == HLS_RUNNING) {
+			settle_granted(cpu, v, now);
+			domain->cpu[cpu].free_since_ns = now;
+		}
+		t->queued_at_ns = 0;
+		hls_release(&domain->hls, v, now);
+	}
+	if (errands & ERRAND_GO) {
+		domain->nr_threads--;
+		detach_waiting(&domain->hls, v);
+		return;
+	}
+	const struct task_struct *task = thread_of(v);
+	u64 cpus = task ? task->cpus_ptr->bits[0] & domain->hls.cpus : 0;
+	if ((errands & ERRAND_BIND) && cpus && cpus != t->cpus) {
+		t->cpus = cpus;
+		hls_set_affinity(&domain->hls, v, cpus, now);
+	}
+}
+
+/* Does the errands that were left to the timer of this CPU. */
+HLS_GLOBAL_FUNC u32 do_errands(u32 cpu)
+{
+	unsigned long irq;
+	u64 due = 0;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		u64 now = now_ns();
+		for (u32 i = opaque(0); i < ERRANDS_IN_A_ROW && domain->first_errand && can_loop; i++) {
+			u32 v = domain->first_errand;
+			domain->first_errand = domain->next_errand[v];
+			do_errand(v, now);
+		}
+		due = to_kick();
+		if (domain->first_errand)
+			start_timer(cpu, now, now);
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	kick(due);
+	return 0;
+}
+
+/* Whether the thread of v, to which a CPU is granted, is not the current one of this CPU. */
+HLS_GLOBAL_FUNC bool is_away(u32 v)
+{
+	return v && thread_of(v) != bpf_get_current_task_btf();
+}
+
 /* A slice of this CPU is over, or the timer of a scheduler is due. */
-static __always_inline void act_on_time(u32 cpu)
+HLS_GLOBAL_FUNC u32 act_on_time(u32 cpu)
 {
 	unsigned long irq;
 	bpf_local_irq_save(&irq);
@@ -128,7 +188,7 @@ static __always_inline void act_on_time(u32 cpu)
 			due |= end_rescue(cpu, now);
 		if (unlikely(domain->cpu[cpu].dying))
 			due |= 1ULL << cpu;
-		if (v && thread_of(v) != bpf_get_current_task_btf())
+		if (is_away(v))
 			set_timer_without_slice(cpu, now);
 		else if (!((domain->hls.kick >> cpu) & 1))
 			set_timer(cpu, now);
@@ -136,14 +196,19 @@ static __always_inline void act_on_time(u32 cpu)
 	}
 	bpf_local_irq_restore(&irq);
 	kick(due);
+	return 0;
 }
 
 static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 {
 	USES(arena);
 	(void)map, (void)t;
-	if (*key < HLS_MAX_CPUS)
-		act_on_time(*key);
+	u32 cpu = *key & (HLS_MAX_CPUS - 1);
+	act_on_time(cpu);
+	if (unlikely(domain->first_errand))
+		do_errands(cpu);
+	if (unlikely(domain->cpus_gone | domain->cpus_back))
+		change_noted_cpus();
 	return 0;
 }
 
@@ -152,12 +217,20 @@ int engine_pulse(u64 *ctx)
 {
 	USES(arena);
 	(void)ctx;
+	/* A constant: where there are timers the verifier does not look at what follows. */
+	if (has_timers)
+		return 0;
 	u32 cpu = bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1);
 	u64 now = scx_bpf_now(), rescue_at_ns = domain->rescue_at_ns;
 	if (!domain->has_begun)
 		return 0;
-	if (now >= domain->cpu[cpu].timer_at_ns)
+	if (now >= domain->cpu[cpu].timer_at_ns) {
 		act_on_time(cpu);
+		if (unlikely(domain->first_errand))
+			do_errands(cpu);
+	}
+	if (unlikely(domain->cpus_gone | domain->cpus_back))
+		change_noted_cpus();
 	/* One CPU looks, whose exchange succeeds. */
 	if (now >= rescue_at_ns && __sync_val_compare_and_swap(&domain->rescue_at_ns, rescue_at_ns,
 							       now + RESCUE_INTERVAL_NS) == rescue_at_ns)
@@ -297,15 +370,16 @@ int engine_dispatch(u64 *ctx)
 }
 
 /* The thread that the CPU is granted to is back on it: the CPU's clock goes on, and its timer waits for the slice. */
-static __noinline void resume_slice(u32 cpu)
+HLS_GLOBAL_FUNC u32 resume_slice(u32 cpu)
 {
 	if (cpu >= HLS_MAX_CPUS || !lock())
-		return;
+		return 0;
 	u64 clock = this_rq()->clock;
 	settle(cpu, clock);
 	domain->cpu[cpu].slice_waits = false;
 	set_timer(cpu, not_before_ns(clock));
 	unlock();
+	return 0;
 }
 
 /*
@@ -387,20 +461,14 @@ static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks, u32 
 	kick(due);
 }
 
-/* stop() for a thread that may not be the current thread of this CPU. */
-static __noinline void stop_elsewhere(u32 v, struct task_struct *p)
-{
-	u64 now = scx_bpf_now();
-	stop(v, lag_off_cpu(p, now), now, false, 0);
-}
-
 /* The kernel takes the thread of v out of its queue for a moment, to change its properties or its run queue. */
-static __noinline void leave_queue(u32 v)
+HLS_GLOBAL_FUNC u32 leave_queue(u32 v)
 {
 	if (!lock())
-		return;
+		return 0;
 	domain->thread[v].queued_at_ns = 0;
 	unlock();
+	return 0;
 }
 
 /*
@@ -425,26 +493,42 @@ int engine_quiescent(u64 *ctx)
 	return 0;
 }
 
+/* The thread of v is back in our class before anybody noted that it had left: it goes on as it was. */
+HLS_GLOBAL_FUNC u32 come_back(u32 v)
+{
+	if (v >= HLS_MAX_VPS || !lock())
+		return 0;
+	domain->thread[v].errands &= ~ERRAND_LEAVE;
+	unlock();
+	return 0;
+}
+
 /* A thread joins our class, for the first time or again. */
 SEC("struct_ops/hls_enable")
 int hls_enable(u64 *ctx)
 {
+	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, 0);
-	if (word)
-		p->scx.dsq_vtime = *word;
+	if (!word)
+		return 0;
+	p->scx.dsq_vtime = *word;
+	u32 v = vp_number(*word);
+	if (v < HLS_MAX_VPS && unlikely(domain->thread[v].errands))
+		come_back(v);
 	return 0;
 }
 
 /* A thread leaves our class, for another one or because it ends. */
-SEC("struct_ops/engine_disable")
-int engine_disable(u64 *ctx)
+SEC("struct_ops/hls_disable")
+int hls_disable(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p);
-	if (v)
-		stop_elsewhere(v, p);
+	const vp_t *vp = &domain->hls.vp[v];
+	if (v && (vp->state != HLS_WAITING || vp->suspension))
+		leave_errand_unlocked(v, ERRAND_LEAVE);
 	return 0;
 }
 
@@ -468,23 +552,18 @@ int engine_yielded(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/engine_set_cpumask")
-int engine_set_cpumask(u64 *ctx)
+/*
+ * A thread has another affinity. Of one that is queued, or sleeps, enqueue() hears when it comes back; one that runs may
+ * go on running.
+ */
+SEC("struct_ops/hls_set_cpumask")
+int hls_set_cpumask(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
-	const struct cpumask *mask = (void *)ctx[1];
 	u32 v = vp_of(p);
-	if (!v || !lock())
-		return 0;
-	u64 cpus = mask->bits[0] & domain->hls.cpus, due = 0;
-	if (cpus && cpus != domain->thread[v].cpus) {
-		domain->thread[v].cpus = cpus;
-		hls_set_affinity(&domain->hls, v, cpus, now_ns());
-		due = to_kick();
-	}
-	unlock();
-	kick(due);
+	if (v && scx_bpf_task_running(p))
+		leave_errand_unlocked(v, ERRAND_BIND);
 	return 0;
 }
 
@@ -496,30 +575,16 @@ int engine_init(void *ctx)
 	const struct cpumask *mask = scx_bpf_get_online_cpumask();
 	u64 online = mask->bits[0];
 	scx_bpf_put_cpumask(mask);
-	if (online & ~domain->hls.cpus)
-		return -19; /* ENODEV: a CPU came online since user space counted them */
-	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && can_loop; cpu++) {
-		u32 key = cpu;
-		struct cpu_timer *t = bpf_map_lookup_elem(&timers, &key);
-		if (!t)
-			return -1;
+	if (online != (domain->hls.cpus & ~domain->hls.offline))
+		return -19; /* ENODEV: a CPU came or went since user space counted them */
+	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && can_loop; cpu++)
 		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
-		if (has_timers) {
-			bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC);
-			bpf_timer_set_callback(&t->timer, on_timer);
-		}
-		if (((domain->hls.cpus & ~online) >> cpu) & 1)
-			hls_offline(&domain->hls, cpu, now_ns());
-	}
 	u32 only = 0;
 	struct cpu_timer *t = bpf_map_lookup_elem(&rescuer, &only);
 	if (!t)
 		return -1;
-	if (has_timers) {
-		bpf_timer_init(&t->timer, &rescuer, CLOCK_MONOTONIC);
-		bpf_timer_set_callback(&t->timer, look_for_starved);
+	if (has_timers)
 		bpf_timer_start(&t->timer, RESCUE_INTERVAL_NS, 0);
-	}
 	domain->has_begun = true;
 	return 0;
 }
@@ -583,11 +648,6 @@ struct sched_ext_ops engine_ops = {
     .dispatch = (void *)engine_dispatch,
     .quiescent = (void *)engine_quiescent,
     .yield = (void *)engine_yielded,
-    .set_weight = (void *)engine_set_weight,
-    .set_cpumask = (void *)engine_set_cpumask,
-    .cpu_online = (void *)engine_cpu_online,
-    .cpu_offline = (void *)engine_cpu_offline,
-    .disable = (void *)engine_disable,
     .init_task = (void *)engine_init_task,
     .exit_task = (void *)engine_exit_task,
     .init = (void *)engine_init,

@@ -100,11 +100,12 @@ static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 }
 
 /* Puts a thread whose CPUs have all gone on the one of them where it is, until the kernel can push it off. */
-static __noinline void insert_stranded(u32 v)
+HLS_GLOBAL_FUNC u32 insert_stranded(u32 v)
 {
 	struct task_struct *task = thread_of(v);
 	if (task)
 		insert(task, SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(task), SLICE_NS, 0);
+	return 0;
 }
 
 /* Gives the thread of v, which may use this CPU, the CPU for a moment. From dispatch(), under the lock. */
@@ -124,7 +125,7 @@ static __always_inline void begin_moment(u32 cpu, u32 v, u64 now)
  * The thread that has the CPU for a moment has it no more. Dying threads pay for it. Returns a mask of that CPU, which
  * is to decide anew. To be called under the lock.
  */
-static __noinline u64 end_moment(u32 cpu, u64 now)
+HLS_GLOBAL_FUNC u64 end_moment(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	u64 since = c->rescued_since_ns, paid = c->dying_paid_ns > since ? c->dying_paid_ns : since;
@@ -138,7 +139,7 @@ static __noinline u64 end_moment(u32 cpu, u64 now)
  * Rescues the starved thread that this CPU is to rescue, without a grant; whether this CPU has it now. From dispatch(),
  * under the lock.
  */
-static __noinline bool insert_starved(u32 cpu, u64 now)
+HLS_GLOBAL_FUNC bool insert_starved(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	u32 v = c->rescue;
@@ -156,7 +157,7 @@ static __noinline bool insert_starved(u32 cpu, u64 now)
 }
 
 /* The timer of a CPU that a thread has for a moment went off: a mask of that CPU if the moment is over, else 0. */
-static __noinline u64 end_rescue(u32 cpu, u64 now)
+HLS_GLOBAL_FUNC u64 end_rescue(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	if (now < c->rescued_until_ns) {

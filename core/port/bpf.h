@@ -77,6 +77,12 @@ const volatile u64 hls_built_in_policies __attribute__((section(".rodata.policie
 static volatile u32 hls_zero;
 #define opaque(n) ((n) + hls_zero)
 
+/*
+ * Where can_loop bounds a loop of a switch, its named bound would be one more instruction in each round: it is for the
+ * native build alone.
+ */
+#define port_in_bounds(condition) ((condition) || true)
+
 /* The pointer, held in a register: the compiler would compute the address anew for each use of it. */
 #define in_register(pointer)                                \
 	({                                                  \

@@ -37,6 +37,7 @@ typedef int64_t s64;
 
 /* No verifier looks at the native build. */
 #define port_can_loop() true
+#define port_in_bounds(condition) (condition)
 #define opaque(n) (n)
 #define in_register(pointer) (pointer)
 #define keep_argument(value) ((void)(value))

@@ -4,7 +4,7 @@
 //! that moment. Relies on the object staying loaded, which [`Domain`] sees to.
 
 use crate::built_in::BuiltIn;
-use crate::next_engine::{Jumps, Programs, SharedMaps};
+use crate::next_engine::{Ask, Jumps, Programs, SharedMaps};
 use crate::object::{ENGINE, Loaded, may_set_timers};
 use crate::pages::{PageMaps, Pages};
 use crate::{Error, pulse};
@@ -143,6 +143,8 @@ struct Layout {
     nr_moves_unnamed: u32,
     probe_at_ns: u64,
     probe_late_ns: u64,
+    cpus_gone: u64,
+    cpus_back: u64,
     rescue_at_ns: u64,
     kicked: u64,
     share_param: u32,
@@ -323,6 +325,19 @@ impl Domain {
         SharedMaps::of(&self.loaded)
     }
 
+    /// Takes the CPUs offline in the core that are offline now. To be called before the engine is attached, which fails
+    /// if a CPU comes or goes meanwhile.
+    pub fn note_offline_cpus(&mut self) -> Result<(), Error> {
+        let path = "/sys/devices/system/cpu/online";
+        let online = std::fs::read_to_string(path)
+            .map_err(|error| Error::Failed(format!("{path} cannot be read: {error}")))?;
+        for cpu in (0..limits::MAX_CPUS as u32).filter(|cpu| !is_listed(&online, *cpu)) {
+            // Refused for a CPU that the hierarchy does not have.
+            let _ = self.make(Op::Offline, Call { a: cpu, ..Call::default() });
+        }
+        Ok(())
+    }
+
     /// The programs of the current engine.
     fn programs(&self) -> &Programs {
         self.taken_over_by.as_ref().unwrap_or(&self.first)
@@ -415,11 +430,10 @@ impl Domain {
     pub fn check(&mut self) -> Result<Check, Error> {
         let mut late = u64::MAX;
         for attempt in 0..PATIENCE_MS {
-            let mut found = 0_u64.to_ne_bytes();
-            match self.programs().run("check", &mut found)? {
-                0 => return Ok(Check::Held),
-                code if code > 0 => return Ok(Check::Broken(self.view.fault())),
-                _ => late &= u64::from_ne_bytes(found),
+            match self.programs().ask(Ask::Check, 0, 0)? {
+                (0, _) => return Ok(Check::Held),
+                (code, _) if code > 0 => return Ok(Check::Broken(self.view.fault())),
+                (_, idle) => late &= idle as u64,
             }
             if late == 0 && attempt >= PATIENCE_MS / 50 {
                 return Ok(Check::NotMade);
@@ -483,8 +497,7 @@ impl Domain {
     /// Gives a thread that nobody placed the share of its nice value and of its cgroups. A thread that has gone, and a
     /// later one with its VP, keep theirs.
     pub fn weigh(&self, vp: CoreVp, generation: u32) -> Result<(), Error> {
-        let mut named = [vp.0, generation].map(u32::to_ne_bytes);
-        self.programs().run("weigh_anew", named.as_flattened_mut()).map(drop)
+        self.programs().ask(Ask::Weigh, vp.0, generation.into()).map(drop)
     }
 
     /// How long the lock was held at most, of one hold in sixteen, and how long a CPU waited for it at most.
@@ -535,6 +548,14 @@ impl Domain {
     }
 }
 
+/// Whether a list of CPUs as the kernel writes them, such as `0-3,5`, has this one.
+fn is_listed(list: &str, cpu: u32) -> bool {
+    list.trim().split(',').any(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        matches!((first.parse::<u32>(), last.parse::<u32>()), (Ok(first), Ok(last)) if (first..=last).contains(&cpu))
+    })
+}
+
 fn of_pages(error: CoreError) -> Error {
     Error::Failed(format!("the core does not take the pages of a scheduler: {error}"))
 }
@@ -547,7 +568,7 @@ impl Calls for Domain {
             return Err(CoreError::NotFound);
         }
         self.set_field(offset_of!(Layout, call), call);
-        let Ok(0) = self.programs().run("make_call", &mut [0; 8]) else {
+        let Ok((0, _)) = self.programs().ask(Ask::Call, 0, 0) else {
             return Err(CoreError::Unreachable);
         };
         let result = self.field::<Call>(offset_of!(Layout, call)).result;

@@ -165,6 +165,7 @@ impl Engine {
             self.pulses.begin_all()?;
         }
         let mut attachment = domain.what_must_stay()?;
+        domain.note_offline_cpus()?;
         let link = domain.loaded.attach_ops("hls_ops")?;
         let link = link.as_fd().try_clone_to_owned();
         attachment

@@ -166,6 +166,9 @@ const CONSTANTS: [Constant; 2] = [
 /// The map of the variable that says which policies the engine has.
 const POLICIES: &str = ".rodata.policies";
 
+/// The programs that take the place of timers: what is attached, and where it jumps to.
+const PULSES: [&str; 2] = ["hls_pulse", "engine_pulse"];
+
 /// The map of the operations that are attached.
 const OPERATIONS: &str = "hls_ops";
 
@@ -215,7 +218,11 @@ pub(crate) fn load(
                 leave_out_cgroups(map.initial_value_mut().unwrap_or_default());
             }
         }
-        for program in open.progs_mut() {
+        for mut program in open.progs_mut() {
+            // Of pulses, the kernel need not be given anything where there are timers.
+            if may_set_timers() && PULSES.iter().any(|pulse| program.name() == *pulse) {
+                program.set_autoload(false);
+            }
             let program = program.as_libbpf_object().as_ptr();
             // SAFETY: libbpf writes into `log` while it loads the program, and does so no longer when `log` is dropped.
             unsafe { libbpf_sys::bpf_program__set_log_buf(program, log.as_mut_ptr().cast(), LOG as _) };
