@@ -16,7 +16,8 @@
 static __always_inline bool is_leaving(u32 cpu)
 {
 	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
-	return rq && rq->balance_callback && rq->balance_callback == &balance_push_callback;
+	const struct balance_callback *callback = rq ? rq->balance_callback : NULL;
+	return callback && callback->func == &balance_push;
 }
 
 /* Whether a CPU takes no decisions: it is offline, or leaving, or not quite back. */

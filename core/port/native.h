@@ -32,9 +32,6 @@ typedef int64_t s64;
 #define HLS_RARE_BODY HLS_RARE_FUNC
 #define HLS_ENTRY
 
-/* The native build has all policies. */
-#define port_has_policy(number) true
-
 /* No verifier looks at the native build. */
 #define port_can_loop() true
 #define port_in_bounds(condition) (condition)

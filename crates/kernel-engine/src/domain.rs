@@ -3,9 +3,8 @@
 //! BPF programs write there at any time, so everything is read and written one field at a time, and has the value of
 //! that moment. Relies on the object staying loaded, which [`Domain`] sees to.
 
-use crate::built_in::BuiltIn;
 use crate::next_engine::{Ask, Jumps, Programs, SharedMaps};
-use crate::object::{ENGINE, Loaded, may_set_timers};
+use crate::object::{Loaded, may_set_timers};
 use crate::pages::{PageMaps, Pages};
 use crate::{Error, pulse};
 use hls_core::{
@@ -187,12 +186,12 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// Loads the engine with an empty domain, and with these of the policies that are built in. Nothing is attached.
-    pub fn new(built_in: BuiltIn) -> Result<Domain, Error> {
+    /// Loads an engine, compiled without loaded policies, with an empty domain. Nothing is attached.
+    pub fn new(engine: &[u8]) -> Result<Domain, Error> {
         if !Path::new("/sys/kernel/sched_ext").exists() {
             return Err(Error::NotAllowed("this kernel has no sched_ext".into()));
         }
-        let mut loaded = Loaded::new(ENGINE, built_in)?;
+        let mut loaded = Loaded::new(engine)?;
         let mut context = [0; 2].map(u64::to_ne_bytes);
         let result = loaded.run("set_up", context.as_flattened_mut())?;
         if result != 0 {

@@ -21,8 +21,6 @@ mod error;
 #[cfg(feature = "engine")]
 mod exit;
 #[cfg(feature = "engine")]
-mod left_out;
-#[cfg(feature = "engine")]
 mod next_engine;
 #[cfg(feature = "engine")]
 mod object;
@@ -56,7 +54,7 @@ pub use exit::Exit;
 #[cfg(feature = "engine")]
 pub use next_engine::{Programs, SharedMaps, Verified};
 #[cfg(feature = "engine")]
-pub use object::ENGINE;
+pub use object::ready_made;
 #[cfg(feature = "engine")]
 pub use pages::Pages;
 #[cfg(feature = "engine")]

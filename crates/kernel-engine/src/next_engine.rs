@@ -5,8 +5,7 @@
 //! [`Jumps::lead_to`] nothing on the machine has changed, and when the first object is detached, no engine schedules
 //! any more.
 
-use crate::built_in::BuiltIn;
-use crate::object::{ENGINE, Loaded, additions, load, may_set_timers, program, run};
+use crate::object::{Loaded, STANDARD, additions, load, may_set_timers, program, run};
 use crate::{Error, Refusal};
 use hls_core::limits;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject, Program};
@@ -97,11 +96,10 @@ fn lost(error: libbpf_rs::Error) -> Error {
 pub struct Verified(Object);
 
 impl Verified {
-    /// Loads an engine from its ELF file, with these of the policies that are built in. The engine schedules no thread
-    /// yet, and delays none.
-    pub fn load(maps: &SharedMaps, file: &[u8], built_in: BuiltIn) -> Result<Verified, Refusal> {
+    /// Loads an engine from its ELF file. The engine schedules no thread yet, and delays none.
+    pub fn load(maps: &SharedMaps, file: &[u8]) -> Result<Verified, Refusal> {
         let share = |open: &mut OpenObject| {
-            if let [first, ..] = &additions(open, ENGINE)?[..] {
+            if let [first, ..] = &additions(open, STANDARD)?[..] {
                 let what =
                     format!("found the {first}, expected none: a policy defines no programs and no maps");
                 return Err(io::Error::other(what).into());
@@ -111,7 +109,7 @@ impl Verified {
                 own.map_or(Ok(()), |mut own| own.reuse_fd(shared.as_fd()))
             })
         };
-        load(file, built_in, share).map(Verified)
+        load(file, share).map(Verified)
     }
 
     /// The kernel's numbers of the programs that [`Programs`] needs, by name.

@@ -10,7 +10,7 @@ use super::commands::Commands;
 use super::devices::Devices;
 use super::identity;
 use super::keeper::Keeper;
-use super::next_engine::{EngineCache, NextEngine, prepare};
+use super::next_engine::{EngineCache, NextEngine, PreparedEngine, engine_with, prepare};
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
@@ -83,7 +83,7 @@ impl<'t> Run<'t> {
         let of_load = workload_only(plan);
         let policies: Vec<_> = policies.loaded.iter().map(|loaded| loaded.source.clone()).collect();
         let built_in = BuiltIn::with(plan.hierarchy.schedulers.iter().map(|scheduler| scheduler.policy));
-        let mut domain = domain(policies.clone(), built_in)?;
+        let (mut domain, engines) = domain(policies, built_in)?;
         let overrun = domain.overrun().map_err(failed)?;
         let refused = hls_check::unenforceable_budgets(&plan.hierarchy, overrun);
         if !refused.is_empty() {
@@ -111,7 +111,7 @@ impl<'t> Run<'t> {
             keeper,
             engine,
             _devices: devices,
-            engines: EngineCache::of(policies, built_in),
+            engines,
             commands,
             load,
             names,
@@ -272,18 +272,22 @@ impl<'t> ChangeableRun<'t> for Run<'t> {
     }
 }
 
-/// An empty domain in the kernel, whose current engine has these policies.
-fn domain(policies: Vec<PolicySource>, built_in: BuiltIn) -> Result<Domain, Error> {
-    let mut domain = Domain::new(built_in).map_err(failed)?;
+/// An empty domain in the kernel, whose current engine has these policies, and what is known of its engines.
+fn domain(policies: Vec<PolicySource>, needed: BuiltIn) -> Result<(Domain, EngineCache), Error> {
+    let (object, built_in) = engine_with(needed);
+    let mut domain = Domain::new(&object).map_err(failed)?;
+    let mut engines = EngineCache::of(built_in);
     if !policies.is_empty() {
         let maps = domain.shared_maps().map_err(failed)?;
         let prepared = prepare(policies, built_in, &maps).map_err(|error| match error {
             EngineError::Policy(what) => Error::Input(what),
             other => Error::System(other.to_string()),
         })?;
-        domain.take_over(Some(prepared.next)).map_err(failed)?;
+        let PreparedEngine { policies, built_in, engine } = prepared.next;
+        domain.take_over(Some(engine)).map_err(failed)?;
+        engines.begins_with(policies, built_in);
     }
-    Ok(domain)
+    Ok((domain, engines))
 }
 
 fn place(engine: &mut Engine, tid: u32, vp: ObservedVp) -> Result<(), Error> {

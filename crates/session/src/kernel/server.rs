@@ -5,7 +5,7 @@
 //! in the middle of something.
 
 use super::identity::Identity;
-use super::next_engine::{NextEngine, make};
+use super::next_engine::{NextEngine, prepare};
 use super::pages::make_pages;
 use super::run::Run;
 use crate::changes::ChangeableRun;
@@ -15,7 +15,7 @@ use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
     Created, EngineError, HierarchyChange, Layout, Manager, Observed, Pages, PolicyDisabled, PolicySource,
-    Preparation, Promisee, RunningEngine, Socket, Thread, serve,
+    Preparation, Prepared, Promisee, RunningEngine, Socket, Thread, serve,
 };
 use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp};
@@ -171,7 +171,10 @@ impl RunningEngine for RemoteRun {
                 return Ok(Box::new(|| Ok(ready)) as Preparation<NextEngine>);
             }
             let maps = run.engine.shared_maps().map_err(|error| EngineError::Failed(error.to_string()))?;
-            Ok(Box::new(move || make(policies, built_in, &maps)))
+            Ok(Box::new(move || {
+                let Prepared { next, policies, build, verify } = prepare(policies, built_in, &maps)?;
+                Ok(Prepared { next: Some(next), policies, build, verify })
+            }))
         })?
     }
 
