@@ -40,7 +40,7 @@ enum thread_change {
  * has time, however much happened meanwhile.
  */
 struct engine_thread {
-	u64 cpus;      /* its affinity, as the core has it */
+	u64 cpus;      /* its affinity, as the core has it; 0: it has left our class a moment ago (errands.h) */
 	u32 pid, tgid; /* 0: no thread has the VP */
 	/* Counts the threads that have had the VP. With the VP's number it names a thread for good; never 0. */
 	u32 generation;
@@ -104,8 +104,8 @@ struct engine_domain {
 	u64 changed[CHANGE_WORDS]; /* a bit a VP: its thread has `changes` */
 	struct hls hls;
 	struct engine_thread thread[HLS_MAX_VPS];
-	struct hls_params new_params; /* of the thread that comes */
-	u32 first_errand;             /* the first of the VPs about which there are errands; 0: none */
+	struct hls_params new_params;  /* of the thread that comes */
+	u32 first_errand, last_errand; /* of the VPs about which there are errands; the first is 0: there is none */
 	u32 next_errand[HLS_MAX_VPS];
 };
 

@@ -48,6 +48,12 @@ HLS_GLOBAL_FUNC bool is_going_offline(void)
 	return !is_online;
 }
 
+/* The same, for where it is seldom so: no CPU goes offline before the kernel has told of it (cpus.h). */
+static __always_inline bool may_not_send(void)
+{
+	return unlikely(domain->hls.offline | domain->cpus_gone) && is_going_offline();
+}
+
 /* Leaves these kicks to the next CPU that calls to_kick(): user space has one do so ten times a second. */
 HLS_GLOBAL_FUNC u32 put_off_kicks(u64 cpus)
 {
@@ -60,7 +66,7 @@ HLS_GLOBAL_FUNC u32 put_off_kicks(u64 cpus)
 
 HLS_GLOBAL_FUNC u32 kick_all(u64 cpus)
 {
-	if (unlikely(domain->hls.offline) && is_going_offline()) {
+	if (may_not_send()) {
 		put_off_kicks(cpus);
 		return 0;
 	}
@@ -85,7 +91,7 @@ HLS_GLOBAL_FUNC u32 start_timer(u32 cpu, u64 at, u64 now)
 		return 0;
 	}
 	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
-	if (!t || (unlikely(domain->hls.offline) && is_going_offline()))
+	if (!t || may_not_send())
 		return 0;
 	if (!bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN))
 		domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;

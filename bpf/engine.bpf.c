@@ -110,60 +110,6 @@ static __always_inline bool are_many_records(void)
 	return true;
 }
 
-/* Does an errand about the thread of v, if there is one still. To be called under the lock. */
-static __always_inline void do_errand(u32 v, u64 now)
-{
-	if (v >= HLS_MAX_VPS)
-		return;
-	struct engine_thread __arena *t = &domain->thread[v];
-	const vp_t *vp = &domain->hls.vp[v];
-	u32 errands = t->errands;
-	t->errands = 0;
-	if (errands & (ERRAND_LEAVE | ERRAND_GO)) {
-		u32 cpu = vp->cpu & (HLS_MAX_CPUS - 1);
-		if (vp->state == HLS_RUNNING) {
-			settle_granted(cpu, v, now);
-			domain->cpu[cpu].free_since_ns = now;
-		}
-		t->queued_at_ns = 0;
-		hls_release(&domain->hls, v, now);
-	}
-	if (errands & ERRAND_GO) {
-		domain->nr_threads--;
-		detach_waiting(&domain->hls, v);
-		return;
-	}
-	const struct task_struct *task = thread_of(v);
-	u64 cpus = task ? task->cpus_ptr->bits[0] & domain->hls.cpus : 0;
-	if ((errands & ERRAND_BIND) && cpus && cpus != t->cpus) {
-		t->cpus = cpus;
-		hls_set_affinity(&domain->hls, v, cpus, now);
-	}
-}
-
-/* Does the errands that were left to the timer of this CPU. */
-HLS_GLOBAL_FUNC u32 do_errands(u32 cpu)
-{
-	unsigned long irq;
-	u64 due = 0;
-	bpf_local_irq_save(&irq);
-	if (lock()) {
-		u64 now = now_ns();
-		for (u32 i = opaque(0); i < ERRANDS_IN_A_ROW && domain->first_errand && can_loop; i++) {
-			u32 v = domain->first_errand;
-			domain->first_errand = domain->next_errand[v];
-			do_errand(v, now);
-		}
-		due = to_kick();
-		if (domain->first_errand)
-			start_timer(cpu, now, now);
-		unlock();
-	}
-	bpf_local_irq_restore(&irq);
-	kick(due);
-	return 0;
-}
-
 /* Whether the thread of v, to which a CPU is granted, is not the current one of this CPU. */
 HLS_GLOBAL_FUNC bool is_away(u32 v)
 {
@@ -205,10 +151,7 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 	(void)map, (void)t;
 	u32 cpu = *key & (HLS_MAX_CPUS - 1);
 	act_on_time(cpu);
-	if (unlikely(domain->first_errand))
-		do_errands(cpu);
-	if (unlikely(domain->cpus_gone | domain->cpus_back))
-		change_noted_cpus();
+	do_what_was_left();
 	return 0;
 }
 
@@ -224,17 +167,15 @@ int engine_pulse(u64 *ctx)
 	u64 now = scx_bpf_now(), rescue_at_ns = domain->rescue_at_ns;
 	if (!domain->has_begun)
 		return 0;
-	if (now >= domain->cpu[cpu].timer_at_ns) {
+	if (now >= domain->cpu[cpu].timer_at_ns)
 		act_on_time(cpu);
-		if (unlikely(domain->first_errand))
-			do_errands(cpu);
-	}
-	if (unlikely(domain->cpus_gone | domain->cpus_back))
-		change_noted_cpus();
+	do_what_was_left();
 	/* One CPU looks, whose exchange succeeds. */
 	if (now >= rescue_at_ns && __sync_val_compare_and_swap(&domain->rescue_at_ns, rescue_at_ns,
-							       now + RESCUE_INTERVAL_NS) == rescue_at_ns)
+							       now + RESCUE_INTERVAL_NS) == rescue_at_ns) {
+		look_for_leaving();
 		domain->rescue_at_ns = now + rescue_starved();
+	}
 	return 0;
 }
 
@@ -250,8 +191,8 @@ static __always_inline bool is_bound(const struct task_struct *p)
 }
 
 /*
- * Gives the core the thread's affinity, where the core has another one. The caller requests the thread's VP next: to do
- * that here would take stack that later calls need.
+ * Gives the core the thread's affinity, where the core has another one, or none since the thread had left our class
+ * (leave_class). The caller requests the thread's VP next: to do that here would take stack that later calls need.
  */
 static __always_inline void follow_affinity(u32 v, const struct task_struct *p, u64 now)
 {
@@ -493,29 +434,19 @@ int engine_quiescent(u64 *ctx)
 	return 0;
 }
 
-/* The thread of v is back in our class before anybody noted that it had left: it goes on as it was. */
-HLS_GLOBAL_FUNC u32 come_back(u32 v)
-{
-	if (v >= HLS_MAX_VPS || !lock())
-		return 0;
-	domain->thread[v].errands &= ~ERRAND_LEAVE;
-	unlock();
-	return 0;
-}
-
-/* A thread joins our class, for the first time or again. */
+/*
+ * A thread joins our class, for the first time or again. Where it has a CPU already, that CPU decides at once: kicks that
+ * came while the thread was of another class were dropped, and hls_running() is called on this CPU, not on that one.
+ */
 SEC("struct_ops/hls_enable")
 int hls_enable(u64 *ctx)
 {
-	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, 0);
-	if (!word)
-		return 0;
-	p->scx.dsq_vtime = *word;
-	u32 v = vp_number(*word);
-	if (v < HLS_MAX_VPS && unlikely(domain->thread[v].errands))
-		come_back(v);
+	if (word)
+		p->scx.dsq_vtime = *word;
+	if (scx_bpf_task_running(p))
+		scx_bpf_kick_cpu(scx_bpf_task_cpu(p), KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 	return 0;
 }
 
@@ -526,9 +457,8 @@ int hls_disable(u64 *ctx)
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p);
-	const vp_t *vp = &domain->hls.vp[v];
-	if (v && (vp->state != HLS_WAITING || vp->suspension))
-		leave_errand_unlocked(v, ERRAND_LEAVE);
+	if (v)
+		leave_class(v);
 	return 0;
 }
 
@@ -552,18 +482,15 @@ int engine_yielded(u64 *ctx)
 	return 0;
 }
 
-/*
- * A thread has another affinity. Of one that is queued, or sleeps, enqueue() hears when it comes back; one that runs may
- * go on running.
- */
+/* A thread has another affinity. Of one that is queued enqueue() hears, which follows at once. */
 SEC("struct_ops/hls_set_cpumask")
 int hls_set_cpumask(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p);
-	if (v && scx_bpf_task_running(p))
-		leave_errand_unlocked(v, ERRAND_BIND);
+	if (v && (scx_bpf_task_running(p) || !p->on_rq))
+		change_affinity(v);
 	return 0;
 }
 

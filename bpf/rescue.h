@@ -15,6 +15,7 @@
 #define HLS_BPF_RESCUE_H
 
 #include "cpus.h"
+#include "errands.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -64,10 +65,18 @@ static __always_inline bool is_stranded(const struct engine_thread __arena *t)
 	return !(t->cpus & ~domain->hls.offline);
 }
 
-/* Looks for starved threads, and has one of them rescued on each CPU; returns when to look again: in so many ns. */
-static __always_inline u64 rescue_starved(void)
+/* Does what operations have left to a timer: by whichever timer goes off first. */
+static __always_inline void do_what_was_left(void)
 {
-	look_for_leaving();
+	if (unlikely(domain->first_errand))
+		do_errands();
+	if (unlikely(domain->cpus_gone | domain->cpus_back))
+		change_noted_cpus();
+}
+
+/* Looks for starved threads, and has one of them rescued on each CPU; returns when to look again: in so many ns. */
+HLS_GLOBAL_FUNC u64 rescue_starved(void)
+{
 	u64 now = scx_bpf_now(), due = 0, free = domain->hls.cpus & ~domain->hls.offline & ~in_rescue(&due);
 	u32 v = rescued_last, starved = opaque(0), vps = domain->hls.used_vps;
 	for (u32 i = opaque(0); i < vps && i < HLS_MAX_VPS && can_loop; i++) {
@@ -95,6 +104,8 @@ static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 {
 	USES(arena);
 	(void)map, (void)key;
+	look_for_leaving();
+	do_what_was_left();
 	bpf_timer_start(&t->timer, rescue_starved(), 0);
 	return 0;
 }
