@@ -473,6 +473,22 @@ impl Domain {
         (found, false)
     }
 
+    /// The VPs to whose threads something has happened that was not taken yet: those of all threads that have come since
+    /// are among them.
+    pub fn changed(&self) -> Vec<CoreVp> {
+        let word = |word: usize| self.field::<u64>(offset_of!(Layout, changed) + word * size_of::<u64>());
+        let words = (0..CHANGE_WORDS).map(|at| (at, word(at))).filter(|(_, bits)| *bits != 0);
+        let of_word = |(at, bits): (usize, u64)| {
+            (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| at * 64 + bit)
+        };
+        words.flat_map(of_word).map(|vp| CoreVp(vp as u32)).collect()
+    }
+
+    /// Whether the domain stays as it is for good, since the run is ending.
+    pub fn is_sealed(&self) -> bool {
+        self.field::<u32>(offset_of!(Layout, sealed)) != 0
+    }
+
     /// How many forks failed because there was no VP for the thread, and the process of the last of them.
     pub fn refused(&self) -> (u32, u32) {
         (self.field(offset_of!(Layout, nr_refused)), self.field(offset_of!(Layout, refused_tgid)))
@@ -567,9 +583,15 @@ impl Calls for Domain {
             return Err(CoreError::NotFound);
         }
         self.set_field(offset_of!(Layout, call), call);
-        let Ok((0, _)) = self.programs().ask(Ask::Call, 0, 0) else {
-            return Err(CoreError::Unreachable);
-        };
+        match self.programs().ask(Ask::Call, 0, 0) {
+            Ok((0, _)) => {}
+            // The VP is not that of the thread that the call names any more.
+            Ok((code, _)) if CoreError::from_answer(code.into()) == CoreError::NotFound => {
+                return Err(CoreError::NotFound);
+            }
+            // The domain is sealed, or the kernel does not run the program.
+            Ok(_) | Err(_) => return Err(CoreError::Unreachable),
+        }
         let result = self.field::<Call>(offset_of!(Layout, call)).result;
         if matches!(op, Op::DestroyScheduler | Op::Replace) {
             self.remove_unused_pages().map_err(|_| CoreError::Unreachable)?;

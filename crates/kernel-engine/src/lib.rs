@@ -37,6 +37,8 @@ mod refusal;
 #[cfg(feature = "engine")]
 mod replay;
 #[cfg(feature = "engine")]
+mod state;
+#[cfg(feature = "engine")]
 mod threads;
 #[cfg(feature = "engine")]
 mod weighing;

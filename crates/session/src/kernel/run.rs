@@ -267,6 +267,14 @@ impl<'t> ChangeableRun<'t> for Run<'t> {
         })
     }
 
+    fn goes_on(&mut self) -> Result<(), EngineError> {
+        match self.engine.is_attached() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(EngineError::Ended),
+            Err(error) => Err(EngineError::Failed(error.to_string())),
+        }
+    }
+
     fn thread_name(&self, tid: u32) -> String {
         identity::name(tid)
     }
