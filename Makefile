@@ -37,7 +37,7 @@ golden := $(patsubst crates/%/Cargo.toml,%,$(shell grep -l '^hls-golden' crates/
 
 bless: setup-check ## write all golden files and the blocks of the documents anew; then read what git says has changed
 	HLS_BLESS=1 cargo test --locked $(patsubst %,-p hls-%,$(filter-out cli,$(golden)))
-	HLS_BLESS=1 cargo test --locked -p hls-cli --test command --test readme
+	HLS_BLESS=1 cargo test --locked -p hls-cli --test all
 
 bench: setup-bench ## events per second beside a bare event queue, memory per thread, analysis, cost of a decision
 	scripts/bench
@@ -59,8 +59,8 @@ storm: setup-storm ## test the kernel engine for long in the test machine; two h
 		$(if $(STORMS),long_storms)
 
 policies: setup-run ## for each policy, hold its promises in thousands of random hierarchies; ten minutes
-	cargo test --locked --release -p hls-sim --test guarantees -- --ignored --nocapture the_promises_of_every_policy
-	HLS_BLESS=1 cargo test --locked -p hls-experiments --test policies
+	cargo test --locked --release -p hls-sim --test all -- --ignored --nocapture the_promises_of_every_policy
+	HLS_BLESS=1 cargo test --locked -p hls-experiments policies::
 
 small-worlds: setup-run ## every sequence of events in every small hierarchy, and the engine's glue; 45 minutes, two CPUs
 	cargo run --locked --release --quiet -p hls-small-worlds

@@ -2,7 +2,6 @@
 //! tables` runs all rows.
 //!
 //! Relies on the test machine; a test says that it is skipped where the test machine cannot run.
-#![cfg(feature = "kernel")]
 
 use hls_experiments::boot::ExactVm;
 use hls_experiments::experiment::Experiment;

@@ -1,12 +1,10 @@
 //! Whatever bytes come, there is one answer of the protocol's form, and the hierarchy is sound.
 
-mod support;
-
+use crate::support::{ALICE, ALICES, BOBS, Native, VIDEO, manager};
 use hls_control::{Manager, Peer, answer};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::sync::Mutex;
-use support::{ALICE, ALICES, BOBS, Native, VIDEO, manager};
 
 fn hold(manager: &Mutex<Manager<Native>>, who: Peer, message: &[u8]) -> Result<(), TestCaseError> {
     let answer = answer(manager, who, message);

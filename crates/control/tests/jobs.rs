@@ -2,10 +2,8 @@
 //! keeps what was promised, and best effort beside them takes nothing from it (Duda and Cheriton, SOSP 1999, section
 //! 6).
 
-mod support;
-
+use crate::support::{ALICES, BOBS, Native, manager_of, texts};
 use hls_control::{Error, Manager, Peer};
-use support::{ALICES, BOBS, Native, manager_of, texts};
 
 const ROOT: Peer = Peer::ROOT;
 

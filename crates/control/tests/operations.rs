@@ -1,11 +1,9 @@
 //! Every operation, granted and refused, on the native core: what is asked for is there, or nothing has changed.
 
-mod support;
-
-use hls_control::{Error, Manager, Peer, Promisee};
-use support::{
+use crate::support::{
     ALICE, ALICES, BOB, BOBS, FILE, Native, VIDEO, at, manager, manager_of, place, refused, still, texts,
 };
+use hls_control::{Error, Manager, Peer, Promisee};
 
 const ROOT: Peer = Peer::ROOT;
 

@@ -1,10 +1,8 @@
 //! Policies that are loaded, replaced and unloaded while the hierarchy is there: done, or refused and nothing changed.
 
-mod support;
-
+use crate::support::{ALICE, ALICES, BOBS, Native, manager, texts};
 use hls_control::{Error, Manager, Peer, PolicySource, Promisee, RunningEngine};
 use hls_units::Nanos;
-use support::{ALICE, ALICES, BOBS, Native, manager, texts};
 
 const ROOT: Peer = Peer::ROOT;
 

@@ -2,14 +2,12 @@
 //!
 //! Relies on gcc, and, to be another user, on root and setpriv; what cannot be tried here says so.
 
-mod support;
-
+use crate::support::{FILE, Native, manager, with_server};
 use hls_control::{Client, ClientError, Manager, this_thread};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use support::{Native, manager, with_server};
 use tempfile::TempDir;
 
 /// A manager that knows real threads.
@@ -192,7 +190,7 @@ fn the_kernel_vouches_for_the_user() {
         );
     });
     // The same one, where a scheduler is his.
-    let (native, mut layout) = Native::new(support::FILE, &[]);
+    let (native, mut layout) = Native::new(FILE, &[]);
     let at = layout.graph.schedulers.iter().position(|scheduler| scheduler.name == "RES").unwrap();
     layout.owners[at] = Some(65534);
     let mut manager = Manager::new(native, layout, hls_calculus::Mode::Tight).unwrap();

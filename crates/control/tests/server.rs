@@ -1,7 +1,6 @@
 //! The socket as clients of all kinds meet it: those that ask, and those that stall, babble, flood or die.
 
-mod support;
-
+use crate::support::{ALICES, BOBS, VIDEO, manager, texts, with_server};
 use hls_control::{Client, ClientError, MAX_REQUEST, Texts};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,7 +9,6 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use support::{ALICES, BOBS, manager, texts, with_server};
 
 /// A raw connection that does not wait for ever.
 fn connect(path: &Path) -> BufReader<UnixStream> {
@@ -44,7 +42,7 @@ fn a_client_does_all_that_there_is() {
         let none = Texts::new();
         let granted = hls.create("proportional-share", "PS", "rest", &none).unwrap();
         assert_eq!((&granted.scheduler[..], &granted.guarantee[..]), ("PS", "NULL"));
-        hls.move_thread(BOBS, "PS", &support::texts(&[("share", "3")])).unwrap();
+        hls.move_thread(BOBS, "PS", &texts(&[("share", "3")])).unwrap();
         hls.message(BOBS, "share", "4").unwrap();
         let granted = hls.reserve(BOBS, "RESBH 3ms 30ms", None).unwrap();
         assert_eq!((&granted.scheduler[..], &granted.guarantee[..]), ("RES", "RESBH 3ms 30ms"));
@@ -255,9 +253,7 @@ fn two_clients_at_once_get_what_there_is_between_them() {
         println!("{attempts} of 150 reservations were granted");
         assert!(attempts >= 50, "one thread at least always finds room");
         let status = Client::connect_to(path).unwrap().status().unwrap();
-        assert!(
-            status.threads.iter().all(|thread| thread.scheduler != "RES" || thread.thread == support::VIDEO)
-        );
+        assert!(status.threads.iter().all(|thread| thread.scheduler != "RES" || thread.thread == VIDEO));
     });
 }
 

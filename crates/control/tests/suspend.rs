@@ -1,10 +1,8 @@
 //! Threads that a scheduler holds back, wherever below it they are: on the native core.
 
-mod support;
-
+use crate::support::{ALICE, ALICES, BOB, BOBS, Native, VIDEO, manager, refused, texts};
 use hls_control::{Manager, Peer, RunningEngine};
 use hls_core::VpState;
-use support::{ALICE, ALICES, BOB, BOBS, Native, VIDEO, manager, refused, texts};
 
 const ROOT: Peer = Peer::ROOT;
 

@@ -1,17 +1,15 @@
 //! Schedulers whose policy is a process: promote, demote, grant and revoke on the native core, and over the socket.
 
-mod support;
-
+use crate::support::{
+    ALICE, ALICES, BOB, BOBS, FILE, KERNEL_PAGE, Native, USER_PAGE, VIDEO, at, manager, manager_of, place,
+    refused, still, texts, with_server,
+};
 use hls_control::{Client, ClientError, Demoted, Error, Manager, Pages, Peer};
 use hls_core::PolicyInfo;
 use hls_core::pages::KernelPage;
 use std::os::fd::OwnedFd;
 use std::os::linux::fs::MetadataExt;
 use std::time::Duration;
-use support::{
-    ALICE, ALICES, BOB, BOBS, KERNEL_PAGE, Native, USER_PAGE, VIDEO, at, manager, manager_of, place, refused,
-    still, texts, with_server,
-};
 
 const ROOT: Peer = Peer::ROOT;
 const AGENT: u32 = ALICES[0];
@@ -188,7 +186,7 @@ fn threads_go_to_the_default_scheduler_where_the_one_above_takes_none() {
 /// Alice may take her thread out of a scheduler that is hers, and may put it into none that is not.
 #[test]
 fn a_thread_is_revoked_to_where_its_user_may_put_it() {
-    let file = support::FILE.replace("proportional-share \"ALICE\"", "user-level \"ALICE\"");
+    let file = FILE.replace("proportional-share \"ALICE\"", "user-level \"ALICE\"");
     let file = file.replace(" quantum=\"1ms\"", "").replace("thread \"first\" share=1", "thread \"first\"");
     let mut manager = manager_of(&file);
     manager.grant(ALICE, "ALICE", AGENT, &texts(&[("slot", "0")])).unwrap();
@@ -202,8 +200,8 @@ fn a_thread_is_revoked_to_where_its_user_may_put_it() {
 
 #[test]
 fn what_the_file_promises_below_is_root_s_to_end() {
-    let file = support::FILE
-        .replace("thread \"first\" share=1", "user-level \"MINE\" share=1 { thread \"first\" slot=5; }");
+    let file =
+        FILE.replace("thread \"first\" share=1", "user-level \"MINE\" share=1 { thread \"first\" slot=5; }");
     let mut manager = manager_of(&file);
     refused(&mut manager, "found places of the hierarchy file", |it| it.demote(ALICE, "MINE"));
     assert_eq!(manager.demote(ROOT, "MINE").unwrap().destroyed, ["MINE"]);

@@ -1,7 +1,6 @@
 //! What the calculus gets to see of a hierarchy.
 
-mod common;
-
+use crate::common;
 use hls_calculus::{Child, Guarantee, Mode, Setting, analyse};
 use hls_core::PolicyInfo;
 use hls_hierarchy::analysis::{Input, Origin};

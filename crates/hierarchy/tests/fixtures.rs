@@ -1,7 +1,6 @@
 //! Every file of `tests/ok` is read, every file of `tests/err` is refused, each with the text beside it.
 
-mod common;
-
+use crate::common;
 use hls_hierarchy::model::{Child, Hierarchy};
 use hls_hierarchy::{Cpus, Policies, Source, read_with};
 use std::fmt::Write;

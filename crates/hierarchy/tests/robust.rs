@@ -1,7 +1,6 @@
 //! No file makes the reader panic, exhaust the stack or take for ever; limits are refused by name.
 
-mod common;
-
+use crate::common;
 use hls_hierarchy::model::Hierarchy;
 use hls_hierarchy::{Cpus, Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source, read_with};
 use proptest::prelude::*;

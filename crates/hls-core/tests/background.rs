@@ -1,11 +1,9 @@
 //! What the policy `background` decides: schedules that were worked out by hand, a character a millisecond.
 
-mod support;
-
+use crate::support::{ByHand, MS, served, timeline};
 use hls_core::{Calls, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, served, timeline};
 
 /// A machine whose root has threads with these periods in milliseconds, 0 for none, all of them awake.
 fn bench(periods: &[u64]) -> (Machine, Vec<CoreVp>) {

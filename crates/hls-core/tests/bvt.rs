@@ -2,12 +2,10 @@
 //!
 //! From its source: figures 1 to 5 and section 5, in experiments/bvt-*.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::{Calls, CoreScheduler, CoreVp};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 /// A machine whose root shares the CPU with this allowance, in milliseconds, and threads with these parameters: share,
 /// and in milliseconds warp, limit and unwarp time.

@@ -1,12 +1,10 @@
 //! What the policy `constant-utilisation-server` decides: schedules that were worked out by hand, a character a
 //! millisecond.
 
-mod support;
-
+use crate::support::{ByHand, MS, timeline};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, timeline};
 
 /// A machine whose root has servers, each with its budget and period, asleep.
 fn bench(cpus: u16, servers: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {

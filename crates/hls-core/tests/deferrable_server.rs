@@ -1,11 +1,9 @@
 //! What the policy `deferrable-server` decides: schedules that were worked out by hand, a character a millisecond.
 
-mod support;
-
+use crate::support::{ByHand, MS, served, timeline};
 use hls_core::{Calls, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, served, timeline};
 
 /// A machine whose root has servers, each with its budget and period in milliseconds and its priority, all of them
 /// awake.

@@ -1,12 +1,10 @@
 //! What the policy `eevdf` decides: the example of its paper (Stoica et al., RTSS 1996, figure 1), and its rules for
 //! those who come and go.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::{Calls, CoreError, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 const QUANTUM: u64 = 10 * MS;
 

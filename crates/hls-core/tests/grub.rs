@@ -1,13 +1,11 @@
 //! What the policy `grub` decides: schedules that were worked out by hand, a character a millisecond, and the paper's
 //! claim for random jobs.
 
-mod support;
-
+use crate::support::{ByHand, MS, timeline};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 use oorandom::Rand32;
-use support::{ByHand, MS, timeline};
 
 const HARD: u64 = 0;
 const SOFT: u64 = 1;

@@ -1,12 +1,10 @@
 //! The core, driven by hand in small hierarchies, and random hierarchies whose invariants are checked after every
 //! event. Each policy has tests in a file of its own, named like the policy.
 
-mod support;
-
+use crate::support::{ByHand, MS, policy_of};
 use hls_core::{Call, Calls, Core, CoreError, CoreScheduler, Op, Params, RecordKind, Unsound, limits};
 use hls_scenario::{Machine, Trial};
 use hls_units::Nanos;
-use support::{ByHand, MS, policy_of};
 
 #[test]
 fn idle_cpus_are_used_and_affinity_binds() {

@@ -1,11 +1,9 @@
 //! What the policy `join` decides, in small hierarchies that are driven by hand.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::{Calls, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 #[test]
 fn a_join_takes_the_slack_as_well() {

@@ -1,12 +1,10 @@
 //! Budgets where timers go off late: what a virtual processor (VP) has beyond its budget is taken from its next budgets
 //! (`core/budget.h`). Each test lets the platform call late at random, as the rules of `core/hls.h` allow it.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::CoreVp;
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 const US: u64 = 1_000;
 

@@ -1,11 +1,9 @@
 //! What the policy `least-slack` decides: schedules that were worked out by hand, a character a millisecond.
 
-mod support;
-
+use crate::support::{ByHand, MS, timeline};
 use hls_core::{Calls, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, timeline};
 
 /// A machine whose root has servers, each with its budget and period in milliseconds, all of them awake.
 fn bench(quantum: u64, servers: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {

@@ -1,10 +1,8 @@
 //! What the policy `limit` decides, in small hierarchies that are driven by hand.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 #[test]
 fn a_limit_makes_hard() {

@@ -1,12 +1,10 @@
 //! What the policy `linux` decides: schedules that were worked out by hand from the kernel's formulas, a character a
 //! tick.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::{Calls, CoreVp};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 const TICK: u64 = 10 * MS;
 /// The priorities of nice -20, 0 and 19, which have quanta of 11, 6 and 1 ticks.

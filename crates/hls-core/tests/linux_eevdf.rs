@@ -1,12 +1,10 @@
 //! What the policy `linux-eevdf` decides: the kernel's weights, slices, and lag that survives sleep
 //! (kernel/sched/fair.c).
 
-mod support;
-
+use crate::support::{ByHand, MS, timeline};
 use hls_core::{Calls, CoreError, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, timeline};
 
 const SLICE: u64 = 3 * MS;
 

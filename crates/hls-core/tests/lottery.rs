@@ -1,12 +1,10 @@
 //! What the policy `lottery` decides. Tickets are drawn by a generator with a seed, so every figure here is certain;
 //! the bounds are three standard deviations of what chance allows.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::{Calls, CoreVp};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 const QUANTUM: u64 = 10 * MS;
 

@@ -1,10 +1,8 @@
 //! Threads that may not use every CPU: they run in the order of their queue, however many others wait elsewhere.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::{Calls, CoreVp};
 use hls_scenario::Machine;
-use support::{ByHand, MS};
 
 const CPUS: u16 = 4;
 

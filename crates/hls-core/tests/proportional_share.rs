@@ -1,11 +1,9 @@
 //! What the policy `proportional-share` decides, in small hierarchies that are driven by hand.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::Calls;
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 #[test]
 fn shares_are_proportional() {

@@ -1,10 +1,8 @@
 //! What the policy `reservation` decides, in small hierarchies that are driven by hand.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 #[test]
 fn a_reservation_is_kept_and_is_hard() {

@@ -1,11 +1,9 @@
 //! What the policy `resource-kernel` decides: schedules that were worked out by hand, a character a millisecond.
 
-mod support;
-
+use crate::support::{ByHand, MS, timeline};
 use hls_core::{Calls, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, timeline};
 
 const HARD: u64 = 0;
 const FIRM: u64 = 1;

@@ -1,12 +1,10 @@
 //! What the policy `rialto` decides: slots that stay where they are (the continuous reservation of figure 2 of the HLS
 //! paper, 3 ms of 8), and time constraints that are answered before they begin (Jones, Rosu and Rosu, SOSP 1997).
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 const BEGIN: u32 = 0;
 const END: u32 = 1;

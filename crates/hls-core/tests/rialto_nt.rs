@@ -1,12 +1,10 @@
 //! What the policy `rialto-nt` decides: a table that is filled from the shortest period on, whose amounts may be split
 //! (Jones and Regehr, USENIX Windows NT Symposium 1999).
 
-mod support;
-
+use crate::support::{ByHand, MS, timeline};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, timeline};
 
 struct Bench {
     machine: Machine,

@@ -1,10 +1,8 @@
 //! What the policy `round-robin` decides, in small hierarchies that are driven by hand.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 #[test]
 fn children_take_turns_of_a_quantum() {

@@ -1,18 +1,14 @@
 //! Policies that are written with `include/hls_scheduler.h` schedule as their papers say: schedules that were worked
 //! out by hand, a character a millisecond, with an agent whose turns take no time unless a test says so.
 
-#[path = "support/agent.rs"]
-mod agent;
-mod support;
-
-use agent::{Program, World, compile};
+use crate::support::agent::{self, Program, World, compile};
+use crate::support::{ByHand, MS};
 use hls_core::CoreVp;
 use hls_scenario::Machine;
 use hls_units::Nanos;
 use oorandom::Rand32;
 use std::path::Path;
 use std::process::Command;
-use support::{ByHand, MS};
 
 const FP_RR: &str = "examples/user-level/fp_rr.c";
 const EDF: &str = "examples/user-level/edf.c";

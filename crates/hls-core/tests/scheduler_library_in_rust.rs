@@ -1,15 +1,12 @@
 //! The library in Rust, crates/user-level-scheduler, does what that in C does: from the same pages both leave the same
 //! words in the user page, turn by turn, in runs that are drawn at random, under policies that exist in both languages.
 
-#[path = "support/agent.rs"]
-mod agent;
 #[path = "../../user-level-scheduler/examples/edf.rs"]
 mod edf;
 #[path = "../../user-level-scheduler/examples/fp_rr.rs"]
 mod fp_rr;
-mod support;
 
-use agent::{Program, World, compile, kernel_words, user_words};
+use crate::support::agent::{Program, World, compile, kernel_words, user_words};
 use hls_core::CoreVp;
 use hls_core::pages::{KernelPage, UserPage};
 use hls_units::Nanos;

@@ -3,18 +3,14 @@
 //! take each other's slots, and a policy that does at random what a policy may do (`user_level/mirror.c`).
 //! `HLS_SEEDS=20000` makes a campaign of it.
 
-#[path = "support/agent.rs"]
-mod agent;
-mod support;
-
-use agent::{Program, World};
+use crate::support::MS;
+use crate::support::agent::{self, Program, World};
 use hls_core::pages::{EVENT_KINDS, EVENTS, HELD, KernelPage, KernelSlot, PageEvent, SLOTS, UserPage};
 use hls_core::{CoreVp, VpState};
 use hls_units::Nanos;
 use oorandom::{Rand32, Rand64};
 use std::fs;
 use std::path::Path;
-use support::MS;
 
 const MIRROR: &str = "crates/hls-core/tests/user_level/mirror.c";
 

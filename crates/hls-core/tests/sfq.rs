@@ -1,12 +1,10 @@
 //! What the policy `sfq` decides: the example of its paper, in which two threads of the weights 1 and 2 have quanta of
 //! 10 ms (Goyal, Guo and Vin, OSDI 1996, section 3), and what follows from its rules.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::{Calls, CoreVp};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 /// A machine whose root has threads with these weights, all awake.
 fn bench(weights: &[u64]) -> (Machine, Vec<CoreVp>) {

@@ -1,12 +1,10 @@
 //! What the policy `sfs` decides: the example of its paper (Chandra et al., OSDI 2000, section 1.2), and its
 //! readjusted weights.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::{Calls, CoreVp};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 const QUANTUM: u64 = MS;
 

@@ -1,12 +1,10 @@
 //! What the policies `bss-i` and `pshed` decide: schedules that were worked out by hand, a character a millisecond.
 //! Both decide the same.
 
-mod support;
-
+use crate::support::{ByHand, MS, policy_of, timeline};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, policy_of, timeline};
 
 const POLICIES: [&str; 2] = ["bss-i", "pshed"];
 const HALF: u64 = 500_000;

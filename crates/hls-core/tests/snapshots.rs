@@ -1,10 +1,8 @@
 //! Snapshots: what was put back is what was there, and has the same future.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::{Core, limits};
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 /// All bytes of a domain but those of the records, which snapshots leave out.
 fn without_records(core: &Core) -> Vec<u8> {

@@ -1,11 +1,9 @@
 //! What the policy `spring` decides: plans that were worked out by hand, a character a millisecond.
 
-mod support;
-
+use crate::support::{ByHand, MS, timeline};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, timeline};
 
 /// A machine whose root has children with these budgets and periods in milliseconds, all of them awake.
 fn bench(claims: &[[u64; 2]]) -> (Machine, CoreScheduler, Vec<CoreVp>) {

@@ -1,11 +1,9 @@
 //! What the policy `stride` decides: schedules that were worked out by hand, a character a quantum.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::CoreVp;
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 const QUANTUM: u64 = 10 * MS;
 

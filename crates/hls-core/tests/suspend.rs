@@ -1,11 +1,9 @@
 //! Threads that are suspended and resumed, in small hierarchies that are driven by hand.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::{Calls, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 /// A machine with a scheduler in another one, and two threads in that.
 fn nested() -> (Machine, CoreScheduler, [CoreVp; 2]) {

@@ -1,11 +1,9 @@
 //! What the policy `tbs` decides: schedules that were worked out by hand, a character a millisecond.
 
-mod support;
-
+use crate::support::{ByHand, MS, served, timeline};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, served, timeline};
 
 /// A machine whose root has servers, each with its budget and period, asleep. Turns of the slack last 2 ms.
 fn bench(cpus: u16, servers: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {

@@ -1,10 +1,8 @@
 //! What the policy `time-sharing` decides, in small hierarchies that are driven by hand.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 #[test]
 fn nobody_starves_for_ever_under_time_sharing() {

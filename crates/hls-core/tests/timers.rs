@@ -1,12 +1,10 @@
 //! Timers of many virtual processors (VPs) that are due at once: each call of the platform deals with a few of them and
 //! says that the rest is due, so that no call is long and CPUs can decide in between.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::CoreVp;
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 const MANY: u64 = 1_000;
 /// VPs that one call deals with (`HLS_MAX_BATCH`).

@@ -1,13 +1,11 @@
 //! What the policy `user-level` decides: schedules that were worked out by hand, a character a millisecond. The tests
 //! play the process: they write words into its page, and let its agent yield.
 
-mod support;
-
+use crate::support::{ByHand, MS, timeline};
 use hls_core::pages::{Decided, HELD, KernelPage, Knows, MOST_URGENT, PageEvent, UserWord, decision, slice};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS, timeline};
 
 /// The value of the parameter `slot` of a child that may have any.
 const ANY: u64 = 64;

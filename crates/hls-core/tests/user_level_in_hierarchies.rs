@@ -1,13 +1,11 @@
 //! User-level schedulers in hierarchies: below other policies, below and beside each other, and anywhere in random
 //! ones. The tests play the processes.
 
-mod support;
-
+use crate::support::{ByHand, MS, policy_of, timeline};
 use hls_core::pages::{Decided, Knows, PageEvent, UserWord, decision};
 use hls_core::{Calls, CoreScheduler, CoreVp, Params, policies};
 use hls_scenario::{Machine, Script, Trial};
 use hls_units::Nanos;
-use support::{ByHand, MS, policy_of, timeline};
 
 /// The scheduler above gets another policy, and another one: the decisions below stand.
 #[test]

@@ -1,12 +1,10 @@
 //! What the policy `windows-2000` decides: schedules that were worked out by hand, a character a unit, which is a third
 //! of a tick.
 
-mod support;
-
+use crate::support::{ByHand, MS};
 use hls_core::{Calls, CoreVp};
 use hls_scenario::Machine;
 use hls_units::Nanos;
-use support::{ByHand, MS};
 
 const UNIT: u64 = 10 * MS;
 const TICK: u64 = 3 * UNIT;

@@ -17,7 +17,8 @@ pub(crate) const OF_A_FILE: [fn(&File<'_>) -> Vec<Finding>; 8] = [
 ];
 
 /// Rules that also ask what else there is.
-pub(crate) const OF_THE_TREE: [fn(&File<'_>, &Tree) -> Vec<Finding>; 3] = [registered, links, mutants];
+pub(crate) const OF_THE_TREE: [fn(&File<'_>, &Tree) -> Vec<Finding>; 4] =
+    [registered, compiled_tests, links, mutants];
 
 const SPDX: &str = "/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */";
 const MAX_COLUMNS: usize = 120;
@@ -175,6 +176,26 @@ fn registered(file: &File<'_>, tree: &Tree) -> Vec<Finding> {
             "found no line for this policy in policies/registry.h, expected P(number, name, ...)",
         ),
     ]
+}
+
+/// Where the tests of a crate are one binary, `tests/main.rs` names each file of tests as a module, or `Cargo.toml` as a
+/// binary of its own. Cargo itself would not miss a file.
+fn compiled_tests(file: &File<'_>, tree: &Tree) -> Vec<Finding> {
+    let Some(folder) = file.path.parent() else { return vec![] };
+    let tests = if file.path.ends_with("mod.rs") { folder.parent() } else { Some(folder) };
+    let Some(tests) = tests.filter(|tests| tests.ends_with("tests")) else { return vec![] };
+    let text = |path: PathBuf| tree.texts.get(&path).map(String::as_str);
+    let Some(main) = text(tests.join("main.rs")) else { return vec![] };
+    let module = if file.path.ends_with("mod.rs") { folder } else { file.path };
+    let name = module.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let binaries = text(tests.with_file_name("Cargo.toml")).unwrap_or_default();
+    let is_compiled = name == "main"
+        || main.lines().any(|line| line == format!("mod {name};"))
+        || binaries.contains(&format!("\"tests/{name}.rs\""));
+    if is_compiled || !file.is(&["rs"]) {
+        return vec![];
+    }
+    vec![file.finding(1, format!("expected `mod {name};` in {}", tests.join("main.rs").display()))]
 }
 
 /// Relative links lead somewhere. Blocks of code are no links.

@@ -152,6 +152,21 @@ fn links_lead_somewhere() {
 }
 
 #[test]
+fn no_file_of_tests_is_forgotten() {
+    let found = |main: &str, path: &str| {
+        findings([("crates/a/tests/main.rs", main), (path, "//! Tests.\n"), ("crates/a/tests/b.c", LICENCE)])
+    };
+    for path in ["crates/a/tests/b.rs", "crates/a/tests/b/mod.rs"] {
+        assert_eq!(found("//! All.\n\nmod b;\n", path), [""; 0]);
+        let expected = format!("{path}:1: expected `mod b;` in crates/a/tests/main.rs");
+        assert_eq!(found("//! All.\n\nmod bc;\n", path), [expected]);
+    }
+    // A file in a folder of another module, and a crate whose files are binaries.
+    assert_eq!(found("//! All.\n", "crates/a/tests/b/c.rs"), [""; 0]);
+    assert_eq!(findings([("crates/a/tests/b.rs", "//! Tests.\n")]), [""; 0]);
+}
+
+#[test]
 fn what_is_broken_on_purpose_is_there() {
     let code = "//! Sum.\na + b\nc + c\n";
     let found = |list: &str| findings([("scripts/mutants.txt", list), ("sum.rs", code)]);

@@ -1,7 +1,7 @@
 //! Fixed priorities below an agent that comes first whenever it likes, within its allowance: sealed user-level
 //! schedulers. The agent is as hostile as it can be, and the parent gives as little as it may.
 
-use crate::machine::{Held, Policy, Random, execute, hold, soak};
+use super::machine::{Held, Policy, Random, execute, hold, soak};
 use hls_calculus::Guarantee;
 
 /// Child 0 is the agent; of the others those of lower numbers are more urgent.

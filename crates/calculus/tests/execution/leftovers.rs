@@ -1,7 +1,7 @@
 //! What servers leave over to a child below them (`--global`), against everything that they can do in unit slots: all
 //! sleeping and waking, all orders of equal deadlines, windows that begin anywhere.
 
-use crate::machine::{Random, int, soak};
+use super::machine::{Random, int, soak};
 use hls_calculus::{Child, Edge, Graph, Guarantee, Rational, Rules, Scheduler, analyse};
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
 //! The resource kernel: reserves that keep their budget, by rate monotonic priorities.
 
-use crate::machine::{Held, Policy, Random, claimed, execute, hold, int, soak};
+use super::machine::{Held, Policy, Random, claimed, execute, hold, int, soak};
 use hls_calculus::{Guarantee, Label};
 
 /// Deferrable reserves, renewed at fixed instants.

@@ -1,7 +1,7 @@
 //! EDF over servers: the reservation scheduler, hard CBS, TBS with hard budgets and background slack, and constant
 //! utilisation servers.
 
-use crate::machine::{Held, Log, Policy, Random, claimed, execute, hold, int, soak};
+use super::machine::{Held, Log, Policy, Random, claimed, execute, hold, int, soak};
 use hls_calculus::Guarantee;
 
 /// What a server does when its budget is used, and when it wakes up.

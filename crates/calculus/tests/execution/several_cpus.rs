@@ -1,8 +1,8 @@
 //! Several CPUs: what servers under global EDF receive, compared with their labels, and shares that surplus fair
 //! scheduling cannot promise there.
 
-use crate::machine::{Log, Policy, Random, SLOTS, int, soak};
-use crate::servers::{Budget, Servers};
+use super::machine::{Log, Policy, Random, SLOTS, int, soak};
+use super::servers::{Budget, Servers};
 use hls_calculus::{Child, Edge, Graph, Guarantee, Label, Mode, Scheduler, analyse};
 
 /// Servers on whole CPUs under global EDF: the servers with budget and the nearest deadlines run, one on each CPU.

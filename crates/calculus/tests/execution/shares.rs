@@ -1,6 +1,6 @@
 //! Schedulers of shares: start-time fair queuing, stride, EEVDF.
 
-use crate::machine::{Held, Policy, Random, execute, hold, int, soak};
+use super::machine::{Held, Policy, Random, execute, hold, int, soak};
 use hls_calculus::{Guarantee, Label, Rational};
 use num_traits::{One, Zero};
 

@@ -1,7 +1,7 @@
 //! Uniformly slower processors: BSS-I with reservations below.
 
-use crate::machine::{Policy, Random, Run, claimed, hold, labels, soak};
-use crate::servers::{Budget, Servers};
+use super::machine::{Policy, Random, Run, claimed, hold, labels, soak};
+use super::servers::{Budget, Servers};
 use hls_calculus::{Guarantee, Label};
 
 /// A server of BSS-I and the reservation scheduler below it, whose budgets are in real time.

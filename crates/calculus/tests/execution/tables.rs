@@ -1,6 +1,6 @@
 //! Schedules made in advance: Rialto's and Rialto/NT's tables, Spring's plans.
 
-use crate::machine::{Held, Policy, Random, claimed, execute, hold, int, soak};
+use super::machine::{Held, Policy, Random, claimed, execute, hold, int, soak};
 use hls_calculus::{Guarantee, Label};
 use num_integer::Integer;
 

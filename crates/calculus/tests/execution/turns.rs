@@ -1,6 +1,6 @@
 //! Round robin, whose children sleep and wake and whose parent takes its CPU away in the middle of turns.
 
-use crate::machine::{Held, Policy, Random, execute, hold, int, soak};
+use super::machine::{Held, Policy, Random, execute, hold, int, soak};
 use hls_calculus::{Guarantee, Label};
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! Agents of schedulers whose policy is a process: played by the simulator, refused where threads are real.
 
-use crate::outcome::{assert_refused, hls};
+use super::outcome::{assert_refused, hls};
 use std::fs;
 use std::path::Path;
 use std::process::Command;

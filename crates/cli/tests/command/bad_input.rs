@@ -1,7 +1,7 @@
 //! Wrong input, each kind beside input that is right. The messages name the place of each error, all errors of a file
 //! at once, and the exit code is 2; it is 1 where the file is right and a guarantee cannot be given.
 
-use crate::outcome::{Outcome, assert_refused, figure_1, files, hls};
+use super::outcome::{Outcome, assert_refused, figure_1, files, hls};
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! `hls baseline`: it runs real threads, so these tests check only what does not depend on the speed of the machine.
 
-use crate::outcome::{Outcome, assert_refused, figure_1, hls};
+use super::outcome::{Outcome, assert_refused, figure_1, hls};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};

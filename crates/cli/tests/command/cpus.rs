@@ -1,7 +1,7 @@
 //! How many CPUs a hierarchy file is checked and run for: `--cpus` decides, without it `machine cpus=` of the file,
 //! without both the CPUs that are online here. The output says which of these decided.
 
-use crate::outcome::{Outcome, assert_refused, hls};
+use super::outcome::{Outcome, assert_refused, hls};
 use std::fs;
 
 /// Files with two threads that want a whole CPU each, which two CPUs can give and one cannot; one file does not say how

@@ -3,7 +3,7 @@
 #[path = "../../../control/tests/support/mod.rs"]
 mod support;
 
-use crate::outcome::{Outcome, assert_refused, files, hls};
+use super::outcome::{Outcome, assert_refused, files, hls};
 use std::os::unix::fs::MetadataExt;
 use support::{BOBS, manager, with_server};
 

@@ -1,7 +1,7 @@
 //! `hls doctor` on this machine, whatever machine it is: text, JSON and exit code agree. What the doctor says of other
 //! machines is tested beside its rules, in `hls-kernel-engine`.
 
-use crate::outcome::{Outcome, assert_refused, hls};
+use super::outcome::{Outcome, assert_refused, hls};
 
 #[test]
 fn this_machine_has_an_answer() {

@@ -2,7 +2,7 @@
 //!
 //! Where one cannot be, a comment of the example says so, with the words `not put to the test` and the name in quotes.
 
-use crate::outcome::hls;
+use super::outcome::hls;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;

@@ -1,6 +1,6 @@
 //! Files that cannot be written: exit 3, a message with the path, and nothing left behind.
 
-use crate::outcome::{Outcome, command, figure_1, hls};
+use super::outcome::{Outcome, command, figure_1, hls};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;

@@ -1,7 +1,7 @@
 //! `hls fit` and the tasks of `hls check`: reservations that suffice, tasks for which none does, and arguments that are
 //! refused.
 
-use crate::outcome::{Outcome, assert_refused, figure_1, hls};
+use super::outcome::{Outcome, assert_refused, figure_1, hls};
 
 /// The specification's numbers: (7,50), (9,75) every 10 ms need 39/14 under EDF and 7/2 under rate monotonic.
 #[test]

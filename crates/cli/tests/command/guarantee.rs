@@ -1,6 +1,6 @@
 //! `hls guarantee`: what it says of each type of guarantee, which guarantees imply which, and what it refuses.
 
-use crate::outcome::{Outcome, assert_refused, hls};
+use super::outcome::{Outcome, assert_refused, hls};
 use std::fs;
 
 const EVERY_TYPE: [&str; 12] = [

@@ -1,6 +1,6 @@
 //! The texts that teach a user: the help and the list of policies.
 
-use crate::outcome::{Outcome, assert_refused, hls};
+use super::outcome::{Outcome, assert_refused, hls};
 use std::fs;
 
 #[test]

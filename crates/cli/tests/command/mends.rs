@@ -1,7 +1,7 @@
 //! The changes that `hls check` advises, made to the file: then the problem is gone, and with a change that is smaller
 //! by one step it is not.
 
-use crate::outcome::{Outcome, files, hls};
+use super::outcome::{Outcome, files, hls};
 use hls_units::Nanos;
 use std::fs;
 

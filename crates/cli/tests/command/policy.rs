@@ -1,6 +1,6 @@
 //! `hls policy`: a policy of one's own is begun, built, tried, or refused.
 
-use crate::outcome::{Outcome, assert_refused, hls};
+use super::outcome::{Outcome, assert_refused, hls};
 use std::fs;
 use std::os::unix::fs::chown;
 

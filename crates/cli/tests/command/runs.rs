@@ -1,6 +1,6 @@
 //! `hls run`: what it prints on which stream, that a seed repeats a run, and that reports stay short.
 
-use crate::outcome::{Outcome, figure_1, hls};
+use super::outcome::{Outcome, figure_1, hls};
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -112,7 +112,7 @@ fn a_reader_that_goes_away_is_no_error() {
         (&["run", &figure_1(), "--for", "1s", "--json"], 0),
     ] {
         let mut child =
-            crate::outcome::command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            super::outcome::command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop((child.stdout.take(), child.stderr.take()));
         assert_eq!(child.wait().unwrap().code(), Some(code), "{args:?}");
     }

@@ -1,6 +1,6 @@
 //! Scripts: changes at given times of a simulated run. A change is made, or it is refused and the run goes on.
 
-use crate::outcome::{Outcome, assert_refused, hls};
+use super::outcome::{Outcome, assert_refused, hls};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

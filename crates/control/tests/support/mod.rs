@@ -22,7 +22,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// The user who owns `ALICE` in [`FILE`].
@@ -319,19 +319,30 @@ fn attach(
 }
 
 fn prepare(policies: &[PolicySource]) -> Result<Prepared<Arc<Library>>, EngineError> {
-    let folder = tempfile::tempdir().unwrap();
+    let next = library(policies).map_err(EngineError::Policy)?;
+    let policies = next.policies().to_vec();
+    Ok(Prepared { next, policies, build: Duration::ZERO, verify: Duration::ZERO })
+}
+
+/// The core with these policies. It is built once, however many tests load the same: a build takes seconds.
+fn library(policies: &[PolicySource]) -> Result<Arc<Library>, String> {
+    type Built = OnceLock<Result<Arc<Library>, String>>;
+    static BUILT: Mutex<BTreeMap<String, Arc<Built>>> = Mutex::new(BTreeMap::new());
+    let built = BUILT.lock().unwrap().entry(format!("{policies:?}")).or_default().clone();
+    built.get_or_init(|| build(policies).map_err(|error| error.to_string())).clone()
+}
+
+fn build(policies: &[PolicySource]) -> Result<Arc<Library>, hls_policy_build::Error> {
     let file = |source: &PolicySource| {
         let file = PolicyFile::new(&source.path, source.text.clone().into_bytes())?;
         Ok((source.number, if file.name() == source.name { file } else { file.renamed(&source.name)? }))
     };
-    let files = policies.iter().map(file).collect::<Result<Vec<_>, hls_policy_build::Error>>();
-    let built = files.and_then(|files| Builder::default().build(Target::Native, &files));
-    let built = built.map_err(|error| EngineError::Policy(error.to_string()))?;
+    let files = policies.iter().map(file).collect::<Result<Vec<_>, hls_policy_build::Error>>()?;
+    let built = Builder::default().build(Target::Native, &files)?;
+    let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("core.so");
     std::fs::write(&path, &built.bytes).unwrap();
-    let next = Arc::new(Library::open(&path).unwrap());
-    let policies = next.policies().to_vec();
-    Ok(Prepared { next, policies, build: built.took, verify: Duration::ZERO })
+    Ok(Arc::new(Library::open(&path).unwrap()))
 }
 
 impl RunningEngine for Native {

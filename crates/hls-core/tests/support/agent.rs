@@ -1,8 +1,6 @@
 //! A scheduler of the policy `user-level` whose policy is a program written with `include/hls_scheduler.h`. The program
 //! is compiled as a shared object, and plays its turns against copies of the two pages, in the machine's time.
 
-#![allow(dead_code, reason = "each test binary uses a part of it")]
-
 use crate::support::{ByHand, MS};
 use hls_core::pages::{KernelPage, UserPage, UserWord};
 use hls_core::{Calls, CoreScheduler, CoreVp, Params};

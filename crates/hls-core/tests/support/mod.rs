@@ -1,6 +1,6 @@
 //! A machine that tests drive by hand: small hierarchies whose every decision is known.
 
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+pub mod agent;
 
 use hls_core::{Calls, CoreScheduler, CoreVp, Params, PolicyInfo, policies};
 use hls_scenario::Machine;

@@ -1,7 +1,7 @@
 //! What processes can do with the pages that they are given: they map the user page for writing, and the kernel page
 //! for reading alone.
 
-use crate::replay;
+use super::replay;
 use hls_core::pages::{UserPage, VERSION};
 use libbpf_rs::libbpf_sys;
 use std::ffi::{c_int, c_void};

@@ -1,7 +1,7 @@
 //! Where tapes come from: runs of the simulator, and the scripts of `hls-scenario`. In all of them the invariants are
 //! checked after every event, so the tapes have calls of the check, too.
 
-use crate::generator::draw;
+use super::generator::draw;
 use hls_core::Call;
 use hls_scenario::Trial;
 use hls_sim::{Options, Plan, Simulation};

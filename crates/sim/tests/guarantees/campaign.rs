@@ -3,10 +3,10 @@
 //! `docs/policies.md` has its figures. A policy is found in the core's registry, so a new one is in the next campaign.
 //! `HLS_POLICIES=eevdf,sfq` tries these only, and writes nothing.
 
-use crate::draw::{hierarchy, hierarchy_with, workload};
-use crate::held::Tally;
-use crate::kept::{first, report, try_out};
-use crate::tree::Case;
+use super::draw::{hierarchy, hierarchy_with, workload};
+use super::held::Tally;
+use super::kept::{first, report, try_out};
+use super::tree::Case;
 use hls_core::policies;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};

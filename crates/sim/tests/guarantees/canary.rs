@@ -7,11 +7,11 @@
 //! get: for them the schedulers above are spoilt, and only the promises of the policy itself are tested. So the core
 //! needs no switch that breaks promises, and a new policy is covered with one line here.
 
-use crate::draw::{hierarchy, hierarchy_with, workload};
-use crate::held::{Promises, Shift, plan, read, run};
-use crate::kept::cases;
-use crate::requests::observe;
-use crate::tree::{Case, Value, What};
+use super::draw::{hierarchy, hierarchy_with, workload};
+use super::held::{Promises, Shift, plan, read, run};
+use super::kept::cases;
+use super::requests::observe;
+use super::tree::{Case, Value, What};
 use hls_calculus::Mode;
 use hls_check::Derived;
 use hls_monitor::observe::Promise;

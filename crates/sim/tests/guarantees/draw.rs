@@ -6,8 +6,8 @@
 //! Relies on the calculus for what a VP is promised; a wrong label makes a draw less interesting, but not wrong. Every
 //! file that is drawn is valid.
 
-use crate::held::plan;
-use crate::tree::{Case, Edge, HOG, Interrupt, Life, Node, Range, Value, What, Work};
+use super::held::plan;
+use super::tree::{Case, Edge, HOG, Interrupt, Life, Node, Range, Value, What, Work};
 use hls_calculus::warps::{Request, Warper, Warpers, plan as plan_warps};
 use hls_calculus::{Guarantee, Mode, Rational, ceil_nanos};
 use hls_check::Derived;

@@ -3,10 +3,10 @@
 //! Relies on `hls_check::Derived` for the labels and on the records of the run; never on the monitor, which looks at
 //! windows of five lengths only.
 
-use crate::requests::Requests;
-use crate::spans::{Span, Window, spans};
-use crate::supply::{Cap, Supply};
-use crate::tree::Case;
+use super::requests::Requests;
+use super::spans::{Span, Window, spans};
+use super::supply::{Cap, Supply};
+use super::tree::Case;
 use hls_calculus::{Guarantee, Label, Rules};
 use hls_check::Derived;
 use hls_hierarchy::Source;

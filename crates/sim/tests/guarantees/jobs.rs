@@ -5,11 +5,11 @@
 //! that are drawn, often where a record was made. Relies on the monitor to judge requests, which its own tests hold
 //! against the definition, and looks at every window of the shares that the threads are promised as well.
 
-use crate::draw::{self, workload};
-use crate::held::{Promises, Shift, plan};
-use crate::kept::cases;
-use crate::requests::observe;
-use crate::tree::{Case, Value};
+use super::draw::{self, workload};
+use super::held::{Promises, Shift, plan};
+use super::kept::cases;
+use super::requests::observe;
+use super::tree::{Case, Value};
 use hls_calculus::Mode;
 use hls_check::Derived;
 use hls_core::{Calls, Params};

@@ -1,10 +1,10 @@
 //! Tests that promises are kept in drawn hierarchies, and in those that once showed a broken promise.
 
-use crate::draw::{even, hierarchy, workload};
-use crate::held::{Breach, Promises, Shift, Tally, plan, read, run};
-use crate::requests::hold;
-use crate::shrink::shrink;
-use crate::tree::Case;
+use super::draw::{even, hierarchy, workload};
+use super::held::{Breach, Promises, Shift, Tally, plan, read, run};
+use super::requests::hold;
+use super::shrink::shrink;
+use super::tree::Case;
 use hls_calculus::{Mode, Rules};
 use hls_units::Nanos;
 

@@ -2,7 +2,7 @@
 //! alarm where every promise is kept. Relies on the monitor, which is what is tested here; the windows of `held.rs` are
 //! the judge of the promises themselves.
 
-use crate::held::Breach;
+use super::held::Breach;
 use hls_calculus::Rules;
 use hls_check::Derived;
 use hls_monitor::event::Record;

@@ -2,7 +2,7 @@
 //!
 //! Greedy, and bounded in the number of tries. Does not know what the failure is.
 
-use crate::tree::{Case, Edge, HOG, Life, Value, What, Work};
+use super::tree::{Case, Edge, HOG, Life, Value, What, Work};
 
 /// The greatest number of tries, each of which is a run.
 const MAX_TRIES: u32 = 4_000;

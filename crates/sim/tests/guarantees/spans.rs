@@ -17,7 +17,7 @@
 //! A hard guarantee is held to its ubf within a span only, as the monitor does (`hls_monitor::windows`): across a sleep
 //! there is no such bound, for a sleeper's reservation begins a new period when it wakes up.
 
-use crate::supply::{Cap, Line, Supply};
+use super::supply::{Cap, Line, Supply};
 use hls_monitor::event::{ObservedVp, Record, What};
 
 /// A time in which a VP requests the CPU throughout, and when the VP was served in it.

@@ -1,6 +1,6 @@
 //! Schedulers whose policy is a process: what their agents bring about, and what they cannot.
 
-use crate::support::{Run, carry_out, ms, on_cpu_0, paranoid, plan, run, us};
+use super::support::{Run, carry_out, ms, on_cpu_0, paranoid, plan, run, us};
 use hls_core::Core;
 use hls_core::pages::{Knows, UserPage, decision};
 use hls_monitor::result::Decided;

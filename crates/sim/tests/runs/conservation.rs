@@ -1,8 +1,8 @@
 //! What must hold of every run, whatever the hierarchy: CPU time neither appears nor disappears, and the records of
 //! each VP follow each other as its states allow.
 
-use crate::generator::{Drawn, draw};
-use crate::support::{Run, Stint, carry_out, paranoid, plan, workload};
+use super::generator::{Drawn, draw};
+use super::support::{Run, Stint, carry_out, paranoid, plan, workload};
 use hls_core::policies;
 use hls_monitor::event::{ObservedVp, What};
 use hls_monitor::result::{Child, VpInfo};

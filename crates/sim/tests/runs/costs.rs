@@ -1,6 +1,6 @@
 //! What switches and decisions cost, and which threads pay for them.
 
-use crate::support::{Run, ms, run, us};
+use super::support::{Run, ms, run, us};
 
 const COSTS: &str = r#"machine switch-cost="100us" decision-cost="10us""#;
 

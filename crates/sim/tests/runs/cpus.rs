@@ -1,6 +1,6 @@
 //! Several CPUs, and threads that may not use all of them.
 
-use crate::support::{ms, on_cpu_0, run, run_with};
+use super::support::{ms, on_cpu_0, run, run_with};
 
 /// Each thread has a CPU of its own.
 #[test]

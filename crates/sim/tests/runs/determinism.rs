@@ -1,6 +1,6 @@
 //! A seed gives the same run, in however many steps the run is carried out.
 
-use crate::support::{carry_out, ms, paranoid, plan};
+use super::support::{carry_out, ms, paranoid, plan};
 use hls_monitor::event::{Record, What};
 use hls_sim::{Plan, Simulation};
 use hls_units::Nanos;

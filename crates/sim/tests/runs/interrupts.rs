@@ -1,6 +1,6 @@
 //! The time that interrupts steal from threads: no thread is charged for it, and threads go on later by it.
 
-use crate::support::{Stint, ms, on_cpu_0, run, us};
+use super::support::{Stint, ms, on_cpu_0, run, us};
 use hls_monitor::event::What;
 use hls_monitor::result::QueueResult;
 use hls_units::Nanos;

@@ -1,6 +1,6 @@
 //! Releases, deadlines and misses; frames and gaps.
 
-use crate::support::{Run, ms, run, us};
+use super::support::{Run, ms, run, us};
 use hls_monitor::event::What;
 use hls_units::Nanos;
 

@@ -1,6 +1,6 @@
 //! Threads that arrive and leave while others run.
 
-use crate::support::{ms, on_cpu_0, run, run_with};
+use super::support::{ms, on_cpu_0, run, run_with};
 use hls_monitor::event::What;
 use hls_units::Nanos;
 

@@ -1,6 +1,6 @@
 //! Workloads that do not fit their hierarchy, each beside a workload that does.
 
-use crate::support::{plan, workload};
+use super::support::{plan, workload};
 use hls_plan::PlanError;
 
 const HIERARCHY: &str = r#"

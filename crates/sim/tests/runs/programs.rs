@@ -1,7 +1,7 @@
 //! Steps of a thread that concern no other thread: computing, sleeping, timers, yields, loops; and loops that take no
 //! time.
 
-use crate::support::{carry_out, ms, on_cpu_0, paranoid, plan, run_with, workload};
+use super::support::{carry_out, ms, on_cpu_0, paranoid, plan, run_with, workload};
 use hls_monitor::event::What;
 use hls_sim::Failure;
 use hls_units::Nanos;
@@ -32,7 +32,7 @@ fn repeated_keys_are_events_in_order() {
 }
 
 /// A thread is preempted for [1, `until`) ms amid a `runtime` of 5 ms.
-fn preempted_until(until_ms: u64) -> crate::support::Run {
+fn preempted_until(until_ms: u64) -> super::support::Run {
     let hierarchy = format!(
         r#"fixed-priority "F" {{
             thread "t" priority=1
@@ -64,7 +64,7 @@ fn a_timer_ends_periods() {
 }
 
 /// One job of 7 ms, then jobs of 1 ms, by a timer of 5 ms.
-fn late_once(mode: &str) -> Vec<crate::support::Stint> {
+fn late_once(mode: &str) -> Vec<super::support::Stint> {
     let timer = format!(r#"{{ "ref" : "unique", "period" : 5000, "mode" : "{mode}" }}"#);
     let json = format!(
         r#"{{ "tasks" : {{ "t" : {{ "loop" : 1, "phases" : {{

@@ -1,6 +1,6 @@
 //! Reservations that fit on a CPU get what their guarantees promise, whatever the threads below them do.
 
-use crate::support::{carry_out, ms, paranoid, plan};
+use super::support::{carry_out, ms, paranoid, plan};
 use hls_hierarchy::model::{Child, ModelEdge};
 use hls_monitor::observe::{Pace, Promise};
 use hls_monitor::result::Verdict;

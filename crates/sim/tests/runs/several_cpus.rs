@@ -1,7 +1,7 @@
 //! Tests what the calculus promises on several CPUs in runs: in every window in which a VP wanted a CPU all the time,
 //! not only in windows of a few lengths.
 
-use crate::support::{Run, Stint, carry_out, paranoid, plan};
+use super::support::{Run, Stint, carry_out, paranoid, plan};
 use hls_calculus::{Guarantee, Mode, Rational};
 use hls_check::Derived;
 use hls_monitor::event::{ObservedVp, What};

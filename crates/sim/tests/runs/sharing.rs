@@ -1,6 +1,6 @@
 //! Steps of a thread that concern other threads: mutexes, conditions, barriers, suspend and resume.
 
-use crate::support::{ms, on_cpu_0, run_with};
+use super::support::{ms, on_cpu_0, run_with};
 use hls_monitor::event::What;
 
 /// `high` arrives at 1 ms and waits for the mutex, which `low` holds until 5 ms; then `high` preempts `low`.
@@ -30,7 +30,7 @@ const WAITERS: &str = r#"
     machine cpus=3
     round-robin "R" { thread "waiter" instances=2; thread "caller" }"#;
 
-fn waiters(call: &str) -> crate::support::Run {
+fn waiters(call: &str) -> super::support::Run {
     let json = format!(
         r#"{{ "tasks" : {{
             "waiter" : {{ "instance" : 2, "loop" : 1, "lock" : "m", "wait" : {{ "ref" : "c", "mutex" : "m" }},

@@ -2,7 +2,7 @@
 //!
 //! `HLS_SEEDS=1000` makes the random part longer.
 
-use crate::support::{Run, carry_out, ms, paranoid, plan, run};
+use super::support::{Run, carry_out, ms, paranoid, plan, run};
 use hls_calculus::{Mode, ceil_nanos};
 use hls_check::Derived;
 use hls_monitor::result::TaskResult;

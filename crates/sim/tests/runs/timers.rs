@@ -1,6 +1,6 @@
 //! Precise timers, and timers that expire only at ticks.
 
-use crate::support::{ms, on_cpu_0, run};
+use super::support::{ms, on_cpu_0, run};
 use hls_monitor::event::What;
 use hls_units::Nanos;
 

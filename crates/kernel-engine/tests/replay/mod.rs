@@ -5,7 +5,7 @@
 //! scripts of `hls-scenario` (moves, messages, depth). Where BPF is not allowed the tests say so and pass; in
 //! continuous integration (`CI` is set), where nobody reads that, they fail.
 //!
-//! `HLS_SEEDS=20000 cargo test --release -p hls-kernel-engine --test replay` makes a campaign of it.
+//! `HLS_SEEDS=20000 cargo test --release -p hls-kernel-engine replay::` makes a campaign of it.
 #![cfg(feature = "engine")]
 
 #[path = "../../../sim/tests/runs/generator.rs"]

@@ -5,7 +5,7 @@
 //! interrupts, but no ticks and no costs, of which the calculus knows nothing. A failure prints its seed and the
 //! smallest hierarchy that shows it.
 //!
-//! `HLS_SEEDS=20000 cargo test --release -p hls-sim --test guarantees` makes a campaign of it, `make policies` one for
+//! `HLS_SEEDS=20000 cargo test --release -p hls-sim guarantees::` makes a campaign of it, `make policies` one for
 //! each policy.
 
 mod campaign;

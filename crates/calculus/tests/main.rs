@@ -1,0 +1,13 @@
+//! All tests of the calculus through its public interface, in one binary, because each takes a second to link.
+
+mod admission;
+mod composition;
+mod corners;
+mod enumeration;
+mod execution;
+mod jobs;
+mod mend;
+mod numbers;
+mod tasks;
+mod text;
+mod together;

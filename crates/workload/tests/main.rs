@@ -1,0 +1,5 @@
+//! All tests of this crate's public interface, in one binary, because each takes a second to link.
+
+mod fixtures;
+mod robustness;
+mod rules;
