@@ -3,17 +3,15 @@
 # only preempted: three hogs that share two CPUs go to and fro. Two CPUs.
 . /usr/kernel/lib.sh
 
-# Prints each hog with the CPU that it is on.
-places() { for hog in $hogs; do cut -d' ' -f1,39 "/proc/$hog/stat"; done; }
+# were_on_both: whether each hog has been seen on both CPUs so far.
+were_on_both() {
+	for hog in $hogs; do cut -d' ' -f1,39 "/proc/$hog/stat"; done >>/tmp/places
+	[ "$(sort -u /tmp/places | wc -l)" = 6 ]
+}
 
 echo 2 >/proc/sys/kernel/kptr_restrict
 start /usr/kernel/plain.kdl
 hogs 3
-sleep 1
-for _ in $(seq 30); do
-	places
-	usleep 100000
-done | sort | uniq -c >/tmp/places
-[ "$(wc -l </tmp/places)" = 6 ] || fail "not all hogs were on both CPUs (samples, hog, CPU): $(cat /tmp/places)"
+within 100 were_on_both || fail "not all hogs were on both CPUs (samples, hog, CPU): $(sort /tmp/places | uniq -c)"
 end_hogs
 stop
