@@ -21,7 +21,6 @@ guard() {
 	trap "kill $! 2>/dev/null" EXIT
 }
 [ -z "${GUARD-}" ] || guard "$GUARD"
-[ -z "${EXACT-}" ] || [ "$(nproc)" = 1 ] || pidof turns >/dev/null || turns &
 
 fail() {
 	echo "<4>hls-vm: FAILED: $*" >/dev/kmsg
