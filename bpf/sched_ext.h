@@ -40,7 +40,7 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int pid, tgid;
-	int on_rq;
+	unsigned int on_rq;
 	int static_prio;
 	unsigned int policy;
 	const struct cred *real_cred;

@@ -233,8 +233,8 @@ static __always_inline bool grant_root(hls_t *h, u32 cpu)
 }
 
 /*
- * The scheduler at `level` has chosen a child: it is granted the CPU, and so on down to a thread. Returns 0, or the level
- * at which a scheduler has chosen none.
+ * The scheduler at `level` has chosen a child: it is granted the CPU, and so on down to a thread. Returns 0, or the
+ * level at which a scheduler has chosen none.
  */
 HLS_GLOBAL_FUNC u32 grant_down(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
 {
@@ -260,31 +260,31 @@ HLS_GLOBAL_FUNC u32 grant_down(hls_t *h __arg_arena, u32 cpu, u32 level, u32 cho
  * Grants the CPU from `level` on down, where a child is chosen. Where a scheduler has chosen none (0), the CPU is given
  * up, and a level above chooses; level 0 is the machine.
  */
-static __always_inline u32 decide(hls_t *h, u32 cpu, u32 level, u32 chosen)
+static __always_inline u32 decide(hls_t *h, u32 cpu, u32 level, u32 chosen, bool inline_hooks)
 {
 	for (u32 i = opaque(0); i < HLS_MAX_STEPS && can_loop; i++) {
+		if (chosen) {
+			level = grant_down(h, cpu, level, chosen);
+			if (!level)
+				return 0;
+		}
+		if (level)
+			level = give_up_from(h, cpu, level);
 		if (!level) {
 			h->cpu[cpu].depth = 0;
 			if (!grant_root(h, cpu))
 				return 0;
 			level = opaque(1);
-			chosen = choose_at(h, cpu, level, false);
 		}
-		if (chosen)
-			level = grant_down(h, cpu, level, chosen);
-		if (!level)
-			return 0;
-		level = give_up_from(h, cpu, level);
-		if (level)
-			chosen = choose_at(h, cpu, level, false);
+		chosen = choose_at(h, cpu, level, inline_hooks);
 	}
 	return 0;
 }
 
-/* decide(), out of line. */
-HLS_GLOBAL_FUNC u32 decide_out_of_line(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
+/* decide(), out of line, for the fast path. */
+HLS_GLOBAL_FUNC u32 decide_fast(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
 {
-	return decide(h, cpu, level, chosen);
+	return decide(h, cpu, level, chosen, true);
 }
 
 /*
@@ -354,7 +354,7 @@ HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 				level = opaque(0);
 		}
 		if (is_due)
-			decide(h, cpu, level, chosen);
+			decide(h, cpu, level, chosen, false);
 		follow_up(h, cpu);
 	}
 	h->kick &= ~(1ULL << cpu);
@@ -379,7 +379,7 @@ static __always_inline u32 schedule_fast(hls_t *h, u32 cpu, u64 now_ns)
 			grant(h, sched, chosen, &c->path[last], cpu, last, clock_of(h, cpu));
 			record_grant(h, chosen);
 		} else {
-			decide_out_of_line(h, cpu, last, chosen);
+			decide_fast(h, cpu, last, chosen);
 		}
 		follow_up(h, cpu);
 	}
