@@ -175,7 +175,9 @@ impl<E: RunningEngine> Manager<E> {
     /// A living thread.
     pub(crate) fn living(&mut self, tid: u32) -> Result<Thread, Error> {
         let thread = self.engine.thread(tid)?;
-        thread.ok_or_else(|| Error::NotFound(format!("found no thread {tid}, expected a living one")))
+        thread.ok_or_else(|| {
+            Error::NotFound(format!("found no thread {tid} in the hierarchy, expected a living one there"))
+        })
     }
 
     /// A thread that the user may move: one of the user's own, in a place that the user may change.

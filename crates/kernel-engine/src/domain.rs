@@ -473,8 +473,8 @@ impl Domain {
         (found, false)
     }
 
-    /// The VPs to whose threads something has happened that was not taken yet: those of all threads that have come since
-    /// are among them.
+    /// The VPs to whose threads something has happened that was not taken yet: those of all threads that have come
+    /// since are among them.
     pub fn changed(&self) -> Vec<CoreVp> {
         let word = |word: usize| self.field::<u64>(offset_of!(Layout, changed) + word * size_of::<u64>());
         let words = (0..CHANGE_WORDS).map(|at| (at, word(at))).filter(|(_, bits)| *bits != 0);

@@ -15,13 +15,13 @@ use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
 use crate::registry::{Places, RunRegistry};
-use crate::request::{Options, Subject};
+use crate::request::{Options, Step, Subject};
 use crate::worker;
 use hls_control::{EngineError, PolicySource};
 use hls_hierarchy::model::Child;
 use hls_kernel_engine::{BuiltIn, Domain, Engine, Notice};
 use hls_monitor::event::{ObservedVp, Record, What};
-use hls_monitor::result::RunResult;
+use hls_monitor::result::{AttachTimes, RunResult};
 use hls_plan::Plan;
 use hls_real_threads::ThreadProcess;
 use hls_units::Nanos;
@@ -64,6 +64,8 @@ pub struct Run<'t> {
     /// With `--paranoid`: how often all invariants were checked.
     checks: Option<Checks>,
     seed: u64,
+    /// What it took to begin.
+    times: AttachTimes,
     console: Arc<dyn Console>,
 }
 
@@ -74,9 +76,11 @@ impl<'t> Run<'t> {
         subject: &Subject,
         options: &Options,
         listeners: Listeners<'t>,
-        keeper: &'t Keeper,
+        (keeper, steps): (&'t Keeper, &mut dyn FnMut(Step)),
         console: &Arc<dyn Console>,
     ) -> Result<Run<'t>, Error> {
+        steps(Step::Loads);
+        let begun = Instant::now();
         let Subject { plan, derived, policies } = subject;
         let places = Places::new(plan, derived);
         let names = plan.hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
@@ -84,6 +88,7 @@ impl<'t> Run<'t> {
         let policies: Vec<_> = policies.loaded.iter().map(|loaded| loaded.source.clone()).collect();
         let built_in = BuiltIn::with(plan.hierarchy.schedulers.iter().map(|scheduler| scheduler.policy));
         let (mut domain, engines) = domain(policies, built_in)?;
+        let loaded = Instant::now();
         let overrun = domain.overrun().map_err(failed)?;
         let refused = hls_check::unenforceable_budgets(&plan.hierarchy, overrun);
         if !refused.is_empty() {
@@ -105,7 +110,10 @@ impl<'t> Run<'t> {
         for &(vp, tid) in load.iter().flat_map(ThreadProcess::threads) {
             place(&mut engine, tid, vp)?;
         }
+        let (to_load, to_attach) = (loaded - begun, loaded.elapsed());
+        steps(Step::Attached { load: to_load, attach: to_attach });
         Ok(Run {
+            times: AttachTimes { load: nanos(to_load), attach: nanos(to_attach), detach: Nanos::ZERO },
             registry: RunRegistry::new(listeners, places, console.clone()),
             overrun,
             keeper,
@@ -233,13 +241,17 @@ impl<'t> Run<'t> {
     }
 
     /// Gives the machine back to the system's scheduler; the result of the run.
-    pub fn finish(mut self, end: Nanos) -> Result<RunResult, Error> {
+    pub fn finish(mut self, end: Nanos, steps: &mut dyn FnMut(Step)) -> Result<RunResult, Error> {
         self.alarm.end(&*self.console);
         let engine = &mut self.engine;
         let mut result =
             self.registry.listeners.finish(end, |result| engine.complete(result).map_err(failed))?;
         // A thread without a CPU cannot end.
+        let begun = Instant::now();
         self.keeper.release()?;
+        let detach = begun.elapsed();
+        steps(Step::Detached(detach));
+        result.attach_times = Some(AttachTimes { detach: nanos(detach), ..self.times });
         drop(self.engine);
         self.commands.end();
         if let Some(load) = self.load {
@@ -296,6 +308,10 @@ fn domain(policies: Vec<PolicySource>, needed: BuiltIn) -> Result<(Domain, Engin
         engines.begins_with(policies, built_in);
     }
     Ok((domain, engines))
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 fn place(engine: &mut Engine, tid: u32, vp: ObservedVp) -> Result<(), Error> {
