@@ -62,7 +62,7 @@ impl Target {
         }
     }
 
-    fn flags(self, literature: &[u8]) -> Vec<String> {
+    fn flags(self, literature: &[u8], policies: &[(u8, PolicyFile)]) -> Vec<String> {
         let (file, more): (_, &[&str]) = match self {
             // Optimised as little as lets the compiler see which hooks a policy has.
             Target::Description => ("core/port/native.flags", &["-O1", "-c"]),
@@ -74,12 +74,13 @@ impl Target {
             ),
             Target::Engine | Target::Replay => ("core/port/bpf.flags", &["-fno-crash-diagnostics", "-c"]),
         };
-        let loaded = ["-iquote", "loaded", "-DHLS_LOADED=\"loaded.h\""];
+        let loaded: &[&str] =
+            if policies.is_empty() { &[] } else { &["-iquote", "loaded", "-DHLS_LOADED=\"loaded.h\""] };
         let built_in = sources::POLICIES.iter().flat_map(|path| ["-include", path]);
         let mut flags: Vec<String> = sources::flags(file)
             .chain(more.iter().copied())
             .chain(built_in)
-            .chain(loaded)
+            .chain(loaded.iter().copied())
             .map(str::to_owned)
             .collect();
         if self.is_bpf() {
@@ -197,7 +198,7 @@ impl Builder {
             hash.update(bytes);
         };
         let sources = sources::SOURCES.iter().flat_map(|(path, text)| [*path, *text]);
-        target.flags(&self.literature).iter().for_each(|flag| add(flag.as_bytes()));
+        target.flags(&self.literature, policies).iter().for_each(|flag| add(flag.as_bytes()));
         [target.source()].into_iter().chain(sources).for_each(|text| add(text.as_bytes()));
         for (number, file) in policies {
             add(&[*number]);
@@ -229,7 +230,7 @@ impl Builder {
         let arguments = [target.source(), "-o", "object"].map(OsString::from);
         // The same object wherever it is built.
         let here_is_nowhere = OsString::from(format!("-ffile-prefix-map={}=.", here.display()));
-        let flags = target.flags(&self.literature).into_iter().map(OsString::from);
+        let flags = target.flags(&self.literature, policies).into_iter().map(OsString::from);
         let mut command = compiler.command(flags.chain(arguments).chain([here_is_nowhere]), here);
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(messages.try_clone().map_err(failed)?);

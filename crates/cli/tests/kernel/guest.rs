@@ -96,9 +96,11 @@ fn built_policies(folder: &Path, scripts: &[Script]) -> PathBuf {
             }
         }
     }
-    let builder = Builder { cache: Some(cache.clone()), ..Builder::default() };
     for engine in scripts.iter().flat_map(|script| engines(script, &copies)) {
-        let files = engine.iter().map(|name| PolicyFile::read(&copies.join(name)).unwrap());
+        let (files, literature): (Vec<_>, Vec<_>) = engine.iter().partition(|name| name.ends_with(".c"));
+        let literature = literature.into_iter().map(|name| literature_number(name)).collect();
+        let builder = Builder { cache: Some(cache.clone()), literature, ..Builder::default() };
+        let files = files.into_iter().map(|name| PolicyFile::read(&copies.join(name)).unwrap());
         let policies: Vec<_> = NUMBERS.zip(files).collect();
         for target in [Target::Description, Target::Engine] {
             builder.build(target, &policies).unwrap();
@@ -107,13 +109,19 @@ fn built_policies(folder: &Path, scripts: &[Script]) -> PathBuf {
     cache
 }
 
-/// The engines that a script loads, each by its policies' files: one with each that the script names, one with all in a
-/// line that begins `# Together: `; the script `gallery` loads each policy of the gallery, and all together, as far as
+/// The number of a policy of the literature.
+fn literature_number(name: &str) -> u8 {
+    let found = hls_core::policies().iter().find(|info| info.name == name);
+    found.unwrap_or_else(|| panic!("found no policy `{name}`")).id
+}
+
+/// The engines that a script loads, each by its policies' files and the names of those of the literature that it has: one
+/// with each file that the script names, one with all in a line that begins `# Engine: `; the script `gallery` loads each policy of the gallery, and all together, as far as
 /// compiler and verifier let them through.
 fn engines(script: &Script, policies: &Path) -> Vec<Vec<String>> {
-    let together = script.text.lines().filter_map(|line| line.strip_prefix("# Together: "));
+    let stated = script.text.lines().filter_map(|line| line.strip_prefix("# Engine: "));
     let mut engines: Vec<Vec<_>> =
-        together.map(|names| names.split(' ').map(str::to_owned).collect()).collect();
+        stated.map(|names| names.split(' ').map(str::to_owned).collect()).collect();
     let mut gallery = Vec::new();
     for entry in fs::read_dir(policies).unwrap() {
         let path = entry.unwrap().path();

@@ -2,6 +2,7 @@
 # Agents that do as they should, and agents that do not: in each case a thread has what it was promised beside them, and
 # the threads of their schedulers go on; so too where that scheduler is below others, whose policies are processes and
 # decide for the one below: $DEPTHS says how deep. One CPU, whose time is exact.
+# Engine: user-level
 . /usr/kernel/lib.sh
 . /usr/kernel/agents.sh
 

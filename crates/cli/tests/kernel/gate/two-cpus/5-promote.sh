@@ -1,6 +1,7 @@
 #!/bin/sh
 # Schedulers that are processes: promoted by `hls ctl`, by a program and by the hierarchy file; threads that are granted
 # and revoked; agents that are killed and replaced; users without rights. Two CPUs.
+# Engine: user-level
 . /usr/kernel/lib.sh
 
 # decides NAME: whether a decision of the scheduler's process was followed.
